@@ -1,0 +1,25 @@
+FROM node:24-slim
+
+ENV NODE_ENV=production
+WORKDIR /app
+
+# The optional dependencies are Node itself, for machines whose own is older. This image brings it.
+COPY package.json package-lock.json ./
+RUN npm ci --omit=dev --omit=optional && npm cache clean --force
+
+COPY LICENSE ./
+COPY src ./src
+
+# A named volume takes over this owner. A bind mount does not: make it writable for uid 1000.
+RUN mkdir data && chown node:node data
+VOLUME /app/data
+ENV STORE_URL=sqlite:///app/data/docs-agent.sqlite
+
+USER node
+EXPOSE 3000
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=30s --timeout=5s --start-period=10s --retries=3 \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 3000}/healthz`, { signal: AbortSignal.timeout(4000) }).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+
+# Node itself is process 1, so that SIGTERM reaches it.
+CMD ["node", "src/main.ts"]

@@ -1,0 +1,222 @@
+import { z } from "zod";
+import { DocsAgentError } from "./errors.ts";
+import { LOG_LEVELS } from "./logger.ts";
+
+/** A docs project at a job service. */
+export type Project = { name: string; id: string; apiKey: string; baseUrl: string };
+
+export type Config = {
+  slack: {
+    botToken: string;
+    apiUrl: string;
+    /** How requests come in from Slack. */
+    receive: { kind: "http"; signingSecret: string } | { kind: "socket"; appToken: string };
+  };
+  host: string;
+  port: number;
+  /** The first is the default. */
+  projects: [Project, ...Project[]];
+  storeUrl: string;
+  polling: { minMs: number; maxMs: number; deadlineMs: number };
+  jobServiceTimeoutMs: number;
+  retentionDays: number;
+  logLevel: (typeof LOG_LEVELS)[number];
+};
+
+/** The environment does not make a configuration. The message lists every fault and names no secret. */
+export class ConfigError extends DocsAgentError {
+  readonly code = "config";
+
+  constructor(faults: string[]) {
+    const list = faults.map((fault) => `  - ${fault}`).join("\n");
+    super(
+      `Docs Agent cannot start: ${faults.length === 1 ? "one setting is" : `${faults.length} settings are`} missing or wrong.\n${list}\nSee .env.example for every setting. Settings come from the environment, or from a file .env beside package.json.`,
+    );
+  }
+}
+
+const NO_SPACE = /^[\x21-\x7e]+$/;
+const PROJECT_NAME = /^[a-z0-9][a-z0-9_-]{0,39}$/i;
+
+const HttpUrl = z.url({ protocol: /^https?$/ });
+const ProjectEntry = z.strictObject({
+  name: z.string().regex(PROJECT_NAME),
+  id: z.string().min(1),
+  apiKey: z.string().regex(NO_SPACE).optional(),
+  baseUrl: HttpUrl.optional(),
+});
+
+/** All secrets of a configuration, to be kept out of whatever leaves the process. */
+export function secretsOf(config: Config): string[] {
+  const { botToken, receive } = config.slack;
+  const received = receive.kind === "http" ? receive.signingSecret : receive.appToken;
+  return [botToken, received, ...config.projects.map((project) => project.apiKey)];
+}
+
+/** Reads the configuration. Throws a {@link ConfigError} that lists every fault at once. */
+export function loadConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  const faults: string[] = [];
+
+  /** Empty counts as absent: `NAME=` in a file of settings means that nobody has filled it in. */
+  function given(name: string): string | undefined {
+    const value = env[name]?.trim();
+    return value === "" ? undefined : value;
+  }
+  function read<T>(name: string, schema: z.ZodType<T>, want: string, fallback: T): T {
+    const value = given(name);
+    if (value === undefined) return fallback;
+    const parsed = schema.safeParse(value);
+    if (parsed.success) return parsed.data;
+    faults.push(`${name} is not valid: ${want}.`);
+    return fallback;
+  }
+  function need(name: string, schema: z.ZodType<string>, want: string): string {
+    if (given(name) === undefined) {
+      faults.push(`${name} is missing: ${want}.`);
+      return "";
+    }
+    return read(name, schema, want, "");
+  }
+  function milliseconds(name: string, fallback: number): number {
+    const schema = z
+      .string()
+      .regex(/^\d{1,12}$/)
+      .transform(Number)
+      .refine((ms) => ms >= 1);
+    return read(name, schema, `put a whole number of milliseconds, for example ${fallback}`, fallback);
+  }
+
+  const botToken = need(
+    "SLACK_BOT_TOKEN",
+    z.string().regex(/^xoxb-[\x21-\x7e]+$/),
+    "put the Bot User OAuth Token (xoxb-…) from OAuth & Permissions in your Slack app's settings",
+  );
+  const appToken = read(
+    "SLACK_APP_TOKEN",
+    z.string().regex(/^xapp-[\x21-\x7e]+$/),
+    "put an app-level token (xapp-…) with the scope connections:write, or leave it out to receive over HTTP",
+    "",
+  );
+  const receive: Config["slack"]["receive"] =
+    given("SLACK_APP_TOKEN") === undefined
+      ? {
+          kind: "http",
+          signingSecret: need(
+            "SLACK_SIGNING_SECRET",
+            z.string().regex(NO_SPACE),
+            "put the Signing Secret from Basic Information in your Slack app's settings (or set SLACK_APP_TOKEN to use Socket Mode)",
+          ),
+        }
+      : { kind: "socket", appToken };
+
+  const minMs = milliseconds("POLL_MIN_MS", 5000);
+  const maxMs = milliseconds("POLL_MAX_MS", Math.max(60_000, minMs));
+  if (maxMs < minMs) faults.push(`POLL_MAX_MS is not valid: put at least POLL_MIN_MS, which is ${minMs}.`);
+
+  const config: Config = {
+    slack: {
+      botToken,
+      receive,
+      apiUrl: read(
+        "SLACK_API_URL",
+        HttpUrl,
+        "put the http(s) URL of Slack's Web API, or leave it out",
+        "https://slack.com/api/",
+      ),
+    },
+    host: read(
+      "HOST",
+      z.string().regex(NO_SPACE),
+      "put an address to listen on, for example 0.0.0.0",
+      "0.0.0.0",
+    ),
+    port: read(
+      "PORT",
+      z
+        .string()
+        .regex(/^\d{1,5}$/)
+        .transform(Number)
+        .refine((port) => port <= 65_535),
+      "put a port number, 0 to 65535",
+      3000,
+    ),
+    projects: readProjects(given, need, faults),
+    storeUrl: read(
+      "STORE_URL",
+      z.string().regex(/^(?:sqlite:\/\/.+|memory:\/\/)$/),
+      "put sqlite://path, for example sqlite://./data/docs-agent.sqlite (this version keeps its state on one machine; memory:// loses it when the process ends)",
+      "sqlite://./data/docs-agent.sqlite",
+    ),
+    polling: { minMs, maxMs, deadlineMs: milliseconds("JOB_DEADLINE_MS", 86_400_000) },
+    jobServiceTimeoutMs: milliseconds("JOB_SERVICE_TIMEOUT_MS", 15_000),
+    retentionDays: read(
+      "RETENTION_DAYS",
+      z
+        .string()
+        .regex(/^\d{1,5}$/)
+        .transform(Number)
+        .refine((days) => days >= 1),
+      "put a whole number of days, at least 1",
+      90,
+    ),
+    logLevel: read("LOG_LEVEL", z.enum(LOG_LEVELS), `put one of ${LOG_LEVELS.join(", ")}`, "info"),
+  };
+  if (faults.length > 0) throw new ConfigError(faults);
+  return config;
+}
+
+function readProjects(
+  given: (name: string) => string | undefined,
+  need: (name: string, schema: z.ZodType<string>, want: string) => string,
+  faults: string[],
+): Config["projects"] {
+  const needBaseUrl = () =>
+    need("DOCS_AGENT_BASE_URL", HttpUrl, "put the http(s) URL of the job service, without /v2");
+  const needApiKey = () =>
+    need(
+      "DOCS_AGENT_API_KEY",
+      z.string().regex(NO_SPACE),
+      "put the project's admin API key from the job service",
+    );
+
+  const listed = given("DOCS_AGENT_PROJECTS");
+  if (listed === undefined) {
+    return [
+      {
+        name: "default",
+        id: need("DOCS_AGENT_PROJECT_ID", z.string(), "put the project's id at the job service"),
+        baseUrl: needBaseUrl(),
+        apiKey: needApiKey(),
+      },
+    ];
+  }
+  const want = `DOCS_AGENT_PROJECTS is not valid: put a JSON array such as [{"name":"docs","id":"…"}] with name, id and, where they differ, apiKey and baseUrl`;
+  const parsed = z.array(ProjectEntry).min(1).safeParse(jsonOf(listed));
+  const entries = parsed.success ? parsed.data : [];
+  if (!parsed.success) {
+    // Only where, never what: an entry holds a key.
+    const paths = [...new Set(parsed.error.issues.map((issue) => issue.path.join(".")))].filter(
+      (path) => path !== "",
+    );
+    faults.push(`${want}${paths.length === 0 ? "" : ` (wrong at ${paths.join(", ")})`}.`);
+  }
+  const names = entries.map((entry) => entry.name.toLowerCase());
+  if (new Set(names).size < names.length) faults.push(`${want}; every name only once.`);
+  const baseUrl = entries.every((entry) => entry.baseUrl !== undefined) ? "" : needBaseUrl();
+  const apiKey = entries.every((entry) => entry.apiKey !== undefined) ? "" : needApiKey();
+  const [first, ...rest] = entries.map((entry) => ({
+    name: entry.name,
+    id: entry.id,
+    baseUrl: entry.baseUrl ?? baseUrl,
+    apiKey: entry.apiKey ?? apiKey,
+  }));
+  return [first ?? { name: "", id: "", baseUrl: "", apiKey: "" }, ...rest];
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,19 @@
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** A duration as people say it, in its two largest units: `45 s`, `3 min 20 s`, `2 h 5 min`, `1 day 4 h`. */
+export function formatDuration(durationMs: number): string {
+  const ms = Math.max(0, Math.round(durationMs / SECOND) * SECOND);
+  if (ms < MINUTE) return `${ms / SECOND} s`;
+  if (ms < HOUR) return two(ms, MINUTE, "min", SECOND, "s");
+  if (ms < DAY) return two(ms, HOUR, "h", MINUTE, "min");
+  return two(ms, DAY, ms < 2 * DAY ? "day" : "days", HOUR, "h");
+}
+
+function two(ms: number, large: number, largeName: string, small: number, smallName: string): string {
+  const whole = Math.floor(ms / large);
+  const rest = Math.floor((ms - whole * large) / small);
+  return rest === 0 ? `${whole} ${largeName}` : `${whole} ${largeName} ${rest} ${smallName}`;
+}

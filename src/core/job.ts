@@ -1,0 +1,16 @@
+import { z } from "zod";
+
+/** Where a job stands, in the job service's own words (`job-service.md`, section 3). */
+export const JobStatus = z.enum(["active", "completed", "archived", "failed"]);
+export type JobStatus = z.infer<typeof JobStatus>;
+
+/** What the job service says of one job. `prLink` is whatever it sent: untrusted until `replies/` has looked at it. */
+export const Job = z.object({
+  id: z.string().min(1),
+  status: JobStatus,
+  repository: z.string().nullable(),
+  ref: z.string().nullable(),
+  model: z.string().nullable(),
+  prLink: z.string().nullable(),
+});
+export type Job = z.infer<typeof Job>;

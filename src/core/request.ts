@@ -1,0 +1,57 @@
+import { z } from "zod";
+
+/**
+ * The most characters a person may type as one request (UTF-16 units, as Slack counts). Slack's own modal field ends at
+ * 3,000; a slash command can be longer.
+ */
+export const PROMPT_MAX_CHARS = 4000;
+
+/** A piece of a Slack message, taken apart so that nothing of it is ever read as markup again. */
+export const Segment = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("text"), text: z.string() }),
+  z.object({ kind: z.literal("person"), id: z.string(), label: z.string().nullable() }),
+  z.object({ kind: z.literal("channel"), id: z.string(), label: z.string().nullable() }),
+  z.object({ kind: z.literal("link"), url: z.string(), label: z.string().nullable() }),
+  z.object({ kind: z.literal("group"), label: z.string() }),
+]);
+export type Segment = z.infer<typeof Segment>;
+
+/** The message that a request points at. It leaves Slack as quoted material, never as an instruction. */
+export const QuotedMessage = z.object({
+  segments: z.array(Segment),
+  /** Who wrote it: a user id, or null for an app's message. */
+  authorId: z.string().nullable(),
+  /** The name to use where there is no user id. */
+  authorName: z.string().nullable(),
+  channelId: z.string(),
+  ts: z.string(),
+  threadTs: z.string().nullable(),
+});
+export type QuotedMessage = z.infer<typeof QuotedMessage>;
+
+/** What a person asked for in Slack: prompt, context, who, where from. */
+export const Request = z.object({
+  /** Derived from what Slack sent, so that a redelivery has the same id. Also the id of the turn. */
+  id: z.string().min(1),
+  from: z.enum(["command", "shortcut", "mention", "try-again"]),
+  teamId: z.string(),
+  channelId: z.string(),
+  /** The thread it belongs in; null: it gets a root message of its own. */
+  threadTs: z.string().nullable(),
+  userId: z.string(),
+  /** The project's short name. */
+  project: z.string(),
+  /** What the person typed, decoded, as they typed it. */
+  instructions: z.string(),
+  quoted: QuotedMessage.nullable(),
+  /** Where Slack takes private answers for 30 minutes; null where there is none. */
+  responseUrl: z.string().nullable(),
+  /** Epoch milliseconds. */
+  receivedAt: z.number(),
+});
+export type Request = z.infer<typeof Request>;
+
+/** The lane of everything that is delivered to the channel a request came from. */
+export function laneOf(request: Pick<Request, "teamId" | "channelId">): string {
+  return `channel:${request.teamId}:${request.channelId}`;
+}

@@ -1,0 +1,15 @@
+const FIRST_DELAY_MS = 1000;
+const MAX_DELAY_MS = 5 * 60_000;
+const JITTER = 0.1;
+
+/** How long what is worth repeating is repeated, milliseconds: a day of outage costs no message. */
+export const GIVE_UP_AFTER_MS = 24 * 60 * 60_000;
+/** How often a task that fails for a reason nobody foresaw is tried. */
+export const MAX_UNFORESEEN_ATTEMPTS = 8;
+
+/** How long to wait before the next attempt, milliseconds: doubling from 1 s to 5 min, ±10 %, at least what was asked for. */
+export function retryDelayMs(input: { attempt: number; retryAfterMs: number; random: number }): number {
+  const backoff = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(input.attempt - 1, 30));
+  const jittered = backoff * (1 - JITTER + 2 * JITTER * input.random);
+  return Math.ceil(Math.max(jittered, input.retryAfterMs));
+}

@@ -1,0 +1,18 @@
+/**
+ * Base of every error this project throws on purpose: a literal `code`, a message that says what failed, with what, and
+ * what to do about it, and the `cause` where there is one.
+ */
+export abstract class DocsAgentError extends Error {
+  abstract readonly code: string;
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.name;
+  }
+}
+
+/** The message of anything that was thrown, for logs. */
+export function messageOf(thrown: unknown): string {
+  if (thrown instanceof Error) return thrown.message;
+  return String(thrown);
+}

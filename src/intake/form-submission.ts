@@ -1,0 +1,69 @@
+import type { App, ViewStateValue } from "@slack/bolt";
+import { PROMPT_MAX_CHARS } from "../core/request.ts";
+import type { Request } from "../core/request.ts";
+import { notKeptMessage, refusalText } from "../replies/private-messages.ts";
+import { openTask } from "../tasks/open.ts";
+import type { IntakeDeps } from "./deps.ts";
+import { FormMetadata, INSTRUCTIONS, PROJECT, REQUEST_FORM } from "./request-form.ts";
+import { findProject } from "./project.ts";
+
+/** The form of `/docs-agent` and of **Fix these docs**, sent. */
+export function registerFormSubmission(app: App, deps: IntakeDeps): void {
+  app.view(REQUEST_FORM, async ({ ack, body, view }) => {
+    const refuse = (block: string, text: string) =>
+      ack({ response_action: "errors", errors: { [block]: text } });
+
+    const { values } = view.state;
+    const instructions = (values[INSTRUCTIONS]?.[INSTRUCTIONS]?.value ?? "").trim();
+    if (instructions === "") {
+      await refuse(INSTRUCTIONS, "Say what should change.");
+      return;
+    }
+    if (instructions.length > PROMPT_MAX_CHARS) {
+      const length = instructions.length;
+      await refuse(INSTRUCTIONS, refusalText({ kind: "too-long", length, limit: PROMPT_MAX_CHARS }));
+      return;
+    }
+    const chosen = selected(values[PROJECT]?.[PROJECT]);
+    const project = findProject(deps.projects, chosen);
+    if (project === undefined) {
+      const known = deps.projects;
+      await refuse(PROJECT, refusalText({ kind: "unknown-project", name: chosen ?? "", known }));
+      return;
+    }
+    try {
+      const { draftId } = FormMetadata.parse(JSON.parse(view.private_metadata));
+      const draft = await deps.drafts.get(draftId);
+      if (draft === undefined) {
+        await refuse(
+          INSTRUCTIONS,
+          "This form is too old to be sent. Copy your text, close it, and open it again.",
+        );
+        return;
+      }
+      const request: Request = {
+        id: `form:${view.id}`,
+        from: draft.from,
+        teamId: draft.teamId,
+        channelId: draft.channelId,
+        threadTs: draft.threadTs,
+        userId: body.user.id,
+        project,
+        instructions,
+        quoted: draft.quoted,
+        responseUrl: draft.responseUrl,
+        receivedAt: deps.clock.now(),
+      };
+      await deps.queue.add(openTask(request));
+    } catch (thrown) {
+      deps.logger.error({ err: thrown }, "could not accept a request");
+      await refuse(INSTRUCTIONS, notKeptMessage().text);
+      return;
+    }
+    await ack();
+  });
+}
+
+function selected(value: ViewStateValue | undefined): string | null {
+  return value?.selected_option?.value ?? null;
+}

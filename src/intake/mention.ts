@@ -1,0 +1,70 @@
+import type { App } from "@slack/bolt";
+import type { Refusal } from "../core/notifier.ts";
+import { PROMPT_MAX_CHARS } from "../core/request.ts";
+import { readable } from "../core/prompt.ts";
+import { openTask } from "../tasks/open.ts";
+import { whisperTask } from "../tasks/whisper.ts";
+import { parseCommandText } from "./command-text.ts";
+import type { IntakeDeps } from "./deps.ts";
+import { parseMessageText } from "./message-text.ts";
+import { findProject } from "./project.ts";
+
+export const MENTION_EVENT = "app_mention";
+
+/** A mention of the app with a prompt: the way to ask from inside a thread, where slash commands do not work. */
+export function registerMention(app: App, deps: IntakeDeps): void {
+  app.event(MENTION_EVENT, async ({ event, body, context }) => {
+    // Apps and workflows that mention us could answer each other for ever.
+    if (event.user === undefined || ("bot_id" in event && event.bot_id !== undefined)) return;
+    // One message can arrive under several event ids; where and when it was written names it.
+    const cause = `mention:${body.team_id}:${event.channel}:${event.ts}`;
+    const { user: userId, channel: channelId } = event;
+    const threadTs = event.thread_ts ?? event.ts;
+    const whisper = (message: Parameters<typeof whisperTask>[2]["message"]) =>
+      deps.queue.add(
+        whisperTask(cause, body.team_id, { channelId, threadTs: event.thread_ts ?? null, userId, message }),
+      );
+    const refuse = (refusal: Refusal) => whisper({ kind: "refused", refusal });
+
+    const parsed = parseCommandText(withoutMention(event.text, context.botUserId));
+    if (parsed.kind !== "prompt") {
+      await whisper({ kind: "help" });
+      return;
+    }
+    const project = findProject(deps.projects, parsed.project);
+    if (project === undefined) {
+      await refuse({ kind: "unknown-project", name: parsed.project ?? "", known: deps.projects });
+      return;
+    }
+    if (parsed.prompt.length > PROMPT_MAX_CHARS) {
+      await refuse({ kind: "too-long", length: parsed.prompt.length, limit: PROMPT_MAX_CHARS });
+      return;
+    }
+    await deps.queue.add(
+      openTask({
+        id: cause,
+        from: "mention",
+        teamId: body.team_id,
+        channelId,
+        threadTs,
+        userId,
+        project,
+        instructions: parsed.prompt,
+        quoted: null,
+        responseUrl: null,
+        receivedAt: deps.clock.now(),
+      }),
+    );
+  });
+}
+
+/** What the person typed besides the mention of the app. */
+function withoutMention(text: string, botUserId: string | undefined): string {
+  const names = { people: new Map<string, string>(), channels: new Map<string, string>() };
+  const segments = parseMessageText(text);
+  const mention = segments.findIndex((segment) => segment.kind === "person" && segment.id === botUserId);
+  return segments
+    .filter((_, index) => index !== mention)
+    .map((segment) => readable(segment, names))
+    .join("");
+}

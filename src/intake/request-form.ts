@@ -1,0 +1,139 @@
+import type { KnownBlock, ModalView, PlainTextOption, RichTextElement } from "@slack/types";
+import type { RespondFn } from "@slack/bolt";
+import type { WebClient } from "@slack/web-api";
+import { z } from "zod";
+import type { QuotedMessage, Segment } from "../core/request.ts";
+import { context, quote } from "../replies/blocks.ts";
+import { formNotOpenedMessage } from "../replies/private-messages.ts";
+import { cut } from "../replies/text.ts";
+import type { Draft, IntakeDeps } from "./deps.ts";
+
+export const REQUEST_FORM = "request_form";
+export const INSTRUCTIONS = "instructions";
+export const PROJECT = "project";
+
+/** A form may stay open over a weekend. */
+const DRAFT_TTL_MS = 7 * 24 * 60 * 60_000;
+/** Slack's own limit for a text field. */
+const FIELD_MAX_CHARS = 3000;
+const SHOWN_MAX_CHARS = 2500;
+const DEFAULT_INSTRUCTIONS = "Fix the docs so that the problem in this message is gone.";
+
+/** What a form carries back: the id of its draft. */
+export const FormMetadata = z.object({ draftId: z.string() });
+
+/**
+ * Keeps the draft, then opens the form; says so privately when it cannot. `triggerId` lasts about three seconds, so there is no
+ * second try.
+ */
+export async function openRequestForm(
+  deps: IntakeDeps,
+  client: WebClient,
+  respond: RespondFn,
+  form: { triggerId: string; project: string; draft: Draft },
+): Promise<void> {
+  const draftId = form.triggerId;
+  try {
+    await deps.drafts.set(draftId, form.draft, DRAFT_TTL_MS);
+    await client.views.open({
+      trigger_id: form.triggerId,
+      view: requestForm(draftId, form.draft, deps.projects, form.project),
+    });
+  } catch (thrown) {
+    deps.logger.error({ err: thrown }, "could not open the form");
+    await respond({ ...formNotOpenedMessage(), response_type: "ephemeral", replace_original: false });
+  }
+}
+
+function requestForm(draftId: string, draft: Draft, projects: string[], project: string): ModalView {
+  const { quoted } = draft;
+  return {
+    type: "modal",
+    callback_id: REQUEST_FORM,
+    title: { type: "plain_text", text: quoted === null ? "Change the docs" : "Fix these docs" },
+    submit: { type: "plain_text", text: "Send" },
+    close: { type: "plain_text", text: "Cancel" },
+    private_metadata: JSON.stringify({ draftId } satisfies z.infer<typeof FormMetadata>),
+    blocks: [
+      ...(quoted === null ? [] : quotedBlocks(quoted)),
+      {
+        type: "input",
+        block_id: INSTRUCTIONS,
+        label: { type: "plain_text", text: "What should change?" },
+        hint: {
+          type: "plain_text",
+          text:
+            quoted === null
+              ? "Name the page and what is wrong on it. The result is a pull request."
+              : "The message above goes along as quoted material. The result is a pull request.",
+        },
+        element: {
+          type: "plain_text_input",
+          action_id: INSTRUCTIONS,
+          multiline: true,
+          max_length: FIELD_MAX_CHARS,
+          focus_on_load: true,
+          ...(quoted === null ? {} : { initial_value: DEFAULT_INSTRUCTIONS }),
+        },
+      },
+      ...(projects.length > 1 ? [projectBlock(projects, project)] : []),
+    ],
+  };
+}
+
+function projectBlock(projects: string[], project: string): KnownBlock {
+  return {
+    type: "input",
+    block_id: PROJECT,
+    label: { type: "plain_text", text: "Project" },
+    element: {
+      type: "static_select",
+      action_id: PROJECT,
+      options: projects.map(optionOf),
+      initial_option: optionOf(project),
+    },
+  };
+}
+
+function optionOf(project: string): PlainTextOption {
+  return { text: { type: "plain_text", text: project }, value: project };
+}
+
+function quotedBlocks(quoted: QuotedMessage): KnownBlock[] {
+  const elements = shown(quoted.segments);
+  const author = quoted.authorId === null ? (quoted.authorName ?? "an app") : null;
+  return [
+    author === null
+      ? { type: "context", elements: [{ type: "mrkdwn", text: `<@${quoted.authorId}> wrote:` }] }
+      : context([`${cut(author, 100)} wrote:`]),
+    elements.length === 0 ? context(["(The message has no text.)"]) : quote(elements),
+  ];
+}
+
+/** The message as the form shows it: people and channels by name, everything else as text. */
+function shown(segments: Segment[]): RichTextElement[] {
+  const elements: RichTextElement[] = [];
+  let left = SHOWN_MAX_CHARS;
+  for (const segment of segments) {
+    if (left <= 0) break;
+    const element = elementOf(segment, left);
+    left -= "text" in element && element.text !== undefined ? element.text.length : 20;
+    elements.push(element);
+  }
+  return elements;
+}
+
+function elementOf(segment: Segment, max: number): RichTextElement {
+  switch (segment.kind) {
+    case "text":
+      return { type: "text", text: cut(segment.text, max) };
+    case "person":
+      return { type: "user", user_id: segment.id };
+    case "channel":
+      return { type: "channel", channel_id: segment.id };
+    case "group":
+      return { type: "text", text: cut(`@${segment.label}`, max) };
+    case "link":
+      return { type: "text", text: cut(segment.label ?? segment.url, max) };
+  }
+}

@@ -1,0 +1,116 @@
+import type { Dispatcher } from "undici";
+
+const MAX_BODY_BYTES = 1_048_576;
+
+/**
+ * What became of one HTTP request.
+ *
+ * - `answer`: a status and headers arrived; `body` is null when it was cut off, came too slowly or is over 1 MiB, and
+ *   `reason` says which.
+ * - `no-answer`: none arrived. `sent` is false only if not one byte of the request was written.
+ * - `unsendable`: the request itself is no valid HTTP, so that it never left and never will.
+ */
+export type Exchange =
+  | { kind: "answer"; status: number; headers: AnswerHeaders; body: string; reason: null }
+  | { kind: "answer"; status: number; headers: AnswerHeaders; body: null; reason: string }
+  | { kind: "no-answer"; sent: boolean; reason: string }
+  | { kind: "unsendable"; reason: string };
+
+export type AnswerHeaders = Record<string, string | string[] | undefined>;
+
+/**
+ * Sends one request and reads the answer, within `timeoutMs` for all of it. Never rejects, follows no redirect, repeats
+ * nothing.
+ */
+export function exchange(
+  dispatcher: Dispatcher,
+  request: Dispatcher.DispatchOptions,
+  timeoutMs: number,
+): Promise<Exchange> {
+  return new Promise((resolve) => {
+    const handler = new ExchangeHandler(timeoutMs, resolve);
+    try {
+      dispatcher.dispatch(request, handler);
+    } catch (thrown) {
+      handler.fail(thrown);
+    }
+  });
+}
+
+/**
+ * undici's `request()` does not tell whether a call failed before or after the request was written, and error codes do
+ * not either (a TLS handshake ends in the same ECONNRESET as a lost answer). `onRequestStart` does: undici calls it with
+ * a connection at hand, right before it writes.
+ */
+class ExchangeHandler implements Dispatcher.DispatchHandler {
+  readonly #resolve: (exchange: Exchange) => void;
+  readonly #timer: NodeJS.Timeout;
+  readonly #chunks: Buffer[] = [];
+  #bytes = 0;
+  #controller: Dispatcher.DispatchController | null = null;
+  #answer: { status: number; headers: AnswerHeaders } | null = null;
+  #over = false;
+
+  constructor(timeoutMs: number, resolve: (exchange: Exchange) => void) {
+    this.#resolve = resolve;
+    this.#timer = setTimeout(() => this.#giveUp(`no complete answer within ${timeoutMs} ms`), timeoutMs);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    // Given up while it connected, and reported as never sent: it must not be written now.
+    if (this.#over) return controller.abort(new Error("given up"));
+    this.#controller = controller;
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: AnswerHeaders): void {
+    if (status >= 200) this.#answer = { status, headers };
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#bytes += chunk.length;
+    if (this.#bytes > MAX_BODY_BYTES) return this.#giveUp(`a body of more than ${MAX_BODY_BYTES} bytes`);
+    this.#chunks.push(chunk);
+  }
+
+  onResponseEnd(): void {
+    if (this.#answer === null) return this.#giveUp("an answer without a status");
+    const body = new TextDecoder().decode(Buffer.concat(this.#chunks));
+    this.#end({ kind: "answer", ...this.#answer, body, reason: null });
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.fail(error);
+  }
+
+  fail(thrown: unknown): void {
+    const reason = reasonOf(thrown);
+    if (reason === "UND_ERR_INVALID_ARG") return this.#end({ kind: "unsendable", reason: describe(thrown) });
+    this.#fault(reason);
+  }
+
+  #giveUp(reason: string): void {
+    this.#fault(reason);
+    this.#controller?.abort(new Error(reason));
+  }
+
+  #fault(reason: string): void {
+    if (this.#answer !== null) return this.#end({ kind: "answer", ...this.#answer, body: null, reason });
+    this.#end({ kind: "no-answer", sent: this.#controller !== null, reason });
+  }
+
+  #end(exchange: Exchange): void {
+    if (this.#over) return;
+    this.#over = true;
+    clearTimeout(this.#timer);
+    this.#resolve(exchange);
+  }
+}
+
+function reasonOf(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return "unknown error";
+  return "code" in thrown && typeof thrown.code === "string" ? thrown.code : thrown.name;
+}
+
+function describe(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : "unknown error";
+}

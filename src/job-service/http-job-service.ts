@@ -1,0 +1,120 @@
+import { Agent, type Dispatcher } from "undici";
+import type { JobService, JobServiceAnswer } from "../core/job-service.ts";
+import { exchange } from "./exchange.ts";
+import { readExchange } from "./fault.ts";
+import type { CreateJobRequest, MessageRequest } from "./schema.ts";
+
+const USER_AGENT = "docs-agent-slack/0.1.0";
+const POLL_KEEP_ALIVE_MS = 30_000;
+const MAX_CALL_CHARS = 200;
+
+/** One project at one job service. */
+export type HttpJobServiceOptions = {
+  /** http or https, may have a path. Credentials, query and fragment in it are not used. */
+  baseUrl: string;
+  projectId: string;
+  apiKey: string;
+  /** For one call as a whole: connecting, sending, and reading the answer. Milliseconds. */
+  timeoutMs: number;
+  /** Epoch milliseconds; dates in `Retry-After` are compared with it. @default Date.now */
+  now?: () => number;
+};
+
+/** Creates the client of one project. Connects to nothing until the first call; throws only for a base URL that is none. */
+export function createHttpJobService(options: HttpJobServiceOptions): HttpJobService {
+  return new HttpJobService(options);
+}
+
+/** {@link JobService} over HTTP, as `job-service.md` has it. */
+export class HttpJobService implements JobService {
+  readonly #origin: string;
+  readonly #host: string;
+  readonly #basePath: string;
+  readonly #projectPath: string;
+  readonly #apiKey: string;
+  readonly #timeoutMs: number;
+  readonly #now: () => number;
+  readonly #polls: Agent;
+  readonly #creates: Agent;
+  #closed: Promise<void> | null = null;
+
+  constructor({ baseUrl, projectId, apiKey, timeoutMs, now = () => Date.now() }: HttpJobServiceOptions) {
+    const url = new URL(baseUrl);
+    this.#origin = url.origin;
+    this.#host = url.host;
+    this.#basePath = url.pathname.replace(/\/+$/, "");
+    this.#projectPath = `/v2/agent/${segment(projectId)}/job`;
+    this.#apiKey = apiKey;
+    this.#timeoutMs = timeoutMs;
+    this.#now = now;
+    // 0 switches undici's own limits off: `timeoutMs` covers the call as a whole.
+    const limits = { connect: { timeout: timeoutMs }, headersTimeout: 0, bodyTimeout: 0 };
+    this.#polls = new Agent({ ...limits, keepAliveTimeout: POLL_KEEP_ALIVE_MS });
+    // A fresh connection for each (pipelining 0). On a kept one, the server's closing it for idleness while we write
+    // looks the same as a create that arrived and lost its answer: `unknown`, for nothing.
+    this.#creates = new Agent({ ...limits, pipelining: 0 });
+  }
+
+  createJob(prompt: string, idempotencyKey: string): Promise<JobServiceAnswer> {
+    const body: CreateJobRequest = { prompt };
+    return this.#post(this.#projectPath, body, idempotencyKey);
+  }
+
+  getJob(jobId: string): Promise<JobServiceAnswer> {
+    return this.#call(this.#polls, `${this.#projectPath}/${segment(jobId)}`, { method: "GET", headers: {} });
+  }
+
+  sendMessage(jobId: string, prompt: string, idempotencyKey: string): Promise<JobServiceAnswer> {
+    const body: MessageRequest = { prompt };
+    return this.#post(`${this.#projectPath}/${segment(jobId)}/message`, body, idempotencyKey);
+  }
+
+  /** Waits for the calls under way (at most their timeout), then closes all connections. Idempotent; later calls fail. */
+  close(): Promise<void> {
+    this.#closed ??= Promise.all([this.#polls.close(), this.#creates.close()]).then(() => undefined);
+    return this.#closed;
+  }
+
+  #post(
+    path: string,
+    body: CreateJobRequest | MessageRequest,
+    idempotencyKey: string,
+  ): Promise<JobServiceAnswer> {
+    return this.#call(this.#creates, path, {
+      method: "POST",
+      headers: { "content-type": "application/json", "idempotency-key": idempotencyKey },
+      body: JSON.stringify(body),
+    });
+  }
+
+  async #call(
+    agent: Agent,
+    path: string,
+    request: { method: Dispatcher.HttpMethod; headers: Record<string, string>; body?: string },
+  ): Promise<JobServiceAnswer> {
+    const headers = {
+      ...request.headers,
+      authorization: `Bearer ${this.#apiKey}`,
+      accept: "application/json",
+      "user-agent": USER_AGENT,
+    };
+    const outgoing = { ...request, origin: this.#origin, path: this.#basePath + path, headers };
+    const exchanged = await exchange(agent, outgoing, this.#timeoutMs);
+    return readExchange(exchanged, {
+      call: `${request.method} ${this.#redact(path).slice(0, MAX_CALL_CHARS)}`,
+      host: this.#host,
+      redact: (text) => this.#redact(text),
+      now: this.#now,
+    });
+  }
+
+  #redact(text: string): string {
+    if (this.#apiKey === "") return text;
+    return text.replaceAll(this.#apiKey, "[redacted]").replaceAll(segment(this.#apiKey), "[redacted]");
+  }
+}
+
+/** A path segment. Lone surrogates, which a service can put into a job id, would make `encodeURIComponent` throw. */
+function segment(text: string): string {
+  return encodeURIComponent(text.toWellFormed());
+}

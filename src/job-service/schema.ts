@@ -1,0 +1,51 @@
+import { z } from "zod";
+import { JobStatus, type Job } from "../core/job.ts";
+
+/** Body of a create. */
+export const CreateJobRequest = z.object({ prompt: z.string().min(1) });
+export type CreateJobRequest = z.infer<typeof CreateJobRequest>;
+
+/** Body of a follow-up message. */
+export const MessageRequest = z.object({ prompt: z.string().min(1) });
+export type MessageRequest = z.infer<typeof MessageRequest>;
+
+/** A job as a service of this contract sends it. Times are ISO 8601, UTC. For reading one, see {@link ReceivedJobRecord}. */
+export const JobRecord = z.object({
+  id: z.string().min(1),
+  status: JobStatus,
+  source: z.object({ repository: z.string(), ref: z.string().nullable() }),
+  model: z.string(),
+  prLink: z.string().nullable(),
+  createdAt: z.iso.datetime(),
+  archivedAt: z.iso.datetime().nullable(),
+});
+export type JobRecord = z.infer<typeof JobRecord>;
+
+/**
+ * A job as a client reads it: only what this project uses, so that a service may add, omit or reshape the rest. Without
+ * an `id` or with a status that is not in the specification it does not parse.
+ */
+export const ReceivedJobRecord = z.object({
+  id: z.string().min(1),
+  status: JobStatus,
+  source: z.object({ repository: z.string().nullish(), ref: z.string().nullish() }).nullish(),
+  model: z.string().nullish(),
+  prLink: z.string().nullish(),
+});
+export type ReceivedJobRecord = z.infer<typeof ReceivedJobRecord>;
+
+/** Body of a refusal. Proxies answer without one. */
+export const ErrorBody = z.object({ error: z.string() });
+export type ErrorBody = z.infer<typeof ErrorBody>;
+
+/** What a record says, in the core's terms: everything it leaves open is null, and so is an empty `prLink`. */
+export function toJob(record: ReceivedJobRecord): Job {
+  return {
+    id: record.id,
+    status: record.status,
+    repository: record.source?.repository ?? null,
+    ref: record.source?.ref ?? null,
+    model: record.model ?? null,
+    prLink: record.prLink || null,
+  };
+}

@@ -1,0 +1,57 @@
+import type { Logger as SlackLogger } from "@slack/bolt";
+import { LogLevel } from "@slack/bolt";
+import { pino } from "pino";
+import { PinoPretty } from "pino-pretty";
+import type { Logger } from "./core/logger.ts";
+
+export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
+
+type LoggerOptions = {
+  level: (typeof LOG_LEVELS)[number];
+  /** Never to appear in a line, whatever it comes in. */
+  secrets: string[];
+  /** Coloured lines for a terminal instead of JSON lines. */
+  pretty: boolean;
+};
+
+/** Logs to standard output, one line each. */
+export function createLogger({ level, secrets, pretty }: LoggerOptions): Logger {
+  // Secrets inside a JSON string look as JSON writes them.
+  const written = secrets
+    .filter((secret) => secret !== "")
+    .map((secret) => JSON.stringify(secret).slice(1, -1));
+  return pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      hooks: {
+        streamWrite: (line) =>
+          written.reduce((scrubbed, secret) => scrubbed.replaceAll(secret, "[secret]"), line),
+      },
+    },
+    // Synchronous: the last lines before an exit are the ones that matter.
+    pretty ? PinoPretty({ colorize: true, sync: true }) : pino.destination({ dest: 1, sync: true }),
+  );
+}
+
+/**
+ * The Slack packages' own lines, as ours. Their debug lines hold message bodies and one-time connection URLs, so they are
+ * dropped whatever the level.
+ */
+export function slackLogger(logger: Logger): SlackLogger {
+  const line = (parts: unknown[]) => ({
+    from: "slack-sdk",
+    detail: parts.map(String).join(" ").slice(0, 1000),
+  });
+  return {
+    debug: () => {},
+    info: (...parts) => logger.debug(line(parts), "slack sdk"),
+    warn: (...parts) => logger.warn(line(parts), "slack sdk"),
+    error: (...parts) => logger.error(line(parts), "slack sdk"),
+    setLevel: () => {},
+    getLevel: () => LogLevel.INFO,
+    setName: () => {},
+  };
+}

@@ -1,0 +1,148 @@
+import * as z from "zod";
+import {
+  Button,
+  ImageBlock,
+  ImageElement,
+  PlainTextInput,
+  plainText,
+  StaticSelect,
+  textObject,
+} from "./objects.ts";
+import { RichTextBlock } from "./rich-text.ts";
+
+/**
+ * The part of Block Kit this project uses, as strictly as Slack reads it. Everything else is refused as an unsupported
+ * type, so that a new kind of block fails a test until it is described here.
+ */
+
+const BlockId = z.string().min(1).max(255).optional();
+
+const Section = z
+  .strictObject({
+    type: z.literal("section"),
+    block_id: BlockId,
+    text: textObject(3000).optional(),
+    fields: z.array(textObject(2000)).min(1).max(10).optional(),
+    accessory: z.discriminatedUnion("type", [Button, StaticSelect, ImageElement]).optional(),
+    expand: z.boolean().optional(),
+  })
+  .refine((section) => section.text !== undefined || section.fields !== undefined, {
+    message: "must define either `text` or `fields`",
+  });
+
+const Header = z.strictObject({ type: z.literal("header"), block_id: BlockId, text: plainText(150) });
+
+const Divider = z.strictObject({ type: z.literal("divider"), block_id: BlockId });
+
+const Context = z.strictObject({
+  type: z.literal("context"),
+  block_id: BlockId,
+  elements: z
+    .array(z.discriminatedUnion("type", [textObject(3000), ImageElement]))
+    .min(1)
+    .max(10),
+});
+
+const Actions = z
+  .strictObject({
+    type: z.literal("actions"),
+    block_id: BlockId,
+    elements: z
+      .array(z.discriminatedUnion("type", [Button, StaticSelect]))
+      .min(1)
+      .max(25),
+  })
+  .superRefine((actions, context) => {
+    const seen = new Set<string>();
+    for (const [index, element] of actions.elements.entries()) {
+      const id = element.action_id;
+      if (id !== undefined && seen.has(id)) {
+        context.addIssue({
+          code: "custom",
+          path: ["elements", index, "action_id"],
+          message: `\`action_id\` already exists: ${id}`,
+        });
+      }
+      if (id !== undefined) seen.add(id);
+    }
+  });
+
+const Markdown = z.strictObject({
+  type: z.literal("markdown"),
+  block_id: BlockId,
+  text: z.string().min(1).max(12_000),
+});
+
+export type InputBlock = z.infer<typeof Input>;
+const Input = z.strictObject({
+  type: z.literal("input"),
+  block_id: BlockId,
+  label: plainText(2000),
+  hint: plainText(2000).optional(),
+  optional: z.boolean().optional(),
+  dispatch_action: z.boolean().optional(),
+  element: z.discriminatedUnion("type", [PlainTextInput, StaticSelect]),
+});
+
+const shared = [Section, Header, Divider, Context, Actions, ImageBlock, RichTextBlock] as const;
+
+/** A block in a message. Input blocks belong to modals here: Slack's documentation and its reported behaviour disagree. */
+export type MessageBlock = z.infer<typeof MessageBlock>;
+const MessageBlock = z.discriminatedUnion("type", [...shared, Markdown]);
+
+/** A block in a modal: no `markdown`, which Slack keeps to messages. */
+export type ViewBlock = z.infer<typeof ViewBlock>;
+const ViewBlock = z.discriminatedUnion("type", [...shared, Input]);
+
+export type AnyBlock = MessageBlock | ViewBlock;
+
+function refuseRepeatedIds(
+  blocks: readonly { block_id?: string | undefined }[],
+  report: (index: number, message: string) => void,
+): void {
+  const seen = new Set<string>();
+  for (const [index, block] of blocks.entries()) {
+    if (block.block_id === undefined) continue;
+    if (seen.has(block.block_id)) report(index, `\`block_id\` already exists: ${block.block_id}`);
+    seen.add(block.block_id);
+  }
+}
+
+export const MessageBlocks = z
+  .array(MessageBlock)
+  .max(50)
+  .superRefine((blocks, context) => {
+    refuseRepeatedIds(blocks, (index, message) =>
+      context.addIssue({ code: "custom", path: [index, "block_id"], message }),
+    );
+  });
+
+/** A modal as an app sends it: https://docs.slack.dev/reference/views/modal-views */
+export type ModalView = z.infer<typeof ModalView>;
+export const ModalView = z
+  .strictObject({
+    type: z.literal("modal"),
+    title: plainText(24),
+    submit: plainText(24).optional(),
+    close: plainText(24).optional(),
+    callback_id: z.string().max(255).optional(),
+    private_metadata: z.string().max(3000).optional(),
+    external_id: z.string().max(255).optional(),
+    clear_on_close: z.boolean().optional(),
+    notify_on_close: z.boolean().optional(),
+    submit_disabled: z.boolean().optional(),
+    blocks: z.array(ViewBlock).max(100),
+  })
+  .superRefine((view, context) => {
+    refuseRepeatedIds(view.blocks, (index, message) =>
+      context.addIssue({ code: "custom", path: ["blocks", index, "block_id"], message }),
+    );
+    if (view.submit !== undefined) return;
+    const input = view.blocks.findIndex((block) => block.type === "input");
+    if (input === -1) return;
+    context.addIssue({
+      code: "custom",
+      path: ["blocks", input, "input"],
+      message: "must define `submit` to use an `input` block in modals",
+    });
+  });

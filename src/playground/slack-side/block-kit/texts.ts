@@ -1,0 +1,43 @@
+import type { AnyBlock } from "./blocks.ts";
+import type { TextObject } from "./objects.ts";
+import { richTextLines } from "./rich-text.ts";
+
+/** A piece of text in a block, and whether Slack reads markup in it. */
+export type BlockText = { text: string; isMarkup: boolean };
+
+/** Every text in a block, buttons and labels included, in reading order. */
+export function blockTexts(block: AnyBlock): BlockText[] {
+  switch (block.type) {
+    case "section": {
+      const own = [block.text, ...(block.fields ?? [])].flatMap((text) => (text ? [textOf(text)] : []));
+      const accessory = block.accessory;
+      if (accessory?.type === "button") own.push(textOf(accessory.text));
+      return own;
+    }
+    case "header":
+      return [textOf(block.text)];
+    case "context":
+      return block.elements.flatMap((element) => (element.type === "image" ? [] : [textOf(element)]));
+    case "actions":
+      return block.elements.flatMap((element) => (element.type === "button" ? [textOf(element.text)] : []));
+    case "markdown":
+      return [{ text: block.text, isMarkup: true }];
+    case "rich_text":
+      return richTextLines(block)
+        .flat()
+        .flatMap((element) => {
+          if (element.type === "text") return [{ text: element.text, isMarkup: false }];
+          if (element.type === "link") return [{ text: element.text ?? element.url, isMarkup: false }];
+          return [];
+        });
+    case "input":
+      return [textOf(block.label)];
+    case "divider":
+    case "image":
+      return [];
+  }
+}
+
+function textOf(object: TextObject): BlockText {
+  return { text: object.text, isMarkup: object.type === "mrkdwn" };
+}

@@ -1,0 +1,30 @@
+import { randomBytes } from "node:crypto";
+
+const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUV";
+
+/** A fresh id in Slack's form: the prefix letter, then ten capitals and digits. */
+export function makeId(prefix: string): string {
+  const letters = Array.from(randomBytes(9), (byte) => alphabet.charAt(byte % alphabet.length));
+  return `${prefix}0${letters.join("")}`;
+}
+
+/** A fresh secret for URLs and tickets: 32 hex digits. */
+export function makeSecret(): string {
+  return randomBytes(16).toString("hex");
+}
+
+/** Issues Slack timestamps: "SECONDS.MICROS", from `now()` (epoch milliseconds), each larger than the one before. */
+export class Timestamps {
+  readonly #now: () => number;
+  #lastMicros = 0;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  next(): string {
+    const micros = Math.max(Math.floor(this.#now()) * 1000, this.#lastMicros + 1);
+    this.#lastMicros = micros;
+    return `${Math.floor(micros / 1_000_000)}.${String(micros % 1_000_000).padStart(6, "0")}`;
+  }
+}

@@ -1,0 +1,83 @@
+import type { MessageBlock } from "./block-kit/blocks.ts";
+
+/** What an app attaches to a message for itself: https://docs.slack.dev/messaging/message-metadata */
+export type Metadata = { event_type: string; event_payload: Record<string, unknown> };
+
+/** A message as the workspace keeps it, in Slack's own field names. */
+export type Message = {
+  channel: string;
+  ts: string;
+  user: string;
+  /** Set on what an app posted. */
+  bot_id?: string;
+  text: string;
+  blocks?: MessageBlock[];
+  thread_ts?: string;
+  subtype?: "tombstone" | "thread_broadcast";
+  metadata?: Metadata;
+  edited?: { user: string; ts: string };
+  deleted: boolean;
+  /** Whom it would notify: see {@link mentionsIn}. */
+  mentions: string[];
+};
+
+/** A message that one person sees and nobody else, until it is replaced or deleted. */
+export type Ephemeral = {
+  channel: string;
+  ts: string;
+  /** Who sees it. */
+  user: string;
+  /** Who it is from: the bot's user id, or Slack itself. */
+  from: string;
+  text: string;
+  blocks?: MessageBlock[];
+  thread_ts?: string;
+  mentions: string[];
+};
+
+/** The account that Slack's own notices come from. */
+export const slackbot = "USLACKBOT";
+
+/** The messages of one channel, in the order of their timestamps. */
+export class Messages {
+  readonly #all = new Map<string, Message>();
+
+  add(message: Message): void {
+    this.#all.set(message.ts, message);
+  }
+
+  /** Every message that can be seen, replies and tombstones included. */
+  visible(): Message[] {
+    return [...this.#all.values()].filter((message) => !message.deleted);
+  }
+
+  find(ts: string): Message | undefined {
+    const message = this.#all.get(ts);
+    return message?.deleted === false ? message : undefined;
+  }
+
+  /** The root and its replies; only the message itself where `ts` is a reply's. */
+  thread(ts: string): Message[] {
+    return this.visible().filter((message) => message.ts === ts || message.thread_ts === ts);
+  }
+
+  replies(ts: string): Message[] {
+    return this.visible().filter((message) => message.thread_ts === ts && message.ts !== ts);
+  }
+
+  /** Removes a message. The root of a thread that still has replies leaves a tombstone, as in Slack. */
+  remove(message: Message): void {
+    const hasReplies = this.replies(message.ts).length > 0;
+    delete message.blocks;
+    delete message.metadata;
+    message.mentions = [];
+    if (!hasReplies) {
+      message.deleted = true;
+      return;
+    }
+    message.subtype = "tombstone";
+    message.user = slackbot;
+    message.text = "This message was deleted.";
+    delete message.bot_id;
+  }
+}

@@ -1,0 +1,199 @@
+import { randomUUID } from "node:crypto";
+import type { Button, StaticSelect } from "./block-kit/objects.ts";
+import { makeId } from "./ids.ts";
+import { type Ephemeral, type Message, slackbot } from "./messages.ts";
+import { ImpossibleForAPerson } from "./refusal.ts";
+import { messageToWire } from "./web-api/wire.ts";
+import type { Channel, User, Workspace } from "./workspace.ts";
+
+type Payload = Record<string, unknown>;
+
+/** Where and by whom an interaction happened, and the ways to answer it. */
+export type Interaction = {
+  workspace: Workspace;
+  user: User;
+  channel: Channel;
+  triggerId: string;
+  responseUrl: string;
+};
+
+/** The fields of a slash command: https://docs.slack.dev/interactivity/implementing-slash-commands */
+export function commandPayload(at: Interaction, command: string, text: string): Payload {
+  return {
+    token: at.workspace.verificationToken,
+    team_id: at.workspace.team.id,
+    team_domain: at.workspace.team.domain,
+    channel_id: at.channel.id,
+    channel_name: channelName(at.channel),
+    user_id: at.user.id,
+    user_name: at.user.name,
+    command,
+    text,
+    api_app_id: at.workspace.bot.appId,
+    is_enterprise_install: "false",
+    response_url: at.responseUrl,
+    trigger_id: at.triggerId,
+  };
+}
+
+/** A message shortcut: https://docs.slack.dev/reference/interaction-payloads/shortcuts-interaction-payload */
+export function shortcutPayload(at: Interaction, callbackId: string, message: Message): Payload {
+  return {
+    type: "message_action",
+    ...interactionFields(at),
+    callback_id: callbackId,
+    message_ts: message.ts,
+    message: messageToWire(message, at.workspace),
+    action_ts: at.workspace.timestamps.next(),
+  };
+}
+
+/** What a person pressed or chose. */
+export type Act = {
+  element: Button | StaticSelect;
+  blockId: string;
+  /** The value of the option chosen in a select menu. */
+  option?: string;
+};
+
+/** A press or choice in a message: https://docs.slack.dev/reference/interaction-payloads/block_actions-payload */
+export function actionPayload(
+  at: Interaction,
+  act: Act,
+  on: { message: Message } | { ephemeral: Ephemeral },
+): Payload {
+  const isEphemeral = "ephemeral" in on;
+  const { ts, thread_ts } = isEphemeral ? on.ephemeral : on.message;
+  return {
+    type: "block_actions",
+    ...interactionFields(at),
+    api_app_id: at.workspace.bot.appId,
+    container: {
+      type: "message",
+      message_ts: ts,
+      channel_id: at.channel.id,
+      is_ephemeral: isEphemeral,
+      ...(thread_ts !== undefined && { thread_ts }),
+    },
+    // Slack keeps ephemeral messages nowhere, so their payloads carry none.
+    ...(!isEphemeral && { message: messageToWire(on.message, at.workspace) }),
+    state: { values: {} },
+    actions: [{ ...actionOf(act), action_ts: at.workspace.timestamps.next() }],
+  };
+}
+
+function actionOf({ element, blockId, option }: Act): Payload {
+  const common = { type: element.type, action_id: element.action_id, block_id: blockId };
+  if (element.type === "static_select") {
+    return { ...common, selected_option: optionOf(element, option ?? "") };
+  }
+  const { value, url, style } = element;
+  return {
+    ...common,
+    text: { emoji: true, ...element.text },
+    ...(value !== undefined && { value }),
+    ...(url !== undefined && { url }),
+    ...(style !== undefined && { style }),
+  };
+}
+
+/** The option of a select menu with this value; an error where it offers none. */
+export function optionOf(select: StaticSelect, value: string): StaticSelect["options"][number] {
+  const option = select.options.find((candidate) => candidate.value === value);
+  if (option !== undefined) return option;
+  const offered = select.options.map((candidate) => candidate.value).join(", ");
+  throw new ImpossibleForAPerson(`The menu does not offer "${value}". Choose one of: ${offered}.`);
+}
+
+/** A submitted or closed modal: https://docs.slack.dev/reference/interaction-payloads/view-interactions-payload */
+export function viewPayload(
+  workspace: Workspace,
+  user: User,
+  view: Payload,
+  what: { type: "view_submission"; triggerId: string } | { type: "view_closed" },
+): Payload {
+  return {
+    type: what.type,
+    team: teamOf(workspace),
+    user: userOf(user, workspace),
+    api_app_id: workspace.bot.appId,
+    token: workspace.verificationToken,
+    view,
+    ...(what.type === "view_submission"
+      ? { trigger_id: what.triggerId, response_urls: [] }
+      : { is_cleared: false }),
+    is_enterprise_install: false,
+    enterprise: null,
+  };
+}
+
+/** An `app_mention` in its envelope: https://docs.slack.dev/reference/events/app_mention */
+export function mentionPayload(workspace: Workspace, message: Message): Payload {
+  const { team, bot } = workspace;
+  return {
+    token: workspace.verificationToken,
+    team_id: team.id,
+    context_team_id: team.id,
+    context_enterprise_id: null,
+    api_app_id: bot.appId,
+    event: {
+      user: message.user,
+      type: "app_mention",
+      ts: message.ts,
+      client_msg_id: randomUUID(),
+      text: message.text,
+      team: team.id,
+      ...(message.thread_ts !== undefined && { thread_ts: message.thread_ts }),
+      blocks: message.blocks ?? [],
+      channel: message.channel,
+      event_ts: message.ts,
+    },
+    type: "event_callback",
+    event_id: makeId("Ev"),
+    event_time: Math.floor(Number(message.ts)),
+    authorizations: [
+      {
+        enterprise_id: null,
+        team_id: team.id,
+        user_id: bot.userId,
+        is_bot: true,
+        is_enterprise_install: false,
+      },
+    ],
+    is_ext_shared_channel: false,
+    event_context: `4-${Buffer.from(`${team.id}:${message.channel}:${message.ts}`).toString("base64")}`,
+  };
+}
+
+function interactionFields(at: Interaction): Payload {
+  return {
+    token: at.workspace.verificationToken,
+    team: teamOf(at.workspace),
+    enterprise: null,
+    is_enterprise_install: false,
+    user: userOf(at.user, at.workspace),
+    channel: { id: at.channel.id, name: channelName(at.channel) },
+    trigger_id: at.triggerId,
+    response_url: at.responseUrl,
+  };
+}
+
+function teamOf({ team }: Workspace): Payload {
+  return { id: team.id, domain: team.domain };
+}
+
+function userOf(user: User, { team }: Workspace): Payload {
+  return { id: user.id, username: user.name, name: user.name, team_id: team.id };
+}
+
+/** Slack does not tell apps the names of private conversations in these payloads. */
+function channelName(channel: Channel): string {
+  if (channel.kind === "private") return "privategroup";
+  if (channel.kind === "im") return "directmessage";
+  return channel.name;
+}
+
+/** The notice a person gets in place of a command's answer. */
+export function failureNotice(what: string, failure: string): { from: string; text: string } {
+  return { from: slackbot, text: `${what} failed with the error "${failure}"` };
+}

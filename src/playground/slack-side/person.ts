@@ -1,0 +1,212 @@
+import type { MessageBlock } from "./block-kit/blocks.ts";
+import type { Button, StaticSelect } from "./block-kit/objects.ts";
+import type { Deliverer, Delivery, Outcome } from "./deliver.ts";
+import type { Message } from "./messages.ts";
+import {
+  actionPayload,
+  commandPayload,
+  failureNotice,
+  type Interaction,
+  mentionPayload,
+  shortcutPayload,
+  viewPayload,
+} from "./payloads.ts";
+import { ImpossibleForAPerson, SlackRefusal } from "./refusal.ts";
+import type { ResponseUrls } from "./response-urls.ts";
+import { ResponseBody, type ResponsePlace, showResponse } from "./responses.ts";
+import type { Triggers } from "./triggers.ts";
+import { encodeEntities } from "./typed-text.ts";
+import { fillIn, type TypedValues } from "./view-values.ts";
+import { settleSubmission } from "./view-submission.ts";
+import type { OpenView, Views } from "./views.ts";
+import { parseJson } from "./web-api/args.ts";
+import type { Channel, User, Workspace } from "./workspace.ts";
+
+export type PersonDeps = {
+  workspace: Workspace;
+  views: Views;
+  triggers: Triggers;
+  responseUrls: ResponseUrls;
+  deliverer: Deliverer;
+};
+
+/** A mention's message, and how the app took the event; no delivery where the app is no member and hears nothing. */
+export type MentionOutcome = Omit<Outcome, "delivery"> & { message: Message; delivery: Delivery | undefined };
+
+/** What one person does in Slack. Each act sends the app exactly what Slack would, and shows the person what they would see. */
+export class Person {
+  readonly user: User;
+  readonly #deps: PersonDeps;
+
+  constructor(userId: string, deps: PersonDeps) {
+    this.user = deps.workspace.user(userId);
+    this.#deps = deps;
+  }
+
+  /** Runs a slash command; `text` is as typed. The ack's text, or Slack's notice of a failure, is shown to the person. */
+  async command(act: { channel: string; text?: string; command?: string }): Promise<Outcome> {
+    const channel = this.#ownChannel(act.channel);
+    const command = act.command ?? "/docs-agent";
+    const place: ResponsePlace = { channel: channel.id, user: this.user.id };
+    const payload = commandPayload(
+      this.#interaction(channel, place),
+      command,
+      encodeEntities(act.text ?? ""),
+    );
+    const outcome = await this.#deps.deliverer.deliver("slash_commands", payload);
+    const failure = outcome.failure ?? this.#showAck(outcome.body, place);
+    if (failure !== undefined) this.#notify(channel, failureNotice(command, failure));
+    return outcome;
+  }
+
+  /** Picks a message shortcut from a message's menu. It works where the bot is no member. */
+  async shortcut(act: { callbackId: string; channel: string; messageTs: string }): Promise<Outcome> {
+    const channel = this.#readableChannel(act.channel);
+    const message = this.#message(channel, act.messageTs);
+    const interaction = this.#interaction(channel, { channel: channel.id, user: this.user.id });
+    const payload = shortcutPayload(interaction, act.callbackId, message);
+    const outcome = await this.#deps.deliverer.deliver("interactive", payload);
+    if (outcome.failure !== undefined) {
+      this.#notify(channel, failureNotice(act.callbackId, outcome.failure));
+    }
+    return outcome;
+  }
+
+  /** Presses a button, or chooses `option` in a menu, in a message or in an ephemeral message. */
+  async click(act: {
+    channel: string;
+    messageTs: string;
+    actionId: string;
+    ephemeral?: boolean;
+    option?: string;
+  }): Promise<Outcome> {
+    const channel = this.#readableChannel(act.channel);
+    const on =
+      act.ephemeral === true
+        ? { ephemeral: this.#ephemeral(act.messageTs) }
+        : { message: this.#message(channel, act.messageTs) };
+    const blocks = ("ephemeral" in on ? on.ephemeral : on.message).blocks ?? [];
+    const found = findElement(blocks, act.actionId);
+    const interaction = this.#interaction(channel, { channel: channel.id, user: this.user.id, original: on });
+    const chosen = act.option === undefined ? found : { ...found, option: act.option };
+    return this.#deps.deliverer.deliver("interactive", actionPayload(interaction, chosen, on));
+  }
+
+  /** Submits a modal. Inputs that `values` leaves out keep what they show. Slack's own checks apply before it is sent. */
+  async submit(act: { viewId: string; values?: TypedValues }): Promise<Outcome> {
+    const { workspace, views, triggers, deliverer } = this.#deps;
+    const open = this.#view(act.viewId);
+    const view = views.toWire(open, fillIn(open.view, act.values ?? {}));
+    const triggerId = triggers.issue(this.user.id);
+    const payload = viewPayload(workspace, this.user, view, { type: "view_submission", triggerId });
+    const outcome = await deliverer.deliver("interactive", payload);
+    settleSubmission(outcome, open, views);
+    return outcome;
+  }
+
+  /** Closes a modal; the app hears of it only where the modal says so. */
+  async closeView(act: { viewId: string }): Promise<Outcome | undefined> {
+    const { workspace, views, deliverer } = this.#deps;
+    const open = this.#view(act.viewId);
+    if (open.view.clear_on_close === true) views.closeAll(this.user.id);
+    else views.close(open);
+    if (open.view.notify_on_close !== true) return undefined;
+    const payload = viewPayload(workspace, this.user, views.toWire(open), { type: "view_closed" });
+    return deliverer.deliver("interactive", payload);
+  }
+
+  /** Posts a message that mentions the bot; `text` is as typed after the mention. */
+  async mention(act: { channel: string; text: string; threadTs?: string }): Promise<MentionOutcome> {
+    const { workspace, deliverer } = this.#deps;
+    const channel = this.#ownChannel(act.channel);
+    const message = workspace.say({
+      channel: channel.id,
+      user: this.user.id,
+      text: `<@${workspace.bot.userId}> ${act.text}`,
+      ...(act.threadTs !== undefined && { threadTs: act.threadTs }),
+    });
+    if (!workspace.isBotIn(channel.id)) return { message, delivery: undefined, status: 0, body: "" };
+    return { ...(await deliverer.deliver("events_api", mentionPayload(workspace, message))), message };
+  }
+
+  #interaction(channel: Channel, place: ResponsePlace): Interaction {
+    const { workspace, triggers, responseUrls } = this.#deps;
+    return {
+      workspace,
+      user: this.user,
+      channel,
+      triggerId: triggers.issue(this.user.id),
+      responseUrl: responseUrls.issue(place),
+    };
+  }
+
+  /** Shows what an ack says; returns the failure that Slack reports when it cannot be shown. */
+  #showAck(body: string, place: ResponsePlace): string | undefined {
+    if (body === "") return undefined;
+    const json = parseJson(body);
+    const parsed = ResponseBody.safeParse(typeof json === "object" ? json : { text: body });
+    if (!parsed.success) return "invalid_command_response";
+    if ((parsed.data.text ?? "") === "" && parsed.data.blocks === undefined) return undefined;
+    try {
+      showResponse(this.#deps.workspace, parsed.data, place);
+      return undefined;
+    } catch (thrown) {
+      if (thrown instanceof SlackRefusal) return thrown.error;
+      throw thrown;
+    }
+  }
+
+  #notify(channel: Channel, notice: { from: string; text: string }): void {
+    this.#deps.workspace.postEphemeral({ ...notice, channel: channel.id, user: this.user.id });
+  }
+
+  #ownChannel(id: string): Channel {
+    const channel = this.#deps.workspace.channel(id);
+    if (!channel.members.has(this.user.id)) {
+      throw new ImpossibleForAPerson(`${this.user.name} is not in ${channel.name}: invite them first.`);
+    }
+    if (channel.isArchived) {
+      throw new ImpossibleForAPerson(`${channel.name} is archived: nobody can write there.`);
+    }
+    return channel;
+  }
+
+  #readableChannel(id: string): Channel {
+    const channel = this.#deps.workspace.channel(id);
+    if (channel.kind === "public" || channel.members.has(this.user.id)) return channel;
+    throw new ImpossibleForAPerson(`${this.user.name} cannot see ${channel.name}: invite them first.`);
+  }
+
+  #message(channel: Channel, ts: string): Message {
+    const message = this.#deps.workspace.log(channel.id).find(ts);
+    if (message !== undefined && message.subtype !== "tombstone") return message;
+    throw new ImpossibleForAPerson(`There is no message ${ts} in ${channel.name} to act on.`);
+  }
+
+  #ephemeral(ts: string) {
+    const shown = this.#deps.workspace.ephemerals(this.user.id).find((ephemeral) => ephemeral.ts === ts);
+    if (shown !== undefined) return shown;
+    throw new ImpossibleForAPerson(`${this.user.name} sees no ephemeral message ${ts}.`);
+  }
+
+  #view(id: string): OpenView {
+    const open = this.#deps.views.openFor(this.user.id).at(-1);
+    if (open?.id === id) return open;
+    throw new ImpossibleForAPerson(`The view ${id} is not the one ${this.user.name} has in front.`);
+  }
+}
+
+function findElement(
+  blocks: MessageBlock[],
+  actionId: string,
+): { element: Button | StaticSelect; blockId: string } {
+  for (const block of blocks) {
+    const elements =
+      block.type === "actions" ? block.elements : block.type === "section" ? [block.accessory] : [];
+    for (const element of elements) {
+      if (element === undefined || element.type === "image" || element.action_id !== actionId) continue;
+      return { element, blockId: block.block_id ?? "" };
+    }
+  }
+  throw new ImpossibleForAPerson(`The message shows nothing with the action id ${actionId}.`);
+}

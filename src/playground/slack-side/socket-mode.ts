@@ -1,0 +1,138 @@
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import { type RawData, type WebSocket, WebSocketServer } from "ws";
+import * as z from "zod";
+import { makeSecret } from "./ids.ts";
+import { parseJson } from "./web-api/args.ts";
+
+/** Real clients drop a connection that stays without a ping for 30 s. */
+const pingIntervalMs = 5000;
+
+const Ack = z.object({ envelope_id: z.string(), payload: z.unknown().optional() });
+
+export type EnvelopeType = "slash_commands" | "interactive" | "events_api";
+
+/**
+ * Slack's end of Socket Mode: one-time tickets, `hello`, envelopes and their acks, pings, `disconnect`.
+ * See https://docs.slack.dev/apis/events-api/using-socket-mode
+ */
+export class SocketMode {
+  readonly #appId: string;
+  readonly #server = new WebSocketServer({ noServer: true });
+  readonly #tickets = new Set<string>();
+  readonly #connections = new Set<WebSocket>();
+  readonly #waiting = new Map<string, (payload: unknown) => void>();
+  readonly #connectedListeners = new Set<() => void>();
+  #baseUrl = "";
+
+  constructor(appId: string) {
+    this.#appId = appId;
+  }
+
+  /** How many connections the app holds. */
+  get connections(): number {
+    return this.#connections.size;
+  }
+
+  listenAt(baseUrl: string): void {
+    this.#baseUrl = baseUrl.replace(/^http/, "ws");
+  }
+
+  issueUrl(): string {
+    const ticket = makeSecret();
+    this.#tickets.add(ticket);
+    return `${this.#baseUrl}link/?ticket=${ticket}&app_id=${this.#appId}`;
+  }
+
+  /** Takes an HTTP upgrade: a connection for a ticket that was issued and not used, 401 for anything else. */
+  accept(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const url = new URL(request.url ?? "/", "http://localhost");
+    const isLink = url.pathname === "/link/" && this.#tickets.delete(url.searchParams.get("ticket") ?? "");
+    if (!isLink) {
+      socket.end("HTTP/1.1 401 Unauthorized\r\nConnection: close\r\n\r\n");
+      return;
+    }
+    this.#server.handleUpgrade(request, socket, head, (connection) => this.#open(connection));
+  }
+
+  /** Resolves when the app holds a connection; rejects after `timeoutMs`. */
+  async whenConnected(timeoutMs = 10_000): Promise<void> {
+    if (this.connections > 0) return;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const timer = setTimeout(
+      () => reject(new Error(`No Socket Mode connection within ${timeoutMs} ms.`)),
+      timeoutMs,
+    );
+    this.#connectedListeners.add(resolve);
+    try {
+      await promise;
+    } finally {
+      clearTimeout(timer);
+      this.#connectedListeners.delete(resolve);
+    }
+  }
+
+  /** Sends an envelope and waits for its ack; `undefined` when none came within `timeoutMs`. */
+  async send(
+    envelope: { envelope_id: string },
+    text: string,
+    timeoutMs: number,
+  ): Promise<{ payload: unknown } | undefined> {
+    const connection = [...this.#connections].at(-1);
+    if (connection === undefined) return undefined;
+    const { promise, resolve } = Promise.withResolvers<{ payload: unknown } | undefined>();
+    const timer = setTimeout(() => resolve(undefined), timeoutMs);
+    this.#waiting.set(envelope.envelope_id, (payload) => resolve({ payload }));
+    connection.send(text);
+    try {
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+      this.#waiting.delete(envelope.envelope_id);
+    }
+  }
+
+  /** Asks the app to reconnect, as Slack does about once an hour. */
+  disconnect(reason: "refresh_requested" | "warning" | "link_disabled" = "refresh_requested"): void {
+    for (const connection of this.#connections) {
+      connection.send(JSON.stringify({ type: "disconnect", reason, debug_info: { host: "playground" } }));
+    }
+  }
+
+  close(): void {
+    for (const connection of this.#connections) connection.terminate();
+    this.#server.close();
+  }
+
+  #open(connection: WebSocket): void {
+    const pings = setInterval(() => connection.ping(), pingIntervalMs);
+    connection.on("message", (data) => this.#receive(textOf(data)));
+    // An app that is killed resets its socket; that is its right.
+    connection.on("error", () => connection.terminate());
+    connection.on("close", () => {
+      clearInterval(pings);
+      this.#connections.delete(connection);
+    });
+    this.#connections.add(connection);
+    connection.ping();
+    connection.send(
+      JSON.stringify({
+        type: "hello",
+        num_connections: this.connections,
+        debug_info: { host: "playground", build_number: 1, approximate_connection_time: 18_060 },
+        connection_info: { app_id: this.#appId },
+      }),
+    );
+    for (const connected of this.#connectedListeners) connected();
+  }
+
+  #receive(text: string): void {
+    const ack = Ack.safeParse(parseJson(text));
+    if (ack.success) this.#waiting.get(ack.data.envelope_id)?.(ack.data.payload);
+  }
+}
+
+function textOf(data: RawData): string {
+  if (Array.isArray(data)) return Buffer.concat(data).toString("utf8");
+  return Buffer.isBuffer(data) ? data.toString("utf8") : Buffer.from(data).toString("utf8");
+}

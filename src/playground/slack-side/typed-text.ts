@@ -1,0 +1,56 @@
+import type { RichTextBlock } from "./block-kit/rich-text.ts";
+
+/** Encodes the three characters Slack encodes in text: `&`, `<`, `>`. */
+export function encodeEntities(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
+export function decodeEntities(text: string): string {
+  return text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
+}
+
+const picked = /(<(?:@[UW][A-Z0-9]+|#[CG][A-Z0-9]+(?:\|[^<>]*)?|!(?:here|channel|everyone))>)/;
+const bareUrl = /(https?:\/\/[^\s<>]*[^\s<>.,;:!?)\]'"])/;
+
+/**
+ * What Slack stores for a message that a person typed: entities encoded, bare URLs as `<url>`, and names picked from
+ * the menu (given here as `<@U…>`, `<#C…>`, `<!here>`) kept.
+ */
+export function encodeTyped(typed: string): string {
+  return typed
+    .split(picked)
+    .map((part, index) => (index % 2 === 1 ? part : linkUrls(part)))
+    .join("");
+}
+
+function linkUrls(text: string): string {
+  return text
+    .split(bareUrl)
+    .map((part, index) => (index % 2 === 1 ? `<${encodeEntities(part)}>` : encodeEntities(part)))
+    .join("");
+}
+
+const token = /(<[^<>]+>)/;
+
+/** The rich text block that Slack's composer sends beside a message's text. */
+export function richTextOf(text: string): RichTextBlock {
+  const elements = text
+    .split(token)
+    .filter((part) => part !== "")
+    .map(elementOf);
+  return { type: "rich_text", block_id: "typed", elements: [{ type: "rich_text_section", elements }] };
+}
+
+type Element = Extract<RichTextBlock["elements"][number], { type: "rich_text_section" }>["elements"][number];
+
+function elementOf(part: string): Element {
+  if (!token.test(part)) return { type: "text", text: decodeEntities(part) };
+  const [target = "", label] = part.slice(1, -1).split("|");
+  if (target.startsWith("@")) return { type: "user", user_id: target.slice(1) };
+  if (target.startsWith("#")) return { type: "channel", channel_id: target.slice(1) };
+  if (target === "!here") return { type: "broadcast", range: "here" };
+  if (target === "!channel") return { type: "broadcast", range: "channel" };
+  if (target === "!everyone") return { type: "broadcast", range: "everyone" };
+  const url = decodeEntities(target);
+  return label === undefined ? { type: "link", url } : { type: "link", url, text: decodeEntities(label) };
+}

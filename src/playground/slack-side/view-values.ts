@@ -1,0 +1,54 @@
+import type { ModalView } from "./block-kit/blocks.ts";
+import { optionOf } from "./payloads.ts";
+import { ImpossibleForAPerson } from "./refusal.ts";
+import { inputsOf, type ViewInput, type ViewValues } from "./views.ts";
+
+/** What a person typed or chose, by block id and action id: the text, or the value of an option. */
+export type TypedValues = Record<string, Record<string, string>>;
+
+/** The state of a modal with these values; an error where Slack's client would not let the person submit it. */
+export function fillIn(view: ModalView, typed: TypedValues): ViewValues {
+  const inputs = inputsOf(view);
+  refuseUnknown(inputs, typed);
+  const values: ViewValues = {};
+  for (const input of inputs) {
+    const blockId = input.block.block_id ?? "";
+    const actionId = input.element.action_id ?? "";
+    values[blockId] = { ...values[blockId], [actionId]: valueOf(input, typed[blockId]?.[actionId]) };
+  }
+  return values;
+}
+
+function refuseUnknown(inputs: ViewInput[], typed: TypedValues): void {
+  for (const [blockId, actions] of Object.entries(typed)) {
+    for (const actionId of Object.keys(actions)) {
+      const isShown = inputs.some(
+        ({ block, element }) => block.block_id === blockId && element.action_id === actionId,
+      );
+      if (!isShown) throw new ImpossibleForAPerson(`The view shows no input ${blockId}/${actionId}.`);
+    }
+  }
+}
+
+function valueOf({ block, element }: ViewInput, typed: string | undefined): unknown {
+  const isRequired = block.type === "input" && block.optional !== true;
+  if (element.type === "static_select") {
+    const chosen = typed === undefined ? (element.initial_option ?? null) : optionOf(element, typed);
+    if (isRequired && chosen === null) refuseEmpty(block.block_id);
+    return { type: element.type, selected_option: chosen };
+  }
+  const text = typed ?? element.initial_value ?? "";
+  if (isRequired && text === "") refuseEmpty(block.block_id);
+  const maximum = element.max_length ?? 3000;
+  const minimum = element.min_length ?? 0;
+  if (text.length > maximum || (text !== "" && text.length < minimum)) {
+    throw new ImpossibleForAPerson(
+      `The input ${block.block_id} takes ${minimum} to ${maximum} characters, not ${text.length}.`,
+    );
+  }
+  return { type: element.type, value: text === "" ? null : text };
+}
+
+function refuseEmpty(blockId: string | undefined): never {
+  throw new ImpossibleForAPerson(`The input ${blockId} must be filled in: Slack does not submit without it.`);
+}

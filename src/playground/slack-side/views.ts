@@ -1,0 +1,160 @@
+import type { ModalView, ViewBlock } from "./block-kit/blocks.ts";
+import type { PlainTextInput, StaticSelect } from "./block-kit/objects.ts";
+import { makeId, makeSecret } from "./ids.ts";
+import { SlackRefusal } from "./refusal.ts";
+import type { Workspace } from "./workspace.ts";
+
+/** A modal on somebody's screen. */
+export type OpenView = {
+  id: string;
+  user: string;
+  view: ModalView;
+  hash: string;
+  rootViewId: string;
+  previousViewId: string | null;
+  /** What the app said is wrong with the last submission, by block id. */
+  errors: Record<string, string>;
+  /** Set when Slack could not deliver the last submission. */
+  failure?: string;
+};
+
+/** At most three modals stand on top of each other: https://docs.slack.dev/surfaces/modals */
+const maxStack = 3;
+
+/** The modals people have open: a stack per person, the visible one last. */
+export class Views {
+  readonly #workspace: Workspace;
+  readonly #stacks = new Map<string, OpenView[]>();
+
+  constructor(workspace: Workspace) {
+    this.#workspace = workspace;
+  }
+
+  openFor(userId: string): OpenView[] {
+    return [...(this.#stacks.get(userId) ?? [])];
+  }
+
+  find(viewId: string): OpenView | undefined {
+    return [...this.#stacks.values()].flat().find((view) => view.id === viewId);
+  }
+
+  findByExternalId(externalId: string): OpenView | undefined {
+    return [...this.#stacks.values()].flat().find((open) => open.view.external_id === externalId);
+  }
+
+  /** Opens a modal in place of whatever the person had open. */
+  open(userId: string, view: ModalView): OpenView {
+    this.#refuseUsedExternalId(view);
+    this.#stacks.set(userId, []);
+    return this.#put(userId, view);
+  }
+
+  push(userId: string, view: ModalView): OpenView {
+    this.#refuseUsedExternalId(view);
+    if (this.openFor(userId).length >= maxStack) throw new SlackRefusal("push_limit_reached");
+    return this.#put(userId, view);
+  }
+
+  update(open: OpenView, view: ModalView): void {
+    open.view = view;
+    open.hash = newHash();
+    open.errors = {};
+    this.#workspace.changed();
+  }
+
+  showErrors(open: OpenView, errors: Record<string, string>): void {
+    open.errors = errors;
+    this.#workspace.changed();
+  }
+
+  showFailure(open: OpenView, failure: string): void {
+    open.failure = failure;
+    this.#workspace.changed();
+  }
+
+  close(open: OpenView): void {
+    const stack = this.#stacks.get(open.user) ?? [];
+    this.#stacks.set(
+      open.user,
+      stack.filter((view) => view !== open),
+    );
+    this.#workspace.changed();
+  }
+
+  closeAll(userId: string): void {
+    this.#stacks.delete(userId);
+    this.#workspace.changed();
+  }
+
+  /** The view as Slack shows it to apps, with these values filled in. */
+  toWire(open: OpenView, values: ViewValues = {}): Record<string, unknown> {
+    const { team, bot } = this.#workspace;
+    const { view } = open;
+    return {
+      id: open.id,
+      team_id: team.id,
+      type: "modal",
+      blocks: view.blocks,
+      private_metadata: view.private_metadata ?? "",
+      callback_id: view.callback_id ?? "",
+      state: { values },
+      hash: open.hash,
+      title: view.title,
+      clear_on_close: view.clear_on_close ?? false,
+      notify_on_close: view.notify_on_close ?? false,
+      close: view.close ?? null,
+      submit: view.submit ?? null,
+      previous_view_id: open.previousViewId,
+      root_view_id: open.rootViewId,
+      app_id: bot.appId,
+      external_id: view.external_id ?? "",
+      app_installed_team_id: team.id,
+      bot_id: bot.botId,
+    };
+  }
+
+  #put(userId: string, view: ModalView): OpenView {
+    const stack = this.#stacks.get(userId) ?? [];
+    const id = makeId("V");
+    const open: OpenView = {
+      id,
+      user: userId,
+      view,
+      hash: newHash(),
+      rootViewId: stack[0]?.id ?? id,
+      previousViewId: stack.at(-1)?.id ?? null,
+      errors: {},
+    };
+    this.#stacks.set(userId, [...stack, open]);
+    this.#workspace.changed();
+    return open;
+  }
+
+  #refuseUsedExternalId(view: ModalView): void {
+    if (view.external_id === undefined || view.external_id === "") return;
+    if (this.findByExternalId(view.external_id)) throw new SlackRefusal("duplicate_external_id");
+  }
+}
+
+/** `state.values` of a view: what stands in each input, by block id and action id. */
+export type ViewValues = Record<string, Record<string, unknown>>;
+
+export type ViewInput = { block: ViewBlock; element: PlainTextInput | StaticSelect };
+
+/** Every element of a view that holds a value, with the block it is in. */
+export function inputsOf(view: ModalView): ViewInput[] {
+  return view.blocks.flatMap((block): ViewInput[] => {
+    if (block.type === "input") return [{ block, element: block.element }];
+    if (block.type === "section" && block.accessory?.type === "static_select") {
+      return [{ block, element: block.accessory }];
+    }
+    if (block.type !== "actions") return [];
+    return block.elements.flatMap((element) =>
+      element.type === "static_select" ? [{ block, element }] : [],
+    );
+  });
+}
+
+function newHash(): string {
+  return `${Date.now()}.${makeSecret().slice(0, 8)}`;
+}

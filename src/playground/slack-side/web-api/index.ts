@@ -1,0 +1,43 @@
+import { SlackRefusal } from "../refusal.ts";
+import type { TokenState } from "../workspace.ts";
+import type { Args } from "./args.ts";
+import { chatMethods } from "./chat.ts";
+import { conversationsMethods } from "./conversations.ts";
+import { type Method, type MethodContext, type MethodTable, refuseWithoutScope } from "./method.ts";
+import { teamMethods } from "./team.ts";
+import { viewsMethods } from "./views.ts";
+
+const methods: MethodTable = { ...teamMethods, ...chatMethods, ...conversationsMethods, ...viewsMethods };
+
+export type Tokens = { bot: string; app: string | undefined };
+
+/** The answer to a Web API call: what Slack sends with HTTP 200, refusals included. Never throws a refusal. */
+export function answerCall(
+  call: { method: string; args: Args; token: string | undefined },
+  context: MethodContext,
+  tokens: Tokens,
+): Record<string, unknown> {
+  try {
+    const method = Object.hasOwn(methods, call.method) ? methods[call.method] : undefined;
+    if (method === undefined) throw new SlackRefusal("unknown_method", { req_method: call.method });
+    authenticate(call.token, method, tokens, context.workspace.tokenState);
+    refuseWithoutScope(method.scopes, context.scopes);
+    return { ok: true, ...method.run(call.args, context) };
+  } catch (thrown) {
+    if (!(thrown instanceof SlackRefusal)) throw thrown;
+    return { ok: false, error: thrown.error, ...thrown.details };
+  }
+}
+
+function authenticate(
+  token: string | undefined,
+  method: Method,
+  tokens: Tokens,
+  botTokenState: TokenState,
+): void {
+  if (token === undefined || token === "") throw new SlackRefusal("not_authed");
+  if (token !== tokens.bot && token !== tokens.app) throw new SlackRefusal("invalid_auth");
+  const isBotToken = token === tokens.bot;
+  if (isBotToken !== (method.token === "bot")) throw new SlackRefusal("not_allowed_token_type");
+  if (isBotToken && botTokenState !== "active") throw new SlackRefusal(botTokenState);
+}

@@ -1,0 +1,40 @@
+import * as z from "zod";
+import { SlackRefusal } from "../refusal.ts";
+import { parseView } from "../validate-blocks.ts";
+import { type Args, readArgs } from "./args.ts";
+import type { MethodContext, MethodTable } from "./method.ts";
+
+const OpenArgs = z.object({ trigger_id: z.string().min(1), view: z.unknown().optional() });
+
+const UpdateArgs = z.object({
+  view: z.unknown().optional(),
+  view_id: z.string().optional(),
+  external_id: z.string().optional(),
+  hash: z.string().optional(),
+});
+
+/** The methods of https://docs.slack.dev/reference/methods?family=views that this project calls. */
+export const viewsMethods: MethodTable = {
+  "views.open": { token: "bot", scopes: [], run: open },
+  "views.update": { token: "bot", scopes: [], run: update },
+};
+
+function open(args: Args, { views, triggers }: MethodContext) {
+  const request = readArgs(OpenArgs, args);
+  const view = parseView(request.view);
+  const opened = views.open(triggers.exchange(request.trigger_id), view);
+  return { view: views.toWire(opened) };
+}
+
+function update(args: Args, { views }: MethodContext) {
+  const request = readArgs(UpdateArgs, args);
+  const view = parseView(request.view);
+  const open =
+    request.view_id === undefined
+      ? views.findByExternalId(request.external_id ?? "")
+      : views.find(request.view_id);
+  if (open === undefined) throw new SlackRefusal("not_found");
+  if (request.hash !== undefined && request.hash !== open.hash) throw new SlackRefusal("hash_conflict");
+  views.update(open, view);
+  return { view: views.toWire(open) };
+}

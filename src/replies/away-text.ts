@@ -1,0 +1,19 @@
+/** Why a message is in a direct message and not where it was asked for, and what to do about it: mrkdwn. */
+export function awayText(channelId: string, error: string, botName: string): string {
+  const where = `<#${channelId}>`;
+  switch (error) {
+    case "not_in_channel":
+    case "channel_not_found":
+      // Nobody can be invited to other people's direct messages.
+      return channelId.startsWith("D")
+        ? "I cannot post in that conversation, so I report here."
+        : `I am not in ${where}, so I report here. To have me report there, type \`/invite @${botName}\` in ${where}.`;
+    case "is_archived":
+      return `${where} is archived, so I report here.`;
+    case "thread_not_found":
+    case "message_not_found":
+      return `The thread in ${where} is gone, so I report here.`;
+    default:
+      return `Slack does not let me post in ${where}, so I report here.`;
+  }
+}

@@ -1,0 +1,33 @@
+import type { ContextBlock, KnownBlock, RichTextBlock, RichTextElement } from "@slack/types";
+import { SECTION_TEXT_MAX } from "./limits.ts";
+import { cut } from "./text.ts";
+
+/** A message as Slack takes it. `text` is what notifications and screen readers get. */
+export type Rendered = { text: string; blocks: KnownBlock[] };
+
+/** A section of mrkdwn that is ours, or escaped. */
+export function section(mrkdwn: string): KnownBlock {
+  return { type: "section", text: { type: "mrkdwn", text: mrkdwn } };
+}
+
+/** A section of anybody's text: nothing in it is markup. */
+export function plainSection(text: string): KnownBlock {
+  return { type: "section", text: { type: "plain_text", text: cut(text, SECTION_TEXT_MAX), emoji: false } };
+}
+
+/** A quotation of anybody's text: `rich_text` carries it as text, so nothing in it is markup and nobody is pinged. */
+export function quote(elements: RichTextElement[]): RichTextBlock {
+  return { type: "rich_text", elements: [{ type: "rich_text_quote", elements }] };
+}
+
+export function quoteText(text: string): RichTextBlock {
+  return quote([{ type: "text", text }]);
+}
+
+/** A line of small print: anybody's text. */
+export function context(texts: string[]): ContextBlock {
+  return {
+    type: "context",
+    elements: texts.slice(0, 10).map((text) => ({ type: "plain_text", text, emoji: false })),
+  };
+}

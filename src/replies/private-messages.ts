@@ -1,0 +1,93 @@
+import type { Refusal } from "../core/notifier.ts";
+import { plainSection, section } from "./blocks.ts";
+import type { Rendered } from "./blocks.ts";
+import { NAME_MAX } from "./limits.ts";
+import { cut, cutEscaped } from "./text.ts";
+
+/** What a person can ask for and how. */
+export function helpMessage(projects: string[]): Rendered {
+  const several = projects.length > 1;
+  const lines = [
+    "*Docs Agent turns “these docs are wrong” into a pull request.*",
+    "• `/docs-agent fix the install command on the quickstart page` — say what to change; the result arrives in a thread here.",
+    "• `/docs-agent` alone — opens a form.",
+    "• *Fix these docs*, in the menu of any message — for the message that shows the problem.",
+    "• Mention me with what to change, in a channel or a thread that I am in.",
+    ...(several
+      ? [
+          `• \`project=${cutEscaped(projects[1] ?? "", NAME_MAX)}\` in front picks a project. Known: ${projects.map((name) => `\`${name}\``).join(", ")}; the first is the default.`,
+        ]
+      : []),
+  ];
+  return { text: "How to ask Docs Agent for a change to the docs", blocks: [section(lines.join("\n"))] };
+}
+
+/** Why a request was not taken and what to do. */
+export function refusalMessage(refusal: Refusal): Rendered {
+  const text = refusalText(refusal);
+  return { text: cutEscaped(text, 3000), blocks: [plainSection(text)] };
+}
+
+/** The same as plain text, for a field of a form. */
+export function refusalText(refusal: Refusal): string {
+  switch (refusal.kind) {
+    case "too-long": {
+      const { length, limit } = refusal;
+      return `That is too long: ${count(length)} characters, and the limit is ${count(limit)}. Nothing was started. Shorten it, or link to the long part.`;
+    }
+    case "unknown-project": {
+      const known = refusal.known.join(", ");
+      return `There is no project “${cut(refusal.name, NAME_MAX)}” here. Nothing was started. Known projects: ${known}.`;
+    }
+  }
+}
+
+/** The app could not keep the request: nothing was started. */
+export function notKeptMessage(): Rendered {
+  const text =
+    "I could not store your request, so nothing was started. Try again in a minute; if this stays, tell whoever runs Docs Agent.";
+  return { text, blocks: [section(text)] };
+}
+
+/** The form could not be opened. */
+export function formNotOpenedMessage(): Rendered {
+  const text =
+    "The form could not be opened, so nothing was started. Try again, or type what should change after `/docs-agent`.";
+  return { text, blocks: [section(text)] };
+}
+
+/** How to get the app into a channel that it cannot post in. */
+export function inviteMeMessage(channelId: string, error: string, botName: string): Rendered {
+  const text =
+    (error === "not_in_channel" || error === "channel_not_found") && !channelId.startsWith("D")
+      ? `I am not in this channel, so I cannot post here. Your request goes on, and I report to you in a direct message. To have me report here next time, type \`/invite @${botName}\`.`
+      : "I cannot post here. Your request goes on, and I report to you in a direct message.";
+  return { text, blocks: [section(text)] };
+}
+
+/** The app gave up on a part of a request. */
+export function gaveUpMessage(taskType: string, taskId: string, channelId: string): Rendered {
+  const text = `⚠️ ${gaveUpText(taskType, `<#${channelId}>`)}`;
+  return {
+    text,
+    blocks: [
+      section(text),
+      plainSection(`For whoever runs Docs Agent: ${cut(taskId, 200)} was given up; the log says why.`),
+    ],
+  };
+}
+
+function gaveUpText(taskType: string, where: string): string {
+  switch (taskType) {
+    case "open":
+      return `Something went wrong on my side with your request in ${where}, and nothing was started. Ask again.`;
+    case "deliver":
+      return `A job you asked for in ${where} has ended, but I could not post its result. Look for a new pull request in the repository.`;
+    default:
+      return `I lost track of a request of yours in ${where}. Its job may be running or done: look for a new pull request in the repository before you ask again.`;
+  }
+}
+
+function count(n: number): string {
+  return n.toLocaleString("en-US");
+}

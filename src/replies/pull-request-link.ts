@@ -1,0 +1,18 @@
+import { BUTTON_URL_MAX } from "./limits.ts";
+
+/** A link that is safe to show as one. `label`: `org/repo#number` where the URL has that shape, else the host. */
+export type PullRequestLink = { url: string; label: string };
+
+const PLAIN_HTTPS_URL = /^https:\/\/[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1,5})?(?:[/?#][^\s<>|"'`\\]*)?$/i;
+const PULL_PATH = /^\/([\w.-]{1,100})\/([\w.-]{1,100})\/pull\/(\d{1,12})\/?$/;
+
+/**
+ * The link, if `prLink` is an https URL on a plain host: no user info, no other script's letters in the host, nothing that
+ * could end a link in mrkdwn. Otherwise null, and the text is to be shown as text.
+ */
+export function pullRequestLink(prLink: string): PullRequestLink | null {
+  if (prLink.length > BUTTON_URL_MAX || !PLAIN_HTTPS_URL.test(prLink) || !URL.canParse(prLink)) return null;
+  const url = new URL(prLink);
+  const pull = PULL_PATH.exec(url.pathname);
+  return { url: prLink, label: pull === null ? url.hostname : `${pull[1]}/${pull[2]}#${pull[3]}` };
+}

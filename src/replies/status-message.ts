@@ -1,0 +1,44 @@
+import type { Request } from "../core/request.ts";
+import { statusText } from "../core/status-text.ts";
+import type { Turn } from "../core/turn.ts";
+import { awayText } from "./away-text.ts";
+import { context, quoteText, section } from "./blocks.ts";
+import type { Rendered } from "./blocks.ts";
+import { ECHO_MAX, MESSAGE_TEXT_MAX } from "./limits.ts";
+import { cut, cutEscaped } from "./text.ts";
+
+/** Who asked for what, and how it stands: the message that is updated in place. */
+export function statusMessage(
+  request: Request,
+  turn: Turn | null,
+  away: string | null,
+  look: { botName: string; showProject: boolean },
+): Rendered {
+  const { symbol, text } = statusText(turn);
+  const lead = leadOf(request);
+  const state = `${symbol} ${text}`;
+  const from = away === null ? [] : [section(awayText(request.channelId, away, look.botName))];
+  const project = look.showProject ? [`Project: ${request.project}`] : [];
+  return {
+    text: `${lead} ${cutEscaped(request.instructions, MESSAGE_TEXT_MAX - 1000)}\n${state}`,
+    blocks: [
+      ...from,
+      section(lead),
+      quoteText(cut(request.instructions, ECHO_MAX)),
+      context([state, ...project]),
+    ],
+  };
+}
+
+function leadOf(request: Request): string {
+  const who = `<@${request.userId}>`;
+  switch (request.from) {
+    case "command":
+    case "mention":
+      return `${who} asked for a change to the docs:`;
+    case "shortcut":
+      return `${who} asked to fix the docs because of a message here:`;
+    case "try-again":
+      return `${who} tried again:`;
+  }
+}

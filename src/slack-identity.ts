@@ -1,0 +1,29 @@
+import type { WebClient } from "@slack/web-api";
+import { z } from "zod";
+import { slackFault } from "./replies/slack-faults.ts";
+import { StartError } from "./start-error.ts";
+
+/** Who the app is in the workspace it is installed in. */
+export type SlackIdentity = { botUserId: string; botId: string; botName: string; teamUrl: string };
+
+const AuthTest = z.object({ user_id: z.string(), bot_id: z.string(), user: z.string(), url: z.string() });
+
+/** Asks Slack who we are. Rejects with a {@link StartError} when the token is not accepted or Slack cannot be reached. */
+export async function identify(client: WebClient): Promise<SlackIdentity> {
+  const answer = await client.auth.test().catch((thrown: unknown) => {
+    const fault = slackFault(thrown);
+    throw new StartError(
+      fault.kind === "credentials"
+        ? `Slack does not accept SLACK_BOT_TOKEN (${fault.error}). Copy the Bot User OAuth Token from OAuth & Permissions in your Slack app's settings, and install the app to the workspace if it is not.`
+        : `Slack cannot be asked who we are (${fault.error} from ${client.slackApiUrl}auth.test). Check the network and SLACK_API_URL, then start again.`,
+    );
+  });
+  const parsed = AuthTest.safeParse(answer);
+  if (!parsed.success) {
+    throw new StartError(
+      "SLACK_BOT_TOKEN is not a bot's token. Copy the Bot User OAuth Token (xoxb-…) from OAuth & Permissions in your Slack app's settings.",
+    );
+  }
+  const { user_id, bot_id, user, url } = parsed.data;
+  return { botUserId: user_id, botId: bot_id, botName: user, teamUrl: url };
+}

@@ -1,0 +1,77 @@
+import type { DatabaseSync } from "node:sqlite";
+import { z } from "zod";
+import { DocsAgentError, messageOf } from "../errors.ts";
+
+/** Another process owns the store's file. */
+export class StoreInUseError extends DocsAgentError {
+  readonly code = "store_in_use";
+
+  constructor(path: string) {
+    super(
+      `The store ${path} is in use by another process. ` +
+        `Stop that process, or give each process its own STORE_URL.`,
+    );
+  }
+}
+
+/** The store cannot be read or written. */
+export class StoreUnavailableError extends DocsAgentError {
+  readonly code = "store_unavailable";
+
+  constructor(path: string, problem: string, remedy: string, options?: ErrorOptions) {
+    super(`The store ${path} is unavailable: ${problem}. ${remedy}`, options);
+  }
+}
+
+/** SQLite's primary result codes (https://sqlite.org/rescode.html) that an operator can do something about. */
+const faults = new Map<number, { problem: string; remedy: string }>([
+  [5, { problem: "another program holds a lock on it", remedy: "End that program's transaction." }],
+  [8, { problem: "it is read-only", remedy: "Make the file and its folder writable for this user." }],
+  [
+    10,
+    { problem: "the disk failed to read or write", remedy: "Check the disk, its quota and its free space." },
+  ],
+  [11, { problem: "the file is damaged", remedy: "Restore a backup, or move the file away to start empty." }],
+  [13, { problem: "the disk is full", remedy: "Free some space." }],
+  [
+    14,
+    {
+      problem: "the file cannot be opened",
+      remedy: "Check that the path is a file and that its folder is writable for this user.",
+    },
+  ],
+  [
+    26,
+    {
+      problem: "the file is no SQLite database",
+      remedy: "Restore a backup, or choose another path in STORE_URL.",
+    },
+  ],
+]);
+
+const SqliteFailure = z.object({ errcode: z.int() });
+
+/** SQLite's primary result code of what was thrown, or undefined if SQLite did not throw it. */
+export function sqliteCodeOf(thrown: unknown): number | undefined {
+  const failure = SqliteFailure.safeParse(thrown);
+  return failure.success ? failure.data.errcode & 0xff : undefined;
+}
+
+/** What was thrown while the store at `path` was used, as an error that says what to do. */
+export function toStoreError(path: string, thrown: unknown): DocsAgentError {
+  if (thrown instanceof DocsAgentError) return thrown;
+  const { problem, remedy } = faults.get(sqliteCodeOf(thrown) ?? -1) ?? {
+    problem: messageOf(thrown),
+    remedy: "Check the path in STORE_URL and the rights on it.",
+  };
+  return new StoreUnavailableError(path, problem, remedy, { cause: thrown });
+}
+
+/** Makes errors of what was thrown while a database was used, also after it was closed. */
+export function storeErrorsOf(db: DatabaseSync): (thrown: unknown) => DocsAgentError {
+  const path = db.location() ?? "memory://";
+  return (thrown) => {
+    if (db.isOpen) return toStoreError(path, thrown);
+    return new StoreUnavailableError(path, "it was closed", "Restart the process.", { cause: thrown });
+  };
+}

@@ -1,0 +1,64 @@
+import { existsSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { openStore, toSqliteLocation } from "../../src/store/open-store.ts";
+import { Note } from "../contracts/record-store.ts";
+import { ManualClock } from "../support/manual-clock.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
+import { openTempDir } from "../support/temp-dir.ts";
+
+function openMemory() {
+  return openStore({ url: "memory://", clock: new ManualClock(), logger: new RecordingLogger() });
+}
+
+describe("store", () => {
+  it.each([
+    ["sqlite://./data/docs-agent.sqlite", { path: "./data/docs-agent.sqlite" }],
+    ["sqlite://data/x.sqlite", { path: "data/x.sqlite" }],
+    ["sqlite:///var/lib/docs agent/x.sqlite", { path: "/var/lib/docs agent/x.sqlite" }],
+    ["memory://", "memory"],
+  ])("finds %s", (url, location) => {
+    expect(toSqliteLocation(url)).toEqual(location);
+  });
+
+  it.each(["", "sqlite://", "redis://localhost", "./data/x.sqlite"])("refuses %j", (url) => {
+    expect(() => toSqliteLocation(url)).toThrow("STORE_URL must be");
+  });
+
+  it("creates the file and its folders", async () => {
+    await using dir = await openTempDir();
+    const path = dir.file("deep/er/store.sqlite");
+    await using store = await openStore({
+      url: `sqlite://${path}`,
+      clock: new ManualClock(),
+      logger: new RecordingLogger(),
+    });
+    await store.check();
+    expect(existsSync(path)).toBe(true);
+  });
+
+  it.each(["set-aside", "probe", "", "a:b", "Notes"])("refuses records named %j", async (name) => {
+    await using store = await openMemory();
+    expect(() => store.records(name, Note)).toThrow(TypeError);
+  });
+
+  it("is not well when it cannot be written, and says what to do", async () => {
+    await using store = await openMemory();
+    await Promise.all([store.check(), store.check()]);
+    store.db.exec("PRAGMA query_only = ON");
+    await expect(store.check()).rejects.toMatchObject({
+      code: "store_unavailable",
+      message: expect.stringContaining("Make the file and its folder writable"),
+    });
+    store.db.exec("PRAGMA query_only = OFF");
+    await store.check();
+    await store.close();
+    await expect(store.check()).rejects.toMatchObject({ code: "store_unavailable" });
+  });
+
+  it("closes twice", async () => {
+    await using store = await openMemory();
+    await store.close();
+    await store.close();
+    expect(store.db.isOpen).toBe(false);
+  });
+});

@@ -1,0 +1,72 @@
+import { describe, expect, it } from "vitest";
+import { openStore } from "../../src/store/open-store.ts";
+import { Note, type RecordStoreSubject, describeRecordStore } from "../contracts/record-store.ts";
+import { ManualClock } from "../support/manual-clock.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
+import { openTempDir } from "../support/temp-dir.ts";
+
+async function openSubject(url: string, cleanUp: () => Promise<void>): Promise<RecordStoreSubject> {
+  const clock = new ManualClock();
+  const logger = new RecordingLogger();
+  const open = () => openStore({ url, clock, logger, ownerWaitMs: 0 });
+  let store = await open();
+  let notes = store.records("notes", Note);
+  let drafts = store.records("drafts", Note);
+  return {
+    get notes() {
+      return notes;
+    },
+    get drafts() {
+      return drafts;
+    },
+    advance: (ms) => clock.advance(ms),
+    now: () => clock.now(),
+    damage: async (id, text) => {
+      store.db.prepare("INSERT OR REPLACE INTO kv (key, value) VALUES (?, ?)").run(`notes:${id}`, text);
+    },
+    setAside: async (key) => {
+      const row = store.db.prepare("SELECT value FROM kv WHERE key = ?").get(`set-aside:${key}`);
+      return JSON.parse(String(row?.["value"])).value;
+    },
+    setAsideCount: () => store.setAsideCount(),
+    errors: () => logger.text("error"),
+    reopen: async () => {
+      // What is in memory is gone with the process.
+      if (url !== "memory://") {
+        await store.close();
+        store = await open();
+      }
+      notes = store.records("notes", Note);
+      drafts = store.records("drafts", Note);
+    },
+    [Symbol.asyncDispose]: async () => {
+      await store.close();
+      await cleanUp();
+    },
+  };
+}
+
+describeRecordStore("SQLite file", async () => {
+  const dir = await openTempDir();
+  return await openSubject(`sqlite://${dir.file("store.sqlite")}`, async () => {
+    await dir[Symbol.asyncDispose]();
+  });
+});
+describeRecordStore("SQLite in memory", () => openSubject("memory://", async () => {}));
+
+describe("record store", () => {
+  it("rejects when the storage fails", async () => {
+    await using store = await openStore({
+      url: "memory://",
+      clock: new ManualClock(),
+      logger: new RecordingLogger(),
+    });
+    const notes = store.records("notes", Note);
+    await store.close();
+    await expect(notes.get("a")).rejects.toMatchObject({ code: "store_unavailable" });
+    await expect(notes.set("a", { version: 1, text: "" })).rejects.toMatchObject({
+      code: "store_unavailable",
+    });
+    await expect(notes.delete("a")).rejects.toMatchObject({ code: "store_unavailable" });
+  });
+});

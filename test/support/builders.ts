@@ -1,0 +1,50 @@
+import type { Job } from "../../src/core/job.ts";
+import type { Outcome } from "../../src/core/outcome.ts";
+import type { Request } from "../../src/core/request.ts";
+import { newTurn } from "../../src/core/turn.ts";
+import type { Turn } from "../../src/core/turn.ts";
+
+/** A request as the command intake makes it. */
+export function makeRequest(overrides: Partial<Request> = {}): Request {
+  return {
+    id: "command:1.2.3",
+    from: "command",
+    teamId: "T1",
+    channelId: "C1",
+    threadTs: null,
+    userId: "U1",
+    project: "docs",
+    instructions: "Fix the install command",
+    quoted: null,
+    responseUrl: null,
+    receivedAt: 0,
+    ...overrides,
+  };
+}
+
+export function makeTurn(overrides: Partial<Turn> = {}): Turn {
+  return { ...newTurn(makeRequest(), { channelId: "C1", ts: "1.000100" }), ...overrides };
+}
+
+export function makeJob(overrides: Partial<Job> = {}): Job {
+  return {
+    id: "job-1",
+    status: "active",
+    repository: "acme/docs",
+    ref: "docs-agent/job-1",
+    model: "model-1",
+    prLink: null,
+    ...overrides,
+  };
+}
+
+export function makeOutcome(overrides: Partial<Outcome> = {}): Outcome {
+  return {
+    kind: "failed",
+    reason: null,
+    said: null,
+    job: makeJob({ status: "failed" }),
+    tookMs: 65_000,
+    ...overrides,
+  };
+}

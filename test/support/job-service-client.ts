@@ -1,0 +1,23 @@
+import { createHttpJobService, type HttpJobService } from "../../src/job-service/http-job-service.ts";
+import type { HttpJobServiceOptions } from "../../src/job-service/http-job-service.ts";
+import type { JobServiceAnswer, JobServiceFault } from "../../src/core/job-service.ts";
+import { DEFAULT_API_KEY, DEFAULT_PROJECT_ID } from "./job-service-side.ts";
+
+/** The real client with the test service's project and key, closed with its scope. */
+export function openClient(
+  options: Partial<HttpJobServiceOptions> & { baseUrl: string },
+): HttpJobService & AsyncDisposable {
+  const client = createHttpJobService({
+    projectId: DEFAULT_PROJECT_ID,
+    apiKey: DEFAULT_API_KEY,
+    timeoutMs: 5_000,
+    ...options,
+  });
+  return Object.assign(client, { [Symbol.asyncDispose]: () => client.close() });
+}
+
+/** The fault of an answer that must be one. */
+export function faultOf(answer: JobServiceAnswer): JobServiceFault {
+  if (answer.ok) throw new Error(`Expected a fault, got job ${answer.job.id}`);
+  return answer.fault;
+}

@@ -1,0 +1,96 @@
+import type { JobStatus } from "../../src/core/job.ts";
+import type { JobRecord } from "../../src/job-service/schema.ts";
+
+/** A job as the service side holds it; tests may read all of it. */
+export type SideJob = {
+  id: string;
+  projectId: string;
+  /** The prompt of every turn, in order. */
+  prompts: string[];
+  status: JobStatus;
+  prLink: string | null;
+  createdAt: string;
+  archivedAt: string | null;
+  /** Successful gets since the current turn began. */
+  pollsOfTurn: number;
+  /** Gets that still show the previous turn, as a service may do right after a message. */
+  staleReads: { left: number; record: JobRecord } | null;
+};
+
+/** How a job ends. `prLink` absent: the job keeps the one it has. */
+export type SideOutcome = { status: "completed" | "failed" | "archived"; prLink?: string | null };
+
+/** How jobs behave from the next create, message or get on. */
+export class JobScript {
+  #onCreate: ((job: SideJob) => void) | null = null;
+  #end: { polls: number; outcome: (job: SideJob) => SideOutcome } | null = null;
+  #staleReads = 0;
+
+  /** Called with each new job before the create is answered; may change it. */
+  onCreate(hook: (job: SideJob) => void): void {
+    this.#onCreate = hook;
+  }
+
+  /** Every turn completes with its `polls`-th get; with 0, at once. No `prLink`: nothing needed changing. */
+  completeAfterPolls(polls: number, outcome: { prLink?: string | null } = {}): void {
+    this.endAfterPolls(polls, () => ({ status: "completed", ...outcome }));
+  }
+
+  /** As {@link completeAfterPolls}, with any outcome. */
+  endAfterPolls(polls: number, outcome: (job: SideJob) => SideOutcome): void {
+    this.#end = { polls, outcome };
+  }
+
+  /** After a message, the first `reads` gets still show the job as it was before. */
+  staleReadsAfterMessage(reads: number): void {
+    this.#staleReads = reads;
+  }
+
+  /** Back to: jobs stay active until the test ends them. */
+  reset(): void {
+    this.#onCreate = null;
+    this.#end = null;
+    this.#staleReads = 0;
+  }
+
+  created(job: SideJob, at: string): void {
+    this.#onCreate?.(job);
+    this.#advance(job, at);
+  }
+
+  messaged(job: SideJob, before: JobRecord, at: string): void {
+    job.staleReads = this.#staleReads > 0 ? { left: this.#staleReads, record: before } : null;
+    this.#advance(job, at);
+  }
+
+  polled(job: SideJob, at: string): void {
+    job.pollsOfTurn += 1;
+    this.#advance(job, at);
+  }
+
+  #advance(job: SideJob, at: string): void {
+    if (job.status === "active" && this.#end !== null && job.pollsOfTurn >= this.#end.polls) {
+      endJob(job, this.#end.outcome(job), at);
+    }
+  }
+}
+
+/** Ends the current turn. `at`: ISO 8601. */
+export function endJob(job: SideJob, { status, prLink }: SideOutcome, at: string): void {
+  job.status = status;
+  if (prLink !== undefined) job.prLink = prLink;
+  if (status === "archived") job.archivedAt = at;
+}
+
+/** The job as it goes over the wire. */
+export function recordOf(job: SideJob): JobRecord {
+  return {
+    id: job.id,
+    status: job.status,
+    source: { repository: "acme/docs", ref: "main" },
+    model: "side-model-1",
+    prLink: job.prLink,
+    createdAt: job.createdAt,
+    archivedAt: job.archivedAt,
+  };
+}

@@ -1,0 +1,293 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { CreateJobRequest, type JobRecord } from "../../src/job-service/schema.ts";
+import { FaultPlan, type JobServiceOp, type SideFault } from "./job-service-faults.ts";
+import { endJob, JobScript, recordOf, type SideJob, type SideOutcome } from "./job-service-jobs.ts";
+import {
+  bearer,
+  header,
+  parseJson,
+  readBody,
+  routeOf,
+  send,
+  sendText,
+  type Reply,
+  type Route,
+} from "./job-service-wire.ts";
+
+export const DEFAULT_PROJECT_ID = "docs";
+export const DEFAULT_API_KEY = "mint_test-key-0123456789";
+
+export type JobServiceSideOptions = {
+  /** Key of the default project. @default DEFAULT_API_KEY */
+  apiKey?: string;
+  /** Replaces the default project. */
+  projects?: Record<string, { apiKey: string }>;
+  /** @default 0, a free one */
+  port?: number;
+  /** Epoch milliseconds, for `createdAt` and `archivedAt`. @default Date.now */
+  now?: () => number;
+};
+
+/** A call as it arrived, whatever becomes of it. `authorized`: its key is this project's. */
+export type SideCall = {
+  op: JobServiceOp;
+  projectId: string;
+  jobId: string | null;
+  prompt: string | null;
+  idempotencyKey: string | null;
+  authorized: boolean;
+};
+export type SideCreate = { projectId: string; jobId: string; prompt: string; idempotencyKey: string | null };
+export type SideMessage = SideCreate;
+export type SideGet = { projectId: string; jobId: string; record: JobRecord };
+export type CallHook = (phase: "before" | "after", call: SideCall) => Promise<void> | void;
+
+/** Starts a job service on loopback that keeps the contract of `job-service.md`, in memory, with faults on demand. */
+export async function startJobServiceSide(options: JobServiceSideOptions = {}): Promise<JobServiceSide> {
+  const side = new JobServiceSide(options);
+  await side.up();
+  return side;
+}
+
+/** See {@link startJobServiceSide}. */
+export class JobServiceSide implements AsyncDisposable {
+  /** Every call that arrived, refused and faulty ones included. */
+  readonly calls: SideCall[] = [];
+  /** The creates that made a job, in order. */
+  readonly creates: SideCreate[] = [];
+  /** The messages that reached a job, in order. */
+  readonly messages: SideMessage[] = [];
+  /** The gets that were answered with a record. */
+  readonly gets: SideGet[] = [];
+  readonly jobs = new Map<string, SideJob>();
+  readonly faults = new FaultPlan();
+  readonly script = new JobScript();
+  /** Connections accepted so far. */
+  connections = 0;
+
+  readonly #projects: Record<string, { apiKey: string }>;
+  readonly #now: () => number;
+  readonly #server = createServer((request, response) => void this.#serve(request, response));
+  readonly #hookFaults: unknown[] = [];
+  #port: number;
+  #hook: CallHook | null = null;
+  #jobsMade = 0;
+
+  constructor({
+    apiKey = DEFAULT_API_KEY,
+    projects,
+    port = 0,
+    now = () => Date.now(),
+  }: JobServiceSideOptions) {
+    this.#projects = projects ?? { [DEFAULT_PROJECT_ID]: { apiKey } };
+    this.#port = port;
+    this.#now = now;
+    this.#server.on("connection", () => (this.connections += 1));
+  }
+
+  get baseUrl(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  /** Refuses connections from now on and cuts the open ones. */
+  async down(): Promise<void> {
+    if (!this.#server.listening) return;
+    const closed = once(this.#server, "close");
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  /** Listens (again), on the port it had; what it knew, it knows. */
+  async up(): Promise<void> {
+    if (this.#server.listening) return;
+    const listening = once(this.#server, "listening");
+    this.#server.listen(this.#port, "127.0.0.1");
+    await listening;
+    const address = this.#server.address();
+    if (address !== null && typeof address === "object") this.#port = address.port;
+  }
+
+  /** Ends the job's current turn. */
+  finish(jobId: string, outcome: SideOutcome): void {
+    endJob(this.#job(jobId), outcome, this.#time());
+  }
+
+  /** The job is gone: 404 from now on. */
+  forget(jobId: string): void {
+    this.#job(jobId);
+    this.jobs.delete(jobId);
+  }
+
+  /**
+   * Awaited for every call: before its effect, and after the effect but before the answer. A hook that throws fails the
+   * disposal. Replaces the hook set before; null removes it.
+   */
+  onCall(hook: CallHook | null): void {
+    this.#hook = hook;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.down();
+    if (this.#hookFaults.length > 0) throw new AggregateError(this.#hookFaults, "a job service hook threw");
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    // The caller may be killed at any point of this.
+    request.on("error", () => undefined);
+    response.on("error", () => undefined);
+    const body = await readBody(request);
+    if (body === null) return;
+    const route = routeOf(request);
+    if (route === null) return send(response, { status: 404, json: { error: "No such route" } });
+
+    const call = this.#record(route, request, body);
+    const fault = this.faults.take(call.op);
+    await this.#callHook("before", call);
+    if (fault !== null && (await faultBefore(fault, response))) return;
+    const reply = this.#authorize(call, request) ?? this.#perform(call, request, body);
+    await this.#callHook("after", call);
+    if (fault !== null && faultAfter(fault, response)) return;
+    send(response, reply);
+  }
+
+  #record(route: Route, request: IncomingMessage, body: string): SideCall {
+    const parsed = route.op === "get" ? null : CreateJobRequest.safeParse(parseJson(body));
+    const call: SideCall = {
+      ...route,
+      prompt: parsed?.data?.prompt ?? null,
+      idempotencyKey: header(request, "idempotency-key"),
+      authorized: bearer(request) !== null && bearer(request) === this.#projects[route.projectId]?.apiKey,
+    };
+    this.calls.push(call);
+    return call;
+  }
+
+  #authorize(call: SideCall, request: IncomingMessage): Reply | null {
+    const key = bearer(request);
+    const known = Object.values(this.#projects).some((project) => project.apiKey === key);
+    if (key === null || !known) return { status: 401, json: { error: "Invalid API key" } };
+    if (this.#projects[call.projectId] === undefined)
+      return { status: 404, json: { error: "Project not found" } };
+    if (!call.authorized) return { status: 403, json: { error: "This key is not for this project" } };
+    return null;
+  }
+
+  #perform(call: SideCall, request: IncomingMessage, body: string): Reply {
+    if (call.op === "get") return this.#get(call);
+    if (!header(request, "content-type")?.startsWith("application/json")) {
+      return { status: 400, json: { error: "Content-Type must be application/json" } };
+    }
+    if (parseJson(body) === undefined) return { status: 400, json: { error: "The body is not JSON" } };
+    if (call.prompt === null) return { status: 400, json: { error: "prompt must be a non-empty string" } };
+    return call.op === "create" ? this.#create(call, call.prompt) : this.#message(call, call.prompt);
+  }
+
+  #create({ projectId, idempotencyKey }: SideCall, prompt: string): Reply {
+    this.#jobsMade += 1;
+    const job: SideJob = {
+      id: `job_${this.#jobsMade}`,
+      projectId,
+      prompts: [prompt],
+      status: "active",
+      prLink: null,
+      createdAt: this.#time(),
+      archivedAt: null,
+      pollsOfTurn: 0,
+      staleReads: null,
+    };
+    this.jobs.set(job.id, job);
+    this.script.created(job, this.#time());
+    this.creates.push({ projectId, jobId: job.id, prompt, idempotencyKey });
+    return { status: 201, json: recordOf(job) };
+  }
+
+  #get({ projectId, jobId }: SideCall): Reply {
+    const job = this.#find(projectId, jobId);
+    if (job === null) return { status: 404, json: { error: "Job not found" } };
+    if (job.staleReads !== null && job.staleReads.left > 0) {
+      job.staleReads.left -= 1;
+      this.gets.push({ projectId, jobId: job.id, record: job.staleReads.record });
+      return { status: 200, json: job.staleReads.record };
+    }
+    this.script.polled(job, this.#time());
+    const record = recordOf(job);
+    this.gets.push({ projectId, jobId: job.id, record });
+    return { status: 200, json: record };
+  }
+
+  #message({ projectId, jobId, idempotencyKey }: SideCall, prompt: string): Reply {
+    const job = this.#find(projectId, jobId);
+    if (job === null) return { status: 404, json: { error: "Job not found" } };
+    const before = recordOf(job);
+    job.prompts.push(prompt);
+    job.status = "active";
+    job.archivedAt = null;
+    job.pollsOfTurn = 0;
+    this.script.messaged(job, before, this.#time());
+    this.messages.push({ projectId, jobId: job.id, prompt, idempotencyKey });
+    return { status: 200, json: recordOf(job) };
+  }
+
+  #find(projectId: string, jobId: string | null): SideJob | null {
+    const job = jobId === null ? undefined : this.jobs.get(jobId);
+    return job?.projectId === projectId ? job : null;
+  }
+
+  #job(jobId: string): SideJob {
+    const job = this.jobs.get(jobId);
+    if (job === undefined) throw new Error(`The job service side has no job ${jobId}`);
+    return job;
+  }
+
+  async #callHook(phase: "before" | "after", call: SideCall): Promise<void> {
+    try {
+      await this.#hook?.(phase, call);
+    } catch (thrown) {
+      this.#hookFaults.push(thrown);
+    }
+  }
+
+  #time(): string {
+    return new Date(this.#now()).toISOString().replace(/\.\d{3}Z$/, "Z");
+  }
+}
+
+/** Whether the fault settled the call, so that it must have no effect. */
+async function faultBefore(fault: SideFault, response: ServerResponse): Promise<boolean> {
+  switch (fault.kind) {
+    case "status": {
+      const json = fault.body ?? { error: `Fault on demand: ${fault.status}` };
+      send(response, { status: fault.status, json }, fault.headers);
+      return true;
+    }
+    case "drop-before":
+      response.destroy();
+      return true;
+    case "hang-before":
+      return true;
+    case "body":
+      sendText(response, fault.status, fault.body, { "content-type": fault.contentType ?? "text/html" });
+      return true;
+    case "slow":
+      await sleep(fault.ms);
+      return false;
+    case "drop-after":
+    case "hang-after":
+    case "body-after":
+      return false;
+    default:
+      return fault satisfies never;
+  }
+}
+
+/** Whether the fault settled the call, which has had its effect. */
+function faultAfter(fault: SideFault, response: ServerResponse): boolean {
+  if (fault.kind === "drop-after") response.destroy();
+  if (fault.kind === "body-after") {
+    sendText(response, fault.status, fault.body, { "content-type": fault.contentType ?? "text/html" });
+  }
+  return fault.kind !== "slow";
+}

@@ -1,0 +1,69 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { JobServiceOp } from "./job-service-faults.ts";
+
+export type Route = { op: JobServiceOp; projectId: string; jobId: string | null };
+export type Reply = { status: number; json: unknown };
+
+export function send(
+  response: ServerResponse,
+  { status, json }: Reply,
+  headers: Record<string, string> = {},
+): void {
+  sendText(response, status, JSON.stringify(json), { "content-type": "application/json", ...headers });
+}
+
+export function sendText(
+  response: ServerResponse,
+  status: number,
+  text: string,
+  headers: Record<string, string>,
+): void {
+  if (!response.destroyed) response.writeHead(status, headers).end(text);
+}
+
+export function routeOf(request: IncomingMessage): Route | null {
+  const path = (request.url ?? "").split("?")[0] ?? "";
+  const [, project, job, message] = /^\/v2\/agent\/([^/]+)\/job(?:\/([^/]+)(\/message)?)?$/.exec(path) ?? [];
+  if (project === undefined) return null;
+  const projectId = decode(project);
+  if (job === undefined) return request.method === "POST" ? { op: "create", projectId, jobId: null } : null;
+  const jobId = decode(job);
+  if (message === undefined) return request.method === "GET" ? { op: "get", projectId, jobId } : null;
+  return request.method === "POST" ? { op: "message", projectId, jobId } : null;
+}
+
+export function bearer(request: IncomingMessage): string | null {
+  return /^Bearer (.+)$/.exec(header(request, "authorization") ?? "")?.[1] ?? null;
+}
+
+export function header(request: IncomingMessage, name: string): string | null {
+  const value = request.headers[name];
+  return typeof value === "string" ? value : null;
+}
+
+/** The body as text; null when the caller went away first. */
+export async function readBody(request: IncomingMessage): Promise<string | null> {
+  const chunks: Uint8Array[] = [];
+  try {
+    for await (const chunk of request) if (chunk instanceof Uint8Array) chunks.push(chunk);
+  } catch {
+    return null;
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}

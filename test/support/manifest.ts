@@ -1,0 +1,18 @@
+import { readFileSync } from "node:fs";
+import { parse } from "yaml";
+import { z } from "zod";
+
+const Manifest = z.object({
+  features: z.object({
+    slash_commands: z.array(z.object({ command: z.string(), should_escape: z.boolean() })),
+    shortcuts: z.array(z.object({ name: z.string(), type: z.string(), callback_id: z.string() })),
+  }),
+  oauth_config: z.object({ scopes: z.object({ bot: z.array(z.string()) }) }),
+  settings: z.object({ event_subscriptions: z.object({ bot_events: z.array(z.string()) }) }),
+});
+export type Manifest = z.infer<typeof Manifest>;
+
+/** `manifest.yml`, what of it tests use. */
+export function readManifest(): Manifest {
+  return Manifest.parse(parse(readFileSync(new URL("../../manifest.yml", import.meta.url), "utf8")));
+}

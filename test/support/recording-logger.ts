@@ -1,0 +1,46 @@
+import type { Logger } from "../../src/core/logger.ts";
+
+export type LogLine = { level: "debug" | "info" | "warn" | "error"; fields: object; message: string };
+
+/** A logger that keeps its lines for the test to look at. */
+export class RecordingLogger implements Logger {
+  readonly lines: LogLine[];
+  readonly #fields: object;
+
+  constructor(lines: LogLine[] = [], fields: object = {}) {
+    this.lines = lines;
+    this.#fields = fields;
+  }
+
+  debug(fields: object, message: string): void {
+    this.#log("debug", fields, message);
+  }
+
+  info(fields: object, message: string): void {
+    this.#log("info", fields, message);
+  }
+
+  warn(fields: object, message: string): void {
+    this.#log("warn", fields, message);
+  }
+
+  error(fields: object, message: string): void {
+    this.#log("error", fields, message);
+  }
+
+  child(fields: object): Logger {
+    return new RecordingLogger(this.lines, { ...this.#fields, ...fields });
+  }
+
+  /** The lines of one level, as text. */
+  text(level: LogLine["level"]): string {
+    return this.lines
+      .filter((line) => line.level === level)
+      .map(({ fields, message }) => `${message} ${JSON.stringify(fields)}`)
+      .join("\n");
+  }
+
+  #log(level: LogLine["level"], fields: object, message: string): void {
+    this.lines.push({ level, fields: { ...this.#fields, ...fields }, message });
+  }
+}

@@ -1,0 +1,238 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { createApp, createSlackClient } from "../../src/app.ts";
+import { loadConfig } from "../../src/config.ts";
+import { createSlackSide } from "../../src/playground/slack-side/index.ts";
+import type { Message, OpenView, SlackSide } from "../../src/playground/slack-side/index.ts";
+import { createSqliteTaskQueue } from "../../src/queue/sqlite-task-queue.ts";
+import { identify } from "../../src/slack-identity.ts";
+import { openStore } from "../../src/store/open-store.ts";
+import { DEFAULT_API_KEY, DEFAULT_PROJECT_ID, startJobServiceSide } from "./job-service-side.ts";
+import type { JobServiceSide, JobServiceSideOptions } from "./job-service-side.ts";
+import { ManualClock } from "./manual-clock.ts";
+import { readManifest } from "./manifest.ts";
+import { RecordingLogger } from "./recording-logger.ts";
+import { openTempDir } from "./temp-dir.ts";
+
+export const BOT_TOKEN = "xoxb-1234567890-abcdefghijkl";
+export const APP_TOKEN = "xapp-1-A1234567890-abcdefghijkl";
+export const SIGNING_SECRET = "8f742231b10e8888abcd99yyyzzz85a5";
+export const SECRETS = [BOT_TOKEN, APP_TOKEN, SIGNING_SECRET, DEFAULT_API_KEY];
+
+export type WorldOptions = {
+  /** Added to the environment the app gets; undefined removes a variable. */
+  env?: Record<string, string | undefined>;
+  jobService?: JobServiceSideOptions;
+  socketMode?: boolean;
+};
+
+type RunningApp = { queue: ReturnType<typeof createSqliteTaskQueue>; url: string; stop: () => Promise<void> };
+
+/** The people and channels of every test: Ana and Ben in #docs, with the bot; #random without it. */
+export const ANA = "U0ANA";
+export const BEN = "U0BEN";
+export const DOCS = "C0DOCS";
+export const RANDOM = "C0RANDOM";
+export const SECRET_CHANNEL = "C0SECRET";
+
+/** A Slack, for tests that start the app in a process of its own too. */
+export async function startSlackSide(
+  options: { now?: () => number; appUrl?: string } = {},
+): Promise<SlackSide> {
+  const slack = await createSlackSide({
+    ...options,
+    scopes: readManifest().oauth_config.scopes.bot,
+    signingSecret: SIGNING_SECRET,
+    botToken: BOT_TOKEN,
+    appToken: APP_TOKEN,
+    seed: {
+      users: [
+        { id: ANA, name: "ana", realName: "Ana Lima", displayName: "Ana" },
+        { id: BEN, name: "ben", realName: "Ben Okoro", displayName: "Ben" },
+      ],
+      channels: [
+        { id: DOCS, name: "docs", members: [ANA, BEN] },
+        { id: RANDOM, name: "random", members: [ANA, BEN] },
+        { id: SECRET_CHANNEL, name: "secret", members: [ANA], isPrivate: true },
+      ],
+    },
+  });
+  slack.workspace.invite(DOCS);
+  return slack;
+}
+
+/** The environment of an app between these two sides. */
+export function environment(slack: SlackSide, service: JobServiceSide, options: WorldOptions = {}) {
+  return {
+    SLACK_BOT_TOKEN: BOT_TOKEN,
+    ...(options.socketMode === true
+      ? { SLACK_APP_TOKEN: APP_TOKEN }
+      : { SLACK_SIGNING_SECRET: SIGNING_SECRET }),
+    SLACK_API_URL: slack.apiUrl,
+    HOST: "127.0.0.1",
+    PORT: "0",
+    DOCS_AGENT_BASE_URL: service.baseUrl,
+    DOCS_AGENT_PROJECT_ID: DEFAULT_PROJECT_ID,
+    DOCS_AGENT_API_KEY: DEFAULT_API_KEY,
+    JOB_SERVICE_TIMEOUT_MS: "500",
+    ...options.env,
+  };
+}
+
+/**
+ * The whole product in this process: the real app on a real HTTP port, between a Slack and a job service that are real servers
+ * too. Only time is moved by hand.
+ */
+export class World implements AsyncDisposable {
+  readonly clock: ManualClock;
+  readonly slack: SlackSide;
+  readonly service: JobServiceSide;
+  readonly logger: RecordingLogger;
+  readonly #options: WorldOptions;
+  readonly #storePath: string;
+  readonly #resources: AsyncDisposableStack;
+  #app: RunningApp | null = null;
+
+  static async start(options: WorldOptions = {}): Promise<World> {
+    const resources = new AsyncDisposableStack();
+    const clock = new ManualClock();
+    const dir = resources.use(await openTempDir());
+    const slack = resources.use(await startSlackSide({ now: () => clock.now() }));
+    const service = resources.use(await startJobServiceSide(options.jobService));
+    const world = new World({
+      clock,
+      slack,
+      service,
+      options,
+      storePath: dir.file("state.sqlite"),
+      resources,
+    });
+    resources.defer(() => world.stopApp());
+    await world.startApp();
+    return world;
+  }
+
+  private constructor(parts: {
+    clock: ManualClock;
+    slack: SlackSide;
+    service: JobServiceSide;
+    options: WorldOptions;
+    storePath: string;
+    resources: AsyncDisposableStack;
+  }) {
+    this.clock = parts.clock;
+    this.slack = parts.slack;
+    this.service = parts.service;
+    this.logger = new RecordingLogger();
+    this.#options = parts.options;
+    this.#storePath = parts.storePath;
+    this.#resources = parts.resources;
+  }
+
+  get storePath(): string {
+    return this.#storePath;
+  }
+
+  /** Where the app listens. */
+  get appUrl(): string {
+    return this.#running().url;
+  }
+
+  /** Starts the app on what is stored: after {@link stopApp}, a restart. */
+  async startApp(): Promise<void> {
+    const { clock, logger, slack, service } = this;
+    const config = loadConfig({
+      ...environment(slack, service, this.#options),
+      STORE_URL: `sqlite://${this.#storePath}`,
+      ...this.#options.env,
+    });
+    const store = await openStore({ url: config.storeUrl, clock, logger, ownerWaitMs: 0 });
+    const queue = createSqliteTaskQueue({ db: store.db, clock, logger });
+    const client = createSlackClient(config, logger);
+    const identity = await identify(client);
+    const app = createApp({ config, client, identity, store, queue, clock, random: () => 0.5, logger });
+    const server = createServer(app.requestListener);
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const address = server.address();
+    const url = `http://127.0.0.1:${address !== null && typeof address === "object" ? address.port : 0}`;
+    slack.setAppUrl(`${url}/slack/events`);
+    await app.start();
+    this.#app = {
+      queue,
+      url,
+      stop: async () => {
+        server.close();
+        server.closeAllConnections();
+        await app.stop(0);
+        await store.close();
+      },
+    };
+  }
+
+  async stopApp(): Promise<void> {
+    await this.#app?.stop();
+    this.#app = null;
+  }
+
+  /** Lets everything happen that is due now. */
+  async settle(): Promise<void> {
+    await this.#running().queue.idle();
+  }
+
+  /** Lets `ms` pass, and everything happen that falls due in that time, in order. */
+  async pass(ms: number): Promise<void> {
+    const { queue } = this.#running();
+    const end = this.clock.now() + ms;
+    for (;;) {
+      await queue.idle();
+      const next = queue.nextDueAt();
+      if (next === null || next > end) break;
+      this.clock.advanceTo(Math.max(next, this.clock.now() + 1));
+    }
+    this.clock.advanceTo(end);
+    await queue.idle();
+  }
+
+  /** Lets time pass, task by task, until `probe` gives something. Fails after `withinMs` of the app's time. */
+  async until<T>(probe: () => T | undefined | false, withinMs = 600_000): Promise<T> {
+    const { queue } = this.#running();
+    const end = this.clock.now() + withinMs;
+    for (;;) {
+      await queue.idle();
+      const value = probe();
+      if (value !== undefined && value !== false) return value;
+      const next = queue.nextDueAt();
+      if (next === null || next > end)
+        throw new Error(`nothing more is due, and it has not come true: ${String(probe)}`);
+      this.clock.advanceTo(Math.max(next, this.clock.now() + 1));
+    }
+  }
+
+  /** The form a person has in front, as soon as the app has opened it. */
+  async form(userId: string): Promise<OpenView> {
+    return this.slack.until(() => this.slack.openViews(userId).at(-1));
+  }
+
+  /** What a person reads in a channel, messages and replies, oldest first. */
+  read(channelId: string): string[] {
+    return this.slack.messages(channelId).map((message) => this.slack.visibleText(message));
+  }
+
+  /** The bot's replies in a thread. */
+  replies(channelId: string, ts: string): Message[] {
+    const { botId } = this.slack.workspace.bot;
+    return this.slack
+      .thread(channelId, ts)
+      .filter((message) => message.ts !== ts && message.bot_id === botId);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#resources.disposeAsync();
+  }
+
+  #running(): RunningApp {
+    if (this.#app === null) throw new Error("the app is not running");
+    return this.#app;
+  }
+}
