@@ -143,7 +143,9 @@ export function createApp(deps: AppDeps): DocsAgentApp {
     if (receiver instanceof SocketModeReceiver) await disconnectSocket(receiver);
     await Promise.race([bolt.drain(), setTimeout(DRAIN_MS, undefined, { ref: false })]);
     await queue.stop(graceMs);
-    await Promise.all([...jobServices.values()].map((service) => service.close()));
+    // Closing waits for calls under way; those of released tasks are not waited for.
+    const closed = Promise.all([...jobServices.values()].map((service) => service.close()));
+    await Promise.race([closed, setTimeout(DRAIN_MS, undefined, { ref: false })]);
   }
 
   return {

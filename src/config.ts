@@ -202,8 +202,10 @@ function readProjects(
   }
   const names = entries.map((entry) => entry.name.toLowerCase());
   if (new Set(names).size < names.length) faults.push(`${want}; every name only once.`);
-  const baseUrl = entries.every((entry) => entry.baseUrl !== undefined) ? "" : needBaseUrl();
-  const apiKey = entries.every((entry) => entry.apiKey !== undefined) ? "" : needApiKey();
+  // Needed by the projects that bring none of their own; checked in any case.
+  const lacks = (name: "baseUrl" | "apiKey") => entries.some((entry) => entry[name] === undefined);
+  const baseUrl = lacks("baseUrl") || given("DOCS_AGENT_BASE_URL") !== undefined ? needBaseUrl() : "";
+  const apiKey = lacks("apiKey") || given("DOCS_AGENT_API_KEY") !== undefined ? needApiKey() : "";
   const [first, ...rest] = entries.map((entry) => ({
     name: entry.name,
     id: entry.id,

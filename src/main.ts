@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { createServer } from "node:http";
 import type { Server } from "node:http";
 import { createApp, createSlackClient } from "./app.ts";
@@ -41,6 +42,8 @@ async function main(): Promise<void> {
     return;
   }
   if (args.length > 0) throw new StartError(`There is no option ${args[0]}. See npm start -- --help.`);
+  // What is in the environment already stays as it is.
+  if (existsSync(".env")) process.loadEnvFile(".env");
   const config = loadConfig(process.env);
   const logger = createLogger({
     level: config.logLevel,

@@ -13,13 +13,9 @@ export type Child = AsyncDisposable & {
 
 /** Runs a TypeScript file in a Node.js process of its own. */
 export function spawnNode(file: string, ...args: string[]): Child {
-  const child: ChildProcess = spawn(
-    process.execPath,
-    ["--disable-warning=ExperimentalWarning", file, ...args],
-    {
-      stdio: ["ignore", "pipe", "inherit"],
-    },
-  );
+  const child: ChildProcess = spawn(process.execPath, [file, ...args], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const { stdout } = child;
   if (!stdout) throw new Error("The child has no standard output");
   const lines: string[] = [];

@@ -1,0 +1,177 @@
+import { expect, it } from "vitest";
+import { DatabaseSync } from "node:sqlite";
+import type { Delivery, SlackSide } from "../../src/playground/slack-side/index.ts";
+import { AppProcess, quiet } from "../support/app-process.ts";
+import { startJobServiceSide } from "../support/job-service-side.ts";
+import { openTempDir } from "../support/temp-dir.ts";
+import { ANA, DOCS, environment, RANDOM, startSlackSide } from "../support/world.ts";
+
+const PR = "https://github.com/acme/docs/pull/7";
+
+/** Where the process dies: around the n-th commit, or around the n-th request that it sends. */
+type Boundary = { at: "commit" | "request"; phase: "before" | "after"; number: number; what: string };
+
+/** Where the request is made: where the bot is, and where it has to turn to a direct message. */
+type Scene = {
+  name: string;
+  channel: string;
+  posts: (slack: SlackSide) => ReturnType<SlackSide["messages"]>;
+};
+const scenes: Scene[] = [
+  { name: "in the bot's channel", channel: DOCS, posts: (slack) => slack.messages(DOCS) },
+  { name: "where the bot is not", channel: RANDOM, posts: (slack) => slack.dm(ANA) },
+];
+
+type Ending = {
+  statusPosts: number;
+  outcomes: string[];
+  createsSeen: number;
+  jobsMade: number;
+  deadTasks: number;
+};
+
+/** One request, from command to outcome, with the process killed at one boundary (null: at none) and started again. */
+async function runWithDeath(
+  scene: Scene,
+  boundary: Boundary | null,
+  onStep: (step: Boundary) => void = () => {},
+): Promise<Ending> {
+  await using resources = new AsyncDisposableStack();
+  const storePath = resources.use(await openTempDir()).file("state.sqlite");
+  const slack = resources.use(await startSlackSide());
+  const service = resources.use(await startJobServiceSide());
+  service.script.completeAfterPolls(2, { prLink: PR });
+  const env = {
+    ...environment(slack, service),
+    STORE_URL: `sqlite://${storePath}`,
+    POLL_MIN_MS: "20",
+    POLL_MAX_MS: "50",
+    JOB_SERVICE_TIMEOUT_MS: "5000",
+  };
+
+  let running: AppProcess | null = null;
+  let requests = 0;
+  /** Returns whether the process was killed here before the request had an effect: then it has none. */
+  async function onRequest(phase: "before" | "after", what: string): Promise<boolean> {
+    if (phase === "before") requests += 1;
+    onStep({ at: "request", phase, number: requests, what });
+    if (boundary?.at !== "request" || boundary.phase !== phase || boundary.number !== requests) return false;
+    await running?.kill();
+    return phase === "before";
+  }
+  slack.onCall(async (phase, { method }) => {
+    if (await onRequest(phase, method)) slack.faults.add({ method, fault: { kind: "drop-before" } });
+  });
+  service.onCall(async (phase, { op }) => {
+    if (await onRequest(phase, `job service ${op}`)) {
+      service.faults.add({ op, times: 1, fault: { kind: "drop-before" } });
+    }
+  });
+
+  const first = resources.use(
+    new AppProcess({
+      env,
+      onCommit: ({ commit, isEmpty, sql }) => {
+        // Right after a commit is right before the next boundary: nothing outside memory lies between.
+        if (!isEmpty) onStep({ at: "commit", phase: "before", number: commit, what: sql });
+      },
+      ...(boundary?.at === "commit" ? { killAtCommit: `${boundary.phase}:${boundary.number}` } : {}),
+    }),
+  );
+  running = first;
+  const firstUrl = await first.ready();
+  let delivery: Delivery | null = null;
+  if (firstUrl !== null) {
+    slack.setAppUrl(`${firstUrl}/slack/events`);
+    const sent = await slack.person(ANA).command({ channel: scene.channel, text: "fix the quickstart" });
+    if (sent.status === 200) await quiet(storePath, first);
+    else delivery = sent.delivery;
+  }
+  if (boundary !== null) {
+    expect(await first.exit()).toBe("SIGKILL");
+    const second = resources.use(new AppProcess({ env }));
+    running = second;
+    const url = `${await second.ready()}/slack/events`;
+    slack.setAppUrl(url);
+    // Nobody was told that it was taken, so it comes once more: as Slack's own retry would, with the same trigger id.
+    if (delivery !== null) await slack.redeliver({ ...delivery, url });
+    if (firstUrl === null)
+      await slack.person(ANA).command({ channel: scene.channel, text: "fix the quickstart" });
+    await quiet(storePath, second);
+  }
+  return {
+    statusPosts: postsOf(slack, scene, /^status$/).length,
+    outcomes: postsOf(slack, scene, /^outcome/),
+    createsSeen: service.calls.filter(({ op }) => op === "create").length,
+    jobsMade: service.creates.length,
+    deadTasks: countDead(storePath),
+  };
+}
+
+function postsOf(slack: SlackSide, scene: Scene, name: RegExp): string[] {
+  return scene
+    .posts(slack)
+    .filter(({ metadata }) => name.test(String(metadata?.event_payload["post"])))
+    .map((message) => slack.visibleText(message));
+}
+
+function countDead(storePath: string): number {
+  const db = new DatabaseSync(storePath, { readOnly: true });
+  const row = db.prepare("SELECT count(*) AS dead FROM tasks WHERE state = 'dead'").get();
+  db.close();
+  return Number(row?.["dead"]);
+}
+
+const boundariesOf = new Map<Scene, Boundary[]>();
+for (const scene of scenes) {
+  const boundaries: Boundary[] = [];
+  await runWithDeath(scene, null, (step) => boundaries.push(step));
+  const lastCommit = boundaries.findLast(({ at }) => at === "commit");
+  if (lastCommit !== undefined) boundaries.push({ ...lastCommit, phase: "after" });
+  boundariesOf.set(scene, boundaries);
+}
+
+it("passes through every kind of boundary", () => {
+  const kinds = (scene: Scene) =>
+    [...new Set(boundariesOf.get(scene)?.map(({ at, what }) => (at === "request" ? what : at)))].toSorted();
+  const [inChannel, away] = scenes.map(kinds);
+  const main = [
+    "auth.test",
+    "chat.postMessage",
+    "chat.update",
+    "commit",
+    "job service create",
+    "job service get",
+  ];
+  expect(inChannel).toEqual(main);
+  expect(away).toEqual([...main, "conversations.open", "response_url"].toSorted());
+});
+
+for (const scene of scenes) {
+  const boundaries = boundariesOf.get(scene) ?? [];
+  const unknownAtCommit: Boundary[] = [];
+
+  it.concurrent.each(boundaries)(
+    `${scene.name}: killed $phase $at $number ($what), one outcome`,
+    { timeout: 60_000 },
+    async (boundary) => {
+      const ending = await runWithDeath(scene, boundary);
+      expect(ending).toMatchObject({ statusPosts: 1, deadTasks: 0 });
+      expect(ending.outcomes).toHaveLength(1);
+      expect(ending.createsSeen).toBeLessThanOrEqual(1);
+      const isUnknown = ending.outcomes[0]?.includes("I cannot tell whether the job was started") ?? false;
+      if (!isUnknown) {
+        expect(ending.outcomes[0]).toContain("The pull request is ready");
+        expect(ending.jobsMade).toBe(1);
+      }
+      // The answer to the create is lost, exactly where it is.
+      if (boundary.at === "request") expect(isUnknown).toBe(boundary.what === "job service create");
+      else if (isUnknown) unknownAtCommit.push(boundary);
+    },
+  );
+
+  it(`${scene.name}: only between sending a create and saving its answer is the outcome unknown`, () => {
+    // One commit lies there: the one that saves the answer.
+    expect(unknownAtCommit).toHaveLength(1);
+  });
+}

@@ -1,0 +1,124 @@
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { z } from "zod";
+
+const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+const Ready = z.object({ msg: z.literal("docs-agent is ready"), address: z.string() });
+const Readiness = z.object({
+  status: z.string(),
+  checks: z.record(z.string(), z.string()),
+  tasks: z.object({ waiting: z.number(), running: z.number(), dead: z.number() }),
+});
+
+export type AppProcessOptions = {
+  env: Record<string, string | undefined>;
+  /** See `kill-at-commit.ts`. */
+  killAtCommit?: string;
+  onCommit?: (commit: { commit: number; isEmpty: boolean; sql: string }) => void;
+};
+
+/** The real program in a process of its own. */
+export class AppProcess implements AsyncDisposable {
+  readonly #child: ChildProcess;
+  readonly #exited: Promise<number | NodeJS.Signals | null>;
+  #stdout = "";
+  #stderr = "";
+
+  constructor({ env, killAtCommit, onCommit }: AppProcessOptions) {
+    const preload = new URL("kill-at-commit.ts", import.meta.url).href;
+    const args = killAtCommit === undefined && onCommit === undefined ? [] : ["--import", preload];
+    this.#child = spawn(process.execPath, [...args, MAIN], {
+      // Away from a .env of whoever runs the tests.
+      cwd: tmpdir(),
+      env: {
+        PATH: process.env["PATH"],
+        // Halves what a start costs, and the tests start the program often.
+        NODE_COMPILE_CACHE: join(tmpdir(), "docs-agent-compile-cache"),
+        KILL_AT_COMMIT: killAtCommit,
+        ...env,
+      },
+      stdio: ["ignore", "pipe", "pipe", "ipc"],
+    });
+    this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => (this.#stdout += text));
+    this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => (this.#stderr += text));
+    if (onCommit !== undefined) this.#child.on("message", onCommit);
+    this.#exited = once(this.#child, "close").then(() => this.#child.exitCode ?? this.#child.signalCode);
+  }
+
+  /** Starts the program and waits until it is ready; null when it ended before. */
+  static async start(options: AppProcessOptions): Promise<{ app: AppProcess; url: string } | null> {
+    const app = new AppProcess(options);
+    const url = await app.ready();
+    return url === null ? null : { app, url };
+  }
+
+  /** All it has logged. */
+  get stdout(): string {
+    return this.#stdout;
+  }
+
+  get stderr(): string {
+    return this.#stderr;
+  }
+
+  get hasExited(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
+  /** The address it listens on, once it is ready; null when it ends before. */
+  async ready(): Promise<string | null> {
+    for (;;) {
+      const line = this.#stdout.split("\n").find((candidate) => candidate.includes("docs-agent is ready"));
+      if (line !== undefined) return `http://${Ready.parse(JSON.parse(line)).address}`;
+      const next = await Promise.race([
+        this.#child.stdout === null ? "end" : once(this.#child.stdout, "data").then(() => "data"),
+        this.#exited.then(() => "end"),
+      ]);
+      if (next === "end") return null;
+    }
+  }
+
+  /** The exit code, or the signal that ended it. */
+  async exit(): Promise<number | NodeJS.Signals | null> {
+    return this.#exited;
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  /** As a power cut would: no handler runs. */
+  async kill(): Promise<void> {
+    this.signal("SIGKILL");
+    await this.#exited;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.hasExited) await this.kill();
+  }
+}
+
+/** Resolves when the app at work on `storePath` has nothing left to do but what waits for a far day, or when it has died. */
+export async function quiet(storePath: string, app: AppProcess): Promise<void> {
+  const db = new DatabaseSync(storePath, { readOnly: true });
+  try {
+    const busy = db.prepare(
+      "SELECT count(*) AS busy FROM tasks WHERE state IN ('waiting', 'queued', 'running') AND type <> 'forget'",
+    );
+    while (!app.hasExited && Number(busy.get()?.["busy"]) > 0) await sleep(10);
+  } finally {
+    db.close();
+  }
+}
+
+/** What `/readyz` says. */
+export async function readiness(url: string): Promise<z.infer<typeof Readiness>> {
+  const response = await fetch(`${url}/readyz`);
+  return Readiness.parse(await response.json());
+}
