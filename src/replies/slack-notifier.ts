@@ -33,8 +33,8 @@ type SlackNotifierOptions = {
 export function createSlackNotifier({ client, look, logger, timeoutMs }: SlackNotifierOptions): Notifier {
   return {
     async post(place, message, label) {
-      return answer(async () => {
-        const sent = await withPlainFallback(logger, render(message, look), (content) =>
+      const sent = await answer(async () => {
+        const posted = await withPlainFallback(logger, render(message, look), (content) =>
           client.chat.postMessage({
             channel: place.channelId,
             ...(place.threadTs === null ? {} : { thread_ts: place.threadTs }),
@@ -45,8 +45,15 @@ export function createSlackNotifier({ client, look, logger, timeoutMs }: SlackNo
             unfurl_media: false,
           }),
         );
-        return { ts: z.string().parse(sent.ts) };
+        const isThreadSaid = place.threadTs === null || posted.message?.thread_ts !== undefined;
+        return { ts: z.string().parse(posted.ts), isThreadSaid };
       });
+      if (!sent.ok) return sent;
+      const { ts, isThreadSaid } = sent.value;
+      if (!isThreadSaid && (await takeBackOutsideThread(client, place, label, ts))) {
+        return { ok: false, fault: { kind: "place", error: "thread_not_found" } };
+      }
+      return { ok: true, value: { ts } };
     },
 
     async find(place, label, sinceMs) {
@@ -151,6 +158,30 @@ async function findPost(
     if (cursor === undefined || cursor === "") return null;
   }
   return null;
+}
+
+/**
+ * Where the thread's root is gone, Slack is reported to post the reply in the channel instead of refusing it, which shows in the
+ * answer's lack of a `thread_ts` (slack-go issue 1571). Such a post is out of place: takes it back. Returns whether it did; only
+ * what is certainly outside the thread is touched.
+ */
+async function takeBackOutsideThread(
+  client: WebClient,
+  place: Place,
+  label: PostLabel,
+  ts: string,
+): Promise<boolean> {
+  try {
+    const inThread = await findPost(client, place, label, Number(ts) * 1000).catch((thrown: unknown) => {
+      if (slackFault(thrown).error === "thread_not_found") return null;
+      throw thrown;
+    });
+    if (inThread !== null) return false;
+    await client.chat.delete({ channel: place.channelId, ts });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 async function tellPrivately(

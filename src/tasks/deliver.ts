@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { Outcome } from "../core/outcome.ts";
+import { STATUS_SLOT } from "../core/records.ts";
 import { laneOf } from "../core/request.ts";
 import type { NewTask, Task, TaskResult } from "../core/task-queue.ts";
 import type { Turn } from "../core/turn.ts";
@@ -36,13 +37,20 @@ export async function deliver(deps: TaskDeps, task: Task): Promise<TaskResult> {
   if (posts === undefined)
     throw new TurnLostError(`There is no readable record of the posts of turn ${turnId}.`);
   await linkThread(deps, turn, posts);
-  const posted = await postSomewhere(deps, posts, `outcome-${watch}`, turn.request.userId, (away) => ({
-    kind: "outcome",
-    turn,
-    outcome,
-    watch,
-    away,
-  }));
+  const posted = await postSomewhere(
+    deps,
+    posts,
+    `outcome-${watch}`,
+    turn.request.userId,
+    ({ place, away, slots }) => ({
+      kind: "outcome",
+      turn,
+      outcome,
+      watch,
+      // A reply to a status message that is in the direct message, too, has nothing to explain.
+      away: slots[STATUS_SLOT]?.channelId === place.channelId ? null : away,
+    }),
+  );
   if (!posted.ok) return deliveryResult(deps, task, posted.fault);
   const refreshed = await refreshStatus(deps, turn, posted.posts);
   if (refreshed.kind === "fault") return deliveryResult(deps, task, refreshed.fault);

@@ -35,7 +35,7 @@ export async function open(deps: TaskDeps, task: Task): Promise<TaskResult> {
     (await posts.get(request.id)) ?? newPosts(request),
     STATUS_SLOT,
     request.userId,
-    (away) => ({ kind: "status", request, turn: null, away }),
+    ({ away }) => ({ kind: "status", request, turn: null, away }),
     (error) => inviteMe(deps, request, error),
   );
   if (!posted.ok) return deliveryResult(deps, task, posted.fault);

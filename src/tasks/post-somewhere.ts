@@ -15,10 +15,10 @@ export async function postSomewhere(
   posts: Posts,
   slotName: string,
   userId: string,
-  message: (away: string | null) => Message,
+  message: (posts: Posts) => Message,
   onAway: (error: string) => Promise<void> = async () => {},
 ): Promise<PostedOnce> {
-  const first = await postOnce(deps, posts, slotName, message(posts.away));
+  const first = await postOnce(deps, posts, slotName, message(posts));
   if (first.ok || first.fault.kind !== "place" || posts.away !== null) return first;
 
   const { error } = first.fault;
@@ -35,5 +35,5 @@ export async function postSomewhere(
     "cannot post there; reporting in a direct message",
   );
   await onAway(error);
-  return postOnce(deps, moved, slotName, message(error));
+  return postOnce(deps, moved, slotName, message(moved));
 }

@@ -144,7 +144,7 @@ export async function createSlackSide(options: SlackSideOptions): Promise<SlackS
     ephemerals: (userId) => workspace.ephemerals(userId),
     openViews: (userId) => views.openFor(userId),
     dm: (userId) => messagesOfDm(workspace, userId),
-    visibleText: (message) => visibleText(message, (userId) => workspace.nameOf(userId)),
+    visibleText: (message) => visibleText(message, (id) => workspace.nameOf(id)),
     until: (probe, timeoutMs) => untilChanged(workspace, probe, timeoutMs),
     close,
     [Symbol.asyncDispose]: close,

@@ -3,12 +3,12 @@ import type { Button, StaticSelect, TextObject } from "./block-kit/objects.ts";
 import { type RichTextBlock, type RichTextElement, richTextLines } from "./block-kit/rich-text.ts";
 import { decodeEntities } from "./typed-text.ts";
 
-/** The name of a user, where it is known. */
-export type NameOf = (userId: string) => string | undefined;
+/** The name of a user or a channel, where it is known. */
+export type NameOf = (id: string) => string | undefined;
 
 /**
  * What a person reads in a message, a line for each block: entities decoded, buttons as `[label]`, links as
- * `label (url)`, people as `@name`. Formatting marks such as `*` stay.
+ * `label (url)`, people as `@name`, channels as `#name`. Formatting marks such as `*` stay.
  */
 export function visibleText(
   message: { text: string; blocks?: readonly AnyBlock[] | undefined },
@@ -80,7 +80,7 @@ function readRichElement(element: RichTextElement, nameOf: NameOf): string {
     case "usergroup":
       return `@${element.usergroup_id}`;
     case "channel":
-      return `#${element.channel_id}`;
+      return `#${nameOf(element.channel_id) ?? element.channel_id}`;
     case "broadcast":
       return `@${element.range}`;
     case "emoji":
@@ -98,7 +98,7 @@ function readMrkdwn(text: string, nameOf: NameOf): string {
 function readToken(token: string, nameOf: NameOf): string {
   const [target = "", label] = token.split("|");
   if (target.startsWith("@")) return `@${nameOf(target.slice(1)) ?? label ?? target.slice(1)}`;
-  if (target.startsWith("#")) return `#${label ?? target.slice(1)}`;
+  if (target.startsWith("#")) return `#${nameOf(target.slice(1)) ?? label ?? target.slice(1)}`;
   if (target.startsWith("!")) return label ?? `@${target.slice(1)}`;
   return readLink(decodeEntities(target), label === undefined ? undefined : decodeEntities(label));
 }

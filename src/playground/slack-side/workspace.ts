@@ -153,8 +153,9 @@ export class Workspace {
   }
 
   /** What people see as the name of a user or of the bot. */
-  nameOf(userId: string): string | undefined {
-    return userId === this.bot.userId ? this.bot.name : this.findUser(userId)?.display_name;
+  nameOf(id: string): string | undefined {
+    if (id === this.bot.userId) return this.bot.name;
+    return this.findUser(id)?.display_name ?? this.findChannel(id)?.name;
   }
 
   channels(): Channel[] {
