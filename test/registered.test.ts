@@ -1,0 +1,97 @@
+import { readFileSync, readdirSync } from "node:fs";
+import { HTTPReceiver } from "@slack/bolt";
+import { describe, expect, it } from "vitest";
+import { BoltApp } from "../src/bolt-app.ts";
+import { registerIntake } from "../src/intake/index.ts";
+import { readManifest } from "./support/manifest.ts";
+import { ManualClock } from "./support/manual-clock.ts";
+import { RecordingLogger } from "./support/recording-logger.ts";
+import { SIGNING_SECRET, BOT_TOKEN } from "./support/world.ts";
+
+type Registered = { command: string[]; shortcut: string[]; event: string[] };
+
+/** What the real registration registers with a real Bolt app. */
+function registered(): Registered {
+  const seen: Registered = { command: [], shortcut: [], event: [] };
+  const app = new BoltApp({
+    receiver: new HTTPReceiver({ signingSecret: SIGNING_SECRET }),
+    token: BOT_TOKEN,
+    botId: "B1",
+    botUserId: "U1",
+    tokenVerificationEnabled: false,
+  });
+  const recording = new Proxy(app, {
+    get(target, property) {
+      const value: unknown = Reflect.get(target, property);
+      if (property !== "command" && property !== "shortcut" && property !== "event") return value;
+      return (name: string | { callback_id: string }, ...listeners: unknown[]) => {
+        seen[property].push(typeof name === "string" ? name : name.callback_id);
+        return Reflect.apply(value as (...args: unknown[]) => unknown, target, [name, ...listeners]);
+      };
+    },
+  });
+  const never = () => Promise.reject(new Error("not used"));
+  registerIntake(recording, {
+    queue: { add: never },
+    drafts: { get: never, set: never, delete: never },
+    turns: { get: never },
+    projects: ["docs"],
+    clock: new ManualClock(),
+    logger: new RecordingLogger(),
+  });
+  return seen;
+}
+
+function sourceFiles(folder: string): string[] {
+  return readdirSync(new URL(`../src/${folder}/`, import.meta.url), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".ts"))
+    .map((name) => readFileSync(new URL(`../src/${folder}/${name}`, import.meta.url), "utf8"));
+}
+
+/** Which scopes a Web API method needs, from Slack's method pages; null: none. */
+const SCOPES: Record<string, string[]> = {
+  "auth.test": [],
+  "chat.delete": ["chat:write"],
+  "chat.getPermalink": [],
+  "chat.postEphemeral": ["chat:write"],
+  "chat.postMessage": ["chat:write"],
+  "chat.update": ["chat:write"],
+  "conversations.history": ["channels:history", "groups:history", "im:history"],
+  "conversations.info": ["channels:read", "groups:read"],
+  "conversations.open": ["im:write"],
+  "conversations.replies": ["channels:history", "groups:history", "im:history"],
+  "users.info": ["users:read"],
+  "views.open": [],
+};
+
+describe("manifest.yml and the code", () => {
+  const manifest = readManifest();
+
+  it("agree on commands, shortcuts and events", () => {
+    expect(registered()).toEqual({
+      command: manifest.features.slash_commands.map(({ command }) => command),
+      shortcut: manifest.features.shortcuts.map(({ callback_id }) => callback_id),
+      event: manifest.settings.event_subscriptions.bot_events,
+    });
+  });
+
+  it("agree on the text of commands: as typed, not as markup", () => {
+    expect(manifest.features.slash_commands.map(({ should_escape }) => should_escape)).toEqual([false]);
+  });
+
+  it("agree on the scopes: those that the calls in the code need, and no more", () => {
+    const called = ["intake", "replies"]
+      .flatMap(sourceFiles)
+      .concat(readFileSync(new URL("../src/health.ts", import.meta.url), "utf8"))
+      .flatMap((source) =>
+        [...source.matchAll(/client\s*\.(\w+)\s*\.(\w+)\(/g)].map((match) => `${match[1]}.${match[2]}`),
+      );
+    expect(new Set(called)).toEqual(new Set(Object.keys(SCOPES)));
+    const needed = new Set([
+      "commands",
+      "app_mentions:read",
+      ...called.flatMap((method) => SCOPES[method] ?? []),
+    ]);
+    expect(new Set(manifest.oauth_config.scopes.bot)).toEqual(needed);
+  });
+});
