@@ -129,7 +129,7 @@ function rejectedText(outcome: Outcome): OutcomeText {
         headline: "The job service refused this request.",
         detail: started
           ? after
-          : "Nothing was started. Sending it again changes nothing: ask again in other or fewer words.",
+          : "Nothing was started. The same words would be refused again: ask in other or fewer words.",
         buttons: started ? buttons : [],
       };
     case "project":

@@ -32,7 +32,7 @@ export function composePrompt(request: Pick<Request, "instructions" | "quoted">,
   const text = quoted.segments.map((segment) => readable(segment, names)).join("");
   const author =
     quoted.authorId === null
-      ? (quoted.authorName ?? "an app")
+      ? (quoted.authorName || "an app")
       : (names.people.get(quoted.authorId) ?? quoted.authorName ?? quoted.authorId);
   return [
     instructions,
@@ -58,8 +58,10 @@ export function readable(segment: Segment, names: Pick<Names, "people" | "channe
     case "group":
       return `@${segment.label}`;
     case "link":
-      return segment.label === null || segment.label === segment.url
-        ? segment.url
+      if (segment.label === null) return segment.url;
+      // `docs.example.com` and `ana@example.com` as people type them: Slack makes links of them by itself.
+      return segment.url.replace(ADDED_BY_SLACK, "") === segment.label || segment.url === segment.label
+        ? segment.label
         : `${segment.label} (${segment.url})`;
   }
 }
@@ -71,12 +73,17 @@ function placeOf(channelId: string, names: Names): string {
   return channelId.startsWith("D") ? "a direct message" : channelId;
 }
 
+const ADDED_BY_SLACK = /^(?:https?:\/\/|mailto:|tel:)/i;
+/** Everything that a reader could take for the start of a line. */
+const LINE_END = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/;
+const HALF_A_PAIR_AT_END = /[\ud800-\udbff]$/;
+
 function cut(text: string): string[] {
-  if (text.length <= QUOTED_MAX_CHARS) return text.split("\n");
-  const left = text.length - QUOTED_MAX_CHARS;
-  return [...text.slice(0, QUOTED_MAX_CHARS).split("\n"), `[cut here: ${left} more characters in Slack]`];
+  if (text.length <= QUOTED_MAX_CHARS) return text.split(LINE_END);
+  const kept = text.slice(0, QUOTED_MAX_CHARS).replace(HALF_A_PAIR_AT_END, "");
+  return [...kept.split(LINE_END), `[cut here: ${text.length - kept.length} more characters in Slack]`];
 }
 
 function oneLine(text: string): string {
-  return text.replaceAll(/\s+/g, " ").trim();
+  return text.replaceAll(/[\s\u0085]+/g, " ").trim();
 }

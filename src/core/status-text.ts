@@ -29,7 +29,7 @@ export function statusText(turn: Turn | null): { symbol: string; text: string } 
         ? STARTING
         : {
             symbol: "⏳",
-            text: "The job service is not taking requests right now. This one is kept and goes out as soon as it does.",
+            text: "The job service is not taking requests right now. Your request is kept and goes out as soon as it does.",
           };
     case "submitting":
       return STARTING;

@@ -7,16 +7,20 @@ export function decodeEntities(text: string): string {
 
 const CONTROL = /<([^<>]+)>/g;
 
+/** What the target of a link begins with; Slack adds `http://` and `mailto:` where people leave them out. */
+const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
+
 /**
  * Takes a message's mrkdwn apart: people, channels, groups, links, and text between them, entities decoded. Angle brackets in
- * Slack's text are always its own; those people type arrive as entities.
+ * Slack's text are always its own; those people type arrive as entities. What they hold and we don't
+ * know stays text.
  */
 export function parseMessageText(text: string): Segment[] {
   const segments: Segment[] = [];
   let end = 0;
   for (const match of text.matchAll(CONTROL)) {
     pushText(segments, text.slice(end, match.index));
-    segments.push(parseControl(match[1] ?? ""));
+    segments.push(parseControl(match[1] ?? "") ?? { kind: "text", text: decodeEntities(match[0]) });
     end = match.index + match[0].length;
   }
   pushText(segments, text.slice(end));
@@ -27,7 +31,7 @@ function pushText(segments: Segment[], text: string): void {
   if (text !== "") segments.push({ kind: "text", text: decodeEntities(text) });
 }
 
-function parseControl(inner: string): Segment {
+function parseControl(inner: string): Segment | null {
   const bar = inner.indexOf("|");
   const target = decodeEntities(bar === -1 ? inner : inner.slice(0, bar));
   const given = bar === -1 ? "" : decodeEntities(inner.slice(bar + 1));
@@ -40,9 +44,10 @@ function parseControl(inner: string): Segment {
   }
   if (target.startsWith("!")) {
     // <!here>, <!subteam^S012|@writers>, <!date^…|yesterday>
-    const name = target.slice(1).split("^")[0] ?? "";
-    if (name === "date") return { kind: "text", text: label ?? target };
-    return { kind: "group", label: (label ?? name).replace(/^@/, "") };
+    const [name = "", id] = target.slice(1).split("^");
+    if (name === "date") return label === null ? null : { kind: "text", text: label };
+    const shown = (label ?? id ?? name).replace(/^@/, "");
+    return shown === "" ? null : { kind: "group", label: shown };
   }
-  return { kind: "link", url: target, label };
+  return SCHEME.test(target) ? { kind: "link", url: target, label } : null;
 }

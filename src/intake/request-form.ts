@@ -45,7 +45,8 @@ export async function openRequestForm(
   }
 }
 
-function requestForm(draftId: string, draft: Draft, projects: string[], project: string): ModalView {
+/** The form: what should change, in which project, and the quoted message, if any, to look at. */
+export function requestForm(draftId: string, draft: Draft, projects: string[], project: string): ModalView {
   const { quoted } = draft;
   return {
     type: "modal",
@@ -101,7 +102,7 @@ function optionOf(project: string): PlainTextOption {
 
 function quotedBlocks(quoted: QuotedMessage): KnownBlock[] {
   const elements = shown(quoted.segments);
-  const author = quoted.authorId === null ? (quoted.authorName ?? "an app") : null;
+  const author = quoted.authorId === null ? (quoted.authorName || "an app") : null;
   return [
     author === null
       ? { type: "context", elements: [{ type: "mrkdwn", text: `<@${quoted.authorId}> wrote:` }] }

@@ -1,3 +1,6 @@
+import { NAME_MAX } from "./limits.ts";
+import { cutEscaped } from "./text.ts";
+
 /** Why a message is in a direct message and not where it was asked for, and what to do about it: mrkdwn. */
 export function awayText(channelId: string, error: string, botName: string): string {
   const where = `<#${channelId}>`;
@@ -7,7 +10,7 @@ export function awayText(channelId: string, error: string, botName: string): str
       // Nobody can be invited to other people's direct messages.
       return channelId.startsWith("D")
         ? "I cannot post in that conversation, so I report here."
-        : `I am not in ${where}, so I report here. To have me report there, type \`/invite @${botName}\` in ${where}.`;
+        : `I am not in ${where}, so I report here. To have me report there, type \`/invite @${cutEscaped(botName, NAME_MAX)}\` in ${where}.`;
     case "is_archived":
       return `${where} is archived, so I report here.`;
     case "thread_not_found":

@@ -5,9 +5,9 @@ import { cut } from "./text.ts";
 /** A message as Slack takes it. `text` is what notifications and screen readers get. */
 export type Rendered = { text: string; blocks: KnownBlock[] };
 
-/** A section of mrkdwn that is ours, or escaped. */
+/** A section of mrkdwn that is ours, or escaped. `verbatim`: Slack makes no links or mentions of what only looks like one. */
 export function section(mrkdwn: string): KnownBlock {
-  return { type: "section", text: { type: "mrkdwn", text: mrkdwn } };
+  return { type: "section", text: { type: "mrkdwn", text: mrkdwn, verbatim: true } };
 }
 
 /** A section of anybody's text: nothing in it is markup. */
@@ -28,6 +28,6 @@ export function quoteText(text: string): RichTextBlock {
 export function context(texts: string[]): ContextBlock {
   return {
     type: "context",
-    elements: texts.slice(0, 10).map((text) => ({ type: "plain_text", text, emoji: false })),
+    elements: texts.slice(0, 10).map((text) => ({ type: "plain_text", text: cut(text, SECTION_TEXT_MAX), emoji: false })),
   };
 }

@@ -1,6 +1,5 @@
 /** Slack's limits, in characters, from the Block Kit reference; ours stay below them. */
 export const SECTION_TEXT_MAX = 3000;
-export const BUTTON_URL_MAX = 3000;
 /** Slack recommends to keep a message's `text` at or below this. */
 export const MESSAGE_TEXT_MAX = 4000;
 
@@ -8,5 +7,9 @@ export const MESSAGE_TEXT_MAX = 4000;
 export const ECHO_MAX = 1500;
 /** How much of what the job service said is shown. */
 export const SAID_MAX = 500;
+/** The longest link, escaped: it stands in a section together with our own words. */
+export const LINK_MAX = 2000;
+/** How much of a list of names is shown. */
+export const NAMES_MAX = 2000;
 /** How much of a repository, branch or model name is shown. */
 export const NAME_MAX = 100;

@@ -10,7 +10,7 @@ import { context, plainSection, quoteText, section } from "./blocks.ts";
 import type { Rendered } from "./blocks.ts";
 import { NAME_MAX, SAID_MAX } from "./limits.ts";
 import { pullRequestLink } from "./pull-request-link.ts";
-import { cut, cutEscaped } from "./text.ts";
+import { cut, cutEscaped, escapeMrkdwn } from "./text.ts";
 
 /** The notification that a turn has ended: mentions the requester, says what happened and what to do next. */
 export function outcomeMessage(
@@ -27,13 +27,13 @@ export function outcomeMessage(
   const buttons = text.buttons.flatMap((name) => button(name, turn, watch, link?.url ?? null));
   const actions: ActionsBlock[] = buttons.length === 0 ? [] : [{ type: "actions", elements: buttons }];
   return {
-    text: [lead, link === null ? "" : `<${link.url}>`, text.detail].filter((part) => part !== "").join(" "),
+    text: [lead, link === null ? "" : `<${escapeMrkdwn(link.url)}>`, text.detail].filter((part) => part !== "").join(" "),
     blocks: [
       ...(away === null ? [] : [section(awayText(turn.request.channelId, away, look.botName))]),
       section(
         link === null
           ? `${lead}\n${text.detail}`
-          : `${lead}\n<${link.url}|${cutEscaped(link.label, NAME_MAX)}>\n${text.detail}`,
+          : `${lead}\n<${escapeMrkdwn(link.url)}|${cutEscaped(link.label, NAME_MAX)}>\n${text.detail}`,
       ),
       ...(prLink !== null && link === null
         ? [
@@ -43,7 +43,7 @@ export function outcomeMessage(
           ]
         : []),
       ...(away === null ? [] : [quoteText(cut(turn.request.instructions, SAID_MAX))]),
-      ...(outcome.said === null
+      ...(outcome.said === null || outcome.said === ""
         ? []
         : [plainSection("The job service said:"), quoteText(cut(outcome.said, SAID_MAX))]),
       context(facts(outcome)),

@@ -1,12 +1,13 @@
 import type { Refusal } from "../core/notifier.ts";
 import { plainSection, section } from "./blocks.ts";
 import type { Rendered } from "./blocks.ts";
-import { NAME_MAX } from "./limits.ts";
+import { NAMES_MAX, NAME_MAX } from "./limits.ts";
 import { cut, cutEscaped } from "./text.ts";
 
 /** What a person can ask for and how. */
 export function helpMessage(projects: string[]): Rendered {
   const several = projects.length > 1;
+  const names = projects.map((name) => `\`${cutEscaped(name, NAME_MAX)}\``);
   const lines = [
     "*Docs Agent turns “these docs are wrong” into a pull request.*",
     "• `/docs-agent fix the install command on the quickstart page` — say what to change; the result arrives in a thread here.",
@@ -15,7 +16,7 @@ export function helpMessage(projects: string[]): Rendered {
     "• Mention me with what to change, in a channel or a thread that I am in.",
     ...(several
       ? [
-          `• \`project=${cutEscaped(projects[1] ?? "", NAME_MAX)}\` in front picks a project. Known: ${projects.map((name) => `\`${name}\``).join(", ")}; the first is the default.`,
+          `• \`project=${cutEscaped(projects[1] ?? "", NAME_MAX)}\` in front picks a project. Known: ${listOf(names)}; the first is the default.`,
         ]
       : []),
   ];
@@ -36,7 +37,7 @@ export function refusalText(refusal: Refusal): string {
       return `That is too long: ${count(length)} characters, and the limit is ${count(limit)}. Nothing was started. Shorten it, or link to the long part.`;
     }
     case "unknown-project": {
-      const known = refusal.known.join(", ");
+      const known = listOf(refusal.known.map((name) => cut(name, NAME_MAX)));
       return `There is no project “${cut(refusal.name, NAME_MAX)}” here. Nothing was started. Known projects: ${known}.`;
     }
   }
@@ -60,7 +61,7 @@ export function formNotOpenedMessage(): Rendered {
 export function inviteMeMessage(channelId: string, error: string, botName: string): Rendered {
   const text =
     (error === "not_in_channel" || error === "channel_not_found") && !channelId.startsWith("D")
-      ? `I am not in this channel, so I cannot post here. Your request goes on, and I report to you in a direct message. To have me report here next time, type \`/invite @${botName}\`.`
+      ? `I am not in this channel, so I cannot post here. Your request goes on, and I report to you in a direct message. To have me report here next time, type \`/invite @${cutEscaped(botName, NAME_MAX)}\`.`
       : "I cannot post here. Your request goes on, and I report to you in a direct message.";
   return { text, blocks: [section(text)] };
 }
@@ -86,6 +87,14 @@ function gaveUpText(taskType: string, where: string): string {
     default:
       return `I lost track of a request of yours in ${where}. Its job may be running or done: look for a new pull request in the repository before you ask again.`;
   }
+}
+
+/** As many names as there is room for, and how many more there are. */
+function listOf(names: string[]): string {
+  let left = NAMES_MAX;
+  const tooMany = names.findIndex((name) => (left -= name.length + ", ".length) < 0);
+  if (tooMany === -1) return names.join(", ");
+  return `${names.slice(0, tooMany).join(", ")} and ${count(names.length - tooMany)} more`;
 }
 
 function count(n: number): string {

@@ -6,19 +6,29 @@ export function escapeMrkdwn(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
-/** Cuts text to at most `max` UTF-16 units, the ellipsis included, never through a surrogate pair. */
+/**
+ * Cuts text to at most `max` UTF-16 units, the ellipsis included, never through a surrogate pair. Half a pair that was in the
+ * text becomes U+FFFD: strict JSON parsers refuse a whole message for it.
+ */
 export function cut(text: string, max: number): string {
-  if (text.length <= max) return text;
+  if (text.length <= max) return text.toWellFormed();
+  if (max < 1) return "";
   const end = isHighSurrogate(text.charCodeAt(max - 2)) ? max - 2 : max - 1;
-  return `${text.slice(0, end)}…`;
+  return `${text.slice(0, end)}…`.toWellFormed();
 }
 
-/** Cuts text that will be escaped, so that what comes out of {@link escapeMrkdwn} is at most `max` units and no entity is cut. */
+/** Escapes like {@link escapeMrkdwn} and cuts like {@link cut}: at most `max` units after escaping, and no entity is cut. */
 export function cutEscaped(text: string, max: number): string {
-  let kept = cut(text, max);
-  // An escaped character is at most five units long, so this ends after a few rounds.
-  while (escapeMrkdwn(kept).length > max) kept = cut(kept, Math.max(2, Math.floor(kept.length * 0.8)));
-  return escapeMrkdwn(kept);
+  const whole = escapeMrkdwn(text).toWellFormed();
+  if (whole.length <= max) return whole;
+  if (max < 1) return "";
+  let kept = "";
+  for (const character of text) {
+    const escaped = escapeMrkdwn(character);
+    if (kept.length + escaped.length > max - 1) break;
+    kept += escaped;
+  }
+  return `${kept}…`.toWellFormed();
 }
 
 function isHighSurrogate(unit: number): boolean {
