@@ -88,7 +88,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
 
   const botToken = need(
     "SLACK_BOT_TOKEN",
-    z.string().regex(/^xoxb-[\x21-\x7e]+$/),
+    z.string().regex(/^(?:xoxe\.)?xoxb-[\x21-\x7e]+$/),
     "put the Bot User OAuth Token (xoxb-…) from OAuth & Permissions in your Slack app's settings",
   );
   const appToken = read(

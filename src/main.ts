@@ -32,6 +32,8 @@ While it runs:
 
 /** What running tasks get to finish after a signal; with the rest of the stop it stays below 10 s. */
 const TASK_GRACE_MS = 5000;
+/** Tasks mostly wait for others: a job service that answers slowly must not hold up what goes to Slack. */
+const TASKS_AT_ONCE = 64;
 const REQUEST_GRACE_MS = 1500;
 const FORCED_AFTER_MS = 9500;
 
@@ -64,8 +66,13 @@ async function main(): Promise<void> {
   // Released in reverse order, whether the start fails half-way or a signal ends it.
   await using resources = new AsyncDisposableStack();
   const clock = createSystemClock();
-  const store = resources.use(await openStore({ url: config.storeUrl, clock, logger }));
-  const queue = createSqliteTaskQueue({ db: store.db, clock, logger });
+  const waiting = setTimeout(() => {
+    logger.info({ store: config.storeUrl }, "waiting for the process that uses the store to end");
+  }, 1000);
+  const store = resources.use(
+    await openStore({ url: config.storeUrl, clock, logger }).finally(() => clearTimeout(waiting)),
+  );
+  const queue = createSqliteTaskQueue({ db: store.db, clock, logger, concurrency: TASKS_AT_ONCE });
   const client = createSlackClient(config, logger);
   const identity = await identify(client);
   const app = createApp({ config, client, identity, store, queue, clock, random: Math.random, logger });
@@ -88,6 +95,8 @@ async function main(): Promise<void> {
   );
   const signal = await stopping;
   logger.info({ signal }, "stopping");
+  await resources.disposeAsync();
+  logger.info({}, "stopped");
 }
 
 /** Resolves with the first signal that asks for a stop; the second one, or a stop that takes too long, ends the process. */

@@ -6,7 +6,13 @@ import { StartError } from "./start-error.ts";
 /** Who the app is in the workspace it is installed in. */
 export type SlackIdentity = { botUserId: string; botId: string; botName: string; teamUrl: string };
 
-const AuthTest = z.object({ user_id: z.string(), bot_id: z.string(), user: z.string(), url: z.string() });
+/** Only the ids matter to the work; the name and the workspace's address are for what people read. */
+const AuthTest = z.object({
+  user_id: z.string(),
+  bot_id: z.string().default(""),
+  user: z.string().default("docs-agent"),
+  url: z.string().default(""),
+});
 
 /** Asks Slack who we are. Rejects with a {@link StartError} when the token is not accepted or Slack cannot be reached. */
 export async function identify(client: WebClient): Promise<SlackIdentity> {
@@ -21,7 +27,7 @@ export async function identify(client: WebClient): Promise<SlackIdentity> {
   const parsed = AuthTest.safeParse(answer);
   if (!parsed.success) {
     throw new StartError(
-      "SLACK_BOT_TOKEN is not a bot's token. Copy the Bot User OAuth Token (xoxb-…) from OAuth & Permissions in your Slack app's settings.",
+      `Slack's answer to auth.test names no user, so SLACK_API_URL (${client.slackApiUrl}) is hardly Slack's. Check it, then start again.`,
     );
   }
   const { user_id, bot_id, user, url } = parsed.data;

@@ -32,8 +32,8 @@ export function composePrompt(request: Pick<Request, "instructions" | "quoted">,
   const text = quoted.segments.map((segment) => readable(segment, names)).join("");
   const author =
     quoted.authorId === null
-      ? (quoted.authorName || "an app")
-      : (names.people.get(quoted.authorId) ?? quoted.authorName ?? quoted.authorId);
+      ? quoted.authorName || "an app"
+      : (names.people.get(quoted.authorId) ?? (quoted.authorName || quoted.authorId));
   return [
     instructions,
     "",

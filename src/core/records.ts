@@ -3,7 +3,7 @@ import { z } from "zod";
 /** Records of one kind, by id. A record that does not parse is set aside and reads as absent. */
 export interface RecordStore<T> {
   get(id: string): Promise<T | undefined>;
-  /** Durable when it resolves. `ttlMs`: the record is gone after that long. */
+  /** Durable when it resolves. Rejects, and writes nothing, if the record does not parse. `ttlMs`: it is gone after that. */
   set(id: string, record: T, ttlMs?: number): Promise<void>;
   delete(id: string): Promise<void>;
 }

@@ -45,15 +45,15 @@ export type TaskCounts = { waiting: number; running: number; dead: number };
 /** Durable tasks, run at least once. */
 export interface TaskQueue {
   /**
-   * Adds the task only if its id was never added before, atomically, whatever became of that task. When this resolves the
-   * task survives a crash and a power cut. Resolves to whether it was added.
+   * Adds the task only if its id was not added before, atomically, whatever became of that task; ids of done tasks are known
+   * for a week. When this resolves the task survives a crash and a power cut. Resolves to whether it was added.
    */
   add(task: NewTask): Promise<boolean>;
   /** Starts to claim due tasks and run them. A task is run by one handler at a time as long as its lease is renewed. */
   start(handler: TaskHandler): void;
   /**
    * Claims nothing more, waits up to `graceMs` for what runs, then aborts it and releases it to run again after the next
-   * start. Idempotent. Does not close the database.
+   * start; what aborted handlers still do is not waited for. Idempotent. Does not close the database.
    */
   stop(graceMs: number): Promise<void>;
   /** Rejects when tasks cannot be added or claimed now. */

@@ -102,7 +102,7 @@ function optionOf(project: string): PlainTextOption {
 
 function quotedBlocks(quoted: QuotedMessage): KnownBlock[] {
   const elements = shown(quoted.segments);
-  const author = quoted.authorId === null ? (quoted.authorName || "an app") : null;
+  const author = quoted.authorId === null ? quoted.authorName || "an app" : null;
   return [
     author === null
       ? { type: "context", elements: [{ type: "mrkdwn", text: `<@${quoted.authorId}> wrote:` }] }

@@ -28,6 +28,8 @@ export function quoteText(text: string): RichTextBlock {
 export function context(texts: string[]): ContextBlock {
   return {
     type: "context",
-    elements: texts.slice(0, 10).map((text) => ({ type: "plain_text", text: cut(text, SECTION_TEXT_MAX), emoji: false })),
+    elements: texts
+      .slice(0, 10)
+      .map((text) => ({ type: "plain_text", text: cut(text, SECTION_TEXT_MAX), emoji: false })),
   };
 }

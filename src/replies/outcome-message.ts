@@ -27,7 +27,9 @@ export function outcomeMessage(
   const buttons = text.buttons.flatMap((name) => button(name, turn, watch, link?.url ?? null));
   const actions: ActionsBlock[] = buttons.length === 0 ? [] : [{ type: "actions", elements: buttons }];
   return {
-    text: [lead, link === null ? "" : `<${escapeMrkdwn(link.url)}>`, text.detail].filter((part) => part !== "").join(" "),
+    text: [lead, link === null ? "" : `<${escapeMrkdwn(link.url)}>`, text.detail]
+      .filter((part) => part !== "")
+      .join(" "),
     blocks: [
       ...(away === null ? [] : [section(awayText(turn.request.channelId, away, look.botName))]),
       section(

@@ -91,10 +91,15 @@ function gaveUpText(taskType: string, where: string): string {
 
 /** As many names as there is room for, and how many more there are. */
 function listOf(names: string[]): string {
-  let left = NAMES_MAX;
-  const tooMany = names.findIndex((name) => (left -= name.length + ", ".length) < 0);
-  if (tooMany === -1) return names.join(", ");
-  return `${names.slice(0, tooMany).join(", ")} and ${count(names.length - tooMany)} more`;
+  const shown: string[] = [];
+  let length = 0;
+  for (const name of names) {
+    length += name.length + ", ".length;
+    if (length > NAMES_MAX) break;
+    shown.push(name);
+  }
+  const more = names.length - shown.length;
+  return more === 0 ? shown.join(", ") : `${shown.join(", ")} and ${count(more)} more`;
 }
 
 function count(n: number): string {

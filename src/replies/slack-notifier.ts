@@ -50,7 +50,7 @@ export function createSlackNotifier({ client, look, logger, timeoutMs }: SlackNo
       });
       if (!sent.ok) return sent;
       const { ts, isThreadSaid } = sent.value;
-      if (!isThreadSaid && (await takeBackOutsideThread(client, place, label, ts))) {
+      if (!isThreadSaid && (await takeBackOutsideThread(client, place, ts))) {
         return { ok: false, fault: { kind: "place", error: "thread_not_found" } };
       }
       return { ok: true, value: { ts } };
@@ -90,7 +90,11 @@ export function createSlackNotifier({ client, look, logger, timeoutMs }: SlackNo
 
     async openDirectMessage(userId) {
       return answer(async () => {
-        const opened = await client.conversations.open({ users: userId });
+        const opened = await client.conversations.open({ users: userId }).catch((thrown: unknown) => {
+          // Without im:write, posting to the person's own id reaches their direct messages all the same.
+          if (slackFault(thrown).error === "missing_scope") return { channel: { id: userId } };
+          throw thrown;
+        });
         return { channelId: z.string().parse(opened.channel?.id) };
       });
     },
@@ -165,22 +169,29 @@ async function findPost(
  * answer's lack of a `thread_ts` (slack-go issue 1571). Such a post is out of place: takes it back. Returns whether it did; only
  * what is certainly outside the thread is touched.
  */
-async function takeBackOutsideThread(
-  client: WebClient,
-  place: Place,
-  label: PostLabel,
-  ts: string,
-): Promise<boolean> {
+async function takeBackOutsideThread(client: WebClient, place: Place, ts: string): Promise<boolean> {
   try {
-    const inThread = await findPost(client, place, label, Number(ts) * 1000).catch((thrown: unknown) => {
-      if (slackFault(thrown).error === "thread_not_found") return null;
-      throw thrown;
-    });
-    if (inThread !== null) return false;
+    if (await isInThread(client, place, ts)) return false;
     await client.chat.delete({ channel: place.channelId, ts });
     return true;
   } catch {
     return false;
+  }
+}
+
+async function isInThread(client: WebClient, place: Place, ts: string): Promise<boolean> {
+  try {
+    const { messages } = await client.conversations.replies({
+      channel: place.channelId,
+      ts: place.threadTs ?? ts,
+      oldest: ts,
+      inclusive: true,
+      limit: PAGE_SIZE,
+    });
+    return messages?.some((message) => message.ts === ts) ?? true;
+  } catch (thrown) {
+    if (slackFault(thrown).error === "thread_not_found") return false;
+    throw thrown;
   }
 }
 

@@ -2,17 +2,9 @@ import type { Keyv } from "keyv";
 import type { z } from "zod";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
+import type { RecordStore } from "../core/records.ts";
 import { DocsAgentError } from "../errors.ts";
 import { unreadableTextOf } from "./keyv.ts";
-
-/** Records of one kind, each under an id. */
-export interface RecordStore<T> {
-  /** The record, or undefined if there is none, or only one that does not parse (it is set aside then). */
-  get(id: string): Promise<T | undefined>;
-  /** Durable when it resolves. Rejects with {@link RecordInvalidError}, and writes nothing, if the value does not parse. */
-  set(id: string, value: T, ttlMs?: number): Promise<void>;
-  delete(id: string): Promise<void>;
-}
 
 /** A record that its own schema refuses was about to be written: a fault in the program. */
 export class RecordInvalidError extends DocsAgentError {

@@ -52,6 +52,7 @@ export async function deliver(deps: TaskDeps, task: Task): Promise<TaskResult> {
     }),
   );
   if (!posted.ok) return deliveryResult(deps, task, posted.fault);
+  deps.logger.info({ outcome: outcome.kind, away: posted.posts.away }, "outcome delivered");
   const refreshed = await refreshStatus(deps, turn, posted.posts);
   if (refreshed.kind === "fault") return deliveryResult(deps, task, refreshed.fault);
   return { kind: "done", laneGapMs: LANE_GAP_MS };

@@ -12,10 +12,7 @@ export async function finish(
   if (turn.stage.name !== "ended") throw new TypeError(`Turn ${turn.id} has not ended.`);
   const { outcome, at } = turn.stage;
   await deps.records.turns.set(turn.id, turn);
-  deps.logger.info(
-    { job_id: turn.job?.id, outcome: outcome.kind, reason: outcome.reason, took_ms: outcome.tookMs },
-    "turn ended",
-  );
+  deps.logger.info({ outcome: outcome.kind, reason: outcome.reason, took_ms: outcome.tookMs }, "turn ended");
   await deps.queue.add(deliverTask(turn, outcome));
   await deps.queue.add(forgetTask(turn, at + deps.retentionMs));
   return { kind: "done" };

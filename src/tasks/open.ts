@@ -52,6 +52,10 @@ export async function open(deps: TaskDeps, task: Task): Promise<TaskResult> {
     await turns.set(turn.id, turn);
   }
   await deps.queue.add(submitTask(turn));
+  deps.logger.info(
+    { from: request.from, project: request.project, thread: `${channelId}:${ts}` },
+    "turn opened",
+  );
   return { kind: "done", laneGapMs: LANE_GAP_MS };
 }
 

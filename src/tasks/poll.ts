@@ -42,7 +42,7 @@ export async function poll(deps: TaskDeps, task: Task): Promise<TaskResult> {
     return finish(deps, endTurn(turn, "rejected", deps.clock.now(), { reason: "project" }));
   }
   const answer = await jobService.getJob(turn.job.id);
-  if (!answer.ok) deps.logger.warn({ job_id: turn.job.id, fault: answer.fault }, "poll did not succeed");
+  if (!answer.ok) deps.logger.warn({ fault: answer.fault }, "poll did not succeed");
 
   const now = deps.clock.now();
   const next = afterPoll(turn, payload.state, answer, {

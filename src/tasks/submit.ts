@@ -59,8 +59,11 @@ async function create(deps: TaskDeps, task: Task, turn: Turn, submitting: Turn):
     policy: deps.polling,
   });
   switch (next.kind) {
-    case "ended":
-      return finish(deps, next.turn);
+    case "ended": {
+      const { job } = next.turn;
+      const logger = job === null ? deps.logger : deps.logger.child({ job_id: job.id });
+      return finish({ ...deps, logger }, next.turn);
+    }
     case "watching":
       await deps.records.turns.set(turn.id, next.turn);
       return watch(deps, next.turn);

@@ -109,6 +109,21 @@ describe.each(transports)("%s", (_, options) => {
     expect(slack.visibleText(world.replies(DOCS, parent.ts)[1] ?? reply)).toContain("Nothing was changed.");
   });
 
+  it("names task, thread and job on the lines of the log that have them", async () => {
+    await using world = await World.start(options);
+    world.service.script.completeAfterPolls(1, { prLink: PR });
+    await world.slack.person(ANA).command({ channel: DOCS, text: "fix it" });
+    await world.until(() => world.slack.messages(DOCS).length === 2);
+    const [root] = world.slack.messages(DOCS);
+    const ended = world.logger.lines.find(({ message }) => message === "turn ended");
+    expect(ended?.fields).toMatchObject({
+      task: expect.stringMatching(/^poll:/) as unknown,
+      thread: `${DOCS}:${root?.ts}`,
+      job_id: world.service.creates[0]?.jobId,
+      outcome: "pull-request",
+    });
+  });
+
   it("takes a mention inside a thread", async () => {
     await using world = await World.start(options);
     const { slack, service } = world;

@@ -202,7 +202,9 @@ describe.concurrent.each([
   }, 120_000);
 });
 
-it.concurrent("SIGTERM while the job service hangs exits 0 in time; what became of the create is said to be unknown", async () => {
+it.concurrent("SIGTERM while the job service hangs exits 0 in time; what became of the create is said to be unknown", async ({
+  expect,
+}) => {
   const { resources, slack, service, storePath, start } = await startSides();
   await using _resources = resources;
   service.faults.add({ op: "create", fault: { kind: "hang-before" } });
@@ -222,7 +224,7 @@ it.concurrent("SIGTERM while the job service hangs exits 0 in time; what became 
   expect(service.calls.filter(({ op }) => op === "create")).toHaveLength(1);
 }, 60_000);
 
-it.concurrent("a second signal ends a stop that waits", async () => {
+it.concurrent("a second signal ends a stop that waits", async ({ expect }) => {
   const { resources, slack, service, start } = await startSides();
   await using _resources = resources;
   service.faults.add({ op: "create", fault: { kind: "hang-before" } });
@@ -242,9 +244,10 @@ it.concurrent("a second process on the same store is refused, with what to do", 
   await using second = new AppProcess({ env });
   expect(await second.exit()).toBe(1);
   expect(second.stderr).toContain("STORE_URL");
+  expect(second.stdout).toContain("waiting for the process that uses the store to end");
 }, 30_000);
 
-it.concurrent("is ready only while store, queue and Slack work", async () => {
+it.concurrent("is ready only while store, queue and Slack work", async ({ expect }) => {
   const { resources, slack, start } = await startSides();
   await using _resources = resources;
   const app = await start();
@@ -265,7 +268,21 @@ it.concurrent("is ready only while store, queue and Slack work", async () => {
   expect((await fetch(`${url}/nothing`)).status).toBe(404);
 });
 
-it.concurrent("npm start passes a signal on and exits as the program does", async () => {
+it.concurrent("Slack closes a Socket Mode connection, as it does every few hours: the app is back by itself", async ({
+  expect,
+}) => {
+  const { resources, slack, service, start } = await startSides();
+  await using _resources = resources;
+  const app = await start({ SLACK_APP_TOKEN: APP_TOKEN });
+  const url = (await app.ready()) ?? "";
+  slack.socketMode.disconnect();
+  await expect.poll(async () => (await fetch(`${url}/readyz`)).status, { timeout: 10_000 }).toBe(503);
+  await expect.poll(async () => (await fetch(`${url}/readyz`)).status, { timeout: 20_000 }).toBe(200);
+  expect(await slack.person(ANA).command({ channel: DOCS, text: "fix it" })).toMatchObject({ status: 200 });
+  await expect.poll(() => service.creates.length, { timeout: 10_000 }).toBe(1);
+}, 60_000);
+
+it.concurrent("npm start passes a signal on and exits as the program does", async ({ expect }) => {
   const { resources, env } = await startSides();
   await using _resources = resources;
   const child = spawn("npm", ["start", "--silent"], {

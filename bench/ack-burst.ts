@@ -1,0 +1,40 @@
+import { type Bench, interleave } from "./bench.ts";
+import { Load, type LoadResult } from "./load.ts";
+import { signedRequests } from "./signed-request.ts";
+import { startDocsAgent, startSides } from "./subjects.ts";
+
+const BURST = 50;
+const WARM_UP_MS = 700;
+const MEASURED_MS = 1500;
+const REQUESTS = 40_000;
+
+/** What deduplication costs or saves: Slack's redeliveries and double clicks, at their worst. */
+export const ackBurst: Bench = {
+  name: "ack-burst",
+  summary: `bursts of ${BURST} identical commands against bursts of ${BURST} distinct ones`,
+  rounds: 5,
+  async run({ rounds, dir }) {
+    await using sides = await startSides(dir, REQUESTS);
+    const requests = signedRequests(REQUESTS, sides.signingSecret);
+    async function measure(store: string, isIdentical: boolean): Promise<LoadResult> {
+      const { program, origin } = await startDocsAgent({ sides, dir, store });
+      await using _ = program;
+      await using load = new Load(origin, BURST, requests);
+      await load.runBursts(WARM_UP_MS, isIdentical);
+      return await load.runBursts(MEASURED_MS, isIdentical);
+    }
+    const { a, b } = await interleave(
+      rounds,
+      (round) => measure(`identical-${round}.sqlite`, true),
+      (round) => measure(`distinct-${round}.sqlite`, false),
+    );
+    const sidesOf = (pick: (result: LoadResult) => number) => ({
+      measured: { name: `${BURST} identical`, values: a.map(pick) },
+      against: { name: `${BURST} distinct`, values: b.map(pick) },
+    });
+    return [
+      { what: "requests", unit: "per second", ...sidesOf(({ perSecond }) => perSecond) },
+      { what: "latency p99", unit: "ms", ...sidesOf(({ p99Ms }) => p99Ms) },
+    ];
+  },
+};

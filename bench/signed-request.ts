@@ -1,0 +1,44 @@
+import { signatureHeaders } from "../src/playground/slack-side/signing.ts";
+import { commandPayload } from "../src/playground/slack-side/payloads.ts";
+import { Triggers } from "../src/playground/slack-side/triggers.ts";
+import { Workspace } from "../src/playground/slack-side/workspace.ts";
+
+export const USER = { id: "U0BENCH", name: "bench" };
+
+/** The id of the bench's n-th channel. */
+export function channelId(n: number): string {
+  return `C0BENCH${n}`;
+}
+
+export type SignedRequest = { headers: Record<string, string>; body: string };
+
+/**
+ * `count` times `/docs-agent <prompt>`, as Slack sends it: each with a trigger id of its own, and in a channel of its own, so
+ * that none waits for another in its lane. The signatures hold for five minutes from now.
+ */
+export function signedRequests(count: number, signingSecret: string): SignedRequest[] {
+  const workspace = new Workspace(Date.now);
+  const triggers = new Triggers(Date.now);
+  const user = workspace.addUser(USER);
+  return Array.from({ length: count }, (_, n) => {
+    const channel = workspace.addChannel({ id: channelId(n), name: `bench-${n}`, members: [user.id] });
+    const triggerId = triggers.issue(user.id);
+    const fields = commandPayload(
+      { workspace, user, channel, triggerId, responseUrl: `http://127.0.0.1:9/response/${n}` },
+      "/docs-agent",
+      `The quick start says npm run dev, but the script is called start since version 4. Please fix page ${n}.`,
+    );
+    const body = new URLSearchParams(
+      Object.entries(fields).map(([name, value]): [string, string] => [name, String(value)]),
+    ).toString();
+    return {
+      body,
+      headers: {
+        "content-type": "application/x-www-form-urlencoded",
+        accept: "application/json,*/*",
+        "user-agent": "Slackbot 1.0 (+https://api.slack.com/robots)",
+        ...signatureHeaders(signingSecret, body),
+      },
+    };
+  });
+}

@@ -1,0 +1,441 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Job } from "../../src/core/job.ts";
+import { JobStatus } from "../../src/core/job.ts";
+import type { Message } from "../../src/core/notifier.ts";
+import { OutcomeKind, OutcomeReason } from "../../src/core/outcome.ts";
+import type { Outcome } from "../../src/core/outcome.ts";
+import { PROMPT_MAX_CHARS, Request } from "../../src/core/request.ts";
+import type { QuotedMessage } from "../../src/core/request.ts";
+import type { Turn, TurnStage } from "../../src/core/turn.ts";
+import { parseMessageText } from "../../src/intake/message-text.ts";
+import { requestForm } from "../../src/intake/request-form.ts";
+import type { AnyBlock } from "../../src/playground/slack-side/block-kit/blocks.ts";
+import { blockTexts } from "../../src/playground/slack-side/block-kit/texts.ts";
+import { richTextLines } from "../../src/playground/slack-side/block-kit/rich-text.ts";
+import { mentionsIn } from "../../src/playground/slack-side/mentions.ts";
+import { visibleText } from "../../src/playground/slack-side/index.ts";
+import { parseView } from "../../src/playground/slack-side/validate-blocks.ts";
+import { readContent } from "../../src/playground/slack-side/web-api/chat.ts";
+import { MESSAGE_TEXT_MAX } from "../../src/replies/limits.ts";
+import { pullRequestLink } from "../../src/replies/pull-request-link.ts";
+import { render } from "../../src/replies/render.ts";
+import type { Look } from "../../src/replies/render.ts";
+import { makeJob, makeRequest, makeTurn } from "../support/builders.ts";
+
+const ANA = "U0ANA";
+const DOCS = "C0DOCS";
+
+const markup = fc.constantFrom(
+  "<!channel>",
+  "<!here|here>",
+  "<@U0VICTIM>",
+  "<@U0VICTIM|Ana>",
+  "<!subteam^S0WRITERS|@writers>",
+  "<!date^1392734382^{date}^https://evil.example|now>",
+  "<#C0SECRET|secret>",
+  "<https://evil.example|the docs>",
+  "<mailto:a@evil.example|a>",
+  "https://evil.example/",
+  "@here @channel",
+  "&lt;!channel&gt;",
+  "&amp;",
+  "<",
+  ">",
+  "&",
+  "|",
+  "`",
+  "```\n",
+  "*",
+  "\n",
+  ">>> ",
+  ":tada:",
+  "\0",
+  "\u202e",
+  "\u2028",
+  "😀",
+  "\ud83d",
+  "\ude00",
+);
+const halves = fc.nat(0xffff).map((unit) => String.fromCharCode(unit));
+const short = fc.oneof(
+  fc.string({ unit: markup, maxLength: 12 }),
+  fc.string({ unit: fc.oneof(markup, halves, fc.string({ unit: "binary", maxLength: 3 })), maxLength: 20 }),
+);
+const long = fc
+  .tuple(short, fc.integer({ min: 90, max: 6000 }))
+  .map(([part, length]) => (part === "" ? "x" : part).repeat(Math.ceil(length / (part.length || 1))));
+/** What a person types, a job service says, or something is called. */
+const anyText = fc.oneof({ weight: 3, arbitrary: short }, { weight: 1, arbitrary: long });
+/** What comes through the intake as a request. */
+const instructions = anyText.map((text) => text.trim().slice(0, PROMPT_MAX_CHARS) || "x");
+
+const links = fc.constantFrom(
+  "https://github.com/acme/docs/pull/7",
+  "https://gitlab.com/acme/docs/-/merge_requests/3?a=1&b=2&amp;lt;",
+  `https://example.com/${"a".repeat(1950)}`,
+  `https://example.com/?${"&".repeat(390)}`,
+  `https://example.com/${"a".repeat(2950)}`,
+);
+const prLinks = fc.oneof(
+  fc.constant(null),
+  links,
+  anyText,
+  anyText.map((text) => `https://github.com/${text}`),
+);
+
+const jobs: fc.Arbitrary<Job> = fc
+  .record({
+    id: anyText.map((text) => text || "job"),
+    status: fc.constantFrom(...JobStatus.options),
+    repository: fc.option(anyText),
+    ref: fc.option(anyText),
+    model: fc.option(anyText),
+    prLink: prLinks,
+  })
+  .map((job) => makeJob(job));
+
+const aways = fc.constantFrom(
+  null,
+  "not_in_channel",
+  "channel_not_found",
+  "is_archived",
+  "thread_not_found",
+  "message_not_found",
+  "restricted_action",
+);
+const channels = fc.constantFrom(DOCS, "G0PRIVATE", "D0DIRECT");
+
+const requests = fc
+  .record({
+    from: fc.constantFrom(...Request.shape.from.options),
+    channelId: channels,
+    project: anyText,
+    instructions,
+    threadTs: fc.constantFrom(null, "1.000100"),
+  })
+  .map((request) => makeRequest({ ...request, userId: ANA }));
+
+const durations = fc.oneof(fc.nat(), fc.double({ min: 0, max: 1e15, noNaN: true }));
+
+function outcomesOf(kind: fc.Arbitrary<OutcomeKind>): fc.Arbitrary<Outcome> {
+  return fc.record({
+    kind,
+    reason: fc.constantFrom(null, ...OutcomeReason.options),
+    said: fc.option(anyText),
+    job: fc.option(jobs),
+    tookMs: durations,
+  });
+}
+
+const stages: fc.Arbitrary<TurnStage> = fc.oneof(
+  fc.record({ name: fc.constant("accepted" as const), waitingSince: fc.constantFrom(null, 5) }),
+  fc.record({ name: fc.constant("submitting" as const) }),
+  fc.record({
+    name: fc.constant("watching" as const),
+    since: fc.constant(1),
+    troubleSince: fc.constantFrom(null, 5),
+  }),
+  fc.record({
+    name: fc.constant("ended" as const),
+    outcome: outcomesOf(fc.constantFrom(...OutcomeKind.options)),
+    at: fc.constant(9),
+  }),
+);
+
+const turns: fc.Arbitrary<Turn> = fc
+  .record({ request: requests, stage: stages, watch: fc.integer({ min: 1, max: 50 }) })
+  .map((turn) => makeTurn(turn));
+
+const looks: fc.Arbitrary<Look> = fc.record({
+  botName: anyText,
+  projects: fc.array(anyText, { minLength: 1, maxLength: 3 }),
+  watchedFor: fc.constantFrom("1 day", "45 s", "2 h 5 min"),
+});
+
+const manyNames = fc.array(
+  anyText.map((text) => text.slice(0, 150)),
+  { minLength: 1, maxLength: 100, size: "max" },
+);
+
+/** What Slack shows and whom it notifies, checked as `chat.postMessage` checks it, on the wire. */
+function post(message: Message, look: Look) {
+  const rendered = render(message, look);
+  return readContent({ text: rendered.text, blocks: JSON.parse(JSON.stringify(rendered.blocks)) });
+}
+
+/** Everything in angle brackets where Slack reads markup. */
+function controls(markupText: string): string[] {
+  return markupText.match(/<[^<>]*>?|>/g) ?? [];
+}
+
+/** Where every link leads that a person could press. */
+function linksIn(blocks: readonly AnyBlock[]): string[] {
+  return blocks.flatMap((block) => {
+    if (block.type === "actions") {
+      return block.elements.flatMap((element) =>
+        element.type === "button" && element.url !== undefined ? [element.url] : [],
+      );
+    }
+    if (block.type !== "rich_text") return [];
+    return richTextLines(block)
+      .flat()
+      .flatMap((element) => (element.type === "link" ? [element.url] : []));
+  });
+}
+
+/** Slack makes links and mentions by itself of what looks like one in mrkdwn that is not `verbatim`. */
+function isLeftAlone(block: AnyBlock): boolean {
+  return block.type !== "section" || block.text?.type !== "mrkdwn" || block.text.verbatim === true;
+}
+
+/**
+ * What is wrong with a message: Slack refuses it, or something in it is markup that is not ours: the requester, the channel, the
+ * pull request's link. Without its blocks too, which is how it goes out should Slack ever refuse them.
+ */
+function faultsOf(
+  message: Message,
+  look: Look,
+  allowed: { requester: string | null; prLink: string | null },
+): string[] {
+  const { text, blocks = [] } = post(message, look);
+  const faults: string[] = [];
+  if (text === "" || blocks.length === 0) faults.push("it says nothing");
+  if (text.length > MESSAGE_TEXT_MAX) faults.push(`the text has ${text.length} characters`);
+
+  const { requester } = allowed;
+  const mentions = requester === null ? "" : `@${requester}`;
+  // Slack notifies by the blocks; without them, by the text.
+  for (const mentioned of [mentionsIn({ text, blocks }), mentionsIn({ text })]) {
+    if (mentioned.join() !== mentions) faults.push(`it notifies ${mentioned.join()}`);
+  }
+
+  const link = allowed.prLink === null ? null : pullRequestLink(allowed.prLink);
+  const escapedUrl = link?.url.replaceAll("&", "&amp;");
+  const ours = [
+    `<@${requester}>`,
+    ...[DOCS, "G0PRIVATE", "D0DIRECT"].map((id) => `<#${id}>`),
+    ...(link === null ? [] : [`<${escapedUrl}>`, `<${escapedUrl}|${link.label}>`]),
+  ];
+  for (const part of [{ text, isMarkup: true }, ...blocks.flatMap(blockTexts)]) {
+    if (!part.text.isWellFormed()) faults.push(`half a character in ${part.text}`);
+    if (!part.isMarkup) continue;
+    const foreign = controls(part.text).filter(
+      (control) => !ours.some((known) => isSameUpToCut(control, known)),
+    );
+    faults.push(...foreign.map((control) => `markup that is not ours: ${control}`));
+    if (/&(?!amp;|lt;|gt;)/.test(part.text)) faults.push(`a bare ampersand in ${part.text}`);
+  }
+  if (!blocks.every(isLeftAlone)) faults.push("Slack would make links and mentions of names");
+  const foreignLinks = linksIn(blocks).filter((url) => url !== link?.url);
+  return [...faults, ...foreignLinks.map((url) => `a link to ${url}`)];
+}
+
+/** A long label is cut. */
+function isSameUpToCut(control: string, known: string): boolean {
+  return control === known || (control.endsWith("…>") && known.startsWith(control.slice(0, -2)));
+}
+
+describe("whatever is typed, said or named, Slack takes it and nobody but the requester is notified:", () => {
+  it.each(Request.shape.from.options)("the status of a request from a %s", (from) => {
+    fc.assert(
+      fc.property(requests, fc.option(turns), aways, looks, (request, turn, away, look) => {
+        const message = { kind: "status", request: { ...request, from }, turn, away } as const;
+        expect(faultsOf(message, look, { requester: ANA, prLink: null })).toEqual([]);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it.each(OutcomeKind.options)("the outcome %s", (kind) => {
+    fc.assert(
+      fc.property(turns, outcomesOf(fc.constant(kind)), aways, looks, (turn, outcome, away, look) => {
+        const message = { kind: "outcome", turn, outcome, watch: turn.watch, away } as const;
+        expect(faultsOf(message, look, { requester: ANA, prLink: outcome.job?.prLink ?? null })).toEqual([]);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("an outcome of every kind and reason, with and without everything it can carry", () => {
+    const look = { botName: "docs<!here>", projects: ["docs"], watchedFor: "1 day" };
+    const evil = "<!channel> <@U0VICTIM> <https://evil.example|x> & https://evil.example 😀".repeat(60);
+    const named = { id: evil, repository: evil, ref: evil, model: evil };
+    const empty = { repository: "", ref: null, model: "" };
+    const link = `https://example.com/${"a".repeat(1980)}`;
+    const everyJob = [
+      null,
+      ...[named, empty].flatMap((job) =>
+        [null, link, "http://evil.example", evil].map((prLink) => makeJob({ ...job, prLink })),
+      ),
+    ];
+    const carried = [
+      [null, null],
+      [evil, null],
+      ["", "is_archived"],
+      [evil, "not_in_channel"],
+    ] as const;
+    const request = makeRequest({ userId: ANA, channelId: DOCS, instructions: evil.slice(0, 4000) });
+    for (const kind of OutcomeKind.options) {
+      for (const reason of [null, ...OutcomeReason.options]) {
+        for (const job of everyJob) {
+          for (const [said, away] of carried) {
+            const outcome = { kind, reason, said, job, tookMs: 65_000 };
+            const turn = makeTurn({ request, stage: { name: "ended", outcome, at: 9 } });
+            const message = { kind: "outcome", turn, outcome, watch: 1, away } as const;
+            expect(faultsOf(message, look, { requester: ANA, prLink: job?.prLink ?? null })).toEqual([]);
+            const status = { kind: "status", request, turn, away } as const;
+            expect(faultsOf(status, look, { requester: ANA, prLink: null })).toEqual([]);
+          }
+        }
+      }
+    }
+  });
+
+  it("the help", () => {
+    fc.assert(
+      fc.property(looks, manyNames, (look, projects) => {
+        expect(faultsOf({ kind: "help" }, { ...look, projects }, { requester: null, prLink: null })).toEqual(
+          [],
+        );
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("a refusal", () => {
+    const refusals = fc.oneof(
+      fc.record({
+        kind: fc.constant("too-long" as const),
+        length: fc.nat(),
+        limit: fc.constant(PROMPT_MAX_CHARS),
+      }),
+      fc.record({
+        kind: fc.constant("unknown-project" as const),
+        name: anyText,
+        known: manyNames,
+      }),
+    );
+    fc.assert(
+      fc.property(refusals, looks, (refusal, look) => {
+        expect(faultsOf({ kind: "refused", refusal }, look, { requester: null, prLink: null })).toEqual([]);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("how to invite the app", () => {
+    fc.assert(
+      fc.property(channels, aways, looks, (channelId, error, look) => {
+        const message = { kind: "invite-me", channelId, error: error ?? "fatal_error" } as const;
+        expect(faultsOf(message, look, { requester: null, prLink: null })).toEqual([]);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("that something was given up", () => {
+    const types = fc.oneof(fc.constantFrom("open", "deliver", "submit", "poll"), anyText);
+    fc.assert(
+      fc.property(anyText, types, channels, looks, (taskId, taskType, channelId, look) => {
+        const message = { kind: "gave-up", taskId, taskType, channelId } as const;
+        expect(faultsOf(message, look, { requester: null, prLink: null })).toEqual([]);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe("lists of projects", () => {
+  const projects = Array.from({ length: 100 }, (_, index) => `${index}-`.padEnd(40, "x"));
+  const look = { botName: "docs", projects, watchedFor: "1 day" };
+
+  it("name as many as there is room for, and count the rest", () => {
+    const known = { kind: "unknown-project", name: "nope", known: projects } as const;
+    for (const message of [{ kind: "help" }, { kind: "refused", refusal: known }] as const) {
+      const shown = visibleText(post(message, look));
+      const named = projects.filter((name) => shown.includes(name));
+      expect(named.length).toBeGreaterThan(40);
+      expect(shown).toContain(`and ${100 - named.length} more`);
+    }
+  });
+
+  it("name all of a few", () => {
+    const few = { ...look, projects: ["docs", "api", "handbook"] };
+    expect(visibleText(post({ kind: "help" }, few))).toContain("Known: `docs`, `api`, `handbook`; the first");
+  });
+});
+
+describe("the form", () => {
+  const projectNames = fc.uniqueArray(fc.stringMatching(/^[a-zA-Z0-9][a-zA-Z0-9_-]{0,39}$/), {
+    minLength: 1,
+    maxLength: 100,
+    size: "max",
+  });
+  const quotedMessages: fc.Arbitrary<QuotedMessage> = fc.record({
+    segments: anyText.map(parseMessageText),
+    authorId: fc.constantFrom(null, "U0BEN", "W0BEN"),
+    authorName: fc.option(anyText),
+    channelId: channels,
+    ts: fc.constant("1.000100"),
+    threadTs: fc.constantFrom(null, "1.000100"),
+  });
+
+  it("opens for any message, with up to 100 projects, and nothing in it is a link or a broadcast", () => {
+    fc.assert(
+      fc.property(fc.option(quotedMessages), projectNames, fc.nat(), (quoted, projects, pick) => {
+        const draft = {
+          version: 1,
+          from: quoted === null ? "command" : "shortcut",
+          teamId: "T1",
+          channelId: DOCS,
+          threadTs: null,
+          quoted,
+          responseUrl: null,
+        } as const;
+        const chosen = projects[pick % projects.length] ?? "";
+        const form = requestForm("1234.5678.abcdef", draft, projects, chosen);
+        const { blocks } = parseView(JSON.parse(JSON.stringify(form)));
+        expect(linksIn(blocks)).toEqual([]);
+        const people = quoted?.segments.flatMap((part) => (part.kind === "person" ? [`@${part.id}`] : []));
+        const known = new Set([`@${quoted?.authorId}`, ...(people ?? [])]);
+        for (const mention of blocks.flatMap((block) => mentionsIn({ text: "", blocks: [block] }))) {
+          expect(known).toContain(mention);
+        }
+        for (const { text, isMarkup } of blocks.flatMap(blockTexts)) {
+          expect(text.isWellFormed()).toBe(true);
+          if (isMarkup) expect(text).toBe(`<@${quoted?.authorId}> wrote:`);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("shows the message as its readers see it", () => {
+    const quoted: QuotedMessage = {
+      segments: parseMessageText("<@U0BEN> &lt;b&gt; <!here> <https://x.test|the guide> <#C0DOCS>"),
+      authorId: null,
+      authorName: "Build <!channel>",
+      channelId: DOCS,
+      ts: "1.000100",
+      threadTs: null,
+    };
+    const draft = {
+      version: 1,
+      from: "shortcut",
+      teamId: "T1",
+      channelId: DOCS,
+      threadTs: null,
+      quoted,
+      responseUrl: null,
+    } as const;
+    const { blocks } = parseView(requestForm("1.2", draft, ["docs", "api"], "api"));
+    const shown = visibleText({ text: "", blocks }, (id) => (id === "U0BEN" ? "Ben" : undefined));
+    expect(shown.split("\n")).toEqual([
+      "Build <!channel> wrote:",
+      "@Ben <b> @here the guide #C0DOCS",
+      "What should change?",
+      "Project",
+    ]);
+  });
+});

@@ -1,0 +1,124 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { decodeEntities } from "../../src/playground/slack-side/typed-text.ts";
+import { cut, cutEscaped, escapeMrkdwn } from "../../src/replies/text.ts";
+
+const wellFormed = fc.oneof(
+  fc.string({ unit: "binary", maxLength: 60 }),
+  fc.string({ unit: "grapheme", maxLength: 30 }),
+  fc.string({ unit: fc.constantFrom("&", "<", ">", "&amp;", "&lt;", "…", "😀", "a"), maxLength: 60 }),
+);
+const text = fc.oneof(
+  wellFormed,
+  fc.string({
+    unit: fc.oneof(
+      fc.integer({ min: 0xd800, max: 0xdfff }).map((unit) => String.fromCharCode(unit)),
+      fc.constantFrom("a", "&", "<"),
+    ),
+    maxLength: 60,
+  }),
+);
+const max = fc.nat(70);
+
+describe("escaping", () => {
+  it.each([
+    ["<!channel> & <@U1>", "&lt;!channel&gt; &amp; &lt;@U1&gt;"],
+    ["&lt;", "&amp;lt;"],
+    ["*bold* `code` ~gone~", "*bold* `code` ~gone~"],
+    ["", ""],
+  ])("makes %j inert: %j", (given, escaped) => {
+    expect(escapeMrkdwn(given)).toBe(escaped);
+  });
+
+  it("leaves no angle bracket and no ampersand of its own, and reads as what was given", () => {
+    fc.assert(
+      fc.property(text, (given) => {
+        const escaped = escapeMrkdwn(given);
+        expect(escaped).not.toMatch(/[<>]|&(?!amp;|lt;|gt;)/);
+        expect(decodeEntities(escaped)).toBe(given);
+      }),
+    );
+  });
+});
+
+describe("cutting", () => {
+  it.each([
+    ["hello", 5, "hello"],
+    ["hello!", 5, "hell…"],
+    ["abc😀d", 5, "abc…"],
+    ["abc😀def", 6, "abc😀…"],
+    ["😀😀", 1, "…"],
+    ["hello", 0, ""],
+  ])("%j to %i is %j", (given, most, expected) => {
+    expect(cut(given, most)).toBe(expected);
+  });
+
+  it("never gives more than asked for, and never half a character", () => {
+    fc.assert(
+      fc.property(text, max, (given, most) => {
+        const result = cut(given, most);
+        expect(result.length).toBeLessThanOrEqual(most);
+        expect(result.isWellFormed()).toBe(true);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("leaves text alone that fits, and otherwise keeps its beginning, all but the ellipsis", () => {
+    fc.assert(
+      fc.property(wellFormed, fc.integer({ min: 1, max: 70 }), (given, most) => {
+        const result = cut(given, most);
+        if (given.length <= most) {
+          expect(result).toBe(given);
+          return;
+        }
+        expect(result.endsWith("…")).toBe(true);
+        expect(given.startsWith(result.slice(0, -1))).toBe(true);
+        expect(result.length).toBeGreaterThanOrEqual(most - 1);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+describe("cutting and escaping", () => {
+  it.each([
+    ["a & b", 9, "a &amp; b"],
+    ["a & b", 8, "a &amp;…"],
+    ["a & b", 7, "a …"],
+    ["&&", 4, "…"],
+    ["<", 1, "…"],
+    ["😀<", 4, "😀…"],
+    ["<", 0, ""],
+  ])("%j to %i is %j", (given, most, expected) => {
+    expect(cutEscaped(given, most)).toBe(expected);
+  });
+
+  it("never gives more than asked for, no cut entity and no half character", () => {
+    fc.assert(
+      fc.property(text, max, (given, most) => {
+        const result = cutEscaped(given, most);
+        expect(result.length).toBeLessThanOrEqual(most);
+        expect(result.isWellFormed()).toBe(true);
+        expect(result).not.toMatch(/[<>]|&(?!amp;|lt;|gt;)/);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("reads as the beginning of what was given, as much of it as there is room for", () => {
+    fc.assert(
+      fc.property(wellFormed, fc.integer({ min: 1, max: 70 }), (given, most) => {
+        const result = cutEscaped(given, most);
+        if (escapeMrkdwn(given).length <= most) {
+          expect(decodeEntities(result)).toBe(given);
+          return;
+        }
+        expect(given.startsWith(decodeEntities(result.slice(0, -1)))).toBe(true);
+        // The next character, at most five units when escaped, had no room beside the ellipsis.
+        expect(result.length).toBeGreaterThan(most - 5);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
