@@ -38,6 +38,9 @@ export class ConfigError extends DocsAgentError {
 const NO_SPACE = /^[\x21-\x7e]+$/;
 const PROJECT_NAME = /^[a-z0-9][a-z0-9_-]{0,39}$/i;
 
+/** Slack's limit for the options of a select, which the form offers the projects in. */
+const PROJECTS_MAX = 100;
+
 const HttpUrl = z.url({ protocol: /^https?$/ });
 const ProjectEntry = z.strictObject({
   name: z.string().regex(PROJECT_NAME),
@@ -190,8 +193,8 @@ function readProjects(
       },
     ];
   }
-  const want = `DOCS_AGENT_PROJECTS is not valid: put a JSON array such as [{"name":"docs","id":"…"}] with name, id and, where they differ, apiKey and baseUrl`;
-  const parsed = z.array(ProjectEntry).min(1).safeParse(jsonOf(listed));
+  const want = `DOCS_AGENT_PROJECTS is not valid: put a JSON array of 1 to ${PROJECTS_MAX} projects such as [{"name":"docs","id":"…"}] with name, id and, where they differ, apiKey and baseUrl`;
+  const parsed = z.array(ProjectEntry).min(1).max(PROJECTS_MAX).safeParse(jsonOf(listed));
   const entries = parsed.success ? parsed.data : [];
   if (!parsed.success) {
     // Only where, never what: an entry holds a key.

@@ -75,8 +75,9 @@ function textOf(outcome: Outcome, watchedFor: string): OutcomeText {
       return {
         symbol: "❓",
         headline: "The job service no longer knows this job.",
-        detail:
-          "It may have been deleted there. If it opened a pull request, the pull request is in the repository. Try again to start a new job.",
+        detail: hasPullRequest(outcome)
+          ? "It may have been deleted there. Its pull request is still in the repository."
+          : "It may have been deleted there. If it opened a pull request, the pull request is in the repository. Try again to start a new job.",
         buttons: ["try-again"],
       };
     case "unknown":

@@ -20,8 +20,8 @@ export function statusKey(turn: Turn): string {
 
 const STARTING = { symbol: "⏳", text: "Starting a job…" };
 
-/** What the status message says of a turn, null while it has no record yet: plain text. */
-export function statusText(turn: Turn | null): { symbol: string; text: string } {
+/** What the status message says of a turn, null while it has no record yet: plain text. `watchedFor`: as in {@link outcomeText}. */
+export function statusText(turn: Turn | null, watchedFor: string): { symbol: string; text: string } {
   if (turn === null) return STARTING;
   switch (turn.stage.name) {
     case "accepted":
@@ -41,7 +41,7 @@ export function statusText(turn: Turn | null): { symbol: string; text: string } 
             text: "The job service does not answer right now. I keep watching; the result arrives in this thread.",
           };
     case "ended": {
-      const { symbol, headline } = outcomeText(turn.stage.outcome, "");
+      const { symbol, headline } = outcomeText(turn.stage.outcome, watchedFor);
       return { symbol, text: headline };
     }
   }

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { App, BlockAction, ButtonAction } from "@slack/bolt";
 import type { Request } from "../core/request.ts";
 import type { Turn } from "../core/turn.ts";
@@ -58,7 +59,8 @@ function tryAgain(turn: Turn, watch: number, body: BlockAction, now: number): Re
   const threadTs = body.message?.thread_ts ?? container.thread_ts ?? body.message?.ts ?? null;
   return {
     ...turn.request,
-    id: `again:${turn.id}:${watch}`,
+    // Of one length, however often a request is tried again.
+    id: `again:${createHash("sha256").update(`${turn.id}\n${watch}`).digest("hex").slice(0, 32)}`,
     from: "try-again",
     channelId: body.channel?.id ?? turn.thread.channelId,
     threadTs,

@@ -23,19 +23,22 @@ export function outcomeMessage(
   const text = outcomeText(outcome, look.watchedFor);
   const prLink = outcome.job?.prLink ?? null;
   const link = prLink === null ? null : pullRequestLink(prLink);
+  // "Review it and merge it" is no advice for what cannot be trusted.
+  const detail =
+    prLink !== null && link === null ? "Look for the pull request in the repository." : text.detail;
   const lead = `${text.symbol} <@${turn.request.userId}> ${text.headline}`;
   const buttons = text.buttons.flatMap((name) => button(name, turn, watch, link?.url ?? null));
   const actions: ActionsBlock[] = buttons.length === 0 ? [] : [{ type: "actions", elements: buttons }];
   return {
-    text: [lead, link === null ? "" : `<${escapeMrkdwn(link.url)}>`, text.detail]
+    text: [lead, link === null ? "" : `<${escapeMrkdwn(link.url)}>`, detail]
       .filter((part) => part !== "")
       .join(" "),
     blocks: [
       ...(away === null ? [] : [section(awayText(turn.request.channelId, away, look.botName))]),
       section(
         link === null
-          ? `${lead}\n${text.detail}`
-          : `${lead}\n<${escapeMrkdwn(link.url)}|${cutEscaped(link.label, NAME_MAX)}>\n${text.detail}`,
+          ? `${lead}\n${detail}`
+          : `${lead}\n<${escapeMrkdwn(link.url)}|${cutEscaped(link.label, NAME_MAX)}>\n${detail}`,
       ),
       ...(prLink !== null && link === null
         ? [

@@ -1,4 +1,5 @@
 import type { Refusal } from "../core/notifier.ts";
+import { placeName } from "./away-text.ts";
 import { plainSection, section } from "./blocks.ts";
 import type { Rendered } from "./blocks.ts";
 import { NAMES_MAX, NAME_MAX } from "./limits.ts";
@@ -68,7 +69,7 @@ export function inviteMeMessage(channelId: string, error: string, botName: strin
 
 /** The app gave up on a part of a request. */
 export function gaveUpMessage(taskType: string, taskId: string, channelId: string): Rendered {
-  const text = `⚠️ ${gaveUpText(taskType, `<#${channelId}>`)}`;
+  const text = `⚠️ ${gaveUpText(taskType, placeName(channelId))}`;
   return {
     text,
     blocks: [

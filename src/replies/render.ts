@@ -21,6 +21,7 @@ export function render(message: Message, look: Look): Rendered {
       return statusMessage(message.request, message.turn, message.away, {
         botName: look.botName,
         showProject: look.projects.length > 1,
+        watchedFor: look.watchedFor,
       });
     case "outcome":
       return outcomeMessage(message.turn, message.outcome, message.watch, message.away, look);

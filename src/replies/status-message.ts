@@ -12,9 +12,9 @@ export function statusMessage(
   request: Request,
   turn: Turn | null,
   away: string | null,
-  look: { botName: string; showProject: boolean },
+  look: { botName: string; showProject: boolean; watchedFor: string },
 ): Rendered {
-  const { symbol, text } = statusText(turn);
+  const { symbol, text } = statusText(turn, look.watchedFor);
   const lead = leadOf(request);
   const state = `${symbol} ${text}`;
   const from = away === null ? [] : [section(awayText(request.channelId, away, look.botName))];

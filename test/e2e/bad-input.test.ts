@@ -466,7 +466,11 @@ describe("a place that cannot take the outcome", () => {
       },
       "The thread in #docs is gone",
     ],
-    ["a channel archived", (world) => world.slack.workspace.archiveChannel(DOCS), "#docs is archived"],
+    [
+      "a channel archived",
+      (world) => world.slack.workspace.archiveChannel(DOCS),
+      "I cannot post in #docs any more because it is archived",
+    ],
     ["the bot removed", (world) => world.slack.workspace.kick(DOCS), "I am not in #docs"],
   ];
   it.each(ways)("(%s) sends it to the requester directly", async (_, happens, why) => {

@@ -80,6 +80,7 @@ describe("Keep watching", () => {
     await slack.person(ANA).command({ channel: DOCS, text: "fix it" });
     const expired = await world.until(() => slack.messages(DOCS)[1], 3_600_000);
     expect(slack.visibleText(expired)).toContain("The job is still not done after 10 min.");
+    await world.until(() => world.read(DOCS)[0]?.includes("The job is still not done after 10 min."));
     const polls = service.gets.length;
     await world.pass(3_600_000);
     expect(service.gets).toHaveLength(polls);

@@ -411,11 +411,12 @@ describe("the form", () => {
     );
   });
 
-  it("shows the message as its readers see it", () => {
+  /** What a person reads in the form for a message. */
+  function readForm(text: string, authorName: string): string[] {
     const quoted: QuotedMessage = {
-      segments: parseMessageText("<@U0BEN> &lt;b&gt; <!here> <https://x.test|the guide> <#C0DOCS>"),
+      segments: parseMessageText(text),
       authorId: null,
-      authorName: "Build <!channel>",
+      authorName,
       channelId: DOCS,
       ts: "1.000100",
       threadTs: null,
@@ -430,12 +431,21 @@ describe("the form", () => {
       responseUrl: null,
     } as const;
     const { blocks } = parseView(requestForm("1.2", draft, ["docs", "api"], "api"));
-    const shown = visibleText({ text: "", blocks }, (id) => (id === "U0BEN" ? "Ben" : undefined));
-    expect(shown.split("\n")).toEqual([
+    return visibleText({ text: "", blocks }, (id) => (id === "U0BEN" ? "Ben" : undefined)).split("\n");
+  }
+
+  it("shows the message as its readers see it", () => {
+    expect(
+      readForm("<@U0BEN> &lt;b&gt; <!here> <https://x.test|the guide> <#C0DOCS>", "Build <!channel>"),
+    ).toEqual([
       "Build <!channel> wrote:",
       "@Ben <b> @here the guide #C0DOCS",
       "What should change?",
       "Project",
     ]);
+  });
+
+  it("says so where the message has no text, and no author's name", () => {
+    expect(readForm("", "").slice(0, 2)).toEqual(["an app wrote:", "(The message has no text.)"]);
   });
 });

@@ -236,7 +236,7 @@ describe("an outcome also says", () => {
       "not_in_channel",
       "I am not in #C0DOCS, so I report here. To have me report there, type `/invite @docs-agent` in #C0DOCS.",
     ],
-    ["is_archived", "#C0DOCS is archived, so I report here."],
+    ["is_archived", "I cannot post in #C0DOCS any more because it is archived, so I report here."],
     ["thread_not_found", "The thread in #C0DOCS is gone, so I report here."],
     ["restricted_action", "Slack does not let me post in #C0DOCS, so I report here."],
   ])("in a direct message, why it is there (%s) and what it is about", (away, why) => {
