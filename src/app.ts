@@ -92,7 +92,7 @@ export function createApp(deps: AppDeps): DocsAgentApp {
     records,
     notifier: createSlackNotifier({
       client,
-      look: { botName: identity.botName, projects, watchedFor },
+      look: { botName: identity.botName, projects, watchedFor, httpOrigins: config.httpOrigins },
       logger,
       timeoutMs: SLACK_TIMEOUT_MS,
     }),

@@ -16,6 +16,8 @@ export type Config = {
   port: number;
   /** The first is the default. */
   projects: [Project, ...Project[]];
+  /** Origins of code hosts whose links are trusted although they are plain http. */
+  httpOrigins: string[];
   storeUrl: string;
   polling: { minMs: number; maxMs: number; deadlineMs: number };
   jobServiceTimeoutMs: number;
@@ -42,6 +44,10 @@ const PROJECT_NAME = /^[a-z0-9][a-z0-9_-]{0,39}$/i;
 const PROJECTS_MAX = 100;
 
 const HttpUrl = z.url({ protocol: /^https?$/ });
+const HttpOrigins = z
+  .string()
+  .transform((list) => list.split(",").map((origin) => origin.trim()))
+  .refine((origins) => origins.every((origin) => URL.canParse(origin) && new URL(origin).origin === origin));
 const ProjectEntry = z.strictObject({
   name: z.string().regex(PROJECT_NAME),
   id: z.string().min(1),
@@ -144,6 +150,12 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
       3000,
     ),
     projects: readProjects(given, need, faults),
+    httpOrigins: read(
+      "PULL_REQUEST_HTTP_ORIGINS",
+      HttpOrigins,
+      "put the origins of code hosts on your own network, separated by commas, for example http://git.internal:3000",
+      [],
+    ),
     storeUrl: read(
       "STORE_URL",
       z.string().regex(/^(?:sqlite:\/\/.+|memory:\/\/)$/),

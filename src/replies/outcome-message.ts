@@ -8,6 +8,7 @@ import { KEEP_WATCHING, TRY_AGAIN, VIEW_PULL_REQUEST, buttonValue } from "./acti
 import { awayText } from "./away-text.ts";
 import { context, plainSection, quoteText, section } from "./blocks.ts";
 import type { Rendered } from "./blocks.ts";
+import type { Look } from "./look.ts";
 import { NAME_MAX, SAID_MAX } from "./limits.ts";
 import { pullRequestLink } from "./pull-request-link.ts";
 import { cut, cutEscaped, escapeMrkdwn } from "./text.ts";
@@ -18,11 +19,11 @@ export function outcomeMessage(
   outcome: Outcome,
   watch: number,
   away: string | null,
-  look: { botName: string; watchedFor: string },
+  look: Pick<Look, "botName" | "watchedFor" | "httpOrigins">,
 ): Rendered {
   const text = outcomeText(outcome, look.watchedFor);
   const prLink = outcome.job?.prLink ?? null;
-  const link = prLink === null ? null : pullRequestLink(prLink);
+  const link = prLink === null ? null : pullRequestLink(prLink, look.httpOrigins);
   // "Review it and merge it" is no advice for what cannot be trusted.
   const detail =
     prLink !== null && link === null ? "Look for the pull request in the repository." : text.detail;

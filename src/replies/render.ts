@@ -1,18 +1,9 @@
 import type { Message } from "../core/notifier.ts";
 import type { Rendered } from "./blocks.ts";
+import type { Look } from "./look.ts";
 import { outcomeMessage } from "./outcome-message.ts";
 import { gaveUpMessage, helpMessage, inviteMeMessage, refusalMessage } from "./private-messages.ts";
 import { statusMessage } from "./status-message.ts";
-
-/** What the messages need to know of this installation. */
-export type Look = {
-  /** The app's own name in Slack, without the `@`. */
-  botName: string;
-  /** Names of the projects, the default first. */
-  projects: string[];
-  /** The deadline, in words. */
-  watchedFor: string;
-};
 
 /** Any message as Slack takes it. */
 export function render(message: Message, look: Look): Rendered {

@@ -5,7 +5,7 @@ import type { Message, Notifier, NotifierAnswer, Place, PostLabel } from "../cor
 import { messageOf } from "../errors.ts";
 import type { Rendered } from "./blocks.ts";
 import { render } from "./render.ts";
-import type { Look } from "./render.ts";
+import type { Look } from "./look.ts";
 import { isContentRefused, slackFault } from "./slack-faults.ts";
 
 /** The type of the metadata that our messages carry. */

@@ -386,6 +386,14 @@ it.each([
   expect(outcome?.mentions).toEqual([`@${ANA}`]);
 });
 
+it("a prLink on a code host that the operator named is a link although it is http", async () => {
+  await using world = await World.start({ env: { PULL_REQUEST_HTTP_ORIGINS: "http://git.internal:3000" } });
+  world.service.script.completeAfterPolls(1, { prLink: "http://git.internal:3000/acme/docs/pull/7" });
+  await world.slack.person(ANA).command({ channel: DOCS, text: "fix it" });
+  await world.until(() => world.slack.messages(DOCS).length === 2);
+  expect(world.read(DOCS)[1]).toContain("[View pull request]");
+});
+
 describe("Slack", () => {
   it.each([
     ["429", { kind: "ratelimited" as const, retryAfterS: 30 }],

@@ -20,7 +20,7 @@ import { readContent } from "../../src/playground/slack-side/web-api/chat.ts";
 import { MESSAGE_TEXT_MAX } from "../../src/replies/limits.ts";
 import { pullRequestLink } from "../../src/replies/pull-request-link.ts";
 import { render } from "../../src/replies/render.ts";
-import type { Look } from "../../src/replies/render.ts";
+import type { Look } from "../../src/replies/look.ts";
 import { makeJob, makeRequest, makeTurn } from "../support/builders.ts";
 
 const ANA = "U0ANA";
@@ -151,6 +151,7 @@ const looks: fc.Arbitrary<Look> = fc.record({
   botName: anyText,
   projects: fc.array(anyText, { minLength: 1, maxLength: 3 }),
   watchedFor: fc.constantFrom("1 day", "45 s", "2 h 5 min"),
+  httpOrigins: fc.constant([]),
 });
 
 const manyNames = fc.array(
@@ -258,7 +259,7 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
   });
 
   it("an outcome of every kind and reason, with and without everything it can carry", () => {
-    const look = { botName: "docs<!here>", projects: ["docs"], watchedFor: "1 day" };
+    const look = { botName: "docs<!here>", projects: ["docs"], watchedFor: "1 day", httpOrigins: [] };
     const evil = "<!channel> <@U0VICTIM> <https://evil.example|x> & https://evil.example 😀".repeat(60);
     const named = { id: evil, repository: evil, ref: evil, model: evil };
     const empty = { repository: "", ref: null, model: "" };
@@ -348,7 +349,7 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
 
 describe("lists of projects", () => {
   const projects = Array.from({ length: 100 }, (_, index) => `${index}-`.padEnd(40, "x"));
-  const look = { botName: "docs", projects, watchedFor: "1 day" };
+  const look = { botName: "docs", projects, watchedFor: "1 day", httpOrigins: [] };
 
   it("name as many as there is room for, and count the rest", () => {
     const known = { kind: "unknown-project", name: "nope", known: projects } as const;

@@ -9,7 +9,7 @@ import { makeJob, makeOutcome, makeRequest, makeTurn } from "../support/builders
 
 const ANA = "U0ANA";
 const PR = "https://github.com/acme/docs/pull/7";
-const look = { botName: "docs-agent", projects: ["docs"], watchedFor: "1 day" };
+const look = { botName: "docs-agent", projects: ["docs"], watchedFor: "1 day", httpOrigins: [] };
 const request = makeRequest({ userId: ANA, channelId: "C0DOCS", instructions: "Fix the <install> command" });
 
 function nameOf(userId: string): string | undefined {

@@ -1,0 +1,11 @@
+/** What the messages need to know of this installation. */
+export type Look = {
+  /** The app's own name in Slack, without the `@`. */
+  botName: string;
+  /** Names of the projects, the default first. */
+  projects: string[];
+  /** The deadline, in words. */
+  watchedFor: string;
+  /** Origins (`http://host:port`) whose pull requests are links although they are not https. */
+  httpOrigins: string[];
+};
