@@ -4,18 +4,20 @@ import { signedRequests } from "./signed-request.ts";
 import { startDocsAgent, startSides } from "./subjects.ts";
 
 const BURST = 50;
-const WARM_UP_MS = 700;
-const MEASURED_MS = 1500;
-const REQUESTS = 40_000;
+const WARM_UP_MS = 500;
+const MEASURED_MS = 1200;
+const REQUESTS = 20_000;
 
 /** What deduplication costs or saves: Slack's redeliveries and double clicks, at their worst. */
 export const ackBurst: Bench = {
   name: "ack-burst",
   summary: `bursts of ${BURST} identical commands against bursts of ${BURST} distinct ones`,
   rounds: 5,
-  async run({ rounds, dir }) {
+  budgetMs: 28_000,
+  async run(context) {
+    const { dir } = context;
     await using sides = await startSides(dir, REQUESTS);
-    const requests = signedRequests(REQUESTS, sides.signingSecret);
+    const requests = signedRequests(REQUESTS, REQUESTS, sides.signingSecret);
     async function measure(store: string, isIdentical: boolean): Promise<LoadResult> {
       const { program, origin } = await startDocsAgent({ sides, dir, store });
       await using _ = program;
@@ -24,7 +26,7 @@ export const ackBurst: Bench = {
       return await load.runBursts(MEASURED_MS, isIdentical);
     }
     const { a, b } = await interleave(
-      rounds,
+      context,
       (round) => measure(`identical-${round}.sqlite`, true),
       (round) => measure(`distinct-${round}.sqlite`, false),
     );

@@ -3,13 +3,17 @@ export type Bench = {
   name: string;
   /** For `--help`: one line, no full stop. */
   summary: string;
-  /** How many times each side is measured, in turn. */
+  /** How many times each side is measured, in turn, unless the time is up before. */
   rounds: number;
+  /** What it may take on a machine that is busy or slow; it then makes do with fewer rounds, at least one. */
+  budgetMs: number;
   run(context: BenchContext): Promise<Figure[]>;
 };
 
 export type BenchContext = {
   rounds: number;
+  /** When its time is up, in the milliseconds of `performance.now()`. */
+  endsAtMs: number;
   /** An empty folder that is removed when the run ends. */
   dir: string;
 };
@@ -25,16 +29,20 @@ export type Figure = {
 export type Unit = "per second" | "ms" | "MB";
 export type Side = { name: string; values: number[] };
 
-/** Runs `a` and `b` in turn, `rounds` times, and collects what each gave. */
+/** Measures `a` and `b` in turn, and collects what each gave. Begins no round that would not end in time. */
 export async function interleave<A, B>(
-  rounds: number,
+  { rounds, endsAtMs }: Pick<BenchContext, "rounds" | "endsAtMs">,
   a: (round: number) => Promise<A>,
   b: (round: number) => Promise<B>,
 ): Promise<{ a: A[]; b: B[] }> {
   const results: { a: A[]; b: B[] } = { a: [], b: [] };
+  let longestMs = 0;
   for (let round = 0; round < rounds; round += 1) {
+    const startedAtMs = performance.now();
+    if (round > 0 && startedAtMs + longestMs > endsAtMs) break;
     results.a.push(await a(round));
     results.b.push(await b(round));
+    longestMs = Math.max(longestMs, performance.now() - startedAtMs);
   }
   return results;
 }

@@ -6,5 +6,5 @@ import { memory } from "./memory.ts";
 import { pollingCost } from "./polling-cost.ts";
 import { start } from "./start.ts";
 
-/** Every bench, in the order of the table. */
-export const benches: readonly Bench[] = [ack, ackBurst, memory, start, pollingCost, durability];
+/** Every bench, in the order of the table. Together their budgets stay below three minutes. */
+export const benches: readonly Bench[] = [ack, ackBurst, start, pollingCost, durability, memory];

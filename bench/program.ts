@@ -10,7 +10,7 @@ const ANSWER_WITHIN_MS = 5000;
 const MB = 2 ** 20;
 
 const ReadyLine = z.object({ msg: z.string().endsWith("ready") });
-const Memory = z.object({ rssBytes: z.number() });
+const MemoryAnswer = z.object({ rssBytes: z.number(), liveHeapBytes: z.number() });
 
 const running = new Set<ChildProcess>();
 
@@ -18,6 +18,9 @@ const running = new Set<ChildProcess>();
 export function killPrograms(): void {
   for (const child of running) child.kill("SIGKILL");
 }
+
+/** In MB of 2^20 bytes. `liveHeapMb`: what is left of the JavaScript heap when garbage is collected. */
+export type Memory = { rssMb: number; liveHeapMb: number };
 
 export type ProgramOptions = {
   file: URL;
@@ -79,15 +82,15 @@ export class Program implements AsyncDisposable {
     return new Program(child, said, readyAfterMs);
   }
 
-  /** Its resident memory now, in MB (2^20 bytes). */
-  async rssMb(): Promise<number> {
+  /** Its memory now. Looking collects its garbage. */
+  async memory(): Promise<Memory> {
     const answer = once(this.#child, "message", { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
     this.#child.send("memory");
     const [memory] = z
-      .tuple([Memory])
+      .tuple([MemoryAnswer])
       .rest(z.unknown())
       .parse(await answer);
-    return memory.rssBytes / MB;
+    return { rssMb: memory.rssBytes / MB, liveHeapMb: memory.liveHeapBytes / MB };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

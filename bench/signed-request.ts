@@ -13,15 +13,18 @@ export function channelId(n: number): string {
 export type SignedRequest = { headers: Record<string, string>; body: string };
 
 /**
- * `count` times `/docs-agent <prompt>`, as Slack sends it: each with a trigger id of its own, and in a channel of its own, so
- * that none waits for another in its lane. The signatures hold for five minutes from now.
+ * `count` times `/docs-agent <prompt>`, as Slack sends it, each with a trigger id of its own, in turn from the first
+ * `channels` channels of the bench. The signatures hold for five minutes from now.
  */
-export function signedRequests(count: number, signingSecret: string): SignedRequest[] {
+export function signedRequests(count: number, channels: number, signingSecret: string): SignedRequest[] {
   const workspace = new Workspace(Date.now);
   const triggers = new Triggers(Date.now);
   const user = workspace.addUser(USER);
+  for (let n = 0; n < channels; n += 1) {
+    workspace.addChannel({ id: channelId(n), name: `bench-${n}`, members: [user.id] });
+  }
   return Array.from({ length: count }, (_, n) => {
-    const channel = workspace.addChannel({ id: channelId(n), name: `bench-${n}`, members: [user.id] });
+    const channel = workspace.channel(channelId(n % channels));
     const triggerId = triggers.issue(user.id);
     const fields = commandPayload(
       { workspace, user, channel, triggerId, responseUrl: `http://127.0.0.1:9/response/${n}` },

@@ -6,7 +6,9 @@ export const start: Bench = {
   name: "start",
   summary: "time from spawn to ready, against bare Bolt",
   rounds: 9,
-  async run({ rounds, dir }) {
+  budgetMs: 12_000,
+  async run(context) {
+    const { dir } = context;
     await using sides = await startSides(dir, 0);
     async function measure({ program }: Subject): Promise<number> {
       await using _ = program;
@@ -14,7 +16,7 @@ export const start: Bench = {
     }
     // Not probed: loading the probe takes time, too.
     const { a, b } = await interleave(
-      rounds,
+      context,
       async (round) =>
         measure(await startDocsAgent({ sides, dir, store: `start-${round}.sqlite`, isProbed: false })),
       async () => measure(await startBareBolt({ sides, dir, isProbed: false })),

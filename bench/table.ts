@@ -2,9 +2,12 @@ import type { Figure, Side, Unit } from "./bench.ts";
 
 export type Row = Figure & { bench: string };
 
-const HEAD = ["bench", "figure", "measured", "against", "ratio", "spread"];
+const HEAD = ["bench", "figure", "measured", "against", "ratio", "spread", "rounds"];
 
-/** The figures as one table: medians of the rounds, and the ratio of the two sides with its least and greatest round. */
+/**
+ * The figures as one table: medians of the rounds. The ratio is that of the two sides in the same round; its spread is that
+ * of the middle half of the rounds, as on a shared machine the extremes are the neighbours'.
+ */
 export function tableOf(rows: readonly Row[]): string {
   const lines = [HEAD, ...rows.map(cellsOf)];
   const widths = HEAD.map((_, column) => Math.max(...lines.map((cells) => (cells[column] ?? "").length)));
@@ -26,7 +29,8 @@ function cellsOf({ bench, what, unit, measured, against }: Row): string[] {
     sideOf(measured, unit),
     sideOf(against, unit),
     ratioText(quantile(ratios, 0.5)),
-    `${ratioText(Math.min(...ratios))} to ${ratioText(Math.max(...ratios))}`,
+    `${ratioText(quantile(ratios, 0.25))} to ${ratioText(quantile(ratios, 0.75))}`,
+    String(ratios.length),
   ];
 }
 

@@ -67,16 +67,20 @@ async function run(deps: TaskDeps, task: Task): Promise<TaskResult> {
   }
 }
 
+const OfSomeone = z.object({ whose: Whose });
+
 async function tellSomeone(deps: TaskDeps, task: Task): Promise<void> {
-  const payload = z.object({ whose: Whose }).safeParse(task.payload);
+  const payload = OfSomeone.safeParse(task.payload);
   // A status message that stays behind, records not removed: nothing a person has to know.
   const quiet = ["tell", "whisper", "refresh", "forget", "remove"].includes(task.type);
   if (quiet || !payload.success) return;
   await deps.queue.add(tellTask(task, payload.data.whose));
 }
 
+const LogFields = TurnPayload.partial().extend({ request: Request.optional() });
+
 function turnFields(payload: unknown): { turn?: string; thread?: string; job_id?: string } {
-  const parsed = TurnPayload.partial().extend({ request: Request.optional() }).safeParse(payload);
+  const parsed = LogFields.safeParse(payload);
   if (!parsed.success) return {};
   const { turnId, thread, jobId, request } = parsed.data;
   const turn = turnId ?? request?.id;
