@@ -1,5 +1,3 @@
-import type { Logger as SlackLogger } from "@slack/bolt";
-import { LogLevel } from "@slack/bolt";
 import { pino } from "pino";
 import { PinoPretty } from "pino-pretty";
 import type { Logger } from "./core/logger.ts";
@@ -34,24 +32,4 @@ export function createLogger({ level, secrets, pretty }: LoggerOptions): Logger 
     // Synchronous: the last lines before an exit are the ones that matter.
     pretty ? PinoPretty({ colorize: true, sync: true }) : pino.destination({ dest: 1, sync: true }),
   );
-}
-
-/**
- * The Slack packages' own lines, as ours. Their debug lines hold message bodies and one-time connection URLs, so they are
- * dropped whatever the level.
- */
-export function slackLogger(logger: Logger): SlackLogger {
-  const line = (parts: unknown[]) => ({
-    from: "slack-sdk",
-    detail: parts.map(String).join(" ").slice(0, 1000),
-  });
-  return {
-    debug: () => {},
-    info: (...parts) => logger.debug(line(parts), "slack sdk"),
-    warn: (...parts) => logger.warn(line(parts), "slack sdk"),
-    error: (...parts) => logger.error(line(parts), "slack sdk"),
-    setLevel: () => {},
-    getLevel: () => LogLevel.INFO,
-    setName: () => {},
-  };
 }

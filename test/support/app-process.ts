@@ -8,8 +8,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 
-const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
-const Ready = z.object({ msg: z.literal("docs-agent is ready"), address: z.string() });
+/** A program of this project, and the line of its log that says that it is ready. */
+export type Program = { file: string; args: string[]; readyMessage: string };
+
+const SLACK_APP: Program = { file: "src/main.ts", args: [], readyMessage: "docs-agent is ready" };
+const Ready = z.object({ address: z.string() });
 const Readiness = z.object({
   status: z.string(),
   checks: z.record(z.string(), z.string()),
@@ -18,6 +21,8 @@ const Readiness = z.object({
 
 export type AppProcessOptions = {
   env: Record<string, string | undefined>;
+  /** @default the Slack app */
+  program?: Program;
   /** See `kill-at-commit.ts`. */
   killAtCommit?: string;
   onCommit?: (commit: { commit: number; isEmpty: boolean; sql: string }) => void;
@@ -27,13 +32,16 @@ export type AppProcessOptions = {
 export class AppProcess implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #exited: Promise<number | NodeJS.Signals | null>;
+  readonly #readyMessage: string;
   #stdout = "";
   #stderr = "";
 
-  constructor({ env, killAtCommit, onCommit }: AppProcessOptions) {
+  constructor({ env, program = SLACK_APP, killAtCommit, onCommit }: AppProcessOptions) {
+    this.#readyMessage = `"msg":"${program.readyMessage}"`;
+    const main = fileURLToPath(new URL(`../../${program.file}`, import.meta.url));
     const preload = new URL("kill-at-commit.ts", import.meta.url).href;
     const args = killAtCommit === undefined && onCommit === undefined ? [] : ["--import", preload];
-    this.#child = spawn(process.execPath, [...args, MAIN], {
+    this.#child = spawn(process.execPath, [...args, main, ...program.args], {
       // Away from a .env of whoever runs the tests.
       cwd: tmpdir(),
       env: {
@@ -74,8 +82,11 @@ export class AppProcess implements AsyncDisposable {
   /** The address it listens on, once it is ready; null when it ends before. */
   async ready(): Promise<string | null> {
     for (;;) {
-      const line = this.#stdout.split("\n").find((candidate) => candidate.includes("docs-agent is ready"));
-      if (line !== undefined) return `http://${Ready.parse(JSON.parse(line)).address}`;
+      const line = this.#stdout.split("\n").find((candidate) => candidate.includes(this.#readyMessage));
+      if (line !== undefined) {
+        const { address } = Ready.parse(JSON.parse(line));
+        return address.startsWith("http") ? address : `http://${address}`;
+      }
       const next = await Promise.race([
         this.#child.stdout === null ? "end" : once(this.#child.stdout, "data").then(() => "data"),
         this.#exited.then(() => "end"),

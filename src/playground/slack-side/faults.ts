@@ -44,8 +44,13 @@ export type FaultRule = {
 export class Faults {
   #rules: (FaultRule & { left: number })[] = [];
 
-  add(rule: FaultRule): void {
-    this.#rules.push({ ...rule, left: rule.times ?? 1 });
+  /** The returned function takes the rule back; calls it has struck already stay struck. */
+  add(rule: FaultRule): () => void {
+    const added = { ...rule, left: rule.times ?? 1 };
+    this.#rules.push(added);
+    return () => {
+      this.#rules = this.#rules.filter((other) => other !== added);
+    };
   }
 
   clear(): void {

@@ -8,6 +8,7 @@ import { ResponseUrls } from "./response-urls.ts";
 import { type CallHook, createSlackServer } from "./server.ts";
 import { SocketMode } from "./socket-mode.ts";
 import { Triggers } from "./triggers.ts";
+import type { WorkspaceSnapshot } from "./snapshot.ts";
 import { type OpenView, Views } from "./views.ts";
 import { visibleText } from "./visible-text.ts";
 import { type NewChannel, type NewUser, Workspace } from "./workspace.ts";
@@ -18,9 +19,13 @@ export type { Ephemeral, Message, Metadata } from "./messages.ts";
 export type { MentionOutcome, Person } from "./person.ts";
 export { ImpossibleForAPerson } from "./refusal.ts";
 export type { CallHook } from "./server.ts";
+export { WorkspaceSnapshot } from "./snapshot.ts";
 export type { SocketMode } from "./socket-mode.ts";
 export type { OpenView } from "./views.ts";
+export { slackbot } from "./messages.ts";
+export type { TypedPart } from "./typed-text.ts";
 export { visibleText } from "./visible-text.ts";
+export { NotInWorkspace } from "./workspace.ts";
 export type { Channel, NewChannel, NewUser, TokenState, User, Workspace } from "./workspace.ts";
 
 export type SlackSideOptions = {
@@ -40,6 +45,8 @@ export type SlackSideOptions = {
   ackTimeoutMs?: number;
   /** Who and what is there from the start. */
   seed?: { users?: NewUser[]; channels?: NewChannel[] };
+  /** The workspace as it was saved; `seed` is added to it. */
+  saved?: WorkspaceSnapshot | undefined;
 };
 
 /** Nothing in the workspace came to satisfy the test within its time. */
@@ -83,7 +90,7 @@ export interface SlackSide extends AsyncDisposable {
 /** Starts a Slack that listens on loopback. */
 export async function createSlackSide(options: SlackSideOptions): Promise<SlackSide> {
   const now = options.now ?? Date.now;
-  const workspace = new Workspace(now);
+  const workspace = new Workspace(now, options.saved);
   for (const user of options.seed?.users ?? []) workspace.addUser(user);
   for (const channel of options.seed?.channels ?? []) workspace.addChannel(channel);
   const views = new Views(workspace);

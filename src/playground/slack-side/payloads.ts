@@ -82,6 +82,28 @@ export function actionPayload(
   };
 }
 
+/** A press or choice in a modal; such payloads carry no `response_url`. */
+export function viewActionPayload(
+  workspace: Workspace,
+  user: User,
+  act: Act,
+  at: { view: Payload; triggerId: string },
+): Payload {
+  return {
+    type: "block_actions",
+    team: teamOf(workspace),
+    user: userOf(user, workspace),
+    api_app_id: workspace.bot.appId,
+    token: workspace.verificationToken,
+    container: { type: "view", view_id: at.view["id"] },
+    trigger_id: at.triggerId,
+    enterprise: null,
+    is_enterprise_install: false,
+    view: at.view,
+    actions: [{ ...actionOf(act), action_ts: workspace.timestamps.next() }],
+  };
+}
+
 function actionOf({ element, blockId, option }: Act): Payload {
   const common = { type: element.type, action_id: element.action_id, block_id: blockId };
   if (element.type === "static_select") {

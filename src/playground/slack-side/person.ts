@@ -1,4 +1,4 @@
-import type { MessageBlock } from "./block-kit/blocks.ts";
+import type { AnyBlock } from "./block-kit/blocks.ts";
 import type { Button, StaticSelect } from "./block-kit/objects.ts";
 import type { Deliverer, Delivery, Outcome } from "./deliver.ts";
 import type { Message } from "./messages.ts";
@@ -8,6 +8,7 @@ import {
   failureNotice,
   type Interaction,
   mentionPayload,
+  viewActionPayload,
   shortcutPayload,
   viewPayload,
 } from "./payloads.ts";
@@ -15,7 +16,7 @@ import { ImpossibleForAPerson, SlackRefusal } from "./refusal.ts";
 import type { ResponseUrls } from "./response-urls.ts";
 import { ResponseBody, type ResponsePlace, showResponse } from "./responses.ts";
 import type { Triggers } from "./triggers.ts";
-import { encodeEntities } from "./typed-text.ts";
+import { encodeEntities, type TypedPart } from "./typed-text.ts";
 import { fillIn, type TypedValues } from "./view-values.ts";
 import { settleSubmission } from "./view-submission.ts";
 import type { OpenView, Views } from "./views.ts";
@@ -77,6 +78,8 @@ export class Person {
     channel: string;
     messageTs: string;
     actionId: string;
+    /** Needed only where blocks share the action id. */
+    blockId?: string;
     ephemeral?: boolean;
     option?: string;
   }): Promise<Outcome> {
@@ -86,10 +89,31 @@ export class Person {
         ? { ephemeral: this.#ephemeral(act.messageTs) }
         : { message: this.#message(channel, act.messageTs) };
     const blocks = ("ephemeral" in on ? on.ephemeral : on.message).blocks ?? [];
-    const found = findElement(blocks, act.actionId);
+    const found = findElement(blocks, act);
     const interaction = this.#interaction(channel, { channel: channel.id, user: this.user.id, original: on });
     const chosen = act.option === undefined ? found : { ...found, option: act.option };
     return this.#deps.deliverer.deliver("interactive", actionPayload(interaction, chosen, on));
+  }
+
+  /** Presses a button, or chooses `option` in a menu, in the modal in front. The payload's view state is left empty. */
+  async clickInView(act: {
+    viewId: string;
+    actionId: string;
+    blockId?: string;
+    option?: string;
+  }): Promise<Outcome> {
+    const { workspace, views, triggers, deliverer } = this.#deps;
+    const open = this.#view(act.viewId);
+    const found = findElement(open.view.blocks, act);
+    const chosen = act.option === undefined ? found : { ...found, option: act.option };
+    const triggerId = triggers.issue(this.user.id);
+    const payload = viewActionPayload(workspace, this.user, chosen, { view: views.toWire(open), triggerId });
+    return deliverer.deliver("interactive", payload);
+  }
+
+  /** Takes an ephemeral message off the person's screen; the app never hears of it. */
+  dismiss(act: { messageTs: string }): void {
+    this.#deps.workspace.removeEphemeral(this.#ephemeral(act.messageTs));
   }
 
   /** Submits a modal. Inputs that `values` leaves out keep what they show. Slack's own checks apply before it is sent. */
@@ -117,15 +141,28 @@ export class Person {
 
   /** Posts a message that mentions the bot; `text` is as typed after the mention. */
   async mention(act: { channel: string; text: string; threadTs?: string }): Promise<MentionOutcome> {
+    return this.say({ ...act, text: `<@${this.#deps.workspace.bot.userId}> ${act.text}` });
+  }
+
+  /** Posts a message, in a thread where `threadTs` names its root; the app hears of it if it mentions the bot. */
+  async say(act: {
+    channel: string;
+    text: string | readonly TypedPart[];
+    threadTs?: string;
+  }): Promise<MentionOutcome> {
     const { workspace, deliverer } = this.#deps;
     const channel = this.#ownChannel(act.channel);
     const message = workspace.say({
       channel: channel.id,
       user: this.user.id,
-      text: `<@${workspace.bot.userId}> ${act.text}`,
+      text: act.text,
       ...(act.threadTs !== undefined && { threadTs: act.threadTs }),
     });
-    if (!workspace.isBotIn(channel.id)) return { message, delivery: undefined, status: 0, body: "" };
+    const isMentioned = message.mentions.includes(`@${workspace.bot.userId}`);
+    // Slack sends no app_mention from direct messages: https://docs.slack.dev/reference/events/app_mention
+    if (!isMentioned || channel.kind === "im" || !workspace.isBotIn(channel.id)) {
+      return { message, delivery: undefined, status: 0, body: "" };
+    }
     return { ...(await deliverer.deliver("events_api", mentionPayload(workspace, message))), message };
   }
 
@@ -197,10 +234,11 @@ export class Person {
 }
 
 function findElement(
-  blocks: MessageBlock[],
-  actionId: string,
+  blocks: readonly AnyBlock[],
+  { actionId, blockId }: { actionId: string; blockId?: string },
 ): { element: Button | StaticSelect; blockId: string } {
   for (const block of blocks) {
+    if (blockId !== undefined && block.block_id !== blockId) continue;
     const elements =
       block.type === "actions" ? block.elements : block.type === "section" ? [block.accessory] : [];
     for (const element of elements) {

@@ -16,11 +16,17 @@ const bareUrl = /(https?:\/\/[^\s<>]*[^\s<>.,;:!?)\]'"])/;
  * What Slack stores for a message that a person typed: entities encoded, bare URLs as `<url>`, and names picked from
  * the menu (given here as `<@U…>`, `<#C…>`, `<!here>`) kept.
  */
-export function encodeTyped(typed: string): string {
-  return typed
-    .split(picked)
-    .map((part, index) => (index % 2 === 1 ? part : linkUrls(part)))
+export function encodeTyped(typed: string | readonly TypedPart[]): string {
+  return (typeof typed === "string" ? partsOf(typed) : typed)
+    .map((part) => (typeof part === "string" ? linkUrls(part) : part.pick))
     .join("");
+}
+
+/** A piece of what was typed: text, in which nothing is a name, or a name picked from the menu as Slack writes it. */
+export type TypedPart = string | { pick: string };
+
+function partsOf(typed: string): TypedPart[] {
+  return typed.split(picked).map((part, index) => (index % 2 === 1 ? { pick: part } : part));
 }
 
 function linkUrls(text: string): string {

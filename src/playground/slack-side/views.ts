@@ -59,15 +59,18 @@ export class Views {
     open.view = view;
     open.hash = newHash();
     open.errors = {};
+    delete open.failure;
     this.#workspace.changed();
   }
 
   showErrors(open: OpenView, errors: Record<string, string>): void {
     open.errors = errors;
+    delete open.failure;
     this.#workspace.changed();
   }
 
   showFailure(open: OpenView, failure: string): void {
+    open.errors = {};
     open.failure = failure;
     this.#workspace.changed();
   }

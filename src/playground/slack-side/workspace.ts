@@ -3,7 +3,8 @@ import type { MessageBlock } from "./block-kit/blocks.ts";
 import { makeId, makeSecret, Timestamps } from "./ids.ts";
 import { mentionsIn } from "./mentions.ts";
 import { type Ephemeral, type Message, Messages, type Metadata } from "./messages.ts";
-import { encodeTyped, richTextOf } from "./typed-text.ts";
+import type { WorkspaceSnapshot } from "./snapshot.ts";
+import { encodeTyped, richTextOf, type TypedPart } from "./typed-text.ts";
 
 export type Team = { id: string; name: string; domain: string; url: string };
 
@@ -72,11 +73,40 @@ export class Workspace {
   #token: TokenState = "active";
   readonly #listeners = new Set<() => void>();
 
-  constructor(now: () => number) {
+  /** Empty, or as an earlier one was when it was saved. */
+  constructor(now: () => number, saved?: WorkspaceSnapshot) {
     const domain = "playground";
-    this.team = { id: makeId("T"), name: "Playground", domain, url: `https://${domain}.slack.com/` };
-    this.bot = { userId: makeId("U"), botId: makeId("B"), appId: makeId("A"), name: "docs-agent" };
+    this.team = saved?.team ?? {
+      id: makeId("T"),
+      name: "Playground",
+      domain,
+      url: `https://${domain}.slack.com/`,
+    };
+    this.bot = saved?.bot ?? {
+      userId: makeId("U"),
+      botId: makeId("B"),
+      appId: makeId("A"),
+      name: "docs-agent",
+    };
     this.timestamps = new Timestamps(now);
+    for (const user of saved?.users ?? []) this.#users.set(user.id, user);
+    for (const channel of saved?.channels ?? []) {
+      this.#channels.set(channel.id, { ...channel, members: new Set(channel.members) });
+      this.#messages.set(channel.id, new Messages());
+    }
+    for (const message of saved?.messages ?? []) this.log(message.channel).add(message);
+  }
+
+  /** What {@link Workspace} can be made from again. */
+  snapshot(): WorkspaceSnapshot {
+    return {
+      version: 1,
+      team: this.team,
+      bot: this.bot,
+      users: this.users(),
+      channels: this.channels().map((channel) => ({ ...channel, members: [...channel.members] })),
+      messages: this.channels().flatMap(({ id }) => this.log(id).visible()),
+    };
   }
 
   get tokenState(): TokenState {
@@ -195,9 +225,14 @@ export class Workspace {
 
   /**
    * A person posts. `text` is as typed: `& < >` are encoded and URLs become links as Slack stores them, while
-   * `<@U…>`, `<#C…>` and `<!here>` stand for names picked from the menu.
+   * `<@U…>`, `<#C…>` and `<!here>` stand for names picked from the menu; in parts only a pick is one.
    */
-  say(message: { channel: string; user: string; text: string; threadTs?: string }): Message {
+  say(message: {
+    channel: string;
+    user: string;
+    text: string | readonly TypedPart[];
+    threadTs?: string;
+  }): Message {
     this.user(message.user);
     if (message.threadTs !== undefined) {
       const root = this.log(message.channel).find(message.threadTs);

@@ -1,0 +1,135 @@
+import { randomUUID } from "node:crypto";
+import { isAbsolute, join } from "node:path";
+import {
+  agent,
+  type AgentApp,
+  type AgentContext,
+  type ContentBlock,
+  methods,
+  PROTOCOL_VERSION,
+  RequestError,
+  type SessionUpdate,
+} from "@agentclientprotocol/sdk";
+import { listFiles } from "./folder.ts";
+import { readWordList } from "./spelling.ts";
+import { type Desk, takeTurn } from "./turn.ts";
+
+const ANSWER_LIMIT_MS = 30_000;
+
+type Session = { cwd: string; running: AbortController | null };
+
+/** The agent as the protocol sees it. It reads and writes files through the client only, and asks for nothing else. */
+export function createAgent(): AgentApp {
+  const sessions = new Map<string, Session>();
+  const words = readWordList();
+  let canUseFiles = false;
+
+  function mustFind(sessionId: string): Session {
+    const session = sessions.get(sessionId);
+    if (!session) throw RequestError.invalidParams({ sessionId }, "There is no such session");
+    return session;
+  }
+
+  return agent({ name: "rule-based-agent" })
+    .onRequest(methods.agent.initialize, ({ params }) => {
+      const { fs } = params.clientCapabilities ?? {};
+      canUseFiles = fs?.readTextFile === true && fs.writeTextFile === true;
+      return {
+        protocolVersion: PROTOCOL_VERSION,
+        agentInfo: { name: "rule-based-agent", title: "Rule-based agent (no AI)", version: "1" },
+        agentCapabilities: { loadSession: false },
+        authMethods: [],
+      };
+    })
+    .onRequest(methods.agent.authenticate, () => ({}))
+    .onRequest(methods.agent.session.new, ({ params }) => {
+      if (!isAbsolute(params.cwd)) throw RequestError.invalidParams({}, "cwd must be an absolute path");
+      if (!canUseFiles) {
+        throw RequestError.invalidParams(
+          {},
+          "This agent works through the client's file methods; offer both",
+        );
+      }
+      const sessionId = randomUUID();
+      sessions.set(sessionId, { cwd: params.cwd, running: null });
+      return { sessionId };
+    })
+    .onRequest(methods.agent.session.prompt, async ({ params, client, signal }) => {
+      const session = mustFind(params.sessionId);
+      if (session.running) throw RequestError.invalidRequest({}, "A turn is running in this session");
+      const running = new AbortController();
+      session.running = running;
+      const desk = deskOf(client, params.sessionId, session.cwd, AbortSignal.any([signal, running.signal]));
+      try {
+        await takeTurn(newestText(params.prompt), desk, words);
+        return { stopReason: "end_turn" };
+      } catch (thrown) {
+        if (running.signal.aborted) return { stopReason: "cancelled" };
+        throw thrown;
+      } finally {
+        session.running = null;
+      }
+    })
+    .onNotification(methods.agent.session.cancel, ({ params }) => {
+      sessions.get(params.sessionId)?.running?.abort();
+    });
+}
+
+/** The request is the last text of a prompt; what stands before it tells of the place and of earlier turns. */
+export function newestText(prompt: readonly ContentBlock[]): string {
+  return prompt.flatMap((block) => (block.type === "text" ? [block.text] : [])).at(-1) ?? "";
+}
+
+function deskOf(client: AgentContext, sessionId: string, cwd: string, signal: AbortSignal): Desk {
+  const limited = () => ({
+    cancellationSignal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_LIMIT_MS)]),
+    stopWaitingOnCancel: true,
+  });
+  const update = (change: SessionUpdate): Promise<void> =>
+    client.notify(methods.client.session.update, { sessionId, update: change });
+
+  return {
+    signal,
+    listFiles: () => listFiles(cwd),
+    async read(path) {
+      const answer = await client.request(
+        methods.client.fs.readTextFile,
+        { sessionId, path: join(cwd, path) },
+        limited(),
+      );
+      return answer.content;
+    },
+    async write(path, before, after) {
+      const toolCallId = randomUUID();
+      const where = join(cwd, path);
+      await update({
+        sessionUpdate: "tool_call",
+        toolCallId,
+        title: `Edit ${path}`,
+        kind: "edit",
+        status: "in_progress",
+        locations: [{ path: where }],
+      });
+      try {
+        const wanted = { sessionId, path: where, content: after };
+        await client.request(methods.client.fs.writeTextFile, wanted, limited());
+      } catch (thrown) {
+        await update({ sessionUpdate: "tool_call_update", toolCallId, status: "failed" });
+        throw thrown;
+      }
+      await update({
+        sessionUpdate: "tool_call_update",
+        toolCallId,
+        status: "completed",
+        content: [{ type: "diff", path: where, oldText: before, newText: after }],
+      });
+    },
+    think: (text) => update({ sessionUpdate: "agent_thought_chunk", content: { type: "text", text } }),
+    say: (text) =>
+      update({
+        sessionUpdate: "agent_message_chunk",
+        messageId: randomUUID(),
+        content: { type: "text", text },
+      }),
+  };
+}

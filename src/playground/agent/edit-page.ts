@@ -1,0 +1,49 @@
+import { isMdx } from "./folder.ts";
+import { repairLinks } from "./links.ts";
+import { replaceLiterally } from "./replacement.ts";
+import { correctSpelling, type Edit, type WordList } from "./spelling.ts";
+import type { Understanding } from "./understanding.ts";
+
+export type PageEdits = {
+  path: string;
+  text: string;
+  spelling: Edit[];
+  links: Edit[];
+  replacements: Edit[];
+  /** What was left as it is, in a sentence each. */
+  left: string[];
+};
+
+/** Does to one page what was understood. Reads and writes nothing. */
+export function editPage(
+  path: string,
+  original: string,
+  understanding: Understanding,
+  words: WordList,
+  files: readonly string[],
+): PageEdits {
+  const mdx = isMdx(path);
+  const edits: PageEdits = { path, text: original, spelling: [], links: [], replacements: [], left: [] };
+  for (const replacement of understanding.replacements) {
+    const replaced = replaceLiterally(edits.text, mdx, replacement);
+    edits.text = replaced.text;
+    edits.replacements.push(...replaced.edits);
+  }
+  if (understanding.isSpelling) {
+    const corrected = correctSpelling(edits.text, mdx, words);
+    edits.text = corrected.text;
+    edits.spelling = corrected.edits;
+  }
+  if (understanding.isLinks) {
+    const repaired = repairLinks(path, edits.text, mdx, files);
+    edits.text = repaired.text;
+    edits.links = repaired.edits;
+    edits.left = [
+      ...repaired.ambiguous.map(
+        ({ target, candidates }) => `the link to ${target} could mean ${candidates.join(" or ")}`,
+      ),
+      ...repaired.unknown.map((target) => `the link to ${target} leads nowhere, and no file is near it`),
+    ];
+  }
+  return edits;
+}

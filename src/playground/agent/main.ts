@@ -1,0 +1,9 @@
+import { Readable, Writable } from "node:stream";
+import { ndJsonStream } from "@agentclientprotocol/sdk";
+import { createAgent } from "./acp-agent.ts";
+
+// Standard output is the protocol's; nothing else may write there. It ends when the client closes its side.
+const connection = createAgent().connect(
+  ndJsonStream(Writable.toWeb(process.stdout), Readable.toWeb(process.stdin)),
+);
+await connection.closed;

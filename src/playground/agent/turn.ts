@@ -1,0 +1,40 @@
+import { editPage, type PageEdits } from "./edit-page.ts";
+import { isPage } from "./folder.ts";
+import type { WordList } from "./spelling.ts";
+import { understand } from "./understanding.ts";
+import { describeUnderstanding, isChanged, summarise } from "./words.ts";
+
+/** What a turn needs of the other side. */
+export type Desk = {
+  /** The names of all files, relative. */
+  listFiles(): Promise<string[]>;
+  read(path: string): Promise<string>;
+  /** Writes a page, and shows before and after. */
+  write(path: string, before: string, after: string): Promise<void>;
+  /** A word on what is going on. */
+  think(text: string): Promise<void>;
+  /** The turn's last message. */
+  say(text: string): Promise<void>;
+  readonly signal: AbortSignal;
+};
+
+/** Does what a prompt asks, as far as it is understood. Throws the signal's reason when it is cancelled. */
+export async function takeTurn(prompt: string, desk: Desk, words: WordList): Promise<void> {
+  const files = await desk.listFiles();
+  const pages = files.filter(isPage);
+  const understanding = understand(prompt, pages);
+  const { isSpelling, isLinks, replacements, missingPage } = understanding;
+  await desk.think(describeUnderstanding(understanding));
+  const edits: PageEdits[] = [];
+  const isAnything = isSpelling || isLinks || replacements.length > 0;
+  if (isAnything && missingPage === null) {
+    for (const path of understanding.pages.length > 0 ? understanding.pages : pages) {
+      desk.signal.throwIfAborted();
+      const before = await desk.read(path);
+      const page = editPage(path, before, understanding, words, files);
+      edits.push(page);
+      if (isChanged(page)) await desk.write(path, before, page.text);
+    }
+  }
+  await desk.say(summarise(understanding, edits, pages));
+}

@@ -1,0 +1,168 @@
+import { posix } from "node:path";
+import type { Replacement } from "./replacement.ts";
+
+export type Understanding = {
+  isSpelling: boolean;
+  isLinks: boolean;
+  replacements: Replacement[];
+  /** The pages that were named; empty for all. */
+  pages: string[];
+  /** A page that was named and is not there. */
+  missingPage: string | null;
+};
+
+const QUOTED_FROM = /^The rest of this prompt is quoted material\b.*$/m;
+const NEGATION =
+  /\b(?:do not|don['’]?t|does not|doesn['’]?t|never|not|without|avoid|stop|instead of|rather than)\b[^.!?;\n]*$/i;
+
+const SPELLING = /\b(?:typos?|mis-?spell\w*|miss?pell\w*|spelling|spell(?:ed|t)|spell-?check\w*)\b/gi;
+const LINKS =
+  /\b(?:broken|dead|wrong|bad|outdated|404)\s+(?:\w+\s+){0,2}links?\b|\b(?:fix|repair|correct|mend|check|resolve)\w*\s+(?:\w+\s+){0,4}links?\b|\blinks?\b[^.!?\n]{0,40}\b(?:broken|dead|wrong|404|nowhere)\b/gi;
+const FIX = /\b(?:fix|correct|repair|proofread|clean up|tidy(?: up)?)\b/gi;
+const FIX_OBJECT =
+  /^\W*(?:(?:the|these|this|all|any|our|obvious|small|up)\s+)*(?:docs?|documentation|mistakes?|errors?|problems?|issues?|pages?|it|them|this|that|what\b.*)?\s*(?:please)?\W*$/i;
+
+/** The instructions of a prompt, and what is quoted after them as context. */
+export function splitPrompt(prompt: string): { instructions: string; quoted: string } {
+  const found = QUOTED_FROM.exec(prompt);
+  if (!found) return { instructions: prompt, quoted: "" };
+  return { instructions: prompt.slice(0, found.index), quoted: prompt.slice(found.index + found[0].length) };
+}
+
+/** What a prompt asks of this agent, as far as it understands. `pages` are all there are, relative, with "/". */
+export function understand(prompt: string, pages: readonly string[]): Understanding {
+  const { instructions, quoted } = splitPrompt(prompt);
+  const { replacements, rest } = readReplacements(instructions);
+  const hasSpelling = says(rest, SPELLING);
+  const hasLinks = says(rest, LINKS);
+  const named = namedPages(rest, pages);
+  // "Fix this", "fix the quickstart": no more is said, so what can be seen to be wrong is meant.
+  const isGeneral =
+    !hasSpelling && !hasLinks && replacements.length === 0 && isGeneralFix(rest, named, quoted !== "");
+  const missingPage = named.length === 0 ? missingPageOf(rest) : null;
+  return {
+    isSpelling: hasSpelling || isGeneral,
+    isLinks: hasLinks || isGeneral,
+    replacements,
+    pages: named.length > 0 || missingPage !== null ? named : namedPages(quoted, pages),
+    missingPage,
+  };
+}
+
+/** Whether a pattern is met where nothing before it in its sentence says "not". */
+function says(text: string, pattern: RegExp): boolean {
+  return [...text.matchAll(pattern)].some(({ index }) => !NEGATION.test(text.slice(0, index)));
+}
+
+const OPEN = `["“„'‘\`]`;
+const CLOSED = `"([^"\\n]+)"|“([^”\\n]+)”|„([^“”\\n]+)[“”]|'([^'\\n]+)'|‘([^’\\n]+)’|\`([^\`\\n]+)\``;
+const KIND = `(?:(?:all|every|each|any)\\s+)?(?:(?:occurrences?|instances?|mentions?)\\s+of\\s+)?(?:the\\s+)?(?:(?:word|words|name|names|phrase|term|text|command|product name|product)\\s+)?`;
+const UNTIL = `(?=\\s*(?:[,;!?\\n]|\\.(?:\\s|$)|$|\\s(?:and|then|but)\\s+(?:also\\s+)?(?:replace|rename|change|fix|correct|repair)\\b|\\s(?:everywhere|throughout|please|wherever)\\b|\\s(?:in|on|across|inside|within)\\s+(?:the|all|our|every|this|that|these|\\S+\\.mdx?|\\S+\\/)))`;
+const REPLACEMENT = new RegExp(
+  `\\b(replace|rename|change)\\s+${KIND}(?:${CLOSED}|([^\\s"“„'‘\`][^\\n]{0,80}?))\\s+(with|by|to|into)\\s+(?:${CLOSED}|((?!${OPEN})[^\\n]{1,80}?)${UNTIL})`,
+  "giu",
+);
+/** What begins like this is about the text, not the text itself. */
+const ABOUT =
+  /^(?:the|a|an|this|that|these|those|it|its|them|they|all|any|every\w*|some\w*|any\w*|no\w*|how|what|where|when|who|why|our|your|my|be|use|using|say|make|match|look|show|mention|reflect|include|explain)\b/i;
+
+/** The replacements that instructions ask for, and what they say besides. */
+export function readReplacements(instructions: string): { replacements: Replacement[]; rest: string } {
+  const replacements: Replacement[] = [];
+  const rest = instructions.replaceAll(REPLACEMENT, (...args: unknown[]) => {
+    const match = args.slice(0, 17).map((part) => (typeof part === "string" ? part : undefined));
+    const index = args.find((part) => typeof part === "number") ?? 0;
+    const [whole = "", verb = "", ...parts] = match;
+    const quotedFrom = parts.slice(0, 6).find((part) => part !== undefined);
+    const plainFrom = parts[6]?.trim();
+    const word = (parts[7] ?? "").toLowerCase();
+    const quotedTo = parts.slice(8, 14).find((part) => part !== undefined);
+    const plainTo = parts[14]?.trim();
+    const from = quotedFrom ?? plainFrom ?? "";
+    const to = quotedTo ?? plainTo ?? "";
+    const fits = (word === "with" || word === "by") === (verb.toLowerCase() === "replace");
+    const isLiteral =
+      (quotedFrom !== undefined || !isAbout(from)) && (quotedTo !== undefined || !isAbout(to)) && from !== to;
+    if (!fits || !isLiteral || NEGATION.test(instructions.slice(0, Number(index)))) return whole;
+    replacements.push({ from, to });
+    return " ";
+  });
+  return { replacements, rest };
+}
+
+function isAbout(text: string): boolean {
+  return text === "" || ABOUT.test(text) || text.split(/\s+/).length > 8;
+}
+
+function isGeneralFix(text: string, named: readonly string[], hasQuote: boolean): boolean {
+  return [...text.matchAll(FIX)].some(({ index, 0: verb }) => {
+    if (NEGATION.test(text.slice(0, index))) return false;
+    if (hasQuote || named.length > 0) return true;
+    const object = text.slice(index + verb.length).split(/[.!?\n]/)[0] ?? "";
+    return FIX_OBJECT.test(object);
+  });
+}
+
+/** The pages that a text names: by path, by file name, or as in "the quickstart" and "install page". */
+export function namedPages(text: string, pages: readonly string[]): string[] {
+  // What a link leads to is not where it stands.
+  const places = text.replaceAll(/\blinks?\s+to\s+(?:the\s+)?[\w./-]+(?:\s[\w-]+)?/gi, " ");
+  const lower = places.toLowerCase();
+  const paths = pages.filter((page) => standsIn(lower, page.toLowerCase()));
+  if (paths.length > 0) return highest(paths);
+  const files = pages.filter((page) => standsIn(lower, posix.basename(page).toLowerCase()));
+  if (files.length > 0) return highest(files);
+  return highest(pages.filter((page) => isCalled(page, places)));
+}
+
+/** "README.md" is the one at the top, though there are others further down. */
+function highest(pages: string[]): string[] {
+  const depth = (page: string) => page.split("/").length;
+  return pages.filter(
+    (page) =>
+      !pages.some((other) => posix.basename(other) === posix.basename(page) && depth(other) < depth(page)),
+  );
+}
+
+function isCalled(page: string, text: string): boolean {
+  const words = wordsOf(page);
+  if (words === null) return false;
+  const folder = escapeForPattern(posix.basename(posix.dirname(page)));
+  const name = `(?:${folder}\\s+)?${words.map(escapeForPattern).join("[\\s_-]*")}`;
+  return new RegExp(
+    `\\b(?:in|on|of|from|for|at|fix|correct|repair|proofread)\\s+(?:the\\s+|our\\s+)?${name}\\b|` +
+      `\\bthe\\s+${name}\\b|\\b${name}\\s+(?:page|guide|docs?|article|file|section|reference)\\b`,
+    "i",
+  ).test(text);
+}
+
+/** How people call a page: by its file's name; for an index, by its folder's. */
+function wordsOf(page: string): string[] | null {
+  const stem = posix.basename(page, posix.extname(page));
+  const name = /^index$/i.test(stem) ? posix.basename(posix.dirname(page)) : stem;
+  const words = name
+    .toLowerCase()
+    .split(/[\s_-]+/)
+    .filter((word) => word !== "" && word !== ".");
+  // "quickstart" is written "quick start", too.
+  const split = words.flatMap((word) => (word === "quickstart" ? ["quick", "start"] : [word]));
+  return split.length === 0 || split.join("").length < 3 ? null : split;
+}
+
+function missingPageOf(text: string): string | null {
+  const path = /(?:^|\s)((?:[\w.-]+\/)*[\w.-]+\.mdx?)\b/i.exec(text)?.[1];
+  if (path !== undefined) return path;
+  const asked = /\b(?:in|on)\s+(?:the\s+)?([\w][\w-]*(?:\s[\w-]+)?)\s+(?:page|guide)\b/i.exec(text)?.[1];
+  const isNoName =
+    asked === undefined ||
+    /^(?:this|that|these|every|each|all|any|docs?|whole|same|right|first)\b/i.test(asked);
+  return isNoName ? null : asked;
+}
+
+function standsIn(text: string, name: string): boolean {
+  return new RegExp(`(?<![\\w./-])(?:\\./)?${escapeForPattern(name)}(?![\\w/-])`).test(text);
+}
+
+function escapeForPattern(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}

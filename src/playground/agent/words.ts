@@ -1,0 +1,104 @@
+import type { PageEdits } from "./edit-page.ts";
+import type { Edit } from "./spelling.ts";
+import type { Understanding } from "./understanding.ts";
+
+const MAX_SHOWN = 12;
+
+export const WHAT_I_AM = "I am a small rule-based program, not an AI.";
+export const WHAT_I_CAN =
+  'I correct common misspellings, repair broken relative links, and do "replace X with Y", "rename X to Y" and ' +
+  '"change X to Y", in Markdown and MDX files, in one page if you name it.';
+
+/** What was understood, before the work. */
+export function describeUnderstanding({ isSpelling, isLinks, replacements, pages }: Understanding): string {
+  const asked = [
+    ...replacements.map(({ from, to }) => `replace "${from}" with "${to}"`),
+    ...(isSpelling ? ["correct common misspellings"] : []),
+    ...(isLinks ? ["repair broken relative links"] : []),
+  ];
+  if (asked.length === 0) return `${WHAT_I_AM} I did not understand what to do.`;
+  const where = pages.length === 0 ? "all pages" : pages.join(", ");
+  return `${WHAT_I_AM} I understood: ${asked.join("; ")}, in ${where}.`;
+}
+
+/** The last message: its first line can be a title. */
+export function summarise(
+  understanding: Understanding,
+  edits: readonly PageEdits[],
+  pages: readonly string[],
+): string {
+  const { isSpelling, isLinks, replacements, missingPage } = understanding;
+  if (missingPage !== null) {
+    return text(
+      "Nothing changed: there is no such page",
+      `You named "${missingPage}". There are: ${listOf(pages)}.`,
+      WHAT_I_AM,
+    );
+  }
+  if (!isSpelling && !isLinks && replacements.length === 0) {
+    return text("Nothing changed: I did not understand the request", WHAT_I_AM, WHAT_I_CAN);
+  }
+  const changed = edits.filter(isChanged);
+  const left = edits.flatMap((page) => page.left.map((sentence) => `- ${page.path}: ${sentence}`));
+  const notFound = replacements
+    .filter(({ from }) => !changed.some((page) => page.replacements.some((edit) => edit.from === from)))
+    .map(({ from }) => `- "${from}" is nowhere in what I looked at`);
+  return text(
+    titleOf(changed, edits.length),
+    changed.map(describePage).join("\n"),
+    left.length + notFound.length === 0 ? "" : `Left as it is:\n${[...left, ...notFound].join("\n")}`,
+    `${WHAT_I_AM} Please check what I did.`,
+  );
+}
+
+export function isChanged({ spelling, links, replacements }: PageEdits): boolean {
+  return spelling.length + links.length + replacements.length > 0;
+}
+
+function titleOf(changed: readonly PageEdits[], looked: number): string {
+  const [first] = changed;
+  if (!first) return `Nothing changed: found nothing to change in ${counted(looked, "page")}`;
+  const total = (edits: (page: PageEdits) => Edit[]) =>
+    changed.flatMap(edits).reduce((sum, { count }) => sum + count, 0);
+  const spelling = total((page) => page.spelling);
+  const links = total((page) => page.links);
+  const pairs = new Map(
+    changed.flatMap((page) => page.replacements.map(({ from, to }) => [from, to] as const)),
+  );
+  const did = [
+    ...(pairs.size === 1
+      ? [...pairs].map(([from, to]) => `replace "${short(from)}" with "${short(to)}"`)
+      : []),
+    ...(pairs.size > 1 ? [`replace ${counted(pairs.size, "term")}`] : []),
+    ...(spelling > 0 ? [`correct ${counted(spelling, "misspelling")}`] : []),
+    ...(links > 0 ? [`repair ${counted(links, "link")}`] : []),
+  ].join(", ");
+  const where = changed.length === 1 ? first.path : counted(changed.length, "page");
+  return `${did.charAt(0).toUpperCase()}${did.slice(1)} in ${where}`;
+}
+
+function describePage({ path, spelling, links, replacements }: PageEdits): string {
+  const edits = [...replacements, ...spelling, ...links];
+  const shown = edits
+    .slice(0, MAX_SHOWN)
+    .map(({ from, to, count }) => `${from} → ${to}${count > 1 ? ` (${count} times)` : ""}`);
+  const more = edits.length > MAX_SHOWN ? `; and ${edits.length - MAX_SHOWN} more` : "";
+  return `- ${path}: ${shown.join("; ")}${more}`;
+}
+
+function counted(count: number, noun: string): string {
+  return count === 1 ? `1 ${noun}` : `${count} ${noun}s`;
+}
+
+function listOf(pages: readonly string[]): string {
+  const more = pages.length > 20 ? `, and ${pages.length - 20} more` : "";
+  return pages.slice(0, 20).join(", ") + more;
+}
+
+function short(text: string): string {
+  return text.length > 24 ? `${text.slice(0, 23)}…` : text;
+}
+
+function text(...paragraphs: string[]): string {
+  return paragraphs.filter((paragraph) => paragraph !== "").join("\n\n");
+}

@@ -1,0 +1,154 @@
+import { createHash } from "node:crypto";
+import type { ChangedFile } from "../changed-files.ts";
+import type { PullRequest } from "../pull-request-store.ts";
+import type { Commits } from "../pull-requests.ts";
+import type { Branch, Repository } from "../repository.ts";
+
+/** Where the answers' links lead. */
+export type Links = { url: string; apiUrl: string };
+
+/** A number that stays the same for the same thing, as GitHub's ids do. */
+export function idOf(...parts: (string | number)[]): number {
+  return createHash("sha256").update(parts.join("\n")).digest().readUIntBE(0, 4);
+}
+
+export function userShape(login: string, type: "User" | "Organization", { url, apiUrl }: Links) {
+  return {
+    login,
+    id: idOf("user", login),
+    node_id: `U_${idOf("user", login)}`,
+    avatar_url: "",
+    gravatar_id: "",
+    url: `${apiUrl}/users/${login}`,
+    html_url: url,
+    type,
+    site_admin: false,
+  };
+}
+
+export function repositoryShape(
+  repository: Repository,
+  defaultBranch: string,
+  canPush: boolean,
+  links: Links,
+) {
+  const { owner, name, fullName } = repository;
+  const html = `${links.url}/${fullName}`;
+  return {
+    id: idOf("repository", fullName),
+    node_id: `R_${idOf("repository", fullName)}`,
+    name,
+    full_name: fullName,
+    owner: userShape(owner, "Organization", links),
+    private: false,
+    html_url: html,
+    description: null,
+    fork: false,
+    url: `${links.apiUrl}/repos/${fullName}`,
+    clone_url: `${html}.git`,
+    git_url: `${html}.git`,
+    default_branch: defaultBranch,
+    archived: false,
+    disabled: false,
+    visibility: "public",
+    allow_merge_commit: true,
+    allow_squash_merge: true,
+    allow_rebase_merge: false,
+    permissions: { admin: false, maintain: false, push: canPush, triage: canPush, pull: true },
+  };
+}
+
+export type PullRequestParts = {
+  repository: Repository;
+  defaultBranch: string;
+  pullRequest: PullRequest;
+  /** `null` when its branches are gone. */
+  commits: Commits | null;
+  canPush: boolean;
+};
+
+export function pullRequestShape(parts: PullRequestParts, links: Links) {
+  const { repository, pullRequest, commits, defaultBranch, canPush } = parts;
+  const { number } = pullRequest;
+  const url = `${links.apiUrl}/repos/${repository.fullName}/pulls/${number}`;
+  const html = `${links.url}/${repository.fullName}/pull/${number}`;
+  const owner = userShape(repository.owner, "Organization", links);
+  const side = (ref: string, sha: string | undefined) => ({
+    label: `${repository.owner}:${ref}`,
+    ref,
+    sha: sha ?? "",
+    user: owner,
+    repo: repositoryShape(repository, defaultBranch, canPush, links),
+  });
+  return {
+    url,
+    id: idOf("pull", repository.fullName, number),
+    node_id: `PR_${idOf("pull", repository.fullName, number)}`,
+    html_url: html,
+    diff_url: `${html}.diff`,
+    commits_url: `${url}/commits`,
+    number,
+    state: pullRequest.state,
+    locked: false,
+    title: pullRequest.title,
+    user: userShape(pullRequest.author, "User", links),
+    body: pullRequest.body,
+    created_at: pullRequest.createdAt,
+    updated_at: pullRequest.updatedAt,
+    closed_at: pullRequest.closedAt,
+    merged_at: pullRequest.mergedAt,
+    merge_commit_sha: pullRequest.mergeCommitSha,
+    assignee: null,
+    assignees: [],
+    requested_reviewers: [],
+    requested_teams: [],
+    labels: [],
+    milestone: null,
+    draft: false,
+    head: side(pullRequest.head, commits?.head),
+    base: side(pullRequest.base, commits?.base),
+    author_association: "CONTRIBUTOR",
+    auto_merge: null,
+  };
+}
+
+export function fileShape(file: ChangedFile, repository: Repository, head: string, links: Links) {
+  const path = file.filename.split("/").map(encodeURIComponent).join("/");
+  const html = `${links.url}/${repository.fullName}`;
+  return {
+    sha: file.sha,
+    filename: file.filename,
+    status: file.status,
+    additions: file.additions,
+    deletions: file.deletions,
+    changes: file.additions + file.deletions,
+    blob_url: `${html}/blob/${head}/${path}`,
+    raw_url: `${html}/blob/${head}/${path}`,
+    contents_url: `${links.apiUrl}/repos/${repository.fullName}/contents/${path}?ref=${head}`,
+    ...(file.patch === null ? {} : { patch: file.patch }),
+    ...(file.previousFilename === null ? {} : { previous_filename: file.previousFilename }),
+  };
+}
+
+export function branchShape({ name, sha }: Branch, repository: Repository, links: Links) {
+  const path = name.split("/").map(encodeURIComponent).join("/");
+  const url = `${links.apiUrl}/repos/${repository.fullName}`;
+  return {
+    name,
+    commit: { sha, url: `${url}/commits/${sha}` },
+    protected: false,
+    protection: { enabled: false },
+    protection_url: `${url}/branches/${path}/protection`,
+    _links: { self: `${url}/branches/${path}`, html: `${links.url}/${repository.fullName}/tree/${path}` },
+  };
+}
+
+export function refShape(name: string, sha: string, repository: Repository, links: Links) {
+  const url = `${links.apiUrl}/repos/${repository.fullName}/git`;
+  return {
+    ref: `refs/heads/${name}`,
+    node_id: `REF_${idOf("ref", repository.fullName, name)}`,
+    url: `${url}/refs/heads/${name}`,
+    object: { sha, type: "commit", url: `${url}/commits/${sha}` },
+  };
+}

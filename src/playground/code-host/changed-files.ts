@@ -1,0 +1,74 @@
+import type { Repository } from "./repository.ts";
+
+export type ChangedFile = {
+  sha: string;
+  filename: string;
+  previousFilename: string | null;
+  status: "added" | "removed" | "modified" | "renamed" | "copied" | "changed";
+  additions: number;
+  deletions: number;
+  /** The hunks as in a unified diff; `null` for a binary file or one that was only renamed. */
+  patch: string | null;
+};
+
+const STATUSES: Record<string, ChangedFile["status"]> = {
+  A: "added",
+  D: "removed",
+  M: "modified",
+  R: "renamed",
+  C: "copied",
+};
+
+/** What changed from one commit to another, file by file, in git's order. */
+export async function changedFiles(repository: Repository, from: string, to: string): Promise<ChangedFile[]> {
+  const [raw, numstat, diff] = await Promise.all([
+    repository.diffFields("raw", from, to),
+    repository.diffFields("numstat", from, to),
+    repository.diff(from, to),
+  ]);
+  const counts = readCounts(numstat);
+  // No line inside a hunk begins like this: those begin with " ", "+", "-", "@" or "\".
+  const patches = diff.split(/^diff --git .*\n/m).slice(1);
+  const files: ChangedFile[] = [];
+  let at = 0;
+  while (at < raw.length) {
+    const [, , before = "", after = "", letter = "M"] = (raw[at] ?? "").split(/[ ]/);
+    const status = STATUSES[letter.charAt(0)] ?? "changed";
+    const hasTwoPaths = status === "renamed" || status === "copied";
+    const first = raw[at + 1] ?? "";
+    const filename = hasTwoPaths ? (raw[at + 2] ?? "") : first;
+    const patch = patches[files.length] ?? "";
+    const hunks = patch.search(/^@@ /m);
+    files.push({
+      sha: status === "removed" ? before : after,
+      filename,
+      previousFilename: hasTwoPaths ? first : null,
+      status,
+      additions: counts.get(filename)?.additions ?? 0,
+      deletions: counts.get(filename)?.deletions ?? 0,
+      patch: hunks < 0 ? null : patch.slice(hunks).replace(/\n$/, ""),
+    });
+    at += hasTwoPaths ? 3 : 2;
+  }
+  return files;
+}
+
+type Counts = { additions: number; deletions: number };
+
+/** `--numstat -z`: `added TAB deleted TAB path`, or for a rename `added TAB deleted TAB`, old path, new path. */
+function readCounts(fields: string[]): Map<string, Counts> {
+  const counts = new Map<string, Counts>();
+  let at = 0;
+  while (at < fields.length) {
+    const [additions = "0", deletions = "0", ...path] = (fields[at] ?? "").split("\t");
+    const name = path.join("\t");
+    const isRename = name === "";
+    counts.set(isRename ? (fields[at + 2] ?? "") : name, {
+      // A binary file has "-".
+      additions: Number.parseInt(additions, 10) || 0,
+      deletions: Number.parseInt(deletions, 10) || 0,
+    });
+    at += isRename ? 3 : 1;
+  }
+  return counts;
+}

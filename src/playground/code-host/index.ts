@@ -1,0 +1,99 @@
+import { once } from "node:events";
+import { mkdir } from "node:fs/promises";
+import { createServer, type Server } from "node:http";
+import { getRequestListener } from "@hono/node-server";
+import { createCodeHostApp, type Log } from "./app.ts";
+import { CodeHostError } from "./errors.ts";
+import { Git } from "./git.ts";
+import { Host } from "./host.ts";
+import { Repositories } from "./repositories.ts";
+import { Tokens } from "./tokens.ts";
+
+export { CodeHostError } from "./errors.ts";
+
+export type CodeHostOptions = {
+  /** Where repositories and pull requests are kept. One code host at a time. */
+  dataDir: string;
+  /** @default any free one */
+  port?: number;
+  /** @default "127.0.0.1" */
+  host?: string;
+  /** Who shows one of these may push and may open, change and merge pull requests. Everyone may read. */
+  tokens: string[];
+  logger?: Log;
+  /** The `PATH` to find git in. @default the system's own */
+  searchPath?: string | undefined;
+  now?: () => Date;
+};
+
+export type CodeHost = AsyncDisposable & {
+  /** Where its pages are, without a slash at the end. */
+  readonly url: string;
+  /** The root of its REST API: Octokit's `baseUrl`. */
+  readonly apiUrl: string;
+  gitUrl(owner: string, repo: string): string;
+  /**
+   * Makes a repository whose only commit, on `main`, holds a folder's files. One that exists is left as it is. Resolves to
+   * whether it was made. Throws `CodeHostError` for a name that cannot be one.
+   */
+  createRepository(owner: string, repo: string, fromDirectory: string): Promise<boolean>;
+  /** Stops listening and ends open connections. */
+  close(): Promise<void>;
+};
+
+const SILENT: Log = { info: () => {}, error: () => {} };
+
+/** A small local stand-in for GitHub: git over HTTP, part of its REST API, and pages for pull requests. */
+export async function createCodeHost(options: CodeHostOptions): Promise<CodeHost> {
+  const { dataDir, tokens, port = 0, host: address = "127.0.0.1", logger: log = SILENT } = options;
+  const now = options.now ?? (() => new Date());
+  await mkdir(dataDir, { recursive: true });
+  const git = new Git(dataDir, options.searchPath);
+  await checkGit(git);
+  let url = "";
+  const host = new Host({
+    repositories: new Repositories(dataDir, git),
+    tokens: new Tokens(tokens),
+    dataDir,
+    links: () => ({ url, apiUrl: `${url}/api/v3` }),
+    now,
+  });
+  await host.open();
+  const listener = getRequestListener(createCodeHostApp({ host, git, log }).fetch);
+  const server = createServer((request, response) => void listener(request, response));
+  url = await listen(server, port, address);
+  log.info({ url }, "code host listens");
+
+  async function close(): Promise<void> {
+    if (!server.listening) return;
+    const closed = once(server, "close");
+    server.close();
+    server.closeAllConnections();
+    await closed;
+  }
+
+  return {
+    url,
+    apiUrl: host.links().apiUrl,
+    gitUrl: (owner, repo) => `${url}/${owner}/${repo}.git`,
+    createRepository: (owner, repo, fromDirectory) => host.create(owner, repo, fromDirectory),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+async function checkGit(git: Git): Promise<void> {
+  const version = await git.run(["--version"]);
+  const [, major = "0", minor = "0"] = /(\d+)\.(\d+)/.exec(version) ?? [];
+  // `git merge-tree --write-tree`, which merges without a working copy, came with 2.38.
+  if (Number(major) > 2 || (Number(major) === 2 && Number(minor) >= 38)) return;
+  throw new CodeHostError(`git 2.38 or newer is needed; this is ${version.trim()}. Install a newer one`);
+}
+
+async function listen(server: Server, port: number, address: string): Promise<string> {
+  server.listen(port, address);
+  await once(server, "listening");
+  const bound = server.address();
+  if (bound === null || typeof bound === "string") throw new CodeHostError("The code host has no address");
+  return `http://${address.includes(":") ? `[${address}]` : address}:${bound.port}`;
+}

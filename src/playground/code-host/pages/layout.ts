@@ -1,0 +1,50 @@
+import { html } from "hono/html";
+
+export type Html = ReturnType<typeof html>;
+
+type Layout = {
+  title: string;
+  /** From the front page to here: label and address. */
+  trail: { label: string; href: string }[];
+  content: Html;
+};
+
+/** A whole page around its content. */
+export function page({ title, trail, content }: Layout): Html {
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>${title} · Code host</title>
+        <link rel="icon" href="data:," />
+        <link rel="stylesheet" href="/assets/diff2html.css" />
+        <link rel="stylesheet" href="/assets/pages.css" />
+      </head>
+      <body>
+        <a class="skip" href="#content">Skip to content</a>
+        <header class="top">
+          <nav aria-label="Where you are">
+            <ol>
+              <li><a href="/">Code host</a></li>
+              ${trail.map(({ label, href }) => html`<li><a href="${href}">${label}</a></li>`)}
+            </ol>
+          </nav>
+        </header>
+        <main id="content" tabindex="-1">${content}</main>
+        <footer>A local code host of the docs-agent playground. Nothing here leaves this machine.</footer>
+      </body>
+    </html>`;
+}
+
+/** A branch's or file's path as a part of an address. */
+export function pathOf(text: string): string {
+  return text.split("/").map(encodeURIComponent).join("/");
+}
+
+/** When, for people and for programs. */
+export function time(iso: string): Html {
+  const utc = new Date(iso).toISOString();
+  return html`<time datetime="${utc}">${utc.slice(0, 10)} ${utc.slice(11, 16)} UTC</time>`;
+}

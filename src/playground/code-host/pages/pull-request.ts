@@ -1,0 +1,113 @@
+import { html } from "hono/html";
+import type { ChangedFile } from "../changed-files.ts";
+import type { PullRequest } from "../pull-request-store.ts";
+import type { Commit, Repository } from "../repository.ts";
+import { diffSection } from "./diff.ts";
+import { type Html, page, pathOf, time } from "./layout.ts";
+
+export type PullRequestView = {
+  repository: Repository;
+  pullRequest: PullRequest;
+  commits: Commit[];
+  files: ChangedFile[];
+  diff: string;
+  /** Paths that stand against a merge. */
+  conflicts: string[];
+  tokens: { merge: string; close: string };
+  /** Why the last button did not do what it says. */
+  problem?: string | undefined;
+};
+
+export function stateOf(pullRequest: PullRequest): "open" | "merged" | "closed" {
+  return pullRequest.mergedAt === null ? pullRequest.state : "merged";
+}
+
+export function badge(pullRequest: PullRequest): Html {
+  const state = stateOf(pullRequest);
+  const label = { open: "Open", merged: "Merged", closed: "Closed" }[state];
+  return html`<span class="badge ${state}">${label}</span>`;
+}
+
+export function pullRequestPage(view: PullRequestView): Html {
+  const { repository, pullRequest, commits, files, diff } = view;
+  const { number, title, author, head, base, body } = pullRequest;
+  const root = `/${repository.fullName}`;
+  const content = html`<h1>${title} <span class="quiet">#${number}</span></h1>
+    <p class="byline">
+      ${badge(pullRequest)}
+      <span
+        ><strong>${author}</strong> ${pullRequest.state === "open" ? "wants to merge" : "wanted to merge"}
+        <a class="branch" href="${root}/tree/${pathOf(head)}">${head}</a> →
+        <a class="branch" href="${root}/tree/${pathOf(base)}">${base}</a></span
+      >
+      <span class="quiet">opened ${time(pullRequest.createdAt)}</span>
+    </p>
+    ${view.problem === undefined ? "" : html`<p class="problem" role="alert">${view.problem}</p>`}
+    ${actions(view)}
+    <section aria-labelledby="description">
+      <h2 id="description">Description</h2>
+      ${
+        body === null || body.trim() === ""
+          ? html`<p class="quiet">No description.</p>`
+          : html`<div class="body">${body}</div>`
+      }
+    </section>
+    <section aria-labelledby="commits">
+      <h2 id="commits">Commits</h2>
+      ${commitList(repository, commits)}
+    </section>
+    ${diffSection(files, diff)}`;
+  return page({
+    title: `${title} #${number}`,
+    trail: [
+      { label: repository.fullName, href: root },
+      { label: "Pull requests", href: `${root}/pulls` },
+    ],
+    content,
+  });
+}
+
+export function commitList(repository: Repository, commits: Commit[]): Html {
+  if (commits.length === 0) return html`<p class="quiet">No commits.</p>`;
+  return html`<ol class="commits">
+    ${commits.map(
+      ({ sha, subject, author, date }) =>
+        html`<li>
+          <a href="/${repository.fullName}/commit/${sha}">${subject === "" ? "(no message)" : subject}</a>
+          <span class="quiet"><code>${sha.slice(0, 7)}</code> ${author}, ${time(date)}</span>
+        </li>`,
+    )}
+  </ol>`;
+}
+
+function actions({ repository, pullRequest, conflicts, tokens }: PullRequestView): Html {
+  const path = `/${repository.fullName}/pull/${pullRequest.number}`;
+  if (pullRequest.mergedAt !== null) {
+    return html`<p class="note">Merged ${time(pullRequest.mergedAt)}.</p>`;
+  }
+  if (pullRequest.state === "closed") {
+    return html`<p class="note">
+      Closed${pullRequest.closedAt === null ? "" : html` ${time(pullRequest.closedAt)}`} without merging.
+    </p>`;
+  }
+  return html`<section class="actions" aria-label="Decide">
+    ${
+      conflicts.length === 0
+        ? html`<p>No conflicts with <span class="branch">${pullRequest.base}</span>.</p>`
+        : html`<p>Cannot be merged: it conflicts with <span class="branch">${pullRequest.base}</span> in</p>
+            <ul>
+              ${conflicts.map((conflict) => html`<li><code>${conflict}</code></li>`)}
+            </ul>`
+    }
+    <div class="buttons">
+      <form method="post" action="${path}/merge">
+        <input type="hidden" name="token" value="${tokens.merge}" />
+        <button class="primary" type="submit" ${conflicts.length === 0 ? "" : "disabled"}>Merge</button>
+      </form>
+      <form method="post" action="${path}/close">
+        <input type="hidden" name="token" value="${tokens.close}" />
+        <button type="submit">Close</button>
+      </form>
+    </div>
+  </section>`;
+}

@@ -1,0 +1,159 @@
+import type { Git } from "./git.ts";
+import { isBranchName } from "./names.ts";
+
+export type Commit = { sha: string; author: string; date: string; subject: string };
+export type Branch = { name: string; sha: string };
+export type TreeFile = { path: string; size: number };
+
+const NO_PERSON = { name: "Code host", email: "code-host@playground.invalid" };
+
+/** One bare repository on disk: what the API and the pages ask of git. */
+export class Repository {
+  readonly owner: string;
+  readonly name: string;
+  readonly path: string;
+  readonly #git: Git;
+
+  constructor(owner: string, name: string, path: string, git: Git) {
+    this.owner = owner;
+    this.name = name;
+    this.path = path;
+    this.#git = git;
+  }
+
+  get fullName(): string {
+    return `${this.owner}/${this.name}`;
+  }
+
+  /** The branch that `HEAD` names. */
+  async defaultBranch(): Promise<string> {
+    return (await this.#run(["symbolic-ref", "--short", "HEAD"])).trim();
+  }
+
+  async branches(): Promise<Branch[]> {
+    const out = await this.#run(["for-each-ref", "--format=%(objectname) %(refname:strip=2)", "refs/heads"]);
+    return lines(out).map((line) => ({ sha: line.slice(0, 40), name: line.slice(41) }));
+  }
+
+  /** The commit at a branch's tip, or `null` when there is no such branch. */
+  async branchSha(branch: string): Promise<string | null> {
+    if (!isBranchName(branch)) return null;
+    return this.#resolve(`refs/heads/${branch}`);
+  }
+
+  /** The commit of that full id, or `null`. */
+  async commitSha(sha: string): Promise<string | null> {
+    return /^[0-9a-f]{40}$/.test(sha) ? this.#resolve(sha) : null;
+  }
+
+  /** Where a branch and another commit parted, or `null` when they have no common past. */
+  async mergeBase(one: string, other: string): Promise<string | null> {
+    const { exitCode, stdout } = await this.#try(["merge-base", one, other]);
+    return exitCode === 0 ? stdout.trim() : null;
+  }
+
+  /** The commits that `head` has and `base` has not, oldest first, at most 250. */
+  async commitsBetween(base: string, head: string): Promise<Commit[]> {
+    return (await this.#log([`${base}..${head}`], 250)).toReversed();
+  }
+
+  /** The newest commits of a history, newest first. */
+  async history(sha: string, limit: number): Promise<Commit[]> {
+    return this.#log([sha], limit);
+  }
+
+  async tree(sha: string): Promise<TreeFile[]> {
+    const out = await this.#run(["ls-tree", "-r", "-z", "--long", sha]);
+    return out
+      .split("\0")
+      .map((line) => /^\d+ blob \S+ +(\d+)\t([\s\S]+)$/.exec(line))
+      .flatMap((match) => (match ? [{ size: Number(match[1]), path: match[2] ?? "" }] : []));
+  }
+
+  /** A file's text in a commit, or `null` when it is not in there. */
+  async fileText(sha: string, path: string): Promise<string | null> {
+    if (!(await this.tree(sha)).some((file) => file.path === path)) return null;
+    return this.#run(["cat-file", "blob", `${sha}:${path}`]);
+  }
+
+  /** A unified diff of two commits' trees. */
+  async diff(from: string, to: string): Promise<string> {
+    return this.#run(["diff", "--no-color", "--no-ext-diff", "--no-textconv", "-M", from, to, "--"]);
+  }
+
+  /** `git diff --raw` or `--numstat` of two commits, as fields. */
+  async diffFields(kind: "raw" | "numstat", from: string, to: string): Promise<string[]> {
+    const out = await this.#run(["diff", `--${kind}`, "--no-abbrev", "-z", "-M", from, to, "--"]);
+    return out.split("\0").slice(0, -1);
+  }
+
+  /** The commit that a commit page compares with: its first parent, or the empty tree. */
+  async parentOf(sha: string): Promise<string> {
+    const parent = await this.#resolve(`${sha}^1`);
+    return parent ?? (await this.#run(["hash-object", "-t", "tree", "--stdin"])).trim();
+  }
+
+  /** The tree of a merge, or the paths in conflict. */
+  async mergeTree(base: string, head: string): Promise<{ tree: string } | { conflicts: string[] }> {
+    const args = ["merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", base, head];
+    const { exitCode, stdout } = await this.#try(args);
+    const [tree = "", ...paths] = stdout.split("\0").filter((field) => field !== "");
+    if (exitCode === 0) return { tree };
+    // Unrelated histories, too, end here: then there are no paths.
+    return { conflicts: [...new Set(paths)] };
+  }
+
+  async commitTree(tree: string, parents: string[], message: string): Promise<string> {
+    const args = ["commit-tree", tree, ...parents.flatMap((parent) => ["-p", parent]), "-F", "-"];
+    return (await this.#run(args, message)).trim();
+  }
+
+  /** Moves a ref, only if it still is at `from`; `null` stands for "does not exist". False when it was moved meanwhile. */
+  async moveRef(ref: string, to: string, from: string | null): Promise<boolean> {
+    const { exitCode } = await this.#try(["update-ref", ref, to, from ?? "0".repeat(40)]);
+    return exitCode === 0;
+  }
+
+  /** Where a ref of the code host's own points, or `null`. */
+  async refSha(ref: `refs/pull/${number}/head`): Promise<string | null> {
+    return this.#resolve(ref);
+  }
+
+  async #resolve(revision: string): Promise<string | null> {
+    const args = ["rev-parse", "--verify", "--quiet", "--end-of-options", `${revision}^{commit}`];
+    const { exitCode, stdout } = await this.#try(args);
+    return exitCode === 0 ? stdout.trim() : null;
+  }
+
+  async #log(revisions: string[], limit: number): Promise<Commit[]> {
+    const format = "--format=%H%x1f%an%x1f%aI%x1f%s";
+    const out = await this.#run(["log", format, `--max-count=${limit}`, ...revisions, "--"]);
+    return lines(out).map((line) => {
+      const [sha = "", author = "", date = "", subject = ""] = line.split("\u001f");
+      return { sha, author, date, subject };
+    });
+  }
+
+  async #run(args: string[], input = ""): Promise<string> {
+    return this.#git.run(this.#at(args), { input, env: PERSON_ENV });
+  }
+
+  async #try(args: string[]) {
+    return this.#git.try(this.#at(args), { env: PERSON_ENV });
+  }
+
+  #at(args: string[]): string[] {
+    return [`--git-dir=${this.path}`, ...args];
+  }
+}
+
+const PERSON_ENV = {
+  GIT_AUTHOR_NAME: NO_PERSON.name,
+  GIT_AUTHOR_EMAIL: NO_PERSON.email,
+  GIT_COMMITTER_NAME: NO_PERSON.name,
+  GIT_COMMITTER_EMAIL: NO_PERSON.email,
+};
+
+function lines(text: string): string[] {
+  return text.split("\n").filter((line) => line !== "");
+}

@@ -1,0 +1,101 @@
+import { once } from "node:events";
+import { createServer, request as httpRequest } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import { setTimeout as wait } from "node:timers/promises";
+
+/** Stands between the app and the job service, so that the weather there can be made. */
+export interface JobServiceGate extends AsyncDisposable {
+  /** What the app gets as the job service's address; stays the same however the weather changes. */
+  readonly url: string;
+  readonly isDown: boolean;
+  readonly isSlow: boolean;
+  /** Down: connections are refused and open ones are cut. */
+  setDown(isDown: boolean): Promise<void>;
+  /** Slow: every request waits before it is passed on. */
+  setSlow(isSlow: boolean): void;
+}
+
+const SLOW_MS = 8000;
+const UPSTREAM_TIMEOUT_MS = 30_000;
+
+/** Listens on loopback and passes every request on to `target`. */
+export async function startJobServiceGate(options: {
+  port: number;
+  target: string;
+}): Promise<JobServiceGate> {
+  const target = new URL(options.target);
+  let isDown = false;
+  let isSlow = false;
+  const server = createServer((request, response) => {
+    void pass(request, response, target, () => (isSlow ? SLOW_MS : 0));
+  });
+  let port = await listen(server, options.port);
+
+  return {
+    get url() {
+      return `http://127.0.0.1:${port}`;
+    },
+    get isDown() {
+      return isDown;
+    },
+    get isSlow() {
+      return isSlow;
+    },
+    async setDown(wanted) {
+      if (wanted === isDown) return;
+      isDown = wanted;
+      if (wanted) await close(server);
+      else port = await listen(server, port);
+    },
+    setSlow(wanted) {
+      isSlow = wanted;
+    },
+    async [Symbol.asyncDispose]() {
+      if (server.listening) await close(server);
+    },
+  };
+}
+
+async function pass(
+  request: IncomingMessage,
+  response: ServerResponse,
+  target: URL,
+  delayMs: () => number,
+): Promise<void> {
+  // Whoever hangs up on either side ends the exchange, and nothing more.
+  request.on("error", () => response.destroy());
+  response.on("error", () => request.destroy());
+  await wait(delayMs(), undefined, { ref: false });
+  if (response.destroyed) return;
+  const upstream = httpRequest(
+    {
+      host: target.hostname,
+      port: target.port,
+      method: request.method,
+      path: request.url,
+      headers: { ...request.headers, host: target.host },
+      timeout: UPSTREAM_TIMEOUT_MS,
+    },
+    (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    },
+  );
+  upstream.on("timeout", () => upstream.destroy());
+  upstream.on("error", () => response.destroy());
+  request.pipe(upstream);
+}
+
+async function listen(server: Server, port: number): Promise<number> {
+  server.listen(port, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  return address !== null && typeof address === "object" ? address.port : port;
+}
+
+async function close(server: Server): Promise<void> {
+  const closed = once(server, "close");
+  server.close();
+  server.closeAllConnections();
+  await closed;
+}

@@ -1,0 +1,62 @@
+import { timingSafeEqual } from "node:crypto";
+import type { MiddlewareHandler } from "hono";
+
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+].join("; ");
+
+/** Headers under which a page can load nothing from elsewhere, run no inline script and stand in no frame. */
+export function secureHeaders(): MiddlewareHandler {
+  return async (context, next) => {
+    await next();
+    context.header("content-security-policy", policy);
+    context.header("x-content-type-options", "nosniff");
+    context.header("referrer-policy", "no-referrer");
+    context.header("cross-origin-opener-policy", "same-origin");
+    context.header("cross-origin-resource-policy", "same-origin");
+    context.header("cache-control", "no-store");
+  };
+}
+
+/**
+ * Refuses every request whose `Host` is not this page's own: a name that someone lets point to 127.0.0.1 (DNS rebinding)
+ * would otherwise make a foreign page same-origin.
+ */
+export function ownHostOnly(hosts: () => readonly string[]): MiddlewareHandler {
+  return async (context, next) => {
+    if (!hosts().includes(context.req.header("host") ?? "")) {
+      return context.json({ error: "This page answers on its own address only." }, 403);
+    }
+    await next();
+  };
+}
+
+/** Refuses what was not sent by the page itself: a foreign or missing `Origin`, or not the token that the page was served with. */
+export function fromThisPageOnly(token: string): MiddlewareHandler {
+  return async (context, next) => {
+    const { req } = context;
+    if (req.header("origin") !== `http://${req.header("host")}`) {
+      return context.json({ error: "Only the page itself may do this." }, 403);
+    }
+    if (!isSame(req.header("x-page-token") ?? "", token)) {
+      return context.json({ error: "This page is out of date. Load it again." }, 403);
+    }
+    if (req.header("content-type") !== "application/json") {
+      return context.json({ error: "Send application/json." }, 415);
+    }
+    await next();
+  };
+}
+
+function isSame(given: string, token: string): boolean {
+  const [one, other] = [Buffer.from(given), Buffer.from(token)];
+  return one.length === other.length && timingSafeEqual(one, other);
+}

@@ -1,0 +1,62 @@
+/**
+ * What the composer offers at the cursor.
+ *
+ * @typedef {{ insert: string, label: string, hint: string }} Suggestion
+ */
+
+const most = 8;
+
+/** @returns {{ from: number, suggestions: Suggestion[] } | null} */
+export function suggestionsAt(text, cursor, state) {
+  const before = text.slice(0, cursor);
+  const command = /^\/\S*$/.exec(before);
+  if (command !== null) return offer(0, commandsOf(state), command[0]);
+  const name = /(?:^|[\s(])([@#][\p{L}\p{N}._-]*)$/u.exec(before);
+  if (name === null) return null;
+  const typed = name[1];
+  return offer(cursor - typed.length, typed.startsWith("@") ? peopleOf(state) : channelsOf(state), typed);
+}
+
+function offer(from, all, typed) {
+  const wanted = typed.toLowerCase();
+  const suggestions = all.filter(({ insert, hint }) => {
+    const isNamed = insert.toLowerCase().startsWith(wanted);
+    return isNamed || (wanted.startsWith("@") && hint.toLowerCase().startsWith(wanted.slice(1)));
+  });
+  return suggestions.length === 0 ? null : { from, suggestions: suggestions.slice(0, most) };
+}
+
+function commandsOf({ surface, bot }) {
+  const own = [
+    { insert: "/invite", label: `/invite @${bot.name}`, hint: "Add somebody to this channel" },
+    { insert: "/remove", label: `/remove @${bot.name}`, hint: "Remove somebody from this channel" },
+  ];
+  const commands = surface.commands.map(({ command, description, usageHint }) => ({
+    insert: command,
+    label: `${command} ${usageHint}`,
+    hint: `${description} · ${surface.appName}`,
+  }));
+  return [...commands, ...own];
+}
+
+function peopleOf({ people, bot, surface }) {
+  return [
+    { insert: `@${bot.name}`, label: `@${bot.name}`, hint: `${surface.appName}, the app` },
+    ...people.map(({ name, realName }) => ({ insert: `@${name}`, label: `@${name}`, hint: realName })),
+    { insert: "@here", label: "@here", hint: "Everybody who is active in this channel" },
+    { insert: "@channel", label: "@channel", hint: "Everybody in this channel" },
+  ];
+}
+
+function channelsOf({ channels }) {
+  return channels
+    .filter(({ kind }) => kind === "public")
+    .map(({ name }) => ({ insert: `#${name}`, label: `#${name}`, hint: "Channel" }));
+}
+
+/** The usage hint of the command that is being typed, or null. */
+export function usageOf(text, { surface }) {
+  const command = /^(\/\S+)(?:\s|$)/.exec(text)?.[1];
+  const found = surface.commands.find((each) => each.command === command);
+  return found === undefined || found.usageHint === "" ? null : `${found.command} ${found.usageHint}`;
+}

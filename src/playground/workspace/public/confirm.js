@@ -1,0 +1,36 @@
+import { h } from "./dom.js";
+import { renderPlainText, renderText } from "./text-view.js";
+
+/** Shows a confirm dialog; resolves with whether the person confirmed. Escape denies. */
+export function askToConfirm(confirm, context) {
+  const { promise, resolve } = Promise.withResolvers();
+  const yes = confirm.confirm === undefined ? "Yes" : renderPlainText(confirm.confirm);
+  const no = confirm.deny === undefined ? "Cancel" : renderPlainText(confirm.deny);
+  const dialog = h(
+    "dialog",
+    { class: "modal modal-confirm", "aria-labelledby": "confirm-title", "aria-describedby": "confirm-text" },
+    h(
+      "form",
+      { method: "dialog" },
+      h(
+        "h2",
+        { id: "confirm-title" },
+        confirm.title === undefined ? "Are you sure?" : renderPlainText(confirm.title),
+      ),
+      h("div", { id: "confirm-text", class: "modal-body" }, ...renderText(confirm.text, context)),
+      h(
+        "div",
+        { class: "modal-foot" },
+        h("button", { class: "button", value: "no", autofocus: true }, no),
+        h("button", { class: `button button-${confirm.style ?? "primary"}`, value: "yes" }, yes),
+      ),
+    ),
+  );
+  dialog.addEventListener("close", () => {
+    dialog.remove();
+    resolve(dialog.returnValue === "yes");
+  });
+  document.body.append(dialog);
+  dialog.showModal();
+  return promise;
+}

@@ -1,0 +1,61 @@
+import { Command, Option } from "commander";
+import type { ServiceConfig } from "../config.ts";
+import { addJobsCommands } from "./jobs.ts";
+import { addKeysCommands } from "./keys.ts";
+import type { CommandContext } from "./context.ts";
+
+export type ProgramOptions = Omit<CommandContext, "settings"> & {
+  /** Reads the settings file at `path`. `needsSecrets`: the variables that it names must be set. */
+  readSettings: (path: string, options: { needsSecrets: boolean }) => ServiceConfig;
+  /** Serves until it is told to stop. */
+  serve: (config: ServiceConfig) => Promise<void>;
+};
+
+const AFTER = `
+While it serves:
+  POST /v2/agent/{projectId}/job                create a job
+  GET  /v2/agent/{projectId}/job/{id}           read it
+  POST /v2/agent/{projectId}/job/{id}/message   give it a follow-up prompt
+  GET  /openapi.json, /healthz, /readyz
+  SIGTERM, SIGINT   graceful stop within stopGraceMinutes; a second one forces
+
+service.example.yml describes every setting.
+`;
+
+/** The command line of the job service. */
+export function createProgram({ readSettings, serve, ...rest }: ProgramOptions): Command {
+  const program = new Command("npm run service --")
+    .description(
+      "The self-hosted job service: runs a coding agent in a checkout of the docs and opens the pull request.",
+    )
+    .addOption(
+      new Option("--config <path>", "the settings file").env("SERVICE_CONFIG").default("./service.yml"),
+    )
+    .addHelpText("after", AFTER)
+    .configureOutput({ writeOut: rest.write })
+    .showHelpAfterError("(--help shows the commands)");
+  const context: CommandContext = {
+    ...rest,
+    settings: (options) => readSettings(program.opts<{ config: string }>().config, options),
+  };
+
+  program
+    .command("serve", { isDefault: true })
+    .description("serve until it is told to stop (the default)")
+    .action(async () => serve(context.settings({ needsSecrets: true })));
+  addKeysCommands(program, context);
+  addJobsCommands(program, context);
+  program
+    .command("config")
+    .description("the settings file")
+    .command("check")
+    .description("check the settings file and the environment variables that it names")
+    .action(() => {
+      const { projects } = context.settings({ needsSecrets: true });
+      const names = projects.map(({ id }) => id).join(", ");
+      rest.write(
+        `The settings are valid: ${projects.length === 1 ? "one project" : `${projects.length} projects`} (${names}).\n`,
+      );
+    });
+  return program;
+}

@@ -1,0 +1,96 @@
+import { toTimestamp, type StoredJob, type StoredTurn } from "../jobs/job.ts";
+import type { AdminKey } from "../keys.ts";
+
+const MAX_SHOWN_CHARS = 4_000;
+/** Escape sequences in what others wrote would reach the operator's terminal. Line breaks and tabs may. */
+const UNPRINTABLE = /[^\P{Cc}\n\t]|[\p{Bidi_Control}\p{Zl}\p{Zp}]/gu;
+
+/** The jobs as a table. */
+export function jobTable(jobs: readonly StoredJob[]): string {
+  if (jobs.length === 0) return "There are no such jobs.\n";
+  const rows = jobs.map((job) => [
+    job.id,
+    job.projectId,
+    job.status,
+    toTimestamp(job.createdAt),
+    job.prLink === null ? "-" : oneLine(job.prLink),
+  ]);
+  return table([["JOB", "PROJECT", "STATUS", "CREATED", "PULL REQUEST"], ...rows]);
+}
+
+/** The keys as a table, without the keys. */
+export function keyTable(keys: readonly AdminKey[]): string {
+  if (keys.length === 0) return "There are no keys. Create one: keys create --project <id>\n";
+  const rows = keys.map((key) => [
+    key.id,
+    key.projectId,
+    `…${key.last4}`,
+    toTimestamp(key.createdAt),
+    key.revokedAt === null ? "-" : toTimestamp(key.revokedAt),
+  ]);
+  return table([["KEY", "PROJECT", "ENDS IN", "CREATED", "REVOKED"], ...rows]);
+}
+
+/** A job with all its turns. */
+export function jobDetails(job: StoredJob, turns: readonly StoredTurn[]): string {
+  const lines = [
+    `job           ${job.id}`,
+    `project       ${job.projectId}`,
+    `status        ${job.status}`,
+    `repository    ${oneLine(job.repository)} (${oneLine(job.ref)})`,
+    `model         ${oneLine(job.model)}`,
+    `pull request  ${job.prLink === null ? "-" : oneLine(job.prLink)}`,
+    `created       ${toTimestamp(job.createdAt)}`,
+    ...(job.archivedAt === null ? [] : [`archived      ${toTimestamp(job.archivedAt)}`]),
+    ...turns.flatMap(turnLines),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+function turnLines(turn: StoredTurn): string[] {
+  const times = [
+    `accepted ${toTimestamp(turn.acceptedAt)}`,
+    ...(turn.startedAt === null ? [] : [`started ${toTimestamp(turn.startedAt)}`]),
+    ...(turn.endedAt === null ? [] : [`ended ${toTimestamp(turn.endedAt)}`]),
+  ];
+  const attempts = turn.attempts > 1 ? `, attempt ${turn.attempts}` : "";
+  return [
+    "",
+    `turn ${turn.number}: ${turn.outcome ?? turn.state}${attempts}`,
+    `  ${times.join(", ")}`,
+    ...block("prompt", turn.prompt),
+    ...(turn.summary === null ? [] : block("summary", turn.summary)),
+    ...(turn.reason === null ? [] : block(turn.state === "ended" ? "reason" : "last attempt", turn.reason)),
+    ...(turn.leftOut.length === 0 ? [] : block("left out", turn.leftOut.join("\n"))),
+    ...(turn.progress.length === 0 ? [] : block("progress", turn.progress.join("\n"), Infinity)),
+  ];
+}
+
+function block(name: string, text: string, maxChars = MAX_SHOWN_CHARS): string[] {
+  const shown = text.length > maxChars ? `${text.slice(0, maxChars).toWellFormed()}…` : text;
+  return [
+    `  ${name}:`,
+    ...printable(shown)
+      .split("\n")
+      .map((line) => `    ${line}`),
+  ];
+}
+
+function table(rows: readonly string[][]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const lines = rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
+  return `${lines.join("\n")}\n`;
+}
+
+function oneLine(text: string): string {
+  return printable(text).replaceAll(/\s+/g, " ");
+}
+
+function printable(text: string): string {
+  return text.replace(UNPRINTABLE, "\uFFFD");
+}

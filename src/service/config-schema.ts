@@ -1,0 +1,183 @@
+import { isIP } from "node:net";
+import { z } from "zod";
+
+/** The files that count as documentation unless a project says otherwise. */
+export const DEFAULT_DOCS_GLOBS = [
+  "**/*.md",
+  "**/*.mdx",
+  "**/*.rst",
+  "**/*.adoc",
+  "**/*.asciidoc",
+  "docs/**",
+] as const;
+
+const ID = /^[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?$/i;
+const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
+/** A name that `git check-ref-format` takes, and that nothing can mistake for an option or a refspec. */
+const BRANCH = /^(?![-/.])(?!.*(?:\.\.|\/\/|\/\.|@\{|\.lock(?:\/|$)))[A-Za-z0-9._/@+-]{1,200}(?<![/.])$/;
+const OWNER_OR_REPO = /^[A-Za-z0-9_.-]{1,100}$/;
+const SCP_LIKE = /^[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:[^\s:][^\s]*$/;
+
+function whole(want: string, min: number, max: number): z.ZodNumber {
+  const error = `put ${want}, a whole number from ${min} to ${max}`;
+  return z.int(error).min(min, error).max(max, error);
+}
+
+function text(want: string, max = 500): z.ZodString {
+  return z.string(want).min(1, want).max(max, want);
+}
+
+function list<T extends z.ZodType>(item: T, want: string, max = 200) {
+  return z.array(item, want).max(max, want);
+}
+
+/** Absent reads as `{}`, so that the defaults inside apply. */
+function section<T extends z.ZodType>(schema: T) {
+  return z.preprocess((given) => given ?? {}, schema);
+}
+
+const EnvName = text("put the name of an environment variable, never its value", 128).regex(
+  ENV_NAME,
+  "put the name of an environment variable, never its value",
+);
+
+const WANT_HTTP_URL = "put an https URL (http only to this machine) without a user name or a password";
+const HttpUrl = text(WANT_HTTP_URL, 2000).refine(isSafeHttpUrl, WANT_HTTP_URL);
+
+const WANT_REPOSITORY =
+  "put an https URL (http only to this machine), an ssh URL, user@host:path, or a local path; credentials come from gitCredentialsEnv";
+
+/** `local` is a path, relative to the settings file until it is resolved. */
+const Repository = text(WANT_REPOSITORY, 2000).refine(
+  (value) => repositoryKind(value) !== null,
+  WANT_REPOSITORY,
+);
+
+const WANT_COMMAND = 'put a list of texts, the program first, for example ["opencode", "acp"]';
+const AgentSettings = {
+  command: list(text(WANT_COMMAND, 4000), WANT_COMMAND).min(1, WANT_COMMAND),
+  timeLimitMinutes: whole("how long a turn may take, in minutes", 1, 24 * 60).default(30),
+  maxOutputBytes: whole("how much the agent may write, in bytes", 1024, 1024 ** 3).default(16 * 1024 ** 2),
+};
+const WANT_AGENT =
+  'put kind: acp (Agent Client Protocol over stdio) or kind: command (any program), and command: ["…"]';
+const Agent = z.discriminatedUnion(
+  "kind",
+  [
+    z.strictObject({
+      kind: z.literal("acp"),
+      ...AgentSettings,
+      terminal: z.boolean("put true or false").default(false),
+    }),
+    z.strictObject({
+      kind: z.literal("command"),
+      ...AgentSettings,
+      terminal: z.literal(false, "leave terminal out: it is a capability of kind: acp").default(false),
+    }),
+  ],
+  WANT_AGENT,
+);
+
+const WANT_OWNER = "put the name as it stands in the repository's address";
+const CodeHost = z.discriminatedUnion(
+  "kind",
+  [
+    z.strictObject({
+      kind: z.literal("github"),
+      apiUrl: HttpUrl.default("https://api.github.com"),
+      owner: text(WANT_OWNER).regex(OWNER_OR_REPO, WANT_OWNER),
+      repo: text(WANT_OWNER).regex(OWNER_OR_REPO, WANT_OWNER),
+      tokenEnv: EnvName,
+    }),
+    z.strictObject({ kind: z.literal("none") }),
+  ],
+  "put kind: github with owner, repo and tokenEnv, or kind: none",
+);
+
+const WANT_ID = "put letters, digits, '.', '_' or '-', at most 64";
+const WANT_GLOB = "put globs inside the repository, for example docs/**";
+const Glob = text(WANT_GLOB, 300).refine(
+  (glob) => !glob.startsWith("/") && !glob.split("/").includes("..") && !glob.startsWith("!"),
+  WANT_GLOB,
+);
+
+const Project = z.strictObject({
+  id: text(WANT_ID).regex(ID, WANT_ID),
+  name: text("put a short name for people", 100).optional(),
+  repository: Repository,
+  baseBranch: text("put the name of a branch", 200).regex(BRANCH, "put the name of a branch").default("main"),
+  docs: list(Glob, WANT_GLOB)
+    .min(1, WANT_GLOB)
+    .default([...DEFAULT_DOCS_GLOBS]),
+  agent: Agent,
+  codeHost: CodeHost,
+  gitCredentialsEnv: EnvName.optional(),
+  agentEnv: list(EnvName, "put a list of names of environment variables").default([]),
+  limits: section(
+    z.strictObject({
+      createsPerHour: whole("how many jobs may be created in an hour", 1, 100_000).default(100),
+      messagesPerHour: whole("how many messages may be sent in an hour", 1, 100_000).default(100),
+      jobsAtOnce: whole("how many jobs may run at once", 1, 100).default(2),
+      queued: whole("how many turns may wait for their turn to run", 1, 10_000).default(100),
+    }),
+  ),
+  archiveAfterDays: whole("after how many days without activity a job is archived", 1, 3650).default(90),
+  model: text("put what the job's record shows as its model", 200).optional(),
+});
+
+const WANT_HOST = "put an address to listen on, for example 127.0.0.1";
+
+/** The settings file as it is written. Defaults are filled in; paths and names that follow from others are not. */
+export const ServiceSettings = z.strictObject({
+  listen: section(
+    z.strictObject({
+      host: text(WANT_HOST, 255)
+        .refine((host) => isIP(host) !== 0 || /^[A-Za-z0-9.-]+$/.test(host), WANT_HOST)
+        .default("127.0.0.1"),
+      port: whole("a port", 0, 65_535).default(4000),
+    }),
+  ),
+  dataDir: text("put the folder for the service's state and checkouts, for example ./data/service", 4000),
+  publicBaseUrl: HttpUrl.optional(),
+  keyPrefix: text("put 1 to 20 lower-case letters or digits, a letter first", 20)
+    .regex(/^[a-z][a-z0-9]*$/, "put 1 to 20 lower-case letters or digits, a letter first")
+    .default("docsagent"),
+  logLevel: z.enum(["debug", "info", "warn", "error"], "put debug, info, warn or error").default("info"),
+  jobsAtOnce: whole("how many jobs of all projects may run at once", 1, 1000).default(4),
+  stopGraceMinutes: z
+    .number("put how long running turns may go on after a stop, in minutes, 0 to 1440")
+    .min(0, "put 0 to 1440 minutes")
+    .max(1440, "put 0 to 1440 minutes")
+    .default(1),
+  projects: list(Project, "put a list of projects, each with id, repository and agent", 1000).min(
+    1,
+    "put at least one project",
+  ),
+});
+export type ServiceSettings = z.infer<typeof ServiceSettings>;
+
+/** What kind of address a repository's is; null for one that is not allowed. */
+export function repositoryKind(value: string): "http" | "ssh" | "local" | null {
+  if (value.startsWith("-") || /[\p{Cc}]/u.test(value)) return null;
+  if (/^https?:\/\//i.test(value)) return isSafeHttpUrl(value) ? "http" : null;
+  if (/^ssh:\/\//i.test(value)) {
+    const url = URL.canParse(value) ? new URL(value) : null;
+    // A host that begins with "-" would be an option of ssh.
+    return url !== null && url.password === "" && /^[A-Za-z0-9[]/.test(url.hostname) ? "ssh" : null;
+  }
+  // `ext::…` and the like run programs.
+  if (/^[A-Za-z][A-Za-z0-9+.-]*:/.test(value)) return SCP_LIKE.test(value) ? "ssh" : null;
+  return SCP_LIKE.test(value) ? "ssh" : "local";
+}
+
+function isSafeHttpUrl(value: string): boolean {
+  if (!URL.canParse(value)) return false;
+  const url = new URL(value);
+  if (url.username !== "" || url.password !== "") return false;
+  if (url.protocol === "https:") return true;
+  return url.protocol === "http:" && isLoopback(url.hostname);
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d{1,3}){3}$/.test(hostname);
+}

@@ -1,0 +1,204 @@
+import { readFileSync } from "node:fs";
+import { basename, dirname, resolve } from "node:path";
+import { LineCounter, parseDocument } from "yaml";
+import type { z } from "zod";
+import { messageOf } from "../errors.ts";
+import { ServiceConfigError } from "./config-error.ts";
+import { ServiceSettings, repositoryKind } from "./config-schema.ts";
+
+type ProjectSettings = ServiceSettings["projects"][number];
+
+/**
+ * A project of the job service. Holds no secret: names ending in `Env` name environment variables. A local `repository`
+ * is an absolute path.
+ */
+export type ServiceProject = Omit<ProjectSettings, "name" | "model" | "gitCredentialsEnv"> & {
+  name: string;
+  /** Free text for the job's record. */
+  model: string;
+  /** Names the variable that holds what git authenticates with; null: nothing, or the code host's token. */
+  gitCredentialsEnv: string | null;
+};
+
+export type ServiceConfig = Omit<ServiceSettings, "projects" | "publicBaseUrl"> & {
+  /** Absolute. */
+  dataDir: string;
+  publicBaseUrl: string | null;
+  projects: ServiceProject[];
+};
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** What a person might paste where only a name belongs: the shapes of well-known credentials. */
+const TOKEN_SHAPES = [
+  /\b(?:gh[opsur]_|github_pat_|glpat-|xox[abeoprs]-|xapp-|sk-|npm_|hf_|AIza)[A-Za-z0-9_-]{10,}/,
+  /\bA(?:KI|SI)A[A-Z0-9]{16}\b/,
+  /-----BEGIN [A-Z ]*PRIVATE KEY-----/,
+  /\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\./,
+  /\b(?:[Bb]earer|[Bb]asic) [A-Za-z0-9+/=._-]{16,}/,
+  // Mixed, so that a long name of a variable or a file is none.
+  /\b[A-Za-z][A-Za-z0-9]{0,19}_(?=[\w-]*[a-z])(?=[\w-]*[A-Z])(?=[\w-]*\d)[\w-]{40,}/,
+  /:\/\/[^/\s:@]+:[^/\s@]+@/,
+];
+
+/**
+ * Reads the job service's settings file, YAML. Throws a {@link ServiceConfigError} that lists every fault with its path in
+ * the file. `env` is only asked whether the variables that the file names are set; null: not asked.
+ */
+export function loadServiceConfig(path: string, env: Env | null): ServiceConfig {
+  const file = resolve(path);
+  const raw = readYaml(file);
+  const faults = tokenFaults(raw, []);
+  const parsed = ServiceSettings.safeParse(raw ?? {});
+  if (!parsed.success) {
+    faults.push(...faultsOf(parsed.error.issues, raw));
+    throw new ServiceConfigError(path, faults);
+  }
+  // These show names of variables, which must not be secrets put in the wrong place.
+  if (faults.length === 0) {
+    faults.push(...crossFaults(parsed.data), ...(env === null ? [] : envFaults(parsed.data, env)));
+  }
+  if (faults.length > 0) throw new ServiceConfigError(path, faults);
+  return toConfig(parsed.data, dirname(file));
+}
+
+/** The values of the variables that a configuration names, to be kept out of whatever leaves the process. */
+export function serviceSecretsOf(config: Pick<ServiceConfig, "projects">, env: Env): string[] {
+  const names = config.projects.flatMap((project) => [...secretNames(project), ...project.agentEnv]);
+  // A short value (a flag, a locale) is no secret, and removing it would garble every line.
+  return [...new Set(names)].map((name) => env[name] ?? "").filter((value) => value.length >= 8);
+}
+
+function readYaml(file: string): unknown {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (thrown) {
+    throw new ServiceConfigError(file, [
+      `the file cannot be read (${messageOf(thrown)}): copy service.example.yml there, or name another with --config`,
+    ]);
+  }
+  const lines = new LineCounter();
+  const document = parseDocument(text, { prettyErrors: false, lineCounter: lines, uniqueKeys: true });
+  // Only where and which kind: the parser's own words quote the file.
+  const faults = document.errors.map((error) => {
+    const { line, col } = lines.linePos(error.pos[0]);
+    return `line ${line}, column ${col}: no valid YAML (${error.code.toLowerCase().replaceAll("_", " ")})`;
+  });
+  if (faults.length > 0) throw new ServiceConfigError(file, faults);
+  try {
+    return document.toJS({ maxAliasCount: 50 });
+  } catch {
+    throw new ServiceConfigError(file, ["the file's aliases cannot be resolved: write the values out"]);
+  }
+}
+
+function toConfig(settings: ServiceSettings, folder: string): ServiceConfig {
+  return {
+    ...settings,
+    dataDir: resolve(folder, settings.dataDir),
+    publicBaseUrl: settings.publicBaseUrl?.replace(/\/+$/, "") ?? null,
+    projects: settings.projects.map((project) => ({
+      ...project,
+      name: project.name ?? project.id,
+      model: project.model ?? basename(project.agent.command[0] ?? ""),
+      repository:
+        repositoryKind(project.repository) === "local"
+          ? resolve(folder, project.repository)
+          : project.repository,
+      gitCredentialsEnv: project.gitCredentialsEnv ?? null,
+    })),
+  };
+}
+
+/** Walks all of the file, also what no setting claims. Names the place and never the value. */
+function tokenFaults(value: unknown, path: PropertyKey[]): string[] {
+  if (typeof value === "string") {
+    if (!TOKEN_SHAPES.some((shape) => shape.test(value))) return [];
+    return [
+      `${at(path)} looks like a secret: put it in an environment variable, name that variable here, and replace the secret, as it was in a file`,
+    ];
+  }
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) =>
+    tokenFaults(inner, [...path, Array.isArray(value) ? Number(key) : key]),
+  );
+}
+
+function faultsOf(issues: readonly z.core.$ZodIssue[], raw: unknown): string[] {
+  return issues.flatMap((issue) => {
+    if (issue.code === "unrecognized_keys") {
+      return issue.keys.map((key) => `${at([...issue.path, key])}: there is no such setting; leave it out`);
+    }
+    const isMissing = valueAt(raw, issue.path) === undefined;
+    return [`${at(issue.path)} is ${isMissing ? "missing" : "not valid"}: ${issue.message}`];
+  });
+}
+
+function crossFaults({ projects }: ServiceSettings): string[] {
+  const faults: string[] = [];
+  const seen = new Set<string>();
+  for (const [index, project] of projects.entries()) {
+    const id = project.id.toLowerCase();
+    if (seen.has(id)) faults.push(`${at(["projects", index, "id"])} is not valid: put every id only once`);
+    seen.add(id);
+    for (const name of secretNames(project)) {
+      if (!project.agentEnv.includes(name)) continue;
+      faults.push(
+        `${at(["projects", index, "agentEnv"])} is not valid: leave ${name} out, the agent must not see what git and the code host are used with`,
+      );
+    }
+  }
+  return faults;
+}
+
+function envFaults({ projects }: ServiceSettings, env: Env): string[] {
+  return projects.flatMap((project, index) => {
+    const { codeHost, gitCredentialsEnv } = project;
+    const named: [string[], string | undefined][] = [
+      [["codeHost", "tokenEnv"], codeHost.kind === "github" ? codeHost.tokenEnv : undefined],
+      [["gitCredentialsEnv"], gitCredentialsEnv],
+    ];
+    return named.flatMap(([path, name]) => {
+      if (name === undefined || (env[name] ?? "").trim() !== "") return [];
+      return [
+        `${at(["projects", index, ...path])} names ${name}, which is not set: set it in the environment`,
+      ];
+    });
+  });
+}
+
+function secretNames(
+  project: Pick<ProjectSettings, "codeHost"> & { gitCredentialsEnv?: string | null | undefined },
+) {
+  const { codeHost, gitCredentialsEnv } = project;
+  return [
+    ...(codeHost.kind === "github" ? [codeHost.tokenEnv] : []),
+    ...(gitCredentialsEnv === undefined || gitCredentialsEnv === null ? [] : [gitCredentialsEnv]),
+  ];
+}
+
+/** A place in the file, as people write it: `projects[0].agent.command`. */
+function at(path: readonly PropertyKey[]): string {
+  const written = path.map((key, index) => {
+    if (typeof key === "number") return `[${key}]`;
+    // A key of the file's own can be anything.
+    const isSecret = TOKEN_SHAPES.some((shape) => shape.test(String(key)));
+    const name = isSecret
+      ? "?"
+      : String(key)
+          .replaceAll(/[^\w.-]/g, "?")
+          .slice(0, 60);
+    return index === 0 ? name : `.${name}`;
+  });
+  return written.join("") || "the file";
+}
+
+function valueAt(raw: unknown, path: readonly PropertyKey[]): unknown {
+  let value = raw;
+  for (const key of path) {
+    if (typeof value !== "object" || value === null) return undefined;
+    value = Object.entries(value).find(([name]) => name === String(key))?.[1];
+  }
+  return value;
+}

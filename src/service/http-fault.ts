@@ -1,0 +1,16 @@
+import { DocsAgentError } from "../errors.ts";
+
+export type FaultStatus = 400 | 401 | 403 | 404 | 405 | 413 | 415 | 422 | 429 | 500 | 503;
+
+/** A request that is refused. The message is the answer's `error` text: for the client, without anything internal. */
+export class HttpFault extends DocsAgentError {
+  readonly code = "http_fault";
+  readonly status: FaultStatus;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(status: FaultStatus, message: string, headers: Readonly<Record<string, string>> = {}) {
+    super(message);
+    this.status = status;
+    this.headers = headers;
+  }
+}

@@ -1,0 +1,142 @@
+import type { DatabaseSync } from "node:sqlite";
+import type { OpenAPIHono } from "@hono/zod-openapi";
+import type { Clock } from "../core/clock.ts";
+import type { Logger } from "../core/logger.ts";
+import { messageOf } from "../errors.ts";
+import { createSqliteTaskQueue, type SqliteTaskQueue } from "../queue/sqlite-task-queue.ts";
+import type { ServiceConfig } from "./config.ts";
+import type { TurnKey } from "./jobs/acceptance.ts";
+import { JobStore } from "./jobs/job-store.ts";
+import { createKeyCheck } from "./keys.ts";
+import { createServiceApp } from "./server.ts";
+import { ArchiveWatch } from "./tasks/archive-watch.ts";
+import { createServiceTaskHandler } from "./tasks/index.ts";
+import { runTurnTask } from "./tasks/run-turn.ts";
+import { Slots } from "./tasks/slots.ts";
+import { tidyTask } from "./tasks/tidy.ts";
+import type { TurnRunner } from "./turn-runner.ts";
+
+export type JobServiceDeps = {
+  config: Pick<ServiceConfig, "projects" | "jobsAtOnce" | "publicBaseUrl">;
+  /** From `openServiceDatabase`; stays open until the service has stopped. */
+  db: DatabaseSync;
+  runTurn: TurnRunner;
+  clock: Clock;
+  logger: Logger;
+};
+
+/** The self-hosted job service, wired; it listens to nothing. */
+export type SelfHostedJobService = {
+  app: OpenAPIHono;
+  store: JobStore;
+  queue: SqliteTaskQueue;
+  /** Starts to run what was accepted, also what an earlier process left. */
+  start(): Promise<void>;
+  /** Starts no more turns, lets those that run go on for `graceMs`, then aborts them, to run again after the next start. */
+  stop(graceMs: number): Promise<void>;
+};
+
+/** What an aborted runner gets to end its agent, milliseconds. */
+const ABORT_GRACE_MS = 10_000;
+const ADD_AGAIN_AFTER_MS = 10_000;
+
+/** Wires the service. Throws when the database is not the service's. */
+export function createJobService({
+  config,
+  db,
+  runTurn,
+  clock,
+  logger,
+}: JobServiceDeps): SelfHostedJobService {
+  const store = new JobStore(db);
+  const projects = new Map(config.projects.map((project) => [project.id, project]));
+  const slots = new Slots(config.jobsAtOnce);
+  // Claimed turns wait for their slot in memory: as many as can be accepted.
+  const concurrency = config.projects.reduce(
+    (sum, { limits }) => sum + limits.jobsAtOnce + limits.queued,
+    16,
+  );
+  const queue = createSqliteTaskQueue({ db, clock, logger, concurrency });
+  const underWay = new Set<Promise<unknown>>();
+  let cancelAddAgain: () => void = () => {};
+  let isStopped = false;
+
+  /** The turn is durable already: a task that cannot be added now is added later, or at the next start. */
+  async function addTask(turn: TurnKey): Promise<void> {
+    try {
+      await queue.add(runTurnTask(turn));
+    } catch (thrown) {
+      logger.error(
+        { job_id: turn.jobId, turn: turn.number, error: messageOf(thrown) },
+        "a turn cannot be queued; trying again",
+      );
+      cancelAddAgain();
+      if (isStopped) return;
+      cancelAddAgain = clock.wakeAt(clock.now() + ADD_AGAIN_AFTER_MS, () => void addUnfinished());
+    }
+  }
+
+  async function addUnfinished(): Promise<void> {
+    try {
+      await Promise.all(store.unfinished().map(addTask));
+    } catch (thrown) {
+      logger.error({ error: messageOf(thrown) }, "unfinished turns cannot be read");
+    }
+  }
+
+  const handle = createServiceTaskHandler({
+    store,
+    projects,
+    slots,
+    archives: new ArchiveWatch({ store, clock, logger }),
+    runTurn,
+    clock,
+    logger,
+  });
+  const app = createServiceApp({
+    projects,
+    store,
+    checkKey: createKeyCheck(db),
+    onAccepted: (turn) => void addTask(turn),
+    ready: async () => {
+      await queue.check();
+      return queue.counts();
+    },
+    clock,
+    logger,
+    publicBaseUrl: config.publicBaseUrl,
+  });
+
+  return {
+    app,
+    store,
+    queue,
+    async start() {
+      await addUnfinished();
+      await queue.add(tidyTask());
+      queue.start((task, signal) => {
+        const run = handle(task, signal).finally(() => underWay.delete(run));
+        underWay.add(run);
+        return run;
+      });
+    },
+    async stop(graceMs) {
+      isStopped = true;
+      cancelAddAgain();
+      slots.close();
+      await queue.stop(graceMs);
+      await settled(underWay, clock);
+    },
+  };
+}
+
+/** The queue does not wait for those it aborted; their agents must be gone before the process is. */
+async function settled(underWay: ReadonlySet<Promise<unknown>>, clock: Clock): Promise<void> {
+  if (underWay.size === 0) return;
+  let cancel: () => void = () => {};
+  const enough = new Promise<void>((resolve) => {
+    cancel = clock.wakeAt(clock.now() + ABORT_GRACE_MS, resolve);
+  });
+  await Promise.race([Promise.allSettled(underWay), enough]);
+  cancel();
+}

@@ -1,0 +1,109 @@
+import { createHash, randomBytes } from "node:crypto";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { JobRecord } from "../../job-service/schema.ts";
+import { transaction } from "../../store/sqlite-database.ts";
+import type { ServiceProject } from "../config.ts";
+import { toRecord } from "./job.ts";
+import type { jobSql } from "./job-sql.ts";
+import { AcceptedAtRow, AnsweredRow, CountRow, JobRow, NumberRow } from "./rows.ts";
+import { sourceName } from "./source-name.ts";
+
+/** A turn, named. */
+export type TurnKey = { jobId: string; number: number };
+
+/** A create (`jobId` null) or a message, as it came in. */
+export type TurnRequest = {
+  project: ServiceProject;
+  jobId: string | null;
+  prompt: string;
+  idempotencyKey: string | null;
+};
+
+/** What became of a request: accepted, answered before under the same idempotency key, or refused. */
+export type Acceptance =
+  | { kind: "accepted"; record: JobRecord; turn: TurnKey }
+  | { kind: "repeated"; record: JobRecord }
+  | { kind: "key-reused" }
+  | { kind: "missing" }
+  | { kind: "archived" }
+  | { kind: "limited"; limit: "creates" | "messages" | "queued"; retryAfterMs: number };
+
+const HOUR_MS = 60 * 60_000;
+/** When room in the queue comes depends on the agent: no better answer than a short while. */
+const QUEUE_RETRY_AFTER_MS = 60_000;
+
+type Statements = Record<keyof typeof jobSql, StatementSync>;
+
+/** Takes requests in: each in one transaction, so that no two requests at once can both be the first, or both be the last. */
+export class Acceptances {
+  readonly #db: DatabaseSync;
+  readonly #sql: Statements;
+
+  constructor(db: DatabaseSync, sql: Statements) {
+    this.#db = db;
+    this.#sql = sql;
+  }
+
+  /** Accepts or refuses a request. When this returns `accepted`, the turn survives a crash and a power cut. */
+  accept(request: TurnRequest, nowMs: number): Acceptance {
+    return transaction(this.#db, () => {
+      const earlier = this.#answeredBefore(request);
+      if (earlier !== null) return earlier;
+      if (request.jobId !== null) {
+        const row = this.#sql.job.get(request.jobId);
+        const job = row === undefined ? null : JobRow.parse(row);
+        if (job === null || job.projectId !== request.project.id) return { kind: "missing" };
+        if (job.status === "archived") return { kind: "archived" };
+      }
+      return this.#limited(request, nowMs) ?? this.#add(request, nowMs);
+    });
+  }
+
+  #answeredBefore({ project, jobId, prompt, idempotencyKey }: TurnRequest): Acceptance | null {
+    if (idempotencyKey === null) return null;
+    const row = this.#sql.answered.get(project.id, idempotencyKey);
+    if (row === undefined) return null;
+    const { request, answer } = AnsweredRow.parse(row);
+    if (request !== fingerprint(jobId, prompt)) return { kind: "key-reused" };
+    return { kind: "repeated", record: answer };
+  }
+
+  #limited({ project, jobId }: TurnRequest, nowMs: number): Acceptance | null {
+    const { limits } = project;
+    const isCreate = jobId === null;
+    const perHour = isCreate ? limits.createsPerHour : limits.messagesPerHour;
+    const select = isCreate ? this.#sql.blockingCreate : this.#sql.blockingMessage;
+    const blocking = select.get(project.id, nowMs - HOUR_MS, perHour - 1);
+    if (blocking !== undefined) {
+      const retryAfterMs = AcceptedAtRow.parse(blocking).accepted_at + HOUR_MS - nowMs;
+      return { kind: "limited", limit: isCreate ? "creates" : "messages", retryAfterMs };
+    }
+    const { count } = CountRow.parse(this.#sql.countUnfinished.get(project.id));
+    if (count < limits.jobsAtOnce + limits.queued) return null;
+    return { kind: "limited", limit: "queued", retryAfterMs: QUEUE_RETRY_AFTER_MS };
+  }
+
+  #add({ project, jobId, prompt, idempotencyKey }: TurnRequest, nowMs: number): Acceptance {
+    const id = jobId ?? `job-${randomBytes(10).toString("hex")}`;
+    if (jobId === null) {
+      const { model, baseBranch } = project;
+      this.#sql.addJob.run(id, project.id, sourceName(project), baseBranch, model, nowMs, nowMs);
+    } else {
+      this.#sql.touchJob.run(nowMs, id);
+    }
+    const { number } = NumberRow.parse(this.#sql.addTurn.get(id, id, project.id, prompt, nowMs));
+    const record = toRecord(JobRow.parse(this.#sql.job.get(id)));
+    if (idempotencyKey !== null) {
+      const request = fingerprint(jobId, prompt);
+      const status = jobId === null ? 201 : 200;
+      this.#sql.addAnswered.run(project.id, idempotencyKey, request, status, JSON.stringify(record), nowMs);
+    }
+    return { kind: "accepted", record, turn: { jobId: id, number } };
+  }
+}
+
+function fingerprint(jobId: string | null, prompt: string): string {
+  return createHash("sha256")
+    .update(JSON.stringify([jobId, prompt]))
+    .digest("hex");
+}

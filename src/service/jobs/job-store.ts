@@ -1,0 +1,150 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { z } from "zod";
+import type { JobStatus } from "../../core/job.ts";
+import { transaction } from "../../store/sqlite-database.ts";
+import { type Acceptance, Acceptances, type TurnKey, type TurnRequest } from "./acceptance.ts";
+import type { StoredJob, StoredTurn, TurnEnd } from "./job.ts";
+import { jobSql } from "./job-sql.ts";
+import { IdRow, JobRow, TurnKeyRow, TurnRow } from "./rows.ts";
+
+const MAX_SUMMARY_CHARS = 16_000;
+const MAX_REASON_CHARS = 2_000;
+const MAX_LEFT_OUT = 200;
+
+/**
+ * Jobs and their turns in the service's SQLite file. Each method is synchronous and one transaction, and each write says in
+ * its condition what it rests on: other processes (the command line) write to the same rows.
+ */
+export class JobStore {
+  readonly #db: DatabaseSync;
+  readonly #sql: Record<keyof typeof jobSql, StatementSync>;
+  readonly #acceptances: Acceptances;
+
+  constructor(db: DatabaseSync) {
+    this.#db = db;
+    this.#sql = prepareAll(db);
+    this.#acceptances = new Acceptances(db, this.#sql);
+  }
+
+  /** Accepts or refuses a create or a message. When this returns `accepted`, the turn survives a crash and a power cut. */
+  accept(request: TurnRequest, nowMs: number): Acceptance {
+    return this.#acceptances.accept(request, nowMs);
+  }
+
+  job(id: string): StoredJob | null {
+    const row = this.#sql.job.get(id);
+    return row === undefined ? null : JobRow.parse(row);
+  }
+
+  /** The newest first. */
+  jobs(filter: { projectId: string | null; status: JobStatus | null; limit: number }): StoredJob[] {
+    return z.array(JobRow).parse(this.#sql.jobs.all(filter.projectId, filter.status, filter.limit));
+  }
+
+  /** The oldest first. */
+  turns(jobId: string): StoredTurn[] {
+    return z.array(TurnRow).parse(this.#sql.turns.all(jobId));
+  }
+
+  turn({ jobId, number }: TurnKey): StoredTurn | null {
+    const row = this.#sql.turn.get(jobId, number);
+    return row === undefined ? null : TurnRow.parse(row);
+  }
+
+  /** Every turn that has not ended, the oldest first. */
+  unfinished(): TurnKey[] {
+    return z.array(TurnKeyRow).parse(this.#sql.unfinished.all());
+  }
+
+  /** The job's first turn up to this one that has not ended. */
+  oldestUnfinished({ jobId, number }: TurnKey): TurnKey | null {
+    const row = this.#sql.oldestUnfinished.get(jobId, number);
+    return row === undefined ? null : TurnKeyRow.parse(row);
+  }
+
+  /** Notes that the runner is about to be started, one attempt more. False: the turn has ended. */
+  start({ jobId, number }: TurnKey, nowMs: number): boolean {
+    return this.#sql.startTurn.run(nowMs, jobId, number).changes === 1;
+  }
+
+  /** The turn waits to run again. `counts`: whether what was tried counts as an attempt. */
+  suspend({ jobId, number }: TurnKey, how: { counts: boolean; reason: string | null }): void {
+    this.#sql.suspendTurn.run(how.counts ? 0 : 1, cut(how.reason, MAX_REASON_CHARS), jobId, number);
+  }
+
+  setProgress({ jobId, number }: TurnKey, lines: readonly string[]): void {
+    this.#sql.setProgress.run(JSON.stringify(lines), jobId, number);
+  }
+
+  /** Ends a turn. False: it had ended already (the job was archived), and stays as it was. */
+  end({ jobId, number }: TurnKey, end: TurnEnd, nowMs: number): boolean {
+    return transaction(this.#db, () => {
+      const summary = end.outcome === "failed" ? null : cut(end.summary, MAX_SUMMARY_CHARS);
+      const reason = end.outcome === "failed" ? cut(end.reason, MAX_REASON_CHARS) : null;
+      const leftOut = end.outcome === "pull-request" ? end.leftOut.slice(0, MAX_LEFT_OUT) : [];
+      const written = JSON.stringify(leftOut);
+      const { changes } = this.#sql.endTurn.run(nowMs, end.outcome, summary, reason, written, jobId, number);
+      // Also of a job that was archived meanwhile: the pull request is there.
+      if (end.outcome === "pull-request") this.#sql.setPrLink.run(end.prLink, jobId);
+      if (changes === 1) this.#sql.touchJob.run(nowMs, jobId);
+      return changes === 1;
+    });
+  }
+
+  /** Archives a job and ends its unfinished turns. False: there is no such job, or it was archived before. */
+  archive(jobId: string, nowMs: number): boolean {
+    return transaction(this.#db, () => {
+      if (this.#sql.archiveJob.run(nowMs, jobId).changes === 0) return false;
+      this.#sql.archiveTurns.run(nowMs, jobId);
+      return true;
+    });
+  }
+
+  /** Archives at most `limit` jobs of a project that nothing happened to since `sinceMs`. Returns their ids. */
+  archiveInactive(projectId: string, sinceMs: number, limit: number, nowMs: number): string[] {
+    return transaction(this.#db, () => {
+      const ids = z.array(IdRow).parse(this.#sql.inactive.all(projectId, sinceMs, limit));
+      for (const { id } of ids) this.#sql.archiveJob.run(nowMs, id);
+      return ids.map(({ id }) => id);
+    });
+  }
+
+  /** Forgets what was answered under idempotency keys by `beforeMs`. */
+  forgetAnswered(beforeMs: number): void {
+    this.#sql.forgetAnswered.run(beforeMs);
+  }
+}
+
+function prepareAll(db: DatabaseSync): Record<keyof typeof jobSql, StatementSync> {
+  const prepare = (name: keyof typeof jobSql) => db.prepare(jobSql[name]);
+  return {
+    addJob: prepare("addJob"),
+    addTurn: prepare("addTurn"),
+    touchJob: prepare("touchJob"),
+    job: prepare("job"),
+    jobs: prepare("jobs"),
+    turns: prepare("turns"),
+    turn: prepare("turn"),
+    unfinished: prepare("unfinished"),
+    oldestUnfinished: prepare("oldestUnfinished"),
+    countUnfinished: prepare("countUnfinished"),
+    blockingCreate: prepare("blockingCreate"),
+    blockingMessage: prepare("blockingMessage"),
+    answered: prepare("answered"),
+    addAnswered: prepare("addAnswered"),
+    forgetAnswered: prepare("forgetAnswered"),
+    startTurn: prepare("startTurn"),
+    suspendTurn: prepare("suspendTurn"),
+    setProgress: prepare("setProgress"),
+    endTurn: prepare("endTurn"),
+    setPrLink: prepare("setPrLink"),
+    archiveJob: prepare("archiveJob"),
+    archiveTurns: prepare("archiveTurns"),
+    inactive: prepare("inactive"),
+  };
+}
+
+function cut(text: string | null, maxChars: number): string | null {
+  if (text === null || text.length <= maxChars) return text;
+  return `${text.slice(0, maxChars - 1).toWellFormed()}…`;
+}

@@ -1,0 +1,88 @@
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import type { DatabaseSync } from "node:sqlite";
+import { z } from "zod";
+
+/** What is kept of an admin key. Times are epoch milliseconds. */
+export type AdminKey = {
+  id: string;
+  projectId: string;
+  last4: string;
+  createdAt: number;
+  revokedAt: number | null;
+};
+
+const KeyRow = z
+  .object({
+    id: z.string(),
+    project_id: z.string(),
+    last4: z.string(),
+    created_at: z.int(),
+    revoked_at: z.int().nullable(),
+  })
+  .transform((row): AdminKey => ({
+    id: row.id,
+    projectId: row.project_id,
+    last4: row.last4,
+    createdAt: row.created_at,
+    revokedAt: row.revoked_at,
+  }));
+const HashRow = z.object({ hash: z.string().regex(/^[0-9a-f]{64}$/), project_id: z.string() });
+
+const RANDOM_BYTES = 33;
+const MAX_KEY_CHARS = 512;
+
+/** Creates an admin key for a project. The returned `key` is shown once and stored nowhere. */
+export function createKey(
+  db: DatabaseSync,
+  options: { prefix: string; projectId: string; nowMs: number },
+): { key: string; id: string } {
+  const id = `key_${randomBytes(6).toString("hex")}`;
+  const key = `${options.prefix}_${randomBytes(RANDOM_BYTES).toString("base64url")}`;
+  db.prepare("INSERT INTO keys (id, project_id, hash, last4, created_at) VALUES (?, ?, ?, ?, ?)").run(
+    id,
+    options.projectId,
+    hashOf(key).toString("hex"),
+    key.slice(-4),
+    options.nowMs,
+  );
+  return { key, id };
+}
+
+/** All keys, the oldest first, revoked ones too. */
+export function listKeys(db: DatabaseSync): AdminKey[] {
+  const rows = db
+    .prepare("SELECT id, project_id, last4, created_at, revoked_at FROM keys ORDER BY created_at, id")
+    .all();
+  return z.array(KeyRow).parse(rows);
+}
+
+/** Revokes a key from the next request on. Returns false when there is no such key; revoking twice changes nothing. */
+export function revokeKey(db: DatabaseSync, id: string, nowMs: number): boolean {
+  const { changes } = db
+    .prepare("UPDATE keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?")
+    .run(nowMs, id);
+  return changes === 1;
+}
+
+/** Says which project a key is for. Asks the database each time, so that keys made or revoked elsewhere count at once. */
+export type KeyCheck = (key: string) => string | null;
+
+/**
+ * Makes the check of admin keys: the project that the key is for, or null. Hashes are compared in constant time and all of
+ * them, so that the time taken says nothing about which of them comes close.
+ */
+export function createKeyCheck(db: DatabaseSync): KeyCheck {
+  const select = db.prepare("SELECT hash, project_id FROM keys WHERE revoked_at IS NULL");
+  return (key) => {
+    const given = hashOf(key.slice(0, MAX_KEY_CHARS));
+    let projectId: string | null = null;
+    for (const row of z.array(HashRow).parse(select.all())) {
+      if (timingSafeEqual(given, Buffer.from(row.hash, "hex"))) projectId = row.project_id;
+    }
+    return key.length > MAX_KEY_CHARS ? null : projectId;
+  };
+}
+
+function hashOf(key: string): Buffer {
+  return createHash("sha256").update(key, "utf8").digest();
+}

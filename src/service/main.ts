@@ -1,0 +1,51 @@
+import { existsSync } from "node:fs";
+import { DocsAgentError, messageOf } from "../errors.ts";
+import { createLogger } from "../logger.ts";
+import { createSystemClock } from "../system-clock.ts";
+import { createProgram } from "./cli/program.ts";
+import { loadServiceConfig, serviceSecretsOf, type ServiceConfig } from "./config.ts";
+import { createTurnRunner } from "./runner/index.ts";
+import { serveUntilSignal } from "./serve-until-signal.ts";
+
+const clock = createSystemClock();
+
+async function serve(config: ServiceConfig): Promise<void> {
+  const { env } = process;
+  const logger = createLogger({
+    level: config.logLevel,
+    secrets: serviceSecretsOf(config, env),
+    pretty: process.stdout.isTTY,
+  });
+  for (const event of ["uncaughtException", "unhandledRejection"] as const) {
+    process.on(event, (thrown: unknown) => {
+      logger.error(
+        { err: thrown },
+        "unforeseen error: ending; unfinished turns run again after the next start",
+      );
+      process.exit(1);
+    });
+  }
+  const runTurn = createTurnRunner({ dataDir: config.dataDir, env, clock, logger });
+  await serveUntilSignal({ config, runTurn, clock, logger }, process, () => process.exit(1));
+}
+
+try {
+  // What is in the environment already stays as it is.
+  if (existsSync(".env")) process.loadEnvFile(".env");
+  const program = createProgram({
+    readSettings: (path, { needsSecrets }) => loadServiceConfig(path, needsSecrets ? process.env : null),
+    serve,
+    env: process.env,
+    clock,
+    write: (text) => process.stdout.write(text),
+    isTerminal: process.stdout.isTTY,
+  });
+  await program.parseAsync();
+} catch (thrown) {
+  // Our own errors say what to do; a stack trace would bury it.
+  const known = thrown instanceof DocsAgentError;
+  process.stderr.write(`${known || !(thrown instanceof Error) ? messageOf(thrown) : thrown.stack}\n`);
+  process.exitCode = 1;
+}
+// Anything that still holds the process open has nothing left to do.
+process.exit();

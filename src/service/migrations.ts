@@ -1,0 +1,78 @@
+import { migrations } from "../store/migrations.ts";
+
+/**
+ * The tables of the job service's SQLite file, oldest step first. Only ever append, a released step never changes. The
+ * first step is the Slack app's first: the task queue and the probe are the same.
+ *
+ * Jobs are rows here and no Keyv records: accepting a request touches the job, its turn, the limits and the idempotency
+ * key at once, and Keyv has neither transactions nor compare-and-set. `PRAGMA user_version` is their version.
+ */
+export const serviceMigrations: readonly string[] = [
+  ...migrations.slice(0, 1),
+  `
+  CREATE TABLE jobs (
+    id TEXT PRIMARY KEY,
+    project_id TEXT NOT NULL,
+    -- As it was when the job was created, whatever the settings say later.
+    repository TEXT NOT NULL,
+    ref TEXT NOT NULL,
+    model TEXT NOT NULL,
+    pr_link TEXT,
+    created_at INTEGER NOT NULL,
+    -- When the last turn was accepted or ended.
+    active_at INTEGER NOT NULL,
+    archived_at INTEGER
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX jobs_by_creation ON jobs (created_at);
+  CREATE INDEX jobs_not_archived ON jobs (project_id, active_at) WHERE archived_at IS NULL;
+
+  CREATE TABLE turns (
+    job_id TEXT NOT NULL REFERENCES jobs (id),
+    -- 1 is the create, the others are messages.
+    number INTEGER NOT NULL,
+    project_id TEXT NOT NULL,
+    prompt TEXT NOT NULL,
+    accepted_at INTEGER NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('waiting', 'running', 'ended')),
+    -- How often the runner was started and neither ended the turn nor was stopped on purpose.
+    attempts INTEGER NOT NULL DEFAULT 0,
+    started_at INTEGER,
+    ended_at INTEGER,
+    outcome TEXT CHECK (outcome IN ('pull-request', 'no-changes', 'failed', 'archived')),
+    summary TEXT,
+    -- For the operator: why the turn failed, or why its last attempt did.
+    reason TEXT,
+    -- JSON: paths.
+    left_out TEXT NOT NULL DEFAULT '[]',
+    -- JSON: the last lines the runner reported.
+    progress TEXT NOT NULL DEFAULT '[]',
+    PRIMARY KEY (job_id, number)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX turns_unfinished ON turns (project_id) WHERE state <> 'ended';
+  -- What the hourly limits count.
+  CREATE INDEX turns_by_acceptance ON turns (project_id, accepted_at, number);
+
+  CREATE TABLE idempotency (
+    project_id TEXT NOT NULL,
+    key TEXT NOT NULL,
+    -- SHA-256 of what was asked.
+    request TEXT NOT NULL,
+    status INTEGER NOT NULL,
+    -- JSON: the job record of the first answer.
+    answer TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (project_id, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX idempotency_by_age ON idempotency (created_at);
+
+  CREATE TABLE keys (
+    id TEXT PRIMARY KEY,
+    project_id TEXT NOT NULL,
+    -- SHA-256 of the key, hexadecimal. The key itself is stored nowhere.
+    hash TEXT NOT NULL UNIQUE,
+    last4 TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    revoked_at INTEGER
+  ) STRICT, WITHOUT ROWID;
+  `,
+];

@@ -1,0 +1,184 @@
+import {
+  client,
+  type ClientContext,
+  methods,
+  ndJsonStream,
+  PROTOCOL_VERSION,
+  RequestError,
+} from "@agentclientprotocol/sdk";
+import type { StopReason } from "@agentclientprotocol/sdk";
+import { Writable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import { oneLine } from "../bounded-text.ts";
+import { startProcessGroup } from "../process-group.ts";
+import { TurnFailedError } from "../run-error.ts";
+import { createAcpFiles } from "./acp-files.ts";
+import { AcpPermissions } from "./acp-permissions.ts";
+import { AcpTerminals } from "./acp-terminals.ts";
+import { AcpUpdates } from "./acp-updates.ts";
+import type { AgentRun } from "./agent.ts";
+import { failureOf } from "./ending.ts";
+import { ProgressLines } from "./progress.ts";
+import { earlierTurnsText, taskText } from "./prompt-text.ts";
+
+/** How long an agent may take until it has a session: some load models or download themselves first. */
+const HANDSHAKE_LIMIT_MS = 120_000;
+const LAST_WORDS_MS = 1000;
+const AUTH_REQUIRED = -32_000;
+
+/** Drives any agent that speaks the Agent Client Protocol over its standard input and output. Its last message is the summary. */
+export async function runAcpAgent(run: AgentRun): Promise<string | null> {
+  const [program = "", ...programArgs] = run.settings.command;
+  const input = new TransformStream<Uint8Array, Uint8Array>();
+  const toInput = input.writable.getWriter();
+  let words = Buffer.alloc(0);
+  const { command, args } = run.contain({ command: program, args: programArgs });
+  const group = startProcessGroup({
+    command,
+    args,
+    cwd: run.tree,
+    env: run.env,
+    timeLimitMs: run.settings.timeLimitMs,
+    maxOutputBytes: run.settings.maxOutputBytes,
+    clock: run.clock,
+    signal: run.signal,
+    // No back pressure: what can wait here is bounded by the output limit.
+    onStdout: (chunk) => void toInput.write(chunk).catch(() => {}),
+    onStderr: (chunk) => (words = Buffer.concat([words, chunk]).subarray(-4000)),
+  });
+  if (group.pid !== undefined) await run.onStarted(group.pid);
+  void group.ended.then(() => toInput.close()).catch(() => {});
+
+  const progress = new ProgressLines(run.onProgress, run.redact);
+  const permissions = new AcpPermissions(run.tree, run.settings.terminal);
+  const updates = new AcpUpdates(progress, permissions);
+  const terminals = new AcpTerminals(run);
+  const app = createClient(run, permissions, updates, terminals);
+  const stream = ndJsonStream(Writable.toWeb(group.stdin), input.readable, {
+    maxMessageBytes: run.settings.maxOutputBytes,
+  });
+  const turn = app
+    .connectWith(stream, (agent) => converse(agent, run))
+    .then(
+      (stopReason) => ({ stopReason }),
+      (error: unknown) => ({ error }),
+    );
+  // What the agent said before its end is still read; then the connection notices the end. If not, we do.
+  const gone = group.ended.then(() => sleep(LAST_WORDS_MS, { error: new Error("The agent ended") }));
+  const first = await Promise.race([turn, gone]);
+  const ending = await group.stop();
+  await terminals.close();
+  progress.flush();
+  run.signal.throwIfAborted();
+
+  const lastWords = run.redact(words.toString("utf8"));
+  // Told apart from an exit: "stopped" is our own doing, after the turn was over.
+  if (ending.kind !== "stopped" && "error" in first) {
+    throw (
+      failureOf(ending, run.settings, lastWords) ??
+      new TurnFailedError(
+        "The agent ended before it answered. Does its command speak the Agent Client Protocol?",
+      )
+    );
+  }
+  if ("error" in first) throw failureOfTurn(first.error, run, lastWords);
+  throwUnlessDone(first.stopReason);
+  return updates.summary(run.redact);
+}
+
+function createClient(
+  run: AgentRun,
+  permissions: AcpPermissions,
+  updates: AcpUpdates,
+  terminals: AcpTerminals,
+) {
+  const files = createAcpFiles(run.tree);
+  const app = client({ name: "docs-agent" })
+    .onRequest(methods.client.fs.readTextFile, ({ params }) => files.read(params))
+    .onRequest(methods.client.fs.writeTextFile, ({ params }) => files.write(params))
+    .onRequest(methods.client.session.requestPermission, ({ params }) =>
+      permissions.answer(params.toolCall, params.options),
+    )
+    .onNotification(methods.client.session.update, ({ params }) => updates.take(params.update));
+  if (!run.settings.terminal) return app;
+  return app
+    .onRequest(methods.client.terminal.create, ({ params }) => terminals.create(params))
+    .onRequest(methods.client.terminal.output, ({ params }) => terminals.output(params.terminalId))
+    .onRequest(methods.client.terminal.waitForExit, ({ params }) => terminals.exit(params.terminalId))
+    .onRequest(methods.client.terminal.kill, ({ params }) => terminals.kill(params.terminalId))
+    .onRequest(methods.client.terminal.release, ({ params }) => terminals.release(params.terminalId));
+}
+
+async function converse(agent: ClientContext, run: AgentRun): Promise<StopReason> {
+  const sessionId = await withinHandshake(run, () => openSession(agent, run));
+  const earlier = earlierTurnsText(run.earlierTurns);
+  const context = [taskText(run.docs), earlier].filter((text) => text !== "").join("\n\n");
+  const { stopReason } = await agent.request(methods.agent.session.prompt, {
+    sessionId,
+    // The request itself is the last block, alone: an agent may act on nothing else.
+    prompt: [
+      { type: "text", text: context },
+      { type: "text", text: run.prompt },
+    ],
+  });
+  return stopReason;
+}
+
+async function openSession(agent: ClientContext, run: AgentRun): Promise<string> {
+  const { protocolVersion } = await agent.request(methods.agent.initialize, {
+    protocolVersion: PROTOCOL_VERSION,
+    clientInfo: { name: "docs-agent", version: "1" },
+    clientCapabilities: { fs: { readTextFile: true, writeTextFile: true }, terminal: run.settings.terminal },
+  });
+  if (protocolVersion !== PROTOCOL_VERSION) {
+    throw new TurnFailedError(
+      `The agent speaks version ${protocolVersion} of the Agent Client Protocol; version ${PROTOCOL_VERSION} is needed.`,
+    );
+  }
+  const session = await agent.request(methods.agent.session.new, { cwd: run.tree, mcpServers: [] });
+  return session.sessionId;
+}
+
+async function withinHandshake<Result>(run: AgentRun, act: () => Promise<Result>): Promise<Result> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const stop = run.clock.wakeAt(run.clock.now() + HANDSHAKE_LIMIT_MS, () =>
+    reject(
+      new TurnFailedError(
+        `The agent opened no session within ${HANDSHAKE_LIMIT_MS / 1000} s. Does its command speak the Agent Client Protocol?`,
+      ),
+    ),
+  );
+  try {
+    return await Promise.race([act(), late]);
+  } finally {
+    stop();
+  }
+}
+
+function failureOfTurn(error: unknown, run: AgentRun, lastWords: string): TurnFailedError {
+  if (error instanceof TurnFailedError) return error;
+  if (error instanceof RequestError && error.code === AUTH_REQUIRED) {
+    return new TurnFailedError(
+      "The agent asks for a login. Give it its key by a variable that the project's agentEnv names.",
+    );
+  }
+  const said = error instanceof Error ? error.message : String(error);
+  const words = lastWords.trim() === "" ? "" : ` Its last words: ${oneLine(lastWords, 500)}`;
+  return new TurnFailedError(`The agent failed: ${oneLine(run.redact(said), 500)}.${words}`);
+}
+
+function throwUnlessDone(stopReason: StopReason): void {
+  switch (stopReason) {
+    case "end_turn":
+      return;
+    case "refusal":
+      throw new TurnFailedError("The agent refused the request.");
+    case "cancelled":
+      throw new TurnFailedError("The agent says that its turn was cancelled.");
+    case "max_tokens":
+    case "max_turn_requests":
+      throw new TurnFailedError(
+        `The agent stopped before it was done (${stopReason}). Ask for less at once.`,
+      );
+  }
+}

@@ -1,0 +1,110 @@
+import type {
+  CreateTerminalRequest,
+  CreateTerminalResponse,
+  TerminalExitStatus,
+  TerminalOutputResponse,
+} from "@agentclientprotocol/sdk";
+import { RequestError } from "@agentclientprotocol/sdk";
+import { isReallyInside } from "../confined-files.ts";
+import { type Ending, type ProcessGroup, startProcessGroup } from "../process-group.ts";
+import type { AgentRun } from "./agent.ts";
+
+type Terminal = { group: ProcessGroup; output: Buffer; isTruncated: boolean; ended: Ending | undefined };
+
+const MAX_TERMINALS = 32;
+const MAX_KEPT_BYTES = 1024 * 1024;
+
+/** The protocol's terminal methods: programs that an agent starts through us, held in the same way as the agent itself. */
+export class AcpTerminals {
+  readonly #run: AgentRun;
+  readonly #terminals = new Map<string, Terminal>();
+  #started = 0;
+
+  constructor(run: AgentRun) {
+    this.#run = run;
+  }
+
+  async create(request: CreateTerminalRequest): Promise<CreateTerminalResponse> {
+    const { tree, settings, env, clock, signal, contain } = this.#run;
+    if (this.#terminals.size >= MAX_TERMINALS) {
+      throw RequestError.invalidParams(
+        undefined,
+        `There are ${MAX_TERMINALS} terminals already; release one`,
+      );
+    }
+    const cwd = request.cwd ?? tree;
+    if (cwd !== tree && !(await isReallyInside(tree, cwd))) {
+      throw RequestError.invalidParams(undefined, "The working directory lies outside the tree");
+    }
+    const keptBytes = Math.min(request.outputByteLimit ?? MAX_KEPT_BYTES, MAX_KEPT_BYTES);
+    const extra = (request.env ?? []).map(({ name, value }) => [name, value] as const);
+    // The containment changes into the tree, so the folder is entered from within.
+    const { command, args } = contain({
+      command: "/bin/sh",
+      args: ["-c", 'cd "$1" && shift && exec "$@"', "sh", cwd, request.command, ...(request.args ?? [])],
+    });
+    const keep = (chunk: Buffer) => {
+      const all = Buffer.concat([terminal.output, chunk]);
+      terminal.isTruncated ||= all.length > keptBytes;
+      terminal.output = keptBytes === 0 ? Buffer.alloc(0) : all.subarray(-keptBytes);
+    };
+    const group = startProcessGroup({
+      command,
+      args,
+      cwd: tree,
+      env: { ...env, ...Object.fromEntries(extra) },
+      timeLimitMs: settings.timeLimitMs,
+      maxOutputBytes: settings.maxOutputBytes,
+      clock,
+      signal,
+      onStdout: (chunk) => keep(chunk),
+      onStderr: (chunk) => keep(chunk),
+    });
+    const terminal: Terminal = { group, output: Buffer.alloc(0), isTruncated: false, ended: undefined };
+    group.stdin.end();
+    void group.ended.then((ending) => (terminal.ended = ending));
+    const terminalId = `terminal-${++this.#started}`;
+    this.#terminals.set(terminalId, terminal);
+    return { terminalId };
+  }
+
+  output(terminalId: string): TerminalOutputResponse {
+    const { output, isTruncated, ended } = this.#find(terminalId);
+    return {
+      output: output.toString("utf8"),
+      truncated: isTruncated,
+      ...(ended ? { exitStatus: statusOf(ended) } : {}),
+    };
+  }
+
+  async exit(terminalId: string): Promise<TerminalExitStatus> {
+    return statusOf(await this.#find(terminalId).group.ended);
+  }
+
+  async kill(terminalId: string): Promise<void> {
+    await this.#find(terminalId).group.stop();
+  }
+
+  async release(terminalId: string): Promise<void> {
+    const { group } = this.#find(terminalId);
+    this.#terminals.delete(terminalId);
+    await group.stop();
+  }
+
+  /** Ends all that still run. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#terminals.values()].map(({ group }) => group.stop()));
+    this.#terminals.clear();
+  }
+
+  #find(terminalId: string): Terminal {
+    const terminal = this.#terminals.get(terminalId);
+    if (!terminal) throw RequestError.invalidParams(undefined, "There is no such terminal");
+    return terminal;
+  }
+}
+
+function statusOf(ending: Ending): TerminalExitStatus {
+  if (ending.kind === "exited") return { exitCode: ending.code, signal: ending.signal };
+  return { exitCode: null, signal: "SIGKILL" };
+}

@@ -1,0 +1,35 @@
+import type { Clock } from "../../../core/clock.ts";
+import type { CommandLine } from "../containment.ts";
+import type { Redact } from "../redaction.ts";
+import type { AgentSettings, EarlierTurn } from "../turn.ts";
+
+/** One run of an agent in a tree. */
+export type AgentRun = {
+  settings: AgentSettings;
+  prompt: string;
+  earlierTurns: readonly EarlierTurn[];
+  /** What counts as documentation, for the agent to know. */
+  docs: readonly string[];
+  /** The tree, a real path. */
+  tree: string;
+  /** The whole environment. */
+  env: Readonly<Record<string, string>>;
+  clock: Clock;
+  signal: AbortSignal;
+  /** Takes lines that are bounded and clean. */
+  onProgress: (line: string) => void;
+  redact: Redact;
+  /** The command line that holds the program in. */
+  contain: (line: CommandLine) => CommandLine;
+  /** Told the process group, so that it can be found after a crash. */
+  onStarted: (pid: number) => Promise<void>;
+};
+
+/**
+ * Runs to the agent's end and resolves to its own summary, if it gave one. Rejects with a `TurnFailedError` if the agent failed, with
+ * the signal's reason when aborted. In any case the whole process group is gone.
+ */
+export type RunAgent = (run: AgentRun) => Promise<string | null>;
+
+/** What is kept of a summary. */
+export const MAX_SUMMARY_LENGTH = 8000;

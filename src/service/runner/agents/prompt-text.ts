@@ -1,0 +1,30 @@
+import { cutText } from "../bounded-text.ts";
+import type { EarlierTurn } from "../turn.ts";
+
+const MAX_EARLIER_LENGTH = 40_000;
+const MAX_EARLIER_PROMPT_LENGTH = 8000;
+
+/** The earlier turns in words, newest kept where not all fit; empty if there are none. */
+export function earlierTurnsText(turns: readonly EarlierTurn[]): string {
+  const parts: string[] = [];
+  let length = 0;
+  for (const [index, turn] of [...turns.entries()].toReversed()) {
+    const asked = `Request ${index + 1}:\n${cutText(turn.prompt, MAX_EARLIER_PROMPT_LENGTH)}`;
+    const done =
+      turn.summary === null ? "" : `\nWhat you did:\n${cutText(turn.summary, MAX_EARLIER_PROMPT_LENGTH)}`;
+    length += asked.length + done.length;
+    if (length > MAX_EARLIER_LENGTH) break;
+    parts.unshift(`${asked}${done}`);
+  }
+  if (parts.length === 0) return "";
+  return `Earlier in this job you were asked the following. The files show the result.\n\n${parts.join("\n\n")}`;
+}
+
+/** What an agent should know about where it is. */
+export function taskText(docs: readonly string[]): string {
+  return (
+    "You edit the documentation in the working directory. Only changes to files that match these patterns are kept: " +
+    `${docs.join(", ")}. Make the changes that are asked for and no others; do not commit. ` +
+    "End with a short summary of what you changed, whose first line can serve as a title."
+  );
+}

@@ -1,0 +1,63 @@
+import { openInside } from "../confined-files.ts";
+import { TurnFailedError } from "../run-error.ts";
+import type { DocsChange } from "./select-changes.ts";
+
+/** A change with the content that it leads to; null: the file goes. */
+export type FileChange = { path: string; content: Buffer | null };
+
+const MAX_FILES = 1000;
+const MAX_FILE_BYTES = 10 * 1024 * 1024;
+const MAX_TOTAL_BYTES = 50 * 1024 * 1024;
+
+/**
+ * Reads what will be committed. Throws a `TurnFailedError` if it is too much, if a file cannot be read any more, or if it holds one
+ * of `secrets`: a pull request is the way out for whatever the agent was trusted with.
+ */
+export async function readChanges(
+  root: string,
+  changes: readonly DocsChange[],
+  secrets: readonly string[],
+): Promise<FileChange[]> {
+  if (changes.length > MAX_FILES) {
+    throw new TurnFailedError(
+      `The agent changed ${changes.length} files; a pull request may have ${MAX_FILES}.`,
+    );
+  }
+  const needles = secrets.map((secret) => Buffer.from(secret));
+  const files: FileChange[] = [];
+  let totalBytes = 0;
+  for (const { path, kind } of changes) {
+    if (kind === "deleted") {
+      files.push({ path, content: null });
+      continue;
+    }
+    const content = await readFileInside(root, path);
+    totalBytes += content.length;
+    if (totalBytes > MAX_TOTAL_BYTES) {
+      throw new TurnFailedError(
+        `The changed files have more than ${MAX_TOTAL_BYTES / 1024 / 1024} MB together.`,
+      );
+    }
+    if (needles.some((needle) => content.includes(needle))) {
+      throw new TurnFailedError(`The agent wrote a secret into ${path}. Nothing was pushed.`);
+    }
+    files.push({ path, content });
+  }
+  return files;
+}
+
+async function readFileInside(root: string, path: string): Promise<Buffer> {
+  const { file, stats } = await openInside(root, path);
+  await using _closing = file;
+  if (stats.size > MAX_FILE_BYTES) {
+    throw new TurnFailedError(`${path} has more than ${MAX_FILE_BYTES / 1024 / 1024} MB.`);
+  }
+  const content = Buffer.alloc(stats.size);
+  let at = 0;
+  while (at < content.length) {
+    const { bytesRead } = await file.read(content, at, content.length - at, at);
+    if (bytesRead === 0) break;
+    at += bytesRead;
+  }
+  return content.subarray(0, at);
+}

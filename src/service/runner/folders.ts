@@ -1,0 +1,122 @@
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { z } from "zod";
+import { killGroup } from "./process-group.ts";
+
+/** Where the runner keeps what. Only `worktrees/<job>` is ever an agent's. */
+export type RunnerFolders = {
+  dataDir: string;
+  mirrors: string;
+  worktrees: string;
+  scratch: string;
+  notes: string;
+  agents: string;
+  /** Git's `HOME`, empty. */
+  gitHome: string;
+};
+
+/** The folders of one turn, made anew. `index` and `ignore` are out of the agent's reach. */
+export type TurnFolders = {
+  job: string;
+  tree: string;
+  home: string;
+  tmp: string;
+  index: string;
+  ignore: string;
+};
+
+/** Which process group runs for a job, and when it started, in the kernel's ticks: a process id alone may be another's by now. */
+const RunningAgent = z.object({ pid: z.int().min(2), startedAt: z.string() });
+
+const REMOVE_TIME_LIMIT_MS = 120_000;
+const run = promisify(execFile);
+
+/** Makes the runner's folders under `dataDir` and returns their real paths. */
+export async function openRunnerFolders(dataDir: string): Promise<RunnerFolders> {
+  await mkdir(dataDir, { recursive: true });
+  const root = await realpath(dataDir);
+  const folders = {
+    dataDir: root,
+    mirrors: join(root, "mirrors"),
+    worktrees: join(root, "worktrees"),
+    scratch: join(root, "scratch"),
+    notes: join(root, "turns"),
+    agents: join(root, "agents"),
+    gitHome: join(root, "git-home"),
+  };
+  for (const folder of Object.values(folders)) await mkdir(folder, { recursive: true, mode: 0o700 });
+  return folders;
+}
+
+/** Removes what an earlier process left: its worktrees, and the agents that outlived it. */
+export async function sweep(folders: RunnerFolders): Promise<void> {
+  for (const name of await readdir(folders.agents)) await killLeftover(folders, name);
+  for (const folder of [folders.worktrees, folders.scratch]) {
+    for (const name of await readdir(folder)) await removeFolder(join(folder, name));
+  }
+}
+
+/** Empty folders for a turn of the job; what an earlier run left there is removed. */
+export async function openTurnFolders(folders: RunnerFolders, jobId: string): Promise<TurnFolders> {
+  const job = join(folders.worktrees, jobId);
+  await removeFolder(job);
+  const scratch = await mkdtemp(join(folders.scratch, `${jobId}-`));
+  const made = {
+    job,
+    tree: join(job, "tree"),
+    home: join(job, "home"),
+    tmp: join(job, "tmp"),
+    index: join(scratch, "index"),
+    ignore: join(scratch, "ignore"),
+  };
+  for (const folder of Object.values(made)) await mkdir(folder, { recursive: true, mode: 0o700 });
+  return made;
+}
+
+export async function removeTurnFolders(turn: TurnFolders): Promise<void> {
+  await removeFolder(turn.job);
+  await removeFolder(join(turn.index, ".."));
+}
+
+/** Notes the agent's process group for `sweep`. */
+export async function noteAgent(folders: RunnerFolders, jobId: string, pid: number): Promise<void> {
+  const startedAt = await startTimeOf(pid);
+  if (startedAt === null) return;
+  await writeFile(join(folders.agents, `${jobId}.json`), JSON.stringify({ pid, startedAt }), { mode: 0o600 });
+}
+
+export async function forgetAgent(folders: RunnerFolders, jobId: string): Promise<void> {
+  await rm(join(folders.agents, `${jobId}.json`), { force: true });
+}
+
+async function killLeftover(folders: RunnerFolders, name: string): Promise<void> {
+  const file = join(folders.agents, name);
+  const text = await readFile(file, "utf8").catch(() => "null");
+  try {
+    const { pid, startedAt } = RunningAgent.parse(JSON.parse(text));
+    if ((await startTimeOf(pid)) === startedAt) await killGroup(pid);
+  } catch {
+    // Half-written: nothing can be told from it.
+  }
+  await rm(file, { force: true });
+}
+
+/** Field 22 of `/proc/<pid>/stat`; null where there is no such process, or no such file system. */
+async function startTimeOf(pid: number): Promise<string | null> {
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
+  // The name, in parentheses, may hold anything.
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? null;
+}
+
+/** Removes a folder with whatever an agent made of it: closed folders, and ones nested deeper than a path can say. */
+async function removeFolder(folder: string): Promise<void> {
+  try {
+    await rm(folder, { recursive: true, force: true, maxRetries: 3, retryDelay: 50 });
+  } catch {
+    const options = { timeout: REMOVE_TIME_LIMIT_MS, env: { PATH: "/usr/bin:/bin" } };
+    await run("chmod", ["-R", "u+rwx", "--", folder], options).catch(() => {});
+    await run("rm", ["-rf", "--", folder], options);
+  }
+}

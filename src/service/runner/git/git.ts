@@ -1,0 +1,110 @@
+import type { Clock } from "../../../core/clock.ts";
+import { startProcessGroup } from "../process-group.ts";
+import type { Redact } from "../redaction.ts";
+import { TransientRunError } from "../run-error.ts";
+import { gitEnv, type GitSetting } from "./git-env.ts";
+import { GitError, remoteFault } from "./git-fault.ts";
+import type { Remote } from "./remote.ts";
+
+export type GitCall = {
+  /** Never a shell's words; whatever varies comes after the options. */
+  args: readonly string[];
+  gitDir: string;
+  /** @default gitDir */
+  cwd?: string;
+  stdin?: Buffer | string;
+  /** More variables, such as `GIT_INDEX_FILE`. */
+  env?: Readonly<Record<string, string>>;
+  /** Given when the command talks to it. */
+  remote?: Remote;
+  /** Takes standard output as it comes; it is then not part of the result and not bounded. */
+  onStdout?: (chunk: Buffer) => void;
+  /** Exit codes that are answers. @default [0] */
+  okCodes?: readonly number[];
+  signal: AbortSignal;
+};
+
+export type GitDeps = {
+  env: Readonly<Record<string, string | undefined>>;
+  /** An empty folder for `HOME`. */
+  home: string;
+  clock: Clock;
+  redact: Redact;
+};
+
+const LOCAL_TIME_LIMIT_MS = 5 * 60_000;
+const REMOTE_TIME_LIMIT_MS = 15 * 60_000;
+const MAX_STDOUT_BYTES = 64 * 1024 * 1024;
+const MAX_STDERR_LENGTH = 8000;
+
+/** Runs git commands: no shell, no foreign configuration, no prompt, bounded in time and output. */
+export class Git {
+  readonly #deps: GitDeps;
+
+  constructor(deps: GitDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Resolves to what the command wrote to standard output. Rejects with a `TransientRunError` or `TurnFailedError` where the
+   * remote explains the failure, with a `GitError` otherwise, and with the signal's reason when aborted.
+   */
+  async run(call: GitCall): Promise<Buffer> {
+    const chunks: Buffer[] = [];
+    let words = "";
+    const group = startProcessGroup({
+      command: "git",
+      args: call.args,
+      cwd: call.cwd ?? call.gitDir,
+      env: this.#env(call),
+      timeLimitMs: call.remote ? REMOTE_TIME_LIMIT_MS : LOCAL_TIME_LIMIT_MS,
+      maxOutputBytes: call.onStdout ? Number.MAX_SAFE_INTEGER : MAX_STDOUT_BYTES,
+      clock: this.#deps.clock,
+      signal: call.signal,
+      onStdout: call.onStdout ?? ((chunk) => chunks.push(chunk)),
+      onStderr: (chunk) => (words = (words + chunk.toString("utf8")).slice(-MAX_STDERR_LENGTH)),
+    });
+    group.stdin.end(call.stdin ?? "");
+    const ending = await group.ended;
+    call.signal.throwIfAborted();
+    const stdout = Buffer.concat(chunks);
+    const doing = `git ${call.args[0] ?? ""}`;
+    switch (ending.kind) {
+      case "exited":
+        if (ending.code !== null && (call.okCodes ?? [0]).includes(ending.code)) return stdout;
+        throw this.#fault(doing, call, `${words}\n${call.remote ? stdout.toString("utf8") : ""}`);
+      case "time-limit":
+        throw new TransientRunError(`${doing} took too long and was stopped.`);
+      case "output-limit":
+        throw new GitError(`${doing} wrote more than ${MAX_STDOUT_BYTES} bytes.`);
+      case "not-started":
+        throw new TransientRunError(`${doing} could not be started: ${ending.problem}. Is git installed?`);
+      case "stopped":
+        throw new TransientRunError(`${doing} was stopped.`);
+    }
+  }
+
+  /** The same, as text without surrounding white space. */
+  async text(call: GitCall): Promise<string> {
+    return (await this.run(call)).toString("utf8").trim();
+  }
+
+  #env(call: GitCall): Record<string, string> {
+    const settings: GitSetting[] = [
+      ["protocol.file.allow", call.remote?.kind === "local" ? "always" : "never"],
+      ["protocol.ssh.allow", call.remote?.kind === "ssh" ? "always" : "never"],
+      ...(call.remote?.credentials ?? []),
+    ];
+    return {
+      ...gitEnv(this.#deps.env, this.#deps.home, settings),
+      GIT_DIR: call.gitDir,
+      ...call.env,
+    };
+  }
+
+  #fault(doing: string, call: GitCall, words: string): Error {
+    const clean = this.#deps.redact(words);
+    if (call.remote) return remoteFault(doing, clean);
+    return new GitError(`${doing}: ${clean.trim().slice(-600)}`);
+  }
+}

@@ -1,0 +1,126 @@
+import { createHash } from "node:crypto";
+import { mkdir, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Logger } from "../../../core/logger.ts";
+import { messageOf } from "../../../errors.ts";
+import { TransientRunError } from "../run-error.ts";
+import type { Git } from "./git.ts";
+import { GitError } from "./git-fault.ts";
+import type { Remote } from "./remote.ts";
+import { JOB_BRANCH_PREFIX } from "./ref-name.ts";
+
+const BASE_REF = "refs/mirror/base";
+const JOBS_PREFIX = "refs/mirror/jobs/";
+/** The whole configuration. Written before each use: nothing that appeared in the file since may take effect. */
+const CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n";
+/** What could run programs, borrow objects or rewrite history, and what a killed git leaves locked. */
+const NOT_KEPT = [
+  "hooks",
+  "info",
+  "objects/info/alternates",
+  "objects/info/http-alternates",
+  "commondir",
+  "config.worktree",
+  "shallow",
+  "refs/replace",
+  "config.lock",
+  "packed-refs.lock",
+  "shallow.lock",
+  "gc.pid",
+] as const;
+
+export type MirrorDeps = { mirrorsDir: string; git: Git; logger: Logger };
+
+/** What the remote holds that a turn needs. */
+export type Tips = { base: string; job: string | null };
+
+/** Where the mirror of a project's repository is kept. Another repository under the same project is another mirror. */
+export function mirrorPath(mirrorsDir: string, projectId: string, repository: string): string {
+  const key = createHash("sha256").update(`${projectId}\n${repository}`).digest("hex").slice(0, 32);
+  return join(mirrorsDir, `${key}.git`);
+}
+
+/**
+ * Brings the mirror up to date, making it if it is missing and making it anew once if it is broken.
+ * The caller holds the mirror's lock. Rejects as `Git.run` does.
+ */
+export async function fetchMirror(
+  deps: MirrorDeps,
+  gitDir: string,
+  remote: Remote,
+  baseBranch: string,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await prepare(deps.git, gitDir, signal);
+    await fetch(deps.git, gitDir, remote, baseBranch, signal);
+  } catch (error) {
+    if (!(error instanceof GitError)) throw error;
+    deps.logger.warn({ problem: error.message }, "mirror is broken, making it anew");
+    await rm(gitDir, { recursive: true, force: true });
+    await prepare(deps.git, gitDir, signal);
+    await fetch(deps.git, gitDir, remote, baseBranch, signal).catch((again: unknown) => {
+      if (again instanceof GitError) throw new TransientRunError(messageOf(again), { cause: again });
+      throw again;
+    });
+  }
+}
+
+/** The commits that the base branch and the job's branch had at the last fetch. */
+export async function tipsOf(git: Git, gitDir: string, jobId: string, signal: AbortSignal): Promise<Tips> {
+  const base = await git.text({
+    args: ["rev-parse", "--verify", "--quiet", "--end-of-options", `${BASE_REF}^{commit}`],
+    gitDir,
+    signal,
+  });
+  const job = await git.text({
+    args: ["rev-parse", "--verify", "--quiet", "--end-of-options", `${JOBS_PREFIX}${jobId}^{commit}`],
+    gitDir,
+    okCodes: [0, 1],
+    signal,
+  });
+  return { base, job: job === "" ? null : job };
+}
+
+/** Undoes whatever was done to the mirror's settings since the last use. */
+export async function prepare(git: Git, gitDir: string, signal: AbortSignal): Promise<void> {
+  const exists = await stat(join(gitDir, "HEAD")).then(
+    () => true,
+    () => false,
+  );
+  if (!exists) {
+    await rm(gitDir, { recursive: true, force: true });
+    await mkdir(gitDir, { recursive: true, mode: 0o700 });
+    await git.run({ args: ["init", "--bare", "--quiet", "--template="], gitDir, signal });
+  }
+  await Promise.all(NOT_KEPT.map((name) => rm(join(gitDir, name), { recursive: true, force: true })));
+  // A link in its place would be written through.
+  await rm(join(gitDir, "config"), { recursive: true, force: true });
+  await writeFile(join(gitDir, "config"), CONFIG, { mode: 0o600 });
+}
+
+async function fetch(
+  git: Git,
+  gitDir: string,
+  remote: Remote,
+  baseBranch: string,
+  signal: AbortSignal,
+): Promise<void> {
+  await git.run({
+    args: [
+      "fetch",
+      "--quiet",
+      "--prune",
+      "--no-tags",
+      "--no-write-fetch-head",
+      "--no-recurse-submodules",
+      "--",
+      remote.url,
+      `+refs/heads/${baseBranch}:${BASE_REF}`,
+      `+refs/heads/${JOB_BRANCH_PREFIX}*:${JOBS_PREFIX}*`,
+    ],
+    gitDir,
+    remote,
+    signal,
+  });
+}

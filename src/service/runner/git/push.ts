@@ -1,0 +1,41 @@
+import { assertJobBranch } from "./ref-name.ts";
+import type { Git } from "./git.ts";
+import type { Remote } from "./remote.ts";
+
+export type PushInput = {
+  git: Git;
+  gitDir: string;
+  remote: Remote;
+  jobId: string;
+  branch: string;
+  commit: string;
+  /** What the branch was when it was read; null: it did not exist. */
+  expected: string | null;
+  signal: AbortSignal;
+};
+
+/**
+ * Moves the job's branch, and no other, to `commit`, only if it still is where it was. Rejects as `Git.run` does; with a
+ * `TransientRunError` if somebody moved it.
+ */
+export async function pushJobBranch(input: PushInput): Promise<void> {
+  const { git, gitDir, remote, branch, commit, expected, signal } = input;
+  assertJobBranch(branch, input.jobId);
+  const ref = `refs/heads/${branch}`;
+  await git.run({
+    args: [
+      "push",
+      "--porcelain",
+      "--no-verify",
+      "--no-follow-tags",
+      "--recurse-submodules=no",
+      `--force-with-lease=${ref}:${expected ?? ""}`,
+      "--",
+      remote.url,
+      `${commit}:${ref}`,
+    ],
+    gitDir,
+    remote,
+    signal,
+  });
+}

@@ -1,0 +1,33 @@
+import { JOB_TRAILER, TURN_TRAILER } from "../publish/pull-request-text.ts";
+import type { Git } from "./git.ts";
+
+const MAX_COMMITS = 200;
+
+/**
+ * The commit of this turn on the job's branch, known by its trailers; null if it is not there. People may have added commits since.
+ */
+export async function pushedTurn(
+  git: Git,
+  gitDir: string,
+  turn: { jobId: string; turnKey: string; base: string; tip: string },
+  signal: AbortSignal,
+): Promise<string | null> {
+  const trailer = (name: string) => `%(trailers:key=${name},valueonly,separator=%x2C)`;
+  const listing = await git.run({
+    args: [
+      "log",
+      "-z",
+      `--max-count=${MAX_COMMITS}`,
+      `--format=%H %x20${trailer(JOB_TRAILER)} ${trailer(TURN_TRAILER)}`,
+      turn.tip,
+      `^${turn.base}`,
+    ],
+    gitDir,
+    signal,
+  });
+  for (const line of listing.toString("utf8").split("\0")) {
+    const [commit = "", job, key] = line.split(/\s+/);
+    if (job === turn.jobId && key === turn.turnKey) return commit;
+  }
+  return null;
+}

@@ -1,0 +1,136 @@
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { once } from "node:events";
+import type { Readable, Writable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Clock } from "../../core/clock.ts";
+import { messageOf } from "../../errors.ts";
+
+/** How a process ended, or why it was ended. */
+export type Ending =
+  | { kind: "exited"; code: number | null; signal: string | null }
+  | { kind: "not-started"; problem: string }
+  | { kind: "time-limit" }
+  | { kind: "output-limit" }
+  | { kind: "stopped" };
+
+export type ProcessOptions = {
+  command: string;
+  args: readonly string[];
+  cwd: string;
+  env: Readonly<Record<string, string>>;
+  timeLimitMs: number;
+  /** Standard output and standard error together. */
+  maxOutputBytes: number;
+  clock: Clock;
+  signal: AbortSignal;
+  onStdout: (chunk: Buffer) => void;
+  onStderr: (chunk: Buffer) => void;
+};
+
+export type ProcessGroup = {
+  /** Undefined if it could not be started. It is the group's id too. */
+  readonly pid: number | undefined;
+  readonly stdin: Writable;
+  /** Resolves when the process is gone, its group was killed and its output was read. Never rejects. */
+  readonly ended: Promise<Ending>;
+  /** SIGTERM to the whole group, SIGKILL to what is left after a grace. */
+  stop(): Promise<Ending>;
+};
+
+const GRACE_MS = 2000;
+/** How long output is awaited after the end: something that left the group may hold the pipe open for ever. */
+const DRAIN_MS = 1000;
+
+type Child = ChildProcessByStdio<Writable, Readable, Readable>;
+
+/**
+ * Starts a program, without a shell, in a process group of its own, which is killed as a whole at its end, at the time
+ * limit, at the output limit and when `signal` aborts. A process that moves itself to another group escapes this;
+ * see `containment.ts`.
+ */
+export function startProcessGroup(options: ProcessOptions): ProcessGroup {
+  const child: Child = spawn(options.command, [...options.args], {
+    cwd: options.cwd,
+    env: { ...options.env },
+    detached: true,
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+  // What the process does not read is no fault of ours; its end is reported below.
+  child.stdin.on("error", () => {});
+  const { promise: exited, resolve: exit } = Promise.withResolvers<Ending>();
+  child.once("error", (error) => exit({ kind: "not-started", problem: messageOf(error) }));
+  child.once("exit", (code, signal) => exit({ kind: "exited", code, signal }));
+  const closed = once(child, "close").catch(() => {});
+
+  let reason: Ending | undefined;
+  let killTimer: NodeJS.Timeout | undefined;
+  function end(why: Ending): void {
+    if (reason) return;
+    reason = why;
+    signalGroup(child.pid, "SIGTERM");
+    killTimer = setTimeout(() => signalGroup(child.pid, "SIGKILL"), GRACE_MS);
+  }
+
+  let outputBytes = 0;
+  function count(chunk: Buffer, take: (chunk: Buffer) => void): void {
+    outputBytes += chunk.length;
+    if (outputBytes > options.maxOutputBytes) {
+      child.stdout.destroy();
+      child.stderr.destroy();
+      end({ kind: "output-limit" });
+    } else {
+      take(chunk);
+    }
+  }
+  child.stdout.on("data", (chunk: Buffer) => count(chunk, options.onStdout));
+  child.stderr.on("data", (chunk: Buffer) => count(chunk, options.onStderr));
+
+  const stopLimit = options.clock.wakeAt(options.clock.now() + options.timeLimitMs, () =>
+    end({ kind: "time-limit" }),
+  );
+  const onAbort = () => end({ kind: "stopped" });
+  options.signal.addEventListener("abort", onAbort, { once: true });
+  if (options.signal.aborted) onAbort();
+
+  async function finish(): Promise<Ending> {
+    const ending = await exited;
+    clearTimeout(killTimer);
+    stopLimit();
+    options.signal.removeEventListener("abort", onAbort);
+    await killGroup(child.pid);
+    await Promise.race([closed, sleep(DRAIN_MS, undefined, { ref: false })]);
+    child.stdin.destroy();
+    child.stdout.destroy();
+    child.stderr.destroy();
+    return reason ?? ending;
+  }
+  const ended = finish();
+
+  return {
+    pid: child.pid,
+    stdin: child.stdin,
+    ended,
+    stop() {
+      end({ kind: "stopped" });
+      return ended;
+    },
+  };
+}
+
+/** SIGKILL to what is left of a group; resolves when it is gone, or after a second at the latest. */
+export async function killGroup(pid: number | undefined): Promise<void> {
+  for (let attempt = 0; attempt < 50 && signalGroup(pid, "SIGKILL"); attempt++) {
+    await sleep(20);
+  }
+}
+
+/** Returns whether there was such a group. */
+function signalGroup(pid: number | undefined, signal: NodeJS.Signals): boolean {
+  if (pid === undefined) return false;
+  try {
+    return process.kill(-pid, signal);
+  } catch {
+    // ESRCH: all are gone. EPERM: none of them is ours.
+    return false;
+  }
+}

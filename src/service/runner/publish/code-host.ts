@@ -1,0 +1,24 @@
+/** A pull request as we need it. */
+export type PullRequest = {
+  number: number;
+  state: "open" | "closed" | "merged";
+  /** The commit that it ends in. */
+  headSha: string;
+  url: string;
+  body: string | null;
+};
+
+/**
+ * Where pull requests live. All methods reject with a `TransientRunError` when asking again may help, with a `TurnFailedError`
+ * when not.
+ */
+export type CodeHost = {
+  /** The pull requests from this branch, newest first, whatever their state. */
+  find(branch: string, signal: AbortSignal): Promise<PullRequest[]>;
+  /** Opens one; "exists" if there is an open one already. */
+  create(
+    input: { branch: string; base: string; title: string; body: string },
+    signal: AbortSignal,
+  ): Promise<PullRequest | "exists">;
+  updateBody(number: number, body: string, signal: AbortSignal): Promise<void>;
+};

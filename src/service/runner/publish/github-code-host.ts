@@ -1,0 +1,172 @@
+import { Octokit, type RestEndpointMethodTypes } from "@octokit/rest";
+import { z } from "zod";
+import { messageOf } from "../../../errors.ts";
+import { parseRetryAfter } from "./retry-after.ts";
+import { boundedFetch } from "./bounded-fetch.ts";
+import type { Redact } from "../redaction.ts";
+import { TransientRunError, TurnFailedError } from "../run-error.ts";
+import type { CodeHost, PullRequest } from "./code-host.ts";
+
+const Pull = z.object({
+  number: z.int().positive(),
+  state: z.enum(["open", "closed"]),
+  merged_at: z.string().nullish(),
+  html_url: z.url({ protocol: /^https?$/ }).max(2000),
+  body: z.string().nullish(),
+  head: z.object({ ref: z.string(), sha: z.string() }),
+});
+type Pull = z.infer<typeof Pull>;
+
+/** What Octokit throws. */
+const RequestFailure = z.object({
+  status: z.int(),
+  message: z.string(),
+  response: z.object({ headers: z.record(z.string(), z.unknown()) }).optional(),
+});
+
+const REQUEST_TIME_LIMIT_MS = 30_000;
+const MAX_PULLS = 100;
+
+export type GitHubOptions = {
+  apiUrl: string;
+  owner: string;
+  repo: string;
+  token: string | null;
+  redact: Redact;
+};
+
+/** Pull requests on GitHub, or on what speaks its REST API. Requests are not repeated here: a whole turn is, cheaply. */
+export function createGitHubCodeHost({ apiUrl, owner, repo, token, redact }: GitHubOptions): CodeHost {
+  const octokit = new Octokit({
+    ...(token === null ? {} : { auth: token }),
+    baseUrl: apiUrl.replace(/\/+$/, ""),
+    userAgent: "docs-agent",
+    request: { fetch: boundedFetch },
+    // Its own lines would go to the console.
+    log: { debug() {}, info() {}, warn() {}, error() {} },
+  });
+
+  async function ask<Data>(
+    doing: string,
+    signal: AbortSignal,
+    act: (limited: AbortSignal) => Promise<{ data: unknown }>,
+    schema: z.ZodType<Data>,
+  ): Promise<Data> {
+    let data: unknown;
+    try {
+      ({ data } = await act(AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIME_LIMIT_MS)])));
+    } catch (error) {
+      signal.throwIfAborted();
+      throw faultOf(doing, error, redact);
+    }
+    const parsed = schema.safeParse(data);
+    if (parsed.success) return parsed.data;
+    // A proxy or a page for people: more often a passing state than what will always be there.
+    throw new TransientRunError(`${doing}: the code host's answer is not what its API promises.`);
+  }
+
+  return {
+    async find(branch, signal) {
+      const params: RestEndpointMethodTypes["pulls"]["list"]["parameters"] = {
+        owner,
+        repo,
+        head: `${owner}:${branch}`,
+        state: "all",
+        sort: "created",
+        direction: "desc",
+        per_page: MAX_PULLS,
+      };
+      const pulls = await ask(
+        "Looking for the pull request",
+        signal,
+        (limited) => octokit.rest.pulls.list({ ...params, request: { signal: limited } }),
+        z.array(Pull),
+      );
+      // Hosts that do not know the filter return all.
+      return pulls
+        .filter(({ head }) => head.ref === branch)
+        .toSorted((a, b) => b.number - a.number)
+        .map(toPullRequest);
+    },
+
+    async create({ branch, base, title, body }, signal) {
+      try {
+        const pull = await ask(
+          "Opening the pull request",
+          signal,
+          (limited) =>
+            octokit.rest.pulls.create({
+              owner,
+              repo,
+              head: branch,
+              base,
+              title,
+              body,
+              request: { signal: limited },
+            }),
+          Pull,
+        );
+        return toPullRequest(pull);
+      } catch (error) {
+        if (error instanceof TurnFailedError && /already exists/i.test(error.message)) return "exists";
+        throw error;
+      }
+    },
+
+    async updateBody(number, body, signal) {
+      await ask(
+        "Updating the pull request",
+        signal,
+        (limited) =>
+          octokit.rest.pulls.update({ owner, repo, pull_number: number, body, request: { signal: limited } }),
+        z.unknown(),
+      );
+    },
+  };
+}
+
+function toPullRequest({ number, state, merged_at: mergedAt, html_url: url, body, head }: Pull): PullRequest {
+  return {
+    number,
+    state: state === "closed" && mergedAt ? "merged" : state,
+    headSha: head.sha,
+    url,
+    body: body ?? null,
+  };
+}
+
+function faultOf(doing: string, error: unknown, redact: Redact): TransientRunError | TurnFailedError {
+  const failure = RequestFailure.safeParse(error);
+  if (!failure.success) {
+    return new TransientRunError(`${doing}: ${redact(messageOf(error)).slice(0, 300)}`);
+  }
+  const { status, message, response } = failure.data;
+  const said = redact(message).slice(0, 500);
+  const headers = response?.headers ?? {};
+  const isLimited =
+    status === 429 ||
+    (status === 403 && (headers["retry-after"] !== undefined || headers["x-ratelimit-remaining"] === "0"));
+  // Octokit reports a lost connection as 500 without a response.
+  if (isLimited || status >= 500) {
+    return new TransientRunError(
+      response
+        ? `${doing}: the code host answered ${status}.`
+        : `${doing}: the code host cannot be reached. ${said}`,
+      { retryAfterMs: parseRetryAfter(headers["retry-after"]) },
+    );
+  }
+  if (status === 401) {
+    return new TurnFailedError(`${doing}: the code host refused the token. Give it a valid one. ${said}`);
+  }
+  if (status === 403) {
+    return new TurnFailedError(
+      `${doing}: the token may not do that. It needs to write pull requests. ${said}`,
+    );
+  }
+  if (status === 404) {
+    return new TurnFailedError(
+      `${doing}: there is no such repository at the code host, or the token may not see it. ${said}`,
+    );
+  }
+  return new TurnFailedError(`${doing}: the code host answered ${status}. ${said}`);
+}

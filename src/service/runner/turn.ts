@@ -1,0 +1,40 @@
+/** What runs in the tree: a program that speaks ACP over stdio, or any program with the prompt on its standard input. */
+export type AgentSettings = {
+  kind: "acp" | "command";
+  /** Program and arguments; never given to a shell. */
+  command: readonly string[];
+  timeLimitMs: number;
+  /** Standard output and standard error together. */
+  maxOutputBytes: number;
+  /** Whether an ACP agent may start programs through us. */
+  terminal: boolean;
+};
+
+/** The docs project as the runner sees it. */
+export type TurnProject = {
+  id: string;
+  /** An http(s) or ssh address without credentials, or an absolute path. */
+  repository: string;
+  baseBranch: string;
+  docs: readonly string[];
+  agent: AgentSettings;
+  /** Null: branches are pushed, and nobody is asked to merge them. */
+  codeHost: { apiUrl: string; owner: string; repo: string; token: string | null } | null;
+  /** What git authenticates with: a token or `user:password`; null where the repository asks for nothing. */
+  gitCredentials: string | null;
+  /** The environment variables that the agent sees besides the fixed ones. */
+  agentEnv: Readonly<Record<string, string>>;
+};
+
+export type EarlierTurn = { prompt: string; summary: string | null };
+
+export type Turn = {
+  jobId: string;
+  branch: string;
+  prompt: string;
+  earlierTurns: readonly EarlierTurn[];
+  project: TurnProject;
+};
+
+/** Who the commits are by. */
+export type Author = { name: string; email: string };

@@ -1,0 +1,53 @@
+import type { Clock } from "../core/clock.ts";
+import type { Logger } from "../core/logger.ts";
+import type { ServiceConfig } from "./config.ts";
+import { createJobService } from "./job-service.ts";
+import { listen } from "./listen.ts";
+import { openServiceDatabase } from "./state-file.ts";
+import type { TurnRunner } from "./turn-runner.ts";
+
+export type ServeDeps = {
+  config: ServiceConfig;
+  runTurn: TurnRunner;
+  clock: Clock;
+  logger: Logger;
+};
+
+/** A running job service: HTTP and tasks, on its own state file. */
+export type RunningJobService = AsyncDisposable & {
+  /** `http://host:port` */
+  url: string;
+  /** Stops listening, lets running turns go on for `graceMs`, then aborts them, to run again after the next start. */
+  stop(graceMs: number): Promise<void>;
+  /** Aborts running turns at once, also while `stop` still grants them time. Waits a bounded time for their agents to end. */
+  abort(): Promise<void>;
+};
+
+/** Starts the service. Rejects with a `StartError`, and holds nothing then, when state or address are not to be had. */
+export async function startJobService({
+  config,
+  runTurn,
+  clock,
+  logger,
+}: ServeDeps): Promise<RunningJobService> {
+  // Released in reverse order, whether the start fails half-way or a stop ends it.
+  await using starting = new AsyncDisposableStack();
+  const database = await openServiceDatabase(config, { clock });
+  starting.defer(() => database.close());
+  const service = createJobService({ config, db: database.db, runTurn, clock, logger });
+  let graceMs = 0;
+  starting.defer(() => service.stop(graceMs));
+  const listening = await listen(service.app, config.listen);
+  starting.defer(() => listening.close());
+  await service.start();
+  const resources = starting.move();
+  return {
+    url: listening.url,
+    async stop(forMs) {
+      graceMs = forMs;
+      await resources.disposeAsync();
+    },
+    abort: () => service.stop(0),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}

@@ -1,0 +1,19 @@
+import type { Clock } from "../../core/clock.ts";
+import type { Logger } from "../../core/logger.ts";
+import type { ServiceProject } from "../config.ts";
+import type { JobStore } from "../jobs/job-store.ts";
+import type { TurnRunner } from "../turn-runner.ts";
+import type { ArchiveWatch } from "./archive-watch.ts";
+import type { Slots } from "./slots.ts";
+
+/** What the service's tasks work with. */
+export type ServiceTaskDeps = {
+  store: JobStore;
+  /** By id. */
+  projects: ReadonlyMap<string, ServiceProject>;
+  slots: Slots;
+  archives: ArchiveWatch;
+  runTurn: TurnRunner;
+  clock: Clock;
+  logger: Logger;
+};

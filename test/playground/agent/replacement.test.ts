@@ -1,0 +1,38 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { replaceLiterally } from "../../../src/playground/agent/replacement.ts";
+
+const replace = (text: string, from: string, to: string) => replaceLiterally(text, false, { from, to }).text;
+
+it.each([
+  ["TidePool, TidePools, xTidePool", "TidePool", "Tidepool", "Tidepool, TidePools, xTidePool"],
+  ["Run `npm i x`.\n\n```\nnpm i x\n```\n", "npm i x", "npm i y", "Run `npm i y`.\n\n```\nnpm i y\n```\n"],
+  ["a.c abc", "a.c", "$&", "$& abc"],
+  ["C++ and C", "C++", "Rust", "Rust and C"],
+  [
+    "[TidePool](docs/TidePool.md) https://x.example/TidePool",
+    "TidePool",
+    "Tidepool",
+    "[Tidepool](docs/TidePool.md) https://x.example/TidePool",
+  ],
+  ["See https://old.example/a", "https://old.example", "https://new.example", "See https://new.example/a"],
+  ["---\ntitle: title of title\n---\ntitle", "title", "name", "---\ntitle: name of name\n---\nname"],
+  ["the CLI, the Tidepool CLI", "CLI", "Tidepool CLI", "the Tidepool CLI, the Tidepool CLI"],
+  ["caffè caff", "caff", "tea", "caffè tea"],
+])("in %j, %j becomes %j", (text, from, to, expected) => {
+  expect(replace(text, from, to)).toBe(expected);
+});
+
+it("is done after the first time, unless the new text brings the old one about", () => {
+  const letters = fc.string({ unit: fc.constantFrom("a", "b", " ", ".", "\n", "`", "[", "](") });
+  fc.assert(
+    fc.property(letters, letters, fc.constantFrom("b", "ba", "a b", "."), (text, from, to) => {
+      fc.pre(from.trim() === from && from !== "" && !/[[\]()]/.test(from));
+      const once = replace(text, from, to);
+      // "a" → "b" can make a new "ab" out of "aa"; only what stands alone is the same after.
+      fc.pre(to.includes(from) || !`${to}${to}`.includes(from));
+      fc.pre(!from.includes(to));
+      expect(replace(once, from, to)).toBe(once);
+    }),
+  );
+});

@@ -1,0 +1,248 @@
+import { readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, it } from "vitest";
+import { ServiceFolder, type ServiceProcess } from "../support/service-process.ts";
+
+/** One ends at once and changes nothing, one goes on until it is stopped, one fails. */
+const AGENTS = { quick: ["true"], slow: ["sleep", "600"], broken: ["false"] };
+const TIMEOUT_MS = 60_000;
+
+type Job = { id: string; status: string };
+
+async function keyOf(folder: ServiceFolder, project: string): Promise<string> {
+  const { code, stdout, stderr } = await folder.run("keys", "create", "--project", project);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expect(stdout).toMatch(/^docsagent_[\w-]{43,}\n$/);
+  return stdout.trim();
+}
+
+async function create(server: ServiceProcess, project: string, key: string): Promise<Response> {
+  return await fetch(`${server.url}/v2/agent/${project}/job`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: '{"prompt":"Fix the \\u001b[31m FAQ"}',
+  });
+}
+
+async function created(server: ServiceProcess, project: string, key: string): Promise<Job> {
+  const response = await create(server, project, key);
+  expect(response.status).toBe(201);
+  return (await response.json()) as Job;
+}
+
+async function until(server: ServiceProcess, project: string, key: string, id: string, status: string) {
+  for (;;) {
+    const response = await fetch(`${server.url}/v2/agent/${project}/job/${id}`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    if (((await response.json()) as Job).status === status) return;
+    await sleep(20);
+  }
+}
+
+it(
+  "makes, lists and revokes keys while the server runs, which knows with the next request",
+  async () => {
+    await using folder = await ServiceFolder.open(AGENTS);
+    const before = await keyOf(folder, "quick");
+    const server = await folder.serve();
+    expect((await create(server, "quick", before)).status).toBe(201);
+    const key = await keyOf(folder, "quick");
+    expect((await create(server, "quick", key)).status).toBe(201);
+
+    const { stdout: listed } = await folder.run("keys", "list");
+    expect(listed).toContain(`…${key.slice(-4)}`);
+    expect(listed).not.toContain(key);
+    const id = /(key_\w+) +quick +…(\S{4})/.exec(
+      listed.split("\n").find((line) => line.includes(key.slice(-4))) ?? "",
+    )?.[1];
+    expect(await folder.run("keys", "revoke", id ?? "")).toMatchObject({ code: 0 });
+    expect((await create(server, "quick", key)).status).toBe(401);
+    expect((await create(server, "quick", before)).status).toBe(201);
+    expect((await folder.run("keys", "list")).stdout).toMatch(new RegExp(`${id}.*Z\\s+\\d{4}-.*Z`));
+  },
+  TIMEOUT_MS,
+);
+
+it(
+  "lists and shows jobs while the server runs",
+  async () => {
+    await using folder = await ServiceFolder.open(AGENTS);
+    const server = await folder.serve();
+    const keys = { quick: await keyOf(folder, "quick"), broken: await keyOf(folder, "broken") };
+    const quick = await created(server, "quick", keys.quick);
+    const broken = await created(server, "broken", keys.broken);
+    await until(server, "quick", keys.quick, quick.id, "completed");
+    await until(server, "broken", keys.broken, broken.id, "failed");
+
+    const { stdout: all } = await folder.run("jobs", "list");
+    expect(all).toMatch(new RegExp(`${quick.id} +quick +completed`));
+    expect(all).toMatch(new RegExp(`${broken.id} +broken +failed`));
+    const { stdout: failed } = await folder.run("jobs", "list", "--status", "failed", "--project", "broken");
+    expect(failed).toContain(broken.id);
+    expect(failed).not.toContain(quick.id);
+    const { stdout: shown } = await folder.run("jobs", "show", broken.id);
+    expect(shown).toMatch(/turn 1: failed/);
+    expect(shown).toMatch(/reason:\n +\S/);
+    expect(shown).toContain("Fix the \uFFFD[31m FAQ");
+    expect(shown).not.toContain("\u001b");
+    expect(await folder.run("jobs", "show", "job-nope")).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: expect.stringContaining("no job") as string,
+    });
+  },
+  TIMEOUT_MS,
+);
+
+it(
+  "archives a running job from another process: its agent is stopped, and a watcher sees the end",
+  async () => {
+    await using folder = await ServiceFolder.open(AGENTS);
+    const server = await folder.serve();
+    const key = await keyOf(folder, "slow");
+    const { id } = await created(server, "slow", key);
+    const watcher = folder.start("jobs", "show", id, "--watch");
+    await watcher.wrote(/turn 1: running/);
+    expect(await folder.run("jobs", "archive", id)).toEqual({
+      code: 0,
+      stdout: `The job ${id} is archived.\n`,
+      stderr: "",
+    });
+    expect(await watcher.exit()).toBe(0);
+    expect(watcher.stdout).toMatch(/status +archived/);
+    await until(server, "slow", key, id, "archived");
+    expect((await folder.run("jobs", "archive", id)).stdout).toContain("was archived before");
+    server.signal("SIGTERM");
+    expect(await server.exit()).toBe(0);
+  },
+  TIMEOUT_MS,
+);
+
+it(
+  "loses no request and no command while many processes write at once",
+  async () => {
+    await using folder = await ServiceFolder.open(AGENTS);
+    const server = await folder.serve();
+    const key = await keyOf(folder, "quick");
+    const requests = (async () => {
+      const statuses: number[] = [];
+      for (let n = 0; n < 60; n += 1) statuses.push((await create(server, "quick", key)).status);
+      return statuses;
+    })();
+    const made = await Promise.all(
+      Array.from({ length: 6 }, () => folder.run("keys", "create", "--project", "slow")),
+    );
+    expect(made.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0, 0]);
+    expect(new Set(await requests)).toEqual(new Set([201]));
+    const { stdout } = await folder.run("keys", "list");
+    expect(stdout.match(/ slow /g)).toHaveLength(6);
+  },
+  TIMEOUT_MS,
+);
+
+it(
+  "stops gracefully, and runs what it stopped again after the next start; also after a kill",
+  async () => {
+    await using folder = await ServiceFolder.open(AGENTS);
+    const key = await keyOf(folder, "slow");
+    const first = await folder.serve();
+    const { id } = await created(first, "slow", key);
+    await first.wrote(/turn starts/);
+    first.signal("SIGTERM");
+    expect(await first.exit()).toBe(0);
+    expect(first.stdout).toContain("turn stopped: it runs again after the next start");
+    expect((await folder.run("jobs", "show", id)).stdout).toMatch(/status +active[\s\S]*turn 1: waiting/);
+
+    const second = await folder.serve();
+    await second.wrote(/turn starts/);
+    second.signal("SIGKILL");
+    await second.exit();
+    const third = await folder.serve();
+    await third.wrote(/turn starts/);
+    expect((await folder.run("jobs", "show", id)).stdout).toMatch(/turn 1: running, attempt 2/);
+  },
+  TIMEOUT_MS,
+);
+
+it(
+  "ends at once on a second signal",
+  async () => {
+    await using folder = await ServiceFolder.open(AGENTS);
+    const settings = readFileSync(folder.dir.file("service.yml"), "utf8");
+    folder.configure({ ...(await import("yaml")).parse(settings), stopGraceMinutes: 60 });
+    const key = await keyOf(folder, "slow");
+    const server = await folder.serve();
+    await created(server, "slow", key);
+    await server.wrote(/turn starts/);
+    server.signal("SIGINT");
+    await server.wrote(/"msg":"stopping"/);
+    server.signal("SIGINT");
+    expect(await server.exit()).toBe(1);
+  },
+  TIMEOUT_MS,
+);
+
+it(
+  "does not serve beside another server",
+  async () => {
+    await using folder = await ServiceFolder.open(AGENTS);
+    await folder.serve();
+    const { code, stderr } = await folder.run("serve");
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/Another job service runs on .*dataDir/);
+  },
+  TIMEOUT_MS,
+);
+
+it(
+  "shows no key in its log",
+  async () => {
+    await using folder = await ServiceFolder.open(AGENTS, { LANG: "C" });
+    const settings = readFileSync(folder.dir.file("service.yml"), "utf8");
+    folder.configure({ ...(await import("yaml")).parse(settings), logLevel: "debug" });
+    const key = await keyOf(folder, "quick");
+    const server = await folder.serve();
+    const { id } = await created(server, "quick", key);
+    await until(server, "quick", key, id, "completed");
+    await create(server, "quick", `${key}x`);
+    server.signal("SIGTERM");
+    await server.exit();
+    expect(server.stdout).toContain("request answered");
+    expect(server.stdout + server.stderr).not.toContain(key);
+  },
+  TIMEOUT_MS,
+);
+
+it(
+  "works without a state, helps, and says what is wrong",
+  async () => {
+    await using folder = await ServiceFolder.open(AGENTS);
+    expect(await folder.run("jobs", "list")).toEqual({
+      code: 0,
+      stdout: "There are no such jobs.\n",
+      stderr: "",
+    });
+    expect((await folder.run("keys", "list")).stdout).toContain("There are no keys");
+    expect(await folder.run("config", "check")).toEqual({
+      code: 0,
+      stdout: "The settings are valid: 3 projects (quick, slow, broken).\n",
+      stderr: "",
+    });
+    const { code, stdout } = await folder.run("--help");
+    expect(code).toBe(0);
+    for (const word of ["serve", "keys", "jobs", "config", "--config", "SERVICE_CONFIG", "SIGTERM"]) {
+      expect(stdout).toContain(word);
+    }
+    expect((await folder.run("keys", "create", "--project", "nope")).stderr).toContain(
+      "Known: quick, slow, broken",
+    );
+    expect(await folder.run("keys", "create")).toMatchObject({ code: 1 });
+    expect((await folder.run("dance")).code).not.toBe(0);
+    const missing = await folder.run("config", "check", "--config", "nope.yml");
+    expect(missing).toMatchObject({ code: 1, stdout: "" });
+    expect(missing.stderr).toContain("service.example.yml");
+    expect(missing.stderr).not.toMatch(/\bat .*\.ts:\d/);
+  },
+  TIMEOUT_MS,
+);

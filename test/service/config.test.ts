@@ -1,0 +1,242 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+import { stringify } from "yaml";
+import { loadServiceConfig, serviceSecretsOf } from "../../src/service/config.ts";
+import { openTempDir } from "../support/temp-dir.ts";
+
+const EXAMPLE = fileURLToPath(new URL("../../service.example.yml", import.meta.url));
+const agent = { kind: "acp", command: ["opencode", "acp"] };
+const project = {
+  id: "docs",
+  repository: "https://git.example/acme/docs.git",
+  agent,
+  codeHost: { kind: "none" },
+};
+const env = { DOCS_TOKEN: "a-value-of-the-environment", EMPTY: " " };
+
+async function load(settings: unknown, given: Record<string, string> | null = env) {
+  await using dir = await openTempDir();
+  const path = dir.file("service.yml");
+  writeFileSync(path, typeof settings === "string" ? settings : stringify(settings));
+  return loadServiceConfig(path, given);
+}
+
+function withProject(over: object): object {
+  return { dataDir: "./data", projects: [{ ...project, ...over }] };
+}
+
+async function faultsOf(settings: unknown, given?: Record<string, string> | null): Promise<string> {
+  try {
+    await load(settings, given);
+  } catch (thrown) {
+    return (thrown as Error).message;
+  }
+  throw new Error("The settings were taken");
+}
+
+it("takes the documented example, and its commented defaults are the real ones", () => {
+  const text = readFileSync(EXAMPLE, "utf8");
+  const config = loadServiceConfig(EXAMPLE, { DOCS_GITHUB_TOKEN: "x".repeat(20) });
+  expect(config.projects[0]).toMatchObject({
+    id: "docs",
+    name: "docs",
+    model: "opencode",
+    gitCredentialsEnv: null,
+  });
+  for (const line of [
+    `host: ${config.listen.host}`,
+    `port: ${config.listen.port}`,
+    `keyPrefix: ${config.keyPrefix}`,
+    `jobsAtOnce: ${config.jobsAtOnce}`,
+    `stopGraceMinutes: ${config.stopGraceMinutes}`,
+    `baseBranch: ${config.projects[0]?.baseBranch}`,
+    `docs: ${JSON.stringify(config.projects[0]?.docs).replaceAll(",", ", ")}`,
+    `timeLimitMinutes: ${config.projects[0]?.agent.timeLimitMinutes}`,
+    `maxOutputBytes: ${config.projects[0]?.agent.maxOutputBytes}`,
+    `createsPerHour: ${config.projects[0]?.limits.createsPerHour}`,
+    `messagesPerHour: ${config.projects[0]?.limits.messagesPerHour}`,
+    `  jobsAtOnce: ${config.projects[0]?.limits.jobsAtOnce}`,
+    `queued: ${config.projects[0]?.limits.queued}`,
+    `archiveAfterDays: ${config.projects[0]?.archiveAfterDays}`,
+    `apiUrl: https://api.github.com`,
+    `logLevel: ${config.logLevel}`,
+  ]) {
+    expect(text).toContain(line);
+  }
+});
+
+it("fills in the defaults and resolves paths against the file's folder", async () => {
+  await using dir = await openTempDir();
+  writeFileSync(dir.file("service.yml"), stringify(withProject({ repository: "../docs" })));
+  const config = loadServiceConfig(dir.file("service.yml"), {});
+  expect(config).toMatchObject({
+    listen: { host: "127.0.0.1", port: 4000 },
+    dataDir: dir.file("data"),
+    keyPrefix: "docsagent",
+    publicBaseUrl: null,
+    projects: [
+      {
+        id: "docs",
+        name: "docs",
+        model: "opencode",
+        baseBranch: "main",
+        agentEnv: [],
+        agent: { terminal: false },
+        codeHost: { kind: "none" },
+        limits: { createsPerHour: 100, messagesPerHour: 100, jobsAtOnce: 2, queued: 100 },
+        archiveAfterDays: 90,
+      },
+    ],
+  });
+  expect(config.projects[0]?.repository).toMatch(/^\/.*\/docs$/);
+  expect(config.projects[0]?.repository).not.toContain(dir.path);
+});
+
+it("lists every fault at once, with its place and what to put there", async () => {
+  const message = await faultsOf({
+    listen: { port: "4000", hots: "x" },
+    projects: [
+      { id: "../docs", repository: "ftp://git.example/x", agent: { kind: "robot" }, docs: ["../**"] },
+      { id: "api", repository: "https://git.example/api", agent: { kind: "acp", command: "opencode acp" } },
+      {
+        repository: "https://git.example/web",
+        agent,
+        limits: { jobsAtOnce: 0 },
+        codeHost: { kind: "github" },
+      },
+    ],
+  });
+  for (const fault of [
+    /listen\.port is not valid: put a port/,
+    /listen\.hots: there is no such setting/,
+    /dataDir is missing: put the folder/,
+    /projects\[0\]\.id is not valid: put letters/,
+    /projects\[0\]\.repository is not valid: put an https URL/,
+    /projects\[0\]\.agent\.kind is not valid: put kind: acp/,
+    /projects\[0\]\.docs\[0\] is not valid: put globs/,
+    /projects\[1\]\.agent\.command is not valid: put a list of texts, the program first/,
+    /projects\[2\]\.id is missing/,
+    /projects\[2\]\.limits\.jobsAtOnce is not valid: .* from 1 to 100/,
+    /projects\[2\]\.codeHost\.owner is missing/,
+    /projects\[2\]\.codeHost\.tokenEnv is missing: put the name of an environment variable/,
+    /service\.example\.yml/,
+  ]) {
+    expect(message).toMatch(fault);
+  }
+});
+
+it.each([
+  ["https://git.example/docs.git", true],
+  ["http://127.0.0.1:9000/docs.git", true],
+  ["http://localhost/docs.git", true],
+  ["http://[::1]:9000/docs.git", true],
+  ["ssh://git@git.example/docs.git", true],
+  ["git@git.example:acme/docs.git", true],
+  ["/srv/git/docs.git", true],
+  ["./docs", true],
+  ["http://git.example/docs.git", false],
+  ["http://127.0.0.1.git.example/docs.git", false],
+  ["https://user:pass@git.example/docs.git", false],
+  ["https://user@git.example/docs.git", false],
+  ["ssh://git:pass@git.example/docs.git", false],
+  ["ssh://-oProxyCommand=x/docs", false],
+  ["ext::sh -c touch%20x", false],
+  ["file:///srv/git/docs.git", false],
+  ["git://git.example/docs.git", false],
+  ["--upload-pack=x", false],
+  ["", false],
+])("a repository %j: %j", async (repository, isTaken) => {
+  const settings = withProject({ repository });
+  if (isTaken) await expect(load(settings)).resolves.toBeDefined();
+  else expect(await faultsOf(settings)).toContain("projects[0].repository is not valid");
+});
+
+it.each(["main", "release/2.x", "docs_v2"])("takes the base branch %j", async (baseBranch) => {
+  expect((await load(withProject({ baseBranch }))).projects[0]?.baseBranch).toBe(baseBranch);
+});
+
+it.each(["-x", "a..b", "a b", "a~1", "refs/heads/x.lock", "a:b", "/a", "a/", "@{u}", "a//b", ".a", "a/.b"])(
+  "refuses the base branch %j",
+  async (baseBranch) => {
+    expect(await faultsOf(withProject({ baseBranch }))).toContain("projects[0].baseBranch is not valid");
+  },
+);
+
+/** Assembled here, so that no scanner takes them for real ones. */
+const SECRETS = [
+  `ghp_${"a1B2".repeat(9)}`,
+  `github_pat_${"a1B2".repeat(9)}`,
+  `xoxb-${"12345678".repeat(3)}`,
+  `sk-${"a1B2".repeat(9)}`,
+  `AKIA${"A1B2C3D4".repeat(2)}`,
+  `docsagent_${"a1B2".repeat(11)}`,
+  `-----BEGIN RSA PRIVATE ${"KEY"}-----`,
+  `Bearer ${"a1B2".repeat(6)}`,
+  `https://user:${"a1B2".repeat(3)}@git.example/docs.git`,
+];
+
+it.each(SECRETS)(
+  "refuses a secret in the file wherever it stands, without repeating it (%#)",
+  async (secret) => {
+    for (const settings of [
+      withProject({ model: secret }),
+      withProject({ agent: { kind: "command", command: ["agent", "--token", secret] } }),
+      withProject({ codeHost: { kind: "github", owner: "a", repo: "b", tokenEnv: secret } }),
+      withProject({ agentEnv: [secret] }),
+      withProject({ unknown: { deep: [secret] } }),
+      { dataDir: secret, projects: secret },
+      withProject({ model: secret, [secret]: 1 }),
+    ]) {
+      const message = await faultsOf(settings);
+      expect(message).toMatch(/looks like a secret/);
+      expect(message).not.toContain(secret);
+    }
+  },
+);
+
+it("says where the YAML is wrong without quoting it", async () => {
+  const secret = SECRETS[0] ?? "";
+  for (const text of [`dataDir: [${secret}`, `a: ${secret}\na: 2`, `x: *${secret}`, `\t- ${secret}\n:`]) {
+    const message = await faultsOf(text);
+    expect(message).not.toContain(secret);
+    expect(message).toMatch(/line \d+, column \d+: no valid YAML|looks like a secret|aliases/);
+  }
+});
+
+it.each(["", "[]", "text", "42", "null", "- a"])("refuses a file that is %j", async (text) => {
+  expect(await faultsOf(text)).toContain("service.example.yml");
+});
+
+it("wants every variable that the file names to be set, unless nobody asks", async () => {
+  const codeHost = { kind: "github", owner: "acme", repo: "docs", tokenEnv: "DOCS_TOKEN" };
+  const settings = withProject({ codeHost, gitCredentialsEnv: "EMPTY" });
+  const message = await faultsOf(settings, { EMPTY: " " });
+  expect(message).toContain("projects[0].codeHost.tokenEnv names DOCS_TOKEN, which is not set");
+  expect(message).toContain("projects[0].gitCredentialsEnv names EMPTY, which is not set");
+  expect((await load(settings, null)).projects[0]?.gitCredentialsEnv).toBe("EMPTY");
+});
+
+it("keeps the service's own credentials from the agent", async () => {
+  const codeHost = { kind: "github", owner: "acme", repo: "docs", tokenEnv: "DOCS_TOKEN" };
+  expect(await faultsOf(withProject({ codeHost, agentEnv: ["DOCS_TOKEN"] }))).toContain(
+    "projects[0].agentEnv is not valid: leave DOCS_TOKEN out",
+  );
+});
+
+it("refuses two projects of one id, whatever its case", async () => {
+  const projects = [project, { ...project, id: "Docs" }];
+  expect(await faultsOf({ dataDir: "./data", projects })).toContain("projects[1].id is not valid");
+});
+
+it("refuses a terminal for an agent that does not speak ACP", async () => {
+  const settings = withProject({ agent: { kind: "command", command: ["x"], terminal: true } });
+  expect(await faultsOf(settings)).toContain("projects[0].agent.terminal is not valid: leave terminal out");
+});
+
+it("collects the secrets that must stay out of the log", async () => {
+  const codeHost = { kind: "github", owner: "acme", repo: "docs", tokenEnv: "DOCS_TOKEN" };
+  const config = await load(withProject({ codeHost, agentEnv: ["MODEL_KEY", "LANG"] }));
+  const given = { ...env, MODEL_KEY: "a-key-of-a-model", LANG: "C" };
+  expect(serviceSecretsOf(config, given)).toEqual(["a-value-of-the-environment", "a-key-of-a-model"]);
+});

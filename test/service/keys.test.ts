@@ -1,0 +1,72 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { createKey, listKeys, revokeKey } from "../../src/service/keys.ts";
+import { ServiceUnderTest } from "../support/job-service.ts";
+
+const JOBS = "/v2/agent/docs/job";
+
+it("creates keys that are long, random and safe in a URL", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const keys = Array.from({ length: 50 }, () =>
+    createKey(subject.db, { prefix: "docsagent", projectId: "docs", nowMs: 0 }),
+  );
+  for (const { key } of keys) expect(key).toMatch(/^docsagent_[A-Za-z0-9_-]{43,}$/);
+  expect(new Set(keys.map(({ key }) => key)).size).toBe(50);
+  expect(new Set(keys.map(({ id }) => id)).size).toBe(50);
+});
+
+it("stores a key's hash and last characters, never the key", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const key = subject.keys["docs"] ?? "";
+  await subject.ask(JOBS, { body: { prompt: "Fix" }, headers: { "idempotency-key": "one" } });
+  const row = subject.db.prepare("SELECT * FROM keys WHERE project_id = 'docs'").get();
+  expect(row).toMatchObject({
+    hash: createHash("sha256").update(key).digest("hex"),
+    last4: key.slice(-4),
+    revoked_at: null,
+  });
+  await subject.stop();
+  const stored = readFileSync(subject.dir.file("job-service.sqlite"), "latin1");
+  expect(stored).toContain(createHash("sha256").update(key).digest("hex"));
+  expect(stored).not.toContain(key);
+  expect(stored).not.toContain(key.slice("docsagent_".length));
+});
+
+it("lets several keys of a project in, and refuses a revoked one from the next request on", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const old = subject.keys["docs"] ?? "";
+  const { key } = createKey(subject.db, { prefix: "docsagent", projectId: "docs", nowMs: 1 });
+  for (const sent of [old, key]) {
+    expect((await subject.ask(JOBS, { body: { prompt: "Fix" }, key: sent })).status).toBe(201);
+  }
+  const id = listKeys(subject.db).find(({ last4 }) => last4 === old.slice(-4))?.id ?? "";
+  expect(revokeKey(subject.db, id, 5)).toBe(true);
+  expect(revokeKey(subject.db, id, 9)).toBe(true);
+  expect(listKeys(subject.db).find((known) => known.id === id)?.revokedAt).toBe(5);
+  expect((await subject.ask(JOBS, { body: { prompt: "Fix" }, key: old })).status).toBe(401);
+  expect((await subject.ask(JOBS, { body: { prompt: "Fix" }, key })).status).toBe(201);
+});
+
+it("says that there is no such key to revoke", async () => {
+  await using subject = await ServiceUnderTest.start();
+  expect(revokeKey(subject.db, "key_nope", 1)).toBe(false);
+});
+
+it("takes no key for another: not its hash, its start, more than it, or another prefix", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const key = subject.keys["docs"] ?? "";
+  const hash = createHash("sha256").update(key).digest("hex");
+  const others = [
+    hash,
+    key.slice(0, -1),
+    `${key}x`,
+    key.replace("docsagent", "mint"),
+    key.toUpperCase(),
+    "x".repeat(5000),
+  ];
+  for (const other of others) {
+    expect((await subject.ask(`${JOBS}/x`, { key: other })).status).toBe(401);
+  }
+  expect((await subject.ask(`${JOBS}/x`)).status).toBe(404);
+});

@@ -1,0 +1,136 @@
+import { expect, it, vi } from "vitest";
+import { ManualClock } from "../../support/manual-clock.ts";
+import { fixtureAgent, inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
+
+const acp = (...steps: object[]) => fixtureAgent("acp-agent.mjs", JSON.stringify(steps));
+
+it("edits through the file methods, and summarises with its last message", async () => {
+  await using world = await openRunnerWorld();
+  const agent = acp(
+    { say: "Let me look.\n" },
+    { tool: "Read README" },
+    { write: "./docs/new.md", content: "# New\n" },
+    { tool: "Check" },
+    { say: "Add a page" },
+    { say: " about new things" },
+  );
+  const result = await world.run(world.acpProject(agent));
+  expect(result).toMatchObject({ kind: "pull-request", summary: "Add a page about new things" });
+  expect(await world.show("docs/new.md")).toBe("# New");
+  expect(world.progress).toContain("Let me look.");
+  expect(world.progress).toContain("Read README");
+});
+
+it("gives the agent the earlier turns, and the request alone as the last block", async () => {
+  await using world = await openRunnerWorld();
+  await world.run(world.acpProject(acp({ sayPrompt: true })), {
+    prompt: "Now this",
+    earlierTurns: [{ prompt: "First that", summary: "Did that" }],
+  });
+  const said = world.progress.join(" ");
+  expect(said).toMatch(/Earlier in this job .* First that .*Did that \| Now this/);
+});
+
+it("reads and writes nothing outside the tree for an agent", async () => {
+  await using world = await openRunnerWorld();
+  const agent = acp(
+    { read: "/etc/passwd" },
+    { read: "./../../../mirrors" },
+    { read: "./docs/../../home/x" },
+    { write: "/tmp/docs-agent-planted", content: "x" },
+    { write: "./../planted", content: "x" },
+    { write: "./.", content: "x" },
+    { read: "README.md" },
+  );
+  await world.run(world.acpProject(agent));
+  const answers = (await world.show("docs/answers.md"))
+    .split("\n")
+    .map((line) => JSON.parse(line) as { error?: object });
+  expect(answers).toHaveLength(7);
+  for (const answer of answers) expect(answer).toHaveProperty("error");
+  expect(JSON.stringify(answers)).not.toContain("root:");
+});
+
+it("answers permission requests by policy", async () => {
+  await using world = await openRunnerWorld();
+  const agent = acp(
+    { permission: "edit", paths: ["./docs/quickstart.md"] },
+    { permission: "edit", paths: ["/etc/passwd"] },
+    { permission: "edit", paths: [] },
+    { permission: "read", paths: ["./README.md"] },
+    { permission: "execute", paths: [] },
+    { permission: "fetch", paths: [] },
+    { permission: "edit", paths: ["./docs/quickstart.md", "./../x"] },
+  );
+  await world.run(world.acpProject(agent));
+  const answers = (await world.show("docs/answers.md"))
+    .split("\n")
+    .map(
+      (line) => (JSON.parse(line) as { result: { outcome: { optionId: string } } }).result.outcome.optionId,
+    );
+  expect(answers).toEqual([
+    "allow_once",
+    "reject_once",
+    "reject_once",
+    "allow_once",
+    "reject_once",
+    "reject_once",
+    "reject_once",
+  ]);
+});
+
+it("offers a terminal only where the project allows it", async () => {
+  await using world = await openRunnerWorld();
+  const agent = acp({ terminal: ["sh", "-c", "echo from-terminal; pwd"] });
+  await world.run(world.acpProject(agent));
+  expect(await world.show("docs/answers.md")).toContain("error");
+  await world.run(world.acpProject(agent, { terminal: true }), { jobId: "job2" });
+  const text = await world.show("docs/answers.md", "docs-agent/job2");
+  expect(text).toContain("from-terminal");
+  expect(text).toContain('"exitCode":0');
+});
+
+it.each([
+  ["refusal", "refused"],
+  ["cancelled", "cancelled"],
+  ["max_tokens", "before it was done"],
+  ["max_turn_requests", "before it was done"],
+])("fails when the agent stops with %s", async (stop, words) => {
+  await using world = await openRunnerWorld();
+  const result = await world.run(world.acpProject(acp({ write: "./docs/a.md", content: "a" }, { stop })));
+  expect(result).toMatchObject({ kind: "failed", reason: expect.stringContaining(words) });
+  expect(await world.branches()).toEqual(["main"]);
+});
+
+it("fails when the agent dies in mid-turn", async () => {
+  await using world = await openRunnerWorld();
+  expect(await world.run(world.acpProject(acp({ say: "Oh" }, { exit: 3 })))).toMatchObject({
+    kind: "failed",
+    reason: expect.stringContaining("exited with code 3"),
+  });
+});
+
+it("fails when the agent is no ACP agent", async () => {
+  await using world = await openRunnerWorld();
+  const garbage = inlineAgent(
+    `for (let i = 0; i < 50; i++) console.log("{garbage", "[1,2]", "\\u0000"); console.log('{"jsonrpc":"2.0","id":1,"result":7}');`,
+  );
+  expect(await world.run(world.acpProject(garbage))).toMatchObject({ kind: "failed" });
+  expect(
+    await world.run(world.acpProject(inlineAgent(`process.stdout.write("x".repeat(2e6))`))),
+  ).toMatchObject({ kind: "failed" });
+});
+
+it("fails when the agent opens no session in time", async () => {
+  const clock = new ManualClock();
+  await using world = await openRunnerWorld({ clock });
+  const project = world.project([]);
+  const command = inlineAgent(`setInterval(() => {}, 1000)`);
+  const run = world.run({
+    ...project,
+    agent: { ...project.agent, kind: "acp", command, timeLimitMinutes: 30 },
+  });
+  await vi.waitFor(() => expect(clock.nextWakeAt()).toBe(clock.now() + 120_000), { timeout: 10_000 });
+  clock.advance(120_000);
+  expect(await run).toMatchObject({ kind: "failed", reason: expect.stringContaining("no session") });
+});

@@ -1,0 +1,181 @@
+import { expect, it } from "vitest";
+import { TransientRunError } from "../../../src/service/runner/run-error.ts";
+import { inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
+
+/** Counts its runs where the runner does not look: a file of the test's. */
+function countingAgent(counter: string): string[] {
+  return inlineAgent(`
+    fs.writeFileSync("README.md", fs.readFileSync("README.md", "utf8") + "more\\n");
+    fs.writeFileSync("src/index.js", "x");
+    console.log("Add more");
+    // ${counter}
+  `);
+}
+
+type World = Awaited<ReturnType<typeof openRunnerWorld>>;
+const faults: [string, (world: World) => void][] = [
+  [
+    "the fetch is cut",
+    (world) => (world.gitHttp.fault = (request) => (request.includes("upload-pack") ? 0 : undefined)),
+  ],
+  ["the fetch meets 503", (world) => (world.gitHttp.fault = () => 503)],
+  ["the fetch meets 429", (world) => (world.gitHttp.fault = () => 429)],
+  [
+    "the push is cut before",
+    (world) => (world.gitHttp.fault = (request) => (request.includes("receive-pack") ? 0 : undefined)),
+  ],
+  [
+    "the push meets 502",
+    (world) =>
+      (world.gitHttp.fault = (request) =>
+        request.startsWith("POST") && request.includes("receive-pack") ? 502 : undefined),
+  ],
+  [
+    "the pull requests cannot be listed",
+    (world) => (world.api.fault = (request) => (request.startsWith("GET") ? { status: 503 } : undefined)),
+  ],
+  [
+    "the create meets 500",
+    (world) => (world.api.fault = (request) => (request.startsWith("POST") ? { status: 500 } : undefined)),
+  ],
+  [
+    "the create meets 429",
+    (world) =>
+      (world.api.fault = (request) =>
+        request.startsWith("POST") ? { status: 429, headers: { "retry-after": "7" } } : undefined),
+  ],
+  [
+    "the create is refused for its rate",
+    (world) =>
+      (world.api.fault = (request) =>
+        request.startsWith("POST") ? { status: 403, headers: { "x-ratelimit-remaining": "0" } } : undefined),
+  ],
+  [
+    "the create's connection is cut",
+    (world) => (world.api.fault = (request) => (request.startsWith("POST") ? "cut" : undefined)),
+  ],
+  [
+    "the create's answer is lost",
+    (world) => (world.api.fault = (request) => (request.startsWith("POST") ? "cut after effect" : undefined)),
+  ],
+  [
+    "a proxy answers with a page",
+    (world) =>
+      (world.api.fault = () => ({ status: 200, headers: { "content-type": "text/html" }, body: "<html>" })),
+  ],
+];
+
+it.each(faults)(
+  "comes to one commit and one pull request when %s and the turn runs again",
+  async (_, inject) => {
+    await using world = await openRunnerWorld();
+    const project = world.project(countingAgent(""));
+    inject(world);
+    await expect(world.run(project)).rejects.toThrow(TransientRunError);
+    world.gitHttp.fault = undefined;
+    world.api.fault = undefined;
+    world.restart();
+    expect(await world.run(project)).toEqual({
+      kind: "pull-request",
+      prLink: "https://github.example/acme/docs/pull/1",
+      summary: "Add more",
+      leftOut: ["src/index.js"],
+    });
+    expect(await world.commits()).toBe(1);
+    expect(world.api.pulls).toHaveLength(1);
+    expect(world.api.pulls[0]?.body).toContain("src/index.js");
+    expect(await world.branches()).toEqual(["docs-agent/job1", "main"]);
+  },
+);
+
+it("passes on how long the code host asked to wait", async () => {
+  await using world = await openRunnerWorld();
+  world.api.fault = (request) =>
+    request.startsWith("POST") ? { status: 429, headers: { "retry-after": "7" } } : undefined;
+  await expect(world.run(world.project(countingAgent("")))).rejects.toMatchObject({
+    code: "transient_run",
+    retryAfterMs: 7000,
+  });
+});
+
+const refusals: [string, string, (world: World) => void][] = [
+  [
+    "the token is refused by git",
+    "credentials",
+    (world) => (world.env["DOCS_TOKEN"] = "ghp_wrongwrongwrongwrongwrong"),
+  ],
+  ["git says 404", "no such repository", (world) => (world.gitHttp.fault = () => 404)],
+  ["the repository moved", "moved", (world) => (world.gitHttp.fault = () => 301)],
+  [
+    "the push meets 403",
+    "credentials",
+    (world) => (world.gitHttp.fault = (request) => (request.includes("receive-pack") ? 403 : undefined)),
+  ],
+  ["the API says 401", "token", (world) => (world.api.fault = () => ({ status: 401 }))],
+  ["the API says 403", "may not", (world) => (world.api.fault = () => ({ status: 403 }))],
+  ["the API says 404", "no such repository", (world) => (world.api.fault = () => ({ status: 404 }))],
+  [
+    "the API says 422",
+    "422",
+    (world) => (world.api.fault = (request) => (request.startsWith("POST") ? { status: 422 } : undefined)),
+  ],
+];
+
+it.each(refusals)("fails with a reason when %s", async (_, words, inject) => {
+  await using world = await openRunnerWorld();
+  inject(world);
+  const result = await world.run(world.project(countingAgent("")));
+  expect(result).toMatchObject({ kind: "failed", reason: expect.stringContaining(words) });
+});
+
+it("fails when the server's rules refuse the push", async () => {
+  await using world = await openRunnerWorld();
+  const { writeFile } = await import("node:fs/promises");
+  await writeFile(`${world.bare}/hooks/pre-receive`, "#!/bin/sh\necho no >&2\nexit 1\n", { mode: 0o755 });
+  expect(await world.run(world.project(countingAgent("")))).toMatchObject({
+    kind: "failed",
+    reason: expect.stringContaining("refused the push"),
+  });
+});
+
+it("fails when the base branch does not exist", async () => {
+  await using world = await openRunnerWorld();
+  const result = await world.run(world.project(countingAgent(""), { baseBranch: "nowhere" }));
+  expect(result).toMatchObject({ kind: "failed", reason: expect.stringContaining("base branch") });
+});
+
+it("does not overwrite what somebody pushed to the branch meanwhile", async () => {
+  await using world = await openRunnerWorld();
+  world.gitHttp.before = async (request) => {
+    if (!request.includes("service=git-receive-pack")) return;
+    world.gitHttp.before = undefined;
+    await world.commitTo("docs-agent/job1", { "docs/human.md": "mine\n" }, "by hand");
+  };
+  await expect(world.run(world.project(countingAgent("")))).rejects.toThrow(TransientRunError);
+  await expect(world.show("docs/human.md")).resolves.toBe("mine");
+});
+
+it("makes a broken mirror anew", async () => {
+  await using world = await openRunnerWorld();
+  await world.run(world.project(inlineAgent("")));
+  const { readdir, rm, writeFile } = await import("node:fs/promises");
+  const [mirror] = await readdir(world.dir.file("data/mirrors"));
+  const path = world.dir.file(`data/mirrors/${mirror}`);
+  await rm(`${path}/objects`, { recursive: true });
+  await writeFile(`${path}/packed-refs`, "garbage");
+  expect(await world.run(world.project(countingAgent("")))).toMatchObject({ kind: "pull-request" });
+});
+
+it("rejects with the signal's reason when aborted, and leaves nothing behind", async () => {
+  await using world = await openRunnerWorld();
+  const abort = new AbortController();
+  const project = world.project(inlineAgent(`console.log("working"); setInterval(() => {}, 1000);`));
+  const run = world.run(project, {
+    signal: abort.signal,
+    onProgress: (line) => line === "working" && abort.abort(new Error("archived")),
+  });
+  await expect(run).rejects.toThrow("archived");
+  const { readdir } = await import("node:fs/promises");
+  expect(await readdir(world.dir.file("data/worktrees"))).toEqual([]);
+  expect(await readdir(world.dir.file("data/agents"))).toEqual([]);
+});

@@ -1,0 +1,56 @@
+import { createEmulator } from "emulate";
+import { expect, it } from "vitest";
+import { createGitHubCodeHost } from "../../../src/service/runner/publish/github-code-host.ts";
+import { publish } from "../../../src/service/runner/publish/publish.ts";
+
+const TOKEN = "ghp_0123456789abcdefghijklmnop";
+
+it("opens, finds and updates a pull request on somebody else's emulation of GitHub", async () => {
+  const github = await createEmulator({
+    service: "github",
+    port: 0,
+    seed: {
+      tokens: { [TOKEN]: { login: "acme", scopes: ["repo"] } },
+      github: { users: [{ login: "acme" }], repos: [{ owner: "acme", name: "docs", auto_init: true }] },
+    },
+  });
+  try {
+    const headers = { authorization: `token ${TOKEN}`, "content-type": "application/json" };
+    const base = `${github.url}/repos/acme/docs`;
+    const main = (await (await fetch(`${base}/git/ref/heads/main`, { headers })).json()) as {
+      object: { sha: string };
+    };
+    const branched = await fetch(`${base}/git/refs`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify({ ref: "refs/heads/docs-agent/job1", sha: main.object.sha }),
+    });
+    expect(branched.status).toBe(201);
+
+    const codeHost = createGitHubCodeHost({
+      apiUrl: github.url,
+      owner: "acme",
+      repo: "docs",
+      token: TOKEN,
+      redact: (text) => text,
+    });
+    const { signal } = new AbortController();
+    const publishAs = (summary: string) =>
+      publish({
+        codeHost,
+        branch: "docs-agent/job1",
+        baseBranch: "main",
+        commit: main.object.sha,
+        turn: { jobId: "job1", prompt: "Fix", earlierTurns: [], summary, leftOut: [] },
+        redact: (text) => text,
+        signal,
+      });
+    const first = await publishAs("First");
+    expect(await publishAs("Second")).toBe(first);
+    const pulls = await codeHost.find("docs-agent/job1", signal);
+    expect(pulls).toHaveLength(1);
+    expect(pulls[0]).toMatchObject({ state: "open", url: first, body: expect.stringContaining("Second") });
+  } finally {
+    await github.close();
+  }
+});

@@ -1,0 +1,186 @@
+import { access, readdir, readFile } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
+import { processGroupOnly } from "../../../src/service/runner/containment.ts";
+import { ManualClock } from "../../support/manual-clock.ts";
+import { fixtureAgent, inlineAgent, MODEL_KEY, openRunnerWorld, TOKEN } from "../../support/runner-world.ts";
+
+const exists = (path: string) =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
+const hex = (text: string) => Buffer.from(text).toString("hex");
+
+/** Processes whose command line holds the words. */
+async function processesOf(words: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const pid of await readdir("/proc")) {
+    if (!/^\d+$/.test(pid)) continue;
+    const line = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
+    if (line.replaceAll("\0", " ").includes(words)) found.push(pid);
+  }
+  return found;
+}
+
+async function hasNamespaces(): Promise<boolean> {
+  await using world = await openRunnerWorld();
+  await world.run(world.project(inlineAgent("")));
+  return world.logger.text("info").includes("namespaces");
+}
+const namespaces = await hasNamespaces();
+
+describe.each(["the machine's best", "process group"] as const)("held by %s", (held) => {
+  const options = held === "process group" ? { containment: processGroupOnly } : {};
+
+  it("runs nothing that an agent planted for git", async () => {
+    await using world = await openRunnerWorld(options);
+    const mark = world.dir.file("mark");
+    const agent = fixtureAgent("git-tampering.mjs", world.dir.file("data"), mark);
+    const result = await world.run(world.project(agent));
+    expect(result).toMatchObject({ kind: "pull-request" });
+    expect(await world.changed()).toEqual(["docs/quickstart.md"]);
+    // Once more: what was planted in the mirror must not run at the next fetch either.
+    await world.run(world.project(inlineAgent("")), { jobId: "job2" });
+    expect(await exists(mark)).toBe(false);
+  });
+
+  it("commits nothing through links", async () => {
+    await using world = await openRunnerWorld(options);
+    const agent = inlineAgent(`
+      fs.symlinkSync("/etc", "docs/etc"); fs.rmSync("docs/quickstart.md");
+      fs.symlinkSync("/etc/passwd", "docs/quickstart.md"); fs.writeFileSync("docs/ok.md", "ok");
+    `);
+    await world.run(world.project(agent));
+    expect(await world.changed()).toEqual(["docs/ok.md"]);
+  });
+
+  it("ends an agent at its time limit, with all that it started", async () => {
+    const clock = new ManualClock();
+    await using world = await openRunnerWorld({ ...options, clock });
+    const agent = inlineAgent(
+      `process.on("SIGTERM", () => {}); console.log("hanging"); setInterval(() => {}, 3572);`,
+    );
+    const result = await world.run(world.project(agent), {
+      onProgress: (line) => line === "hanging" && clock.advance(60_000),
+    });
+    expect(result).toMatchObject({ kind: "failed", reason: expect.stringContaining("time limit of 1 min") });
+    expect(await processesOf("3572")).toEqual([]);
+  });
+
+  it("ends an agent that floods its output", async () => {
+    await using world = await openRunnerWorld(options);
+    const agent = inlineAgent(`for (;;) fs.writeSync(1, "x".repeat(65536));`);
+    expect(await world.run(world.project(agent))).toMatchObject({
+      kind: "failed",
+      reason: expect.stringContaining("output limit"),
+    });
+  });
+
+  it("kills what forks an agent leaves in its group", async () => {
+    await using world = await openRunnerWorld(options);
+    expect(await world.run(world.project(fixtureAgent("daemonize.mjs")))).toMatchObject({
+      kind: "pull-request",
+    });
+    const left = await processesOf("sleep 3571");
+    const contained = held !== "process group" && namespaces;
+    // A session of its own escapes the group; said so in the docs. Namespaces hold it.
+    expect(left.length).toBe(contained ? 0 : 1);
+    for (const pid of left) process.kill(Number(pid), "SIGKILL");
+  });
+
+  it("keeps credentials from the agent, and its own out of everything that is read", async () => {
+    await using world = await openRunnerWorld(options);
+    const agent = fixtureAgent("leak.mjs", hex(TOKEN), hex(MODEL_KEY));
+    const result = await world.run(world.project(agent));
+    expect(result).toMatchObject({ kind: "pull-request" });
+    const said = await world.said(result);
+    for (const secret of [
+      TOKEN,
+      MODEL_KEY,
+      "nobody-should-see-this",
+      Buffer.from(`x-access-token:${TOKEN}`).toString("base64"),
+    ]) {
+      expect(said).not.toContain(secret);
+      expect(await world.stored()).not.toContain(secret);
+    }
+    expect(said).toContain("My key is [secret]");
+    // The test runner's own environment holds no token: this shows what the agent sees of git and of itself.
+    expect(await world.show("docs/report.md")).toBe("does not see the token, sees its own");
+    expect(said).toContain("GIT_CEILING_DIRECTORIES HOME LANG");
+    expect(world.api.pulls[0]?.body).toContain("@\u200bana should know, fixes #\u200b1");
+    expect(world.api.pulls[0]?.body).not.toMatch(/@ana|#1\b/);
+  });
+});
+
+it("fails when an agent exits with an error, with its last words redacted", async () => {
+  await using world = await openRunnerWorld();
+  const result = await world.run(world.project(fixtureAgent("leak.mjs", hex(TOKEN), hex(MODEL_KEY), "fail")));
+  expect(result).toEqual({
+    kind: "failed",
+    reason: "The agent exited with code 1. Its last words: key [secret]",
+  });
+});
+
+it("fails when an agent writes one of its secrets into a file", async () => {
+  await using world = await openRunnerWorld();
+  const result = await world.run(
+    world.project(inlineAgent(`fs.writeFileSync("docs/key.md", "key: " + process.env.MODEL_KEY)`)),
+  );
+  expect(result).toMatchObject({
+    kind: "failed",
+    reason: expect.stringContaining("wrote a secret into docs/key.md"),
+  });
+  expect(await world.branches()).toEqual(["main"]);
+});
+
+it("fails when an agent cannot be started", async () => {
+  await using world = await openRunnerWorld({ containment: processGroupOnly });
+  expect(await world.run(world.project(["no-such-agent"]))).toMatchObject({
+    kind: "failed",
+    reason: expect.stringContaining("agent.command"),
+  });
+});
+
+it("fails when an agent leaves too much", async () => {
+  await using world = await openRunnerWorld();
+  const big = inlineAgent(`fs.writeFileSync("docs/big.png", Buffer.alloc(11 * 1024 * 1024))`);
+  expect(await world.run(world.project(big))).toMatchObject({
+    kind: "failed",
+    reason: "docs/big.png has more than 10 MB.",
+  });
+  const many = inlineAgent(`for (let i = 0; i < 1001; i++) fs.writeFileSync("docs/" + i + ".md", "x")`);
+  expect(await world.run(world.project(many))).toMatchObject({ kind: "failed" });
+  const deep = inlineAgent(
+    `for (let i = 0; i < 500; i++) { fs.mkdirSync("dddddddddd"); process.chdir("dddddddddd"); }`,
+  );
+  expect(await world.run(world.project(deep))).toMatchObject({ kind: "failed" });
+  expect(await readdir(world.dir.file("data/worktrees"))).toEqual([]);
+});
+
+it.runIf(namespaces)("lets an agent write nowhere but in its own folders", async () => {
+  await using world = await openRunnerWorld();
+  const outside = world.dir.file("work-outside");
+  const agent = fixtureAgent("write-outside.mjs", world.dir.file("data"), outside);
+  await (await import("node:fs/promises")).mkdir(outside);
+  expect(await world.run(world.project(agent))).toMatchObject({ kind: "pull-request" });
+  expect(await world.changed()).toEqual(["docs/quickstart.md"]);
+  expect(await world.show("docs/quickstart.md")).toContain("mirrors visible: false");
+  expect(await readdir(outside)).toEqual([]);
+  expect(await exists(world.dir.file("data/planted"))).toBe(false);
+  expect(await exists("/etc/docs-agent-planted")).toBe(false);
+});
+
+it("shows no credentials in git's arguments", async () => {
+  await using world = await openRunnerWorld();
+  const lines: string[] = [];
+  world.gitHttp.before = async () => {
+    for (const pid of await processesOf("git")) {
+      lines.push((await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")).replaceAll("\0", " "));
+    }
+  };
+  await world.run(world.project(inlineAgent(`fs.writeFileSync("docs/a.md", "a")`)));
+  expect(lines.join("\n")).toContain("fetch");
+  expect(lines.join("\n")).toContain("push");
+  expect(lines.join("\n")).not.toContain(TOKEN);
+  expect(lines.join("\n")).not.toContain(Buffer.from(`x-access-token:${TOKEN}`).toString("base64"));
+});

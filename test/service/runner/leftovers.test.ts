@@ -1,0 +1,62 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { expect, it } from "vitest";
+import { inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
+
+it("removes worktrees and ends agents that an earlier process left", async () => {
+  await using world = await openRunnerWorld();
+  const agents = world.dir.file("data/agents");
+  await mkdir(agents, { recursive: true });
+  await mkdir(world.dir.file("data/worktrees/old/tree/closed"), { recursive: true, mode: 0o700 });
+  const agent = spawn("sleep", ["3573"], { detached: true, stdio: "ignore" });
+  const ended = once(agent, "exit");
+  const stat = await readFile(`/proc/${agent.pid}/stat`, "utf8");
+  const startedAt = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
+  await writeFile(`${agents}/old.json`, JSON.stringify({ pid: agent.pid, startedAt }));
+  // Another process's by now: it must live.
+  const other = spawn("sleep", ["3574"], { detached: true, stdio: "ignore" });
+  await writeFile(`${agents}/other.json`, JSON.stringify({ pid: other.pid, startedAt: "1" }));
+  await writeFile(`${agents}/torn.json`, '{"pid":');
+
+  await world.run(world.project(inlineAgent("")));
+  expect(await ended).toEqual([null, "SIGKILL"]);
+  expect(other.exitCode ?? other.signalCode).toBeNull();
+  other.kill("SIGKILL");
+  expect(await readdir(agents)).toEqual([]);
+  expect(await readdir(world.dir.file("data/worktrees"))).toEqual([]);
+});
+
+it("does not wait for a folder that an agent closed", async () => {
+  await using world = await openRunnerWorld();
+  const agent = inlineAgent(
+    `fs.mkdirSync("docs/closed"); fs.writeFileSync("docs/closed/a.md", "a"); fs.chmodSync("docs/closed", 0);`,
+  );
+  await world.run(world.project(agent));
+  expect(await readdir(world.dir.file("data/worktrees"))).toEqual([]);
+});
+
+it("runs turns of several jobs of a project at once", async () => {
+  await using world = await openRunnerWorld();
+  const project = world.project(inlineAgent(`fs.writeFileSync("docs/a.md", "a")`));
+  const results = await Promise.all(["j1", "j2", "j3"].map((jobId) => world.run(project, { jobId })));
+  expect(results.map(({ kind }) => kind)).toEqual(["pull-request", "pull-request", "pull-request"]);
+  expect(await world.branches()).toEqual(["docs-agent/j1", "docs-agent/j2", "docs-agent/j3", "main"]);
+});
+
+it.each(["", "..", "a/b", "-x", "a..b", "x.lock", "a b"])("runs no job whose id is %j", async (jobId) => {
+  await using world = await openRunnerWorld();
+  expect(
+    await world.run(world.project(inlineAgent("")), { jobId, branch: `docs-agent/${jobId}` }),
+  ).toMatchObject({
+    kind: "failed",
+  });
+});
+
+it("pushes to no branch but the job's own", async () => {
+  await using world = await openRunnerWorld();
+  const result = await world.run(world.project(inlineAgent(`fs.writeFileSync("docs/a.md", "a")`)), {
+    branch: "main",
+  });
+  expect(result).toMatchObject({ kind: "failed" });
+});

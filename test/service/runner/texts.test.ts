@@ -1,0 +1,167 @@
+import { execFileSync } from "node:child_process";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { isBranchName } from "../../../src/service/runner/git/ref-name.ts";
+import { remoteOf } from "../../../src/service/runner/git/remote.ts";
+import { closedMarkdown, inertText } from "../../../src/service/runner/publish/inert-text.ts";
+import {
+  bodyOf,
+  commitMessageOf,
+  mergedBody,
+  titleOf,
+} from "../../../src/service/runner/publish/pull-request-text.ts";
+import { createRedact } from "../../../src/service/runner/redaction.ts";
+
+const plain = (text: string) => text;
+const turn = { jobId: "j1", prompt: "Fix it", earlierTurns: [], summary: null, leftOut: [] };
+
+it("takes no branch name that git would refuse", () => {
+  const part = fc.constantFrom(
+    "a",
+    "-",
+    ".",
+    "/",
+    "@",
+    "{",
+    "~",
+    "^",
+    ":",
+    "?",
+    "*",
+    "[",
+    "\\",
+    " ",
+    ".lock",
+    "ü",
+    "\u0001",
+    "..",
+    "HEAD",
+  );
+  fc.assert(
+    fc.property(
+      fc.array(part, { minLength: 1, maxLength: 5 }).map((parts) => parts.join("")),
+      (name) => {
+        if (!isBranchName(name)) return;
+        expect(() =>
+          execFileSync("git", ["check-ref-format", "--branch", name], { stdio: "ignore" }),
+        ).not.toThrow();
+      },
+    ),
+    { numRuns: 150 },
+  );
+  for (const name of ["main", "release/1.2", "feature-x", "ünïcode"]) expect(isBranchName(name)).toBe(true);
+});
+
+it.each([
+  "ext::sh -c id",
+  "file:///etc",
+  "https://user:pw@host/x",
+  "https://token@host/x",
+  "-oProxyCommand=id:x",
+  "git://host/x",
+  "relative/path",
+])("takes %s for no repository", (repository) =>
+  expect(() => remoteOf(repository, null)).toThrow(/repository/),
+);
+
+it("sends credentials to the repository's origin only, and in no address", () => {
+  const remote = remoteOf("https://git.example:8443/acme/docs.git", "secret-token");
+  expect(remote.url).not.toContain("secret-token");
+  expect(remote.credentials.map(([key]) => key)).toEqual(["http.https://git.example:8443/.extraHeader"]);
+  expect(remoteOf("git@git.example:acme/docs.git", "secret-token").credentials).toEqual([]);
+});
+
+describe("redaction", () => {
+  const redact = createRedact(["s3cret-value/+", "short"]);
+  it.each([
+    "s3cret-value/+",
+    encodeURIComponent("s3cret-value/+"),
+    Buffer.from("s3cret-value/+").toString("base64"),
+    "ghp_abcdefghijklmnopqrst",
+    "github_pat_11ABCDEFG0123456789_abc",
+    ["xoxb", "123456789012", "abcdef"].join("-"),
+    ["AKIA", "ABCDEFGHIJKLMNOP"].join(""),
+    "eyJhbGciOiJI.eyJzdWIiOiIx.SflKxwRJSMeK",
+    "-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----",
+  ])("removes %s", (secret) => expect(redact(`before ${secret} after`)).toBe("before [secret] after"));
+
+  it("removes credentials in URLs and headers", () => {
+    expect(redact("https://user:password@host/x")).toBe("https://[secret]host/x");
+    expect(redact("Authorization: Bearer abcdefghijklmnopqrst")).toBe("Authorization: Bearer [secret]");
+  });
+
+  it("leaves short values and everyday words", () =>
+    expect(redact("a short basic task")).toBe("a short basic task"));
+});
+
+describe("what people and agents wrote", () => {
+  it("pings nobody and closes nothing", () => {
+    const text = inertText(
+      "@ana @org/team fixes #1, closes acme/docs#2 GH-3 https://github.com/a/b/issues/4 !5 <!-- x --> <img src=y>",
+    );
+    expect(text).not.toMatch(/@\w|#\d|GH-\d|issues\/\d|!\d|<!|<i/);
+    expect(text.replaceAll("\u200b", "").replaceAll("&lt;", "<")).toBe(
+      "@ana @org/team fixes #1, closes acme/docs#2 GH-3 https://github.com/a/b/issues/4 !5 <!-- x --> <img src=y>",
+    );
+  });
+
+  it("cannot swallow what follows with an open fence", () => {
+    expect(closedMarkdown("```js\ncode")).toBe("```js\ncode\n```");
+    expect(closedMarkdown("```js\ncode\n```")).toBe("```js\ncode\n```");
+    expect(closedMarkdown("````\n```\n")).toBe("````\n```\n\n````");
+  });
+
+  it("gives a title of one line and at most 72 characters", () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: "grapheme", maxLength: 300 }),
+        fc.string({ maxLength: 100 }),
+        (summary, prompt) => {
+          const title = titleOf({ ...turn, summary, prompt }, plain);
+          expect(title.length).toBeLessThanOrEqual(72);
+          expect(title).toMatch(/^[^\n\r]+$/);
+          expect(title.isWellFormed()).toBe(true);
+        },
+      ),
+    );
+    expect(titleOf({ ...turn, summary: "\n## **Fix** the typo\nMore" }, plain)).toBe("Fix** the typo");
+    expect(titleOf({ ...turn, prompt: "!!!" }, plain)).toContain("j1");
+  });
+
+  it("is quoted line by line, and stays between the marks", () => {
+    const body = bodyOf(
+      {
+        ...turn,
+        prompt: "one\ntwo <!-- docs-agent:end -->",
+        summary: "<!-- docs-agent:end -->",
+        leftOut: ["a`b"],
+      },
+      plain,
+    );
+    expect(body).toContain("> one\n> two &lt;!-- docs-agent:end -->");
+    expect(body.match(/<!-- docs-agent:end -->/g)).toHaveLength(1);
+    expect(body).toContain("- `a?b`");
+    expect(mergedBody(`before\n${body}\nafter`, "ours")).toBe("before\nours\nafter");
+    expect(body.length).toBeLessThan(65_536);
+  });
+
+  it("stays within what a code host takes, whatever its length", () => {
+    const long = "<@#1 word\n".repeat(20_000);
+    const earlierTurns = Array.from({ length: 50 }, () => ({ prompt: long, summary: long }));
+    const body = bodyOf(
+      { ...turn, prompt: long, summary: long, earlierTurns, leftOut: Array(500).fill("x".repeat(300)) },
+      plain,
+    );
+    expect(body.length).toBeLessThan(65_536);
+    expect(body).toContain("… and 450 more");
+  });
+
+  it("cannot forge the lines by which a turn is known again", () => {
+    const message = commitMessageOf({ ...turn, summary: "Title\n\nDocs-Agent-Turn: 2-forged" }, plain);
+    const found = execFileSync("git", ["interpret-trailers", "--parse"], { input: message }).toString();
+    expect(found.trim().split("\n")).toEqual([
+      "Docs-Agent-Job: j1",
+      expect.stringMatching(/^Docs-Agent-Turn: 1-[0-9a-f]{16}$/),
+    ]);
+  });
+});

@@ -1,0 +1,293 @@
+import { expect, it } from "vitest";
+import { makeServiceProject, ServiceUnderTest } from "../support/job-service.ts";
+import { resultNamed, ScriptedRunner, SUMMARY } from "../support/scripted-runner.ts";
+
+const JOBS = "/v2/agent/docs/job";
+const DAY_MS = 24 * 60 * 60_000;
+
+async function create(subject: ServiceUnderTest, prompt = "Fix"): Promise<string> {
+  const response = await subject.ask(JOBS, { body: { prompt } });
+  return ((await response.json()) as { id: string }).id;
+}
+
+async function send(subject: ServiceUnderTest, id: string, prompt: string): Promise<void> {
+  const response = await subject.ask(`${JOBS}/${id}/message`, { body: { prompt } });
+  expect(response.status).toBe(200);
+}
+
+async function statusOf(subject: ServiceUnderTest, id: string): Promise<string> {
+  return ((await (await subject.ask(`${JOBS}/${id}`)).json()) as { status: string }).status;
+}
+
+it("gives the runner the job's branch, project and prompt", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const id = await create(subject, "Fix the FAQ");
+  const { input } = await subject.runner.run(1);
+  expect(input).toMatchObject({
+    jobId: id,
+    branch: `docs-agent/${id}`,
+    prompt: "Fix the FAQ",
+    earlierTurns: [],
+    project: subject.projects[0],
+  });
+  expect(input.branch).toMatch(/^docs-agent\/[a-z0-9-]+$/);
+});
+
+it("runs the turns of a job one after the other, in order, each knowing the earlier ones", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const id = await create(subject, "one");
+  await send(subject, id, "two");
+  await send(subject, id, "three");
+  (await subject.runner.run(1)).end(resultNamed(id, "pull-request"));
+  const second = await subject.runner.run(2);
+  expect(second.input).toMatchObject({ prompt: "two", earlierTurns: [{ prompt: "one", summary: SUMMARY }] });
+  expect(await statusOf(subject, id)).toBe("active");
+  second.end(resultNamed(id, "failed"));
+  const third = await subject.runner.run(3);
+  expect(third.input.earlierTurns).toEqual([
+    { prompt: "one", summary: SUMMARY },
+    { prompt: "two", summary: null },
+  ]);
+  third.end(resultNamed(id, "no-changes"));
+  await subject.service.queue.idle();
+  expect(subject.runner.runs).toHaveLength(3);
+  expect(await statusOf(subject, id)).toBe("completed");
+});
+
+it("loses no message that comes while a turn ends", async () => {
+  await using subject = await ServiceUnderTest.start({
+    projects: [
+      makeServiceProject({
+        limits: { createsPerHour: 100, messagesPerHour: 1000, jobsAtOnce: 2, queued: 1000 },
+      }),
+    ],
+  });
+  const id = await create(subject, "0");
+  for (let n = 1; n <= 30; n += 1) {
+    const run = await subject.runner.run(n);
+    const sending = send(subject, id, String(n));
+    run.end(resultNamed(id, "no-changes"));
+    await sending;
+    expect(await statusOf(subject, id)).toBe("active");
+  }
+  expect(subject.runner.runs.map(({ input }) => input.prompt)).toEqual(
+    Array.from({ length: subject.runner.runs.length }, (_, n) => String(n)),
+  );
+  expect(subject.store.turns(id)).toHaveLength(31);
+});
+
+it("tries again what failed for now, later each time, and keeps the reason when it gives up", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const id = await create(subject);
+  const waits = [];
+  for (let attempt = 1; attempt <= 5; attempt += 1) {
+    (await subject.runner.run(attempt)).fail(new Error(`the git server answered 503 (${attempt})`));
+    await subject.service.queue.idle();
+    const dueAt = subject.db
+      .prepare("SELECT due_at, claimable_at FROM tasks WHERE type = 'run-turn' AND state = 'waiting'")
+      .get();
+    if (dueAt === undefined) break;
+    expect(await statusOf(subject, id)).toBe("active");
+    expect(subject.store.turns(id)[0]?.reason).toBe(`the git server answered 503 (${attempt})`);
+    const wait = Number(dueAt["claimable_at"]) - subject.clock.now();
+    waits.push(wait / 1000);
+    subject.clock.advance(wait);
+  }
+  expect(waits).toEqual([15, 60, 240, 900]);
+  expect(await statusOf(subject, id)).toBe("failed");
+  expect(subject.store.turns(id)[0]?.reason).toBe(
+    "given up after 5 attempts; the last: the git server answered 503 (5)",
+  );
+  expect(subject.logger.text("error")).toContain("the git server answered 503 (5)");
+});
+
+it("waits as long as a transient error says", async () => {
+  await using subject = await ServiceUnderTest.start();
+  await create(subject);
+  const error = Object.assign(new Error("rate limit of the code host"), { retryAfterMs: 1_800_000 });
+  (await subject.runner.run(1)).fail(error);
+  await subject.service.queue.idle();
+  subject.clock.advance(1_799_999);
+  await subject.service.queue.idle();
+  expect(subject.runner.runs).toHaveLength(1);
+  subject.clock.advance(1);
+  await subject.runner.run(2);
+});
+
+it("runs a turn again that was active when the process died", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const id = await create(subject);
+  await subject.runner.run(1);
+  await subject.crash();
+  subject.runner = new ScriptedRunner();
+  await subject.start();
+  expect(await statusOf(subject, id)).toBe("active");
+  (await subject.runner.runOf(id)).end(resultNamed(id, "pull-request"));
+  await subject.service.queue.idle();
+  expect(await statusOf(subject, id)).toBe("completed");
+  expect(subject.store.turns(id)).toMatchObject([{ attempts: 2, outcome: "pull-request" }]);
+});
+
+it("runs a turn whose task was lost between the accept and the queue", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const id = await create(subject, "one");
+  await send(subject, id, "two");
+  await subject.runner.run(1);
+  await subject.crash((db) => db.exec("DELETE FROM tasks WHERE type = 'run-turn'"));
+  subject.runner = new ScriptedRunner();
+  await subject.start();
+  for (const run of [1, 2]) (await subject.runner.run(run)).end(resultNamed(id, "no-changes"));
+  expect(subject.runner.runs.map(({ input }) => input.prompt)).toEqual(["one", "two"]);
+});
+
+it("keeps the order of turns when only the later one's task reached the queue", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const id = await create(subject, "one");
+  await send(subject, id, "two");
+  await subject.runner.run(1);
+  await subject.crash((db) => {
+    db.prepare("DELETE FROM tasks WHERE id = ?").run(`run-turn:${id}:1`);
+    db.prepare("UPDATE tasks SET state = 'waiting', claimable_at = 0 WHERE id = ?").run(`run-turn:${id}:2`);
+  });
+  subject.runner = new ScriptedRunner();
+  await subject.start();
+  for (const run of [1, 2]) (await subject.runner.run(run)).end(resultNamed(id, "no-changes"));
+  await subject.service.queue.idle();
+  expect(subject.runner.runs.map(({ input }) => input.prompt)).toEqual(["one", "two"]);
+  expect(await statusOf(subject, id)).toBe("completed");
+});
+
+it("gives up a turn that takes the process down with it each time", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const id = await create(subject);
+  for (let attempt = 1; attempt <= 5; attempt += 1) {
+    await subject.runner.runOf(id);
+    await subject.crash();
+    subject.runner = new ScriptedRunner();
+    await subject.start();
+  }
+  await subject.service.queue.idle();
+  expect(subject.runner.runs).toHaveLength(0);
+  expect(await statusOf(subject, id)).toBe("failed");
+  expect(subject.store.turns(id)[0]?.reason).toContain("the service ended in the middle of it");
+});
+
+it("lets running turns finish within the grace of a stop, and starts no more", async () => {
+  await using subject = await ServiceUnderTest.start({ jobsAtOnce: 1 });
+  const id = await create(subject);
+  const waiting = await create(subject);
+  const run = await subject.runner.run(1);
+  const { store, url } = subject;
+  const stopped = subject.stop(60_000);
+  await expect(fetch(`${url}/healthz`)).rejects.toThrow("fetch failed");
+  run.end(resultNamed(id, "no-changes"));
+  await stopped;
+  expect(() => store.job(id)).toThrow(/finalized|not open/);
+  expect(subject.runner.runs).toHaveLength(1);
+  await subject.start();
+  expect(await statusOf(subject, id)).toBe("completed");
+  expect(await statusOf(subject, waiting)).toBe("active");
+  await subject.runner.runOf(waiting);
+});
+
+it("aborts running turns after the grace, and runs them again after the start, as if never tried", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const id = await create(subject);
+  const { input } = await subject.runner.run(1);
+  await subject.stop(0);
+  expect(input.signal.aborted).toBe(true);
+  await subject.start();
+  expect(await statusOf(subject, id)).toBe("active");
+  await subject.runner.runOf(id, 2);
+  expect(subject.store.turns(id)[0]?.attempts).toBe(1);
+});
+
+it("stops the running turn of a job that is archived, and drops its waiting ones", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const id = await create(subject);
+  await send(subject, id, "More");
+  const { input } = await subject.runner.run(1);
+  subject.store.archive(id, subject.clock.now());
+  expect(await statusOf(subject, id)).toBe("archived");
+  subject.clock.advance(1000);
+  expect(input.signal.aborted).toBe(true);
+  await subject.service.queue.idle();
+  expect(subject.runner.runs).toHaveLength(1);
+  expect(subject.store.turns(id).map(({ outcome }) => outcome)).toEqual(["archived", "archived"]);
+});
+
+it("keeps the link of a pull request that was opened before the archiving got through", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const id = await create(subject);
+  const run = await subject.runner.run(1);
+  subject.store.archive(id, subject.clock.now());
+  run.end({ kind: "pull-request", prLink: "https://git.example/a/b/pull/1", summary: null, leftOut: [] });
+  await subject.service.queue.idle();
+  expect(subject.store.job(id)).toMatchObject({
+    status: "archived",
+    prLink: "https://git.example/a/b/pull/1",
+  });
+});
+
+it("archives jobs that nothing happened to for as long as the settings say, and no active ones", async () => {
+  await using subject = await ServiceUnderTest.start({
+    projects: [makeServiceProject({ archiveAfterDays: 1 })],
+  });
+  const ended = await create(subject);
+  (await subject.runner.run(1)).end(resultNamed(ended, "no-changes"));
+  await subject.service.queue.idle();
+  const active = await create(subject);
+  await subject.runner.run(2);
+  subject.clock.advance(DAY_MS - 1);
+  await untilTidied(subject);
+  expect(await statusOf(subject, ended)).toBe("completed");
+  subject.clock.advance(60 * 60_000);
+  await untilTidied(subject);
+  const record: unknown = await (await subject.ask(`${JOBS}/${ended}`)).json();
+  expect(record).toMatchObject({
+    status: "archived",
+    archivedAt: expect.stringMatching(/^2026-01-06T09:/) as string,
+  });
+  expect(await statusOf(subject, active)).toBe("active");
+});
+
+it("fails the turns of a project that is no longer in the settings", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const id = await create(subject);
+  await send(subject, id, "More");
+  await subject.crash();
+  subject.projects.splice(0, 1);
+  await subject.start();
+  await subject.service.queue.idle();
+  expect(subject.store.turns(id).map(({ reason }) => reason)).toEqual([
+    "the project docs is no longer in the settings",
+    "the project docs is no longer in the settings",
+  ]);
+});
+
+it("keeps the last progress lines of a turn, bounded and harmless", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const id = await create(subject);
+  const run = await subject.runner.run(1);
+  run.input.onProgress("\u001b[2Jcloning\nthe repository");
+  subject.clock.advance(1000);
+  expect(subject.store.turns(id)[0]?.progress).toEqual(["[2Jcloning the repository"]);
+  for (let n = 0; n < 500; n += 1) run.input.onProgress(`${n} ${"x".repeat(5000)}`);
+  run.end(resultNamed(id, "no-changes"));
+  await subject.service.queue.idle();
+  const lines = subject.store.turns(id)[0]?.progress ?? [];
+  expect(lines.length).toBeGreaterThan(100);
+  expect(lines.length).toBeLessThanOrEqual(200);
+  expect(lines.join("").length).toBeLessThanOrEqual(64 * 1024);
+  expect(lines.at(-1)).toMatch(/^499 x+$/);
+});
+
+/** The running turn keeps the queue from being idle: looks at the task itself. */
+async function untilTidied({ db, clock }: ServiceUnderTest): Promise<void> {
+  const select = db.prepare("SELECT state, claimable_at FROM tasks WHERE id = 'tidy'");
+  for (;;) {
+    const row = select.get();
+    if (row?.["state"] === "waiting" && Number(row["claimable_at"]) > clock.now()) return;
+    await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+}

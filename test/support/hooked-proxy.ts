@@ -1,0 +1,57 @@
+import { once } from "node:events";
+import { createServer, request as httpRequest } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { buffer } from "node:stream/consumers";
+
+/** Called before a request is passed on, and after its answer is complete but not yet given back. True: give no answer. */
+export type ProxyHook = (phase: "before" | "after", what: string) => Promise<boolean>;
+
+/** Stands before another server on loopback, so that a test can act at each request. */
+export async function startHookedProxy(
+  target: string,
+  hook: ProxyHook,
+): Promise<AsyncDisposable & { url: string }> {
+  const { hostname, port } = new URL(target);
+  const server = createServer((request, response) => {
+    request.on("error", () => response.destroy());
+    response.on("error", () => {});
+    pass(request, response).catch(() => response.destroy());
+  });
+
+  async function pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const what = `${request.method} ${request.url?.replace(/\?.*/, "")}`;
+    const body = await buffer(request);
+    if (await hook("before", what)) {
+      response.destroy();
+      return;
+    }
+    const upstream = httpRequest({
+      hostname,
+      port,
+      method: request.method,
+      path: request.url,
+      headers: { ...request.headers, host: `${hostname}:${port}` },
+    });
+    upstream.end(body);
+    const [answer] = (await once(upstream, "response")) as [IncomingMessage];
+    const answerBody = await buffer(answer);
+    if (await hook("after", what)) {
+      response.destroy();
+      return;
+    }
+    response.writeHead(answer.statusCode ?? 502, answer.headers).end(answerBody);
+  }
+
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  return {
+    url: `http://127.0.0.1:${address !== null && typeof address === "object" ? address.port : 0}`,
+    async [Symbol.asyncDispose]() {
+      const closed = once(server, "close");
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}

@@ -1,0 +1,180 @@
+import type { DatabaseSync } from "node:sqlite";
+import type { ServiceConfig, ServiceProject } from "../../src/service/config.ts";
+import { createJobService, type SelfHostedJobService } from "../../src/service/job-service.ts";
+import { createKey } from "../../src/service/keys.ts";
+import { listen } from "../../src/service/listen.ts";
+import { openServiceDatabase } from "../../src/service/state-file.ts";
+import { createHttpJobService, type HttpJobService } from "../../src/job-service/http-job-service.ts";
+import { ManualClock } from "./manual-clock.ts";
+import { RecordingLogger } from "./recording-logger.ts";
+import { ScriptedRunner } from "./scripted-runner.ts";
+import { openTempDir, type TempDir } from "./temp-dir.ts";
+
+/** A project of the service as its settings make one. */
+export function makeServiceProject(over: Partial<ServiceProject> = {}): ServiceProject {
+  return {
+    id: "docs",
+    name: "Docs",
+    repository: "https://git.example/acme/docs.git",
+    baseBranch: "main",
+    docs: ["**/*.md"],
+    agent: {
+      kind: "command",
+      command: ["fix-docs"],
+      timeLimitMinutes: 5,
+      maxOutputBytes: 65_536,
+      terminal: false,
+    },
+    codeHost: {
+      kind: "github",
+      apiUrl: "https://api.git.example",
+      owner: "acme",
+      repo: "docs",
+      tokenEnv: "T",
+    },
+    gitCredentialsEnv: null,
+    agentEnv: [],
+    limits: { createsPerHour: 100, messagesPerHour: 100, jobsAtOnce: 2, queued: 100 },
+    archiveAfterDays: 90,
+    model: "fix-docs",
+    ...over,
+  };
+}
+
+export type ServiceOptions = {
+  projects?: ServiceProject[];
+  jobsAtOnce?: number;
+  config?: Partial<Pick<ServiceConfig, "publicBaseUrl">>;
+};
+
+/** What a test sends; `key: null` sends none. */
+export type Ask = {
+  method?: string;
+  key?: string | null;
+  headers?: Record<string, string>;
+  body?: unknown;
+};
+
+/** The service on a state file of its own, over real HTTP, with a runner and a clock that the test moves. */
+export class ServiceUnderTest implements AsyncDisposable {
+  readonly clock = new ManualClock();
+  readonly logger = new RecordingLogger();
+  readonly dir: TempDir;
+  readonly keys: Record<string, string> = {};
+  readonly projects: ServiceProject[];
+  runner = new ScriptedRunner();
+  readonly #options: ServiceOptions;
+  readonly #dead: SelfHostedJobService[] = [];
+  readonly #clients: HttpJobService[] = [];
+  #running: {
+    service: SelfHostedJobService;
+    database: Awaited<ReturnType<typeof openServiceDatabase>>;
+    listening: Awaited<ReturnType<typeof listen>>;
+  } | null = null;
+
+  private constructor(dir: TempDir, options: ServiceOptions) {
+    this.dir = dir;
+    this.#options = options;
+    this.projects = options.projects ?? [
+      makeServiceProject(),
+      makeServiceProject({ id: "api", name: "API" }),
+    ];
+  }
+
+  static async start(options: ServiceOptions = {}): Promise<ServiceUnderTest> {
+    const subject = new ServiceUnderTest(await openTempDir(), options);
+    await subject.start();
+    for (const { id } of subject.projects) {
+      const nowMs = subject.clock.now();
+      subject.keys[id] = createKey(subject.db, { prefix: "docsagent", projectId: id, nowMs }).key;
+    }
+    return subject;
+  }
+
+  get #live() {
+    if (this.#running === null) throw new Error("The service is stopped");
+    return this.#running;
+  }
+  get url() {
+    return this.#live.listening.url;
+  }
+  get db() {
+    return this.#live.database.db;
+  }
+  get service() {
+    return this.#live.service;
+  }
+  get store() {
+    return this.#live.service.store;
+  }
+
+  async start(): Promise<void> {
+    const { clock, logger } = this;
+    const database = await openServiceDatabase({ dataDir: this.dir.path }, { clock, ownerWaitMs: 0 });
+    const service = createJobService({
+      config: {
+        projects: this.projects,
+        jobsAtOnce: this.#options.jobsAtOnce ?? 8,
+        publicBaseUrl: this.#options.config?.publicBaseUrl ?? null,
+      },
+      db: database.db,
+      runTurn: (input) => this.runner.runTurn(input),
+      clock,
+      logger,
+    });
+    const listening = await listen(service.app, { host: "127.0.0.1", port: 0 });
+    await service.start();
+    this.#running = { service, database, listening };
+  }
+
+  async stop(graceMs = 0): Promise<void> {
+    const running = this.#running;
+    if (running === null) return;
+    this.#running = null;
+    await running.listening.close();
+    await running.service.stop(graceMs);
+    running.database.close();
+  }
+
+  /** As if the process died: what runs is gone, nothing is written any more. `damage`: done to the file afterwards. */
+  async crash(damage: (db: DatabaseSync) => unknown = () => {}): Promise<void> {
+    const running = this.#live;
+    this.#running = null;
+    running.database.close();
+    await running.listening.close();
+    const database = await openServiceDatabase(
+      { dataDir: this.dir.path },
+      { clock: this.clock, ownerWaitMs: 0 },
+    );
+    damage(database.db);
+    database.close();
+    this.#dead.push(running.service);
+  }
+
+  client(projectId = "docs", apiKey = this.keys[projectId] ?? ""): HttpJobService {
+    const client = createHttpJobService({ baseUrl: this.url, projectId, apiKey, timeoutMs: 5000 });
+    this.#clients.push(client);
+    return client;
+  }
+
+  /** One request. A body that is no text is sent as JSON. */
+  async ask(path: string, { method, key, headers, body }: Ask = {}): Promise<Response> {
+    const sentKey = key === undefined ? this.keys["docs"] : key;
+    return await fetch(`${this.url}${path}`, {
+      method: method ?? (body === undefined ? "GET" : "POST"),
+      headers: {
+        ...(sentKey === null || sentKey === undefined ? {} : { authorization: `Bearer ${sentKey}` }),
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#clients.map((client) => client.close()));
+    await this.stop();
+    await Promise.all(this.#dead.map((service) => service.stop(0)));
+    await this.dir[Symbol.asyncDispose]();
+  }
+}

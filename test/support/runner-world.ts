@@ -1,0 +1,191 @@
+import { execFile } from "node:child_process";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import type { Clock } from "../../src/core/clock.ts";
+import type { ServiceProject } from "../../src/service/config.ts";
+import type { Containment } from "../../src/service/runner/containment.ts";
+import { createTurnRunner } from "../../src/service/runner/create-turn-runner.ts";
+import type { RunTurnInput, RunTurnResult } from "../../src/service/turn-runner.ts";
+import { createSystemClock } from "../../src/system-clock.ts";
+import { serveGit } from "./git-http.ts";
+import { serveGitHubApi } from "./github-api.ts";
+import { RecordingLogger } from "./recording-logger.ts";
+import { openTempDir } from "./temp-dir.ts";
+
+const exec = promisify(execFile);
+const AGENTS = fileURLToPath(new URL("../fixtures/agents/", import.meta.url));
+
+export const TOKEN = "ghp_0123456789abcdefghijklmnop";
+export const MODEL_KEY = "model-key-0123456789";
+
+export const START_FILES: Record<string, string> = {
+  "README.md": "# Acme\n\nTeh product.\n",
+  "docs/quickstart.md": "# Quickstart\n\nInstal it.\n",
+  "docs/.gitignore": "drafts/\n",
+  "src/index.js": "console.log(1);\n",
+  ".github/workflows/ci.yml": "on: push\n",
+};
+
+/** An agent of test/fixtures/agents, run by this Node. */
+export function fixtureAgent(name: string, ...args: string[]): string[] {
+  return [process.execPath, join(AGENTS, name), ...args];
+}
+
+/** A JavaScript program as agent. */
+export function inlineAgent(source: string): string[] {
+  return [process.execPath, "--input-type=module", "-e", `import * as fs from "node:fs"; ${source}`];
+}
+
+type WorldOptions = { files?: Record<string, string>; clock?: Clock; containment?: Containment };
+
+/** A bare repository behind real git over HTTP, a code host's API, and a runner. */
+export async function openRunnerWorld({ files = START_FILES, clock, containment }: WorldOptions = {}) {
+  const stack = new AsyncDisposableStack();
+  const dir = stack.use(await openTempDir());
+  const bare = dir.file("repos/acme/docs.git");
+  const git = (...args: string[]) =>
+    exec("git", ["-c", "safe.directory=*", ...args], {
+      env: {
+        PATH: process.env["PATH"],
+        HOME: dir.path,
+        GIT_CONFIG_NOSYSTEM: "1",
+        GIT_AUTHOR_NAME: "Ana",
+        GIT_AUTHOR_EMAIL: "ana@example.com",
+        GIT_COMMITTER_NAME: "Ana",
+        GIT_COMMITTER_EMAIL: "ana@example.com",
+      },
+    }).then(({ stdout }) => stdout.trim());
+  const inBare = (...args: string[]) => git("-C", bare, ...args);
+
+  await git("init", "--quiet", "--bare", "--initial-branch=main", bare);
+  await commitTo("main", files, "start");
+  const gitHttp = stack.use(await serveGit(dir.file("repos"), TOKEN));
+  const api = stack.use(await serveGitHubApi(TOKEN, (branch) => inBare("rev-parse", `refs/heads/${branch}`)));
+  const logger = new RecordingLogger();
+  const progress: string[] = [];
+  const env: Record<string, string | undefined> = {
+    PATH: process.env["PATH"],
+    DOCS_TOKEN: TOKEN,
+    MODEL_KEY,
+    UNRELATED_SECRET: "nobody-should-see-this",
+  };
+
+  /** Commits files on top of a branch, as somebody else would. */
+  async function commitTo(branch: string, contents: Record<string, string>, message: string): Promise<void> {
+    const work = dir.file(`work-${Math.random().toString(36).slice(2)}`);
+    await git("init", "--quiet", `--initial-branch=${branch}`, work);
+    const exists = (await inBare("branch", "--list", branch)) !== "";
+    if (exists) await git("-C", work, "pull", "--quiet", bare, branch);
+    for (const [path, content] of Object.entries(contents)) {
+      await mkdir(dirname(join(work, path)), { recursive: true });
+      await writeFile(join(work, path), content);
+    }
+    await git("-C", work, "add", "--all", "--force");
+    await git("-C", work, "commit", "--quiet", "--allow-empty", "-m", message);
+    await git("-C", work, "push", "--quiet", bare, `HEAD:refs/heads/${branch}`);
+  }
+
+  function newRunner() {
+    return createTurnRunner({
+      dataDir: dir.file("data"),
+      env,
+      logger,
+      clock: clock ?? createSystemClock(),
+      ...(containment ? { containment } : {}),
+    });
+  }
+
+  const world = {
+    dir,
+    bare,
+    git,
+    inBare,
+    gitHttp,
+    api,
+    logger,
+    progress,
+    env,
+    commitTo,
+    runner: newRunner(),
+    /** As after a crash of the process. */
+    restart() {
+      world.runner = newRunner();
+    },
+    project(command: string[], changes: Partial<ServiceProject> = {}): ServiceProject {
+      return {
+        id: "docs",
+        name: "docs",
+        repository: `${gitHttp.url}/acme/docs.git`,
+        baseBranch: "main",
+        docs: ["**/*.md", "docs/**"],
+        agent: {
+          kind: "command",
+          command,
+          timeLimitMinutes: 1,
+          maxOutputBytes: 1024 * 1024,
+          terminal: false,
+        },
+        codeHost: { kind: "github", apiUrl: api.url, owner: "acme", repo: "docs", tokenEnv: "DOCS_TOKEN" },
+        gitCredentialsEnv: null,
+        agentEnv: ["MODEL_KEY"],
+        limits: { createsPerHour: 100, messagesPerHour: 100, jobsAtOnce: 2, queued: 100 },
+        archiveAfterDays: 90,
+        model: "test",
+        ...changes,
+      };
+    },
+    acpProject(
+      command: string[],
+      agent: { terminal?: boolean; maxOutputBytes?: number } = {},
+    ): ServiceProject {
+      return world.project(command, {
+        agent: {
+          kind: "acp",
+          command,
+          timeLimitMinutes: 1,
+          maxOutputBytes: 1024 * 1024,
+          terminal: false,
+          ...agent,
+        },
+      });
+    },
+    run(project: ServiceProject, input: Partial<RunTurnInput> = {}): Promise<RunTurnResult> {
+      const jobId = input.jobId ?? "job1";
+      return world.runner({
+        jobId,
+        branch: `docs-agent/${jobId}`,
+        prompt: "Fix the typo",
+        earlierTurns: [],
+        project,
+        signal: new AbortController().signal,
+        onProgress: (line) => progress.push(line),
+        ...input,
+      });
+    },
+    /** Paths that a branch changes against its start. */
+    async changed(branch = "docs-agent/job1", from = "main"): Promise<string[]> {
+      const names = await inBare("diff", "--name-only", `${from}...${branch}`);
+      return names === "" ? [] : names.split("\n").toSorted();
+    },
+    commits: (branch = "docs-agent/job1") => inBare("rev-list", "--count", `main..${branch}`).then(Number),
+    show: (path: string, branch = "docs-agent/job1") => inBare("show", `${branch}:${path}`),
+    branches: () => inBare("for-each-ref", "--format=%(refname:short)").then((text) => text.split("\n")),
+    /** Everything a person could read of what happened. */
+    async said(result: unknown): Promise<string> {
+      const log = await inBare("log", "--all", "--format=%B%an%ae");
+      return JSON.stringify([result, progress, logger.lines, api.pulls, log]);
+    },
+    /** All regular files under the data folder, as one text. */
+    async stored(): Promise<string> {
+      const names = await readdir(dir.file("data"), { recursive: true, withFileTypes: true });
+      const texts = names
+        .filter((entry) => entry.isFile() && !entry.parentPath.includes("/objects"))
+        .map((entry) => readFile(join(entry.parentPath, entry.name), "utf8"));
+      return (await Promise.all(texts)).join("\n");
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+  return world;
+}
