@@ -7,5 +7,7 @@ export default defineConfig({
     hookTimeout: 20_000,
     pool: "forks",
     maxConcurrency: 8,
+    // Most of a test is waiting for another process, so more workers than cores.
+    maxWorkers: 4,
   },
 });
