@@ -18,16 +18,15 @@ export interface JobServiceGate extends AsyncDisposable {
 const SLOW_MS = 8000;
 const UPSTREAM_TIMEOUT_MS = 30_000;
 
-/** Listens on loopback and passes every request on to `target`. */
+/** Listens on loopback and passes every request on to where `target` says; null: nowhere yet. */
 export async function startJobServiceGate(options: {
   port: number;
-  target: string;
+  target: () => string | null;
 }): Promise<JobServiceGate> {
-  const target = new URL(options.target);
   let isDown = false;
   let isSlow = false;
   const server = createServer((request, response) => {
-    void pass(request, response, target, () => (isSlow ? SLOW_MS : 0));
+    void pass(request, response, options.target, () => (isSlow ? SLOW_MS : 0));
   });
   let port = await listen(server, options.port);
 
@@ -59,14 +58,20 @@ export async function startJobServiceGate(options: {
 async function pass(
   request: IncomingMessage,
   response: ServerResponse,
-  target: URL,
+  targetOf: () => string | null,
   delayMs: () => number,
 ): Promise<void> {
   // Whoever hangs up on either side ends the exchange, and nothing more.
   request.on("error", () => response.destroy());
   response.on("error", () => request.destroy());
   await wait(delayMs(), undefined, { ref: false });
+  const address = targetOf();
   if (response.destroyed) return;
+  if (address === null) {
+    response.writeHead(503, { "retry-after": "1" }).end();
+    return;
+  }
+  const target = new URL(address);
   const upstream = httpRequest(
     {
       host: target.hostname,

@@ -74,15 +74,19 @@ export async function startPlayground(options: PlaygroundOptions): Promise<Playg
   starting.defer(keepSaved(slack, state));
 
   const service = starting.use(serviceProcess(options, codeHost, port(3)));
-  const apiKey = await serviceKey(options, secrets);
-  const serviceUrl = addressIn(await service.start());
-  const gate = starting.use(await startJobServiceGate({ port: port(2), target: serviceUrl }));
+  let serviceUrl: string | null = null;
+  const gate = starting.use(await startJobServiceGate({ port: port(2), target: () => serviceUrl }));
+  const startService = async () => {
+    serviceUrl = addressIn(await service.start());
+  };
 
+  const apiKey = await serviceKey(options, secrets);
   const app = starting.use(
     appProcess(options, { slack, secrets, apiKey, jobServiceUrl: gate.url, codeHost }),
   );
   const startApp = async () => slack.setAppUrl(`${addressIn(await app.start())}/slack/events`);
-  await startApp();
+  // Side by side: each takes most of a second.
+  await Promise.all([startService(), startApp()]);
 
   const weather = createWeatherControls(slack, {
     setJobServiceDown: (isDown) => gate.setDown(isDown),

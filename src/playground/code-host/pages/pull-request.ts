@@ -30,7 +30,8 @@ export function badge(pullRequest: PullRequest): Html {
 
 export function pullRequestPage(view: PullRequestView): Html {
   const { repository, pullRequest, commits, files, diff } = view;
-  const { number, title, author, head, base, body } = pullRequest;
+  const { number, title, author, head, base } = pullRequest;
+  const body = withoutComments(pullRequest.body ?? "");
   const root = `/${repository.fullName}`;
   const content = html`<h1>${title} <span class="quiet">#${number}</span></h1>
     <p class="byline">
@@ -46,11 +47,7 @@ export function pullRequestPage(view: PullRequestView): Html {
     ${actions(view)}
     <section aria-labelledby="description">
       <h2 id="description">Description</h2>
-      ${
-        body === null || body.trim() === ""
-          ? html`<p class="quiet">No description.</p>`
-          : html`<div class="body">${body}</div>`
-      }
+      ${body === "" ? html`<p class="quiet">No description.</p>` : html`<div class="body">${body}</div>`}
     </section>
     <section aria-labelledby="commits">
       <h2 id="commits">Commits</h2>
@@ -110,4 +107,9 @@ function actions({ repository, pullRequest, conflicts, tokens }: PullRequestView
       </form>
     </div>
   </section>`;
+}
+
+/** What a reader sees of a description: a code host shows no HTML comments. */
+function withoutComments(body: string): string {
+  return body.replaceAll(/<!--.*?-->/gs, "").trim();
 }
