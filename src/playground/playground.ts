@@ -9,11 +9,15 @@ import type { CodeHost } from "./code-host/index.ts";
 import { startJobServiceGate } from "./job-service-gate.ts";
 import { createManagedProcess } from "./managed-process.ts";
 import type { ManagedProcess } from "./managed-process.ts";
-import { readManifestScopes } from "./manifest-scopes.ts";
 import { createSlackSide } from "./slack-side/index.ts";
 import type { SlackSide } from "./slack-side/index.ts";
 import type { Secrets, StateFolder } from "./state-folder.ts";
-import { createWeatherControls, createWorkspacePage, seedWorkspace } from "./workspace/index.ts";
+import {
+  createWeatherControls,
+  createWorkspacePage,
+  readAppSurface,
+  seedWorkspace,
+} from "./workspace/index.ts";
 
 const OWNER = "tidepool";
 const REPO = "docs";
@@ -64,7 +68,7 @@ export async function startPlayground(options: PlaygroundOptions): Promise<Playg
   const slack = starting.use(
     await createSlackSide({
       port: port(4),
-      scopes: readManifestScopes(),
+      scopes: readAppSurface().scopes,
       signingSecret: secrets.signingSecret,
       botToken: secrets.botToken,
       saved,

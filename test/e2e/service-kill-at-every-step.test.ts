@@ -1,87 +1,26 @@
-import { execFile } from "node:child_process";
-import { mkdir, writeFile } from "node:fs/promises";
-import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import { stringify } from "yaml";
-import { createCodeHost } from "../../src/playground/code-host/index.ts";
-import { createHttpJobService } from "../../src/job-service/http-job-service.ts";
 import { AppProcess } from "../support/app-process.ts";
-import type { Program } from "../support/app-process.ts";
-import { startHookedProxy } from "../support/hooked-proxy.ts";
-import { openTempDir } from "../support/temp-dir.ts";
-
-const run = promisify(execFile);
-const TOKEN = "code-host-token-0123456789";
-const AGENT = fileURLToPath(new URL("../fixtures/agents/call-and-edit.mjs", import.meta.url));
-const SERVICE = fileURLToPath(new URL("../../src/service/main.ts", import.meta.url));
+import { startServiceWorld } from "../support/service-world.ts";
 
 /** Where the service dies: before its n-th commit, or around the n-th request that it, git or the agent sends. */
 type Boundary = { at: "commit" | "request"; phase: "before" | "after"; number: number; what: string };
-type Ending = { status: string; prLink: string | null; pulls: number; branches: string[]; commits: number };
 
 /** One job, from create to its end, with the service killed at one boundary (null: at none) and started again. */
-async function runWithDeath(
-  boundary: Boundary | null,
-  onStep: (step: Boundary) => void = () => {},
-): Promise<Ending> {
+async function runWithDeath(boundary: Boundary | null, onStep: (step: Boundary) => void = () => {}) {
   await using resources = new AsyncDisposableStack();
-  const dir = resources.use(await openTempDir());
-  const docs = dir.file("sample/docs");
-  await mkdir(docs, { recursive: true });
-  await writeFile(`${docs}/quickstart.md`, "# Quickstart\n");
-  const codeHost = resources.use(await createCodeHost({ dataDir: dir.file("code-host"), tokens: [TOKEN] }));
-  await codeHost.createRepository("acme", "docs", dir.file("sample"));
-
   let running: AppProcess | null = null;
   let requests = 0;
-  async function onRequest(phase: "before" | "after", what: string): Promise<boolean> {
-    if (phase === "before") requests += 1;
-    onStep({ at: "request", phase, number: requests, what });
-    if (boundary?.at !== "request" || boundary.phase !== phase || boundary.number !== requests) return false;
-    await running?.kill();
-    return true;
-  }
-  const proxy = resources.use(await startHookedProxy(codeHost.url, onRequest));
-
-  const config = dir.file("service.yml");
-  await writeFile(
-    config,
-    stringify({
-      listen: { host: "127.0.0.1", port: 0 },
-      dataDir: dir.file("data"),
-      stopGraceMinutes: 0.1,
-      projects: [
-        {
-          id: "docs",
-          repository: `${proxy.url}/acme/docs.git`,
-          agent: { kind: "command", command: [process.execPath, AGENT] },
-          agentEnv: ["AGENT_HOOK"],
-          codeHost: {
-            kind: "github",
-            apiUrl: `${proxy.url}/api/v3`,
-            owner: "acme",
-            repo: "docs",
-            tokenEnv: "TOKEN",
-          },
-        },
-      ],
+  const world = resources.use(
+    await startServiceWorld(async (phase, what) => {
+      if (phase === "before") requests += 1;
+      onStep({ at: "request", phase, number: requests, what });
+      if (boundary?.at !== "request" || boundary.phase !== phase || boundary.number !== requests)
+        return false;
+      await running?.kill();
+      return true;
     }),
   );
-  const env = { PATH: process.env["PATH"], TOKEN, AGENT_HOOK: `${proxy.url}/agent-runs` };
-  const { stdout } = await run(
-    process.execPath,
-    [SERVICE, "keys", "create", "--project", "docs", "--config", config],
-    { env },
-  );
-  const apiKey = stdout.trim();
-  const program: Program = {
-    file: "src/service/main.ts",
-    args: ["serve", "--config", config],
-    readyMessage: "job service is ready",
-  };
-
+  const { env, program } = world;
   const first = resources.use(
     new AppProcess({
       env,
@@ -93,65 +32,20 @@ async function runWithDeath(
     }),
   );
   running = first;
-  const firstUrl = await first.ready();
-  let jobId = firstUrl === null ? null : await create(firstUrl, apiKey);
-  let url = firstUrl;
+  let url = await first.ready();
+  let jobId = url === null ? null : await world.create(url);
+  if (url !== null && jobId !== null) await world.ended(url, jobId, first);
   if (boundary !== null) {
-    if (jobId !== null && firstUrl !== null) await ended(firstUrl, apiKey, jobId, first);
     expect(await first.exit()).toBe("SIGKILL");
     const second = resources.use(new AppProcess({ env, program }));
     running = second;
-    url = await second.ready();
-    // No answer came, so the client asks again, with the same idempotency key.
-    jobId ??= await create(url ?? "", apiKey);
-    await ended(url ?? "", apiKey, jobId ?? "", second);
-  } else {
-    await ended(url ?? "", apiKey, jobId ?? "", first);
+    url = (await second.ready()) ?? "";
+    // Where no answer came, the client asks again, with the same idempotency key.
+    jobId ??= (await world.create(url)) ?? "";
+    await world.ended(url, jobId, second);
   }
-  const job = await read(url ?? "", apiKey, jobId ?? "");
-  const pulls = await (await fetch(`${codeHost.apiUrl}/repos/acme/docs/pulls?state=all`)).json();
-  const bare = dir.file("look");
-  await run("git", ["clone", "-q", "--mirror", codeHost.gitUrl("acme", "docs"), bare]);
-  const { stdout: refs } = await run("git", [
-    "-C",
-    bare,
-    "for-each-ref",
-    "--format=%(refname:short)",
-    "refs/heads",
-  ]);
-  const branches = refs.trim().split("\n");
-  const branch = branches.find((name) => name !== "main") ?? "main";
-  const { stdout: log } = await run("git", ["-C", bare, "log", "--oneline", `main..${branch}`]);
-  return {
-    status: job?.status ?? "?",
-    prLink: job?.prLink ?? null,
-    pulls: Array.isArray(pulls) ? pulls.length : -1,
-    branches: branches.map((name) => name.replace(jobId ?? "", "<id>")),
-    commits: log.trim().split("\n").length,
-  };
-}
-
-async function create(baseUrl: string, apiKey: string): Promise<string | null> {
-  const client = createHttpJobService({ baseUrl, projectId: "docs", apiKey, timeoutMs: 20_000 });
-  const answer = await client.createJob("Add a line to the quickstart", "turn-1");
-  await client.close();
-  return answer.ok ? answer.job.id : null;
-}
-
-async function read(baseUrl: string, apiKey: string, jobId: string) {
-  const client = createHttpJobService({ baseUrl, projectId: "docs", apiKey, timeoutMs: 20_000 });
-  const answer = await client.getJob(jobId);
-  await client.close();
-  return answer.ok ? answer.job : null;
-}
-
-/** Resolves when the job has ended, or the process. */
-async function ended(baseUrl: string, apiKey: string, jobId: string, service: AppProcess): Promise<void> {
-  while (!service.hasExited) {
-    const job = await read(baseUrl, apiKey, jobId);
-    if (job !== null && job.status !== "active") return;
-    await sleep(50);
-  }
+  const job = await world.read(url ?? "", jobId ?? "");
+  return { status: job?.status, prLink: job?.prLink, ...(await world.atCodeHost(jobId ?? "")) };
 }
 
 const boundaries: Boundary[] = [];

@@ -11,6 +11,7 @@ import type { PageLink } from "./page-state.ts";
 import { ReadMarks } from "./read-marks.ts";
 import type { WeatherControls } from "./weather.ts";
 
+export { readAppSurface } from "./manifest.ts";
 export type { PageLogger } from "./page-app.ts";
 export type { PageLink, PageState } from "./page-state.ts";
 export { seedWorkspace } from "./seed.ts";

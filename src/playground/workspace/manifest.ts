@@ -15,10 +15,13 @@ const Manifest = z.object({
       )
       .default([]),
   }),
+  oauth_config: z.object({ scopes: z.object({ bot: z.array(z.string()) }) }),
 });
 
-/** What of the app's manifest people see in Slack. */
+/** What of the app's manifest matters in Slack. */
 export type AppSurface = {
+  /** The bot scopes it asks to be installed with. */
+  scopes: string[];
   appName: string;
   commands: { command: string; description: string; usageHint: string }[];
   /** The entries of a message's menu. */
@@ -29,8 +32,9 @@ export type AppSurface = {
 
 /** Reads the project's `manifest.yml`; throws where it is missing or does not parse. */
 export function readAppSurface(file: URL = new URL("../../../manifest.yml", import.meta.url)): AppSurface {
-  const { display_information, features } = Manifest.parse(parse(readFileSync(file, "utf8")));
+  const { display_information, features, oauth_config } = Manifest.parse(parse(readFileSync(file, "utf8")));
   return {
+    scopes: oauth_config.scopes.bot,
     appName: display_information.name,
     commands: features.slash_commands.map(({ command, description, usage_hint }) => ({
       command,

@@ -1,0 +1,123 @@
+import { execFile } from "node:child_process";
+import { mkdir, writeFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { stringify } from "yaml";
+import { z } from "zod";
+import { createHttpJobService } from "../../src/job-service/http-job-service.ts";
+import { createCodeHost } from "../../src/playground/code-host/index.ts";
+import type { AppProcess, Program } from "./app-process.ts";
+import { startHookedProxy } from "./hooked-proxy.ts";
+import type { ProxyHook } from "./hooked-proxy.ts";
+import { openTempDir } from "./temp-dir.ts";
+
+const run = promisify(execFile);
+const TOKEN = "code-host-token-0123456789";
+const AGENT = fileURLToPath(new URL("../fixtures/agents/call-and-edit.mjs", import.meta.url));
+const SERVICE = fileURLToPath(new URL("../../src/service/main.ts", import.meta.url));
+const Pulls = z.array(z.object({ html_url: z.string() }));
+
+/**
+ * Everything around the real job service: a code host with a docs repository over real git, reached through a proxy that a test
+ * can act in, an agent that adds a line to the quickstart, a settings file, and a key made on the command line.
+ */
+export async function startServiceWorld(hook: ProxyHook = async () => false) {
+  const resources = new AsyncDisposableStack();
+  const dir = resources.use(await openTempDir());
+  const docs = dir.file("sample/docs");
+  await mkdir(docs, { recursive: true });
+  await writeFile(`${docs}/quickstart.md`, "# Quickstart\n");
+  const codeHost = resources.use(await createCodeHost({ dataDir: dir.file("code-host"), tokens: [TOKEN] }));
+  await codeHost.createRepository("acme", "docs", dir.file("sample"));
+  const proxy = resources.use(await startHookedProxy(codeHost.url, hook));
+
+  const config = dir.file("service.yml");
+  const project = {
+    id: "docs",
+    repository: `${proxy.url}/acme/docs.git`,
+    agent: { kind: "command", command: [process.execPath, AGENT] },
+    agentEnv: ["AGENT_HOOK"],
+    codeHost: {
+      kind: "github",
+      apiUrl: `${proxy.url}/api/v3`,
+      owner: "acme",
+      repo: "docs",
+      tokenEnv: "TOKEN",
+    },
+  };
+  const settings = {
+    listen: { host: "127.0.0.1", port: 0 },
+    dataDir: dir.file("data"),
+    stopGraceMinutes: 0.1,
+    projects: [project],
+  };
+  await writeFile(config, stringify(settings));
+  const env = { PATH: process.env["PATH"], TOKEN, AGENT_HOOK: `${proxy.url}/agent-runs` };
+  const args = [SERVICE, "keys", "create", "--project", "docs", "--config", config];
+  const { stdout } = await run(process.execPath, args, { env });
+  const apiKey = stdout.trim();
+  const program: Program = {
+    file: "src/service/main.ts",
+    args: ["serve", "--config", config],
+    readyMessage: "job service is ready",
+  };
+
+  async function withClient<T>(
+    baseUrl: string,
+    act: (client: ReturnType<typeof createHttpJobService>) => Promise<T>,
+  ): Promise<T> {
+    const client = createHttpJobService({ baseUrl, projectId: "docs", apiKey, timeoutMs: 20_000 });
+    try {
+      return await act(client);
+    } finally {
+      await client.close();
+    }
+  }
+
+  async function read(baseUrl: string, jobId: string) {
+    const answer = await withClient(baseUrl, (client) => client.getJob(jobId));
+    return answer.ok ? answer.job : null;
+  }
+
+  return {
+    env,
+    program,
+    read,
+    /** The new job's id; null when no answer came. */
+    async create(baseUrl: string): Promise<string | null> {
+      const answer = await withClient(baseUrl, (client) => client.createJob("Add a line", "turn-1"));
+      return answer.ok ? answer.job.id : null;
+    },
+    async message(baseUrl: string, jobId: string): Promise<void> {
+      const answer = await withClient(baseUrl, (client) =>
+        client.sendMessage(jobId, "And one more", "turn-2"),
+      );
+      if (!answer.ok) throw new Error(answer.fault.message);
+    },
+    /** Resolves when the job has ended, or the process. */
+    async ended(baseUrl: string, jobId: string, service: AppProcess): Promise<void> {
+      while (!service.hasExited) {
+        const job = await read(baseUrl, jobId);
+        if (job !== null && job.status !== "active") return;
+        await sleep(50);
+      }
+    },
+    /** What is at the code host: pull requests, branches, commits on the job's branch, and the page there. */
+    async atCodeHost(jobId: string) {
+      const pulls = await fetch(`${codeHost.apiUrl}/repos/acme/docs/pulls?state=all`);
+      const bare = dir.file(`look-${Date.now()}`);
+      await run("git", ["clone", "-q", "--mirror", codeHost.gitUrl("acme", "docs"), bare]);
+      const git = async (...words: string[]) => (await run("git", ["-C", bare, ...words])).stdout.trim();
+      const branch = `docs-agent/${jobId}`;
+      const branches = await git("for-each-ref", "--format=%(refname:short)", "refs/heads");
+      return {
+        pulls: Pulls.parse(await pulls.json()).length,
+        branches: branches.split("\n").map((name) => name.replace(jobId, "<id>")),
+        commits: (await git("log", "--oneline", `main..${branch}`)).split("\n").length,
+        page: await git("show", `${branch}:docs/quickstart.md`),
+      };
+    },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
