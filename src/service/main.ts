@@ -25,6 +25,10 @@ async function serve(config: ServiceConfig): Promise<void> {
       process.exit(1);
     });
   }
+  // The ACP SDK reports protocol oddities on the console, with an agent's own words in them: bounded, and redacted as all lines are.
+  console.error = (...parts: unknown[]) => {
+    logger.warn({ detail: parts.map(String).join(" ").slice(0, 500) }, "protocol oddity of an agent");
+  };
   const runTurn = createTurnRunner({ dataDir: config.dataDir, env, clock, logger });
   await serveUntilSignal({ config, runTurn, clock, logger }, process, () => process.exit(1));
 }
