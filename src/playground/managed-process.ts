@@ -33,6 +33,7 @@ export interface ManagedProcess extends AsyncDisposable {
   kill(): Promise<void>;
 }
 
+const EXIT_WITH_PARENT = new URL("exit-with-parent.ts", import.meta.url).href;
 /** How long a graceful stop may take, with a margin over what the programs promise. */
 const STOP_MS = 12_000;
 
@@ -58,7 +59,10 @@ export function createManagedProcess(options: ManagedProcessOptions): ManagedPro
     },
     async start() {
       await end("SIGKILL");
-      child = spawn(process.execPath, options.args, { env: options.env, stdio: ["ignore", "pipe", "pipe"] });
+      child = spawn(process.execPath, ["--import", EXIT_WITH_PARENT, ...options.args], {
+        env: options.env,
+        stdio: ["pipe", "pipe", "pipe"],
+      });
       return ready(child, options);
     },
     kill: () => end("SIGKILL"),
