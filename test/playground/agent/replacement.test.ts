@@ -23,16 +23,16 @@ it.each([
   expect(replace(text, from, to)).toBe(expected);
 });
 
-it("is done after the first time, unless the new text brings the old one about", () => {
+it("is done after the first time", () => {
   const letters = fc.string({ unit: fc.constantFrom("a", "b", " ", ".", "\n", "`", "[", "](") });
   fc.assert(
-    fc.property(letters, letters, fc.constantFrom("b", "ba", "a b", "."), (text, from, to) => {
-      fc.pre(from.trim() === from && from !== "" && !/[[\]()]/.test(from));
+    // The new text shares no character with the old one, so that it cannot bring it about again, not even at a seam;
+    // nor is the old one a mark that says where code is.
+    fc.property(letters, letters, fc.constantFrom("x", "xy", "x-y"), (text, from, to) => {
+      fc.pre(from.trim() === from && from !== "" && !/[[\]()`]/.test(from));
       const once = replace(text, from, to);
-      // "a" → "b" can make a new "ab" out of "aa"; only what stands alone is the same after.
-      fc.pre(to.includes(from) || !`${to}${to}`.includes(from));
-      fc.pre(!from.includes(to));
       expect(replace(once, from, to)).toBe(once);
     }),
+    { numRuns: 1000 },
   );
 });
