@@ -10,7 +10,6 @@ import type { StopReason } from "@agentclientprotocol/sdk";
 import { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { oneLine } from "../bounded-text.ts";
-import { startProcessGroup } from "../process-group.ts";
 import { TurnFailedError } from "../run-error.ts";
 import { createAcpFiles } from "./acp-files.ts";
 import { AcpPermissions } from "./acp-permissions.ts";
@@ -20,6 +19,7 @@ import type { AgentRun } from "./agent.ts";
 import { failureOf } from "./ending.ts";
 import { ProgressLines } from "./progress.ts";
 import { earlierTurnsText, taskText } from "./prompt-text.ts";
+import { startAgent } from "./start-agent.ts";
 
 /** How long an agent may take until it has a session: some load models or download themselves first. */
 const HANDSHAKE_LIMIT_MS = 120_000;
@@ -28,25 +28,13 @@ const AUTH_REQUIRED = -32_000;
 
 /** Drives any agent that speaks the Agent Client Protocol over its standard input and output. Its last message is the summary. */
 export async function runAcpAgent(run: AgentRun): Promise<string | null> {
-  const [program = "", ...programArgs] = run.settings.command;
   const input = new TransformStream<Uint8Array, Uint8Array>();
   const toInput = input.writable.getWriter();
-  let words = Buffer.alloc(0);
-  const { command, args } = run.contain({ command: program, args: programArgs });
-  const group = startProcessGroup({
-    command,
-    args,
-    cwd: run.tree,
-    env: run.env,
-    timeLimitMs: run.settings.timeLimitMs,
-    maxOutputBytes: run.settings.maxOutputBytes,
-    clock: run.clock,
-    signal: run.signal,
-    // No back pressure: what can wait here is bounded by the output limit.
-    onStdout: (chunk) => void toInput.write(chunk).catch(() => {}),
-    onStderr: (chunk) => (words = Buffer.concat([words, chunk]).subarray(-4000)),
-  });
-  if (group.pid !== undefined) await run.onStarted(group.pid);
+  // No back pressure: what can wait here is bounded by the output limit.
+  const { group, lastWords: lastWordsNow } = await startAgent(
+    run,
+    (chunk) => void toInput.write(chunk).catch(() => {}),
+  );
   void group.ended.then(() => toInput.close()).catch(() => {});
 
   const progress = new ProgressLines(run.onProgress, run.redact);
@@ -71,7 +59,7 @@ export async function runAcpAgent(run: AgentRun): Promise<string | null> {
   progress.flush();
   run.signal.throwIfAborted();
 
-  const lastWords = run.redact(words.toString("utf8"));
+  const lastWords = lastWordsNow();
   // Told apart from an exit: "stopped" is our own doing, after the turn was over.
   if (ending.kind !== "stopped" && "error" in first) {
     throw (

@@ -1,9 +1,9 @@
 import { plainText } from "../bounded-text.ts";
-import { startProcessGroup } from "../process-group.ts";
 import { type AgentRun, MAX_SUMMARY_LENGTH } from "./agent.ts";
 import { failureOf } from "./ending.ts";
 import { ProgressLines } from "./progress.ts";
 import { earlierTurnsText } from "./prompt-text.ts";
+import { startAgent } from "./start-agent.ts";
 
 /** Standard output kept for the summary, in bytes: characters have up to four. */
 const MAX_TAIL_BYTES = MAX_SUMMARY_LENGTH * 4;
@@ -13,34 +13,19 @@ const MAX_TAIL_BYTES = MAX_SUMMARY_LENGTH * 4;
  * end of its standard output is the summary.
  */
 export async function runCommandAgent(run: AgentRun): Promise<string | null> {
-  const [program = "", ...programArgs] = run.settings.command;
   const progress = new ProgressLines(run.onProgress, run.redact);
   const decoder = new TextDecoder();
   let tail = Buffer.alloc(0);
-  let words = Buffer.alloc(0);
-  const { command, args } = run.contain({ command: program, args: programArgs });
-  const group = startProcessGroup({
-    command,
-    args,
-    cwd: run.tree,
-    env: run.env,
-    timeLimitMs: run.settings.timeLimitMs,
-    maxOutputBytes: run.settings.maxOutputBytes,
-    clock: run.clock,
-    signal: run.signal,
-    onStdout(chunk) {
-      tail = Buffer.concat([tail, chunk]).subarray(-MAX_TAIL_BYTES);
-      progress.write(decoder.decode(chunk, { stream: true }));
-    },
-    onStderr: (chunk) => (words = Buffer.concat([words, chunk]).subarray(-4000)),
+  const { group, lastWords } = await startAgent(run, (chunk) => {
+    tail = Buffer.concat([tail, chunk]).subarray(-MAX_TAIL_BYTES);
+    progress.write(decoder.decode(chunk, { stream: true }));
   });
-  if (group.pid !== undefined) await run.onStarted(group.pid);
   const earlier = earlierTurnsText(run.earlierTurns);
   group.stdin.end(earlier === "" ? run.prompt : `${earlier}\n\nNow:\n${run.prompt}`);
   const ending = await group.ended;
   progress.flush();
   run.signal.throwIfAborted();
-  const failure = failureOf(ending, run.settings, run.redact(words.toString("utf8")));
+  const failure = failureOf(ending, run.settings, lastWords());
   if (failure) throw failure;
   const summary = plainText(run.redact(tail.toString("utf8")))
     .trim()
