@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 
-const PROBE = new URL("probe.ts", import.meta.url).href;
+const PROBE = new URL("./probe.ts", import.meta.url).href;
 const READY_WITHIN_MS = 20_000;
 const ANSWER_WITHIN_MS = 5000;
 const MB = 2 ** 20;

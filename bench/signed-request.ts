@@ -1,7 +1,7 @@
-import { signatureHeaders } from "../src/playground/slack-side/signing.ts";
-import { commandPayload } from "../src/playground/slack-side/payloads.ts";
-import { Triggers } from "../src/playground/slack-side/triggers.ts";
-import { Workspace } from "../src/playground/slack-side/workspace.ts";
+import { signatureHeaders } from "../emulators/slack/signing.ts";
+import { commandPayload } from "../emulators/slack/payloads.ts";
+import { Triggers } from "../emulators/slack/triggers.ts";
+import { Workspace } from "../emulators/slack/workspace.ts";
 
 export const USER = { id: "U0BENCH", name: "bench" };
 

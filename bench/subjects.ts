@@ -3,8 +3,8 @@ import { z } from "zod";
 import { Program } from "./program.ts";
 
 const MAIN = new URL("../src/main.ts", import.meta.url);
-const BARE_BOLT = new URL("bare-bolt.ts", import.meta.url);
-const SIDES = new URL("sides.ts", import.meta.url);
+const BARE_BOLT = new URL("./bare-bolt.ts", import.meta.url);
+const SIDES = new URL("./sides.ts", import.meta.url);
 
 const Listening = z.object({ address: z.string() });
 const SidesReady = z.object({ env: z.record(z.string(), z.string()) });

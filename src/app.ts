@@ -14,7 +14,7 @@ import { Turn } from "./core/turn.ts";
 import { createHealth } from "./health.ts";
 import { Draft } from "./intake/deps.ts";
 import { registerIntake } from "./intake/index.ts";
-import { createHttpJobService } from "./job-service/http-job-service.ts";
+import { createHttpJobService } from "./job-client/http-job-service.ts";
 import { createSlackDirectory } from "./replies/slack-directory.ts";
 import { createSlackNotifier } from "./replies/slack-notifier.ts";
 import { connectSocket, disconnectSocket } from "./socket-mode.ts";

@@ -6,7 +6,10 @@ import { z } from "zod";
 
 const source = readFileSync(new URL("../manifest.yml", import.meta.url), "utf8");
 const schema = JSON.parse(
-  readFileSync(new URL("fixtures/slack-manifest-schema/manifest.schema.2.0.0.json", import.meta.url), "utf8"),
+  readFileSync(
+    new URL("./fixtures/slack-manifest-schema/manifest.schema.2.0.0.json", import.meta.url),
+    "utf8",
+  ),
 ) as AnySchema;
 
 /** What the tests look at, as manifest.yml has it. */

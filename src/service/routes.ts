@@ -1,5 +1,5 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { CreateJobRequest, ErrorBody, JobRecord, MessageRequest } from "../job-service/schema.ts";
+import { CreateJobRequest, ErrorBody, JobRecord, MessageRequest } from "../job-client/schema.ts";
 
 /** The most bytes of a request's body. */
 export const MAX_BODY_BYTES = 256 * 1024;

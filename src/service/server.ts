@@ -5,7 +5,7 @@ import { methodNotAllowed } from "hono/method-not-allowed";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import type { TaskCounts } from "../core/task-queue.ts";
-import type { JobRecord } from "../job-service/schema.ts";
+import type { JobRecord } from "../job-client/schema.ts";
 import { boundedBody } from "./bounded-body.ts";
 import type { ServiceProject } from "./config.ts";
 import { HttpFault } from "./http-fault.ts";

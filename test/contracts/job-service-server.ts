@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { JobRecord } from "../../src/job-service/schema.ts";
+import { JobRecord } from "../../src/job-client/schema.ts";
 
 /** A service of the contract, as {@link describeJobServiceServer} drives it over HTTP. */
 export type JobServiceServer = AsyncDisposable & {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { DatabaseSync } from "node:sqlite";
-import type { Delivery, SlackSide } from "../../src/playground/slack-side/index.ts";
+import type { Delivery, SlackSide } from "../../emulators/slack/index.ts";
 import { AppProcess, quiet } from "../support/app-process.ts";
 import { startJobServiceSide } from "../support/job-service-side.ts";
 import { openTempDir } from "../support/temp-dir.ts";

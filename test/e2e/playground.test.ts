@@ -1,7 +1,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { startPlayground } from "../../src/playground/playground.ts";
-import { openStateFolder } from "../../src/playground/state-folder.ts";
+import { startPlayground } from "../../playground/playground.ts";
+import { openStateFolder } from "../../playground/state-folder.ts";
 import { hasChromium, startBrowser } from "../playground/workspace/setup.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 

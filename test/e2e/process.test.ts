@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { AppProcess, quiet, readiness } from "../support/app-process.ts";
-import type { SlackSide } from "../../src/playground/slack-side/index.ts";
+import type { SlackSide } from "../../emulators/slack/index.ts";
 import { startJobServiceSide } from "../support/job-service-side.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 import {

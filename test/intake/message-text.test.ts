@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { QUOTED_MAX_CHARS, composePrompt, readable } from "../../src/core/prompt.ts";
 import type { Segment } from "../../src/core/request.ts";
 import { decodeEntities, parseMessageText } from "../../src/intake/message-text.ts";
-import { encodeEntities } from "../../src/playground/slack-side/typed-text.ts";
+import { encodeEntities } from "../../emulators/slack/typed-text.ts";
 
 const names = {
   people: new Map([["U0ANA", "Ana Lima"]]),

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { decodeEntities } from "../../src/playground/slack-side/typed-text.ts";
+import { decodeEntities } from "../../emulators/slack/typed-text.ts";
 import { cut, cutEscaped, escapeMrkdwn } from "../../src/replies/text.ts";
 
 const wellFormed = fc.oneof(

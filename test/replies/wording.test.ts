@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { Message } from "../../src/core/notifier.ts";
 import type { Outcome } from "../../src/core/outcome.ts";
 import type { TurnStage } from "../../src/core/turn.ts";
-import { visibleText } from "../../src/playground/slack-side/index.ts";
-import { readContent } from "../../src/playground/slack-side/web-api/chat.ts";
+import { visibleText } from "../../emulators/slack/index.ts";
+import { readContent } from "../../emulators/slack/web-api/chat.ts";
 import { render } from "../../src/replies/render.ts";
 import { makeJob, makeOutcome, makeRequest, makeTurn } from "../support/builders.ts";
 

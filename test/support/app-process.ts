@@ -39,7 +39,7 @@ export class AppProcess implements AsyncDisposable {
   constructor({ env, program = SLACK_APP, killAtCommit, onCommit }: AppProcessOptions) {
     this.#readyMessage = `"msg":"${program.readyMessage}"`;
     const main = fileURLToPath(new URL(`../../${program.file}`, import.meta.url));
-    const preload = new URL("kill-at-commit.ts", import.meta.url).href;
+    const preload = new URL("./kill-at-commit.ts", import.meta.url).href;
     const args = killAtCommit === undefined && onCommit === undefined ? [] : ["--import", preload];
     this.#child = spawn(process.execPath, [...args, main, ...program.args], {
       // Away from a .env of whoever runs the tests.

@@ -1,5 +1,5 @@
-import { createHttpJobService, type HttpJobService } from "../../src/job-service/http-job-service.ts";
-import type { HttpJobServiceOptions } from "../../src/job-service/http-job-service.ts";
+import { createHttpJobService, type HttpJobService } from "../../src/job-client/http-job-service.ts";
+import type { HttpJobServiceOptions } from "../../src/job-client/http-job-service.ts";
 import type { JobServiceAnswer, JobServiceFault } from "../../src/core/job-service.ts";
 import { DEFAULT_API_KEY, DEFAULT_PROJECT_ID } from "./job-service-side.ts";
 

@@ -1,5 +1,5 @@
 import type { JobStatus } from "../../src/core/job.ts";
-import type { JobRecord } from "../../src/job-service/schema.ts";
+import type { JobRecord } from "../../src/job-client/schema.ts";
 
 /** A job as the service side holds it; tests may read all of it. */
 export type SideJob = {

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { CreateJobRequest, type JobRecord } from "../../src/job-service/schema.ts";
+import { CreateJobRequest, type JobRecord } from "../../src/job-client/schema.ts";
 import { FaultPlan, type JobServiceOp, type SideFault } from "./job-service-faults.ts";
 import { endJob, JobScript, recordOf, type SideJob, type SideOutcome } from "./job-service-jobs.ts";
 import {

@@ -4,7 +4,7 @@ import { createJobService, type SelfHostedJobService } from "../../src/service/j
 import { createKey } from "../../src/service/keys.ts";
 import { listen } from "../../src/service/listen.ts";
 import { openServiceDatabase } from "../../src/service/state-file.ts";
-import { createHttpJobService, type HttpJobService } from "../../src/job-service/http-job-service.ts";
+import { createHttpJobService, type HttpJobService } from "../../src/job-client/http-job-service.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { RecordingLogger } from "./recording-logger.ts";
 import { ScriptedRunner } from "./scripted-runner.ts";

@@ -83,7 +83,7 @@ export class ServiceFolder implements AsyncDisposable {
   }
 
   #spawn(args: string[], env: Record<string, string> = {}): ServiceProcess {
-    const preload = new URL("kill-at-commit.ts", import.meta.url).href;
+    const preload = new URL("./kill-at-commit.ts", import.meta.url).href;
     const options = "KILL_AT_COMMIT" in env ? ["--import", preload] : [];
     const child = new ServiceProcess(
       spawn(process.execPath, [...options, MAIN, ...args], {

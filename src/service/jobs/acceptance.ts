@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { JobRecord } from "../../job-service/schema.ts";
+import type { JobRecord } from "../../job-client/schema.ts";
 import { transaction } from "../../store/sqlite-database.ts";
 import type { ServiceProject } from "../config.ts";
 import { toRecord } from "./job.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { JobStatus } from "../../core/job.ts";
-import type { JobRecord } from "../../job-service/schema.ts";
+import type { JobRecord } from "../../job-client/schema.ts";
 
 /** How a turn ended. */
 export const TurnOutcome = z.enum(["pull-request", "no-changes", "failed", "archived"]);

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { JobStatus } from "../../core/job.ts";
-import { JobRecord } from "../../job-service/schema.ts";
+import { JobRecord } from "../../job-client/schema.ts";
 import { TurnOutcome, type StoredJob, type StoredTurn } from "./job.ts";
 
 function json<T>(schema: z.ZodType<T>) {

@@ -16,8 +16,8 @@ import {
 import { expect, it } from "vitest";
 import { openTempDir } from "../../support/temp-dir.ts";
 
-const MAIN = fileURLToPath(new URL("../../../src/playground/agent/main.ts", import.meta.url));
-const SAMPLE = fileURLToPath(new URL("../../../src/playground/sample-docs", import.meta.url));
+const MAIN = fileURLToPath(new URL("../../../playground/agent/main.ts", import.meta.url));
+const SAMPLE = fileURLToPath(new URL("../../../playground/sample-docs", import.meta.url));
 
 type World = AsyncDisposable & {
   agent: ClientContext;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { repairLinks } from "../../../src/playground/agent/links.ts";
+import { repairLinks } from "../../../playground/agent/links.ts";
 
 const FILES = [
   "README.md",

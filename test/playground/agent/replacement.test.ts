@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { replaceLiterally } from "../../../src/playground/agent/replacement.ts";
+import { replaceLiterally } from "../../../playground/agent/replacement.ts";
 
 const replace = (text: string, from: string, to: string) => replaceLiterally(text, false, { from, to }).text;
 

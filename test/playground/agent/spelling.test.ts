@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { markdownRanges } from "../../../src/playground/agent/markdown-ranges.ts";
-import { correctSpelling, readWordList } from "../../../src/playground/agent/spelling.ts";
+import { markdownRanges } from "../../../playground/agent/markdown-ranges.ts";
+import { correctSpelling, readWordList } from "../../../playground/agent/spelling.ts";
 
 const words = readWordList();
 const correct = (text: string, isMdx = false) => correctSpelling(text, isMdx, words).text;

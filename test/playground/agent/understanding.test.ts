@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { understand } from "../../../src/playground/agent/understanding.ts";
+import { understand } from "../../../playground/agent/understanding.ts";
 
 const PAGES = [
   "README.md",

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { describe, expect, it } from "vitest";
-import { createSlackSide } from "../../../src/playground/slack-side/index.ts";
-import type { PageState } from "../../../src/playground/workspace/index.ts";
+import { createSlackSide } from "../../../emulators/slack/index.ts";
+import type { PageState } from "../../../playground/workspace/index.ts";
 import { makeCallbacks, post, rawRequest, startWorkspace } from "./setup.ts";
 
 async function stateOf(url: string, look: Record<string, string>): Promise<PageState & { version: number }> {

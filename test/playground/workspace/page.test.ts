@@ -1,6 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createWeatherControls, createWorkspacePage } from "../../../src/playground/workspace/index.ts";
+import { createWeatherControls, createWorkspacePage } from "../../../playground/workspace/index.ts";
 import { ANA, BEN, DOCS, RANDOM, World } from "../../support/world.ts";
 import { hasChromium, openPage, startBrowser } from "./setup.ts";
 

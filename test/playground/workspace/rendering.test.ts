@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Browser } from "playwright-core";
-import type { Message } from "../../../src/playground/slack-side/index.ts";
+import type { Message } from "../../../emulators/slack/index.ts";
 import { hasChromium, openPage, startBrowser, startWorkspace } from "./setup.ts";
 
 type World = Awaited<ReturnType<typeof startWorkspace>>;

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { request } from "node:http";
 import { type Browser, chromium, type Page } from "playwright-core";
-import { createSlackSide, type SlackSide } from "../../../src/playground/slack-side/index.ts";
+import { createSlackSide, type SlackSide } from "../../../emulators/slack/index.ts";
 import {
   createWeatherControls,
   createWorkspacePage,
@@ -9,7 +9,7 @@ import {
   type WeatherCallbacks,
   type WorkspacePage,
   type WorkspacePageOptions,
-} from "../../../src/playground/workspace/index.ts";
+} from "../../../playground/workspace/index.ts";
 import { readManifest } from "../../support/manifest.ts";
 
 /** Callbacks of a playground in which nothing but Slack is there. */

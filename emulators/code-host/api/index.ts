@@ -1,0 +1,40 @@
+import { type Context, Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import type { Host } from "../host.ts";
+import type { ApiEnv } from "./env.ts";
+import { ApiRefusal, notFound } from "./errors.ts";
+import { addPullRequestRoutes } from "./pulls.ts";
+import { addRepositoryRoutes } from "./repos.ts";
+
+const MAX_BODY_BYTES = 1024 * 1024;
+
+/** The part of GitHub's REST API that the job service uses. Reading needs no token, as for a public repository. */
+export function createApi(host: Host): Hono<ApiEnv> {
+  const api = new Hono<ApiEnv>();
+  api.use(async (context, next) => {
+    const caller = host.tokens.caller(context.req.header("authorization"));
+    if (caller === "refused") throw new ApiRefusal(401, "Bad credentials");
+    const isReading = context.req.method === "GET" || context.req.method === "HEAD";
+    if (caller === "nobody" && !isReading) throw new ApiRefusal(401, "Requires authentication");
+    context.set("canPush", caller === "writer");
+    await next();
+    context.header("x-github-media-type", "github.v3; format=json");
+  });
+  api.use(
+    bodyLimit({
+      maxSize: MAX_BODY_BYTES,
+      onError: () => {
+        throw new ApiRefusal(413, "The request body is too large");
+      },
+    }),
+  );
+  addRepositoryRoutes(api, host);
+  addPullRequestRoutes(api, host);
+  api.notFound((context) => answerRefusal(context, notFound()));
+  return api;
+}
+
+/** A refusal as GitHub would send it; any other error is the caller's. */
+export function answerRefusal(context: Context, refusal: ApiRefusal): Response {
+  return context.json(refusal.body(), refusal.status);
+}

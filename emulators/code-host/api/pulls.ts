@@ -1,0 +1,157 @@
+import type { Context, Hono } from "hono";
+import { changedFiles } from "../changed-files.ts";
+import type { Host } from "../host.ts";
+import type { PullRequest } from "../pull-request-store.ts";
+import { headBranch, type PullRequests } from "../pull-requests.ts";
+import { ChangePullRequest, CreatePullRequest, MergePullRequest, readBody } from "./bodies.ts";
+import { ApiRefusal, notFound, refusalOf, validationFailed } from "./errors.ts";
+import type { ApiEnv } from "./env.ts";
+import { pageOf } from "./paging.ts";
+import { mustFind } from "./repos.ts";
+import { fileShape, pullRequestShape } from "./shapes.ts";
+
+const PULLS = "/repos/:owner/:repo/pulls";
+const PULL = `${PULLS}/:number`;
+
+type ApiContext = Context<ApiEnv>;
+
+export function addPullRequestRoutes(api: Hono<ApiEnv>, host: Host): void {
+  api.get(PULLS, async (context) => {
+    const pullRequests = mustFind(host, context.req.param("owner"), context.req.param("repo"));
+    const page = pageOf(context, listed(context, pullRequests), host.links().apiUrl);
+    return context.json(
+      await Promise.all(page.map((pullRequest) => brief(context, host, pullRequests, pullRequest))),
+    );
+  });
+
+  api.post(PULLS, async (context) => {
+    const pullRequests = mustFind(host, context.req.param("owner"), context.req.param("repo"));
+    const { owner } = pullRequests.repository;
+    const { title, body, head, base } = await readBody(context, CreatePullRequest);
+    if (title === "") {
+      throw validationFailed({ resource: "Issue", code: "missing_field", field: "title" });
+    }
+    const branch = headBranch(head, owner);
+    if (branch === null) throw refusalOf({ kind: "invalid-field", field: "head" }, owner);
+    const made = await pullRequests.create({ title, body: body ?? null, head: branch, base });
+    if (!made.ok) throw refusalOf(made.refusal, owner);
+    return context.json(await full(context, host, pullRequests, made.value), 201);
+  });
+
+  api.get(PULL, async (context) => {
+    const { pullRequests, pullRequest } = named(context, host);
+    return context.json(await full(context, host, pullRequests, pullRequest));
+  });
+
+  api.patch(PULL, async (context) => {
+    const { pullRequests, pullRequest } = named(context, host);
+    const change = await readBody(context, ChangePullRequest);
+    const changed = await pullRequests.change(pullRequest.number, change);
+    if (!changed.ok) throw refusalOf(changed.refusal, pullRequests.repository.owner);
+    return context.json(await full(context, host, pullRequests, changed.value));
+  });
+
+  api.get(`${PULL}/files`, async (context) => {
+    const { pullRequests, pullRequest } = named(context, host);
+    const { repository } = pullRequests;
+    const commits = await pullRequests.commits(pullRequest);
+    if (commits === null) return context.json([]);
+    const files = await changedFiles(repository, commits.mergeBase, commits.head);
+    const page = pageOf(context, files, host.links().apiUrl);
+    return context.json(page.map((file) => fileShape(file, repository, commits.head, host.links())));
+  });
+
+  api.get(`${PULL}/merge`, (context) => {
+    const { pullRequest } = named(context, host);
+    if (pullRequest.mergedAt === null) throw notFound();
+    return context.body(null, 204);
+  });
+
+  api.put(`${PULL}/merge`, async (context) => {
+    const { pullRequests, pullRequest } = named(context, host);
+    const order = await readBody(context, MergePullRequest);
+    const method = order.merge_method;
+    if (method === "rebase") {
+      throw new ApiRefusal(405, "Rebase merges are not allowed on this repository.");
+    }
+    const merged = await pullRequests.merge(pullRequest.number, {
+      method,
+      title: order.commit_title,
+      message: order.commit_message,
+      sha: order.sha,
+    });
+    if (!merged.ok) throw refusalOf(merged.refusal, pullRequests.repository.owner);
+    return context.json({ sha: merged.value, merged: true, message: "Pull Request successfully merged" });
+  });
+}
+
+function named(context: ApiContext, host: Host): { pullRequests: PullRequests; pullRequest: PullRequest } {
+  const pullRequests = mustFind(host, context.req.param("owner") ?? "", context.req.param("repo") ?? "");
+  const number = context.req.param("number") ?? "";
+  const pullRequest = /^\d{1,9}$/.test(number) ? pullRequests.find(Number(number)) : undefined;
+  if (!pullRequest) throw notFound();
+  return { pullRequests, pullRequest };
+}
+
+/** The list that the query asks for, newest first unless it says otherwise. */
+function listed(context: ApiContext, pullRequests: PullRequests): PullRequest[] {
+  const { state = "open", head, base, sort = "created", direction } = context.req.query();
+  const { owner } = pullRequests.repository;
+  const branch = head === undefined || head === "" ? undefined : headFilter(head, owner);
+  const found = pullRequests
+    .all()
+    .filter(
+      (pullRequest) => state === "all" || pullRequest.state === (state === "closed" ? "closed" : "open"),
+    )
+    .filter((pullRequest) => branch === undefined || pullRequest.head === branch)
+    .filter((pullRequest) => base === undefined || base === "" || pullRequest.base === base);
+  const ordered =
+    sort === "updated" ? found.toSorted((one, other) => one.updatedAt.localeCompare(other.updatedAt)) : found;
+  return direction === "asc" ? [...ordered] : ordered.toReversed();
+}
+
+/** GitHub ignores a `head` that has no owner; `null` matches no branch. */
+function headFilter(head: string, owner: string): string | null | undefined {
+  return head.includes(":") ? headBranch(head, owner) : undefined;
+}
+
+async function brief(context: ApiContext, host: Host, pullRequests: PullRequests, pullRequest: PullRequest) {
+  const { repository } = pullRequests;
+  return pullRequestShape(
+    {
+      repository,
+      pullRequest,
+      defaultBranch: await repository.defaultBranch(),
+      commits: await pullRequests.commits(pullRequest),
+      canPush: context.get("canPush"),
+    },
+    host.links(),
+  );
+}
+
+/** What GitHub tells of one pull request beyond what stands in a list. */
+async function full(context: ApiContext, host: Host, pullRequests: PullRequests, pullRequest: PullRequest) {
+  const { repository } = pullRequests;
+  const commits = await pullRequests.commits(pullRequest);
+  const files = commits === null ? [] : await changedFiles(repository, commits.mergeBase, commits.head);
+  const count =
+    commits === null ? 0 : (await repository.commitsBetween(commits.mergeBase, commits.head)).length;
+  const isMerged = pullRequest.mergedAt !== null;
+  const isOpen = pullRequest.state === "open" && commits !== null;
+  const mergeable = isOpen ? (await pullRequests.conflicts(commits)).length === 0 : null;
+  return {
+    ...(await brief(context, host, pullRequests, pullRequest)),
+    merged: isMerged,
+    mergeable,
+    rebaseable: false,
+    mergeable_state: mergeable === null ? "unknown" : mergeable ? "clean" : "dirty",
+    merged_by: null,
+    comments: 0,
+    review_comments: 0,
+    maintainer_can_modify: false,
+    commits: count,
+    additions: files.reduce((sum, file) => sum + file.additions, 0),
+    deletions: files.reduce((sum, file) => sum + file.deletions, 0),
+    changed_files: files.length,
+  };
+}

@@ -1,0 +1,96 @@
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { DocsAgentError, messageOf } from "../src/errors.ts";
+import { startPlayground } from "./playground.ts";
+import { openStateFolder } from "./state-folder.ts";
+
+const HELP = `The playground: everything on this machine, no account, no network
+
+Usage: npm run playground [-- options]
+
+Starts a workspace page that behaves like Slack towards the app, the real Slack app, the real job service with a small
+rule-based agent (no AI), a sample docs repository and a local code host. Everything listens on this machine alone.
+
+  --fresh       empty the state first
+  --dir PATH    where the state is kept (data/playground)
+  --port N      the page's port (4400); the other parts listen on the five after it; 0: free ones
+  --help        this
+
+PLAYGROUND_AGENT="opencode acp" puts a real agent in place of the rule-based one: any command that speaks the Agent
+Client Protocol over stdio. It gets this shell's environment.
+`;
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      fresh: { type: "boolean", default: false },
+      dir: { type: "string", default: "data/playground" },
+      port: { type: "string", default: "4400" },
+      help: { type: "boolean", short: "h", default: false },
+    },
+  });
+  if (values.help) {
+    process.stdout.write(HELP);
+    return;
+  }
+  const agent = process.env["PLAYGROUND_AGENT"]?.trim() ?? "";
+  const stopped = new Promise<void>((stop) => {
+    for (const signal of ["SIGTERM", "SIGINT"] as const) {
+      let isAsked = false;
+      process.on(signal, () => {
+        if (isAsked) process.exit(1);
+        isAsked = true;
+        stop();
+      });
+    }
+  });
+  process.stdout.write("Starting the playground…\n");
+  const state = openStateFolder(resolve(values.dir), values.fresh);
+  await using playground = await startPlayground({
+    state,
+    port: portOf(values.port),
+    agent: agent === "" ? null : agent.split(/\s+/),
+    env: only(["PATH", "HOME", "LANG", "TMPDIR"]),
+    agentEnv: agent === "" ? {} : only(Object.keys(process.env)),
+  });
+  process.stdout.write(`
+  Open    ${playground.url}
+  Try     /docs-agent fix the typos in the quickstart
+  Or      the menu of a message: Fix these docs
+
+  Logs    ${state.file("logs")}
+  Stop    Ctrl-C. What is there stays; npm run playground -- --fresh starts over.
+
+`);
+  await stopped;
+  process.stdout.write("Stopping…\n");
+}
+
+function portOf(text: string): number {
+  const port = Number(text);
+  if (Number.isInteger(port) && port >= 0 && port <= 65_530) return port;
+  throw new TypeError(`--port takes a number from 0 to 65530, not ${text}`);
+}
+
+/** These variables of this process, where they are set. */
+function only(names: string[]): Record<string, string> {
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = process.env[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}
+
+try {
+  await main();
+} catch (thrown) {
+  const isOurs = thrown instanceof DocsAgentError || thrown instanceof TypeError;
+  const taken = thrown instanceof Error && "code" in thrown && thrown.code === "EADDRINUSE";
+  const remedy = taken ? "\nAnother program listens there: choose other ports with --port." : "";
+  process.stderr.write(
+    `${isOurs || taken || !(thrown instanceof Error) ? messageOf(thrown) : thrown.stack}${remedy}\n`,
+  );
+  process.exitCode = 1;
+}
+process.exit();

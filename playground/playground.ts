@@ -1,0 +1,226 @@
+import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { stringify } from "yaml";
+import { z } from "zod";
+import { createCodeHost } from "../emulators/code-host/index.ts";
+import type { CodeHost } from "../emulators/code-host/index.ts";
+import { startJobServiceGate } from "./job-service-gate.ts";
+import { createManagedProcess } from "./managed-process.ts";
+import type { ManagedProcess } from "./managed-process.ts";
+import { createSlackSide } from "../emulators/slack/index.ts";
+import type { SlackSide } from "../emulators/slack/index.ts";
+import type { Secrets, StateFolder } from "./state-folder.ts";
+import {
+  createWeatherControls,
+  createWorkspacePage,
+  readAppSurface,
+  seedWorkspace,
+} from "./workspace/index.ts";
+
+const OWNER = "tidepool";
+const REPO = "docs";
+const PROJECT = "docs";
+const CODE_HOST_TOKEN_ENV = "PLAYGROUND_CODE_HOST_TOKEN";
+/** Short, so that nobody waits for what is meant to be looked at. */
+const POLLING = { POLL_MIN_MS: "1000", POLL_MAX_MS: "5000" };
+const SAVE_AFTER_MS = 300;
+const KEY_TIMEOUT_MS = 30_000;
+
+export type PlaygroundOptions = {
+  state: StateFolder;
+  /** The page's port; the other parts listen on the ones after it. 0: free ones for all. */
+  port: number;
+  /** The agent's command, spoken to over ACP; null: the rule-based one that comes with the playground. */
+  agent: string[] | null;
+  /** The variables that programs need to run at all, such as `PATH`. */
+  env: Record<string, string>;
+  /** What a real agent may see besides. */
+  agentEnv: Record<string, string>;
+};
+
+export interface Playground extends AsyncDisposable {
+  /** The workspace page: the address to open. */
+  readonly url: string;
+  readonly codeHostUrl: string;
+}
+
+/** Starts everything: the two sides, the two programs, and the pages. What has started is ended again if a later part fails. */
+export async function startPlayground(options: PlaygroundOptions): Promise<Playground> {
+  const { state } = options;
+  await using starting = new AsyncDisposableStack();
+  const port = (offset: number) => (options.port === 0 ? 0 : options.port + offset);
+  const secrets = state.secrets();
+  state.saveSecrets(secrets);
+
+  const codeHost = starting.use(
+    await createCodeHost({
+      dataDir: state.file("code-host"),
+      port: port(1),
+      tokens: [secrets.codeHostToken],
+      searchPath: options.env["PATH"],
+    }),
+  );
+  await codeHost.createRepository(OWNER, REPO, path("sample-docs"));
+
+  const saved = state.workspace();
+  const slack = starting.use(
+    await createSlackSide({
+      port: port(4),
+      scopes: readAppSurface().scopes,
+      signingSecret: secrets.signingSecret,
+      botToken: secrets.botToken,
+      saved,
+    }),
+  );
+  if (saved === undefined) seedWorkspace(slack);
+  starting.defer(keepSaved(slack, state));
+
+  const service = starting.use(serviceProcess(options, codeHost, port(3)));
+  let serviceUrl: string | null = null;
+  const gate = starting.use(await startJobServiceGate({ port: port(2), target: () => serviceUrl }));
+  const startService = async () => {
+    serviceUrl = addressIn(await service.start());
+  };
+
+  const apiKey = await serviceKey(options, secrets);
+  const app = starting.use(
+    appProcess(options, { slack, secrets, apiKey, jobServiceUrl: gate.url, codeHost }),
+  );
+  const startApp = async () => slack.setAppUrl(`${addressIn(await app.start())}/slack/events`);
+  // Side by side: each takes most of a second.
+  await Promise.all([startService(), startApp()]);
+
+  const weather = createWeatherControls(slack, {
+    setJobServiceDown: (isDown) => gate.setDown(isDown),
+    setJobServiceSlow: (isSlow) => gate.setSlow(isSlow),
+    killApp: () => app.kill(),
+    startApp,
+    appIsRunning: () => app.isRunning,
+  });
+  const page = starting.use(
+    await createWorkspacePage({
+      slack,
+      weather,
+      port: port(0),
+      links: [{ label: "Docs repository", url: `${codeHost.url}/${OWNER}/${REPO}` }],
+    }),
+  );
+  const running = starting.move();
+  return {
+    url: page.url,
+    codeHostUrl: codeHost.url,
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+/** Saves the workspace soon after each change, and once more when it is disposed of. */
+function keepSaved(slack: SlackSide, state: StateFolder): () => void {
+  let timer: NodeJS.Timeout | null = null;
+  function save(): void {
+    timer = null;
+    state.saveWorkspace(slack.workspace.snapshot());
+  }
+  save();
+  const stop = slack.workspace.onChange(() => {
+    timer ??= setTimeout(save, SAVE_AFTER_MS);
+  });
+  return () => {
+    stop();
+    if (timer !== null) clearTimeout(timer);
+    save();
+  };
+}
+
+function serviceProcess(options: PlaygroundOptions, codeHost: CodeHost, port: number): ManagedProcess {
+  const { state, agent, env, agentEnv } = options;
+  const config = {
+    listen: { host: "127.0.0.1", port },
+    dataDir: state.file("service"),
+    stopGraceMinutes: 0.1,
+    projects: [
+      {
+        id: PROJECT,
+        repository: codeHost.gitUrl(OWNER, REPO),
+        agent: {
+          kind: "acp",
+          command: agent ?? [process.execPath, path("agent/main.ts")],
+          timeLimitMinutes: 15,
+        },
+        ...(agent === null ? { model: "rule-based, no AI" } : { agentEnv: Object.keys(agentEnv) }),
+        codeHost: {
+          kind: "github",
+          apiUrl: codeHost.apiUrl,
+          owner: OWNER,
+          repo: REPO,
+          tokenEnv: CODE_HOST_TOKEN_ENV,
+        },
+      },
+    ],
+  };
+  writeFileSync(configFile(state), stringify(config));
+  return createManagedProcess({
+    name: "The job service",
+    args: [path("../src/service/main.ts"), "serve", "--config", configFile(state)],
+    env: { ...agentEnv, ...env, [CODE_HOST_TOKEN_ENV]: state.secrets().codeHostToken },
+    logFile: state.file("logs/service.log"),
+    isReadyLine: (line) => line.includes("job service is ready"),
+  });
+}
+
+/** The app's key at the job service: the one from last time, or a new one made as an operator makes it. */
+async function serviceKey({ state, env }: PlaygroundOptions, secrets: Secrets): Promise<string> {
+  if (secrets.apiKey !== null) return secrets.apiKey;
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [path("../src/service/main.ts"), "keys", "create", "--project", PROJECT, "--config", configFile(state)],
+    { env, timeout: KEY_TIMEOUT_MS },
+  );
+  const apiKey = stdout.trim();
+  state.saveSecrets({ ...secrets, apiKey });
+  return apiKey;
+}
+
+function appProcess(
+  { state, env }: PlaygroundOptions,
+  parts: { slack: SlackSide; secrets: Secrets; apiKey: string; jobServiceUrl: string; codeHost: CodeHost },
+): ManagedProcess {
+  const { slack, secrets, apiKey, jobServiceUrl, codeHost } = parts;
+  return createManagedProcess({
+    name: "The Slack app",
+    args: [path("../src/main.ts")],
+    env: {
+      ...env,
+      SLACK_BOT_TOKEN: secrets.botToken,
+      SLACK_SIGNING_SECRET: secrets.signingSecret,
+      SLACK_API_URL: slack.apiUrl,
+      HOST: "127.0.0.1",
+      PORT: "0",
+      DOCS_AGENT_BASE_URL: jobServiceUrl,
+      DOCS_AGENT_PROJECT_ID: PROJECT,
+      DOCS_AGENT_API_KEY: apiKey,
+      PULL_REQUEST_HTTP_ORIGINS: codeHost.url,
+      STORE_URL: `sqlite://${state.file("docs-agent.sqlite")}`,
+      ...POLLING,
+    },
+    logFile: state.file("logs/app.log"),
+    isReadyLine: (line) => line.includes("docs-agent is ready"),
+  });
+}
+
+const ReadyLine = z.object({ address: z.string() });
+
+/** The address in a program's ready line, as a URL. */
+function addressIn(readyLine: string): string {
+  const { address } = ReadyLine.parse(JSON.parse(readyLine));
+  return address.startsWith("http") ? address : `http://${address}`;
+}
+
+function configFile(state: StateFolder): string {
+  return state.file("service.yml");
+}
+
+function path(name: string): string {
+  return fileURLToPath(new URL(name, import.meta.url));
+}

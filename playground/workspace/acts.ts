@@ -1,0 +1,202 @@
+import * as z from "zod";
+import { ImpossibleForAPerson, type Person, type SlackSide, slackbot } from "../../emulators/slack/index.ts";
+import { readComposed, userNamed } from "./composed.ts";
+import type { EventRetries } from "./event-retries.ts";
+import type { AppSurface } from "./manifest.ts";
+import { canSee } from "./page-state.ts";
+import type { ReadMarks } from "./read-marks.ts";
+
+const id = z.string().min(1).max(255);
+const ts = z.string().regex(/^\d{1,12}\.\d{6}$/);
+const pressed = { actionId: id, blockId: id, option: z.string().max(200).optional() };
+
+/** What a person does on the page. */
+export type PageAct = z.infer<typeof PageAct>;
+export const PageAct = z.discriminatedUnion("kind", [
+  z.strictObject({
+    kind: z.literal("compose"),
+    channel: id,
+    text: z.string().min(1).max(40_000),
+    threadTs: ts.optional(),
+  }),
+  z.strictObject({ kind: z.literal("shortcut"), channel: id, messageTs: ts, callbackId: id }),
+  z.strictObject({
+    kind: z.literal("click"),
+    channel: id,
+    messageTs: ts,
+    isEphemeral: z.boolean(),
+    ...pressed,
+  }),
+  z.strictObject({ kind: z.literal("click-in-view"), viewId: id, ...pressed }),
+  z.strictObject({
+    kind: z.literal("submit"),
+    viewId: id,
+    values: z.record(z.string(), z.record(z.string(), z.string().max(40_000))),
+  }),
+  z.strictObject({ kind: z.literal("close-view"), viewId: id }),
+  z.strictObject({ kind: z.literal("dismiss"), messageTs: ts }),
+  z.strictObject({ kind: z.literal("read"), channel: id, threadTs: ts.optional(), ts }),
+  z.strictObject({ kind: z.literal("join"), channel: id }),
+  z.strictObject({ kind: z.literal("open-direct-message") }),
+]);
+
+export type ActDeps = {
+  slack: SlackSide;
+  surface: AppSurface;
+  marks: ReadMarks;
+  retries: EventRetries;
+  /** Announces a change that the workspace does not know of. */
+  changed: () => void;
+};
+
+/** What came of an act: Slack's word for a delivery that the app did not take, and the channel to go to. */
+export type ActResult = { failure?: string; channel?: string };
+
+/** Does it as this person. Throws `ImpossibleForAPerson` or `NotInWorkspace` for what Slack's client would not offer. */
+export async function perform(act: PageAct, person: Person, deps: ActDeps): Promise<ActResult> {
+  const { slack, marks } = deps;
+  switch (act.kind) {
+    case "compose":
+      return compose(act, person, deps);
+    case "shortcut":
+      return resultOf(await person.shortcut(act));
+    case "click":
+      return resultOf(
+        await person.click({
+          ...pressedOf(act),
+          channel: act.channel,
+          messageTs: act.messageTs,
+          ephemeral: act.isEphemeral,
+        }),
+      );
+    case "click-in-view":
+      return resultOf(await person.clickInView({ ...pressedOf(act), viewId: act.viewId }));
+    case "submit":
+      return resultOf(await person.submit(act));
+    case "close-view":
+      return resultOf(await person.closeView(act));
+    case "dismiss":
+      person.dismiss(act);
+      return {};
+    case "read":
+      refuseUnseen(act.channel, person, deps);
+      if (marks.read({ user: person.user.id, channel: act.channel, thread: act.threadTs, ts: act.ts })) {
+        deps.changed();
+      }
+      return {};
+    case "join":
+      refuseUnseen(act.channel, person, deps);
+      slack.workspace.invite(act.channel, person.user.id);
+      return { channel: act.channel };
+    case "open-direct-message":
+      return { channel: slack.workspace.openDirectMessage([person.user.id]).id };
+  }
+}
+
+function pressedOf({
+  actionId,
+  blockId,
+  option,
+}: {
+  actionId: string;
+  blockId: string;
+  option?: string | undefined;
+}) {
+  return { actionId, blockId, ...(option !== undefined && { option }) };
+}
+
+function resultOf(outcome: { failure?: string } | undefined): ActResult {
+  return outcome?.failure === undefined ? {} : { failure: outcome.failure };
+}
+
+function refuseUnseen(channelId: string, { user }: Person, { slack }: ActDeps): void {
+  const channel = slack.workspace.channel(channelId);
+  if (canSee(channel, user.id)) return;
+  throw new ImpossibleForAPerson(`${user.name} cannot see ${channel.name}: invite them first.`);
+}
+
+async function compose(
+  act: Extract<PageAct, { kind: "compose" }>,
+  person: Person,
+  deps: ActDeps,
+): Promise<ActResult> {
+  const { slack, surface, retries } = deps;
+  const { workspace } = slack;
+  const composed = readComposed(act.text, workspace);
+  const channel = workspace.channel(act.channel);
+  const isAppDm = channel.kind === "im" && workspace.isBotIn(channel.id);
+  if (isAppDm && !surface.takesDirectMessages) {
+    throw new ImpossibleForAPerson("Sending messages to this app has been turned off.");
+  }
+  if (composed.kind === "message") {
+    if (composed.parts.length === 0) return {};
+    const outcome = await person.say({
+      channel: act.channel,
+      text: composed.parts,
+      ...(act.threadTs !== undefined && { threadTs: act.threadTs }),
+    });
+    retries.follow(outcome);
+    return {};
+  }
+  if (!channel.members.has(person.user.id)) {
+    throw new ImpossibleForAPerson(`Join #${channel.name} to write there.`);
+  }
+  const { command, text } = composed;
+  const notice = commandProblem(command, act.threadTs, deps) ?? builtIn(command, text, act.channel, deps);
+  if (notice !== undefined) {
+    if (notice !== "") tell(notice, act, person, deps);
+    return {};
+  }
+  await person.command({ channel: act.channel, command, text });
+  return {};
+}
+
+/** Commands of the workspace itself, which the app's messages send people to. */
+const builtIns = ["/invite", "/remove"];
+
+function commandProblem(
+  command: string,
+  threadTs: string | undefined,
+  { surface }: ActDeps,
+): string | undefined {
+  const isKnown = builtIns.includes(command) || surface.commands.some((known) => known.command === command);
+  if (!isKnown) {
+    return `${command} is not a valid command. To send it as a message, put a space in front of the slash.`;
+  }
+  return threadTs === undefined ? undefined : `${command} is not supported in threads. Sorry!`;
+}
+
+/** What a built-in command says; `undefined` where the command is the app's, empty where it speaks for itself. */
+function builtIn(command: string, text: string, channelId: string, { slack }: ActDeps): string | undefined {
+  if (!builtIns.includes(command)) return undefined;
+  const { workspace } = slack;
+  const channel = workspace.channel(channelId);
+  if (channel.kind === "im" || channel.kind === "mpim") return `${command} works in channels only.`;
+  const userId = userNamed(text, workspace);
+  if (userId === undefined) return `Nobody here has that name. Try ${command} @${workspace.bot.name}.`;
+  const name = workspace.nameOf(userId) ?? userId;
+  const isMember = channel.members.has(userId);
+  if (command === "/invite") {
+    if (isMember) return `@${name} is already in this channel.`;
+    workspace.invite(channelId, userId);
+    return `@${name} was added to #${channel.name}.`;
+  }
+  if (!isMember) return `@${name} is not in this channel.`;
+  workspace.kick(channelId, userId);
+  return `@${name} was removed from #${channel.name}.`;
+}
+
+function tell(
+  text: string,
+  { channel, threadTs }: { channel: string; threadTs?: string | undefined },
+  { user }: Person,
+  { slack }: ActDeps,
+): void {
+  slack.workspace.postEphemeral({
+    channel,
+    user: user.id,
+    from: slackbot,
+    text: text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;"),
+    ...(threadTs !== undefined && { thread_ts: threadTs }),
+  });
+}

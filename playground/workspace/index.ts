@@ -1,0 +1,92 @@
+import { once } from "node:events";
+import { createAdaptorServer } from "@hono/node-server";
+import { randomBytes } from "node:crypto";
+import type { SlackSide } from "../../emulators/slack/index.ts";
+import { readAssets } from "./assets.ts";
+import { Changes } from "./changes.ts";
+import { EventRetries } from "./event-retries.ts";
+import { readAppSurface } from "./manifest.ts";
+import { createPageApp, type PageLogger } from "./page-app.ts";
+import type { PageLink } from "./page-state.ts";
+import { ReadMarks } from "./read-marks.ts";
+import type { WeatherControls } from "./weather.ts";
+
+export { readAppSurface } from "./manifest.ts";
+export type { PageLogger } from "./page-app.ts";
+export type { PageLink, PageState } from "./page-state.ts";
+export { seedWorkspace } from "./seed.ts";
+export { createWeatherControls, WeatherStuck } from "./weather.ts";
+export type { WeatherAction, WeatherCallbacks, WeatherControls, WeatherState } from "./weather.ts";
+
+export type WorkspacePageOptions = {
+  slack: SlackSide;
+  weather: WeatherControls;
+  /** @default 0, a free port */
+  port?: number;
+  /** Loopback only. @default "127.0.0.1" */
+  host?: "127.0.0.1" | "::1";
+  /** Where else to look, such as the code host; shown at the top of the page. */
+  links?: readonly PageLink[];
+  /** After how long events that the app did not take are sent again. @default as Slack: 1 s, 1 min, 5 min */
+  eventRetryDelaysMs?: readonly number[];
+  logger?: PageLogger;
+};
+
+export interface WorkspacePage extends AsyncDisposable {
+  /** The address to open in a browser; ends in a slash. */
+  readonly url: string;
+  /** Tells open pages to look again, for what changed outside the workspace, such as the weather. */
+  changed(): void;
+  /** Ends the server and every open page's stream. */
+  close(): Promise<void>;
+}
+
+/** Serves the page on which a person uses the workspace. Rejects when the port is taken. */
+export async function createWorkspacePage(options: WorkspacePageOptions): Promise<WorkspacePage> {
+  const { slack, weather, links = [], host = "127.0.0.1" } = options;
+  const changes = new Changes();
+  const retries = new EventRetries(slack, options.eventRetryDelaysMs);
+  const token = randomBytes(24).toString("hex");
+  let hosts: string[] = [];
+  const app = createPageApp({
+    slack,
+    weather,
+    links,
+    changes,
+    retries,
+    token,
+    surface: readAppSurface(),
+    marks: new ReadMarks(),
+    changed: () => changes.bump(),
+    assets: readAssets(token),
+    epoch: randomBytes(8).toString("hex"),
+    hosts: () => hosts,
+    logger: options.logger,
+  });
+  const server = createAdaptorServer({ fetch: app.fetch });
+  server.listen(options.port ?? 0, host);
+  await once(server, "listening");
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  const name = host === "::1" ? "[::1]" : host;
+  hosts = [`${name}:${port}`, `localhost:${port}`];
+  const stop = slack.workspace.onChange(() => changes.bump());
+
+  async function close(): Promise<void> {
+    if (!server.listening) return;
+    stop();
+    retries[Symbol.dispose]();
+    changes.close();
+    const closed = once(server, "close");
+    server.close();
+    if ("closeAllConnections" in server) server.closeAllConnections();
+    await closed;
+  }
+
+  return {
+    url: `http://${name}:${port}/`,
+    changed: () => changes.bump(),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}

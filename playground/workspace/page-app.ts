@@ -1,0 +1,125 @@
+import { Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { streamSSE } from "hono/streaming";
+import * as z from "zod";
+import { messageOf } from "../../src/errors.ts";
+import { ImpossibleForAPerson, NotInWorkspace } from "../../emulators/slack/index.ts";
+import { type ActDeps, PageAct, perform } from "./acts.ts";
+import type { Asset } from "./assets.ts";
+import type { Changes } from "./changes.ts";
+import { fromThisPageOnly, ownHostOnly, secureHeaders } from "./guard.ts";
+import { type PageStateDeps, readPageState } from "./page-state.ts";
+import { WeatherAction, type WeatherControls, type WeatherState, WeatherStuck } from "./weather.ts";
+
+/** Structured log lines, as the product writes them. */
+export interface PageLogger {
+  error(fields: object, message: string): void;
+}
+
+export type PageAppDeps = PageStateDeps &
+  ActDeps & {
+    weather: WeatherControls;
+    changes: Changes;
+    assets: ReadonlyMap<string, Asset>;
+    token: string;
+    /** Changes with every start of the page, so that an old page knows to load again. */
+    epoch: string;
+    /** Values of `Host` that are this page. */
+    hosts: () => readonly string[];
+    logger: PageLogger | undefined;
+  };
+
+const id = z.string().min(1).max(255);
+const Look = z.object({ as: id.optional(), channel: id.optional(), thread: id.optional() });
+const ActRequest = z.strictObject({ as: id, act: PageAct });
+
+/** Often enough that nothing between here and the page takes the stream for dead. */
+const heartbeatMs = 15_000;
+
+/** The page's HTTP application; listens to nothing. */
+export function createPageApp(deps: PageAppDeps): Hono {
+  const { slack, changes, weather, assets, epoch } = deps;
+  const app = new Hono();
+  app.use(secureHeaders());
+  app.use(ownHostOnly(deps.hosts));
+  app.use(
+    "/api/*",
+    bodyLimit({
+      maxSize: 256 * 1024,
+      onError: (context) => context.json({ error: "That is too much at once." }, 413),
+    }),
+  );
+  app.post("/api/*", fromThisPageOnly(deps.token));
+
+  app.get("/", (context) => serve("index.html", context.body, assets));
+  app.get("/assets/:name", (context) => serve(context.req.param("name"), context.body, assets));
+
+  app.get("/api/state", async (context) => {
+    const look = Look.parse(context.req.query());
+    const as = look.as ?? slack.workspace.users()[0]?.id ?? "";
+    const { version } = changes;
+    const state = readPageState(deps, { ...look, as }, await weatherNow());
+    return context.json({ epoch, version, ...state });
+  });
+
+  app.get("/api/events", (context) =>
+    streamSSE(context, async (stream) => {
+      const gone = new AbortController();
+      stream.onAbort(() => gone.abort());
+      let seen = -1;
+      while (!gone.signal.aborted && !changes.isClosed) {
+        if (changes.version === seen) await stream.write(": still here\n\n");
+        else {
+          seen = changes.version;
+          await stream.writeSSE({ event: "change", data: JSON.stringify({ epoch, version: seen }) });
+        }
+        if (changes.version === seen) await changes.next(heartbeatMs, gone.signal);
+      }
+    }),
+  );
+
+  app.post("/api/act", async (context) => {
+    const { as, act } = ActRequest.parse(await context.req.json());
+    return context.json(await perform(act, slack.person(as), deps));
+  });
+
+  app.post("/api/weather", async (context) => {
+    try {
+      await weather.act(WeatherAction.parse(await context.req.json()));
+    } finally {
+      changes.bump();
+    }
+    return context.json(await weather.state());
+  });
+
+  app.notFound((context) => context.json({ error: "There is no such page." }, 404));
+  app.onError((thrown, context) => {
+    if (thrown instanceof z.ZodError) return context.json({ error: z.prettifyError(thrown) }, 400);
+    if (thrown instanceof SyntaxError) return context.json({ error: "That is no JSON." }, 400);
+    if (thrown instanceof NotInWorkspace) return context.json({ error: thrown.message }, 404);
+    if (thrown instanceof ImpossibleForAPerson) return context.json({ error: thrown.message }, 409);
+    if (thrown instanceof WeatherStuck) return context.json({ error: thrown.message }, 504);
+    deps.logger?.error({ error: messageOf(thrown) }, "the workspace page failed");
+    return context.json({ error: "The playground failed at that. Its log says why." }, 500);
+  });
+
+  async function weatherNow(): Promise<WeatherState | null> {
+    try {
+      return await weather.state();
+    } catch (thrown) {
+      deps.logger?.error({ error: messageOf(thrown) }, "the weather is unknown");
+      return null;
+    }
+  }
+  return app;
+}
+
+function serve(
+  name: string,
+  answer: (body: string, status: 200 | 404, headers: Record<string, string>) => Response,
+  assets: ReadonlyMap<string, Asset>,
+): Response {
+  const asset = assets.get(name);
+  if (asset === undefined) return answer("There is no such file.", 404, { "content-type": "text/plain" });
+  return answer(asset.body, 200, { "content-type": asset.type });
+}

@@ -1,0 +1,184 @@
+import type { Channel, Ephemeral, Message, SlackSide, User, Workspace } from "../../emulators/slack/index.ts";
+import type { AppSurface } from "./manifest.ts";
+import { type ReadMarks, unreadMessages } from "./read-marks.ts";
+import type { WeatherState } from "./weather.ts";
+
+/** How many messages of a channel the page gets; what is older is only said to be there. */
+const maxMessages = 300;
+
+export type PageLink = { label: string; url: string };
+
+export type PageStateDeps = {
+  slack: SlackSide;
+  marks: ReadMarks;
+  surface: AppSurface;
+  links: readonly PageLink[];
+};
+
+/** Who looks, and at what. */
+export type Look = { as: string; channel?: string | undefined; thread?: string | undefined };
+
+type PageMessage = {
+  ts: string;
+  user: string;
+  text: string;
+  blocks: unknown[];
+  isBot: boolean;
+  isEphemeral: boolean;
+  isEdited: boolean;
+  isTombstone: boolean;
+  isBroadcast: boolean;
+  isUnread: boolean;
+  threadTs: string | null;
+  replies: { count: number; lastTs: string; users: string[]; isUnread: boolean } | null;
+};
+
+/** All that the page shows to one person. */
+export type PageState = ReturnType<typeof readPageState>;
+
+/** Throws `NotInWorkspace` for a person who is not there; a channel they cannot see is as none. */
+export function readPageState(deps: PageStateDeps, look: Look, weather: WeatherState | null) {
+  const { slack, surface, links } = deps;
+  const { workspace } = slack;
+  const me = workspace.user(look.as);
+  const visible = workspace.channels().filter((channel) => canSee(channel, me.id));
+  const channel = visible.find(({ id }) => id === look.channel);
+  return {
+    me: me.id,
+    team: workspace.team.name,
+    bot: { id: workspace.bot.userId, name: workspace.bot.name },
+    surface,
+    links,
+    weather,
+    people: workspace.users().map(personOf),
+    channels: visible.map((each) => channelOf(each, me.id, deps)),
+    current: channel === undefined ? null : contentOf(channel, look, deps),
+    views: slack.openViews(me.id).map(({ id, hash, view, errors, failure }) => {
+      return { id, hash, view: { ...view, private_metadata: undefined }, errors, failure: failure ?? null };
+    }),
+  };
+}
+
+export function canSee(channel: Channel, userId: string): boolean {
+  return channel.kind === "public" || channel.members.has(userId);
+}
+
+function personOf({ id, display_name, real_name }: User) {
+  return { id, name: display_name, realName: real_name };
+}
+
+function channelOf(channel: Channel, me: string, { slack, marks }: PageStateDeps) {
+  const { workspace } = slack;
+  const isMember = channel.members.has(me);
+  const unread = isMember ? unreadMessages(slack, marks, channel.id, me) : [];
+  const isDirect = channel.kind === "im" || channel.kind === "mpim";
+  const forMe = unread.filter(({ mentions }) => isDirect || mentions.some((whom) => notifies(whom, me)));
+  return {
+    id: channel.id,
+    name: isDirect ? directName(channel, me, workspace) : channel.name,
+    kind: channel.kind,
+    withBot: channel.members.has(workspace.bot.userId),
+    members: channel.members.size,
+    isMember,
+    isArchived: channel.isArchived,
+    unread: unread.length,
+    forMe: forMe.length,
+  };
+}
+
+function notifies(whom: string, me: string): boolean {
+  return whom === `@${me}` || whom === "!here" || whom === "!channel" || whom === "!everyone";
+}
+
+function directName({ members }: Channel, me: string, workspace: Workspace): string {
+  const others = [...members].filter((id) => id !== me);
+  return others.map((id) => workspace.nameOf(id) ?? id).join(", ");
+}
+
+function contentOf(channel: Channel, look: Look, deps: PageStateDeps) {
+  const { slack } = deps;
+  const all = slack.messages(channel.id);
+  const unread = new Set(unreadMessages(slack, deps.marks, channel.id, look.as));
+  const ephemerals = slack.ephemerals(look.as).filter((each) => each.channel === channel.id);
+  const top = all.filter(
+    (message) => message.thread_ts === undefined || message.subtype === "thread_broadcast",
+  );
+  const shown = [
+    ...top.slice(-maxMessages).map((message) => messageOf(message, all, unread)),
+    ...ephemerals.filter((each) => each.thread_ts === undefined).map((each) => ephemeralOf(each, deps)),
+  ].toSorted(byTime);
+  return {
+    channel: channel.id,
+    messages: shown,
+    hasEarlier: top.length > maxMessages,
+    thread: look.thread === undefined ? null : threadOf(look.thread, { all, ephemerals, unread }, deps),
+  };
+}
+
+function threadOf(
+  ts: string,
+  {
+    all,
+    ephemerals,
+    unread,
+  }: { all: readonly Message[]; ephemerals: readonly Ephemeral[]; unread: ReadonlySet<Message> },
+  deps: PageStateDeps,
+) {
+  const thread = all.filter((message) => message.ts === ts || message.thread_ts === ts);
+  if (thread[0]?.ts !== ts) return null;
+  return {
+    ts,
+    messages: [
+      ...thread.map((message) => messageOf(message, all, unread)),
+      ...ephemerals.filter((each) => each.thread_ts === ts).map((each) => ephemeralOf(each, deps)),
+    ].toSorted(byTime),
+  };
+}
+
+function byTime(one: { ts: string }, other: { ts: string }): number {
+  return one.ts < other.ts ? -1 : 1;
+}
+
+function messageOf(message: Message, all: readonly Message[], unread: ReadonlySet<Message>): PageMessage {
+  const replies = all.filter((other) => other.thread_ts === message.ts);
+  const last = replies.at(-1);
+  return {
+    ts: message.ts,
+    user: message.user,
+    text: message.text,
+    blocks: message.blocks ?? [],
+    isBot: message.bot_id !== undefined,
+    isEphemeral: false,
+    isEdited: message.edited !== undefined,
+    isTombstone: message.subtype === "tombstone",
+    isBroadcast: message.subtype === "thread_broadcast",
+    isUnread: unread.has(message),
+    threadTs: message.thread_ts ?? null,
+    replies:
+      last === undefined
+        ? null
+        : {
+            count: replies.length,
+            lastTs: last.ts,
+            users: [...new Set(replies.map(({ user }) => user))].slice(0, 4),
+            isUnread: replies.some((reply) => unread.has(reply)),
+          },
+  };
+}
+
+function ephemeralOf(ephemeral: Ephemeral, { slack }: PageStateDeps): PageMessage {
+  return {
+    ts: ephemeral.ts,
+    user: ephemeral.from,
+    text: ephemeral.text,
+    blocks: ephemeral.blocks ?? [],
+    isBot: ephemeral.from === slack.workspace.bot.userId,
+    isEphemeral: true,
+    isEdited: false,
+    isTombstone: false,
+    isBroadcast: false,
+    isUnread: false,
+    threadTs: ephemeral.thread_ts ?? null,
+    replies: null,
+  };
+}

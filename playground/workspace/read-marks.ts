@@ -1,0 +1,42 @@
+import type { Message, SlackSide } from "../../emulators/slack/index.ts";
+
+/** How far each person has read each channel and thread, by timestamp. */
+export class ReadMarks {
+  readonly #marks = new Map<string, string>();
+
+  /** Never moves back. Returns whether it moved. */
+  read(at: { user: string; channel: string; thread?: string | undefined; ts: string }): boolean {
+    const key = keyOf(at);
+    // Timestamps have a fixed width, so text order is time order; as numbers they would lose digits.
+    if ((this.#marks.get(key) ?? "") >= at.ts) return false;
+    this.#marks.set(key, at.ts);
+    return true;
+  }
+
+  isUnread(message: Message, user: string): boolean {
+    if (message.user === user) return false;
+    const mark = keyOf({ user, channel: message.channel, thread: message.thread_ts });
+    return message.ts > (this.#marks.get(mark) ?? "");
+  }
+}
+
+function keyOf(at: { user: string; channel: string; thread?: string | undefined }): string {
+  return `${at.user} ${at.channel} ${at.thread ?? ""}`;
+}
+
+/**
+ * Of a channel's messages those that are unread for a person: at the top of the channel, and in threads that the person
+ * follows by having written in them or being mentioned there.
+ */
+export function unreadMessages(slack: SlackSide, marks: ReadMarks, channel: string, user: string): Message[] {
+  const all = slack.messages(channel).filter(({ subtype }) => subtype !== "tombstone");
+  const followed = new Set(
+    all
+      .filter((message) => message.user === user || message.mentions.includes(`@${user}`))
+      .map((message) => message.thread_ts ?? message.ts),
+  );
+  return all.filter(
+    (message) =>
+      (message.thread_ts === undefined || followed.has(message.thread_ts)) && marks.isUnread(message, user),
+  );
+}

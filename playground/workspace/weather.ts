@@ -1,0 +1,116 @@
+import * as z from "zod";
+import { DocsAgentError } from "../../src/errors.ts";
+import type { SlackSide } from "../../emulators/slack/index.ts";
+
+/** How Slack answers the app's calls. */
+const SlackWeather = z.enum(["clear", "rate-limited", "unavailable"]);
+type SlackWeather = z.infer<typeof SlackWeather>;
+
+/** What goes wrong now. */
+export type WeatherState = {
+  slack: SlackWeather;
+  isJobServiceDown: boolean;
+  isJobServiceSlow: boolean;
+  isAppRunning: boolean;
+};
+
+export type WeatherAction = z.infer<typeof WeatherAction>;
+export const WeatherAction = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("slack"), slack: SlackWeather }),
+  z.strictObject({ kind: z.literal("job-service-down"), isOn: z.boolean() }),
+  z.strictObject({ kind: z.literal("job-service-slow"), isOn: z.boolean() }),
+  z.strictObject({ kind: z.literal("app-running"), isOn: z.boolean() }),
+]);
+
+/** What the weather panel needs: the state, and a way to change it. */
+export interface WeatherControls {
+  state(): Promise<WeatherState>;
+  /** Resolves when it has taken effect; rejects when it cannot. */
+  act(action: WeatherAction): Promise<void>;
+}
+
+/** What only the composition root can do. Each resolves when it has taken effect. */
+export type WeatherCallbacks = {
+  setJobServiceDown(isDown: boolean): Promise<void> | void;
+  setJobServiceSlow(isSlow: boolean): Promise<void> | void;
+  /** SIGKILL: no handler runs. */
+  killApp(): Promise<void> | void;
+  /** Resolves when the app can take requests. */
+  startApp(): Promise<void> | void;
+  appIsRunning(): Promise<boolean> | boolean;
+};
+
+/** A change of the weather did not take effect in time. */
+export class WeatherStuck extends DocsAgentError {
+  readonly code = "WEATHER_STUCK";
+}
+
+const retryAfterS = 5;
+const actTimeoutMs = 30_000;
+
+/** The weather of a playground: Slack's part through its faults, everything else through the callbacks. */
+export function createWeatherControls(slack: SlackSide, callbacks: WeatherCallbacks): WeatherControls {
+  let now: Omit<WeatherState, "isAppRunning"> = {
+    slack: "clear",
+    isJobServiceDown: false,
+    isJobServiceSlow: false,
+  };
+  let takeBack: (() => void)[] = [];
+  // One at a time: a kill and a start that overlap would leave no one knowing whether the app runs.
+  let last: Promise<void> = Promise.resolve();
+
+  function setSlack(weather: SlackWeather): void {
+    for (const undo of takeBack) undo();
+    takeBack = faultsOf(weather).map((rule) => slack.faults.add(rule));
+    now = { ...now, slack: weather };
+  }
+
+  async function change(action: WeatherAction): Promise<void> {
+    switch (action.kind) {
+      case "slack":
+        return setSlack(action.slack);
+      case "job-service-down":
+        await callbacks.setJobServiceDown(action.isOn);
+        now = { ...now, isJobServiceDown: action.isOn };
+        return;
+      case "job-service-slow":
+        await callbacks.setJobServiceSlow(action.isOn);
+        now = { ...now, isJobServiceSlow: action.isOn };
+        return;
+      case "app-running":
+        if ((await callbacks.appIsRunning()) === action.isOn) return;
+        return action.isOn ? callbacks.startApp() : callbacks.killApp();
+    }
+  }
+
+  return {
+    state: async () => ({ ...now, isAppRunning: await inTime(callbacks.appIsRunning()) }),
+    act(action) {
+      const acted = last.then(() => inTime(change(action)));
+      last = acted.catch(() => undefined);
+      return acted;
+    },
+  };
+}
+
+function faultsOf(weather: SlackWeather) {
+  if (weather === "clear") return [];
+  const fault =
+    weather === "rate-limited"
+      ? { kind: "ratelimited" as const, retryAfterS }
+      : { kind: "http" as const, status: 503, body: "Service Unavailable" };
+  return ["*", "response_url"].map((method) => ({ method, times: Number.POSITIVE_INFINITY, fault }));
+}
+
+async function inTime<Value>(work: Promise<Value> | Value): Promise<Value> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => reject(new WeatherStuck(`The weather did not change within ${actTimeoutMs} ms. Look at the log.`)),
+    actTimeoutMs,
+  );
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
