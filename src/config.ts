@@ -1,9 +1,16 @@
 import { z } from "zod";
 import { DocsAgentError } from "./errors.ts";
 import { LOG_LEVELS } from "./logger.ts";
+import { proxySecretsOf, type ProxySettings } from "./proxy.ts";
 
-/** A docs project at a job service. */
-export type Project = { name: string; id: string; apiKey: string; baseUrl: string };
+/** A docs project at a job service. `idempotencyKeys`: that service honors them although its answers don't announce it. */
+export type Project = {
+  name: string;
+  id: string;
+  apiKey: string;
+  baseUrl: string;
+  idempotencyKeys: boolean;
+};
 
 export type Config = {
   slack: {
@@ -21,6 +28,8 @@ export type Config = {
   storeUrl: string;
   polling: { minMs: number; maxMs: number; deadlineMs: number };
   jobServiceTimeoutMs: number;
+  /** The way to Slack and to the job services. */
+  proxy: ProxySettings;
   retentionDays: number;
   logLevel: (typeof LOG_LEVELS)[number];
 };
@@ -44,6 +53,17 @@ const PROJECT_NAME = /^[a-z0-9][a-z0-9_-]{0,39}$/i;
 const PROJECTS_MAX = 100;
 
 const HttpUrl = z.url({ protocol: /^https?$/ });
+const WITHOUT_V2 = "leave out the /v2 at its end, which is added to it";
+const BaseUrl = HttpUrl.refine((url) => !URL.canParse(url) || !/\/v2\/*$/i.test(new URL(url).pathname), {
+  error: WITHOUT_V2,
+});
+/** As other programs read it: a bare `host:port` is an http proxy. */
+const ProxyUrl = z
+  .string()
+  .transform((address) => (address.includes("://") ? address : `http://${address}`))
+  .pipe(HttpUrl)
+  .refine((address) => !URL.canParse(address) || isDecodable(new URL(address)));
+const YesOrNo = z.enum(["true", "false"]).transform((value) => value === "true");
 const HttpOrigins = z
   .string()
   .transform((list) => list.split(",").map((origin) => origin.trim()))
@@ -52,14 +72,16 @@ const ProjectEntry = z.strictObject({
   name: z.string().regex(PROJECT_NAME),
   id: z.string().min(1),
   apiKey: z.string().regex(NO_SPACE).optional(),
-  baseUrl: HttpUrl.optional(),
+  baseUrl: BaseUrl.optional(),
+  idempotencyKeys: z.boolean().optional(),
 });
 
 /** All secrets of a configuration, to be kept out of whatever leaves the process. */
 export function secretsOf(config: Config): string[] {
   const { botToken, receive } = config.slack;
   const received = receive.kind === "http" ? receive.signingSecret : receive.appToken;
-  return [botToken, received, ...config.projects.map((project) => project.apiKey)];
+  const apiKeys = config.projects.map((project) => project.apiKey);
+  return [botToken, received, ...apiKeys, ...proxySecretsOf(config.proxy)];
 }
 
 /** Reads the configuration. Throws a {@link ConfigError} that lists every fault at once. */
@@ -118,6 +140,12 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
         }
       : { kind: "socket", appToken };
 
+  /** curl and others read the lower-case name first. */
+  function proxySetting(name: string, schema: z.ZodType<string>, want: string): string {
+    return read(given(name.toLowerCase()) === undefined ? name : name.toLowerCase(), schema, want, "");
+  }
+  const wantProxy = "put the http(s) URL of your proxy, for example http://proxy.internal:3128";
+
   const minMs = milliseconds("POLL_MIN_MS", 5000);
   const maxMs = milliseconds("POLL_MAX_MS", Math.max(60_000, minMs));
   if (maxMs < minMs) faults.push(`POLL_MAX_MS is not valid: put at least POLL_MIN_MS, which is ${minMs}.`);
@@ -149,7 +177,12 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
       "put a port number, 0 to 65535",
       3000,
     ),
-    projects: readProjects(given, need, faults),
+    projects: readProjects({
+      given,
+      need,
+      faults,
+      idempotencyKeys: read("DOCS_AGENT_IDEMPOTENCY_KEYS", YesOrNo, "put true or false", false),
+    }),
     httpOrigins: read(
       "PULL_REQUEST_HTTP_ORIGINS",
       HttpOrigins,
@@ -164,6 +197,11 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     ),
     polling: { minMs, maxMs, deadlineMs: milliseconds("JOB_DEADLINE_MS", 86_400_000) },
     jobServiceTimeoutMs: milliseconds("JOB_SERVICE_TIMEOUT_MS", 15_000),
+    proxy: {
+      http: proxySetting("HTTP_PROXY", ProxyUrl, wantProxy),
+      https: proxySetting("HTTPS_PROXY", ProxyUrl, wantProxy),
+      none: proxySetting("NO_PROXY", z.string(), ""),
+    },
     retentionDays: read(
       "RETENTION_DAYS",
       z
@@ -180,13 +218,16 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
   return config;
 }
 
-function readProjects(
-  given: (name: string) => string | undefined,
-  need: (name: string, schema: z.ZodType<string>, want: string) => string,
-  faults: string[],
-): Config["projects"] {
+function readProjects(env: {
+  given: (name: string) => string | undefined;
+  need: (name: string, schema: z.ZodType<string>, want: string) => string;
+  faults: string[];
+  /** Of the service at DOCS_AGENT_BASE_URL. */
+  idempotencyKeys: boolean;
+}): Config["projects"] {
+  const { given, need, faults, idempotencyKeys } = env;
   const needBaseUrl = () =>
-    need("DOCS_AGENT_BASE_URL", HttpUrl, "put the http(s) URL of the job service, without /v2");
+    need("DOCS_AGENT_BASE_URL", BaseUrl, "put the http(s) URL of the job service, without /v2 at its end");
   const needApiKey = () =>
     need(
       "DOCS_AGENT_API_KEY",
@@ -202,18 +243,20 @@ function readProjects(
         id: need("DOCS_AGENT_PROJECT_ID", z.string(), "put the project's id at the job service"),
         baseUrl: needBaseUrl(),
         apiKey: needApiKey(),
+        idempotencyKeys,
       },
     ];
   }
-  const want = `DOCS_AGENT_PROJECTS is not valid: put a JSON array of 1 to ${PROJECTS_MAX} projects such as [{"name":"docs","id":"…"}] with name, id and, where they differ, apiKey and baseUrl`;
+  const want = `DOCS_AGENT_PROJECTS is not valid: put a JSON array of 1 to ${PROJECTS_MAX} projects such as [{"name":"docs","id":"…"}] with name, id and, where they differ, apiKey, baseUrl and idempotencyKeys`;
   const parsed = z.array(ProjectEntry).min(1).max(PROJECTS_MAX).safeParse(jsonOf(listed));
   const entries = parsed.success ? parsed.data : [];
   if (!parsed.success) {
-    // Only where, never what: an entry holds a key.
-    const paths = [...new Set(parsed.error.issues.map((issue) => issue.path.join(".")))].filter(
-      (path) => path !== "",
-    );
-    faults.push(`${want}${paths.length === 0 ? "" : ` (wrong at ${paths.join(", ")})`}.`);
+    // Only where, never what: an entry holds a key. The one message let through is our own.
+    const places = parsed.error.issues
+      .filter((issue) => issue.path.length > 0)
+      .map((issue) => issue.path.join(".") + (issue.message === WITHOUT_V2 ? `: ${WITHOUT_V2}` : ""));
+    const wrong = [...new Set(places)].join(", ");
+    faults.push(`${want}${wrong === "" ? "" : ` (wrong at ${wrong})`}.`);
   }
   const names = entries.map((entry) => entry.name.toLowerCase());
   if (new Set(names).size < names.length) faults.push(`${want}; every name only once.`);
@@ -226,8 +269,20 @@ function readProjects(
     id: entry.id,
     baseUrl: entry.baseUrl ?? baseUrl,
     apiKey: entry.apiKey ?? apiKey,
+    // The general setting is about the general service: assumed of another one, it could run a job twice.
+    idempotencyKeys: entry.idempotencyKeys ?? (entry.baseUrl === undefined && idempotencyKeys),
   }));
-  return [first ?? { name: "", id: "", baseUrl: "", apiKey: "" }, ...rest];
+  return [first ?? { name: "", id: "", baseUrl: "", apiKey: "", idempotencyKeys: false }, ...rest];
+}
+
+/** Whether user name and password are percent-encoded right. */
+function isDecodable({ username, password }: URL): boolean {
+  try {
+    decodeURIComponent(username + password);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function jsonOf(text: string): unknown {

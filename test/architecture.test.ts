@@ -19,7 +19,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   playground: ["emulators", "src"],
 };
 /** What stands at the top of `src/` and may be imported from the folders; more from a program of its own. */
-const SHARED = ["src/errors.ts"];
+const SHARED = ["src/errors.ts", "src/proxy.ts"];
 const SHARED_BY_PROGRAMS = [...SHARED, "src/logger.ts", "src/start-error.ts", "src/system-clock.ts"];
 const PROGRAMS = ["src/service", "playground"];
 

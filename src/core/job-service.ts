@@ -1,14 +1,16 @@
 import type { Job } from "./job.ts";
 
 /**
- * What a call to the job service that did not succeed means for the turn.
+ * Meaning of a call to the job service that did not succeed, for the turn.
  *
- * - `not-created`: it certainly had no effect (refused connection, DNS, 429, 503); worth repeating later.
- * - `unknown`: it may have had an effect (timeout, reset, 500, 502, 504, a 2xx that cannot be read); a create or a message
- *   must not be repeated, a get may.
+ * - `not-created`: it certainly had no effect (refused connection, DNS, a 429 or 503 of the service's own; for a create or a
+ *   message also a redirect or a 404 by something in front of the service); worth repeating later.
+ * - `unknown`: it may have had an effect (timeout, reset, 500, 502, 504, a gateway's 429 or 503, a 2xx that can't be read);
+ *   a create or a message must not be repeated unless the service honors idempotency keys, a get may. For a get it is also
+ *   every answer that isn't recognizably the service's own: such an answer says nothing about the job.
  * - `rejected`: the service understood and refused (400, 401, 403, 413, …); repeating changes nothing.
- * - `missing`: 404: no such project, or no such job.
- * - `contract`: it answered 2xx with a record that breaks the contract (no `id`, unknown `status`).
+ * - `missing`: the service's own 404: no such project, or no such job.
+ * - `contract`: it answered 2xx with a record that breaks the contract (no `id`, unknown `status`, another job's `id`).
  */
 export type JobServiceFault = {
   kind: "not-created" | "unknown" | "rejected" | "missing" | "contract";
@@ -16,17 +18,39 @@ export type JobServiceFault = {
   status?: number;
   /** What `Retry-After` asked for, in milliseconds. */
   retryAfterMs?: number;
-  /** The service's own `error` text: untrusted and bounded. */
+  /** The service's own `error` text: untrusted, bounded, and not for the log (it may quote a prompt). */
   said?: string;
-  /** For the log: what failed, with what. Holds no secret. */
+  /** For the log: what failed, with what. Holds no secret, and nothing of what the service said. */
   message: string;
 };
 
-export type JobServiceAnswer = { ok: true; job: Job } | { ok: false; fault: JobServiceFault };
+/** `honorsIdempotencyKeys`: this answer announced it, or the project's settings say so. */
+export type JobServiceAnswer = { honorsIdempotencyKeys: boolean } & (
+  | { ok: true; job: Job }
+  | { ok: false; fault: JobServiceFault }
+);
+
+/** A fault as it goes to the log: without what the service said, which may quote people. */
+export function faultForLog({
+  kind,
+  status,
+  retryAfterMs,
+  message,
+}: JobServiceFault): Omit<JobServiceFault, "said"> {
+  return {
+    kind,
+    message,
+    ...(status === undefined ? {} : { status }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  };
+}
 
 /** A project's job service. No method throws for anything the service or the network does: faults are answers. */
 export interface JobService {
-  /** Creates a job. Sends `idempotencyKey` along; a service without idempotency keys may still run a repeated create twice. */
+  /**
+   * Creates a job. Sends `idempotencyKey` along: only a service that honors such keys (see {@link JobServiceAnswer}) can be
+   * given the same create again without a second job.
+   */
   createJob(prompt: string, idempotencyKey: string): Promise<JobServiceAnswer>;
   /** Reads a job. Safe to repeat. */
   getJob(jobId: string): Promise<JobServiceAnswer>;

@@ -1,14 +1,16 @@
 import type { Dispatcher } from "undici";
+import { ProxyConnectError } from "../proxy.ts";
+import { decodeBody } from "./decode-body.ts";
 
 const MAX_BODY_BYTES = 1_048_576;
 
 /**
  * What became of one HTTP request.
  *
- * - `answer`: a status and headers arrived; `body` is null when it was cut off, came too slowly or is over 1 MiB, and
- *   `reason` says which.
+ * - `answer`: a status and headers arrived; `body` is decompressed, or null when it was cut off, came too slowly, is over
+ *   1 MiB (also once decompressed) or can't be decompressed, and `reason` says which.
  * - `no-answer`: none arrived. `sent` is false only if not one byte of the request was written.
- * - `unsendable`: the request itself is no valid HTTP, so that it never left and never will.
+ * - `unsendable`: the request itself isn't valid HTTP, so it never left and never will.
  */
 export type Exchange =
   | { kind: "answer"; status: number; headers: AnswerHeaders; body: string; reason: null }
@@ -74,8 +76,13 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     if (this.#answer === null) return this.#giveUp("an answer without a status");
-    const body = new TextDecoder().decode(Buffer.concat(this.#chunks));
-    this.#end({ kind: "answer", ...this.#answer, body, reason: null });
+    void this.#read(this.#answer);
+  }
+
+  async #read(answer: { status: number; headers: AnswerHeaders }): Promise<void> {
+    const encodings = answer.headers["content-encoding"];
+    const decoded = await decodeBody(Buffer.concat(this.#chunks), encodings, MAX_BODY_BYTES);
+    this.#end({ kind: "answer", ...answer, ...decoded });
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
@@ -107,6 +114,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 }
 
 function reasonOf(thrown: unknown): string {
+  if (thrown instanceof ProxyConnectError) return thrown.message;
   if (!(thrown instanceof Error)) return "unknown error";
   return "code" in thrown && typeof thrown.code === "string" ? thrown.code : thrown.name;
 }

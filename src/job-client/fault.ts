@@ -1,6 +1,8 @@
+import type { Job } from "../core/job.ts";
 import type { JobServiceAnswer, JobServiceFault } from "../core/job-service.ts";
+import { parseRetryAfter } from "../core/retry-after.ts";
+import { announces, CAPABILITIES_HEADER, IDEMPOTENCY_KEY_CAPABILITY } from "./capabilities.ts";
 import type { AnswerHeaders, Exchange } from "./exchange.ts";
-import { parseRetryAfter } from "./retry-after.ts";
 import { ErrorBody, ReceivedJobRecord, toJob } from "./schema.ts";
 
 const MAX_SAID_CHARS = 300;
@@ -11,8 +13,14 @@ const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu;
 export type CallContext = {
   /** Names the call in messages; without base URL and secrets. */
   call: string;
+  /** Only reads: has no effect, whatever the answer. */
+  isRead: boolean;
+  /** The job that the answer must be about; null for a create. */
+  jobId: string | null;
   /** `host:port` of the job service. */
   host: string;
+  /** The project's settings say that its service honors idempotency keys. */
+  honorsIdempotencyKeys: boolean;
   /** Takes the API key out of a text. */
   redact: (text: string) => string;
   /** Epoch milliseconds. */
@@ -21,19 +29,28 @@ export type CallContext = {
 
 /** What an exchange means: a job, or one fault. */
 export function readExchange(exchange: Exchange, context: CallContext): JobServiceAnswer {
+  const announced =
+    exchange.kind === "answer" &&
+    announces(IDEMPOTENCY_KEY_CAPABILITY, exchange.headers[CAPABILITIES_HEADER.toLowerCase()]);
+  const honorsIdempotencyKeys = context.honorsIdempotencyKeys || announced;
+  const read = readOutcome(exchange, context);
+  if ("job" in read) return { ok: true, job: read.job, honorsIdempotencyKeys };
+  const message = context.redact(`${context.call}: ${read.message}`);
+  return { ok: false, fault: { ...read, message }, honorsIdempotencyKeys };
+}
+
+function readOutcome(exchange: Exchange, context: CallContext): { job: Job } | JobServiceFault {
   switch (exchange.kind) {
     case "unsendable":
-      return refused(context, { kind: "rejected", message: `cannot be sent: ${exchange.reason}` });
-    case "no-answer": {
-      const kind = exchange.sent ? "unknown" : "not-created";
-      return refused(context, {
-        kind,
+      return { kind: "rejected", message: `cannot be sent: ${exchange.reason}` };
+    case "no-answer":
+      return {
+        kind: exchange.sent ? "unknown" : "not-created",
         message: `no answer from ${context.host} (${exchange.reason}); ${exchange.sent ? "it may have arrived" : "it was not sent"}`,
-      });
-    }
+      };
     case "answer":
       if (exchange.status >= 200 && exchange.status < 300) return readSuccess(exchange, context);
-      return refused(context, readRefusal(exchange, context));
+      return readRefusal(exchange, context);
     default:
       return exchange satisfies never;
   }
@@ -41,47 +58,69 @@ export function readExchange(exchange: Exchange, context: CallContext): JobServi
 
 type Answered = Extract<Exchange, { kind: "answer" }>;
 
-function readSuccess({ status, body, reason }: Answered, context: CallContext): JobServiceAnswer {
-  if (body === null) {
-    return refused(context, { kind: "unknown", status, message: `answered ${status}, but: ${reason}` });
-  }
+function readSuccess(
+  { status, body, reason }: Answered,
+  { jobId }: CallContext,
+): { job: Job } | JobServiceFault {
+  if (body === null) return { kind: "unknown", status, message: `answered ${status}, but: ${reason}` };
   const json = parseJson(body);
   if (json === undefined) {
-    return refused(context, { kind: "unknown", status, message: `answered ${status} without a JSON body` });
+    return { kind: "unknown", status, message: `answered ${status} without a JSON body` };
   }
   const record = ReceivedJobRecord.safeParse(json);
-  if (record.success) return { ok: true, job: toJob(record.data) };
-  const issues = record.error.issues.map(
-    (issue) => `${issue.path.join(".") || "the record"}: ${issue.message}`,
-  );
-  return refused(context, {
-    kind: "contract",
-    status,
-    message: `answered ${status} with a record that breaks the contract (${issues.join("; ")})`,
-  });
+  if (!record.success) {
+    const issues = record.error.issues.map(
+      (issue) => `${issue.path.join(".") || "the record"}: ${issue.message}`,
+    );
+    return {
+      kind: "contract",
+      status,
+      message: `answered ${status} with a record that breaks the contract (${issues.join("; ")})`,
+    };
+  }
+  if (jobId !== null && record.data.id !== jobId) {
+    return { kind: "contract", status, message: `answered ${status} with the record of another job` };
+  }
+  return { job: toJob(record.data) };
 }
 
 function readRefusal({ status, headers, body }: Answered, context: CallContext): JobServiceFault {
-  const kind = kindOfStatus(status);
-  const retryAfterMs =
-    kind === "not-created" ? parseRetryAfter(first(headers, "retry-after"), context.now) : null;
-  const said = body === null ? null : readSaid(body, context.redact);
+  const asked = parseRetryAfter(first(headers, "retry-after"), context.now());
+  const error = body === null ? null : ErrorBody.safeParse(parseJson(body));
+  const isContracts = error?.success === true;
+  const isServices = isContracts || asked !== null;
+  const kind = kindOfStatus(status, { isContracts, isServices, isRead: context.isRead });
+  const said = error?.success === true ? cleaned(error.data.error, context.redact) : null;
   return {
     kind,
     status,
-    message: `answered ${status}${remedyFor(status)}`,
-    ...(retryAfterMs === null ? {} : { retryAfterMs }),
+    message: `answered ${status}${isContracts ? "" : " without the job service's JSON"}${remedyFor(status)}`,
+    ...(kind === "not-created" && asked !== null ? { retryAfterMs: asked } : {}),
     ...(said === null ? {} : { said }),
   };
 }
 
+/**
+ * Statuses by which a create or a message is refused for good, whoever answers: they speak about the request itself (its
+ * key, its form, its size), and the request was refused before it had an effect. Repeating it for a day changes nothing and
+ * only delays the message that says what to do, so the body need not be the contract's.
+ */
+const REFUSED_BY_ANYONE = new Set([400, 401, 403, 413, 422]);
+/** 4xx that say nothing about the effect: 408 and nginx's 499 mean that someone stopped waiting. */
+const STOPPED_WAITING = new Set([408, 499]);
+
 /** What a status other than 2xx says about whether the call had an effect, and whether to repeat it. */
-function kindOfStatus(status: number): JobServiceFault["kind"] {
-  if (status === 429 || status === 503) return "not-created";
-  if (status === 404) return "missing";
-  if (status === 408) return "unknown";
-  if (status >= 300 && status < 500) return "rejected";
-  return "unknown";
+function kindOfStatus(
+  status: number,
+  by: { isContracts: boolean; isServices: boolean; isRead: boolean },
+): JobServiceFault["kind"] {
+  // A gateway also answers 429 and 503 once it has passed the request on (a retry of its own, a service that stopped).
+  if (status === 429 || status === 503) return by.isServices ? "not-created" : "unknown";
+  if (status < 300 || status >= 500 || STOPPED_WAITING.has(status)) return "unknown";
+  if (status >= 400 && by.isContracts) return status === 404 ? "missing" : "rejected";
+  // From here on something in front of the service answered in its place: a redirect, a page for people.
+  if (by.isRead) return "unknown";
+  return REFUSED_BY_ANYONE.has(status) ? "rejected" : "not-created";
 }
 
 function remedyFor(status: number): string {
@@ -93,17 +132,12 @@ function remedyFor(status: number): string {
   return "";
 }
 
-function readSaid(body: string, redact: (text: string) => string): string | null {
-  const parsed = ErrorBody.safeParse(parseJson(body));
-  if (!parsed.success) return null;
-  // Redacted before it is cut: a cut key would no longer be recognised.
-  const said = redact(parsed.data.error.replace(UNPRINTABLE, " ").trim());
+/** One bounded line without secrets; null if nothing is left. */
+function cleaned(error: string, redact: (text: string) => string): string | null {
+  // Redacted before it is cut: a cut key would no longer be recognized.
+  const said = redact(error.replace(UNPRINTABLE, " ").trim());
   if (said === "") return null;
   return said.length <= MAX_SAID_CHARS ? said : `${said.slice(0, MAX_SAID_CHARS - 1).toWellFormed()}…`;
-}
-
-function refused({ call, redact }: CallContext, fault: JobServiceFault): JobServiceAnswer {
-  return { ok: false, fault: { ...fault, message: redact(`${call}: ${fault.message}`) } };
 }
 
 function parseJson(text: string): unknown {

@@ -1,5 +1,6 @@
-import { Agent, type Dispatcher } from "undici";
+import type { Dispatcher } from "undici";
 import type { JobService, JobServiceAnswer } from "../core/job-service.ts";
+import { createDispatcher, DIRECT, type ProxySettings } from "../proxy.ts";
 import { exchange } from "./exchange.ts";
 import { readExchange } from "./fault.ts";
 import type { CreateJobRequest, MessageRequest } from "./schema.ts";
@@ -16,11 +17,15 @@ export type HttpJobServiceOptions = {
   apiKey: string;
   /** For one call as a whole: connecting, sending, and reading the answer. Milliseconds. */
   timeoutMs: number;
+  /** The service honors `Idempotency-Key` although its answers don't announce it. @default false */
+  idempotencyKeys?: boolean;
+  /** @default DIRECT */
+  proxy?: ProxySettings;
   /** Epoch milliseconds; dates in `Retry-After` are compared with it. @default Date.now */
   now?: () => number;
 };
 
-/** Creates the client of one project. Connects to nothing until the first call; throws only for a base URL that is none. */
+/** Creates the client of one project. Connects to nothing until the first call; throws only for a base URL that isn't one. */
 export function createHttpJobService(options: HttpJobServiceOptions): HttpJobService {
   return new HttpJobService(options);
 }
@@ -33,12 +38,21 @@ export class HttpJobService implements JobService {
   readonly #projectPath: string;
   readonly #apiKey: string;
   readonly #timeoutMs: number;
+  readonly #idempotencyKeys: boolean;
   readonly #now: () => number;
-  readonly #polls: Agent;
-  readonly #creates: Agent;
+  readonly #polls: Dispatcher;
+  readonly #creates: Dispatcher;
   #closed: Promise<void> | null = null;
 
-  constructor({ baseUrl, projectId, apiKey, timeoutMs, now = () => Date.now() }: HttpJobServiceOptions) {
+  constructor({
+    baseUrl,
+    projectId,
+    apiKey,
+    timeoutMs,
+    idempotencyKeys = false,
+    proxy = DIRECT,
+    now = () => Date.now(),
+  }: HttpJobServiceOptions) {
     const url = new URL(baseUrl);
     this.#origin = url.origin;
     this.#host = url.host;
@@ -46,27 +60,29 @@ export class HttpJobService implements JobService {
     this.#projectPath = `/v2/agent/${segment(projectId)}/job`;
     this.#apiKey = apiKey;
     this.#timeoutMs = timeoutMs;
+    this.#idempotencyKeys = idempotencyKeys;
     this.#now = now;
     // 0 switches undici's own limits off: `timeoutMs` covers the call as a whole.
-    const limits = { connect: { timeout: timeoutMs }, headersTimeout: 0, bodyTimeout: 0 };
-    this.#polls = new Agent({ ...limits, keepAliveTimeout: POLL_KEEP_ALIVE_MS });
+    const limits = { timeoutMs, headersTimeout: 0, bodyTimeout: 0 };
+    this.#polls = createDispatcher(proxy, { ...limits, keepAliveTimeout: POLL_KEEP_ALIVE_MS });
     // A fresh connection for each (pipelining 0). On a kept one, the server's closing it for idleness while we write
     // looks the same as a create that arrived and lost its answer: `unknown`, for nothing.
-    this.#creates = new Agent({ ...limits, pipelining: 0 });
+    this.#creates = createDispatcher(proxy, { ...limits, pipelining: 0 });
   }
 
   createJob(prompt: string, idempotencyKey: string): Promise<JobServiceAnswer> {
     const body: CreateJobRequest = { prompt };
-    return this.#post(this.#projectPath, body, idempotencyKey);
+    return this.#post(this.#projectPath, null, body, idempotencyKey);
   }
 
   getJob(jobId: string): Promise<JobServiceAnswer> {
-    return this.#call(this.#polls, `${this.#projectPath}/${segment(jobId)}`, { method: "GET", headers: {} });
+    const request = { method: "GET" as const, headers: {} };
+    return this.#call(this.#polls, `${this.#projectPath}/${segment(jobId)}`, jobId, request);
   }
 
   sendMessage(jobId: string, prompt: string, idempotencyKey: string): Promise<JobServiceAnswer> {
     const body: MessageRequest = { prompt };
-    return this.#post(`${this.#projectPath}/${segment(jobId)}/message`, body, idempotencyKey);
+    return this.#post(`${this.#projectPath}/${segment(jobId)}/message`, jobId, body, idempotencyKey);
   }
 
   /** Waits for the calls under way (at most their timeout), then closes all connections. Idempotent; later calls fail. */
@@ -77,10 +93,11 @@ export class HttpJobService implements JobService {
 
   #post(
     path: string,
+    jobId: string | null,
     body: CreateJobRequest | MessageRequest,
     idempotencyKey: string,
   ): Promise<JobServiceAnswer> {
-    return this.#call(this.#creates, path, {
+    return this.#call(this.#creates, path, jobId, {
       method: "POST",
       headers: { "content-type": "application/json", "idempotency-key": idempotencyKey },
       body: JSON.stringify(body),
@@ -88,21 +105,27 @@ export class HttpJobService implements JobService {
   }
 
   async #call(
-    agent: Agent,
+    dispatcher: Dispatcher,
     path: string,
+    jobId: string | null,
     request: { method: Dispatcher.HttpMethod; headers: Record<string, string>; body?: string },
   ): Promise<JobServiceAnswer> {
     const headers = {
       ...request.headers,
       authorization: `Bearer ${this.#apiKey}`,
       accept: "application/json",
+      // Answers are small. What something in between compresses all the same is read.
+      "accept-encoding": "identity",
       "user-agent": USER_AGENT,
     };
     const outgoing = { ...request, origin: this.#origin, path: this.#basePath + path, headers };
-    const exchanged = await exchange(agent, outgoing, this.#timeoutMs);
+    const exchanged = await exchange(dispatcher, outgoing, this.#timeoutMs);
     return readExchange(exchanged, {
       call: `${request.method} ${this.#redact(path).slice(0, MAX_CALL_CHARS)}`,
+      isRead: request.method === "GET",
+      jobId,
       host: this.#host,
+      honorsIdempotencyKeys: this.#idempotencyKeys,
       redact: (text) => this.#redact(text),
       now: this.#now,
     });

@@ -1,4 +1,5 @@
 import { createRoute, z } from "@hono/zod-openapi";
+import { CAPABILITIES_HEADER, IDEMPOTENCY_KEY_CAPABILITY } from "../job-client/capabilities.ts";
 import { CreateJobRequest, ErrorBody, JobRecord, MessageRequest } from "../job-client/schema.ts";
 
 /** The most bytes of a request's body. */
@@ -39,32 +40,49 @@ export const Readiness = z
 const Job = JobRecord.extend({}).openapi("JobRecord");
 const Fault = ErrorBody.extend({}).openapi("Error");
 
-function json<T extends z.ZodType>(schema: T, description: string) {
-  return { description, content: { "application/json": { schema } } };
+/** Sent with every answer: what this service offers beyond the contract. */
+export const CAPABILITIES = IDEMPOTENCY_KEY_CAPABILITY;
+
+const capabilities = {
+  [CAPABILITIES_HEADER]: {
+    description:
+      "What this service offers beyond the contract, separated by commas. `idempotency-key`: a create or a message whose answer was lost may be sent again with the same `Idempotency-Key`.",
+    required: true,
+    schema: { type: "string" as const, example: CAPABILITIES },
+  },
+};
+
+type Headers = Record<
+  string,
+  { description?: string; required: true; schema: { type: "integer" | "string" } }
+>;
+
+function json<T extends z.ZodType>(schema: T, description: string, headers: Headers = {}) {
+  return {
+    description,
+    headers: { ...capabilities, ...headers },
+    content: { "application/json": { schema } },
+  };
 }
 
-function fault(description: string) {
-  return json(Fault, description);
+function fault(description: string, headers: Headers = {}) {
+  return json(Fault, description, headers);
 }
 
-const retryAfter = {
-  "Retry-After": { description: "Seconds to wait.", required: true, schema: { type: "integer" as const } },
+const retryAfter: Headers = {
+  "Retry-After": { description: "Seconds to wait.", required: true, schema: { type: "integer" } },
 };
 const faults = {
   400: fault("The request is not valid; `error` names the field."),
-  401: {
-    ...fault("No key, or none that is known."),
-    headers: { "WWW-Authenticate": { required: true, schema: { type: "string" as const } } },
-  },
+  401: fault("No key, or none that is known.", {
+    "WWW-Authenticate": { required: true, schema: { type: "string" } },
+  }),
   403: fault("The key is another project's."),
   404: fault("No such project, or no such job."),
   413: fault(`The body has more than ${MAX_BODY_BYTES} bytes.`),
   415: fault("The body is not JSON."),
   422: fault("The idempotency key was used for another request."),
-  429: {
-    ...fault("Too many creates or messages in an hour, or too many turns wait."),
-    headers: retryAfter,
-  },
+  429: fault("Too many creates or messages in an hour, or too many turns wait.", retryAfter),
   500: fault("The service failed; whether the request was accepted is not known."),
 };
 const security = [{ adminKey: [] }];

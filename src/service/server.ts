@@ -5,6 +5,7 @@ import { methodNotAllowed } from "hono/method-not-allowed";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import type { TaskCounts } from "../core/task-queue.ts";
+import { CAPABILITIES_HEADER } from "../job-client/capabilities.ts";
 import type { JobRecord } from "../job-client/schema.ts";
 import { boundedBody } from "./bounded-body.ts";
 import type { ServiceProject } from "./config.ts";
@@ -14,6 +15,7 @@ import { toRecord } from "./jobs/job.ts";
 import type { JobStore } from "./jobs/job-store.ts";
 import type { KeyCheck } from "./keys.ts";
 import {
+  CAPABILITIES,
   createJobRoute,
   getJobRoute,
   healthRoute,
@@ -190,6 +192,7 @@ function logged({ logger, clock }: ServiceAppDeps) {
     const startMs = clock.now();
     await next();
     context.header("cache-control", "no-store");
+    context.header(CAPABILITIES_HEADER, CAPABILITIES);
     context.header("x-content-type-options", "nosniff");
     const { method } = context.req;
     logger.debug({ method, status: context.res.status, ms: clock.now() - startMs }, "request answered");

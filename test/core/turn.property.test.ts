@@ -30,7 +30,11 @@ const answers: fc.Arbitrary<JobServiceAnswer> = fc.oneof(
         status: fc.constantFrom("active", "active", "active", "completed", "failed", "archived"),
         prLink: fc.constantFrom(null, "https://github.com/acme/docs/pull/7"),
       })
-      .map(({ status, prLink }): JobServiceAnswer => ({ ok: true, job: makeJob({ status, prLink }) })),
+      .map(({ status, prLink }): JobServiceAnswer => ({
+        ok: true,
+        honorsIdempotencyKeys: false,
+        job: makeJob({ status, prLink }),
+      })),
   },
   {
     weight: 4,
@@ -41,6 +45,7 @@ const answers: fc.Arbitrary<JobServiceAnswer> = fc.oneof(
       })
       .map(({ kind, retryAfterMs }): JobServiceAnswer => ({
         ok: false,
+        honorsIdempotencyKeys: false,
         fault: { kind, message: "fault", ...(retryAfterMs === undefined ? {} : { retryAfterMs }) },
       })),
   },
@@ -74,7 +79,7 @@ function run(policy: PollingPolicy, given: Step[]): Run {
   const result: Run = { outcomes: [], pollsAt: [], crashedPollsAt: [], creates: 0, watchingSince: null };
   const pending = [...given];
   const silent: Step = {
-    answer: { ok: false, fault: { kind: "unknown", message: "silence" } },
+    answer: { ok: false, honorsIdempotencyKeys: false, fault: { kind: "unknown", message: "silence" } },
     lateMs: 0,
     tookMs: 0,
     random: 0.5,

@@ -23,7 +23,11 @@ function fault(
   kind: "not-created" | "unknown" | "rejected" | "missing" | "contract",
   status?: number,
 ): JobServiceAnswer {
-  return { ok: false, fault: { kind, message: "fault", ...(status === undefined ? {} : { status }) } };
+  return {
+    ok: false,
+    honorsIdempotencyKeys: false,
+    fault: { kind, message: "fault", ...(status === undefined ? {} : { status }) },
+  };
 }
 
 function pollAll(answers: JobServiceAnswer[]): { turn: Turn; state: PollState; ended: boolean } {
@@ -65,7 +69,11 @@ describe("a create", () => {
     expect(delays).toEqual([10_000, 20_000, 40_000, 60_000]);
     const asked = afterSubmit(
       makeTurn(),
-      { ok: false, fault: { kind: "not-created", message: "429", retryAfterMs: 600_000 } },
+      {
+        ok: false,
+        honorsIdempotencyKeys: false,
+        fault: { kind: "not-created", message: "429", retryAfterMs: 600_000 },
+      },
       { now: 0, attempt: 1, random: 0.5, policy },
     );
     expect(asked).toMatchObject({ kind: "later", afterMs: 600_000 });
@@ -100,7 +108,7 @@ describe("polling", () => {
   });
 
   it("forgets earlier doubts when the job is there after all", () => {
-    const active: JobServiceAnswer = { ok: true, job: makeJob() };
+    const active: JobServiceAnswer = { ok: true, honorsIdempotencyKeys: false, job: makeJob() };
     const { ended, state } = pollAll([
       fault("missing"),
       fault("missing"),
@@ -118,7 +126,7 @@ describe("polling", () => {
     const after = afterPoll(
       troubled,
       { faults: 3, strikes: null },
-      { ok: true, job: makeJob() },
+      { ok: true, honorsIdempotencyKeys: false, job: makeJob() },
       { now: 1, random: 0, policy },
     );
     expect(statusKey(after.turn)).toBe("watching-1");
@@ -129,7 +137,7 @@ describe("polling", () => {
       const next = afterPoll(
         watching,
         FRESH_POLL_STATE,
-        { ok: true, job: makeJob() },
+        { ok: true, honorsIdempotencyKeys: false, job: makeJob() },
         { now: ageMs, random: 0.5, policy },
       );
       return next.kind === "again" ? next.dueAt - ageMs : null;
@@ -151,7 +159,9 @@ describe("polling", () => {
 
   it("reports an archived job with its pull request", () => {
     const prLink = "https://github.com/acme/docs/pull/7";
-    const { turn } = pollAll([{ ok: true, job: makeJob({ status: "archived", prLink }) }]);
+    const { turn } = pollAll([
+      { ok: true, honorsIdempotencyKeys: false, job: makeJob({ status: "archived", prLink }) },
+    ]);
     expect(turn.stage).toMatchObject({ outcome: { kind: "archived", job: { prLink } } });
   });
 });
