@@ -7,9 +7,14 @@ import { startRawServer, startTcpServer } from "../support/job-service-raw.ts";
 import { DEFAULT_API_KEY } from "../support/job-service-side.ts";
 
 const Answer = z.discriminatedUnion("ok", [
-  z.strictObject({ ok: z.literal(true), job: z.strictObject(Job.shape) }),
+  z.strictObject({
+    ok: z.literal(true),
+    honorsIdempotencyKeys: z.boolean(),
+    job: z.strictObject(Job.shape),
+  }),
   z.strictObject({
     ok: z.literal(false),
+    honorsIdempotencyKeys: z.boolean(),
     fault: z.strictObject({
       kind: z.enum(["not-created", "unknown", "rejected", "missing", "contract"]),
       status: z.int().min(200).max(599).optional(),
@@ -20,9 +25,12 @@ const Answer = z.discriminatedUnion("ok", [
   }),
 ]);
 
+const MARK = "words-of-a-person";
+const id = fc.string({ unit: "binary", maxLength: 400 });
 const text = fc.oneof(
-  fc.string({ unit: "binary", maxLength: 400 }),
+  id,
   fc.string().map((around) => `${around}${DEFAULT_API_KEY}${around}`),
+  fc.string().map((around) => `${around}${MARK}${around}`),
 );
 const maybe = fc.constantFrom(undefined, null, "", 7, {}, "acme/docs");
 const nearlyRecord = fc.record({
@@ -43,31 +51,45 @@ const retryAfter = fc.oneof(
   fc.date({ noInvalidDate: true }).map((date) => date.toUTCString()),
   fc.stringMatching(/^[ -~]{0,30}$/),
 );
+const encodings = fc.oneof(
+  { weight: 4, arbitrary: fc.constant("") },
+  fc.constantFrom("gzip", "br", "deflate"),
+  fc.stringMatching(/^[a-z, ]{0,20}$/),
+);
 
 describe("whatever a service answers", () => {
-  it("is a job, or a fault that holds no key", async () => {
-    let next = { status: 200, body: "", retryAfter: "" };
+  it("is a job, or a fault that holds no key and whose message quotes nobody", async () => {
+    let next = { status: 200, body: "", retryAfter: "", encoding: "" };
     await using server = await startRawServer((_request, response) => {
-      response.writeHead(next.status, { "retry-after": next.retryAfter }).end(next.body);
+      const headers = { "retry-after": next.retryAfter, "content-encoding": next.encoding };
+      response.writeHead(next.status, headers).end(next.body);
     });
     await using client = openClient({ baseUrl: server.baseUrl });
     const statuses = fc.oneof(fc.constantFrom(200, 201, 429, 503), fc.integer({ min: 200, max: 599 }));
     await fc.assert(
-      fc.asyncProperty(statuses, body, retryAfter, text, async (status, sent, wait, jobId) => {
-        next = { status, body: sent, retryAfter: wait };
-        const asked = server.requests.length;
-        const answers = [
-          await client.createJob("Fix it", "turn-1"),
-          await client.getJob(jobId),
-          await client.sendMessage(jobId, "Go on", "turn-2"),
-        ];
-        expect(server.requests.length - asked).toBe(answers.length);
-        for (const answer of answers) {
-          expect(Answer.parse(answer)).toEqual(answer);
-          expect(answer.ok && status >= 300).toBe(false);
-          expect(answer.ok ? "" : JSON.stringify(answer.fault)).not.toContain(DEFAULT_API_KEY);
-        }
-      }),
+      fc.asyncProperty(
+        statuses,
+        body,
+        retryAfter,
+        id,
+        encodings,
+        async (status, sent, wait, jobId, encoding) => {
+          next = { status, body: sent, retryAfter: wait, encoding };
+          const asked = server.requests.length;
+          const answers = [
+            await client.createJob("Fix it", "turn-1"),
+            await client.getJob(jobId),
+            await client.sendMessage(jobId, "Go on", "turn-2"),
+          ];
+          expect(server.requests.length - asked).toBe(answers.length);
+          for (const answer of answers) {
+            expect(Answer.parse(answer)).toEqual(answer);
+            expect(answer.ok && status >= 300).toBe(false);
+            expect(answer.ok ? "" : JSON.stringify(answer.fault)).not.toContain(DEFAULT_API_KEY);
+            expect(answer.ok ? "" : answer.fault.message).not.toContain(MARK);
+          }
+        },
+      ),
       { numRuns: 300 },
     );
   });

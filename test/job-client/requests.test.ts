@@ -5,10 +5,13 @@ import { openClient } from "../support/job-service-client.ts";
 import { startRawServer, type RawServer } from "../support/job-service-raw.ts";
 import { DEFAULT_API_KEY, startJobServiceSide } from "../support/job-service-side.ts";
 
-function startEchoServer(): Promise<RawServer> {
-  return startRawServer((_request, response) => {
+/** Takes everything; a job has the id that it was asked for, a new one is job_1. */
+function startEchoServer(jobId?: string): Promise<RawServer> {
+  return startRawServer((request, response) => {
+    const [, asked] = /\/job\/([^/]+)/.exec(request.url ?? "") ?? [];
+    const id = jobId ?? (asked === undefined ? "job_1" : decodeURIComponent(asked));
     response.setHeader("content-type", "application/json");
-    response.end(JSON.stringify({ id: "job_1", status: "active" }));
+    response.end(JSON.stringify({ id, status: "active" }));
   });
 }
 
@@ -101,7 +104,7 @@ describe("what the client sends", () => {
   );
 
   it("asks for a job whose id is no well-formed text, and does not throw", async () => {
-    await using server = await startEchoServer();
+    await using server = await startEchoServer("job\ud800");
     await using client = openClient({ baseUrl: server.baseUrl });
     expect(await client.getJob("job\ud800")).toMatchObject({ ok: true });
     expect(server.requests[0]?.url).toBe(`/v2/agent/docs/job/job${encodeURIComponent("\ufffd")}`);

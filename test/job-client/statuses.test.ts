@@ -1,25 +1,18 @@
 import { describe, expect, it } from "vitest";
-import type { JobServiceAnswer, JobServiceFault } from "../../src/core/job-service.ts";
-import type { HttpJobService } from "../../src/job-client/http-job-service.ts";
-import { faultOf, openClient } from "../support/job-service-client.ts";
+import { faultForLog, type JobServiceFault } from "../../src/core/job-service.ts";
+import { faultOf, openClient, OPERATIONS } from "../support/job-service-client.ts";
 import { startRawServer } from "../support/job-service-raw.ts";
 import { DEFAULT_API_KEY, startJobServiceSide } from "../support/job-service-side.ts";
 
-const OPERATIONS: [string, (client: HttpJobService) => Promise<JobServiceAnswer>][] = [
-  ["create", (client) => client.createJob("Fix it", "turn-1")],
-  ["get", (client) => client.getJob("job_1")],
-  ["message", (client) => client.sendMessage("job_1", "Go on", "turn-1")],
-];
-
+/** By the service itself: with the contract's JSON. */
 const KINDS: [JobServiceFault["kind"], number[]][] = [
-  ["rejected", [300, 301, 302, 303, 304, 307, 308]],
   ["rejected", [400, 401, 402, 403, 405, 406, 409, 410, 413, 415, 418, 422, 425, 431, 451]],
   ["missing", [404]],
   ["not-created", [429, 503]],
-  ["unknown", [408, 500, 501, 502, 504, 505, 507, 520, 599]],
+  ["unknown", [408, 499, 500, 501, 502, 504, 505, 507, 520, 599]],
 ];
 
-describe.each(OPERATIONS)("a %s that is answered", (_name, call) => {
+describe.each(OPERATIONS)("a %s that the service answers", (_name, call) => {
   it.each(KINDS.flatMap(([kind, statuses]) => statuses.map((status) => [status, kind] as const)))(
     "with %i is %s",
     async (status, kind) => {
@@ -123,6 +116,34 @@ describe("what the service said", () => {
     expect(fault).not.toHaveProperty("said");
   });
 
+  it("stays out of the message, and out of what is logged of the fault", async () => {
+    await using side = await startJobServiceSide();
+    await using client = openClient({ baseUrl: side.baseUrl });
+    const echo = "You asked: reset the password of ana@example.com";
+    const headers = { "retry-after": "5", "x-echo": echo };
+    for (const status of [400, 401, 403, 404, 429, 500, 503]) {
+      side.faults.add({
+        op: "*",
+        times: 3,
+        fault: { kind: "status", status, headers, body: { error: echo } },
+      });
+      for (const [, call] of OPERATIONS) {
+        const fault = faultOf(await call(client));
+        expect(fault.said).toBe(echo);
+        expect(fault.message).not.toContain("ana@example.com");
+        const logged = faultForLog(fault);
+        expect(logged).toMatchObject({ kind: fault.kind, status, message: fault.message });
+        expect(logged.retryAfterMs).toBe(fault.retryAfterMs);
+        expect(JSON.stringify(logged)).not.toContain("ana@example.com");
+      }
+    }
+    for (const body of [`{"id":"job_1","status":"${echo}","${echo}":1}`, `{"id":"${echo}"}`, echo]) {
+      side.faults.add({ op: "create", times: 1, fault: { kind: "body-after", status: 201, body } });
+      const fault = faultOf(await client.createJob("Fix it", "turn-1"));
+      expect(JSON.stringify(fault)).not.toContain("ana@example.com");
+    }
+  });
+
   it("never holds the API key, wherever the service puts it", async () => {
     const key = DEFAULT_API_KEY;
     expect((await saying(`Key ${key} is expired, Bearer ${key}`)).said).toBe(
@@ -154,10 +175,10 @@ describe("redirects", () => {
       await using side = await startJobServiceSide();
       await using client = openClient({ baseUrl: side.baseUrl });
       const headers = { location: `${other.baseUrl}/v2/agent/docs/job` };
-      side.faults.add({ op: "*", fault: { kind: "status", status, headers } });
-      for (const [, call] of OPERATIONS) {
+      side.faults.add({ op: "*", fault: { kind: "gateway", status, headers } });
+      for (const [name, call] of OPERATIONS) {
         const fault = faultOf(await call(client));
-        expect(fault).toMatchObject({ kind: "rejected", status });
+        expect(fault).toMatchObject({ kind: name === "get" ? "unknown" : "not-created", status });
         expect(fault.message).toContain("base URL is wrong");
       }
       expect(other.requests).toEqual([]);

@@ -1,6 +1,7 @@
 import { createHttpJobService, type HttpJobService } from "../../src/job-client/http-job-service.ts";
 import type { HttpJobServiceOptions } from "../../src/job-client/http-job-service.ts";
 import type { JobServiceAnswer, JobServiceFault } from "../../src/core/job-service.ts";
+import type { JobServiceOp } from "./job-service-faults.ts";
 import { DEFAULT_API_KEY, DEFAULT_PROJECT_ID } from "./job-service-side.ts";
 
 /** The real client with the test service's project and key, closed with its scope. */
@@ -21,3 +22,10 @@ export function faultOf(answer: JobServiceAnswer): JobServiceFault {
   if (answer.ok) throw new Error(`Expected a fault, got job ${answer.job.id}`);
   return answer.fault;
 }
+
+/** One call of each kind. */
+export const OPERATIONS: [JobServiceOp, (client: HttpJobService) => Promise<JobServiceAnswer>][] = [
+  ["create", (client) => client.createJob("Fix it", "turn-1")],
+  ["get", (client) => client.getJob("job_1")],
+  ["message", (client) => client.sendMessage("job_1", "Go on", "turn-2")],
+];

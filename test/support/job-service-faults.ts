@@ -1,15 +1,38 @@
+import type { ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
+import { send, sendText, type Reply } from "./job-service-wire.ts";
+
 export type JobServiceOp = "create" | "get" | "message";
 
-/** What goes wrong with a call. "before": the call has no effect. "after": it has its effect, but the caller is not told. */
+/**
+ * A fault on demand. "before": the call has no effect. "after": it has its effect, but the caller is not told.
+ *
+ * - `status`: the service itself refuses, with the contract's `{"error": string}`; `body` adds to it or replaces its `error`.
+ * - `gateway`: something in front of the service answers with a page of its own, `isReached` or not: the call had its effect.
+ * - `body`: any answer.
+ * - `encoded`: all goes well, and the answer comes compressed.
+ * - `other-job`: all goes well, and the answer is about a job with this id.
+ */
 export type SideFault =
-  | { kind: "status"; status: number; headers?: Record<string, string>; body?: unknown }
+  | { kind: "status"; status: number; headers?: Record<string, string>; body?: Record<string, unknown> }
+  | { kind: "gateway"; status: number; headers?: Record<string, string>; isReached?: boolean }
   | { kind: "drop-before" }
   | { kind: "drop-after" }
   | { kind: "hang-before" }
   | { kind: "hang-after" }
   | { kind: "body"; status: number; body: string; contentType?: string }
   | { kind: "body-after"; status: number; body: string; contentType?: string }
+  | { kind: "encoded"; encoding: keyof typeof COMPRESS }
+  | { kind: "other-job"; id: string }
   | { kind: "slow"; ms: number };
+
+const COMPRESS = {
+  gzip: { name: "gzip", compress: gzipSync },
+  deflate: { name: "deflate", compress: deflateSync },
+  "raw-deflate": { name: "deflate", compress: deflateRawSync },
+  br: { name: "br", compress: brotliCompressSync },
+};
 
 export type FaultRule = {
   op: JobServiceOp | "*";
@@ -37,4 +60,83 @@ export class FaultPlan {
     this.#rules = this.#rules.filter((candidate) => candidate.left > 0);
     return rule.fault;
   }
+}
+
+/** Whether the fault settled the call, so that it must have no effect. `headers`: those of every answer of the service. */
+export async function faultBefore(
+  fault: SideFault,
+  response: ServerResponse,
+  headers: Record<string, string>,
+): Promise<boolean> {
+  switch (fault.kind) {
+    case "status": {
+      const json = { error: `Fault on demand: ${fault.status}`, ...fault.body };
+      send(response, { status: fault.status, json }, { ...headers, ...fault.headers });
+      return true;
+    }
+    case "gateway":
+      if (fault.isReached === true) return false;
+      sendPage(response, fault);
+      return true;
+    case "drop-before":
+      response.destroy();
+      return true;
+    case "hang-before":
+      return true;
+    case "body":
+      sendText(response, fault.status, fault.body, { "content-type": fault.contentType ?? "text/html" });
+      return true;
+    case "slow":
+      await sleep(fault.ms);
+      return false;
+    case "drop-after":
+    case "hang-after":
+    case "body-after":
+    case "encoded":
+    case "other-job":
+      return false;
+    default:
+      return fault satisfies never;
+  }
+}
+
+/** Answers in the fault's way a call that has had its effect. False: the fault leaves the answer as it is. */
+export function faultAfter(
+  fault: SideFault,
+  response: ServerResponse,
+  reply: Reply,
+  headers: Record<string, string>,
+): boolean {
+  switch (fault.kind) {
+    case "drop-after":
+      response.destroy();
+      return true;
+    case "gateway":
+      sendPage(response, fault);
+      return true;
+    case "body-after":
+      sendText(response, fault.status, fault.body, { "content-type": fault.contentType ?? "text/html" });
+      return true;
+    case "encoded": {
+      const { name, compress } = COMPRESS[fault.encoding];
+      const json = { ...headers, "content-type": "application/json", "content-encoding": name };
+      sendText(response, reply.status, compress(JSON.stringify(reply.json)), json);
+      return true;
+    }
+    case "other-job":
+      send(response, { ...reply, json: { ...(reply.json as object), id: fault.id } }, headers);
+      return true;
+    case "slow":
+      return false;
+    default:
+      return true;
+  }
+}
+
+function sendPage(
+  response: ServerResponse,
+  { status, headers }: { status: number; headers?: Record<string, string> },
+): void {
+  const page = `<html><head><title>${status}</title></head><body><center>gateway</center></body></html>`;
+  sendText(response, status, page, { "content-type": "text/html", server: "gateway", ...headers });
 }

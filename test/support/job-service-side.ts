@@ -1,8 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { setTimeout as sleep } from "node:timers/promises";
 import { CreateJobRequest, type JobRecord } from "../../src/job-client/schema.ts";
-import { FaultPlan, type JobServiceOp, type SideFault } from "./job-service-faults.ts";
+import { faultAfter, faultBefore, FaultPlan, type JobServiceOp } from "./job-service-faults.ts";
 import { endJob, JobScript, recordOf, type SideJob, type SideOutcome } from "./job-service-jobs.ts";
 import {
   bearer,
@@ -11,7 +10,6 @@ import {
   readBody,
   routeOf,
   send,
-  sendText,
   type Reply,
   type Route,
 } from "./job-service-wire.ts";
@@ -26,6 +24,11 @@ export type JobServiceSideOptions = {
   projects?: Record<string, { apiKey: string }>;
   /** @default 0, a free one */
   port?: number;
+  /**
+   * Honors `Idempotency-Key`, and announces it with every answer of its own: a call with a key that was used before gets the
+   * first answer again. @default false
+   */
+  idempotencyKeys?: boolean;
   /** Epoch milliseconds, for `createdAt` and `archivedAt`. @default Date.now */
   now?: () => number;
 };
@@ -71,6 +74,9 @@ export class JobServiceSide implements AsyncDisposable {
   readonly #now: () => number;
   readonly #server = createServer((request, response) => void this.#serve(request, response));
   readonly #hookFaults: unknown[] = [];
+  readonly #announced: Record<string, string>;
+  /** By project and key; null where keys are not honored. */
+  readonly #answered: Map<string, Reply> | null;
   #port: number;
   #hook: CallHook | null = null;
   #jobsMade = 0;
@@ -79,11 +85,14 @@ export class JobServiceSide implements AsyncDisposable {
     apiKey = DEFAULT_API_KEY,
     projects,
     port = 0,
+    idempotencyKeys = false,
     now = () => Date.now(),
   }: JobServiceSideOptions) {
     this.#projects = projects ?? { [DEFAULT_PROJECT_ID]: { apiKey } };
     this.#port = port;
     this.#now = now;
+    this.#announced = idempotencyKeys ? { "docs-agent-capabilities": "idempotency-key" } : {};
+    this.#answered = idempotencyKeys ? new Map() : null;
     this.#server.on("connection", () => (this.connections += 1));
   }
 
@@ -141,16 +150,18 @@ export class JobServiceSide implements AsyncDisposable {
     const body = await readBody(request);
     if (body === null) return;
     const route = routeOf(request);
-    if (route === null) return send(response, { status: 404, json: { error: "No such route" } });
+    const headers = this.#announced;
+    if (route === null) return send(response, { status: 404, json: { error: "No such route" } }, headers);
 
     const call = this.#record(route, request, body);
     const fault = this.faults.take(call.op);
     await this.#callHook("before", call);
-    if (fault !== null && (await faultBefore(fault, response))) return;
-    const reply = this.#authorize(call, request) ?? this.#perform(call, request, body);
+    if (fault !== null && (await faultBefore(fault, response, headers))) return;
+    const reply =
+      this.#authorize(call, request) ?? this.#once(call, () => this.#perform(call, request, body));
     await this.#callHook("after", call);
-    if (fault !== null && faultAfter(fault, response)) return;
-    send(response, reply);
+    if (fault !== null && faultAfter(fault, response, reply, headers)) return;
+    send(response, reply, headers);
   }
 
   #record(route: Route, request: IncomingMessage, body: string): SideCall {
@@ -173,6 +184,15 @@ export class JobServiceSide implements AsyncDisposable {
       return { status: 404, json: { error: "Project not found" } };
     if (!call.authorized) return { status: 403, json: { error: "This key is not for this project" } };
     return null;
+  }
+
+  #once(call: SideCall, perform: () => Reply): Reply {
+    if (this.#answered === null || call.idempotencyKey === null) return perform();
+    const key = `${call.projectId} ${call.idempotencyKey}`;
+    const reply = this.#answered.get(key) ?? perform();
+    // A refusal does not use the key up.
+    if (reply.status < 300) this.#answered.set(key, reply);
+    return reply;
   }
 
   #perform(call: SideCall, request: IncomingMessage, body: string): Reply {
@@ -253,41 +273,4 @@ export class JobServiceSide implements AsyncDisposable {
   #time(): string {
     return new Date(this.#now()).toISOString().replace(/\.\d{3}Z$/, "Z");
   }
-}
-
-/** Whether the fault settled the call, so that it must have no effect. */
-async function faultBefore(fault: SideFault, response: ServerResponse): Promise<boolean> {
-  switch (fault.kind) {
-    case "status": {
-      const json = fault.body ?? { error: `Fault on demand: ${fault.status}` };
-      send(response, { status: fault.status, json }, fault.headers);
-      return true;
-    }
-    case "drop-before":
-      response.destroy();
-      return true;
-    case "hang-before":
-      return true;
-    case "body":
-      sendText(response, fault.status, fault.body, { "content-type": fault.contentType ?? "text/html" });
-      return true;
-    case "slow":
-      await sleep(fault.ms);
-      return false;
-    case "drop-after":
-    case "hang-after":
-    case "body-after":
-      return false;
-    default:
-      return fault satisfies never;
-  }
-}
-
-/** Whether the fault settled the call, which has had its effect. */
-function faultAfter(fault: SideFault, response: ServerResponse): boolean {
-  if (fault.kind === "drop-after") response.destroy();
-  if (fault.kind === "body-after") {
-    sendText(response, fault.status, fault.body, { "content-type": fault.contentType ?? "text/html" });
-  }
-  return fault.kind !== "slow";
 }

@@ -15,7 +15,7 @@ export function send(
 export function sendText(
   response: ServerResponse,
   status: number,
-  text: string,
+  text: string | Buffer,
   headers: Record<string, string>,
 ): void {
   if (!response.destroyed) response.writeHead(status, headers).end(text);
