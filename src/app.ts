@@ -15,11 +15,13 @@ import { createHealth } from "./health.ts";
 import { Draft } from "./intake/deps.ts";
 import { registerIntake } from "./intake/index.ts";
 import { createHttpJobService } from "./job-client/http-job-service.ts";
+import type { SlackClock } from "./replies/slack-clock.ts";
 import { createSlackDirectory } from "./replies/slack-directory.ts";
 import { createSlackNotifier } from "./replies/slack-notifier.ts";
+import { createSingleTeam } from "./replies/slack-teams.ts";
+import type { SlackIdentity } from "./replies/slack-teams.ts";
 import { connectSocket, disconnectSocket } from "./socket-mode.ts";
 import { slackLogger } from "./slack-logger.ts";
-import type { SlackIdentity } from "./slack-identity.ts";
 import type { Store } from "./store/open-store.ts";
 import { createTaskHandler } from "./tasks/index.ts";
 
@@ -31,6 +33,8 @@ const DAY_MS = 24 * 60 * 60_000;
 export type AppDeps = {
   config: Config;
   client: WebClient;
+  /** The clock that `client` was made with. */
+  slackClock: SlackClock;
   identity: SlackIdentity;
   store: Store;
   queue: TaskQueue;
@@ -50,8 +54,11 @@ export type DocsAgentApp = {
 };
 
 /** A Web API client that leaves retrying to the task queue: posting is not idempotent, and a 429 must not hold up other calls. */
-export function createSlackClient(config: Config, logger: Logger): WebClient {
-  return new WebClient(config.slack.botToken, clientOptions(config, logger));
+export function createSlackClient(config: Config, slackClock: SlackClock, logger: Logger): WebClient {
+  return new WebClient(config.slack.botToken, {
+    ...clientOptions(config, logger),
+    fetch: slackClock.watching(fetch),
+  });
 }
 
 function clientOptions(config: Config, logger: Logger): WebClientOptions {
@@ -66,7 +73,7 @@ function clientOptions(config: Config, logger: Logger): WebClientOptions {
 
 /** Wires the Slack app. Listens to nothing until it is told to. */
 export function createApp(deps: AppDeps): DocsAgentApp {
-  const { config, client, identity, store, queue, clock, random, logger } = deps;
+  const { config, client, slackClock, identity, store, queue, clock, random, logger } = deps;
   const { receive } = config.slack;
   const names = config.projects.map((project) => project.name);
   const projects: [string, ...string[]] = [config.projects[0].name, ...names.slice(1)];
@@ -83,6 +90,7 @@ export function createApp(deps: AppDeps): DocsAgentApp {
       createHttpJobService({ baseUrl, projectId: id, apiKey, timeoutMs: config.jobServiceTimeoutMs }),
     ]),
   );
+  const teams = createSingleTeam({ client, identity });
   const watchedFor = formatDuration(config.polling.deadlineMs);
   const handler = createTaskHandler({
     clock,
@@ -91,12 +99,14 @@ export function createApp(deps: AppDeps): DocsAgentApp {
     queue,
     records,
     notifier: createSlackNotifier({
-      client,
-      look: { botName: identity.botName, projects, watchedFor, httpOrigins: config.httpOrigins },
+      teams,
+      presentation: { projects, watchedFor, httpOrigins: config.httpOrigins },
+      slackClock,
       logger,
+      fetch,
       timeoutMs: SLACK_TIMEOUT_MS,
     }),
-    directory: createSlackDirectory({ client, teamUrl: identity.teamUrl, logger }),
+    directory: createSlackDirectory({ teams, logger }),
     jobServices,
     polling: config.polling,
     retentionMs: config.retentionDays * DAY_MS,

@@ -7,6 +7,7 @@ import { DocsAgentError, messageOf } from "./errors.ts";
 import type { Logger } from "./core/logger.ts";
 import { createLogger } from "./logger.ts";
 import { createSqliteTaskQueue } from "./queue/sqlite-task-queue.ts";
+import { createSlackClock } from "./replies/slack-clock.ts";
 import { identify } from "./slack-identity.ts";
 import { StartError } from "./start-error.ts";
 import { openStore } from "./store/open-store.ts";
@@ -73,9 +74,20 @@ async function main(): Promise<void> {
     await openStore({ url: config.storeUrl, clock, logger }).finally(() => clearTimeout(waiting)),
   );
   const queue = createSqliteTaskQueue({ db: store.db, clock, logger, concurrency: TASKS_AT_ONCE });
-  const client = createSlackClient(config, logger);
+  const slackClock = createSlackClock({ now: () => clock.now(), monotonicMs: () => performance.now() });
+  const client = createSlackClient(config, slackClock, logger);
   const identity = await identify(client);
-  const app = createApp({ config, client, identity, store, queue, clock, random: Math.random, logger });
+  const app = createApp({
+    config,
+    client,
+    slackClock,
+    identity,
+    store,
+    queue,
+    clock,
+    random: Math.random,
+    logger,
+  });
   resources.defer(() => app.stop(TASK_GRACE_MS));
 
   const stopping = signalled(logger);

@@ -1,10 +1,8 @@
 import type { WebClient } from "@slack/web-api";
 import { z } from "zod";
 import { slackFault } from "./replies/slack-faults.ts";
+import type { SlackIdentity } from "./replies/slack-teams.ts";
 import { StartError } from "./start-error.ts";
-
-/** Who the app is in the workspace it is installed in. */
-export type SlackIdentity = { botUserId: string; botId: string; botName: string; teamUrl: string };
 
 /** Only the ids matter to the work; the name and the workspace's address are for what people read. */
 const AuthTest = z.object({

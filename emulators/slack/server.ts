@@ -36,6 +36,8 @@ export function createSlackServer(deps: ServerDeps): Server {
     // A client that dies in mid-call must not take the server with it.
     request.on("error", () => response.destroy());
     response.on("error", () => response.destroy());
+    // Slack's clock is this workspace's, also where an app reads it from the headers.
+    response.setHeader("date", new Date(deps.now()).toUTCString());
     handle(request, response, deps).catch((thrown: unknown) => {
       if (request.destroyed && !request.complete) return;
       send(response, { status: 500, body: `The Slack side failed: ${messageOf(thrown)}`, result: "" });

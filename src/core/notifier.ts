@@ -2,8 +2,17 @@ import type { Outcome } from "./outcome.ts";
 import type { Request } from "./request.ts";
 import type { Turn } from "./turn.ts";
 
-/** Where a message goes: a channel, or a thread in it. */
-export type Place = { channelId: string; threadTs: string | null };
+/** Where a message goes: a channel of a team, or a thread in it. */
+export type Place = { teamId: string; channelId: string; threadTs: string | null };
+
+/** A message that was posted. */
+export type Posted = { channelId: string; ts: string };
+
+/** A search for an earlier post. `sentAtMs`: Slack's time when it was sent, at the earliest. `cursor`: where the last look ended. */
+export type Search = { sentAtMs: number; cursor: string | null };
+
+/** To one person alone, where they are: through the response URL while it lasts, else as an ephemeral message. */
+export type Recipient = { place: Place; userId: string; responseUrl: string | null };
 
 /** What a message says. How it looks is the notifier's business. */
 export type Message =
@@ -13,6 +22,8 @@ export type Message =
   | { kind: "outcome"; turn: Turn; outcome: Outcome; watch: number; away: string | null }
   /** To the requester alone: the app cannot post in that channel, and how to invite it. */
   | { kind: "invite-me"; channelId: string; error: string }
+  /** To the requester alone: the request is saved, and Slack does not take the status message yet. */
+  | { kind: "kept" }
   /** To one person alone: what they can ask for and how. */
   | { kind: "help" }
   /** To one person alone: what was wrong with what they typed. */
@@ -23,16 +34,18 @@ export type Message =
 /** Why a request was not taken. */
 export type Refusal =
   | { kind: "too-long"; length: number; limit: number }
-  | { kind: "unknown-project"; name: string; known: string[] };
+  | { kind: "unknown-project"; name: string; known: string[] }
+  /** `limit`: requests an hour. `againAtMs`: when the next one is taken, epoch milliseconds. */
+  | { kind: "too-many"; scope: "person" | "channel"; limit: number; againAtMs: number };
 
 /** Names a post so that it can be found again: carried as the Slack message's metadata. */
 export type PostLabel = { turnId: string; post: string };
 
 /**
  * - `not-sent`: certainly had no effect; worth repeating later.
- * - `unknown`: may have had an effect; look before repeating a post.
- * - `place`: that channel or thread cannot take it, now or later.
- * - `credentials`: the token is not accepted or lacks a scope; only the operator can help.
+ * - `unknown`: may have had an effect; look before repeating a post. Also every error that nobody foresaw.
+ * - `place`: that channel, thread, message or person cannot take it, now or later.
+ * - `credentials`: the token is not accepted, lacks a scope, or the app's settings forbid it; only the operator can help.
  */
 export type NotifierFault = {
   kind: "not-sent" | "unknown" | "place" | "credentials";
@@ -45,27 +58,35 @@ export type NotifierAnswer<T> = { ok: true; value: T } | { ok: false; fault: Not
 
 /** Slack out. No method throws for anything Slack or the network does: faults are answers. */
 export interface Notifier {
-  /** Posts once per call; not idempotent. */
-  post(place: Place, message: Message, label: PostLabel): Promise<NotifierAnswer<{ ts: string }>>;
-  /** The post that carries `label`, sent at or after `sinceMs` (epoch milliseconds); `ts: null` when it is not there. */
-  find(place: Place, label: PostLabel, sinceMs: number): Promise<NotifierAnswer<{ ts: string | null }>>;
-  /** Replaces a post's content. Idempotent. */
-  update(
-    post: { channelId: string; ts: string },
-    message: Message,
+  /** Posts once per call; not idempotent. The channel of the answer counts: a person's id is answered with their direct message. */
+  post(place: Place, message: Message, label: PostLabel): Promise<NotifierAnswer<Posted>>;
+  /**
+   * Looks once (one call, at most 15 messages, the newest first as far as Slack lets us) for the post that carries `label`.
+   * `next`: the cursor to go on with; null when all since `sentAtMs` was seen.
+   */
+  find(
+    place: Place,
     label: PostLabel,
-  ): Promise<NotifierAnswer<null>>;
-  /** Shows a message to one member of a channel, until they reload Slack. Not idempotent. */
-  whisper(place: Place, userId: string, message: Message): Promise<NotifierAnswer<null>>;
+    search: Search,
+  ): Promise<NotifierAnswer<{ ts: string | null; next: string | null }>>;
+  /** Replaces a post's content. Idempotent. `place.threadTs` is ignored. */
+  update(place: Place, ts: string, message: Message, label: PostLabel): Promise<NotifierAnswer<null>>;
+  /** Shows a message to one person alone. Not idempotent. */
+  replyPrivately(to: Recipient, message: Message): Promise<NotifierAnswer<null>>;
   /** The direct-message channel with a person. Idempotent. */
-  openDirectMessage(userId: string): Promise<NotifierAnswer<{ channelId: string }>>;
-  /** Shows a message to the person who made a request, where they made it, while its response URL lasts. */
-  tellPrivately(responseUrl: string, message: Message): Promise<NotifierAnswer<null>>;
+  openDirectMessage(teamId: string, userId: string): Promise<NotifierAnswer<{ channelId: string }>>;
+  /** Slack's clock as its answers tell it (their Date header), epoch milliseconds; ours until one has. */
+  slackTimeMs(): number;
 }
 
 /** Readable names from Slack. Null where Slack does not say; never throws. */
 export interface Directory {
-  personName(userId: string): Promise<string | null>;
-  channelName(channelId: string): Promise<string | null>;
-  permalink(message: { channelId: string; ts: string; threadTs: string | null }): Promise<string | null>;
+  personName(teamId: string, userId: string): Promise<string | null>;
+  channelName(teamId: string, channelId: string): Promise<string | null>;
+  permalink(message: {
+    teamId: string;
+    channelId: string;
+    ts: string;
+    threadTs: string | null;
+  }): Promise<string | null>;
 }

@@ -1,4 +1,5 @@
 import type { QuotedMessage, Request, Segment } from "./request.ts";
+import { startOf } from "./text.ts";
 
 /** The most characters of a quoted message that go to the job service. */
 export const QUOTED_MAX_CHARS = 12_000;
@@ -42,7 +43,7 @@ export function composePrompt(request: Pick<Request, "instructions" | "quoted">,
     `Quoted message posted in: ${placeOf(quoted.channelId, names)}`,
     `Quoted message permalink: ${names.permalink ?? "not available"}`,
     "Quoted message text:",
-    ...cut(text.trim() === "" ? "(the message has no text)" : text.trim()).map((line) => `> ${line}`),
+    ...quotedLines(text.trim() === "" ? "(the message has no text)" : text.trim()).map((line) => `> ${line}`),
   ].join("\n");
 }
 
@@ -76,11 +77,10 @@ function placeOf(channelId: string, names: Names): string {
 const ADDED_BY_SLACK = /^(?:https?:\/\/|mailto:|tel:)/i;
 /** Everything that a reader could take for the start of a line. */
 const LINE_END = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/;
-const HALF_A_PAIR_AT_END = /[\ud800-\udbff]$/;
 
-function cut(text: string): string[] {
-  if (text.length <= QUOTED_MAX_CHARS) return text.split(LINE_END);
-  const kept = text.slice(0, QUOTED_MAX_CHARS).replace(HALF_A_PAIR_AT_END, "");
+function quotedLines(text: string): string[] {
+  const kept = startOf(text, QUOTED_MAX_CHARS);
+  if (kept === text) return text.split(LINE_END);
   return [...kept.split(LINE_END), `[cut here: ${text.length - kept.length} more characters in Slack]`];
 }
 

@@ -2,11 +2,11 @@ import type { App } from "@slack/bolt";
 import type { Refusal } from "../core/notifier.ts";
 import { PROMPT_MAX_CHARS } from "../core/request.ts";
 import type { Request } from "../core/request.ts";
+import { decodeEntities } from "../replies/mrkdwn.ts";
 import { helpMessage, notKeptMessage, refusalMessage } from "../replies/private-messages.ts";
 import { openTask } from "../tasks/open.ts";
 import { parseCommandText } from "./command-text.ts";
 import type { IntakeDeps } from "./deps.ts";
-import { decodeEntities } from "./message-text.ts";
 import { openRequestForm } from "./request-form.ts";
 import { findProject } from "./project.ts";
 

@@ -20,9 +20,15 @@ export function registerMention(app: App, deps: IntakeDeps): void {
     const cause = `mention:${body.team_id}:${event.channel}:${event.ts}`;
     const { user: userId, channel: channelId } = event;
     const threadTs = event.thread_ts ?? event.ts;
-    const whisper = (message: Parameters<typeof whisperTask>[2]["message"]) =>
+    const whisper = (message: Parameters<typeof whisperTask>[1]["message"]) =>
       deps.queue.add(
-        whisperTask(cause, body.team_id, { channelId, threadTs: event.thread_ts ?? null, userId, message }),
+        whisperTask(cause, {
+          teamId: body.team_id,
+          channelId,
+          threadTs: event.thread_ts ?? null,
+          userId,
+          message,
+        }),
       );
     const refuse = (refusal: Refusal) => whisper({ kind: "refused", refusal });
 

@@ -1,9 +1,5 @@
 import type { Segment } from "../core/request.ts";
-
-/** The three entities that Slack encodes in text it sends (its formatting guide); decoded once, `&amp;` last. */
-export function decodeEntities(text: string): string {
-  return text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
-}
+import { decodeEntities } from "../replies/mrkdwn.ts";
 
 const CONTROL = /<([^<>]+)>/g;
 

@@ -3,9 +3,9 @@ import type { RespondFn } from "@slack/bolt";
 import type { WebClient } from "@slack/web-api";
 import { z } from "zod";
 import type { QuotedMessage, Segment } from "../core/request.ts";
+import { cut } from "../core/text.ts";
 import { context, quote } from "../replies/blocks.ts";
 import { formNotOpenedMessage } from "../replies/private-messages.ts";
-import { cut } from "../replies/text.ts";
 import type { Draft, IntakeDeps } from "./deps.ts";
 
 export const REQUEST_FORM = "request_form";

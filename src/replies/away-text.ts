@@ -1,5 +1,5 @@
 import { NAME_MAX } from "./limits.ts";
-import { cutEscaped } from "./text.ts";
+import { cutEscaped } from "./mrkdwn.ts";
 
 /** A channel as mrkdwn names it. Slack has no name for direct messages, whose ids begin with D. */
 export function placeName(channelId: string): string {

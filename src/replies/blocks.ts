@@ -1,6 +1,6 @@
 import type { ContextBlock, KnownBlock, RichTextBlock, RichTextElement } from "@slack/types";
+import { cut } from "../core/text.ts";
 import { SECTION_TEXT_MAX } from "./limits.ts";
-import { cut } from "./text.ts";
 
 /** A message as Slack takes it. `text` is what notifications and screen readers get. */
 export type Rendered = { text: string; blocks: KnownBlock[] };

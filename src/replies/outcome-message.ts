@@ -3,15 +3,16 @@ import { formatDuration } from "../core/duration.ts";
 import type { Outcome } from "../core/outcome.ts";
 import { outcomeText } from "../core/outcome-text.ts";
 import type { OutcomeButton } from "../core/outcome-text.ts";
+import { cut } from "../core/text.ts";
 import type { Turn } from "../core/turn.ts";
 import { KEEP_WATCHING, TRY_AGAIN, VIEW_PULL_REQUEST, buttonValue } from "./actions.ts";
 import { awayText } from "./away-text.ts";
 import { context, plainSection, quoteText, section } from "./blocks.ts";
 import type { Rendered } from "./blocks.ts";
-import type { Look } from "./look.ts";
 import { NAME_MAX, SAID_MAX } from "./limits.ts";
+import { cutEscaped, escapeMrkdwn } from "./mrkdwn.ts";
+import type { Presentation } from "./presentation.ts";
 import { pullRequestLink } from "./pull-request-link.ts";
-import { cut, cutEscaped, escapeMrkdwn } from "./text.ts";
 
 /** The notification that a turn has ended: mentions the requester, says what happened and what to do next. */
 export function outcomeMessage(
@@ -19,11 +20,11 @@ export function outcomeMessage(
   outcome: Outcome,
   watch: number,
   away: string | null,
-  look: Pick<Look, "botName" | "watchedFor" | "httpOrigins">,
+  view: Pick<Presentation, "watchedFor" | "httpOrigins"> & { botName: string },
 ): Rendered {
-  const text = outcomeText(outcome, look.watchedFor);
+  const text = outcomeText(outcome, view.watchedFor);
   const prLink = outcome.job?.prLink ?? null;
-  const link = prLink === null ? null : pullRequestLink(prLink, look.httpOrigins);
+  const link = prLink === null ? null : pullRequestLink(prLink, view.httpOrigins);
   // "Review it and merge it" is no advice for what cannot be trusted.
   const detail =
     prLink !== null && link === null ? "Look for the pull request in the repository." : text.detail;
@@ -35,7 +36,7 @@ export function outcomeMessage(
       .filter((part) => part !== "")
       .join(" "),
     blocks: [
-      ...(away === null ? [] : [section(awayText(turn.request.channelId, away, look.botName))]),
+      ...(away === null ? [] : [section(awayText(turn.request.channelId, away, view.botName))]),
       section(
         link === null
           ? `${lead}\n${detail}`

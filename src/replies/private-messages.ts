@@ -1,9 +1,10 @@
 import type { Refusal } from "../core/notifier.ts";
+import { cut } from "../core/text.ts";
 import { placeName } from "./away-text.ts";
 import { plainSection, section } from "./blocks.ts";
 import type { Rendered } from "./blocks.ts";
 import { NAMES_MAX, NAME_MAX } from "./limits.ts";
-import { cut, cutEscaped } from "./text.ts";
+import { cutEscaped, timeOfDay, utcTimeOfDay } from "./mrkdwn.ts";
 
 /** What a person can ask for and how. */
 export function helpMessage(projects: string[]): Rendered {
@@ -26,6 +27,10 @@ export function helpMessage(projects: string[]): Rendered {
 
 /** Why a request was not taken and what to do. */
 export function refusalMessage(refusal: Refusal): Rendered {
+  if (refusal.kind === "too-many") {
+    const own = tooManyText(refusal, timeOfDay);
+    return { text: own, blocks: [section(own)] };
+  }
   const text = refusalText(refusal);
   return { text: cutEscaped(text, 3000), blocks: [plainSection(text)] };
 }
@@ -41,7 +46,28 @@ export function refusalText(refusal: Refusal): string {
       const known = listOf(refusal.known.map((name) => cut(name, NAME_MAX)));
       return `There is no project “${cut(refusal.name, NAME_MAX)}” here. Nothing was started. Known projects: ${known}.`;
     }
+    case "too-many":
+      return tooManyText(refusal, utcTimeOfDay);
   }
+}
+
+const MINUTE_MS = 60_000;
+
+function tooManyText(
+  { scope, limit, againAtMs }: Extract<Refusal, { kind: "too-many" }>,
+  timeOf: (epochMs: number) => string,
+): string {
+  const who = scope === "person" ? "You've" : "This channel has";
+  const requests = limit === 1 ? "1 request" : `${count(limit)} requests`;
+  // Times are shown to the minute: the one that is named must not be too early.
+  const at = Math.ceil(againAtMs / MINUTE_MS) * MINUTE_MS;
+  return `${who} reached the limit of ${requests} an hour. Try again at ${timeOf(at)}.`;
+}
+
+/** The request is safe, and there is nothing to see of it yet. */
+export function keptMessage(): Rendered {
+  const text = "Got it. Your request is saved, but Slack won't let me post yet. No need to resend.";
+  return { text, blocks: [section(text)] };
 }
 
 /** The app could not keep the request: nothing was started. */

@@ -1,5 +1,5 @@
 import { LINK_MAX } from "./limits.ts";
-import { escapeMrkdwn } from "./text.ts";
+import { escapeMrkdwn } from "./mrkdwn.ts";
 
 /** A link that is safe to show as one. `label`: `org/repo#number` where the URL has that shape, else the host. */
 export type PullRequestLink = { url: string; label: string };

@@ -1,27 +1,38 @@
 import type { Message } from "../core/notifier.ts";
 import type { Rendered } from "./blocks.ts";
-import type { Look } from "./look.ts";
 import { outcomeMessage } from "./outcome-message.ts";
-import { gaveUpMessage, helpMessage, inviteMeMessage, refusalMessage } from "./private-messages.ts";
+import type { Presentation } from "./presentation.ts";
+import {
+  gaveUpMessage,
+  helpMessage,
+  inviteMeMessage,
+  keptMessage,
+  refusalMessage,
+} from "./private-messages.ts";
 import { statusMessage } from "./status-message.ts";
 
-/** Any message as Slack takes it. */
-export function render(message: Message, look: Look): Rendered {
+/** Any message as Slack takes it. `botName`: the app's own name in that team, without the `@`. */
+export function render(message: Message, presentation: Presentation, botName: string): Rendered {
   switch (message.kind) {
     case "status":
       return statusMessage(message.request, message.turn, message.away, {
-        botName: look.botName,
-        showProject: look.projects.length > 1,
-        watchedFor: look.watchedFor,
+        botName,
+        showProject: presentation.projects.length > 1,
+        watchedFor: presentation.watchedFor,
       });
     case "outcome":
-      return outcomeMessage(message.turn, message.outcome, message.watch, message.away, look);
+      return outcomeMessage(message.turn, message.outcome, message.watch, message.away, {
+        ...presentation,
+        botName,
+      });
+    case "kept":
+      return keptMessage();
     case "help":
-      return helpMessage(look.projects);
+      return helpMessage(presentation.projects);
     case "refused":
       return refusalMessage(message.refusal);
     case "invite-me":
-      return inviteMeMessage(message.channelId, message.error, look.botName);
+      return inviteMeMessage(message.channelId, message.error, botName);
     case "gave-up":
       return gaveUpMessage(message.taskType, message.taskId, message.channelId);
   }

@@ -1,23 +1,19 @@
-import type { WebClient } from "@slack/web-api";
 import type { Logger } from "../core/logger.ts";
 import type { Directory } from "../core/notifier.ts";
 import { slackFault } from "./slack-faults.ts";
+import type { SlackTeams } from "./slack-teams.ts";
 
-/** Looks names up in Slack. `teamUrl`: the workspace's address, as `auth.test` gives it. */
-export function createSlackDirectory(options: {
-  client: WebClient;
-  teamUrl: string;
-  logger: Logger;
-}): Directory {
-  const { client, teamUrl, logger } = options;
+/** Looks names up in Slack. */
+export function createSlackDirectory(options: { teams: SlackTeams; logger: Logger }): Directory {
+  const { teams, logger } = options;
 
   async function orNull(
     what: string,
     id: string,
-    look: () => Promise<string | undefined>,
+    ask: () => Promise<string | undefined>,
   ): Promise<string | null> {
     try {
-      const found = await look();
+      const found = await ask();
       return found === undefined || found === "" ? null : found;
     } catch (thrown) {
       logger.warn(
@@ -29,26 +25,34 @@ export function createSlackDirectory(options: {
   }
 
   return {
-    async personName(userId) {
+    async personName(teamId, userId) {
       return orNull("a person's name", userId, async () => {
+        const { client } = await teams.of(teamId);
         const { user } = await client.users.info({ user: userId });
         return user?.profile?.display_name || user?.real_name || user?.name;
       });
     },
 
-    async channelName(channelId) {
+    async channelName(teamId, channelId) {
       return orNull("a channel's name", channelId, async () => {
+        const { client } = await teams.of(teamId);
         const { channel } = await client.conversations.info({ channel: channelId });
         return channel?.name;
       });
     },
 
-    async permalink({ channelId, ts, threadTs }) {
+    async permalink({ teamId, channelId, ts, threadTs }) {
       const said = await orNull("a permalink", ts, async () => {
+        const { client } = await teams.of(teamId);
         const { permalink } = await client.chat.getPermalink({ channel: channelId, message_ts: ts });
         return permalink;
       });
-      return said ?? builtPermalink(teamUrl, channelId, ts, threadTs);
+      if (said !== null) return said;
+      const teamUrl = await orNull("the team's address", teamId, async () => {
+        const { identity } = await teams.of(teamId);
+        return identity.teamUrl;
+      });
+      return teamUrl === null ? null : builtPermalink(teamUrl, channelId, ts, threadTs);
     },
   };
 }

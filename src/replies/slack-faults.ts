@@ -5,29 +5,15 @@ import {
   WebAPIRequestError,
 } from "@slack/web-api";
 import type { NotifierFault } from "../core/notifier.ts";
-import { messageOf } from "../errors.ts";
+import { cut } from "../core/text.ts";
+import { DocsAgentError, messageOf } from "../errors.ts";
+import { CONTENT_REFUSED, CREDENTIALS, FINAL, NOT_DONE } from "./slack-error-codes.ts";
+import type { CallPurpose } from "./slack-error-codes.ts";
 
-/** Slack's own trouble: it did not do what was asked, or (`fatal_error`, `internal_error`) may have done a part of it. */
-const NOT_DONE = new Set([
-  "ratelimited",
-  "rate_limited",
-  "accesslimited",
-  "service_unavailable",
-  "team_added_to_org",
-]);
-const MAYBE_DONE = new Set(["internal_error", "fatal_error", "request_timeout"]);
-
-/** What only the operator can mend: a token that is not accepted, a scope that was not granted. */
-const CREDENTIALS = new Set([
-  "not_authed",
-  "invalid_auth",
-  "account_inactive",
-  "token_revoked",
-  "token_expired",
-  "missing_scope",
-  "not_allowed_token_type",
-  "org_login_required",
-]);
+/** Longer waits than this are Slack's mistake or somebody's trick: then it is asked again earlier. */
+const MAX_RETRY_AFTER_MS = 15 * 60_000;
+/** For a 429 that does not say how long to wait. */
+const DEFAULT_RETRY_AFTER_MS = 30_000;
 
 /** The connection was never made, so Slack never saw the request. */
 const NEVER_CONNECTED = new Set([
@@ -40,48 +26,57 @@ const NEVER_CONNECTED = new Set([
 ]);
 
 /**
- * What a failed Web API call means for a delivery. Every error code that is neither Slack's own trouble nor a matter of
- * credentials says that this channel or thread cannot take the message.
+ * What a failed Web API call means. Only a code that is listed for calls of that purpose is final; one that no list knows is
+ * temporary and may have had an effect.
  */
-export function slackFault(thrown: unknown): NotifierFault {
-  if (thrown instanceof WebAPIRateLimitedError) {
-    return { kind: "not-sent", retryAfterMs: thrown.retryAfter * 1000, error: "ratelimited" };
+export function slackFault(thrown: unknown, purpose: CallPurpose = "other"): NotifierFault {
+  if (thrown instanceof WebAPIRateLimitedError) return rateLimited(thrown.retryAfter * 1000);
+  if (thrown instanceof WebAPIPlatformError) return platformFault(thrown.data.error, purpose);
+  if (thrown instanceof WebAPIHTTPError) return httpFault(thrown.statusCode);
+  if (thrown instanceof WebAPIRequestError) return networkFault(thrown.original);
+  // web-api 8.2 throws a bare Error for a 429 whose Retry-After it cannot read (WebClient.makeRequest).
+  if (messageOf(thrown).startsWith("Retry header did not contain"))
+    return rateLimited(DEFAULT_RETRY_AFTER_MS);
+  if (thrown instanceof DocsAgentError && thrown.code === "team_unknown") {
+    return { kind: "credentials", error: thrown.code };
   }
-  if (thrown instanceof WebAPIPlatformError) return platformFault(thrown.data.error);
-  if (thrown instanceof WebAPIHTTPError) {
-    return { kind: thrown.statusCode >= 500 ? "unknown" : "not-sent", error: `http_${thrown.statusCode}` };
-  }
-  if (thrown instanceof WebAPIRequestError) {
-    const code = errorCode(thrown.original);
-    return { kind: NEVER_CONNECTED.has(code) ? "not-sent" : "unknown", error: code };
-  }
-  // A 429 without a readable Retry-After is thrown as a bare Error by web-api 8.2 (WebClient.makeRequest).
-  if (messageOf(thrown).startsWith("Retry header did not contain")) {
-    return { kind: "not-sent", retryAfterMs: 30_000, error: "ratelimited" };
-  }
-  return { kind: "unknown", error: messageOf(thrown).slice(0, 200) };
+  return { kind: "unknown", error: cut(messageOf(thrown), 200) };
 }
 
-function platformFault(error: string): NotifierFault {
-  // A body that is no JSON becomes the "error code" as a whole (WebClient.buildResult).
+/** A 429: nothing was done. */
+export function rateLimited(retryAfterMs: number): NotifierFault {
+  const waitMs = Number.isFinite(retryAfterMs) ? retryAfterMs : DEFAULT_RETRY_AFTER_MS;
+  return {
+    kind: "not-sent",
+    retryAfterMs: Math.min(Math.max(waitMs, 0), MAX_RETRY_AFTER_MS),
+    error: "ratelimited",
+  };
+}
+
+/** An HTTP status without one of Slack's own answers: from Slack's edge, or from a proxy on the way. */
+export function httpFault(status: number): NotifierFault {
+  const isRefused = status >= 400 && status < 500 && status !== 408;
+  return { kind: isRefused ? "not-sent" : "unknown", error: `http_${status}` };
+}
+
+/** A call that got no answer. */
+export function networkFault(error: Error): NotifierFault {
+  const code = errorCode(error);
+  return { kind: NEVER_CONNECTED.has(code) ? "not-sent" : "unknown", error: code };
+}
+
+function platformFault(error: string, purpose: CallPurpose): NotifierFault {
+  // A body that is not JSON becomes the "error code" as a whole (WebClient.buildResult).
   if (!/^[a-z0-9_]{1,100}$/i.test(error)) return { kind: "unknown", error: "unreadable_answer" };
-  if (NOT_DONE.has(error)) return { kind: "not-sent", error };
-  if (MAYBE_DONE.has(error)) return { kind: "unknown", error };
+  if (FINAL[purpose].has(error)) return { kind: "place", error };
   if (CREDENTIALS.has(error)) return { kind: "credentials", error };
-  return { kind: "place", error };
+  if (NOT_DONE.has(error) || CONTENT_REFUSED.has(error)) return { kind: "not-sent", error };
+  return { kind: "unknown", error };
 }
 
-/** Codes by which Slack says that it does not like a message's content, not where it goes. */
+/** Slack does not like a message's content; it has nothing against where it goes. */
 export function isContentRefused(thrown: unknown): boolean {
-  if (!(thrown instanceof WebAPIPlatformError)) return false;
-  return [
-    "invalid_blocks",
-    "invalid_blocks_format",
-    "msg_blocks_too_long",
-    "msg_too_long",
-    "invalid_arguments",
-    "invalid_attachments",
-  ].includes(thrown.data.error);
+  return thrown instanceof WebAPIPlatformError && CONTENT_REFUSED.has(thrown.data.error);
 }
 
 function errorCode(error: Error): string {

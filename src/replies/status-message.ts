@@ -1,24 +1,25 @@
 import type { Request } from "../core/request.ts";
 import { statusText } from "../core/status-text.ts";
+import { cut } from "../core/text.ts";
 import type { Turn } from "../core/turn.ts";
 import { awayText } from "./away-text.ts";
 import { context, quoteText, section } from "./blocks.ts";
 import type { Rendered } from "./blocks.ts";
 import { ECHO_MAX, MESSAGE_TEXT_MAX } from "./limits.ts";
-import { cut, cutEscaped } from "./text.ts";
+import { cutEscaped } from "./mrkdwn.ts";
 
 /** Who asked for what, and how it stands: the message that is updated in place. */
 export function statusMessage(
   request: Request,
   turn: Turn | null,
   away: string | null,
-  look: { botName: string; showProject: boolean; watchedFor: string },
+  view: { botName: string; showProject: boolean; watchedFor: string },
 ): Rendered {
-  const { symbol, text } = statusText(turn, look.watchedFor);
+  const { symbol, text } = statusText(turn, view.watchedFor);
   const lead = leadOf(request);
   const state = `${symbol} ${text}`;
-  const from = away === null ? [] : [section(awayText(request.channelId, away, look.botName))];
-  const project = look.showProject ? [`Project: ${request.project}`] : [];
+  const from = away === null ? [] : [section(awayText(request.channelId, away, view.botName))];
+  const project = view.showProject ? [`Project: ${request.project}`] : [];
   return {
     text: `${lead} ${cutEscaped(request.instructions, MESSAGE_TEXT_MAX - 1000)}\n${state}`,
     blocks: [

@@ -41,7 +41,7 @@ export async function deliver(deps: TaskDeps, task: Task): Promise<TaskResult> {
     deps,
     posts,
     `outcome-${watch}`,
-    turn.request.userId,
+    turn.request,
     ({ place, away, slots }) => ({
       kind: "outcome",
       turn,

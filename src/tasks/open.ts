@@ -34,7 +34,7 @@ export async function open(deps: TaskDeps, task: Task): Promise<TaskResult> {
     deps,
     (await posts.get(request.id)) ?? newPosts(request),
     STATUS_SLOT,
-    request.userId,
+    request,
     ({ away }) => ({ kind: "status", request, turn: null, away }),
     (error) => inviteMe(deps, request, error),
   );
@@ -72,11 +72,10 @@ function newPosts(request: Request): Posts {
 
 async function inviteMe(deps: TaskDeps, request: Request, error: string): Promise<void> {
   if (request.responseUrl === null) return;
-  const told = await deps.notifier.tellPrivately(request.responseUrl, {
-    kind: "invite-me",
-    channelId: request.channelId,
-    error,
-  });
+  const told = await deps.notifier.replyPrivately(
+    { place: request, userId: request.userId, responseUrl: request.responseUrl },
+    { kind: "invite-me", channelId: request.channelId, error },
+  );
   // The direct message that follows says the same, so this one may be lost.
   if (!told.ok) deps.logger.warn({ fault: told.fault }, "could not say privately how to invite the app");
 }

@@ -14,15 +14,15 @@ export async function postSomewhere(
   deps: Deps,
   posts: Posts,
   slotName: string,
-  userId: string,
+  who: { teamId: string; userId: string },
   message: (posts: Posts) => Message,
   onAway: (error: string) => Promise<void> = async () => {},
 ): Promise<PostedOnce> {
-  const first = await postOnce(deps, posts, slotName, message(posts));
+  const first = await postOnce(deps, who.teamId, posts, slotName, message(posts));
   if (first.ok || first.fault.kind !== "place" || posts.away !== null) return first;
 
   const { error } = first.fault;
-  const dm = await deps.notifier.openDirectMessage(userId);
+  const dm = await deps.notifier.openDirectMessage(who.teamId, who.userId);
   if (!dm.ok) return { ok: false, posts: first.posts, fault: dm.fault };
   const moved: Posts = {
     ...first.posts,
@@ -35,5 +35,5 @@ export async function postSomewhere(
     "cannot post there; reporting in a direct message",
   );
   await onAway(error);
-  return postOnce(deps, moved, slotName, message(moved));
+  return postOnce(deps, who.teamId, moved, slotName, message(moved));
 }

@@ -47,7 +47,8 @@ export async function refreshStatus(
   if (slot === undefined || slot.ts === null || posts.shown === key) return { kind: "unchanged" };
   const away = slot.channelId === turn.request.channelId ? null : posts.away;
   const updated = await deps.notifier.update(
-    { channelId: slot.channelId, ts: slot.ts },
+    { teamId: turn.request.teamId, channelId: slot.channelId, threadTs: null },
+    slot.ts,
     { kind: "status", request: turn.request, turn, away },
     { turnId: turn.id, post: STATUS_SLOT },
   );

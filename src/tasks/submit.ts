@@ -46,7 +46,7 @@ async function create(deps: TaskDeps, task: Task, turn: Turn, submitting: Turn):
     deps.logger.error({ project: request.project }, "the project of this request is no longer configured");
     return finish(deps, endTurn(turn, "rejected", deps.clock.now(), { reason: "project" }));
   }
-  const prompt = composePrompt(request, await namesFor(deps.directory, request.quoted));
+  const prompt = composePrompt(request, await namesFor(deps.directory, request.teamId, request.quoted));
 
   await deps.records.turns.set(turn.id, submitting);
   const answer = await jobService.createJob(prompt, turn.id);
@@ -96,13 +96,13 @@ async function watch(deps: TaskDeps, turn: Turn): Promise<TaskResult> {
 /** At most this many names are looked up for one prompt; the rest stay ids. */
 const MAX_NAMES = 20;
 
-async function namesFor(directory: Directory, quoted: QuotedMessage | null): Promise<Names> {
+async function namesFor(directory: Directory, teamId: string, quoted: QuotedMessage | null): Promise<Names> {
   if (quoted === null) return { people: new Map(), channels: new Map(), permalink: null };
   const ids = idsToName(quoted);
   const [people, channels, permalink] = await Promise.all([
-    namesOf(ids.people, (id) => directory.personName(id)),
-    namesOf(ids.channels, (id) => directory.channelName(id)),
-    directory.permalink(quoted),
+    namesOf(ids.people, (id) => directory.personName(teamId, id)),
+    namesOf(ids.channels, (id) => directory.channelName(teamId, id)),
+    directory.permalink({ ...quoted, teamId }),
   ]);
   return { people, channels, permalink };
 }

@@ -22,10 +22,10 @@ export function tellTask(dead: Task, whose: Whose): NewTask {
 export async function tell(deps: TaskDeps, task: Task): Promise<TaskResult> {
   const { taskId, taskType, whose } = TellPayload.parse(task.payload);
   const message = { kind: "gave-up", taskId, taskType, channelId: whose.channelId } as const;
-  const dm = await deps.notifier.openDirectMessage(whose.userId);
+  const dm = await deps.notifier.openDirectMessage(whose.teamId, whose.userId);
   if (dm.ok) {
     const posts = (await deps.records.posts.get(task.id)) ?? newPosts(task.id, dm.value.channelId);
-    const posted = await postOnce(deps, posts, "notice", message);
+    const posted = await postOnce(deps, whose.teamId, posts, "notice", message);
     if (posted.ok) {
       await deps.records.posts.delete(task.id);
       return { kind: "done", laneGapMs: LANE_GAP_MS };
@@ -35,7 +35,8 @@ export async function tell(deps: TaskDeps, task: Task): Promise<TaskResult> {
     return deliveryResult(deps, task, dm.fault);
   }
   if (whose.responseUrl !== null) {
-    const told = await deps.notifier.tellPrivately(whose.responseUrl, message);
+    const place = { teamId: whose.teamId, channelId: whose.channelId, threadTs: null };
+    const told = await deps.notifier.replyPrivately({ ...whose, place }, message);
     if (told.ok) return { kind: "done" };
   }
   return { kind: "dead", reason: "neither a direct message nor a private answer reached the person" };

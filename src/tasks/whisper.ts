@@ -7,9 +7,16 @@ import type { TaskDeps } from "./deps.ts";
 const RefusalPayload = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("too-long"), length: z.number(), limit: z.number() }),
   z.object({ kind: z.literal("unknown-project"), name: z.string(), known: z.array(z.string()) }),
+  z.object({
+    kind: z.literal("too-many"),
+    scope: z.enum(["person", "channel"]),
+    limit: z.number(),
+    againAtMs: z.number(),
+  }),
 ]) satisfies z.ZodType<Refusal>;
 
 const WhisperPayload = z.object({
+  teamId: z.string(),
   channelId: z.string(),
   threadTs: z.string().nullable(),
   userId: z.string(),
@@ -21,14 +28,15 @@ const WhisperPayload = z.object({
 type WhisperPayload = z.infer<typeof WhisperPayload>;
 
 /** Answers a mention privately; `cause` is derived from what Slack sent. */
-export function whisperTask(cause: string, teamId: string, payload: WhisperPayload): NewTask {
-  return { id: `whisper:${cause}`, type: "whisper", lane: `channel:${teamId}:${payload.channelId}`, payload };
+export function whisperTask(cause: string, payload: WhisperPayload): NewTask {
+  const { teamId, channelId } = payload;
+  return { id: `whisper:${cause}`, type: "whisper", lane: `channel:${teamId}:${channelId}`, payload };
 }
 
 /** Shows a person alone what they can ask for, or what was wrong with what they asked. */
 export async function whisper(deps: TaskDeps, task: Task): Promise<TaskResult> {
-  const { channelId, threadTs, userId, message } = WhisperPayload.parse(task.payload);
-  const answer = await deps.notifier.whisper({ channelId, threadTs }, userId, message);
+  const { userId, message, ...place } = WhisperPayload.parse(task.payload);
+  const answer = await deps.notifier.replyPrivately({ place, userId, responseUrl: null }, message);
   if (!answer.ok) return deliveryResult(deps, task, answer.fault);
   return { kind: "done", laneGapMs: LANE_GAP_MS };
 }

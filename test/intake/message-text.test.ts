@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { QUOTED_MAX_CHARS, composePrompt, readable } from "../../src/core/prompt.ts";
 import type { Segment } from "../../src/core/request.ts";
-import { decodeEntities, parseMessageText } from "../../src/intake/message-text.ts";
+import { parseMessageText } from "../../src/intake/message-text.ts";
+import { decodeEntities } from "../../src/replies/mrkdwn.ts";
 import { encodeEntities } from "../../emulators/slack/typed-text.ts";
 
 const names = {

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Job } from "../../src/core/job.ts";
 import { JobStatus } from "../../src/core/job.ts";
-import type { Message } from "../../src/core/notifier.ts";
+import type { Message, Refusal } from "../../src/core/notifier.ts";
 import { OutcomeKind, OutcomeReason } from "../../src/core/outcome.ts";
 import type { Outcome } from "../../src/core/outcome.ts";
 import { PROMPT_MAX_CHARS, Request } from "../../src/core/request.ts";
@@ -18,9 +18,9 @@ import { visibleText } from "../../emulators/slack/index.ts";
 import { parseView } from "../../emulators/slack/validate-blocks.ts";
 import { readContent } from "../../emulators/slack/web-api/chat.ts";
 import { MESSAGE_TEXT_MAX } from "../../src/replies/limits.ts";
+import type { Presentation } from "../../src/replies/presentation.ts";
 import { pullRequestLink } from "../../src/replies/pull-request-link.ts";
 import { render } from "../../src/replies/render.ts";
-import type { Look } from "../../src/replies/look.ts";
 import { makeJob, makeRequest, makeTurn } from "../support/builders.ts";
 
 const ANA = "U0ANA";
@@ -147,12 +147,16 @@ const turns: fc.Arbitrary<Turn> = fc
   .record({ request: requests, stage: stages, watch: fc.integer({ min: 1, max: 50 }) })
   .map((turn) => makeTurn(turn));
 
-const looks: fc.Arbitrary<Look> = fc.record({
+type View = Presentation & { botName: string };
+
+const views: fc.Arbitrary<View> = fc.record({
   botName: anyText,
   projects: fc.array(anyText, { minLength: 1, maxLength: 3 }),
   watchedFor: fc.constantFrom("1 day", "45 s", "2 h 5 min"),
   httpOrigins: fc.constant([]),
 });
+
+const times = fc.integer({ min: Date.UTC(2026, 0, 1), max: Date.UTC(2040, 0, 1) });
 
 const manyNames = fc.array(
   anyText.map((text) => text.slice(0, 150)),
@@ -160,8 +164,8 @@ const manyNames = fc.array(
 );
 
 /** What Slack shows and whom it notifies, checked as `chat.postMessage` checks it, on the wire. */
-function post(message: Message, look: Look) {
-  const rendered = render(message, look);
+function post(message: Message, view: View) {
+  const rendered = render(message, view, view.botName);
   return readContent({ text: rendered.text, blocks: JSON.parse(JSON.stringify(rendered.blocks)) });
 }
 
@@ -196,10 +200,10 @@ function isLeftAlone(block: AnyBlock): boolean {
  */
 function faultsOf(
   message: Message,
-  look: Look,
-  allowed: { requester: string | null; prLink: string | null },
+  view: View,
+  allowed: { requester: string | null; prLink: string | null; time?: string },
 ): string[] {
-  const { text, blocks = [] } = post(message, look);
+  const { text, blocks = [] } = post(message, view);
   const faults: string[] = [];
   if (text === "" || blocks.length === 0) faults.push("it says nothing");
   if (text.length > MESSAGE_TEXT_MAX) faults.push(`the text has ${text.length} characters`);
@@ -217,6 +221,7 @@ function faultsOf(
     `<@${requester}>`,
     ...[DOCS, "G0PRIVATE", "D0DIRECT"].map((id) => `<#${id}>`),
     ...(link === null ? [] : [`<${escapedUrl}>`, `<${escapedUrl}|${link.label}>`]),
+    ...(allowed.time === undefined ? [] : [allowed.time]),
   ];
   for (const part of [{ text, isMarkup: true }, ...blocks.flatMap(blockTexts)]) {
     if (!part.text.isWellFormed()) faults.push(`half a character in ${part.text}`);
@@ -232,6 +237,14 @@ function faultsOf(
   return [...faults, ...foreignLinks.map((url) => `a link to ${url}`)];
 }
 
+/** The one token that a refusal may carry: when to try again, to the minute, as Slack shows it to each reader. */
+function timeIn(refusal: Refusal): { time?: string } {
+  if (refusal.kind !== "too-many") return {};
+  const seconds = Math.ceil(refusal.againAtMs / 60_000) * 60;
+  const utc = new Date(seconds * 1000).toISOString().slice(11, 16);
+  return { time: `<!date^${seconds}^{time}|${utc} UTC>` };
+}
+
 /** A long label is cut. */
 function isSameUpToCut(control: string, known: string): boolean {
   return control === known || (control.endsWith("…>") && known.startsWith(control.slice(0, -2)));
@@ -240,9 +253,9 @@ function isSameUpToCut(control: string, known: string): boolean {
 describe("whatever is typed, said or named, Slack takes it and nobody but the requester is notified:", () => {
   it.each(Request.shape.from.options)("the status of a request from a %s", (from) => {
     fc.assert(
-      fc.property(requests, fc.option(turns), aways, looks, (request, turn, away, look) => {
+      fc.property(requests, fc.option(turns), aways, views, (request, turn, away, view) => {
         const message = { kind: "status", request: { ...request, from }, turn, away } as const;
-        expect(faultsOf(message, look, { requester: ANA, prLink: null })).toEqual([]);
+        expect(faultsOf(message, view, { requester: ANA, prLink: null })).toEqual([]);
       }),
       { numRuns: 300 },
     );
@@ -250,16 +263,16 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
 
   it.each(OutcomeKind.options)("the outcome %s", (kind) => {
     fc.assert(
-      fc.property(turns, outcomesOf(fc.constant(kind)), aways, looks, (turn, outcome, away, look) => {
+      fc.property(turns, outcomesOf(fc.constant(kind)), aways, views, (turn, outcome, away, view) => {
         const message = { kind: "outcome", turn, outcome, watch: turn.watch, away } as const;
-        expect(faultsOf(message, look, { requester: ANA, prLink: outcome.job?.prLink ?? null })).toEqual([]);
+        expect(faultsOf(message, view, { requester: ANA, prLink: outcome.job?.prLink ?? null })).toEqual([]);
       }),
       { numRuns: 500 },
     );
   });
 
   it("an outcome of every kind and reason, with and without everything it can carry", () => {
-    const look = { botName: "docs<!here>", projects: ["docs"], watchedFor: "1 day", httpOrigins: [] };
+    const view = { botName: "docs<!here>", projects: ["docs"], watchedFor: "1 day", httpOrigins: [] };
     const evil = "<!channel> <@U0VICTIM> <https://evil.example|x> & https://evil.example 😀".repeat(60);
     const named = { id: evil, repository: evil, ref: evil, model: evil };
     const empty = { repository: "", ref: null, model: "" };
@@ -284,9 +297,9 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
             const outcome = { kind, reason, said, job, tookMs: 65_000 };
             const turn = makeTurn({ request, stage: { name: "ended", outcome, at: 9 } });
             const message = { kind: "outcome", turn, outcome, watch: 1, away } as const;
-            expect(faultsOf(message, look, { requester: ANA, prLink: job?.prLink ?? null })).toEqual([]);
+            expect(faultsOf(message, view, { requester: ANA, prLink: job?.prLink ?? null })).toEqual([]);
             const status = { kind: "status", request, turn, away } as const;
-            expect(faultsOf(status, look, { requester: ANA, prLink: null })).toEqual([]);
+            expect(faultsOf(status, view, { requester: ANA, prLink: null })).toEqual([]);
           }
         }
       }
@@ -295,8 +308,8 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
 
   it("the help", () => {
     fc.assert(
-      fc.property(looks, manyNames, (look, projects) => {
-        expect(faultsOf({ kind: "help" }, { ...look, projects }, { requester: null, prLink: null })).toEqual(
+      fc.property(views, manyNames, (view, projects) => {
+        expect(faultsOf({ kind: "help" }, { ...view, projects }, { requester: null, prLink: null })).toEqual(
           [],
         );
       }),
@@ -316,10 +329,17 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
         name: anyText,
         known: manyNames,
       }),
+      fc.record({
+        kind: fc.constant("too-many" as const),
+        scope: fc.constantFrom("person", "channel"),
+        limit: fc.nat(),
+        againAtMs: times,
+      }),
     );
     fc.assert(
-      fc.property(refusals, looks, (refusal, look) => {
-        expect(faultsOf({ kind: "refused", refusal }, look, { requester: null, prLink: null })).toEqual([]);
+      fc.property(refusals, views, (refusal, view) => {
+        const allowed = { requester: null, prLink: null, ...timeIn(refusal) };
+        expect(faultsOf({ kind: "refused", refusal }, view, allowed)).toEqual([]);
       }),
       { numRuns: 500 },
     );
@@ -327,9 +347,9 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
 
   it("how to invite the app", () => {
     fc.assert(
-      fc.property(channels, aways, looks, (channelId, error, look) => {
+      fc.property(channels, aways, views, (channelId, error, view) => {
         const message = { kind: "invite-me", channelId, error: error ?? "fatal_error" } as const;
-        expect(faultsOf(message, look, { requester: null, prLink: null })).toEqual([]);
+        expect(faultsOf(message, view, { requester: null, prLink: null })).toEqual([]);
       }),
       { numRuns: 500 },
     );
@@ -338,9 +358,9 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
   it("that something was given up", () => {
     const types = fc.oneof(fc.constantFrom("open", "deliver", "submit", "poll"), anyText);
     fc.assert(
-      fc.property(anyText, types, channels, looks, (taskId, taskType, channelId, look) => {
+      fc.property(anyText, types, channels, views, (taskId, taskType, channelId, view) => {
         const message = { kind: "gave-up", taskId, taskType, channelId } as const;
-        expect(faultsOf(message, look, { requester: null, prLink: null })).toEqual([]);
+        expect(faultsOf(message, view, { requester: null, prLink: null })).toEqual([]);
       }),
       { numRuns: 500 },
     );
@@ -349,12 +369,12 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
 
 describe("lists of projects", () => {
   const projects = Array.from({ length: 100 }, (_, index) => `${index}-`.padEnd(40, "x"));
-  const look = { botName: "docs", projects, watchedFor: "1 day", httpOrigins: [] };
+  const view = { botName: "docs", projects, watchedFor: "1 day", httpOrigins: [] };
 
   it("name as many as there is room for, and count the rest", () => {
     const known = { kind: "unknown-project", name: "nope", known: projects } as const;
     for (const message of [{ kind: "help" }, { kind: "refused", refusal: known }] as const) {
-      const shown = visibleText(post(message, look));
+      const shown = visibleText(post(message, view));
       const named = projects.filter((name) => shown.includes(name));
       expect(named.length).toBeGreaterThan(40);
       expect(shown).toContain(`and ${100 - named.length} more`);
@@ -362,7 +382,7 @@ describe("lists of projects", () => {
   });
 
   it("name all of a few", () => {
-    const few = { ...look, projects: ["docs", "api", "handbook"] };
+    const few = { ...view, projects: ["docs", "api", "handbook"] };
     expect(visibleText(post({ kind: "help" }, few))).toContain("Known: `docs`, `api`, `handbook`; the first");
   });
 });

@@ -4,12 +4,13 @@ import type { Outcome } from "../../src/core/outcome.ts";
 import type { TurnStage } from "../../src/core/turn.ts";
 import { visibleText } from "../../emulators/slack/index.ts";
 import { readContent } from "../../emulators/slack/web-api/chat.ts";
+import { refusalText } from "../../src/replies/private-messages.ts";
 import { render } from "../../src/replies/render.ts";
 import { makeJob, makeOutcome, makeRequest, makeTurn } from "../support/builders.ts";
 
 const ANA = "U0ANA";
 const PR = "https://github.com/acme/docs/pull/7";
-const look = { botName: "docs-agent", projects: ["docs"], watchedFor: "1 day", httpOrigins: [] };
+const presentation = { projects: ["docs"], watchedFor: "1 day", httpOrigins: [] };
 const request = makeRequest({ userId: ANA, channelId: "C0DOCS", instructions: "Fix the <install> command" });
 
 function nameOf(userId: string): string | undefined {
@@ -18,7 +19,7 @@ function nameOf(userId: string): string | undefined {
 
 /** What Ana reads in Slack, line by line, and what her notification says. */
 function read(message: Message): { lines: string[]; notification: string; sent: string } {
-  const content = readContent(render(message, look));
+  const content = readContent(render(message, presentation, "docs-agent"));
   return {
     lines: visibleText(content, nameOf).split("\n"),
     notification: visibleText({ text: content.text }, nameOf),
@@ -289,5 +290,30 @@ describe("the status message says who asked for what, and how it stands:", () =>
     expect(read({ kind: "status", request: { ...request, from }, turn: null, away: null }).lines[0]).toBe(
       lead,
     );
+  });
+});
+
+describe("private messages", () => {
+  const againAtMs = Date.UTC(2026, 0, 5, 14, 4, 1);
+
+  it("say that a request is safe which nothing is to be seen of yet", () => {
+    const { lines, notification } = read({ kind: "kept" });
+    expect(lines).toEqual([
+      "Got it. Your request is saved, but Slack won't let me post yet. No need to resend.",
+    ]);
+    expect(notification).toBe(lines[0]);
+  });
+
+  it.each([
+    ["person", 20, "You've reached the limit of 20 requests an hour."],
+    ["person", 1, "You've reached the limit of 1 request an hour."],
+    ["channel", 1200, "This channel has reached the limit of 1,200 requests an hour."],
+  ] as const)("say when there were too many requests: %s, %i", (scope, limit, said) => {
+    const refusal = { kind: "too-many", scope, limit, againAtMs } as const;
+    const { lines, sent } = read({ kind: "refused", refusal });
+    expect(lines).toEqual([`${said} Try again at 14:05 UTC.`]);
+    // Each reader sees the time in their own zone.
+    expect(sent).toBe(`${said} Try again at <!date^${againAtMs / 1000 + 59}^{time}|14:05 UTC>.`);
+    expect(refusalText(refusal)).toBe(`${said} Try again at 14:05 UTC.`);
   });
 });

@@ -5,6 +5,7 @@ import { loadConfig } from "../../src/config.ts";
 import { createSlackSide } from "../../emulators/slack/index.ts";
 import type { Message, OpenView, SlackSide } from "../../emulators/slack/index.ts";
 import { createSqliteTaskQueue } from "../../src/queue/sqlite-task-queue.ts";
+import { createSlackClock } from "../../src/replies/slack-clock.ts";
 import { identify } from "../../src/slack-identity.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { DEFAULT_API_KEY, DEFAULT_PROJECT_ID, startJobServiceSide } from "./job-service-side.ts";
@@ -148,9 +149,20 @@ export class World implements AsyncDisposable {
     });
     const store = await openStore({ url: config.storeUrl, clock, logger, ownerWaitMs: 0 });
     const queue = createSqliteTaskQueue({ db: store.db, clock, logger });
-    const client = createSlackClient(config, logger);
+    const slackClock = createSlackClock({ now: () => clock.now(), monotonicMs: () => clock.now() });
+    const client = createSlackClient(config, slackClock, logger);
     const identity = await identify(client);
-    const app = createApp({ config, client, identity, store, queue, clock, random: () => 0.5, logger });
+    const app = createApp({
+      config,
+      client,
+      slackClock,
+      identity,
+      store,
+      queue,
+      clock,
+      random: () => 0.5,
+      logger,
+    });
     const server = createServer(app.requestListener);
     server.listen(0, "127.0.0.1");
     await once(server, "listening");

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { decodeEntities } from "../../emulators/slack/typed-text.ts";
-import { cut, cutEscaped, escapeMrkdwn } from "../../src/replies/text.ts";
+import { cutEscaped, escapeMrkdwn } from "../../src/replies/mrkdwn.ts";
 
 const wellFormed = fc.oneof(
   fc.string({ unit: "binary", maxLength: 60 }),
@@ -37,46 +37,6 @@ describe("escaping", () => {
         expect(escaped).not.toMatch(/[<>]|&(?!amp;|lt;|gt;)/);
         expect(decodeEntities(escaped)).toBe(given);
       }),
-    );
-  });
-});
-
-describe("cutting", () => {
-  it.each([
-    ["hello", 5, "hello"],
-    ["hello!", 5, "hell…"],
-    ["abc😀d", 5, "abc…"],
-    ["abc😀def", 6, "abc😀…"],
-    ["😀😀", 1, "…"],
-    ["hello", 0, ""],
-  ])("%j to %i is %j", (given, most, expected) => {
-    expect(cut(given, most)).toBe(expected);
-  });
-
-  it("never gives more than asked for, and never half a character", () => {
-    fc.assert(
-      fc.property(text, max, (given, most) => {
-        const result = cut(given, most);
-        expect(result.length).toBeLessThanOrEqual(most);
-        expect(result.isWellFormed()).toBe(true);
-      }),
-      { numRuns: 2000 },
-    );
-  });
-
-  it("leaves text alone that fits, and otherwise keeps its beginning, all but the ellipsis", () => {
-    fc.assert(
-      fc.property(wellFormed, fc.integer({ min: 1, max: 70 }), (given, most) => {
-        const result = cut(given, most);
-        if (given.length <= most) {
-          expect(result).toBe(given);
-          return;
-        }
-        expect(result.endsWith("…")).toBe(true);
-        expect(given.startsWith(result.slice(0, -1))).toBe(true);
-        expect(result.length).toBeGreaterThanOrEqual(most - 1);
-      }),
-      { numRuns: 2000 },
     );
   });
 });

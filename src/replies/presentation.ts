@@ -1,7 +1,5 @@
-/** What the messages need to know of this installation. */
-export type Look = {
-  /** The app's own name in Slack, without the `@`. */
-  botName: string;
+/** What the messages need to know of this installation, whatever the team. */
+export type Presentation = {
   /** Names of the projects, the default first. */
   projects: string[];
   /** The deadline, in words. */

@@ -1,0 +1,91 @@
+import { WebAPIPlatformError } from "@slack/web-api";
+import type { WebClient } from "@slack/web-api";
+import { z } from "zod";
+import type { Place, PostLabel, Search } from "../core/notifier.ts";
+
+/** The type of the metadata that our messages carry. */
+const METADATA_EVENT_TYPE = "docs_agent_turn";
+
+/** Slack's time is known to the second, and a `Date` header is as old as its answer. */
+const MARGIN_MS = 60_000;
+/** The most objects that Slack gives to a distributed app outside its Marketplace, and only once a minute. */
+const PAGE_SIZE = 15;
+/** To Slack, an empty cursor is the first page. */
+const FROM_THE_START = "";
+
+const PostMetadata = z.object({
+  event_type: z.literal(METADATA_EVENT_TYPE),
+  event_payload: z.object({ turn_id: z.string(), post: z.string() }),
+});
+
+/** How a post carries its label. */
+export function metadataOf(label: PostLabel) {
+  return { event_type: METADATA_EVENT_TYPE, event_payload: { turn_id: label.turnId, post: label.post } };
+}
+
+/**
+ * One look for the post that carries `label`, as in the port. A channel is read from the newest message back. A thread Slack
+ * gives from the oldest reply on, after its root, so there the look begins where the post can be at the earliest.
+ */
+export async function findPost(
+  client: WebClient,
+  { channelId, threadTs }: Place,
+  label: PostLabel,
+  search: Search,
+): Promise<{ ts: string | null; next: string | null }> {
+  const range = {
+    channel: channelId,
+    oldest: slackTs(search.sentAtMs - MARGIN_MS),
+    limit: PAGE_SIZE,
+    include_all_metadata: true,
+    ...(search.cursor === null || search.cursor === FROM_THE_START ? {} : { cursor: search.cursor }),
+  };
+  try {
+    const { messages = [], response_metadata } =
+      threadTs === null
+        ? await client.conversations.history(range)
+        : await client.conversations.replies({ ...range, ts: threadTs });
+    const found = messages.find((message) => message.ts !== threadTs && carries(message.metadata, label));
+    if (found?.ts !== undefined) return { ts: found.ts, next: null };
+    return { ts: null, next: response_metadata?.next_cursor || null };
+  } catch (thrown) {
+    // Cursors do not last for ever.
+    if (platformError(thrown) !== "invalid_cursor") throw thrown;
+    return { ts: null, next: FROM_THE_START };
+  }
+}
+
+/**
+ * Whether a post that should be in a thread is there. Where the thread's root is gone, Slack is reported to post the reply in
+ * the channel instead of refusing it (slack-go issue 1571). Throws what Slack answers otherwise.
+ */
+export async function isInThread(client: WebClient, place: Place, ts: string): Promise<boolean> {
+  try {
+    const { messages } = await client.conversations.replies({
+      channel: place.channelId,
+      ts: place.threadTs ?? ts,
+      oldest: ts,
+      inclusive: true,
+      limit: PAGE_SIZE,
+    });
+    return messages?.some((message) => message.ts === ts) ?? true;
+  } catch (thrown) {
+    if (platformError(thrown) === "thread_not_found") return false;
+    throw thrown;
+  }
+}
+
+function carries(metadata: unknown, label: PostLabel): boolean {
+  const parsed = PostMetadata.safeParse(metadata);
+  if (!parsed.success) return false;
+  const { turn_id, post } = parsed.data.event_payload;
+  return turn_id === label.turnId && post === label.post;
+}
+
+function platformError(thrown: unknown): string | null {
+  return thrown instanceof WebAPIPlatformError ? thrown.data.error : null;
+}
+
+function slackTs(epochMs: number): string {
+  return (Math.max(0, epochMs) / 1000).toFixed(6);
+}

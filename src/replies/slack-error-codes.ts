@@ -1,0 +1,111 @@
+/**
+ * Slack's error codes, sorted by what they mean for us. Each list names the pages it is taken from, all under
+ * https://docs.slack.dev/reference/methods/. What stands in none of them is temporary: Slack answers with codes that no page
+ * lists, and most of them pass.
+ */
+
+/** What a call was for: the same code can be final for one purpose and nonsense for another. */
+export type CallPurpose = "post" | "update" | "find" | "reply-privately" | "direct-message" | "other";
+
+/** chat.postMessage, chat.postEphemeral: this channel does not take a message from us. */
+const CHANNEL_REFUSES = [
+  "channel_not_found",
+  "not_in_channel",
+  "is_archived",
+  "no_permission",
+  "restricted_action",
+  "restricted_action_read_only_channel",
+];
+
+/**
+ * chat.postMessage, chat.postEphemeral: this thread does not take a reply, or this channel takes none but replies. Three are
+ * documented elsewhere, for a thread that is not there: `thread_not_found` (conversations.replies), `message_not_found`
+ * (chat.update) and `invalid_thread_ts` (assistant.threads.setStatus).
+ */
+const THREAD_REFUSES = [
+  "cannot_reply_to_message",
+  "restricted_action_non_threadable_channel",
+  "restricted_action_thread_locked",
+  "restricted_action_thread_only_channel",
+  "thread_not_found",
+  "message_not_found",
+  "invalid_thread_ts",
+];
+
+/** The codes that are final, by purpose: repeating the call later changes nothing. */
+export const FINAL: Record<CallPurpose, ReadonlySet<string>> = {
+  post: new Set([...CHANNEL_REFUSES, ...THREAD_REFUSES]),
+  /** chat.update: this message cannot be changed any more. `is_inactive`: the channel is frozen, archived or deleted. */
+  update: new Set([
+    ...CHANNEL_REFUSES,
+    "message_not_found",
+    "cant_update_message",
+    "edit_window_closed",
+    "is_inactive",
+  ]),
+  /** conversations.history, conversations.replies: nothing can be seen there. */
+  find: new Set([
+    "channel_not_found",
+    "not_in_channel",
+    "no_permission",
+    "channel_is_limited_access",
+    "method_not_supported_for_channel_type",
+    "thread_not_found",
+  ]),
+  /** chat.postEphemeral: as for posts, and the person has to be there. */
+  "reply-privately": new Set([...CHANNEL_REFUSES, ...THREAD_REFUSES, "user_not_in_channel"]),
+  /** conversations.open: this person has no direct messages with us. No page has `cannot_dm_bot`; the method answers it for apps. */
+  "direct-message": new Set([
+    "user_not_found",
+    "user_disabled",
+    "user_not_visible",
+    "cannot_dm_bot",
+    "invalid_user_combination",
+    "channel_not_found",
+    "method_not_supported_for_channel_type",
+    "no_permission",
+  ]),
+  other: new Set(),
+};
+
+/**
+ * On every method's page: the token is not accepted or lacks a scope. `messages_tab_disabled` (chat.postMessage): the app's
+ * settings forbid direct messages.
+ */
+export const CREDENTIALS: ReadonlySet<string> = new Set([
+  "not_authed",
+  "invalid_auth",
+  "account_inactive",
+  "token_revoked",
+  "token_expired",
+  "missing_scope",
+  "not_allowed_token_type",
+  "enterprise_is_restricted",
+  "two_factor_setup_required",
+  "messages_tab_disabled",
+]);
+
+/** On every method's page: Slack says that it did nothing, and that it may another time. */
+export const NOT_DONE: ReadonlySet<string> = new Set([
+  "ratelimited",
+  "rate_limited",
+  "message_limit_exceeded",
+  "accesslimited",
+  "service_unavailable",
+  "team_added_to_org",
+  "org_login_required",
+]);
+
+/** chat.postMessage, chat.update: the message's content is refused before anything is done. */
+export const CONTENT_REFUSED: ReadonlySet<string> = new Set([
+  "invalid_arguments",
+  "invalid_attachments",
+  "invalid_blocks",
+  "invalid_blocks_format",
+  "invalid_metadata_format",
+  "invalid_metadata_schema",
+  "metadata_too_large",
+  "msg_blocks_too_long",
+  "msg_too_long",
+  "no_text",
+]);
