@@ -1,22 +1,44 @@
-import type { App, MessageShortcut } from "@slack/bolt";
+import type { App, RespondFn } from "@slack/bolt";
 import { z } from "zod";
 import type { QuotedMessage } from "../core/request.ts";
-import type { IntakeDeps } from "./deps.ts";
+import { formNotOpenedMessage } from "../replies/private-messages.ts";
+import type { Draft, IntakeDeps } from "./deps.ts";
 import { parseMessageText } from "./message-text.ts";
 import { openRequestForm } from "./request-form.ts";
 
 export const FIX_THESE_DOCS = "fix_these_docs";
 
-/** What of a picked message we use; apps post messages whose words are only in attachments. */
+const OptionalText = z.string().nullish();
+
+/** What of a picked message we use; apps post messages whose words are only in attachments, and leave fields null. */
 const PickedMessage = z.object({
   ts: z.string(),
-  thread_ts: z.string().optional(),
-  text: z.string().optional(),
-  user: z.string().optional(),
-  username: z.string().optional(),
-  bot_profile: z.object({ name: z.string().optional() }).optional(),
-  attachments: z.array(z.object({ fallback: z.string().optional(), text: z.string().optional() })).optional(),
+  thread_ts: OptionalText,
+  text: OptionalText,
+  user: OptionalText,
+  username: OptionalText,
+  bot_profile: z.object({ name: OptionalText }).nullish(),
+  attachments: z.array(z.object({ fallback: OptionalText, text: OptionalText }).nullish()).nullish(),
 });
+type PickedMessage = z.infer<typeof PickedMessage>;
+
+/** What of a message shortcut's payload we use. `team` is null where the app is installed for a whole organization. */
+const Picked = z
+  .object({
+    trigger_id: z.string(),
+    team: z.object({ id: z.string() }).nullish(),
+    user: z.object({ team_id: OptionalText }),
+    channel: z.object({ id: z.string() }),
+    response_url: OptionalText,
+    message: PickedMessage,
+  })
+  .transform(({ team, user, ...picked }, context) => {
+    const teamId = team?.id ?? user.team_id ?? null;
+    if (teamId !== null) return { ...picked, teamId };
+    context.addIssue({ code: "custom", path: ["team"], message: "names no team" });
+    return z.NEVER;
+  });
+type Picked = z.infer<typeof Picked>;
 
 /** **Fix these docs** on a message: opens a form that shows the message. */
 export function registerShortcut(app: App, deps: IntakeDeps): void {
@@ -24,34 +46,51 @@ export function registerShortcut(app: App, deps: IntakeDeps): void {
     { callback_id: FIX_THESE_DOCS, type: "message_action" },
     async ({ shortcut, ack, client, respond }) => {
       await ack();
-      if (shortcut.type !== "message_action") return;
-      const quoted = quotedOf(shortcut);
+      const picked = Picked.safeParse(shortcut);
+      if (!picked.success) {
+        const faults = picked.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+        deps.logger.error({ faults }, "could not read a shortcut");
+        await sayNotOpened(deps, respond);
+        return;
+      }
       await openRequestForm(deps, client, respond, {
-        triggerId: shortcut.trigger_id,
+        triggerId: picked.data.trigger_id,
         project: deps.projects[0],
-        draft: {
-          version: 1,
-          from: "shortcut",
-          teamId: shortcut.team?.id ?? shortcut.user.team_id ?? "",
-          channelId: shortcut.channel.id,
-          threadTs: quoted.threadTs ?? quoted.ts,
-          quoted,
-          responseUrl: shortcut.response_url,
-        },
+        draft: draftOf(picked.data),
       });
     },
   );
 }
 
-function quotedOf(shortcut: MessageShortcut): QuotedMessage {
-  const message = PickedMessage.parse(shortcut.message);
-  const attached = (message.attachments ?? []).map(({ text, fallback }) => text ?? fallback ?? "");
+async function sayNotOpened(deps: IntakeDeps, respond: RespondFn): Promise<void> {
+  try {
+    await respond({ ...formNotOpenedMessage(), response_type: "ephemeral", replace_original: false });
+  } catch (thrown) {
+    deps.logger.error({ err: thrown }, "could not say that the form was not opened");
+  }
+}
+
+function draftOf({ teamId, channel, response_url, message }: Picked): Draft {
+  const quoted = quotedOf(message, channel.id);
+  return {
+    version: 1,
+    from: "shortcut",
+    teamId,
+    channelId: channel.id,
+    threadTs: quoted.threadTs ?? quoted.ts,
+    quoted,
+    responseUrl: response_url ?? null,
+  };
+}
+
+function quotedOf(message: PickedMessage, channelId: string): QuotedMessage {
+  const attached = (message.attachments ?? []).map((part) => part?.text ?? part?.fallback ?? "");
   const text = [message.text ?? "", ...attached].filter((part) => part !== "").join("\n");
   return {
     segments: parseMessageText(text),
     authorId: message.user ?? null,
     authorName: message.username ?? message.bot_profile?.name ?? null,
-    channelId: shortcut.channel.id,
+    channelId,
     ts: message.ts,
     threadTs: message.thread_ts ?? null,
   };
