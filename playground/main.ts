@@ -51,7 +51,7 @@ async function main(): Promise<void> {
     port: portOf(values.port),
     agent: agent === "" ? null : agent.split(/\s+/),
     env: only(["PATH", "HOME", "LANG", "TMPDIR"]),
-    agentEnv: agent === "" ? {} : only(Object.keys(process.env)),
+    agentEnv: agent === "" ? {} : only(Object.keys(process.env).filter(isOfTheShell)),
   });
   process.stdout.write(`
   Open    ${playground.url}
@@ -70,6 +70,11 @@ function portOf(text: string): number {
   const port = Number(text);
   if (Number.isInteger(port) && port >= 0 && port <= 65_530) return port;
   throw new TypeError(`--port takes a number from 0 to 65530, not ${text}`);
+}
+
+/** Leaves out what `npm run` adds about this project, and names that no shell could have set. */
+function isOfTheShell(name: string): boolean {
+  return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !/^(?:npm_|NODE$|INIT_CWD$)/.test(name);
 }
 
 /** These variables of this process, where they are set. */

@@ -29,6 +29,7 @@ const SAVE_AFTER_MS = 300;
 const KEY_TIMEOUT_MS = 30_000;
 
 export type PlaygroundOptions = {
+  /** Given up when the playground ends, or does not start. */
   state: StateFolder;
   /** The page's port; the other parts listen on the ones after it. 0: free ones for all. */
   port: number;
@@ -50,6 +51,7 @@ export interface Playground extends AsyncDisposable {
 export async function startPlayground(options: PlaygroundOptions): Promise<Playground> {
   const { state } = options;
   await using starting = new AsyncDisposableStack();
+  starting.use(state);
   const port = (offset: number) => (options.port === 0 ? 0 : options.port + offset);
   const secrets = state.secrets();
   state.saveSecrets(secrets);

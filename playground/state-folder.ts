@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 import { DocsAgentError, messageOf } from "../src/errors.ts";
 import { WorkspaceSnapshot } from "../emulators/slack/index.ts";
@@ -21,8 +22,8 @@ const Secrets = z.object({
 });
 export type Secrets = z.infer<typeof Secrets>;
 
-/** Everything a playground keeps between two runs, in one folder. */
-export type StateFolder = {
+/** Everything a playground keeps between two runs, in one folder. Held until it is disposed of. */
+export type StateFolder = Disposable & {
   file(name: string): string;
   secrets(): Secrets;
   saveSecrets(secrets: Secrets): void;
@@ -33,26 +34,34 @@ export type StateFolder = {
 /** A file that marks a folder as ours, so that `--fresh` empties no other. */
 const MARK = "docs-agent-playground";
 
-/** Opens, or makes, the folder at `path`. `isFresh`: empties it first. Throws a {@link StateFolderError}. */
+/** A file that is locked while a playground runs on the folder; `--fresh` leaves it where it is. */
+const IN_USE = "in-use";
+
+/**
+ * Opens, or makes, the folder at `path`, for one playground at a time. `isFresh`: empties it first. Throws a
+ * {@link StateFolderError}, at once and with nothing changed, while another playground uses the folder.
+ */
 export function openStateFolder(path: string, isFresh: boolean): StateFolder {
   const file = (name: string) => join(path, name);
+  let lock: DatabaseSync | undefined;
   try {
-    if (isFresh && existsSync(path)) {
-      if (!existsSync(file(MARK))) {
-        throw new StateFolderError(
-          `${path} is no folder of a playground, so --fresh does not empty it. Remove it yourself, or name another with --dir.`,
-        );
-      }
-      rmSync(path, { recursive: true });
+    if (isFresh && existsSync(path) && !existsSync(file(MARK))) {
+      throw new StateFolderError(
+        `${path} isn't a playground's folder, so --fresh won't empty it. Remove it yourself, or choose another with --dir.`,
+      );
     }
+    mkdirSync(path, { recursive: true });
+    lock = lockFolder(path, file(IN_USE));
+    if (isFresh) empty(path);
     mkdirSync(file("logs"), { recursive: true });
     writeFileSync(
       file(MARK),
       "npm run playground keeps its state here; npm run playground -- --fresh empties it.\n",
     );
   } catch (thrown) {
+    lock?.close();
     if (thrown instanceof StateFolderError) throw thrown;
-    throw new StateFolderError(`${path} cannot be written (${messageOf(thrown)}). Name another with --dir.`);
+    throw new StateFolderError(`Can't write to ${path} (${messageOf(thrown)}). Choose another with --dir.`);
   }
 
   return {
@@ -61,7 +70,38 @@ export function openStateFolder(path: string, isFresh: boolean): StateFolder {
     saveSecrets: (secrets) => write(file("secrets.json"), secrets),
     workspace: () => read(file("workspace.json"), WorkspaceSnapshot),
     saveWorkspace: (snapshot) => write(file("workspace.json"), snapshot),
+    [Symbol.dispose]() {
+      if (lock.isOpen) lock.close();
+    },
   };
+}
+
+/** A lock of the operating system's: it ends with this process, however the process ends. */
+function lockFolder(path: string, lockFile: string): DatabaseSync {
+  const lock = new DatabaseSync(lockFile, { timeout: 0 });
+  try {
+    lock.exec("BEGIN EXCLUSIVE");
+    return lock;
+  } catch (thrown) {
+    lock.close();
+    if (!isBusy(thrown)) throw thrown;
+    throw new StateFolderError(
+      `Another playground is using ${path}. Stop it with Ctrl-C in its terminal, or start this one in another folder and on other ports: npm run playground -- --dir data/second --port 4500`,
+    );
+  }
+}
+
+const SQLITE_BUSY = 5;
+
+function isBusy(thrown: unknown): boolean {
+  return thrown instanceof Error && "errcode" in thrown && thrown.errcode === SQLITE_BUSY;
+}
+
+/** Everything but the lock's own file: another playground must find the same one. */
+function empty(path: string): void {
+  for (const name of readdirSync(path)) {
+    if (!name.startsWith(IN_USE)) rmSync(join(path, name), { recursive: true });
+  }
 }
 
 function newSecrets(): Secrets {

@@ -73,7 +73,10 @@ export class Deliverer {
     return this.#send({ transport: "socket", url: "", headers: {}, body: JSON.stringify(envelope) });
   }
 
-  /** Sends a delivery again, to the byte unless the options say otherwise. Its answer is shown to nobody. */
+  /**
+   * Sends a delivery again, to the byte unless the options say otherwise, to where the app is now. Its answer is shown to
+   * nobody.
+   */
   async redeliver(delivery: Delivery, options: RedeliverOptions = {}): Promise<Outcome> {
     const retryReason = options.retryReason ?? "http_timeout";
     if (delivery.transport === "http") {
@@ -82,7 +85,8 @@ export class Deliverer {
         options.retryNum === undefined
           ? {}
           : { "x-slack-retry-num": String(options.retryNum), "x-slack-retry-reason": retryReason };
-      return this.#send({ ...delivery, headers: { ...delivery.headers, ...signature, ...retry } });
+      const url = this.#appUrl ?? delivery.url;
+      return this.#send({ ...delivery, url, headers: { ...delivery.headers, ...signature, ...retry } });
     }
     if (options.resign !== true && options.retryNum === undefined) return this.#send(delivery);
     const envelope = {

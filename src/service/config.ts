@@ -31,7 +31,9 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 /** What a person might paste where only a name belongs: the shapes of well-known credentials. */
 const TOKEN_SHAPES = [
-  /\b(?:gh[opsur]_|github_pat_|glpat-|xox[abeoprs]-|xapp-|sk-|npm_|hf_|AIza)[A-Za-z0-9_-]{10,}/,
+  /\b(?:gh[opsur]_|github_pat_|glpat-|xox[abeoprs]-|xapp-|sk-|hf_|AIza)[A-Za-z0-9_-]{10,}/,
+  // Digits and letters alone: `npm_config_user_agent` is the name of a variable.
+  /\bnpm_[A-Za-z0-9]{30,}/,
   /\bA(?:KI|SI)A[A-Z0-9]{16}\b/,
   /-----BEGIN [A-Z ]*PRIVATE KEY-----/,
   /\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\./,

@@ -163,12 +163,18 @@ it.each(["-x", "a..b", "a b", "a~1", "refs/heads/x.lock", "a:b", "/a", "a/", "@{
   },
 );
 
+it("takes names of variables that begin like a token", async () => {
+  const names = ["npm_config_user_agent", "npm_package_engines_node", "npm_lifecycle_script"];
+  expect((await load(withProject({ agentEnv: names }))).projects[0]?.agentEnv).toEqual(names);
+});
+
 /** Assembled here, so that no scanner takes them for real ones. */
 const SECRETS = [
   `ghp_${"a1B2".repeat(9)}`,
   `github_pat_${"a1B2".repeat(9)}`,
   `xoxb-${"12345678".repeat(3)}`,
   `sk-${"a1B2".repeat(9)}`,
+  `npm_${"a1B2".repeat(9)}`,
   `AKIA${"A1B2C3D4".repeat(2)}`,
   `docsagent_${"a1B2".repeat(11)}`,
   `-----BEGIN RSA PRIVATE ${"KEY"}-----`,

@@ -1,9 +1,25 @@
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
 import { createSlackSide } from "../../../emulators/slack/index.ts";
 import type { PageState } from "../../../playground/workspace/index.ts";
 import { makeCallbacks, post, rawRequest, startWorkspace } from "./setup.ts";
+
+/** An app on loopback that does with Slack's requests what `take` says. */
+async function listen(take: RequestListener) {
+  const server = createServer(take);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/slack/events`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
 
 async function stateOf(url: string, look: Record<string, string>): Promise<PageState & { version: number }> {
   const response = await fetch(new URL(`api/state?${new URLSearchParams(look).toString()}`, url));
@@ -173,25 +189,37 @@ describe("what a person does", () => {
     await using world = await startWorkspace({ eventRetryDelaysMs: [1] });
     const { slack, channels } = world;
     const retries: unknown[] = [];
-    const server = createServer((request, response) => {
+    const retried = Promise.withResolvers<void>();
+    await using app = await listen((request, response) => {
       retries.push([request.headers["x-slack-retry-num"], request.headers["x-slack-retry-reason"]]);
       response.writeHead(retries.length === 1 ? 500 : 200).end();
-      if (retries.length === 2) server.emit("retried");
+      if (retries.length === 2) retried.resolve();
     });
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const retried = once(server, "retried");
-    const address = server.address();
-    slack.setAppUrl(`http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/slack/events`);
+    slack.setAppUrl(app.url);
     await world.act({ kind: "compose", channel: channels.docs, text: "@docs-agent fix it" });
-    await retried;
+    await retried.promise;
     expect(retries).toEqual([
       [undefined, undefined],
       ["1", "http_error"],
     ]);
-    server.close();
-    server.closeAllConnections();
   });
+});
+
+it("a mention that the app was killed over reaches it where it runs now", async () => {
+  await using world = await startWorkspace({ eventRetryDelaysMs: [1] });
+  const { slack, channels } = world;
+  const arrived = Promise.withResolvers<string>();
+  await using again = await listen((request, response) => {
+    arrived.resolve(String(request.headers["x-slack-retry-num"]));
+    response.end();
+  });
+  await using killed = await listen((request) => {
+    slack.setAppUrl(again.url);
+    request.socket.destroy();
+  });
+  slack.setAppUrl(killed.url);
+  await world.act({ kind: "compose", channel: channels.docs, text: "@docs-agent fix it" });
+  expect(await arrived.promise).toBe("1");
 });
 
 describe("who may ask", () => {

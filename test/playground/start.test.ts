@@ -1,0 +1,75 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+import { openStateFolder } from "../../playground/state-folder.ts";
+import { openTempDir } from "../support/temp-dir.ts";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+
+/** `npm run playground` with these options, in a process of its own. */
+function npmRunPlayground(options: string[], env: Record<string, string> = {}) {
+  const child = spawn("npm", ["run", "--silent", "playground", "--", "--port", "0", ...options], {
+    cwd: ROOT,
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const exited = once(child, "close").then(([code]) => code as number | null);
+  let said = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      said += text;
+      const url = /Open\s+(http\S+)/.exec(said)?.[1];
+      if (url !== undefined) resolve(url);
+    });
+  }
+  return {
+    /** The page's address, once it is up; everything it said, when it ends before. */
+    url: Promise.race([promise, exited.then(() => said)]),
+    ended: exited.then((code) => ({ code, said })),
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGTERM");
+      await exited;
+    },
+  };
+}
+
+it("starts with an agent of one's own, and a second one on the same folder changes nothing", async () => {
+  await using dir = await openTempDir();
+  const path = dir.file("playground");
+  await using first = npmRunPlayground(["--dir", path], { PLAYGROUND_AGENT: "opencode acp" });
+  const url = await first.url;
+  expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/$/);
+  for (const options of [["--fresh"], []]) {
+    await using second = npmRunPlayground(["--dir", path, ...options]);
+    const { code, said } = await second.ended;
+    expect(code).toBe(1);
+    expect(said).toContain(`Another playground is using ${path}. Stop it with Ctrl-C`);
+    expect(said).toContain("--dir data/second --port 4500");
+    expect(said).not.toMatch(/dataDir|\n {4}at /);
+  }
+  expect(existsSync(`${path}/secrets.json`)).toBe(true);
+  expect((await fetch(`${url}api/state`)).status).toBe(200);
+});
+
+it("holds its folder until it ends, and then --fresh empties it", async () => {
+  await using dir = await openTempDir();
+  const path = dir.file("playground");
+  const first = openStateFolder(path, false);
+  first.saveSecrets(first.secrets());
+  for (const isFresh of [true, false]) {
+    expect(() => openStateFolder(path, isFresh)).toThrow(/Another playground is using/);
+  }
+  expect(existsSync(first.file("secrets.json"))).toBe(true);
+  first[Symbol.dispose]();
+  using second = openStateFolder(path, true);
+  expect(existsSync(second.file("secrets.json"))).toBe(false);
+  expect(() => openStateFolder(path, false)).toThrow(/Another playground is using/);
+});
+
+it("empties no folder that is not a playground's", async () => {
+  await using dir = await openTempDir();
+  expect(() => openStateFolder(dir.path, true)).toThrow(/isn't a playground's folder/);
+});
