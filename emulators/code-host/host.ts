@@ -32,10 +32,6 @@ export class Host {
     for (const { fullName } of this.#repositories.all()) await this.#load(fullName);
   }
 
-  all(): PullRequests[] {
-    return this.#repositories.all().flatMap(({ fullName }) => this.#pullRequests.get(fullName) ?? []);
-  }
-
   find(owner: string, name: string): PullRequests | undefined {
     const repository = this.#repositories.find(owner, name);
     return repository && this.#pullRequests.get(repository.fullName);

@@ -1,15 +1,18 @@
 import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
-import { getRequestListener } from "@hono/node-server";
 import { createCodeHostApp, type Log } from "./app.ts";
 import { CodeHostError } from "./errors.ts";
+import { serveWithFaults, type Traffic } from "./faults.ts";
 import { Git } from "./git.ts";
 import { Host } from "./host.ts";
+import type { PullRequest } from "./pull-request-store.ts";
 import { Repositories } from "./repositories.ts";
 import { Tokens } from "./tokens.ts";
 
 export { CodeHostError } from "./errors.ts";
+export type { CodeHostFault, Traffic } from "./faults.ts";
+export type { PullRequest } from "./pull-request-store.ts";
 
 export type CodeHostOptions = {
   /** Where repositories and pull requests are kept. One code host at a time. */
@@ -31,7 +34,11 @@ export type CodeHost = AsyncDisposable & {
   readonly url: string;
   /** The root of its REST API: Octokit's `baseUrl`. */
   readonly apiUrl: string;
+  /** What came in, and a way to break it. */
+  readonly traffic: Traffic;
   gitUrl(owner: string, repo: string): string;
+  /** The pull requests of a repository, in the order of their numbers; none where there is no such repository. */
+  pullRequests(owner: string, repo: string): readonly PullRequest[];
   /**
    * Makes a repository whose only commit, on `main`, holds a folder's files. One that exists is left as it is. Resolves to
    * whether it was made. Throws `CodeHostError` for a name that cannot be one.
@@ -59,8 +66,8 @@ export async function createCodeHost(options: CodeHostOptions): Promise<CodeHost
     now,
   });
   await host.open();
-  const listener = getRequestListener(createCodeHostApp({ host, git, log }).fetch);
-  const server = createServer((request, response) => void listener(request, response));
+  const { traffic, listener } = serveWithFaults(createCodeHostApp({ host, git, log }));
+  const server = createServer(listener);
   url = await listen(server, port, address);
   log.info({ url }, "code host listens");
 
@@ -75,7 +82,9 @@ export async function createCodeHost(options: CodeHostOptions): Promise<CodeHost
   return {
     url,
     apiUrl: host.links().apiUrl,
+    traffic,
     gitUrl: (owner, repo) => `${url}/${owner}/${repo}.git`,
+    pullRequests: (owner, repo) => host.find(owner, repo)?.all() ?? [],
     createRepository: (owner, repo, fromDirectory) => host.create(owner, repo, fromDirectory),
     close,
     [Symbol.asyncDispose]: close,

@@ -3,7 +3,6 @@ import { isBranchName } from "./names.ts";
 
 export type Commit = { sha: string; author: string; date: string; subject: string };
 export type Branch = { name: string; sha: string };
-export type TreeFile = { path: string; size: number };
 
 const NO_PERSON = { name: "Code host", email: "code-host@playground.invalid" };
 
@@ -30,20 +29,10 @@ export class Repository {
     return (await this.#run(["symbolic-ref", "--short", "HEAD"])).trim();
   }
 
-  async branches(): Promise<Branch[]> {
-    const out = await this.#run(["for-each-ref", "--format=%(objectname) %(refname:strip=2)", "refs/heads"]);
-    return lines(out).map((line) => ({ sha: line.slice(0, 40), name: line.slice(41) }));
-  }
-
   /** The commit at a branch's tip, or `null` when there is no such branch. */
   async branchSha(branch: string): Promise<string | null> {
     if (!isBranchName(branch)) return null;
     return this.#resolve(`refs/heads/${branch}`);
-  }
-
-  /** The commit of that full id, or `null`. */
-  async commitSha(sha: string): Promise<string | null> {
-    return /^[0-9a-f]{40}$/.test(sha) ? this.#resolve(sha) : null;
   }
 
   /** Where a branch and another commit parted, or `null` when they have no common past. */
@@ -57,23 +46,10 @@ export class Repository {
     return (await this.#log([`${base}..${head}`], 250)).toReversed();
   }
 
-  /** The newest commits of a history, newest first. */
-  async history(sha: string, limit: number): Promise<Commit[]> {
-    return this.#log([sha], limit);
-  }
-
-  async tree(sha: string): Promise<TreeFile[]> {
-    const out = await this.#run(["ls-tree", "-r", "-z", "--long", sha]);
-    return out
-      .split("\0")
-      .map((line) => /^\d+ blob \S+ +(\d+)\t([\s\S]+)$/.exec(line))
-      .flatMap((match) => (match ? [{ size: Number(match[1]), path: match[2] ?? "" }] : []));
-  }
-
-  /** A file's text in a commit, or `null` when it is not in there. */
-  async fileText(sha: string, path: string): Promise<string | null> {
-    if (!(await this.tree(sha)).some((file) => file.path === path)) return null;
-    return this.#run(["cat-file", "blob", `${sha}:${path}`]);
+  /** The paths of a branch's files. */
+  async files(branch: string): Promise<string[]> {
+    const out = await this.#run(["ls-tree", "-r", "-z", "--name-only", `refs/heads/${branch}`]);
+    return out.split("\0").filter((path) => path !== "");
   }
 
   /** A unified diff of two commits' trees. */
@@ -85,12 +61,6 @@ export class Repository {
   async diffFields(kind: "raw" | "numstat", from: string, to: string): Promise<string[]> {
     const out = await this.#run(["diff", `--${kind}`, "--no-abbrev", "-z", "-M", from, to, "--"]);
     return out.split("\0").slice(0, -1);
-  }
-
-  /** The commit that a commit page compares with: its first parent, or the empty tree. */
-  async parentOf(sha: string): Promise<string> {
-    const parent = await this.#resolve(`${sha}^1`);
-    return parent ?? (await this.#run(["hash-object", "-t", "tree", "--stdin"])).trim();
   }
 
   /** The tree of a merge, or the paths in conflict. */

@@ -3,14 +3,13 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { type CodeHostFault, createCodeHost } from "../../emulators/code-host/index.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import type { ServiceProject } from "../../src/service/config.ts";
 import type { Containment } from "../../src/service/runner/containment.ts";
 import { createTurnRunner } from "../../src/service/runner/create-turn-runner.ts";
 import type { RunTurnInput, RunTurnResult } from "../../src/service/turn-runner.ts";
 import { createSystemClock } from "../../src/system-clock.ts";
-import { serveGit } from "./git-http.ts";
-import { serveGitHubApi } from "./github-api.ts";
 import { RecordingLogger } from "./recording-logger.ts";
 import { openTempDir } from "./temp-dir.ts";
 
@@ -38,13 +37,27 @@ export function inlineAgent(source: string): string[] {
   return [process.execPath, "--input-type=module", "-e", `import * as fs from "node:fs"; ${source}`];
 }
 
+async function writeFiles(root: string, files: Record<string, string>): Promise<void> {
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(dirname(join(root, path)), { recursive: true });
+    await writeFile(join(root, path), content);
+  }
+}
+
 type WorldOptions = { files?: Record<string, string>; clock?: Clock; containment?: Containment };
 
-/** A bare repository behind real git over HTTP, a code host's API, and a runner. */
+/** What a test does to one kind of the code host's traffic. */
+type Side = {
+  /** Awaited before a request is served. */
+  before: ((request: string) => Promise<void>) | undefined;
+  fault: ((request: string) => CodeHostFault | undefined) | undefined;
+};
+
+/** A code host with one repository, behind real git over HTTP and its API, and a runner. */
 export async function openRunnerWorld({ files = START_FILES, clock, containment }: WorldOptions = {}) {
   const stack = new AsyncDisposableStack();
   const dir = stack.use(await openTempDir());
-  const bare = dir.file("repos/acme/docs.git");
+  const bare = dir.file("code-host/repositories/acme/docs.git");
   const git = (...args: string[]) =>
     exec("git", ["-c", "safe.directory=*", ...args], {
       env: {
@@ -59,10 +72,20 @@ export async function openRunnerWorld({ files = START_FILES, clock, containment 
     }).then(({ stdout }) => stdout.trim());
   const inBare = (...args: string[]) => git("-C", bare, ...args);
 
-  await git("init", "--quiet", "--bare", "--initial-branch=main", bare);
-  await commitTo("main", files, "start");
-  const gitHttp = stack.use(await serveGit(dir.file("repos"), TOKEN));
-  const api = stack.use(await serveGitHubApi(TOKEN, (branch) => inBare("rev-parse", `refs/heads/${branch}`)));
+  await writeFiles(dir.file("start"), files);
+  const codeHost = stack.use(
+    await createCodeHost({
+      dataDir: dir.file("code-host"),
+      tokens: [TOKEN],
+      searchPath: process.env["PATH"],
+    }),
+  );
+  await codeHost.createRepository("acme", "docs", dir.file("start"));
+  const gitHttp: Side = { before: undefined, fault: undefined };
+  const api: Side = { before: undefined, fault: undefined };
+  const sideOf = (request: string) => (request.includes(".git/") ? gitHttp : api);
+  codeHost.traffic.before = async (request) => sideOf(request).before?.(request);
+  codeHost.traffic.fault = (request) => sideOf(request).fault?.(request);
   const logger = new RecordingLogger();
   const progress: string[] = [];
   const env: Record<string, string | undefined> = {
@@ -78,10 +101,7 @@ export async function openRunnerWorld({ files = START_FILES, clock, containment 
     await git("init", "--quiet", `--initial-branch=${branch}`, work);
     const exists = (await inBare("branch", "--list", branch)) !== "";
     if (exists) await git("-C", work, "pull", "--quiet", bare, branch);
-    for (const [path, content] of Object.entries(contents)) {
-      await mkdir(dirname(join(work, path)), { recursive: true });
-      await writeFile(join(work, path), content);
-    }
+    await writeFiles(work, contents);
     await git("-C", work, "add", "--all", "--force");
     await git("-C", work, "commit", "--quiet", "--allow-empty", "-m", message);
     await git("-C", work, "push", "--quiet", bare, `HEAD:refs/heads/${branch}`);
@@ -102,8 +122,10 @@ export async function openRunnerWorld({ files = START_FILES, clock, containment 
     bare,
     git,
     inBare,
+    codeHost,
     gitHttp,
     api,
+    pulls: () => codeHost.pullRequests("acme", "docs"),
     logger,
     progress,
     env,
@@ -113,11 +135,21 @@ export async function openRunnerWorld({ files = START_FILES, clock, containment 
     restart() {
       world.runner = newRunner();
     },
+    /** A person's call to the API about a pull request. */
+    async asPerson(method: "PATCH" | "PUT", path: string, body: object): Promise<void> {
+      const answer = await fetch(`${codeHost.apiUrl}/repos/acme/docs/pulls/${path}`, {
+        method,
+        headers: { authorization: `token ${TOKEN}`, "content-type": "application/json" },
+        body: JSON.stringify(body),
+        signal: AbortSignal.timeout(10_000),
+      });
+      if (!answer.ok) throw new Error(`The code host refused: ${await answer.text()}`);
+    },
     project(command: string[], changes: Partial<ServiceProject> = {}): ServiceProject {
       return {
         id: "docs",
         name: "docs",
-        repository: `${gitHttp.url}/acme/docs.git`,
+        repository: codeHost.gitUrl("acme", "docs"),
         baseBranch: "main",
         docs: ["**/*.md", "docs/**"],
         agent: {
@@ -127,7 +159,13 @@ export async function openRunnerWorld({ files = START_FILES, clock, containment 
           maxOutputBytes: 1024 * 1024,
           terminal: false,
         },
-        codeHost: { kind: "github", apiUrl: api.url, owner: "acme", repo: "docs", tokenEnv: "DOCS_TOKEN" },
+        codeHost: {
+          kind: "github",
+          apiUrl: codeHost.apiUrl,
+          owner: "acme",
+          repo: "docs",
+          tokenEnv: "DOCS_TOKEN",
+        },
         gitCredentialsEnv: null,
         agentEnv: ["MODEL_KEY"],
         limits: { createsPerHour: 100, messagesPerHour: 100, jobsAtOnce: 2, queued: 100 },
@@ -171,11 +209,12 @@ export async function openRunnerWorld({ files = START_FILES, clock, containment 
     },
     commits: (branch = "docs-agent/job1") => inBare("rev-list", "--count", `main..${branch}`).then(Number),
     show: (path: string, branch = "docs-agent/job1") => inBare("show", `${branch}:${path}`),
-    branches: () => inBare("for-each-ref", "--format=%(refname:short)").then((text) => text.split("\n")),
+    branches: () =>
+      inBare("for-each-ref", "--format=%(refname:short)", "refs/heads").then((text) => text.split("\n")),
     /** Everything a person could read of what happened. */
     async said(result: unknown): Promise<string> {
       const log = await inBare("log", "--all", "--format=%B%an%ae");
-      return JSON.stringify([result, progress, logger.lines, api.pulls, log]);
+      return JSON.stringify([result, progress, logger.lines, world.pulls(), log]);
     },
     /** All regular files under the data folder, as one text. */
     async stored(): Promise<string> {

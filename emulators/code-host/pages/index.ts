@@ -8,10 +8,8 @@ import type { PullRequest } from "../pull-request-store.ts";
 import type { PullRequests } from "../pull-requests.ts";
 import type { Repository } from "../repository.ts";
 import { pullRequestPage } from "./pull-request.ts";
-import { branchPage, commitPage, filePage, frontPage, messagePage, pullRequestsPage } from "./repository.ts";
+import { messagePage, repositoryPage } from "./repository.ts";
 import { FormTokens, isSameOrigin, securityHeaders } from "./security.ts";
-
-const HISTORY = 30;
 
 /** The pages, drawn on the server; they need no script. */
 export function createPages(host: Host): Hono {
@@ -64,52 +62,20 @@ function addAssets(pages: Hono): void {
 }
 
 function addReadingRoutes(pages: Hono, host: Host, formTokens: FormTokens): void {
-  pages.get("/", (context) => {
-    const all = host.all().map((pullRequests) => ({
-      repository: pullRequests.repository,
-      openCount: openCountOf(pullRequests),
-    }));
-    return context.html(frontPage(all));
-  });
-
   pages.get("/:owner/:repo", async (context) => {
     const pullRequests = host.find(context.req.param("owner"), context.req.param("repo"));
     if (!pullRequests) return noSuchPage(context);
-    return drawBranch(context, host, pullRequests, await pullRequests.repository.defaultBranch());
-  });
-
-  pages.get("/:owner/:repo/tree/:branch{.+}", async (context) => {
-    const pullRequests = host.find(context.req.param("owner"), context.req.param("repo"));
-    if (!pullRequests) return noSuchPage(context);
-    return drawBranch(context, host, pullRequests, context.req.param("branch"));
-  });
-
-  pages.get("/:owner/:repo/blob/:rest{.+}", async (context) => {
-    const found = host.find(context.req.param("owner"), context.req.param("repo"));
-    const at = found && (await revisionAndPath(found.repository, context.req.param("rest")));
-    const text = at && (await found.repository.fileText(at.sha, at.path));
-    if (!found || !at || typeof text !== "string") return noSuchPage(context);
-    return context.html(filePage(found.repository, at.revision, at.path, text));
-  });
-
-  pages.get("/:owner/:repo/commit/:sha{[0-9a-f]{40}}", async (context) => {
-    const repository = host.find(context.req.param("owner"), context.req.param("repo"))?.repository;
-    const sha = await repository?.commitSha(context.req.param("sha"));
-    if (!repository || typeof sha !== "string") return noSuchPage(context);
-    const [commit] = await repository.history(sha, 1);
-    if (!commit) return noSuchPage(context);
-    const parent = await repository.parentOf(sha);
-    const [files, diff] = await Promise.all([
-      changedFiles(repository, parent, sha),
-      repository.diff(parent, sha),
-    ]);
-    return context.html(commitPage(repository, commit, files, diff));
-  });
-
-  pages.get("/:owner/:repo/pulls", (context) => {
-    const pullRequests = host.find(context.req.param("owner"), context.req.param("repo"));
-    if (!pullRequests) return noSuchPage(context);
-    return context.html(pullRequestsPage(pullRequests.repository, pullRequests.all()));
+    const { repository } = pullRequests;
+    const branch = await repository.defaultBranch();
+    return context.html(
+      repositoryPage({
+        repository,
+        branch,
+        files: await repository.files(branch),
+        pullRequests: pullRequests.all(),
+        gitUrl: `${host.links().url}/${repository.fullName}.git`,
+      }),
+    );
   });
 
   pages.get("/:owner/:repo/pull/:number{[0-9]+}", async (context) => {
@@ -117,20 +83,6 @@ function addReadingRoutes(pages: Hono, host: Host, formTokens: FormTokens): void
     if (!found) return noSuchPage(context);
     return context.html(await drawPullRequest(found.pullRequests, found.pullRequest.number, formTokens));
   });
-}
-
-async function drawBranch(context: Context, host: Host, pullRequests: PullRequests, branch: string) {
-  const { repository } = pullRequests;
-  const sha = await repository.branchSha(branch);
-  if (sha === null) return noSuchPage(context);
-  const [branches, files, commits] = await Promise.all([
-    repository.branches(),
-    repository.tree(sha),
-    repository.history(sha, HISTORY),
-  ]);
-  const gitUrl = `${host.links().url}/${repository.fullName}.git`;
-  const openCount = openCountOf(pullRequests);
-  return context.html(branchPage({ repository, branch, branches, files, commits, openCount, gitUrl }));
 }
 
 async function drawPullRequest(
@@ -190,15 +142,6 @@ async function act(
   }
 }
 
-/** `branch/with/slashes/then/path`, or a commit's id first; the longest branch that exists wins. */
-async function revisionAndPath(repository: Repository, rest: string) {
-  const names = (await repository.branches()).toSorted((one, other) => other.name.length - one.name.length);
-  const branch = names.find(({ name }) => rest.startsWith(`${name}/`));
-  if (branch) return { revision: branch.name, sha: branch.sha, path: rest.slice(branch.name.length + 1) };
-  const sha = await repository.commitSha(rest.slice(0, 40));
-  return sha !== null && rest.charAt(40) === "/" ? { revision: sha, sha, path: rest.slice(41) } : null;
-}
-
 function named(context: Context, host: Host) {
   const pullRequests = host.find(context.req.param("owner") ?? "", context.req.param("repo") ?? "");
   const pullRequest = pullRequests?.find(Number(context.req.param("number")));
@@ -207,10 +150,6 @@ function named(context: Context, host: Host) {
 
 function formOf(repository: Repository, { number }: PullRequest, action: "merge" | "close"): string {
   return `${repository.fullName}#${number} ${action}`;
-}
-
-function openCountOf(pullRequests: PullRequests): number {
-  return pullRequests.all().filter(({ state }) => state === "open").length;
 }
 
 function noSuchPage(context: Context) {

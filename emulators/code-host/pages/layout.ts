@@ -4,7 +4,7 @@ export type Html = ReturnType<typeof html>;
 
 type Layout = {
   title: string;
-  /** From the front page to here: label and address. */
+  /** From the repository to here: label and address. */
   trail: { label: string; href: string }[];
   content: Html;
 };
@@ -27,7 +27,7 @@ export function page({ title, trail, content }: Layout): Html {
         <header class="top">
           <nav aria-label="Where you are">
             <ol>
-              <li><a href="/">Code host</a></li>
+              <li>Code host</li>
               ${trail.map(({ label, href }) => html`<li><a href="${href}">${label}</a></li>`)}
             </ol>
           </nav>
@@ -36,11 +36,6 @@ export function page({ title, trail, content }: Layout): Html {
         <footer>A local code host of the docs-agent playground. Nothing here leaves this machine.</footer>
       </body>
     </html>`;
-}
-
-/** A branch's or file's path as a part of an address. */
-export function pathOf(text: string): string {
-  return text.split("/").map(encodeURIComponent).join("/");
 }
 
 /** When, for people and for programs. */

@@ -3,7 +3,7 @@ import type { ChangedFile } from "../changed-files.ts";
 import type { PullRequest } from "../pull-request-store.ts";
 import type { Commit, Repository } from "../repository.ts";
 import { diffSection } from "./diff.ts";
-import { type Html, page, pathOf, time } from "./layout.ts";
+import { type Html, page, time } from "./layout.ts";
 
 export type PullRequestView = {
   repository: Repository;
@@ -18,7 +18,7 @@ export type PullRequestView = {
   problem?: string | undefined;
 };
 
-export function stateOf(pullRequest: PullRequest): "open" | "merged" | "closed" {
+function stateOf(pullRequest: PullRequest): "open" | "merged" | "closed" {
   return pullRequest.mergedAt === null ? pullRequest.state : "merged";
 }
 
@@ -32,14 +32,12 @@ export function pullRequestPage(view: PullRequestView): Html {
   const { repository, pullRequest, commits, files, diff } = view;
   const { number, title, author, head, base } = pullRequest;
   const body = withoutComments(pullRequest.body ?? "");
-  const root = `/${repository.fullName}`;
   const content = html`<h1>${title} <span class="quiet">#${number}</span></h1>
     <p class="byline">
       ${badge(pullRequest)}
       <span
         ><strong>${author}</strong> ${pullRequest.state === "open" ? "wants to merge" : "wanted to merge"}
-        <a class="branch" href="${root}/tree/${pathOf(head)}">${head}</a> →
-        <a class="branch" href="${root}/tree/${pathOf(base)}">${base}</a></span
+        <span class="branch">${head}</span> → <span class="branch">${base}</span></span
       >
       <span class="quiet">opened ${time(pullRequest.createdAt)}</span>
     </p>
@@ -51,26 +49,23 @@ export function pullRequestPage(view: PullRequestView): Html {
     </section>
     <section aria-labelledby="commits">
       <h2 id="commits">Commits</h2>
-      ${commitList(repository, commits)}
+      ${commitList(commits)}
     </section>
     ${diffSection(files, diff)}`;
   return page({
     title: `${title} #${number}`,
-    trail: [
-      { label: repository.fullName, href: root },
-      { label: "Pull requests", href: `${root}/pulls` },
-    ],
+    trail: [{ label: repository.fullName, href: `/${repository.fullName}` }],
     content,
   });
 }
 
-export function commitList(repository: Repository, commits: Commit[]): Html {
+function commitList(commits: Commit[]): Html {
   if (commits.length === 0) return html`<p class="quiet">No commits.</p>`;
   return html`<ol class="commits">
     ${commits.map(
       ({ sha, subject, author, date }) =>
         html`<li>
-          <a href="/${repository.fullName}/commit/${sha}">${subject === "" ? "(no message)" : subject}</a>
+          ${subject === "" ? "(no message)" : subject}
           <span class="quiet"><code>${sha.slice(0, 7)}</code> ${author}, ${time(date)}</span>
         </li>`,
     )}

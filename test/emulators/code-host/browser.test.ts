@@ -60,8 +60,6 @@ it.skipIf(!isThere)(
     try {
       const paths = {
         repository: "/tidepool/docs",
-        file: "/tidepool/docs/blob/main/docs/quickstart.md",
-        pulls: "/tidepool/docs/pulls",
         pull: `/tidepool/docs/pull/${number}`,
         conflict: `/tidepool/docs/pull/${conflicting}`,
       };

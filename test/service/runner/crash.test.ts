@@ -16,52 +16,73 @@ type World = Awaited<ReturnType<typeof openRunnerWorld>>;
 const faults: [string, (world: World) => void][] = [
   [
     "the fetch is cut",
-    (world) => (world.gitHttp.fault = (request) => (request.includes("upload-pack") ? 0 : undefined)),
+    (world) =>
+      (world.gitHttp.fault = (request) =>
+        request.includes("upload-pack") ? { kind: "drop-before" } : undefined),
   ],
-  ["the fetch meets 503", (world) => (world.gitHttp.fault = () => 503)],
-  ["the fetch meets 429", (world) => (world.gitHttp.fault = () => 429)],
+  ["the fetch meets 503", (world) => (world.gitHttp.fault = () => ({ kind: "http", status: 503 }))],
+  ["the fetch meets 429", (world) => (world.gitHttp.fault = () => ({ kind: "http", status: 429 }))],
   [
     "the push is cut before",
-    (world) => (world.gitHttp.fault = (request) => (request.includes("receive-pack") ? 0 : undefined)),
+    (world) =>
+      (world.gitHttp.fault = (request) =>
+        request.includes("receive-pack") ? { kind: "drop-before" } : undefined),
   ],
   [
     "the push meets 502",
     (world) =>
       (world.gitHttp.fault = (request) =>
-        request.startsWith("POST") && request.includes("receive-pack") ? 502 : undefined),
+        request.startsWith("POST") && request.includes("receive-pack")
+          ? { kind: "http", status: 502 }
+          : undefined),
   ],
   [
     "the pull requests cannot be listed",
-    (world) => (world.api.fault = (request) => (request.startsWith("GET") ? { status: 503 } : undefined)),
+    (world) =>
+      (world.api.fault = (request) =>
+        request.startsWith("GET") ? { kind: "http", status: 503 } : undefined),
   ],
   [
     "the create meets 500",
-    (world) => (world.api.fault = (request) => (request.startsWith("POST") ? { status: 500 } : undefined)),
+    (world) =>
+      (world.api.fault = (request) =>
+        request.startsWith("POST") ? { kind: "http", status: 500 } : undefined),
   ],
   [
     "the create meets 429",
     (world) =>
       (world.api.fault = (request) =>
-        request.startsWith("POST") ? { status: 429, headers: { "retry-after": "7" } } : undefined),
+        request.startsWith("POST")
+          ? { kind: "http", status: 429, headers: { "retry-after": "7" } }
+          : undefined),
   ],
   [
     "the create is refused for its rate",
     (world) =>
       (world.api.fault = (request) =>
-        request.startsWith("POST") ? { status: 403, headers: { "x-ratelimit-remaining": "0" } } : undefined),
+        request.startsWith("POST")
+          ? { kind: "http", status: 403, headers: { "x-ratelimit-remaining": "0" } }
+          : undefined),
   ],
   [
     "the create's connection is cut",
-    (world) => (world.api.fault = (request) => (request.startsWith("POST") ? "cut" : undefined)),
+    (world) =>
+      (world.api.fault = (request) => (request.startsWith("POST") ? { kind: "drop-before" } : undefined)),
   ],
   [
     "the create's answer is lost",
-    (world) => (world.api.fault = (request) => (request.startsWith("POST") ? "cut after effect" : undefined)),
+    (world) =>
+      (world.api.fault = (request) => (request.startsWith("POST") ? { kind: "drop-after" } : undefined)),
   ],
   [
     "a proxy answers with a page",
     (world) =>
-      (world.api.fault = () => ({ status: 200, headers: { "content-type": "text/html" }, body: "<html>" })),
+      (world.api.fault = () => ({
+        kind: "http",
+        status: 200,
+        headers: { "content-type": "text/html" },
+        body: "<html>",
+      })),
   ],
 ];
 
@@ -77,13 +98,13 @@ it.each(faults)(
     world.restart();
     expect(await world.run(project)).toEqual({
       kind: "pull-request",
-      prLink: "https://github.example/acme/docs/pull/1",
+      prLink: `${world.codeHost.url}/acme/docs/pull/1`,
       summary: "Add more",
       leftOut: ["src/index.js"],
     });
     expect(await world.commits()).toBe(1);
-    expect(world.api.pulls).toHaveLength(1);
-    expect(world.api.pulls[0]?.body).toContain("src/index.js");
+    expect(world.pulls()).toHaveLength(1);
+    expect(world.pulls()[0]?.body).toContain("src/index.js");
     expect(await world.branches()).toEqual(["docs-agent/job1", "main"]);
   },
 );
@@ -91,7 +112,7 @@ it.each(faults)(
 it("passes on how long the code host asked to wait", async () => {
   await using world = await openRunnerWorld();
   world.api.fault = (request) =>
-    request.startsWith("POST") ? { status: 429, headers: { "retry-after": "7" } } : undefined;
+    request.startsWith("POST") ? { kind: "http", status: 429, headers: { "retry-after": "7" } } : undefined;
   await expect(world.run(world.project(countingAgent("")))).rejects.toMatchObject({
     code: "transient_run",
     retryAfterMs: 7000,
@@ -104,20 +125,32 @@ const refusals: [string, string, (world: World) => void][] = [
     "credentials",
     (world) => (world.env["DOCS_TOKEN"] = "ghp_wrongwrongwrongwrongwrong"),
   ],
-  ["git says 404", "no such repository", (world) => (world.gitHttp.fault = () => 404)],
-  ["the repository moved", "moved", (world) => (world.gitHttp.fault = () => 301)],
+  [
+    "git says 404",
+    "no such repository",
+    (world) => (world.gitHttp.fault = () => ({ kind: "http", status: 404 })),
+  ],
+  ["the repository moved", "moved", (world) => (world.gitHttp.fault = () => ({ kind: "http", status: 301 }))],
   [
     "the push meets 403",
     "credentials",
-    (world) => (world.gitHttp.fault = (request) => (request.includes("receive-pack") ? 403 : undefined)),
+    (world) =>
+      (world.gitHttp.fault = (request) =>
+        request.includes("receive-pack") ? { kind: "http", status: 403 } : undefined),
   ],
-  ["the API says 401", "token", (world) => (world.api.fault = () => ({ status: 401 }))],
-  ["the API says 403", "may not", (world) => (world.api.fault = () => ({ status: 403 }))],
-  ["the API says 404", "no such repository", (world) => (world.api.fault = () => ({ status: 404 }))],
+  ["the API says 401", "token", (world) => (world.api.fault = () => ({ kind: "http", status: 401 }))],
+  ["the API says 403", "may not", (world) => (world.api.fault = () => ({ kind: "http", status: 403 }))],
+  [
+    "the API says 404",
+    "no such repository",
+    (world) => (world.api.fault = () => ({ kind: "http", status: 404 })),
+  ],
   [
     "the API says 422",
     "422",
-    (world) => (world.api.fault = (request) => (request.startsWith("POST") ? { status: 422 } : undefined)),
+    (world) =>
+      (world.api.fault = (request) =>
+        request.startsWith("POST") ? { kind: "http", status: 422 } : undefined),
   ],
 ];
 
@@ -130,7 +163,8 @@ it.each(refusals)("fails with a reason when %s", async (_, words, inject) => {
 
 it("fails when the server's rules refuse the push", async () => {
   await using world = await openRunnerWorld();
-  const { writeFile } = await import("node:fs/promises");
+  const { mkdir, writeFile } = await import("node:fs/promises");
+  await mkdir(`${world.bare}/hooks`);
   await writeFile(`${world.bare}/hooks/pre-receive`, "#!/bin/sh\necho no >&2\nexit 1\n", { mode: 0o755 });
   expect(await world.run(world.project(countingAgent("")))).toMatchObject({
     kind: "failed",

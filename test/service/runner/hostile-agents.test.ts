@@ -107,8 +107,8 @@ describe.each(["the machine's best", "process group"] as const)("held by %s", (h
     // The test runner's own environment holds no token: this shows what the agent sees of git and of itself.
     expect(await world.show("docs/report.md")).toBe("does not see the token, sees its own");
     expect(said).toContain("GIT_CEILING_DIRECTORIES HOME LANG");
-    expect(world.api.pulls[0]?.body).toContain("@\u200bana should know, fixes #\u200b1");
-    expect(world.api.pulls[0]?.body).not.toMatch(/@ana|#1\b/);
+    expect(world.pulls()[0]?.body).toContain("@\u200bana should know, fixes #\u200b1");
+    expect(world.pulls()[0]?.body).not.toMatch(/@ana|#1\b/);
   });
 });
 

@@ -14,7 +14,7 @@ it("turns a change into one commit and one pull request with the right files", a
   const result = await world.run(world.project(FIX));
   expect(result).toEqual({
     kind: "pull-request",
-    prLink: "https://github.example/acme/docs/pull/1",
+    prLink: `${world.codeHost.url}/acme/docs/pull/1`,
     summary: "Fix a typo in the readme",
     leftOut: ["src/index.js"],
   });
@@ -24,10 +24,10 @@ it("turns a change into one commit and one pull request with the right files", a
   expect(await world.inBare("log", "-1", "--format=%an <%ae>%n%s", "docs-agent/job1")).toBe(
     "Docs Agent <docs-agent@localhost>\nFix a typo in the readme",
   );
-  expect(world.api.pulls).toHaveLength(1);
-  expect(world.api.pulls[0]).toMatchObject({ title: "Fix a typo in the readme", base: { ref: "main" } });
-  expect(world.api.pulls[0]?.body).toContain("> Fix the typo");
-  expect(world.api.pulls[0]?.body).toContain("- `src/index.js`");
+  expect(world.pulls()).toHaveLength(1);
+  expect(world.pulls()[0]).toMatchObject({ title: "Fix a typo in the readme", base: "main" });
+  expect(world.pulls()[0]?.body).toContain("> Fix the typo");
+  expect(world.pulls()[0]?.body).toContain("- `src/index.js`");
   expect(await readdir(world.dir.file("data/worktrees"))).toEqual([]);
   expect(await readdir(world.dir.file("data/scratch"))).toEqual([]);
 });
@@ -39,7 +39,7 @@ it("ends with no changes, and no branch, when the agent changes nothing", async 
     summary: "All is well",
   });
   expect(await world.branches()).toEqual(["main"]);
-  expect(world.api.pulls).toEqual([]);
+  expect(world.pulls()).toEqual([]);
 });
 
 it("says what was left out when nothing inside the documentation changed", async () => {
@@ -65,9 +65,9 @@ it("adds a commit to the same pull request in a second turn, which knows the fir
     prLink: first.kind === "pull-request" && first.prLink,
   });
   expect(await world.commits()).toBe(2);
-  expect(world.api.pulls).toHaveLength(1);
-  expect(world.api.pulls[0]?.body).toContain("> Now the quickstart");
-  expect(world.api.pulls[0]?.body).toContain("> Fix the typo");
+  expect(world.pulls()).toHaveLength(1);
+  expect(world.pulls()[0]?.body).toContain("> Now the quickstart");
+  expect(world.pulls()[0]?.body).toContain("> Fix the typo");
   const text = await world.show("docs/quickstart.md");
   for (const part of [
     "The product",
@@ -82,28 +82,25 @@ it("adds a commit to the same pull request in a second turn, which knows the fir
 it("keeps what people wrote into the pull request", async () => {
   await using world = await openRunnerWorld();
   await world.run(world.project(FIX));
-  const pull = world.api.pulls[0];
-  if (pull) pull.body = `Reviewed by Ana.\n\n${pull.body}`;
+  await world.asPerson("PATCH", "1", { body: `Reviewed by Ana.\n\n${world.pulls()[0]?.body}` });
   await world.run(world.project(inlineAgent(`fs.writeFileSync("docs/new.md", "new")`)), {
     prompt: "More",
     earlierTurns: [{ prompt: "Fix the typo", summary: null }],
   });
-  expect(world.api.pulls[0]?.body).toMatch(/^Reviewed by Ana\.\n\n<!-- docs-agent:start -->/);
-  expect(world.api.pulls[0]?.body).toContain("> More");
+  expect(world.pulls()[0]?.body).toMatch(/^Reviewed by Ana\.\n\n<!-- docs-agent:start -->/);
+  expect(world.pulls()[0]?.body).toContain("> More");
 });
 
 it("starts from the base again and opens another pull request when the first was merged", async () => {
   await using world = await openRunnerWorld();
   await world.run(world.project(FIX));
-  // A squash: the base has the content in a commit of its own.
-  await world.commitTo("main", { "README.md": "# Acme\n\nThe product.\n" }, "squashed");
-  const pull = world.api.pulls[0];
-  if (pull) Object.assign(pull, { state: "closed", merged_at: "2026-01-05T09:00:00Z" });
+  // The base has the content in a commit of its own.
+  await world.asPerson("PUT", "1/merge", { merge_method: "squash" });
   const result = await world.run(world.project(inlineAgent(`fs.writeFileSync("docs/new.md", "new")`)), {
     prompt: "More",
     earlierTurns: [{ prompt: "Fix the typo", summary: null }],
   });
-  expect(result).toMatchObject({ kind: "pull-request", prLink: "https://github.example/acme/docs/pull/2" });
+  expect(result).toMatchObject({ kind: "pull-request", prLink: `${world.codeHost.url}/acme/docs/pull/2` });
   expect(await world.commits()).toBe(1);
   expect(await world.changed()).toEqual(["docs/new.md"]);
 });
@@ -171,7 +168,7 @@ it("works with a repository on this machine, without a token for it", async () =
   expect(await world.run(world.project(FIX, { repository: world.bare }))).toMatchObject({
     kind: "pull-request",
   });
-  expect(world.gitHttp.requests).toEqual([]);
+  expect(world.codeHost.traffic.requests.filter((request) => request.includes(".git/"))).toEqual([]);
 });
 
 it("says that nobody could be asked when there is no code host", async () => {
