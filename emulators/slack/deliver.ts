@@ -41,17 +41,21 @@ export class Deliverer {
   readonly #signingSecret: string;
   readonly #socketMode: SocketMode;
   readonly #ackTimeoutMs: number;
+  readonly #signingNow: () => number;
   #appUrl: string | undefined;
 
   constructor(options: {
     signingSecret: string;
     socketMode: SocketMode;
     ackTimeoutMs: number;
+    /** Epoch milliseconds, for signatures. */
+    signingNow: () => number;
     appUrl: string | undefined;
   }) {
     this.#signingSecret = options.signingSecret;
     this.#socketMode = options.socketMode;
     this.#ackTimeoutMs = options.ackTimeoutMs;
+    this.#signingNow = options.signingNow;
     this.#appUrl = options.appUrl;
   }
 
@@ -80,7 +84,7 @@ export class Deliverer {
   async redeliver(delivery: Delivery, options: RedeliverOptions = {}): Promise<Outcome> {
     const retryReason = options.retryReason ?? "http_timeout";
     if (delivery.transport === "http") {
-      const signature = options.resign === true ? signatureHeaders(this.#signingSecret, delivery.body) : {};
+      const signature = options.resign === true ? this.#sign(delivery.body) : {};
       const retry =
         options.retryNum === undefined
           ? {}
@@ -104,9 +108,13 @@ export class Deliverer {
       "content-type": type === "events_api" ? "application/json" : "application/x-www-form-urlencoded",
       accept: "application/json,*/*",
       "user-agent": "Slackbot 1.0 (+https://api.slack.com/robots)",
-      ...signatureHeaders(this.#signingSecret, body),
+      ...this.#sign(body),
     };
     return { transport: "http", url: this.#appUrl ?? "", headers, body };
+  }
+
+  #sign(body: string): Record<string, string> {
+    return signatureHeaders(this.#signingSecret, body, this.#signingNow());
   }
 
   #send(delivery: Delivery): Promise<Outcome> {

@@ -4,7 +4,7 @@ import type { Args } from "./web-api/args.ts";
 export type Call = {
   readonly method: string;
   readonly args: Args;
-  /** The workspace's `now()`, epoch milliseconds. */
+  /** By the clock that the Slack side was given, epoch milliseconds. */
   readonly at: number;
   /** `ok`, Slack's error word, or the kind of the fault that struck; absent while the call is under way. */
   result?: string;

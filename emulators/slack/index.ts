@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { DocsAgentError } from "../../src/errors.ts";
 import { Deliverer, type Delivery, type Outcome, type RedeliverOptions } from "./deliver.ts";
 import { type Call, Faults } from "./faults.ts";
+import { Limits, type LimitSettings } from "./limits.ts";
 import type { Ephemeral, Message } from "./messages.ts";
 import { Person } from "./person.ts";
 import { ResponseUrls } from "./response-urls.ts";
@@ -15,6 +16,8 @@ import { type NewChannel, type NewUser, Workspace } from "./workspace.ts";
 
 export type { Delivery, Outcome, RedeliverOptions } from "./deliver.ts";
 export type { Call, Fault, FaultRule } from "./faults.ts";
+export { distributedApp, internalApp } from "./limits.ts";
+export type { Limits, LimitSettings, Rate } from "./limits.ts";
 export type { Ephemeral, Message, Metadata } from "./messages.ts";
 export type { MentionOutcome, Person } from "./person.ts";
 export { ImpossibleForAPerson } from "./refusal.ts";
@@ -31,8 +34,10 @@ export type { Channel, NewChannel, NewUser, TokenState, User, Workspace } from "
 export type SlackSideOptions = {
   /** @default 0, a free port of 127.0.0.1 */
   port?: number;
-  /** Epoch milliseconds; decides timestamps, triggers and response URLs. @default Date.now */
+  /** Epoch milliseconds; decides timestamps, triggers, response URLs and rates. @default Date.now */
   now?: () => number;
+  /** How Slack limits the app from the start. @default not at all */
+  limits?: LimitSettings;
   /** The bot scopes the app was installed with: those of the manifest. */
   scopes: readonly string[];
   signingSecret: string;
@@ -63,6 +68,9 @@ export interface SlackSide extends AsyncDisposable {
   readonly socketMode: SocketMode;
   /** Every call the app made, in order of arrival. */
   readonly calls: readonly Call[];
+  /** Those that were answered with HTTP 429, by a limit or a fault. */
+  readonly refusedCalls: readonly Call[];
+  readonly limits: Limits;
   setAppUrl(url: string | undefined): void;
   /** Adds a hook around every call; the returned function removes it. */
   onCall(hook: CallHook): () => void;
@@ -90,12 +98,14 @@ export interface SlackSide extends AsyncDisposable {
 /** Starts a Slack that listens on loopback. */
 export async function createSlackSide(options: SlackSideOptions): Promise<SlackSide> {
   const now = options.now ?? Date.now;
-  const workspace = new Workspace(now, options.saved);
+  const limits = new Limits(now, options.limits);
+  const slackNow = () => limits.slackNow();
+  const workspace = new Workspace(slackNow, options.saved);
   for (const user of options.seed?.users ?? []) workspace.addUser(user);
   for (const channel of options.seed?.channels ?? []) workspace.addChannel(channel);
   const views = new Views(workspace);
-  const triggers = new Triggers(now);
-  const responseUrls = new ResponseUrls(workspace, now);
+  const triggers = new Triggers(slackNow);
+  const responseUrls = new ResponseUrls(workspace, slackNow);
   const socketMode = new SocketMode(workspace.bot.appId);
   const faults = new Faults();
   const calls: Call[] = [];
@@ -104,16 +114,19 @@ export async function createSlackSide(options: SlackSideOptions): Promise<SlackS
     signingSecret: options.signingSecret,
     socketMode,
     ackTimeoutMs: options.ackTimeoutMs ?? 3000,
+    // The real clock's, because apps compare it with theirs.
+    signingNow: () => Date.now() + (limits.settings.clockAheadMs ?? 0),
     appUrl: options.appUrl,
   });
   const server = createSlackServer({
-    context: { workspace, views, triggers, socketMode, scopes: options.scopes },
+    context: { workspace, views, triggers, socketMode, limits, scopes: options.scopes },
     tokens: { bot: options.botToken, app: options.appToken },
     responseUrls,
     socketMode,
     faults,
     calls,
     hooks,
+    limits,
     now,
   });
   server.listen(options.port ?? 0, "127.0.0.1");
@@ -139,6 +152,10 @@ export async function createSlackSide(options: SlackSideOptions): Promise<SlackS
     faults,
     socketMode,
     calls,
+    get refusedCalls() {
+      return calls.filter(({ result }) => result === "ratelimited");
+    },
+    limits,
     setAppUrl: (url) => deliverer.setAppUrl(url),
     onCall(hook) {
       hooks.add(hook);

@@ -1,3 +1,4 @@
+import { escapeMrkdwn } from "../../src/replies/text.ts";
 import type { AnyBlock } from "./block-kit/blocks.ts";
 import type { Button, StaticSelect } from "./block-kit/objects.ts";
 import type { Deliverer, Delivery, Outcome } from "./deliver.ts";
@@ -16,7 +17,7 @@ import { ImpossibleForAPerson, SlackRefusal } from "./refusal.ts";
 import type { ResponseUrls } from "./response-urls.ts";
 import { ResponseBody, type ResponsePlace, showResponse } from "./responses.ts";
 import type { Triggers } from "./triggers.ts";
-import { encodeEntities, type TypedPart } from "./typed-text.ts";
+import type { TypedPart } from "./typed-text.ts";
 import { fillIn, type TypedValues } from "./view-values.ts";
 import { settleSubmission } from "./view-submission.ts";
 import type { OpenView, Views } from "./views.ts";
@@ -49,11 +50,7 @@ export class Person {
     const channel = this.#ownChannel(act.channel);
     const command = act.command ?? "/docs-agent";
     const place: ResponsePlace = { channel: channel.id, user: this.user.id };
-    const payload = commandPayload(
-      this.#interaction(channel, place),
-      command,
-      encodeEntities(act.text ?? ""),
-    );
+    const payload = commandPayload(this.#interaction(channel, place), command, escapeMrkdwn(act.text ?? ""));
     const outcome = await this.#deps.deliverer.deliver("slash_commands", payload);
     const failure = outcome.failure ?? this.#showAck(outcome.body, place);
     if (failure !== undefined) this.#notify(channel, failureNotice(command, failure));

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { messageOf } from "../../src/errors.ts";
 import type { Call, Fault, Faults } from "./faults.ts";
+import type { Limits } from "./limits.ts";
 import { SlackRefusal } from "./refusal.ts";
 import { type ResponseUrls, statusOfRefusal } from "./response-urls.ts";
 import type { SocketMode } from "./socket-mode.ts";
@@ -19,6 +20,7 @@ export type ServerDeps = {
   faults: Faults;
   calls: Call[];
   hooks: ReadonlySet<CallHook>;
+  limits: Limits;
   now: () => number;
 };
 
@@ -33,6 +35,7 @@ type Answer = {
 /** Builds the HTTP server an app talks to: `/api/<method>`, `/response/<secret>`, and the Socket Mode upgrade. */
 export function createSlackServer(deps: ServerDeps): Server {
   const server = createServer((request, response) => {
+    response.setHeader("date", new Date(deps.limits.slackNow()).toUTCString());
     // A client that dies in mid-call must not take the server with it.
     request.on("error", () => response.destroy());
     response.on("error", () => response.destroy());
@@ -97,11 +100,11 @@ async function handleResponse(
   });
 }
 
-/** Logs a call, lets hooks and faults at it, and answers it. */
+/** Logs a call, lets hooks, limits and faults at it, and answers it. */
 async function serve(
   call: Call,
   response: ServerResponse,
-  { calls, hooks, faults }: ServerDeps,
+  { calls, hooks, faults, limits }: ServerDeps,
   run: () => Answer,
 ): Promise<void> {
   async function takeEffect(): Promise<Answer> {
@@ -112,7 +115,9 @@ async function serve(
   }
   calls.push(call);
   for (const hook of hooks) await hook("before", call);
-  const fault = faults.take(call);
+  const retryAfterS = limits.take(call);
+  const fault: Fault | undefined =
+    retryAfterS === undefined ? faults.take(call) : { kind: "ratelimited", retryAfterS };
   if (fault === undefined) {
     send(response, await takeEffect());
     return;

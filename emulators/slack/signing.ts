@@ -1,11 +1,15 @@
 import { createHmac } from "node:crypto";
 
 /**
- * The headers that prove a request is Slack's: https://docs.slack.dev/authentication/verifying-requests-from-slack.
- * The time is the real clock's, because apps compare it with theirs.
+ * The headers that prove a request is Slack's, sent at `nowMs`:
+ * https://docs.slack.dev/authentication/verifying-requests-from-slack
  */
-export function signatureHeaders(signingSecret: string, body: string): Record<string, string> {
-  const timestamp = String(Math.floor(Date.now() / 1000));
+export function signatureHeaders(
+  signingSecret: string,
+  body: string,
+  nowMs: number = Date.now(),
+): Record<string, string> {
+  const timestamp = String(Math.floor(nowMs / 1000));
   const digest = createHmac("sha256", signingSecret).update(`v0:${timestamp}:${body}`).digest("hex");
   return { "x-slack-request-timestamp": timestamp, "x-slack-signature": `v0=${digest}` };
 }

@@ -1,13 +1,6 @@
+import { decodeEntities } from "../../src/intake/message-text.ts";
+import { escapeMrkdwn } from "../../src/replies/text.ts";
 import type { RichTextBlock } from "./block-kit/rich-text.ts";
-
-/** Encodes the three characters Slack encodes in text: `&`, `<`, `>`. */
-export function encodeEntities(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
-}
-
-export function decodeEntities(text: string): string {
-  return text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
-}
 
 const picked = /(<(?:@[UW][A-Z0-9]+|#[CG][A-Z0-9]+(?:\|[^<>]*)?|!(?:here|channel|everyone))>)/;
 const bareUrl = /(https?:\/\/[^\s<>]*[^\s<>.,;:!?)\]'"])/;
@@ -32,7 +25,7 @@ function partsOf(typed: string): TypedPart[] {
 function linkUrls(text: string): string {
   return text
     .split(bareUrl)
-    .map((part, index) => (index % 2 === 1 ? `<${encodeEntities(part)}>` : encodeEntities(part)))
+    .map((part, index) => (index % 2 === 1 ? `<${escapeMrkdwn(part)}>` : escapeMrkdwn(part)))
     .join("");
 }
 

@@ -1,7 +1,7 @@
+import { decodeEntities } from "../../src/intake/message-text.ts";
 import type { AnyBlock } from "./block-kit/blocks.ts";
 import type { Button, StaticSelect, TextObject } from "./block-kit/objects.ts";
 import { type RichTextBlock, type RichTextElement, richTextLines } from "./block-kit/rich-text.ts";
-import { decodeEntities } from "./typed-text.ts";
 
 /** The name of a user or a channel, where it is known. */
 export type NameOf = (id: string) => string | undefined;

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { ImpossibleForAPerson, type Person, type SlackSide, slackbot } from "../../emulators/slack/index.ts";
+import { escapeMrkdwn } from "../../src/replies/text.ts";
 import { readComposed, userNamed } from "./composed.ts";
 import type { EventRetries } from "./event-retries.ts";
 import type { AppSurface } from "./manifest.ts";
@@ -196,7 +197,7 @@ function tell(
     channel,
     user: user.id,
     from: slackbot,
-    text: text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;"),
+    text: escapeMrkdwn(text),
     ...(threadTs !== undefined && { thread_ts: threadTs }),
   });
 }

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { decodeEntities } from "../../emulators/slack/typed-text.ts";
-import { cutEscaped, escapeMrkdwn } from "../../src/replies/mrkdwn.ts";
+import { cutEscaped, decodeEntities, escapeMrkdwn } from "../../src/replies/mrkdwn.ts";
 
 const wellFormed = fc.oneof(
   fc.string({ unit: "binary", maxLength: 60 }),

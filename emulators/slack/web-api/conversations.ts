@@ -69,24 +69,22 @@ function info(args: Args, context: MethodContext) {
 function history(args: Args, context: MethodContext) {
   const request = readArgs(HistoryArgs, args);
   const channel = channelToRead(request.channel, context);
-  const topLevel = context.workspace
-    .log(channel.id)
-    .visible()
+  const topLevel = shownBy(context.workspace.log(channel.id).visible(), context)
     .filter((message) => message.thread_ts === undefined || message.subtype === "thread_broadcast")
     .filter((message) => isInRange(message, request))
     .toReversed();
-  const page = pageOf(topLevel, request.cursor, request.limit ?? 100);
+  const page = pageOf(topLevel, request.cursor, pageSize(request.limit ?? 100, context));
   return { ...answer(page, request, context), pin_count: 0 };
 }
 
 function replies(args: Args, context: MethodContext) {
   const request = readArgs(RepliesArgs, args);
   const channel = channelToRead(request.channel, context);
-  const [root, ...others] = context.workspace.log(channel.id).thread(request.ts);
+  const [root, ...others] = shownBy(context.workspace.log(channel.id).thread(request.ts), context);
   if (root?.ts !== request.ts) throw new SlackRefusal("thread_not_found");
   // The root leads the first page whatever `oldest` says, as clients that read threads incrementally report.
   const wanted = [root, ...others.filter((message) => isInRange(message, request))];
-  const page = pageOf(wanted, request.cursor, request.limit ?? 1000);
+  const page = pageOf(wanted, request.cursor, pageSize(request.limit ?? 1000, context));
   return answer(page, request, context);
 }
 
@@ -95,6 +93,18 @@ function channelToRead(id: string, context: MethodContext): Channel {
   refuseWithoutKindScope(channel, "history", context.scopes);
   if (!channel.members.has(context.workspace.bot.userId)) throw new SlackRefusal("not_in_channel");
   return channel;
+}
+
+/** Leaves out what was posted too lately to be found. */
+function shownBy(messages: Message[], { limits }: MethodContext): Message[] {
+  const { visibleAfterMs = 0 } = limits.settings;
+  if (visibleAfterMs === 0) return messages;
+  const newestMs = limits.slackNow() - visibleAfterMs;
+  return messages.filter(({ ts }) => Math.round(Number(ts) * 1000) <= newestMs);
+}
+
+function pageSize(limit: number, { limits }: MethodContext): number {
+  return Math.min(limit, limits.settings.maxHistoryMessages ?? limit);
 }
 
 function isInRange(message: Message, { oldest, latest, inclusive }: HistoryArgs): boolean {

@@ -1,3 +1,4 @@
+import type { Limits } from "../limits.ts";
 import { SlackRefusal } from "../refusal.ts";
 import type { SocketMode } from "../socket-mode.ts";
 import type { Triggers } from "../triggers.ts";
@@ -11,6 +12,7 @@ export type MethodContext = {
   views: Views;
   triggers: Triggers;
   socketMode: SocketMode;
+  limits: Limits;
   /** The bot scopes the app was installed with. */
   scopes: readonly string[];
 };
