@@ -1,4 +1,4 @@
-import { escapeMrkdwn } from "../../src/replies/text.ts";
+import { escapeMrkdwn } from "../../src/replies/mrkdwn.ts";
 import type { AnyBlock } from "./block-kit/blocks.ts";
 import type { Button, StaticSelect } from "./block-kit/objects.ts";
 import type { Deliverer, Delivery, Outcome } from "./deliver.ts";

@@ -1,5 +1,5 @@
-import { decodeEntities } from "../../src/intake/message-text.ts";
-import { escapeMrkdwn } from "../../src/replies/text.ts";
+import { decodeEntities } from "../../src/replies/mrkdwn.ts";
+import { escapeMrkdwn } from "../../src/replies/mrkdwn.ts";
 import type { RichTextBlock } from "./block-kit/rich-text.ts";
 
 const picked = /(<(?:@[UW][A-Z0-9]+|#[CG][A-Z0-9]+(?:\|[^<>]*)?|!(?:here|channel|everyone))>)/;

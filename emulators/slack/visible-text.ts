@@ -1,4 +1,4 @@
-import { decodeEntities } from "../../src/intake/message-text.ts";
+import { decodeEntities } from "../../src/replies/mrkdwn.ts";
 import type { AnyBlock } from "./block-kit/blocks.ts";
 import type { Button, StaticSelect, TextObject } from "./block-kit/objects.ts";
 import { type RichTextBlock, type RichTextElement, richTextLines } from "./block-kit/rich-text.ts";

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { ImpossibleForAPerson, type Person, type SlackSide, slackbot } from "../../emulators/slack/index.ts";
-import { escapeMrkdwn } from "../../src/replies/text.ts";
+import { escapeMrkdwn } from "../../src/replies/mrkdwn.ts";
 import { readComposed, userNamed } from "./composed.ts";
 import type { EventRetries } from "./event-retries.ts";
 import type { AppSurface } from "./manifest.ts";

@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -15,9 +16,6 @@ import { openTempDir } from "./temp-dir.ts";
 
 const exec = promisify(execFile);
 const AGENTS = fileURLToPath(new URL("../fixtures/agents/", import.meta.url));
-
-export const TOKEN = "ghp_0123456789abcdefghijklmnop";
-export const MODEL_KEY = "model-key-0123456789";
 
 export const START_FILES: Record<string, string> = {
   "README.md": "# Acme\n\nTeh product.\n",
@@ -57,6 +55,9 @@ type Side = {
 export async function openRunnerWorld({ files = START_FILES, clock, containment }: WorldOptions = {}) {
   const stack = new AsyncDisposableStack();
   const dir = stack.use(await openTempDir());
+  // Of this world alone: where they turn up, no other test has brought them.
+  const token = `ghp_${randomBytes(16).toString("hex")}`;
+  const modelKey = `model-key-0${randomBytes(8).toString("hex")}`;
   const bare = dir.file("code-host/repositories/acme/docs.git");
   const git = (...args: string[]) =>
     exec("git", ["-c", "safe.directory=*", ...args], {
@@ -76,7 +77,7 @@ export async function openRunnerWorld({ files = START_FILES, clock, containment 
   const codeHost = stack.use(
     await createCodeHost({
       dataDir: dir.file("code-host"),
-      tokens: [TOKEN],
+      tokens: [token],
       searchPath: process.env["PATH"],
     }),
   );
@@ -90,8 +91,8 @@ export async function openRunnerWorld({ files = START_FILES, clock, containment 
   const progress: string[] = [];
   const env: Record<string, string | undefined> = {
     PATH: process.env["PATH"],
-    DOCS_TOKEN: TOKEN,
-    MODEL_KEY,
+    DOCS_TOKEN: token,
+    MODEL_KEY: modelKey,
     UNRELATED_SECRET: "nobody-should-see-this",
   };
 
@@ -119,6 +120,8 @@ export async function openRunnerWorld({ files = START_FILES, clock, containment 
 
   const world = {
     dir,
+    token,
+    modelKey,
     bare,
     git,
     inBare,
@@ -139,7 +142,7 @@ export async function openRunnerWorld({ files = START_FILES, clock, containment 
     async asPerson(method: "PATCH" | "PUT", path: string, body: object): Promise<void> {
       const answer = await fetch(`${codeHost.apiUrl}/repos/acme/docs/pulls/${path}`, {
         method,
-        headers: { authorization: `token ${TOKEN}`, "content-type": "application/json" },
+        headers: { authorization: `token ${token}`, "content-type": "application/json" },
         body: JSON.stringify(body),
         signal: AbortSignal.timeout(10_000),
       });

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
 import { killGroup } from "./process-group.ts";
+import { processStat } from "./process-stat.ts";
 
 /** Where the runner keeps what. Only `worktrees/<job>` is ever an agent's. */
 export type RunnerFolders = {
@@ -27,8 +28,9 @@ export type TurnFolders = {
   ignore: string;
 };
 
-/** Which process group runs for a job, and when it started, in the kernel's ticks: a process id alone may be another's by now. */
+/** Which process group runs for a job, and when it started: a process id alone may be another's by now. */
 const RunningAgent = z.object({ pid: z.int().min(2), startedAt: z.string() });
+type RunningAgent = z.infer<typeof RunningAgent>;
 
 const REMOVE_TIME_LIMIT_MS = 120_000;
 const run = promisify(execFile);
@@ -82,9 +84,10 @@ export async function removeTurnFolders(turn: TurnFolders): Promise<void> {
 
 /** Notes the agent's process group for `sweep`. */
 export async function noteAgent(folders: RunnerFolders, jobId: string, pid: number): Promise<void> {
-  const startedAt = await startTimeOf(pid);
-  if (startedAt === null) return;
-  await writeFile(join(folders.agents, `${jobId}.json`), JSON.stringify({ pid, startedAt }), { mode: 0o600 });
+  const stat = await processStat(pid);
+  if (stat === null) return;
+  const agent: RunningAgent = { pid, startedAt: stat.startedAt };
+  await writeFile(join(folders.agents, `${jobId}.json`), JSON.stringify(agent), { mode: 0o600 });
 }
 
 export async function forgetAgent(folders: RunnerFolders, jobId: string): Promise<void> {
@@ -96,18 +99,11 @@ async function killLeftover(folders: RunnerFolders, name: string): Promise<void>
   const text = await readFile(file, "utf8").catch(() => "null");
   try {
     const { pid, startedAt } = RunningAgent.parse(JSON.parse(text));
-    if ((await startTimeOf(pid)) === startedAt) await killGroup(pid);
+    if ((await processStat(pid))?.startedAt === startedAt) await killGroup(pid);
   } catch {
     // Half-written: nothing can be told from it.
   }
   await rm(file, { force: true });
-}
-
-/** Field 22 of `/proc/<pid>/stat`; null where there is no such process, or no such file system. */
-async function startTimeOf(pid: number): Promise<string | null> {
-  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
-  // The name, in parentheses, may hold anything.
-  return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? null;
 }
 
 /** Removes a folder with whatever an agent made of it: closed folders, and ones nested deeper than a path can say. */

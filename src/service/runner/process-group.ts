@@ -4,6 +4,7 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "../../core/clock.ts";
 import { messageOf } from "../../errors.ts";
+import { allProcessStats } from "./process-stat.ts";
 
 /** How a process ended, or why it was ended. */
 export type Ending =
@@ -40,6 +41,8 @@ export type ProcessGroup = {
 const GRACE_MS = 2000;
 /** How long output is awaited after the end: something that left the group may hold the pipe open for ever. */
 const DRAIN_MS = 1000;
+/** A killed process is gone as soon as it is scheduled once more; on a busy machine that takes a while. */
+const KILLED_WITHIN_MS = 10_000;
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
@@ -63,12 +66,13 @@ export function startProcessGroup(options: ProcessOptions): ProcessGroup {
   const closed = once(child, "close").catch(() => {});
 
   let reason: Ending | undefined;
-  let killTimer: NodeJS.Timeout | undefined;
+  let cancelKill: () => void = () => {};
   function end(why: Ending): void {
     if (reason) return;
     reason = why;
     signalGroup(child.pid, "SIGTERM");
-    killTimer = setTimeout(() => signalGroup(child.pid, "SIGKILL"), GRACE_MS);
+    const { clock } = options;
+    cancelKill = clock.wakeAt(clock.now() + GRACE_MS, () => signalGroup(child.pid, "SIGKILL"));
   }
 
   let outputBytes = 0;
@@ -94,7 +98,7 @@ export function startProcessGroup(options: ProcessOptions): ProcessGroup {
 
   async function finish(): Promise<Ending> {
     const ending = await exited;
-    clearTimeout(killTimer);
+    cancelKill();
     stopLimit();
     options.signal.removeEventListener("abort", onAbort);
     await killGroup(child.pid);
@@ -117,20 +121,30 @@ export function startProcessGroup(options: ProcessOptions): ProcessGroup {
   };
 }
 
-/** SIGKILL to what is left of a group; resolves when it is gone, or after a second at the latest. */
-export async function killGroup(pid: number | undefined): Promise<void> {
-  for (let attempt = 0; attempt < 50 && signalGroup(pid, "SIGKILL"); attempt++) {
+/** SIGKILL to what is left of a group; resolves when nothing of it runs any more, or after ten seconds at the latest. */
+export async function killGroup(group: number | undefined): Promise<void> {
+  const giveUpAt = performance.now() + KILLED_WITHIN_MS;
+  while (signalGroup(group, "SIGKILL") && performance.now() < giveUpAt && (await isRunning(group))) {
     await sleep(20);
   }
 }
 
 /** Returns whether there was such a group. */
-function signalGroup(pid: number | undefined, signal: NodeJS.Signals): boolean {
-  if (pid === undefined) return false;
+function signalGroup(group: number | undefined, signal: NodeJS.Signals): boolean {
+  if (group === undefined) return false;
   try {
-    return process.kill(-pid, signal);
+    return process.kill(-group, signal);
   } catch {
     // ESRCH: all are gone. EPERM: none of them is ours.
     return false;
   }
+}
+
+/**
+ * Whether a process of the group still runs. Signals also reach processes that have ended but that nobody has reaped: in a
+ * container without an init they stay for ever, and elsewhere for up to a second.
+ */
+async function isRunning(group: number | undefined): Promise<boolean> {
+  const stats = await allProcessStats();
+  return stats.length === 0 || stats.some((stat) => stat.group === group && stat.isRunning);
 }

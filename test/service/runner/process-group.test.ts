@@ -1,0 +1,37 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { expect, it, vi } from "vitest";
+import { allProcessStats, processStat } from "../../../src/service/runner/process-stat.ts";
+import { killGroup } from "../../../src/service/runner/process-group.ts";
+
+/** Runs a shell script in a group of its own; `line` is the first line that it writes. */
+async function start(script: string) {
+  const child = spawn("/bin/sh", ["-c", script], { detached: true, stdio: ["ignore", "pipe", "inherit"] });
+  const [line] = (await once(createInterface({ input: child.stdout }), "line")) as [string];
+  const end = () => void child.kill("SIGKILL");
+  return { child, line, [Symbol.dispose]: end };
+}
+
+it("kills all of a group, also what ignores SIGTERM", async () => {
+  using group = await start(`trap "" TERM; (trap "" TERM; sleep 3600) & echo ready; sleep 3600`);
+  const pid = group.child.pid ?? 0;
+  const running = async () =>
+    (await allProcessStats()).filter((stat) => stat.group === pid && stat.isRunning).length;
+  expect(await running()).toBeGreaterThan(2);
+  await killGroup(pid);
+  expect(await running()).toBe(0);
+});
+
+it("knows that a process has ended although nobody has reaped it", async () => {
+  // "sleep" never asks how its children ended.
+  using parent = await start(`setsid sh -c 'echo $$' & exec sleep 3600`);
+  const unreaped = Number(parent.line);
+  await vi.waitFor(async () => expect(await processStat(unreaped)).toMatchObject({ isRunning: false }), {
+    timeout: 15_000,
+  });
+  // For signals its group is still there: whoever waits until it is not waits for ever.
+  expect(process.kill(-unreaped, 0)).toBe(true);
+  await killGroup(unreaped);
+  expect(parent.child.exitCode).toBeNull();
+});
