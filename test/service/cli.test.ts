@@ -5,7 +5,8 @@ import { ServiceFolder, type ServiceProcess } from "../support/service-process.t
 
 /** One ends at once and changes nothing, one goes on until it is stopped, one fails. */
 const AGENTS = { quick: ["true"], slow: ["sleep", "600"], broken: ["false"] };
-const TIMEOUT_MS = 60_000;
+/** Each test starts up to ten processes, one after the other, on a machine that may be busy with the rest of the suite. */
+const TIMEOUT_MS = 240_000;
 
 type Job = { id: string; status: string };
 
@@ -179,18 +180,6 @@ it(
     await server.wrote(/"msg":"stopping"/);
     server.signal("SIGINT");
     expect(await server.exit()).toBe(1);
-  },
-  TIMEOUT_MS,
-);
-
-it(
-  "does not serve beside another server",
-  async () => {
-    await using folder = await ServiceFolder.open(AGENTS);
-    await folder.serve();
-    const { code, stderr } = await folder.run("serve");
-    expect(code).toBe(1);
-    expect(stderr).toMatch(/Another job service runs on .*dataDir/);
   },
   TIMEOUT_MS,
 );

@@ -1,6 +1,10 @@
-import { expect, it } from "vitest";
+import { readdir, rm, writeFile } from "node:fs/promises";
+import { expect, it, vi } from "vitest";
 import { TransientRunError } from "../../../src/service/runner/run-error.ts";
 import { inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
+
+// Each turn is some thirty processes, on a machine that may be busy with the rest of the suite.
+vi.setConfig({ testTimeout: 60_000 });
 
 /** Counts its runs where the runner does not look: a file of the test's. */
 function countingAgent(counter: string): string[] {
@@ -163,8 +167,7 @@ it.each(refusals)("fails with a reason when %s", async (_, words, inject) => {
 
 it("fails when the server's rules refuse the push", async () => {
   await using world = await openRunnerWorld();
-  const { mkdir, writeFile } = await import("node:fs/promises");
-  await mkdir(`${world.bare}/hooks`);
+  await mkdir(`${world.bare}/hooks`, { recursive: true });
   await writeFile(`${world.bare}/hooks/pre-receive`, "#!/bin/sh\necho no >&2\nexit 1\n", { mode: 0o755 });
   expect(await world.run(world.project(countingAgent("")))).toMatchObject({
     kind: "failed",
@@ -192,7 +195,6 @@ it("does not overwrite what somebody pushed to the branch meanwhile", async () =
 it("makes a broken mirror anew", async () => {
   await using world = await openRunnerWorld();
   await world.run(world.project(inlineAgent("")));
-  const { readdir, rm, writeFile } = await import("node:fs/promises");
   const [mirror] = await readdir(world.dir.file("data/mirrors"));
   const path = world.dir.file(`data/mirrors/${mirror}`);
   await rm(`${path}/objects`, { recursive: true });
@@ -209,7 +211,6 @@ it("rejects with the signal's reason when aborted, and leaves nothing behind", a
     onProgress: (line) => line === "working" && abort.abort(new Error("archived")),
   });
   await expect(run).rejects.toThrow("archived");
-  const { readdir } = await import("node:fs/promises");
   expect(await readdir(world.dir.file("data/worktrees"))).toEqual([]);
   expect(await readdir(world.dir.file("data/agents"))).toEqual([]);
 });
