@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** Where a job stands, in the job service's own words (`job-service.md`, section 3). */
+/** Where a job stands, in the job service's own words (`docs/job-service.md`). */
 export const JobStatus = z.enum(["active", "completed", "archived", "failed"]);
 export type JobStatus = z.infer<typeof JobStatus>;
 

@@ -30,7 +30,7 @@ export function createHttpJobService(options: HttpJobServiceOptions): HttpJobSer
   return new HttpJobService(options);
 }
 
-/** {@link JobService} over HTTP, as `job-service.md` has it. */
+/** {@link JobService} over HTTP, as `docs/job-service.md` has it. */
 export class HttpJobService implements JobService {
   readonly #origin: string;
   readonly #host: string;

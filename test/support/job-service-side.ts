@@ -47,7 +47,7 @@ export type SideMessage = SideCreate;
 export type SideGet = { projectId: string; jobId: string; record: JobRecord };
 export type CallHook = (phase: "before" | "after", call: SideCall) => Promise<void> | void;
 
-/** Starts a job service on loopback that keeps the contract of `job-service.md`, in memory, with faults on demand. */
+/** Starts a job service on loopback that keeps the contract of `docs/job-service.md`, in memory, with faults on demand. */
 export async function startJobServiceSide(options: JobServiceSideOptions = {}): Promise<JobServiceSide> {
   const side = new JobServiceSide(options);
   await side.up();
