@@ -11,7 +11,7 @@ import { createKeyCheck } from "./keys.ts";
 import { createServiceApp } from "./server.ts";
 import { ArchiveWatch } from "./tasks/archive-watch.ts";
 import { createServiceTaskHandler } from "./tasks/index.ts";
-import { runTurnTask } from "./tasks/run-turn.ts";
+import { runTurnTask } from "./tasks/run-job.ts";
 import { Slots } from "./tasks/slots.ts";
 import { tidyTask } from "./tasks/tidy.ts";
 import type { TurnRunner } from "./turn-runner.ts";

@@ -3,7 +3,8 @@ import { z } from "zod";
 import type { JobStatus } from "../../core/job.ts";
 import { transaction } from "../../store/sqlite-database.ts";
 import { type Acceptance, Acceptances, type TurnKey, type TurnRequest } from "./acceptance.ts";
-import type { StoredJob, StoredTurn, TurnEnd } from "./job.ts";
+import type { RunTurnResult } from "../turn-runner.ts";
+import type { StoredJob, StoredTurn } from "./job.ts";
 import { jobSql } from "./job-sql.ts";
 import { IdRow, JobRow, TurnKeyRow, TurnRow } from "./rows.ts";
 
@@ -77,15 +78,15 @@ export class JobStore {
   }
 
   /** Ends a turn. False: it had ended already (the job was archived), and stays as it was. */
-  end({ jobId, number }: TurnKey, end: TurnEnd, nowMs: number): boolean {
+  end({ jobId, number }: TurnKey, result: RunTurnResult, nowMs: number): boolean {
     return transaction(this.#db, () => {
-      const summary = end.outcome === "failed" ? null : cut(end.summary, MAX_SUMMARY_CHARS);
-      const reason = end.outcome === "failed" ? cut(end.reason, MAX_REASON_CHARS) : null;
-      const leftOut = end.outcome === "pull-request" ? end.leftOut.slice(0, MAX_LEFT_OUT) : [];
+      const summary = result.kind === "failed" ? null : cut(result.summary, MAX_SUMMARY_CHARS);
+      const reason = result.kind === "failed" ? cut(result.reason, MAX_REASON_CHARS) : null;
+      const leftOut = result.kind === "pull-request" ? result.leftOut.slice(0, MAX_LEFT_OUT) : [];
       const written = JSON.stringify(leftOut);
-      const { changes } = this.#sql.endTurn.run(nowMs, end.outcome, summary, reason, written, jobId, number);
+      const { changes } = this.#sql.endTurn.run(nowMs, result.kind, summary, reason, written, jobId, number);
       // Also of a job that was archived meanwhile: the pull request is there.
-      if (end.outcome === "pull-request") this.#sql.setPrLink.run(end.prLink, jobId);
+      if (result.kind === "pull-request") this.#sql.setPrLink.run(result.prLink, jobId);
       if (changes === 1) this.#sql.touchJob.run(nowMs, jobId);
       return changes === 1;
     });

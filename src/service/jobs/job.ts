@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { JobStatus } from "../../core/job.ts";
 import type { JobRecord } from "../../job-client/schema.ts";
 
-/** How a turn ended. */
+/** How a turn ended, as its row says it: as the runner reported it, or by the archiving of its job. */
 export const TurnOutcome = z.enum(["pull-request", "no-changes", "failed", "archived"]);
 export type TurnOutcome = z.infer<typeof TurnOutcome>;
 
@@ -35,12 +35,6 @@ export type StoredTurn = {
   leftOut: string[];
   progress: string[];
 };
-
-/** What becomes of a turn's row when the turn is over. */
-export type TurnEnd =
-  | { outcome: "no-changes"; summary: string | null }
-  | { outcome: "pull-request"; prLink: string; summary: string | null; leftOut: string[] }
-  | { outcome: "failed"; reason: string };
 
 /** The branch that a job works on. */
 export function branchOf(jobId: string): string {

@@ -17,8 +17,8 @@ import { KeyedLock } from "./keyed-lock.ts";
 import { createGitHubCodeHost } from "./publish/github-code-host.ts";
 import { createRedact, type Redact, secretForms } from "./redaction.ts";
 import { TransientRunError, TurnFailedError } from "./run-error.ts";
-import { runTurn, type TurnEnd } from "./run-turn.ts";
-import type { Author, TurnProject } from "./turn.ts";
+import { runTurn } from "./run-turn.ts";
+import type { Author, RunnerProject } from "./runner-turn.ts";
 
 export type TurnRunnerDeps = {
   /** One process at a time uses it. */
@@ -55,14 +55,14 @@ export function createTurnRunner(deps: TurnRunnerDeps): TurnRunner {
   }
 
   return async (input) => {
-    const project = toTurnProject(input.project, deps.env);
+    const project = toRunnerProject(input.project, deps.env);
     const secrets = secretsOf(project);
     const redact = createRedact(secrets, deps.redact);
     const logger = deps.logger.child({ jobId: input.jobId });
     try {
       input.signal.throwIfAborted();
       const { folders, containment } = await open();
-      const end = await runTurn(
+      const result = await runTurn(
         { ...input, project },
         {
           folders,
@@ -80,7 +80,7 @@ export function createTurnRunner(deps: TurnRunnerDeps): TurnRunner {
           onProgress: (line) => input.onProgress(redact(line)),
         },
       );
-      return toResult(end, redact);
+      return result.summary === null ? result : { ...result, summary: redact(result.summary) };
     } catch (error) {
       return failed(error, input, redact, logger);
     }
@@ -110,7 +110,7 @@ async function openRunner({ dataDir, env, logger, clock, containment }: TurnRunn
 }
 
 /** The one place that knows both the service's settings and the runner's. */
-function toTurnProject(project: ServiceProject, env: TurnRunnerDeps["env"]): TurnProject {
+function toRunnerProject(project: ServiceProject, env: TurnRunnerDeps["env"]): RunnerProject {
   const { agent, codeHost, gitCredentialsEnv } = project;
   const token = codeHost.kind === "github" ? valueOf(env, codeHost.tokenEnv) : null;
   const secretNames = [gitCredentialsEnv, codeHost.kind === "github" ? codeHost.tokenEnv : null];
@@ -146,7 +146,7 @@ function valueOf(env: TurnRunnerDeps["env"], name: string): string | null {
   return value === undefined || value.trim() === "" ? null : value.trim();
 }
 
-function secretsOf({ codeHost, gitCredentials, agentEnv }: TurnProject): string[] {
+function secretsOf({ codeHost, gitCredentials, agentEnv }: RunnerProject): string[] {
   const password = gitCredentials?.slice(gitCredentials.indexOf(":") + 1);
   return [codeHost?.token, gitCredentials, password, ...Object.values(agentEnv)].filter(
     (value): value is string => typeof value === "string",
@@ -157,7 +157,7 @@ function secretsOf({ codeHost, gitCredentials, agentEnv }: TurnProject): string[
  * What must not get into a file. Of the agent's variables only what looks like a key: an address or a model's name may well stand in
  * documentation.
  */
-function keysOf({ codeHost, gitCredentials, agentEnv }: TurnProject): string[] {
+function keysOf({ codeHost, gitCredentials, agentEnv }: RunnerProject): string[] {
   const given = Object.values(agentEnv).filter(
     (value) =>
       /^[^\s]{20,}$/.test(value) && !value.includes("://") && /\d/.test(value) && /[A-Za-z]/.test(value),
@@ -165,12 +165,6 @@ function keysOf({ codeHost, gitCredentials, agentEnv }: TurnProject): string[] {
   return [codeHost?.token, gitCredentials, ...given].filter(
     (value): value is string => typeof value === "string",
   );
-}
-
-function toResult(end: TurnEnd, redact: Redact): RunTurnResult {
-  const summary = end.summary === null ? null : redact(end.summary);
-  if (end.kind === "no-changes") return { kind: "no-changes", summary };
-  return { kind: "pull-request", prLink: end.url, summary, leftOut: end.leftOut };
 }
 
 function failed(error: unknown, input: RunTurnInput, redact: Redact, logger: Logger): RunTurnResult {

@@ -1,5 +1,6 @@
 import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
+import type { RunTurnResult } from "../turn-runner.ts";
 import { agentEnv } from "./agents/agent-env.ts";
 import { agents } from "./agents/index.ts";
 import { createIsDoc } from "./changes/docs-globs.ts";
@@ -32,7 +33,7 @@ import { boundedPaths, commitMessageOf, turnKeyOf } from "./publish/pull-request
 import { readTurnNote, removeTurnNote, writeTurnNote } from "./publish/turn-note.ts";
 import type { Redact } from "./redaction.ts";
 import { TurnFailedError } from "./run-error.ts";
-import type { Author, Turn } from "./turn.ts";
+import type { Author, RunnerTurn } from "./runner-turn.ts";
 
 export type RunContext = {
   folders: RunnerFolders;
@@ -51,20 +52,20 @@ export type RunContext = {
   onProgress: (line: string) => void;
 };
 
-export type TurnEnd =
-  | { kind: "no-changes"; summary: string | null }
-  | { kind: "pull-request"; url: string; summary: string | null; leftOut: string[] };
+/** How a run ends that does not fail. */
+type Success = Exclude<RunTurnResult, { kind: "failed" }>;
 
 /** Where a turn starts: the commit it builds on and what the job's branch is at the remote. */
 type Start = { commit: string; job: string | null; remote: Remote; gitDir: string };
-type Outcome = { commit: string; summary: string | null; leftOut: string[] };
+/** What a turn came to, before its pull request. */
+type PushedWork = { commit: string; summary: string | null; leftOut: string[] };
 
 /**
  * Runs one turn: fetch, agent, commit, push, pull request. Rejects with a `TurnFailedError`, a `TransientRunError`, or the signal's
  * reason. Run again after a crash, it begins anew, unless the turn's commit is at the remote already: then only the pull request
  * is left to do, and no agent runs a second time.
  */
-export async function runTurn(turn: Turn, context: RunContext): Promise<TurnEnd> {
+export async function runTurn(turn: RunnerTurn, context: RunContext): Promise<Success> {
   const { project, jobId } = turn;
   assertJobId(jobId);
   assertJobBranch(turn.branch, jobId);
@@ -80,9 +81,9 @@ export async function runTurn(turn: Turn, context: RunContext): Promise<TurnEnd>
 
   const folders = await openTurnFolders(context.folders, jobId);
   try {
-    const outcome = await workIn(folders, turn, context, start);
-    if ("kind" in outcome) return outcome;
-    return await finish(turn, context, outcome);
+    const work = await workIn(folders, turn, context, start);
+    if ("kind" in work) return work;
+    return await finish(turn, context, work);
   } finally {
     await removeTurnFolders(folders).catch((error: unknown) =>
       context.logger.warn({ jobId, problem: String(error) }, "worktree could not be removed"),
@@ -91,11 +92,11 @@ export async function runTurn(turn: Turn, context: RunContext): Promise<TurnEnd>
 }
 
 async function findStart(
-  turn: Turn,
+  turn: RunnerTurn,
   context: RunContext,
   remote: Remote,
   gitDir: string,
-): Promise<{ start: Start; pushed: Outcome | null }> {
+): Promise<{ start: Start; pushed: PushedWork | null }> {
   const { git, folders, logger, signal, codeHost } = context;
   const { jobId, project, branch } = turn;
   await fetchMirror({ mirrorsDir: folders.mirrors, git, logger }, gitDir, remote, project.baseBranch, signal);
@@ -119,10 +120,10 @@ async function findStart(
 
 async function workIn(
   folders: TurnFolders,
-  turn: Turn,
+  turn: RunnerTurn,
   context: RunContext,
   start: Start,
-): Promise<TurnEnd | Outcome> {
+): Promise<Success | PushedWork> {
   const { git, mirrorLock, signal, redact, onProgress } = context;
   const { gitDir } = start;
   const { snapshot, written } = await mirrorLock.run(gitDir, async () => {
@@ -158,7 +159,11 @@ async function workIn(
   return { commit, summary, leftOut };
 }
 
-async function runAgentIn(folders: TurnFolders, turn: Turn, context: RunContext): Promise<string | null> {
+async function runAgentIn(
+  folders: TurnFolders,
+  turn: RunnerTurn,
+  context: RunContext,
+): Promise<string | null> {
   const { project, jobId } = turn;
   const { containment, clock, signal, onProgress, redact } = context;
   try {
@@ -183,7 +188,7 @@ async function runAgentIn(folders: TurnFolders, turn: Turn, context: RunContext)
 }
 
 async function commitAndPush(
-  { jobId, branch }: Turn,
+  { jobId, branch }: RunnerTurn,
   context: RunContext,
   { gitDir, remote, job }: Start,
   folders: TurnFolders,
@@ -211,16 +216,16 @@ async function commitAndPush(
   return commit;
 }
 
-async function finish(turn: Turn, context: RunContext, outcome: Outcome): Promise<TurnEnd> {
+async function finish(turn: RunnerTurn, context: RunContext, work: PushedWork): Promise<Success> {
   const { codeHost, redact, signal, folders } = context;
-  const { commit, summary, leftOut } = outcome;
+  const { commit, summary, leftOut } = work;
   if (codeHost === null) {
     throw new TurnFailedError(
       `The changes are on the branch ${turn.branch}, but the project has no code host, so nobody could be asked to merge them.`,
     );
   }
   context.onProgress("opening the pull request");
-  const url = await publish({
+  const prLink = await publish({
     codeHost,
     branch: turn.branch,
     baseBranch: turn.project.baseBranch,
@@ -230,7 +235,7 @@ async function finish(turn: Turn, context: RunContext, outcome: Outcome): Promis
     signal,
   });
   await removeTurnNote(folders.notes, turn.jobId);
-  return { kind: "pull-request", url, summary, leftOut };
+  return { kind: "pull-request", prLink, summary, leftOut };
 }
 
 function withLeftOut(summary: string | null, leftOut: readonly string[]): string | null {

@@ -11,7 +11,7 @@ export type AgentSettings = {
 };
 
 /** The docs project as the runner sees it. */
-export type TurnProject = {
+export type RunnerProject = {
   id: string;
   /** An http(s) or ssh address without credentials, or an absolute path. */
   repository: string;
@@ -26,14 +26,16 @@ export type TurnProject = {
   agentEnv: Readonly<Record<string, string>>;
 };
 
+/** What an earlier turn of the same job was asked, and what its agent said of it. */
 export type EarlierTurn = { prompt: string; summary: string | null };
 
-export type Turn = {
+/** A turn as the steps of the runner see it. */
+export type RunnerTurn = {
   jobId: string;
   branch: string;
   prompt: string;
   earlierTurns: readonly EarlierTurn[];
-  project: TurnProject;
+  project: RunnerProject;
 };
 
 /** Who the commits are by. */

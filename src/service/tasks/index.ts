@@ -1,13 +1,13 @@
 import type { Task, TaskHandler, TaskResult } from "../../core/task-queue.ts";
 import type { ServiceTaskDeps } from "./deps.ts";
-import { runTurn } from "./run-turn.ts";
+import { runJob } from "./run-job.ts";
 import { tidy } from "./tidy.ts";
 
 const handlers: Record<
   string,
   (deps: ServiceTaskDeps, task: Task, stopped: AbortSignal) => Promise<TaskResult>
 > = {
-  "run-turn": runTurn,
+  "run-turn": runJob,
   tidy,
 };
 

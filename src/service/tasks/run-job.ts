@@ -3,7 +3,7 @@ import type { NewTask, Task, TaskResult } from "../../core/task-queue.ts";
 import { messageOf } from "../../errors.ts";
 import type { ServiceProject } from "../config.ts";
 import type { TurnKey } from "../jobs/acceptance.ts";
-import { branchOf, type StoredTurn, type TurnEnd } from "../jobs/job.ts";
+import { branchOf, type StoredTurn } from "../jobs/job.ts";
 import type { RunTurnResult } from "../turn-runner.ts";
 import type { ServiceTaskDeps } from "./deps.ts";
 import { ProgressTail } from "./progress.ts";
@@ -37,7 +37,7 @@ export function runTurnTask({ jobId, number }: TurnKey): NewTask {
  * Runs a turn once there is room. Runs twice: after a crash the runner starts over from a clean worktree; a turn that has
  * ended is not run again.
  */
-export async function runTurn(deps: ServiceTaskDeps, task: Task, stopped: AbortSignal): Promise<TaskResult> {
+export async function runJob(deps: ServiceTaskDeps, task: Task, stopped: AbortSignal): Promise<TaskResult> {
   const added = Payload.parse(task.payload);
   const job = deps.store.job(added.jobId);
   if (job === null) return { kind: "dead", reason: `no such job: ${added.jobId}` };
@@ -47,7 +47,7 @@ export async function runTurn(deps: ServiceTaskDeps, task: Task, stopped: AbortS
   const project = deps.projects.get(job.projectId);
   if (project === undefined) {
     const reason = `the project ${job.projectId} is no longer in the settings`;
-    end(deps, key, { outcome: "failed", reason });
+    end(deps, key, { kind: "failed", reason });
     return { kind: "again", dueAt: deps.clock.now() };
   }
   const release = await deps.slots.take(project.id, project.limits.jobsAtOnce);
@@ -72,7 +72,7 @@ async function runInSlot(
   const turn = store.turn(key);
   if (turn === null || turn.state === "ended") return { kind: "done" };
   // Attempts that neither ended nor failed: the process died in each of them.
-  if (turn.attempts >= MAX_ATTEMPTS) return end(deps, key, { outcome: "failed", reason: givenUp(turn) });
+  if (turn.attempts >= MAX_ATTEMPTS) return end(deps, key, { kind: "failed", reason: givenUp(turn) });
   if (!store.start(key, clock.now())) return { kind: "done" };
 
   const logger = deps.logger.child({ project: project.id, job_id: key.jobId, turn: key.number });
@@ -107,7 +107,7 @@ async function runInSlot(
     archive.end();
     progress.close();
   }
-  return end(deps, key, toEnd(result));
+  return end(deps, key, result);
 }
 
 function failedAttempt(
@@ -117,7 +117,7 @@ function failedAttempt(
 ): TaskResult {
   const reason = messageOf(thrown);
   if (attempts >= MAX_ATTEMPTS) {
-    return end(deps, key, { outcome: "failed", reason: givenUp({ attempts, reason }) });
+    return end(deps, key, { kind: "failed", reason: givenUp({ attempts, reason }) });
   }
   deps.store.suspend(key, { counts: true, reason });
   const backoffMs = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 4 ** (attempts - 1));
@@ -128,31 +128,13 @@ function failedAttempt(
   return { kind: "retry", dueAt, reason };
 }
 
-function end(deps: ServiceTaskDeps, key: TurnKey, how: TurnEnd): TaskResult {
-  const isEnded = deps.store.end(key, how, deps.clock.now());
-  const fields = { job_id: key.jobId, turn: key.number, outcome: how.outcome };
+function end(deps: ServiceTaskDeps, key: TurnKey, result: RunTurnResult): TaskResult {
+  const isEnded = deps.store.end(key, result, deps.clock.now());
+  const fields = { job_id: key.jobId, turn: key.number, outcome: result.kind };
   if (!isEnded) deps.logger.info(fields, "turn ended after its job was archived");
-  else if (how.outcome === "failed") deps.logger.error({ ...fields, reason: how.reason }, "turn failed");
+  else if (result.kind === "failed") deps.logger.error({ ...fields, reason: result.reason }, "turn failed");
   else deps.logger.info(fields, "turn ended");
   return { kind: "done" };
-}
-
-function toEnd(result: RunTurnResult): TurnEnd {
-  switch (result.kind) {
-    case "no-changes":
-      return { outcome: "no-changes", summary: result.summary };
-    case "pull-request":
-      return {
-        outcome: "pull-request",
-        prLink: result.prLink,
-        summary: result.summary,
-        leftOut: result.leftOut,
-      };
-    case "failed":
-      return { outcome: "failed", reason: result.reason };
-    default:
-      return result satisfies never;
-  }
 }
 
 function givenUp({ attempts, reason }: Pick<StoredTurn, "attempts" | "reason">): string {

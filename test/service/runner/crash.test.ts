@@ -1,4 +1,4 @@
-import { readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { expect, it, vi } from "vitest";
 import { TransientRunError } from "../../../src/service/runner/run-error.ts";
 import { inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
@@ -6,15 +6,12 @@ import { inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
 // Each turn is some thirty processes, on a machine that may be busy with the rest of the suite.
 vi.setConfig({ testTimeout: 60_000 });
 
-/** Counts its runs where the runner does not look: a file of the test's. */
-function countingAgent(counter: string): string[] {
-  return inlineAgent(`
-    fs.writeFileSync("README.md", fs.readFileSync("README.md", "utf8") + "more\\n");
-    fs.writeFileSync("src/index.js", "x");
-    console.log("Add more");
-    // ${counter}
-  `);
-}
+/** Changes one documentation file and one that is none. */
+const EDITING_AGENT = inlineAgent(`
+  fs.writeFileSync("README.md", fs.readFileSync("README.md", "utf8") + "more\\n");
+  fs.writeFileSync("src/index.js", "x");
+  console.log("Add more");
+`);
 
 type World = Awaited<ReturnType<typeof openRunnerWorld>>;
 const faults: [string, (world: World) => void][] = [
@@ -94,7 +91,7 @@ it.each(faults)(
   "comes to one commit and one pull request when %s and the turn runs again",
   async (_, inject) => {
     await using world = await openRunnerWorld();
-    const project = world.project(countingAgent(""));
+    const project = world.project(EDITING_AGENT);
     inject(world);
     await expect(world.run(project)).rejects.toThrow(TransientRunError);
     world.gitHttp.fault = undefined;
@@ -117,7 +114,7 @@ it("passes on how long the code host asked to wait", async () => {
   await using world = await openRunnerWorld();
   world.api.fault = (request) =>
     request.startsWith("POST") ? { kind: "http", status: 429, headers: { "retry-after": "7" } } : undefined;
-  await expect(world.run(world.project(countingAgent("")))).rejects.toMatchObject({
+  await expect(world.run(world.project(EDITING_AGENT))).rejects.toMatchObject({
     code: "transient_run",
     retryAfterMs: 7000,
   });
@@ -161,7 +158,7 @@ const refusals: [string, string, (world: World) => void][] = [
 it.each(refusals)("fails with a reason when %s", async (_, words, inject) => {
   await using world = await openRunnerWorld();
   inject(world);
-  const result = await world.run(world.project(countingAgent("")));
+  const result = await world.run(world.project(EDITING_AGENT));
   expect(result).toMatchObject({ kind: "failed", reason: expect.stringContaining(words) });
 });
 
@@ -169,7 +166,7 @@ it("fails when the server's rules refuse the push", async () => {
   await using world = await openRunnerWorld();
   await mkdir(`${world.bare}/hooks`, { recursive: true });
   await writeFile(`${world.bare}/hooks/pre-receive`, "#!/bin/sh\necho no >&2\nexit 1\n", { mode: 0o755 });
-  expect(await world.run(world.project(countingAgent("")))).toMatchObject({
+  expect(await world.run(world.project(EDITING_AGENT))).toMatchObject({
     kind: "failed",
     reason: expect.stringContaining("refused the push"),
   });
@@ -177,7 +174,7 @@ it("fails when the server's rules refuse the push", async () => {
 
 it("fails when the base branch does not exist", async () => {
   await using world = await openRunnerWorld();
-  const result = await world.run(world.project(countingAgent(""), { baseBranch: "nowhere" }));
+  const result = await world.run(world.project(EDITING_AGENT, { baseBranch: "nowhere" }));
   expect(result).toMatchObject({ kind: "failed", reason: expect.stringContaining("base branch") });
 });
 
@@ -188,7 +185,7 @@ it("does not overwrite what somebody pushed to the branch meanwhile", async () =
     world.gitHttp.before = undefined;
     await world.commitTo("docs-agent/job1", { "docs/human.md": "mine\n" }, "by hand");
   };
-  await expect(world.run(world.project(countingAgent("")))).rejects.toThrow(TransientRunError);
+  await expect(world.run(world.project(EDITING_AGENT))).rejects.toThrow(TransientRunError);
   await expect(world.show("docs/human.md")).resolves.toBe("mine");
 });
 
@@ -199,7 +196,7 @@ it("makes a broken mirror anew", async () => {
   const path = world.dir.file(`data/mirrors/${mirror}`);
   await rm(`${path}/objects`, { recursive: true });
   await writeFile(`${path}/packed-refs`, "garbage");
-  expect(await world.run(world.project(countingAgent("")))).toMatchObject({ kind: "pull-request" });
+  expect(await world.run(world.project(EDITING_AGENT))).toMatchObject({ kind: "pull-request" });
 });
 
 it("rejects with the signal's reason when aborted, and leaves nothing behind", async () => {

@@ -1,7 +1,7 @@
 import type { Clock } from "../../../core/clock.ts";
 import type { CommandLine } from "../containment.ts";
 import type { Redact } from "../redaction.ts";
-import type { AgentSettings, EarlierTurn } from "../turn.ts";
+import type { AgentSettings, EarlierTurn } from "../runner-turn.ts";
 
 /** One run of an agent in a tree. */
 export type AgentRun = {

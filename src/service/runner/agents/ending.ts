@@ -1,7 +1,7 @@
 import { oneLine } from "../bounded-text.ts";
 import type { Ending } from "../process-group.ts";
 import { TurnFailedError } from "../run-error.ts";
-import type { AgentSettings } from "../turn.ts";
+import type { AgentSettings } from "../runner-turn.ts";
 
 /** Why an agent that ended this way failed; null if it exited by itself with code 0. `words`: the end of its standard error. */
 export function failureOf(ending: Ending, settings: AgentSettings, words: string): TurnFailedError | null {

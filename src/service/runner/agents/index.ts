@@ -1,4 +1,4 @@
-import type { AgentSettings } from "../turn.ts";
+import type { AgentSettings } from "../runner-turn.ts";
 import { runAcpAgent } from "./acp-agent.ts";
 import type { RunAgent } from "./agent.ts";
 import { runCommandAgent } from "./command-agent.ts";

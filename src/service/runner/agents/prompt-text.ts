@@ -1,5 +1,5 @@
 import { cutText } from "../bounded-text.ts";
-import type { EarlierTurn } from "../turn.ts";
+import type { EarlierTurn } from "../runner-turn.ts";
 
 const MAX_EARLIER_LENGTH = 40_000;
 const MAX_EARLIER_PROMPT_LENGTH = 8000;

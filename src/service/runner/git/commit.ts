@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { FileChange } from "../changes/read-changes.ts";
-import type { Author } from "../turn.ts";
+import type { Author } from "../runner-turn.ts";
 import type { Git } from "./git.ts";
 import { GitError } from "./git-fault.ts";
 import type { Snapshot } from "./snapshot.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { cutText, oneLine } from "../bounded-text.ts";
 import type { Redact } from "../redaction.ts";
-import type { EarlierTurn } from "../turn.ts";
+import type { EarlierTurn } from "../runner-turn.ts";
 import { closedMarkdown, fileName, inertText, quoted } from "./inert-text.ts";
 
 export type TurnText = {

@@ -1,0 +1,89 @@
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+
+/** Names that still stand for two things, one of which is to be renamed. Nothing may be added here. */
+const TO_BE_RENAMED = [
+  "AppDeps",
+  "CodeHost",
+  "Git",
+  "JobRecord",
+  "Look",
+  "Message",
+  "Outcome",
+  "PullRequest",
+  "Refusal",
+  "Tokens",
+  "decodeEntities",
+  "isBranchName",
+  "listen",
+  "parseRetryAfter",
+  "plainText",
+];
+
+const EXPORT =
+  /^export (?:default )?(?:declare )?(?:abstract )?(?:async )?(?:const|let|var|function\*?|class|type|interface|enum|namespace) ([\w$]+)/;
+/** `export { a, b as c };`, on one line or several; with `from` it exports again what has its name elsewhere. */
+const EXPORT_LIST = /^export (?:type )?(?:\*|\{)[^;]*;/;
+
+type Source = { file: string; text: string };
+
+function sourcesIn(...folders: string[]): Source[] {
+  return folders
+    .filter((folder) => existsSync(join(ROOT, folder)))
+    .flatMap((folder) =>
+      readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
+        .filter((name) => /\.m?[jt]s$/.test(name) && !name.includes("node_modules"))
+        .map((name) => ({
+          file: `${folder}/${name}`,
+          text: readFileSync(join(ROOT, folder, name), "utf8"),
+        })),
+    );
+}
+
+/** What a file exports under a name of its own. A schema and the type inferred from it are one thing. */
+function exportedNames({ file, text }: Source): Set<string> {
+  const names = new Set<string>();
+  for (const { index } of text.matchAll(/^export /gm)) {
+    const rest = text.slice(index);
+    const name = EXPORT.exec(rest)?.[1];
+    const list = EXPORT_LIST.exec(rest)?.[0];
+    if (name !== undefined) names.add(name);
+    else if (list === undefined) throw new Error(`${file} exports in a way that this test cannot read`);
+    else if (!list.includes(" from ")) throw new Error(`${file}: export where the name is declared`);
+  }
+  return names;
+}
+
+it("no two exported things share a name", () => {
+  const filesByName = new Map<string, string[]>();
+  for (const source of sourcesIn("src", "emulators", "playground")) {
+    for (const name of exportedNames(source)) {
+      filesByName.set(name, [...(filesByName.get(name) ?? []), source.file]);
+    }
+  }
+  expect(filesByName.size).toBeGreaterThan(300);
+  const shared = [...filesByName].filter(([, files]) => files.length > 1);
+  const isKnown = (name: string) => TO_BE_RENAMED.includes(name);
+  expect(shared.filter(([name]) => !isKnown(name))).toEqual([]);
+  // Whoever renames one takes it off the list.
+  const names = new Set(shared.map(([name]) => name));
+  expect(TO_BE_RENAMED.filter((name) => !names.has(name))).toEqual([]);
+});
+
+it("documents that the code cites are in the repository", () => {
+  const cited = sourcesIn("src", "emulators", "playground", "test", "bench")
+    .filter(({ file }) => !file.startsWith("playground/sample-docs/"))
+    .flatMap(({ file, text }) =>
+      text
+        .split("\n")
+        .filter((line) => /^\s*(?:\/?\*|\/\/)/.test(line))
+        .flatMap((line) => [...line.matchAll(/(?<![\w*.{}/:-])([\w./-]+\.md)\b/g)])
+        .map((match) => ({ file, document: match[1] ?? "" })),
+    );
+  expect(cited.length).toBeGreaterThan(0);
+  expect(cited.filter(({ document }) => !existsSync(join(ROOT, document)))).toEqual([]);
+});
