@@ -23,11 +23,7 @@ function fault(
   kind: "not-created" | "unknown" | "rejected" | "missing" | "contract",
   status?: number,
 ): JobServiceAnswer {
-  return {
-    ok: false,
-    honorsIdempotencyKeys: false,
-    fault: { kind, message: "fault", ...(status === undefined ? {} : { status }) },
-  };
+  return { ok: false, fault: { kind, message: "fault", ...(status === undefined ? {} : { status }) } };
 }
 
 function pollAll(answers: JobServiceAnswer[]): { turn: Turn; state: PollState; ended: boolean } {
@@ -69,11 +65,7 @@ describe("a create", () => {
     expect(delays).toEqual([10_000, 20_000, 40_000, 60_000]);
     const asked = afterSubmit(
       makeTurn(),
-      {
-        ok: false,
-        honorsIdempotencyKeys: false,
-        fault: { kind: "not-created", message: "429", retryAfterMs: 600_000 },
-      },
+      { ok: false, fault: { kind: "not-created", message: "429", retryAfterMs: 600_000 } },
       { now: 0, attempt: 1, random: 0.5, policy },
     );
     expect(asked).toMatchObject({ kind: "later", afterMs: 600_000 });
@@ -108,7 +100,7 @@ describe("polling", () => {
   });
 
   it("forgets earlier doubts when the job is there after all", () => {
-    const active: JobServiceAnswer = { ok: true, honorsIdempotencyKeys: false, job: makeJob() };
+    const active: JobServiceAnswer = { ok: true, job: makeJob() };
     const { ended, state } = pollAll([
       fault("missing"),
       fault("missing"),
@@ -126,25 +118,10 @@ describe("polling", () => {
     const after = afterPoll(
       troubled,
       { faults: 3, strikes: null },
-      { ok: true, honorsIdempotencyKeys: false, job: makeJob() },
+      { ok: true, job: makeJob() },
       { now: 1, random: 0, policy },
     );
     expect(statusKey(after.turn)).toBe("watching-1");
-  });
-
-  it("waits a tenth of the turn's age, between floor and ceiling", () => {
-    const dueAfter = (ageMs: number) => {
-      const next = afterPoll(
-        watching,
-        FRESH_POLL_STATE,
-        { ok: true, honorsIdempotencyKeys: false, job: makeJob() },
-        { now: ageMs, random: 0.5, policy },
-      );
-      return next.kind === "again" ? next.dueAt - ageMs : null;
-    };
-    expect([0, 10_000, 100_000, 300_000, 3_600_000].map(dueAfter)).toEqual([
-      5000, 5000, 10_000, 30_000, 60_000,
-    ]);
   });
 
   it("ends at the deadline, and a person can keep watching the job", () => {
@@ -159,9 +136,7 @@ describe("polling", () => {
 
   it("reports an archived job with its pull request", () => {
     const prLink = "https://github.com/acme/docs/pull/7";
-    const { turn } = pollAll([
-      { ok: true, honorsIdempotencyKeys: false, job: makeJob({ status: "archived", prLink }) },
-    ]);
+    const { turn } = pollAll([{ ok: true, job: makeJob({ status: "archived", prLink }) }]);
     expect(turn.stage).toMatchObject({ outcome: { kind: "archived", job: { prLink } } });
   });
 });
