@@ -20,3 +20,7 @@ const server = await receiver.start({ port: 0, host: "127.0.0.1" });
 const address = server.address();
 const port = address !== null && typeof address === "object" ? address.port : 0;
 process.stdout.write(`${JSON.stringify({ msg: "bare Bolt is ready", address: `127.0.0.1:${port}` })}\n`);
+
+// Ends with the bench, however that ended.
+const parent = process.ppid;
+setInterval(() => process.ppid === parent || process.exit(1), 1000).unref();

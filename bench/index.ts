@@ -1,10 +1,25 @@
-import { ackBurst } from "./ack-burst.ts";
-import { ack } from "./ack.ts";
-import type { Bench } from "./bench.ts";
-import { durability } from "./durability.ts";
-import { memory } from "./memory.ts";
-import { pollingCost } from "./polling-cost.ts";
-import { start } from "./start.ts";
+import type { Scenario } from "./scenario.ts";
+import { accept } from "./scenarios/accept.ts";
+import { busyChannel } from "./scenarios/busy-channel.ts";
+import { busyWorkspace } from "./scenarios/busy-workspace.ts";
+import { commits } from "./scenarios/commits.ts";
+import { flood } from "./scenarios/flood.ts";
+import { idle } from "./scenarios/idle.ts";
+import { memory } from "./scenarios/memory.ts";
+import { polling } from "./scenarios/polling.ts";
+import { start } from "./scenarios/start.ts";
+import { throughput } from "./scenarios/throughput.ts";
 
-/** Every bench, in the order of the table. Together their budgets stay below three minutes. */
-export const benches: readonly Bench[] = [ack, ackBurst, start, pollingCost, durability, memory];
+/** Every scenario, in the order of the table. Together they take about ten minutes. */
+export const scenarios: readonly Scenario[] = [
+  busyWorkspace,
+  busyChannel,
+  flood,
+  accept,
+  throughput,
+  commits,
+  polling,
+  start,
+  memory,
+  idle,
+];

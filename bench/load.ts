@@ -1,8 +1,19 @@
+import { request as httpRequest } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import { Pool } from "undici";
+import { BenchError, nowMs } from "./scenario.ts";
 import type { SignedRequest } from "./signed-request.ts";
 import { quantile } from "./table.ts";
 
-export type LoadResult = { perSecond: number; p50Ms: number; p99Ms: number };
+const PATH = "/slack/events";
+
+export type LoadResult = {
+  perSecond: number;
+  p50Ms: number;
+  p99Ms: number;
+  /** When each request was answered: its number, epoch milliseconds. */
+  acceptedAtMs: Map<number, number>;
+};
 
 /** Sends requests over as many kept connections, one at a time on each. */
 export class Load implements AsyncDisposable {
@@ -25,30 +36,22 @@ export class Load implements AsyncDisposable {
   async run(durationMs: number): Promise<LoadResult> {
     const startedAt = performance.now();
     const latenciesMs: number[] = [];
+    const acceptedAtMs = new Map<number, number>();
     const connection = async () => {
       while (performance.now() - startedAt < durationMs) {
         const request = this.#next();
         if (request === undefined) return;
         latenciesMs.push(await this.#send(request));
+        acceptedAtMs.set(request.n, nowMs());
       }
     };
     await Promise.all(Array.from({ length: this.#connections }, connection));
-    return resultOf(latenciesMs, startedAt);
-  }
-
-  /** Sends bursts of one request per connection, all at once, the next when the last is answered, for that long. */
-  async runBursts(durationMs: number, isIdentical: boolean): Promise<LoadResult> {
-    const startedAt = performance.now();
-    const latenciesMs: number[] = [];
-    while (performance.now() - startedAt < durationMs) {
-      const first = this.#next();
-      if (first === undefined) break;
-      const burst = Array.from({ length: this.#connections }, (_, n) =>
-        isIdentical || n === 0 ? first : (this.#next() ?? first),
-      );
-      latenciesMs.push(...(await Promise.all(burst.map((request) => this.#send(request)))));
-    }
-    return resultOf(latenciesMs, startedAt);
+    return {
+      perSecond: (latenciesMs.length / (performance.now() - startedAt)) * 1000,
+      p50Ms: quantile(latenciesMs, 0.5),
+      p99Ms: quantile(latenciesMs, 0.99),
+      acceptedAtMs,
+    };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -63,19 +66,54 @@ export class Load implements AsyncDisposable {
 
   async #send({ headers, body }: SignedRequest): Promise<number> {
     const sentAt = performance.now();
-    const answer = await this.#pool.request({ method: "POST", path: "/slack/events", headers, body });
+    const answer = await this.#pool.request({ method: "POST", path: PATH, headers, body });
     const said = await answer.body.text();
-    if (answer.statusCode !== 200 || said !== "") {
-      throw new Error(`A request was not taken: ${answer.statusCode} ${said.slice(0, 300)}`);
-    }
+    if (answer.statusCode !== 200 || said !== "") throw notTaken(answer.statusCode, said);
     return performance.now() - sentAt;
   }
 }
 
-function resultOf(latenciesMs: number[], startedAt: number): LoadResult {
-  return {
-    perSecond: (latenciesMs.length / (performance.now() - startedAt)) * 1000,
-    p50Ms: quantile(latenciesMs, 0.5),
-    p99Ms: quantile(latenciesMs, 0.99),
-  };
+/**
+ * Sends requests at a fixed pace, each on a connection of its own, whether or not the ones before are answered. Resolves to
+ * how long each took from the moment it was due, milliseconds; `Infinity` when it got no answer within `timeoutMs`.
+ */
+export async function flood(
+  origin: string,
+  requests: readonly SignedRequest[],
+  { perSecond, timeoutMs }: { perSecond: number; timeoutMs: number },
+): Promise<number[]> {
+  const url = new URL(PATH, origin);
+  const startedAt = performance.now();
+  const latencies: Promise<number>[] = [];
+  for (const [index, request] of requests.entries()) {
+    const dueAt = startedAt + (index * 1000) / perSecond;
+    const early = dueAt - performance.now();
+    if (early > 0) await sleep(early);
+    latencies.push(
+      sendAlone(url, request, timeoutMs).then((isTaken) => (isTaken ? performance.now() - dueAt : Infinity)),
+    );
+  }
+  return await Promise.all(latencies);
+}
+
+/** Whether it was taken in time. Rejects when it was refused. */
+function sendAlone(url: URL, { headers, body }: SignedRequest, timeoutMs: number): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const sending = httpRequest(url, { method: "POST", headers, agent: false }, (answer) => {
+      let said = "";
+      answer.setEncoding("utf8").on("data", (text: string) => (said += text));
+      answer.on("end", () => {
+        if (answer.statusCode === 200 && said === "") resolve(true);
+        else reject(notTaken(answer.statusCode ?? 0, said));
+      });
+    });
+    sending.on("error", () => resolve(false));
+    const timer = setTimeout(() => sending.destroy(new Error("no answer in time")), timeoutMs);
+    sending.on("close", () => clearTimeout(timer));
+    sending.end(body);
+  });
+}
+
+function notTaken(status: number, said: string): BenchError {
+  return new BenchError(`A request was not taken: ${status} ${said.slice(0, 300)}`);
 }

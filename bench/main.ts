@@ -2,30 +2,33 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { DocsAgentError, messageOf } from "../src/errors.ts";
-import { StartError } from "../src/start-error.ts";
-import type { Bench } from "./bench.ts";
-import { benches } from "./index.ts";
-import { machineFacts } from "./machine.ts";
+import { BASELINE, checkOut, type Checkout, openCheckout, OWN_ROOT } from "./checkout.ts";
+import { scenarios } from "./index.ts";
+import { loadText, machineFacts } from "./machine.ts";
 import { killPrograms } from "./program.ts";
+import { BenchError, type Scenario } from "./scenario.ts";
 import { type Row, tableOf } from "./table.ts";
 
-/** Above the sum of the budgets, below three minutes. */
-const AT_MOST_MS = 175_000;
+const AT_MOST_MS = 20 * 60_000;
 
-const HELP = `Measures docs-agent beside something named, in the same run, and prints one table.
+const HELP = `Measures docs-agent from outside, beside something named in the same run, and prints one table.
 
-Usage: npm run bench -- [--only <name>]…
+Usage: npm run bench -- [<scenario>…] [--checkout <folder> | --commit <commit>]
 
-${benches.map(({ name, summary }) => `  ${name.padEnd(14)}${summary}`).join("\n")}
+${scenarios.map(({ name, summary }) => `  ${name.padEnd(16)}${summary}`).join("\n")}
 
-Loopback only; writes to a temporary folder, which it removes; ends by itself within three minutes. What the rows mean:
-bench/README.md.
+Without a scenario all of them run, which takes about ten minutes.
+  --checkout <folder>  measure the program in that folder instead of this one
+  --commit <commit>    measure that commit of this repository, for example ${BASELINE}
+
+Uses loopback only, and a temporary folder that it removes. bench/README.md explains the rows.
 `;
 
+type Options = { chosen: readonly Scenario[]; folder: string | undefined; commit: string | undefined };
+
 async function main(): Promise<void> {
-  const chosen = chooseBenches();
-  if (chosen === null) {
+  const options = readOptions();
+  if (options === null) {
     process.stdout.write(HELP);
     return;
   }
@@ -39,55 +42,92 @@ async function main(): Promise<void> {
   const rows: Row[] = [];
   setTimeout(() => {
     process.stdout.write(`${tableOf(rows)}\n`);
-    process.stderr.write(`Stopped after ${AT_MOST_MS / 1000} s: what is missing did not end in time.\n`);
+    process.stderr.write(
+      `Stopped after ${AT_MOST_MS / 60_000} minutes: what is missing didn't end in time.\n`,
+    );
     process.exit(1);
   }, AT_MOST_MS).unref();
 
-  process.stdout.write(`${await machineFacts(dir, chosen)}\n\n`);
-  for (const bench of chosen) {
-    process.stderr.write(`measuring ${bench.name} …\n`);
-    const benchDir = join(dir, bench.name);
-    mkdirSync(benchDir);
-    const { rounds, budgetMs } = bench;
-    const figures = await bench.run({ rounds, endsAtMs: performance.now() + budgetMs, dir: benchDir });
-    rows.push(...figures.map((figure) => ({ bench: bench.name, ...figure })));
-    rmSync(benchDir, { recursive: true, force: true });
+  const checkout = checkoutOf(options, dir);
+  const baseline = checkOut(BASELINE, dir);
+  process.stdout.write(`program  ${checkout.name}\n${machineFacts(dir)}\n`);
+  process.stdout.write(
+    baseline === null
+      ? `against  nothing: this repository has no commit ${BASELINE} (a shallow clone?), so its ratios are left out\n\n`
+      : `against  ${BASELINE}, where the table says so\n\n`,
+  );
+  for (const scenario of options.chosen) {
+    const progress = (text: string) =>
+      process.stderr.write(`${scenario.name}: ${text} (load ${loadText()})\n`);
+    progress("measuring");
+    const scenarioDir = join(dir, scenario.name);
+    mkdirSync(scenarioDir);
+    try {
+      const figures = await scenario.run({ checkout, baseline, dir: scenarioDir, progress });
+      rows.push(...figures.map((figure) => ({ scenario: scenario.name, ...figure })));
+    } catch (thrown) {
+      // The others may well work.
+      process.stderr.write(`${scenario.name} failed: ${textOf(thrown)}\n`);
+      process.exitCode = 1;
+    }
+    rmSync(scenarioDir, { recursive: true, force: true, maxRetries: 5 });
   }
   process.stdout.write(`${tableOf(rows)}\n`);
 }
 
-/** The benches that the command line asks for; null when it asks for help. */
-function chooseBenches(): readonly Bench[] | null {
-  const { help, only } = readArgs();
-  if (help) return null;
-  const names = benches.map(({ name }) => name);
-  const unknown = only.filter((name) => !names.includes(name));
-  if (unknown.length > 0) {
-    throw new StartError(`There is no bench ${unknown.join(", ")}. Choose from ${names.join(", ")}.`);
+function checkoutOf({ folder, commit }: Options, dir: string): Checkout {
+  if (commit !== undefined) {
+    const measuredDir = join(dir, "measured");
+    mkdirSync(measuredDir);
+    const checkout = checkOut(commit, measuredDir);
+    if (checkout === null) throw new BenchError(`This repository has no commit ${commit}.`);
+    return checkout;
   }
-  return only.length === 0 ? benches : benches.filter(({ name }) => only.includes(name));
+  return folder === undefined ? openCheckout(OWN_ROOT, "now") : openCheckout(folder);
 }
 
-function readArgs(): { help: boolean; only: string[] } {
+/** Null when the command line asks for help. */
+function readOptions(): Options | null {
+  const { values, positionals } = readArgs();
+  if (values.help) return null;
+  const names = scenarios.map(({ name }) => name);
+  const unknown = positionals.filter((name) => !names.includes(name));
+  if (unknown.length > 0) {
+    throw new BenchError(`There is no scenario ${unknown.join(", ")}. Choose from ${names.join(", ")}.`);
+  }
+  if (values.checkout !== undefined && values.commit !== undefined) {
+    throw new BenchError("Choose one of --checkout and --commit.");
+  }
+  const chosen =
+    positionals.length === 0 ? scenarios : scenarios.filter(({ name }) => positionals.includes(name));
+  return { chosen, folder: values.checkout, commit: values.commit };
+}
+
+function readArgs() {
   try {
-    const { values } = parseArgs({
+    return parseArgs({
+      allowPositionals: true,
       options: {
         help: { type: "boolean", short: "h", default: false },
-        only: { type: "string", multiple: true, default: [] },
+        checkout: { type: "string" },
+        commit: { type: "string" },
       },
     });
-    return values;
   } catch (thrown) {
-    throw new StartError(`${messageOf(thrown)}. See npm run bench -- --help.`);
+    throw new BenchError(`${textOf(thrown)}. See npm run bench -- --help.`);
   }
+}
+
+/** Our own errors say what to do; a stack trace would bury it. */
+function textOf(thrown: unknown): string {
+  if (thrown instanceof BenchError || !(thrown instanceof Error)) return String(thrown);
+  return thrown.stack ?? thrown.message;
 }
 
 try {
   await main();
 } catch (thrown) {
-  // Our own errors say what to do; a stack trace would bury it.
-  const isKnown = thrown instanceof DocsAgentError || !(thrown instanceof Error);
-  process.stderr.write(`${isKnown ? messageOf(thrown) : thrown.stack}\n`);
+  process.stderr.write(`${textOf(thrown)}\n`);
   process.exitCode = 1;
 }
 // Anything that still holds the process open has nothing left to do.

@@ -1,16 +1,15 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { z } from "zod";
+import { BenchError } from "./scenario.ts";
 
-const PROBE = new URL("./probe.ts", import.meta.url).href;
-const READY_WITHIN_MS = 20_000;
-const ANSWER_WITHIN_MS = 5000;
-const MB = 2 ** 20;
+const READY_WITHIN_MS = 30_000;
+const ANSWER_WITHIN_MS = 10_000;
+const STOP_WITHIN_MS = 12_000;
+const STDERR_CHARS = 2000;
 
 const ReadyLine = z.object({ msg: z.string().endsWith("ready") });
-const MemoryAnswer = z.object({ rssBytes: z.number(), liveHeapBytes: z.number() });
 
 const running = new Set<ChildProcess>();
 
@@ -19,18 +18,17 @@ export function killPrograms(): void {
   for (const child of running) child.kill("SIGKILL");
 }
 
-/** In MB of 2^20 bytes. `liveHeapMb`: what is left of the JavaScript heap when garbage is collected. */
-export type Memory = { rssMb: number; liveHeapMb: number };
-
 export type ProgramOptions = {
-  file: URL;
-  args?: string[];
+  /** What Node.js gets: flags, the path of the program, its arguments. */
+  nodeArgs: string[];
   /** All it gets: nothing of this process's own environment. */
   env?: Record<string, string>;
   /** Its working directory, away from a `.env` of whoever runs the bench. */
   dir: string;
-  /** Without it, the program cannot be asked for its memory. @default true */
-  isProbed?: boolean;
+  /** Put before Node.js, for a program that watches it. It must not become its parent. */
+  wrapper?: string[];
+  /** Whether the bench talks to it: see {@link Program.ask}. @default false */
+  hasChannel?: boolean;
 };
 
 /** A Node.js program in a process of its own, from the line that says it is ready until it is disposed of (SIGKILL). */
@@ -39,29 +37,34 @@ export class Program implements AsyncDisposable {
   readonly ready: unknown;
   /** From the spawn to the line, milliseconds. */
   readonly readyAfterMs: number;
+  readonly pid: number;
   readonly #child: ChildProcess;
 
-  private constructor(child: ChildProcess, ready: unknown, readyAfterMs: number) {
+  private constructor(child: ChildProcess, pid: number, ready: unknown, readyAfterMs: number) {
     this.#child = child;
+    this.pid = pid;
     this.ready = ready;
     this.readyAfterMs = readyAfterMs;
   }
 
   /** Resolves when the program has written a JSON line whose `msg` ends in "ready". Rejects when it ends before. */
-  static async start({ file, args = [], env = {}, dir, isProbed = true }: ProgramOptions): Promise<Program> {
-    const path = fileURLToPath(file);
+  static async start(options: ProgramOptions): Promise<Program> {
+    const { nodeArgs, env = {}, dir, wrapper = [], hasChannel = false } = options;
+    const [command = process.execPath, ...args] = [...wrapper, process.execPath, ...nodeArgs];
     const startedAt = performance.now();
-    const child = spawn(process.execPath, [...(isProbed ? ["--import", PROBE] : []), path, ...args], {
+    const child = spawn(command, args, {
       cwd: dir,
-      env,
-      stdio: isProbed ? ["ignore", "pipe", "pipe", "ipc"] : ["ignore", "pipe", "pipe"],
+      env: { TMPDIR: dir, ...env },
+      stdio: hasChannel ? ["ignore", "pipe", "pipe", "ipc"] : ["ignore", "pipe", "pipe"],
     });
+    const { pid, stdout } = child;
+    if (pid === undefined || stdout === null) throw new BenchError(`${command} can't be started`);
     running.add(child);
     child.once("exit", () => running.delete(child));
     let stderr = "";
-    child.stderr?.setEncoding("utf8").on("data", (text: string) => (stderr += text));
-    const { stdout } = child;
-    if (stdout === null) throw new Error("The program has no standard output");
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      stderr = (stderr + text).slice(-STDERR_CHARS);
+    });
 
     const ready = Promise.withResolvers<unknown>();
     const lines = createInterface({ input: stdout });
@@ -69,9 +72,11 @@ export class Program implements AsyncDisposable {
       const said = jsonOf(line);
       if (ReadyLine.safeParse(said).success) ready.resolve(said);
     });
-    child.once("exit", () => ready.reject(new Error(`${path} ended before it was ready: ${stderr}`)));
+    child.once("exit", () =>
+      ready.reject(new BenchError(`${nodeArgs.join(" ")} ended before it was ready: ${stderr}`)),
+    );
     const timer = setTimeout(
-      () => ready.reject(new Error(`${path} was not ready within ${READY_WITHIN_MS} ms`)),
+      () => ready.reject(new BenchError(`${nodeArgs.join(" ")} wasn't ready within ${READY_WITHIN_MS} ms`)),
       READY_WITHIN_MS,
     );
     const said = await ready.promise.finally(() => clearTimeout(timer));
@@ -79,18 +84,25 @@ export class Program implements AsyncDisposable {
     lines.close();
     // What is not read would fill the pipe, and then the program would wait for it.
     stdout.resume();
-    return new Program(child, said, readyAfterMs);
+    return new Program(child, pid, said, readyAfterMs);
   }
 
-  /** Its memory now. Looking collects its garbage. */
-  async memory(): Promise<Memory> {
+  /** Sends a message and resolves to the next one that comes back. One at a time. */
+  async ask(question: Record<string, unknown>): Promise<unknown> {
     const answer = once(this.#child, "message", { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
-    this.#child.send("memory");
-    const [memory] = z
-      .tuple([MemoryAnswer])
+    this.#child.send(question);
+    const [said] = z
+      .tuple([z.unknown()])
       .rest(z.unknown())
       .parse(await answer);
-    return { rssMb: memory.rssBytes / MB, liveHeapMb: memory.liveHeapBytes / MB };
+    return said;
+  }
+
+  /** Ends it as an operator does, so that its files are closed. */
+  async stop(): Promise<void> {
+    const exited = once(this.#child, "exit", { signal: AbortSignal.timeout(STOP_WITHIN_MS) });
+    this.#child.kill("SIGTERM");
+    await exited;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

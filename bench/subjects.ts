@@ -1,54 +1,111 @@
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import { z } from "zod";
+import type { Checkout } from "./checkout.ts";
+import { SIGNING_SECRET } from "./identity.ts";
 import { Program } from "./program.ts";
+import { Counts, refuseUnknownCalls, Report } from "./stand-ins/journal.ts";
 
-const MAIN = new URL("../src/main.ts", import.meta.url);
-const BARE_BOLT = new URL("./bare-bolt.ts", import.meta.url);
-const SIDES = new URL("./sides.ts", import.meta.url);
+const BARE_BOLT = fileURLToPath(new URL("./bare-bolt.ts", import.meta.url));
+const STAND_INS = fileURLToPath(new URL("./stand-ins/main.ts", import.meta.url));
+const LOOK_EVERY_MS = 100;
 
 const Listening = z.object({ address: z.string() });
-const SidesReady = z.object({ env: z.record(z.string(), z.string()) });
+const StandInsReady = z.object({ env: z.record(z.string(), z.string()) });
 
-export type Sides = AsyncDisposable & {
-  signingSecret: string;
-  /** The environment of an app between the two sides, but for its store. */
-  env: Record<string, string>;
+export type StandInOptions = {
+  /** Whether Slack limits rates: a post a second and channel, 50 updates a minute. @default false */
+  isLimited?: boolean;
+  /** Whether neither side answers anything after the start. @default false */
+  isHeld?: boolean;
+  /** The shortest and the longest job, milliseconds. @default null, they stay active */
+  jobMs?: [number, number] | null;
 };
 
-/** A Slack with so many of the bench's channels, and a job service whose jobs stay active. */
-export async function startSides(dir: string, channels: number): Promise<Sides> {
-  const program = await Program.start({ file: SIDES, args: [String(channels)], dir });
-  const { env } = SidesReady.parse(program.ready);
-  return {
-    env,
-    signingSecret: env["SLACK_SIGNING_SECRET"] ?? "",
-    [Symbol.asyncDispose]: () => program[Symbol.asyncDispose](),
-  };
+/** A Slack and a job service in a process of their own. */
+export class StandIns implements AsyncDisposable {
+  /** The environment of a program between the two, but for its store. */
+  readonly env: Record<string, string>;
+  readonly #program: Program;
+
+  private constructor(program: Program) {
+    this.#program = program;
+    this.env = StandInsReady.parse(program.ready).env;
+  }
+
+  static async start(
+    dir: string,
+    { isLimited = false, isHeld = false, jobMs = null }: StandInOptions,
+  ): Promise<StandIns> {
+    const options = JSON.stringify({ isLimited, isHeld, jobMs });
+    return new StandIns(await Program.start({ nodeArgs: [STAND_INS, options], dir, hasChannel: true }));
+  }
+
+  async counts(): Promise<Counts> {
+    const counts = Counts.parse(await this.#program.ask({ ask: "counts" }));
+    refuseUnknownCalls(counts);
+    return counts;
+  }
+
+  async report(): Promise<Report> {
+    const report = Report.parse(await this.#program.ask({ ask: "report" }));
+    refuseUnknownCalls(report);
+    return report;
+  }
+
+  /** Resolves when `isDone` holds, to whether it did within that time. */
+  async until(isDone: (counts: Counts) => boolean, withinMs: number): Promise<boolean> {
+    const startedAt = performance.now();
+    for (;;) {
+      if (isDone(await this.counts())) return true;
+      if (performance.now() - startedAt > withinMs) return false;
+      await sleep(LOOK_EVERY_MS);
+    }
+  }
+
+  /** From now on that program ends with the bench, even when the bench is killed. */
+  async endWithBench({ pid }: Program): Promise<void> {
+    await this.#program.ask({ ask: "ends-with-the-bench", pid });
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#program[Symbol.asyncDispose]();
+  }
 }
 
 export type Subject = { program: Program; origin: string };
-type SubjectOptions = { sides: Sides; dir: string; isProbed?: boolean };
 
-/** The real program, `src/main.ts`, on an SQLite file of its own: `store`, a name in `dir`. */
-export async function startDocsAgent({
-  sides,
-  dir,
-  store,
-  isProbed = true,
-}: SubjectOptions & { store: string }): Promise<Subject & { storePath: string }> {
-  const storePath = join(dir, store);
+export type DocsAgentOptions = {
+  checkout: Checkout;
+  standIns: StandIns;
+  dir: string;
+  /** The name of its SQLite file in `dir`. */
+  store: string;
+  env?: Record<string, string>;
+  /** See `ProgramOptions`. */
+  wrapper?: string[];
+  /** A module loaded before the program, which then has a channel to the bench. */
+  preload?: URL;
+};
+
+/** The real program, as `npm start` runs it. */
+export async function startDocsAgent(options: DocsAgentOptions): Promise<Subject> {
+  const { checkout, standIns, dir, store, env = {}, wrapper = [], preload } = options;
   const program = await Program.start({
-    file: MAIN,
-    env: { ...sides.env, STORE_URL: `sqlite://${storePath}` },
+    nodeArgs: [...(preload === undefined ? [] : ["--import", preload.href]), ...checkout.nodeArgs],
+    env: { ...standIns.env, STORE_URL: `sqlite://${join(dir, store)}`, ...env },
     dir,
-    isProbed,
+    wrapper,
+    hasChannel: preload !== undefined,
   });
-  return { program, origin: originOf(program), storePath };
+  await standIns.endWithBench(program);
+  return { program, origin: originOf(program) };
 }
 
 /** A Bolt app that only acknowledges. */
-export async function startBareBolt({ sides, dir, isProbed = true }: SubjectOptions): Promise<Subject> {
-  const program = await Program.start({ file: BARE_BOLT, args: [sides.signingSecret], dir, isProbed });
+export async function startBareBolt(dir: string): Promise<Subject> {
+  const program = await Program.start({ nodeArgs: [BARE_BOLT, SIGNING_SECRET], dir });
   return { program, origin: originOf(program) };
 }
 

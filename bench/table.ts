@@ -1,12 +1,12 @@
-import type { Figure, Side, Unit } from "./bench.ts";
+import type { Figure, Side, Unit } from "./scenario.ts";
 
-export type Row = Figure & { bench: string };
+export type Row = Figure & { scenario: string };
 
-const HEAD = ["bench", "figure", "measured", "against", "ratio", "spread", "rounds"];
+const HEAD = ["scenario", "figure", "measured", "against", "ratio", "spread", "reach", "rounds"];
 
 /**
  * The figures as one table: medians of the rounds. The ratio is that of the two sides in the same round; its spread is that
- * of the middle half of the rounds, as on a shared machine the extremes are the neighbours'.
+ * of the middle half of the rounds, as on a shared machine the extremes are the neighbors'.
  */
 export function tableOf(rows: readonly Row[]): string {
   const lines = [HEAD, ...rows.map(cellsOf)];
@@ -21,17 +21,25 @@ export function tableOf(rows: readonly Row[]): string {
   return [head, rule, ...body].join("\n");
 }
 
-function cellsOf({ bench, what, unit, measured, against }: Row): string[] {
-  const ratios = measured.values.map((value, round) => value / (against.values[round] ?? NaN));
+function cellsOf({ scenario, what, unit, measured, against, reach = "" }: Row): string[] {
+  const ratios = ratiosOf(measured, against);
   return [
-    bench,
-    `${what}, ${unit}`,
+    scenario,
+    unit === "" ? what : `${what}, ${unit}`,
     sideOf(measured, unit),
-    sideOf(against, unit),
-    ratioText(quantile(ratios, 0.5)),
-    `${ratioText(quantile(ratios, 0.25))} to ${ratioText(quantile(ratios, 0.75))}`,
-    String(ratios.length),
+    against === undefined ? "" : sideOf(against, unit),
+    ratios.length === 0 ? "" : ratioText(quantile(ratios, 0.5)),
+    ratios.length < 2 ? "" : `${ratioText(quantile(ratios, 0.25))} to ${ratioText(quantile(ratios, 0.75))}`,
+    reach,
+    String(measured.values.length),
   ];
+}
+
+/** None where a side is zero: its ratio would say nothing. */
+function ratiosOf(measured: Side, against: Side | undefined): number[] {
+  return measured.values
+    .map((value, round) => value / (against?.values[round] ?? NaN))
+    .filter((ratio) => Number.isFinite(ratio) && ratio > 0);
 }
 
 function sideOf({ name, values }: Side, unit: Unit): string {
@@ -39,10 +47,19 @@ function sideOf({ name, values }: Side, unit: Unit): string {
 }
 
 function valueText(value: number, unit: Unit): string {
+  if (value === Infinity) return "never";
   switch (unit) {
     case "per second":
-    case "MB":
+    case "":
       return Math.round(value).toLocaleString("en-US");
+    case "MB":
+      return value.toFixed(0);
+    case "s":
+      return value < 10 ? value.toFixed(2) : value.toFixed(1);
+    case "per turn":
+    case "per job":
+    case "%":
+      return value.toFixed(1);
     case "ms":
       return value < 10 ? value.toFixed(2) : value.toFixed(0);
   }
@@ -52,11 +69,19 @@ function ratioText(ratio: number): string {
   return ratio < 10 ? ratio.toFixed(2) : ratio.toFixed(1);
 }
 
-/** The value that a share `q` (0 to 1) of the values does not exceed; with 0.5, the median. */
+/** The value that a share `q` (0 to 1) of the values does not exceed; with 0.5, the median. NaN when there are none. */
 export function quantile(values: readonly number[], q: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   const position = (sorted.length - 1) * q;
   const below = sorted[Math.floor(position)] ?? NaN;
   const above = sorted[Math.ceil(position)] ?? NaN;
-  return below + (above - below) * (position - Math.floor(position));
+  // Between two equal values, infinite ones too, there is nothing to weigh.
+  return below === above ? below : below + (above - below) * (position - Math.floor(position));
+}
+
+/** The largest value; 0 when there are none. */
+export function largest(values: Iterable<number>): number {
+  let largestYet = 0;
+  for (const value of values) largestYet = Math.max(largestYet, value);
+  return largestYet;
 }

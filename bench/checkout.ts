@@ -1,0 +1,65 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { z } from "zod";
+import { BenchError } from "./scenario.ts";
+
+/** The repository this bench is part of. */
+export const OWN_ROOT = fileURLToPath(new URL("..", import.meta.url));
+
+/** What the present program is compared with: the version before its core was reshaped. */
+export const BASELINE = "899ea2e";
+
+const GIT_TIMEOUT_MS = 30_000;
+const ARCHIVE_MAX_BYTES = 64 * 2 ** 20;
+
+const Package = z.object({ scripts: z.object({ start: z.string() }) });
+
+/** A version of the program in a folder of its own. */
+export type Checkout = {
+  name: string;
+  root: string;
+  /** What Node.js gets to start it: its own flags, and the path of the program. */
+  nodeArgs: string[];
+};
+
+/** The program in that folder, started as its `npm start` does. */
+export function openCheckout(folder: string, name = basename(resolve(folder))): Checkout {
+  const root = resolve(folder);
+  const path = join(root, "package.json");
+  if (!existsSync(path)) throw new BenchError(`${root} isn't a checkout of this project: no package.json.`);
+  const { start } = Package.parse(JSON.parse(readFileSync(path, "utf8"))).scripts;
+  const words = start.split(/\s+/).filter((word) => word !== "exec" && word !== "");
+  if (words[0] !== "node") throw new BenchError(`npm start isn't a call of node in ${root}: ${start}`);
+  const nodeArgs = words.slice(1).map((word) => (existsSync(join(root, word)) ? join(root, word) : word));
+  return { name, root, nodeArgs };
+}
+
+/**
+ * A commit of this repository, unpacked under `dir`, with the installed packages of the present one. Changes nothing in the
+ * repository. Null when the commit is not there, as in a shallow clone.
+ */
+export function checkOut(commit: string, dir: string): Checkout | null {
+  try {
+    git("cat-file", "-e", `${commit}^{commit}`);
+  } catch {
+    return null;
+  }
+  const root = join(dir, `checkout-${commit.replaceAll(/\W/g, "-")}`);
+  mkdirSync(root);
+  execFileSync("tar", ["-x", "-C", root], {
+    input: git("archive", "--format=tar", commit),
+    timeout: GIT_TIMEOUT_MS,
+  });
+  symlinkSync(join(OWN_ROOT, "node_modules"), join(root, "node_modules"));
+  return openCheckout(root, commit);
+}
+
+function git(...args: string[]): Buffer {
+  return execFileSync("git", ["-C", OWN_ROOT, ...args], {
+    stdio: ["ignore", "pipe", "ignore"],
+    timeout: GIT_TIMEOUT_MS,
+    maxBuffer: ARCHIVE_MAX_BYTES,
+  });
+}

@@ -1,0 +1,170 @@
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { z } from "zod";
+import { canTrace, readDiskWaits, straceTo } from "../disk-waits.ts";
+import { Load } from "../load.ts";
+import { cpuMs } from "../process-use.ts";
+import { BenchError, type Context, type Figure, nowMs, type Scenario } from "../scenario.ts";
+import { type SignedRequest, signedRequests } from "../signed-request.ts";
+import { StandIns, startDocsAgent, type Subject } from "../subjects.ts";
+import { largest } from "../table.ts";
+
+const COMMIT_COUNTER = new URL("../commit-counter.ts", import.meta.url);
+const TURNS_ALONE = 5;
+const TURNS_TOGETHER = 600;
+const WARM_UP_TURNS = 200;
+const CPU_ROUNDS = 2;
+const CONNECTIONS = 10;
+const WITHIN_MS = 60_000;
+/** Longer than the second that a message in a channel waits for the one before. */
+const QUIET_MS = 1500;
+const QUIET_WITHIN_MS = 8000;
+
+const Answer = z.object({ commits: z.number() });
+
+/**
+ * What a turn with one poll costs: commits, waits for the disk and CPU time. Each request has a channel of its own, and Slack
+ * sets no limits. Undisturbed, turns come one after the other; saturated, all at once.
+ */
+export const commits: Scenario = {
+  name: "commits",
+  summary: "commits, fsyncs and CPU time per turn, undisturbed and saturated",
+  async run(context) {
+    const counted = await countCommits(context);
+    const cpu = { cpuMs: [] as number[], perSecond: [] as number[] };
+    for (let round = 0; round < CPU_ROUNDS; round += 1) {
+      context.progress(`CPU time, round ${round + 1} of ${CPU_ROUNDS}`);
+      const measured = await measureCpu(context, round);
+      cpu.cpuMs.push(measured.cpuMsPerTurn);
+      cpu.perSecond.push(measured.turnsPerSecond);
+    }
+    const alone = (value: number) => ({ name: "undisturbed", values: [value] });
+    const together = (...values: number[]) => ({ name: "saturated", values });
+    const traced: Figure[] =
+      counted.fsyncs === null
+        ? []
+        : [
+            { what: "fsyncs", unit: "per turn", measured: alone(counted.fsyncs.alone) },
+            { what: "fsyncs", unit: "per turn", measured: together(counted.fsyncs.together), reach: "≤ 3" },
+            { what: "waiting for the disk per turn", unit: "ms", measured: together(counted.fsyncs.waitMs) },
+          ];
+    return [
+      { what: "commits", unit: "per turn", measured: alone(counted.alone), reach: "≤ 10" },
+      { what: "commits", unit: "per turn", measured: together(counted.together) },
+      ...traced,
+      { what: "CPU per turn", unit: "ms", measured: together(...cpu.cpuMs), reach: "≤ 5" },
+      { what: `${TURNS_TOGETHER} turns at once`, unit: "per second", measured: together(...cpu.perSecond) },
+    ];
+  },
+};
+
+type Counted = {
+  alone: number;
+  together: number;
+  /** Null where they cannot be counted. */
+  fsyncs: { alone: number; together: number; waitMs: number } | null;
+};
+
+async function countCommits({ checkout, dir, progress }: Context): Promise<Counted> {
+  const isTraced = canTrace();
+  if (!isTraced) progress("strace isn't there, or may not be used: fsyncs aren't counted");
+  const trace = join(dir, "trace");
+  await using standIns = await startQuickJobs(dir);
+  const subject = await startDocsAgent({
+    checkout,
+    standIns,
+    dir,
+    store: "counted.sqlite",
+    env: QUICK_POLLS,
+    preload: COMMIT_COUNTER,
+    ...(isTraced && { wrapper: straceTo(trace) }),
+  });
+  await using program = subject.program;
+  const commitsYet = async () => Answer.parse(await program.ask({})).commits;
+  const turns = signedRequests(TURNS_ALONE + TURNS_TOGETHER, TURNS_ALONE + TURNS_TOGETHER);
+
+  await whenQuiet(commitsYet);
+  const start = { atMs: nowMs(), commits: await commitsYet() };
+  for (const [index, turn] of turns.slice(0, TURNS_ALONE).entries()) {
+    progress(`turn ${index + 1} of ${TURNS_ALONE}`);
+    await runTurns(subject, standIns, [turn], index + 1);
+    await whenQuiet(commitsYet);
+  }
+  const middle = { atMs: nowMs(), commits: await commitsYet() };
+  progress(`${TURNS_TOGETHER} turns at once`);
+  await runTurns(subject, standIns, turns.slice(TURNS_ALONE), turns.length);
+  await whenQuiet(commitsYet);
+  const end = { atMs: nowMs(), commits: await commitsYet() };
+
+  const waitsAlone = readDiskWaits(trace, start.atMs, middle.atMs);
+  const waitsTogether = readDiskWaits(trace, middle.atMs, end.atMs);
+  return {
+    alone: (middle.commits - start.commits) / TURNS_ALONE,
+    together: (end.commits - middle.commits) / TURNS_TOGETHER,
+    fsyncs: isTraced
+      ? {
+          alone: waitsAlone.length / TURNS_ALONE,
+          together: waitsTogether.length / TURNS_TOGETHER,
+          waitMs: waitsTogether.reduce((sum, { tookMs }) => sum + tookMs, 0) / TURNS_TOGETHER,
+        }
+      : null,
+  };
+}
+
+async function measureCpu(
+  { checkout, dir }: Context,
+  round: number,
+): Promise<{ cpuMsPerTurn: number; turnsPerSecond: number }> {
+  await using standIns = await startQuickJobs(dir);
+  const store = `cpu-${round}.sqlite`;
+  const subject = await startDocsAgent({ checkout, standIns, dir, store, env: QUICK_POLLS });
+  await using program = subject.program;
+  const all = WARM_UP_TURNS + TURNS_TOGETHER;
+  const turns = signedRequests(all, all);
+  await runTurns(subject, standIns, turns.slice(0, WARM_UP_TURNS), WARM_UP_TURNS);
+  await sleep(QUIET_MS);
+  const cpuBefore = cpuMs(program.pid);
+  const startedAtMs = nowMs();
+  await runTurns(subject, standIns, turns.slice(WARM_UP_TURNS), all);
+  const { posted } = await standIns.report();
+  const tookMs = largest(posted.map(([, atMs]) => atMs)) - startedAtMs;
+  // The steps after the last outcome belong to the turns, too.
+  await sleep(QUIET_MS);
+  return {
+    cpuMsPerTurn: (cpuMs(program.pid) - cpuBefore) / TURNS_TOGETHER,
+    turnsPerSecond: (TURNS_TOGETHER / tookMs) * 1000,
+  };
+}
+
+/** The first poll finds the job completed. */
+const QUICK_POLLS = { POLL_MIN_MS: "1000" };
+
+function startQuickJobs(dir: string): Promise<StandIns> {
+  return StandIns.start(dir, { jobMs: [200, 900] });
+}
+
+/** Sends the requests and resolves when so many outcomes have been posted in all. */
+async function runTurns(
+  { origin }: Subject,
+  standIns: StandIns,
+  requests: readonly SignedRequest[],
+  outcomes: number,
+): Promise<void> {
+  await using load = new Load(origin, CONNECTIONS, requests);
+  await load.run(Infinity);
+  const haveEnded = await standIns.until(({ posted }) => posted >= outcomes, WITHIN_MS);
+  if (!haveEnded) throw new BenchError(`${outcomes} outcomes weren't posted within ${WITHIN_MS / 1000} s.`);
+}
+
+/** Resolves when no commit was made for a while; a program that commits all the time is not waited for long. */
+async function whenQuiet(commitsYet: () => Promise<number>): Promise<void> {
+  const startedAt = performance.now();
+  let last = await commitsYet();
+  let quietSince = startedAt;
+  while (performance.now() - quietSince < QUIET_MS && performance.now() - startedAt < QUIET_WITHIN_MS) {
+    await sleep(100);
+    const now = await commitsYet();
+    if (now !== last) quietSince = performance.now();
+    last = now;
+  }
+}

@@ -1,0 +1,78 @@
+import { z } from "zod";
+import { BenchError } from "../scenario.ts";
+
+const Times = z.array(z.tuple([z.number(), z.number()]));
+
+/** What happened at the stand-ins so far. Times: pairs of a request's number and epoch milliseconds. */
+export const Report = z.object({
+  /** When the job was created. */
+  created: Times,
+  /** When the job service first answered that the job is completed. */
+  known: Times,
+  /** When Slack took the message that links the job's pull request. */
+  posted: Times,
+  posts: z.number(),
+  postsRefused: z.number(),
+  updates: z.number(),
+  updatesRefused: z.number(),
+  polls: z.number(),
+  jobsPolled: z.number(),
+  unknownCalls: z.array(z.string()),
+});
+export type Report = z.infer<typeof Report>;
+
+export const Counts = Report.pick({ polls: true, jobsPolled: true, unknownCalls: true }).extend({
+  created: z.number(),
+  posted: z.number(),
+});
+export type Counts = z.infer<typeof Counts>;
+
+/** The bench would measure something else than it says: the program asked for what the stand-ins do not have. */
+export function refuseUnknownCalls({ unknownCalls }: Pick<Report, "unknownCalls">): void {
+  if (unknownCalls.length === 0) return;
+  throw new BenchError(`The program calls what bench/stand-ins doesn't answer: ${unknownCalls.join(", ")}.`);
+}
+
+/** Keeps what happened, each time of a request only once. */
+export class Journal {
+  readonly created = new Map<number, number>();
+  readonly known = new Map<number, number>();
+  readonly posted = new Map<number, number>();
+  readonly unknownCalls = new Set<string>();
+  readonly jobsPolled = new Set<string>();
+  posts = 0;
+  postsRefused = 0;
+  updates = 0;
+  updatesRefused = 0;
+  polls = 0;
+
+  counts(): Counts {
+    const { polls } = this;
+    return {
+      created: this.created.size,
+      posted: this.posted.size,
+      polls,
+      jobsPolled: this.jobsPolled.size,
+      unknownCalls: [...this.unknownCalls],
+    };
+  }
+
+  report(): Report {
+    const { posts, postsRefused, updates, updatesRefused } = this;
+    return {
+      ...this.counts(),
+      created: [...this.created],
+      known: [...this.known],
+      posted: [...this.posted],
+      posts,
+      postsRefused,
+      updates,
+      updatesRefused,
+    };
+  }
+}
+
+/** Notes the time of the first such event of a request. */
+export function noteFirst(times: Map<number, number>, n: number, atMs: number): void {
+  if (!times.has(n)) times.set(n, atMs);
+}

@@ -1,0 +1,72 @@
+/**
+ * What the program stands between: a Slack and a job service, in a process of their own, so that their work does not delay
+ * the clock of the load. `node main.ts <options as JSON>`. Says the environment of a program between the two, answers
+ * what happened, and ends the measured programs with itself when the bench is gone, however that ended.
+ */
+import { once } from "node:events";
+import type { Server } from "node:http";
+import process from "node:process";
+import { z } from "zod";
+import { PROJECT_ID, SIGNING_SECRET } from "../identity.ts";
+import { createJobService } from "./job-service.ts";
+import { Journal } from "./journal.ts";
+import { createSlack } from "./slack.ts";
+
+const Options = z.object({
+  isLimited: z.boolean(),
+  isHeld: z.boolean(),
+  jobMs: z.tuple([z.number(), z.number()]).nullable(),
+});
+const Question = z.discriminatedUnion("ask", [
+  z.object({ ask: z.literal("counts") }),
+  z.object({ ask: z.literal("report") }),
+  z.object({ ask: z.literal("ends-with-the-bench"), pid: z.number() }),
+]);
+
+async function listen(server: Server): Promise<string> {
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  return `http://127.0.0.1:${address !== null && typeof address === "object" ? address.port : 0}`;
+}
+
+const options = Options.parse(JSON.parse(process.argv[2] ?? ""));
+const journal = new Journal();
+const slackUrl = await listen(createSlack(journal, options));
+const jobServiceUrl = await listen(createJobService(journal, options));
+const programs = new Set<number>();
+
+process.on("message", (message) => {
+  const question = Question.parse(message);
+  switch (question.ask) {
+    case "counts":
+      return process.send?.(journal.counts());
+    case "report":
+      return process.send?.(journal.report());
+    case "ends-with-the-bench":
+      programs.add(question.pid);
+      return process.send?.({});
+  }
+});
+process.on("disconnect", () => {
+  for (const pid of programs) {
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch {
+      // It has ended before.
+    }
+  }
+  process.exit(1);
+});
+
+const env = {
+  SLACK_BOT_TOKEN: "xoxb-1234567890-abcdefghijkl",
+  SLACK_SIGNING_SECRET: SIGNING_SECRET,
+  SLACK_API_URL: `${slackUrl}/api/`,
+  HOST: "127.0.0.1",
+  PORT: "0",
+  DOCS_AGENT_BASE_URL: jobServiceUrl,
+  DOCS_AGENT_PROJECT_ID: PROJECT_ID,
+  DOCS_AGENT_API_KEY: "bench_key-0123456789",
+};
+process.stdout.write(`${JSON.stringify({ msg: "the stand-ins are ready", env })}\n`);
