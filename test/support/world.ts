@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { createApp, createSlackClient } from "../../src/app.ts";
 import { loadConfig } from "../../src/config.ts";
 import { createSlackSide } from "../../emulators/slack/index.ts";
-import type { Message, OpenView, SlackSide } from "../../emulators/slack/index.ts";
+import type { Message, OpenView, SlackSide, WorkspaceSnapshot } from "../../emulators/slack/index.ts";
 import { createSqliteTaskQueue } from "../../src/queue/sqlite-task-queue.ts";
 import { createSlackClock } from "../../src/replies/slack-clock.ts";
 import { identify } from "../../src/slack-identity.ts";
@@ -25,6 +25,12 @@ export type WorldOptions = {
   env?: Record<string, string | undefined>;
   jobService?: JobServiceSideOptions;
   socketMode?: boolean;
+  /** When the clock starts, epoch milliseconds. */
+  startMs?: number;
+  /** The Slack workspace as an earlier run left it. */
+  workspace?: WorkspaceSnapshot;
+  /** Called before the app starts, for example to put a state file where it will look for one. */
+  prepare?: (world: World) => void;
 };
 
 type RunningApp = { queue: ReturnType<typeof createSqliteTaskQueue>; url: string; stop: () => Promise<void> };
@@ -38,7 +44,7 @@ export const SECRET_CHANNEL = "C0SECRET";
 
 /** A Slack, for tests that start the app in a process of its own too. */
 export async function startSlackSide(
-  options: { now?: () => number; appUrl?: string } = {},
+  options: { now?: () => number; appUrl?: string; saved?: WorkspaceSnapshot | undefined } = {},
 ): Promise<SlackSide> {
   const slack = await createSlackSide({
     ...options,
@@ -96,9 +102,9 @@ export class World implements AsyncDisposable {
 
   static async start(options: WorldOptions = {}): Promise<World> {
     const resources = new AsyncDisposableStack();
-    const clock = new ManualClock();
+    const clock = new ManualClock(options.startMs);
     const dir = resources.use(await openTempDir());
-    const slack = resources.use(await startSlackSide({ now: () => clock.now() }));
+    const slack = resources.use(await startSlackSide({ now: () => clock.now(), saved: options.workspace }));
     const service = resources.use(await startJobServiceSide(options.jobService));
     const world = new World({
       clock,
@@ -109,6 +115,7 @@ export class World implements AsyncDisposable {
       resources,
     });
     resources.defer(() => world.stopApp());
+    options.prepare?.(world);
     await world.startApp();
     return world;
   }
