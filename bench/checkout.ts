@@ -22,6 +22,8 @@ export type Checkout = {
   root: string;
   /** What Node.js gets to start it: its own flags, and the path of the program. */
   nodeArgs: string[];
+  /** What `npm start` adds to the environment. */
+  env: Record<string, string>;
 };
 
 /** The program in that folder, started as its `npm start` does. */
@@ -31,9 +33,16 @@ export function openCheckout(folder: string, name = basename(resolve(folder))): 
   if (!existsSync(path)) throw new BenchError(`${root} isn't a checkout of this project: no package.json.`);
   const { start } = Package.parse(JSON.parse(readFileSync(path, "utf8"))).scripts;
   const words = start.split(/\s+/).filter((word) => word !== "exec" && word !== "");
+  const env: Record<string, string> = {};
+  for (let word = words[0]; word !== undefined && word.includes("="); word = words[0]) {
+    const [name = "", value = ""] = word.split("=");
+    // A path in it is meant from the checkout, where npm runs the script.
+    env[name] = value.includes("/") ? resolve(root, value) : value;
+    words.shift();
+  }
   if (words[0] !== "node") throw new BenchError(`npm start isn't a call of node in ${root}: ${start}`);
   const nodeArgs = words.slice(1).map((word) => (existsSync(join(root, word)) ? join(root, word) : word));
-  return { name, root, nodeArgs };
+  return { name, root, nodeArgs, env };
 }
 
 /**

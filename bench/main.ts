@@ -64,7 +64,9 @@ async function main(): Promise<void> {
     mkdirSync(scenarioDir);
     try {
       const figures = await scenario.run({ checkout, baseline, dir: scenarioDir, progress });
-      rows.push(...figures.map((figure) => ({ scenario: scenario.name, ...figure })));
+      const found = figures.map((figure) => ({ scenario: scenario.name, ...figure }));
+      rows.push(...found);
+      if (options.chosen.length > 1) process.stderr.write(`${tableOf(found)}\n`);
     } catch (thrown) {
       // The others may well work.
       process.stderr.write(`${scenario.name} failed: ${textOf(thrown)}\n`);
@@ -120,7 +122,8 @@ function readArgs() {
 
 /** Our own errors say what to do; a stack trace would bury it. */
 function textOf(thrown: unknown): string {
-  if (thrown instanceof BenchError || !(thrown instanceof Error)) return String(thrown);
+  if (thrown instanceof BenchError) return thrown.message;
+  if (!(thrown instanceof Error)) return String(thrown);
   return thrown.stack ?? thrown.message;
 }
 

@@ -94,7 +94,7 @@ export async function startDocsAgent(options: DocsAgentOptions): Promise<Subject
   const { checkout, standIns, dir, store, env = {}, wrapper = [], preload } = options;
   const program = await Program.start({
     nodeArgs: [...(preload === undefined ? [] : ["--import", preload.href]), ...checkout.nodeArgs],
-    env: { ...standIns.env, STORE_URL: `sqlite://${join(dir, store)}`, ...env },
+    env: { ...checkout.env, ...standIns.env, STORE_URL: `sqlite://${join(dir, store)}`, ...env },
     dir,
     wrapper,
     hasChannel: preload !== undefined,

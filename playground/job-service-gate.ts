@@ -1,7 +1,7 @@
-import { once } from "node:events";
 import { createServer, request as httpRequest } from "node:http";
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
+import { closeNow, listenOnLoopback } from "../emulators/loopback-server.ts";
 
 /** Stands between the app and the job service, so that the weather there can be made. */
 export interface JobServiceGate extends AsyncDisposable {
@@ -28,7 +28,7 @@ export async function startJobServiceGate(options: {
   const server = createServer((request, response) => {
     void pass(request, response, options.target, () => (isSlow ? SLOW_MS : 0));
   });
-  let port = await listen(server, options.port);
+  let port = await listenOnLoopback(server, options.port);
 
   return {
     get url() {
@@ -43,14 +43,14 @@ export async function startJobServiceGate(options: {
     async setDown(wanted) {
       if (wanted === isDown) return;
       isDown = wanted;
-      if (wanted) await close(server);
-      else port = await listen(server, port);
+      if (wanted) await closeNow(server);
+      else port = await listenOnLoopback(server, port);
     },
     setSlow(wanted) {
       isSlow = wanted;
     },
     async [Symbol.asyncDispose]() {
-      if (server.listening) await close(server);
+      await closeNow(server);
     },
   };
 }
@@ -89,18 +89,4 @@ async function pass(
   upstream.on("timeout", () => upstream.destroy());
   upstream.on("error", () => response.destroy());
   request.pipe(upstream);
-}
-
-async function listen(server: Server, port: number): Promise<number> {
-  server.listen(port, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  return address !== null && typeof address === "object" ? address.port : port;
-}
-
-async function close(server: Server): Promise<void> {
-  const closed = once(server, "close");
-  server.close();
-  server.closeAllConnections();
-  await closed;
 }

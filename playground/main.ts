@@ -13,7 +13,7 @@ rule-based agent (no AI), a sample docs repository and a local code host. Everyt
 
   --fresh       empty the state first
   --dir PATH    where the state is kept (data/playground)
-  --port N      the page's port (4400); the other parts listen on the five after it; 0: free ones
+  --port N      the page's port (4400); the other parts listen on the four after it; 0: free ones
   --help        this
 
 PLAYGROUND_AGENT="opencode acp" puts a real agent in place of the rule-based one: any command that speaks the Agent

@@ -1,43 +1,28 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout } from "node:timers/promises";
-import { HTTPReceiver, SocketModeReceiver } from "@slack/bolt";
-import { WebClient } from "@slack/web-api";
-import type { WebClientOptions } from "@slack/web-api";
-import { BoltApp } from "./bolt-app.ts";
 import type { Config } from "./config.ts";
 import type { Clock } from "./core/clock.ts";
 import { formatDuration } from "./core/duration.ts";
+import { configuredProject } from "./core/job-service.ts";
 import type { Logger } from "./core/logger.ts";
-import { JobRecord, Posts, ThreadRecord } from "./core/records.ts";
-import type { TaskQueue } from "./core/task-queue.ts";
-import { Turn } from "./core/turn.ts";
+import { serviceOf } from "./core/project.ts";
+import type { ProjectRef } from "./core/project.ts";
+import type { Backend } from "./backend.ts";
 import { createHealth } from "./health.ts";
-import { Draft } from "./intake/deps.ts";
 import { registerIntake } from "./intake/index.ts";
 import { createHttpJobService } from "./job-client/http-job-service.ts";
-import type { SlackClock } from "./replies/slack-clock.ts";
 import { createSlackDirectory } from "./replies/slack-directory.ts";
 import { createSlackNotifier } from "./replies/slack-notifier.ts";
-import { createSingleTeam } from "./replies/slack-teams.ts";
-import type { SlackIdentity } from "./replies/slack-teams.ts";
-import { connectSocket, disconnectSocket } from "./socket-mode.ts";
-import { slackLogger } from "./slack-logger.ts";
-import type { Store } from "./store/open-store.ts";
+import { createSlackConnection, SLACK_TIMEOUT_MS } from "./slack/connection.ts";
 import { createTaskHandler } from "./tasks/index.ts";
 
-const SLACK_TIMEOUT_MS = 10_000;
-/** What handlers that have already acknowledged get to finish at a stop. */
-const DRAIN_MS = 1000;
+/** What calls under way get to end at a stop. */
+const CLOSE_MS = 1000;
 const DAY_MS = 24 * 60 * 60_000;
 
 export type AppDeps = {
   config: Config;
-  client: WebClient;
-  /** The clock that `client` was made with. */
-  slackClock: SlackClock;
-  identity: SlackIdentity;
-  store: Store;
-  queue: TaskQueue;
+  backend: Pick<Backend, "store" | "queue">;
   clock: Clock;
   /** Uniform in [0, 1). */
   random: () => number;
@@ -47,133 +32,105 @@ export type AppDeps = {
 export type DocsAgentApp = {
   /** Answers Slack's requests (in HTTP mode) and the health probes. */
   requestListener: (request: IncomingMessage, response: ServerResponse) => void;
-  /** Begins to work: runs tasks and, in Socket Mode, connects to Slack. */
+  /**
+   * Begins to work: runs tasks and, in Socket Mode, connects to Slack. Rejects with a `StartError` if Slack refuses a token. A
+   * Slack that cannot be reached is tried again in the background.
+   */
   start(): Promise<void>;
   /** Ends work: nothing new comes in, running tasks get `graceMs` and are released after it. Idempotent. */
   stop(graceMs: number): Promise<void>;
 };
 
-/** A Web API client that leaves retrying to the task queue: posting is not idempotent, and a 429 must not hold up other calls. */
-export function createSlackClient(config: Config, slackClock: SlackClock, logger: Logger): WebClient {
-  return new WebClient(config.slack.botToken, {
-    ...clientOptions(config, logger),
-    fetch: slackClock.watching(fetch),
-  });
-}
-
-function clientOptions(config: Config, logger: Logger): WebClientOptions {
-  return {
-    slackApiUrl: config.slack.apiUrl,
-    logger: slackLogger(logger),
-    retryConfig: { retries: 0 },
-    rejectRateLimitedCalls: true,
-    timeout: SLACK_TIMEOUT_MS,
-  };
-}
-
 /** Wires the Slack app. Listens to nothing until it is told to. */
 export function createApp(deps: AppDeps): DocsAgentApp {
-  const { config, client, slackClock, identity, store, queue, clock, random, logger } = deps;
-  const { receive } = config.slack;
-  const names = config.projects.map((project) => project.name);
-  const projects: [string, ...string[]] = [config.projects[0].name, ...names.slice(1)];
-
+  const { config, clock, random, logger } = deps;
+  const { store, queue } = deps.backend;
+  const slack = createSlackConnection({ slack: config.slack, proxy: config.proxy, clock, random, logger });
+  const refs = config.projects.map(({ name, id, baseUrl }) => ({ name, id, service: serviceOf(baseUrl) }));
+  const [first, ...others] = refs;
+  if (first === undefined) throw new TypeError("The configuration has no project.");
+  const projects: [ProjectRef, ...ProjectRef[]] = [first, ...others];
+  const configured = config.projects.map(({ id, baseUrl, apiKey, idempotencyKeys }) => ({
+    service: serviceOf(baseUrl),
+    id,
+    jobService: createHttpJobService({
+      baseUrl,
+      projectId: id,
+      apiKey,
+      idempotencyKeys,
+      proxy: config.proxy,
+      timeoutMs: config.jobServiceTimeoutMs,
+    }),
+  }));
   const records = {
-    turns: store.records("turn", Turn),
-    posts: store.records("posts", Posts),
-    jobs: store.records("job", JobRecord),
-    threads: store.records("thread", ThreadRecord),
+    turn: store.records("turn"),
+    job: store.records("job"),
+    thread: store.records("thread"),
+    draft: store.records("draft"),
+    service: store.records("service"),
+    notice: store.records("notice"),
   };
-  const jobServices = new Map(
-    config.projects.map(({ name, id, baseUrl, apiKey }) => [
-      name,
-      createHttpJobService({ baseUrl, projectId: id, apiKey, timeoutMs: config.jobServiceTimeoutMs }),
-    ]),
-  );
-  const teams = createSingleTeam({ client, identity });
-  const watchedFor = formatDuration(config.polling.deadlineMs);
+  const notifier = createSlackNotifier({
+    teams: slack.teams,
+    presentation: {
+      projects: projects.map(({ name }) => name),
+      watchedFor: formatDuration(config.polling.deadlineMs),
+      httpOrigins: config.httpOrigins,
+    },
+    slackClock: slack.slackClock,
+    logger,
+    fetch: slack.fetch,
+    timeoutMs: SLACK_TIMEOUT_MS,
+  });
+  const { slots } = store;
+  const { polling } = config;
+  const retentionMs = config.retentionDays * DAY_MS;
   const handler = createTaskHandler({
     clock,
     random,
     logger,
     queue,
+    slots,
     records,
-    notifier: createSlackNotifier({
-      teams,
-      presentation: { projects, watchedFor, httpOrigins: config.httpOrigins },
-      slackClock,
-      logger,
-      fetch,
-      timeoutMs: SLACK_TIMEOUT_MS,
-    }),
-    directory: createSlackDirectory({ teams, logger }),
-    jobServices,
-    polling: config.polling,
-    retentionMs: config.retentionDays * DAY_MS,
+    notifier,
+    directory: createSlackDirectory({ teams: slack.teams, logger }),
+    jobServices: { of: (project) => configuredProject(configured, project) },
+    polling,
+    retentionMs,
   });
 
-  const receiver =
-    receive.kind === "http"
-      ? new HTTPReceiver({ signingSecret: receive.signingSecret, logger: slackLogger(logger) })
-      : new SocketModeReceiver({
-          appToken: receive.appToken,
-          logger: slackLogger(logger),
-          installerOptions: {
-            clientOptions: {
-              ...clientOptions(config, logger),
-              // Reconnecting is this client's only call; given up, it would be an unhandled rejection.
-              rejectRateLimitedCalls: false,
-              retryConfig: { forever: true, factor: 1.3, maxTimeout: 30_000 },
-            },
-          },
-        });
-  const bolt = new BoltApp({
-    receiver,
-    token: config.slack.botToken,
-    botId: identity.botId,
-    botUserId: identity.botUserId,
-    tokenVerificationEnabled: false,
-    convoStore: false,
-    logger: slackLogger(logger),
-    clientOptions: clientOptions(config, logger),
-  });
-  registerIntake(bolt, {
+  registerIntake(slack.bolt, {
     queue,
-    drafts: store.records("draft", Draft),
-    turns: records.turns,
+    slots,
+    records,
+    notifier,
     projects,
+    limits: config.limits,
+    polling,
+    retentionMs,
     clock,
     logger,
   });
 
-  const health = createHealth({ client, store, queue, clock, receiver });
+  const health = createHealth({ store, queue, slack: () => slack.report(), clock });
   let stopped: Promise<void> | null = null;
 
   async function stop(graceMs: number): Promise<void> {
-    if (receiver instanceof SocketModeReceiver) await disconnectSocket(receiver);
-    await Promise.race([bolt.drain(), setTimeout(DRAIN_MS, undefined, { ref: false })]);
+    await slack.stop();
     await queue.stop(graceMs);
     // Closing waits for calls under way; those of released tasks are not waited for.
-    const closed = Promise.all([...jobServices.values()].map((service) => service.close()));
-    await Promise.race([closed, setTimeout(DRAIN_MS, undefined, { ref: false })]);
+    const closed = Promise.all(configured.map(({ jobService }) => jobService.close()));
+    await Promise.race([closed, setTimeout(CLOSE_MS, undefined, { ref: false })]);
   }
 
   return {
     requestListener(request, response) {
-      if (health(request, response)) return;
-      if (receiver instanceof HTTPReceiver) {
-        try {
-          receiver.requestListener(request, response);
-          return;
-        } catch {
-          // Bolt throws for every path that is not its own.
-        }
-      }
-      response.writeHead(404).end();
+      if (!health(request, response)) slack.requestListener(request, response);
     },
     async start() {
+      await slack.identify();
       queue.start(handler);
-      if (receiver instanceof SocketModeReceiver) await connectSocket(receiver);
+      await slack.connect();
     },
     stop(graceMs) {
       stopped ??= stop(graceMs);

@@ -1,24 +1,14 @@
 import { z } from "zod";
+import { readProjects } from "./config-projects.ts";
+import type { Project } from "./config-projects.ts";
+import { HttpOrigins, HttpUrl, NO_SPACE, ProxyUrl, YesOrNo } from "./config-values.ts";
 import { DocsAgentError } from "./errors.ts";
 import { LOG_LEVELS } from "./logger.ts";
 import { proxySecretsOf, type ProxySettings } from "./proxy.ts";
-
-/** A docs project at a job service. `idempotencyKeys`: that service honors them although its answers don't announce it. */
-export type Project = {
-  name: string;
-  id: string;
-  apiKey: string;
-  baseUrl: string;
-  idempotencyKeys: boolean;
-};
+import type { SlackSettings } from "./slack/connection.ts";
 
 export type Config = {
-  slack: {
-    botToken: string;
-    apiUrl: string;
-    /** How requests come in from Slack. */
-    receive: { kind: "http"; signingSecret: string } | { kind: "socket"; appToken: string };
-  };
+  slack: SlackSettings;
   host: string;
   port: number;
   /** The first is the default. */
@@ -28,13 +18,15 @@ export type Config = {
   storeUrl: string;
   polling: { minMs: number; maxMs: number; deadlineMs: number };
   jobServiceTimeoutMs: number;
+  /** Requests an hour that are accepted from one person, and in one channel. 0: no limit. */
+  limits: { perPerson: number; perChannel: number };
   /** The way to Slack and to the job services. */
   proxy: ProxySettings;
   retentionDays: number;
   logLevel: (typeof LOG_LEVELS)[number];
 };
 
-/** The environment does not make a configuration. The message lists every fault and names no secret. */
+/** The settings are incomplete or wrong. The message lists every fault and contains no secret. */
 export class ConfigError extends DocsAgentError {
   readonly code = "config";
 
@@ -46,37 +38,7 @@ export class ConfigError extends DocsAgentError {
   }
 }
 
-const NO_SPACE = /^[\x21-\x7e]+$/;
-const PROJECT_NAME = /^[a-z0-9][a-z0-9_-]{0,39}$/i;
-
-/** Slack's limit for the options of a select, which the form offers the projects in. */
-const PROJECTS_MAX = 100;
-
-const HttpUrl = z.url({ protocol: /^https?$/ });
-const WITHOUT_V2 = "leave out the /v2 at its end, which is added to it";
-const BaseUrl = HttpUrl.refine((url) => !URL.canParse(url) || !/\/v2\/*$/i.test(new URL(url).pathname), {
-  error: WITHOUT_V2,
-});
-/** As other programs read it: a bare `host:port` is an http proxy. */
-const ProxyUrl = z
-  .string()
-  .transform((address) => (address.includes("://") ? address : `http://${address}`))
-  .pipe(HttpUrl)
-  .refine((address) => !URL.canParse(address) || isDecodable(new URL(address)));
-const YesOrNo = z.enum(["true", "false"]).transform((value) => value === "true");
-const HttpOrigins = z
-  .string()
-  .transform((list) => list.split(",").map((origin) => origin.trim()))
-  .refine((origins) => origins.every((origin) => URL.canParse(origin) && new URL(origin).origin === origin));
-const ProjectEntry = z.strictObject({
-  name: z.string().regex(PROJECT_NAME),
-  id: z.string().min(1),
-  apiKey: z.string().regex(NO_SPACE).optional(),
-  baseUrl: BaseUrl.optional(),
-  idempotencyKeys: z.boolean().optional(),
-});
-
-/** All secrets of a configuration, to be kept out of whatever leaves the process. */
+/** All secrets of a configuration, to be kept out of everything that leaves the process. */
 export function secretsOf(config: Config): string[] {
   const { botToken, receive } = config.slack;
   const received = receive.kind === "http" ? receive.signingSecret : receive.appToken;
@@ -88,7 +50,7 @@ export function secretsOf(config: Config): string[] {
 export function loadConfig(env: Readonly<Record<string, string | undefined>>): Config {
   const faults: string[] = [];
 
-  /** Empty counts as absent: `NAME=` in a file of settings means that nobody has filled it in. */
+  /** An empty value counts as absent: `NAME=` in a settings file means that nobody has filled it in. */
   function given(name: string): string | undefined {
     const value = env[name]?.trim();
     return value === "" ? undefined : value;
@@ -115,6 +77,15 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
       .transform(Number)
       .refine((ms) => ms >= 1);
     return read(name, schema, `put a whole number of milliseconds, for example ${fallback}`, fallback);
+  }
+
+  function requestsAnHour(name: string, fallback: number): number {
+    const schema = z
+      .string()
+      .regex(/^\d{1,6}$/)
+      .transform(Number);
+    const want = `put how many requests an hour are taken, for example ${fallback}, or 0 for as many as come`;
+    return read(name, schema, want, fallback);
   }
 
   const botToken = need(
@@ -202,6 +173,10 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
       https: proxySetting("HTTPS_PROXY", ProxyUrl, wantProxy),
       none: proxySetting("NO_PROXY", z.string(), ""),
     },
+    limits: {
+      perPerson: requestsAnHour("REQUESTS_PER_PERSON", 100),
+      perChannel: requestsAnHour("REQUESTS_PER_CHANNEL", 500),
+    },
     retentionDays: read(
       "RETENTION_DAYS",
       z
@@ -216,79 +191,4 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
   };
   if (faults.length > 0) throw new ConfigError(faults);
   return config;
-}
-
-function readProjects(env: {
-  given: (name: string) => string | undefined;
-  need: (name: string, schema: z.ZodType<string>, want: string) => string;
-  faults: string[];
-  /** Of the service at DOCS_AGENT_BASE_URL. */
-  idempotencyKeys: boolean;
-}): Config["projects"] {
-  const { given, need, faults, idempotencyKeys } = env;
-  const needBaseUrl = () =>
-    need("DOCS_AGENT_BASE_URL", BaseUrl, "put the http(s) URL of the job service, without /v2 at its end");
-  const needApiKey = () =>
-    need(
-      "DOCS_AGENT_API_KEY",
-      z.string().regex(NO_SPACE),
-      "put the project's admin API key from the job service",
-    );
-
-  const listed = given("DOCS_AGENT_PROJECTS");
-  if (listed === undefined) {
-    return [
-      {
-        name: "default",
-        id: need("DOCS_AGENT_PROJECT_ID", z.string(), "put the project's id at the job service"),
-        baseUrl: needBaseUrl(),
-        apiKey: needApiKey(),
-        idempotencyKeys,
-      },
-    ];
-  }
-  const want = `DOCS_AGENT_PROJECTS is not valid: put a JSON array of 1 to ${PROJECTS_MAX} projects such as [{"name":"docs","id":"…"}] with name, id and, where they differ, apiKey, baseUrl and idempotencyKeys`;
-  const parsed = z.array(ProjectEntry).min(1).max(PROJECTS_MAX).safeParse(jsonOf(listed));
-  const entries = parsed.success ? parsed.data : [];
-  if (!parsed.success) {
-    // Only where, never what: an entry holds a key. The one message let through is our own.
-    const places = parsed.error.issues
-      .filter((issue) => issue.path.length > 0)
-      .map((issue) => issue.path.join(".") + (issue.message === WITHOUT_V2 ? `: ${WITHOUT_V2}` : ""));
-    const wrong = [...new Set(places)].join(", ");
-    faults.push(`${want}${wrong === "" ? "" : ` (wrong at ${wrong})`}.`);
-  }
-  const names = entries.map((entry) => entry.name.toLowerCase());
-  if (new Set(names).size < names.length) faults.push(`${want}; every name only once.`);
-  // Needed by the projects that bring none of their own; checked in any case.
-  const lacks = (name: "baseUrl" | "apiKey") => entries.some((entry) => entry[name] === undefined);
-  const baseUrl = lacks("baseUrl") || given("DOCS_AGENT_BASE_URL") !== undefined ? needBaseUrl() : "";
-  const apiKey = lacks("apiKey") || given("DOCS_AGENT_API_KEY") !== undefined ? needApiKey() : "";
-  const [first, ...rest] = entries.map((entry) => ({
-    name: entry.name,
-    id: entry.id,
-    baseUrl: entry.baseUrl ?? baseUrl,
-    apiKey: entry.apiKey ?? apiKey,
-    // The general setting is about the general service: assumed of another one, it could run a job twice.
-    idempotencyKeys: entry.idempotencyKeys ?? (entry.baseUrl === undefined && idempotencyKeys),
-  }));
-  return [first ?? { name: "", id: "", baseUrl: "", apiKey: "", idempotencyKeys: false }, ...rest];
-}
-
-/** Whether user name and password are percent-encoded right. */
-function isDecodable({ username, password }: URL): boolean {
-  try {
-    decodeURIComponent(username + password);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,5 +1,4 @@
 import { pino } from "pino";
-import { PinoPretty } from "pino-pretty";
 import type { Logger } from "./core/logger.ts";
 
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
@@ -12,13 +11,13 @@ type LoggerOptions = {
   pretty: boolean;
 };
 
-/** Logs to standard output, one line each. */
-export function createLogger({ level, secrets, pretty }: LoggerOptions): Logger {
+/** Logs to standard output, one line each, synchronously: the last lines before an exit are the ones that matter. */
+export async function createLogger({ level, secrets, pretty }: LoggerOptions): Promise<Logger> {
   // Secrets inside a JSON string look as JSON writes them.
   const written = secrets
     .filter((secret) => secret !== "")
     .map((secret) => JSON.stringify(secret).slice(1, -1));
-  return pino(
+  const logger: Logger = pino(
     {
       level,
       base: null,
@@ -29,7 +28,13 @@ export function createLogger({ level, secrets, pretty }: LoggerOptions): Logger 
           written.reduce((scrubbed, secret) => scrubbed.replaceAll(secret, "[secret]"), line),
       },
     },
-    // Synchronous: the last lines before an exit are the ones that matter.
-    pretty ? PinoPretty({ colorize: true, sync: true }) : pino.destination({ dest: 1, sync: true }),
+    pretty ? await prettyDestination() : pino.destination({ dest: 1, sync: true }),
   );
+  return logger;
+}
+
+/** Loaded only for a terminal. */
+async function prettyDestination() {
+  const { PinoPretty } = await import("pino-pretty");
+  return PinoPretty({ colorize: true, sync: true });
 }

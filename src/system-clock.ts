@@ -7,6 +7,7 @@ const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 export function createSystemClock(): Clock {
   return {
     now: () => Date.now(),
+    monotonicMs: () => performance.now(),
     wakeAt(atMs, wake) {
       let timer: NodeJS.Timeout;
       function arm(): void {

@@ -1,7 +1,9 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { HTTPReceiver } from "@slack/bolt";
+import { WebClient } from "@slack/web-api";
 import { describe, expect, it } from "vitest";
-import { BoltApp } from "../src/bolt-app.ts";
+import { BoltApp } from "../src/slack/bolt-app.ts";
+import { InstalledTeam } from "../src/replies/slack-teams.ts";
 import { registerIntake } from "../src/intake/index.ts";
 import { readManifest } from "./support/manifest.ts";
 import { ManualClock } from "./support/manual-clock.ts";
@@ -15,10 +17,10 @@ function registered(): Registered {
   const seen: Registered = { command: [], shortcut: [], event: [] };
   const app = new BoltApp({
     receiver: new HTTPReceiver({ signingSecret: SIGNING_SECRET }),
-    token: BOT_TOKEN,
-    botId: "B1",
-    botUserId: "U1",
-    tokenVerificationEnabled: false,
+    teams: new InstalledTeam(new WebClient(BOT_TOKEN)),
+    clientOptions: {},
+    logger: new RecordingLogger(),
+    sample: () => {},
   });
   const recording = new Proxy(app, {
     get(target, property) {
@@ -32,10 +34,17 @@ function registered(): Registered {
   });
   const never = () => Promise.reject(new Error("not used"));
   registerIntake(recording, {
-    queue: { add: never },
-    drafts: { get: never, set: never, delete: never },
-    turns: { get: never },
-    projects: ["docs"],
+    queue: { add: never, commit: never },
+    slots: { take: never, giveBack: never },
+    records: {
+      turn: { get: never },
+      draft: { get: never, set: never, update: never, delete: never },
+    },
+    notifier: { replyPrivately: never },
+    projects: [{ service: "https://agents.example", id: "docs", name: "docs" }],
+    limits: { perPerson: 0, perChannel: 0 },
+    polling: { minMs: 5000, maxMs: 60_000, deadlineMs: 86_400_000 },
+    retentionMs: 86_400_000,
     clock: new ManualClock(),
     logger: new RecordingLogger(),
   });
@@ -82,7 +91,7 @@ describe("manifest.yml and the code", () => {
   it("agree on the scopes: those that the calls in the code need, and no more", () => {
     const called = ["intake", "replies"]
       .flatMap(sourceFiles)
-      .concat(readFileSync(new URL("../src/health.ts", import.meta.url), "utf8"))
+      .concat(readFileSync(new URL("../src/slack/identity.ts", import.meta.url), "utf8"))
       .flatMap((source) =>
         [...source.matchAll(/client\s*\.(\w+)\s*\.(\w+)\(/g)].map((match) => `${match[1]}.${match[2]}`),
       );

@@ -11,7 +11,7 @@ const CONNECTIONS = 10;
 const ROUNDS = 2;
 /** After "ready" and after the last turn, for what they leave behind. */
 const SETTLE_MS = 2000;
-const TURNS_WITHIN_MS = 90_000;
+const TURNS_WITHIN_MS = 180_000;
 
 /** Resident memory, read from the system: what a Bolt app is not spared, and what the product adds to it. */
 export const memory: Scenario = {

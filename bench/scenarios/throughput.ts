@@ -7,9 +7,9 @@ import { StandIns, startDocsAgent } from "../subjects.ts";
 
 const CONNECTIONS = 10;
 /** The first outcomes come in this time, so that starts and ends run side by side when it is measured. */
-const WARM_UP_MS = 4000;
-const MEASURED_MS = 8000;
-const ROUNDS = 3;
+const WARM_UP_MS = 3000;
+const MEASURED_MS = 5000;
+const ROUNDS = 5;
 const REQUESTS = 40_000;
 const JOB_MS: [number, number] = [200, 900];
 /** The first poll finds the job completed: a turn in its shortest form, with all its steps. */

@@ -13,12 +13,12 @@ export type Log = {
   error(fields: object, message: string): void;
 };
 
-export type AppDeps = { host: Host; git: Git; log: Log };
+export type CodeHostAppDeps = { host: Host; git: Git; log: Log };
 
 const API_ROOT = "/api/v3";
 
 /** Builds the code host's routes: git, API and pages. Listens to nothing. */
-export function createCodeHostApp({ host, git, log }: AppDeps): Hono {
+export function createCodeHostApp({ host, git, log }: CodeHostAppDeps): Hono {
   const app = new Hono();
 
   app.use(async (context, next) => {

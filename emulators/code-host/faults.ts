@@ -29,21 +29,24 @@ export type Traffic = {
 export function serveWithFaults(app: Hono): { traffic: Traffic; listener: RequestListener } {
   const requests: string[] = [];
   const traffic: Traffic = { requests, before: undefined, fault: undefined };
-  const listener = getRequestListener(async (request, { outgoing }) => {
-    const { pathname, search } = new URL(request.url);
-    const name = `${request.method} ${pathname}${search}`;
-    requests.push(name);
-    await traffic.before?.(name);
-    const fault = traffic.fault?.(name);
-    if (fault === undefined) return app.fetch(request);
-    if (fault.kind === "http") {
-      const { status, headers = {}, body = '{"message":"fault"}' } = fault;
-      return new Response(body, { status, headers });
-    }
-    // Read to its end, as the last part of what it does may come with the last of its body.
-    if (fault.kind === "drop-after") await (await app.fetch(request)).arrayBuffer();
-    outgoing.destroy();
-    return RESPONSE_ALREADY_SENT;
-  });
+  const listener = getRequestListener(
+    async (request, { outgoing }) => {
+      const { pathname, search } = new URL(request.url);
+      const name = `${request.method} ${pathname}${search}`;
+      requests.push(name);
+      await traffic.before?.(name);
+      const fault = traffic.fault?.(name);
+      if (fault === undefined) return app.fetch(request);
+      if (fault.kind === "http") {
+        const { status, headers = {}, body = '{"message":"fault"}' } = fault;
+        return new Response(body, { status, headers });
+      }
+      // Read to its end, as the last part of what it does may come with the last of its body.
+      if (fault.kind === "drop-after") await (await app.fetch(request)).arrayBuffer();
+      outgoing.destroy();
+      return RESPONSE_ALREADY_SENT;
+    },
+    { overrideGlobalObjects: false },
+  );
   return { traffic, listener: (request, response) => void listener(request, response) };
 }

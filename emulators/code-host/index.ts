@@ -1,6 +1,6 @@
-import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
-import { createServer, type Server } from "node:http";
+import { createServer } from "node:http";
+import { closeNow, listenOnLoopback } from "../loopback-server.ts";
 import { createCodeHostApp, type Log } from "./app.ts";
 import { CodeHostError } from "./errors.ts";
 import { serveWithFaults, type Traffic } from "./faults.ts";
@@ -68,16 +68,11 @@ export async function createCodeHost(options: CodeHostOptions): Promise<CodeHost
   await host.open();
   const { traffic, listener } = serveWithFaults(createCodeHostApp({ host, git, log }));
   const server = createServer(listener);
-  url = await listen(server, port, address);
+  const bound = await listenOnLoopback(server, port, address);
+  url = `http://${address.includes(":") ? `[${address}]` : address}:${bound}`;
   log.info({ url }, "code host listens");
 
-  async function close(): Promise<void> {
-    if (!server.listening) return;
-    const closed = once(server, "close");
-    server.close();
-    server.closeAllConnections();
-    await closed;
-  }
+  const close = () => closeNow(server);
 
   return {
     url,
@@ -97,12 +92,4 @@ async function checkGit(git: Git): Promise<void> {
   // `git merge-tree --write-tree`, which merges without a working copy, came with 2.38.
   if (Number(major) > 2 || (Number(major) === 2 && Number(minor) >= 38)) return;
   throw new CodeHostError(`git 2.38 or newer is needed; this is ${version.trim()}. Install a newer one`);
-}
-
-async function listen(server: Server, port: number, address: string): Promise<string> {
-  server.listen(port, address);
-  await once(server, "listening");
-  const bound = server.address();
-  if (bound === null || typeof bound === "string") throw new CodeHostError("The code host has no address");
-  return `http://${address.includes(":") ? `[${address}]` : address}:${bound.port}`;
 }

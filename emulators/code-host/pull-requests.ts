@@ -3,7 +3,7 @@ import { isBranchName } from "./names.ts";
 import type { Repository } from "./repository.ts";
 
 /** Why something asked of a pull request is not done. */
-export type Refusal =
+export type PullRequestRefusal =
   | { kind: "invalid-field"; field: "head" | "base" }
   | { kind: "no-commits"; base: string; head: string }
   | { kind: "exists"; head: string }
@@ -12,7 +12,7 @@ export type Refusal =
   | { kind: "head-moved" }
   | { kind: "conflict"; paths: string[] };
 
-export type Result<Value> = { ok: true; value: Value } | { ok: false; refusal: Refusal };
+export type Result<Value> = { ok: true; value: Value } | { ok: false; refusal: PullRequestRefusal };
 
 export type NewPullRequest = { title: string; body: string | null; head: string; base: string };
 export type Change = {
@@ -258,6 +258,6 @@ function messageOf(pullRequest: PullRequest, repository: Repository, order: Merg
   return `${order.title ?? subject}\n\n${text}`.trimEnd().concat("\n");
 }
 
-function refuse(refusal: Refusal): { ok: false; refusal: Refusal } {
+function refuse(refusal: PullRequestRefusal): { ok: false; refusal: PullRequestRefusal } {
   return { ok: false, refusal };
 }

@@ -2,11 +2,11 @@ import { randomUUID } from "node:crypto";
 import * as z from "zod";
 import { post } from "./post.ts";
 import { signatureHeaders } from "./signing.ts";
-import type { EnvelopeType, SocketMode } from "./socket-mode.ts";
+import type { EnvelopeType, SocketModeSide } from "./socket-mode.ts";
 import { parseJson } from "./web-api/args.ts";
 
 /** One request to the app, to the byte: over HTTP, or as the text of a Socket Mode envelope. */
-export type Delivery = {
+export type SlackDelivery = {
   transport: "http" | "socket";
   /** Where it went; empty for Socket Mode. */
   url: string;
@@ -15,8 +15,8 @@ export type Delivery = {
 };
 
 /** How the app took a delivery. */
-export type Outcome = {
-  delivery: Delivery;
+export type DeliveryOutcome = {
+  delivery: SlackDelivery;
   /** The HTTP status, 200 for a Socket Mode ack, 0 when no answer came. */
   status: number;
   /** The answer's body or the ack's payload; empty when there was none. */
@@ -39,14 +39,14 @@ const Envelope = z.looseObject({ envelope_id: z.string() });
 /** Sends to the app what Slack sends it: over its Socket Mode connection where it has one, else as signed HTTP. */
 export class Deliverer {
   readonly #signingSecret: string;
-  readonly #socketMode: SocketMode;
+  readonly #socketMode: SocketModeSide;
   readonly #ackTimeoutMs: number;
   readonly #signingNow: () => number;
   #appUrl: string | undefined;
 
   constructor(options: {
     signingSecret: string;
-    socketMode: SocketMode;
+    socketMode: SocketModeSide;
     ackTimeoutMs: number;
     /** Epoch milliseconds, for signatures. */
     signingNow: () => number;
@@ -63,7 +63,7 @@ export class Deliverer {
     this.#appUrl = url;
   }
 
-  async deliver(type: EnvelopeType, payload: Record<string, unknown>): Promise<Outcome> {
+  async deliver(type: EnvelopeType, payload: Record<string, unknown>): Promise<DeliveryOutcome> {
     if (this.#socketMode.connections === 0) return this.#send(this.#httpDelivery(type, payload));
     const retries = type === "events_api" ? { retry_attempt: 0, retry_reason: "" } : {};
     const accepts = type !== "events_api";
@@ -81,7 +81,7 @@ export class Deliverer {
    * Sends a delivery again, to the byte unless the options say otherwise, to where the app is now. Its answer is shown to
    * nobody.
    */
-  async redeliver(delivery: Delivery, options: RedeliverOptions = {}): Promise<Outcome> {
+  async redeliver(delivery: SlackDelivery, options: RedeliverOptions = {}): Promise<DeliveryOutcome> {
     const retryReason = options.retryReason ?? "http_timeout";
     if (delivery.transport === "http") {
       const signature = options.resign === true ? this.#sign(delivery.body) : {};
@@ -101,7 +101,7 @@ export class Deliverer {
     return this.#send({ ...delivery, body: JSON.stringify(envelope) });
   }
 
-  #httpDelivery(type: EnvelopeType, payload: Record<string, unknown>): Delivery {
+  #httpDelivery(type: EnvelopeType, payload: Record<string, unknown>): SlackDelivery {
     const body = encodeBody(type, payload);
     const headers = {
       // Without a charset: that is what Slack sends and the only form Bolt's HTTP receiver reads.
@@ -117,11 +117,11 @@ export class Deliverer {
     return signatureHeaders(this.#signingSecret, body, this.#signingNow());
   }
 
-  #send(delivery: Delivery): Promise<Outcome> {
+  #send(delivery: SlackDelivery): Promise<DeliveryOutcome> {
     return delivery.transport === "http" ? this.#sendHttp(delivery) : this.#sendSocket(delivery);
   }
 
-  async #sendHttp(delivery: Delivery): Promise<Outcome> {
+  async #sendHttp(delivery: SlackDelivery): Promise<DeliveryOutcome> {
     const signal = AbortSignal.timeout(this.#ackTimeoutMs);
     try {
       const answer = await post(delivery.url, delivery.headers, delivery.body, signal);
@@ -133,7 +133,7 @@ export class Deliverer {
     }
   }
 
-  async #sendSocket(delivery: Delivery): Promise<Outcome> {
+  async #sendSocket(delivery: SlackDelivery): Promise<DeliveryOutcome> {
     if (this.#socketMode.connections === 0) {
       return { delivery, status: 0, body: "", failure: "dispatch_failed" };
     }

@@ -1,29 +1,29 @@
-import { once } from "node:events";
 import { DocsAgentError } from "../../src/errors.ts";
-import { Deliverer, type Delivery, type Outcome, type RedeliverOptions } from "./deliver.ts";
+import { closeNow, listenOnLoopback } from "../loopback-server.ts";
+import { Deliverer, type SlackDelivery, type DeliveryOutcome, type RedeliverOptions } from "./deliver.ts";
 import { type Call, Faults } from "./faults.ts";
 import { Limits, type LimitSettings } from "./limits.ts";
-import type { Ephemeral, Message } from "./messages.ts";
+import type { Ephemeral, SlackMessage } from "./messages.ts";
 import { Person } from "./person.ts";
 import { ResponseUrls } from "./response-urls.ts";
 import { type CallHook, createSlackServer } from "./server.ts";
-import { SocketMode } from "./socket-mode.ts";
+import { SocketModeSide } from "./socket-mode.ts";
 import { Triggers } from "./triggers.ts";
 import type { WorkspaceSnapshot } from "./snapshot.ts";
 import { type OpenView, Views } from "./views.ts";
 import { visibleText } from "./visible-text.ts";
 import { type NewChannel, type NewUser, Workspace } from "./workspace.ts";
 
-export type { Delivery, Outcome, RedeliverOptions } from "./deliver.ts";
+export type { SlackDelivery, DeliveryOutcome, RedeliverOptions } from "./deliver.ts";
 export type { Call, Fault, FaultRule } from "./faults.ts";
 export { distributedApp, internalApp } from "./limits.ts";
 export type { Limits, LimitSettings, Rate } from "./limits.ts";
-export type { Ephemeral, Message, Metadata } from "./messages.ts";
+export type { Ephemeral, SlackMessage, Metadata } from "./messages.ts";
 export type { MentionOutcome, Person } from "./person.ts";
 export { ImpossibleForAPerson } from "./refusal.ts";
 export type { CallHook } from "./server.ts";
 export { WorkspaceSnapshot } from "./snapshot.ts";
-export type { SocketMode } from "./socket-mode.ts";
+export type { SocketModeSide } from "./socket-mode.ts";
 export type { OpenView } from "./views.ts";
 export { slackbot } from "./messages.ts";
 export type { TypedPart } from "./typed-text.ts";
@@ -65,7 +65,7 @@ export interface SlackSide extends AsyncDisposable {
   readonly apiUrl: string;
   readonly workspace: Workspace;
   readonly faults: Faults;
-  readonly socketMode: SocketMode;
+  readonly socketMode: SocketModeSide;
   /** Every call the app made, in order of arrival. */
   readonly calls: readonly Call[];
   /** Those that were answered with HTTP 429, by a limit or a fault. */
@@ -76,19 +76,19 @@ export interface SlackSide extends AsyncDisposable {
   onCall(hook: CallHook): () => void;
   person(userId: string): Person;
   /** Sends a delivery again, to the byte unless the options say otherwise. */
-  redeliver(delivery: Delivery, options?: RedeliverOptions): Promise<Outcome>;
+  redeliver(delivery: SlackDelivery, options?: RedeliverOptions): Promise<DeliveryOutcome>;
   /** What can be seen in a channel, replies included, oldest first. */
-  messages(channelId: string): Message[];
+  messages(channelId: string): SlackMessage[];
   /** A message and its replies, oldest first. */
-  thread(channelId: string, ts: string): Message[];
+  thread(channelId: string, ts: string): SlackMessage[];
   /** The ephemeral messages one person, or anybody, sees now. */
   ephemerals(userId?: string): Ephemeral[];
   /** The modals a person has open, the one in front last. */
   openViews(userId: string): OpenView[];
   /** The direct messages between the bot and a person; none where no conversation was opened. */
-  dm(userId: string): Message[];
+  dm(userId: string): SlackMessage[];
   /** What a person reads in a message: see {@link visibleText}, with names. */
-  readonly visibleText: (message: Message | Ephemeral) => string;
+  readonly visibleText: (message: SlackMessage | Ephemeral) => string;
   /** Resolves with the first value of `probe` that is not `undefined` or false, tried now and at every change. */
   until<Value>(probe: () => Value | undefined | false, timeoutMs?: number): Promise<Value>;
   /** Ends the server and every connection, hanging calls included. */
@@ -106,7 +106,7 @@ export async function createSlackSide(options: SlackSideOptions): Promise<SlackS
   const views = new Views(workspace);
   const triggers = new Triggers(slackNow);
   const responseUrls = new ResponseUrls(workspace, slackNow);
-  const socketMode = new SocketMode(workspace.bot.appId);
+  const socketMode = new SocketModeSide(workspace.bot.appId);
   const faults = new Faults();
   const calls: Call[] = [];
   const hooks = new Set<CallHook>();
@@ -129,10 +129,7 @@ export async function createSlackSide(options: SlackSideOptions): Promise<SlackS
     limits,
     now,
   });
-  server.listen(options.port ?? 0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  const port = typeof address === "object" && address !== null ? address.port : 0;
+  const port = await listenOnLoopback(server, options.port ?? 0);
   const baseUrl = `http://127.0.0.1:${port}/`;
   socketMode.listenAt(baseUrl);
   responseUrls.listenAt(baseUrl);
@@ -140,10 +137,7 @@ export async function createSlackSide(options: SlackSideOptions): Promise<SlackS
   async function close(): Promise<void> {
     if (!server.listening) return;
     socketMode.close();
-    const closed = once(server, "close");
-    server.close();
-    server.closeAllConnections();
-    await closed;
+    await closeNow(server);
   }
 
   return {
@@ -175,7 +169,7 @@ export async function createSlackSide(options: SlackSideOptions): Promise<SlackS
   };
 }
 
-function messagesOfDm(workspace: Workspace, userId: string): Message[] {
+function messagesOfDm(workspace: Workspace, userId: string): SlackMessage[] {
   const dm = workspace
     .channels()
     .find(({ kind, members }) => kind === "im" && members.has(userId) && members.has(workspace.bot.userId));

@@ -4,7 +4,7 @@ import type { MessageBlock } from "./block-kit/blocks.ts";
 export type Metadata = { event_type: string; event_payload: Record<string, unknown> };
 
 /** A message as the workspace keeps it, in Slack's own field names. */
-export type Message = {
+export type SlackMessage = {
   channel: string;
   ts: string;
   user: string;
@@ -40,33 +40,33 @@ export const slackbot = "USLACKBOT";
 
 /** The messages of one channel, in the order of their timestamps. */
 export class Messages {
-  readonly #all = new Map<string, Message>();
+  readonly #all = new Map<string, SlackMessage>();
 
-  add(message: Message): void {
+  add(message: SlackMessage): void {
     this.#all.set(message.ts, message);
   }
 
   /** Every message that can be seen, replies and tombstones included. */
-  visible(): Message[] {
+  visible(): SlackMessage[] {
     return [...this.#all.values()].filter((message) => !message.deleted);
   }
 
-  find(ts: string): Message | undefined {
+  find(ts: string): SlackMessage | undefined {
     const message = this.#all.get(ts);
     return message?.deleted === false ? message : undefined;
   }
 
   /** The root and its replies; only the message itself where `ts` is a reply's. */
-  thread(ts: string): Message[] {
+  thread(ts: string): SlackMessage[] {
     return this.visible().filter((message) => message.ts === ts || message.thread_ts === ts);
   }
 
-  replies(ts: string): Message[] {
+  replies(ts: string): SlackMessage[] {
     return this.visible().filter((message) => message.thread_ts === ts && message.ts !== ts);
   }
 
   /** Removes a message. The root of a thread that still has replies leaves a tombstone, as in Slack. */
-  remove(message: Message): void {
+  remove(message: SlackMessage): void {
     const hasReplies = this.replies(message.ts).length > 0;
     delete message.blocks;
     delete message.metadata;

@@ -1,12 +1,19 @@
 import { randomUUID } from "node:crypto";
 import type { Button, StaticSelect } from "./block-kit/objects.ts";
 import { makeId } from "./ids.ts";
-import { type Ephemeral, type Message, slackbot } from "./messages.ts";
+import { type Ephemeral, type SlackMessage, slackbot } from "./messages.ts";
 import { ImpossibleForAPerson } from "./refusal.ts";
+import type {
+  ActionPayload,
+  ClosePayload,
+  CommandPayload,
+  MentionPayload,
+  ShortcutPayload,
+  SubmissionPayload,
+  WireView,
+} from "./sdk-types.ts";
 import { messageToWire } from "./web-api/wire.ts";
 import type { Channel, User, Workspace } from "./workspace.ts";
-
-type Payload = Record<string, unknown>;
 
 /** Where and by whom an interaction happened, and the ways to answer it. */
 export type Interaction = {
@@ -18,7 +25,7 @@ export type Interaction = {
 };
 
 /** The fields of a slash command: https://docs.slack.dev/interactivity/implementing-slash-commands */
-export function commandPayload(at: Interaction, command: string, text: string): Payload {
+export function commandPayload(at: Interaction, command: string, text: string) {
   return {
     token: at.workspace.verificationToken,
     team_id: at.workspace.team.id,
@@ -33,19 +40,21 @@ export function commandPayload(at: Interaction, command: string, text: string): 
     is_enterprise_install: "false",
     response_url: at.responseUrl,
     trigger_id: at.triggerId,
-  };
+  } satisfies CommandPayload;
 }
 
 /** A message shortcut: https://docs.slack.dev/reference/interaction-payloads/shortcuts-interaction-payload */
-export function shortcutPayload(at: Interaction, callbackId: string, message: Message): Payload {
+export function shortcutPayload(at: Interaction, callbackId: string, message: SlackMessage) {
   return {
     type: "message_action",
     ...interactionFields(at),
+    // Unlike in other payloads there is no `username`.
+    user: { id: at.user.id, name: at.user.name, team_id: at.workspace.team.id },
     callback_id: callbackId,
     message_ts: message.ts,
     message: messageToWire(message, at.workspace),
     action_ts: at.workspace.timestamps.next(),
-  };
+  } satisfies ShortcutPayload;
 }
 
 /** What a person pressed or chose. */
@@ -60,13 +69,14 @@ export type Act = {
 export function actionPayload(
   at: Interaction,
   act: Act,
-  on: { message: Message } | { ephemeral: Ephemeral },
-): Payload {
+  on: { message: SlackMessage } | { ephemeral: Ephemeral },
+) {
   const isEphemeral = "ephemeral" in on;
   const { ts, thread_ts } = isEphemeral ? on.ephemeral : on.message;
   return {
     type: "block_actions",
     ...interactionFields(at),
+    user: userOf(at.user, at.workspace),
     api_app_id: at.workspace.bot.appId,
     container: {
       type: "message",
@@ -79,7 +89,7 @@ export function actionPayload(
     ...(!isEphemeral && { message: messageToWire(on.message, at.workspace) }),
     state: { values: {} },
     actions: [{ ...actionOf(act), action_ts: at.workspace.timestamps.next() }],
-  };
+  } satisfies ActionPayload;
 }
 
 /** A press or choice in a modal; such payloads carry no `response_url`. */
@@ -87,24 +97,24 @@ export function viewActionPayload(
   workspace: Workspace,
   user: User,
   act: Act,
-  at: { view: Payload; triggerId: string },
-): Payload {
+  at: { view: WireView; triggerId: string },
+) {
   return {
     type: "block_actions",
     team: teamOf(workspace),
     user: userOf(user, workspace),
     api_app_id: workspace.bot.appId,
     token: workspace.verificationToken,
-    container: { type: "view", view_id: at.view["id"] },
+    container: { type: "view", view_id: at.view.id },
     trigger_id: at.triggerId,
     enterprise: null,
     is_enterprise_install: false,
     view: at.view,
     actions: [{ ...actionOf(act), action_ts: workspace.timestamps.next() }],
-  };
+  } satisfies ActionPayload;
 }
 
-function actionOf({ element, blockId, option }: Act): Payload {
+function actionOf({ element, blockId, option }: Act) {
   const common = { type: element.type, action_id: element.action_id, block_id: blockId };
   if (element.type === "static_select") {
     return { ...common, selected_option: optionOf(element, option ?? "") };
@@ -127,36 +137,44 @@ export function optionOf(select: StaticSelect, value: string): StaticSelect["opt
   throw new ImpossibleForAPerson(`The menu does not offer "${value}". Choose one of: ${offered}.`);
 }
 
-/** A submitted or closed modal: https://docs.slack.dev/reference/interaction-payloads/view-interactions-payload */
-export function viewPayload(
-  workspace: Workspace,
-  user: User,
-  view: Payload,
-  what: { type: "view_submission"; triggerId: string } | { type: "view_closed" },
-): Payload {
+/** A submitted modal: https://docs.slack.dev/reference/interaction-payloads/view-interactions-payload */
+export function submissionPayload(workspace: Workspace, user: User, view: WireView, triggerId: string) {
   return {
-    type: what.type,
+    type: "view_submission",
+    ...viewFields(workspace, user, view),
+    trigger_id: triggerId,
+    response_urls: [],
+  } satisfies SubmissionPayload;
+}
+
+/** A closed modal; such payloads carry no trigger. */
+export function closePayload(workspace: Workspace, user: User, view: WireView) {
+  return {
+    type: "view_closed",
+    ...viewFields(workspace, user, view),
+    is_cleared: false,
+  } satisfies ClosePayload;
+}
+
+function viewFields(workspace: Workspace, user: User, view: WireView) {
+  return {
     team: teamOf(workspace),
     user: userOf(user, workspace),
     api_app_id: workspace.bot.appId,
     token: workspace.verificationToken,
     view,
-    ...(what.type === "view_submission"
-      ? { trigger_id: what.triggerId, response_urls: [] }
-      : { is_cleared: false }),
     is_enterprise_install: false,
     enterprise: null,
   };
 }
 
 /** An `app_mention` in its envelope: https://docs.slack.dev/reference/events/app_mention */
-export function mentionPayload(workspace: Workspace, message: Message): Payload {
+export function mentionPayload(workspace: Workspace, message: SlackMessage) {
   const { team, bot } = workspace;
   return {
     token: workspace.verificationToken,
     team_id: team.id,
     context_team_id: team.id,
-    context_enterprise_id: null,
     api_app_id: bot.appId,
     event: {
       user: message.user,
@@ -184,27 +202,26 @@ export function mentionPayload(workspace: Workspace, message: Message): Payload 
     ],
     is_ext_shared_channel: false,
     event_context: `4-${Buffer.from(`${team.id}:${message.channel}:${message.ts}`).toString("base64")}`,
-  };
+  } satisfies MentionPayload;
 }
 
-function interactionFields(at: Interaction): Payload {
+function interactionFields(at: Interaction) {
   return {
     token: at.workspace.verificationToken,
     team: teamOf(at.workspace),
     enterprise: null,
     is_enterprise_install: false,
-    user: userOf(at.user, at.workspace),
     channel: { id: at.channel.id, name: channelName(at.channel) },
     trigger_id: at.triggerId,
     response_url: at.responseUrl,
   };
 }
 
-function teamOf({ team }: Workspace): Payload {
+function teamOf({ team }: Workspace) {
   return { id: team.id, domain: team.domain };
 }
 
-function userOf(user: User, { team }: Workspace): Payload {
+function userOf(user: User, { team }: Workspace) {
   return { id: user.id, username: user.name, name: user.name, team_id: team.id };
 }
 

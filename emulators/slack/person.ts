@@ -1,17 +1,18 @@
 import { escapeMrkdwn } from "../../src/replies/mrkdwn.ts";
 import type { AnyBlock } from "./block-kit/blocks.ts";
 import type { Button, StaticSelect } from "./block-kit/objects.ts";
-import type { Deliverer, Delivery, Outcome } from "./deliver.ts";
-import type { Message } from "./messages.ts";
+import type { Deliverer, SlackDelivery, DeliveryOutcome } from "./deliver.ts";
+import type { SlackMessage } from "./messages.ts";
 import {
   actionPayload,
+  closePayload,
   commandPayload,
   failureNotice,
   type Interaction,
   mentionPayload,
   viewActionPayload,
   shortcutPayload,
-  viewPayload,
+  submissionPayload,
 } from "./payloads.ts";
 import { ImpossibleForAPerson, SlackRefusal } from "./refusal.ts";
 import type { ResponseUrls } from "./response-urls.ts";
@@ -33,7 +34,10 @@ export type PersonDeps = {
 };
 
 /** A mention's message, and how the app took the event; no delivery where the app is no member and hears nothing. */
-export type MentionOutcome = Omit<Outcome, "delivery"> & { message: Message; delivery: Delivery | undefined };
+export type MentionOutcome = Omit<DeliveryOutcome, "delivery"> & {
+  message: SlackMessage;
+  delivery: SlackDelivery | undefined;
+};
 
 /** What one person does in Slack. Each act sends the app exactly what Slack would, and shows the person what they would see. */
 export class Person {
@@ -46,7 +50,7 @@ export class Person {
   }
 
   /** Runs a slash command; `text` is as typed. The ack's text, or Slack's notice of a failure, is shown to the person. */
-  async command(act: { channel: string; text?: string; command?: string }): Promise<Outcome> {
+  async command(act: { channel: string; text?: string; command?: string }): Promise<DeliveryOutcome> {
     const channel = this.#ownChannel(act.channel);
     const command = act.command ?? "/docs-agent";
     const place: ResponsePlace = { channel: channel.id, user: this.user.id };
@@ -58,7 +62,7 @@ export class Person {
   }
 
   /** Picks a message shortcut from a message's menu. It works where the bot is no member. */
-  async shortcut(act: { callbackId: string; channel: string; messageTs: string }): Promise<Outcome> {
+  async shortcut(act: { callbackId: string; channel: string; messageTs: string }): Promise<DeliveryOutcome> {
     const channel = this.#readableChannel(act.channel);
     const message = this.#message(channel, act.messageTs);
     const interaction = this.#interaction(channel, { channel: channel.id, user: this.user.id });
@@ -79,7 +83,7 @@ export class Person {
     blockId?: string;
     ephemeral?: boolean;
     option?: string;
-  }): Promise<Outcome> {
+  }): Promise<DeliveryOutcome> {
     const channel = this.#readableChannel(act.channel);
     const on =
       act.ephemeral === true
@@ -98,7 +102,7 @@ export class Person {
     actionId: string;
     blockId?: string;
     option?: string;
-  }): Promise<Outcome> {
+  }): Promise<DeliveryOutcome> {
     const { workspace, views, triggers, deliverer } = this.#deps;
     const open = this.#view(act.viewId);
     const found = findElement(open.view.blocks, act);
@@ -114,25 +118,24 @@ export class Person {
   }
 
   /** Submits a modal. Inputs that `values` leaves out keep what they show. Slack's own checks apply before it is sent. */
-  async submit(act: { viewId: string; values?: TypedValues }): Promise<Outcome> {
+  async submit(act: { viewId: string; values?: TypedValues }): Promise<DeliveryOutcome> {
     const { workspace, views, triggers, deliverer } = this.#deps;
     const open = this.#view(act.viewId);
     const view = views.toWire(open, fillIn(open.view, act.values ?? {}));
-    const triggerId = triggers.issue(this.user.id);
-    const payload = viewPayload(workspace, this.user, view, { type: "view_submission", triggerId });
+    const payload = submissionPayload(workspace, this.user, view, triggers.issue(this.user.id));
     const outcome = await deliverer.deliver("interactive", payload);
     settleSubmission(outcome, open, views);
     return outcome;
   }
 
   /** Closes a modal; the app hears of it only where the modal says so. */
-  async closeView(act: { viewId: string }): Promise<Outcome | undefined> {
+  async closeView(act: { viewId: string }): Promise<DeliveryOutcome | undefined> {
     const { workspace, views, deliverer } = this.#deps;
     const open = this.#view(act.viewId);
     if (open.view.clear_on_close === true) views.closeAll(this.user.id);
     else views.close(open);
     if (open.view.notify_on_close !== true) return undefined;
-    const payload = viewPayload(workspace, this.user, views.toWire(open), { type: "view_closed" });
+    const payload = closePayload(workspace, this.user, views.toWire(open));
     return deliverer.deliver("interactive", payload);
   }
 
@@ -211,7 +214,7 @@ export class Person {
     throw new ImpossibleForAPerson(`${this.user.name} cannot see ${channel.name}: invite them first.`);
   }
 
-  #message(channel: Channel, ts: string): Message {
+  #message(channel: Channel, ts: string): SlackMessage {
     const message = this.#deps.workspace.log(channel.id).find(ts);
     if (message !== undefined && message.subtype !== "tombstone") return message;
     throw new ImpossibleForAPerson(`There is no message ${ts} in ${channel.name} to act on.`);

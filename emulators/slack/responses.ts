@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { mentionsIn } from "./mentions.ts";
-import type { Ephemeral, Message } from "./messages.ts";
+import type { Ephemeral, SlackMessage } from "./messages.ts";
 import { SlackRefusal } from "./refusal.ts";
 import { Flag } from "./web-api/args.ts";
 import { readContent } from "./web-api/chat.ts";
@@ -21,7 +21,7 @@ export const ResponseBody = z.object({
 export type ResponsePlace = {
   channel: string;
   user: string;
-  original?: { message: Message } | { ephemeral: Ephemeral };
+  original?: { message: SlackMessage } | { ephemeral: Ephemeral };
 };
 
 /**

@@ -4,9 +4,9 @@ import type { Call, Fault, Faults } from "./faults.ts";
 import type { Limits } from "./limits.ts";
 import { SlackRefusal } from "./refusal.ts";
 import { type ResponseUrls, statusOfRefusal } from "./response-urls.ts";
-import type { SocketMode } from "./socket-mode.ts";
+import type { SocketModeSide } from "./socket-mode.ts";
 import { type Args, parseBody, parseJson } from "./web-api/args.ts";
-import { answerCall, type Tokens } from "./web-api/index.ts";
+import { answerCall, type SlackSideTokens } from "./web-api/index.ts";
 import type { MethodContext } from "./web-api/method.ts";
 
 /** Awaited before a call takes effect, and after that before it is answered. */
@@ -14,9 +14,9 @@ export type CallHook = (phase: "before" | "after", call: Call) => Promise<void> 
 
 export type ServerDeps = {
   context: MethodContext;
-  tokens: Tokens;
+  tokens: SlackSideTokens;
   responseUrls: ResponseUrls;
-  socketMode: SocketMode;
+  socketMode: SocketModeSide;
   faults: Faults;
   calls: Call[];
   hooks: ReadonlySet<CallHook>;
@@ -35,12 +35,11 @@ type Answer = {
 /** Builds the HTTP server an app talks to: `/api/<method>`, `/response/<secret>`, and the Socket Mode upgrade. */
 export function createSlackServer(deps: ServerDeps): Server {
   const server = createServer((request, response) => {
+    // Slack's clock is this workspace's, also where an app reads it from the headers.
     response.setHeader("date", new Date(deps.limits.slackNow()).toUTCString());
     // A client that dies in mid-call must not take the server with it.
     request.on("error", () => response.destroy());
     response.on("error", () => response.destroy());
-    // Slack's clock is this workspace's, also where an app reads it from the headers.
-    response.setHeader("date", new Date(deps.now()).toUTCString());
     handle(request, response, deps).catch((thrown: unknown) => {
       if (request.destroyed && !request.complete) return;
       send(response, { status: 500, body: `The Slack side failed: ${messageOf(thrown)}`, result: "" });

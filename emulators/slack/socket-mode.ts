@@ -16,13 +16,18 @@ export type EnvelopeType = "slash_commands" | "interactive" | "events_api";
  * Slack's end of Socket Mode: one-time tickets, `hello`, envelopes and their acks, pings, `disconnect`.
  * See https://docs.slack.dev/apis/events-api/using-socket-mode
  */
-export class SocketMode {
+export class SocketModeSide {
+  /** How many connections the app held after each change of that, oldest first. */
+  readonly connectionCounts: number[] = [];
   readonly #appId: string;
   readonly #server = new WebSocketServer({ noServer: true });
   readonly #tickets = new Set<string>();
   readonly #connections = new Set<WebSocket>();
   readonly #waiting = new Map<string, (payload: unknown) => void>();
   readonly #connectedListeners = new Set<() => void>();
+  /** Connections that were opened and hear nothing. */
+  readonly #deaf = new Set<WebSocket>();
+  #helloWithheld = 0;
   #baseUrl = "";
 
   constructor(appId: string) {
@@ -32,6 +37,11 @@ export class SocketMode {
   /** How many connections the app holds. */
   get connections(): number {
     return this.#connections.size;
+  }
+
+  /** How many connections wait for their `hello`, in vain. */
+  get deafConnections(): number {
+    return this.#deaf.size;
   }
 
   listenAt(baseUrl: string): void {
@@ -99,12 +109,34 @@ export class SocketMode {
     }
   }
 
-  close(): void {
+  /** The next so many connections get no `hello`, nor anything else. */
+  withholdHello(times: number): void {
+    this.#helloWithheld = times;
+  }
+
+  /** Sends each connection this, as it is. */
+  sendRaw(text: string): void {
+    for (const connection of this.#connections) connection.send(text);
+  }
+
+  /** Breaks every connection. */
+  drop(): void {
     for (const connection of this.#connections) connection.terminate();
+  }
+
+  close(): void {
+    for (const connection of [...this.#connections, ...this.#deaf]) connection.terminate();
     this.#server.close();
   }
 
   #open(connection: WebSocket): void {
+    if (this.#helloWithheld > 0) {
+      this.#helloWithheld -= 1;
+      this.#deaf.add(connection);
+      connection.on("error", () => connection.terminate());
+      connection.on("close", () => this.#deaf.delete(connection));
+      return;
+    }
     const pings = setInterval(() => connection.ping(), pingIntervalMs);
     connection.on("message", (data) => this.#receive(textOf(data)));
     // An app that is killed resets its socket; that is its right.
@@ -112,8 +144,10 @@ export class SocketMode {
     connection.on("close", () => {
       clearInterval(pings);
       this.#connections.delete(connection);
+      this.connectionCounts.push(this.connections);
     });
     this.#connections.add(connection);
+    this.connectionCounts.push(this.connections);
     connection.ping();
     connection.send(
       JSON.stringify({

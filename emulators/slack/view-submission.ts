@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { Outcome } from "./deliver.ts";
+import type { DeliveryOutcome } from "./deliver.ts";
 import { SlackRefusal } from "./refusal.ts";
 import { parseView } from "./validate-blocks.ts";
 import type { OpenView, Views } from "./views.ts";
@@ -15,7 +15,7 @@ const SubmissionAck = z.discriminatedUnion("response_action", [
 const trouble = "We had some trouble connecting. Try again?";
 
 /** Does to the modal what the app's answer says: https://docs.slack.dev/surfaces/modals#response_actions */
-export function settleSubmission(outcome: Outcome, open: OpenView, views: Views): void {
+export function settleSubmission(outcome: DeliveryOutcome, open: OpenView, views: Views): void {
   if (outcome.failure !== undefined) return views.showFailure(open, trouble);
   const json = parseJson(outcome.body);
   const isEmpty = outcome.body === "" || (typeof json === "object" && Object.keys(json ?? {}).length === 0);

@@ -1,7 +1,8 @@
 import type { ModalView, ViewBlock } from "./block-kit/blocks.ts";
-import type { PlainTextInput, StaticSelect } from "./block-kit/objects.ts";
+import type { PlainText, PlainTextInput, StaticSelect } from "./block-kit/objects.ts";
 import { makeId, makeSecret } from "./ids.ts";
 import { SlackRefusal } from "./refusal.ts";
+import type { WireView } from "./sdk-types.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** A modal on somebody's screen. */
@@ -90,7 +91,7 @@ export class Views {
   }
 
   /** The view as Slack shows it to apps, with these values filled in. */
-  toWire(open: OpenView, values: ViewValues = {}): Record<string, unknown> {
+  toWire(open: OpenView, values: ViewValues = {}): WireView {
     const { team, bot } = this.#workspace;
     const { view } = open;
     return {
@@ -102,18 +103,18 @@ export class Views {
       callback_id: view.callback_id ?? "",
       state: { values },
       hash: open.hash,
-      title: view.title,
+      title: shown(view.title),
       clear_on_close: view.clear_on_close ?? false,
       notify_on_close: view.notify_on_close ?? false,
-      close: view.close ?? null,
-      submit: view.submit ?? null,
+      close: view.close === undefined ? null : shown(view.close),
+      submit: view.submit === undefined ? null : shown(view.submit),
       previous_view_id: open.previousViewId,
       root_view_id: open.rootViewId,
       app_id: bot.appId,
       external_id: view.external_id ?? "",
       app_installed_team_id: team.id,
       bot_id: bot.botId,
-    };
+    } satisfies WireView;
   }
 
   #put(userId: string, view: ModalView): OpenView {
@@ -156,6 +157,11 @@ export function inputsOf(view: ModalView): ViewInput[] {
       element.type === "static_select" ? [{ block, element }] : [],
     );
   });
+}
+
+/** Slack adds what was left out. */
+function shown(text: PlainText) {
+  return { ...text, emoji: text.emoji ?? true };
 }
 
 function newHash(): string {

@@ -2,7 +2,7 @@ import { DocsAgentError } from "../../src/errors.ts";
 import type { MessageBlock } from "./block-kit/blocks.ts";
 import { makeId, makeSecret, Timestamps } from "./ids.ts";
 import { mentionsIn } from "./mentions.ts";
-import { type Ephemeral, type Message, Messages, type Metadata } from "./messages.ts";
+import { type Ephemeral, type SlackMessage, Messages, type Metadata } from "./messages.ts";
 import type { WorkspaceSnapshot } from "./snapshot.ts";
 import { encodeTyped, richTextOf, type TypedPart } from "./typed-text.ts";
 
@@ -232,7 +232,7 @@ export class Workspace {
     user: string;
     text: string | readonly TypedPart[];
     threadTs?: string;
-  }): Message {
+  }): SlackMessage {
     this.user(message.user);
     if (message.threadTs !== undefined) {
       const root = this.log(message.channel).find(message.threadTs);
@@ -243,8 +243,8 @@ export class Workspace {
   }
 
   /** Adds a message as it stands; decides nothing about who may post. */
-  post(draft: NewMessage): Message {
-    const message: Message = {
+  post(draft: NewMessage): SlackMessage {
+    const message: SlackMessage = {
       channel: draft.channel,
       ts: this.timestamps.next(),
       user: draft.user,

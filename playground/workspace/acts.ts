@@ -1,45 +1,10 @@
-import * as z from "zod";
 import { ImpossibleForAPerson, type Person, type SlackSide, slackbot } from "../../emulators/slack/index.ts";
 import { escapeMrkdwn } from "../../src/replies/mrkdwn.ts";
 import { readComposed, userNamed } from "./composed.ts";
 import type { EventRetries } from "./event-retries.ts";
-import type { AppSurface } from "./manifest.ts";
+import type { ActResult, AppSurface, PageAct } from "./page-protocol.ts";
 import { canSee } from "./page-state.ts";
 import type { ReadMarks } from "./read-marks.ts";
-
-const id = z.string().min(1).max(255);
-const ts = z.string().regex(/^\d{1,12}\.\d{6}$/);
-const pressed = { actionId: id, blockId: id, option: z.string().max(200).optional() };
-
-/** What a person does on the page. */
-export type PageAct = z.infer<typeof PageAct>;
-export const PageAct = z.discriminatedUnion("kind", [
-  z.strictObject({
-    kind: z.literal("compose"),
-    channel: id,
-    text: z.string().min(1).max(40_000),
-    threadTs: ts.optional(),
-  }),
-  z.strictObject({ kind: z.literal("shortcut"), channel: id, messageTs: ts, callbackId: id }),
-  z.strictObject({
-    kind: z.literal("click"),
-    channel: id,
-    messageTs: ts,
-    isEphemeral: z.boolean(),
-    ...pressed,
-  }),
-  z.strictObject({ kind: z.literal("click-in-view"), viewId: id, ...pressed }),
-  z.strictObject({
-    kind: z.literal("submit"),
-    viewId: id,
-    values: z.record(z.string(), z.record(z.string(), z.string().max(40_000))),
-  }),
-  z.strictObject({ kind: z.literal("close-view"), viewId: id }),
-  z.strictObject({ kind: z.literal("dismiss"), messageTs: ts }),
-  z.strictObject({ kind: z.literal("read"), channel: id, threadTs: ts.optional(), ts }),
-  z.strictObject({ kind: z.literal("join"), channel: id }),
-  z.strictObject({ kind: z.literal("open-direct-message") }),
-]);
 
 export type ActDeps = {
   slack: SlackSide;
@@ -49,9 +14,6 @@ export type ActDeps = {
   /** Announces a change that the workspace does not know of. */
   changed: () => void;
 };
-
-/** What came of an act: Slack's word for a delivery that the app did not take, and the channel to go to. */
-export type ActResult = { failure?: string; channel?: string };
 
 /** Does it as this person. Throws `ImpossibleForAPerson` or `NotInWorkspace` for what Slack's client would not offer. */
 export async function perform(act: PageAct, person: Person, deps: ActDeps): Promise<ActResult> {

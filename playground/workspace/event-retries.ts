@@ -1,4 +1,4 @@
-import type { MentionOutcome, Outcome, SlackSide } from "../../emulators/slack/index.ts";
+import type { MentionOutcome, DeliveryOutcome, SlackSide } from "../../emulators/slack/index.ts";
 
 /** "Nearly immediately", after a minute, after five: https://docs.slack.dev/apis/events-api#retries */
 const slackDelaysMs = [1000, 60_000, 300_000];
@@ -16,7 +16,7 @@ export class EventRetries implements Disposable {
   }
 
   /** Does nothing for an event that was taken or never sent. */
-  follow({ delivery, failure, status }: MentionOutcome | Outcome, retryNum = 1): void {
+  follow({ delivery, failure, status }: MentionOutcome | DeliveryOutcome, retryNum = 1): void {
     const delayMs = this.#delaysMs[retryNum - 1];
     if (this.#isClosed || delivery === undefined || failure === undefined || delayMs === undefined) return;
     const retryReason =

@@ -1,22 +1,23 @@
-import { once } from "node:events";
-import { createAdaptorServer } from "@hono/node-server";
 import { randomBytes } from "node:crypto";
+import { createServer } from "node:http";
+import { getRequestListener } from "@hono/node-server";
+import { closeNow, listenOnLoopback } from "../../emulators/loopback-server.ts";
 import type { SlackSide } from "../../emulators/slack/index.ts";
 import { readAssets } from "./assets.ts";
 import { Changes } from "./changes.ts";
 import { EventRetries } from "./event-retries.ts";
 import { readAppSurface } from "./manifest.ts";
 import { createPageApp, type PageLogger } from "./page-app.ts";
-import type { PageLink } from "./page-state.ts";
+import type { PageLink } from "./page-protocol.ts";
 import { ReadMarks } from "./read-marks.ts";
 import type { WeatherControls } from "./weather.ts";
 
 export { readAppSurface } from "./manifest.ts";
 export type { PageLogger } from "./page-app.ts";
-export type { PageLink, PageState } from "./page-state.ts";
+export type { PageLink, PageState, WeatherAction, WeatherState } from "./page-protocol.ts";
 export { seedWorkspace } from "./seed.ts";
 export { createWeatherControls, WeatherStuck } from "./weather.ts";
-export type { WeatherAction, WeatherCallbacks, WeatherControls, WeatherState } from "./weather.ts";
+export type { WeatherCallbacks, WeatherControls } from "./weather.ts";
 
 export type WorkspacePageOptions = {
   slack: SlackSide;
@@ -63,11 +64,9 @@ export async function createWorkspacePage(options: WorkspacePageOptions): Promis
     hosts: () => hosts,
     logger: options.logger,
   });
-  const server = createAdaptorServer({ fetch: app.fetch });
-  server.listen(options.port ?? 0, host);
-  await once(server, "listening");
-  const address = server.address();
-  const port = typeof address === "object" && address !== null ? address.port : 0;
+  const listener = getRequestListener(app.fetch, { overrideGlobalObjects: false });
+  const server = createServer((request, response) => void listener(request, response));
+  const port = await listenOnLoopback(server, options.port ?? 0, host);
   const name = host === "::1" ? "[::1]" : host;
   hosts = [`${name}:${port}`, `localhost:${port}`];
   const stop = slack.workspace.onChange(() => changes.bump());
@@ -77,10 +76,7 @@ export async function createWorkspacePage(options: WorkspacePageOptions): Promis
     stop();
     retries[Symbol.dispose]();
     changes.close();
-    const closed = once(server, "close");
-    server.close();
-    if ("closeAllConnections" in server) server.closeAllConnections();
-    await closed;
+    await closeNow(server);
   }
 
   return {

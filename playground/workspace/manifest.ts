@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import * as z from "zod";
+import type { AppSurface } from "./page-protocol.ts";
 
 const Manifest = z.object({
   display_information: z.object({ name: z.string(), description: z.string().optional() }),
@@ -17,18 +18,6 @@ const Manifest = z.object({
   }),
   oauth_config: z.object({ scopes: z.object({ bot: z.array(z.string()) }) }),
 });
-
-/** What of the app's manifest matters in Slack. */
-export type AppSurface = {
-  /** The bot scopes it asks to be installed with. */
-  scopes: string[];
-  appName: string;
-  commands: { command: string; description: string; usageHint: string }[];
-  /** The entries of a message's menu. */
-  messageShortcuts: { name: string; callbackId: string; description: string }[];
-  /** Whether people can write to the bot in its direct messages. */
-  takesDirectMessages: boolean;
-};
 
 /** Reads the project's `manifest.yml`; throws where it is missing or does not parse. */
 export function readAppSurface(file: URL = new URL("../../manifest.yml", import.meta.url)): AppSurface {

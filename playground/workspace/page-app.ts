@@ -4,12 +4,13 @@ import { streamSSE } from "hono/streaming";
 import * as z from "zod";
 import { messageOf } from "../../src/errors.ts";
 import { ImpossibleForAPerson, NotInWorkspace } from "../../emulators/slack/index.ts";
-import { type ActDeps, PageAct, perform } from "./acts.ts";
+import { type ActDeps, perform } from "./acts.ts";
 import type { Asset } from "./assets.ts";
 import type { Changes } from "./changes.ts";
 import { fromThisPageOnly, ownHostOnly, secureHeaders } from "./guard.ts";
+import { PageAct, type StateAnswer, WeatherAction, type WeatherState } from "./page-protocol.ts";
 import { type PageStateDeps, readPageState } from "./page-state.ts";
-import { WeatherAction, type WeatherControls, type WeatherState, WeatherStuck } from "./weather.ts";
+import { type WeatherControls, WeatherStuck } from "./weather.ts";
 
 /** Structured log lines, as the product writes them. */
 export interface PageLogger {
@@ -59,7 +60,7 @@ export function createPageApp(deps: PageAppDeps): Hono {
     const as = look.as ?? slack.workspace.users()[0]?.id ?? "";
     const { version } = changes;
     const state = readPageState(deps, { ...look, as }, await weatherNow());
-    return context.json({ epoch, version, ...state });
+    return context.json({ epoch, version, ...state } satisfies StateAnswer);
   });
 
   app.get("/api/events", (context) =>

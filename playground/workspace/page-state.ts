@@ -1,12 +1,26 @@
-import type { Channel, Ephemeral, Message, SlackSide, User, Workspace } from "../../emulators/slack/index.ts";
-import type { AppSurface } from "./manifest.ts";
+import type {
+  Channel,
+  Ephemeral,
+  SlackMessage,
+  SlackSide,
+  User,
+  Workspace,
+} from "../../emulators/slack/index.ts";
+import type {
+  AppSurface,
+  PageChannel,
+  PageContent,
+  PageLink,
+  PageMessage,
+  PagePerson,
+  PageState,
+  PageThread,
+  WeatherState,
+} from "./page-protocol.ts";
 import { type ReadMarks, unreadMessages } from "./read-marks.ts";
-import type { WeatherState } from "./weather.ts";
 
 /** How many messages of a channel the page gets; what is older is only said to be there. */
 const maxMessages = 300;
-
-export type PageLink = { label: string; url: string };
 
 export type PageStateDeps = {
   slack: SlackSide;
@@ -18,26 +32,8 @@ export type PageStateDeps = {
 /** Who looks, and at what. */
 export type Look = { as: string; channel?: string | undefined; thread?: string | undefined };
 
-type PageMessage = {
-  ts: string;
-  user: string;
-  text: string;
-  blocks: unknown[];
-  isBot: boolean;
-  isEphemeral: boolean;
-  isEdited: boolean;
-  isTombstone: boolean;
-  isBroadcast: boolean;
-  isUnread: boolean;
-  threadTs: string | null;
-  replies: { count: number; lastTs: string; users: string[]; isUnread: boolean } | null;
-};
-
-/** All that the page shows to one person. */
-export type PageState = ReturnType<typeof readPageState>;
-
 /** Throws `NotInWorkspace` for a person who is not there; a channel they cannot see is as none. */
-export function readPageState(deps: PageStateDeps, look: Look, weather: WeatherState | null) {
+export function readPageState(deps: PageStateDeps, look: Look, weather: WeatherState | null): PageState {
   const { slack, surface, links } = deps;
   const { workspace } = slack;
   const me = workspace.user(look.as);
@@ -54,7 +50,8 @@ export function readPageState(deps: PageStateDeps, look: Look, weather: WeatherS
     channels: visible.map((each) => channelOf(each, me.id, deps)),
     current: channel === undefined ? null : contentOf(channel, look, deps),
     views: slack.openViews(me.id).map(({ id, hash, view, errors, failure }) => {
-      return { id, hash, view: { ...view, private_metadata: undefined }, errors, failure: failure ?? null };
+      const { private_metadata: _, ...shown } = view;
+      return { id, hash, view: shown, errors, failure: failure ?? null };
     }),
   };
 }
@@ -63,11 +60,11 @@ export function canSee(channel: Channel, userId: string): boolean {
   return channel.kind === "public" || channel.members.has(userId);
 }
 
-function personOf({ id, display_name, real_name }: User) {
+function personOf({ id, display_name, real_name }: User): PagePerson {
   return { id, name: display_name, realName: real_name };
 }
 
-function channelOf(channel: Channel, me: string, { slack, marks }: PageStateDeps) {
+function channelOf(channel: Channel, me: string, { slack, marks }: PageStateDeps): PageChannel {
   const { workspace } = slack;
   const isMember = channel.members.has(me);
   const unread = isMember ? unreadMessages(slack, marks, channel.id, me) : [];
@@ -95,7 +92,7 @@ function directName({ members }: Channel, me: string, workspace: Workspace): str
   return others.map((id) => workspace.nameOf(id) ?? id).join(", ");
 }
 
-function contentOf(channel: Channel, look: Look, deps: PageStateDeps) {
+function contentOf(channel: Channel, look: Look, deps: PageStateDeps): PageContent {
   const { slack } = deps;
   const all = slack.messages(channel.id);
   const unread = new Set(unreadMessages(slack, deps.marks, channel.id, look.as));
@@ -121,9 +118,9 @@ function threadOf(
     all,
     ephemerals,
     unread,
-  }: { all: readonly Message[]; ephemerals: readonly Ephemeral[]; unread: ReadonlySet<Message> },
+  }: { all: readonly SlackMessage[]; ephemerals: readonly Ephemeral[]; unread: ReadonlySet<SlackMessage> },
   deps: PageStateDeps,
-) {
+): PageThread | null {
   const thread = all.filter((message) => message.ts === ts || message.thread_ts === ts);
   if (thread[0]?.ts !== ts) return null;
   return {
@@ -139,7 +136,11 @@ function byTime(one: { ts: string }, other: { ts: string }): number {
   return one.ts < other.ts ? -1 : 1;
 }
 
-function messageOf(message: Message, all: readonly Message[], unread: ReadonlySet<Message>): PageMessage {
+function messageOf(
+  message: SlackMessage,
+  all: readonly SlackMessage[],
+  unread: ReadonlySet<SlackMessage>,
+): PageMessage {
   const replies = all.filter((other) => other.thread_ts === message.ts);
   const last = replies.at(-1);
   return {

@@ -1,4 +1,4 @@
-import type { Message, SlackSide } from "../../emulators/slack/index.ts";
+import type { SlackMessage, SlackSide } from "../../emulators/slack/index.ts";
 
 /** How far each person has read each channel and thread, by timestamp. */
 export class ReadMarks {
@@ -13,7 +13,7 @@ export class ReadMarks {
     return true;
   }
 
-  isUnread(message: Message, user: string): boolean {
+  isUnread(message: SlackMessage, user: string): boolean {
     if (message.user === user) return false;
     const mark = keyOf({ user, channel: message.channel, thread: message.thread_ts });
     return message.ts > (this.#marks.get(mark) ?? "");
@@ -28,7 +28,12 @@ function keyOf(at: { user: string; channel: string; thread?: string | undefined 
  * Of a channel's messages those that are unread for a person: at the top of the channel, and in threads that the person
  * follows by having written in them or being mentioned there.
  */
-export function unreadMessages(slack: SlackSide, marks: ReadMarks, channel: string, user: string): Message[] {
+export function unreadMessages(
+  slack: SlackSide,
+  marks: ReadMarks,
+  channel: string,
+  user: string,
+): SlackMessage[] {
   const all = slack.messages(channel).filter(({ subtype }) => subtype !== "tombstone");
   const followed = new Set(
     all

@@ -1,26 +1,6 @@
-import * as z from "zod";
 import { DocsAgentError } from "../../src/errors.ts";
 import type { SlackSide } from "../../emulators/slack/index.ts";
-
-/** How Slack answers the app's calls. */
-const SlackWeather = z.enum(["clear", "rate-limited", "unavailable"]);
-type SlackWeather = z.infer<typeof SlackWeather>;
-
-/** What goes wrong now. */
-export type WeatherState = {
-  slack: SlackWeather;
-  isJobServiceDown: boolean;
-  isJobServiceSlow: boolean;
-  isAppRunning: boolean;
-};
-
-export type WeatherAction = z.infer<typeof WeatherAction>;
-export const WeatherAction = z.discriminatedUnion("kind", [
-  z.strictObject({ kind: z.literal("slack"), slack: SlackWeather }),
-  z.strictObject({ kind: z.literal("job-service-down"), isOn: z.boolean() }),
-  z.strictObject({ kind: z.literal("job-service-slow"), isOn: z.boolean() }),
-  z.strictObject({ kind: z.literal("app-running"), isOn: z.boolean() }),
-]);
+import type { SlackWeather, WeatherAction, WeatherState } from "./page-protocol.ts";
 
 /** What the weather panel needs: the state, and a way to change it. */
 export interface WeatherControls {

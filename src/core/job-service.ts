@@ -1,4 +1,5 @@
 import type { Job } from "./job.ts";
+import type { ProjectRef } from "./project.ts";
 
 /**
  * Meaning of a call to the job service that did not succeed, for the turn.
@@ -45,8 +46,30 @@ export function faultForLog({
   };
 }
 
+/** The job services of the projects that are configured. */
+export interface JobServices {
+  /** `service`: where it is now, which may be another address than the project's. Undefined: it is not configured any more. */
+  of(project: ProjectRef): { service: string; jobService: JobService } | undefined;
+}
+
+/**
+ * The configured project that is meant: by service and id. Where the service has moved to another address, the only project with that id
+ * is the one.
+ */
+export function configuredProject<T extends Pick<ProjectRef, "service" | "id">>(
+  configured: readonly T[],
+  wanted: Pick<ProjectRef, "service" | "id">,
+): T | undefined {
+  const named = configured.filter(({ id }) => id === wanted.id);
+  return (
+    named.find(({ service }) => service === wanted.service) ?? (named.length === 1 ? named[0] : undefined)
+  );
+}
+
 /** A project's job service. No method throws for anything the service or the network does: faults are answers. */
 export interface JobService {
+  /** Whether the settings say that it honors idempotency keys, which its answers may announce as well. */
+  readonly honorsIdempotencyKeys?: boolean;
   /**
    * Creates a job. Sends `idempotencyKey` along: only a service that honors such keys (see {@link JobServiceAnswer}) can be
    * given the same create again without a second job.

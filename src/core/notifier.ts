@@ -1,5 +1,4 @@
 import type { Outcome } from "./outcome.ts";
-import type { Request } from "./request.ts";
 import type { Turn } from "./turn.ts";
 
 /** Where a message goes: a channel of a team, or a thread in it. */
@@ -17,7 +16,7 @@ export type Recipient = { place: Place; userId: string; responseUrl: string | nu
 /** What a message says. How it looks is the notifier's business. */
 export type Message =
   /** The root message, or first reply, that is updated in place. */
-  | { kind: "status"; request: Request; turn: Turn | null; away: string | null }
+  | { kind: "status"; turn: Turn; away: string | null }
   /** The notification that one watch of a turn ended. */
   | { kind: "outcome"; turn: Turn; outcome: Outcome; watch: number; away: string | null }
   /** To the requester alone: the app cannot post in that channel, and how to invite it. */

@@ -18,7 +18,7 @@ export function outcomeText(outcome: Outcome, watchedFor: string): OutcomeText {
 }
 
 /** Whether the job has a pull request, whatever became of the job. */
-export function hasPullRequest(outcome: Outcome): boolean {
+function hasPullRequest(outcome: Outcome): boolean {
   return outcome.job !== null && outcome.job.prLink !== null;
 }
 
@@ -77,8 +77,8 @@ function textOf(outcome: Outcome, watchedFor: string): OutcomeText {
         headline: "The job service no longer knows this job.",
         detail: hasPullRequest(outcome)
           ? "It may have been deleted there. Its pull request is still in the repository."
-          : "It may have been deleted there. If it opened a pull request, the pull request is in the repository. Try again to start a new job.",
-        buttons: ["try-again"],
+          : "It may have been deleted there. If it opened a pull request, the pull request is in the repository. Keep watching if the job may still be there, or try again to start a new one.",
+        buttons: ["keep-watching", "try-again"],
       };
     case "unknown":
       return unknownText(outcome);

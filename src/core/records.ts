@@ -1,31 +1,48 @@
 import { z } from "zod";
+import { Delivery } from "./delivery.ts";
+import { ProjectRef } from "./project.ts";
+import { QuotedMessage } from "./request.ts";
+import { Turn } from "./turn.ts";
 
 /** Records of one kind, by id. A record that does not parse is set aside and reads as absent. */
 export interface RecordStore<T> {
   get(id: string): Promise<T | undefined>;
   /** Durable when it resolves. Rejects, and writes nothing, if the record does not parse. `ttlMs`: it is gone after that. */
   set(id: string, record: T, ttlMs?: number): Promise<void>;
+  /**
+   * Applies a change to the record as it is, whoever else writes at the same time. `change` is pure: it runs again on the newer
+   * record when somebody wrote in between. Undefined: nothing is there, or nothing is to be. Resolves to what is there then.
+   */
+  update(
+    id: string,
+    change: (current: T | undefined) => T | undefined,
+    ttlMs?: number,
+  ): Promise<T | undefined>;
   delete(id: string): Promise<void>;
 }
 
-/** A job we know of, by its id at the job service. Written before anyone is told about the job. */
+/** A job we know of: where it is, where it reports, and the prompts it was given. Written before anyone is told about the job. */
 export const JobRecord = z.object({
-  version: z.literal(1),
+  version: z.literal(2),
+  /** At its job service. */
   id: z.string(),
-  project: z.string(),
+  project: ProjectRef,
+  /** The thread it reports into; null until its first status message is there. */
+  thread: z.object({ teamId: z.string(), channelId: z.string(), ts: z.string() }).nullable(),
+  /** Oldest first. */
   turnIds: z.array(z.string()),
   /** Epoch milliseconds. */
   createdAt: z.number(),
 });
 export type JobRecord = z.infer<typeof JobRecord>;
 
-/** The jobs that report into one thread, oldest first. Written only in the lane of the thread's channel. */
+/** The jobs that report into one thread, oldest first, by their keys. */
 export const ThreadRecord = z.object({
-  version: z.literal(1),
+  version: z.literal(2),
   teamId: z.string(),
   channelId: z.string(),
   ts: z.string(),
-  jobIds: z.array(z.string()),
+  jobKeys: z.array(z.string()),
 });
 export type ThreadRecord = z.infer<typeof ThreadRecord>;
 
@@ -34,28 +51,49 @@ export function threadId(thread: { teamId: string; channelId: string; ts: string
 }
 
 /**
- * One post of a turn. `intentAt` without `ts`: it was about to be sent, and whether it arrived is for Slack to say.
+ * What a form was opened from, kept while the form is open: a form's own `private_metadata` ends at 3,000 characters, and a
+ * message can be longer.
  */
-export const PostSlot = z.object({
-  channelId: z.string(),
-  ts: z.string().nullable(),
-  intentAt: z.number().nullable(),
-});
-export type PostSlot = z.infer<typeof PostSlot>;
-
-/** The slot of the status message: the root message, or the first reply, that is updated in place. */
-export const STATUS_SLOT = "status";
-
-/** Where a turn reports and what it has posted there. Written only by tasks in the lane of the request's channel. */
-export const Posts = z.object({
+export const Draft = z.object({
   version: z.literal(1),
-  turnId: z.string(),
-  place: z.object({ channelId: z.string(), threadTs: z.string().nullable() }),
-  /** Why it reports in a direct message instead of where it was asked: Slack's error code; null: it does not. */
-  away: z.string().nullable(),
-  /** By name: `status`, `outcome-1`, … */
-  slots: z.record(z.string(), PostSlot),
-  /** The state that the status message shows. */
-  shown: z.string().nullable(),
+  from: z.enum(["command", "shortcut"]),
+  teamId: z.string(),
+  channelId: z.string(),
+  threadTs: z.string().nullable(),
+  quoted: QuotedMessage.nullable(),
+  responseUrl: z.string().nullable(),
 });
-export type Posts = z.infer<typeof Posts>;
+export type Draft = z.infer<typeof Draft>;
+
+/** What a job service has said of itself, by its base URL. */
+export const ServiceRecord = z.object({
+  version: z.literal(1),
+  /** The same create may be sent again under the same key: the job is made once. */
+  honorsIdempotencyKeys: z.boolean(),
+});
+export type ServiceRecord = z.infer<typeof ServiceRecord>;
+
+/** What was posted to tell a person that a task of theirs was given up, by that task's id. */
+export const NoticeRecord = z.object({ version: z.literal(1), delivery: Delivery });
+export type NoticeRecord = z.infer<typeof NoticeRecord>;
+
+/** Every kind of record, under the name that its keys begin with. */
+export const recordSchemas = {
+  turn: Turn,
+  job: JobRecord,
+  thread: ThreadRecord,
+  draft: Draft,
+  service: ServiceRecord,
+  notice: NoticeRecord,
+};
+export type RecordKind = keyof typeof recordSchemas;
+export type RecordOf<K extends RecordKind> = z.infer<(typeof recordSchemas)[K]>;
+
+/** Reads a record as it is at the moment of a decision; undefined: there is none that parses. */
+export type Read = <K extends RecordKind>(kind: K, id: string) => RecordOf<K> | undefined;
+
+/** A record to write; null removes it. `ttlMs`: how long it is kept from now on; absent: for good. */
+export type WriteOf<K extends RecordKind> = {
+  [P in K]: { kind: P; id: string; record: RecordOf<P> | null; ttlMs?: number };
+}[K];
+export type Write = WriteOf<RecordKind>;

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ProjectRef } from "./project.ts";
 
 /**
  * The most characters a person may type as one request (UTF-16 units, as Slack counts). Slack's own modal field ends at
@@ -39,8 +40,7 @@ export const Request = z.object({
   /** The thread it belongs in; null: it gets a root message of its own. */
   threadTs: z.string().nullable(),
   userId: z.string(),
-  /** The project's short name. */
-  project: z.string(),
+  project: ProjectRef,
   /** What the person typed, decoded, as they typed it. */
   instructions: z.string(),
   quoted: QuotedMessage.nullable(),
@@ -50,8 +50,3 @@ export const Request = z.object({
   receivedAt: z.number(),
 });
 export type Request = z.infer<typeof Request>;
-
-/** The lane of everything that is delivered to the channel a request came from. */
-export function laneOf(request: Pick<Request, "teamId" | "channelId">): string {
-  return `channel:${request.teamId}:${request.channelId}`;
-}

@@ -2,10 +2,17 @@ const FIRST_DELAY_MS = 1000;
 const MAX_DELAY_MS = 5 * 60_000;
 const JITTER = 0.1;
 
-/** How long what is worth repeating is repeated, milliseconds: a day of outage costs no message. */
-export const GIVE_UP_AFTER_MS = 24 * 60 * 60_000;
-/** How often a task that fails for a reason nobody foresaw is tried. */
-export const MAX_UNFORESEEN_ATTEMPTS = 8;
+/** How long what is worth repeating is repeated: a day of outage costs no message. */
+const GIVE_UP_AFTER_MS = 24 * 60 * 60_000;
+/** How often it is tried at least, about an hour: the app itself may have been off for that day. */
+const MIN_ATTEMPTS = 20;
+/** How often a task that fails for a reason nobody foresaw is tried, and how many processes may die in it. */
+export const MAX_SURPRISES = 8;
+
+/** Whether a task that has met a fault once more, one that is worth repeating, is given up after all. */
+export function isGivenUp(task: { addedAt: number; attempt: number }, now: number): boolean {
+  return task.attempt >= MIN_ATTEMPTS && now - task.addedAt > GIVE_UP_AFTER_MS;
+}
 
 /** How long to wait before the next attempt, milliseconds: doubling from 1 s to 5 min, ±10 %, at least what was asked for. */
 export function retryDelayMs(input: { attempt: number; retryAfterMs: number; random: number }): number {

@@ -1,16 +1,13 @@
 import { outcomeText } from "./outcome-text.ts";
 import type { Turn } from "./turn.ts";
 
-/** What {@link statusKey} says of a turn that has just been opened. */
-export const OPENED_KEY = "accepted";
-
 /** Names the state a status message shows: as long as it stays the same, the message is not touched. */
 export function statusKey(turn: Turn): string {
   switch (turn.stage.name) {
     case "accepted":
       return turn.stage.waitingSince === null ? "accepted" : "waiting";
     case "submitting":
-      return "accepted";
+      return turn.stage.waitingSince === null ? "accepted" : "waiting";
     case "watching":
       return `watching-${turn.watch}${turn.stage.troubleSince === null ? "" : "-trouble"}`;
     case "ended":
@@ -20,19 +17,17 @@ export function statusKey(turn: Turn): string {
 
 const STARTING = { symbol: "⏳", text: "Starting a job…" };
 
-/** What the status message says of a turn, null while it has no record yet: plain text. `watchedFor`: as in {@link outcomeText}. */
-export function statusText(turn: Turn | null, watchedFor: string): { symbol: string; text: string } {
-  if (turn === null) return STARTING;
+/** What the status message says of a turn: plain text. `watchedFor`: as in {@link outcomeText}. */
+export function statusText(turn: Turn, watchedFor: string): { symbol: string; text: string } {
   switch (turn.stage.name) {
     case "accepted":
+    case "submitting":
       return turn.stage.waitingSince === null
         ? STARTING
         : {
             symbol: "⏳",
             text: "The job service is not taking requests right now. Your request is kept and goes out as soon as it does.",
           };
-    case "submitting":
-      return STARTING;
     case "watching":
       return turn.stage.troubleSince === null
         ? { symbol: "🔧", text: "The agent is working on it. The result arrives in this thread." }

@@ -1,17 +1,28 @@
-/** One unit of durable work. `id` is derived from what caused it, so that adding it twice is a no-op. */
+import type { Read, Write } from "./records.ts";
+
+/** One unit of durable work. */
 export type NewTask = {
+  /** Derived from what caused the task, so that adding it twice is a no-op. */
   id: string;
-  /** What to do: the name of the handler (`submit`, `poll`, …). */
+  /** What to do: the name of the handler (`submit`, `watch`, …). */
   type: string;
+  /**
+   * Who answers it, where several may (a job service): tasks of one type that wait for different ones do not hold each other up.
+   */
+  share?: string;
   /** JSON. The handler parses it: an older version of this program may have written it. */
   payload: unknown;
   /** Epoch milliseconds; the task does not run before. Absent: at once. */
   dueAt?: number;
   /**
-   * Tasks of one lane run one at a time, in the order they were added; a task that waits (retry, postponed) makes the
-   * lane wait. Give a lane only to tasks that are due now. Absent: no order, runs beside everything else.
+   * What adding a known id does.
+   *
+   * - `once` (default): nothing, as long as the task is pending and for a week after it is done.
+   * - `pending`: nothing while it is pending. Once it is done, it is added anew.
+   * - `latest`: as `pending`; and while it waits, it becomes due at the earlier of both times; while it runs, it runs once more
+   *   afterwards, however that run ends, with the new payload unless that run names one. So whatever changed before the add is seen by a run that begins after it.
    */
-  lane?: string;
+  known?: "once" | "pending" | "latest";
 };
 
 /** A task as its handler gets it. */
@@ -19,44 +30,65 @@ export type Task = {
   id: string;
   type: string;
   payload: unknown;
-  lane: string | null;
-  /** How many times it has been claimed since it was added or last rescheduled by `again`, this time included: 1, 2, … */
+  /** 1, and one more for each `retry` since the task was added or ended its run with `again`. */
   attempt: number;
+  /** How often it failed for a reason that nobody foresaw, counted like `attempt`. */
+  surprises: number;
+  /** How many processes in a row died while they ran it. */
+  deaths: number;
   /** Epoch milliseconds. */
   addedAt: number;
 };
 
-/** What the queue does with a task once its handler is through. */
-export type TaskResult =
-  /** Over. The id stays known, so that adding it again stays a no-op. `laneGapMs`: the lane's next task starts no sooner. */
-  | { kind: "done"; laneGapMs?: number }
-  /** Not over, nothing wrong: run again at `dueAt`, with `payload` if given. Counts attempts anew. */
+/** How one run of a task ends. */
+export type TaskEnd =
+  | { kind: "done" }
+  /** Not over, nothing wrong: run again at `dueAt`, with `payload` if given. Counts anew. */
   | { kind: "again"; dueAt: number; payload?: unknown }
-  /** Failed for now: run again at `dueAt`. Attempts go on counting. */
-  | { kind: "retry"; dueAt: number; reason: string }
-  /** Given up. Kept for the operator, counted, never run again. The lane goes on. */
+  /** It was not its time yet: run again at `dueAt`, with `payload` if given, as if it had not run. */
+  | { kind: "wait"; dueAt: number; payload?: unknown }
+  /** Failed for now: run again at `dueAt`. `isSurprise`: counts as a surprise, not as an attempt. */
+  | { kind: "retry"; dueAt: number; reason: string; payload?: unknown; isSurprise?: boolean }
+  /** Given up. Kept for the operator, counted, never run again. */
   | { kind: "dead"; reason: string };
 
-/** Runs one task. `signal` aborts when the queue stops and the grace is over. What it throws is a `retry` in 60 s. */
-export type TaskHandler = (task: Task, signal: AbortSignal) => Promise<TaskResult>;
+/** What to write and to add, all of it together, and what the caller learns from it. */
+export type Plan<T> = { writes?: readonly Write[]; adds?: readonly NewTask[]; value: T };
+
+/**
+ * Decides from the records as they are when it is carried out. Pure: it may run more than once, when somebody else wrote in
+ * between, and only what its last run returned counts.
+ */
+export type Decision<T> = (read: Read) => Plan<T>;
+
+/** How a run of a task ends, what it writes and what it adds: a decision, or just the end. */
+export type Step = TaskEnd | Decision<TaskEnd>;
+
+/**
+ * Runs one task. `signal` aborts when the queue stops and the grace is over. What it throws is a surprise, retried in 60 s. A step
+ * that cannot be written down is kept and written again until it can: the handler does not run twice for it.
+ */
+export type TaskHandler = (task: Task, signal: AbortSignal) => Promise<Step>;
 
 export type TaskCounts = { waiting: number; running: number; dead: number };
 
-/** Durable tasks, run at least once. */
+/** Durable tasks, run at least once, and the decisions that go with them. */
 export interface TaskQueue {
   /**
-   * Adds the task only if its id was not added before, atomically, whatever became of that task; ids of done tasks are known
-   * for a week. When this resolves the task survives a crash and a power cut. Resolves to whether it was added.
+   * Adds the task if its id allows it (see `known`). When this resolves the task survives a crash and a power cut. Resolves to
+   * whether it was added.
    */
   add(task: NewTask): Promise<boolean>;
-  /** Starts to claim due tasks and run them. A task is run by one handler at a time as long as its lease is renewed. */
+  /** Carries a decision out: all its writes and adds, or, when it rejects, none. Durable when it resolves. */
+  commit<T>(decide: Decision<T>): Promise<T>;
+  /** Starts to run due tasks. A task is run by one handler at a time. */
   start(handler: TaskHandler): void;
   /**
-   * Claims nothing more, waits up to `graceMs` for what runs, then aborts it and releases it to run again after the next
-   * start; what aborted handlers still do is not waited for. Idempotent. Does not close the database.
+   * Starts nothing more, waits up to `graceMs` for what runs, then aborts it, to run again after the next start; what aborted
+   * handlers still do is not waited for, and writes nothing. Idempotent. Does not close the database.
    */
   stop(graceMs: number): Promise<void>;
-  /** Rejects when tasks cannot be added or claimed now. */
+  /** Rejects when tasks cannot be added or run now. */
   check(): Promise<void>;
   counts(): Promise<TaskCounts>;
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Delivery, newDelivery } from "./delivery.ts";
 import { Job } from "./job.ts";
 import type { JobServiceAnswer, JobServiceFault } from "./job-service.ts";
 import { Outcome, outcomeKindOf } from "./outcome.ts";
@@ -11,57 +12,53 @@ import { Request } from "./request.ts";
 export const TurnStage = z.discriminatedUnion("name", [
   /** Kept, no create under way. `waitingSince`: since when the job service takes nothing; null: it has not been asked. */
   z.object({ name: z.literal("accepted"), waitingSince: z.number().nullable() }),
-  /** A create is on its way. Read back after a crash, this means that its answer was lost. */
-  z.object({ name: z.literal("submitting") }),
+  /**
+   * A create is on its way, or was, and its answer is lost. `isRepeat`: it is being sent again, the answer to an earlier one is lost.
+   * `prompt`: as it was sent, where it is not the bare instructions; names in it may be written differently the next time, and under
+   * one idempotency key a service takes only the same words again.
+   */
+  z.object({
+    name: z.literal("submitting"),
+    waitingSince: z.number().nullable().default(null),
+    isRepeat: z.boolean().default(false),
+    prompt: z.string().optional(),
+  }),
   /** The job runs. `troubleSince`: since when polls fail. */
   z.object({ name: z.literal("watching"), since: z.number(), troubleSince: z.number().nullable() }),
   z.object({ name: z.literal("ended"), outcome: Outcome, at: z.number() }),
 ]);
 export type TurnStage = z.infer<typeof TurnStage>;
 
-/** The record of one turn: one prompt given to a job. Written only by the chain of tasks `open`, `submit`, `poll`, `resume`. */
+/** What somebody did with a button under an outcome. */
+export const Press = z.object({ action: z.enum(["try-again", "keep-watching"]), userId: z.string() });
+export type Press = z.infer<typeof Press>;
+
+/** The record of one turn: one prompt given to a job, how it stands, and what was said of it in Slack. */
 export const Turn = z.object({
-  version: z.literal(1),
+  version: z.literal(2),
   id: z.string(),
   request: Request,
-  /** The thread it was opened in. */
-  thread: z.object({ channelId: z.string(), ts: z.string() }),
   stage: TurnStage,
   /** The job as last seen; null until the create was answered. */
   job: Job.nullable(),
   /** Which watch this is: 1, and one more each time someone keeps watching. Each watch ends in exactly one outcome. */
   watch: z.number().int().min(1),
+  delivery: Delivery,
+  /** By the watch whose outcome carries the button. */
+  pressed: z.record(z.string(), Press),
 });
 export type Turn = z.infer<typeof Turn>;
 
-/** What the polling of one watch remembers from poll to poll. */
-export const PollState = z.object({
-  /** Faults in a row. */
-  faults: z.number().int(),
-  /** Answers of the same kind in a row that would end the turn if they are no accident. */
-  strikes: z
-    .object({ kind: z.enum(["missing", "rejected", "contract"]), count: z.number().int() })
-    .nullable(),
-});
-export type PollState = z.infer<typeof PollState>;
-
-export const FRESH_POLL_STATE: PollState = { faults: 0, strikes: null };
-
-/** How many polls in a row must say "no such job", "not allowed" or nonsense before the turn ends by it: a deploy or a key
- * rotation at the job service lasts a moment, a wrong outcome for ever. */
-const STRIKES_THAT_END = 3;
-/** How many polls in a row must fail before the thread says so. */
-const FAULTS_THAT_SHOW = 3;
-
-export function newTurn(request: Request, thread: Turn["thread"]): Turn {
+export function newTurn(request: Request): Turn {
   return {
-    version: 1,
+    version: 2,
     id: request.id,
     request,
-    thread,
     stage: { name: "accepted", waitingSince: null },
     job: null,
     watch: 1,
+    delivery: newDelivery(request),
+    pressed: {},
   };
 }
 
@@ -83,167 +80,140 @@ export function endTurn(
   return { ...turn, job, stage: { name: "ended", outcome, at: now } };
 }
 
+/** How long a turn's record is kept from now on, milliseconds: `retentionMs` after its end, and never less than its watch lasts. */
+export function keepTurnMs(turn: Turn, now: number, policy: PollingPolicy, retentionMs: number): number {
+  if (turn.stage.name !== "ended") return policy.deadlineMs + retentionMs;
+  return Math.max(1, turn.stage.at + retentionMs - now);
+}
+
 /** When this turn stops being tried or watched, epoch milliseconds. */
 export function deadlineOf(turn: Turn, policy: PollingPolicy): number {
   const since = turn.stage.name === "watching" ? turn.stage.since : turn.request.receivedAt;
   return since + policy.deadlineMs;
 }
 
-export type NextSubmit =
-  | { kind: "create"; turn: Turn }
-  | { kind: "ended"; turn: Turn }
-  | { kind: "watching"; turn: Turn };
+/** Services keep idempotency keys for days; after this long a key may be forgotten, and the create would run again. */
+const KEY_LASTS_MS = 24 * 60 * 60_000;
 
-/** Before a create: may it be sent at all? A create that was already on its way is never repeated. */
-export function beforeSubmit(turn: Turn, now: number, policy: PollingPolicy): NextSubmit {
+/**
+ * Before a create: may it be sent? A create that was already on its way is sent again only where the service honors idempotency
+ * keys. Returns the turn as it has to be written down first, with the prompt that is to be sent.
+ */
+export function beforeSubmit(
+  turn: Turn,
+  at: { now: number; policy: PollingPolicy; honorsKeys: boolean; prompt: string },
+): Turn {
+  const { now, policy, honorsKeys } = at;
   switch (turn.stage.name) {
     case "ended":
-      return { kind: "ended", turn };
     case "watching":
-      return { kind: "watching", turn };
+      return turn;
     case "submitting":
-      return { kind: "ended", turn: endTurn(turn, "unknown", now, { reason: "create-lost" }) };
+      if (!honorsKeys || now >= Math.min(deadlineOf(turn, policy), turn.request.receivedAt + KEY_LASTS_MS)) {
+        return endTurn(turn, "unknown", now, { reason: "create-lost" });
+      }
+      return { ...turn, stage: { ...turn.stage, isRepeat: true, ...keptPrompt(turn, at.prompt) } };
     case "accepted":
       if (now >= deadlineOf(turn, policy)) {
-        return { kind: "ended", turn: endTurn(turn, "expired", now, { reason: "never-started" }) };
+        return endTurn(turn, "expired", now, { reason: "never-started" });
       }
-      return { kind: "create", turn: { ...turn, stage: { name: "submitting" } } };
+      return {
+        ...turn,
+        stage: {
+          name: "submitting",
+          waitingSince: turn.stage.waitingSince,
+          isRepeat: false,
+          ...keptPrompt(turn, at.prompt),
+        },
+      };
   }
 }
 
-export type AfterSubmit =
-  | { kind: "watching"; turn: Turn }
-  | { kind: "ended"; turn: Turn }
-  | { kind: "later"; turn: Turn; afterMs: number };
+/** The prompt that a create of this turn was sent with before, or is the instructions; null: it has to be composed. */
+export function knownPrompt({ stage, request }: Turn): string | null {
+  if (stage.name === "submitting" && stage.prompt !== undefined) return stage.prompt;
+  return request.quoted === null ? request.instructions : null;
+}
 
-/** After a create: what its answer means. `turn` is as it was before the create, `attempt` counts creates that were not taken. */
+function keptPrompt(turn: Turn, composed: string): { prompt?: string } {
+  const prompt = knownPrompt(turn) ?? composed;
+  return prompt === turn.request.instructions ? {} : { prompt };
+}
+
+/** After a create that was sent: what its answer means. `afterMs`: send it again after that long; null: it is settled. */
 export function afterSubmit(
   turn: Turn,
   answer: JobServiceAnswer,
-  at: { now: number; attempt: number; random: number; policy: PollingPolicy },
-): AfterSubmit {
-  const { now, policy } = at;
+  at: { now: number; attempt: number; random: number; policy: PollingPolicy; honorsKeys: boolean },
+): { turn: Turn; afterMs: number | null } {
+  const { now } = at;
+  if (turn.stage.name !== "submitting") return { turn, afterMs: null };
   if (answer.ok) {
     const kind = outcomeKindOf(answer.job);
-    if (kind !== null) return { kind: "ended", turn: endTurn(turn, kind, now, { job: answer.job }) };
-    return {
-      kind: "watching",
-      turn: { ...turn, job: answer.job, stage: { name: "watching", since: now, troubleSince: null } },
-    };
+    if (kind !== null) return { turn: endTurn(turn, kind, now, { job: answer.job }), afterMs: null };
+    const stage = { name: "watching", since: now, troubleSince: null } as const;
+    return { turn: { ...turn, job: answer.job, stage }, afterMs: null };
   }
   const { fault } = answer;
+  const { stage } = turn;
+  const { isRepeat } = stage;
+  const waitingSince = stage.waitingSince ?? now;
+  const ended = (kind: OutcomeKind, detail: Parameters<typeof endTurn>[3]) => ({
+    turn: endTurn(turn, kind, now, detail),
+    afterMs: null,
+  });
+  const later = (next: TurnStage) => ({
+    turn: { ...turn, stage: next },
+    afterMs: submitDelayMs(turn, fault, at),
+  });
   switch (fault.kind) {
-    case "not-created": {
-      const afterMs = nextPollDelayMs({
-        ageMs: 0,
-        faults: at.attempt,
-        retryAfterMs: fault.retryAfterMs ?? 0,
-        policy,
-        random: at.random,
-      });
-      const waitingSince =
-        turn.stage.name === "accepted" && turn.stage.waitingSince !== null ? turn.stage.waitingSince : now;
-      const left = turn.request.receivedAt + policy.deadlineMs - now;
-      return {
-        kind: "later",
-        turn: { ...turn, stage: { name: "accepted", waitingSince } },
-        afterMs: Math.max(0, Math.min(afterMs, left)),
-      };
-    }
+    case "not-created":
+      // What is certain of this create says nothing of an earlier one whose answer was lost.
+      return later(isRepeat ? { ...stage, waitingSince } : { name: "accepted", waitingSince });
     case "unknown":
-      return { kind: "ended", turn: endTurn(turn, "unknown", now, { reason: "create-lost" }) };
+      if (!at.honorsKeys) return ended("unknown", { reason: "create-lost" });
+      return later({ ...stage, waitingSince, isRepeat: true });
     case "contract":
-      return { kind: "ended", turn: endTurn(turn, "unknown", now, { reason: "unreadable" }) };
+      return ended("unknown", { reason: "unreadable" });
     case "missing":
-      return { kind: "ended", turn: endTurn(turn, "rejected", now, { reason: "project" }) };
+      if (isRepeat) return ended("unknown", { reason: "create-lost" });
+      return ended("rejected", { reason: "project" });
     case "rejected":
-      return {
-        kind: "ended",
-        turn: endTurn(turn, "rejected", now, { reason: rejectionReason(fault), said: fault.said }),
-      };
+      if (isRepeat) return ended("unknown", { reason: "create-lost" });
+      return ended("rejected", { reason: rejectionReason(fault), said: fault.said });
   }
 }
 
-export type AfterPoll =
-  | { kind: "ended"; turn: Turn }
-  | { kind: "again"; turn: Turn; dueAt: number; state: PollState };
-
-/** Before a poll: is the deadline over? No poll is sent after it. */
-export function beforePoll(turn: Turn, now: number, policy: PollingPolicy): Turn | "poll" {
-  if (now < deadlineOf(turn, policy)) return "poll";
-  return endTurn(turn, "expired", now, { reason: "deadline" });
-}
-
-/** After a poll: end the turn, or poll again and when. Returns the same `turn` object when nothing about it changed. */
-export function afterPoll(
+function submitDelayMs(
   turn: Turn,
-  state: PollState,
-  answer: JobServiceAnswer,
-  at: { now: number; random: number; policy: PollingPolicy },
-): AfterPoll {
+  fault: JobServiceFault,
+  at: { now: number; attempt: number; random: number; policy: PollingPolicy },
+): number {
   const { now, policy, random } = at;
-  const since = turn.stage.name === "watching" ? turn.stage.since : now;
-  const again = (next: Turn, nextState: PollState, retryAfterMs: number): AfterPoll => {
-    const delay = nextPollDelayMs({
-      ageMs: now - since,
-      faults: nextState.faults,
-      retryAfterMs,
-      policy,
-      random,
-    });
-    return {
-      kind: "again",
-      turn: next,
-      state: nextState,
-      dueAt: Math.min(now + delay, Math.max(now, since + policy.deadlineMs)),
-    };
-  };
-
-  if (answer.ok) {
-    const kind = outcomeKindOf(answer.job);
-    if (kind !== null) return { kind: "ended", turn: endTurn(turn, kind, now, { job: answer.job }) };
-    return again(withTrouble(turn, null), FRESH_POLL_STATE, 0);
-  }
-
-  const { fault } = answer;
-  const faults = state.faults + 1;
-  const strikes = strike(state, fault);
-  if (strikes !== null && strikes.count >= STRIKES_THAT_END) {
-    switch (strikes.kind) {
-      case "missing":
-        return { kind: "ended", turn: endTurn(turn, "missing", now) };
-      case "rejected":
-        return {
-          kind: "ended",
-          turn: endTurn(turn, "rejected", now, { reason: rejectionReason(fault), said: fault.said }),
-        };
-      case "contract":
-        return { kind: "ended", turn: endTurn(turn, "unknown", now, { reason: "unreadable" }) };
-    }
-  }
-  const troubled = faults >= FAULTS_THAT_SHOW ? withTrouble(turn, now) : turn;
-  return again(troubled, { faults, strikes }, fault.retryAfterMs ?? 0);
+  const retryAfterMs = fault.retryAfterMs ?? 0;
+  const delayMs = nextPollDelayMs({ ageMs: 0, faults: at.attempt, retryAfterMs, policy, random });
+  const left = turn.request.receivedAt + policy.deadlineMs - now;
+  return Math.max(0, Math.min(delayMs, left));
 }
 
-/** The turn, watched again from now on after its last watch ended; null when it cannot be (not ended, or no job). */
-export function resumeTurn(turn: Turn, watch: number, now: number): Turn | null {
-  if (turn.stage.name !== "ended" || turn.job === null || watch !== turn.watch + 1) return null;
-  return { ...turn, watch, stage: { name: "watching", since: now, troubleSince: null } };
+/** Whether there is a job that can be watched again after this turn's end. */
+export function canKeepWatching(turn: Turn): boolean {
+  if (turn.stage.name !== "ended" || turn.job === null) return false;
+  return ["expired", "missing", "unknown", "rejected"].includes(turn.stage.outcome.kind);
 }
 
-function strike(state: PollState, fault: JobServiceFault): PollState["strikes"] {
-  if (fault.kind !== "missing" && fault.kind !== "rejected" && fault.kind !== "contract") return null;
-  const before = state.strikes?.kind === fault.kind ? state.strikes.count : 0;
-  return { kind: fault.kind, count: before + 1 };
+/** The turn, watched again from now on. Only where {@link canKeepWatching}. */
+export function resumeTurn(turn: Turn, now: number): Turn {
+  return { ...turn, watch: turn.watch + 1, stage: { name: "watching", since: now, troubleSince: null } };
 }
 
-function withTrouble(turn: Turn, since: number | null): Turn {
-  if (turn.stage.name !== "watching") return turn;
-  if ((turn.stage.troubleSince === null) === (since === null)) return turn;
-  return { ...turn, stage: { ...turn.stage, troubleSince: since } };
+/** Notes what somebody did with a button of this turn. */
+export function pressButton(turn: Turn, watch: number, press: Press): Turn {
+  return turn.pressed[watch] === undefined ? { ...turn, pressed: { ...turn.pressed, [watch]: press } } : turn;
 }
 
-function rejectionReason(fault: JobServiceFault): OutcomeReason {
+/** Why a request was refused, as far as a status tells. */
+export function rejectionReason(fault: JobServiceFault): OutcomeReason {
   switch (fault.status) {
     case 401:
     case 403:

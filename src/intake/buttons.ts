@@ -1,17 +1,25 @@
 import { createHash } from "node:crypto";
 import type { App, BlockAction, ButtonAction } from "@slack/bolt";
+import { outcomeSlot } from "../core/delivery.ts";
+import type { Decision, Plan } from "../core/task-queue.ts";
 import type { Request } from "../core/request.ts";
+import { canKeepWatching, pressButton, resumeTurn } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
 import { KEEP_WATCHING, TRY_AGAIN, VIEW_PULL_REQUEST, parseButtonValue } from "../replies/actions.ts";
-import { openTask } from "../tasks/open.ts";
-import { resumeTask } from "../tasks/resume.ts";
+import type { ButtonValue } from "../replies/actions.ts";
+import { refusalText } from "../replies/private-messages.ts";
+import { refreshTask } from "../tasks/refresh.ts";
+import { turnWrites } from "../tasks/turn-writes.ts";
+import { watchTask } from "../tasks/watch.ts";
+import { acceptRequest } from "./accept-request.ts";
 import type { IntakeDeps } from "./deps.ts";
 
-const TOO_OLD =
-  "I no longer have that request: records are kept for a limited time. Ask again with `/docs-agent`.";
-const NOT_KEPT = "I could not store that, so nothing was started. Press the button again in a minute.";
+const NOT_KEPT = "I couldn't save that, so nothing was started. Press the button again in a minute.";
+const ALREADY_WATCHING = "I'm already watching.";
+const ON_ITS_WAY = "There is news about this request. It will be posted here in a moment.";
+const FINISHED = "The agent has already finished. See the last message of this request.";
 
-/** The buttons of outcome messages. */
+/** The buttons of outcome messages. What a button did is in the turn's record, for as long as the record is kept. */
 export function registerButtons(app: App, deps: IntakeDeps): void {
   // A button with a URL is opened by Slack itself, which still expects an ack.
   app.action(VIEW_PULL_REQUEST, async ({ ack }) => {
@@ -19,34 +27,30 @@ export function registerButtons(app: App, deps: IntakeDeps): void {
   });
 
   app.action<BlockAction<ButtonAction>>(TRY_AGAIN, async ({ ack, action, body, respond }) => {
-    const reply = await press(deps, action.value, async (turn, watch) => {
-      const added = await deps.queue.add(openTask(tryAgain(turn, watch, body, deps.clock.now())));
-      return added ? null : "Someone has already tried this again: see the thread.";
-    });
+    const said = await press(deps, action.value, (pressed) => tryAgain(deps, pressed, body));
     await ack();
-    if (reply !== null) await respond({ text: reply, response_type: "ephemeral", replace_original: false });
+    if (said !== null) await respond({ text: said, response_type: "ephemeral", replace_original: false });
   });
 
-  app.action<BlockAction<ButtonAction>>(KEEP_WATCHING, async ({ ack, action, respond }) => {
-    const reply = await press(deps, action.value, async (turn, watch) => {
-      const added = await deps.queue.add(resumeTask(turn, watch));
-      return added ? null : "I am already watching this job again.";
-    });
+  app.action<BlockAction<ButtonAction>>(KEEP_WATCHING, async ({ ack, action, body, respond }) => {
+    const said = await press(deps, action.value, (pressed) =>
+      deps.queue.commit(keepWatching(deps, pressed, body.user.id)),
+    );
     await ack();
-    if (reply !== null) await respond({ text: reply, response_type: "ephemeral", replace_original: false });
+    if (said !== null) await respond({ text: said, response_type: "ephemeral", replace_original: false });
   });
 }
 
+/** What to say to the person who pressed a button; null: what they see says enough. */
 async function press(
   deps: IntakeDeps,
   value: string | undefined,
-  accept: (turn: Turn, watch: number) => Promise<string | null>,
+  act: (pressed: ButtonValue) => Promise<string | null>,
 ): Promise<string | null> {
   const pressed = parseButtonValue(value);
-  if (pressed === null) return TOO_OLD;
+  if (pressed === null) return tooOld(deps);
   try {
-    const turn = await deps.turns.get(pressed.turnId);
-    return turn === undefined ? TOO_OLD : await accept(turn, pressed.watch);
+    return await act(pressed);
   } catch (thrown) {
     deps.logger.error({ err: thrown, turn: pressed.turnId }, "could not accept a button");
     return NOT_KEPT;
@@ -54,18 +58,67 @@ async function press(
 }
 
 /** The same request once more, by whoever pressed the button, in the thread the button is in. */
-function tryAgain(turn: Turn, watch: number, body: BlockAction, now: number): Request {
+async function tryAgain(
+  deps: IntakeDeps,
+  { turnId, watch }: ButtonValue,
+  body: BlockAction,
+): Promise<string | null> {
+  const turn = await deps.records.turn.get(turnId);
+  if (turn === undefined) return tooOld(deps);
+  const before = turn.pressed[watch];
+  if (before !== undefined) return `<@${before.userId}> already did that.`;
+  const accepted = await acceptRequest(deps, again(deps, turn, watch, body));
+  if (accepted.kind === "refused") return refusalText(accepted.refusal);
+  return deps.queue.commit((read) => {
+    const now = read("turn", turnId);
+    const earlier = now?.pressed[watch];
+    if (earlier !== undefined) return { value: `<@${earlier.userId}> already did that.` };
+    const press = { action: "try-again", userId: body.user.id } as const;
+    const writes = now === undefined ? [] : turnWrites(deps, read, pressButton(now, watch, press));
+    return { writes, value: accepted.kind === "known" ? "Somebody already did that." : null };
+  });
+}
+
+/** Opens the next watch of the turn whose watch ended without the job's end being known. */
+function keepWatching(
+  deps: IntakeDeps,
+  { turnId, watch }: ButtonValue,
+  userId: string,
+): Decision<string | null> {
+  return (read): Plan<string | null> => {
+    const turn = read("turn", turnId);
+    if (turn === undefined) return { value: tooOld(deps) };
+    if (turn.stage.name !== "ended") return { value: ALREADY_WATCHING };
+    if (!canKeepWatching(turn)) return { value: FINISHED };
+    // The outcome of a later watch is still to be said, and would not be said any more.
+    if ((turn.delivery.slots[outcomeSlot(turn.watch)]?.ts ?? null) === null) return { value: ON_ITS_WAY };
+    const now = deps.clock.now();
+    const resumed = resumeTurn(pressButton(turn, watch, { action: "keep-watching", userId }), now);
+    return {
+      writes: turnWrites(deps, read, resumed),
+      adds: [watchTask(resumed, now), refreshTask(resumed)],
+      value: null,
+    };
+  };
+}
+
+function again({ clock }: IntakeDeps, turn: Turn, watch: number, body: BlockAction): Request {
   const { container } = body;
   const threadTs = body.message?.thread_ts ?? container.thread_ts ?? body.message?.ts ?? null;
   return {
     ...turn.request,
-    // Of one length, however often a request is tried again.
+    // Hashed, so the id doesn't grow with each retry.
     id: `again:${createHash("sha256").update(`${turn.id}\n${watch}`).digest("hex").slice(0, 32)}`,
     from: "try-again",
-    channelId: body.channel?.id ?? turn.thread.channelId,
+    channelId: body.channel?.id ?? turn.delivery.channelId,
     threadTs,
     userId: body.user.id,
     responseUrl: body.response_url ?? null,
-    receivedAt: now,
+    receivedAt: clock.now(),
   };
+}
+
+function tooOld({ retentionMs }: IntakeDeps): string {
+  const days = Math.round(retentionMs / (24 * 60 * 60_000));
+  return `I keep requests for ${days} ${days === 1 ? "day" : "days"}. Ask again with \`/docs-agent\`.`;
 }

@@ -1,16 +1,26 @@
 import type { App } from "@slack/bolt";
+import { z } from "zod";
 import type { Refusal } from "../core/notifier.ts";
 import { PROMPT_MAX_CHARS } from "../core/request.ts";
-import type { Request } from "../core/request.ts";
 import { decodeEntities } from "../replies/mrkdwn.ts";
 import { helpMessage, notKeptMessage, refusalMessage } from "../replies/private-messages.ts";
-import { openTask } from "../tasks/open.ts";
+import { acceptRequest } from "./accept-request.ts";
 import { parseCommandText } from "./command-text.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { openRequestForm } from "./request-form.ts";
-import { findProject } from "./project.ts";
+import { findProject, namesOf } from "./project.ts";
 
 export const COMMAND = "/docs-agent";
+
+/** What of a slash command's payload we use. Without one of these nothing can be done for it, and the person is told so at once. */
+const TypedCommand = z.object({
+  trigger_id: z.string().min(1).max(300),
+  team_id: z.string().min(1),
+  channel_id: z.string().min(1),
+  user_id: z.string().min(1),
+  text: z.string().default(""),
+  response_url: z.string().nullish(),
+});
 
 /** `/docs-agent <prompt>`, `/docs-agent` alone, `/docs-agent help`. */
 export function registerCommand(app: App, deps: IntakeDeps): void {
@@ -18,29 +28,40 @@ export function registerCommand(app: App, deps: IntakeDeps): void {
     const ephemeral = { response_type: "ephemeral" } as const;
     const refuse = (refusal: Refusal) => ack({ ...ephemeral, ...refusalMessage(refusal) });
 
-    const parsed = parseCommandText(decodeEntities(command.text ?? ""));
+    const typed = TypedCommand.safeParse(command);
+    if (!typed.success) {
+      const missing = typed.error.issues.map(({ path }) => path.join("."));
+      deps.logger.error({ missing }, "could not read a command");
+      await ack({ ...ephemeral, ...notKeptMessage() });
+      return;
+    }
+    const { trigger_id, team_id: teamId, channel_id: channelId, user_id: userId, text } = typed.data;
+    const responseUrl = typed.data.response_url ?? null;
+
+    const parsed = parseCommandText(decodeEntities(text));
     if (parsed.kind === "help") {
-      await ack({ ...ephemeral, ...helpMessage(deps.projects) });
+      await ack({ ...ephemeral, ...helpMessage(namesOf(deps.projects)) });
       return;
     }
     const project = findProject(deps.projects, parsed.project);
     if (project === undefined) {
-      await refuse({ kind: "unknown-project", name: parsed.project ?? "", known: deps.projects });
+      const known = namesOf(deps.projects);
+      await refuse({ kind: "unknown-project", name: parsed.project ?? "", known });
       return;
     }
     if (parsed.kind === "empty") {
       await ack();
       await openRequestForm(deps, client, respond, {
-        triggerId: command.trigger_id,
-        project,
+        triggerId: trigger_id,
+        project: project.name,
         draft: {
           version: 1,
           from: "command",
-          teamId: command.team_id,
-          channelId: command.channel_id,
+          teamId,
+          channelId,
           threadTs: null,
           quoted: null,
-          responseUrl: command.response_url,
+          responseUrl,
         },
       });
       return;
@@ -49,21 +70,24 @@ export function registerCommand(app: App, deps: IntakeDeps): void {
       await refuse({ kind: "too-long", length: parsed.prompt.length, limit: PROMPT_MAX_CHARS });
       return;
     }
-    const request: Request = {
-      id: `command:${command.trigger_id}`,
-      from: "command",
-      teamId: command.team_id,
-      channelId: command.channel_id,
-      threadTs: null,
-      userId: command.user_id,
-      project,
-      instructions: parsed.prompt,
-      quoted: null,
-      responseUrl: command.response_url,
-      receivedAt: deps.clock.now(),
-    };
     try {
-      await deps.queue.add(openTask(request));
+      const accepted = await acceptRequest(deps, {
+        id: `command:${trigger_id}`,
+        from: "command",
+        teamId,
+        channelId,
+        threadTs: null,
+        userId,
+        project,
+        instructions: parsed.prompt,
+        quoted: null,
+        responseUrl,
+        receivedAt: deps.clock.now(),
+      });
+      if (accepted.kind === "refused") {
+        await refuse(accepted.refusal);
+        return;
+      }
     } catch (thrown) {
       deps.logger.error({ err: thrown }, "could not accept a request");
       await ack({ ...ephemeral, ...notKeptMessage() });

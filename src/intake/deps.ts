@@ -1,33 +1,32 @@
-import { z } from "zod";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
-import type { RecordStore } from "../core/records.ts";
-import { QuotedMessage } from "../core/request.ts";
+import type { Notifier, Refusal } from "../core/notifier.ts";
+import type { PollingPolicy } from "../core/polling.ts";
+import type { ProjectRef } from "../core/project.ts";
+import type { RecordOf, RecordStore } from "../core/records.ts";
+import type { Slots } from "../core/slots.ts";
 import type { TaskQueue } from "../core/task-queue.ts";
-import type { Turn } from "../core/turn.ts";
 
-/**
- * What a form was opened from, kept while the form is open: a form's own `private_metadata` ends at 3,000 characters, and a
- * message can be longer.
- */
-export const Draft = z.object({
-  version: z.literal(1),
-  from: z.enum(["command", "shortcut"]),
-  teamId: z.string(),
-  channelId: z.string(),
-  threadTs: z.string().nullable(),
-  quoted: QuotedMessage.nullable(),
-  responseUrl: z.string().nullable(),
-});
-export type Draft = z.infer<typeof Draft>;
+/** Requests an hour; 0: as many as come. */
+export type RequestLimits = { perPerson: number; perChannel: number };
+
+/** What became of a request: `known` is one that was accepted before (a redelivery). */
+export type Accepted = { kind: "accepted" | "known" } | { kind: "refused"; refusal: Refusal };
 
 /** What the intake stands on. */
 export type IntakeDeps = {
-  queue: Pick<TaskQueue, "add">;
-  drafts: RecordStore<Draft>;
-  turns: Pick<RecordStore<Turn>, "get">;
-  /** Names of the projects, the default first; never empty. */
-  projects: [string, ...string[]];
+  queue: Pick<TaskQueue, "add" | "commit">;
+  slots: Pick<Slots, "take" | "giveBack">;
+  records: { turn: Pick<RecordStore<RecordOf<"turn">>, "get">; draft: RecordStore<RecordOf<"draft">> };
+  notifier: Pick<Notifier, "replyPrivately">;
+  /** The default first; never empty. */
+  projects: readonly [ProjectRef, ...ProjectRef[]];
+  limits: RequestLimits;
+  /** Requests that are being accepted at this moment, by id. */
+  accepting: Map<string, Promise<Accepted>>;
+  polling: PollingPolicy;
+  /** How long the records of an ended turn are kept, milliseconds. */
+  retentionMs: number;
   clock: Clock;
   logger: Logger;
 };

@@ -2,10 +2,10 @@ import type { App, ViewStateValue } from "@slack/bolt";
 import { PROMPT_MAX_CHARS } from "../core/request.ts";
 import type { Request } from "../core/request.ts";
 import { notKeptMessage, refusalText } from "../replies/private-messages.ts";
-import { openTask } from "../tasks/open.ts";
+import { acceptRequest } from "./accept-request.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { FormMetadata, INSTRUCTIONS, PROJECT, REQUEST_FORM } from "./request-form.ts";
-import { findProject } from "./project.ts";
+import { findProject, namesOf } from "./project.ts";
 
 /** The form of `/docs-agent` and of **Fix these docs**, sent. */
 export function registerFormSubmission(app: App, deps: IntakeDeps): void {
@@ -27,13 +27,13 @@ export function registerFormSubmission(app: App, deps: IntakeDeps): void {
     const chosen = selected(values[PROJECT]?.[PROJECT]);
     const project = findProject(deps.projects, chosen);
     if (project === undefined) {
-      const known = deps.projects;
+      const known = namesOf(deps.projects);
       await refuse(PROJECT, refusalText({ kind: "unknown-project", name: chosen ?? "", known }));
       return;
     }
     try {
       const { draftId } = FormMetadata.parse(JSON.parse(view.private_metadata));
-      const draft = await deps.drafts.get(draftId);
+      const draft = await deps.records.draft.get(draftId);
       if (draft === undefined) {
         await refuse(
           INSTRUCTIONS,
@@ -54,7 +54,11 @@ export function registerFormSubmission(app: App, deps: IntakeDeps): void {
         responseUrl: draft.responseUrl,
         receivedAt: deps.clock.now(),
       };
-      await deps.queue.add(openTask(request));
+      const accepted = await acceptRequest(deps, request);
+      if (accepted.kind === "refused") {
+        await refuse(INSTRUCTIONS, refusalText(accepted.refusal));
+        return;
+      }
     } catch (thrown) {
       deps.logger.error({ err: thrown }, "could not accept a request");
       await refuse(INSTRUCTIONS, notKeptMessage().text);

@@ -7,7 +7,8 @@ import { registerMention } from "./mention.ts";
 import { registerShortcut } from "./shortcut.ts";
 
 /** Registers every way in from Slack. */
-export function registerIntake(app: App, deps: IntakeDeps): void {
+export function registerIntake(app: App, given: Omit<IntakeDeps, "accepting">): void {
+  const deps: IntakeDeps = { ...given, accepting: new Map() };
   registerCommand(app, deps);
   registerShortcut(app, deps);
   registerFormSubmission(app, deps);

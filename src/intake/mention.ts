@@ -2,12 +2,13 @@ import type { App } from "@slack/bolt";
 import type { Refusal } from "../core/notifier.ts";
 import { PROMPT_MAX_CHARS } from "../core/request.ts";
 import { readable } from "../core/prompt.ts";
-import { openTask } from "../tasks/open.ts";
-import { whisperTask } from "../tasks/whisper.ts";
+import { replyTask } from "../tasks/reply.ts";
+import type { ReplyPayload } from "../tasks/reply.ts";
+import { acceptRequest } from "./accept-request.ts";
 import { parseCommandText } from "./command-text.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { parseMessageText } from "./message-text.ts";
-import { findProject } from "./project.ts";
+import { findProject, namesOf } from "./project.ts";
 
 export const MENTION_EVENT = "app_mention";
 
@@ -20,9 +21,9 @@ export function registerMention(app: App, deps: IntakeDeps): void {
     const cause = `mention:${body.team_id}:${event.channel}:${event.ts}`;
     const { user: userId, channel: channelId } = event;
     const threadTs = event.thread_ts ?? event.ts;
-    const whisper = (message: Parameters<typeof whisperTask>[1]["message"]) =>
+    const reply = (message: ReplyPayload["message"]) =>
       deps.queue.add(
-        whisperTask(cause, {
+        replyTask(cause, {
           teamId: body.team_id,
           channelId,
           threadTs: event.thread_ts ?? null,
@@ -30,37 +31,36 @@ export function registerMention(app: App, deps: IntakeDeps): void {
           message,
         }),
       );
-    const refuse = (refusal: Refusal) => whisper({ kind: "refused", refusal });
+    const refuse = (refusal: Refusal) => reply({ kind: "refused", refusal });
 
     const parsed = parseCommandText(withoutMention(event.text, context.botUserId));
     if (parsed.kind !== "prompt") {
-      await whisper({ kind: "help" });
+      await reply({ kind: "help" });
       return;
     }
     const project = findProject(deps.projects, parsed.project);
     if (project === undefined) {
-      await refuse({ kind: "unknown-project", name: parsed.project ?? "", known: deps.projects });
+      await refuse({ kind: "unknown-project", name: parsed.project ?? "", known: namesOf(deps.projects) });
       return;
     }
     if (parsed.prompt.length > PROMPT_MAX_CHARS) {
       await refuse({ kind: "too-long", length: parsed.prompt.length, limit: PROMPT_MAX_CHARS });
       return;
     }
-    await deps.queue.add(
-      openTask({
-        id: cause,
-        from: "mention",
-        teamId: body.team_id,
-        channelId,
-        threadTs,
-        userId,
-        project,
-        instructions: parsed.prompt,
-        quoted: null,
-        responseUrl: null,
-        receivedAt: deps.clock.now(),
-      }),
-    );
+    const accepted = await acceptRequest(deps, {
+      id: cause,
+      from: "mention",
+      teamId: body.team_id,
+      channelId,
+      threadTs,
+      userId,
+      project,
+      instructions: parsed.prompt,
+      quoted: null,
+      responseUrl: null,
+      receivedAt: deps.clock.now(),
+    });
+    if (accepted.kind === "refused") await refuse(accepted.refusal);
   });
 }
 

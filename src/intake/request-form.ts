@@ -6,7 +6,9 @@ import type { QuotedMessage, Segment } from "../core/request.ts";
 import { cut } from "../core/text.ts";
 import { context, quote } from "../replies/blocks.ts";
 import { formNotOpenedMessage } from "../replies/private-messages.ts";
-import type { Draft, IntakeDeps } from "./deps.ts";
+import type { Draft } from "../core/records.ts";
+import type { IntakeDeps } from "./deps.ts";
+import { namesOf } from "./project.ts";
 
 export const REQUEST_FORM = "request_form";
 export const INSTRUCTIONS = "instructions";
@@ -34,10 +36,10 @@ export async function openRequestForm(
 ): Promise<void> {
   const draftId = form.triggerId;
   try {
-    await deps.drafts.set(draftId, form.draft, DRAFT_TTL_MS);
+    await deps.records.draft.set(draftId, form.draft, DRAFT_TTL_MS);
     await client.views.open({
       trigger_id: form.triggerId,
-      view: requestForm(draftId, form.draft, deps.projects, form.project),
+      view: requestForm(draftId, form.draft, namesOf(deps.projects), form.project),
     });
   } catch (thrown) {
     deps.logger.error({ err: thrown }, "could not open the form");

@@ -2,7 +2,8 @@ import type { App, RespondFn } from "@slack/bolt";
 import { z } from "zod";
 import type { QuotedMessage } from "../core/request.ts";
 import { formNotOpenedMessage } from "../replies/private-messages.ts";
-import type { Draft, IntakeDeps } from "./deps.ts";
+import type { Draft } from "../core/records.ts";
+import type { IntakeDeps } from "./deps.ts";
 import { parseMessageText } from "./message-text.ts";
 import { openRequestForm } from "./request-form.ts";
 
@@ -55,7 +56,7 @@ export function registerShortcut(app: App, deps: IntakeDeps): void {
       }
       await openRequestForm(deps, client, respond, {
         triggerId: picked.data.trigger_id,
-        project: deps.projects[0],
+        project: deps.projects[0].name,
         draft: draftOf(picked.data),
       });
     },

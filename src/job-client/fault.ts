@@ -94,7 +94,7 @@ function readRefusal({ status, headers, body }: Answered, context: CallContext):
   return {
     kind,
     status,
-    message: `answered ${status}${isContracts ? "" : " without the job service's JSON"}${remedyFor(status)}`,
+    message: `answered ${status}${isContracts ? "" : " without the job service's JSON"}${remedyFor(status, isContracts)}`,
     ...(kind === "not-created" && asked !== null ? { retryAfterMs: asked } : {}),
     ...(said === null ? {} : { said }),
   };
@@ -123,12 +123,14 @@ function kindOfStatus(
   return REFUSED_BY_ANYONE.has(status) ? "rejected" : "not-created";
 }
 
-function remedyFor(status: number): string {
+function remedyFor(status: number, isContracts: boolean): string {
   if (status >= 300 && status < 400) {
     return ", a redirect: the base URL is wrong, set the address it leads to (redirects are not followed, they could carry the API key to another host)";
   }
-  if (status === 401) return ": the API key is not accepted, check it";
-  if (status === 403) return ": the API key may not do this in this project, check both";
+  const front = isContracts ? "" : ", the base URL, and what stands in front of the service";
+  if (status === 401) return `: the API key is not accepted, check it${front}`;
+  if (status === 403) return `: the API key may not do this in this project, check both${front}`;
+  if (status === 404 && !isContracts) return ": check the base URL, and what stands in front of the service";
   return "";
 }
 

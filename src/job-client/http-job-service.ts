@@ -32,13 +32,13 @@ export function createHttpJobService(options: HttpJobServiceOptions): HttpJobSer
 
 /** {@link JobService} over HTTP, as `docs/job-service.md` has it. */
 export class HttpJobService implements JobService {
+  readonly honorsIdempotencyKeys: boolean;
   readonly #origin: string;
   readonly #host: string;
   readonly #basePath: string;
   readonly #projectPath: string;
   readonly #apiKey: string;
   readonly #timeoutMs: number;
-  readonly #idempotencyKeys: boolean;
   readonly #now: () => number;
   readonly #polls: Dispatcher;
   readonly #creates: Dispatcher;
@@ -60,7 +60,7 @@ export class HttpJobService implements JobService {
     this.#projectPath = `/v2/agent/${segment(projectId)}/job`;
     this.#apiKey = apiKey;
     this.#timeoutMs = timeoutMs;
-    this.#idempotencyKeys = idempotencyKeys;
+    this.honorsIdempotencyKeys = idempotencyKeys;
     this.#now = now;
     // 0 switches undici's own limits off: `timeoutMs` covers the call as a whole.
     const limits = { timeoutMs, headersTimeout: 0, bodyTimeout: 0 };
@@ -125,7 +125,7 @@ export class HttpJobService implements JobService {
       isRead: request.method === "GET",
       jobId,
       host: this.#host,
-      honorsIdempotencyKeys: this.#idempotencyKeys,
+      honorsIdempotencyKeys: this.honorsIdempotencyKeys,
       redact: (text) => this.#redact(text),
       now: this.#now,
     });

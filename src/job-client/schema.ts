@@ -1,6 +1,9 @@
 import { z } from "zod";
 import { JobStatus, type Job } from "../core/job.ts";
 
+/** Ids are in keys, task ids and log lines; a longer one breaks the contract. */
+const JOB_ID_MAX_CHARS = 300;
+
 /** Body of a create. */
 export const CreateJobRequest = z.object({ prompt: z.string().min(1) });
 export type CreateJobRequest = z.infer<typeof CreateJobRequest>;
@@ -10,8 +13,8 @@ export const MessageRequest = z.object({ prompt: z.string().min(1) });
 export type MessageRequest = z.infer<typeof MessageRequest>;
 
 /** A job as a service of this contract sends it. Times are ISO 8601, UTC. For reading one, see {@link ReceivedJobRecord}. */
-export const JobRecord = z.object({
-  id: z.string().min(1),
+export const WireJobRecord = z.object({
+  id: z.string().min(1).max(JOB_ID_MAX_CHARS),
   status: JobStatus,
   source: z.object({ repository: z.string(), ref: z.string().nullable() }),
   model: z.string(),
@@ -19,14 +22,14 @@ export const JobRecord = z.object({
   createdAt: z.iso.datetime(),
   archivedAt: z.iso.datetime().nullable(),
 });
-export type JobRecord = z.infer<typeof JobRecord>;
+export type WireJobRecord = z.infer<typeof WireJobRecord>;
 
 /**
  * A job as a client reads it: only what this project uses, so that a service may add, omit or reshape the rest. Without
  * an `id` or with a status that is not in the specification it does not parse.
  */
 export const ReceivedJobRecord = z.object({
-  id: z.string().min(1),
+  id: z.string().min(1).max(JOB_ID_MAX_CHARS),
   status: JobStatus,
   source: z.object({ repository: z.string().nullish(), ref: z.string().nullish() }).nullish(),
   model: z.string().nullish(),

@@ -1,72 +1,77 @@
 /**
- * The statements of the SQLite task queue, as `TaskTable` runs them. None may scan the tasks: a test looks at their query
- * plans. Conditions such as `ended_at IS NULL` repeat those of the partial indexes in `store/migrations.ts`, without
- * which SQLite does not use them.
+ * The statements of the SQLite task queue, as `TaskTable` runs them. None may scan the tasks: a test looks at their query plans.
+ * Conditions such as `state = 'waiting'` repeat those of the partial indexes in `store/migrations.ts`, without which SQLite does not
+ * use them.
  */
 export const taskSql = {
-  /** id, type, lane, payload, state, due_at, claimable_at, added_at */
-  add: `INSERT INTO tasks (id, type, lane, payload, state, due_at, claimable_at, added_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+  /** id, type, pool, known, payload, due_at, added_at */
+  add: `INSERT INTO tasks (id, type, pool, known, payload, state, due_at, added_at)
+    VALUES (?, ?, ?, ?, ?, 'waiting', ?, ?) ON CONFLICT (id) DO NOTHING`,
 
-  /** lane */
-  firstOfLane: `SELECT seq, due_at FROM tasks WHERE lane = ? AND ended_at IS NULL ORDER BY seq LIMIT 1`,
+  /** id */
+  find: `SELECT seq, state FROM tasks WHERE id = ?`,
 
-  /** lane */
-  laneFreeAt: `SELECT free_at FROM lanes WHERE lane = ?`,
+  /** due_at, seq; brings a task forward */
+  bringForward: `UPDATE tasks SET due_at = min(due_at, ?) WHERE seq = ?`,
 
-  /** lane, free_at */
-  holdLane: `INSERT INTO lanes (lane, free_at) VALUES (?, ?)
-    ON CONFLICT (lane) DO UPDATE SET free_at = max(free_at, excluded.free_at)`,
+  /** payload, due_at, seq; for a task that runs now */
+  runOnceMore: `UPDATE tasks SET next_payload = ?1, next_due_at = min(coalesce(next_due_at, ?2), ?2) WHERE seq = ?3`,
 
-  /** claimable_at, seq */
-  promote: `UPDATE tasks SET state = 'waiting', claimable_at = ? WHERE seq = ?`,
+  /** pool, now, limit; what is due, that due longest first */
+  due: `SELECT seq, due_at FROM tasks WHERE state = 'waiting' AND pool = ? AND due_at <= ?
+    ORDER BY due_at, seq LIMIT ?`,
 
-  /** lease end, token, now, limit; takes what is due, and what a lapsed lease gives up */
-  claim: `UPDATE tasks SET state = 'running', claimable_at = ?, token = ?, attempt = attempt + 1
-    WHERE seq IN (SELECT seq FROM tasks WHERE claimable_at IS NOT NULL AND claimable_at <= ?
-      ORDER BY claimable_at, seq LIMIT ?)
-    RETURNING seq, id, type, lane, payload, token, attempt, added_at`,
+  /** seq */
+  load: `SELECT seq, id, type, pool, known, payload, attempt, surprises, deaths, added_at FROM tasks WHERE seq = ?`,
 
-  /** lease end, seq, token */
-  renew: `UPDATE tasks SET claimable_at = ? WHERE seq = ? AND token = ?`,
+  /** seq; a process that dies while it runs the task leaves this behind */
+  countRun: `UPDATE tasks SET deaths = deaths + 1 WHERE seq = ?`,
 
-  /** state, ended_at, reason, seq, token; only the dead keep their payload, for the operator */
-  end: `UPDATE tasks SET state = ?1, ended_at = ?2, reason = ?3, claimable_at = NULL, token = NULL,
-      payload = CASE ?1 WHEN 'dead' THEN payload END
-    WHERE seq = ?4 AND token = ?5`,
+  /** seq; a process that stops in an orderly way did not die of it */
+  uncountRun: `UPDATE tasks SET deaths = max(deaths - 1, 0) WHERE seq = ?`,
 
-  /** claimable_at, payload or NULL, seq, token */
-  again: `UPDATE tasks SET state = 'waiting', claimable_at = ?, token = NULL, attempt = 0, reason = NULL,
-      payload = coalesce(?, payload)
-    WHERE seq = ? AND token = ?`,
+  newest: `SELECT coalesce(max(seq), 0) AS seq FROM tasks`,
 
-  /** claimable_at, reason, seq, token */
-  retry: `UPDATE tasks SET state = 'waiting', claimable_at = ?, reason = ?, token = NULL
-    WHERE seq = ? AND token = ?`,
+  /** seq */
+  pending: `SELECT next_payload, next_due_at FROM tasks WHERE seq = ? AND state = 'waiting'`,
 
-  /** now, seq, token; the claim does not count as an attempt */
-  release: `UPDATE tasks SET state = 'waiting', claimable_at = ?, token = NULL, attempt = attempt - 1
-    WHERE seq = ? AND token = ?`,
+  /** seq */
+  remove: `DELETE FROM tasks WHERE seq = ?`,
 
-  /** now; gives up every lease, whoever held it */
-  recover: `UPDATE tasks SET state = 'waiting', claimable_at = ?, token = NULL
-    WHERE state = 'running' AND state <> 'done'`,
+  /** ended_at, seq; the id stays known, what people wrote does not */
+  done: `UPDATE tasks SET state = 'done', payload = NULL, ended_at = ? WHERE seq = ?`,
 
-  nextDueAt: `SELECT claimable_at AS due_at FROM tasks WHERE claimable_at IS NOT NULL AND state = 'waiting'
-    ORDER BY claimable_at LIMIT 1`,
+  /** ended_at, reason, seq; the dead keep their payload, for the operator */
+  dead: `UPDATE tasks SET state = 'dead', ended_at = ?, reason = ?, next_payload = NULL, next_due_at = NULL WHERE seq = ?`,
 
-  counts: `SELECT state, count(*) AS count FROM tasks
-    WHERE state IN ('waiting', 'queued', 'running', 'dead') AND state <> 'done' GROUP BY state`,
+  /** due_at, payload or NULL, attempt, surprises, reason, seq */
+  waitOn: `UPDATE tasks SET due_at = ?, payload = coalesce(?, payload), attempt = ?, surprises = ?, deaths = 0, reason = ?,
+      next_payload = NULL, next_due_at = NULL
+    WHERE seq = ?`,
+
+  /** pool */
+  nextDue: `SELECT due_at FROM tasks WHERE state = 'waiting' AND pool = ? ORDER BY due_at, seq LIMIT 1 OFFSET ?`,
+
+  waitingTypes: `SELECT DISTINCT type, pool FROM tasks WHERE state = 'waiting'`,
+
+  /** pool, type, pool before */
+  movePool: `UPDATE tasks SET pool = ? WHERE state = 'waiting' AND type = ? AND pool = ?`,
+
+  /** by; the clock was set back */
+  pullIn: `UPDATE tasks SET due_at = due_at - ?1, next_due_at = next_due_at - ?1 WHERE state = 'waiting'`,
+
+  countWaiting: `SELECT count(*) AS count FROM tasks WHERE state = 'waiting'`,
+  countDead: `SELECT count(*) AS count FROM tasks WHERE state = 'dead' AND state <> 'waiting'`,
 
   /** limit */
-  dead: `SELECT id, type, lane, attempt, reason, added_at, ended_at FROM tasks
-    WHERE state = 'dead' AND state <> 'done' ORDER BY seq DESC LIMIT ?`,
+  listDead: `SELECT id, type, attempt, surprises, reason, added_at, ended_at FROM tasks
+    WHERE state = 'dead' AND state <> 'waiting' ORDER BY ended_at DESC, seq DESC LIMIT ?`,
 
-  /** ended before, limit */
-  removeDone: `DELETE FROM tasks WHERE seq IN
-    (SELECT seq FROM tasks WHERE state = 'done' AND ended_at <= ? ORDER BY ended_at LIMIT ?)`,
+  /** state, ended before, limit */
+  forget: `DELETE FROM tasks WHERE seq IN
+    (SELECT seq FROM tasks WHERE state = ? AND state <> 'waiting' AND ended_at <= ? ORDER BY ended_at LIMIT ?)`,
 
-  /** now, limit */
-  removeFreeLanes: `DELETE FROM lanes WHERE lane IN
-    (SELECT lane FROM lanes WHERE free_at <= ? ORDER BY free_at LIMIT ?)`,
+  /** now */
+  seen: `INSERT INTO seen (id, at) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET at = excluded.at`,
+  lastSeen: `SELECT at FROM seen WHERE id = 1`,
 } as const;

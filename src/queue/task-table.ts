@@ -1,196 +1,247 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import type { NewTask, Task, TaskCounts, TaskResult } from "../core/task-queue.ts";
-import { transaction } from "../store/sqlite-database.ts";
+import type { Task, TaskEnd } from "../core/task-queue.ts";
+import { fromStoredPayload, toStorablePayload, toWholeMs } from "./storable-task.ts";
+import type { StorableTask } from "./storable-task.ts";
 import { taskSql } from "./task-sql.ts";
 
-const Sequence = z.object({ seq: z.int(), due_at: z.int() });
-const FreeAt = z.object({ free_at: z.int() });
+const Seq = z.object({ seq: z.int() });
+const Found = z.object({ seq: z.int(), state: z.enum(["waiting", "done", "dead"]) });
 const DueAt = z.object({ due_at: z.int() });
-const Count = z.object({ state: z.enum(["waiting", "queued", "running", "dead"]), count: z.int() });
+const Count = z.object({ count: z.int() });
+const Next = z.object({ next_payload: z.string().nullable(), next_due_at: z.int().nullable() });
+const TypeInPool = z.object({ type: z.string(), pool: z.string() });
+const SeenAt = z.object({ at: z.int() });
+const Known = z.enum(["once", "pending", "latest"]);
 
-const ClaimedRow = z.object({
+const LoadedRow = z.object({
   seq: z.int(),
   id: z.string(),
   type: z.string(),
-  lane: z.string().nullable(),
-  payload: z.string(),
-  token: z.string(),
+  pool: z.string(),
+  known: Known,
+  payload: z.string().nullable(),
   attempt: z.int(),
+  surprises: z.int(),
+  deaths: z.int(),
   added_at: z.int(),
 });
 
 const DeadRow = z.object({
   id: z.string(),
   type: z.string(),
-  lane: z.string().nullable(),
   attempt: z.int(),
+  surprises: z.int(),
   reason: z.string().nullable(),
   added_at: z.int(),
   ended_at: z.int(),
 });
 
-/** What an operator sees of a task that was given up. Times are epoch milliseconds. */
-export type DeadTask = {
-  id: string;
-  type: string;
-  lane: string | null;
-  attempt: number;
+/** An abandoned task as an operator sees it. Times are epoch milliseconds. */
+export type DeadTask = Pick<Task, "id" | "type" | "attempt" | "surprises" | "addedAt"> & {
   reason: string;
-  addedAt: number;
   endedAt: number;
 };
 
-/** The right to finish one run of a task, which goes to whoever claims the task next. */
-export type Claim = { seq: number; token: string };
-export type ClaimedTask = Claim & { task: Task };
-
-/** A task whose payload is JSON text and whose times are whole milliseconds, ready to be stored. */
-export type StorableTask = { id: string; type: string; lane: string | null; payload: string; dueAt: number };
-
-/** A result whose payload is JSON text and whose times are whole milliseconds, ready to be stored. */
-export type StorableResult =
-  | { kind: "done"; laneGapMs: number }
-  | { kind: "again"; dueAt: number; payload: string | null }
-  | { kind: "retry"; dueAt: number; reason: string }
-  | { kind: "dead"; reason: string };
+/** A task as a run of it needs it. */
+export type LoadedTask = { seq: number; pool: string; known: z.infer<typeof Known>; task: Task };
 
 const reasonLimit = 500;
 
-/** Checks a new task. Throws a `TypeError` if its payload is no JSON or its time is none. */
-export function toStorableTask(task: NewTask, nowMs: number): StorableTask {
-  return {
-    id: task.id,
-    type: task.type,
-    lane: task.lane ?? null,
-    payload: toJson(task.payload),
-    dueAt: toWholeMs(task.dueAt ?? nowMs),
-  };
-}
-
-/** Checks what a handler returned. Throws a `TypeError` if its payload is no JSON or its time is none. */
-export function toStorableResult(result: TaskResult): StorableResult {
-  switch (result.kind) {
-    case "done":
-      return { kind: "done", laneGapMs: toWholeMs(result.laneGapMs ?? 0) };
-    case "again":
-      return {
-        kind: "again",
-        dueAt: toWholeMs(result.dueAt),
-        payload: result.payload === undefined ? null : toJson(result.payload),
-      };
-    case "retry":
-      return { kind: "retry", dueAt: toWholeMs(result.dueAt), reason: result.reason.slice(0, reasonLimit) };
-    case "dead":
-      return { kind: "dead", reason: result.reason.slice(0, reasonLimit) };
-  }
-}
-
-/** The tasks in SQLite. Each method is synchronous and one transaction; `nowMs` is epoch milliseconds. */
+/** The tasks in SQLite. Methods that write are called inside a transaction. `nowMs` is epoch milliseconds. */
 export class TaskTable {
-  readonly #db: DatabaseSync;
   readonly #sql: Record<keyof typeof taskSql, StatementSync>;
+  readonly #poolOf: (type: string) => string;
+  readonly #pools = new Set<string>();
+  /** Whether this process runs the task with that number now. */
+  readonly #isRunning: (seq: number) => boolean;
+  /** Whether this process runs it, or its result is still on its way to the disk. */
+  readonly #isHeld: (seq: number) => boolean;
 
-  constructor(db: DatabaseSync) {
-    this.#db = db;
+  constructor(
+    db: DatabaseSync,
+    options: {
+      poolOf: (type: string) => string;
+      isRunning: (seq: number) => boolean;
+      isHeld: (seq: number) => boolean;
+    },
+  ) {
+    this.#poolOf = options.poolOf;
+    this.#isRunning = options.isRunning;
+    this.#isHeld = options.isHeld;
     this.#sql = {
       add: db.prepare(taskSql.add),
-      firstOfLane: db.prepare(taskSql.firstOfLane),
-      laneFreeAt: db.prepare(taskSql.laneFreeAt),
-      holdLane: db.prepare(taskSql.holdLane),
-      promote: db.prepare(taskSql.promote),
-      claim: db.prepare(taskSql.claim),
-      renew: db.prepare(taskSql.renew),
-      end: db.prepare(taskSql.end),
-      again: db.prepare(taskSql.again),
-      retry: db.prepare(taskSql.retry),
-      release: db.prepare(taskSql.release),
-      recover: db.prepare(taskSql.recover),
-      nextDueAt: db.prepare(taskSql.nextDueAt),
-      counts: db.prepare(taskSql.counts),
+      find: db.prepare(taskSql.find),
+      bringForward: db.prepare(taskSql.bringForward),
+      runOnceMore: db.prepare(taskSql.runOnceMore),
+      due: db.prepare(taskSql.due),
+      load: db.prepare(taskSql.load),
+      countRun: db.prepare(taskSql.countRun),
+      uncountRun: db.prepare(taskSql.uncountRun),
+      newest: db.prepare(taskSql.newest),
+      pending: db.prepare(taskSql.pending),
+      remove: db.prepare(taskSql.remove),
+      done: db.prepare(taskSql.done),
       dead: db.prepare(taskSql.dead),
-      removeDone: db.prepare(taskSql.removeDone),
-      removeFreeLanes: db.prepare(taskSql.removeFreeLanes),
+      waitOn: db.prepare(taskSql.waitOn),
+      nextDue: db.prepare(taskSql.nextDue),
+      waitingTypes: db.prepare(taskSql.waitingTypes),
+      movePool: db.prepare(taskSql.movePool),
+      pullIn: db.prepare(taskSql.pullIn),
+      countWaiting: db.prepare(taskSql.countWaiting),
+      countDead: db.prepare(taskSql.countDead),
+      listDead: db.prepare(taskSql.listDead),
+      forget: db.prepare(taskSql.forget),
+      seen: db.prepare(taskSql.seen),
+      lastSeen: db.prepare(taskSql.lastSeen),
     };
   }
 
-  /** Adds those whose id is not known. Returns, for each, whether it was added. */
-  addAll(tasks: readonly StorableTask[], nowMs: number): boolean[] {
-    return transaction(this.#db, () => tasks.map((task) => this.#add(task, nowMs)));
+  /** Adds a task as `NewTask.known` says. Returns whether it was added, or will run once more. */
+  add(task: StorableTask, nowMs: number): boolean {
+    const { id, type, share, known, payload, dueAt } = task;
+    const pool = this.#shareOf(type, share);
+    this.#pools.add(pool);
+    const insert = () => this.#sql.add.run(id, type, pool, known, payload, dueAt, nowMs).changes === 1;
+    if (insert()) return true;
+    const { seq, state } = Found.parse(this.#sql.find.get(id));
+    if (known === "once") return false;
+    if (state !== "waiting") {
+      this.#sql.remove.run(seq);
+      return insert();
+    }
+    if (known === "pending") return false;
+    if (this.#isRunning(seq)) this.#sql.runOnceMore.run(payload, dueAt, seq);
+    else this.#sql.bringForward.run(dueAt, seq);
+    return this.#isRunning(seq);
   }
 
-  /** Claims at most `limit` tasks that are due, those due longest first. Returns them in the order they were added. */
-  claim(limit: number, nowMs: number, leaseEndMs: number): ClaimedTask[] {
-    const rows = z.array(ClaimedRow).parse(this.#sql.claim.all(leaseEndMs, randomUUID(), nowMs, limit));
-    return rows
-      .toSorted((a, b) => a.seq - b.seq)
-      .map(({ seq, token, added_at: addedAt, payload, ...row }) => ({
-        seq,
-        token,
-        task: { ...row, payload: fromJson(payload), addedAt },
-      }));
+  /**
+   * The numbers of at most `limit` tasks of a pool that are due and not held, those due longest first. `running`: how many of the pool
+   * are held.
+   */
+  due(pool: string, nowMs: number, limit: number, running: number): number[] {
+    return z
+      .array(Seq)
+      .parse(this.#sql.due.all(pool, nowMs, limit + running))
+      .map(({ seq }) => seq)
+      .filter((seq) => !this.#isHeld(seq))
+      .slice(0, limit);
   }
 
-  /** Extends the leases that are still held. */
-  renew(claims: Iterable<Claim>, leaseEndMs: number): void {
-    transaction(this.#db, () => {
-      for (const { seq, token } of claims) this.#sql.renew.run(leaseEndMs, seq, token);
-    });
+  load(seq: number): LoadedTask {
+    const {
+      seq: _,
+      pool,
+      known,
+      payload,
+      added_at: addedAt,
+      ...row
+    } = LoadedRow.parse(this.#sql.load.get(seq));
+    return { seq, pool, known, task: { ...row, payload: fromStoredPayload(payload), addedAt } };
   }
 
-  /** Carries out a result. Returns false, and changes nothing, if the claim was lost. */
-  finish({ seq, token }: Claim, lane: string | null, result: StorableResult, nowMs: number): boolean {
-    return transaction(this.#db, () => {
-      switch (result.kind) {
-        case "again":
-          return this.#sql.again.run(result.dueAt, result.payload, seq, token).changes === 1;
-        case "retry":
-          return this.#sql.retry.run(result.dueAt, result.reason, seq, token).changes === 1;
-        case "done": {
-          if (this.#sql.end.run("done", nowMs, null, seq, token).changes !== 1) return false;
-          if (lane !== null) this.#advanceLane(lane, result.laneGapMs, nowMs);
-          return true;
-        }
-        case "dead": {
-          if (this.#sql.end.run("dead", nowMs, result.reason, seq, token).changes !== 1) return false;
-          if (lane !== null) this.#advanceLane(lane, 0, nowMs);
-          return true;
-        }
+  /** Counts a run that has begun, until it ends. The count shows that a task kills its process. */
+  countRun(seq: number): void {
+    this.#sql.countRun.run(seq);
+  }
+
+  /** Takes back what {@link countRun} counted. */
+  uncountRun(seq: number): void {
+    this.#sql.uncountRun.run(seq);
+  }
+
+  /** The number of the task that was added last; 0: there is none. */
+  newestSeq(): number {
+    return Seq.parse(this.#sql.newest.get()).seq;
+  }
+
+  /** Writes down how a run ended. */
+  end({ seq, known, task }: LoadedTask, how: TaskEnd, nowMs: number): void {
+    const row = this.#sql.pending.get(seq);
+    if (row === undefined) return;
+    const { next_payload: nextPayload, next_due_at: nextDueAt } = Next.parse(row);
+    const sooner = (dueAt: number) => Math.min(toWholeMs(dueAt), nextDueAt ?? Infinity);
+    // The run's own payload comes first, because it knows best where it stands. Then the one of an add that came meanwhile.
+    const payloadAfter = (end: { payload?: unknown }) => toStorablePayload(end) ?? nextPayload;
+    if (nextPayload !== null && (how.kind === "done" || how.kind === "dead")) {
+      this.#sql.waitOn.run(nextDueAt ?? nowMs, nextPayload, 1, 0, null, seq);
+      return;
+    }
+    switch (how.kind) {
+      case "done":
+        if (known === "once") this.#sql.done.run(nowMs, seq);
+        else this.#sql.remove.run(seq);
+        return;
+      case "dead":
+        this.#sql.dead.run(nowMs, how.reason.slice(0, reasonLimit), seq);
+        return;
+      case "again":
+        this.#sql.waitOn.run(sooner(how.dueAt), payloadAfter(how), 1, 0, null, seq);
+        return;
+      case "wait":
+        this.#sql.waitOn.run(sooner(how.dueAt), payloadAfter(how), task.attempt, task.surprises, null, seq);
+        return;
+      case "retry": {
+        const isSurprise = how.isSurprise === true;
+        this.#sql.waitOn.run(
+          sooner(how.dueAt),
+          payloadAfter(how),
+          task.attempt + (isSurprise ? 0 : 1),
+          task.surprises + (isSurprise ? 1 : 0),
+          how.reason.slice(0, reasonLimit),
+          seq,
+        );
+        return;
       }
-    });
+    }
   }
 
-  /** Gives claims back, as if they had not been made. */
-  release(claims: Iterable<Claim>, nowMs: number): void {
-    transaction(this.#db, () => {
-      for (const { seq, token } of claims) this.#sql.release.run(nowMs, seq, token);
-    });
-  }
-
-  /** Makes what a process left running when it ended claimable. Returns how many those were. */
-  recover(nowMs: number): number {
-    return Number(this.#sql.recover.run(nowMs).changes);
-  }
-
-  /** When the next task that waits is due; null if none waits. */
-  nextDueAt(): number | null {
-    const row = this.#sql.nextDueAt.get();
+  /** When the next task of a pool that isn't held is due; null if none waits. `running`: how many of the pool are held. */
+  nextDueAt(pool: string, running: number): number | null {
+    // In a pool with room, everything that was due runs already, and comes first in the order.
+    const row = this.#sql.nextDue.get(pool, running);
     return row === undefined ? null : DueAt.parse(row).due_at;
   }
 
-  counts(): TaskCounts {
-    const counts = { waiting: 0, queued: 0, running: 0, dead: 0 };
-    for (const { state, count } of z.array(Count).parse(this.#sql.counts.all())) counts[state] = count;
-    const { waiting, queued, running, dead } = counts;
-    return { waiting: waiting + queued, running, dead };
+  /** Puts waiting tasks into the pools that their types belong to in this version. */
+  movePools(): void {
+    for (const { type, pool } of z.array(TypeInPool).parse(this.#sql.waitingTypes.all())) {
+      const [, ...share] = pool.split(" ");
+      const right = this.#shareOf(type, share.length === 0 ? null : share.join(" "));
+      this.#pools.add(right);
+      if (pool !== right) this.#sql.movePool.run(right, type, pool);
+    }
+  }
+
+  /** The pools that tasks have been in since {@link movePools}: `<pool>`, or `<pool> <share>`. */
+  get pools(): Iterable<string> {
+    return this.#pools;
+  }
+
+  #shareOf(type: string, share: string | null): string {
+    const pool = this.#poolOf(type);
+    return share === null ? pool : `${pool} ${share}`;
+  }
+
+  /** Brings everything that waits forward by that many milliseconds. */
+  pullIn(byMs: number): void {
+    this.#sql.pullIn.run(Math.ceil(byMs));
+  }
+
+  /** Tasks that run count as waiting. */
+  counts(): { waiting: number; dead: number } {
+    return {
+      waiting: Count.parse(this.#sql.countWaiting.get()).count,
+      dead: Count.parse(this.#sql.countDead.get()).count,
+    };
   }
 
   /** The latest first. */
   deadTasks(limit: number): DeadTask[] {
     return z
       .array(DeadRow)
-      .parse(this.#sql.dead.all(limit))
+      .parse(this.#sql.listDead.all(limit))
       .map(({ added_at: addedAt, ended_at: endedAt, reason, ...row }) => ({
         ...row,
         reason: reason ?? "",
@@ -199,55 +250,19 @@ export class TaskTable {
       }));
   }
 
-  /** Forgets at most `limit` tasks that were done by `doneBeforeMs`, and lanes that nothing holds. Returns whether more may be left. */
-  forget(doneBeforeMs: number, nowMs: number, limit: number): boolean {
-    return transaction(this.#db, () => {
-      const tasks = Number(this.#sql.removeDone.run(doneBeforeMs, limit).changes);
-      const lanes = Number(this.#sql.removeFreeLanes.run(nowMs, limit).changes);
-      return tasks === limit || lanes === limit;
-    });
+  /** Forgets at most `limit` tasks that ended in that state by then. Returns whether more may be left. */
+  forget(state: "done" | "dead", endedByMs: number, limit: number): boolean {
+    return Number(this.#sql.forget.run(state, endedByMs, limit).changes) === limit;
   }
 
-  #add({ id, type, lane, payload, dueAt }: StorableTask, nowMs: number): boolean {
-    const isQueued = lane !== null && this.#sql.firstOfLane.get(lane) !== undefined;
-    const claimableAt = isQueued ? null : Math.max(dueAt, this.#freeAt(lane));
-    const state = isQueued ? "queued" : "waiting";
-    return this.#sql.add.run(id, type, lane, payload, state, dueAt, claimableAt, nowMs).changes === 1;
+  /** Notes the machine's time. */
+  see(nowMs: number): void {
+    this.#sql.seen.run(nowMs);
   }
 
-  #advanceLane(lane: string, gapMs: number, nowMs: number): void {
-    if (gapMs > 0) this.#sql.holdLane.run(lane, nowMs + gapMs);
-    const next = this.#sql.firstOfLane.get(lane);
-    if (next === undefined) return;
-    const { seq, due_at: dueAt } = Sequence.parse(next);
-    this.#sql.promote.run(Math.max(dueAt, nowMs, this.#freeAt(lane)), seq);
-  }
-
-  /** The time before which the lane's next task may not start; 0 if nothing holds it. */
-  #freeAt(lane: string | null): number {
-    if (lane === null) return 0;
-    const row = this.#sql.laneFreeAt.get(lane);
-    return row === undefined ? 0 : FreeAt.parse(row).free_at;
-  }
-}
-
-function toJson(payload: unknown): string {
-  const text: string | undefined = JSON.stringify(payload);
-  if (text === undefined) throw new TypeError("A task's payload must be JSON");
-  return text;
-}
-
-function toWholeMs(ms: number): number {
-  const wholeMs = Math.ceil(ms);
-  if (Number.isSafeInteger(wholeMs)) return wholeMs;
-  throw new TypeError(`A task's time must be a number of milliseconds, not ${ms}`);
-}
-
-/** What a payload says; text that is no JSON (a damaged row) goes to the handler as it is, which refuses it by its schema. */
-function fromJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
+  /** The machine's time when it was noted last; null if it never was. */
+  lastSeenAt(): number | null {
+    const row = this.#sql.lastSeen.get();
+    return row === undefined ? null : SeenAt.parse(row).at;
   }
 }

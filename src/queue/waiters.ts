@@ -9,6 +9,10 @@ export class Waiters {
     });
   }
 
+  get isEmpty(): boolean {
+    return this.#resolves.length === 0;
+  }
+
   resolveAll(): void {
     const resolves = this.#resolves;
     this.#resolves = [];

@@ -24,8 +24,9 @@ export function metadataOf(label: PostLabel) {
 }
 
 /**
- * One look for the post that carries `label`, as in the port. A channel is read from the newest message back. A thread Slack
- * gives from the oldest reply on, after its root, so there the look begins where the post can be at the earliest.
+ * One look for the post that carries `label`, as in the port. In a channel, the newest messages come first. A thread Slack
+ * gives from the oldest reply on, after its root, whatever it is asked: there the look begins just before the post can have
+ * been sent, which is as near to it as the newest.
  */
 export async function findPost(
   client: WebClient,
@@ -49,9 +50,16 @@ export async function findPost(
     if (found?.ts !== undefined) return { ts: found.ts, next: null };
     return { ts: null, next: response_metadata?.next_cursor || null };
   } catch (thrown) {
-    // Cursors do not last for ever.
-    if (platformError(thrown) !== "invalid_cursor") throw thrown;
-    return { ts: null, next: FROM_THE_START };
+    switch (platformError(thrown)) {
+      case "invalid_cursor":
+        // Cursors do not last for ever.
+        return { ts: null, next: FROM_THE_START };
+      case "thread_not_found":
+        // Its root may have been written a moment ago, and is shown as late as the post is.
+        return { ts: null, next: null };
+      default:
+        throw thrown;
+    }
   }
 }
 

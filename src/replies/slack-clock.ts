@@ -23,7 +23,9 @@ export function createSlackClock(clock: { now(): number; monotonicMs(): number }
       return async (url, init) => {
         const response = await fetch(url, init);
         const dateMs = Date.parse(response.headers.get("date") ?? "");
-        if (!Number.isNaN(dateMs)) seen = { dateMs, atMs: clock.monotonicMs() };
+        // A proxy's page has the proxy's time.
+        const isSlacks = response.ok && response.headers.get("content-type")?.includes("json") === true;
+        if (isSlacks && !Number.isNaN(dateMs)) seen = { dateMs, atMs: clock.monotonicMs() };
         return response;
       };
     },

@@ -50,7 +50,6 @@ export const FINAL: Record<CallPurpose, ReadonlySet<string>> = {
     "no_permission",
     "channel_is_limited_access",
     "method_not_supported_for_channel_type",
-    "thread_not_found",
   ]),
   /** chat.postEphemeral: as for posts, and the person has to be there. */
   "reply-privately": new Set([...CHANNEL_REFUSES, ...THREAD_REFUSES, "user_not_in_channel"]),

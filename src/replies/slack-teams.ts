@@ -1,18 +1,53 @@
 import type { WebClient } from "@slack/web-api";
+import { DocsAgentError } from "../errors.ts";
 
-/** Who the app is in a team. `botName`: without the `@`; `teamUrl`: the workspace's address, as `auth.test` gives it. */
+/** Who the app is in a workspace that it is installed in. Empty: not known yet. */
 export type SlackIdentity = { botUserId: string; botId: string; botName: string; teamUrl: string };
 
-/** How to speak in a team. */
+/** A workspace, as the app acts in it. */
 export type SlackTeam = { client: WebClient; identity: SlackIdentity };
 
-/** The teams in which the app is installed. */
+/** The workspaces that the app is installed in. */
 export interface SlackTeams {
-  /** Rejects with an error of code `team_unknown` when the app is not installed there. */
+  /** The client and the bot's identity for a team; rejects with a TeamUnknownError where the app is not installed. */
   of(teamId: string): Promise<SlackTeam>;
 }
 
-/** One team that answers to every id: people from elsewhere act in shared channels under their own team's id. */
-export function createSingleTeam(team: SlackTeam): SlackTeams {
-  return { of: async () => team };
+/** The app is not installed in that workspace. */
+export class TeamUnknownError extends DocsAgentError {
+  readonly code = "team_unknown";
+
+  constructor(teamId: string) {
+    super(`Docs Agent isn't installed in the workspace ${teamId}. Install it there.`);
+  }
+}
+
+const UNKNOWN: SlackIdentity = { botUserId: "", botId: "", botName: "docs-agent", teamUrl: "" };
+
+/** The one workspace of an app with one bot token: every team id means it. */
+export class InstalledTeam implements SlackTeams {
+  readonly #client: WebClient;
+  #identity = UNKNOWN;
+
+  constructor(client: WebClient) {
+    this.#client = client;
+  }
+
+  /** Who the app is there; fallbacks until {@link learn} was called. */
+  get identity(): SlackIdentity {
+    return this.#identity;
+  }
+
+  get isIdentityKnown(): boolean {
+    return this.#identity !== UNKNOWN;
+  }
+
+  /** Slack has said who the app is. */
+  learn(identity: SlackIdentity): void {
+    this.#identity = identity;
+  }
+
+  async of(): Promise<SlackTeam> {
+    return { client: this.#client, identity: this.#identity };
+  }
 }

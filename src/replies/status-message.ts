@@ -10,16 +10,16 @@ import { cutEscaped } from "./mrkdwn.ts";
 
 /** Who asked for what, and how it stands: the message that is updated in place. */
 export function statusMessage(
-  request: Request,
-  turn: Turn | null,
+  turn: Turn,
   away: string | null,
   view: { botName: string; showProject: boolean; watchedFor: string },
 ): Rendered {
+  const { request } = turn;
   const { symbol, text } = statusText(turn, view.watchedFor);
   const lead = leadOf(request);
   const state = `${symbol} ${text}`;
   const from = away === null ? [] : [section(awayText(request.channelId, away, view.botName))];
-  const project = view.showProject ? [`Project: ${request.project}`] : [];
+  const project = view.showProject ? [`Project: ${request.project.name}`] : [];
   return {
     text: `${lead} ${cutEscaped(request.instructions, MESSAGE_TEXT_MAX - 1000)}\n${state}`,
     blocks: [

@@ -1,8 +1,10 @@
 import { isIP } from "node:net";
 import { z } from "zod";
+import { isBaseBranch, JOB_BRANCH_PREFIX } from "./branch.ts";
+import { isSafeHttpUrl, repositoryKind } from "./repository.ts";
 
 /** The files that count as documentation unless a project says otherwise. */
-export const DEFAULT_DOCS_GLOBS = [
+const DEFAULT_DOCS_GLOBS = [
   "**/*.md",
   "**/*.mdx",
   "**/*.rst",
@@ -13,10 +15,7 @@ export const DEFAULT_DOCS_GLOBS = [
 
 const ID = /^[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?$/i;
 const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
-/** A name that `git check-ref-format` takes, and that nothing can mistake for an option or a refspec. */
-const BRANCH = /^(?![-/.])(?!.*(?:\.\.|\/\/|\/\.|@\{|\.lock(?:\/|$)))[A-Za-z0-9._/@+-]{1,200}(?<![/.])$/;
 const OWNER_OR_REPO = /^[A-Za-z0-9_.-]{1,100}$/;
-const SCP_LIKE = /^[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:[^\s:][^\s]*$/;
 
 function whole(want: string, min: number, max: number): z.ZodNumber {
   const error = `put ${want}, a whole number from ${min} to ${max}`;
@@ -94,6 +93,7 @@ const CodeHost = z.discriminatedUnion(
   "put kind: github with owner, repo and tokenEnv, or kind: none",
 );
 
+const WANT_BRANCH = `put the name of a branch that git takes, and none that begins with ${JOB_BRANCH_PREFIX}`;
 const WANT_ID = "put letters, digits, '.', '_' or '-', at most 64";
 const WANT_GLOB = "put globs inside the repository, for example docs/**";
 const Glob = text(WANT_GLOB, 300).refine(
@@ -105,7 +105,7 @@ const Project = z.strictObject({
   id: text(WANT_ID).regex(ID, WANT_ID),
   name: text("put a short name for people", 100).optional(),
   repository: Repository,
-  baseBranch: text("put the name of a branch", 200).regex(BRANCH, "put the name of a branch").default("main"),
+  baseBranch: text(WANT_BRANCH, 200).refine(isBaseBranch, WANT_BRANCH).default("main"),
   docs: list(Glob, WANT_GLOB)
     .min(1, WANT_GLOB)
     .default([...DEFAULT_DOCS_GLOBS]),
@@ -155,29 +155,3 @@ export const ServiceSettings = z.strictObject({
   ),
 });
 export type ServiceSettings = z.infer<typeof ServiceSettings>;
-
-/** What kind of address a repository's is; null for one that is not allowed. */
-export function repositoryKind(value: string): "http" | "ssh" | "local" | null {
-  if (value.startsWith("-") || /[\p{Cc}]/u.test(value)) return null;
-  if (/^https?:\/\//i.test(value)) return isSafeHttpUrl(value) ? "http" : null;
-  if (/^ssh:\/\//i.test(value)) {
-    const url = URL.canParse(value) ? new URL(value) : null;
-    // A host that begins with "-" would be an option of ssh.
-    return url !== null && url.password === "" && /^[A-Za-z0-9[]/.test(url.hostname) ? "ssh" : null;
-  }
-  // `ext::…` and the like run programs.
-  if (/^[A-Za-z][A-Za-z0-9+.-]*:/.test(value)) return SCP_LIKE.test(value) ? "ssh" : null;
-  return SCP_LIKE.test(value) ? "ssh" : "local";
-}
-
-function isSafeHttpUrl(value: string): boolean {
-  if (!URL.canParse(value)) return false;
-  const url = new URL(value);
-  if (url.username !== "" || url.password !== "") return false;
-  if (url.protocol === "https:") return true;
-  return url.protocol === "http:" && isLoopback(url.hostname);
-}
-
-function isLoopback(hostname: string): boolean {
-  return hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d{1,3}){3}$/.test(hostname);
-}

@@ -4,7 +4,10 @@ import { LineCounter, parseDocument } from "yaml";
 import type { z } from "zod";
 import { messageOf } from "../errors.ts";
 import { ServiceConfigError } from "./config-error.ts";
-import { ServiceSettings, repositoryKind } from "./config-schema.ts";
+import { ServiceSettings } from "./config-schema.ts";
+import { CREDENTIAL_SHAPES } from "./credential-shapes.ts";
+import type { Env } from "./env.ts";
+import { repositoryKind } from "./repository.ts";
 
 type ProjectSettings = ServiceSettings["projects"][number];
 
@@ -27,18 +30,10 @@ export type ServiceConfig = Omit<ServiceSettings, "projects" | "publicBaseUrl"> 
   projects: ServiceProject[];
 };
 
-type Env = Readonly<Record<string, string | undefined>>;
-
-/** What a person might paste where only a name belongs: the shapes of well-known credentials. */
+/** What a person might paste where only a name belongs. */
 const TOKEN_SHAPES = [
-  /\b(?:gh[opsur]_|github_pat_|glpat-|xox[abeoprs]-|xapp-|sk-|hf_|AIza)[A-Za-z0-9_-]{10,}/,
-  // Digits and letters alone: `npm_config_user_agent` is the name of a variable.
-  /\bnpm_[A-Za-z0-9]{30,}/,
-  /\bA(?:KI|SI)A[A-Z0-9]{16}\b/,
-  /-----BEGIN [A-Z ]*PRIVATE KEY-----/,
-  /\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\./,
-  /\b(?:[Bb]earer|[Bb]asic) [A-Za-z0-9+/=._-]{16,}/,
-  // Mixed, so that a long name of a variable or a file is none.
+  ...CREDENTIAL_SHAPES,
+  // Mixed, so that a long name of a variable or a file is not meant.
   /\b[A-Za-z][A-Za-z0-9]{0,19}_(?=[\w-]*[a-z])(?=[\w-]*[A-Z])(?=[\w-]*\d)[\w-]{40,}/,
   /:\/\/[^/\s:@]+:[^/\s@]+@/,
 ];
@@ -116,7 +111,7 @@ function toConfig(settings: ServiceSettings, folder: string): ServiceConfig {
 /** Walks all of the file, also what no setting claims. Names the place and never the value. */
 function tokenFaults(value: unknown, path: PropertyKey[]): string[] {
   if (typeof value === "string") {
-    if (!TOKEN_SHAPES.some((shape) => shape.test(value))) return [];
+    if (!looksSecret(value)) return [];
     return [
       `${at(path)} looks like a secret: put it in an environment variable, name that variable here, and replace the secret, as it was in a file`,
     ];
@@ -125,6 +120,10 @@ function tokenFaults(value: unknown, path: PropertyKey[]): string[] {
   return Object.entries(value).flatMap(([key, inner]) =>
     tokenFaults(inner, [...path, Array.isArray(value) ? Number(key) : key]),
   );
+}
+
+function looksSecret(text: string): boolean {
+  return TOKEN_SHAPES.some((shape) => text.search(shape) >= 0);
 }
 
 function faultsOf(issues: readonly z.core.$ZodIssue[], raw: unknown): string[] {
@@ -185,8 +184,7 @@ function at(path: readonly PropertyKey[]): string {
   const written = path.map((key, index) => {
     if (typeof key === "number") return `[${key}]`;
     // A key of the file's own can be anything.
-    const isSecret = TOKEN_SHAPES.some((shape) => shape.test(String(key)));
-    const name = isSecret
+    const name = looksSecret(String(key))
       ? "?"
       : String(key)
           .replaceAll(/[^\w.-]/g, "?")

@@ -1,25 +1,26 @@
-import type { DatabaseSync } from "node:sqlite";
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import { messageOf } from "../errors.ts";
-import { createSqliteTaskQueue, type SqliteTaskQueue } from "../queue/sqlite-task-queue.ts";
+import { SqliteTaskQueue } from "../queue/sqlite-task-queue.ts";
+import { GroupCommit } from "../store/group-commit.ts";
+import type { SqliteDatabase } from "../store/sqlite-database.ts";
+import { storeErrorsOf } from "../store/store-errors.ts";
 import type { ServiceConfig } from "./config.ts";
-import type { TurnKey } from "./jobs/acceptance.ts";
 import { JobStore } from "./jobs/job-store.ts";
 import { createKeyCheck } from "./keys.ts";
 import { createServiceApp } from "./server.ts";
 import { ArchiveWatch } from "./tasks/archive-watch.ts";
 import { createServiceTaskHandler } from "./tasks/index.ts";
-import { runTurnTask } from "./tasks/run-job.ts";
-import { Slots } from "./tasks/slots.ts";
+import { runJobTask } from "./tasks/run-job.ts";
+import { TurnSlots } from "./tasks/turn-slots.ts";
 import { tidyTask } from "./tasks/tidy.ts";
 import type { TurnRunner } from "./turn-runner.ts";
 
 export type JobServiceDeps = {
   config: Pick<ServiceConfig, "projects" | "jobsAtOnce" | "publicBaseUrl">;
   /** From `openServiceDatabase`; stays open until the service has stopped. */
-  db: DatabaseSync;
+  database: SqliteDatabase;
   runTurn: TurnRunner;
   clock: Clock;
   logger: Logger;
@@ -43,33 +44,34 @@ const ADD_AGAIN_AFTER_MS = 10_000;
 /** Wires the service. Throws when the database is not the service's. */
 export function createJobService({
   config,
-  db,
+  database,
   runTurn,
   clock,
   logger,
 }: JobServiceDeps): SelfHostedJobService {
+  const { db, assertOwned } = database;
   const store = new JobStore(db);
   const projects = new Map(config.projects.map((project) => [project.id, project]));
-  const slots = new Slots(config.jobsAtOnce);
+  const slots = new TurnSlots(config.jobsAtOnce);
   // Claimed turns wait for their slot in memory: as many as can be accepted.
   const concurrency = config.projects.reduce(
     (sum, { limits }) => sum + limits.jobsAtOnce + limits.queued,
     16,
   );
-  const queue = createSqliteTaskQueue({ db, clock, logger, concurrency });
+  const commits = new GroupCommit({ db, toStoreError: storeErrorsOf(db), assertOwned });
+  const pools = { of: () => "all", budgets: { all: concurrency } };
+  const queue = new SqliteTaskQueue({ db, commits, clock, logger, pools });
   const underWay = new Set<Promise<unknown>>();
   let cancelAddAgain: () => void = () => {};
   let isStopped = false;
 
-  /** The turn is durable already: a task that cannot be added now is added later, or at the next start. */
-  async function addTask(turn: TurnKey): Promise<void> {
+  /** The job's turns are durable already: a task that cannot be added now is added later, or at the next start. */
+  async function addTask(jobId: string): Promise<void> {
     try {
-      await queue.add(runTurnTask(turn));
+      await queue.add(runJobTask(jobId));
     } catch (thrown) {
-      logger.error(
-        { job_id: turn.jobId, turn: turn.number, error: messageOf(thrown) },
-        "a turn cannot be queued; trying again",
-      );
+      const fields = { job_id: jobId, error: messageOf(thrown) };
+      logger.error(fields, "a job's turns cannot be queued; trying again");
       cancelAddAgain();
       if (isStopped) return;
       cancelAddAgain = clock.wakeAt(clock.now() + ADD_AGAIN_AFTER_MS, () => void addUnfinished());
@@ -78,7 +80,7 @@ export function createJobService({
 
   async function addUnfinished(): Promise<void> {
     try {
-      await Promise.all(store.unfinished().map(addTask));
+      await Promise.all(store.unfinishedJobs().map(addTask));
     } catch (thrown) {
       logger.error({ error: messageOf(thrown) }, "unfinished turns cannot be read");
     }
@@ -97,7 +99,7 @@ export function createJobService({
     projects,
     store,
     checkKey: createKeyCheck(db),
-    onAccepted: (turn) => void addTask(turn),
+    onAccepted: ({ jobId }) => void addTask(jobId),
     ready: async () => {
       await queue.check();
       return queue.counts();

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { DocsAgentError, messageOf } from "../errors.ts";
 import { createLogger } from "../logger.ts";
 import { createSystemClock } from "../system-clock.ts";
+import { oneLine } from "./printable-text.ts";
 import { createProgram } from "./cli/program.ts";
 import { loadServiceConfig, serviceSecretsOf, type ServiceConfig } from "./config.ts";
 
@@ -9,7 +10,7 @@ const clock = createSystemClock();
 
 async function serve(config: ServiceConfig): Promise<void> {
   const { env } = process;
-  const logger = createLogger({
+  const logger = await createLogger({
     level: config.logLevel,
     secrets: serviceSecretsOf(config, env),
     pretty: process.stdout.isTTY,
@@ -25,7 +26,7 @@ async function serve(config: ServiceConfig): Promise<void> {
   }
   // The ACP SDK reports protocol oddities on the console, with an agent's own words in them: bounded, and redacted as all lines are.
   console.error = (...parts: unknown[]) => {
-    logger.warn({ detail: parts.map(String).join(" ").slice(0, 500) }, "protocol oddity of an agent");
+    logger.warn({ detail: oneLine(parts.map(String).join(" "), 500) }, "protocol oddity of an agent");
   };
   // Only here: the commands beside a running server need none of it, and start twice as fast without.
   const [{ createTurnRunner }, { serveUntilSignal }] = await Promise.all([
@@ -42,7 +43,6 @@ try {
   const program = createProgram({
     readSettings: (path, { needsSecrets }) => loadServiceConfig(path, needsSecrets ? process.env : null),
     serve,
-    env: process.env,
     clock,
     write: (text) => process.stdout.write(text),
     isTerminal: process.stdout.isTTY,

@@ -1,4 +1,5 @@
-import { migrations } from "../store/migrations.ts";
+import { firstTables, tasksWithoutLanes } from "../store/migrations.ts";
+import type { Migration } from "../store/migrations.ts";
 
 /**
  * The tables of the job service's SQLite file, oldest step first. Only ever append, a released step never changes. The
@@ -7,8 +8,8 @@ import { migrations } from "../store/migrations.ts";
  * Jobs are rows here and no Keyv records: accepting a request touches the job, its turn, the limits and the idempotency
  * key at once, and Keyv has neither transactions nor compare-and-set. `PRAGMA user_version` is their version.
  */
-export const serviceMigrations: readonly string[] = [
-  ...migrations.slice(0, 1),
+export const serviceMigrations: readonly Migration[] = [
+  firstTables,
   `
   CREATE TABLE jobs (
     id TEXT PRIMARY KEY,
@@ -75,4 +76,9 @@ export const serviceMigrations: readonly string[] = [
     revoked_at INTEGER
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  -- When a turn that waits may run, epoch milliseconds: later than at once after an attempt that failed.
+  ALTER TABLE turns ADD COLUMN due_at INTEGER NOT NULL DEFAULT 0;
+  `,
+  tasksWithoutLanes,
 ];

@@ -1,6 +1,6 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { CAPABILITIES_HEADER, IDEMPOTENCY_KEY_CAPABILITY } from "../job-client/capabilities.ts";
-import { CreateJobRequest, ErrorBody, JobRecord, MessageRequest } from "../job-client/schema.ts";
+import { CreateJobRequest, ErrorBody, WireJobRecord, MessageRequest } from "../job-client/schema.ts";
 
 /** The most bytes of a request's body. */
 export const MAX_BODY_BYTES = 256 * 1024;
@@ -37,7 +37,7 @@ export const Readiness = z
   })
   .openapi("Readiness");
 
-const Job = JobRecord.extend({}).openapi("JobRecord");
+const Job = WireJobRecord.extend({}).openapi("JobRecord");
 const Fault = ErrorBody.extend({}).openapi("Error");
 
 /** Sent with every answer: what this service offers beyond the contract. */

@@ -2,7 +2,7 @@ import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import type { ServiceConfig } from "./config.ts";
 import { createJobService } from "./job-service.ts";
-import { listen } from "./listen.ts";
+import { serveHttp } from "./serve-http.ts";
 import { openServiceDatabase } from "./state-file.ts";
 import type { TurnRunner } from "./turn-runner.ts";
 
@@ -34,10 +34,10 @@ export async function startJobService({
   await using starting = new AsyncDisposableStack();
   const database = await openServiceDatabase(config, { clock });
   starting.defer(() => database.close());
-  const service = createJobService({ config, db: database.db, runTurn, clock, logger });
+  const service = createJobService({ config, database, runTurn, clock, logger });
   let graceMs = 0;
   starting.defer(() => service.stop(graceMs));
-  const listening = await listen(service.app, config.listen);
+  const listening = await serveHttp(service.app, config.listen);
   starting.defer(() => listening.close());
   await service.start();
   const resources = starting.move();

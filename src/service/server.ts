@@ -6,7 +6,7 @@ import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import type { TaskCounts } from "../core/task-queue.ts";
 import { CAPABILITIES_HEADER } from "../job-client/capabilities.ts";
-import type { JobRecord } from "../job-client/schema.ts";
+import type { WireJobRecord } from "../job-client/schema.ts";
 import { boundedBody } from "./bounded-body.ts";
 import type { ServiceProject } from "./config.ts";
 import { HttpFault } from "./http-fault.ts";
@@ -77,7 +77,7 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
     jobId: string | null,
     prompt: string,
     key: string | undefined,
-  ): JobRecord {
+  ): WireJobRecord {
     const project = projects.get(projectId);
     if (project === undefined) throw new HttpFault(404, "There is no such project");
     const request = { project, jobId, prompt, idempotencyKey: key ?? null };
@@ -142,7 +142,7 @@ function authorize(deps: ServiceAppDeps, header: string | undefined, projectId: 
   if (keysProject !== projectId) throw new HttpFault(403, "The admin key is another project's");
 }
 
-function recordOf(accepted: Acceptance): JobRecord {
+function recordOf(accepted: Acceptance): WireJobRecord {
   switch (accepted.kind) {
     case "accepted":
     case "repeated":

@@ -16,7 +16,7 @@ const BUSY_TIMEOUT_MS = 5_000;
 const UserVersion = z.object({ user_version: z.int() });
 
 /** The one file of the service's state. */
-export function stateFileOf({ dataDir }: DataDir): string {
+function stateFileOf({ dataDir }: DataDir): string {
   return join(dataDir, "job-service.sqlite");
 }
 

@@ -3,8 +3,6 @@ import type { ServiceProject } from "./config.ts";
 /** One turn of a job, as the runner gets it. */
 export type RunTurnInput = {
   jobId: string;
-  /** `docs-agent/<jobId>` */
-  branch: string;
   prompt: string;
   /** Earlier turns of the same job, oldest first. */
   earlierTurns: { prompt: string; summary: string | null }[];

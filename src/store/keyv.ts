@@ -44,11 +44,11 @@ export function unreadableTextOf(value: unknown): string | undefined {
 }
 
 /** Leaves out Keyv's own `expires`: it comes from `Date.now()`, and the storage expires entries by the injected clock. */
-function serialize({ value }: { value?: unknown }): string {
+export function serialize({ value }: { value?: unknown }): string {
   return JSON.stringify({ value });
 }
 
-function deserialize<Value>(text: string): { value?: Value } {
+export function deserialize<Value>(text: string): { value?: Value } {
   return JSON.parse(isEnvelope(text) ? text : JSON.stringify({ value: unreadable(text) }));
 }
 

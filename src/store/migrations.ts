@@ -1,9 +1,10 @@
-/**
- * The tables of the one SQLite file, oldest step first. `PRAGMA user_version` counts the steps that a file has had: only
- * ever append, a released step never changes.
- */
-export const migrations: readonly string[] = [
-  `
+import type { DatabaseSync } from "node:sqlite";
+
+/** One step of a file's schema: SQL, or a function that runs in the transaction of the migration. */
+export type Migration = string | ((db: DatabaseSync) => void);
+
+/** The task queue, the records and the probe, as the first version had them. */
+export const firstTables = `
   CREATE TABLE tasks (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,
@@ -37,5 +38,52 @@ export const migrations: readonly string[] = [
 
   -- One row, written to find out whether the file can be written.
   CREATE TABLE probe (id INTEGER PRIMARY KEY CHECK (id = 1), written_at INTEGER NOT NULL) STRICT;
-  `,
-];
+  `;
+
+/**
+ * Tasks without lanes. What was running, or waited in a lane, waits; whose turn it is is decided by what is due. Ids that a done task
+ * left known stay known.
+ */
+export const tasksWithoutLanes = `
+  CREATE TABLE tasks_2 (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    type TEXT NOT NULL,
+    -- Tasks of one pool share a budget of handlers.
+    pool TEXT NOT NULL,
+    -- What adding the id again does: see NewTask.known.
+    known TEXT NOT NULL CHECK (known IN ('once', 'pending', 'latest')),
+    -- JSON; cleared when the task is done.
+    payload TEXT,
+    -- What runs is waiting, too: that it runs is in the memory of the one process that owns the file.
+    state TEXT NOT NULL CHECK (state IN ('waiting', 'done', 'dead')),
+    due_at INTEGER NOT NULL,
+    attempt INTEGER NOT NULL DEFAULT 1,
+    surprises INTEGER NOT NULL DEFAULT 0,
+    deaths INTEGER NOT NULL DEFAULT 0,
+    -- An add that came while the task ran.
+    next_payload TEXT,
+    next_due_at INTEGER,
+    added_at INTEGER NOT NULL,
+    ended_at INTEGER,
+    reason TEXT
+  ) STRICT;
+  INSERT INTO tasks_2 (seq, id, type, pool, known, payload, state, due_at, added_at, ended_at, reason)
+    SELECT seq, id, type, '', 'once', payload,
+      CASE state WHEN 'done' THEN 'done' WHEN 'dead' THEN 'dead' ELSE 'waiting' END,
+      CASE state WHEN 'waiting' THEN coalesce(claimable_at, due_at) ELSE due_at END,
+      added_at, ended_at, reason FROM tasks;
+  DROP TABLE tasks;
+  DROP TABLE lanes;
+  ALTER TABLE tasks_2 RENAME TO tasks;
+  CREATE INDEX tasks_waiting ON tasks (pool, due_at, seq) WHERE state = 'waiting';
+  CREATE INDEX tasks_ended ON tasks (state, ended_at) WHERE state <> 'waiting';
+
+  -- When the next slot of a gate begins, and before which time none is good.
+  CREATE TABLE slots (gate TEXT PRIMARY KEY, next_at INTEGER NOT NULL, blocked_until INTEGER NOT NULL) STRICT;
+  -- One row: the machine's time when something was last written, to notice a clock that was set back in between.
+  CREATE TABLE seen (id INTEGER PRIMARY KEY CHECK (id = 1), at INTEGER NOT NULL) STRICT;
+`;
+
+/** The tables alone, as a file without records needs them. The app's own list is in `app-migrations.ts`, the service's in `service/`. */
+export const tables: readonly [string, ...Migration[]] = [firstTables, tasksWithoutLanes];

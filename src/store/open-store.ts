@@ -1,14 +1,19 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { Keyv } from "keyv";
 import type { z } from "zod";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
-import { openKeyv } from "./keyv.ts";
-import type { RecordStore } from "../core/records.ts";
-import { createRecordStore } from "./record-store.ts";
+import { recordSchemas } from "../core/records.ts";
+import type { Read, RecordKind, RecordOf, RecordStore, Write, WriteOf } from "../core/records.ts";
+import { messageOf } from "../errors.ts";
+import { GroupCommit } from "./group-commit.ts";
+import { openKeyv, serialize } from "./keyv.ts";
+import type { Migration } from "./migrations.ts";
+import { KeyvRecordStore } from "./record-store.ts";
 import { type SqliteLocation, openSqliteDatabase } from "./sqlite-database.ts";
-import { createSqliteKeyvAdapter } from "./sqlite-keyv-adapter.ts";
-import { StoreUnavailableError } from "./store-errors.ts";
+import { createSqliteKeyvAdapter, kvSql } from "./sqlite-keyv-adapter.ts";
+import { SqliteSlots } from "./sqlite-slots.ts";
+import { StoreUnavailableError, storeErrorsOf } from "./store-errors.ts";
+import { syncWal } from "./wal-sync.ts";
 
 export type OpenStoreOptions = {
   /** `sqlite://path` (relative to the working directory), `sqlite:///absolute/path`, or `memory://`. */
@@ -17,49 +22,90 @@ export type OpenStoreOptions = {
   logger: Logger;
   /** How long to wait for a process that still owns the file. @default 10 000 */
   ownerWaitMs?: number;
+  /** How long a record that does not parse is kept for the operator, milliseconds. @default 90 days */
+  keepSetAsideMs?: number;
+  /** Called when the disk failed to keep what was written. Go on with a new process. */
+  onBroken?: (error: Error) => void;
+  /** Steps that bring a file to the newest schema. @default those of the tables alone */
+  migrations?: readonly Migration[];
 };
 
 /** Everything the app remembers, in one place. */
 export interface Store extends AsyncDisposable {
-  /** The database, for the task queue that shares it. */
+  /** The database, for the task queue that shares it, and what writes to it. */
   readonly db: DatabaseSync;
-  /** The records of one kind. `name` is part of their keys: lower-case letters, digits and hyphens. */
-  records<T>(name: string, schema: z.ZodType<T>): RecordStore<T>;
+  readonly commits: GroupCommit;
+  readonly slots: SqliteSlots;
+  /** The records as a decision sees them: read and written in the transaction that is open. */
+  readonly decided: { read: Read; write: (write: Write) => void };
+  /** The records of one kind. */
+  records<K extends RecordKind>(kind: K): RecordStore<RecordOf<K>>;
+  /** Records under a name of one's own: lower-case letters, digits and hyphens. */
+  recordsNamed<T>(name: string, schema: z.ZodType<T>): RecordStore<T>;
   /** How many records were set aside since the store was opened. */
   setAsideCount(): number;
+  /** Removes, in the transaction that is open, a bounded number of entries whose time is over. Returns whether more may be left. */
+  sweep(): boolean;
   /** Rejects with a `StoreUnavailableError` unless a value can be written and read back now. */
   check(): Promise<void>;
   /** Closes the file and gives up owning it. Idempotent. Stop what uses the store first. */
   close(): Promise<void>;
 }
 
+/** The records of one kind: as anybody sees them, and as a decision does, in the transaction that is open. */
+type Decidable<T> = {
+  store: RecordStore<T>;
+  read(id: string): T | undefined;
+  write(id: string, record: T | null, ttlMs?: number): void;
+};
+type Decidables = { [K in RecordKind]: Decidable<RecordOf<K>> };
+
 const setAsideNamespace = "set-aside";
 const probeNamespace = "probe";
+const sweepLimit = 500;
+const emptyLogEveryMs = 60 * 60_000;
+const ninetyDaysMs = 90 * 24 * 60 * 60_000;
 
 /** Opens the store at `url`. Rejects with a `StoreInUseError` or a `StoreUnavailableError`. */
-export async function openStore({ url, clock, logger, ownerWaitMs }: OpenStoreOptions): Promise<Store> {
+export async function openStore(options: OpenStoreOptions): Promise<Store> {
+  const { url, clock, logger, ownerWaitMs, keepSetAsideMs = ninetyDaysMs, migrations, onBroken } = options;
   const location = toSqliteLocation(url);
   const database = await openSqliteDatabase(location, {
     clock,
     ...(ownerWaitMs !== undefined && { ownerWaitMs }),
+    ...(migrations !== undefined && { migrations }),
   });
   const { db } = database;
+  const wal = database.path === null ? null : syncWal(db, database.path);
+  const commits = new GroupCommit({
+    db,
+    toStoreError: storeErrorsOf(db),
+    assertOwned: database.assertOwned,
+    ...(wal === null ? {} : { sync: wal.sync }),
+    ...(onBroken === undefined ? {} : { onBroken }),
+  });
   const shownPath = location === "memory" ? url : location.path;
   const setAside = keyvOf(setAsideNamespace);
-  const probe = keyvOf(probeNamespace);
+  const probe = keyvOf(probeNamespace).keyv;
+  const removeExpired = db.prepare(kvSql.removeExpired);
+  const slots = new SqliteSlots({ db, commits, clock });
   let setAsideCount = 0;
 
-  function keyvOf(namespace: string): Keyv {
-    return openKeyv({ store: createSqliteKeyvAdapter({ db, namespace, clock }), namespace, logger });
+  function keyvOf(namespace: string) {
+    const storage = createSqliteKeyvAdapter({ db, commits, namespace, clock });
+    return { storage, keyv: openKeyv({ store: storage, namespace, logger }) };
   }
 
-  function records<T>(name: string, schema: z.ZodType<T>): RecordStore<T> {
+  function openRecords<T>(name: string, schema: z.ZodType<T>) {
     if (!/^[a-z][a-z0-9-]*$/.test(name) || name === setAsideNamespace || name === probeNamespace) {
       throw new TypeError(`Records cannot be named "${name}": choose another lower-case word`);
     }
-    return createRecordStore({
-      keyv: keyvOf(name),
-      setAside,
+    const { storage, keyv } = keyvOf(name);
+    const store = new KeyvRecordStore({
+      keyv,
+      storage,
+      setAside: setAside.keyv,
+      keepSetAsideMs,
       name,
       schema,
       clock,
@@ -68,6 +114,63 @@ export async function openStore({ url, clock, logger, ownerWaitMs }: OpenStoreOp
         setAsideCount += 1;
       },
     });
+    return { storage, store };
+  }
+
+  function decidable<K extends RecordKind>(kind: K, schema: z.ZodType<RecordOf<K>>): Decidable<RecordOf<K>> {
+    const { storage, store } = openRecords(kind, schema);
+    return {
+      store,
+      read(id) {
+        const text = storage.read(id);
+        if (text === undefined) return undefined;
+        const record = store.fromText(id, text);
+        const bad = record === undefined ? store.badRecordOf(text) : null;
+        if (bad !== null) {
+          setAside.storage.write(`${kind}:${id}`, serialize({ value: bad }), keepSetAsideMs);
+          storage.remove(id);
+          commits.afterCommit(() => store.wasSetAside(id, bad));
+        }
+        return record;
+      },
+      write(id, record, ttlMs) {
+        if (record === null) storage.remove(id);
+        else storage.write(id, store.toText(id, record), ttlMs);
+      },
+    };
+  }
+  const kinds: Decidables = {
+    turn: decidable("turn", recordSchemas.turn),
+    job: decidable("job", recordSchemas.job),
+    thread: decidable("thread", recordSchemas.thread),
+    draft: decidable("draft", recordSchemas.draft),
+    service: decidable("service", recordSchemas.service),
+    notice: decidable("notice", recordSchemas.notice),
+  };
+
+  let logEmptiedAtMs = -Infinity;
+  /** Until then, what was removed is still in the pages that the log has copies of, and in those that it replaces. */
+  function emptyLog(): void {
+    if (!db.isOpen) return;
+    try {
+      // Busy: somebody else reads the file, and the log stays as it is.
+      const isEmptied = db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get()?.["busy"] === 0;
+      if (isEmptied) logEmptiedAtMs = clock.monotonicMs();
+    } catch (thrown) {
+      logger.warn({ error: messageOf(thrown) }, "store: the write-ahead log cannot be emptied now");
+    }
+  }
+
+  let isClosed = false;
+  async function close(): Promise<void> {
+    if (isClosed) return;
+    isClosed = true;
+    await slots.save().catch((thrown: unknown) => {
+      logger.warn({ error: messageOf(thrown) }, "store: the slots at Slack could not be saved");
+    });
+    await commits.settled();
+    wal?.close();
+    database.close();
   }
 
   async function check(): Promise<void> {
@@ -83,12 +186,29 @@ export async function openStore({ url, clock, logger, ownerWaitMs }: OpenStoreOp
 
   return {
     db,
-    records,
+    commits,
+    slots,
+    decided: {
+      read: (kind, id) => kinds[kind].read(id),
+      write: (write) => applyTo(kinds, write),
+    },
+    records: (kind) => kinds[kind].store,
+    recordsNamed: (name, schema) => openRecords(name, schema).store,
     setAsideCount: () => setAsideCount,
+    sweep() {
+      slots.sweep();
+      // Not inside of the transaction that is open.
+      if (clock.monotonicMs() - logEmptiedAtMs >= emptyLogEveryMs) setImmediate(emptyLog);
+      return Number(removeExpired.run(clock.now(), sweepLimit).changes) === sweepLimit;
+    },
     check,
-    close: async () => database.close(),
-    [Symbol.asyncDispose]: async () => database.close(),
+    close,
+    [Symbol.asyncDispose]: close,
   };
+}
+
+function applyTo<K extends RecordKind>(kinds: Decidables, { kind, id, record, ttlMs }: WriteOf<K>): void {
+  kinds[kind].write(id, record, ttlMs);
 }
 
 /** Where the store that `url` names lives. Throws a `TypeError` for a URL of another kind. */

@@ -4,7 +4,7 @@ import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import type { RecordStore } from "../core/records.ts";
 import { DocsAgentError } from "../errors.ts";
-import { unreadableTextOf } from "./keyv.ts";
+import { deserialize, serialize, unreadableTextOf } from "./keyv.ts";
 
 /** A record that its own schema refuses was about to be written: a fault in the program. */
 export class RecordInvalidError extends DocsAgentError {
@@ -15,12 +15,27 @@ export class RecordInvalidError extends DocsAgentError {
   }
 }
 
+/** The one operation that Keyv does not have and its storage must: see `SqliteKeyvAdapter.compareAndSet`. */
+export type ComparingStorage = {
+  get(key: string): Promise<string | undefined>;
+  compareAndSet(
+    key: string,
+    expected: string | undefined,
+    next: string | undefined,
+    ttlMs?: number,
+  ): Promise<boolean>;
+};
+
 export type RecordStoreOptions<T> = {
   /** From `openKeyv`. */
   keyv: Keyv;
+  /** What `keyv` stands on. */
+  storage: ComparingStorage;
   /** Where records go that do not parse, under `<name>:<id>`. From `openKeyv`. */
   setAside: Keyv;
-  /** What the records are: "jobs", "threads", … */
+  /** How long they are kept there, milliseconds. */
+  keepSetAsideMs: number;
+  /** What the records are: "turn", "thread", … */
   name: string;
   /** Its output must parse again: no transforms that only work once. */
   schema: z.ZodType<T>;
@@ -33,15 +48,14 @@ export type RecordStoreOptions<T> = {
 /** What is kept of a record that did not parse. */
 export type SetAsideRecord = { version: 1; raw: string; reason: string; at: number };
 
-/** Records in a Keyv, parsed on write and on read, so that nothing outside the schema gets in or out. */
-export function createRecordStore<T>(options: RecordStoreOptions<T>): RecordStore<T> {
-  return new KeyvRecordStore(options);
-}
+/** How many records a store remembers as parsed. */
+const PARSED_MAX = 500;
 
-class KeyvRecordStore<T> implements RecordStore<T> {
+/** Records in a Keyv, parsed on write and on read, so that nothing outside the schema gets in or out. */
+export class KeyvRecordStore<T> implements RecordStore<T> {
   readonly #options: RecordStoreOptions<T>;
-  /** The last write of each id that has one under way. */
-  readonly #writes = new Map<string, Promise<void>>();
+  /** By their text, so that what somebody else wrote is never taken for it. */
+  readonly #parsed = new Map<string, { text: string; record: T }>();
 
   constructor(options: RecordStoreOptions<T>) {
     this.#options = options;
@@ -53,56 +67,103 @@ class KeyvRecordStore<T> implements RecordStore<T> {
     if (stored === undefined) return undefined;
     const parsed = schema.safeParse(stored);
     if (parsed.success) return parsed.data;
-    await this.#inOrder(id, () => this.#setAside(id));
+    await this.setAside(id);
     return undefined;
   }
 
   async set(id: string, value: T, ttlMs?: number): Promise<void> {
-    const { keyv, name, schema } = this.#options;
-    const parsed = schema.safeParse(value);
-    if (!parsed.success) {
-      throw new RecordInvalidError(name, id, reasonOf(parsed.error), { cause: parsed.error });
+    await this.#options.keyv.set(id, this.#validated(id, value), ttlMs);
+  }
+
+  async update(
+    id: string,
+    change: (current: T | undefined) => T | undefined,
+    ttlMs?: number,
+  ): Promise<T | undefined> {
+    const { storage } = this.#options;
+    for (;;) {
+      const text = await storage.get(id);
+      const current = text === undefined ? undefined : this.fromText(id, text);
+      if (text !== undefined && current === undefined) {
+        await this.setAside(id);
+        continue;
+      }
+      const next = change(current);
+      const nextText = next === undefined ? undefined : this.toText(id, next);
+      const written = nextText === undefined ? undefined : this.fromText(id, nextText);
+      if (nextText === text && ttlMs === undefined) return written;
+      if (await storage.compareAndSet(id, text, nextText, ttlMs)) return written;
     }
-    await this.#inOrder(id, async () => {
-      await keyv.set(id, parsed.data, ttlMs);
-    });
   }
 
   async delete(id: string): Promise<void> {
-    await this.#inOrder(id, async () => {
-      await this.#options.keyv.delete(id);
-    });
+    await this.#options.keyv.delete(id);
   }
 
-  /** Reads again, as a good record may have been written since the read that found a bad one. */
-  async #setAside(id: string): Promise<void> {
-    const { keyv, setAside, name, schema, clock, logger, onSetAside } = this.#options;
-    const stored: unknown = await keyv.get(id);
-    if (stored === undefined) return;
-    const parsed = schema.safeParse(stored);
-    if (parsed.success) return;
-    const text = unreadableTextOf(stored);
-    const record: SetAsideRecord = {
+  /** The record that a stored text holds; undefined if it does not parse. */
+  fromText(id: string, text: string): T | undefined {
+    const known = this.#parsed.get(id);
+    if (known?.text === text) return known.record;
+    const parsed = this.#options.schema.safeParse(deserialize(text).value);
+    if (!parsed.success) return undefined;
+    this.#remember(id, text, parsed.data);
+    return parsed.data;
+  }
+
+  /** The text that stores a record. Throws a {@link RecordInvalidError}. */
+  toText(id: string, record: T): string {
+    const valid = this.#validated(id, record);
+    const text = serialize({ value: valid });
+    this.#remember(id, text, valid);
+    return text;
+  }
+
+  /** Moves what is stored there away if it does not parse. */
+  async setAside(id: string): Promise<void> {
+    const { storage, setAside, keepSetAsideMs, name } = this.#options;
+    const text = await storage.get(id);
+    const bad = text === undefined ? null : this.badRecordOf(text);
+    if (bad === null) return;
+    await setAside.set(`${name}:${id}`, bad, keepSetAsideMs);
+    // A good record may have been written since.
+    if (await storage.compareAndSet(id, text, undefined)) this.wasSetAside(id, bad);
+  }
+
+  /** What is kept of a stored text that does not parse; null if it does. */
+  badRecordOf(text: string): SetAsideRecord | null {
+    const stored: unknown = deserialize(text).value;
+    const parsed = this.#options.schema.safeParse(stored);
+    if (parsed.success) return null;
+    const unreadable = unreadableTextOf(stored);
+    return {
       version: 1,
-      raw: text ?? JSON.stringify(stored),
-      reason: text === undefined ? reasonOf(parsed.error) : "not JSON",
-      at: clock.now(),
+      raw: unreadable ?? JSON.stringify(stored),
+      reason: unreadable === undefined ? reasonOf(parsed.error) : "not JSON",
+      at: this.#options.clock.now(),
     };
-    await setAside.set(`${name}:${id}`, record);
-    await keyv.delete(id);
-    logger.error({ record: name, id, reason: record.reason }, "store: a record does not parse; set aside");
+  }
+
+  /** Logs and counts it. */
+  wasSetAside(id: string, { reason }: SetAsideRecord): void {
+    const { name, logger, onSetAside } = this.#options;
+    logger.error({ record: name, id, reason }, "store: a record does not parse; set aside");
     onSetAside?.();
   }
 
-  /** Runs the writes of one id one after the other: Keyv cannot delete a record only if it is still the one that was read. */
-  async #inOrder(id: string, write: () => Promise<void>): Promise<void> {
-    const previous = this.#writes.get(id) ?? Promise.resolve();
-    const current = previous.then(write, write);
-    this.#writes.set(id, current);
-    try {
-      await current;
-    } finally {
-      if (this.#writes.get(id) === current) this.#writes.delete(id);
+  #validated(id: string, value: T): T {
+    const { name, schema } = this.#options;
+    const parsed = schema.safeParse(value);
+    if (parsed.success) return parsed.data;
+    throw new RecordInvalidError(name, id, reasonOf(parsed.error), { cause: parsed.error });
+  }
+
+  #remember(id: string, text: string, record: T): void {
+    this.#parsed.delete(id);
+    this.#parsed.set(id, { text, record });
+    if (this.#parsed.size <= PARSED_MAX) return;
+    for (const oldest of this.#parsed.keys()) {
+      this.#parsed.delete(oldest);
+      return;
     }
   }
 }

@@ -1,15 +1,34 @@
-import { constants, accessSync, existsSync, mkdirSync, realpathSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import {
+  constants,
+  accessSync,
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  realpathSync,
+  statSync,
+} from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 import type { Clock } from "../core/clock.ts";
-import { migrations as ownMigrations } from "./migrations.ts";
+import { tables } from "./migrations.ts";
+import type { Migration } from "./migrations.ts";
 import { StoreInUseError, StoreUnavailableError, sqliteCodeOf, toStoreError } from "./store-errors.ts";
 
 export type SqliteLocation = { path: string } | "memory";
 
 export type SqliteDatabase = {
   db: DatabaseSync;
+  /** The real path of the file; null: it is in memory. */
+  path: string | null;
+  /**
+   * Throws unless this process still owns the file and the file is the one at its path. To be asked inside of each transaction:
+   * somebody may have deleted the files, or started a second process after deleting the owner's lock.
+   */
+  assertOwned: () => void;
   /** Closes the file and gives up owning it. Idempotent. */
   close: () => void;
 };
@@ -18,8 +37,8 @@ export type OpenSqliteOptions = {
   clock: Clock;
   /** How long to wait for a process that is about to end, as in a rolling restart. @default 10 000 */
   ownerWaitMs?: number;
-  /** SQL steps, oldest first. @default the product's own */
-  migrations?: readonly string[];
+  /** Steps, oldest first. @default the tables alone */
+  migrations?: readonly Migration[];
 };
 
 /** Marks the file as ours ("DcAg"), so that another program's database is refused and not migrated. */
@@ -39,31 +58,76 @@ const sqliteBusy = 5;
  */
 export async function openSqliteDatabase(
   location: SqliteLocation,
-  { clock, ownerWaitMs = 10_000, migrations = ownMigrations }: OpenSqliteOptions,
+  { clock, ownerWaitMs = 10_000, migrations = tables }: OpenSqliteOptions,
 ): Promise<SqliteDatabase> {
   if (location === "memory") {
     const db = new DatabaseSync(":memory:");
     migrate(db, ":memory:", migrations);
-    return { db, close: closeOnce([db]) };
+    return { db, path: null, assertOwned: () => {}, close: closeOnce([db]) };
   }
 
   const path = resolveFile(location.path);
   const owner = await own(path, clock, ownerWaitMs);
   const opened = [owner];
   try {
+    keepPrivate(path);
     const db = new DatabaseSync(path, { timeout: busyTimeoutMs });
     opened.unshift(db);
+    quickCheck(db, path);
     // Before anything is changed: the file may be another program's.
     migrate(db, path, migrations);
     // In WAL mode NORMAL does not sync at commit: a power cut could take back commits, and so requests that Slack was
     // told we have. FULL syncs the log at each commit, and SQLite syncs the folder when it creates the log.
-    db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
+    // What was deleted is overwritten: it is what people wrote.
+    db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;");
     writeProbe(db, clock.now());
-    return { db, close: closeOnce(opened) };
+    return { db, path, assertOwned: ownership(db, path), close: closeOnce(opened) };
   } catch (thrown) {
     closeOnce(opened)();
     throw toStoreError(path, thrown);
   }
+}
+
+/** What people wrote is for this user alone. SQLite gives its other files the rights of this one. */
+function keepPrivate(path: string): void {
+  closeSync(openSync(path, "a", 0o600));
+  chmodSync(path, 0o600);
+}
+
+/** Finds a damaged file before anything is built on it. */
+function quickCheck(db: DatabaseSync, path: string): void {
+  const { quick_check: found } = z
+    .object({ quick_check: z.string() })
+    .parse(db.prepare("PRAGMA quick_check(1)").get());
+  if (found === "ok") return;
+  throw new StoreUnavailableError(
+    path,
+    "the file is damaged",
+    "Restore a backup, or move the file away to start empty.",
+  );
+}
+
+/** Marks the file as this process's; what it returns notices when that is over. */
+function ownership(db: DatabaseSync, path: string): () => void {
+  const token = randomUUID();
+  const inode = statSync(path).ino;
+  db.exec(
+    "CREATE TABLE IF NOT EXISTS owner (id INTEGER PRIMARY KEY CHECK (id = 1), token TEXT NOT NULL) STRICT",
+  );
+  db.prepare(
+    "INSERT INTO owner (id, token) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET token = excluded.token",
+  ).run(token);
+  const read = db.prepare("SELECT token FROM owner WHERE id = 1");
+  return () => {
+    if (statSync(path, { throwIfNoEntry: false })?.ino !== inode) {
+      throw new StoreUnavailableError(
+        path,
+        "the file was deleted or replaced while it was in use",
+        "Restart the process.",
+      );
+    }
+    if (read.get()?.["token"] !== token) throw new StoreInUseError(path);
+  };
 }
 
 /** Runs `work` in one write transaction: all of it is committed, or, when it throws, none of it. */
@@ -91,7 +155,7 @@ export function writeProbe(db: DatabaseSync, nowMs: number): void {
 function resolveFile(path: string): string {
   const absolute = resolve(path);
   try {
-    mkdirSync(dirname(absolute), { recursive: true });
+    mkdirSync(dirname(absolute), { recursive: true, mode: 0o700 });
     if (existsSync(absolute)) return realpathSync(absolute);
     return join(realpathSync(dirname(absolute)), basename(absolute));
   } catch (thrown) {
@@ -118,6 +182,7 @@ async function own(path: string, clock: Clock, waitMs: number): Promise<Database
 function tryToOwn(path: string, ownerPath: string): DatabaseSync | undefined {
   let owner: DatabaseSync | undefined;
   try {
+    keepPrivate(ownerPath);
     owner = new DatabaseSync(ownerPath, { timeout: 0 });
     owner.exec("BEGIN EXCLUSIVE");
     // On a file that it may not write, SQLite takes a shared lock instead and says nothing.
@@ -133,7 +198,7 @@ function tryToOwn(path: string, ownerPath: string): DatabaseSync | undefined {
 const UserVersion = z.object({ user_version: z.int() });
 const ApplicationId = z.object({ application_id: z.int() });
 
-function migrate(db: DatabaseSync, path: string, migrations: readonly string[]): void {
+function migrate(db: DatabaseSync, path: string, migrations: readonly Migration[]): void {
   transaction(db, () => {
     const { user_version: version } = UserVersion.parse(db.prepare("PRAGMA user_version").get());
     const { application_id: owner } = ApplicationId.parse(db.prepare("PRAGMA application_id").get());
@@ -152,7 +217,10 @@ function migrate(db: DatabaseSync, path: string, migrations: readonly string[]):
         "Run the newer docs-agent again, or restore the backup made before the update.",
       );
     }
-    for (const step of migrations.slice(version)) db.exec(step);
+    for (const step of migrations.slice(version)) {
+      if (typeof step === "string") db.exec(step);
+      else step(db);
+    }
     db.exec(`PRAGMA user_version = ${migrations.length}; PRAGMA application_id = ${applicationId};`);
   });
 }

@@ -2,11 +2,13 @@ import { EventEmitter } from "node:events";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { z } from "zod";
 import type { Clock } from "../core/clock.ts";
-import { transaction } from "./sqlite-database.ts";
+import type { GroupCommit } from "./group-commit.ts";
 import { storeErrorsOf } from "./store-errors.ts";
 
 export type SqliteKeyvAdapterOptions = {
   db: DatabaseSync;
+  /** What writes to `db`. */
+  commits: GroupCommit;
   /** Sets this adapter's keys apart from all others in the file. Holds no colon. */
   namespace: string;
   clock: Clock;
@@ -26,8 +28,6 @@ export const kvSql = {
 } as const;
 
 const pageSize = 100;
-const sweepEveryMs = 60_000;
-const sweepLimit = 500;
 
 const Entry = z.object({ key: z.string(), value: z.string() });
 const Deleted = z.object({ expires_at: z.int().nullable() });
@@ -44,20 +44,19 @@ export function createSqliteKeyvAdapter(options: SqliteKeyvAdapterOptions): Sqli
 export class SqliteKeyvAdapter extends EventEmitter {
   /** Keyv offers `iterator()` only for the dialects it knows. */
   readonly opts = { dialect: "sqlite" };
-  readonly #db: DatabaseSync;
+  readonly #commits: GroupCommit;
   readonly #clock: Clock;
   readonly #namespace: string;
-  readonly #statements: Record<keyof typeof kvSql, StatementSync>;
+  readonly #statements: Record<Exclude<keyof typeof kvSql, "removeExpired">, StatementSync>;
   readonly #toStoreError: (thrown: unknown) => Error;
-  #sweepDueAt = 0;
 
-  constructor({ db, namespace, clock }: SqliteKeyvAdapterOptions) {
+  constructor({ db, commits, namespace, clock }: SqliteKeyvAdapterOptions) {
     super();
     // With a colon, namespace "a" with key "b:c" would be namespace "a:b" with key "c".
     if (namespace === "" || namespace.includes(":")) {
       throw new TypeError(`A Keyv namespace is a word without a colon, not "${namespace}"`);
     }
-    this.#db = db;
+    this.#commits = commits;
     this.#clock = clock;
     this.#namespace = namespace;
     this.#toStoreError = storeErrorsOf(db);
@@ -67,7 +66,6 @@ export class SqliteKeyvAdapter extends EventEmitter {
       delete: db.prepare(kvSql.delete),
       clear: db.prepare(kvSql.clear),
       page: db.prepare(kvSql.page),
-      removeExpired: db.prepare(kvSql.removeExpired),
     };
   }
 
@@ -84,44 +82,55 @@ export class SqliteKeyvAdapter extends EventEmitter {
   }
 
   async get(key: string): Promise<string | undefined> {
-    return this.#attempt(() => this.#read(key));
+    return this.#attempt(() => this.read(key));
   }
 
   async getMany(keys: string[]): Promise<Array<string | undefined>> {
-    return this.#attempt(() => keys.map((key) => this.#read(key)));
+    return this.#attempt(() => keys.map((key) => this.read(key)));
   }
 
   async has(key: string): Promise<boolean> {
-    return this.#attempt(() => this.#read(key) !== undefined);
+    return this.#attempt(() => this.read(key) !== undefined);
   }
 
   /** Durable when it resolves. `ttlMs` absent or 0: kept for good. */
   async set(key: string, value: string, ttlMs?: number): Promise<boolean> {
-    return this.#attempt(() => {
-      const nowMs = this.#clock.now();
-      if (nowMs >= this.#sweepDueAt) {
-        this.removeExpired(sweepLimit);
-        this.#sweepDueAt = nowMs + sweepEveryMs;
-      }
-      this.#statements.set.run(this.#prefix + key, value, ttlMs ? nowMs + Math.ceil(ttlMs) : null);
+    return this.#commits.run(() => {
+      this.write(key, value, ttlMs);
       return true;
     });
   }
 
   async delete(key: string): Promise<boolean> {
-    return this.#attempt(() => this.#remove(key));
+    return this.#commits.run(() => this.remove(key));
   }
 
   /** Removes all of them or, when it rejects, none. Resolves to whether any was there. */
   async deleteMany(keys: string[]): Promise<boolean> {
-    return this.#attempt(() =>
-      transaction(this.#db, () => keys.map((key) => this.#remove(key)).includes(true)),
-    );
+    return this.#commits.run(() => keys.map((key) => this.remove(key)).includes(true));
+  }
+
+  /**
+   * Writes `next` only if the entry is `expected` at that moment, atomically; undefined stands for no entry, on both sides. Resolves
+   * to whether it wrote.
+   */
+  async compareAndSet(
+    key: string,
+    expected: string | undefined,
+    next: string | undefined,
+    ttlMs?: number,
+  ): Promise<boolean> {
+    return this.#commits.run(() => {
+      if (this.read(key) !== expected) return false;
+      if (next === undefined) this.remove(key);
+      else this.write(key, next, ttlMs);
+      return true;
+    });
   }
 
   /** Removes this namespace's entries, and no others. */
   async clear(): Promise<void> {
-    this.#attempt(() => this.#statements.clear.run(this.#prefix, this.#end));
+    await this.#commits.run(() => this.#statements.clear.run(this.#prefix, this.#end));
   }
 
   /** Yields this namespace's entries in the order of their keys, a page at a time, whatever is written meanwhile. */
@@ -141,9 +150,24 @@ export class SqliteKeyvAdapter extends EventEmitter {
     }
   }
 
-  /** Removes at most `limit` expired rows, of any namespace. Returns how many. `set` does so once a minute. */
-  removeExpired(limit: number): number {
-    return Number(this.#statements.removeExpired.run(this.#clock.now(), limit).changes);
+  /** The entry, read in the transaction that is open, or as it is on the disk. */
+  read(key: string): string | undefined {
+    const row = this.#statements.get.get(this.#prefix + key, this.#clock.now());
+    return row === undefined ? undefined : Entry.parse(row).value;
+  }
+
+  /** Writes in the transaction that is open. */
+  write(key: string, value: string, ttlMs?: number): void {
+    const expiresAt = ttlMs ? this.#clock.now() + Math.ceil(ttlMs) : null;
+    this.#statements.set.run(this.#prefix + key, value, expiresAt);
+  }
+
+  /** Removes in the transaction that is open. Returns whether it was there. */
+  remove(key: string): boolean {
+    const row = this.#statements.delete.get(this.#prefix + key);
+    if (row === undefined) return false;
+    const { expires_at: expiresAt } = Deleted.parse(row);
+    return expiresAt === null || expiresAt > this.#clock.now();
   }
 
   /** Does nothing: the database belongs to whoever opened it. */
@@ -165,17 +189,5 @@ export class SqliteKeyvAdapter extends EventEmitter {
     } catch (thrown) {
       throw this.#toStoreError(thrown);
     }
-  }
-
-  #read(key: string): string | undefined {
-    const row = this.#statements.get.get(this.#prefix + key, this.#clock.now());
-    return row === undefined ? undefined : Entry.parse(row).value;
-  }
-
-  #remove(key: string): boolean {
-    const row = this.#statements.delete.get(this.#prefix + key);
-    if (row === undefined) return false;
-    const { expires_at: expiresAt } = Deleted.parse(row);
-    return expiresAt === null || expiresAt > this.#clock.now();
   }
 }

@@ -1,59 +1,61 @@
 import { z } from "zod";
-import { Outcome } from "../core/outcome.ts";
-import { STATUS_SLOT } from "../core/records.ts";
-import { laneOf } from "../core/request.ts";
-import type { NewTask, Task, TaskResult } from "../core/task-queue.ts";
+import { STATUS_SLOT, outcomeSlot } from "../core/delivery.ts";
+import { statusKey } from "../core/status-text.ts";
+import type { NewTask, Step, Task } from "../core/task-queue.ts";
 import type { Turn } from "../core/turn.ts";
-import { LANE_GAP_MS, deliveryResult } from "./delivery-result.ts";
 import type { TaskDeps } from "./deps.ts";
-import { TurnPayload, turnPayload } from "./payload.ts";
-import { postSomewhere } from "./post-somewhere.ts";
-import { refreshStatus } from "./refresh.ts";
-import { TurnLostError, requireTurn } from "./require-turn.ts";
-import { linkThread } from "./thread-link.ts";
+import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
+import { postForTurn } from "./post-for-turn.ts";
+import { refreshTask } from "./refresh.ts";
+import { requireTurn, turnWrites } from "./turn-writes.ts";
 
-const DeliverPayload = TurnPayload.extend({ watch: z.number().int(), outcome: Outcome });
+const DeliverPayload = TurnPayload.extend({ watch: z.number().int() });
 type DeliverPayload = z.infer<typeof DeliverPayload>;
 
-/** One per watch of a turn: its id is what makes the outcome one. */
-export function deliverTask(turn: Turn, outcome: Outcome): NewTask {
-  return {
-    id: `deliver:${turn.id}:${turn.watch}`,
-    type: "deliver",
-    lane: laneOf(turn.request),
-    payload: {
-      ...turnPayload(turn),
-      watch: turn.watch,
-      outcome,
-    } satisfies DeliverPayload,
-  };
+/**
+ * What is to be added whenever a turn may have become ready for its outcome: it has ended, and its status message is there. One per
+ * watch of a turn: the task's id is what makes the outcome one.
+ */
+export function deliverTasks(turn: Turn): NewTask[] {
+  if (turn.stage.name !== "ended" || !hasStatusMessage(turn)) return [];
+  const slot = turn.delivery.slots[outcomeSlot(turn.watch)];
+  if (slot !== undefined && slot.ts !== null) return [];
+  const payload = { ...turnPayload(turn), watch: turn.watch } satisfies DeliverPayload;
+  return [{ id: `deliver:${turn.id}:${turn.watch}`, type: "deliver", known: "pending", payload }];
 }
 
-/** Says the outcome in the thread, once, as a reply (edits notify nobody); then brings the status message up to date. */
-export async function deliver(deps: TaskDeps, task: Task): Promise<TaskResult> {
-  const { turnId, watch, outcome } = DeliverPayload.parse(task.payload);
-  const turn = await requireTurn(deps, turnId);
-  const posts = await deps.records.posts.get(turnId);
-  if (posts === undefined)
-    throw new TurnLostError(`There is no readable record of the posts of turn ${turnId}.`);
-  await linkThread(deps, turn, posts);
-  const posted = await postSomewhere(
-    deps,
-    posts,
-    `outcome-${watch}`,
-    turn.request,
-    ({ place, away, slots }) => ({
-      kind: "outcome",
-      turn,
-      outcome,
-      watch,
-      // A reply to a status message that is in the direct message, too, has nothing to explain.
-      away: slots[STATUS_SLOT]?.channelId === place.channelId ? null : away,
-    }),
-  );
-  if (!posted.ok) return deliveryResult(deps, task, posted.fault);
-  deps.logger.info({ outcome: outcome.kind, away: posted.posts.away }, "outcome delivered");
-  const refreshed = await refreshStatus(deps, turn, posted.posts);
-  if (refreshed.kind === "fault") return deliveryResult(deps, task, refreshed.fault);
-  return { kind: "done", laneGapMs: LANE_GAP_MS };
+/** Whether the status message, which every outcome follows, is there. */
+export function hasStatusMessage({ delivery }: Turn): boolean {
+  const slot = delivery.slots[STATUS_SLOT];
+  return slot !== undefined && slot.ts !== null;
+}
+
+/** Says the outcome in the thread, once, as a reply (edits notify nobody); then the status message is brought up to date. */
+export async function deliver(deps: TaskDeps, task: Task): Promise<Step> {
+  const payload = readPayload(DeliverPayload, task);
+  const { turnId, watch } = payload;
+  const turn = requireTurn(await deps.records.turn.get(turnId), turnId);
+  // Somebody keeps watching: that watch has an outcome of its own, and this one was said before the button was there.
+  if (turn.stage.name !== "ended" || turn.watch !== watch) return { kind: "done" };
+  const { outcome } = turn.stage;
+  const { channelId, away, slots } = turn.delivery;
+  const attempt = await postForTurn(deps, { ...task, payload }, turn, outcomeSlot(watch), {
+    kind: "outcome",
+    turn,
+    outcome,
+    watch,
+    // If the status message is already in the direct message, it has explained why.
+    away: slots[STATUS_SLOT]?.channelId === channelId ? null : away,
+  });
+  if (attempt.kind !== "posted") return attempt.step;
+  deps.logger.info({ outcome: outcome.kind, away }, "outcome delivered");
+  return (read) => {
+    const now = requireTurn(read("turn", turnId), turnId);
+    const delivered: Turn = { ...now, delivery: attempt.change(now.delivery) };
+    return {
+      writes: turnWrites(deps, read, delivered),
+      adds: statusKey(delivered) === delivered.delivery.shown ? [] : [refreshTask(delivered)],
+      value: { kind: "done" },
+    };
+  };
 }

@@ -1,19 +1,11 @@
 import type { Clock } from "../core/clock.ts";
-import type { JobService } from "../core/job-service.ts";
+import type { JobServices } from "../core/job-service.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Directory, Notifier } from "../core/notifier.ts";
 import type { PollingPolicy } from "../core/polling.ts";
-import type { JobRecord, Posts, RecordStore, ThreadRecord } from "../core/records.ts";
+import type { RecordKind, RecordOf, RecordStore } from "../core/records.ts";
+import type { Slots } from "../core/slots.ts";
 import type { TaskQueue } from "../core/task-queue.ts";
-import type { Turn } from "../core/turn.ts";
-
-/** The records that tasks keep. Who may write which is said at each schema. */
-export type Records = {
-  turns: RecordStore<Turn>;
-  posts: RecordStore<Posts>;
-  jobs: RecordStore<JobRecord>;
-  threads: RecordStore<ThreadRecord>;
-};
 
 /** All that the tasks stand on; each takes the part it needs. */
 export type TaskDeps = {
@@ -21,12 +13,13 @@ export type TaskDeps = {
   /** Uniform in [0, 1). */
   random: () => number;
   logger: Logger;
-  queue: TaskQueue;
-  records: Records;
+  queue: Pick<TaskQueue, "commit">;
+  slots: Slots;
+  /** Reads a record as it is now; what is written is decided anew (`TaskQueue.commit`, or a step). */
+  records: { [K in RecordKind]: Pick<RecordStore<RecordOf<K>>, "get"> };
   notifier: Notifier;
   directory: Directory;
-  /** By the project's short name. */
-  jobServices: ReadonlyMap<string, JobService>;
+  jobServices: JobServices;
   polling: PollingPolicy;
   /** How long the records of an ended turn are kept, milliseconds. */
   retentionMs: number;

@@ -1,92 +1,154 @@
-import { ZodError, z } from "zod";
-import { messageOf } from "../errors.ts";
-import { MAX_UNFORESEEN_ATTEMPTS, retryDelayMs } from "../core/retry.ts";
-import { Request } from "../core/request.ts";
-import type { Task, TaskHandler, TaskResult } from "../core/task-queue.ts";
+import { z } from "zod";
+import type { OutcomeReason } from "../core/outcome.ts";
+import { MAX_SURPRISES, isGivenUp, retryDelayMs } from "../core/retry.ts";
+import type { Step, Task, TaskEnd, TaskHandler } from "../core/task-queue.ts";
+import { DocsAgentError, messageOf } from "../errors.ts";
+import { endTurn } from "../core/turn.ts";
+import { tasksAfterEnd } from "./after-end.ts";
 import { deliver } from "./deliver.ts";
 import type { TaskDeps } from "./deps.ts";
-import { forget, remove } from "./forget.ts";
 import { open } from "./open.ts";
-import { TurnPayload, Whose } from "./payload.ts";
-import { whisper } from "./whisper.ts";
-import { poll } from "./poll.ts";
+import { PayloadInvalidError, TurnPayload, Whose } from "./payload.ts";
 import { refresh } from "./refresh.ts";
-import { TurnLostError } from "./require-turn.ts";
-import { resume } from "./resume.ts";
+import { reply } from "./reply.ts";
 import { submit } from "./submit.ts";
 import { tell, tellTask } from "./tell.ts";
+import { RecordLostError, turnWrites } from "./turn-writes.ts";
+import { watch } from "./watch.ts";
 
-/** Every type of task and what it does, in the order of the flow. */
-const handlers: Record<string, (deps: TaskDeps, task: Task) => Promise<TaskResult>> = {
-  open,
-  submit,
-  poll,
-  deliver,
-  refresh,
-  resume,
-  forget,
-  remove,
-  whisper,
-  tell,
+/**
+ * Every type of task and what it does, in the order of the flow. Each pool has a budget of its own: nothing that goes to Slack waits for
+ * the job service, no message for an update, and no create for polls.
+ */
+const handlers: Record<
+  string,
+  { pool: keyof typeof POOLS; handle: (deps: TaskDeps, task: Task) => Promise<Step> }
+> = {
+  submit: { pool: "creates", handle: submit },
+  open: { pool: "messages", handle: open },
+  watch: { pool: "polls", handle: watch },
+  deliver: { pool: "messages", handle: deliver },
+  refresh: { pool: "updates", handle: refresh },
+  reply: { pool: "messages", handle: reply },
+  tell: { pool: "messages", handle: tell },
+};
+
+/** How many tasks of each pool run at once, those of each job service on their own. They mostly wait for others. */
+const POOLS = { creates: 32, messages: 64, polls: 64, updates: 16, others: 4 };
+
+/** Which pool a type of task runs in. */
+export const taskPools = {
+  of: (type: string): string => handlers[type]?.pool ?? "others",
+  budgets: POOLS,
+  types: Object.keys(handlers),
 };
 
 /** Runs any task: logs it, turns what it throws into a retry, and tells the person about what is given up. */
 export function createTaskHandler(deps: TaskDeps): TaskHandler {
   return async (task) => {
     const logger = deps.logger.child({ task: task.id, attempt: task.attempt, ...turnFields(task.payload) });
-    const result = await run({ ...deps, logger }, task);
-    switch (result.kind) {
-      case "dead":
-        logger.error({ reason: result.reason }, "task given up");
-        await tellSomeone({ ...deps, logger }, task);
-        break;
-      case "retry":
-        logger.warn({ reason: result.reason, due_at: result.dueAt }, "task will be tried again");
-        break;
-      case "done":
-      case "again":
-        logger.debug({ result: result.kind }, "task ran");
-        break;
-    }
-    return result;
+    const step = await run({ ...deps, logger }, task);
+    if (typeof step !== "function") return ended({ ...deps, logger }, task, step);
+    return (read) => {
+      const plan = step(read);
+      const end = ended({ ...deps, logger }, task, plan.value);
+      if (typeof end !== "function") return plan;
+      const more = end(read);
+      return {
+        ...plan,
+        writes: [...(plan.writes ?? []), ...(more.writes ?? [])],
+        adds: [...(plan.adds ?? []), ...(more.adds ?? [])],
+      };
+    };
   };
 }
 
-async function run(deps: TaskDeps, task: Task): Promise<TaskResult> {
-  const handle = handlers[task.type];
-  if (handle === undefined) return { kind: "dead", reason: `no such type of task: ${task.type}` };
+async function run(deps: TaskDeps, task: Task): Promise<Step> {
+  const known = handlers[task.type];
+  if (known === undefined) return { kind: "dead", reason: `no such type of task: ${task.type}` };
+  if (task.surprises >= MAX_SURPRISES)
+    return { kind: "dead", reason: "it failed for a reason nobody foresaw" };
+  if (task.deaths >= MAX_SURPRISES) {
+    return { kind: "dead", reason: `the process ended ${task.deaths} times in a row while this ran` };
+  }
   try {
-    return await handle(deps, task);
+    return await known.handle(deps, task);
   } catch (thrown) {
     const reason = messageOf(thrown);
-    if (thrown instanceof ZodError || thrown instanceof TurnLostError) return { kind: "dead", reason };
-    deps.logger.error({ err: thrown }, "task threw");
-    if (task.attempt >= MAX_UNFORESEEN_ATTEMPTS) return { kind: "dead", reason };
-    const delay = retryDelayMs({ attempt: task.attempt, retryAfterMs: 0, random: deps.random() });
-    return { kind: "retry", dueAt: deps.clock.now() + delay, reason };
+    if (thrown instanceof PayloadInvalidError || thrown instanceof RecordLostError) {
+      return { kind: "dead", reason };
+    }
+    const now = deps.clock.now();
+    const delayMs = retryDelayMs({
+      attempt: task.attempt + task.surprises,
+      retryAfterMs: 0,
+      random: deps.random(),
+    });
+    const dueAt = now + delayMs;
+    // What we throw on purpose was foreseen: the store cannot be written, say.
+    if (thrown instanceof DocsAgentError) {
+      return isGivenUp(task, now) ? { kind: "dead", reason } : { kind: "retry", dueAt, reason };
+    }
+    if (task.surprises + 1 >= MAX_SURPRISES) {
+      deps.logger.error({ err: thrown }, "task threw");
+      return { kind: "dead", reason };
+    }
+    deps.logger.error({ err: thrown, due_at: dueAt }, "task threw; it will be tried again");
+    return { kind: "retry", dueAt, reason, isSurprise: true };
   }
 }
 
-const OfSomeone = z.object({ whose: Whose });
-
-async function tellSomeone(deps: TaskDeps, task: Task): Promise<void> {
-  const payload = OfSomeone.safeParse(task.payload);
-  // A status message that stays behind, records not removed: nothing a person has to know.
-  const quiet = ["tell", "whisper", "refresh", "forget", "remove"].includes(task.type);
-  if (quiet || !payload.success) return;
-  await deps.queue.add(tellTask(task, payload.data.whose));
+/** Logs how a task ended, and adds what tells the person if it was given up. */
+function ended(deps: TaskDeps, task: Task, end: TaskEnd): Step {
+  const { logger } = deps;
+  switch (end.kind) {
+    case "dead": {
+      logger.error({ reason: end.reason }, "task given up");
+      const payload = OfSomeone.safeParse(task.payload);
+      if (QUIET.has(task.type) || !payload.success) return end;
+      const { whose, turnId } = payload.data;
+      return (read) => {
+        const turn = turnId === undefined ? undefined : read("turn", turnId);
+        const kind = ENDS_ITS_TURN[task.type];
+        if (turn === undefined || turn.stage.name === "ended" || kind === undefined) {
+          return { adds: [tellTask(task, whose)], value: end };
+        }
+        // Its thread says so, with what to do: every turn ends in an outcome.
+        const lost = endTurn(turn, "unknown", deps.clock.now(), { reason: kind });
+        return { writes: turnWrites(deps, read, lost), adds: tasksAfterEnd(lost), value: end };
+      };
+    }
+    case "retry":
+      if (end.isSurprise !== true) {
+        logger.warn({ reason: end.reason, due_at: end.dueAt }, "task will be tried again");
+      }
+      return end;
+    case "done":
+    case "again":
+    case "wait":
+      logger.debug({ result: end.kind }, "task ran");
+      return end;
+  }
 }
 
-const LogFields = TurnPayload.partial().extend({ request: Request.optional() });
+const OfSomeone = z.object({ whose: Whose, turnId: z.string().optional() });
+/** Tasks without which their turn would never end, and why it is unknown how it ended. */
+const ENDS_ITS_TURN: Readonly<Record<string, OutcomeReason>> = {
+  submit: "create-lost",
+  watch: "unreadable",
+};
+/** A status message that stays behind: nothing a person has to know. */
+const QUIET: ReadonlySet<string> = new Set(["tell", "reply", "refresh"]);
+
+const LogFields = TurnPayload.pick({ turnId: true, thread: true, jobId: true }).partial();
 
 function turnFields(payload: unknown): { turn?: string; thread?: string; job_id?: string } {
   const parsed = LogFields.safeParse(payload);
   if (!parsed.success) return {};
-  const { turnId, thread, jobId, request } = parsed.data;
-  const turn = turnId ?? request?.id;
+  const { turnId, thread, jobId } = parsed.data;
   return {
-    ...(turn === undefined ? {} : { turn }),
-    ...(thread === undefined ? {} : { thread }),
+    ...(turnId === undefined ? {} : { turn: turnId }),
+    ...(typeof thread === "string" ? { thread } : {}),
     ...(typeof jobId === "string" ? { job_id: jobId } : {}),
   };
 }

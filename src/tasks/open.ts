@@ -1,81 +1,64 @@
-import { z } from "zod";
-import { Request, laneOf } from "../core/request.ts";
-import { OPENED_KEY } from "../core/status-text.ts";
-import type { NewTask, Task, TaskResult } from "../core/task-queue.ts";
-import { newTurn } from "../core/turn.ts";
-import { STATUS_SLOT } from "../core/records.ts";
-import type { Posts } from "../core/records.ts";
-import { LANE_GAP_MS, deliveryResult } from "./delivery-result.ts";
+import { STATUS_SLOT } from "../core/delivery.ts";
+import { statusKey } from "../core/status-text.ts";
+import type { NewTask, Step, Task } from "../core/task-queue.ts";
+import type { Turn } from "../core/turn.ts";
+import { deliverTasks } from "./deliver.ts";
 import type { TaskDeps } from "./deps.ts";
-import { Whose, whoseOf } from "./payload.ts";
-import { postSomewhere } from "./post-somewhere.ts";
-import { submitTask } from "./submit.ts";
+import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
+import { postForTurn } from "./post-for-turn.ts";
+import { refreshTask } from "./refresh.ts";
+import { requireTurn, turnWrites } from "./turn-writes.ts";
 
-const OpenPayload = z.object({ request: Request, whose: Whose });
+export function openTask(turn: Turn): NewTask {
+  return { id: `open:${turn.id}`, type: "open", known: "pending", payload: turnPayload(turn) };
+}
 
 /**
- * The task that a request is accepted as: adding it durably is the acceptance, and its id, made from what Slack sent, is what
- * makes a redelivery a no-op.
+ * Posts the status message: in the thread that the request came from, or as the root of one of its own. If the turn has ended by then,
+ * its outcome follows.
  */
-export function openTask(request: Request): NewTask {
-  return {
-    id: `open:${request.id}`,
-    type: "open",
-    lane: laneOf(request),
-    payload: { request, whose: whoseOf(request) },
+export async function open(deps: TaskDeps, task: Task): Promise<Step> {
+  const payload = readPayload(TurnPayload, task);
+  const turn = requireTurn(await deps.records.turn.get(payload.turnId), payload.turnId);
+  const shown = statusKey(turn);
+  const attempt = await postForTurn(deps, { ...task, payload }, turn, STATUS_SLOT, {
+    kind: "status",
+    turn,
+    away: turn.delivery.away,
+  });
+  if (attempt.kind !== "posted") return attempt.step;
+  return (read) => {
+    const now = requireTurn(read("turn", turn.id), turn.id);
+    const delivery = attempt.change(now.delivery);
+    const slot = delivery.slots[STATUS_SLOT];
+    const ts = slot?.ts ?? null;
+    const opened: Turn = {
+      ...now,
+      delivery: {
+        ...delivery,
+        channelId: slot?.channelId ?? delivery.channelId,
+        threadTs: delivery.threadTs ?? ts,
+        // A post that an earlier attempt left shows what was true then.
+        shown: delivery.shown ?? (attempt.isFound ? "" : shown),
+      },
+    };
+    deps.logger.info(
+      {
+        from: now.request.from,
+        project: now.request.project.name,
+        thread: `${opened.delivery.channelId}:${opened.delivery.threadTs}`,
+      },
+      "turn opened",
+    );
+    return {
+      writes: turnWrites(deps, read, opened),
+      adds: [
+        ...deliverTasks(opened),
+        ...(statusKey(opened) === opened.delivery.shown || opened.stage.name === "ended"
+          ? []
+          : [refreshTask(opened)]),
+      ],
+      value: { kind: "done" },
+    };
   };
-}
-
-/** Opens the turn: says in the thread (or in a direct message) that the request was taken, then has it submitted. */
-export async function open(deps: TaskDeps, task: Task): Promise<TaskResult> {
-  const { request } = OpenPayload.parse(task.payload);
-  const { turns, posts } = deps.records;
-  const posted = await postSomewhere(
-    deps,
-    (await posts.get(request.id)) ?? newPosts(request),
-    STATUS_SLOT,
-    request,
-    ({ away }) => ({ kind: "status", request, turn: null, away }),
-    (error) => inviteMe(deps, request, error),
-  );
-  if (!posted.ok) return deliveryResult(deps, task, posted.fault);
-  const { channelId } = posted.posts.place;
-  const ts = posted.posts.place.threadTs ?? posted.ts;
-  // What is there already was written by an earlier run of this task, and the turn may have moved on since.
-  if (posted.posts.shown === null) {
-    const place = { channelId, threadTs: ts };
-    await posts.set(request.id, { ...posted.posts, place, shown: OPENED_KEY });
-  }
-  let turn = await turns.get(request.id);
-  if (turn === undefined) {
-    turn = newTurn(request, { channelId, ts });
-    await turns.set(turn.id, turn);
-  }
-  await deps.queue.add(submitTask(turn));
-  deps.logger.info(
-    { from: request.from, project: request.project, thread: `${channelId}:${ts}` },
-    "turn opened",
-  );
-  return { kind: "done", laneGapMs: LANE_GAP_MS };
-}
-
-function newPosts(request: Request): Posts {
-  return {
-    version: 1,
-    turnId: request.id,
-    place: { channelId: request.channelId, threadTs: request.threadTs },
-    away: null,
-    slots: {},
-    shown: null,
-  };
-}
-
-async function inviteMe(deps: TaskDeps, request: Request, error: string): Promise<void> {
-  if (request.responseUrl === null) return;
-  const told = await deps.notifier.replyPrivately(
-    { place: request, userId: request.userId, responseUrl: request.responseUrl },
-    { kind: "invite-me", channelId: request.channelId, error },
-  );
-  // The direct message that follows says the same, so this one may be lost.
-  if (!told.ok) deps.logger.warn({ fault: told.fault }, "could not say privately how to invite the app");
 }

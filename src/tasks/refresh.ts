@@ -1,59 +1,60 @@
-import { laneOf } from "../core/request.ts";
-import type { NotifierFault } from "../core/notifier.ts";
-import { STATUS_SLOT } from "../core/records.ts";
-import type { Posts } from "../core/records.ts";
+import { STATUS_SLOT } from "../core/delivery.ts";
 import { statusKey } from "../core/status-text.ts";
-import type { NewTask, Task, TaskResult } from "../core/task-queue.ts";
+import type { NewTask, Step, Task } from "../core/task-queue.ts";
 import type { Turn } from "../core/turn.ts";
-import { LANE_GAP_MS, deliveryResult } from "./delivery-result.ts";
 import type { TaskDeps } from "./deps.ts";
-import { TurnPayload, turnPayload } from "./payload.ts";
-import { requireTurn } from "./require-turn.ts";
-import { linkThread } from "./thread-link.ts";
+import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
+import { afterFault } from "./post.ts";
+import { requireTurn, turnWrites } from "./turn-writes.ts";
 
-export function refreshTask(turn: Turn, now: number): NewTask {
-  return {
-    // It shows whatever is true when it runs, so one too many does no harm.
-    id: `refresh:${turn.id}:${statusKey(turn)}:${now}`,
-    type: "refresh",
-    lane: laneOf(turn.request),
-    payload: turnPayload(turn),
-  };
+/**
+ * Slack takes 50 updates and more a minute, over a whole workspace (tier 3, docs.slack.dev/apis/web-api/rate-limits): 45 a minute, and
+ * five at once after a pause.
+ */
+const UPDATE_RATE = { gapMs: 1334, burst: 5 };
+
+/** One per status message: however much changes while it waits for its slot, it shows what is true when it runs. */
+export function refreshTask(turn: Turn): NewTask {
+  return { id: `refresh:${turn.id}`, type: "refresh", known: "latest", payload: turnPayload(turn) };
 }
 
-/** Brings the status message up to date with the turn. Idempotent. */
-export async function refresh(deps: TaskDeps, task: Task): Promise<TaskResult> {
-  const { turnId } = TurnPayload.parse(task.payload);
-  const turn = await requireTurn(deps, turnId);
-  const posts = await deps.records.posts.get(turnId);
-  // The outcome's own delivery refreshes the status message after it has said the outcome.
-  if (posts === undefined || turn.stage.name === "ended") return { kind: "done" };
-  await linkThread(deps, turn, posts);
-  const refreshed = await refreshStatus(deps, turn, posts);
-  if (refreshed.kind === "fault") return deliveryResult(deps, task, refreshed.fault);
-  return refreshed.kind === "updated" ? { kind: "done", laneGapMs: LANE_GAP_MS } : { kind: "done" };
-}
-
-export type Refreshed = { kind: "updated" } | { kind: "unchanged" } | { kind: "fault"; fault: NotifierFault };
-
-/** Updates the status message if it does not show the turn's state yet. */
-export async function refreshStatus(
-  deps: Pick<TaskDeps, "records" | "notifier" | "logger">,
-  turn: Turn,
-  posts: Posts,
-): Promise<Refreshed> {
+/** Brings the status message up to date with the turn. Idempotent, and nothing waits for it. */
+export async function refresh(deps: TaskDeps, task: Task): Promise<Step> {
+  const payload = readPayload(TurnPayload, task);
+  const turn = requireTurn(await deps.records.turn.get(payload.turnId), payload.turnId);
+  const { delivery, request } = turn;
+  const { teamId } = request;
+  const slot = delivery.slots[STATUS_SLOT];
   const key = statusKey(turn);
-  const slot = posts.slots[STATUS_SLOT];
-  if (slot === undefined || slot.ts === null || posts.shown === key) return { kind: "unchanged" };
-  const away = slot.channelId === turn.request.channelId ? null : posts.away;
+  if (slot === undefined || slot.ts === null || delivery.shown === key) return { kind: "done" };
+
+  const gate = `update:${teamId}`;
+  const now = deps.clock.now();
+  const slotMs = await deps.slots.reserve(gate, UPDATE_RATE, payload.slotMs);
+  if (slotMs > now) return { kind: "wait", dueAt: slotMs, payload: { ...payload, slotMs } };
+  const away = slot.channelId === request.channelId ? null : delivery.away;
   const updated = await deps.notifier.update(
-    { teamId: turn.request.teamId, channelId: slot.channelId, threadTs: null },
+    { teamId, channelId: slot.channelId, threadTs: delivery.threadTs },
     slot.ts,
-    { kind: "status", request: turn.request, turn, away },
+    { kind: "status", turn, away },
     { turnId: turn.id, post: STATUS_SLOT },
   );
-  if (!updated.ok && updated.fault.kind !== "place") return { kind: "fault", fault: updated.fault };
-  if (!updated.ok) deps.logger.warn({ fault: updated.fault }, "the status message can no longer be updated");
-  await deps.records.posts.set(turn.id, { ...posts, shown: key });
-  return { kind: "updated" };
+  if (!updated.ok && updated.fault.kind !== "place") {
+    const { retryAfterMs } = updated.fault;
+    if (retryAfterMs !== undefined) await deps.slots.postpone(gate, now + retryAfterMs);
+    return afterFault(deps, { ...task, payload }, updated.fault);
+  }
+  if (!updated.ok) {
+    deps.logger.warn({ error: updated.fault.error }, "the status message can no longer be updated");
+  }
+  return (read) => {
+    const current = requireTurn(read("turn", turn.id), turn.id);
+    const shown: Turn = { ...current, delivery: { ...current.delivery, shown: key } };
+    const isTrue = statusKey(shown) === key;
+    const { slotMs: _, ...rest } = payload;
+    return {
+      writes: turnWrites(deps, read, shown),
+      value: isTrue ? { kind: "done" } : { kind: "again", dueAt: deps.clock.now(), payload: rest },
+    };
+  };
 }

@@ -1,122 +1,162 @@
+import { faultForLog } from "../core/job-service.ts";
 import { composePrompt, idsToName } from "../core/prompt.ts";
 import type { Names } from "../core/prompt.ts";
-import type { QuotedMessage } from "../core/request.ts";
+import type { Request } from "../core/request.ts";
 import { statusKey } from "../core/status-text.ts";
-import type { NewTask, Task, TaskResult } from "../core/task-queue.ts";
-import { afterSubmit, beforeSubmit, endTurn } from "../core/turn.ts";
+import type { NewTask, Step, Task } from "../core/task-queue.ts";
+import { afterSubmit, beforeSubmit, endTurn, knownPrompt } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
-import type { Directory } from "../core/notifier.ts";
+import type { Read, Write } from "../core/records.ts";
+import { tasksAfterEnd } from "./after-end.ts";
 import type { TaskDeps } from "./deps.ts";
-import { finish } from "./finish.ts";
-import { TurnPayload, turnPayload } from "./payload.ts";
-import { pollTask } from "./poll.ts";
+import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
 import { refreshTask } from "./refresh.ts";
-import { requireTurn } from "./require-turn.ts";
+import { requireTurn, turnWrites } from "./turn-writes.ts";
+import { watchTask } from "./watch.ts";
 
 export function submitTask(turn: Turn): NewTask {
+  const { service } = turn.request.project;
   return {
     id: `submit:${turn.id}`,
     type: "submit",
+    share: service,
+    known: "pending",
     payload: turnPayload(turn),
   };
 }
 
 /**
- * Creates the job: at most once per turn. That the create is on its way is saved before it is sent; a run that finds this and
- * no answer ends the turn as `unknown`. The answer is saved before anyone is told.
+ * Creates the job: at most once per turn. That the create is on its way is saved before it is sent; a run that finds this and no
+ * answer sends it again only where the service honors idempotency keys, and ends the turn as `unknown` elsewhere. The answer is saved
+ * before anyone is told.
  */
-export async function submit(deps: TaskDeps, task: Task): Promise<TaskResult> {
-  const { turnId } = TurnPayload.parse(task.payload);
-  const turn = await requireTurn(deps, turnId);
-  const next = beforeSubmit(turn, deps.clock.now(), deps.polling);
-  switch (next.kind) {
-    case "ended":
-      return finish(deps, next.turn);
-    case "watching":
-      return watch(deps, next.turn);
-    case "create":
-      return create(deps, task, turn, next.turn);
+export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
+  const { turnId } = readPayload(TurnPayload, task);
+  const known = requireTurn(await deps.records.turn.get(turnId), turnId);
+  const { request } = known;
+  const configured = deps.jobServices.of(request.project);
+  if (configured === undefined) {
+    deps.logger.error(
+      { project: request.project.name },
+      "the project of this request is no longer configured",
+    );
+    const now = deps.clock.now();
+    return settle(deps, turnId, (turn) =>
+      turn.stage.name === "accepted"
+        ? endTurn(turn, "rejected", now, { reason: "project" })
+        : beforeSubmit(turn, { now, policy: deps.polling, honorsKeys: false, prompt: "" }),
+    );
   }
-}
+  const { service, jobService } = configured;
+  const announced = (await deps.records.service.get(service))?.honorsIdempotencyKeys ?? false;
+  // At another address nobody knows the key of a create that was sent before.
+  const isSentElsewhere = known.stage.name === "submitting" && service !== request.project.service;
+  const honoredKeys = !isSentElsewhere && (jobService.honorsIdempotencyKeys === true || announced);
+  const prompt = knownPrompt(known) ?? composePrompt(request, await namesFor(deps, request));
 
-async function create(deps: TaskDeps, task: Task, turn: Turn, submitting: Turn): Promise<TaskResult> {
-  const { request } = turn;
-  const jobService = deps.jobServices.get(request.project);
-  if (jobService === undefined) {
-    deps.logger.error({ project: request.project }, "the project of this request is no longer configured");
-    return finish(deps, endTurn(turn, "rejected", deps.clock.now(), { reason: "project" }));
+  const sending = { now: deps.clock.now(), policy: deps.polling, honorsKeys: honoredKeys, prompt };
+  const before = await deps.queue.commit((read) => {
+    const turn = requireTurn(read("turn", turnId), turnId);
+    const next = beforeSubmit(turn, sending);
+    return { writes: next.stage.name === "submitting" ? turnWrites(deps, read, next) : [], value: next };
+  });
+  // Decided once more on the turn as it is then: what was posted for it in between must stay.
+  if (before.stage.name !== "submitting") {
+    return settle(deps, turnId, (turn) => beforeSubmit(turn, sending));
   }
-  const prompt = composePrompt(request, await namesFor(deps.directory, request.teamId, request.quoted));
 
-  await deps.records.turns.set(turn.id, submitting);
-  const answer = await jobService.createJob(prompt, turn.id);
-  if (!answer.ok) deps.logger.warn({ fault: answer.fault }, "create did not succeed");
-
-  const next = afterSubmit(turn, answer, {
+  const answer = await jobService.createJob(knownPrompt(before) ?? prompt, turnId);
+  if (answer.ok) deps.logger.info({ job_id: answer.job.id }, "job is created");
+  else deps.logger.warn({ fault: faultForLog(answer.fault) }, "create did not succeed");
+  const honorsKeys = honoredKeys || answer.honorsIdempotencyKeys;
+  const at = {
     now: deps.clock.now(),
     attempt: task.attempt,
     random: deps.random(),
     policy: deps.polling,
-  });
-  switch (next.kind) {
-    case "ended": {
-      const { job } = next.turn;
-      const logger = job === null ? deps.logger : deps.logger.child({ job_id: job.id });
-      return finish({ ...deps, logger }, next.turn);
-    }
-    case "watching":
-      await deps.records.turns.set(turn.id, next.turn);
-      return watch(deps, next.turn);
-    case "later": {
-      await deps.records.turns.set(turn.id, next.turn);
-      const now = deps.clock.now();
-      if (statusKey(next.turn) !== statusKey(turn)) await deps.queue.add(refreshTask(next.turn, now));
-      return { kind: "retry", dueAt: now + next.afterMs, reason: "the job service did not take the request" };
-    }
-  }
+    honorsKeys,
+  };
+  const { afterMs } = afterSubmit(before, answer, at);
+  // Only the service's own answer says that it does not honor them any more.
+  const announces = answer.ok ? answer.honorsIdempotencyKeys : announced || answer.honorsIdempotencyKeys;
+  const noted: Write[] =
+    announces === announced
+      ? []
+      : [{ kind: "service", id: service, record: { version: 1, honorsIdempotencyKeys: announces } }];
+  return settle(deps, turnId, (turn) => afterSubmit(turn, answer, at).turn, noted, afterMs);
 }
 
-async function watch(deps: TaskDeps, turn: Turn): Promise<TaskResult> {
-  const now = deps.clock.now();
-  if (turn.job !== null) {
-    await deps.records.jobs.set(turn.job.id, {
-      version: 1,
-      id: turn.job.id,
-      project: turn.request.project,
-      turnIds: [turn.id],
-      createdAt: now,
-    });
-    deps.logger.info({ job_id: turn.job.id }, "job is running");
-  }
-  await deps.queue.add(pollTask(turn, now + deps.polling.minMs));
-  await deps.queue.add(refreshTask(turn, now));
-  return { kind: "done" };
+/** Writes down how a turn stands after its create, and adds what follows from it. */
+function settle(
+  deps: TaskDeps,
+  turnId: string,
+  change: (turn: Turn) => Turn,
+  more: Write[] = [],
+  afterMs: number | null = null,
+): Step {
+  return (read: Read) => {
+    const turn = requireTurn(read("turn", turnId), turnId);
+    const next = change(turn);
+    const { stage } = next;
+    if (stage.name === "ended" && turn.stage.name !== "ended") {
+      const { kind, reason, tookMs } = stage.outcome;
+      deps.logger.info({ outcome: kind, reason, took_ms: tookMs }, "turn ended");
+    }
+    const now = deps.clock.now();
+    return {
+      writes: [...more, ...turnWrites(deps, read, next)],
+      adds: [
+        ...(stage.name === "watching" ? [watchTask(next, now + deps.polling.minMs)] : []),
+        ...tasksAfterEnd(next),
+        ...(statusKey(next) === next.delivery.shown || stage.name === "ended" || next.delivery.shown === null
+          ? []
+          : [refreshTask(next)]),
+      ],
+      value:
+        afterMs === null
+          ? { kind: "done" }
+          : {
+              kind: "retry",
+              dueAt: now + afterMs,
+              reason: "the job service did not take the request",
+            },
+    };
+  };
 }
 
 /** At most this many names are looked up for one prompt; the rest stay ids. */
 const MAX_NAMES = 20;
+/** The create does not wait for a Slack that is slow: names that are not there by then stay ids, too. */
+const NAMES_WITHIN_MS = 2_000;
 
-async function namesFor(directory: Directory, teamId: string, quoted: QuotedMessage | null): Promise<Names> {
-  if (quoted === null) return { people: new Map(), channels: new Map(), permalink: null };
+async function namesFor(deps: TaskDeps, { teamId, quoted }: Request): Promise<Names> {
+  const people = new Map<string, string>();
+  const channels = new Map<string, string>();
+  let link: string | null = null;
+  if (quoted === null) return { people, channels, permalink: link };
+  const { directory } = deps;
   const ids = idsToName(quoted);
-  const [people, channels, permalink] = await Promise.all([
-    namesOf(ids.people, (id) => directory.personName(teamId, id)),
-    namesOf(ids.channels, (id) => directory.channelName(teamId, id)),
-    directory.permalink({ ...quoted, teamId }),
-  ]);
-  return { people, channels, permalink };
+  const { channelId, ts, threadTs } = quoted;
+  const looks = [
+    ...ids.people
+      .slice(0, MAX_NAMES)
+      .map(async (id) => note(people, id, await directory.personName(teamId, id))),
+    ...ids.channels
+      .slice(0, MAX_NAMES)
+      .map(async (id) => note(channels, id, await directory.channelName(teamId, id))),
+    directory.permalink({ teamId, channelId, ts, threadTs }).then((found) => {
+      link = found;
+    }),
+  ];
+  let cancel = () => {};
+  const enough = new Promise<void>((resolve) => {
+    cancel = deps.clock.wakeAt(deps.clock.now() + NAMES_WITHIN_MS, resolve);
+  });
+  await Promise.race([Promise.all(looks), enough]);
+  cancel();
+  return { people: new Map(people), channels: new Map(channels), permalink: link };
 }
 
-async function namesOf(
-  ids: string[],
-  nameOf: (id: string) => Promise<string | null>,
-): Promise<Map<string, string>> {
-  const names = new Map<string, string>();
-  await Promise.all(
-    ids.slice(0, MAX_NAMES).map(async (id) => {
-      const name = await nameOf(id);
-      if (name !== null) names.set(id, name);
-    }),
-  );
-  return names;
+function note(names: Map<string, string>, id: string, name: string | null): void {
+  if (name !== null) names.set(id, name);
 }

@@ -1,54 +1,91 @@
 import { z } from "zod";
-import type { NewTask, Task, TaskResult } from "../core/task-queue.ts";
-import type { Posts } from "../core/records.ts";
-import { LANE_GAP_MS, deliveryResult } from "./delivery-result.ts";
+import { newDelivery } from "../core/delivery.ts";
+import type { Delivery } from "../core/delivery.ts";
+import type { Write } from "../core/records.ts";
+import type { NewTask, Step, Task, TaskEnd } from "../core/task-queue.ts";
 import type { TaskDeps } from "./deps.ts";
-import { Whose } from "./payload.ts";
-import { postOnce } from "./post-once.ts";
+import { Whose, readPayload } from "./payload.ts";
+import { afterFault, postOnce } from "./post.ts";
 
-const TellPayload = z.object({ taskId: z.string(), taskType: z.string(), whose: Whose });
+const TellPayload = z.object({
+  taskId: z.string(),
+  taskType: z.string(),
+  whose: Whose,
+  slotMs: z.number().optional(),
+  lookMs: z.number().optional(),
+});
 type TellPayload = z.infer<typeof TellPayload>;
 
+const NOTICE_SLOT = "notice";
+
 export function tellTask(dead: Task, whose: Whose): NewTask {
-  return {
-    id: `tell:${dead.id}`,
-    type: "tell",
-    lane: `dm:${whose.teamId}:${whose.userId}`,
-    payload: { taskId: dead.id, taskType: dead.type, whose } satisfies TellPayload,
-  };
+  const payload = { taskId: dead.id, taskType: dead.type, whose } satisfies TellPayload;
+  return { id: `tell:${dead.id}`, type: "tell", payload };
 }
 
-/** Tells the requester in a direct message that a task of theirs was given up; privately in the channel if that fails. */
-export async function tell(deps: TaskDeps, task: Task): Promise<TaskResult> {
-  const { taskId, taskType, whose } = TellPayload.parse(task.payload);
-  const message = { kind: "gave-up", taskId, taskType, channelId: whose.channelId } as const;
-  const dm = await deps.notifier.openDirectMessage(whose.teamId, whose.userId);
+/** Tells the requester in a direct message that a task of theirs was given up; privately where they asked if that fails. */
+export async function tell(deps: TaskDeps, task: Task): Promise<Step> {
+  const payload = readPayload(TellPayload, task);
+  const { taskId, taskType, whose } = payload;
+  const { teamId, channelId, userId, responseUrl } = whose;
+  const message = {
+    kind: "gave-up",
+    taskId,
+    // Where the status message was given up, the job may have begun all the same.
+    taskType: taskType === "open" && (await hasBegun(deps, taskId)) ? "begun" : taskType,
+    channelId,
+  } as const;
+  const dm = await deps.notifier.openDirectMessage(teamId, userId);
+  if (!dm.ok && dm.fault.kind !== "place") return afterFault(deps, { ...task, payload }, dm.fault);
   if (dm.ok) {
-    const posts = (await deps.records.posts.get(task.id)) ?? newPosts(task.id, dm.value.channelId);
-    const posted = await postOnce(deps, whose.teamId, posts, "notice", message);
-    if (posted.ok) {
-      await deps.records.posts.delete(task.id);
-      return { kind: "done", laneGapMs: LANE_GAP_MS };
+    const known = await deps.records.notice.get(task.id);
+    const delivery = known?.delivery ?? newDelivery({ channelId: dm.value.channelId, threadTs: null });
+    const attempt = await postOnce(
+      deps,
+      { ...task, payload },
+      {
+        teamId,
+        delivery,
+        slot: NOTICE_SLOT,
+        label: { turnId: task.id, post: NOTICE_SLOT },
+        message,
+        saveIntent: (change) =>
+          deps.queue.commit((read) => {
+            const current = read("notice", task.id)?.delivery ?? delivery;
+            return { writes: [note(deps, task.id, change(current))], value: undefined };
+          }),
+      },
+    );
+    if (attempt.kind === "posted") return over(task.id, { kind: "done" });
+    if (attempt.kind === "later") {
+      const { change, end } = attempt;
+      return (read) => {
+        const current = read("notice", task.id)?.delivery ?? delivery;
+        return { writes: [note(deps, task.id, change(current))], value: end };
+      };
     }
-    if (posted.fault.kind !== "place") return deliveryResult(deps, task, posted.fault);
-  } else if (dm.fault.kind !== "place") {
-    return deliveryResult(deps, task, dm.fault);
   }
-  if (whose.responseUrl !== null) {
-    const place = { teamId: whose.teamId, channelId: whose.channelId, threadTs: null };
-    const told = await deps.notifier.replyPrivately({ ...whose, place }, message);
-    if (told.ok) return { kind: "done" };
-  }
-  return { kind: "dead", reason: "neither a direct message nor a private answer reached the person" };
+  const told = await deps.notifier.replyPrivately(
+    { place: { teamId, channelId, threadTs: null }, userId, responseUrl },
+    message,
+  );
+  if (told.ok) return over(task.id, { kind: "done" });
+  if (told.fault.kind !== "place") return afterFault(deps, { ...task, payload }, told.fault);
+  return over(task.id, {
+    kind: "dead",
+    reason: "neither a direct message nor a private answer reached the person",
+  });
 }
 
-function newPosts(id: string, channelId: string): Posts {
-  return {
-    version: 1,
-    turnId: id,
-    place: { channelId, threadTs: null },
-    away: null,
-    slots: {},
-    shown: null,
-  };
+async function hasBegun(deps: Pick<TaskDeps, "records">, openTaskId: string): Promise<boolean> {
+  const turn = await deps.records.turn.get(openTaskId.slice("open:".length));
+  return turn !== undefined && turn.stage.name !== "accepted";
+}
+
+function note(deps: Pick<TaskDeps, "retentionMs">, id: string, delivery: Delivery): Write {
+  return { kind: "notice", id, record: { version: 1, delivery }, ttlMs: deps.retentionMs };
+}
+
+function over(id: string, end: TaskEnd): Step {
+  return () => ({ writes: [{ kind: "notice", id, record: null }], value: end });
 }

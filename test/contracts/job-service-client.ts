@@ -35,6 +35,18 @@ export function describeJobServiceClient(name: string, start: () => Promise<JobS
       expect(one.id).not.toBe(two.id);
     });
 
+    it("gives a repeated request its first answer, if it says that it honors idempotency keys", async () => {
+      await using fixture = await start();
+      const { client } = fixture;
+      const first = await client.createJob("Fix the install page", "key-1");
+      if (!first.honorsIdempotencyKeys) return;
+      const { id } = jobOf(first);
+      expect(await client.createJob("Fix the install page", "key-1")).toEqual(first);
+      const followed = await client.sendMessage(id, "Mention Windows too", "key-2");
+      expect(await client.sendMessage(id, "Mention Windows too", "key-2")).toEqual(followed);
+      expect(await fixture.promptsOf(id)).toEqual(["Fix the install page", "Mention Windows too"]);
+    });
+
     it("reads the job it created", async () => {
       await using fixture = await start();
       const created = jobOf(await fixture.client.createJob("Fix the install page", "key-1"));

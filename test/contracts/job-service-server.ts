@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { JobRecord } from "../../src/job-client/schema.ts";
+import { WireJobRecord } from "../../src/job-client/schema.ts";
 
 /** A service of the contract, as {@link describeJobServiceServer} drives it over HTTP. */
 export type JobServiceServer = AsyncDisposable & {
@@ -32,7 +32,7 @@ const TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
 const PULL_REQUEST = /^https?:\/\/[^/]+\/[^/]+\/[^/]+\/pull\/\d+$/;
 const SETTLE_TIMEOUT_MS = 15_000;
 const StrictErrorBody = z.strictObject({ error: z.string().min(1) });
-const StrictJobRecord = JobRecord.strict().extend({
+const StrictJobRecord = WireJobRecord.strict().extend({
   createdAt: z.string().regex(TIMESTAMP),
   archivedAt: z.string().regex(TIMESTAMP).nullable(),
 });
@@ -283,7 +283,7 @@ async function send(server: JobServiceServer, sent: Sent): Promise<Answer> {
   return { status: response.status, headers: response.headers, json: await response.json() };
 }
 
-function recordOf(json: unknown): JobRecord {
+function recordOf(json: unknown): WireJobRecord {
   return StrictJobRecord.parse(json);
 }
 
@@ -296,8 +296,8 @@ function faultOf({ status, json }: Answer, want: number): string {
 async function settled(
   server: JobServiceServer,
   jobId: string,
-  status: JobRecord["status"],
-): Promise<JobRecord> {
+  status: WireJobRecord["status"],
+): Promise<WireJobRecord> {
   const giveUpAt = performance.now() + SETTLE_TIMEOUT_MS;
   for (;;) {
     const job = recordOf((await get(server, jobId)).json);

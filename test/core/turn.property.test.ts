@@ -3,24 +3,30 @@ import { expect, it } from "vitest";
 import type { JobServiceAnswer } from "../../src/core/job-service.ts";
 import type { Outcome } from "../../src/core/outcome.ts";
 import type { PollingPolicy } from "../../src/core/polling.ts";
+import { afterSubmit, beforeSubmit, canKeepWatching, deadlineOf, resumeTurn } from "../../src/core/turn.ts";
+import type { Turn } from "../../src/core/turn.ts";
 import {
   FRESH_POLL_STATE,
-  afterPoll,
-  afterSubmit,
-  beforePoll,
-  beforeSubmit,
-  deadlineOf,
-} from "../../src/core/turn.ts";
-import type { PollState, Turn } from "../../src/core/turn.ts";
+  expireTurn,
+  nextPollAt,
+  pollStateAfter,
+  turnAfterPoll,
+} from "../../src/core/watching.ts";
+import type { PollState } from "../../src/core/watching.ts";
 import { makeJob, makeRequest, makeTurn } from "../support/builders.ts";
 
 const policies = fc
   .record({
     minMs: fc.integer({ min: 1, max: 10_000 }),
     spread: fc.integer({ min: 0, max: 100_000 }),
-    deadlineMs: fc.integer({ min: 1, max: 2_000_000 }),
+    /** In floors, so that no run takes a million polls. */
+    deadlineInPolls: fc.double({ min: 0.1, max: 500, noNaN: true }),
   })
-  .map(({ minMs, spread, deadlineMs }): PollingPolicy => ({ minMs, maxMs: minMs + spread, deadlineMs }));
+  .map(({ minMs, spread, deadlineInPolls }): PollingPolicy => ({
+    minMs,
+    maxMs: minMs + spread,
+    deadlineMs: Math.ceil(minMs * deadlineInPolls),
+  }));
 
 const answers: fc.Arbitrary<JobServiceAnswer> = fc.oneof(
   {
@@ -66,17 +72,33 @@ const steps = stepsOn(late);
 const stepsOnAnyClock = stepsOn(fc.oneof(late, fc.integer({ min: -500_000, max: 0 })));
 type Step = typeof steps extends fc.Arbitrary<infer T> ? T : never;
 
+/** The names in it are looked up, and may read differently each time. */
+const quoted = {
+  segments: [],
+  authorId: "U2",
+  authorName: null,
+  channelId: "C1",
+  ts: "1.1",
+  threadTs: null,
+};
+
+/** A create as it went out: when, with what prompt, and what became of it. */
+type Create = { at: number; prompt: string; end: "lost" | "not-created" | "settled" };
 type Run = {
   outcomes: Outcome[];
+  /** Of the first watch. */
   pollsAt: number[];
   crashedPollsAt: number[];
-  creates: number;
+  creates: Create[];
   watchingSince: number | null;
 };
 
-/** Runs a turn as the tasks do, on a clock of its own; when the steps are used up the service says nothing useful any more. */
-function run(policy: PollingPolicy, given: Step[]): Run {
-  const result: Run = { outcomes: [], pollsAt: [], crashedPollsAt: [], creates: 0, watchingSince: null };
+/**
+ * Runs a turn as the tasks do, on a clock of its own; when the steps are used up the service says nothing useful any more. Somebody
+ * keeps watching `again` times.
+ */
+function run(policy: PollingPolicy, given: Step[], { honorsKeys = false, again = 0 } = {}): Run {
+  const result: Run = { outcomes: [], pollsAt: [], crashedPollsAt: [], creates: [], watchingSince: null };
   const pending = [...given];
   const silent: Step = {
     answer: { ok: false, honorsIdempotencyKeys: false, fault: { kind: "unknown", message: "silence" } },
@@ -86,70 +108,87 @@ function run(policy: PollingPolicy, given: Step[]): Run {
     crash: "no",
   };
   let now = 0;
-  let turn: Turn = makeTurn({ request: makeRequest({ receivedAt: 0 }) });
+  let turn: Turn = makeTurn({ request: makeRequest({ receivedAt: 0, quoted }) });
   let state: PollState = FRESH_POLL_STATE;
   let attempt = 0;
 
-  function end(ended: Turn): Run {
-    if (ended.stage.name !== "ended") throw new Error("not ended");
-    result.outcomes.push(ended.stage.outcome);
-    return result;
+  function save(next: Turn): void {
+    turn = next;
   }
 
   for (let guard = 0; guard < 5_000_000; guard += 1) {
     const step = pending.shift() ?? silent;
     now += step.lateMs;
-    if (turn.stage.name === "accepted" || turn.stage.name === "submitting") {
-      attempt += 1;
-      const next = beforeSubmit(turn, now, policy);
-      if (next.kind === "ended") return end(next.turn);
-      if (next.kind === "watching") throw new Error("watched before it was created");
-      if (step.crash === "before the request") {
-        // The intent was saved, the request was not sent.
-        turn = next.turn;
-        continue;
-      }
-      result.creates += 1;
-      now += step.tookMs;
-      if (step.crash === "before the answer is saved") {
-        turn = next.turn;
-        continue;
-      }
-      const after = afterSubmit(turn, step.answer, { now, attempt, random: step.random, policy });
-      turn = after.turn;
-      if (after.kind === "ended") return end(turn);
-      if (after.kind === "watching") {
-        result.watchingSince = now;
-        now += policy.minMs;
-      } else {
-        now += after.afterMs;
-      }
+    if (turn.stage.name === "ended") {
+      result.outcomes.push(turn.stage.outcome);
+      if (turn.stage.outcome.tookMs < 0) throw new Error("it took less than nothing");
+      if (again === 0 || !canKeepWatching(turn)) return result;
+      again -= 1;
+      save(resumeTurn(turn, now));
+      state = FRESH_POLL_STATE;
       continue;
     }
-    const ready = beforePoll(turn, now, policy);
-    if (ready !== "poll") return end(ready);
+    if (turn.stage.name === "accepted" || turn.stage.name === "submitting") {
+      attempt += 1;
+      save(beforeSubmit(turn, { now, policy, honorsKeys, prompt: `prompt ${attempt}` }));
+      if (turn.stage.name !== "submitting") continue;
+      // The intent was saved, the request was not sent.
+      if (step.crash === "before the request") continue;
+      const create: Create = { at: now, prompt: turn.stage.prompt ?? "", end: "lost" };
+      result.creates.push(create);
+      now += step.tookMs;
+      if (step.crash === "before the answer is saved") continue;
+      const after = afterSubmit(turn, step.answer, { now, attempt, random: step.random, policy, honorsKeys });
+      if (step.answer.ok || step.answer.fault.kind !== "unknown") create.end = "settled";
+      if (!step.answer.ok && step.answer.fault.kind === "not-created") create.end = "not-created";
+      save(after.turn);
+      const { name } = after.turn.stage;
+      if (name === "watching") {
+        result.watchingSince = now;
+        now += policy.minMs;
+      }
+      expect(after.afterMs === null).toBe(name === "watching" || name === "ended");
+      now += after.afterMs ?? 0;
+      continue;
+    }
+    save(expireTurn(turn, now, policy));
+    if (turn.stage.name !== "watching") continue;
     if (step.crash === "before the request") continue;
-    result.pollsAt.push(now);
+    if (turn.watch === 1) result.pollsAt.push(now);
     if (step.crash === "before the answer is saved") {
-      result.crashedPollsAt.push(now);
+      if (turn.watch === 1) result.crashedPollsAt.push(now);
       continue;
     }
     now += step.tookMs;
-    const after = afterPoll(turn, state, step.answer, { now, random: step.random, policy });
-    turn = after.turn;
-    if (after.kind === "ended") return end(turn);
-    state = after.state;
-    expect(after.dueAt).toBeLessThanOrEqual(Math.max(now, deadlineOf(turn, policy)));
-    now = after.dueAt;
+    state = pollStateAfter(state, step.answer, now);
+    save(turnAfterPoll(turn, state, step.answer, now));
+    if (turn.stage.name !== "watching") continue;
+    const retryAfterMs = step.answer.ok ? 0 : (step.answer.fault.retryAfterMs ?? 0);
+    const dueAt = nextPollAt(turn, state, { now, retryAfterMs, random: step.random, policy });
+    if (dueAt < now || dueAt > Math.max(now, deadlineOf(turn, policy))) throw new Error(`due at ${dueAt}`);
+    now = dueAt;
   }
   throw new Error("the turn never ended");
 }
 
-it("ends every turn in exactly one outcome, whatever the service answers and whenever the process dies", () => {
+it("ends every watch in exactly one outcome, whatever the service answers, whenever the process dies and however the clock is set", () => {
   fc.assert(
-    fc.property(policies, fc.array(stepsOnAnyClock, { maxLength: 60 }), (policy, given) => {
-      expect(run(policy, given).outcomes).toHaveLength(1);
-    }),
+    fc.property(
+      policies,
+      fc.array(stepsOnAnyClock, { maxLength: 60 }),
+      fc.boolean(),
+      fc.integer({ min: 0, max: 3 }),
+      (policy, given, honorsKeys, again) => {
+        const { outcomes } = run(policy, given, { honorsKeys, again });
+        expect(outcomes.length).toBeGreaterThanOrEqual(1);
+        expect(outcomes.length).toBeLessThanOrEqual(1 + again);
+        // Only a watch that left the job's end open is followed by another.
+        const open = outcomes.slice(0, -1).map(({ kind }) => kind);
+        expect(open.filter((kind) => !["expired", "missing", "unknown", "rejected"].includes(kind))).toEqual(
+          [],
+        );
+      },
+    ),
     { numRuns: 2000 },
   );
 });
@@ -160,10 +199,10 @@ it("never polls faster than the floor, and never after the deadline", () => {
       const { pollsAt, crashedPollsAt, watchingSince } = run(policy, given);
       for (const [index, at] of pollsAt.entries()) {
         const before = index === 0 ? (watchingSince ?? 0) : (pollsAt[index - 1] ?? 0);
+        expect(at).toBeLessThan((watchingSince ?? 0) + policy.deadlineMs);
         // A poll whose answer was lost in a crash is asked again after the restart.
         if (index > 0 && crashedPollsAt.includes(before)) continue;
         expect(at - before).toBeGreaterThanOrEqual(policy.minMs);
-        expect(at).toBeLessThan((watchingSince ?? 0) + policy.deadlineMs);
       }
     }),
     { numRuns: 2000 },
@@ -174,14 +213,26 @@ it("sends a second create only after an answer that says the first had no effect
   fc.assert(
     fc.property(policies, fc.array(steps, { maxLength: 20 }), (policy, given) => {
       const { creates, outcomes } = run(policy, given);
-      const lost = given.slice(0, creates).findIndex(({ answer, crash }) => {
-        if (crash !== "no") return true;
-        return answer.ok || answer.fault.kind !== "not-created";
-      });
-      if (lost !== -1) expect(creates).toBeLessThanOrEqual(lost + 1);
-      if (lost !== -1 && given[lost]?.crash === "before the answer is saved") {
-        expect(outcomes.map(({ kind }) => kind)).toEqual(["unknown"]);
-      }
+      expect(creates.slice(0, -1).filter(({ end }) => end !== "not-created")).toEqual([]);
+      if (creates.at(-1)?.end === "lost") expect(outcomes.map(({ kind }) => kind)).toEqual(["unknown"]);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+it("repeats a lost create at a service that honors keys, in the same words, for as long as keys last", () => {
+  fc.assert(
+    fc.property(policies, fc.array(steps, { maxLength: 20 }), (policy, given) => {
+      const { creates, outcomes } = run(policy, given, { honorsKeys: true });
+      expect(creates.slice(0, -1).filter(({ end }) => end === "settled")).toEqual([]);
+      const lost = creates.findIndex(({ end }) => end === "lost");
+      if (lost === -1) return;
+      const repeats = creates.slice(lost);
+      expect(new Set(repeats.map(({ prompt }) => prompt)).size).toBe(1);
+      for (const { at } of repeats.slice(1)) expect(at).toBeLessThan(policy.deadlineMs);
+      // Whatever ends it without a job, an earlier create may have made one.
+      const [{ kind, job } = { kind: null, job: null }] = outcomes;
+      if (job === null) expect(kind).toBe("unknown");
     }),
     { numRuns: 2000 },
   );

@@ -1,46 +1,97 @@
 import { describe, expect, it } from "vitest";
-import type { JobServiceAnswer } from "../../src/core/job-service.ts";
-import { statusKey } from "../../src/core/status-text.ts";
+import type { JobServiceAnswer, JobServiceFault } from "../../src/core/job-service.ts";
+import { OutcomeKind } from "../../src/core/outcome.ts";
 import {
-  FRESH_POLL_STATE,
-  afterPoll,
   afterSubmit,
-  beforePoll,
   beforeSubmit,
+  canKeepWatching,
+  deadlineOf,
   endTurn,
+  keepTurnMs,
+  knownPrompt,
+  newTurn,
+  pressButton,
   resumeTurn,
 } from "../../src/core/turn.ts";
-import type { PollState, Turn } from "../../src/core/turn.ts";
-import { makeJob, makeTurn } from "../support/builders.ts";
+import type { Turn } from "../../src/core/turn.ts";
+import { makeJob, makeOutcome, makeRequest, makeTurn } from "../support/builders.ts";
 
-const policy = { minMs: 5000, maxMs: 60_000, deadlineMs: 86_400_000 };
-const watching: Turn = makeTurn({
-  job: makeJob(),
-  stage: { name: "watching", since: 0, troubleSince: null },
+const DAY_MS = 24 * 60 * 60_000;
+const policy = { minMs: 5000, maxMs: 60_000, deadlineMs: DAY_MS };
+const RECEIVED_AT = 1_000_000;
+const accepted = newTurn(makeRequest({ receivedAt: RECEIVED_AT }));
+const quoted = {
+  segments: [{ kind: "text" as const, text: "npm instal" }],
+  authorId: "U2",
+  authorName: null,
+  channelId: "C1",
+  ts: "1.1",
+  threadTs: null,
+};
+
+function fault(kind: JobServiceFault["kind"], detail: Partial<JobServiceFault> = {}): JobServiceAnswer {
+  return { ok: false, honorsIdempotencyKeys: false, fault: { kind, message: "fault", ...detail } };
+}
+
+function found(job = makeJob()): JobServiceAnswer {
+  return { ok: true, honorsIdempotencyKeys: false, job };
+}
+
+type At = { now?: number; honorsKeys?: boolean; attempt?: number; prompt?: string };
+
+function before(turn: Turn, { now = RECEIVED_AT, honorsKeys = false, prompt = "composed" }: At = {}): Turn {
+  return beforeSubmit(turn, { now, policy, honorsKeys, prompt });
+}
+
+function after(turn: Turn, answer: JobServiceAnswer, at: At = {}) {
+  const { now = RECEIVED_AT, honorsKeys = false, attempt = 1 } = at;
+  return afterSubmit(turn, answer, { now, attempt, random: 0.5, policy, honorsKeys });
+}
+
+/** A create that is on its way. */
+const submitting = before(accepted);
+/** One that is sent again after its answer was lost, to a service that honors keys. */
+const repeated = before(after(submitting, fault("unknown"), { honorsKeys: true }).turn, { honorsKeys: true });
+
+function outcomeOf({ stage }: Turn): unknown {
+  return stage.name === "ended" ? [stage.outcome.kind, stage.outcome.reason] : stage.name;
+}
+
+describe("a turn", () => {
+  it("goes from accepted over submitting to watching when its create is answered", () => {
+    expect(accepted.stage).toEqual({ name: "accepted", waitingSince: null });
+    expect(submitting.stage).toMatchObject({ name: "submitting", waitingSince: null, isRepeat: false });
+    const { turn, afterMs } = after(submitting, found(), { now: RECEIVED_AT + 700 });
+    expect(afterMs).toBeNull();
+    expect(turn.job).toEqual(makeJob());
+    expect(turn.stage).toEqual({ name: "watching", since: RECEIVED_AT + 700, troubleSince: null });
+  });
+
+  it("ends at once when the create is answered with a job that has ended", () => {
+    const prLink = "https://github.com/acme/docs/pull/7";
+    const { turn } = after(submitting, found(makeJob({ status: "completed", prLink })));
+    expect(outcomeOf(turn)).toEqual(["pull-request", null]);
+    expect(turn.stage).toMatchObject({ outcome: { job: { prLink } } });
+  });
+
+  it("that is watched or has ended is not created again, and no late answer changes it", () => {
+    const { turn: watching } = after(submitting, found());
+    const ended = endTurn(watching, "failed", 5);
+    for (const turn of [watching, ended]) {
+      expect(before(turn, { now: 9 * DAY_MS })).toBe(turn);
+      for (const answer of [found(makeJob({ id: "job-2" })), fault("not-created"), fault("rejected")]) {
+        expect(after(turn, answer)).toEqual({ turn, afterMs: null });
+      }
+    }
+  });
+
+  it("took as long as it took since the request, and never less than nothing", () => {
+    expect(endTurn(accepted, "failed", RECEIVED_AT + 65_000).stage).toMatchObject({
+      outcome: { tookMs: 65_000 },
+    });
+    expect(endTurn(accepted, "failed", RECEIVED_AT - 65_000).stage).toMatchObject({ outcome: { tookMs: 0 } });
+  });
 });
-
-function fault(
-  kind: "not-created" | "unknown" | "rejected" | "missing" | "contract",
-  status?: number,
-): JobServiceAnswer {
-  return { ok: false, fault: { kind, message: "fault", ...(status === undefined ? {} : { status }) } };
-}
-
-function pollAll(answers: JobServiceAnswer[]): { turn: Turn; state: PollState; ended: boolean } {
-  let turn = watching;
-  let state = FRESH_POLL_STATE;
-  for (const [index, answer] of answers.entries()) {
-    const next = afterPoll(turn, state, answer, { now: 10_000 * (index + 1), random: 0.5, policy });
-    turn = next.turn;
-    if (next.kind === "ended") return { turn, state, ended: index === answers.length - 1 };
-    state = next.state;
-  }
-  return { turn, state, ended: false };
-}
-
-function outcomeOf(turn: Turn): unknown {
-  return turn.stage.name === "ended" ? [turn.stage.outcome.kind, turn.stage.outcome.reason] : null;
-}
 
 describe("a create", () => {
   it.each([
@@ -50,98 +101,156 @@ describe("a create", () => {
     ["rejected", 401, ["rejected", "key"]],
     ["rejected", 403, ["rejected", "key"]],
     ["rejected", 400, ["rejected", "prompt"]],
+    ["rejected", 413, ["rejected", "prompt"]],
+    ["rejected", 422, ["rejected", "prompt"]],
     ["rejected", 418, ["rejected", "other"]],
   ] as const)("answered with %s (%s) ends the turn as %j", (kind, status, outcome) => {
-    const after = afterSubmit(makeTurn(), fault(kind, status), { now: 1, attempt: 1, random: 0.5, policy });
-    expect(after.kind).toBe("ended");
-    expect(outcomeOf(after.turn)).toEqual(outcome);
+    const { turn, afterMs } = after(submitting, fault(kind, status === undefined ? {} : { status }));
+    expect(outcomeOf(turn)).toEqual(outcome);
+    expect(afterMs).toBeNull();
+  });
+
+  it("that was refused says what the service said", () => {
+    const { turn } = after(submitting, fault("rejected", { status: 400, said: "too long" }));
+    expect(turn.stage).toMatchObject({ outcome: { said: "too long" } });
   });
 
   it("that was not taken is tried again, later each time, no sooner than the service asks", () => {
-    const delays = [1, 2, 3, 10].map((attempt) => {
-      const after = afterSubmit(makeTurn(), fault("not-created"), { now: 0, attempt, random: 0.5, policy });
-      return after.kind === "later" ? after.afterMs : null;
-    });
+    const delays = [1, 2, 3, 10].map(
+      (attempt) => after(submitting, fault("not-created"), { attempt }).afterMs,
+    );
     expect(delays).toEqual([10_000, 20_000, 40_000, 60_000]);
-    const asked = afterSubmit(
-      makeTurn(),
-      { ok: false, fault: { kind: "not-created", message: "429", retryAfterMs: 600_000 } },
-      { now: 0, attempt: 1, random: 0.5, policy },
-    );
-    expect(asked).toMatchObject({ kind: "later", afterMs: 600_000 });
+    const asked = after(submitting, fault("not-created", { retryAfterMs: 600_000 }));
+    expect(asked.afterMs).toBe(600_000);
   });
 
-  it("that is not taken until the deadline ends the turn as never started", () => {
-    const next = beforeSubmit(makeTurn(), policy.deadlineMs, policy);
-    expect(outcomeOf(next.turn)).toEqual(["expired", "never-started"]);
+  it("that was not taken is as if it had not been sent, and the thread says since when the service takes nothing", () => {
+    const first = after(submitting, fault("not-created"), { now: RECEIVED_AT + 1 }).turn;
+    expect(first.stage).toEqual({ name: "accepted", waitingSince: RECEIVED_AT + 1 });
+    const second = after(before(first), fault("not-created"), { now: RECEIVED_AT + 2 }).turn;
+    expect(second.stage).toEqual({ name: "accepted", waitingSince: RECEIVED_AT + 1 });
   });
 
-  it("found on its way after a crash is not repeated", () => {
-    const next = beforeSubmit(makeTurn({ stage: { name: "submitting" } }), 1, policy);
-    expect(outcomeOf(next.turn)).toEqual(["unknown", "create-lost"]);
-  });
-});
-
-describe("polling", () => {
-  it("needs three answers in a row to believe that the job is gone, the key refused, or the answers nonsense", () => {
-    expect(pollAll([fault("missing"), fault("missing")]).ended).toBe(false);
-    expect(outcomeOf(pollAll([fault("missing"), fault("missing"), fault("missing")]).turn)).toEqual([
-      "missing",
-      null,
-    ]);
-    expect(outcomeOf(pollAll(Array.from({ length: 3 }, () => fault("rejected", 401))).turn)).toEqual([
-      "rejected",
-      "key",
-    ]);
-    expect(outcomeOf(pollAll(Array.from({ length: 3 }, () => fault("contract"))).turn)).toEqual([
-      "unknown",
-      "unreadable",
-    ]);
+  it("is tried once more at the deadline at the latest, and then the turn ends as never started", () => {
+    const now = RECEIVED_AT + DAY_MS - 3000;
+    expect(after(submitting, fault("not-created"), { now }).afterMs).toBe(3000);
+    const late = { now: RECEIVED_AT + DAY_MS };
+    expect(after(submitting, fault("not-created"), { now: late.now + 5 }).afterMs).toBe(0);
+    expect(outcomeOf(before(accepted, late))).toEqual(["expired", "never-started"]);
   });
 
-  it("forgets earlier doubts when the job is there after all", () => {
-    const active: JobServiceAnswer = { ok: true, job: makeJob() };
-    const { ended, state } = pollAll([
-      fault("missing"),
-      fault("missing"),
-      active,
-      fault("missing"),
-      fault("missing"),
-    ]);
-    expect(ended).toBe(false);
-    expect(state.strikes).toEqual({ kind: "missing", count: 2 });
-  });
-
-  it("shows trouble after three faults, and that it is over", () => {
-    const troubled = pollAll([fault("unknown"), fault("unknown"), fault("unknown")]).turn;
-    expect(statusKey(troubled)).toBe("watching-1-trouble");
-    const after = afterPoll(
-      troubled,
-      { faults: 3, strikes: null },
-      { ok: true, job: makeJob() },
-      { now: 1, random: 0, policy },
-    );
-    expect(statusKey(after.turn)).toBe("watching-1");
-  });
-
-  it("ends at the deadline, and a person can keep watching the job", () => {
-    const expired = beforePoll(watching, policy.deadlineMs, policy);
-    if (expired === "poll") throw new Error("polled after the deadline");
-    expect(outcomeOf(expired)).toEqual(["expired", "deadline"]);
-    const resumed = resumeTurn(expired, 2, policy.deadlineMs + 5);
-    expect(resumed).toMatchObject({ watch: 2, stage: { name: "watching", since: policy.deadlineMs + 5 } });
-    expect(resumeTurn(expired, 3, 0)).toBeNull();
-    expect(resumeTurn(watching, 2, 0)).toBeNull();
-  });
-
-  it("reports an archived job with its pull request", () => {
-    const prLink = "https://github.com/acme/docs/pull/7";
-    const { turn } = pollAll([{ ok: true, job: makeJob({ status: "archived", prLink }) }]);
-    expect(turn.stage).toMatchObject({ outcome: { kind: "archived", job: { prLink } } });
+  it("found on its way after a crash is not repeated where the service does not honor keys", () => {
+    expect(outcomeOf(before(submitting))).toEqual(["unknown", "create-lost"]);
   });
 });
 
-it("measures how long a turn took from the request", () => {
-  const ended = endTurn(makeTurn(), "failed", 65_000);
-  expect(ended.stage).toMatchObject({ outcome: { tookMs: 65_000 } });
+describe("a create whose answer was lost, at a service that honors idempotency keys,", () => {
+  const honored = { honorsKeys: true };
+
+  it("is sent again, whether the answer or the process was lost", () => {
+    expect(before(submitting, honored).stage).toMatchObject({ name: "submitting", isRepeat: true });
+    const { turn, afterMs } = after(submitting, fault("unknown"), honored);
+    expect(turn.stage).toMatchObject({ name: "submitting", isRepeat: true });
+    expect(afterMs).toBeGreaterThan(0);
+    expect(outcomeOf(after(repeated, found(), honored).turn)).toBe("watching");
+  });
+
+  it("stays open when a repeat is not taken: that says nothing of the first", () => {
+    const refused = after(repeated, fault("not-created", { status: 503 }), honored).turn;
+    expect(refused.stage).toMatchObject({ name: "submitting", isRepeat: true, waitingSince: RECEIVED_AT });
+    // Restarted with a service that has stopped to honor keys.
+    expect(outcomeOf(before(refused))).toEqual(["unknown", "create-lost"]);
+  });
+
+  it.each(["rejected", "missing"] as const)(
+    "ends as unknown when a repeat is %s: the first may have made a job",
+    (kind) => {
+      const unavailable = after(repeated, fault("not-created", { status: 503 }), honored).turn;
+      const { turn } = after(before(unavailable, honored), fault(kind, { status: 404 }), honored);
+      expect(outcomeOf(turn)).toEqual(["unknown", "create-lost"]);
+    },
+  );
+
+  it("is sent again for a day, as long as keys are sure to be known, whatever the deadline is", () => {
+    const week = { ...policy, deadlineMs: 7 * DAY_MS };
+    const at = (now: number) =>
+      beforeSubmit(repeated, { now, policy: week, honorsKeys: true, prompt: "composed" });
+    expect(outcomeOf(at(RECEIVED_AT + DAY_MS - 1))).toBe("submitting");
+    expect(outcomeOf(at(RECEIVED_AT + DAY_MS))).toEqual(["unknown", "create-lost"]);
+    const hour = { ...policy, deadlineMs: DAY_MS / 24 };
+    const ended = beforeSubmit(repeated, {
+      now: RECEIVED_AT + DAY_MS / 24,
+      policy: hour,
+      honorsKeys: true,
+      prompt: "composed",
+    });
+    expect(outcomeOf(ended)).toEqual(["unknown", "create-lost"]);
+  });
+
+  it("is sent again in the same words, though a name in them may read differently by now", () => {
+    const turn = newTurn(makeRequest({ quoted }));
+    const first = before(turn, { now: 0, prompt: "Written by: Ana" });
+    expect(knownPrompt(first)).toBe("Written by: Ana");
+    const lost = after(first, fault("unknown"), honored).turn;
+    const notTaken = after(
+      before(lost, { now: 0, ...honored, prompt: "Written by: U2" }),
+      fault("not-created"),
+    );
+    expect(knownPrompt(before(notTaken.turn, { now: 0, ...honored, prompt: "Written by: U2" }))).toBe(
+      "Written by: Ana",
+    );
+  });
+
+  it("needs no second copy of what was typed", () => {
+    expect(knownPrompt(accepted)).toBe(accepted.request.instructions);
+    expect(before(accepted, { prompt: accepted.request.instructions }).stage).not.toHaveProperty("prompt");
+    expect(knownPrompt(newTurn(makeRequest({ quoted })))).toBeNull();
+  });
+});
+
+describe("a turn that ended without the job's end being known", () => {
+  const job = makeJob();
+  const expired = endTurn({ ...accepted, job }, "expired", 500, { reason: "deadline" });
+
+  it.each(OutcomeKind.options)("can be watched again where there is a job that may go on: %s", (kind) => {
+    const isOpen = ["expired", "missing", "unknown", "rejected"].includes(kind);
+    expect(canKeepWatching(endTurn({ ...accepted, job }, kind, 500))).toBe(isOpen);
+    expect(canKeepWatching(endTurn(accepted, kind, 500))).toBe(false);
+  });
+
+  it("is not watched twice", () => {
+    expect(canKeepWatching(resumeTurn(expired, 600))).toBe(false);
+    expect(canKeepWatching(makeTurn({ job }))).toBe(false);
+  });
+
+  it("is watched with a time of its own, and with an outcome of its own", () => {
+    const resumed = resumeTurn(expired, 9 * DAY_MS);
+    expect(resumed).toMatchObject({ watch: 2, job, stage: { name: "watching", since: 9 * DAY_MS } });
+    expect(deadlineOf(resumed, policy)).toBe(10 * DAY_MS);
+  });
+
+  it("remembers who pressed which button", () => {
+    const press = { action: "try-again", userId: "U1" } as const;
+    const other = { action: "keep-watching", userId: "U2" } as const;
+    expect(pressButton(pressButton(expired, 1, press), 2, other).pressed).toEqual({ 1: press, 2: other });
+  });
+});
+
+describe("the record of a turn is kept", () => {
+  const retentionMs = 90 * DAY_MS;
+  const at = 5 * DAY_MS;
+  const ended = makeTurn({ stage: { name: "ended", outcome: makeOutcome(), at } });
+
+  it("while it is open, for longer than it can be watched", () => {
+    expect(keepTurnMs(accepted, RECEIVED_AT, policy, retentionMs)).toBe(DAY_MS + retentionMs);
+  });
+
+  it("from its end on for as long as the operator wants, however often it is written", () => {
+    expect(keepTurnMs(ended, at, policy, retentionMs)).toBe(retentionMs);
+    expect(keepTurnMs(ended, at + DAY_MS, policy, retentionMs)).toBe(retentionMs - DAY_MS);
+  });
+
+  it("for a moment at least when its time is over", () => {
+    expect(keepTurnMs(ended, at + 91 * DAY_MS, policy, retentionMs)).toBe(1);
+  });
 });

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { formatDuration } from "../../src/core/duration.ts";
-import { OutcomeKind } from "../../src/core/outcome.ts";
+import { OutcomeKind, OutcomeReason } from "../../src/core/outcome.ts";
 import { outcomeText } from "../../src/core/outcome-text.ts";
 import { QUOTED_MAX_CHARS, composePrompt } from "../../src/core/prompt.ts";
-import { makeJob, makeOutcome } from "../support/builders.ts";
+import { canKeepWatching } from "../../src/core/turn.ts";
+import { makeJob, makeOutcome, makeTurn } from "../support/builders.ts";
 
 it.each([
   [0, "0 s"],
@@ -28,7 +29,7 @@ describe("the text of an outcome", () => {
     ["expired", "deadline", ["keep-watching"]],
     ["expired", "never-started", ["try-again"]],
     ["failed", null, ["try-again"]],
-    ["missing", null, ["try-again"]],
+    ["missing", null, ["keep-watching", "try-again"]],
     ["no-changes", null, []],
     ["archived", null, []],
   ] as const)("offers for %s (%s): %j", (kind, reason, buttons) => {
@@ -86,4 +87,24 @@ describe("the prompt", () => {
       /> \[cut here: 5 more characters in Slack\]$/,
     );
   });
+});
+
+it("offers Keep watching exactly where a job can be watched again", () => {
+  for (const kind of OutcomeKind.options) {
+    for (const reason of [null, ...OutcomeReason.options]) {
+      for (const job of [null, makeJob()]) {
+        // Reasons of other kinds do not come up, nor does a start that never was for a job that is known.
+        if (kind === "expired" && (reason !== "deadline" || job === null)) continue;
+        if (kind === "missing" && job === null) continue;
+        const outcome = makeOutcome({ kind, reason, job });
+        const turn = makeTurn({ job, stage: { name: "ended", outcome, at: 1 } });
+        const { buttons } = outcomeText(outcome, "1 day");
+        expect([kind, reason, buttons.includes("keep-watching")]).toEqual([
+          kind,
+          reason,
+          canKeepWatching(turn),
+        ]);
+      }
+    }
+  }
 });

@@ -237,10 +237,10 @@ describe("a job service that", () => {
   });
 
   it("takes nothing until the deadline ends the turn, with Try again", async () => {
-    await using world = await World.start();
+    await using world = await World.start({ env: { JOB_DEADLINE_MS: String(2 * 3_600_000) } });
     await world.service.down();
     await world.slack.person(ANA).command({ channel: DOCS, text: "fix it" });
-    await world.pass(25 * 3_600_000);
+    await world.pass(3 * 3_600_000);
     expect(world.read(DOCS)).toHaveLength(2);
     expect(world.read(DOCS)[1]).toContain("The job could not be started.");
     expect(world.read(DOCS)[1]).toContain("[Try again]");
@@ -264,7 +264,7 @@ describe("a job service that", () => {
       { kind: "body-after" as const, status: 201, body: '{"id":"j","status":"odd"}' },
     ],
   ])("%s: the outcome is unknown, it is not asked twice, and Try again starts one more", async (_, fault) => {
-    await using world = await World.start();
+    await using world = await World.start({ env: { JOB_SERVICE_TIMEOUT_MS: "500" } });
     world.service.script.completeAfterPolls(1, { prLink: PR });
     world.service.faults.add({ op: "create", times: 1, fault });
     await world.slack.person(ANA).command({ channel: DOCS, text: "fix it" });
@@ -286,7 +286,7 @@ describe("a job service that", () => {
     expect(texts[2]).toContain("@Ben The pull request is ready");
     expect(world.service.calls.filter(({ op }) => op === "create")).toHaveLength(2);
     await world.slack.until(() => ephemeralTexts(world).length === 1);
-    expect(ephemeralTexts(world)[0]).toContain("already tried this again");
+    expect(ephemeralTexts(world)[0]).toContain("@Ben already did that.");
   });
 
   it.each([
@@ -557,6 +557,7 @@ describe("a stored record that does not parse", () => {
 
 it("no secret appears in any message, log line or answer, whatever goes wrong", async () => {
   await using world = await World.start();
+  world.service.script.completeAfterPolls(5, { prLink: PR });
   world.service.faults.add({
     op: "get",
     times: 2,

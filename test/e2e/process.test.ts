@@ -132,11 +132,6 @@ describe.concurrent("a start that cannot work", () => {
       "Slack does not accept SLACK_BOT_TOKEN (invalid_auth)",
     ],
     ["an app token that Slack does not accept", { SLACK_APP_TOKEN: "xapp-wrong" }, "Check SLACK_APP_TOKEN"],
-    [
-      "a Slack that is not there",
-      { SLACK_API_URL: "http://127.0.0.1:9/api/" },
-      "Check the network and SLACK_API_URL",
-    ],
   ])("with %s ends with exit code 1 and what to do", async (_, overrides, message) => {
     const { resources, env } = await startSides();
     await using _resources = resources;
@@ -249,8 +244,8 @@ it.concurrent("a second process on the same store is refused, with what to do", 
   expect(second.stdout).toContain("waiting for the process that uses the store to end");
 }, 30_000);
 
-it.concurrent("is ready only while store, queue and Slack work", async ({ expect }) => {
-  const { resources, slack, start } = await startSides();
+it.concurrent("says that it lives and is ready", async ({ expect }) => {
+  const { resources, start } = await startSides();
   await using _resources = resources;
   const app = await start();
   const url = (await app.ready()) ?? "";
@@ -259,30 +254,10 @@ it.concurrent("is ready only while store, queue and Slack work", async ({ expect
     checks: { store: "ok", queue: "ok", slack: "ok" },
     tasks: { waiting: 0, running: 0, dead: 0 },
   });
-  expect((await fetch(`${url}/healthz`)).status).toBe(200);
-  slack.workspace.revokeToken();
-  await expect.poll(async () => (await fetch(`${url}/readyz`)).status, { timeout: 10_000 }).toBe(503);
-  expect(await readiness(url)).toMatchObject({
-    status: "unavailable",
-    checks: { store: "ok", slack: "token_revoked" },
-  });
+  expect((await fetch(`${url}/readyz`)).status).toBe(200);
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
   expect((await fetch(`${url}/nothing`)).status).toBe(404);
 });
-
-it.concurrent("Slack closes a Socket Mode connection, as it does every few hours: the app is back by itself", async ({
-  expect,
-}) => {
-  const { resources, slack, service, start } = await startSides();
-  await using _resources = resources;
-  const app = await start({ SLACK_APP_TOKEN: APP_TOKEN });
-  const url = (await app.ready()) ?? "";
-  slack.socketMode.disconnect();
-  await expect.poll(async () => (await fetch(`${url}/readyz`)).status, { timeout: 10_000 }).toBe(503);
-  await expect.poll(async () => (await fetch(`${url}/readyz`)).status, { timeout: 20_000 }).toBe(200);
-  expect(await slack.person(ANA).command({ channel: DOCS, text: "fix it" })).toMatchObject({ status: 200 });
-  await expect.poll(() => service.creates.length, { timeout: 10_000 }).toBe(1);
-}, 60_000);
 
 it.concurrent("npm start passes a signal on and exits as the program does", async ({ expect }) => {
   const { resources, env } = await startSides();

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
-import type { Message } from "../../emulators/slack/index.ts";
+import type { SlackMessage } from "../../emulators/slack/index.ts";
 import { Surroundings } from "../fixtures/state-899ea2e/format.ts";
 import type { ExpectedTurn } from "../fixtures/state-899ea2e/format.ts";
 import { readiness } from "../support/app-process.ts";
@@ -10,6 +10,7 @@ import { World } from "../support/world.ts";
 
 const PR = "https://github.com/acme/docs/pull/7";
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 const folder = new URL("../fixtures/state-899ea2e/", import.meta.url);
 const stateSql = readFileSync(new URL("state.sql", folder), "utf8");
@@ -57,7 +58,7 @@ function endingIn(text: string): string | null {
 type Post = { turnId: string; post: string; channelId: string; ending: string | null };
 
 /** Everything the app has posted, in both versions. */
-function botPosts({ slack }: World): (Post & { message: Message })[] {
+function botPosts({ slack }: World): (Post & { message: SlackMessage })[] {
   return slack.workspace.channels().flatMap(({ id }) =>
     slack
       .messages(id)
@@ -106,61 +107,93 @@ function lines(posts: Post[]): string[] {
 describe.each([
   ["at once", 1000],
   ["two hours later", 2 * HOUR_MS],
-])("what version 899ea2e left in the middle of its work, taken over %s", (_, afterMs) => {
-  it("ends in one outcome for each open turn, says nothing twice, and loses nothing", async () => {
-    await using world = await takeOver(afterMs);
-    // A restart right after the take-over finds what the first start made of it.
-    await world.pass(60_000);
-    await world.stopApp();
-    await world.startApp();
-    for (const { body } of before.forms) {
-      const delivery = {
-        transport: "http" as const,
-        url: `${world.appUrl}/slack/events`,
-        headers: { "content-type": "application/x-www-form-urlencoded" },
-        body,
-      };
-      const answers = await Promise.all([1, 2].map(() => world.slack.redeliver(delivery, { resign: true })));
-      expect(answers).toMatchObject([
-        { status: 200, body: "" },
-        { status: 200, body: "" },
-      ]);
-    }
-    await world.pass(6 * HOUR_MS);
+])(
+  "what version 899ea2e left in the middle of its work, taken over %s",
+  { timeout: 60_000 },
+  (_, afterMs) => {
+    it("ends in one outcome for each open turn, says nothing twice, and loses nothing", async () => {
+      await using world = await takeOver(afterMs);
+      // A restart right after the take-over finds what the first start made of it.
+      await world.pass(60_000);
+      await world.stopApp();
+      await world.startApp();
+      for (const { body } of before.forms) {
+        const delivery = {
+          transport: "http" as const,
+          url: `${world.appUrl}/slack/events`,
+          headers: { "content-type": "application/x-www-form-urlencoded" },
+          body,
+        };
+        const answers = await Promise.all(
+          [1, 2].map(() => world.slack.redeliver(delivery, { resign: true })),
+        );
+        expect(answers).toMatchObject([
+          { status: 200, body: "" },
+          { status: 200, body: "" },
+        ]);
+      }
+      await world.pass(6 * HOUR_MS);
 
-    const posts = botPosts(world);
-    const notices = posts.filter(({ post }) => post === "notice");
-    const ofTurns = posts.filter(({ post }) => post !== "notice");
-    expect(lines(ofTurns)).toEqual(lines(before.turns.flatMap(expectedPosts)));
+      const posts = botPosts(world);
+      const notices = posts.filter(({ post }) => post === "notice");
+      const ofTurns = posts.filter(({ post }) => post !== "notice");
+      expect(lines(ofTurns)).toEqual(lines(before.turns.flatMap(expectedPosts)));
 
-    expect(notices.map(({ turnId }) => turnId).toSorted()).toEqual(
-      before.notices.map(({ taskId }) => taskId).toSorted(),
-    );
-    for (const { taskId, userId } of before.notices) {
-      const told = notices.find(({ turnId }) => turnId === taskId);
-      expect(world.slack.dm(userId)).toEqual([told?.message]);
-    }
-    for (const { userId, channelId } of before.whispers) {
-      expect(world.slack.ephemerals(userId).map(({ channel }) => channel)).toEqual([channelId]);
-    }
+      expect(notices.map(({ turnId }) => turnId).toSorted()).toEqual(
+        before.notices.map(({ taskId }) => taskId).toSorted(),
+      );
+      for (const { taskId, userId } of before.notices) {
+        const told = notices.find(({ turnId }) => turnId === taskId);
+        expect(world.slack.dm(userId)).toEqual([told?.message]);
+      }
+      for (const { userId, channelId } of before.whispers) {
+        expect(world.slack.ephemerals(userId).map(({ channel }) => channel)).toEqual([channelId]);
+      }
 
-    const scenes = (turns: string[]) => turns.toSorted();
-    expect(
-      scenes(world.service.creates.map(({ prompt }) => /\[([a-z-]+)\]/.exec(prompt)?.[1] ?? prompt)),
-    ).toEqual(
-      scenes(before.turns.flatMap(({ scene, creates }) => Array.from({ length: creates }, () => scene))),
-    );
-    expect(world.service.calls.filter(({ op }) => op === "create")).toHaveLength(
-      world.service.creates.length,
-    );
-  });
+      const scenes = (turns: string[]) => turns.toSorted();
+      expect(
+        scenes(world.service.creates.map(({ prompt }) => /\[([a-z-]+)\]/.exec(prompt)?.[1] ?? prompt)),
+      ).toEqual(
+        scenes(before.turns.flatMap(({ scene, creates }) => Array.from({ length: creates }, () => scene))),
+      );
+      expect(world.service.calls.filter(({ op }) => op === "create")).toHaveLength(
+        world.service.creates.length,
+      );
+    });
 
-  it("leaves alone what was given up", async () => {
-    await using world = await takeOver(afterMs);
-    await world.pass(6 * HOUR_MS);
-    const { tasks } = await readiness(world.appUrl);
-    expect(tasks).toMatchObject({ running: 0, dead: before.dead.length });
-    expect(world.slack.ephemerals("U0WHISPERDEAD")).toEqual([]);
-    expect(world.slack.ephemerals("U0OPENDEAD")).toEqual([]);
-  });
+    it("leaves alone what was given up", async () => {
+      await using world = await takeOver(afterMs);
+      await world.pass(6 * HOUR_MS);
+      const { tasks } = await readiness(world.appUrl);
+      expect(tasks).toMatchObject({ running: 0, dead: before.dead.length });
+      expect(world.slack.ephemerals("U0WHISPERDEAD")).toEqual([]);
+      expect(world.slack.ephemerals("U0OPENDEAD")).toEqual([]);
+    });
+  },
+);
+
+it("what version 899ea2e left is forgotten when its retention is over", { timeout: 60_000 }, async () => {
+  await using world = await takeOver(1000);
+  await world.pass(100 * DAY_MS);
+  const { storePath } = world;
+  await world.stopApp();
+  const kept = everyCellOf(storePath);
+  const ended = before.turns.filter(({ posts }) => posts.some(({ outcome }) => outcome !== null));
+  expect(ended.filter(({ turnId }) => kept.some((cell) => cell.includes(turnId)))).toEqual([]);
+  expect(ended.length).toBeGreaterThan(50);
 });
+
+function everyCellOf(storePath: string): string[] {
+  const db = new DatabaseSync(storePath, { readOnly: true });
+  try {
+    const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+    return tables.flatMap(({ name }) =>
+      db
+        .prepare(`SELECT * FROM "${String(name)}"`)
+        .all()
+        .flatMap((row) => Object.values(row).map(String)),
+    );
+  } finally {
+    db.close();
+  }
+}

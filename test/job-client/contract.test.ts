@@ -9,8 +9,15 @@ const OUTCOMES = {
   failed: { status: "failed" },
 } as const;
 
-describeJobServiceClient("HttpJobService with the test suite's own service", async () => {
-  const side = await startJobServiceSide();
+for (const idempotencyKeys of [false, true]) {
+  const which = idempotencyKeys ? "honoring idempotency keys" : "with the contract alone";
+  describeJobServiceClient(`HttpJobService with the test suite's own service, ${which}`, () =>
+    startFixture(idempotencyKeys),
+  );
+}
+
+async function startFixture(idempotencyKeys: boolean): Promise<JobServiceFixture> {
+  const side = await startJobServiceSide({ idempotencyKeys });
   const clients: HttpJobService[] = [];
   function clientFor(projectId: string, apiKey: string): HttpJobService {
     const client = createHttpJobService({ baseUrl: side.baseUrl, projectId, apiKey, timeoutMs: 5_000 });
@@ -27,5 +34,5 @@ describeJobServiceClient("HttpJobService with the test suite's own service", asy
       await Promise.all(clients.map((client) => client.close()));
       await side[Symbol.asyncDispose]();
     },
-  } satisfies JobServiceFixture;
-});
+  };
+}

@@ -79,6 +79,17 @@ it("a gateway's 503 after the service has taken the create does not bring a seco
   expect(side.creates).toHaveLength(1);
 });
 
+it.each([
+  [401, "the API key is not accepted, check it, the base URL, and what stands in front"],
+  [403, "may not do this in this project, check both, the base URL, and what stands in front"],
+  [404, "check the base URL, and what stands in front of the service"],
+])("a page with %i leaves a remedy in the log", async (status, remedy) => {
+  await using side = await startJobServiceSide();
+  await using client = openClient({ baseUrl: side.baseUrl });
+  side.faults.add({ op: "*", fault: { kind: "gateway", status } });
+  for (const [, call] of OPERATIONS) expect(faultOf(await call(client)).message).toContain(remedy);
+});
+
 describe("an answer about another job", () => {
   it("breaks the contract for a get and for a message", async () => {
     await using side = await startJobServiceSide();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { CreateJobRequest, ErrorBody, JobRecord, MessageRequest } from "../../src/job-client/schema.ts";
+import { CreateJobRequest, ErrorBody, WireJobRecord, MessageRequest } from "../../src/job-client/schema.ts";
 import type { JobServiceAnswer } from "../../src/core/job-service.ts";
 import { faultOf, openClient } from "../support/job-service-client.ts";
 import { startJobServiceSide } from "../support/job-service-side.ts";
@@ -89,10 +89,10 @@ describe("a job record", () => {
 
 describe("the schemas of the sending side", () => {
   it("take a full record and no other", () => {
-    expect(JobRecord.parse(RECORD)).toEqual(RECORD);
-    expect(JobRecord.safeParse({ ...RECORD, createdAt: "yesterday" }).success).toBe(false);
-    expect(JobRecord.safeParse({ ...RECORD, status: "queued" }).success).toBe(false);
-    expect(JobRecord.safeParse({ ...RECORD, source: undefined }).success).toBe(false);
+    expect(WireJobRecord.parse(RECORD)).toEqual(RECORD);
+    expect(WireJobRecord.safeParse({ ...RECORD, createdAt: "yesterday" }).success).toBe(false);
+    expect(WireJobRecord.safeParse({ ...RECORD, status: "queued" }).success).toBe(false);
+    expect(WireJobRecord.safeParse({ ...RECORD, source: undefined }).success).toBe(false);
   });
 
   it.each([CreateJobRequest, MessageRequest])("take a prompt of at least one character", (schema) => {

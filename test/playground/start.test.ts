@@ -8,9 +8,12 @@ import { openTempDir } from "../support/temp-dir.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
-/** `npm run playground` with these options, in a process of its own. */
-function npmRunPlayground(options: string[], env: Record<string, string> = {}) {
-  const child = spawn("npm", ["run", "--silent", "playground", "--", "--port", "0", ...options], {
+/** Several programs come up; on a busy machine that takes a while. */
+const PATIENCE_MS = 120_000;
+
+/** A playground in a process of its own, on free ports. */
+function startPlayground(command: string, args: string[], env: Record<string, string> = {}) {
+  const child = spawn(command, [...args, "--port", "0"], {
     cwd: ROOT,
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "pipe"],
@@ -36,23 +39,34 @@ function npmRunPlayground(options: string[], env: Record<string, string> = {}) {
   };
 }
 
-it("starts with an agent of one's own, and a second one on the same folder changes nothing", async () => {
-  await using dir = await openTempDir();
-  const path = dir.file("playground");
-  await using first = npmRunPlayground(["--dir", path], { PLAYGROUND_AGENT: "opencode acp" });
-  const url = await first.url;
-  expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/$/);
-  for (const options of [["--fresh"], []]) {
-    await using second = npmRunPlayground(["--dir", path, ...options]);
-    const { code, said } = await second.ended;
-    expect(code).toBe(1);
-    expect(said).toContain(`Another playground is using ${path}. Stop it with Ctrl-C`);
-    expect(said).toContain("--dir data/second --port 4500");
-    expect(said).not.toMatch(/dataDir|\n {4}at /);
-  }
-  expect(existsSync(`${path}/secrets.json`)).toBe(true);
-  expect((await fetch(`${url}api/state`)).status).toBe(200);
-});
+it(
+  "starts with an agent of one's own, and a second one on the same folder changes nothing",
+  async () => {
+    await using dir = await openTempDir();
+    const path = dir.file("playground");
+    // By npm, whose own variables the agent's environment must survive.
+    const npm = ["run", "--silent", "playground", "--", "--dir", path];
+    await using first = startPlayground("npm", npm, { PLAYGROUND_AGENT: "opencode acp" });
+    const url = await first.url;
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/$/);
+    for (const options of [["--fresh"], []]) {
+      await using second = startPlayground(process.execPath, [
+        "playground/main.ts",
+        "--dir",
+        path,
+        ...options,
+      ]);
+      const { code, said } = await second.ended;
+      expect(code).toBe(1);
+      expect(said).toContain(`Another playground is using ${path}. Stop it with Ctrl-C`);
+      expect(said).toContain("--dir data/second --port 4500");
+      expect(said).not.toMatch(/dataDir|\n {4}at /);
+    }
+    expect(existsSync(`${path}/secrets.json`)).toBe(true);
+    expect((await fetch(`${url}api/state`)).status).toBe(200);
+  },
+  PATIENCE_MS,
+);
 
 it("holds its folder until it ends, and then --fresh empties it", async () => {
   await using dir = await openTempDir();

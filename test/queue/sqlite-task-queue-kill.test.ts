@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { createSqliteTaskQueue } from "../../src/queue/sqlite-task-queue.ts";
+import { SqliteTaskQueue } from "../../src/queue/sqlite-task-queue.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { spawnNode } from "../support/child-process.ts";
 import { ManualClock } from "../support/manual-clock.ts";
@@ -22,7 +22,7 @@ describe("SQLite task queue of a process that is killed", () => {
     const clock = new ManualClock(Date.now());
     const logger = new RecordingLogger();
     await using store = await openStore({ url, clock, logger, ownerWaitMs: 0 });
-    const queue = createSqliteTaskQueue({ db: store.db, clock, logger });
+    const queue = new SqliteTaskQueue({ db: store.db, commits: store.commits, clock, logger });
     const known = new Set(
       store.db
         .prepare("SELECT id FROM tasks")

@@ -1,82 +1,97 @@
+import { rm } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
+import { SqliteTaskQueue } from "../../src/queue/sqlite-task-queue.ts";
 import { taskSql } from "../../src/queue/task-sql.ts";
-import { createSqliteTaskQueue } from "../../src/queue/sqlite-task-queue.ts";
-import { openSqliteDatabase } from "../../src/store/sqlite-database.ts";
+import { openStore } from "../../src/store/open-store.ts";
 import { describeTaskQueue } from "../contracts/task-queue.ts";
 import { ManualClock } from "../support/manual-clock.ts";
-import { unindexedSteps } from "../support/query-plan.ts";
+import { queryPlan, unindexedSteps } from "../support/query-plan.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
-import { ScriptedHandler, done, gate } from "../support/scripted-handler.ts";
+import { ScriptedHandler, gate } from "../support/scripted-handler.ts";
 import { openFileSubject, openMemorySubject } from "../support/sqlite-task-queue.ts";
+import { turns } from "../support/turns.ts";
 
 describeTaskQueue("SQLite file", openFileSubject);
 describeTaskQueue("SQLite in memory", openMemorySubject);
 
-const second = 1_000;
-const minute = 60 * second;
-const day = 24 * 60 * minute;
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const DAY_MS = 24 * 60 * MINUTE_MS;
 
 async function openParts() {
   const clock = new ManualClock();
   const logger = new RecordingLogger();
-  const { db, close } = await openSqliteDatabase("memory", { clock });
-  const queue = createSqliteTaskQueue({ db, clock, logger });
+  const store = await openStore({ url: "memory://", clock, logger });
+  const { db, commits } = store;
+  const queue = new SqliteTaskQueue({ db, commits, clock, logger });
   const handler = new ScriptedHandler();
   return {
     clock,
     logger,
+    store,
     db,
     queue,
     handler,
     [Symbol.asyncDispose]: async () => {
       await queue.stop(0);
-      close();
+      await store.close();
     },
   };
 }
 
 describe("SQLite task queue", () => {
-  it.each(Object.entries(taskSql))("does not scan the tasks to %s", async (_, sql) => {
+  // Once, at the start, all that waits is looked at, to find what belongs into another pool in this version.
+  const { waitingTypes, ...others } = taskSql;
+
+  it.each(Object.entries(others))("does not scan the tasks to %s", async (_, sql) => {
     await using parts = await openParts();
     expect(unindexedSteps(parts.db, sql)).toEqual([]);
   });
 
-  it("warns when a run ends that was taken over", async () => {
-    await using subject = await openMemorySubject();
-    const handler = new ScriptedHandler();
-    const lost = gate();
-    handler.on("a", lost.step, done);
-    await subject.queue.add({ id: "a", type: "poll", payload: null });
-    subject.queue.start(handler.handle);
-    await handler.started("a");
-    await subject.reopen();
-    subject.queue.start(handler.handle);
-    await subject.idle();
-
-    lost.open();
-    await handler.allDueStarted(subject.queue);
-
-    expect(subject.logger.text("warn")).toContain("lost its lease");
-    expect(subject.logger.text("warn")).toContain(`"task":"a"`);
+  it("reads what waits by its index at the start, and not what is done", async () => {
+    await using parts = await openParts();
+    expect(queryPlan(parts.db, waitingTypes).join()).toContain("tasks USING INDEX tasks_waiting");
   });
 
-  it("knows a done task for seven days, without its payload, and then forgets it", async () => {
+  it("reads no more than it needs to find what is due", async () => {
+    await using parts = await openParts();
+    for (const sql of [taskSql.due, taskSql.nextDue]) {
+      expect(queryPlan(parts.db, sql)).toEqual([
+        expect.stringMatching(/^SEARCH tasks USING COVERING INDEX tasks_waiting \(pool=\?/),
+      ]);
+    }
+  });
+
+  it("keeps what people wrote no longer than a task needs it", async () => {
     await using parts = await openParts();
     const { queue, clock, handler, db } = parts;
-    handler.on("a", () => ({ kind: "done", laneGapMs: second }));
-    await queue.add({ id: "a", type: "test", payload: { text: "what a person wrote" }, lane: "T1/C1" });
+    await queue.add({ id: "once", type: "test", payload: { text: "what a person wrote" } });
+    for (const known of ["pending", "latest"] as const) {
+      await queue.add({ id: known, type: "test", known, payload: { text: "what a person wrote" } });
+    }
     queue.start(handler.handle);
     await queue.idle();
-    expect(db.prepare("SELECT state, payload FROM tasks").all()).toEqual([{ state: "done", payload: null }]);
-
-    clock.advance(7 * day - 1);
-    await queue.idle();
-    expect(await queue.add({ id: "a", type: "test", payload: null })).toBe(false);
-    clock.advance(minute);
+    expect(db.prepare("SELECT id, state, payload FROM tasks").all()).toEqual([
+      { id: "once", state: "done", payload: null },
+    ]);
+    clock.advance(8 * DAY_MS);
     await queue.idle();
     expect(db.prepare("SELECT count(*) AS count FROM tasks").get()).toEqual({ count: 0 });
-    expect(db.prepare("SELECT count(*) AS count FROM lanes").get()).toEqual({ count: 0 });
-    expect(await queue.add({ id: "a", type: "test", payload: null })).toBe(true);
+  });
+
+  it("forgets tasks that were given up after 90 days", async () => {
+    await using parts = await openParts();
+    const { queue, clock, handler, db } = parts;
+    handler.on("a", () => ({ kind: "dead", reason: "no such channel" }));
+    queue.start(handler.handle);
+    await queue.add({ id: "a", type: "test", payload: { text: "what a person wrote" } });
+    await queue.idle();
+    clock.advance(90 * DAY_MS - 2 * MINUTE_MS);
+    await queue.idle();
+    expect(queue.deadTasks(10)).toHaveLength(1);
+    clock.advance(4 * MINUTE_MS);
+    await queue.idle();
+    expect(db.prepare("SELECT count(*) AS count FROM tasks").get()).toEqual({ count: 0 });
   });
 
   it("forgets many done tasks in steps", async () => {
@@ -86,16 +101,18 @@ describe("SQLite task queue", () => {
     await Promise.all(ids.map((id) => queue.add({ id, type: "test", payload: null })));
     queue.start(handler.handle);
     await queue.idle();
+    await turns();
 
     const left: unknown[] = [];
-    clock.advance(7 * day);
-    for (let n = 0; n < 3; n += 1) {
+    clock.advance(7 * DAY_MS);
+    for (let n = 0; n < 4; n += 1) {
       await queue.idle();
-      left.push(db.prepare("SELECT count(*) AS count FROM tasks").get());
-      clock.advance(minute);
+      await turns();
+      left.push(db.prepare("SELECT count(*) AS count FROM tasks").get()?.["count"]);
+      clock.advance(SECOND_MS);
     }
 
-    expect(left).toEqual([{ count: 600 }, { count: 100 }, { count: 0 }]);
+    expect(left).toEqual([600, 100, 0, 0]);
   });
 
   it("shows the dead to an operator, the latest first, with a bounded reason", async () => {
@@ -107,16 +124,16 @@ describe("SQLite task queue", () => {
     await queue.add({ id: "first", type: "deliver", payload: null });
     await queue.idle();
     const firstEndedAt = clock.now();
-    clock.advance(minute);
-    await queue.add({ id: "second", type: "deliver", payload: null, lane: "T1/C1" });
+    clock.advance(MINUTE_MS);
+    await queue.add({ id: "second", type: "deliver", payload: null });
     await queue.idle();
 
     expect(queue.deadTasks(1)).toEqual([
       {
         id: "second",
         type: "deliver",
-        lane: "T1/C1",
         attempt: 1,
+        surprises: 0,
         reason: "no such channel",
         addedAt: clock.now(),
         endedAt: clock.now(),
@@ -131,16 +148,40 @@ describe("SQLite task queue", () => {
     await using parts = await openParts();
     const { queue, clock, handler } = parts;
     const held = gate();
-    handler.on("running", held.step);
+    handler.on("running", held.script);
     expect(queue.nextDueAt()).toBeNull();
-    await queue.add({ id: "later", type: "test", payload: null, dueAt: clock.now() + day });
+    await queue.add({ id: "later", type: "test", payload: null, dueAt: clock.now() + DAY_MS });
     await queue.add({ id: "running", type: "test", payload: null });
     expect(queue.nextDueAt()).toBe(clock.now());
 
     queue.start(handler.handle);
     await handler.started("running");
 
-    expect(queue.nextDueAt()).toBe(clock.now() + day);
+    expect(queue.nextDueAt()).toBe(clock.now() + DAY_MS);
+  });
+
+  it("runs what an earlier version left in pools that are gone, also when they cannot be sorted at first", async () => {
+    await using subject = await openFileSubject();
+    const handler = new ScriptedHandler();
+    await subject.queue.add({ id: "a", type: "test", payload: null });
+    subject.db.exec("UPDATE tasks SET pool = 'of another version'");
+    const heal = subject.failWrites();
+    subject.queue.start(handler.handle);
+    await turns();
+    expect(subject.logger.text("error")).toContain("cannot sort what waits into its pools");
+    heal();
+    subject.advance(SECOND_MS);
+    await handler.started("a");
+  });
+
+  it("hands a payload to the handler as it is that is no longer JSON", async () => {
+    await using parts = await openParts();
+    const { queue, handler, db } = parts;
+    await queue.add({ id: "a", type: "test", payload: null });
+    db.exec(`UPDATE tasks SET payload = '{"turnId'`);
+    queue.start(handler.handle);
+    await queue.idle();
+    expect(handler.runs).toMatchObject([{ id: "a", payload: '{"turnId' }]);
   });
 
   it("adds what arrives together in one commit, or none of it", async () => {
@@ -157,14 +198,41 @@ describe("SQLite task queue", () => {
     expect(adds.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
     expect(await queue.counts()).toEqual({ waiting: 0, running: 0, dead: 0 });
   });
+
+  it("says by how much the clock was set back, once", async () => {
+    await using subject = await openFileSubject();
+    subject.queue.start(new ScriptedHandler().handle);
+    await subject.idle();
+    subject.setClock(-60 * MINUTE_MS);
+    subject.advance(10 * SECOND_MS);
+    await subject.idle();
+    subject.advance(MINUTE_MS);
+    await subject.idle();
+    await subject.reopen();
+    subject.queue.start(new ScriptedHandler().handle);
+    await subject.idle();
+    expect(subject.setBacks).toEqual([60 * MINUTE_MS]);
+    expect(subject.logger.text("warn")).toContain(`"by_ms":${60 * MINUTE_MS}`);
+  });
+
+  it("takes a clock that is corrected by a second, or set forward, for what it is", async () => {
+    await using subject = await openFileSubject();
+    subject.queue.start(new ScriptedHandler().handle);
+    for (const byMs of [-SECOND_MS, 60 * MINUTE_MS, -SECOND_MS]) {
+      subject.setClock(byMs);
+      subject.advance(10 * SECOND_MS);
+      await subject.idle();
+    }
+    expect(subject.setBacks).toEqual([]);
+  });
 });
 
 describe("SQLite task queue on a file that cannot be written", () => {
   it("rejects adds and checks with what to do, and goes on once it can be written", async () => {
     await using parts = await openParts();
-    const { queue, clock, handler, db, logger } = parts;
+    const { queue, clock, handler, db } = parts;
     queue.start(handler.handle);
-    await queue.add({ id: "before", type: "test", payload: null, dueAt: clock.now() + minute });
+    await queue.add({ id: "before", type: "test", payload: null, dueAt: clock.now() + MINUTE_MS });
     await queue.idle();
 
     db.exec("PRAGMA query_only = ON");
@@ -173,41 +241,31 @@ describe("SQLite task queue on a file that cannot be written", () => {
       message: expect.stringContaining("writable"),
     });
     await expect(queue.check()).rejects.toMatchObject({ code: "store_unavailable" });
-    clock.advance(minute);
-    await passes();
-    expect(logger.text("error")).toContain("pass failed");
-    expect(handler.order()).toEqual([]);
 
     db.exec("PRAGMA query_only = OFF");
-    await expect(queue.check()).rejects.toMatchObject({ code: "store_unavailable" });
-    clock.advance(second);
-    await queue.idle();
     await queue.check();
+    clock.advance(MINUTE_MS);
+    await queue.idle();
     expect(handler.order()).toEqual(["before"]);
   });
 
-  it("keeps a result that could not be written, instead of running the task again", async () => {
+  it("says so, and tries again, when the tasks cannot be read", async () => {
     await using parts = await openParts();
     const { queue, clock, handler, db, logger } = parts;
-    const held = gate();
-    handler.on("a1", held.step);
-    for (const id of ["a1", "a2"]) await queue.add({ id, type: "test", payload: null, lane: "a" });
     queue.start(handler.handle);
-    await handler.started("a1");
-
-    db.exec("PRAGMA query_only = ON");
-    held.open();
-    await passes();
-    for (let n = 0; n < 200; n += 1) {
-      clock.advance(second);
-      await passes();
-    }
-    expect(logger.text("error")).toContain("a result could not be written");
-    db.exec("PRAGMA query_only = OFF");
-    clock.advance(second);
+    await queue.add({ id: "a", type: "test", payload: null, dueAt: clock.now() + SECOND_MS });
     await queue.idle();
+    db.exec("ALTER TABLE tasks RENAME TO elsewhere");
+    clock.advance(SECOND_MS);
+    await turns();
+    expect(logger.text("error")).toContain("pass failed");
+    await expect(queue.check()).rejects.toThrow("no such table");
 
-    expect(handler.order()).toEqual(["a1", "a2"]);
+    db.exec("ALTER TABLE elsewhere RENAME TO tasks");
+    clock.advance(SECOND_MS);
+    await queue.idle();
+    await queue.check();
+    expect(handler.order()).toEqual(["a"]);
   });
 
   it("survives a full disk", async () => {
@@ -216,39 +274,64 @@ describe("SQLite task queue on a file that cannot be written", () => {
     queue.start(handler.handle);
     db.exec("PRAGMA max_page_count = 1");
     const add = (n: number) => queue.add({ id: `t${n}`, type: "test", payload: "x".repeat(40_000) });
-    const fault: unknown = await add(0).then(
-      () => undefined,
-      (thrown: unknown) => thrown,
-    );
-    expect(fault).toMatchObject({ message: expect.stringContaining("the disk is full") });
+    await expect(add(0)).rejects.toThrow("the disk is full");
 
     db.exec("PRAGMA max_page_count = 100000");
     await add(1);
-    clock.advance(second);
+    clock.advance(SECOND_MS);
     await queue.idle();
     expect(handler.order()).toEqual(["t1"]);
   });
 
-  it("stops, and the next start takes back what could not be released", async () => {
+  it("stops, and the next start runs what was aborted", async () => {
     await using subject = await openFileSubject();
     const handler = new ScriptedHandler();
-    handler.on("a", gate().step, done);
+    handler.on("a", gate().script, () => ({ kind: "done" }));
     await subject.queue.add({ id: "a", type: "test", payload: null });
+    await subject.reopen();
     subject.queue.start(handler.handle);
     await handler.started("a");
 
-    subject.db.exec("PRAGMA query_only = ON");
+    const heal = subject.failWrites();
     await subject.queue.stop(0);
-    expect(subject.logger.text("warn")).toContain("could not be released");
+    await turns();
+    expect(subject.logger.text("warn")).toContain("stays counted");
+    heal();
 
     await subject.reopen();
     subject.queue.start(handler.handle);
     await subject.idle();
     expect(handler.runsOf("a")).toHaveLength(2);
   });
-});
 
-/** Lets everything happen that needs no time: a pass is due within one turn of the event loop. */
-async function passes(): Promise<void> {
-  for (let n = 0; n < 3; n += 1) await new Promise((resolve) => setImmediate(resolve));
-}
+  it("starts nothing more once a second process owns the file", async () => {
+    await using subject = await openFileSubject();
+    const handler = new ScriptedHandler();
+    subject.queue.start(handler.handle);
+    await subject.queue.add({ id: "a", type: "test", payload: null, dueAt: subject.now() + SECOND_MS });
+    await subject.idle();
+    const path = subject.db.location() ?? "";
+    await rm(`${path}-owner`);
+    const { clock, logger } = subject;
+    await using _second = await openStore({ url: `sqlite://${path}`, clock, logger, ownerWaitMs: 0 });
+
+    subject.advance(SECOND_MS);
+    await turns();
+    expect(handler.order()).toEqual([]);
+    await expect(subject.queue.check()).rejects.toMatchObject({ code: "store_in_use" });
+  });
+
+  it("starts nothing more once the file is gone", async () => {
+    await using subject = await openFileSubject();
+    const handler = new ScriptedHandler();
+    subject.queue.start(handler.handle);
+    await subject.queue.add({ id: "a", type: "test", payload: null, dueAt: subject.now() + SECOND_MS });
+    await subject.idle();
+    await rm(subject.db.location() ?? "");
+
+    subject.advance(SECOND_MS);
+    await turns();
+    expect(handler.order()).toEqual([]);
+    await expect(subject.queue.check()).rejects.toMatchObject({ code: "store_unavailable" });
+  });
+});

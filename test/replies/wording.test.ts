@@ -116,9 +116,9 @@ const rows: Row[] = [
     when: "the job service no longer knows the job",
     outcome: { kind: "missing", job: without },
     headline: "❓ @Ana The job service no longer knows this job.",
-    next: /the pull request is in the repository. Try again to start a new job/,
+    next: /the pull request is in the repository. Keep watching if the job may still be there, or try again to start/,
     facts: started,
-    buttons: "[Try again]",
+    buttons: "[Keep watching] [Try again]",
   },
   {
     when: "the answer to the create was lost",
@@ -252,14 +252,22 @@ describe("the status message says who asked for what, and how it stands:", () =>
   const stateOf = (stage: TurnStage) => makeTurn({ request, stage });
 
   it.each([
-    ["no record yet", null, /^⏳ Starting a job…$/],
     ["accepted", stateOf({ name: "accepted", waitingSince: null }), /^⏳ Starting a job…$/],
     [
       "waiting",
       stateOf({ name: "accepted", waitingSince: 1 }),
       /^⏳ .*not taking requests right now\. .*is kept and goes out as soon as it does\.$/,
     ],
-    ["submitting", stateOf({ name: "submitting" }), /^⏳ Starting a job…$/],
+    [
+      "submitting",
+      stateOf({ name: "submitting", waitingSince: null, isRepeat: false }),
+      /^⏳ Starting a job…$/,
+    ],
+    [
+      "submitting again",
+      stateOf({ name: "submitting", waitingSince: 1, isRepeat: true }),
+      /^⏳ .*not taking requests right now\./,
+    ],
     [
       "watching",
       stateOf({ name: "watching", since: 1, troubleSince: null }),
@@ -276,7 +284,7 @@ describe("the status message says who asked for what, and how it stands:", () =>
       /^☑️ Nothing was changed\.$/,
     ],
   ])("%s", (_, turn, state) => {
-    const { lines, notification } = read({ kind: "status", request, turn, away: null });
+    const { lines, notification } = read({ kind: "status", turn, away: null });
     expect(lines.slice(0, -1)).toEqual(["@Ana asked for a change to the docs:", "Fix the <install> command"]);
     expect(lines.at(-1)).toMatch(state);
     expect(notification).toBe(`${lines.slice(0, 2).join(" ")}\n${lines.at(-1)}`);
@@ -287,9 +295,8 @@ describe("the status message says who asked for what, and how it stands:", () =>
     ["shortcut", "@Ana asked to fix the docs because of a message here:"],
     ["try-again", "@Ana tried again:"],
   ] as const)("from a %s", (from, lead) => {
-    expect(read({ kind: "status", request: { ...request, from }, turn: null, away: null }).lines[0]).toBe(
-      lead,
-    );
+    const turn = makeTurn({ request: { ...request, from } });
+    expect(read({ kind: "status", turn, away: null }).lines[0]).toBe(lead);
   });
 });
 

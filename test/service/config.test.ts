@@ -133,6 +133,8 @@ it.each([
   ["http://[::1]:9000/docs.git", true],
   ["ssh://git@git.example/docs.git", true],
   ["git@git.example:acme/docs.git", true],
+  ["git@-git.example:acme/docs.git", false],
+  ["git@git.example:-acme/docs.git", false],
   ["/srv/git/docs.git", true],
   ["./docs", true],
   ["http://git.example/docs.git", false],
@@ -152,20 +154,36 @@ it.each([
   else expect(await faultsOf(settings)).toContain("projects[0].repository is not valid");
 });
 
-it.each(["main", "release/2.x", "docs_v2"])("takes the base branch %j", async (baseBranch) => {
-  expect((await load(withProject({ baseBranch }))).projects[0]?.baseBranch).toBe(baseBranch);
-});
-
-it.each(["-x", "a..b", "a b", "a~1", "refs/heads/x.lock", "a:b", "/a", "a/", "@{u}", "a//b", ".a", "a/.b"])(
-  "refuses the base branch %j",
+it.each(["main", "release/2.x", "docs_v2", "dokümantasyon"])(
+  "takes the base branch %j",
   async (baseBranch) => {
-    expect(await faultsOf(withProject({ baseBranch }))).toContain("projects[0].baseBranch is not valid");
+    expect((await load(withProject({ baseBranch }))).projects[0]?.baseBranch).toBe(baseBranch);
   },
 );
 
 it("takes names of variables that begin like a token", async () => {
   const names = ["npm_config_user_agent", "npm_package_engines_node", "npm_lifecycle_script"];
   expect((await load(withProject({ agentEnv: names }))).projects[0]?.agentEnv).toEqual(names);
+});
+
+it.each([
+  "-x",
+  "a..b",
+  "a b",
+  "a~1",
+  "refs/heads/x.lock",
+  "HEAD",
+  "@",
+  "docs-agent/x",
+  "a:b",
+  "/a",
+  "a/",
+  "@{u}",
+  "a//b",
+  ".a",
+  "a/.b",
+])("refuses the base branch %j", async (baseBranch) => {
+  expect(await faultsOf(withProject({ baseBranch }))).toContain("projects[0].baseBranch is not valid");
 });
 
 /** Assembled here, so that no scanner takes them for real ones. */

@@ -170,3 +170,27 @@ it("writes no key and no prompt to the log", async () => {
   expect(log).toContain("request failed");
   for (const secret of [key, wrong, prompt]) expect(log).not.toContain(secret);
 });
+
+it("announces with every answer that idempotency keys are honored, errors included", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const prompt = { prompt: "Fix" };
+  const answers = [
+    await subject.ask(JOBS, { body: prompt }),
+    await subject.ask(`${JOBS}/nope`),
+    await subject.ask(`${JOBS}/nope/message`, { body: prompt }),
+    await subject.ask(JOBS, { body: {} }),
+    await subject.ask(JOBS, { body: "{" }),
+    await subject.ask(JOBS, { body: prompt, key: null }),
+    await subject.ask(JOBS, { body: "x".repeat(MAX_BODY_BYTES + 1) }),
+    await subject.ask(JOBS, { method: "DELETE" }),
+    await subject.ask("/nowhere"),
+    await subject.ask("/healthz"),
+    await subject.ask("/openapi.json"),
+  ];
+  subject.db.exec("DROP TABLE turns; DROP TABLE probe");
+  answers.push(await subject.ask(JOBS, { body: prompt }), await subject.ask("/readyz"));
+  expect(answers.map(({ status }) => status)).toEqual([
+    201, 404, 404, 400, 400, 401, 413, 405, 404, 200, 200, 500, 503,
+  ]);
+  for (const { headers } of answers) expect(headers.get("Docs-Agent-Capabilities")).toBe("idempotency-key");
+});

@@ -117,3 +117,18 @@ it("documents that keys are wanted where they are, and where the service is reac
     }
   }
 });
+
+it("documents with every answer that idempotency keys are honored", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const { paths } = await documentOf(subject);
+  const responses = Object.values(paths)
+    .flatMap((operations) => Object.values(operations))
+    .flatMap((operation) => Object.values(operation.responses));
+  expect(responses.length).toBeGreaterThan(20);
+  for (const { headers } of responses) {
+    expect(headers?.["Docs-Agent-Capabilities"]).toMatchObject({
+      required: true,
+      description: expect.stringContaining("`idempotency-key`") as string,
+    });
+  }
+});

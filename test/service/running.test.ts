@@ -19,18 +19,16 @@ async function statusOf(subject: ServiceUnderTest, id: string): Promise<string> 
   return ((await (await subject.ask(`${JOBS}/${id}`)).json()) as { status: string }).status;
 }
 
-it("gives the runner the job's branch, project and prompt", async () => {
+it("gives the runner the job's id, project and prompt", async () => {
   await using subject = await ServiceUnderTest.start();
   const id = await create(subject, "Fix the FAQ");
   const { input } = await subject.runner.run(1);
   expect(input).toMatchObject({
     jobId: id,
-    branch: `docs-agent/${id}`,
     prompt: "Fix the FAQ",
     earlierTurns: [],
     project: subject.projects[0],
   });
-  expect(input.branch).toMatch(/^docs-agent\/[a-z0-9-]+$/);
 });
 
 it("runs the turns of a job one after the other, in order, each knowing the earlier ones", async () => {
@@ -84,12 +82,12 @@ it("tries again what failed for now, later each time, and keeps the reason when 
     (await subject.runner.run(attempt)).fail(new Error(`the git server answered 503 (${attempt})`));
     await subject.service.queue.idle();
     const dueAt = subject.db
-      .prepare("SELECT due_at, claimable_at FROM tasks WHERE type = 'run-turn' AND state = 'waiting'")
+      .prepare("SELECT due_at FROM tasks WHERE type = 'run-job' AND state = 'waiting'")
       .get();
     if (dueAt === undefined) break;
     expect(await statusOf(subject, id)).toBe("active");
     expect(subject.store.turns(id)[0]?.reason).toBe(`the git server answered 503 (${attempt})`);
-    const wait = Number(dueAt["claimable_at"]) - subject.clock.now();
+    const wait = Number(dueAt["due_at"]) - subject.clock.now();
     waits.push(wait / 1000);
     subject.clock.advance(wait);
   }
@@ -108,6 +106,38 @@ it("waits as long as a transient error says", async () => {
   (await subject.runner.run(1)).fail(error);
   await subject.service.queue.idle();
   subject.clock.advance(1_799_999);
+  await subject.service.queue.idle();
+  expect(subject.runner.runs).toHaveLength(1);
+  subject.clock.advance(1);
+  await subject.runner.run(2);
+});
+
+it("does not try again sooner because a message comes, and runs the turns in order then", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const id = await create(subject, "one");
+  const error = Object.assign(new Error("rate limit of the code host"), { retryAfterMs: 1_800_000 });
+  (await subject.runner.run(1)).fail(error);
+  await subject.service.queue.idle();
+  await send(subject, id, "two");
+  await subject.service.queue.idle();
+  subject.clock.advance(1_799_999);
+  await subject.service.queue.idle();
+  expect(subject.runner.runs).toHaveLength(1);
+  subject.clock.advance(1);
+  for (const run of [2, 3]) (await subject.runner.run(run)).end(resultNamed(id, "no-changes"));
+  await subject.service.queue.idle();
+  expect(subject.runner.runs.map(({ input }) => input.prompt)).toEqual(["one", "one", "two"]);
+  expect(await statusOf(subject, id)).toBe("completed");
+});
+
+it("waits that long also across a restart", async () => {
+  await using subject = await ServiceUnderTest.start();
+  await create(subject);
+  (await subject.runner.run(1)).fail(new Error("the git server answered 503"));
+  await subject.service.queue.idle();
+  await subject.stop();
+  await subject.start();
+  subject.clock.advance(14_999);
   await subject.service.queue.idle();
   expect(subject.runner.runs).toHaveLength(1);
   subject.clock.advance(1);
@@ -133,28 +163,11 @@ it("runs a turn whose task was lost between the accept and the queue", async () 
   const id = await create(subject, "one");
   await send(subject, id, "two");
   await subject.runner.run(1);
-  await subject.crash((db) => db.exec("DELETE FROM tasks WHERE type = 'run-turn'"));
+  await subject.crash((db) => db.exec("DELETE FROM tasks WHERE type = 'run-job'"));
   subject.runner = new ScriptedRunner();
   await subject.start();
   for (const run of [1, 2]) (await subject.runner.run(run)).end(resultNamed(id, "no-changes"));
   expect(subject.runner.runs.map(({ input }) => input.prompt)).toEqual(["one", "two"]);
-});
-
-it("keeps the order of turns when only the later one's task reached the queue", async () => {
-  await using subject = await ServiceUnderTest.start();
-  const id = await create(subject, "one");
-  await send(subject, id, "two");
-  await subject.runner.run(1);
-  await subject.crash((db) => {
-    db.prepare("DELETE FROM tasks WHERE id = ?").run(`run-turn:${id}:1`);
-    db.prepare("UPDATE tasks SET state = 'waiting', claimable_at = 0 WHERE id = ?").run(`run-turn:${id}:2`);
-  });
-  subject.runner = new ScriptedRunner();
-  await subject.start();
-  for (const run of [1, 2]) (await subject.runner.run(run)).end(resultNamed(id, "no-changes"));
-  await subject.service.queue.idle();
-  expect(subject.runner.runs.map(({ input }) => input.prompt)).toEqual(["one", "two"]);
-  expect(await statusOf(subject, id)).toBe("completed");
 });
 
 it("gives up a turn that takes the process down with it each time", async () => {
@@ -271,7 +284,7 @@ it("keeps the last progress lines of a turn, bounded and harmless", async () => 
   const run = await subject.runner.run(1);
   run.input.onProgress("\u001b[2Jcloning\nthe repository");
   subject.clock.advance(1000);
-  expect(subject.store.turns(id)[0]?.progress).toEqual(["[2Jcloning the repository"]);
+  expect(subject.store.turns(id)[0]?.progress).toEqual(["cloning the repository"]);
   for (let n = 0; n < 500; n += 1) run.input.onProgress(`${n} ${"x".repeat(5000)}`);
   run.end(resultNamed(id, "no-changes"));
   await subject.service.queue.idle();
@@ -279,15 +292,15 @@ it("keeps the last progress lines of a turn, bounded and harmless", async () => 
   expect(lines.length).toBeGreaterThan(100);
   expect(lines.length).toBeLessThanOrEqual(200);
   expect(lines.join("").length).toBeLessThanOrEqual(64 * 1024);
-  expect(lines.at(-1)).toMatch(/^499 x+$/);
+  expect(lines.at(-1)).toMatch(/^499 x+…$/);
 });
 
 /** The running turn keeps the queue from being idle: looks at the task itself. */
 async function untilTidied({ db, clock }: ServiceUnderTest): Promise<void> {
-  const select = db.prepare("SELECT state, claimable_at FROM tasks WHERE id = 'tidy'");
+  const select = db.prepare("SELECT state, due_at FROM tasks WHERE id = 'tidy'");
   for (;;) {
     const row = select.get();
-    if (row?.["state"] === "waiting" && Number(row["claimable_at"]) > clock.now()) return;
+    if (row?.["state"] === "waiting" && Number(row["due_at"]) > clock.now()) return;
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
 }

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { loadServiceConfig } from "../../src/service/config.ts";
 import { startJobService } from "../../src/service/serve.ts";
+import { advanceUntilSettled } from "../support/advance-until-settled.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { ScriptedRunner } from "../support/scripted-runner.ts";
@@ -21,30 +22,17 @@ async function openTwo() {
   return { first, second, clock, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
-/** Resolves once somebody waits for the clock to be moved, which is then moved. */
-async function moved(clock: ManualClock, byMs: number): Promise<void> {
-  await new Promise<void>((resolve) => setImmediate(resolve));
-  clock.advance(byMs);
-}
-
 it("does not serve beside another server", async () => {
   await using two = await openTwo();
-  let isRefused = false;
-  const refused = two.second.then(
-    () => "served",
-    (thrown: unknown) => ((isRefused = true), String(thrown)),
+  await expect(advanceUntilSettled(two.clock, two.second, 1_000)).rejects.toThrow(
+    /Another job service runs on .*dataDir/,
   );
-  while (!isRefused) await moved(two.clock, 1_000);
-  expect(await refused).toMatch(/Another job service runs on .*dataDir/);
 });
 
 it("serves once the server before it has ended, as in a restart", async () => {
   await using two = await openTwo();
-  await moved(two.clock, 1_000);
+  two.clock.advance(1_000);
   await two.first.stop(0);
-  let isServing = false;
-  const serving = two.second.finally(() => (isServing = true));
-  while (!isServing) await moved(two.clock, 100);
-  await using second = await serving;
+  await using second = await advanceUntilSettled(two.clock, two.second, 100);
   expect((await fetch(`${second.url}/healthz`)).status).toBe(200);
 });

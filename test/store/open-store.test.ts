@@ -38,7 +38,7 @@ describe("store", () => {
 
   it.each(["set-aside", "probe", "", "a:b", "Notes"])("refuses records named %j", async (name) => {
     await using store = await openMemory();
-    expect(() => store.records(name, Note)).toThrow(TypeError);
+    expect(() => store.recordsNamed(name, Note)).toThrow(TypeError);
   });
 
   it("is not well when it cannot be written, and says what to do", async () => {

@@ -10,8 +10,8 @@ async function openSubject(url: string, cleanUp: () => Promise<void>): Promise<R
   const logger = new RecordingLogger();
   const open = () => openStore({ url, clock, logger, ownerWaitMs: 0 });
   let store = await open();
-  let notes = store.records("notes", Note);
-  let drafts = store.records("drafts", Note);
+  let notes = store.recordsNamed("notes", Note);
+  let drafts = store.recordsNamed("drafts", Note);
   return {
     get notes() {
       return notes;
@@ -36,8 +36,8 @@ async function openSubject(url: string, cleanUp: () => Promise<void>): Promise<R
         await store.close();
         store = await open();
       }
-      notes = store.records("notes", Note);
-      drafts = store.records("drafts", Note);
+      notes = store.recordsNamed("notes", Note);
+      drafts = store.recordsNamed("drafts", Note);
     },
     [Symbol.asyncDispose]: async () => {
       await store.close();
@@ -61,12 +61,51 @@ describe("record store", () => {
       clock: new ManualClock(),
       logger: new RecordingLogger(),
     });
-    const notes = store.records("notes", Note);
+    const notes = store.recordsNamed("notes", Note);
     await store.close();
     await expect(notes.get("a")).rejects.toMatchObject({ code: "store_unavailable" });
     await expect(notes.set("a", { version: 1, text: "" })).rejects.toMatchObject({
       code: "store_unavailable",
     });
+    await expect(notes.update("a", () => undefined)).rejects.toMatchObject({ code: "store_unavailable" });
     await expect(notes.delete("a")).rejects.toMatchObject({ code: "store_unavailable" });
+  });
+
+  it("forgets what was set aside after the time that was asked for", async () => {
+    const clock = new ManualClock();
+    await using store = await openStore({
+      url: "memory://",
+      clock,
+      logger: new RecordingLogger(),
+      keepSetAsideMs: 60_000,
+    });
+    const rows = () => store.db.prepare("SELECT key FROM kv").all();
+    store.db.exec("INSERT INTO kv (key, value) VALUES ('notes:a', '{'), ('turn:b', '{')");
+    expect(await store.recordsNamed("notes", Note).get("a")).toBeUndefined();
+    await store.commits.run(() => store.decided.read("turn", "b"));
+    expect(store.setAsideCount()).toBe(2);
+    expect(rows()).toEqual([{ key: "set-aside:notes:a" }, { key: "set-aside:turn:b" }]);
+
+    clock.advance(59_999);
+    await store.commits.run(() => store.sweep());
+    expect(rows()).toHaveLength(2);
+    clock.advance(1);
+    await store.commits.run(() => store.sweep());
+    expect(rows()).toEqual([]);
+  });
+
+  it("counts and logs what a decision set aside once it is on the disk, and once", async () => {
+    const logger = new RecordingLogger();
+    await using store = await openStore({ url: "memory://", clock: new ManualClock(), logger });
+    store.db.exec("INSERT INTO kv (key, value) VALUES ('turn:b', '{')");
+    const all = await Promise.allSettled([
+      store.commits.run(() => store.decided.read("turn", "b")),
+      store.commits.run(() => {
+        throw new Error("so that the turn is carried out again");
+      }),
+    ]);
+    expect(all.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
+    expect(store.setAsideCount()).toBe(1);
+    expect(logger.lines.filter(({ level }) => level === "error")).toHaveLength(1);
   });
 });

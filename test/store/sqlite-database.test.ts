@@ -1,12 +1,14 @@
-import { existsSync } from "node:fs";
-import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
+import { existsSync, statSync } from "node:fs";
+import { chmod, mkdir, readdir, symlink, writeFile } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { tables as ownMigrations } from "../../src/store/migrations.ts";
 import { openSqliteDatabase, transaction } from "../../src/store/sqlite-database.ts";
 import { spawnNode } from "../support/child-process.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { openTempDir } from "../support/temp-dir.ts";
+import { turn } from "../support/turns.ts";
 
 const child = fileURLToPath(new URL("../support/store-child.ts", import.meta.url));
 const isRoot = process.getuid?.() === 0;
@@ -111,6 +113,43 @@ describe("SQLite database, owned by one process", () => {
   });
 });
 
+describe("SQLite database, for this user alone", () => {
+  it("is in files that nobody else can read, in a folder of its own", async () => {
+    await using dir = await openTempDir();
+    using database = await open(dir.file("data/store.sqlite"));
+    database.db.exec("INSERT INTO kv (key, value) VALUES ('a', '1')");
+    const files = await readdir(dir.file("data"));
+    expect(files.toSorted()).toEqual([
+      "store.sqlite",
+      "store.sqlite-owner",
+      "store.sqlite-owner-journal",
+      "store.sqlite-shm",
+      "store.sqlite-wal",
+    ]);
+    expect(files.map((file) => modeOf(dir.file(`data/${file}`)))).toEqual(files.map(() => "600"));
+    expect(modeOf(dir.file("data"))).toBe("700");
+  });
+
+  it("is made so where an earlier version left it open, and leaves a folder that was there as it is", async () => {
+    await using dir = await openTempDir();
+    await chmod(dir.path, 0o755);
+    const path = dir.file("store.sqlite");
+    (await open(path)).close();
+    for (const file of [path, `${path}-owner`]) await chmod(file, 0o644);
+    using database = await open(path);
+    database.db.exec("INSERT INTO kv (key, value) VALUES ('a', '1')");
+    for (const file of [path, `${path}-owner`, `${path}-wal`, `${path}-shm`])
+      expect(modeOf(file)).toBe("600");
+    expect(modeOf(dir.path)).toBe("755");
+  });
+
+  it("overwrites what is deleted", async () => {
+    await using dir = await openTempDir();
+    using database = await open(dir.file("store.sqlite"));
+    expect(database.db.prepare("PRAGMA secure_delete").get()).toEqual({ secure_delete: 1 });
+  });
+});
+
 describe("SQLite database that cannot be used", () => {
   it.each([
     [
@@ -197,11 +236,11 @@ describe("SQLite database schema", () => {
     newer.db.exec("PRAGMA user_version = 99");
     newer.close();
     await expect(open(path)).rejects.toThrow(
-      /schema version 99, and this version of docs-agent knows versions up to 1\. Run the newer docs-agent/,
+      `schema version 99, and this version of docs-agent knows versions up to ${ownMigrations.length}. Run the newer docs-agent`,
     );
   });
 });
 
-function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
+function modeOf(path: string): string {
+  return (statSync(path).mode & 0o777).toString(8);
 }

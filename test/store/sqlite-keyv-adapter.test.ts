@@ -1,16 +1,19 @@
 import { Keyv } from "keyv";
 import { describe, expect, it } from "vitest";
+import { GroupCommit } from "../../src/store/group-commit.ts";
 import { openKeyv } from "../../src/store/keyv.ts";
 import { openSqliteDatabase } from "../../src/store/sqlite-database.ts";
 import { createSqliteKeyvAdapter, kvSql } from "../../src/store/sqlite-keyv-adapter.ts";
+import { storeErrorsOf } from "../../src/store/store-errors.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { unindexedSteps } from "../support/query-plan.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 
 async function openParts() {
   const clock = new ManualClock();
-  const { db, close } = await openSqliteDatabase("memory", { clock });
-  const adapterOf = (namespace: string) => createSqliteKeyvAdapter({ db, namespace, clock });
+  const { db, close, assertOwned } = await openSqliteDatabase("memory", { clock });
+  const commits = new GroupCommit({ db, toStoreError: storeErrorsOf(db), assertOwned });
+  const adapterOf = (namespace: string) => createSqliteKeyvAdapter({ db, commits, namespace, clock });
   const keyvOf = (namespace: string) =>
     openKeyv({ store: adapterOf(namespace), namespace, logger: new RecordingLogger() });
   const rows = () => db.prepare("SELECT key FROM kv ORDER BY key").all().length;
@@ -123,20 +126,52 @@ describe("SQLite Keyv adapter", () => {
     expect(await keyv.get("a")).toBe(1);
   });
 
-  it("removes expired rows, at most as many as asked for, and by itself once a minute", async () => {
+  it("compares and sets: writes only over what was expected, and says whether it wrote", async () => {
     await using parts = await openParts();
     const adapter = parts.adapterOf("one");
-    for (let n = 0; n < 10; n += 1) await adapter.set(`k${n}`, "1", 1_000);
-    await adapter.set("kept", "1");
-    parts.clock.advance(1_000);
+    expect(await adapter.compareAndSet("a", "1", "2")).toBe(false);
+    expect(await adapter.compareAndSet("a", undefined, "1")).toBe(true);
+    expect(await adapter.compareAndSet("a", undefined, "2")).toBe(false);
+    expect(await adapter.compareAndSet("a", "0", "2")).toBe(false);
+    expect(await adapter.get("a")).toBe("1");
+    expect(await adapter.compareAndSet("a", "1", "2")).toBe(true);
+    expect(await adapter.get("a")).toBe("2");
+    expect(await parts.adapterOf("two").get("a")).toBeUndefined();
+  });
 
-    expect(adapter.removeExpired(3)).toBe(3);
-    expect(parts.rows()).toBe(8);
-    await adapter.set("kept", "2");
-    expect(parts.rows()).toBe(8);
-    parts.clock.advance(60_000);
-    await adapter.set("kept", "3");
-    expect(parts.rows()).toBe(1);
+  it("compares and removes, and finds nothing where nothing is", async () => {
+    await using parts = await openParts();
+    const adapter = parts.adapterOf("one");
+    expect(await adapter.compareAndSet("a", undefined, undefined)).toBe(true);
+    await adapter.set("a", "1");
+    expect(await adapter.compareAndSet("a", "2", undefined)).toBe(false);
+    expect(await adapter.compareAndSet("a", "1", undefined)).toBe(true);
+    expect(await adapter.has("a")).toBe(false);
+  });
+
+  it("compares and sets for one of 50 that expect the same", async () => {
+    await using parts = await openParts();
+    const adapter = parts.adapterOf("one");
+    await adapter.set("a", "0");
+    const wrote = await Promise.all(
+      Array.from({ length: 50 }, (_, n) => adapter.compareAndSet("a", "0", `${n + 1}`)),
+    );
+    expect(wrote).toEqual([true, ...Array.from({ length: 49 }, () => false)]);
+    expect(await adapter.get("a")).toBe("1");
+  });
+
+  it("compares with nothing where an entry has expired, and lets one expire", async () => {
+    await using parts = await openParts();
+    const adapter = parts.adapterOf("one");
+    await adapter.set("a", "1", 1_000);
+    parts.clock.advance(1_000);
+    expect(await adapter.compareAndSet("a", "1", "2")).toBe(false);
+    expect(await adapter.compareAndSet("a", undefined, "2", 500)).toBe(true);
+    parts.clock.advance(499);
+    expect(await adapter.get("a")).toBe("2");
+    expect(await adapter.compareAndSet("a", "2", "3")).toBe(true);
+    parts.clock.advance(10_000);
+    expect(await adapter.get("a")).toBe("3");
   });
 
   it("deletes many or none", async () => {

@@ -71,6 +71,10 @@ export class AppProcess implements AsyncDisposable {
     return this.#stdout;
   }
 
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
   get stderr(): string {
     return this.#stderr;
   }
@@ -119,9 +123,7 @@ export class AppProcess implements AsyncDisposable {
 export async function quiet(storePath: string, app: AppProcess): Promise<void> {
   const db = new DatabaseSync(storePath, { readOnly: true });
   try {
-    const busy = db.prepare(
-      "SELECT count(*) AS busy FROM tasks WHERE state IN ('waiting', 'queued', 'running') AND type <> 'forget'",
-    );
+    const busy = db.prepare("SELECT count(*) AS busy FROM tasks WHERE state = 'waiting'");
     while (!app.hasExited && Number(busy.get()?.["busy"]) > 0) await sleep(10);
   } finally {
     db.close();

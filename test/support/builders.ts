@@ -13,7 +13,7 @@ export function makeRequest(overrides: Partial<Request> = {}): Request {
     channelId: "C1",
     threadTs: null,
     userId: "U1",
-    project: "docs",
+    project: { service: "https://agents.example", id: "docs", name: "docs" },
     instructions: "Fix the install command",
     quoted: null,
     responseUrl: null,
@@ -23,7 +23,7 @@ export function makeRequest(overrides: Partial<Request> = {}): Request {
 }
 
 export function makeTurn(overrides: Partial<Turn> = {}): Turn {
-  return { ...newTurn(makeRequest(), { channelId: "C1", ts: "1.000100" }), ...overrides };
+  return { ...newTurn(makeRequest()), ...overrides };
 }
 
 export function makeJob(overrides: Partial<Job> = {}): Job {

@@ -1,5 +1,5 @@
 import type { JobStatus } from "../../src/core/job.ts";
-import type { JobRecord } from "../../src/job-client/schema.ts";
+import type { WireJobRecord } from "../../src/job-client/schema.ts";
 
 /** A job as the service side holds it; tests may read all of it. */
 export type SideJob = {
@@ -14,7 +14,7 @@ export type SideJob = {
   /** Successful gets since the current turn began. */
   pollsOfTurn: number;
   /** Gets that still show the previous turn, as a service may do right after a message. */
-  staleReads: { left: number; record: JobRecord } | null;
+  staleReads: { left: number; record: WireJobRecord } | null;
 };
 
 /** How a job ends. `prLink` absent: the job keeps the one it has. */
@@ -58,7 +58,7 @@ export class JobScript {
     this.#advance(job, at);
   }
 
-  messaged(job: SideJob, before: JobRecord, at: string): void {
+  messaged(job: SideJob, before: WireJobRecord, at: string): void {
     job.staleReads = this.#staleReads > 0 ? { left: this.#staleReads, record: before } : null;
     this.#advance(job, at);
   }
@@ -83,7 +83,7 @@ export function endJob(job: SideJob, { status, prLink }: SideOutcome, at: string
 }
 
 /** The job as it goes over the wire. */
-export function recordOf(job: SideJob): JobRecord {
+export function recordOf(job: SideJob): WireJobRecord {
   return {
     id: job.id,
     status: job.status,

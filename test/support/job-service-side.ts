@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { CreateJobRequest, type JobRecord } from "../../src/job-client/schema.ts";
+import { CreateJobRequest, type WireJobRecord } from "../../src/job-client/schema.ts";
 import { faultAfter, faultBefore, FaultPlan, type JobServiceOp } from "./job-service-faults.ts";
 import { endJob, JobScript, recordOf, type SideJob, type SideOutcome } from "./job-service-jobs.ts";
 import {
@@ -44,7 +44,7 @@ export type SideCall = {
 };
 export type SideCreate = { projectId: string; jobId: string; prompt: string; idempotencyKey: string | null };
 export type SideMessage = SideCreate;
-export type SideGet = { projectId: string; jobId: string; record: JobRecord };
+export type SideGet = { projectId: string; jobId: string; record: WireJobRecord };
 export type CallHook = (phase: "before" | "after", call: SideCall) => Promise<void> | void;
 
 /** Starts a job service on loopback that keeps the contract of `docs/job-service.md`, in memory, with faults on demand. */

@@ -2,7 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { ServiceConfig, ServiceProject } from "../../src/service/config.ts";
 import { createJobService, type SelfHostedJobService } from "../../src/service/job-service.ts";
 import { createKey } from "../../src/service/keys.ts";
-import { listen } from "../../src/service/listen.ts";
+import { serveHttp } from "../../src/service/serve-http.ts";
 import { openServiceDatabase } from "../../src/service/state-file.ts";
 import { createHttpJobService, type HttpJobService } from "../../src/job-client/http-job-service.ts";
 import { ManualClock } from "./manual-clock.ts";
@@ -69,7 +69,7 @@ export class ServiceUnderTest implements AsyncDisposable {
   #running: {
     service: SelfHostedJobService;
     database: Awaited<ReturnType<typeof openServiceDatabase>>;
-    listening: Awaited<ReturnType<typeof listen>>;
+    listening: Awaited<ReturnType<typeof serveHttp>>;
   } | null = null;
 
   private constructor(dir: TempDir, options: ServiceOptions) {
@@ -117,12 +117,12 @@ export class ServiceUnderTest implements AsyncDisposable {
         jobsAtOnce: this.#options.jobsAtOnce ?? 8,
         publicBaseUrl: this.#options.config?.publicBaseUrl ?? null,
       },
-      db: database.db,
+      database,
       runTurn: (input) => this.runner.runTurn(input),
       clock,
       logger,
     });
-    const listening = await listen(service.app, { host: "127.0.0.1", port: 0 });
+    const listening = await serveHttp(service.app, { host: "127.0.0.1", port: 0 });
     await service.start();
     this.#running = { service, database, listening };
   }

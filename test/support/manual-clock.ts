@@ -1,48 +1,69 @@
 import type { Clock } from "../../src/core/clock.ts";
 
+/** `atMs`: by the monotonic clock, as a timer of the system has it. */
 type Wake = { atMs: number; wake: () => void };
 
 /** A clock that stands still until the test moves it. */
 export class ManualClock implements Clock {
-  #nowMs: number;
+  #wallMs: number;
+  /** Far from the wall clock, so that a test notices where the two are mixed up. */
+  #monotonicMs = 1_000;
   readonly #wakes = new Set<Wake>();
 
   constructor(startMs: number = Date.UTC(2026, 0, 5, 9)) {
-    this.#nowMs = startMs;
+    this.#wallMs = startMs;
   }
 
   now(): number {
-    return this.#nowMs;
+    return this.#wallMs;
+  }
+
+  monotonicMs(): number {
+    return this.#monotonicMs;
   }
 
   /** As in the port. What is due already is called soon, without the clock being moved. */
   wakeAt(atMs: number, wake: () => void): () => void {
-    const entry = { atMs, wake };
+    const entry = { atMs: this.#monotonicMs + (atMs - this.#wallMs), wake };
     this.#wakes.add(entry);
-    if (atMs <= this.#nowMs) setImmediate(() => this.#fire(entry));
+    if (atMs <= this.#wallMs) setImmediate(() => this.#fire(entry));
     return () => {
       this.#wakes.delete(entry);
     };
   }
 
+  /** Lets time pass, stopping at each wake on the way, also at those that wakes add. Never goes back. */
   advance(ms: number): void {
-    this.advanceTo(this.#nowMs + ms);
-  }
-
-  /** Moves to `ms` (epoch milliseconds), stopping at each wake on the way, also at those that wakes add. Never moves back. */
-  advanceTo(ms: number): void {
+    const endMs = this.#monotonicMs + ms;
     for (;;) {
       const next = this.#next();
-      if (!next || next.atMs > ms) break;
-      this.#nowMs = Math.max(this.#nowMs, next.atMs);
+      if (!next || next.atMs > endMs) break;
+      this.#pass(next.atMs - this.#monotonicMs);
       this.#fire(next);
     }
-    this.#nowMs = Math.max(this.#nowMs, ms);
+    this.#pass(endMs - this.#monotonicMs);
   }
 
-  /** When the next wake is due, in epoch milliseconds; undefined if nobody waits. */
+  /** Lets time pass until the wall clock shows `ms` (epoch milliseconds). */
+  advanceTo(ms: number): void {
+    this.advance(ms - this.#wallMs);
+  }
+
+  /** Somebody sets the wall clock to `ms` (epoch milliseconds), back or forward. No time passes: timers run on as they did. */
+  setTo(ms: number): void {
+    this.#wallMs = ms;
+  }
+
+  /** What the wall clock will show at the next wake, in epoch milliseconds; undefined if nobody waits. */
   nextWakeAt(): number | undefined {
-    return this.#next()?.atMs;
+    const next = this.#next();
+    return next && this.#wallMs + (next.atMs - this.#monotonicMs);
+  }
+
+  #pass(ms: number): void {
+    if (ms <= 0) return;
+    this.#wallMs += ms;
+    this.#monotonicMs += ms;
   }
 
   #next(): Wake | undefined {

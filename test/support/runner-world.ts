@@ -4,6 +4,7 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { vi } from "vitest";
 import { type CodeHostFault, createCodeHost } from "../../emulators/code-host/index.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import type { ServiceProject } from "../../src/service/config.ts";
@@ -13,6 +14,9 @@ import type { RunTurnInput, RunTurnResult } from "../../src/service/turn-runner.
 import { createSystemClock } from "../../src/system-clock.ts";
 import { RecordingLogger } from "./recording-logger.ts";
 import { openTempDir } from "./temp-dir.ts";
+
+// Each turn is some thirty processes, on a machine that may be busy with the rest of the suite.
+vi.setConfig({ testTimeout: 60_000 });
 
 const exec = promisify(execFile);
 const AGENTS = fileURLToPath(new URL("../fixtures/agents/", import.meta.url));
@@ -196,7 +200,6 @@ export async function openRunnerWorld({ files = START_FILES, clock, containment 
       const jobId = input.jobId ?? "job1";
       return world.runner({
         jobId,
-        branch: `docs-agent/${jobId}`,
         prompt: "Fix the typo",
         earlierTurns: [],
         project,

@@ -1,30 +1,33 @@
-import type { Task, TaskHandler, TaskQueue, TaskResult } from "../../src/core/task-queue.ts";
+import type { Step, Task, TaskHandler, TaskQueue } from "../../src/core/task-queue.ts";
 
 /** What one run of a task does. */
-export type Step = (task: Task, signal: AbortSignal) => TaskResult | Promise<TaskResult>;
+export type Script = (task: Task, signal: AbortSignal) => Step | Promise<Step>;
 
-export const done: Step = () => ({ kind: "done" });
+export const done: Script = () => ({ kind: "done" });
+
+/** A run that goes on for ever. */
+export const never: Script = () => new Promise(() => {});
 
 /** A task handler that does what the test says, and keeps what it was asked to run. */
 export class ScriptedHandler {
   /** Every run, in the order of their starts. */
   readonly runs: Task[] = [];
-  readonly #steps = new Map<string, Step[]>();
+  readonly #scripts = new Map<string, Script[]>();
   #watchers: Array<() => void> = [];
   #sentinels = 0;
 
-  /** What the first, second, … run of a task does; the last step is repeated. A task without steps is done at once. */
-  on(id: string, ...steps: Step[]): void {
-    this.#steps.set(id, steps);
+  /** What the first, second, … run of a task does; the last script is repeated. A task without scripts is done at once. */
+  on(id: string, ...scripts: Script[]): void {
+    this.#scripts.set(id, scripts);
   }
 
   readonly handle: TaskHandler = async (task, signal) => {
     this.runs.push(task);
     const times = this.runsOf(task.id).length;
-    const steps = this.#steps.get(task.id) ?? [];
-    const step = steps[Math.min(times, steps.length) - 1] ?? done;
+    const scripts = this.#scripts.get(task.id) ?? [];
+    const script = scripts[Math.min(times, scripts.length) - 1] ?? done;
     for (const look of this.#watchers) look();
-    return await step(task, signal);
+    return await script(task, signal);
   };
 
   runsOf(id: string): Task[] {
@@ -58,8 +61,8 @@ export class ScriptedHandler {
   }
 }
 
-/** A step that goes on until the test says how it ends. */
-export function gate(): { step: Step; open: (result?: TaskResult) => void } {
-  const { promise, resolve } = Promise.withResolvers<TaskResult>();
-  return { step: () => promise, open: (result = { kind: "done" }) => resolve(result) };
+/** A run that goes on until the test says how it ends. */
+export function gate(): { script: Script; open: (step?: Step) => void } {
+  const { promise, resolve } = Promise.withResolvers<Step>();
+  return { script: () => promise, open: (step = { kind: "done" }) => resolve(step) };
 }

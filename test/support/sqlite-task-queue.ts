@@ -1,8 +1,10 @@
-import type { DatabaseSync } from "node:sqlite";
+import { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../src/core/clock.ts";
-import type { Logger } from "../../src/core/logger.ts";
-import { createSqliteTaskQueue } from "../../src/queue/sqlite-task-queue.ts";
-import { type SqliteLocation, openSqliteDatabase } from "../../src/store/sqlite-database.ts";
+import { SqliteTaskQueue } from "../../src/queue/sqlite-task-queue.ts";
+import { GroupCommit } from "../../src/store/group-commit.ts";
+import { openStore } from "../../src/store/open-store.ts";
+import type { Store } from "../../src/store/open-store.ts";
+import { StoreInUseError, storeErrorsOf } from "../../src/store/store-errors.ts";
 import type { TaskQueueSubject } from "../contracts/task-queue.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { RecordingLogger } from "./recording-logger.ts";
@@ -13,6 +15,7 @@ function mortal(clock: Clock): Clock & { die(): void } {
   let isDead = false;
   return {
     now: () => clock.now(),
+    monotonicMs: () => clock.monotonicMs(),
     wakeAt: (atMs, wake) => clock.wakeAt(atMs, () => (isDead ? undefined : wake())),
     die: () => {
       isDead = true;
@@ -20,94 +23,148 @@ function mortal(clock: Clock): Clock & { die(): void } {
   };
 }
 
-async function openProcess(location: SqliteLocation, clock: ManualClock, logger: Logger) {
-  const ownClock = mortal(clock);
-  const database = await openSqliteDatabase(location, { clock: ownClock, ownerWaitMs: 0 });
-  return { ...startProcess(database.db, ownClock, logger), database };
-}
-
-function startProcess(db: DatabaseSync, clock: ReturnType<typeof mortal>, logger: Logger) {
-  const queue = createSqliteTaskQueue({ db, clock, logger, concurrency, leaseMs });
-  return { queue, clock };
-}
-
 const concurrency = 4;
-const leaseMs = 60_000;
+const slow = { type: "slow", concurrency: 2 };
+const pools = {
+  of: (type: string) => (type === slow.type ? "slow" : "rest"),
+  budgets: { slow: slow.concurrency, rest: concurrency },
+};
 
 export type SqliteTaskQueueSubject = TaskQueueSubject & {
-  readonly queue: ReturnType<typeof createSqliteTaskQueue>;
-  /** The database that is open now. */
+  readonly queue: SqliteTaskQueue;
+  /** The database that is open now, and what writes to it. */
   readonly db: DatabaseSync;
+  readonly commits: GroupCommit;
   readonly clock: ManualClock;
   readonly logger: RecordingLogger;
+  /** By how much each set-back of the clock was, as the queue noticed them. */
+  readonly setBacks: number[];
 };
+
+/** A process as far as the queue sees it: its own commits, its own timers. */
+type Process = { store: Store; commits: GroupCommit; queue: SqliteTaskQueue; die(): void };
+
+/** `whenDead`: what the process's commits meet after its death. */
+function startProcess(subject: Subject, store: Store, commits: GroupCommit, whenDead: () => void): Process {
+  const clock = mortal(subject.clock);
+  const queue = new SqliteTaskQueue({
+    db: store.db,
+    commits,
+    clock,
+    logger: subject.logger,
+    records: store.decided,
+    pools,
+    sweep: () => store.sweep(),
+    onClockSetBack: (byMs) => subject.setBacks.push(byMs),
+  });
+  return {
+    store,
+    commits,
+    queue,
+    die: () => {
+      clock.die();
+      whenDead();
+      // A stop whose grace never ends starts nothing more and aborts nothing, as if the process were gone.
+      void queue.stop(Infinity);
+    },
+  };
+}
+
+type Subject = { clock: ManualClock; logger: RecordingLogger; setBacks: number[] };
+
+function subjectOf(
+  subject: Subject,
+  current: () => Process,
+  more: Pick<SqliteTaskQueueSubject, "reopen" | "failWrites" | typeof Symbol.asyncDispose>,
+): SqliteTaskQueueSubject {
+  const { clock, logger, setBacks } = subject;
+  return {
+    get queue() {
+      return current().queue;
+    },
+    get db() {
+      return current().store.db;
+    },
+    get commits() {
+      return current().commits;
+    },
+    clock,
+    logger,
+    setBacks,
+    now: () => clock.now(),
+    advance: (ms) => clock.advance(ms),
+    setClock: (byMs) => clock.setTo(clock.now() + byMs),
+    idle: () => current().queue.idle(),
+    settled: () => current().commits.settled(),
+    concurrency,
+    slow,
+    ...more,
+  };
+}
+
+function newSubject(): Subject {
+  return { clock: new ManualClock(), logger: new RecordingLogger(), setBacks: [] };
+}
 
 /** In a file: a crash closes the file under the old process. */
 export async function openFileSubject(): Promise<SqliteTaskQueueSubject> {
   const dir = await openTempDir();
-  const clock = new ManualClock();
-  const logger = new RecordingLogger();
-  const location = { path: dir.file("store.sqlite") };
-  let process = await openProcess(location, clock, logger);
-  return {
-    get queue() {
-      return process.queue;
-    },
-    get db() {
-      return process.database.db;
-    },
-    clock,
-    logger,
-    now: () => clock.now(),
-    advance: (ms) => clock.advance(ms),
-    idle: () => process.queue.idle(),
+  const subject = newSubject();
+  const path = dir.file("store.sqlite");
+  async function open(): Promise<Process> {
+    const store = await openStore({ url: `sqlite://${path}`, ...subject, ownerWaitMs: 0 });
+    return startProcess(subject, store, store.commits, () => store.db.close());
+  }
+  let process = await open();
+  return subjectOf(subject, () => process, {
     reopen: async () => {
-      kill(process);
-      process.database.close();
-      process = await openProcess(location, clock, logger);
+      process.die();
+      await process.store.close();
+      process = await open();
     },
-    leaseMs,
-    concurrency,
+    failWrites: () => {
+      const shell = new DatabaseSync(path);
+      shell.exec("BEGIN IMMEDIATE");
+      return () => shell.close();
+    },
     [Symbol.asyncDispose]: async () => {
       await process.queue.stop(0);
-      process.database.close();
+      await process.store.close();
       await dir[Symbol.asyncDispose]();
     },
-  };
+  });
 }
 
-/** In memory: after a crash the old process's handlers still reach the data, and must find that they lost their claims. */
+/** In memory: what the old process's handlers do after a crash reaches the same database, and must find that it is not theirs. */
 export async function openMemorySubject(): Promise<SqliteTaskQueueSubject> {
-  const clock = new ManualClock();
-  const logger = new RecordingLogger();
-  const first = await openProcess("memory", clock, logger);
-  const { db, close } = first.database;
-  let process: Pick<typeof first, "queue" | "clock"> = first;
-  return {
-    get queue() {
-      return process.queue;
-    },
-    db,
-    clock,
-    logger,
-    now: () => clock.now(),
-    advance: (ms) => clock.advance(ms),
-    idle: () => process.queue.idle(),
+  const subject = newSubject();
+  const store = await openStore({ url: "memory://", ...subject });
+  function start(): Process {
+    let isDead = false;
+    const commits = new GroupCommit({
+      db: store.db,
+      toStoreError: storeErrorsOf(store.db),
+      assertOwned: () => {
+        if (isDead) throw new StoreInUseError("memory://");
+      },
+    });
+    return startProcess(subject, store, commits, () => {
+      isDead = true;
+    });
+  }
+  let process = start();
+  return subjectOf(subject, () => process, {
     reopen: async () => {
-      kill(process);
-      process = startProcess(db, mortal(clock), logger);
+      process.die();
+      process = start();
     },
-    leaseMs,
-    concurrency,
+    failWrites: () => {
+      store.db.exec("PRAGMA query_only = ON");
+      return () => store.db.exec("PRAGMA query_only = OFF");
+    },
     [Symbol.asyncDispose]: async () => {
       await process.queue.stop(0);
-      close();
+      await store.close();
     },
-  };
-}
-
-/** A stop whose grace never ends claims nothing more and releases nothing, as if the process were gone. */
-function kill({ queue, clock }: ReturnType<typeof startProcess>): void {
-  clock.die();
-  void queue.stop(Infinity);
+  });
 }

@@ -1,13 +1,17 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
-import { createApp, createSlackClient } from "../../src/app.ts";
+import { createApp } from "../../src/app.ts";
+import { openBackend } from "../../src/backend.ts";
+import type { Backend } from "../../src/backend.ts";
 import { loadConfig } from "../../src/config.ts";
 import { createSlackSide } from "../../emulators/slack/index.ts";
-import type { Message, OpenView, SlackSide, WorkspaceSnapshot } from "../../emulators/slack/index.ts";
-import { createSqliteTaskQueue } from "../../src/queue/sqlite-task-queue.ts";
-import { createSlackClock } from "../../src/replies/slack-clock.ts";
-import { identify } from "../../src/slack-identity.ts";
-import { openStore } from "../../src/store/open-store.ts";
+import type {
+  LimitSettings,
+  SlackMessage,
+  OpenView,
+  SlackSide,
+  WorkspaceSnapshot,
+} from "../../emulators/slack/index.ts";
 import { DEFAULT_API_KEY, DEFAULT_PROJECT_ID, startJobServiceSide } from "./job-service-side.ts";
 import type { JobServiceSide, JobServiceSideOptions } from "./job-service-side.ts";
 import { ManualClock } from "./manual-clock.ts";
@@ -27,13 +31,19 @@ export type WorldOptions = {
   socketMode?: boolean;
   /** When the clock starts, epoch milliseconds. */
   startMs?: number;
+  /** Bot scopes of the manifest that the app was installed without. */
+  withoutScopes?: string[];
+  /** How Slack limits the app from the start. */
+  slackLimits?: LimitSettings;
+  /** @default always 0.5 */
+  random?: () => number;
   /** The Slack workspace as an earlier run left it. */
   workspace?: WorkspaceSnapshot;
   /** Called before the app starts, for example to put a state file where it will look for one. */
   prepare?: (world: World) => void;
 };
 
-type RunningApp = { queue: ReturnType<typeof createSqliteTaskQueue>; url: string; stop: () => Promise<void> };
+type RunningApp = { queue: Backend["queue"]; url: string; stop: () => Promise<void> };
 
 /** The people and channels of every test: Ana and Ben in #docs, with the bot; #random without it. */
 export const ANA = "U0ANA";
@@ -44,11 +54,18 @@ export const SECRET_CHANNEL = "C0SECRET";
 
 /** A Slack, for tests that start the app in a process of its own too. */
 export async function startSlackSide(
-  options: { now?: () => number; appUrl?: string; saved?: WorkspaceSnapshot | undefined } = {},
+  options: {
+    now?: () => number;
+    appUrl?: string;
+    saved?: WorkspaceSnapshot | undefined;
+    limits?: LimitSettings;
+    withoutScopes?: readonly string[];
+  } = {},
 ): Promise<SlackSide> {
+  const { withoutScopes = [], ...others } = options;
   const slack = await createSlackSide({
-    ...options,
-    scopes: readManifest().oauth_config.scopes.bot,
+    ...others,
+    scopes: readManifest().oauth_config.scopes.bot.filter((scope) => !withoutScopes.includes(scope)),
     signingSecret: SIGNING_SECRET,
     botToken: BOT_TOKEN,
     appToken: APP_TOKEN,
@@ -81,7 +98,8 @@ export function environment(slack: SlackSide, service: JobServiceSide, options: 
     DOCS_AGENT_BASE_URL: service.baseUrl,
     DOCS_AGENT_PROJECT_ID: DEFAULT_PROJECT_ID,
     DOCS_AGENT_API_KEY: DEFAULT_API_KEY,
-    JOB_SERVICE_TIMEOUT_MS: "500",
+    // Long enough for a machine that is busy with other tests; tests of a service that is silent make it shorter.
+    JOB_SERVICE_TIMEOUT_MS: "5000",
     ...options.env,
   };
 }
@@ -104,7 +122,14 @@ export class World implements AsyncDisposable {
     const resources = new AsyncDisposableStack();
     const clock = new ManualClock(options.startMs);
     const dir = resources.use(await openTempDir());
-    const slack = resources.use(await startSlackSide({ now: () => clock.now(), saved: options.workspace }));
+    const slack = resources.use(
+      await startSlackSide({
+        now: () => clock.now(),
+        saved: options.workspace,
+        limits: options.slackLimits ?? {},
+        withoutScopes: options.withoutScopes ?? [],
+      }),
+    );
     const service = resources.use(await startJobServiceSide(options.jobService));
     const world = new World({
       clock,
@@ -154,22 +179,9 @@ export class World implements AsyncDisposable {
       STORE_URL: `sqlite://${this.#storePath}`,
       ...this.#options.env,
     });
-    const store = await openStore({ url: config.storeUrl, clock, logger, ownerWaitMs: 0 });
-    const queue = createSqliteTaskQueue({ db: store.db, clock, logger });
-    const slackClock = createSlackClock({ now: () => clock.now(), monotonicMs: () => clock.now() });
-    const client = createSlackClient(config, slackClock, logger);
-    const identity = await identify(client);
-    const app = createApp({
-      config,
-      client,
-      slackClock,
-      identity,
-      store,
-      queue,
-      clock,
-      random: () => 0.5,
-      logger,
-    });
+    const backend = await openBackend({ config, clock, logger, ownerWaitMs: 0 });
+    const { store, queue } = backend;
+    const app = createApp({ config, backend, clock, random: this.#options.random ?? (() => 0.5), logger });
     const server = createServer(app.requestListener);
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
@@ -239,7 +251,7 @@ export class World implements AsyncDisposable {
   }
 
   /** The bot's replies in a thread. */
-  replies(channelId: string, ts: string): Message[] {
+  replies(channelId: string, ts: string): SlackMessage[] {
     const { botId } = this.slack.workspace.bot;
     return this.slack
       .thread(channelId, ts)

@@ -1,5 +1,5 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import type { Refusal } from "../pull-requests.ts";
+import type { PullRequestRefusal } from "../pull-requests.ts";
 
 const DOCUMENTATION_URL = "https://docs.github.com/rest";
 
@@ -41,7 +41,7 @@ export function validationFailed(...errors: FieldError[]): ApiRefusal {
 }
 
 /** GitHub's answer to what could not be done with a pull request. */
-export function refusalOf(refusal: Refusal, owner: string): ApiRefusal {
+export function refusalOf(refusal: PullRequestRefusal, owner: string): ApiRefusal {
   const resource = "PullRequest";
   switch (refusal.kind) {
     case "invalid-field":

@@ -1,13 +1,15 @@
+import type { webApi } from "@slack/bolt";
 import * as z from "zod";
 import type { MessageBlock } from "../block-kit/blocks.ts";
 import { mentionsIn } from "../mentions.ts";
-import type { Message } from "../messages.ts";
+import type { SlackMessage } from "../messages.ts";
 import { refusalWithMessages, SlackRefusal } from "../refusal.ts";
+import type { Answer } from "../sdk-types.ts";
 import { parseMessageBlocks } from "../validate-blocks.ts";
 import { type Args, Flag, readArgs } from "./args.ts";
 import { parseMetadata } from "./metadata.ts";
 import { channelToPostTo, type MethodContext, type MethodTable, visibleChannel } from "./method.ts";
-import { messageToWire } from "./wire.ts";
+import { messageToWire, updatedToWire } from "./wire.ts";
 
 /** Slack documents truncation from here on, and `msg_too_long` beside it. The stricter of the two. */
 const maxText = 40_000;
@@ -69,7 +71,7 @@ function postMessage(args: Args, context: MethodContext) {
     channel: channel.id,
     ts: message.ts,
     message: messageToWire(message, workspace, { withMetadata: true }),
-  };
+  } satisfies Answer<webApi.ChatPostMessageResponse>;
 }
 
 function postEphemeral(args: Args, context: MethodContext) {
@@ -85,7 +87,7 @@ function postEphemeral(args: Args, context: MethodContext) {
     from: workspace.bot.userId,
     ...(request.thread_ts !== undefined && { thread_ts: request.thread_ts }),
   });
-  return { message_ts: ephemeral.ts };
+  return { message_ts: ephemeral.ts } satisfies Answer<webApi.ChatPostEphemeralResponse>;
 }
 
 function update(args: Args, context: MethodContext) {
@@ -104,14 +106,14 @@ function update(args: Args, context: MethodContext) {
     channel: message.channel,
     ts: message.ts,
     text: message.text,
-    message: messageToWire(message, workspace, { withMetadata: true }),
-  };
+    message: updatedToWire(message, workspace),
+  } satisfies Answer<webApi.ChatUpdateResponse>;
 }
 
 function remove(args: Args, context: MethodContext) {
   const message = ownMessage(readArgs(MessageArgs, args), context, "cant_delete_message");
   context.workspace.deleteMessage(message.channel, message.ts);
-  return { channel: message.channel, ts: message.ts };
+  return { channel: message.channel, ts: message.ts } satisfies Answer<webApi.ChatDeleteResponse>;
 }
 
 function getPermalink(args: Args, context: MethodContext) {
@@ -122,7 +124,7 @@ function getPermalink(args: Args, context: MethodContext) {
   if (message === undefined) throw new SlackRefusal("message_not_found");
   const thread = message.thread_ts === undefined ? "" : `?thread_ts=${message.thread_ts}&cid=${channel.id}`;
   const permalink = `${workspace.team.url}archives/${channel.id}/p${message.ts.replace(".", "")}${thread}`;
-  return { channel: channel.id, permalink };
+  return { channel: channel.id, permalink } satisfies Answer<webApi.ChatGetPermalinkResponse>;
 }
 
 /** The text and blocks of a message, checked as Slack checks them; an empty list of blocks counts as none. */
@@ -139,7 +141,7 @@ export function readContent(request: { text?: string | undefined; blocks?: unkno
 }
 
 /** `metadata: {}` removes it, and leaving it out keeps it: https://docs.slack.dev/reference/methods/chat.update */
-function updateMetadata(message: Message, value: unknown): void {
+function updateMetadata(message: SlackMessage, value: unknown): void {
   delete message.metadata;
   if (typeof value === "object" && value !== null && Object.keys(value).length === 0) return;
   message.metadata = parseMetadata(value);
@@ -149,7 +151,7 @@ function ownMessage(
   request: { channel: string; ts: string },
   context: MethodContext,
   refusal: string,
-): Message {
+): SlackMessage {
   const { workspace } = context;
   const channel = visibleChannel(request.channel, context);
   if (channel.id !== request.channel) throw new SlackRefusal("channel_not_found");

@@ -1,6 +1,8 @@
+import type { webApi } from "@slack/bolt";
 import * as z from "zod";
-import type { Message } from "../messages.ts";
+import type { SlackMessage } from "../messages.ts";
 import { SlackRefusal } from "../refusal.ts";
+import type { Answer } from "../sdk-types.ts";
 import type { Channel } from "../workspace.ts";
 import { type Args, Flag, readArgs } from "./args.ts";
 import {
@@ -51,7 +53,9 @@ function open(args: Args, context: MethodContext) {
   const users = (request.users ?? "").split(",").filter(Boolean);
   refuseWithoutScope([users.length > 1 ? "mpim:write" : "im:write"], scopes);
   const channel = request.channel ? visibleChannel(request.channel, context) : openWith(users, context);
-  return { channel: request.return_im === true ? channelToWire(channel, workspace) : { id: channel.id } };
+  return {
+    channel: request.return_im === true ? channelToWire(channel, workspace) : { id: channel.id },
+  } satisfies Answer<webApi.ConversationsOpenResponse>;
 }
 
 function openWith(users: string[], { workspace }: MethodContext): Channel {
@@ -63,7 +67,9 @@ function openWith(users: string[], { workspace }: MethodContext): Channel {
 function info(args: Args, context: MethodContext) {
   const channel = visibleChannel(readArgs(InfoArgs, args).channel, context);
   refuseWithoutKindScope(channel, "read", context.scopes);
-  return { channel: channelToWire(channel, context.workspace) };
+  return {
+    channel: channelToWire(channel, context.workspace),
+  } satisfies Answer<webApi.ConversationsInfoResponse>;
 }
 
 function history(args: Args, context: MethodContext) {
@@ -74,7 +80,10 @@ function history(args: Args, context: MethodContext) {
     .filter((message) => isInRange(message, request))
     .toReversed();
   const page = pageOf(topLevel, request.cursor, pageSize(request.limit ?? 100, context));
-  return { ...answer(page, request, context), pin_count: 0 };
+  return {
+    ...answer(page, request, context),
+    pin_count: 0,
+  } satisfies Answer<webApi.ConversationsHistoryResponse>;
 }
 
 function replies(args: Args, context: MethodContext) {
@@ -85,7 +94,7 @@ function replies(args: Args, context: MethodContext) {
   // The root leads the first page whatever `oldest` says, as clients that read threads incrementally report.
   const wanted = [root, ...others.filter((message) => isInRange(message, request))];
   const page = pageOf(wanted, request.cursor, pageSize(request.limit ?? 1000, context));
-  return answer(page, request, context);
+  return answer(page, request, context) satisfies Answer<webApi.ConversationsRepliesResponse>;
 }
 
 function channelToRead(id: string, context: MethodContext): Channel {
@@ -96,7 +105,7 @@ function channelToRead(id: string, context: MethodContext): Channel {
 }
 
 /** Leaves out what was posted too lately to be found. */
-function shownBy(messages: Message[], { limits }: MethodContext): Message[] {
+function shownBy(messages: SlackMessage[], { limits }: MethodContext): SlackMessage[] {
   const { visibleAfterMs = 0 } = limits.settings;
   if (visibleAfterMs === 0) return messages;
   const newestMs = limits.slackNow() - visibleAfterMs;
@@ -107,23 +116,23 @@ function pageSize(limit: number, { limits }: MethodContext): number {
   return Math.min(limit, limits.settings.maxHistoryMessages ?? limit);
 }
 
-function isInRange(message: Message, { oldest, latest, inclusive }: HistoryArgs): boolean {
+function isInRange(message: SlackMessage, { oldest, latest, inclusive }: HistoryArgs): boolean {
   const ts = Number(message.ts);
   const isEdge = message.ts === oldest || message.ts === latest;
   if (isEdge) return inclusive === true;
   return ts >= Number(oldest ?? 0) && ts <= Number(latest ?? Number.POSITIVE_INFINITY);
 }
 
-type Page = { messages: Message[]; nextCursor: string | undefined };
+type Page = { messages: SlackMessage[]; nextCursor: string | undefined };
 
-function pageOf(messages: Message[], cursor: string | undefined, limit: number): Page {
+function pageOf(messages: SlackMessage[], cursor: string | undefined, limit: number): Page {
   const start = cursor === undefined || cursor === "" ? 0 : startOf(cursor, messages);
   const next = messages[start + limit];
   const nextCursor = next === undefined ? undefined : Buffer.from(`next_ts:${next.ts}`).toString("base64");
   return { messages: messages.slice(start, start + limit), nextCursor };
 }
 
-function startOf(cursor: string, messages: Message[]): number {
+function startOf(cursor: string, messages: SlackMessage[]): number {
   const ts = /^next_ts:(.+)$/.exec(Buffer.from(cursor, "base64").toString())?.[1];
   const start = messages.findIndex((message) => message.ts === ts);
   if (start === -1) throw new SlackRefusal("invalid_cursor");

@@ -9,13 +9,13 @@ import { viewsMethods } from "./views.ts";
 
 const methods: MethodTable = { ...teamMethods, ...chatMethods, ...conversationsMethods, ...viewsMethods };
 
-export type Tokens = { bot: string; app: string | undefined };
+export type SlackSideTokens = { bot: string; app: string | undefined };
 
 /** The answer to a Web API call: what Slack sends with HTTP 200, refusals included. Never throws a refusal. */
 export function answerCall(
   call: { method: string; args: Args; token: string | undefined },
   context: MethodContext,
-  tokens: Tokens,
+  tokens: SlackSideTokens,
 ): Record<string, unknown> {
   try {
     const method = Object.hasOwn(methods, call.method) ? methods[call.method] : undefined;
@@ -32,7 +32,7 @@ export function answerCall(
 function authenticate(
   token: string | undefined,
   method: Method,
-  tokens: Tokens,
+  tokens: SlackSideTokens,
   botTokenState: TokenState,
 ): void {
   if (token === undefined || token === "") throw new SlackRefusal("not_authed");

@@ -1,6 +1,6 @@
 import type { Limits } from "../limits.ts";
 import { SlackRefusal } from "../refusal.ts";
-import type { SocketMode } from "../socket-mode.ts";
+import type { SocketModeSide } from "../socket-mode.ts";
 import type { Triggers } from "../triggers.ts";
 import type { Views } from "../views.ts";
 import type { Channel, ChannelKind, Workspace } from "../workspace.ts";
@@ -11,7 +11,7 @@ export type MethodContext = {
   workspace: Workspace;
   views: Views;
   triggers: Triggers;
-  socketMode: SocketMode;
+  socketMode: SocketModeSide;
   limits: Limits;
   /** The bot scopes the app was installed with. */
   scopes: readonly string[];

@@ -1,5 +1,7 @@
+import type { webApi } from "@slack/bolt";
 import * as z from "zod";
 import { SlackRefusal } from "../refusal.ts";
+import type { Answer } from "../sdk-types.ts";
 import { type Args, readArgs } from "./args.ts";
 import type { MethodContext, MethodTable } from "./method.ts";
 import { userToWire } from "./wire.ts";
@@ -22,7 +24,7 @@ function authTest(_args: Args, { workspace: { team, bot } }: MethodContext) {
     user_id: bot.userId,
     bot_id: bot.botId,
     is_enterprise_install: false,
-  };
+  } satisfies Answer<webApi.AuthTestResponse>;
 }
 
 function usersInfo(args: Args, { workspace }: MethodContext) {
@@ -30,13 +32,15 @@ function usersInfo(args: Args, { workspace }: MethodContext) {
   const { bot } = workspace;
   if (id === bot.userId) {
     const account = { id, name: bot.name, real_name: bot.name, display_name: bot.name };
-    return { user: { ...userToWire(account, workspace), is_bot: true } };
+    return {
+      user: { ...userToWire(account, workspace), is_bot: true },
+    } satisfies Answer<webApi.UsersInfoResponse>;
   }
   const user = workspace.findUser(id);
   if (user === undefined) throw new SlackRefusal("user_not_found");
-  return { user: userToWire(user, workspace) };
+  return { user: userToWire(user, workspace) } satisfies Answer<webApi.UsersInfoResponse>;
 }
 
 function openConnection(_args: Args, { socketMode }: MethodContext) {
-  return { url: socketMode.issueUrl() };
+  return { url: socketMode.issueUrl() } satisfies Answer<webApi.AppsConnectionsOpenResponse>;
 }

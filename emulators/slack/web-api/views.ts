@@ -1,5 +1,7 @@
+import type { webApi } from "@slack/bolt";
 import * as z from "zod";
 import { SlackRefusal } from "../refusal.ts";
+import type { Answer } from "../sdk-types.ts";
 import { parseView } from "../validate-blocks.ts";
 import { type Args, readArgs } from "./args.ts";
 import type { MethodContext, MethodTable } from "./method.ts";
@@ -23,7 +25,7 @@ function open(args: Args, { views, triggers }: MethodContext) {
   const request = readArgs(OpenArgs, args);
   const view = parseView(request.view);
   const opened = views.open(triggers.exchange(request.trigger_id), view);
-  return { view: views.toWire(opened) };
+  return { view: views.toWire(opened) } satisfies Answer<webApi.ViewsOpenResponse>;
 }
 
 function update(args: Args, { views }: MethodContext) {
@@ -36,5 +38,5 @@ function update(args: Args, { views }: MethodContext) {
   if (open === undefined) throw new SlackRefusal("not_found");
   if (request.hash !== undefined && request.hash !== open.hash) throw new SlackRefusal("hash_conflict");
   views.update(open, view);
-  return { view: views.toWire(open) };
+  return { view: views.toWire(open) } satisfies Answer<webApi.ViewsUpdateResponse>;
 }

@@ -1,20 +1,50 @@
-import type { Message } from "../messages.ts";
+import type { SlackMessage } from "../messages.ts";
+import type { UpdatedMessage, WireChannel, WireDirectMessage, WireMessage, WireUser } from "../sdk-types.ts";
 import type { Channel, User, Workspace } from "../workspace.ts";
 
 /** A message as the Web API and payloads show it; its metadata only where it was asked for. */
 export function messageToWire(
-  message: Message,
+  message: SlackMessage,
   workspace: Workspace,
   options: { withMetadata?: boolean } = {},
-): Record<string, unknown> {
-  const { team, bot } = workspace;
-  const replies = workspace.log(message.channel).replies(message.ts);
-  const isReply = message.thread_ts !== undefined;
+): WireMessage {
+  const log = workspace.log(message.channel);
+  const root = message.thread_ts === undefined ? undefined : log.find(message.thread_ts);
+  const replies = log.replies(message.ts);
+  const lastReply = replies.at(-1);
   return {
-    type: "message",
+    ...contentToWire(message, workspace),
+    ts: message.ts,
+    ...(message.thread_ts !== undefined && { thread_ts: message.thread_ts }),
+    ...(root !== undefined && { parent_user_id: root.user }),
+    ...(message.thread_ts === undefined &&
+      lastReply !== undefined && {
+        thread_ts: message.ts,
+        reply_count: replies.length,
+        reply_users_count: new Set(replies.map((reply) => reply.user)).size,
+        reply_users: [...new Set(replies.map((reply) => reply.user))],
+        latest_reply: lastReply.ts,
+        is_locked: false,
+        subscribed: false,
+      }),
+    ...(options.withMetadata === true && message.metadata !== undefined && { metadata: message.metadata }),
+  };
+}
+
+/** A message as `chat.update` answers with it: without where it stands, and without its thread. */
+export function updatedToWire(message: SlackMessage, workspace: Workspace) {
+  const { subtype: _, ...shown } = contentToWire(message, workspace);
+  return {
+    ...shown,
+    ...(message.metadata !== undefined && { metadata: message.metadata }),
+  } satisfies UpdatedMessage;
+}
+
+function contentToWire(message: SlackMessage, { team, bot }: Workspace) {
+  return {
+    type: "message" as const,
     ...(message.subtype !== undefined && { subtype: message.subtype }),
     user: message.user,
-    ts: message.ts,
     text: message.text,
     team: team.id,
     ...(message.bot_id !== undefined && {
@@ -24,29 +54,20 @@ export function messageToWire(
     }),
     ...(message.blocks !== undefined && { blocks: message.blocks }),
     ...(message.edited !== undefined && { edited: message.edited }),
-    ...(isReply && {
-      thread_ts: message.thread_ts,
-      parent_user_id: workspace.log(message.channel).find(message.thread_ts ?? "")?.user,
-    }),
-    ...(!isReply &&
-      replies.length > 0 && {
-        thread_ts: message.ts,
-        reply_count: replies.length,
-        reply_users_count: new Set(replies.map((reply) => reply.user)).size,
-        reply_users: [...new Set(replies.map((reply) => reply.user))],
-        latest_reply: replies.at(-1)?.ts,
-        is_locked: false,
-        subscribed: false,
-      }),
-    ...(options.withMetadata === true && message.metadata !== undefined && { metadata: message.metadata }),
-  };
+  } satisfies Omit<WireMessage, "ts">;
 }
 
-export function channelToWire(channel: Channel, workspace: Workspace): Record<string, unknown> {
+export function channelToWire(channel: Channel, workspace: Workspace) {
   const isMember = channel.members.has(workspace.bot.userId);
-  const other = [...channel.members].find((id) => id !== workspace.bot.userId);
+  const other = [...channel.members].find((id) => id !== workspace.bot.userId) ?? workspace.bot.userId;
   if (channel.kind === "im") {
-    return { id: channel.id, is_im: true, is_archived: channel.isArchived, user: other, is_open: true };
+    return {
+      id: channel.id,
+      is_im: true,
+      is_archived: channel.isArchived,
+      user: other,
+      is_open: true,
+    } satisfies WireDirectMessage;
   }
   return {
     id: channel.id,
@@ -67,10 +88,10 @@ export function channelToWire(channel: Channel, workspace: Workspace): Record<st
     topic: { value: "", creator: "", last_set: 0 },
     purpose: { value: "", creator: "", last_set: 0 },
     num_members: channel.members.size,
-  };
+  } satisfies WireChannel;
 }
 
-export function userToWire(user: User, workspace: Workspace): Record<string, unknown> {
+export function userToWire(user: User, workspace: Workspace) {
   return {
     id: user.id,
     team_id: workspace.team.id,
@@ -93,5 +114,5 @@ export function userToWire(user: User, workspace: Workspace): Record<string, unk
     is_bot: false,
     is_app_user: false,
     updated: 0,
-  };
+  } satisfies WireUser;
 }

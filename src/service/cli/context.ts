@@ -5,7 +5,6 @@ import type { ServiceConfig } from "../config.ts";
 export type CommandContext = {
   /** The settings. `needsSecrets`: the variables that they name must be set. Throws a `ServiceConfigError`. */
   settings: (options: { needsSecrets: boolean }) => ServiceConfig;
-  env: Readonly<Record<string, string | undefined>>;
   clock: Clock;
   /** Writes to the standard output. */
   write: (text: string) => void;

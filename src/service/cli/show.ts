@@ -1,9 +1,9 @@
+import { cut } from "../../core/text.ts";
+import { terminalText } from "../printable-text.ts";
 import { toTimestamp, type StoredJob, type StoredTurn } from "../jobs/job.ts";
 import type { AdminKey } from "../keys.ts";
 
 const MAX_SHOWN_CHARS = 4_000;
-/** Escape sequences in what others wrote would reach the operator's terminal. Line breaks and tabs may. */
-const UNPRINTABLE = /[^\P{Cc}\n\t]|[\p{Bidi_Control}\p{Zl}\p{Zp}]/gu;
 
 /** The jobs as a table. */
 export function jobTable(jobs: readonly StoredJob[]): string {
@@ -13,7 +13,7 @@ export function jobTable(jobs: readonly StoredJob[]): string {
     job.projectId,
     job.status,
     toTimestamp(job.createdAt),
-    job.prLink === null ? "-" : oneLine(job.prLink),
+    job.prLink === null ? "-" : lineText(job.prLink),
   ]);
   return table([["JOB", "PROJECT", "STATUS", "CREATED", "PULL REQUEST"], ...rows]);
 }
@@ -37,9 +37,9 @@ export function jobDetails(job: StoredJob, turns: readonly StoredTurn[]): string
     `job           ${job.id}`,
     `project       ${job.projectId}`,
     `status        ${job.status}`,
-    `repository    ${oneLine(job.repository)} (${oneLine(job.ref)})`,
-    `model         ${oneLine(job.model)}`,
-    `pull request  ${job.prLink === null ? "-" : oneLine(job.prLink)}`,
+    `repository    ${lineText(job.repository)} (${lineText(job.ref)})`,
+    `model         ${lineText(job.model)}`,
+    `pull request  ${job.prLink === null ? "-" : lineText(job.prLink)}`,
     `created       ${toTimestamp(job.createdAt)}`,
     ...(job.archivedAt === null ? [] : [`archived      ${toTimestamp(job.archivedAt)}`]),
     ...turns.flatMap(turnLines),
@@ -67,10 +67,9 @@ function turnLines(turn: StoredTurn): string[] {
 }
 
 function block(name: string, text: string, maxChars = MAX_SHOWN_CHARS): string[] {
-  const shown = text.length > maxChars ? `${text.slice(0, maxChars).toWellFormed()}…` : text;
   return [
     `  ${name}:`,
-    ...printable(shown)
+    ...terminalText(cut(text, maxChars))
       .split("\n")
       .map((line) => `    ${line}`),
   ];
@@ -87,10 +86,7 @@ function table(rows: readonly string[][]): string {
   return `${lines.join("\n")}\n`;
 }
 
-function oneLine(text: string): string {
-  return printable(text).replaceAll(/\s+/g, " ");
-}
-
-function printable(text: string): string {
-  return text.replace(UNPRINTABLE, "\uFFFD");
+/** One line, as much of it as there is. */
+function lineText(text: string): string {
+  return terminalText(text).replaceAll(/\s+/g, " ");
 }

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { JobRecord } from "../../job-client/schema.ts";
+import type { WireJobRecord } from "../../job-client/schema.ts";
 import { transaction } from "../../store/sqlite-database.ts";
 import type { ServiceProject } from "../config.ts";
 import { toRecord } from "./job.ts";
@@ -21,8 +21,8 @@ export type TurnRequest = {
 
 /** What became of a request: accepted, answered before under the same idempotency key, or refused. */
 export type Acceptance =
-  | { kind: "accepted"; record: JobRecord; turn: TurnKey }
-  | { kind: "repeated"; record: JobRecord }
+  | { kind: "accepted"; record: WireJobRecord; turn: TurnKey }
+  | { kind: "repeated"; record: WireJobRecord }
   | { kind: "key-reused" }
   | { kind: "missing" }
   | { kind: "archived" }

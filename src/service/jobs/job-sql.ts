@@ -9,7 +9,7 @@ const STATUS = `CASE
     ELSE 'completed'
   END`;
 const JOB = `SELECT id, project_id, repository, ref, model, pr_link, created_at, archived_at, ${STATUS} AS status FROM jobs`;
-const TURN = `SELECT job_id, number, prompt, accepted_at, state, attempts, started_at, ended_at, outcome, summary, reason,
+const TURN = `SELECT job_id, number, prompt, accepted_at, state, attempts, due_at, started_at, ended_at, outcome, summary, reason,
     left_out, progress FROM turns`;
 
 /** The statements on jobs and turns. */
@@ -30,11 +30,10 @@ export const jobSql = {
   turns: `${TURN} WHERE job_id = ? ORDER BY number`,
   /** job, number */
   turn: `${TURN} WHERE job_id = ? AND number = ?`,
-  /** The oldest first. */
-  unfinished: `SELECT job_id, number FROM turns WHERE state <> 'ended' ORDER BY accepted_at, job_id, number`,
-  /** job, number; up to that one */
-  oldestUnfinished: `SELECT job_id, number FROM turns WHERE job_id = ? AND number <= ? AND state <> 'ended'
-    ORDER BY number LIMIT 1`,
+  /** The one that has waited longest first. */
+  unfinishedJobs: `SELECT job_id AS id FROM turns WHERE state <> 'ended' GROUP BY job_id ORDER BY min(accepted_at), job_id`,
+  /** job */
+  oldestUnfinished: `${TURN} WHERE job_id = ? AND state <> 'ended' ORDER BY number LIMIT 1`,
 
   /** project */
   countUnfinished: `SELECT count(*) AS count FROM turns WHERE project_id = ? AND state <> 'ended'`,
@@ -55,8 +54,8 @@ export const jobSql = {
   /** started_at, job, number */
   startTurn: `UPDATE turns SET state = 'running', attempts = attempts + 1, started_at = coalesce(started_at, ?)
     WHERE job_id = ? AND number = ? AND state <> 'ended'`,
-  /** attempts to take back, reason, job, number */
-  suspendTurn: `UPDATE turns SET state = 'waiting', attempts = attempts - ?, reason = coalesce(?, reason)
+  /** attempts to take back, reason, due_at, job, number */
+  suspendTurn: `UPDATE turns SET state = 'waiting', attempts = attempts - ?, reason = coalesce(?, reason), due_at = ?
     WHERE job_id = ? AND number = ? AND state = 'running'`,
   /** progress, job, number */
   setProgress: `UPDATE turns SET progress = ? WHERE job_id = ? AND number = ?`,

@@ -1,12 +1,13 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { z } from "zod";
 import type { JobStatus } from "../../core/job.ts";
+import { cut } from "../../core/text.ts";
 import { transaction } from "../../store/sqlite-database.ts";
 import { type Acceptance, Acceptances, type TurnKey, type TurnRequest } from "./acceptance.ts";
 import type { RunTurnResult } from "../turn-runner.ts";
 import type { StoredJob, StoredTurn } from "./job.ts";
 import { jobSql } from "./job-sql.ts";
-import { IdRow, JobRow, TurnKeyRow, TurnRow } from "./rows.ts";
+import { IdRow, JobRow, TurnRow } from "./rows.ts";
 
 const MAX_SUMMARY_CHARS = 16_000;
 const MAX_REASON_CHARS = 2_000;
@@ -52,15 +53,16 @@ export class JobStore {
     return row === undefined ? null : TurnRow.parse(row);
   }
 
-  /** Every turn that has not ended, the oldest first. */
-  unfinished(): TurnKey[] {
-    return z.array(TurnKeyRow).parse(this.#sql.unfinished.all());
+  /** The jobs with a turn that has not ended, the one that has waited longest first. */
+  unfinishedJobs(): string[] {
+    const ids = z.array(IdRow).parse(this.#sql.unfinishedJobs.all());
+    return ids.map(({ id }) => id);
   }
 
-  /** The job's first turn up to this one that has not ended. */
-  oldestUnfinished({ jobId, number }: TurnKey): TurnKey | null {
-    const row = this.#sql.oldestUnfinished.get(jobId, number);
-    return row === undefined ? null : TurnKeyRow.parse(row);
+  /** The job's first turn that has not ended. */
+  oldestUnfinished(jobId: string): StoredTurn | null {
+    const row = this.#sql.oldestUnfinished.get(jobId);
+    return row === undefined ? null : TurnRow.parse(row);
   }
 
   /** Notes that the runner is about to be started, one attempt more. False: the turn has ended. */
@@ -68,9 +70,14 @@ export class JobStore {
     return this.#sql.startTurn.run(nowMs, jobId, number).changes === 1;
   }
 
-  /** The turn waits to run again. `counts`: whether what was tried counts as an attempt. */
-  suspend({ jobId, number }: TurnKey, how: { counts: boolean; reason: string | null }): void {
-    this.#sql.suspendTurn.run(how.counts ? 0 : 1, cut(how.reason, MAX_REASON_CHARS), jobId, number);
+  /** The turn waits to run again, at once: what was tried does not count as an attempt. */
+  takeBack({ jobId, number }: TurnKey): void {
+    this.#sql.suspendTurn.run(1, null, 0, jobId, number);
+  }
+
+  /** The turn waits to run again, no sooner than at `dueAtMs`: an attempt failed. */
+  postpone({ jobId, number }: TurnKey, reason: string, dueAtMs: number): void {
+    this.#sql.suspendTurn.run(0, cut(reason, MAX_REASON_CHARS), Math.ceil(dueAtMs), jobId, number);
   }
 
   setProgress({ jobId, number }: TurnKey, lines: readonly string[]): void {
@@ -80,7 +87,8 @@ export class JobStore {
   /** Ends a turn. False: it had ended already (the job was archived), and stays as it was. */
   end({ jobId, number }: TurnKey, result: RunTurnResult, nowMs: number): boolean {
     return transaction(this.#db, () => {
-      const summary = result.kind === "failed" ? null : cut(result.summary, MAX_SUMMARY_CHARS);
+      const said = result.kind === "failed" ? null : result.summary;
+      const summary = said === null ? null : cut(said, MAX_SUMMARY_CHARS);
       const reason = result.kind === "failed" ? cut(result.reason, MAX_REASON_CHARS) : null;
       const leftOut = result.kind === "pull-request" ? result.leftOut.slice(0, MAX_LEFT_OUT) : [];
       const written = JSON.stringify(leftOut);
@@ -126,7 +134,7 @@ function prepareAll(db: DatabaseSync): Record<keyof typeof jobSql, StatementSync
     jobs: prepare("jobs"),
     turns: prepare("turns"),
     turn: prepare("turn"),
-    unfinished: prepare("unfinished"),
+    unfinishedJobs: prepare("unfinishedJobs"),
     oldestUnfinished: prepare("oldestUnfinished"),
     countUnfinished: prepare("countUnfinished"),
     blockingCreate: prepare("blockingCreate"),
@@ -143,9 +151,4 @@ function prepareAll(db: DatabaseSync): Record<keyof typeof jobSql, StatementSync
     archiveTurns: prepare("archiveTurns"),
     inactive: prepare("inactive"),
   };
-}
-
-function cut(text: string | null, maxChars: number): string | null {
-  if (text === null || text.length <= maxChars) return text;
-  return `${text.slice(0, maxChars - 1).toWellFormed()}…`;
 }

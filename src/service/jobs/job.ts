@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { JobStatus } from "../../core/job.ts";
-import type { JobRecord } from "../../job-client/schema.ts";
+import type { WireJobRecord } from "../../job-client/schema.ts";
 
 /** How a turn ended, as its row says it: as the runner reported it, or by the archiving of its job. */
 export const TurnOutcome = z.enum(["pull-request", "no-changes", "failed", "archived"]);
@@ -27,6 +27,8 @@ export type StoredTurn = {
   acceptedAt: number;
   state: "waiting" | "running" | "ended";
   attempts: number;
+  /** When it may run, if it waits; 0: at once. */
+  dueAt: number;
   startedAt: number | null;
   endedAt: number | null;
   outcome: TurnOutcome | null;
@@ -36,13 +38,8 @@ export type StoredTurn = {
   progress: string[];
 };
 
-/** The branch that a job works on. */
-export function branchOf(jobId: string): string {
-  return `docs-agent/${jobId}`;
-}
-
 /** The job as it goes over the wire. */
-export function toRecord(job: StoredJob): JobRecord {
+export function toRecord(job: StoredJob): WireJobRecord {
   return {
     id: job.id,
     status: job.status,

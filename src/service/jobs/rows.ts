@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { JobStatus } from "../../core/job.ts";
-import { JobRecord } from "../../job-client/schema.ts";
+import { WireJobRecord } from "../../job-client/schema.ts";
 import { TurnOutcome, type StoredJob, type StoredTurn } from "./job.ts";
 
 function json<T>(schema: z.ZodType<T>) {
@@ -45,6 +45,7 @@ export const TurnRow = z
     accepted_at: z.int(),
     state: z.enum(["waiting", "running", "ended"]),
     attempts: z.int(),
+    due_at: z.int(),
     started_at: z.int().nullable(),
     ended_at: z.int().nullable(),
     outcome: TurnOutcome.nullable(),
@@ -53,19 +54,17 @@ export const TurnRow = z
     left_out: json(z.array(z.string())),
     progress: json(z.array(z.string())),
   })
-  .transform(({ job_id, accepted_at, started_at, ended_at, left_out, ...row }): StoredTurn => ({
+  .transform(({ job_id, accepted_at, due_at, started_at, ended_at, left_out, ...row }): StoredTurn => ({
     ...row,
     jobId: job_id,
     acceptedAt: accepted_at,
+    dueAt: due_at,
     startedAt: started_at,
     endedAt: ended_at,
     leftOut: left_out,
   }));
 
-export const TurnKeyRow = z
-  .object({ job_id: z.string(), number: z.int() })
-  .transform((row) => ({ jobId: row.job_id, number: row.number }));
-export const AnsweredRow = z.object({ request: z.string(), status: z.int(), answer: json(JobRecord) });
+export const AnsweredRow = z.object({ request: z.string(), status: z.int(), answer: json(WireJobRecord) });
 export const CountRow = z.object({ count: z.int() });
 export const NumberRow = z.object({ number: z.int() });
 export const IdRow = z.object({ id: z.string() });

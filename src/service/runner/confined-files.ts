@@ -16,7 +16,7 @@ export class OutsideTreeError extends DocsAgentError {
 const SAFELY = constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** Whether `path`, absolute or relative to `root`, lies inside `root` by its name alone. */
-export function isInside(root: string, path: string): boolean {
+function isInside(root: string, path: string): boolean {
   const rest = relative(root, resolve(root, path));
   return rest !== "" && rest !== ".." && !rest.startsWith(`..${sep}`) && !isAbsolute(rest);
 }

@@ -3,7 +3,8 @@ import type { Logger } from "../../core/logger.ts";
 import { DocsAgentError, messageOf } from "../../errors.ts";
 import type { ServiceProject } from "../config.ts";
 import type { RunTurnInput, RunTurnResult, TurnRunner } from "../turn-runner.ts";
-import { oneLine } from "./bounded-text.ts";
+import type { Env } from "../env.ts";
+import { oneLine } from "../printable-text.ts";
 import { type Containment, detectContainment } from "./containment.ts";
 import {
   openRunnerFolders,
@@ -12,7 +13,7 @@ import {
   type RunnerFolders,
   sweep,
 } from "./folders.ts";
-import { Git } from "./git/git.ts";
+import { SafeGit } from "./git/git.ts";
 import { KeyedLock } from "./keyed-lock.ts";
 import { createGitHubCodeHost } from "./publish/github-code-host.ts";
 import { createRedact, type Redact, secretForms } from "./redaction.ts";
@@ -24,7 +25,7 @@ export type TurnRunnerDeps = {
   /** One process at a time uses it. */
   dataDir: string;
   /** The service's environment: where the variables are that projects name. */
-  env: Readonly<Record<string, string | undefined>>;
+  env: Env;
   logger: Logger;
   clock: Clock;
   /** Applied to everything that somebody may read, after our own redaction. */
@@ -66,8 +67,10 @@ export function createTurnRunner(deps: TurnRunnerDeps): TurnRunner {
         { ...input, project },
         {
           folders,
-          git: new Git({ env: deps.env, home: folders.gitHome, clock: deps.clock, redact }),
-          codeHost: project.codeHost ? createGitHubCodeHost({ ...project.codeHost, redact }) : null,
+          git: new SafeGit({ env: deps.env, home: folders.gitHome, clock: deps.clock, redact }),
+          codeHost: project.codeHost
+            ? createGitHubCodeHost({ ...project.codeHost, clock: deps.clock, redact })
+            : null,
           containment,
           mirrorLock,
           env: deps.env,
@@ -96,7 +99,6 @@ async function openRunner({ dataDir, env, logger, clock, containment }: TurnRunn
     { PATH: env["PATH"] ?? "/usr/bin:/bin" },
     { ...probe, dataDir: folders.dataDir },
     clock,
-    AbortSignal.timeout(30_000),
   );
   await removeTurnFolders(probe);
   if (found.kind === "namespaces") logger.info({ containment: found.kind }, "agents are held in namespaces");
@@ -110,7 +112,7 @@ async function openRunner({ dataDir, env, logger, clock, containment }: TurnRunn
 }
 
 /** The one place that knows both the service's settings and the runner's. */
-function toRunnerProject(project: ServiceProject, env: TurnRunnerDeps["env"]): RunnerProject {
+function toRunnerProject(project: ServiceProject, env: Env): RunnerProject {
   const { agent, codeHost, gitCredentialsEnv } = project;
   const token = codeHost.kind === "github" ? valueOf(env, codeHost.tokenEnv) : null;
   const secretNames = [gitCredentialsEnv, codeHost.kind === "github" ? codeHost.tokenEnv : null];
@@ -141,7 +143,7 @@ function toRunnerProject(project: ServiceProject, env: TurnRunnerDeps["env"]): R
   };
 }
 
-function valueOf(env: TurnRunnerDeps["env"], name: string): string | null {
+function valueOf(env: Env, name: string): string | null {
   const value = env[name];
   return value === undefined || value.trim() === "" ? null : value.trim();
 }

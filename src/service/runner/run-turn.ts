@@ -1,5 +1,7 @@
 import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
+import { isBaseBranch, isJobId, jobBranch } from "../branch.ts";
+import type { Env } from "../env.ts";
 import type { RunTurnResult } from "../turn-runner.ts";
 import { agentEnv } from "./agents/agent-env.ts";
 import { agents } from "./agents/index.ts";
@@ -17,17 +19,16 @@ import {
   type TurnFolders,
 } from "./folders.ts";
 import { makeCommit } from "./git/commit.ts";
-import type { Git } from "./git/git.ts";
+import type { SafeGit } from "./git/git.ts";
 import { ignoredPaths } from "./git/ignored-paths.ts";
 import { materialise } from "./git/materialise.ts";
 import { fetchMirror, mirrorPath, prepare, tipsOf } from "./git/mirror.ts";
 import { pushJobBranch } from "./git/push.ts";
-import { assertBaseBranch, assertJobBranch, assertJobId } from "./git/ref-name.ts";
 import { type Remote, remoteOf } from "./git/remote.ts";
 import { readSnapshot, type Snapshot } from "./git/snapshot.ts";
 import { pushedTurn } from "./git/pushed-turn.ts";
 import type { KeyedLock } from "./keyed-lock.ts";
-import type { CodeHost } from "./publish/code-host.ts";
+import type { PullRequestHost } from "./publish/code-host.ts";
 import { publish } from "./publish/publish.ts";
 import { boundedPaths, commitMessageOf, turnKeyOf } from "./publish/pull-request-text.ts";
 import { readTurnNote, removeTurnNote, writeTurnNote } from "./publish/turn-note.ts";
@@ -37,11 +38,11 @@ import type { Author, RunnerTurn } from "./runner-turn.ts";
 
 export type RunContext = {
   folders: RunnerFolders;
-  git: Git;
-  codeHost: CodeHost | null;
+  git: SafeGit;
+  codeHost: PullRequestHost | null;
   containment: Containment;
   mirrorLock: KeyedLock;
-  env: Readonly<Record<string, string | undefined>>;
+  env: Env;
   author: Author;
   clock: Clock;
   logger: Logger;
@@ -67,9 +68,7 @@ type PushedWork = { commit: string; summary: string | null; leftOut: string[] };
  */
 export async function runTurn(turn: RunnerTurn, context: RunContext): Promise<Success> {
   const { project, jobId } = turn;
-  assertJobId(jobId);
-  assertJobBranch(turn.branch, jobId);
-  assertBaseBranch(project.baseBranch);
+  assertNames(turn);
   const remote = remoteOf(project.repository, project.gitCredentials);
   const gitDir = mirrorPath(context.folders.mirrors, project.id, project.repository);
 
@@ -91,6 +90,17 @@ export async function runTurn(turn: RunnerTurn, context: RunContext): Promise<Su
   }
 }
 
+/** Throws unless the job can name a branch and a folder, and the project's branch can be a base. */
+function assertNames({ jobId, project }: RunnerTurn): void {
+  if (!isJobId(jobId)) {
+    throw new TurnFailedError(`The job id ${JSON.stringify(jobId.slice(0, 100))} cannot name a branch.`);
+  }
+  if (!isBaseBranch(project.baseBranch)) {
+    const named = JSON.stringify(project.baseBranch.slice(0, 100));
+    throw new TurnFailedError(`${named} cannot be a base branch. Correct the project's baseBranch.`);
+  }
+}
+
 async function findStart(
   turn: RunnerTurn,
   context: RunContext,
@@ -98,7 +108,7 @@ async function findStart(
   gitDir: string,
 ): Promise<{ start: Start; pushed: PushedWork | null }> {
   const { git, folders, logger, signal, codeHost } = context;
-  const { jobId, project, branch } = turn;
+  const { jobId, project } = turn;
   await fetchMirror({ mirrorsDir: folders.mirrors, git, logger }, gitDir, remote, project.baseBranch, signal);
   const { base, job } = await tipsOf(git, gitDir, jobId, signal);
   const start = { commit: job ?? base, job, remote, gitDir };
@@ -111,7 +121,7 @@ async function findStart(
     return { start, pushed: { commit: job, summary: note?.summary ?? null, leftOut: note?.leftOut ?? [] } };
   }
   // What was merged is in the base, perhaps as another commit: a new pull request starts from there.
-  const found = codeHost ? await codeHost.find(branch, signal) : [];
+  const found = codeHost ? await codeHost.find(jobBranch(jobId), signal) : [];
   const isMerged =
     !found.some(({ state }) => state === "open") &&
     found.some(({ state, headSha }) => state === "merged" && headSha === job);
@@ -188,7 +198,7 @@ async function runAgentIn(
 }
 
 async function commitAndPush(
-  { jobId, branch }: RunnerTurn,
+  { jobId }: RunnerTurn,
   context: RunContext,
   { gitDir, remote, job }: Start,
   folders: TurnFolders,
@@ -212,7 +222,7 @@ async function commitAndPush(
   if (commit === null) return null;
   await writeTurnNote(context.folders.notes, jobId, { version: 1, commit, ...note });
   onProgress(`pushing ${changes.length} changed ${changes.length === 1 ? "file" : "files"}`);
-  await pushJobBranch({ git, gitDir, remote, jobId, branch, commit, expected: job, signal });
+  await pushJobBranch({ git, gitDir, remote, jobId, commit, expected: job, signal });
   return commit;
 }
 
@@ -221,13 +231,13 @@ async function finish(turn: RunnerTurn, context: RunContext, work: PushedWork): 
   const { commit, summary, leftOut } = work;
   if (codeHost === null) {
     throw new TurnFailedError(
-      `The changes are on the branch ${turn.branch}, but the project has no code host, so nobody could be asked to merge them.`,
+      `The changes are on the branch ${jobBranch(turn.jobId)}, but the project has no code host, so nobody could be asked to merge them.`,
     );
   }
   context.onProgress("opening the pull request");
   const prLink = await publish({
     codeHost,
-    branch: turn.branch,
+    branch: jobBranch(turn.jobId),
     baseBranch: turn.project.baseBranch,
     commit,
     turn: { ...turn, summary, leftOut },

@@ -32,7 +32,6 @@ export type EarlierTurn = { prompt: string; summary: string | null };
 /** A turn as the steps of the runner see it. */
 export type RunnerTurn = {
   jobId: string;
-  branch: string;
   prompt: string;
   earlierTurns: readonly EarlierTurn[];
   project: RunnerProject;

@@ -4,14 +4,14 @@ import type { ServiceProject } from "../config.ts";
 import type { JobStore } from "../jobs/job-store.ts";
 import type { TurnRunner } from "../turn-runner.ts";
 import type { ArchiveWatch } from "./archive-watch.ts";
-import type { Slots } from "./slots.ts";
+import type { TurnSlots } from "./turn-slots.ts";
 
 /** What the service's tasks work with. */
 export type ServiceTaskDeps = {
   store: JobStore;
   /** By id. */
   projects: ReadonlyMap<string, ServiceProject>;
-  slots: Slots;
+  slots: TurnSlots;
   archives: ArchiveWatch;
   runTurn: TurnRunner;
   clock: Clock;

@@ -1,13 +1,11 @@
-import type { Task, TaskHandler, TaskResult } from "../../core/task-queue.ts";
+import type { Step, Task, TaskHandler } from "../../core/task-queue.ts";
 import type { ServiceTaskDeps } from "./deps.ts";
-import { runJob } from "./run-job.ts";
+import { runJob, takeOverRunTurn } from "./run-job.ts";
 import { tidy } from "./tidy.ts";
 
-const handlers: Record<
-  string,
-  (deps: ServiceTaskDeps, task: Task, stopped: AbortSignal) => Promise<TaskResult>
-> = {
-  "run-turn": runJob,
+const handlers: Record<string, (deps: ServiceTaskDeps, task: Task, stopped: AbortSignal) => Promise<Step>> = {
+  "run-job": runJob,
+  "run-turn": takeOverRunTurn,
   tidy,
 };
 

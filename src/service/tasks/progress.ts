@@ -1,12 +1,11 @@
 import type { Clock } from "../../core/clock.ts";
+import { oneLine } from "../printable-text.ts";
 
 const MAX_LINES = 200;
 const MAX_LINE_CHARS = 500;
 const MAX_CHARS = 64 * 1024;
 /** Each write waits for the disk; an agent can report hundreds of lines a second. */
 const WRITE_EVERY_MS = 1000;
-/** What could forge a line or reorder the text around it on a terminal. */
-const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu;
 
 /** The last lines that the runner reported of a turn, written down now and then. */
 export class ProgressTail {
@@ -27,7 +26,7 @@ export class ProgressTail {
 
   add(line: string): void {
     if (this.#isClosed) return;
-    const shown = line.slice(0, MAX_LINE_CHARS).toWellFormed().replace(UNPRINTABLE, " ").trim();
+    const shown = oneLine(line, MAX_LINE_CHARS);
     if (shown === "") return;
     this.#lines.push(shown);
     this.#chars += shown.length;

@@ -1,62 +1,60 @@
 import { z } from "zod";
-import type { NewTask, Task, TaskResult } from "../../core/task-queue.ts";
+import { boundRetryAfterMs, MAX_RETRY_AFTER_MS } from "../../core/retry-after.ts";
+import type { NewTask, Step, Task, TaskEnd } from "../../core/task-queue.ts";
 import { messageOf } from "../../errors.ts";
 import type { ServiceProject } from "../config.ts";
 import type { TurnKey } from "../jobs/acceptance.ts";
-import { branchOf, type StoredTurn } from "../jobs/job.ts";
+import type { StoredTurn } from "../jobs/job.ts";
 import type { RunTurnResult } from "../turn-runner.ts";
 import type { ServiceTaskDeps } from "./deps.ts";
 import { ProgressTail } from "./progress.ts";
 
-const Payload = z.object({ jobId: z.string(), number: z.int() });
+const Payload = z.object({ jobId: z.string() });
 
-/** Transient errors may say how long the other side wants to be left alone. An hour is the most we do. */
-const RetryAfter = z.object({
-  retryAfterMs: z
-    .number()
-    .nonnegative()
-    .transform((ms) => Math.min(ms, 60 * 60_000)),
-});
+/** Transient errors may say how long the other side wants to be left alone. */
+const RetryAfter = z.object({ retryAfterMs: z.number().transform(boundRetryAfterMs) });
 
 /** How often a turn is started before it is given up, the first time included. */
-export const MAX_ATTEMPTS = 5;
+const MAX_ATTEMPTS = 5;
 const FIRST_DELAY_MS = 15_000;
 const MAX_DELAY_MS = 15 * 60_000;
 
-/** The task that runs a turn. Tasks of one job are one lane: its turns run one after the other, in order. */
-export function runTurnTask({ jobId, number }: TurnKey): NewTask {
-  return {
-    id: `run-turn:${jobId}:${number}`,
-    type: "run-turn",
-    payload: { jobId, number },
-    lane: `job:${jobId}`,
-  };
+/**
+ * The task that runs a job's turns. A job has one, so that its turns run in order and never two at a time. It is added with each
+ * accepted turn, and so runs once more after that, whatever it does now.
+ */
+export function runJobTask(jobId: string): NewTask {
+  return { id: `run-job:${jobId}`, type: "run-job", known: "latest", payload: { jobId } };
+}
+
+/** A task of an earlier version, which had one for each turn: leaves its turn to the job's task. */
+export async function takeOverRunTurn(_: ServiceTaskDeps, task: Task): Promise<Step> {
+  const { jobId } = Payload.parse(task.payload);
+  return () => ({ adds: [runJobTask(jobId)], value: { kind: "done" } });
 }
 
 /**
- * Runs a turn once there is room. Runs twice: after a crash the runner starts over from a clean worktree; a turn that has
- * ended is not run again.
+ * Runs the oldest turn of a job that has not ended, once there is room, and then the next one. Runs twice: after a crash the
+ * runner starts over from a clean worktree; a turn that has ended is not run again.
  */
-export async function runJob(deps: ServiceTaskDeps, task: Task, stopped: AbortSignal): Promise<TaskResult> {
-  const added = Payload.parse(task.payload);
-  const job = deps.store.job(added.jobId);
-  if (job === null) return { kind: "dead", reason: `no such job: ${added.jobId}` };
-  // Earlier ones first, should their tasks have come later (the queue could not take one when it was accepted).
-  const key = deps.store.oldestUnfinished(added);
-  if (key === null) return { kind: "done" };
-  const project = deps.projects.get(job.projectId);
+export async function runJob(deps: ServiceTaskDeps, task: Task, stopped: AbortSignal): Promise<TaskEnd> {
+  const { store, projects, slots, clock } = deps;
+  const { jobId } = Payload.parse(task.payload);
+  const job = store.job(jobId);
+  if (job === null) return { kind: "dead", reason: `no such job: ${jobId}` };
+  const turn = store.oldestUnfinished(jobId);
+  if (turn === null) return { kind: "done" };
+  if (hasToWait(turn, clock.now())) return { kind: "again", dueAt: turn.dueAt };
+  const project = projects.get(job.projectId);
   if (project === undefined) {
     const reason = `the project ${job.projectId} is no longer in the settings`;
-    end(deps, key, { kind: "failed", reason });
-    return { kind: "again", dueAt: deps.clock.now() };
+    return end(deps, turn, { kind: "failed", reason });
   }
-  const release = await deps.slots.take(project.id, project.limits.jobsAtOnce);
+  const release = await slots.take(project.id, project.limits.jobsAtOnce);
   // The service stops: the turn waits on, for the next start.
-  if (release === null) return { kind: "again", dueAt: deps.clock.now() };
+  if (release === null) return { kind: "again", dueAt: clock.now() };
   try {
-    const result = await runInSlot(deps, key, project, stopped);
-    const isThrough = result.kind !== "done" || key.number === added.number;
-    return isThrough ? result : { kind: "again", dueAt: deps.clock.now() };
+    return await runInSlot(deps, turn, project, stopped);
   } finally {
     release();
   }
@@ -67,13 +65,14 @@ async function runInSlot(
   key: TurnKey,
   project: ServiceProject,
   stopped: AbortSignal,
-): Promise<TaskResult> {
+): Promise<TaskEnd> {
   const { store, clock } = deps;
+  // It may have waited long for its slot.
   const turn = store.turn(key);
-  if (turn === null || turn.state === "ended") return { kind: "done" };
+  if (turn === null || turn.state === "ended") return next(deps, key.jobId);
   // Attempts that neither ended nor failed: the process died in each of them.
   if (turn.attempts >= MAX_ATTEMPTS) return end(deps, key, { kind: "failed", reason: givenUp(turn) });
-  if (!store.start(key, clock.now())) return { kind: "done" };
+  if (!store.start(key, clock.now())) return next(deps, key.jobId);
 
   const logger = deps.logger.child({ project: project.id, job_id: key.jobId, turn: key.number });
   const attempt = turn.attempts + 1;
@@ -85,7 +84,6 @@ async function runInSlot(
   try {
     result = await deps.runTurn({
       jobId: key.jobId,
-      branch: branchOf(key.jobId),
       prompt: turn.prompt,
       earlierTurns: store
         .turns(key.jobId)
@@ -96,9 +94,9 @@ async function runInSlot(
       onProgress: (line) => progress.add(line),
     });
   } catch (thrown) {
-    if (archive.signal.aborted) return { kind: "done" };
+    if (archive.signal.aborted) return next(deps, key.jobId);
     if (stopped.aborted) {
-      store.suspend(key, { counts: false, reason: null });
+      store.takeBack(key);
       logger.info({}, "turn stopped: it runs again after the next start");
       return { kind: "again", dueAt: clock.now() };
     }
@@ -114,27 +112,38 @@ function failedAttempt(
   deps: ServiceTaskDeps,
   key: TurnKey,
   { attempts, thrown }: { attempts: number; thrown: unknown },
-): TaskResult {
+): TaskEnd {
   const reason = messageOf(thrown);
   if (attempts >= MAX_ATTEMPTS) {
     return end(deps, key, { kind: "failed", reason: givenUp({ attempts, reason }) });
   }
-  deps.store.suspend(key, { counts: true, reason });
   const backoffMs = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 4 ** (attempts - 1));
   const asked = RetryAfter.safeParse(thrown);
   const dueAt = deps.clock.now() + Math.max(backoffMs, asked.success ? asked.data.retryAfterMs : 0);
+  deps.store.postpone(key, reason, dueAt);
   const fields = { job_id: key.jobId, turn: key.number, attempt: attempts, reason, due_at: dueAt };
   deps.logger.warn(fields, "turn will be tried again");
   return { kind: "retry", dueAt, reason };
 }
 
-function end(deps: ServiceTaskDeps, key: TurnKey, result: RunTurnResult): TaskResult {
+function end(deps: ServiceTaskDeps, key: TurnKey, result: RunTurnResult): TaskEnd {
   const isEnded = deps.store.end(key, result, deps.clock.now());
   const fields = { job_id: key.jobId, turn: key.number, outcome: result.kind };
   if (!isEnded) deps.logger.info(fields, "turn ended after its job was archived");
   else if (result.kind === "failed") deps.logger.error({ ...fields, reason: result.reason }, "turn failed");
   else deps.logger.info(fields, "turn ended");
-  return { kind: "done" };
+  return next(deps, key.jobId);
+}
+
+/** A message that was accepted meanwhile brings the job's task forward, but not a turn that waits to be tried again. */
+function hasToWait({ dueAt }: StoredTurn, nowMs: number): boolean {
+  // Longer than ever: the machine's clock was set back since.
+  return dueAt > nowMs && dueAt <= nowMs + MAX_RETRY_AFTER_MS;
+}
+
+/** On with the job's next turn, if there is one. */
+function next({ store, clock }: ServiceTaskDeps, jobId: string): TaskEnd {
+  return store.oldestUnfinished(jobId) === null ? { kind: "done" } : { kind: "again", dueAt: clock.now() };
 }
 
 function givenUp({ attempts, reason }: Pick<StoredTurn, "attempts" | "reason">): string {

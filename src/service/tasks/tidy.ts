@@ -1,4 +1,4 @@
-import type { NewTask, TaskResult } from "../../core/task-queue.ts";
+import type { NewTask, TaskEnd } from "../../core/task-queue.ts";
 import type { ServiceTaskDeps } from "./deps.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -10,11 +10,11 @@ const KEEP_ANSWERED_MS = 7 * DAY_MS;
 
 /** The task that tidies up, again and again. */
 export function tidyTask(): NewTask {
-  return { id: "tidy", type: "tidy", payload: {} };
+  return { id: "tidy", type: "tidy", payload: {}, known: "pending" };
 }
 
 /** Archives jobs that nothing happened to for long, and forgets old idempotency keys. Runs twice: nothing is left to do. */
-export async function tidy(deps: ServiceTaskDeps): Promise<TaskResult> {
+export async function tidy(deps: ServiceTaskDeps): Promise<TaskEnd> {
   const nowMs = deps.clock.now();
   let hasMore = false;
   for (const project of deps.projects.values()) {

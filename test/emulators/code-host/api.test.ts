@@ -275,9 +275,11 @@ it.each([
 it("pages through a list as Octokit asks for it", async () => {
   await using test = await openTestHost();
   const work = await test.clone("work");
-  for (let index = 0; index < 5; index += 1)
-    await openPullRequest(test, work, `b${index}`, { [`${index}.md`]: "x\n" });
   const { octokit } = test;
+  const heads = ["b0", "b1", "b2", "b3", "b4"];
+  await work.push("b0", { "a.md": "x\n" });
+  await work.git("push", "--quiet", "origin", ...heads.map((head) => `HEAD:refs/heads/${head}`));
+  for (const head of heads) await octokit.rest.pulls.create({ ...at, title: head, head, base: "main" });
   const all = await octokit.paginate(octokit.rest.pulls.list, { ...at, per_page: 2 });
   expect(all.map(({ number }) => number)).toEqual([5, 4, 3, 2, 1]);
   const oldest = await octokit.rest.pulls.list({ ...at, per_page: 2, direction: "asc", page: 3 });

@@ -96,7 +96,7 @@ describe.each([
         message_ts: message.ts,
         channel: { id: random.id, name: "random" },
         team: { id: workspace.team.id, domain: "playground" },
-        user: expect.objectContaining({ id: grace.id, username: "grace" }),
+        user: { id: grace.id, name: "grace", team_id: workspace.team.id },
         message: expect.objectContaining({
           type: "message",
           user: ada.id,

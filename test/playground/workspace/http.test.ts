@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
@@ -222,12 +223,33 @@ it("a mention that the app was killed over reaches it where it runs now", async 
   expect(await arrived.promise).toBe("1");
 });
 
+it("serves the page's code without its types, line by line as it was written", async () => {
+  await using world = await startWorkspace();
+  for (const name of ["main.ts", "dom.ts", "theme.ts"]) {
+    const answer = await fetch(new URL(`assets/${name}`, world.page.url));
+    const served = await answer.text();
+    const written = readFileSync(
+      new URL(`../../../playground/workspace/public/${name}`, import.meta.url),
+      "utf8",
+    );
+    expect(answer.headers.get("content-type")).toBe("text/javascript; charset=utf-8");
+    expect(served).not.toMatch(/import type|interface |: string/);
+    expect(served.split("\n").map((line) => line.length)).toEqual(
+      written.split("\n").map((line) => line.length),
+    );
+  }
+  const main = await (await fetch(new URL("assets/main.ts", world.page.url))).text();
+  for (const [, file = ""] of main.matchAll(/from "\.\/([^"]+)"/g)) {
+    expect((await fetch(new URL(`assets/${file}`, world.page.url))).status).toBe(200);
+  }
+});
+
 describe("who may ask", () => {
   it("is only this address: a foreign Host gets nothing", async () => {
     await using world = await startWorkspace();
     const { host, port } = new URL(world.page.url);
     for (const foreign of ["evil.test", `evil.test:${port}`, "127.0.0.1", `127.0.0.1.nip.test:${port}`]) {
-      for (const path of ["", "api/state", "api/events", "assets/main.js"]) {
+      for (const path of ["", "api/state", "api/events", "assets/main.ts"]) {
         const answer = await rawRequest(`${world.page.url}${path}`, { headers: { host: foreign } });
         expect(answer).toEqual({ status: 403, body: expect.not.stringContaining("page-token") });
       }
@@ -286,7 +308,7 @@ describe("who may ask", () => {
     expect(policy).toContain("frame-ancestors 'none'");
     expect(policy).not.toContain("unsafe");
     expect(await response.text()).not.toMatch(/<script(?![^>]* src=)|\son\w+=|style=/);
-    for (const path of ["assets/../index.ts", "assets/%2e%2e%2findex.ts", "assets/nope.js", "nope"]) {
+    for (const path of ["assets/../index.ts", "assets/%2e%2e%2findex.ts", "assets/nope.ts", "nope"]) {
       expect((await fetch(new URL(path, world.page.url))).status).toBe(404);
     }
   });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Browser } from "playwright-core";
-import type { Message } from "../../../emulators/slack/index.ts";
+import type { SlackMessage } from "../../../emulators/slack/index.ts";
 import { hasChromium, openPage, startBrowser, startWorkspace } from "./setup.ts";
 
 type World = Awaited<ReturnType<typeof startWorkspace>>;
@@ -32,7 +32,7 @@ describe.skipIf(!hasChromium)("in a browser", () => {
       text: message.text ?? "fallback",
     });
     // Past the checks: the page must also stand what the Slack side would refuse today.
-    if (message.blocks !== undefined) posted.blocks = message.blocks as NonNullable<Message["blocks"]>;
+    if (message.blocks !== undefined) posted.blocks = message.blocks as NonNullable<SlackMessage["blocks"]>;
     workspace.changed();
     const { ts } = posted;
     const content = page.tab.locator(`#conversation [data-ts="${ts}"] .content`);

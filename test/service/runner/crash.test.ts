@@ -1,10 +1,7 @@
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { TransientRunError } from "../../../src/service/runner/run-error.ts";
 import { inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
-
-// Each turn is some thirty processes, on a machine that may be busy with the rest of the suite.
-vi.setConfig({ testTimeout: 60_000 });
 
 /** Changes one documentation file and one that is none. */
 const EDITING_AGENT = inlineAgent(`

@@ -1,5 +1,6 @@
 import { createEmulator } from "emulate";
 import { expect, it } from "vitest";
+import { createSystemClock } from "../../../src/system-clock.ts";
 import { createGitHubCodeHost } from "../../../src/service/runner/publish/github-code-host.ts";
 import { publish } from "../../../src/service/runner/publish/publish.ts";
 
@@ -32,6 +33,7 @@ it("opens, finds and updates a pull request on somebody else's emulation of GitH
       owner: "acme",
       repo: "docs",
       token: TOKEN,
+      clock: createSystemClock(),
       redact: (text) => text,
     });
     const { signal } = new AbortController();

@@ -1,13 +1,10 @@
 import { spawn } from "node:child_process";
 import { randomInt, randomUUID } from "node:crypto";
 import { access, mkdir, readdir, readFile } from "node:fs/promises";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { processGroupOnly } from "../../../src/service/runner/containment.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 import { fixtureAgent, inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
-
-// Each turn is some thirty processes, on a machine that may be busy with the rest of the suite.
-vi.setConfig({ testTimeout: 60_000 });
 
 const exists = (path: string) =>
   access(path).then(

@@ -46,17 +46,7 @@ it("runs turns of several jobs of a project at once", async () => {
 
 it.each(["", "..", "a/b", "-x", "a..b", "x.lock", "a b"])("runs no job whose id is %j", async (jobId) => {
   await using world = await openRunnerWorld();
-  expect(
-    await world.run(world.project(inlineAgent("")), { jobId, branch: `docs-agent/${jobId}` }),
-  ).toMatchObject({
+  expect(await world.run(world.project(inlineAgent("")), { jobId })).toMatchObject({
     kind: "failed",
   });
-});
-
-it("pushes to no branch but the job's own", async () => {
-  await using world = await openRunnerWorld();
-  const result = await world.run(world.project(inlineAgent(`fs.writeFileSync("docs/a.md", "a")`)), {
-    branch: "main",
-  });
-  expect(result).toMatchObject({ kind: "failed" });
 });

@@ -97,4 +97,4 @@ it("commits nothing outside the globs and no links, whatever an agent does to wh
     { numRuns: 40, examples: [[["docs"], [{ op: "remove", path: "docs" }], ["docs/**"]]] },
   );
   expect(committed).toBeGreaterThan(0);
-}, 60_000);
+}, 240_000);

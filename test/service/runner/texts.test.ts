@@ -1,7 +1,9 @@
 import { execFileSync } from "node:child_process";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isBranchName } from "../../../src/service/runner/git/ref-name.ts";
+import { isBaseBranch } from "../../../src/service/branch.ts";
+import { oneLine, printableText, terminalText } from "../../../src/service/printable-text.ts";
+import { failureOf } from "../../../src/service/runner/agents/ending.ts";
 import { remoteOf } from "../../../src/service/runner/git/remote.ts";
 import { closedMarkdown, inertText } from "../../../src/service/runner/publish/inert-text.ts";
 import {
@@ -41,7 +43,7 @@ it("takes no branch name that git would refuse", () => {
     fc.property(
       fc.array(part, { minLength: 1, maxLength: 5 }).map((parts) => parts.join("")),
       (name) => {
-        if (!isBranchName(name)) return;
+        if (!isBaseBranch(name)) return;
         expect(() =>
           execFileSync("git", ["check-ref-format", "--branch", name], { stdio: "ignore" }),
         ).not.toThrow();
@@ -49,7 +51,7 @@ it("takes no branch name that git would refuse", () => {
     ),
     { numRuns: 150 },
   );
-  for (const name of ["main", "release/1.2", "feature-x", "ünïcode"]) expect(isBranchName(name)).toBe(true);
+  for (const name of ["main", "release/1.2", "feature-x", "ünïcode"]) expect(isBaseBranch(name)).toBe(true);
 });
 
 it.each([
@@ -164,4 +166,27 @@ describe("what people and agents wrote", () => {
       expect.stringMatching(/^Docs-Agent-Turn: 1-[0-9a-f]{16}$/),
     ]);
   });
+});
+
+it("shows the last of an agent's last words, and no half character", () => {
+  const settings = {
+    kind: "command",
+    command: [],
+    timeLimitMs: 1,
+    maxOutputBytes: 1,
+    terminal: false,
+  } as const;
+  const words = `${"trace 😀".repeat(300)}\nError: no model is set\n`;
+  const { message } = failureOf({ kind: "exited", code: 1, signal: null }, settings, words) ?? {};
+  expect(message).toMatch(/^The agent exited with code 1\. Its last words: ….* Error: no model is set$/);
+  expect(message?.isWellFormed()).toBe(true);
+  expect(message?.length).toBeLessThan(600);
+});
+
+it("takes out what does not show but changes how a text reads", () => {
+  const text = "\u001b[31mred\u001b[0m \u202eesrever\u2069\u0007 one\r\ntwo\u2028three";
+  expect(printableText(text)).toBe("red esrever one\ntwothree");
+  expect(oneLine(text, 100)).toBe("red esrever one two three");
+  expect(oneLine(text, 8)).toBe("red esr…");
+  expect(terminalText("a\u001bb\u202ec\td\n")).toBe("a\uFFFDb\uFFFDc\td\n");
 });

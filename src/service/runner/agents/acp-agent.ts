@@ -9,14 +9,15 @@ import {
 import type { StopReason } from "@agentclientprotocol/sdk";
 import { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
-import { oneLine } from "../bounded-text.ts";
+import { messageOf } from "../../../errors.ts";
+import { oneLine } from "../../printable-text.ts";
 import { TurnFailedError } from "../run-error.ts";
 import { createAcpFiles } from "./acp-files.ts";
 import { AcpPermissions } from "./acp-permissions.ts";
 import { AcpTerminals } from "./acp-terminals.ts";
 import { AcpUpdates } from "./acp-updates.ts";
 import type { AgentRun } from "./agent.ts";
-import { failureOf } from "./ending.ts";
+import { failureOf, lastWordsText } from "./ending.ts";
 import { ProgressLines } from "./progress.ts";
 import { earlierTurnsText, taskText } from "./prompt-text.ts";
 import { startAgent } from "./start-agent.ts";
@@ -150,9 +151,8 @@ function failureOfTurn(error: unknown, run: AgentRun, lastWords: string): TurnFa
       "The agent asks for a login. Give it its key by a variable that the project's agentEnv names.",
     );
   }
-  const said = error instanceof Error ? error.message : String(error);
-  const words = lastWords.trim() === "" ? "" : ` Its last words: ${oneLine(lastWords, 500)}`;
-  return new TurnFailedError(`The agent failed: ${oneLine(run.redact(said), 500)}.${words}`);
+  const said = oneLine(run.redact(messageOf(error)), 500);
+  return new TurnFailedError(`The agent failed: ${said}.${lastWordsText(lastWords)}`);
 }
 
 function throwUnlessDone(stopReason: StopReason): void {

@@ -7,9 +7,10 @@ import type {
 import { RequestError } from "@agentclientprotocol/sdk";
 import { isReallyInside } from "../confined-files.ts";
 import { type Ending, type ProcessGroup, startProcessGroup } from "../process-group.ts";
+import { TailBuffer } from "../tail-buffer.ts";
 import type { AgentRun } from "./agent.ts";
 
-type Terminal = { group: ProcessGroup; output: Buffer; isTruncated: boolean; ended: Ending | undefined };
+type Terminal = { group: ProcessGroup; output: TailBuffer; ended: Ending | undefined };
 
 const MAX_TERMINALS = 32;
 const MAX_KEPT_BYTES = 1024 * 1024;
@@ -43,11 +44,7 @@ export class AcpTerminals {
       command: "/bin/sh",
       args: ["-c", 'cd "$1" && shift && exec "$@"', "sh", cwd, request.command, ...(request.args ?? [])],
     });
-    const keep = (chunk: Buffer) => {
-      const all = Buffer.concat([terminal.output, chunk]);
-      terminal.isTruncated ||= all.length > keptBytes;
-      terminal.output = keptBytes === 0 ? Buffer.alloc(0) : all.subarray(-keptBytes);
-    };
+    const output = new TailBuffer(keptBytes);
     const group = startProcessGroup({
       command,
       args,
@@ -57,10 +54,10 @@ export class AcpTerminals {
       maxOutputBytes: settings.maxOutputBytes,
       clock,
       signal,
-      onStdout: (chunk) => keep(chunk),
-      onStderr: (chunk) => keep(chunk),
+      onStdout: (chunk) => output.add(chunk),
+      onStderr: (chunk) => output.add(chunk),
     });
-    const terminal: Terminal = { group, output: Buffer.alloc(0), isTruncated: false, ended: undefined };
+    const terminal: Terminal = { group, output, ended: undefined };
     group.stdin.end();
     void group.ended.then((ending) => (terminal.ended = ending));
     const terminalId = `terminal-${++this.#started}`;
@@ -69,10 +66,10 @@ export class AcpTerminals {
   }
 
   output(terminalId: string): TerminalOutputResponse {
-    const { output, isTruncated, ended } = this.#find(terminalId);
+    const { output, ended } = this.#find(terminalId);
     return {
-      output: output.toString("utf8"),
-      truncated: isTruncated,
+      output: output.toString(),
+      truncated: output.isCut,
       ...(ended ? { exitStatus: statusOf(ended) } : {}),
     };
   }

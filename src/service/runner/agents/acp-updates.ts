@@ -1,5 +1,6 @@
 import type { SessionUpdate } from "@agentclientprotocol/sdk";
-import { cutText, plainText } from "../bounded-text.ts";
+import { cut, startOf } from "../../../core/text.ts";
+import { printableText } from "../../printable-text.ts";
 import type { Redact } from "../redaction.ts";
 import { MAX_SUMMARY_LENGTH } from "./agent.ts";
 import type { AcpPermissions } from "./acp-permissions.ts";
@@ -49,7 +50,7 @@ export class AcpUpdates {
 
   /** The agent's last message, without secrets; null if it sent none. */
   summary(redact: Redact): string | null {
-    const text = cutText(plainText(redact(this.#message)).trim(), MAX_SUMMARY_LENGTH);
+    const text = cut(printableText(redact(this.#message)).trim(), MAX_SUMMARY_LENGTH);
     return text === "" ? null : text;
   }
 
@@ -62,7 +63,7 @@ export class AcpUpdates {
     }
     this.#isOpen = true;
     this.#messageId = messageId;
-    this.#message = (this.#message + text).slice(0, MAX_MESSAGE_LENGTH);
+    this.#message = startOf(this.#message + text, MAX_MESSAGE_LENGTH);
     this.#progress.write(text);
   }
 

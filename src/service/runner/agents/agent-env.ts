@@ -1,3 +1,5 @@
+import { type Env, pickEnv } from "../../env.ts";
+
 const PASSED_ON = ["PATH", "LANG", "LC_ALL", "TZ"] as const;
 
 /**
@@ -5,17 +7,13 @@ const PASSED_ON = ["PATH", "LANG", "LC_ALL", "TZ"] as const;
  * names. None of ours, so no credentials of the code host.
  */
 export function agentEnv(
-  env: Readonly<Record<string, string | undefined>>,
+  env: Env,
   folders: { job: string; home: string; tmp: string },
   project: Readonly<Record<string, string>>,
 ): Record<string, string> {
-  const passed = PASSED_ON.flatMap((name) => {
-    const value = env[name];
-    return value === undefined ? [] : [[name, value] as const];
-  });
   return {
     LANG: "C.UTF-8",
-    ...Object.fromEntries(passed),
+    ...pickEnv(env, PASSED_ON),
     TERM: "dumb",
     HOME: folders.home,
     TMPDIR: folders.tmp,

@@ -1,8 +1,9 @@
-import { plainText } from "../bounded-text.ts";
+import { endOf, printableText } from "../../printable-text.ts";
 import { type AgentRun, MAX_SUMMARY_LENGTH } from "./agent.ts";
 import { failureOf } from "./ending.ts";
 import { ProgressLines } from "./progress.ts";
 import { earlierTurnsText } from "./prompt-text.ts";
+import { TailBuffer } from "../tail-buffer.ts";
 import { startAgent } from "./start-agent.ts";
 
 /** Standard output kept for the summary, in bytes: characters have up to four. */
@@ -15,9 +16,9 @@ const MAX_TAIL_BYTES = MAX_SUMMARY_LENGTH * 4;
 export async function runCommandAgent(run: AgentRun): Promise<string | null> {
   const progress = new ProgressLines(run.onProgress, run.redact);
   const decoder = new TextDecoder();
-  let tail = Buffer.alloc(0);
+  const tail = new TailBuffer(MAX_TAIL_BYTES);
   const { group, lastWords } = await startAgent(run, (chunk) => {
-    tail = Buffer.concat([tail, chunk]).subarray(-MAX_TAIL_BYTES);
+    tail.add(chunk);
     progress.write(decoder.decode(chunk, { stream: true }));
   });
   const earlier = earlierTurnsText(run.earlierTurns);
@@ -27,8 +28,6 @@ export async function runCommandAgent(run: AgentRun): Promise<string | null> {
   run.signal.throwIfAborted();
   const failure = failureOf(ending, run.settings, lastWords());
   if (failure) throw failure;
-  const summary = plainText(run.redact(tail.toString("utf8")))
-    .trim()
-    .slice(-MAX_SUMMARY_LENGTH);
+  const summary = endOf(printableText(run.redact(tail.toString())).trim(), MAX_SUMMARY_LENGTH);
   return summary === "" ? null : summary;
 }

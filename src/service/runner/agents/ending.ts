@@ -1,11 +1,19 @@
-import { oneLine } from "../bounded-text.ts";
+import { endOf, oneLine } from "../../printable-text.ts";
 import type { Ending } from "../process-group.ts";
 import { TurnFailedError } from "../run-error.ts";
 import type { AgentSettings } from "../runner-turn.ts";
 
+const MAX_LAST_WORDS_LENGTH = 500;
+
+/** The end of what the agent wrote to its standard error, as a sentence; empty if it wrote nothing. */
+export function lastWordsText(words: string): string {
+  const line = oneLine(words, Infinity);
+  return line === "" ? "" : ` Its last words: ${endOf(line, MAX_LAST_WORDS_LENGTH)}`;
+}
+
 /** Why an agent that ended this way failed; null if it exited by itself with code 0. `words`: the end of its standard error. */
 export function failureOf(ending: Ending, settings: AgentSettings, words: string): TurnFailedError | null {
-  const detail = words.trim() === "" ? "" : ` Its last words: ${oneLine(words.slice(-1000), 500)}`;
+  const detail = lastWordsText(words);
   switch (ending.kind) {
     case "exited":
       if (ending.code === 0) return null;

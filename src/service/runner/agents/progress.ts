@@ -1,4 +1,4 @@
-import { oneLine } from "../bounded-text.ts";
+import { oneLine } from "../../printable-text.ts";
 import type { Redact } from "../redaction.ts";
 
 const MAX_LINE_LENGTH = 300;

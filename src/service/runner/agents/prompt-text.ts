@@ -1,4 +1,4 @@
-import { cutText } from "../bounded-text.ts";
+import { cut } from "../../../core/text.ts";
 import type { EarlierTurn } from "../runner-turn.ts";
 
 const MAX_EARLIER_LENGTH = 40_000;
@@ -9,9 +9,9 @@ export function earlierTurnsText(turns: readonly EarlierTurn[]): string {
   const parts: string[] = [];
   let length = 0;
   for (const [index, turn] of [...turns.entries()].toReversed()) {
-    const asked = `Request ${index + 1}:\n${cutText(turn.prompt, MAX_EARLIER_PROMPT_LENGTH)}`;
+    const asked = `Request ${index + 1}:\n${cut(turn.prompt, MAX_EARLIER_PROMPT_LENGTH)}`;
     const done =
-      turn.summary === null ? "" : `\nWhat you did:\n${cutText(turn.summary, MAX_EARLIER_PROMPT_LENGTH)}`;
+      turn.summary === null ? "" : `\nWhat you did:\n${cut(turn.summary, MAX_EARLIER_PROMPT_LENGTH)}`;
     length += asked.length + done.length;
     if (length > MAX_EARLIER_LENGTH) break;
     parts.unshift(`${asked}${done}`);

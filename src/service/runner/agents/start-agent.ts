@@ -1,4 +1,5 @@
 import { startProcessGroup } from "../process-group.ts";
+import { TailBuffer } from "../tail-buffer.ts";
 import type { AgentRun } from "./agent.ts";
 
 /** Standard error kept for the reason of a failure, in bytes. */
@@ -7,7 +8,7 @@ const MAX_LAST_WORDS_BYTES = 4000;
 /** Starts the agent's program, contained and within its limits, and notes that it runs. */
 export async function startAgent(run: AgentRun, onStdout: (chunk: Buffer) => void) {
   const [program = "", ...programArgs] = run.settings.command;
-  let words = Buffer.alloc(0);
+  const words = new TailBuffer(MAX_LAST_WORDS_BYTES);
   const { command, args } = run.contain({ command: program, args: programArgs });
   const group = startProcessGroup({
     command,
@@ -19,8 +20,8 @@ export async function startAgent(run: AgentRun, onStdout: (chunk: Buffer) => voi
     clock: run.clock,
     signal: run.signal,
     onStdout,
-    onStderr: (chunk) => (words = Buffer.concat([words, chunk]).subarray(-MAX_LAST_WORDS_BYTES)),
+    onStderr: (chunk) => words.add(chunk),
   });
   if (group.pid !== undefined) await run.onStarted(group.pid);
-  return { group, lastWords: () => run.redact(words.toString("utf8")) };
+  return { group, lastWords: () => run.redact(words.toString()) };
 }

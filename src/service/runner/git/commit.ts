@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import type { FileChange } from "../changes/read-changes.ts";
 import type { Author } from "../runner-turn.ts";
-import type { Git } from "./git.ts";
+import type { SafeGit } from "./git.ts";
 import { GitError } from "./git-fault.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 export type CommitInput = {
-  git: Git;
+  git: SafeGit;
   gitDir: string;
   /** A folder of our own that no agent can reach, for the index. */
   scratch: string;
@@ -73,19 +73,15 @@ export async function makeCommit(input: CommitInput): Promise<string | null> {
 }
 
 async function changedPaths(
-  git: Git,
+  git: SafeGit,
   gitDir: string,
   from: string,
   to: string,
   signal: AbortSignal,
 ): Promise<string[]> {
-  const names = await git.run({
+  return git.lines({
     args: ["diff-tree", "-r", "-z", "--name-only", "--no-renames", "--no-ext-diff", from, to],
     gitDir,
     signal,
   });
-  return names
-    .toString("utf8")
-    .split("\0")
-    .filter((name) => name !== "");
 }

@@ -1,3 +1,5 @@
+import { type Env, pickEnv } from "../../env.ts";
+
 /** What git may know of the service's environment: how to find itself and how to reach the network. */
 const PASSED_ON = [
   "PATH",
@@ -47,18 +49,10 @@ const SETTINGS: readonly GitSetting[] = [
  * The whole environment of a git process: nothing of the user's or the system's configuration, and `settings` (where
  * credentials go) on top. Settings travel as variables because arguments are visible to every process on the machine.
  */
-export function gitEnv(
-  env: Readonly<Record<string, string | undefined>>,
-  home: string,
-  settings: readonly GitSetting[],
-): Record<string, string> {
-  const passed = PASSED_ON.flatMap((name) => {
-    const value = env[name];
-    return value === undefined ? [] : [[name, value] as const];
-  });
+export function gitEnv(env: Env, home: string, settings: readonly GitSetting[]): Record<string, string> {
   const all = [...SETTINGS, ...settings];
   return {
-    ...Object.fromEntries(passed),
+    ...pickEnv(env, PASSED_ON),
     HOME: home,
     LC_ALL: "C",
     GIT_TERMINAL_PROMPT: "0",

@@ -1,4 +1,5 @@
 import { DocsAgentError } from "../../../errors.ts";
+import { endOf } from "../../printable-text.ts";
 import { TransientRunError, TurnFailedError } from "../run-error.ts";
 
 /** A git command failed for a reason that lies in the local repository, as far as its words tell. */
@@ -20,9 +21,14 @@ const RACE =
   /stale info|fetch first|non-fast-forward|cannot lock ref|failed to update ref|incorrect old value/i;
 const REFUSED = /\[(?:remote )?rejected\]|pre-receive hook declined|protected branch/i;
 
+/** What a failed git command that talked to nobody means. `words` is what it wrote, without secrets. */
+export function localFault(doing: string, words: string): GitError {
+  return new GitError(`${doing}: ${detailOf(words)}`);
+}
+
 /** What a failed git command that talked to a remote means. `words` is what it wrote, without secrets. */
 export function remoteFault(doing: string, words: string): TransientRunError | TurnFailedError | GitError {
-  const detail = words.trim().slice(-MAX_DETAIL);
+  const detail = detailOf(words);
   const status = Number(/(?:returned error: |HTTP )(\d{3})/.exec(words)?.[1] ?? 0);
   if (status === 429 || status >= 500) {
     return new TransientRunError(`${doing}: the git server answered ${status}.`);
@@ -65,5 +71,9 @@ export function remoteFault(doing: string, words: string): TransientRunError | T
   if (NETWORK.test(words)) {
     return new TransientRunError(`${doing}: the git server cannot be reached. ${detail}`);
   }
-  return new GitError(`${doing}: ${detail}`);
+  return localFault(doing, words);
+}
+
+function detailOf(words: string): string {
+  return endOf(words.trim(), MAX_DETAIL);
 }

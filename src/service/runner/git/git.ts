@@ -1,9 +1,11 @@
 import type { Clock } from "../../../core/clock.ts";
+import type { Env } from "../../env.ts";
 import { startProcessGroup } from "../process-group.ts";
 import type { Redact } from "../redaction.ts";
 import { TransientRunError } from "../run-error.ts";
+import { TailBuffer } from "../tail-buffer.ts";
 import { gitEnv, type GitSetting } from "./git-env.ts";
-import { GitError, remoteFault } from "./git-fault.ts";
+import { GitError, localFault, remoteFault } from "./git-fault.ts";
 import type { Remote } from "./remote.ts";
 
 export type GitCall = {
@@ -25,7 +27,7 @@ export type GitCall = {
 };
 
 export type GitDeps = {
-  env: Readonly<Record<string, string | undefined>>;
+  env: Env;
   /** An empty folder for `HOME`. */
   home: string;
   clock: Clock;
@@ -35,10 +37,10 @@ export type GitDeps = {
 const LOCAL_TIME_LIMIT_MS = 5 * 60_000;
 const REMOTE_TIME_LIMIT_MS = 15 * 60_000;
 const MAX_STDOUT_BYTES = 64 * 1024 * 1024;
-const MAX_STDERR_LENGTH = 8000;
+const MAX_STDERR_BYTES = 8000;
 
 /** Runs git commands: no shell, no foreign configuration, no prompt, bounded in time and output. */
-export class Git {
+export class SafeGit {
   readonly #deps: GitDeps;
 
   constructor(deps: GitDeps) {
@@ -51,7 +53,7 @@ export class Git {
    */
   async run(call: GitCall): Promise<Buffer> {
     const chunks: Buffer[] = [];
-    let words = "";
+    const words = new TailBuffer(MAX_STDERR_BYTES);
     const group = startProcessGroup({
       command: "git",
       args: call.args,
@@ -62,7 +64,7 @@ export class Git {
       clock: this.#deps.clock,
       signal: call.signal,
       onStdout: call.onStdout ?? ((chunk) => chunks.push(chunk)),
-      onStderr: (chunk) => (words = (words + chunk.toString("utf8")).slice(-MAX_STDERR_LENGTH)),
+      onStderr: (chunk) => words.add(chunk),
     });
     group.stdin.end(call.stdin ?? "");
     const ending = await group.ended;
@@ -72,7 +74,7 @@ export class Git {
     switch (ending.kind) {
       case "exited":
         if (ending.code !== null && (call.okCodes ?? [0]).includes(ending.code)) return stdout;
-        throw this.#fault(doing, call, `${words}\n${call.remote ? stdout.toString("utf8") : ""}`);
+        throw this.#fault(doing, call, `${words.toString()}\n${call.remote ? stdout.toString("utf8") : ""}`);
       case "time-limit":
         throw new TransientRunError(`${doing} took too long and was stopped.`);
       case "output-limit":
@@ -87,6 +89,12 @@ export class Git {
   /** The same, as text without surrounding white space. */
   async text(call: GitCall): Promise<string> {
     return (await this.run(call)).toString("utf8").trim();
+  }
+
+  /** The same, as the lines that the option `-z` ends with a zero byte. */
+  async lines(call: GitCall): Promise<string[]> {
+    const text = (await this.run(call)).toString("utf8");
+    return text.split("\0").filter((line) => line !== "");
   }
 
   #env(call: GitCall): Record<string, string> {
@@ -104,7 +112,6 @@ export class Git {
 
   #fault(doing: string, call: GitCall, words: string): Error {
     const clean = this.#deps.redact(words);
-    if (call.remote) return remoteFault(doing, clean);
-    return new GitError(`${doing}: ${clean.trim().slice(-600)}`);
+    return call.remote ? remoteFault(doing, clean) : localFault(doing, clean);
   }
 }

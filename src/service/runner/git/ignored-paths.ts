@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Git } from "./git.ts";
+import type { SafeGit } from "./git.ts";
 import { isSafePath } from "./materialise.ts";
 import { readObjects } from "./object-batch.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -10,7 +10,7 @@ import type { Snapshot } from "./snapshot.ts";
  * our own: git reads the ignore files from there, and nothing from the tree that the agent worked in.
  */
 export async function ignoredPaths(
-  git: Git,
+  git: SafeGit,
   gitDir: string,
   snapshot: Snapshot,
   paths: readonly string[],
@@ -40,7 +40,7 @@ export async function ignoredPaths(
     },
     signal,
   );
-  const ignored = await git.run({
+  const ignored = await git.lines({
     args: ["check-ignore", "--no-index", "-z", "--stdin"],
     gitDir,
     env: { GIT_WORK_TREE: scratch },
@@ -50,10 +50,5 @@ export async function ignoredPaths(
     okCodes: [0, 1],
     signal,
   });
-  return new Set(
-    ignored
-      .toString("utf8")
-      .split("\0")
-      .filter((path) => path !== ""),
-  );
+  return new Set(ignored);
 }

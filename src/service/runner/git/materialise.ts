@@ -1,6 +1,6 @@
 import { closeSync, mkdirSync, openSync, symlinkSync, writeSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
-import type { Git } from "./git.ts";
+import type { SafeGit } from "./git.ts";
 import { readObjects } from "./object-batch.ts";
 import type { Snapshot, SnapshotEntry } from "./snapshot.ts";
 
@@ -12,7 +12,7 @@ const MAX_LINK_BYTES = 4096;
  * through it. Returns the paths that were written.
  */
 export async function materialise(
-  git: Git,
+  git: SafeGit,
   gitDir: string,
   snapshot: Snapshot,
   root: string,

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import type { Logger } from "../../../core/logger.ts";
 import { messageOf } from "../../../errors.ts";
 import { TransientRunError } from "../run-error.ts";
-import type { Git } from "./git.ts";
+import type { SafeGit } from "./git.ts";
 import { GitError } from "./git-fault.ts";
 import type { Remote } from "./remote.ts";
-import { JOB_BRANCH_PREFIX } from "./ref-name.ts";
+import { JOB_BRANCH_PREFIX } from "../../branch.ts";
 
 const BASE_REF = "refs/mirror/base";
 const JOBS_PREFIX = "refs/mirror/jobs/";
@@ -29,7 +29,7 @@ const NOT_KEPT = [
   "gc.pid",
 ] as const;
 
-export type MirrorDeps = { mirrorsDir: string; git: Git; logger: Logger };
+export type MirrorDeps = { mirrorsDir: string; git: SafeGit; logger: Logger };
 
 /** What the remote holds that a turn needs. */
 export type Tips = { base: string; job: string | null };
@@ -42,7 +42,7 @@ export function mirrorPath(mirrorsDir: string, projectId: string, repository: st
 
 /**
  * Brings the mirror up to date, making it if it is missing and making it anew once if it is broken.
- * The caller holds the mirror's lock. Rejects as `Git.run` does.
+ * The caller holds the mirror's lock. Rejects as `SafeGit.run` does.
  */
 export async function fetchMirror(
   deps: MirrorDeps,
@@ -67,7 +67,12 @@ export async function fetchMirror(
 }
 
 /** The commits that the base branch and the job's branch had at the last fetch. */
-export async function tipsOf(git: Git, gitDir: string, jobId: string, signal: AbortSignal): Promise<Tips> {
+export async function tipsOf(
+  git: SafeGit,
+  gitDir: string,
+  jobId: string,
+  signal: AbortSignal,
+): Promise<Tips> {
   const base = await git.text({
     args: ["rev-parse", "--verify", "--quiet", "--end-of-options", `${BASE_REF}^{commit}`],
     gitDir,
@@ -83,7 +88,7 @@ export async function tipsOf(git: Git, gitDir: string, jobId: string, signal: Ab
 }
 
 /** Undoes whatever was done to the mirror's settings since the last use. */
-export async function prepare(git: Git, gitDir: string, signal: AbortSignal): Promise<void> {
+export async function prepare(git: SafeGit, gitDir: string, signal: AbortSignal): Promise<void> {
   const exists = await stat(join(gitDir, "HEAD")).then(
     () => true,
     () => false,
@@ -100,7 +105,7 @@ export async function prepare(git: Git, gitDir: string, signal: AbortSignal): Pr
 }
 
 async function fetch(
-  git: Git,
+  git: SafeGit,
   gitDir: string,
   remote: Remote,
   baseBranch: string,

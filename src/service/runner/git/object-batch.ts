@@ -1,4 +1,4 @@
-import type { Git } from "./git.ts";
+import type { SafeGit } from "./git.ts";
 import { GitError } from "./git-fault.ts";
 
 /** Takes one object: told its size, then its bytes in pieces, then that it is complete. */
@@ -16,7 +16,7 @@ const MAX_HEADER_BYTES = 200;
  * Sinks are synchronous: there is no queue to grow.
  */
 export async function readObjects(
-  git: Git,
+  git: SafeGit,
   gitDir: string,
   oids: readonly string[],
   sink: ObjectSink,

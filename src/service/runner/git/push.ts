@@ -1,13 +1,12 @@
-import { assertJobBranch } from "./ref-name.ts";
-import type { Git } from "./git.ts";
+import { jobBranch } from "../../branch.ts";
+import type { SafeGit } from "./git.ts";
 import type { Remote } from "./remote.ts";
 
 export type PushInput = {
-  git: Git;
+  git: SafeGit;
   gitDir: string;
   remote: Remote;
   jobId: string;
-  branch: string;
   commit: string;
   /** What the branch was when it was read; null: it did not exist. */
   expected: string | null;
@@ -15,13 +14,12 @@ export type PushInput = {
 };
 
 /**
- * Moves the job's branch, and no other, to `commit`, only if it still is where it was. Rejects as `Git.run` does; with a
+ * Moves the job's branch, and no other, to `commit`, only if it still is where it was. Rejects as `SafeGit.run` does; with a
  * `TransientRunError` if somebody moved it.
  */
 export async function pushJobBranch(input: PushInput): Promise<void> {
-  const { git, gitDir, remote, branch, commit, expected, signal } = input;
-  assertJobBranch(branch, input.jobId);
-  const ref = `refs/heads/${branch}`;
+  const { git, gitDir, remote, jobId, commit, expected, signal } = input;
+  const ref = `refs/heads/${jobBranch(jobId)}`;
   await git.run({
     args: [
       "push",

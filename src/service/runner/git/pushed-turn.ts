@@ -1,5 +1,5 @@
 import { JOB_TRAILER, TURN_TRAILER } from "../publish/pull-request-text.ts";
-import type { Git } from "./git.ts";
+import type { SafeGit } from "./git.ts";
 
 const MAX_COMMITS = 200;
 
@@ -7,13 +7,13 @@ const MAX_COMMITS = 200;
  * The commit of this turn on the job's branch, known by its trailers; null if it is not there. People may have added commits since.
  */
 export async function pushedTurn(
-  git: Git,
+  git: SafeGit,
   gitDir: string,
   turn: { jobId: string; turnKey: string; base: string; tip: string },
   signal: AbortSignal,
 ): Promise<string | null> {
   const trailer = (name: string) => `%(trailers:key=${name},valueonly,separator=%x2C)`;
-  const listing = await git.run({
+  const listing = await git.lines({
     args: [
       "log",
       "-z",
@@ -25,7 +25,7 @@ export async function pushedTurn(
     gitDir,
     signal,
   });
-  for (const line of listing.toString("utf8").split("\0")) {
+  for (const line of listing) {
     const [commit = "", job, key] = line.split(/\s+/);
     if (job === turn.jobId && key === turn.turnKey) return commit;
   }

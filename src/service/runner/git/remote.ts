@@ -1,4 +1,5 @@
 import { isAbsolute } from "node:path";
+import { repositoryKind } from "../../repository.ts";
 import { TurnFailedError } from "../run-error.ts";
 
 /** Where a repository is fetched from and pushed to. */
@@ -10,33 +11,23 @@ export type Remote = {
   credentials: ReadonlyArray<readonly [key: string, value: string]>;
 };
 
-/** `user@host:path`, with a host that ssh cannot take for an option. */
-const SCP_LIKE = /^[A-Za-z0-9._-]+@[A-Za-z0-9][A-Za-z0-9.-]*:[^\s:-][^\s]*$/;
-
 /**
  * The remote of a project's repository. `credentials`, a token or `user:password`, go out as a header and to that origin only;
- * over ssh the operator's ssh agent answers. Throws for addresses that are neither http(s), ssh nor an absolute path, and for
- * ones that hold a password.
+ * over ssh the operator's ssh agent answers. Throws for an address that is not allowed, and for a path that is not absolute.
  */
 export function remoteOf(repository: string, credentials: string | null): Remote {
-  if (isAbsolute(repository)) return { url: repository, kind: "local", credentials: [] };
-  if (SCP_LIKE.test(repository)) return { url: repository, kind: "ssh", credentials: [] };
+  const kind = repositoryKind(repository);
+  if (kind === null || (kind === "local" && !isAbsolute(repository))) {
+    throw new TurnFailedError(
+      "The project's repository is not an address that can be used. Put an https or ssh URL without credentials, or an absolute path.",
+    );
+  }
   const url = URL.parse(repository);
-  if (!url || !["https:", "http:", "ssh:"].includes(url.protocol)) {
-    throw new TurnFailedError(
-      "The project's repository is no address that can be used. Put an https or ssh URL or an absolute path.",
-    );
-  }
-  if (url.password !== "" || (url.protocol !== "ssh:" && url.username !== "")) {
-    throw new TurnFailedError(
-      "The project's repository URL holds credentials. Take them out, and name the variable that holds them.",
-    );
-  }
-  if (url.protocol === "ssh:") return { url: url.href, kind: "ssh", credentials: [] };
-  if (credentials === null) return { url: url.href, kind: "http", credentials: [] };
+  if (kind === "local" || url === null) return { url: repository, kind, credentials: [] };
+  if (kind === "ssh" || credentials === null) return { url: url.href, kind, credentials: [] };
   return {
     url: url.href,
-    kind: "http",
+    kind,
     credentials: [[`http.${url.origin}/.extraHeader`, `Authorization: Basic ${basicOf(credentials)}`]],
   };
 }

@@ -1,4 +1,4 @@
-import type { Git } from "./git.ts";
+import type { SafeGit } from "./git.ts";
 
 /** One entry of a commit's tree. */
 export type SnapshotEntry = {
@@ -18,9 +18,9 @@ export type Snapshot = { commit: string; entries: ReadonlyMap<string, SnapshotEn
 
 const TAB = 0x09;
 
-/** Reads a commit's listing. Rejects as `Git.run` does; a listing of more than 64 MiB is a `GitError`. */
+/** Reads a commit's listing. Rejects as `SafeGit.run` does; a listing of more than 64 MiB is a `GitError`. */
 export async function readSnapshot(
-  git: Git,
+  git: SafeGit,
   gitDir: string,
   commit: string,
   signal: AbortSignal,

@@ -1,5 +1,5 @@
 /** A pull request as we need it. */
-export type PullRequest = {
+export type HostedPullRequest = {
   number: number;
   state: "open" | "closed" | "merged";
   /** The commit that it ends in. */
@@ -12,13 +12,13 @@ export type PullRequest = {
  * Where pull requests live. All methods reject with a `TransientRunError` when asking again may help, with a `TurnFailedError`
  * when not.
  */
-export type CodeHost = {
+export type PullRequestHost = {
   /** The pull requests from this branch, newest first, whatever their state. */
-  find(branch: string, signal: AbortSignal): Promise<PullRequest[]>;
+  find(branch: string, signal: AbortSignal): Promise<HostedPullRequest[]>;
   /** Opens one; "exists" if there is an open one already. */
   create(
     input: { branch: string; base: string; title: string; body: string },
     signal: AbortSignal,
-  ): Promise<PullRequest | "exists">;
+  ): Promise<HostedPullRequest | "exists">;
   updateBody(number: number, body: string, signal: AbortSignal): Promise<void>;
 };

@@ -1,11 +1,13 @@
 import { Octokit, type RestEndpointMethodTypes } from "@octokit/rest";
 import { z } from "zod";
+import type { Clock } from "../../../core/clock.ts";
+import { parseRetryAfter } from "../../../core/retry-after.ts";
 import { messageOf } from "../../../errors.ts";
-import { parseRetryAfter } from "./retry-after.ts";
+import { oneLine } from "../../printable-text.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
 import type { Redact } from "../redaction.ts";
 import { TransientRunError, TurnFailedError } from "../run-error.ts";
-import type { CodeHost, PullRequest } from "./code-host.ts";
+import type { PullRequestHost, HostedPullRequest } from "./code-host.ts";
 
 const Pull = z.object({
   number: z.int().positive(),
@@ -32,11 +34,19 @@ export type GitHubOptions = {
   owner: string;
   repo: string;
   token: string | null;
+  clock: Clock;
   redact: Redact;
 };
 
 /** Pull requests on GitHub, or on what speaks its REST API. Requests are not repeated here: a whole turn is, cheaply. */
-export function createGitHubCodeHost({ apiUrl, owner, repo, token, redact }: GitHubOptions): CodeHost {
+export function createGitHubCodeHost({
+  apiUrl,
+  owner,
+  repo,
+  token,
+  clock,
+  redact,
+}: GitHubOptions): PullRequestHost {
   const octokit = new Octokit({
     ...(token === null ? {} : { auth: token }),
     baseUrl: apiUrl.replace(/\/+$/, ""),
@@ -57,7 +67,7 @@ export function createGitHubCodeHost({ apiUrl, owner, repo, token, redact }: Git
       ({ data } = await act(AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIME_LIMIT_MS)])));
     } catch (error) {
       signal.throwIfAborted();
-      throw faultOf(doing, error, redact);
+      throw faultOf(doing, error, { redact, nowMs: clock.now() });
     }
     const parsed = schema.safeParse(data);
     if (parsed.success) return parsed.data;
@@ -125,7 +135,14 @@ export function createGitHubCodeHost({ apiUrl, owner, repo, token, redact }: Git
   };
 }
 
-function toPullRequest({ number, state, merged_at: mergedAt, html_url: url, body, head }: Pull): PullRequest {
+function toPullRequest({
+  number,
+  state,
+  merged_at: mergedAt,
+  html_url: url,
+  body,
+  head,
+}: Pull): HostedPullRequest {
   return {
     number,
     state: state === "closed" && mergedAt ? "merged" : state,
@@ -135,13 +152,17 @@ function toPullRequest({ number, state, merged_at: mergedAt, html_url: url, body
   };
 }
 
-function faultOf(doing: string, error: unknown, redact: Redact): TransientRunError | TurnFailedError {
+function faultOf(
+  doing: string,
+  error: unknown,
+  { redact, nowMs }: { redact: Redact; nowMs: number },
+): TransientRunError | TurnFailedError {
   const failure = RequestFailure.safeParse(error);
   if (!failure.success) {
-    return new TransientRunError(`${doing}: ${redact(messageOf(error)).slice(0, 300)}`);
+    return new TransientRunError(`${doing}: ${oneLine(redact(messageOf(error)), 300)}`);
   }
   const { status, message, response } = failure.data;
-  const said = redact(message).slice(0, 500);
+  const said = oneLine(redact(message), 500);
   const headers = response?.headers ?? {};
   const isLimited =
     status === 429 ||
@@ -152,7 +173,7 @@ function faultOf(doing: string, error: unknown, redact: Redact): TransientRunErr
       response
         ? `${doing}: the code host answered ${status}.`
         : `${doing}: the code host cannot be reached. ${said}`,
-      { retryAfterMs: parseRetryAfter(headers["retry-after"]) },
+      { retryAfterMs: parseRetryAfter(headers["retry-after"], nowMs) },
     );
   }
   if (status === 401) {

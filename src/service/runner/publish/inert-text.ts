@@ -1,4 +1,4 @@
-import { plainText } from "../bounded-text.ts";
+import { printableText } from "../../printable-text.ts";
 
 /** Invisible, and enough that a code host sees no name or number. */
 const BREAK = "\u200b";
@@ -9,7 +9,7 @@ const REFERENCE_URL = /\/(issues|pull|pulls|discussions|merge_requests|commit)\/
  * `GH-1` and links to issues lose their meaning, and `<` starts no HTML.
  */
 export function inertText(text: string): string {
-  return plainText(text)
+  return printableText(text)
     .replace(/@(?=[\w-])/g, `@${BREAK}`)
     .replace(/#(?=\d)/g, `#${BREAK}`)
     .replace(/\b(gh)-(?=\d)/gi, `$1-${BREAK}`)

@@ -1,10 +1,10 @@
 import type { Redact } from "../redaction.ts";
 import { TransientRunError } from "../run-error.ts";
-import type { CodeHost, PullRequest } from "./code-host.ts";
+import type { PullRequestHost, HostedPullRequest } from "./code-host.ts";
 import { bodyOf, mergedBody, titleOf, type TurnText } from "./pull-request-text.ts";
 
 export type PublishInput = {
-  codeHost: CodeHost;
+  codeHost: PullRequestHost;
   branch: string;
   baseBranch: string;
   /** What the branch ends in now. */
@@ -40,6 +40,6 @@ export async function publish(input: PublishInput): Promise<string> {
   throw new TransientRunError("The code host says that the pull request exists, but does not list it.");
 }
 
-function fittingOne(found: readonly PullRequest[], commit: string): PullRequest | undefined {
+function fittingOne(found: readonly HostedPullRequest[], commit: string): HostedPullRequest | undefined {
   return found.find(({ state }) => state === "open") ?? found.find(({ headSha }) => headSha === commit);
 }

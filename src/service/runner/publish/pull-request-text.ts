@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { cutText, oneLine } from "../bounded-text.ts";
+import { cut } from "../../../core/text.ts";
+import { oneLine } from "../../printable-text.ts";
 import type { Redact } from "../redaction.ts";
 import type { EarlierTurn } from "../runner-turn.ts";
 import { closedMarkdown, fileName, inertText, quoted } from "./inert-text.ts";
@@ -40,8 +41,8 @@ export function titleOf({ summary, prompt, jobId }: TurnText, redact: Redact): s
 /** The pull request's text: summary, the requests quoted, what was left out, the job. Everything foreign is inert and redacted. */
 export function bodyOf(turn: TurnText, redact: Redact): string {
   const sections = [
-    turn.summary === null ? "" : closedMarkdown(cutText(redact(turn.summary), MAX_SUMMARY_LENGTH)),
-    `Requested:\n\n${quoted(cutText(redact(turn.prompt), MAX_PROMPT_LENGTH))}`,
+    turn.summary === null ? "" : closedMarkdown(cut(redact(turn.summary), MAX_SUMMARY_LENGTH)),
+    `Requested:\n\n${quoted(cut(redact(turn.prompt), MAX_PROMPT_LENGTH))}`,
     earlierSection(turn.earlierTurns, redact),
     leftOutSection(turn.leftOut, redact),
     `Job \`${turn.jobId}\``,
@@ -62,7 +63,7 @@ export function mergedBody(existing: string | null, ours: string): string {
  * done twice.
  */
 export function commitMessageOf(turn: TurnText, redact: Redact): string {
-  const summary = turn.summary === null ? "" : `${inertText(cutText(redact(turn.summary), 2000))}\n\n`;
+  const summary = turn.summary === null ? "" : `${inertText(cut(redact(turn.summary), 2000))}\n\n`;
   return `${titleOf(turn, redact)}\n\n${summary}${JOB_TRAILER}: ${turn.jobId}\n${TURN_TRAILER}: ${turnKeyOf(turn)}\n`;
 }
 
@@ -84,8 +85,8 @@ export function boundedPaths(paths: readonly string[], redact: Redact): string[]
 
 function earlierSection(turns: readonly EarlierTurn[], redact: Redact): string {
   if (turns.length === 0) return "";
-  const quotes = turns.map(({ prompt }) => quoted(cutText(redact(prompt), 2000))).join("\n\n");
-  return `Before that:\n\n${cutText(quotes, MAX_EARLIER_LENGTH)}`;
+  const quotes = turns.map(({ prompt }) => quoted(cut(redact(prompt), 2000))).join("\n\n");
+  return `Before that:\n\n${cut(quotes, MAX_EARLIER_LENGTH)}`;
 }
 
 function leftOutSection(paths: readonly string[], redact: Redact): string {

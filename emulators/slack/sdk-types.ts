@@ -1,0 +1,63 @@
+import type {
+  BlockAction,
+  EnvelopedEvent,
+  MessageShortcut,
+  SlashCommand,
+  types,
+  ViewClosedAction,
+  ViewOutput,
+  ViewSubmitAction,
+  webApi,
+} from "@slack/bolt";
+
+/** A type of Slack's SDK without the index signature that would let every other field pass. */
+type Known<Type> = {
+  [Key in keyof Type as string extends Key ? never : number extends Key ? never : Key]: Type[Key];
+};
+
+/** `Type` with some fields as the stand-in has them: checked elsewhere, or more strictly than by the SDK. */
+type With<Type, Fields> = Omit<Known<Type>, keyof Fields> & Fields;
+
+/** What a Web API method answers, besides `ok`. What stands in it is checked as a type of its own. */
+export type Answer<Response> = {
+  [Key in keyof Known<Response> as Key extends "ok" ? never : Key]: Key extends "message" | "view"
+    ? object
+    : Key extends "messages"
+      ? object[]
+      : Response[Key];
+};
+
+type Blocks = { blocks?: object[] };
+
+/** A message as history shows it, and as payloads carry it. */
+export type WireMessage = With<
+  NonNullable<webApi.ConversationsHistoryResponse["messages"]>[number],
+  Blocks & { type: "message"; ts: string; user: string; text: string }
+>;
+/** A message as `chat.update` answers with it. */
+export type UpdatedMessage = With<NonNullable<webApi.ChatUpdateResponse["message"]>, Blocks>;
+export type WireChannel = Known<NonNullable<webApi.ConversationsInfoResponse["channel"]>>;
+export type WireDirectMessage = Known<NonNullable<webApi.ConversationsOpenResponse["channel"]>>;
+export type WireUser = Known<NonNullable<webApi.UsersInfoResponse["user"]>>;
+export type WireView = With<
+  ViewOutput,
+  { blocks: object[]; state: { values: Record<string, Record<string, unknown>> } }
+>;
+
+/** Slack sends null where the SDK's types say that it is absent. */
+type Enterprise = { enterprise: null };
+
+export type CommandPayload = Known<SlashCommand>;
+export type ShortcutPayload = With<MessageShortcut, Enterprise & { message: WireMessage }>;
+/** Those from a modal carry no `response_url`, whatever the SDK's type says. */
+export type ActionPayload = With<
+  BlockAction,
+  Enterprise & { message?: WireMessage; view?: WireView; response_url?: string; actions: object[] }
+>;
+export type SubmissionPayload = With<ViewSubmitAction, Enterprise & { view: WireView }>;
+export type ClosePayload = With<ViewClosedAction, Enterprise & { view: WireView }>;
+/** Slack's samples have `event_context` and `client_msg_id`, which the SDK's types leave out. */
+export type MentionPayload = With<
+  EnvelopedEvent,
+  { event: With<types.AppMentionEvent, Blocks & { client_msg_id: string }>; event_context: string }
+>;

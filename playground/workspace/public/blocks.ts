@@ -1,0 +1,193 @@
+import type { AnyBlock, InputBlock } from "../../../emulators/slack/block-kit/blocks.ts";
+import type { Button, StaticSelect } from "../../../emulators/slack/block-kit/objects.ts";
+import { askToConfirm } from "./confirm.ts";
+import { h } from "./dom.ts";
+import {
+  type ShownNames,
+  opensNewTab,
+  renderImage,
+  renderPlainText,
+  renderRichText,
+  renderText,
+  renderUnsupported,
+  safeUrl,
+} from "./text-view.ts";
+
+/** Which control was used, and what was chosen in it. */
+export type BlockPress = { blockId: string; actionId: string; option?: string };
+
+/** What a block's controls do when used: `press` delivers the action and resolves when the app has taken it. */
+export type BlockContext = ShownNames & {
+  press: (act: BlockPress) => Promise<unknown>;
+  renderInput?: (block: InputBlock) => HTMLElement;
+};
+
+type Block<Type extends AnyBlock["type"]> = Extract<AnyBlock, { type: Type }>;
+type Control = Block<"actions">["elements"][number];
+
+/** What blocks show, in their order. */
+export function renderBlocks(blocks: readonly AnyBlock[], context: BlockContext): HTMLElement[] {
+  return blocks.map((block) => renderBlock(block, context));
+}
+
+function renderBlock(block: AnyBlock, context: BlockContext): HTMLElement {
+  switch (block.type) {
+    case "section":
+      return renderSection(block, context);
+    case "header":
+      return h(
+        "div",
+        { class: "block block-header", role: "heading", "aria-level": 4 },
+        renderPlainText(block.text),
+      );
+    case "divider":
+      return h("hr", { class: "block" });
+    case "context":
+      return h(
+        "div",
+        { class: "block block-context" },
+        ...block.elements.map((each) => renderSmall(each, context)),
+      );
+    case "actions":
+      return h(
+        "div",
+        { class: "block block-actions" },
+        ...block.elements.map((each) => renderControl(each, block, context)),
+      );
+    case "image":
+      return h(
+        "figure",
+        { class: "block block-image" },
+        block.title === undefined ? null : h("figcaption", null, renderPlainText(block.title)),
+        renderImage(block, false),
+      );
+    case "rich_text":
+      return h("div", { class: "block block-rich" }, ...renderRichText(block, context));
+    case "input":
+      return context.renderInput === undefined ? renderUnsupported(block) : context.renderInput(block);
+    default:
+      return renderUnsupported(block);
+  }
+}
+
+function renderSection(block: Block<"section">, context: BlockContext): HTMLElement {
+  const { text, fields, accessory } = block;
+  return h(
+    "div",
+    { class: "block block-section" },
+    h(
+      "div",
+      { class: "section-text" },
+      text === undefined ? null : h("div", null, ...renderText(text, context)),
+      fields === undefined
+        ? null
+        : h(
+            "div",
+            { class: "fields" },
+            ...fields.map((field) => h("div", null, ...renderText(field, context))),
+          ),
+    ),
+    accessory === undefined
+      ? null
+      : h(
+          "div",
+          { class: "accessory" },
+          accessory.type === "image"
+            ? renderImage(accessory, false)
+            : renderControl(accessory, block, context),
+        ),
+  );
+}
+
+function renderSmall(element: Block<"context">["elements"][number], context: BlockContext): HTMLElement {
+  if (element.type === "image") return renderImage(element, true);
+  return h("span", null, ...renderText(element, context));
+}
+
+function renderControl(element: Control, block: AnyBlock, context: BlockContext): HTMLElement {
+  switch (element.type) {
+    case "button":
+      return renderButton(element, block, context);
+    case "static_select":
+      return renderSelect(element, block, context);
+    default:
+      return renderUnsupported(element);
+  }
+}
+
+function renderButton(element: Button, block: AnyBlock, context: BlockContext): HTMLElement {
+  const href = element.url === undefined ? null : safeUrl(element.url);
+  const control = h(
+    href === null ? "button" : "a",
+    {
+      class: `button ${element.style === undefined ? "" : `button-${element.style}`}`,
+      "aria-label": element.accessibility_label ?? null,
+      data: { focus: `${block.block_id} ${element.action_id}` },
+      ...(href === null ? { type: "button" } : { href, target: "_blank", rel: "noopener noreferrer" }),
+    },
+    h("span", null, renderPlainText(element.text)),
+    ...(href === null ? [] : opensNewTab()),
+  );
+  async function press(): Promise<void> {
+    control.setAttribute("aria-busy", "true");
+    await context.press(namesOf(element, block));
+    control.removeAttribute("aria-busy");
+  }
+  async function confirmAndPress() {
+    if (element.confirm !== undefined && !(await askToConfirm(element.confirm, context))) return;
+    if (href !== null) window.open(href, "_blank", "noopener,noreferrer");
+    await press();
+  }
+  control.addEventListener("click", (event: Event) => {
+    const isBusy = control.getAttribute("aria-busy") === "true";
+    if (isBusy || element.confirm !== undefined) event.preventDefault();
+    if (isBusy) return;
+    void (element.confirm === undefined ? press() : confirmAndPress());
+  });
+  return control;
+}
+
+function renderSelect(element: StaticSelect, block: AnyBlock, context: BlockContext): HTMLElement {
+  const initial = element.initial_option?.value ?? "";
+  const select = h(
+    "select",
+    {
+      class: "select",
+      "aria-label": element.placeholder?.text ?? "Choose an option",
+      data: { focus: `${block.block_id} ${element.action_id}` },
+    },
+    ...optionsOf(element),
+  );
+  select.value = initial;
+  async function choose() {
+    const option = select.value;
+    if (option === "") return;
+    if (element.confirm !== undefined && !(await askToConfirm(element.confirm, context))) {
+      select.value = initial;
+      return;
+    }
+    await context.press({ ...namesOf(element, block), option });
+  }
+  select.addEventListener("change", () => void choose());
+  return select;
+}
+
+/** Slack gives every block and control of a message or view a name. */
+function namesOf(element: Control, block: AnyBlock): { blockId: string; actionId: string } {
+  return { blockId: block.block_id ?? "", actionId: element.action_id ?? "" };
+}
+
+/** The options of a select menu; the empty one stands for nothing chosen. */
+export function optionsOf(element: StaticSelect): HTMLOptionElement[] {
+  const placeholder = h("option", { value: "" }, element.placeholder?.text ?? "Choose an option");
+  const options = element.options.map((option) =>
+    h(
+      "option",
+      { value: option.value },
+      option.description === undefined
+        ? renderPlainText(option.text)
+        : `${renderPlainText(option.text)} – ${option.description.text}`,
+    ),
+  );
+  return [placeholder, ...options];
+}

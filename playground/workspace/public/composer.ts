@@ -1,0 +1,194 @@
+import type { PageState } from "../page-protocol.ts";
+import { type Offer, suggestionsAt, usageOf } from "./completion.ts";
+import { announce, h, icon } from "./dom.ts";
+
+export type ComposerOptions = {
+  id: string;
+  state: () => PageState | null;
+  /** Resolves to whether it went out. */
+  send: (text: string) => Promise<boolean>;
+};
+
+export interface Composer {
+  readonly element: HTMLElement;
+  readonly field: HTMLTextAreaElement;
+  /** Shows where it writes to. */
+  setPlace(label: string): void;
+  /** What was typed and not sent, kept by place. */
+  draft: string;
+}
+
+/** A field to write messages and commands in, with completion. Enter sends, Shift and Enter makes a line. */
+export function createComposer({ id, state, send }: ComposerOptions): Composer {
+  let offered: Offer | null = null;
+  let chosen = 0;
+  let isSending = false;
+
+  const list = h("ul", {
+    class: "suggestions",
+    id: `${id}-list`,
+    role: "listbox",
+    "aria-label": "Suggestions",
+    hidden: true,
+  });
+  const usage = h("div", { class: "usage small", id: `${id}-usage` });
+  const field = h("textarea", {
+    id: `${id}-text`,
+    rows: "1",
+    "aria-autocomplete": "list",
+    "aria-controls": `${id}-list`,
+    "aria-haspopup": "listbox",
+    "aria-describedby": `${id}-usage`,
+    spellcheck: "true",
+    autocomplete: "off",
+  });
+  const button = h("button", { type: "submit", class: "send", "aria-label": "Send" }, icon("send"));
+  const form = h(
+    "form",
+    { class: "composer" },
+    list,
+    h("div", { class: "composer-box" }, field, button),
+    usage,
+  );
+
+  function fit() {
+    field.style.height = "auto";
+    field.style.height = `${Math.min(field.scrollHeight, 240)}px`;
+  }
+
+  function look() {
+    fit();
+    const now = state();
+    usage.textContent = now === null ? "" : (usageOf(field.value, now) ?? "");
+    button.classList.toggle("send-ready", field.value.trim() !== "");
+    offer(
+      now !== null && field.selectionStart === field.selectionEnd
+        ? suggestionsAt(field.value, field.selectionStart, now)
+        : null,
+    );
+  }
+
+  function offer(found: Offer | null): void {
+    const was = offered?.suggestions.length ?? 0;
+    offered = found;
+    chosen = 0;
+    list.hidden = found === null;
+    list.replaceChildren(
+      ...(found?.suggestions ?? []).map((suggestion, index) =>
+        h(
+          "li",
+          {
+            id: `${id}-option-${index}`,
+            role: "option",
+            on: {
+              // Before the field loses the focus.
+              pointerdown: (event) => {
+                event.preventDefault();
+                take(index);
+              },
+            },
+          },
+          h("strong", null, suggestion.label),
+          h("span", { class: "small" }, suggestion.hint),
+        ),
+      ),
+    );
+    mark();
+    if (found !== null && found.suggestions.length !== was) {
+      announce(found.suggestions.length === 1 ? "1 suggestion" : `${found.suggestions.length} suggestions`);
+    }
+  }
+
+  function mark() {
+    for (const [index, option] of [...list.children].entries()) {
+      option.setAttribute("aria-selected", String(index === chosen));
+    }
+    if (offered === null) field.removeAttribute("aria-activedescendant");
+    else field.setAttribute("aria-activedescendant", `${id}-option-${chosen}`);
+  }
+
+  function take(index: number): void {
+    const suggestion = offered?.suggestions[index];
+    if (offered === null || suggestion === undefined) return;
+    const { from } = offered;
+    const { insert } = suggestion;
+    const rest = field.value.slice(field.selectionStart);
+    field.value = `${field.value.slice(0, from)}${insert} ${rest.replace(/^ /, "")}`;
+    field.selectionStart = field.selectionEnd = from + insert.length + 1;
+    field.focus();
+    look();
+    offer(null);
+  }
+
+  /** Whether what is typed is the chosen suggestion already, so that Enter means to send. */
+  function isComplete() {
+    return field.value === offered?.suggestions[chosen]?.insert;
+  }
+
+  async function submit() {
+    const text = field.value;
+    if (text.trim() === "" || isSending) return;
+    isSending = true;
+    field.value = "";
+    look();
+    const isSent = await send(text).finally(() => (isSending = false));
+    // Nothing that was typed is lost, nor what was typed since.
+    if (!isSent && field.value === "") field.value = text;
+    look();
+    offer(null);
+  }
+
+  field.addEventListener("input", look);
+  field.addEventListener("blur", () => offer(null));
+  field.addEventListener("keydown", (event) => {
+    if (event.isComposing) return;
+    if (offered !== null) {
+      const step = new Map([
+        ["ArrowDown", 1],
+        ["ArrowUp", -1],
+      ]).get(event.key);
+      if (step !== undefined) {
+        event.preventDefault();
+        chosen = (chosen + step + offered.suggestions.length) % offered.suggestions.length;
+        mark();
+        return;
+      }
+      if (event.key === "Escape") {
+        event.preventDefault();
+        event.stopPropagation();
+        offer(null);
+        return;
+      }
+      if (event.key === "Tab" || (event.key === "Enter" && !event.shiftKey && !isComplete())) {
+        event.preventDefault();
+        take(chosen);
+        return;
+      }
+    }
+    if (event.key === "Enter" && !event.shiftKey) {
+      event.preventDefault();
+      void submit();
+    }
+  });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    void submit();
+  });
+
+  return {
+    element: form,
+    field,
+    setPlace(label) {
+      field.setAttribute("aria-label", label);
+      field.placeholder = label;
+    },
+    get draft() {
+      return field.value;
+    },
+    set draft(text) {
+      field.value = text;
+      look();
+      offer(null);
+    },
+  };
+}

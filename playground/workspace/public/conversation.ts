@@ -1,0 +1,82 @@
+import type { PageChannel, PageState } from "../page-protocol.ts";
+import type { PageApp } from "./app.ts";
+import type { Composer } from "./composer.ts";
+import { h } from "./dom.ts";
+import { listenToFeed, showMessages } from "./messages.ts";
+
+/** The middle of the page: a channel's head, its messages, and where to write. */
+export function createConversation(parent: HTMLElement, composer: Composer, app: PageApp) {
+  const heading = h("h1", { tabindex: "-1" });
+  const about = h("p", { class: "about small" });
+  const earlier = h("p", { class: "small earlier", hidden: true }, "Older messages are not shown here.");
+  const feed = h("div", { class: "feed", role: "feed", "aria-label": "Messages" });
+  const closed = h("div", { class: "closed", hidden: true });
+  parent.append(
+    h("div", { class: "conversation-head" }, heading, about),
+    earlier,
+    feed,
+    closed,
+    composer.element,
+  );
+  listenToFeed(feed, "main", app);
+
+  /** Where nothing can be written, the page says why instead of taking it. */
+  function showClosed(channel: PageChannel, state: PageState): void {
+    const why = whyClosed(channel, state);
+    composer.element.hidden = why !== null;
+    closed.hidden = why === null;
+    if (closed.dataset["why"] === (why ?? "")) return;
+    closed.dataset["why"] = why ?? "";
+    const join = h(
+      "button",
+      {
+        type: "button",
+        class: "button button-primary",
+        on: { click: () => void app.act({ kind: "join", channel: channel.id }) },
+      },
+      "Join",
+    );
+    closed.replaceChildren(h("span", null, why ?? ""), channel.isMember || channel.isArchived ? "" : join);
+  }
+
+  return {
+    feed,
+    goToEnd(): void {
+      feed.dataset["away"] = "no";
+      feed.scrollTop = feed.scrollHeight;
+    },
+    show(channel: PageChannel): void {
+      const state = app.state();
+      const label = labelOf(channel);
+      heading.textContent = label;
+      about.textContent = aboutOf(channel, state);
+      feed.setAttribute("aria-label", `Messages in ${label}`);
+      earlier.hidden = state.current?.hasEarlier !== true;
+      showMessages(feed, state.current?.messages ?? [], "main", app);
+      composer.setPlace(`Message ${label}`);
+      showClosed(channel, state);
+    },
+  };
+}
+
+function isDirect({ kind }: PageChannel): boolean {
+  return kind === "im" || kind === "mpim";
+}
+
+/** What a conversation is called: `#docs`, or the names of the people in it. */
+export function labelOf(channel: PageChannel): string {
+  return isDirect(channel) ? channel.name : `#${channel.name}`;
+}
+
+function aboutOf(channel: PageChannel, { surface, bot }: PageState): string {
+  if (isDirect(channel)) return channel.withBot ? `Messages from ${surface.appName}` : "";
+  const where = channel.withBot ? `${bot.name} is here` : `${bot.name} is not here`;
+  return `${channel.members - (channel.withBot ? 1 : 0)} people · ${where}`;
+}
+
+function whyClosed(channel: PageChannel, { surface }: PageState): string | null {
+  const isAppDm = channel.kind === "im" && channel.withBot;
+  if (isAppDm && !surface.takesDirectMessages) return "Sending messages to this app has been turned off.";
+  if (channel.isArchived) return "This channel is archived.";
+  return channel.isMember ? null : `You are not in #${channel.name}.`;
+}

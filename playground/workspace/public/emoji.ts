@@ -1,0 +1,83 @@
+/** The short names that people and apps use most; every other name is shown as it is written, as Slack does with unknown ones. */
+const characters: Readonly<Record<string, string>> = {
+  "+1": "👍",
+  "-1": "👎",
+  thumbsup: "👍",
+  tada: "🎉",
+  eyes: "👀",
+  fire: "🔥",
+  rocket: "🚀",
+  bug: "🐛",
+  wave: "👋",
+  heart: "❤️",
+  smile: "😄",
+  slightly_smiling_face: "🙂",
+  joy: "😂",
+  thinking_face: "🤔",
+  sweat_smile: "😅",
+  cry: "😢",
+  pray: "🙏",
+  clap: "👏",
+  raised_hands: "🙌",
+  ok_hand: "👌",
+  point_right: "👉",
+  point_up: "☝️",
+  bulb: "💡",
+  memo: "📝",
+  pencil2: "✏️",
+  books: "📚",
+  book: "📖",
+  link: "🔗",
+  mag: "🔍",
+  gear: "⚙️",
+  wrench: "🔧",
+  hammer: "🔨",
+  lock: "🔒",
+  key: "🔑",
+  hourglass: "⌛",
+  hourglass_flowing_sand: "⏳",
+  clock: "🕰️",
+  stopwatch: "⏱️",
+  calendar: "📆",
+  bell: "🔔",
+  white_check_mark: "✅",
+  heavy_check_mark: "✔️",
+  x: "❌",
+  warning: "⚠️",
+  no_entry: "⛔",
+  question: "❓",
+  exclamation: "❗",
+  information_source: "ℹ️",
+  robot_face: "🤖",
+  sparkles: "✨",
+  star: "⭐",
+  zzz: "💤",
+  package: "📦",
+  construction: "🚧",
+  rotating_light: "🚨",
+  arrow_right: "➡️",
+  repeat: "🔁",
+  large_green_circle: "🟢",
+  red_circle: "🔴",
+};
+
+export const shortName = /:([a-z0-9_+-]{1,64}):/g;
+
+/** The character of a short name, or null. */
+export function emojiNamed(name: string): string | null {
+  return Object.hasOwn(characters, name) ? (characters[name] ?? null) : null;
+}
+
+/** Text with every known short name replaced. */
+export function withEmoji(text: string): string {
+  return text.replace(shortName, (written, name: string) => emojiNamed(name) ?? written);
+}
+
+/** The character of a rich text element: its code points where it gives them, else its name's. */
+export function emojiElement({ name, unicode }: { name: string; unicode?: string | undefined }): string {
+  if (unicode !== undefined && /^[0-9a-f]{1,6}(-[0-9a-f]{1,6})*$/i.test(unicode)) {
+    const points = unicode.split("-").map((point) => Number.parseInt(point, 16));
+    if (points.every((point) => point <= 0x10ffff)) return String.fromCodePoint(...points);
+  }
+  return emojiNamed(name) ?? `:${name}:`;
+}

@@ -1,0 +1,269 @@
+import type { ActResult, PageAct, PageState, StateAnswer } from "../page-protocol.ts";
+import { fetchState, listen, type PagePlace, Refused, sendAct } from "./api.ts";
+import type { PageApp } from "./app.ts";
+import { createComposer } from "./composer.ts";
+import { createConversation, labelOf } from "./conversation.ts";
+import { announce, byId, toast } from "./dom.ts";
+import { openMenu } from "./menu.ts";
+import { createModal } from "./modal.ts";
+import { tellOfNews } from "./news.ts";
+import { createPane } from "./pane.ts";
+import { givePeopleColours } from "./people.ts";
+import { createSidebar } from "./sidebar.ts";
+import { createTop } from "./top.ts";
+
+/** The last answer of `/api/state`. */
+let state: StateAnswer | null = null;
+/** Where this tab is; the address keeps it over a reload, and the tab keeps who it is. */
+const [inChannel = "", inThread = ""] = location.hash.slice(1).split("/");
+const place: PagePlace = {
+  as: sessionStorage.getItem("as") ?? "",
+  channel: inChannel,
+  thread: inThread,
+  isWeatherOpen: false,
+};
+const drafts = new Map<string, string>();
+
+function present(): PageState {
+  if (state === null) throw new Error("The page has not been loaded yet.");
+  return state;
+}
+
+const app: PageApp = {
+  names: {
+    me: () => present().me,
+    nameOf: (id) => {
+      const { bot, people, channels } = present();
+      if (id === bot.id) return bot.name;
+      return people.find((each) => each.id === id)?.name ?? channels.find((each) => each.id === id)?.name;
+    },
+    canGoTo: (id) => present().channels.some((each) => each.id === id),
+    goTo: (id) => app.goTo(id),
+  },
+  signature: () => present().channels.map(({ id, name }) => [id, name]),
+  state: present,
+  channelId: () => state?.current?.channel ?? "",
+  isBot: (id) => id === present().bot.id,
+  authorOf: ({ user, isTombstone }) =>
+    isTombstone ? "Deleted" : user === "USLACKBOT" ? "Workspace" : (app.names.nameOf(user) ?? user),
+  refresh: () => refresh(),
+  act,
+  goTo(channel) {
+    keepDraft();
+    Object.assign(place, { channel, thread: "" });
+    document.body.classList.remove("sidebar-open");
+    void refresh().then(() => {
+      composer.draft = drafts.get(channel) ?? "";
+      conversation.goToEnd();
+      composer.field.focus();
+    });
+  },
+  openAppMessages() {
+    void act({ kind: "open-direct-message" }).then(({ channel }) => {
+      if (channel !== undefined) app.goTo(channel);
+    });
+  },
+  openThread(ts) {
+    Object.assign(place, { thread: ts, isWeatherOpen: false });
+    void refresh().then(() => pane.focusThread());
+  },
+  closePane() {
+    const { thread } = place;
+    const wasWeather = place.isWeatherOpen;
+    Object.assign(place, { thread: "", isWeatherOpen: false });
+    show();
+    const root = feed.querySelector<HTMLElement>(`[data-ts="${CSS.escape(thread)}"]`);
+    if (wasWeather) top.focusWeather();
+    else (root ?? composer.field).focus();
+  },
+  toggleWeather() {
+    Object.assign(place, { isWeatherOpen: !place.isWeatherOpen, thread: "" });
+    show();
+    if (place.isWeatherOpen) pane.focusHeading();
+  },
+  toggleSidebar() {
+    const isOpen = document.body.classList.toggle("sidebar-open");
+    if (isOpen) document.querySelector<HTMLElement>(".entry[aria-current], .entry")?.focus();
+    show();
+  },
+  become(userId) {
+    keepDraft();
+    sessionStorage.setItem("as", userId);
+    Object.assign(place, { as: userId, thread: "" });
+    void refresh().then(() => announce(`You are ${app.names.nameOf(userId)} now.`));
+  },
+  focusComposer(threadTs) {
+    if (threadTs !== null && place.thread === threadTs) pane.focusThread();
+    else composer.field.focus();
+  },
+  openMessageMenu(button, message, where) {
+    openMenu(button, [
+      ...present().surface.messageShortcuts.map(({ name, callbackId, description }) => ({
+        label: name,
+        hint: description,
+        choose: () =>
+          void act({ kind: "shortcut", channel: app.channelId(), messageTs: message.ts, callbackId }),
+      })),
+      ...(where === "main"
+        ? [{ label: "Reply in thread", choose: () => app.openThread(message.threadTs ?? message.ts) }]
+        : []),
+    ]);
+  },
+  async compose(text, threadTs) {
+    const result = await act({
+      kind: "compose",
+      channel: app.channelId(),
+      text,
+      ...(threadTs !== undefined && { threadTs }),
+    });
+    return result.isDone;
+  },
+};
+
+/** Does it as whoever this tab is, and tells what went wrong. */
+async function act(
+  what: PageAct,
+  { isQuiet = false }: { isQuiet?: boolean } = {},
+): Promise<ActResult & { isDone: boolean }> {
+  try {
+    const { me, surface } = present();
+    const result = await sendAct(me, what);
+    if (result.failure !== undefined && !isQuiet && what.kind !== "shortcut") {
+      toast(`${surface.appName} did not take that: ${result.failure}. Slack shows a warning sign here.`);
+    }
+    return { isDone: true, ...result };
+  } catch (thrown) {
+    toast(thrown instanceof Refused ? thrown.message : "The playground did not answer. Is it still running?");
+    return { isDone: false };
+  }
+}
+
+const parent = byId("conversation");
+const composer = createComposer({
+  id: "composer",
+  state: () => state,
+  send: (text) => app.compose(text),
+});
+const conversation = createConversation(parent, composer, app);
+const { feed } = conversation;
+
+const top = createTop(byId("top"), app);
+const showSidebar = createSidebar(byId("sidebar"), app);
+const pane = createPane(byId("pane"), app);
+const modal = createModal(app);
+
+parent.addEventListener("click", () => {
+  if (document.body.classList.contains("sidebar-open")) app.toggleSidebar();
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || event.defaultPrevented || document.querySelector("dialog[open]") !== null)
+    return;
+  if (document.body.classList.contains("sidebar-open")) app.toggleSidebar();
+  else if (place.thread !== "" || place.isWeatherOpen) app.closePane();
+});
+
+function keepDraft(): void {
+  if (app.channelId() !== "") drafts.set(app.channelId(), composer.draft);
+}
+
+let running: Promise<void> | null = null;
+let isStale = false;
+
+/** Fetches and shows the present state. Calls during a fetch are one more fetch after it. */
+async function refresh(): Promise<void> {
+  if (running !== null) {
+    isStale = true;
+    return running;
+  }
+  running = load();
+  try {
+    await running;
+  } finally {
+    running = null;
+  }
+}
+
+async function load(): Promise<void> {
+  do {
+    isStale = false;
+    const asked = { ...place };
+    let next: StateAnswer;
+    try {
+      next = await fetchState(asked, AbortSignal.timeout(15_000));
+    } catch (thrown) {
+      // A person or channel of an earlier playground.
+      if (thrown instanceof Refused && asked.as !== "") {
+        place.as = "";
+        sessionStorage.removeItem("as");
+        isStale = true;
+      }
+      continue;
+    }
+    if (state !== null && next.epoch !== state.epoch) return location.reload();
+    if (asked.as !== place.as || asked.channel !== place.channel || asked.thread !== place.thread) {
+      isStale = true;
+      continue;
+    }
+    const before = state;
+    state = next;
+    if (state.current === null) {
+      const first =
+        state.channels.find(({ isMember, kind }) => isMember && kind === "public") ?? state.channels[0];
+      if (first === undefined) return show();
+      Object.assign(place, { channel: first.id, thread: "" });
+      isStale = true;
+      continue;
+    }
+    show();
+    tellOfNews({ before, now: next, openThread: place.thread, feed, threadFeed: pane.feed, app });
+    markRead();
+  } while (isStale);
+}
+
+function show(): void {
+  if (state === null) return;
+  givePeopleColours(state.people.map(({ id }) => id));
+  const channel = state.channels.find(({ id }) => id === app.channelId());
+  if (channel === undefined) return;
+  history.replaceState(null, "", `#${place.channel}${place.thread === "" ? "" : `/${place.thread}`}`);
+  const unread = state.channels.reduce((sum, each) => sum + each.forMe, 0);
+  document.title = `${unread > 0 ? `(${unread}) ` : ""}${labelOf(channel)} · ${state.team}`;
+  conversation.show(channel);
+  showSidebar(state, channel.id);
+  pane.show(place);
+  top.show(place);
+  modal.show();
+}
+
+/** What is on the screen counts as read. */
+function markRead(): void {
+  const current = state?.current ?? null;
+  if (document.visibilityState !== "visible" || current === null) return;
+  const { thread } = current;
+  const newest = current.messages.findLast(({ isUnread, isEphemeral }) => isUnread && !isEphemeral);
+  if (newest !== undefined) void act({ kind: "read", channel: current.channel, ts: newest.ts });
+  const reply = thread?.messages.findLast(({ isUnread, threadTs }) => isUnread && threadTs !== null);
+  if (thread !== null && reply !== undefined)
+    void act({ kind: "read", channel: current.channel, threadTs: thread.ts, ts: reply.ts });
+}
+document.addEventListener("visibilitychange", markRead);
+
+const banner = byId("connection");
+listen(
+  ({ epoch }) => {
+    if (state !== null && epoch !== state.epoch) location.reload();
+    else void refresh();
+  },
+  (isConnected) => {
+    banner.hidden = isConnected;
+    banner.textContent = isConnected ? "" : "The playground does not answer. Trying again…";
+  },
+);
+
+await refresh();
+conversation.goToEnd();
+// The app can also stop by itself, which the workspace does not hear of.
+setInterval(() => {
+  if (place.isWeatherOpen && document.visibilityState === "visible") void refresh();
+}, 2000);
+document.documentElement.dataset["ready"] = "yes";

@@ -1,0 +1,62 @@
+import { h, stepOf } from "./dom.ts";
+
+export type MenuEntry = { label: string; hint?: string; choose: () => void };
+
+let close: ((givesFocusBack: boolean) => void) | null = null;
+
+/** Opens a menu at a button. Arrow keys move, Enter chooses, Escape and a click elsewhere close it; the focus goes back. */
+export function openMenu(button: HTMLElement, entries: readonly MenuEntry[]): void {
+  close?.(false);
+  const items = entries.map(({ label, hint, choose }) =>
+    h(
+      "button",
+      {
+        type: "button",
+        role: "menuitem",
+        tabindex: "-1",
+        on: {
+          click: () => {
+            close?.(true);
+            choose();
+          },
+        },
+      },
+      h("span", null, label),
+      hint === undefined ? null : h("span", { class: "small" }, hint),
+    ),
+  );
+  const menu = h("div", { class: "menu", role: "menu", "aria-label": "Message actions" }, ...items);
+  menu.addEventListener("keydown", (event) => {
+    const at = items.findIndex((item) => item === document.activeElement);
+    const next = stepOf(event.key, at, items.length);
+    if (event.key === "Escape" || event.key === "Tab") {
+      event.preventDefault();
+      event.stopPropagation();
+      close?.(true);
+    } else if (next !== undefined) {
+      event.preventDefault();
+      items[(next + items.length) % items.length]?.focus();
+    }
+  });
+  document.body.append(menu);
+  const box = button.getBoundingClientRect();
+  const left = Math.max(8, Math.min(box.right - menu.offsetWidth, innerWidth - menu.offsetWidth - 8));
+  const below = box.bottom + 4;
+  menu.style.left = `${left}px`;
+  menu.style.top = `${below + menu.offsetHeight > innerHeight ? Math.max(8, box.top - menu.offsetHeight - 4) : below}px`;
+  button.setAttribute("aria-expanded", "true");
+  items[0]?.focus();
+
+  function outside(event: Event): void {
+    if (!(event.target instanceof Node && menu.contains(event.target))) close?.(false);
+  }
+  document.addEventListener("pointerdown", outside, true);
+  close = (givesFocusBack) => {
+    close = null;
+    document.removeEventListener("pointerdown", outside, true);
+    // First, because the button may only be visible as long as it is expanded or focused.
+    if (givesFocusBack) button.focus();
+    menu.remove();
+    button.removeAttribute("aria-expanded");
+  };
+}

@@ -1,0 +1,110 @@
+import type { InputBlock } from "../../../emulators/slack/block-kit/blocks.ts";
+import { optionsOf } from "./blocks.ts";
+import { h } from "./dom.ts";
+import { renderPlainText } from "./text-view.ts";
+
+/** What a person types or chooses in a modal. */
+export type Field = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
+
+/** What stands in the inputs, by block and action. */
+export type Values = Record<string, Record<string, string>>;
+
+/** The inputs of a modal on the screen. */
+export function fieldsOf(dialog: HTMLElement): Field[] {
+  return [...dialog.querySelectorAll<Field>("[data-input]")];
+}
+
+/** An input block, with what was typed into it before. */
+export function renderInput(block: InputBlock, typed: string | undefined): HTMLElement {
+  const { element } = block;
+  const id = `input-${block.block_id}`;
+  const hint =
+    block.hint === undefined
+      ? null
+      : h("div", { class: "small hint", id: `${id}-hint` }, renderPlainText(block.hint));
+  const attributes = {
+    id,
+    data: {
+      input: element.type,
+      block: block.block_id ?? "",
+      action: element.action_id ?? "",
+      label: block.label.text,
+      min: element.type === "plain_text_input" ? (element.min_length ?? 0) : 0,
+      max: element.type === "plain_text_input" ? (element.max_length ?? 3000) : 0,
+      ...(element.focus_on_load === true && { first: "yes" }),
+      ...(block.optional !== true && { required: "yes" }),
+    },
+    "aria-required": block.optional === true ? null : "true",
+    "aria-describedby": `${id}-error${hint === null ? "" : ` ${id}-hint`}`,
+  };
+  const control = controlOf(element, attributes, typed);
+  return h(
+    "div",
+    { class: "block block-input" },
+    h(
+      "label",
+      { for: id },
+      renderPlainText(block.label),
+      block.optional === true ? h("span", { class: "small" }, " (optional)") : null,
+    ),
+    control,
+    element.type === "plain_text_input" ? counterOf(control) : null,
+    h("div", { class: "field-error", id: `${id}-error`, role: "alert", hidden: true }),
+    hint,
+  );
+}
+
+function controlOf(
+  element: InputBlock["element"],
+  attributes: NonNullable<Parameters<typeof h>[1]>,
+  typed: string | undefined,
+): Field {
+  if (element.type === "static_select") {
+    const select = h("select", { ...attributes, class: "select" }, ...optionsOf(element));
+    select.value = typed ?? element.initial_option?.value ?? "";
+    return select;
+  }
+  const control = h(element.multiline === true ? "textarea" : "input", {
+    ...attributes,
+    ...(element.multiline === true ? { rows: "5" } : { type: "text" }),
+    placeholder: element.placeholder?.text ?? null,
+    autocomplete: "off",
+  });
+  control.value = typed ?? element.initial_value ?? "";
+  return control;
+}
+
+/** Says how much room is left, once it gets tight. */
+function counterOf(control: Field): HTMLElement {
+  const counter = h("div", { class: "small counter" });
+  const max = Number(control.dataset["max"]);
+  function count() {
+    counter.textContent =
+      control.value.length > max * 0.8 ? `${control.value.length} of ${max} characters` : "";
+  }
+  control.addEventListener("input", count);
+  count();
+  return counter;
+}
+
+/** What is wrong with an input, as Slack's client says before it sends anything. */
+export function problemOf(input: Field): string | null {
+  const { required, min, max } = input.dataset;
+  const { length } = input.value;
+  if (length === 0) return required === "yes" ? "Please complete this required field." : null;
+  if (input.dataset["input"] === "static_select") return null;
+  if (length < Number(min)) return `Please write at least ${min} characters.`;
+  if (length > Number(max)) return `Please write at most ${max} characters, not ${length}.`;
+  return null;
+}
+
+/** What stands in the inputs, by block and action; a select with nothing chosen is left out. */
+export function valuesOf(dialog: HTMLElement): Values {
+  const values: Values = {};
+  for (const { dataset, value } of fieldsOf(dialog)) {
+    const { input, block = "", action = "" } = dataset;
+    if (input === "static_select" && value === "") continue;
+    values[block] = { ...values[block], [action]: value };
+  }
+  return values;
+}

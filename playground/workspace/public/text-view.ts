@@ -1,0 +1,180 @@
+import type { PlainText, TextObject } from "../../../emulators/slack/block-kit/objects.ts";
+import type { RichTextBlock, RichTextElement } from "../../../emulators/slack/block-kit/rich-text.ts";
+import { h, icon, unseen } from "./dom.ts";
+import { emojiElement, withEmoji } from "./emoji.ts";
+import { type Markup, parseMrkdwn } from "./mrkdwn.ts";
+
+/** What rendering needs to know of the workspace. */
+export type ShownNames = {
+  me: () => string;
+  nameOf: (id: string) => string | undefined;
+  goTo: (channelId: string) => void;
+  canGoTo: (channelId: string) => boolean;
+};
+
+/** Slack's markup, as the nodes it is. */
+export function renderMrkdwn(text: string, names: ShownNames, options?: { verbatim?: boolean }): Node[] {
+  return parseMrkdwn(text, options).map((node) => renderNode(node, names, true));
+}
+
+/** `plain_text`: nothing in it is markup; short names of emoji are read unless it says not to. */
+export function renderPlainText({ text, emoji }: PlainText): string {
+  return emoji === false ? text : withEmoji(text);
+}
+
+/** A text object, as the nodes it is. */
+export function renderText(object: TextObject, names: ShownNames): (Node | string)[] {
+  return object.type === "mrkdwn"
+    ? renderMrkdwn(object.text, names, { verbatim: object.verbatim === true })
+    : [renderPlainText(object)];
+}
+
+const tags = {
+  bold: "strong",
+  italic: "em",
+  strike: "s",
+  quote: "blockquote",
+  code: "code",
+  pre: "pre",
+} as const;
+
+function renderNode(node: Markup, names: ShownNames, readsEmoji: boolean): Node {
+  switch (node.type) {
+    case "text":
+      return document.createTextNode(readsEmoji ? withEmoji(node.text) : node.text);
+    case "link":
+      return renderLink(node.url, node.label);
+    case "user":
+      return renderUser(node.id, names, node.label);
+    case "channel":
+      return renderChannel(node.id, names, node.label);
+    case "group":
+      return h("span", { class: "mention" }, node.label ?? `@${node.id}`);
+    case "broadcast":
+      return h("span", { class: "mention mention-me" }, `@${node.range}`);
+    default: {
+      const isCode = node.type === "code" || node.type === "pre";
+      const children = node.children.map((child) => renderNode(child, names, readsEmoji && !isCode));
+      return h(tags[node.type], null, ...children);
+    }
+  }
+}
+
+/** The address, if it is one that may be followed; anything else (`javascript:` …) is shown as text. */
+export function safeUrl(url: string): string | null {
+  if (!URL.canParse(url)) return null;
+  return ["http:", "https:", "mailto:"].includes(new URL(url).protocol) ? url : null;
+}
+
+function renderLink(url: string, label: string | null | undefined): HTMLElement {
+  const href = safeUrl(url);
+  const text = label === null || label === undefined || label === "" ? url : label;
+  if (href === null) return h("span", { class: "no-link" }, text);
+  return h("a", { href, target: "_blank", rel: "noopener noreferrer", title: href }, text);
+}
+
+function renderUser(id: string, names: ShownNames, label: string | null): HTMLElement {
+  const text = `@${names.nameOf(id) ?? label ?? id}`;
+  return h("span", { class: id === names.me() ? "mention mention-me" : "mention" }, text);
+}
+
+function renderChannel(id: string, names: ShownNames, label: string | null): HTMLElement {
+  const text = `#${names.nameOf(id) ?? label ?? id}`;
+  if (!names.canGoTo(id)) return h("span", { class: "mention" }, text);
+  return h(
+    "button",
+    {
+      type: "button",
+      class: "mention mention-link",
+      data: { focus: `to-${id}` },
+      on: { click: () => names.goTo(id) },
+    },
+    text,
+  );
+}
+
+/** What a rich text block shows. */
+export function renderRichText(block: RichTextBlock, names: ShownNames): HTMLElement[] {
+  return block.elements.map((part) => renderRichPart(part, names));
+}
+
+function renderRichPart(part: RichTextBlock["elements"][number], names: ShownNames): HTMLElement {
+  switch (part.type) {
+    case "rich_text_section":
+      return h("div", { class: "rich-section" }, ...renderElements(part.elements, names));
+    case "rich_text_quote":
+      return h("blockquote", null, ...renderElements(part.elements, names));
+    case "rich_text_preformatted":
+      return h("pre", null, ...renderElements(part.elements, names));
+    case "rich_text_list": {
+      const isOrdered = part.style === "ordered";
+      return h(
+        isOrdered ? "ol" : "ul",
+        { class: `rich-list indent-${part.indent ?? 0}`, start: isOrdered ? (part.offset ?? 0) + 1 : null },
+        ...part.elements.map((item) => h("li", null, ...renderElements(item.elements, names))),
+      );
+    }
+    default:
+      return renderUnsupported(part);
+  }
+}
+
+function renderElements(elements: readonly RichTextElement[], names: ShownNames): Node[] {
+  return elements.map((element) => styled(renderElement(element, names), element.style));
+}
+
+function renderElement(element: RichTextElement, names: ShownNames): Node {
+  switch (element.type) {
+    case "text":
+      return document.createTextNode(element.text);
+    case "link":
+      return renderLink(element.url, element.text);
+    case "user":
+      return renderUser(element.user_id, names, null);
+    case "usergroup":
+      return h("span", { class: "mention" }, `@${element.usergroup_id}`);
+    case "channel":
+      return renderChannel(element.channel_id, names, null);
+    case "broadcast":
+      return h("span", { class: "mention mention-me" }, `@${element.range}`);
+    case "emoji":
+      return document.createTextNode(emojiElement(element));
+    default:
+      return renderUnsupported(element);
+  }
+}
+
+/** From the innermost to the outermost. */
+const styleTags = [
+  ["code", "code"],
+  ["bold", "strong"],
+  ["italic", "em"],
+  ["strike", "s"],
+  ["underline", "u"],
+] as const;
+
+function styled(node: Node, style: RichTextElement["style"]): Node {
+  return styleTags.reduce<Node>(
+    (inner, [name, tag]) => (style?.[name] === true ? h(tag, null, inner) : inner),
+    node,
+  );
+}
+
+/** What the page cannot draw is named, not dropped. */
+export function renderUnsupported({ type }: { type: string }): HTMLElement {
+  return h("div", { class: "unsupported" }, `unsupported block: ${type}`);
+}
+
+/** Remote images are never loaded: a box with the text that describes the image. */
+export function renderImage({ alt_text: alt }: { alt_text: string }, isSmall: boolean): HTMLElement {
+  return h(
+    "span",
+    { class: isSmall ? "image image-small" : "image", role: "img", "aria-label": alt, title: alt },
+    isSmall ? "🖼" : `🖼 ${alt}`,
+  );
+}
+
+/** Marks a control that leads away from the page. */
+export function opensNewTab(): Element[] {
+  return [icon("out"), unseen(" (opens in a new tab)")];
+}

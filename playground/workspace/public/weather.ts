@@ -1,0 +1,176 @@
+import type { WeatherAction, WeatherState } from "../page-protocol.ts";
+import type { PageApp } from "./app.ts";
+import { sendWeather } from "./api.ts";
+import { announce, h, icon, toast } from "./dom.ts";
+
+const slackChoices = [
+  { value: "clear", label: "Answers normally", watch: "" },
+  {
+    value: "rate-limited",
+    label: "429: too many requests",
+    watch:
+      "Every call of the app is refused for now. Ask for something: nothing appears. Set it back: the messages arrive, each once and in order.",
+  },
+  {
+    value: "unavailable",
+    label: "503: unavailable",
+    watch:
+      "Slack itself is down for the app. Forms do not open; commands are kept and answered when it is back.",
+  },
+] as const;
+
+type Switch = {
+  kind: "job-service-down" | "job-service-slow" | "app-running";
+  label: string;
+  isOn: (weather: WeatherState) => boolean;
+  /** What the action says when the switch is on or off. */
+  isOnFor: (isOn: boolean) => boolean;
+  watch: string;
+};
+
+const switches: readonly Switch[] = [
+  {
+    kind: "job-service-down",
+    label: "Job service is down",
+    isOn: (weather) => weather.isJobServiceDown,
+    isOnFor: (isOn) => isOn,
+    watch:
+      "Ask for something: the thread says that the job service cannot be reached, and the job starts once it is up again.",
+  },
+  {
+    kind: "job-service-slow",
+    label: "Job service is slow",
+    isOn: (weather) => weather.isJobServiceSlow,
+    isOnFor: (isOn) => isOn,
+    watch:
+      "Commands are still acknowledged at once, because the job is created in the background; the thread only takes longer.",
+  },
+  {
+    kind: "app-running",
+    label: "The app is killed",
+    isOn: (weather) => !weather.isAppRunning,
+    isOnFor: (isOn) => !isOn,
+    watch:
+      "SIGKILL, as a power cut. Kill it while a job runs: commands now fail with Slack's notice, and after the start every job goes on, with one message each.",
+  },
+];
+
+/** The panel that makes things go wrong. `show` brings it in line with the state. */
+export function createWeather(app: PageApp) {
+  const radios = slackChoices.map(({ value, label, watch }) => {
+    const input = h("input", {
+      type: "radio",
+      name: "slack-weather",
+      value,
+      id: `weather-${value}`,
+      on: { change: () => void act({ kind: "slack", slack: value }, input) },
+    });
+    return {
+      value,
+      input,
+      row: h(
+        "div",
+        { class: "weather-choice" },
+        input,
+        h(
+          "label",
+          { for: `weather-${value}` },
+          label,
+          watch === "" ? null : h("span", { class: "small" }, watch),
+        ),
+      ),
+    };
+  });
+  const toggles = switches.map((each) => {
+    const input = h("input", {
+      type: "checkbox",
+      role: "switch",
+      id: `weather-${each.kind}`,
+      "aria-describedby": `weather-${each.kind}-watch`,
+      on: { change: () => void act({ kind: each.kind, isOn: each.isOnFor(input.checked) }, input) },
+    });
+    const status = h("span", { class: "weather-status" });
+    const row = h(
+      "div",
+      { class: "weather-switch" },
+      h(
+        "div",
+        { class: "weather-line" },
+        input,
+        h("label", { for: `weather-${each.kind}` }, each.label),
+        status,
+      ),
+      h("p", { class: "small", id: `weather-${each.kind}-watch` }, each.watch),
+    );
+    return { ...each, input, status, row };
+  });
+  const element = h(
+    "div",
+    { class: "weather" },
+    h("p", null, "Make things go wrong, and see that no request gets lost and none is answered twice."),
+    h("fieldset", null, h("legend", null, "Slack, towards the app"), ...radios.map(({ row }) => row)),
+    h("fieldset", null, h("legend", null, "Everything else"), ...toggles.map(({ row }) => row)),
+  );
+
+  async function act(action: WeatherAction, input: HTMLInputElement): Promise<void> {
+    input.setAttribute("aria-busy", "true");
+    input.disabled = true;
+    try {
+      await sendWeather(action);
+    } catch (thrown) {
+      toast(thrown instanceof Error ? thrown.message : String(thrown));
+    }
+    input.disabled = false;
+    input.removeAttribute("aria-busy");
+    input.focus();
+    await app.refresh();
+    announce(inWords(app.state().weather).join(", "));
+  }
+
+  return {
+    element,
+    show(): void {
+      const { weather } = app.state();
+      for (const { value, input } of radios) input.checked = weather?.slack === value;
+      for (const { input, isOn, status } of toggles) {
+        if (weather === null) continue;
+        input.checked = isOn(weather);
+        status.textContent = input.checked ? "on" : "off";
+        status.classList.toggle("is-on", input.checked);
+      }
+    },
+  };
+}
+
+/** What goes wrong now, in a few words each. */
+export function inWords(weather: WeatherState | null): string[] {
+  if (weather === null) return ["Weather unknown"];
+  const words = [
+    { clear: null, "rate-limited": "Slack: 429", unavailable: "Slack: 503" }[weather.slack],
+    weather.isJobServiceDown ? "Job service down" : null,
+    weather.isJobServiceSlow ? "Job service slow" : null,
+    weather.isAppRunning ? null : "App not running",
+  ].filter((word) => word !== null);
+  return words.length === 0 ? ["Clear"] : words;
+}
+
+/** The button that opens the panel and says what is on. */
+export function weatherButton(onClick: () => void) {
+  const label = h("span", { class: "weather-words" });
+  const button = h(
+    "button",
+    { type: "button", class: "top-button", "aria-expanded": "false", on: { click: onClick } },
+    icon("weather"),
+    h("span", { class: "unseen" }, "Weather: "),
+    label,
+  );
+  return {
+    button,
+    show(weather: WeatherState | null, isOpen: boolean): void {
+      const words = inWords(weather);
+      label.textContent = words.join(" · ");
+      button.classList.toggle("is-bad", words[0] !== "Clear");
+      button.setAttribute("aria-expanded", String(isOpen));
+    },
+  };
+}

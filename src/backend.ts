@@ -1,0 +1,60 @@
+import type { Config } from "./config.ts";
+import type { Clock } from "./core/clock.ts";
+import { serviceOf } from "./core/project.ts";
+import type { Logger } from "./core/logger.ts";
+import { SqliteTaskQueue } from "./queue/sqlite-task-queue.ts";
+import { appMigrations } from "./store/app-migrations.ts";
+import { openStore } from "./store/open-store.ts";
+import type { Store } from "./store/open-store.ts";
+import { taskPools } from "./tasks/index.ts";
+
+const DAY_MS = 24 * 60 * 60_000;
+
+/** Where everything durable is: records, tasks and slots, in one place. */
+export type Backend = AsyncDisposable & { store: Store; queue: SqliteTaskQueue };
+
+export type OpenBackendOptions = {
+  config: Pick<Config, "storeUrl" | "projects" | "retentionDays">;
+  clock: Clock;
+  logger: Logger;
+  /** How long to wait for a process that still owns the file. @default 10 000 */
+  ownerWaitMs?: number;
+  /** Called when the disk failed to keep what was written. Go on with a new process. */
+  onBroken?: (error: Error) => void;
+};
+
+/** Opens what `STORE_URL` names. Rejects with a `StoreInUseError` or a `StoreUnavailableError`. */
+export async function openBackend({
+  config,
+  clock,
+  logger,
+  ownerWaitMs,
+  onBroken,
+}: OpenBackendOptions): Promise<Backend> {
+  const retentionMs = config.retentionDays * DAY_MS;
+  const store = await openStore({
+    url: config.storeUrl,
+    clock,
+    logger,
+    keepSetAsideMs: retentionMs,
+    migrations: appMigrations({
+      projects: config.projects.map(({ name, id, baseUrl }) => ({ name, id, service: serviceOf(baseUrl) })),
+      retentionMs,
+      now: clock.now(),
+    }),
+    ...(ownerWaitMs === undefined ? {} : { ownerWaitMs }),
+    ...(onBroken === undefined ? {} : { onBroken }),
+  });
+  const queue = new SqliteTaskQueue({
+    db: store.db,
+    commits: store.commits,
+    clock,
+    logger,
+    records: store.decided,
+    pools: taskPools,
+    keepDeadMs: retentionMs,
+    sweep: () => store.sweep(),
+    onClockSetBack: (byMs) => store.slots.pullIn(byMs),
+  });
+  return { store, queue, [Symbol.asyncDispose]: () => store.close() };
+}

@@ -1,0 +1,96 @@
+import { z } from "zod";
+import type { JobServiceAnswer, JobServiceFault } from "./job-service.ts";
+import { outcomeKindOf } from "./outcome.ts";
+import { nextPollDelayMs } from "./polling.ts";
+import type { PollingPolicy } from "./polling.ts";
+import { deadlineOf, endTurn, rejectionReason } from "./turn.ts";
+import type { Turn } from "./turn.ts";
+
+/** What the watching of one job remembers from poll to poll. */
+export const PollState = z.object({
+  /** Faults in a row. */
+  faults: z.number().int(),
+  /** Answers of the same kind in a row that end the turn if they keep coming. `since`: epoch milliseconds of the first. */
+  strikes: z
+    .object({
+      kind: z.enum(["missing", "rejected", "contract"]),
+      count: z.number().int(),
+      since: z.number().default(0),
+    })
+    .nullable(),
+});
+export type PollState = z.infer<typeof PollState>;
+
+export const FRESH_POLL_STATE: PollState = { faults: 0, strikes: null };
+
+/**
+ * How many polls in a row, and over how long, must say "no such job", "not allowed" or nonsense before a turn ends by it: a deploy or
+ * a key rotation at the job service takes minutes; an outcome is permanent.
+ */
+const STRIKES_THAT_END = 3;
+const STRIKES_LAST_MS = 3 * 60_000;
+/** How many polls in a row must fail before the thread says so. */
+const FAULTS_THAT_SHOW = 3;
+
+/** The turn, ended, if its watch has reached its deadline; otherwise as it is. */
+export function expireTurn(turn: Turn, now: number, policy: PollingPolicy): Turn {
+  if (turn.stage.name !== "watching" || now < deadlineOf(turn, policy)) return turn;
+  return endTurn(turn, "expired", now, { reason: "deadline" });
+}
+
+/** What the watching of a job remembers after a poll. */
+export function pollStateAfter(state: PollState, answer: JobServiceAnswer, now: number): PollState {
+  if (answer.ok) return FRESH_POLL_STATE;
+  return { faults: state.faults + 1, strikes: strike(state, answer.fault, now) };
+}
+
+/** A watched turn after a poll, `state` being what is remembered after it. The same object when nothing about it changed. */
+export function turnAfterPoll(turn: Turn, state: PollState, answer: JobServiceAnswer, now: number): Turn {
+  if (turn.stage.name !== "watching") return turn;
+  if (answer.ok) {
+    const kind = outcomeKindOf(answer.job);
+    return kind === null ? withTrouble(turn, null) : endTurn(turn, kind, now, { job: answer.job });
+  }
+  const { strikes } = state;
+  const isOut =
+    strikes !== null && strikes.count >= STRIKES_THAT_END && now - strikes.since >= STRIKES_LAST_MS;
+  if (!isOut) return state.faults >= FAULTS_THAT_SHOW ? withTrouble(turn, now) : turn;
+  switch (strikes.kind) {
+    case "missing":
+      return endTurn(turn, "missing", now);
+    case "rejected": {
+      const { fault } = answer;
+      return endTurn(turn, "rejected", now, { reason: rejectionReason(fault), said: fault.said });
+    }
+    case "contract":
+      return endTurn(turn, "unknown", now, { reason: "unreadable" });
+  }
+}
+
+/** When to poll a job next for this turn, epoch milliseconds; never after its deadline. */
+export function nextPollAt(
+  turn: Turn,
+  state: PollState,
+  at: { now: number; retryAfterMs: number; random: number; policy: PollingPolicy },
+): number {
+  const { now, retryAfterMs, policy, random } = at;
+  const since = turn.stage.name === "watching" ? turn.stage.since : now;
+  // The clock may have been set back since.
+  const ageMs = Math.max(0, now - since);
+  const delayMs = nextPollDelayMs({ ageMs, faults: state.faults, retryAfterMs, policy, random });
+  return Math.min(now + delayMs, Math.max(now, since + policy.deadlineMs));
+}
+
+function strike(state: PollState, fault: JobServiceFault, now: number): PollState["strikes"] {
+  if (fault.kind !== "missing" && fault.kind !== "rejected" && fault.kind !== "contract") return null;
+  const before = state.strikes?.kind === fault.kind ? state.strikes : null;
+  // A clock that was set back has the first one in the future, and the job would have to wait for that.
+  const since = Math.min(before?.since ?? now, now);
+  return { kind: fault.kind, count: (before?.count ?? 0) + 1, since };
+}
+
+function withTrouble(turn: Turn, since: number | null): Turn {
+  if (turn.stage.name !== "watching") return turn;
+  if ((turn.stage.troubleSince === null) === (since === null)) return turn;
+  return { ...turn, stage: { ...turn.stage, troubleSince: since } };
+}

@@ -1,0 +1,144 @@
+import { existsSync } from "node:fs";
+import { createServer } from "node:http";
+import { flushCompileCache } from "node:module";
+import { createApp } from "./app.ts";
+import { openBackend } from "./backend.ts";
+import { setGlobalDispatcher } from "undici";
+import { type Config, loadConfig, secretsOf } from "./config.ts";
+import type { Clock } from "./core/clock.ts";
+import type { Logger } from "./core/logger.ts";
+import { type Listening, listenWith } from "./listen.ts";
+import { createLogger } from "./logger.ts";
+import { createDispatcher, isProxied } from "./proxy.ts";
+import { StartError } from "./start-error.ts";
+import type { StopSignals } from "./stop-signals.ts";
+import { createSystemClock } from "./system-clock.ts";
+
+const HELP = `Docs Agent for Slack
+
+Usage: npm start
+
+Turns "/docs-agent <what to change>" and the message shortcut "Fix these docs" into jobs at an agent job service, and
+reports how they end in the same Slack thread.
+
+Settings come from the environment, or from a file .env; .env.example describes every one. Required:
+  SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET (HTTP) or SLACK_APP_TOKEN (Socket Mode)
+  DOCS_AGENT_BASE_URL, DOCS_AGENT_PROJECT_ID, DOCS_AGENT_API_KEY
+
+While it runs:
+  POST /slack/events   Slack's requests (HTTP mode)
+  GET  /healthz        200 while the process lives
+  GET  /readyz         200 while it can take and keep requests; the body says what is wrong with Slack
+  SIGTERM, SIGINT      graceful stop within 10 s; a second one forces
+`;
+
+/** What running tasks get to finish after a signal; with the rest of the stop it stays below 10 s. */
+const TASK_GRACE_MS = 5000;
+
+/** Sockets that share the port: see `ListenOptions`. */
+const SOCKETS = 8;
+const MAX_CONNECTIONS = 1000;
+/** Slack waits 3 s. Whoever takes longer to send a request holds a connection, and nothing else comes of it. */
+const REQUEST_TIMEOUT_MS = 10_000;
+const TIMEOUT_CHECK_MS = 2000;
+const REQUEST_GRACE_MS = 1500;
+
+/** What of a start is cached for the next one is known when the first requests have been served. */
+const FLUSH_AFTER_MS = 5000;
+
+type RunOptions = {
+  args: string[];
+  /** Read after a file `.env` was added to it, if there is one. */
+  env: Readonly<Record<string, string | undefined>>;
+  stop: StopSignals;
+};
+
+/** The Slack app, from its arguments to its end. A signal ends it at any time, also while it starts. */
+export async function run({ args, env, stop }: RunOptions): Promise<void> {
+  if (args.includes("--help") || args.includes("-h")) {
+    process.stdout.write(HELP);
+    return;
+  }
+  if (args.length > 0) throw new StartError(`There is no option ${args[0]}. See npm start -- --help.`);
+  // What is in the environment already stays as it is.
+  if (existsSync(".env")) process.loadEnvFile(".env");
+  const config = loadConfig(env);
+  // Slack's Web API and response URLs are fetched; Node's fetch takes undici's global dispatcher.
+  if (isProxied(config.proxy)) setGlobalDispatcher(createDispatcher(config.proxy));
+  const logger = await createLogger({
+    level: config.logLevel,
+    secrets: secretsOf(config),
+    pretty: process.stdout.isTTY,
+  });
+  stop.logTo(logger);
+  endOnUnforeseenErrors(logger);
+
+  // Released in reverse order, whether the start fails half-way or a signal ends it.
+  await using resources = new AsyncDisposableStack();
+  const starting = start({ config, resources, clock: createSystemClock(), logger });
+  const listening = await Promise.race([starting, stop.asked.then(() => null)]);
+  if (listening === null) {
+    // Whatever the rest of the start still meets, the process is about to end.
+    starting.catch(() => {});
+  } else {
+    logger.info(
+      {
+        mode: config.slack.receive.kind,
+        address: new URL(listening.url).host,
+        projects: config.projects.map((project) => project.name),
+        store: config.storeUrl,
+      },
+      "docs-agent is ready",
+    );
+    setTimeout(flushCompileCache, FLUSH_AFTER_MS).unref();
+  }
+  const signal = await stop.asked;
+  logger.info({ signal }, "stopping");
+  await resources.disposeAsync();
+  logger.info({}, "stopped");
+}
+
+type StartOptions = { config: Config; resources: AsyncDisposableStack; clock: Clock; logger: Logger };
+
+/** Opens the store, listens, and begins to work. */
+async function start({ config, resources, clock, logger }: StartOptions): Promise<Listening> {
+  const waiting = setTimeout(() => {
+    logger.info({ store: config.storeUrl }, "waiting for the process that uses the store to end");
+  }, 1000);
+  const backend = resources.use(
+    await openBackend({ config, clock, logger, onBroken: (error) => end(logger, error) }).finally(() =>
+      clearTimeout(waiting),
+    ),
+  );
+  const app = createApp({ config, backend, clock, random: Math.random, logger });
+  resources.defer(() => app.stop(TASK_GRACE_MS));
+  const limits = {
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    headersTimeout: REQUEST_TIMEOUT_MS,
+    connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+  };
+  const listening = resources.use(
+    await listenWith(() => createServer(limits, app.requestListener), {
+      host: config.host,
+      port: config.port,
+      remedy: "Put a free one in PORT, or an address of this machine in HOST.",
+      graceMs: REQUEST_GRACE_MS,
+      sockets: SOCKETS,
+      maxConnections: MAX_CONNECTIONS,
+    }),
+  );
+  await app.start();
+  return listening;
+}
+
+function endOnUnforeseenErrors(logger: Logger): void {
+  for (const event of ["uncaughtException", "unhandledRejection"] as const) {
+    process.on(event, (thrown: unknown) => end(logger, thrown));
+  }
+}
+
+/** Nothing is lost by it: unfinished tasks run again after the next start. */
+function end(logger: Logger, thrown: unknown): void {
+  logger.error({ err: thrown }, "unforeseen error: ending; unfinished tasks run again after the next start");
+  process.exit(1);
+}

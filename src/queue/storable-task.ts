@@ -1,0 +1,60 @@
+import type { NewTask, TaskEnd } from "../core/task-queue.ts";
+
+/** A task whose payload is JSON text and whose times are whole milliseconds, ready to be stored. */
+export type StorableTask = {
+  id: string;
+  type: string;
+  share: string | null;
+  known: NonNullable<NewTask["known"]>;
+  payload: string;
+  dueAt: number;
+};
+
+/** Checks a new task. Throws a `TypeError` if its payload isn't JSON or its time isn't a number. */
+export function toStorableTask(task: NewTask, nowMs: number): StorableTask {
+  return {
+    id: task.id,
+    type: task.type,
+    share: task.share ?? null,
+    known: task.known ?? "once",
+    payload: toJson(task.payload),
+    dueAt: toWholeMs(task.dueAt ?? nowMs),
+  };
+}
+
+/** Checks how a run ended. Throws a `TypeError` if its payload isn't JSON or its time isn't a number. */
+export function checkTaskEnd(end: TaskEnd): void {
+  if (end.kind === "done" || end.kind === "dead") return;
+  toWholeMs(end.dueAt);
+  toStorablePayload(end);
+}
+
+/** The payload that a run ends with, as JSON text; null if it names none. Throws a `TypeError` if it isn't JSON. */
+export function toStorablePayload(end: { payload?: unknown }): string | null {
+  return end.payload === undefined ? null : toJson(end.payload);
+}
+
+/** Rounds a time up to whole milliseconds. Throws a `TypeError` if it isn't a number. */
+export function toWholeMs(ms: number): number {
+  const wholeMs = Math.ceil(ms);
+  if (Number.isSafeInteger(wholeMs)) return wholeMs;
+  throw new TypeError(`A task's time must be a number of milliseconds, not ${ms}`);
+}
+
+/**
+ * The payload in a stored text. Text that isn't JSON (a damaged row) goes to the handler as it is. The handler's schema refuses it.
+ */
+export function fromStoredPayload(text: string | null): unknown {
+  if (text === null) return null;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function toJson(payload: unknown): string {
+  const text: string | undefined = JSON.stringify(payload);
+  if (text === undefined) throw new TypeError("A task's payload must be JSON");
+  return text;
+}

@@ -1,0 +1,28 @@
+/** `user@host:path`, with a host and a path that ssh cannot take for options. */
+const SCP_LIKE = /^[A-Za-z0-9._-]+@[A-Za-z0-9][A-Za-z0-9.-]*:[^\s:-][^\s]*$/;
+
+/** The kind of a repository's address; null for one that is not allowed. `local` is a path, perhaps a relative one. */
+export function repositoryKind(value: string): "http" | "ssh" | "local" | null {
+  if (value.startsWith("-") || /[\p{Cc}]/u.test(value)) return null;
+  if (/^https?:\/\//i.test(value)) return isSafeHttpUrl(value) ? "http" : null;
+  if (/^ssh:\/\//i.test(value)) {
+    const url = URL.parse(value);
+    // A host that begins with "-" would be an option of ssh.
+    return url !== null && url.password === "" && /^[A-Za-z0-9[]/.test(url.hostname) ? "ssh" : null;
+  }
+  if (SCP_LIKE.test(value)) return "ssh";
+  // `ext::…` and the like run programs. What else has a user and a host is meant for ssh, and is none that can be used.
+  return /^[A-Za-z][A-Za-z0-9+.-]*:/.test(value) || /^[^/\s]+@[^/\s]+:/.test(value) ? null : "local";
+}
+
+/** Whether it is an https URL, or http to this machine, without a user name or a password. */
+export function isSafeHttpUrl(value: string): boolean {
+  const url = URL.parse(value);
+  if (url === null || url.username !== "" || url.password !== "") return false;
+  if (url.protocol === "https:") return true;
+  return url.protocol === "http:" && isLoopback(url.hostname);
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d{1,3}){3}$/.test(hostname);
+}

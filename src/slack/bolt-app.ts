@@ -1,0 +1,102 @@
+import type { Receiver, ReceiverEvent } from "@slack/bolt";
+import type { WebClientOptions } from "@slack/web-api";
+import { App } from "./bolt.ts";
+import type { Logger } from "../core/logger.ts";
+import { DocsAgentError } from "../errors.ts";
+import type { SlackTeams } from "../replies/slack-teams.ts";
+import { isSlackBody } from "./slack-body.ts";
+import type { SampleLine } from "./line-sampler.ts";
+import { slackLogger } from "./sdk-logger.ts";
+
+/** An event came before Slack has said who the app is, so it can't tell a mention of itself from another. Slack sends it again. */
+export class IdentityUnknownError extends DocsAgentError {
+  readonly code = "identity_unknown";
+
+  constructor() {
+    super("Slack has not said yet who the app is, so its events can't be read. Slack sends them again.");
+  }
+}
+
+type BoltAppOptions = {
+  receiver: Receiver;
+  teams: SlackTeams;
+  /** For the clients that listeners get. */
+  clientOptions: WebClientOptions;
+  logger: Logger;
+  sample: SampleLine;
+};
+
+/**
+ * Bolt's App with promises of its own: an event is acknowledged only after its listeners are through, whatever is being
+ * processed can be waited for, no payload can end the process, and what a listener throws goes to the receiver, which logs it
+ * once.
+ *
+ * Bolt 5.1 acks an event before its listeners run (`App.processEvent`), so an event whose request could not be stored would be
+ * lost; unacknowledged, Slack delivers it again.
+ */
+export class BoltApp extends App {
+  readonly #running = new Set<Promise<void>>();
+  readonly #teams: SlackTeams;
+  readonly #logger: Logger;
+  readonly #sample: SampleLine;
+
+  constructor({ receiver, teams, clientOptions, logger, sample }: BoltAppOptions) {
+    super({
+      receiver,
+      async authorize({ teamId }) {
+        const { client, identity } = await teams.of(teamId ?? "");
+        return {
+          ...(client.token === undefined ? {} : { botToken: client.token }),
+          botId: identity.botId,
+          botUserId: identity.botUserId,
+        };
+      },
+      tokenVerificationEnabled: false,
+      convoStore: false,
+      logger: slackLogger(logger, sample),
+      clientOptions,
+    });
+    this.#teams = teams;
+    this.#logger = logger;
+    this.#sample = sample;
+    this.error(async (error) => {
+      throw error;
+    });
+  }
+
+  override async processEvent(event: ReceiverEvent): Promise<void> {
+    const running = this.#process(event);
+    // The receiver gets the failure; whoever drains only wants to know that it is over.
+    const settled = running.catch(() => {}).then(() => void this.#running.delete(settled));
+    this.#running.add(settled);
+    return running;
+  }
+
+  /** Resolves when nothing that came in is being processed any more. */
+  async drain(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all(this.#running);
+  }
+
+  async #process(event: ReceiverEvent): Promise<void> {
+    const body: unknown = event.body;
+    if (!isSlackBody(body)) {
+      this.#sample("malformed payload", (repeated) =>
+        this.#logger.warn(repeated, "ignored a payload that isn't like Slack's"),
+      );
+      // Sent again it would be no better.
+      return event.ack();
+    }
+    if (body["type"] !== "event_callback") return super.processEvent(event);
+    const teamId = body["team_id"];
+    const { identity } = await this.#teams.of(typeof teamId === "string" ? teamId : "");
+    if (identity.botUserId === "") throw new IdentityUnknownError();
+    let acked: { answer: unknown } | null = null;
+    await super.processEvent({
+      ...event,
+      ack: async (answer: unknown) => {
+        acked = { answer };
+      },
+    });
+    if (acked !== null) await event.ack();
+  }
+}

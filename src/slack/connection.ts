@@ -1,0 +1,185 @@
+import type { ServerResponse } from "node:http";
+import { setTimeout } from "node:timers/promises";
+import { WebClient } from "@slack/web-api";
+import type { FetchFunction, WebClientOptions } from "@slack/web-api";
+import { HTTPReceiver } from "./bolt.ts";
+import { BoltApp, IdentityUnknownError } from "./bolt-app.ts";
+import type { Clock } from "../core/clock.ts";
+import type { Logger } from "../core/logger.ts";
+import { createLineSampler } from "./line-sampler.ts";
+import { createDispatcher, isProxied, type ProxySettings } from "../proxy.ts";
+import { createSlackClock } from "../replies/slack-clock.ts";
+import type { SlackClock } from "../replies/slack-clock.ts";
+import { InstalledTeam, type SlackTeams } from "../replies/slack-teams.ts";
+import { SlackIdentityCheck } from "./identity.ts";
+import { createSlackListener } from "./listener.ts";
+import { slackLogger } from "./sdk-logger.ts";
+import { SocketMode } from "./socket-mode.ts";
+
+/** For one call to Slack's Web API, milliseconds. */
+export const SLACK_TIMEOUT_MS = 10_000;
+const IDENTITY_TIMEOUT_MS = 3000;
+/** What handlers that have already acknowledged get to finish at a stop. */
+const DRAIN_MS = 1000;
+
+export type SlackSettings = {
+  botToken: string;
+  /** The root of the Web API. */
+  apiUrl: string;
+  /** How requests come in from Slack. */
+  receive: { kind: "http"; signingSecret: string } | { kind: "socket"; appToken: string };
+};
+
+type SlackConnectionOptions = {
+  slack: SlackSettings;
+  proxy: ProxySettings;
+  clock: Clock;
+  /** Uniform in [0, 1). */
+  random: () => number;
+  logger: Logger;
+};
+
+/** The app's side of Slack: requests in, the teams to answer, and whether Slack can be reached. */
+export type SlackConnection = {
+  bolt: BoltApp;
+  teams: SlackTeams;
+  /** Slack's time, as the answers to `teams` tell it. */
+  slackClock: SlackClock;
+  /** For requests to Slack besides the Web API: response URLs. */
+  fetch: FetchFunction;
+  /** Takes Slack's requests; answers 404 to any other, and to all of them in Socket Mode. */
+  requestListener: ReturnType<typeof createSlackListener>;
+  /** "ok", or in words what is wrong with the connection to Slack. Does not wait for Slack. */
+  report(): string;
+  /** Asks Slack who the app is. Rejects with a `StartError` if Slack refuses the bot token, and only then. */
+  identify(): Promise<void>;
+  /** Lets requests in over Socket Mode. Rejects with a `StartError` if Slack refuses the app token, and only then. */
+  connect(): Promise<void>;
+  /** Lets nothing more in and waits, for a bounded time, for what is being processed. */
+  stop(): Promise<void>;
+};
+
+/** Wires Bolt. Asks and connects to nothing until it is told to. */
+export function createSlackConnection({
+  slack,
+  proxy,
+  clock,
+  random,
+  logger,
+}: SlackConnectionOptions): SlackConnection {
+  const sample = createLineSampler(clock);
+  // A new object for each client: the SDK writes into it.
+  const clientOptions = (timeout: number): WebClientOptions => ({
+    slackApiUrl: slack.apiUrl,
+    logger: slackLogger(logger, sample),
+    // Retrying is the task queue's: posting is not idempotent, and a 429 must not hold up other calls.
+    retryConfig: { retries: 0 },
+    rejectRateLimitedCalls: true,
+    timeout,
+  });
+  const slackClock = createSlackClock(clock);
+  const client = new WebClient(slack.botToken, {
+    ...clientOptions(SLACK_TIMEOUT_MS),
+    fetch: slackClock.watching(fetch),
+  });
+  const team = new InstalledTeam(client);
+  const identity = new SlackIdentityCheck({
+    client: new WebClient(slack.botToken, {
+      ...clientOptions(IDENTITY_TIMEOUT_MS),
+      // The first to be answered: the first post is to have Slack's time already.
+      fetch: slackClock.watching(fetch),
+    }),
+    team,
+    clock,
+    random,
+    logger,
+  });
+
+  /** The one line about something that Slack sent and that went wrong here. */
+  function logFailure(error: Error, isAcknowledged: boolean): void {
+    const thrown = "original" in error ? error.original : error;
+    if (thrown instanceof IdentityUnknownError) {
+      sample(thrown.code, (repeated) => logger.warn({ ...repeated }, thrown.message));
+      return;
+    }
+    logger.error({ err: thrown, is_acknowledged: isAcknowledged }, "could not handle what Slack sent");
+  }
+
+  const { receive } = slack;
+  const receiver =
+    receive.kind === "http"
+      ? new HTTPReceiver({
+          signingSecret: receive.signingSecret,
+          // The listener in front has checked it.
+          signatureVerification: false,
+          logger: slackLogger(logger, sample),
+          async processEventErrorHandler({ error, response }) {
+            logFailure(error, response.headersSent);
+            // Slack sends an event again that was not taken.
+            endWith(response, error instanceof IdentityUnknownError ? 503 : 500);
+            return true;
+          },
+          unhandledRequestHandler({ response }) {
+            sample("unhandled", (repeated) =>
+              logger.warn({ ...repeated }, "Slack sent something that nothing here handled within 3 s"),
+            );
+            endWith(response, 404);
+          },
+        })
+      : new SocketMode({
+          receiver: {
+            appToken: receive.appToken,
+            ...(isProxied(proxy) ? { dispatcher: createDispatcher(proxy) } : {}),
+            logger: slackLogger(logger, sample),
+            installerOptions: { clientOptions: clientOptions(SLACK_TIMEOUT_MS) },
+            async processEventErrorHandler({ error }) {
+              logFailure(error, false);
+              return false;
+            },
+          },
+          clock,
+          random,
+          logger,
+          drain: () => bolt.drain(),
+        });
+  const bolt: BoltApp = new BoltApp({
+    receiver,
+    teams: team,
+    clientOptions: clientOptions(SLACK_TIMEOUT_MS),
+    logger,
+    sample,
+  });
+
+  return {
+    bolt,
+    teams: team,
+    slackClock,
+    fetch,
+    requestListener:
+      receive.kind === "http" && receiver instanceof HTTPReceiver
+        ? createSlackListener({
+            signingSecret: receive.signingSecret,
+            accept: receiver.requestListener,
+            logger,
+            sample,
+          })
+        : (_, response) => void response.writeHead(404).end(),
+    report() {
+      const socket = receiver instanceof SocketMode ? receiver.report() : "ok";
+      return [...new Set([identity.report(), socket])].filter((state) => state !== "ok").join("; ") || "ok";
+    },
+    identify: () => identity.start(),
+    async connect() {
+      if (receiver instanceof SocketMode) await receiver.start();
+    },
+    async stop() {
+      identity.stop();
+      if (receiver instanceof SocketMode) await receiver.stop();
+      await Promise.race([bolt.drain(), setTimeout(DRAIN_MS, undefined, { ref: false })]);
+    },
+  };
+}
+
+function endWith(response: ServerResponse, status: number): void {
+  if (!response.headersSent) response.writeHead(status).end();
+}

@@ -1,0 +1,131 @@
+import type { WebClient } from "@slack/web-api";
+import { z } from "zod";
+import type { Clock } from "../core/clock.ts";
+import type { Logger } from "../core/logger.ts";
+import { retryDelayMs } from "../core/retry.ts";
+import type { InstalledTeam } from "../replies/slack-teams.ts";
+import { type SlackTrouble, slackTrouble } from "./tokens.ts";
+import { StartError } from "../start-error.ts";
+
+/** Health probes come often, and Slack limits how often it is asked. */
+const FRESH_MS = 30_000;
+const MAX_RETRY_MS = 30_000;
+/** Only an operator can mend a token that is refused. */
+const REFUSED_RETRY_MS = 60_000;
+
+/** Only the ids matter to the work; the name and the workspace's address are for what people read. */
+const AuthTest = z.object({
+  user_id: z.string().min(1),
+  bot_id: z.string().default(""),
+  user: z.string().default("docs-agent"),
+  url: z.string().default(""),
+});
+
+type SlackIdentityOptions = {
+  /** Its timeout is how long one question may take. */
+  client: WebClient;
+  /** Learns who the app is. */
+  team: InstalledTeam;
+  clock: Clock;
+  /** Uniform in [0, 1). */
+  random: () => number;
+  logger: Logger;
+};
+
+/** Asks Slack who the app is (`auth.test`) until it knows, and later whether that still holds. */
+export class SlackIdentityCheck {
+  readonly #options: SlackIdentityOptions;
+  #asking: Promise<SlackTrouble | null> | null = null;
+  #askedAtMs = Number.NEGATIVE_INFINITY;
+  #state = "";
+  #cancelRetry = () => {};
+  #isStopped = false;
+
+  constructor(options: SlackIdentityOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Asks once. Rejects with a {@link StartError} if Slack refuses the token; for any other trouble it goes on asking in the
+   * background.
+   */
+  async start(): Promise<void> {
+    const trouble = await this.#ask();
+    if (trouble?.isTokenRefused === true) {
+      throw new StartError(
+        `Slack does not accept SLACK_BOT_TOKEN (${trouble.error}). Copy the Bot User OAuth Token from OAuth & Permissions in your Slack app's settings, and install the app to the workspace if it is not.`,
+      );
+    }
+    if (trouble !== null) this.#askAgain(1, trouble);
+  }
+
+  /** "ok", or what is wrong, as of the last answer. Asks anew if that is old, and does not wait for it. */
+  report(): string {
+    const { team, clock } = this.#options;
+    const isOld = clock.monotonicMs() - this.#askedAtMs >= FRESH_MS;
+    if (team.isIdentityKnown && isOld && !this.#isStopped) void this.#ask();
+    return this.#state === "" ? "not asked yet" : this.#state;
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#cancelRetry();
+  }
+
+  #askAgain(attempt: number, { isTokenRefused, retryAfterMs }: SlackTrouble): void {
+    const { clock, random } = this.#options;
+    const backoffMs = Math.min(MAX_RETRY_MS, retryDelayMs({ attempt, retryAfterMs: 0, random: random() }));
+    const delayMs = Math.max(isTokenRefused ? REFUSED_RETRY_MS : backoffMs, retryAfterMs);
+    this.#cancelRetry = clock.wakeAt(clock.now() + delayMs, () => {
+      void this.#ask().then((trouble) => {
+        if (trouble !== null && !this.#isStopped) this.#askAgain(attempt + 1, trouble);
+      });
+    });
+  }
+
+  /** Null: Slack has said who the app is. One question at a time, whoever asks. */
+  #ask(): Promise<SlackTrouble | null> {
+    this.#asking ??= this.#authTest().finally(() => {
+      this.#asking = null;
+    });
+    return this.#asking;
+  }
+
+  async #authTest(): Promise<SlackTrouble | null> {
+    const { client, team, clock } = this.#options;
+    this.#askedAtMs = clock.monotonicMs();
+    try {
+      const answer = AuthTest.safeParse(await client.auth.test());
+      if (!answer.success) {
+        const error = `${client.slackApiUrl} doesn't answer like Slack. Check SLACK_API_URL.`;
+        this.#say(error);
+        return { error, isTokenRefused: false, retryAfterMs: 0 };
+      }
+      const { user_id, bot_id, user, url } = answer.data;
+      team.learn({ botUserId: user_id, botId: bot_id, botName: user, teamUrl: url });
+      this.#say("ok");
+      return null;
+    } catch (thrown) {
+      const trouble = slackTrouble(thrown);
+      this.#say(
+        trouble.isTokenRefused
+          ? `${trouble.error}: Slack does not accept SLACK_BOT_TOKEN`
+          : `${trouble.error}: Slack can't be reached`,
+      );
+      return trouble;
+    }
+  }
+
+  /** Logs a change, not every attempt. */
+  #say(state: string): void {
+    const { team, logger } = this.#options;
+    const before = this.#state;
+    this.#state = state;
+    if (state === before || this.#isStopped) return;
+    if (state === "ok") {
+      if (before !== "") logger.info({ bot: team.identity.botName }, "Slack answers again");
+      return;
+    }
+    logger.warn({ slack: state, is_bot_known: team.isIdentityKnown }, "Slack does not say who we are");
+  }
+}

@@ -1,0 +1,28 @@
+import { createHmac, createSecretKey, timingSafeEqual } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
+
+/** Slack's own limit against replays (docs.slack.dev/authentication/verifying-requests-from-slack). */
+const MAX_AGE_S = 5 * 60;
+const DIGITS = /^\d{1,12}$/;
+const SIGNATURE = /^v0=([0-9a-f]{64})$/;
+
+/**
+ * Checks that a request is Slack's. What it returns says why it is not; null: it is. The same rules as Bolt's own check; that one makes
+ * three keys and three digests for each request, about a fifth of what a request costs.
+ */
+export function createSignatureCheck(
+  signingSecret: string,
+): (headers: IncomingHttpHeaders, body: Buffer) => string | null {
+  const key = createSecretKey(signingSecret, "utf8");
+  return (headers, body) => {
+    const sentAt = headers["x-slack-request-timestamp"];
+    const signature = headers["x-slack-signature"];
+    if (typeof sentAt !== "string" || !DIGITS.test(sentAt)) return "no readable x-slack-request-timestamp";
+    if (typeof signature !== "string") return "no x-slack-signature";
+    if (Number(sentAt) < Math.floor(Date.now() / 1000) - MAX_AGE_S) return "the request is stale";
+    const sent = SIGNATURE.exec(signature)?.[1];
+    if (sent === undefined) return "an x-slack-signature of another form";
+    const right = createHmac("sha256", key).update(`v0:${sentAt}:`).update(body).digest();
+    return timingSafeEqual(right, Buffer.from(sent, "hex")) ? null : "signature mismatch";
+  };
+}

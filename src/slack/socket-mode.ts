@@ -1,0 +1,186 @@
+import { setTimeout } from "node:timers/promises";
+import type { App, Receiver, SocketModeReceiverOptions } from "@slack/bolt";
+import type { Clock } from "../core/clock.ts";
+import type { Logger } from "../core/logger.ts";
+import { retryDelayMs } from "../core/retry.ts";
+import { slackTrouble } from "./tokens.ts";
+import { type SocketConnection, openSocketConnection } from "./socket-connection.ts";
+import { StartError } from "../start-error.ts";
+
+/** How long Slack may take from the request for a connection to its `hello`. */
+const HELLO_TIMEOUT_MS = 30_000;
+/** How long a start waits for the first connection before it goes on without. */
+const START_WAIT_MS = 5000;
+const MAX_RETRY_MS = 30_000;
+/** Only an operator can mend a token that is refused. */
+const REFUSED_RETRY_MS = 60_000;
+/** A connection that ends sooner than this counts as a failed one: opened again at once, it might end as soon, for ever. */
+const SETTLED_AFTER_MS = 10_000;
+/** How long a replaced connection stays open for the answers that belong on it. */
+const LINGER_MS = 3000;
+
+type SocketModeOptions = {
+  receiver: Omit<SocketModeReceiverOptions, "autoReconnectEnabled">;
+  clock: Clock;
+  /** Uniform in [0, 1). */
+  random: () => number;
+  logger: Logger;
+  /** Resolves when nothing that came in is being processed. */
+  drain: () => Promise<void>;
+};
+
+/**
+ * Keeps a Socket Mode connection to Slack. When Slack asks for a new one, it is opened before the old one is left. One that
+ * fails, or gets no `hello`, is tried again, with growing pauses and for ever.
+ */
+export class SocketMode implements Receiver {
+  readonly #options: SocketModeOptions;
+  /** Those that are being opened, work, or are being left. */
+  readonly #all = new Set<SocketConnection>();
+  /** Those that have got their `hello`. */
+  readonly #working = new Set<SocketConnection>();
+  readonly #stopped = Promise.withResolvers<void>();
+  #isStopped = false;
+  #app: App | null = null;
+  #trouble = "not connected yet";
+
+  constructor(options: SocketModeOptions) {
+    this.#options = options;
+  }
+
+  init(app: App): void {
+    this.#app = app;
+  }
+
+  /**
+   * Connects. Resolves with the first connection, or without one if that takes long: it goes on trying. Rejects with a
+   * {@link StartError} if Slack refuses the token.
+   */
+  async start(): Promise<void> {
+    const first = Promise.withResolvers<void>();
+    // Both ends are handled below; a rejection after the wait must not end the process.
+    first.promise.catch(() => {});
+    void this.#keepConnected(first);
+    const waited = setTimeout(START_WAIT_MS, undefined, { ref: false });
+    await Promise.race([first.promise, this.#stopped.promise, waited]);
+  }
+
+  /** Closes every connection, within a bounded time. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#stopped.resolve();
+    await Promise.all([...this.#all].map((connection) => connection.close()));
+  }
+
+  /** "ok", or what is wrong. */
+  report(): string {
+    if (this.#working.size > 0) return "ok";
+    return this.#trouble === "" ? "Socket Mode is not connected" : this.#trouble;
+  }
+
+  async #keepConnected(first: PromiseWithResolvers<void>): Promise<void> {
+    const { clock, logger } = this.#options;
+    let current: SocketConnection | null = null;
+    let failures = 0;
+    let isFirst = true;
+    while (!this.#isStopped) {
+      const opened = await this.#connect();
+      if (this.#isStopped) return;
+      if ("error" in opened) {
+        failures += 1;
+        if (opened.isTokenRefused && isFirst) {
+          first.reject(
+            new StartError(
+              `Slack does not open a Socket Mode connection (${opened.error}). Check SLACK_APP_TOKEN (xapp-…, scope connections:write) and that Socket Mode is on in your Slack app's settings.`,
+            ),
+          );
+          return;
+        }
+        first.resolve();
+        isFirst = false;
+        await this.#pause(failures, opened);
+        continue;
+      }
+      if (this.#trouble !== "" && !isFirst) logger.info({}, "connected to Slack again");
+      this.#trouble = "";
+      first.resolve();
+      isFirst = false;
+      if (current !== null) void this.#leave(current);
+      current = opened;
+      const openedAtMs = clock.monotonicMs();
+      await Promise.race([current.closed, current.refreshAsked, this.#stopped.promise]);
+      // The first replacement comes at once; if connections keep ending early, the next ones wait.
+      failures = clock.monotonicMs() - openedAtMs < SETTLED_AFTER_MS ? failures + 1 : 0;
+      if (failures > 1) await this.#pause(failures - 1, { isTokenRefused: false, retryAfterMs: 0 });
+    }
+  }
+
+  /** A connection that has got its `hello`, or why there is none. */
+  async #connect(): Promise<SocketConnection | ReturnType<typeof slackTrouble>> {
+    const app = this.#app;
+    if (app === null) throw new Error("init comes before start");
+    const connection = openSocketConnection(this.#options.receiver, (receiver) => receiver.init(app));
+    this.#all.add(connection);
+    void connection.closed.then(() => {
+      this.#all.delete(connection);
+      this.#working.delete(connection);
+    });
+    const late = new AbortController();
+    try {
+      await Promise.race([connection.opened, this.#helloTimeout(late.signal), this.#stopped.promise]);
+      this.#working.add(connection);
+      return connection;
+    } catch (thrown) {
+      void connection.close().finally(() => this.#all.delete(connection));
+      const trouble =
+        thrown instanceof NoHello
+          ? { error: "no_hello", isTokenRefused: false, retryAfterMs: 0 }
+          : slackTrouble(thrown ?? new Error("closed"));
+      this.#say(
+        trouble.isTokenRefused
+          ? `${trouble.error}: Slack does not accept SLACK_APP_TOKEN for Socket Mode`
+          : `${trouble.error}: Socket Mode can't connect`,
+      );
+      return trouble;
+    } finally {
+      late.abort();
+    }
+  }
+
+  #helloTimeout(signal: AbortSignal): Promise<never> {
+    const { clock } = this.#options;
+    return new Promise((_, reject) => {
+      const cancel = clock.wakeAt(clock.now() + HELLO_TIMEOUT_MS, () => reject(new NoHello()));
+      signal.addEventListener("abort", cancel, { once: true });
+    });
+  }
+
+  async #pause(
+    attempt: number,
+    { isTokenRefused, retryAfterMs }: { isTokenRefused: boolean; retryAfterMs: number },
+  ): Promise<void> {
+    const { clock, random } = this.#options;
+    const backoffMs = Math.min(MAX_RETRY_MS, retryDelayMs({ attempt, retryAfterMs: 0, random: random() }));
+    const delayMs = Math.max(isTokenRefused ? REFUSED_RETRY_MS : backoffMs, retryAfterMs);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const cancel = clock.wakeAt(clock.now() + delayMs, resolve);
+    await Promise.race([promise, this.#stopped.promise]);
+    cancel();
+  }
+
+  /** Closes a connection that was replaced, once what came in over it has its answer. */
+  async #leave(connection: SocketConnection): Promise<void> {
+    await Promise.race([this.#options.drain(), setTimeout(LINGER_MS, undefined, { ref: false })]);
+    await connection.close();
+  }
+
+  /** Logs a change, not every attempt. */
+  #say(trouble: string): void {
+    const isNew = trouble !== this.#trouble;
+    this.#trouble = trouble;
+    if (isNew && !this.#isStopped)
+      this.#options.logger.warn({ slack: trouble }, "no Socket Mode connection; trying again");
+  }
+}
+
+class NoHello extends Error {}

@@ -1,0 +1,146 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { z } from "zod";
+import type { Clock } from "../core/clock.ts";
+import type { Slots } from "../core/slots.ts";
+import type { GroupCommit } from "./group-commit.ts";
+
+const GateRow = z.object({ gate: z.string(), next_at: z.int(), blocked_until: z.int() });
+
+/** `nextAt`: when the slot after the last one taken begins. `blockedUntil`: no slot is good before. Epoch milliseconds. */
+type Gate = { nextAt: number; blockedUntil: number };
+
+/** The statements of the slots; a test looks at their query plans. */
+export const slotSql = {
+  all: "SELECT gate, next_at, blocked_until FROM slots",
+  save: `INSERT INTO slots (gate, next_at, blocked_until) VALUES (?, ?, ?)
+    ON CONFLICT (gate) DO UPDATE SET next_at = excluded.next_at, blocked_until = excluded.blocked_until`,
+  remove: "DELETE FROM slots WHERE gate = ?",
+} as const;
+
+/** How long after its time a slot is good: those that were held over a pause would otherwise all be used at once. */
+const HELD_FOR_MS = 5_000;
+/** A row for every slot that is taken would cost more than the message. */
+const SAVE_EVERY_MS = 1_000;
+
+/**
+ * Slots of the one process that owns the file. They are kept in memory and go to the disk once a second, with a commit that happens anyway: a crash in between
+ * costs at most a few messages that Slack turns away, and those are sent again.
+ */
+export class SqliteSlots implements Slots {
+  readonly #clock: Clock;
+  readonly #commits: GroupCommit;
+  readonly #gates = new Map<string, Gate>();
+  #changed = new Set<string>();
+  #savedAtMs = -Infinity;
+  readonly #save: StatementSync;
+  readonly #remove: StatementSync;
+
+  constructor({ db, commits, clock }: { db: DatabaseSync; commits: GroupCommit; clock: Clock }) {
+    this.#clock = clock;
+    this.#commits = commits;
+    this.#save = db.prepare(slotSql.save);
+    this.#remove = db.prepare(slotSql.remove);
+    for (const row of z.array(GateRow).parse(db.prepare(slotSql.all).all())) {
+      this.#gates.set(row.gate, { nextAt: row.next_at, blockedUntil: row.blocked_until });
+    }
+    commits.ride(() => this.#saveChanged());
+  }
+
+  async reserve(
+    name: string,
+    { gapMs, burst = 1 }: { gapMs: number; burst?: number },
+    heldMs?: number,
+  ): Promise<number> {
+    const now = this.#clock.now();
+    const gate = this.#gate(name);
+    if (heldMs !== undefined && isHeld(gate, heldMs, now)) return heldMs;
+    const free = Math.max(gate.nextAt - (burst - 1) * gapMs, gate.blockedUntil, now);
+    gate.nextAt = Math.max(gate.nextAt, now, gate.blockedUntil) + gapMs;
+    this.#changed.add(name);
+    return Math.ceil(free);
+  }
+
+  async postpone(name: string, untilMs: number): Promise<void> {
+    const gate = this.#gate(name);
+    if (untilMs <= gate.blockedUntil) return;
+    gate.blockedUntil = Math.ceil(untilMs);
+    gate.nextAt = Math.max(gate.nextAt, gate.blockedUntil);
+    this.#changed.add(name);
+  }
+
+  async take(name: string, limit: number, windowMs: number): Promise<number | null> {
+    const now = this.#clock.now();
+    const gate = this.#gate(name);
+    const gapMs = windowMs / limit;
+    const next = Math.max(gate.nextAt, now) + gapMs;
+    // A millisecond of slack, for what rounding leaves.
+    if (next > now + windowMs + 1) return Math.ceil(next - windowMs);
+    gate.nextAt = next;
+    this.#changed.add(name);
+    return null;
+  }
+
+  async giveBack(name: string, limit: number, windowMs: number): Promise<void> {
+    const gate = this.#gate(name);
+    gate.nextAt -= windowMs / limit;
+    this.#changed.add(name);
+  }
+
+  /** The machine's clock was set back by `byMs`, milliseconds: what lies ahead lies that much nearer. */
+  pullIn(byMs: number): void {
+    for (const [name, gate] of this.#gates) {
+      gate.nextAt -= byMs;
+      gate.blockedUntil -= byMs;
+      this.#changed.add(name);
+    }
+  }
+
+  /** Forgets gates that nothing holds any more. */
+  sweep(): void {
+    const now = this.#clock.now();
+    for (const [name, gate] of this.#gates) {
+      if (gate.nextAt > now || gate.blockedUntil > now) continue;
+      this.#gates.delete(name);
+      this.#changed.add(name);
+    }
+  }
+
+  #gate(name: string): Gate {
+    const known = this.#gates.get(name);
+    if (known !== undefined) return known;
+    const gate = { nextAt: 0, blockedUntil: 0 };
+    this.#gates.set(name, gate);
+    return gate;
+  }
+
+  /** Has what changed saved with the next commit, of which it asks for one. For the end of the process. */
+  async save(): Promise<void> {
+    if (this.#changed.size === 0) return;
+    this.#savedAtMs = -Infinity;
+    await this.#commits.run(() => {});
+  }
+
+  #saveChanged(): void {
+    const now = this.#clock.monotonicMs();
+    if (this.#changed.size === 0 || now - this.#savedAtMs < SAVE_EVERY_MS) return;
+    const names = this.#changed;
+    const savedBefore = this.#savedAtMs;
+    this.#changed = new Set();
+    this.#savedAtMs = now;
+    this.#commits.afterUndo(() => {
+      for (const name of names) this.#changed.add(name);
+      this.#savedAtMs = savedBefore;
+    });
+    for (const name of names) {
+      const gate = this.#gates.get(name);
+      if (gate === undefined) this.#remove.run(name);
+      else this.#save.run(name, Math.ceil(gate.nextAt), Math.ceil(gate.blockedUntil));
+    }
+  }
+}
+
+/** Slots lie before the next free one: what lies behind it was reserved by a clock that has been set back since. */
+function isHeld(gate: Gate, heldMs: number, nowMs: number): boolean {
+  const isRecent = nowMs - heldMs <= HELD_FOR_MS;
+  return isRecent && heldMs >= gate.blockedUntil && heldMs <= Math.max(gate.nextAt, nowMs);
+}

@@ -1,0 +1,13 @@
+import type { NewTask } from "../core/task-queue.ts";
+import type { Turn } from "../core/turn.ts";
+import { deliverTasks, hasStatusMessage } from "./deliver.ts";
+import { openTask } from "./open.ts";
+
+/**
+ * What is to be added when a turn may have ended: its outcome. Where the status message that comes before it is not there, that one
+ * brings the outcome with it; it is added again, in case it was given up before there was an outcome to tell.
+ */
+export function tasksAfterEnd(turn: Turn): NewTask[] {
+  if (turn.stage.name !== "ended") return [];
+  return hasStatusMessage(turn) ? deliverTasks(turn) : [openTask(turn)];
+}

@@ -1,0 +1,98 @@
+import { moveAway } from "../core/delivery.ts";
+import type { Delivery } from "../core/delivery.ts";
+import type { Message, NotifierFault } from "../core/notifier.ts";
+import type { Step, Task } from "../core/task-queue.ts";
+import type { Turn } from "../core/turn.ts";
+import type { TaskDeps } from "./deps.ts";
+import type { TurnPayload } from "./payload.ts";
+import { afterFault, postOnce } from "./post.ts";
+import { requireTurn, turnWrites } from "./turn-writes.ts";
+
+type Change = (delivery: Delivery) => Delivery;
+type TurnTask = Task & { payload: TurnPayload };
+
+/** Either the post is there, and `change` says so of the delivery; or `step` ends this run of the task. */
+export type TurnPost = { kind: "posted"; isFound: boolean; change: Change } | { kind: "not-yet"; step: Step };
+
+/**
+ * Posts a message where the turn reports, once. If that place cannot take it, the turn reports to the requester in a direct message from
+ * then on.
+ */
+export async function postForTurn(
+  deps: TaskDeps,
+  task: TurnTask,
+  turn: Turn,
+  slot: string,
+  message: Message,
+): Promise<TurnPost> {
+  const attempt = await postOnce(deps, task, {
+    teamId: turn.request.teamId,
+    delivery: turn.delivery,
+    slot,
+    label: { turnId: turn.id, post: slot },
+    message,
+    saveIntent: (change) => deps.queue.commit((read) => changed(deps, read, turn.id, change)),
+  });
+  switch (attempt.kind) {
+    case "posted":
+      return attempt;
+    case "later":
+      return { kind: "not-yet", step: stepOf(deps, turn.id, attempt.change, attempt.end) };
+    case "refused":
+      return { kind: "not-yet", step: await away(deps, task, turn, attempt.change, attempt.fault) };
+  }
+}
+
+async function away(
+  deps: TaskDeps,
+  task: TurnTask,
+  turn: Turn,
+  change: Change,
+  refused: NotifierFault,
+): Promise<Step> {
+  const { request } = turn;
+  const { error } = refused;
+  if (turn.delivery.away !== null) {
+    return stepOf(deps, turn.id, change, { kind: "dead", reason: error });
+  }
+  const dm = await deps.notifier.openDirectMessage(request.teamId, request.userId);
+  if (!dm.ok && dm.fault.kind === "place") {
+    return stepOf(deps, turn.id, change, { kind: "dead", reason: `${error}; ${dm.fault.error}` });
+  }
+  if (!dm.ok) return stepOf(deps, turn.id, change, afterFault(deps, task, dm.fault));
+  deps.logger.warn(
+    { error, channel: turn.delivery.channelId },
+    "cannot post there; reporting in a direct message",
+  );
+  await inviteMe(deps, turn, error);
+  const { slotMs: _, ...payload } = task.payload;
+  return stepOf(deps, turn.id, (delivery) => moveAway(change(delivery), dm.value.channelId, error), {
+    kind: "again",
+    dueAt: deps.clock.now(),
+    payload,
+  });
+}
+
+/** Says where the request was made how to get the app in. The direct message that follows says the same, so this one may be lost. */
+async function inviteMe(deps: TaskDeps, { request, delivery }: Turn, error: string): Promise<void> {
+  if (request.responseUrl === null) return;
+  const { teamId, channelId, userId, responseUrl } = request;
+  const told = await deps.notifier.replyPrivately(
+    { place: { teamId, channelId, threadTs: delivery.threadTs }, userId, responseUrl },
+    { kind: "invite-me", channelId, error },
+  );
+  if (!told.ok) {
+    deps.logger.warn({ error: told.fault.error }, "could not say privately how to invite the app");
+  }
+}
+
+function stepOf(deps: TaskDeps, turnId: string, change: Change, end: Extract<Step, { kind: string }>): Step {
+  return (read) => ({ ...changed(deps, read, turnId, change), value: end });
+}
+
+function changed(deps: TaskDeps, read: Parameters<typeof turnWrites>[1], turnId: string, change: Change) {
+  const turn = requireTurn(read("turn", turnId), turnId);
+  const delivery = change(turn.delivery);
+  const writes = delivery === turn.delivery ? [] : turnWrites(deps, read, { ...turn, delivery });
+  return { writes, value: undefined };
+}

@@ -1,0 +1,185 @@
+import { intend, looked, posted, takeBack } from "../core/delivery.ts";
+import type { Delivery } from "../core/delivery.ts";
+import type { Message, NotifierFault, Place, Posted } from "../core/notifier.ts";
+import { isGivenUp, retryDelayMs } from "../core/retry.ts";
+import type { Task, TaskEnd } from "../core/task-queue.ts";
+import type { TaskDeps } from "./deps.ts";
+
+/** Slack takes about one message a second and channel (docs.slack.dev/apis/web-api/rate-limits). */
+const POST_RATE = { gapMs: 1000 };
+/** Slack takes 50 look-ups and more a minute over a workspace, and one a minute from some apps, which a 429 then tells. */
+const LOOK_RATE = { gapMs: 1200, burst: 5 };
+/** Slack shows a post to those who look for it only after a moment. */
+const LOOK_AFTER_MS = 3_000;
+/** A post that was not found is looked for once more, later, before it is posted again. */
+const LOOK_AGAIN_AFTER_MS = 8_000;
+const LOOKS = 2;
+/** What no later look will change: the app may not read there. Any other fault of a look passes. */
+const CANNOT_LOOK: ReadonlySet<string> = new Set(["missing_scope", "not_allowed_token_type"]);
+/** Pages of one look; at Slack's stricter limits a 429 ends it earlier. */
+const PAGES = 4;
+
+/** Something that is posted once: where what was posted is kept, and what to say. */
+export type OncePost = {
+  teamId: string;
+  /** As it is now. */
+  delivery: Delivery;
+  slot: string;
+  label: { turnId: string; post: string };
+  message: Message;
+  /** Writes down, before the post is sent, that it is about to be. */
+  saveIntent: (change: (delivery: Delivery) => Delivery) => Promise<void>;
+};
+
+/**
+ * What came of an attempt. `change` brings the delivery up to date, with the step that ends the task.
+ *
+ * - `posted`: it is there, since now or (`isFound`) since an attempt whose answer was lost.
+ * - `later`: `end` says when to come again.
+ * - `refused`: the place cannot take it.
+ */
+export type PostAttempt =
+  | { kind: "posted"; isFound: boolean; change: (delivery: Delivery) => Delivery }
+  | { kind: "later"; change: (delivery: Delivery) => Delivery; end: TaskEnd }
+  | { kind: "refused"; change: (delivery: Delivery) => Delivery; fault: NotifierFault };
+
+type Deps = Pick<TaskDeps, "clock" | "random" | "logger" | "notifier" | "slots">;
+type SlottedTask = Task & { payload: { slotMs?: number | undefined; lookMs?: number | undefined } };
+
+/**
+ * Posts a message at least once and, as far as Slack can tell, only once: the intent is saved before the post; an attempt that finds
+ * an intent without a result first looks whether the post is there. It waits for its slot at Slack like everything that is posted.
+ */
+export async function postOnce(deps: Deps, task: SlottedTask, post: OncePost): Promise<PostAttempt> {
+  const { delivery, slot: name } = post;
+  const slot = delivery.slots[name];
+  if (slot !== undefined && slot.ts !== null) return { kind: "posted", isFound: false, change: same };
+  const place = { teamId: post.teamId, channelId: delivery.channelId, threadTs: delivery.threadTs };
+  if (slot !== undefined && slot.looks < LOOKS) {
+    const looking = await look(deps, task, post, place, slot);
+    if (looking !== null) return looking;
+  }
+
+  const gate = postGate(place);
+  const slotMs = await deps.slots.reserve(gate, POST_RATE, task.payload.slotMs);
+  if (slotMs > deps.clock.now()) {
+    return {
+      kind: "later",
+      change: same,
+      end: { kind: "wait", dueAt: slotMs, payload: { ...task.payload, slotMs } },
+    };
+  }
+  const sentAtMs = deps.notifier.slackTimeMs();
+  await post.saveIntent((current) => intend(current, name, sentAtMs));
+  const answer = await deps.notifier.post(place, post.message, post.label);
+  if (answer.ok) return { kind: "posted", isFound: false, change: wasPosted(name, answer.value) };
+  const { fault } = answer;
+  const change = fault.kind === "unknown" ? same : (current: Delivery) => takeBack(current, name, slot);
+  if (fault.retryAfterMs !== undefined) {
+    await deps.slots.postpone(gate, deps.clock.now() + fault.retryAfterMs);
+  }
+  if (fault.kind === "place") return { kind: "refused", change, fault };
+  return { kind: "later", change, end: afterFault(deps, task, fault) };
+}
+
+/** What becomes of a task that met a fault at Slack: it comes again, for a day. */
+export function afterFault(
+  deps: Pick<TaskDeps, "clock" | "random">,
+  task: SlottedTask,
+  fault: NotifierFault,
+): TaskEnd {
+  const now = deps.clock.now();
+  if (isGivenUp(task, now)) {
+    return { kind: "dead", reason: `given up after a day of faults, the last: ${fault.error}` };
+  }
+  const { retryAfterMs } = fault;
+  // Slack says when: to wait longer each time would only leave the place to others.
+  const attempt = retryAfterMs === undefined ? task.attempt : 1;
+  const delayMs = retryDelayMs({ attempt, retryAfterMs: retryAfterMs ?? 0, random: deps.random() });
+  const { slotMs: _, lookMs: __, ...payload } = task.payload;
+  return { kind: "retry", dueAt: now + delayMs, reason: fault.error, payload };
+}
+
+function postGate(place: Pick<Place, "teamId" | "channelId">): string {
+  return `post:${place.teamId}:${place.channelId}`;
+}
+
+/** Looks for a post whose answer was lost. Null: it is not there, as far as Slack can tell. */
+async function look(
+  deps: Deps,
+  task: SlottedTask,
+  { delivery, slot: name, label }: OncePost,
+  place: Place,
+  slot: { sentAtMs: number; looks: number; cursor: string | null },
+): Promise<PostAttempt | null> {
+  const wait = (ms: number, change: (delivery: Delivery) => Delivery = same): PostAttempt => ({
+    kind: "later",
+    change,
+    end: { kind: "wait", dueAt: deps.clock.now() + ms, payload: { ...task.payload, lookMs: undefined } },
+  });
+  const sinceMs = deps.notifier.slackTimeMs() - slot.sentAtMs;
+  const lookAfterMs = slot.looks === 0 ? LOOK_AFTER_MS : LOOK_AGAIN_AFTER_MS;
+  if (sinceMs >= 0 && sinceMs < lookAfterMs) return wait(lookAfterMs - sinceMs);
+  const gate = `look:${place.teamId}`;
+  const lookMs = await deps.slots.reserve(gate, LOOK_RATE, task.payload.lookMs);
+  if (lookMs > deps.clock.now()) {
+    return {
+      kind: "later",
+      change: same,
+      end: { kind: "wait", dueAt: lookMs, payload: { ...task.payload, lookMs } },
+    };
+  }
+  let { cursor } = slot;
+  for (let page = 0; page < PAGES; page += 1) {
+    const found = await deps.notifier.find(place, label, { sentAtMs: sentAt(deps, slot), cursor });
+    const upTo = cursor;
+    if (!found.ok && (found.fault.kind === "place" || CANNOT_LOOK.has(found.fault.error))) {
+      // A duplicate post is better than a missing outcome.
+      deps.logger.warn(
+        { slot: name, error: found.fault.error },
+        "cannot look for an earlier post; posting again",
+      );
+      return null;
+    }
+    if (!found.ok) {
+      const { retryAfterMs } = found.fault;
+      if (retryAfterMs !== undefined) await deps.slots.postpone(gate, deps.clock.now() + retryAfterMs);
+      const end = afterFault(deps, task, found.fault);
+      return {
+        kind: "later",
+        change: (current) => (upTo === null ? current : looked(current, name, upTo)),
+        end,
+      };
+    }
+    const { ts, next } = found.value;
+    if (ts !== null) {
+      return {
+        kind: "posted",
+        isFound: true,
+        change: wasPosted(name, { channelId: delivery.channelId, ts }),
+      };
+    }
+    cursor = next;
+    if (cursor === null) break;
+  }
+  const upTo = cursor;
+  if (upTo !== null) return wait(0, (current) => looked(current, name, upTo));
+  if (slot.looks + 1 >= LOOKS) return null;
+  return wait(LOOK_AGAIN_AFTER_MS, (current) => looked(current, name, null));
+}
+
+/** When a post was sent, by Slack's clock. */
+function sentAt({ clock, notifier }: Deps, { sentAtMs }: { sentAtMs: number }): number {
+  const slackMs = notifier.slackTimeMs();
+  if (sentAtMs <= slackMs) return sentAtMs;
+  // To Slack that is in the future: it was this machine's time, as Slack had not told its own by then.
+  return slackMs - Math.max(0, clock.now() - sentAtMs);
+}
+
+function wasPosted(name: string, post: Posted): (delivery: Delivery) => Delivery {
+  return (current) => posted(current, name, post);
+}
+
+function same(delivery: Delivery): Delivery {
+  return delivery;
+}

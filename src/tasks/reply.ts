@@ -1,0 +1,69 @@
+import { z } from "zod";
+import type { Refusal } from "../core/notifier.ts";
+import type { NewTask, Step, Task } from "../core/task-queue.ts";
+import type { TaskDeps } from "./deps.ts";
+import { readPayload } from "./payload.ts";
+import { afterFault } from "./post.ts";
+
+const RefusalPayload = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("too-long"), length: z.number(), limit: z.number() }),
+  z.object({ kind: z.literal("unknown-project"), name: z.string(), known: z.array(z.string()) }),
+  z.object({
+    kind: z.literal("too-many"),
+    scope: z.enum(["person", "channel"]),
+    limit: z.number(),
+    againAtMs: z.number(),
+  }),
+]) satisfies z.ZodType<Refusal>;
+
+const ReplyPayload = z.object({
+  teamId: z.string(),
+  channelId: z.string(),
+  threadTs: z.string().nullable(),
+  userId: z.string(),
+  message: z.discriminatedUnion("kind", [
+    z.object({ kind: z.literal("help") }),
+    z.object({ kind: z.literal("refused"), refusal: RefusalPayload }),
+  ]),
+  slotMs: z.number().optional(),
+  lookMs: z.number().optional(),
+});
+export type ReplyPayload = z.infer<typeof ReplyPayload>;
+
+/** Answers a mention privately; `cause` is derived from what Slack sent. */
+export function replyTask(cause: string, payload: ReplyPayload): NewTask {
+  return { id: `reply:${cause}`, type: "reply", payload };
+}
+
+/** Shows a person alone what they can ask for, or what was wrong with what they asked. */
+export async function reply(deps: TaskDeps, task: Task): Promise<Step> {
+  const payload = readPayload(ReplyPayload, task);
+  const { teamId, channelId, threadTs, userId, message } = payload;
+  const answer = await deps.notifier.replyPrivately(
+    { place: { teamId, channelId, threadTs }, userId, responseUrl: null },
+    message,
+  );
+  if (answer.ok) return { kind: "done" };
+  if (answer.fault.kind === "place") return inDirectMessage(deps, { ...task, payload }, answer.fault.error);
+  return afterFault(deps, { ...task, payload }, answer.fault);
+}
+
+/** Where a place takes no private answer, the person gets it in a direct message; twice, if the answer to that is lost. */
+async function inDirectMessage(
+  deps: TaskDeps,
+  task: Task & { payload: ReplyPayload },
+  refused: string,
+): Promise<Step> {
+  const { teamId, userId, message } = task.payload;
+  const dm = await deps.notifier.openDirectMessage(teamId, userId);
+  const posted = dm.ok
+    ? await deps.notifier.post({ teamId, channelId: dm.value.channelId, threadTs: null }, message, {
+        turnId: task.id,
+        post: "reply",
+      })
+    : dm;
+  if (posted.ok) return { kind: "done" };
+  const { fault } = posted;
+  if (fault.kind === "place") return { kind: "dead", reason: `${refused}; ${fault.error}` };
+  return afterFault(deps, task, fault);
+}

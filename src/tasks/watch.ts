@@ -1,0 +1,114 @@
+import { z } from "zod";
+import { jobKey } from "../core/project.ts";
+import { statusKey } from "../core/status-text.ts";
+import { faultForLog } from "../core/job-service.ts";
+import type { JobServiceAnswer } from "../core/job-service.ts";
+import type { NewTask, Step, Task } from "../core/task-queue.ts";
+import { endTurn } from "../core/turn.ts";
+import type { Turn } from "../core/turn.ts";
+import {
+  FRESH_POLL_STATE,
+  PollState,
+  expireTurn,
+  nextPollAt,
+  pollStateAfter,
+  turnAfterPoll,
+} from "../core/watching.ts";
+import { tasksAfterEnd } from "./after-end.ts";
+import type { TaskDeps } from "./deps.ts";
+import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
+import { refreshTask } from "./refresh.ts";
+import { RecordLostError, turnWrites } from "./turn-writes.ts";
+
+/** `turnId` is the turn that began the watching; which turns are open is for the job's record to say. */
+const WatchPayload = TurnPayload.extend({ jobKey: z.string(), state: PollState });
+type WatchPayload = z.infer<typeof WatchPayload>;
+
+/** One per job. Adding it again while the job is watched brings its next poll forward. */
+export function watchTask(turn: Turn, dueAt: number): NewTask {
+  if (turn.job === null) throw new TypeError(`Turn ${turn.id} has no job to watch.`);
+  const key = jobKey(turn.request.project, turn.job.id);
+  const payload = {
+    ...turnPayload(turn),
+    jobKey: key,
+    state: FRESH_POLL_STATE,
+  } satisfies WatchPayload;
+  const { service } = turn.request.project;
+  return { id: `watch:${key}`, type: "watch", share: service, known: "latest", dueAt, payload };
+}
+
+/** Asks the job service once how the job stands, ends the turns that have ended, and comes again while one has not. Safe to repeat. */
+export async function watch(deps: TaskDeps, task: Task): Promise<Step> {
+  const payload = readPayload(WatchPayload, task);
+  const job = await deps.records.job.get(payload.jobKey);
+  if (job === undefined) {
+    throw new RecordLostError(`There is no readable record of job ${payload.jobKey}.`);
+  }
+  const now = deps.clock.now();
+  const turns = await Promise.all(job.turnIds.map((id) => deps.records.turn.get(id)));
+  const open = turns.filter((turn) => turn?.stage.name === "watching");
+  if (turns.every((turn) => turn === undefined)) {
+    throw new RecordLostError(`There is no readable record of a turn of job ${payload.jobKey}.`);
+  }
+  const isWatched = open.length > 0;
+  const jobService = deps.jobServices.of(job.project)?.jobService;
+  if (jobService === undefined && isWatched) {
+    deps.logger.error({ project: job.project.name }, "the project of this job is no longer configured");
+  }
+  // Also at the deadline: the job may have ended while this app was off.
+  const answer = isWatched && jobService !== undefined ? await jobService.getJob(job.id) : null;
+  if (answer !== null && !answer.ok) {
+    deps.logger.warn({ fault: faultForLog(answer.fault) }, "poll did not succeed");
+  }
+  const change = (turn: Turn, state: PollState): Turn => {
+    if (turn.stage.name !== "watching") return turn;
+    if (jobService === undefined) return endTurn(turn, "rejected", now, { reason: "project" });
+    const polled = answer === null ? turn : turnAfterPoll(turn, state, answer, deps.clock.now());
+    return polled.stage.name === "ended" ? polled : expireTurn(polled, now, deps.polling);
+  };
+  return stepAfter(deps, payload, job.turnIds, change, answer);
+}
+
+function stepAfter(
+  deps: TaskDeps,
+  payload: WatchPayload,
+  turnIds: string[],
+  change: (turn: Turn, state: PollState) => Turn,
+  answer: JobServiceAnswer | null,
+): Step {
+  const now = deps.clock.now();
+  const state = answer === null ? payload.state : pollStateAfter(payload.state, answer, now);
+  const retryAfterMs = answer !== null && !answer.ok ? (answer.fault.retryAfterMs ?? 0) : 0;
+  const random = deps.random();
+  return (read) => {
+    const turns = turnIds.flatMap((id) => {
+      const turn = read("turn", id);
+      return turn === undefined ? [] : [{ turn, next: change(turn, state) }];
+    });
+    const changed = turns.filter(({ turn, next }) => next !== turn).map(({ next }) => next);
+    for (const { stage } of changed) {
+      if (stage.name !== "ended") continue;
+      const { kind, reason, tookMs } = stage.outcome;
+      deps.logger.info({ outcome: kind, reason, took_ms: tookMs }, "turn ended");
+    }
+    const watched = turns.map(({ next }) => next).filter((turn) => turn.stage.name === "watching");
+    const at = { now, retryAfterMs, random, policy: deps.polling };
+    return {
+      writes: changed.flatMap((turn) => turnWrites(deps, read, turn)),
+      adds: changed.flatMap((turn) => [
+        ...tasksAfterEnd(turn),
+        ...(turn.stage.name === "ended" || statusKey(turn) === turn.delivery.shown
+          ? []
+          : [refreshTask(turn)]),
+      ]),
+      value:
+        watched.length === 0
+          ? { kind: "done" }
+          : {
+              kind: "again",
+              dueAt: Math.min(...watched.map((turn) => nextPollAt(turn, state, at))),
+              payload: { ...payload, state } satisfies WatchPayload,
+            },
+    };
+  };
+}

@@ -1,0 +1,192 @@
+import { describe, expect, it } from "vitest";
+import type { Slots } from "../../src/core/slots.ts";
+
+/** Slots under test. */
+export type SlotsSubject = AsyncDisposable & {
+  /** Other ones after `reopen`. */
+  readonly slots: Slots;
+  now(): number;
+  advance(ms: number): void;
+  /** The machine's clock is set back by so many milliseconds, and the app has noticed it. */
+  setBack(byMs: number): void;
+  /** What was asked so far is on the disk, and a new process opens the same data. */
+  reopen(): Promise<void>;
+};
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const everySecond = { gapMs: SECOND_MS };
+
+/** What any slots must do. `open` opens empty ones. */
+export function describeSlots(name: string, open: () => Promise<SlotsSubject>): void {
+  describe(`${name}: slots that are reserved`, () => {
+    it("are given first come, first served, one per gap, at once where the gate is free", async () => {
+      await using subject = await open();
+      const start = subject.now();
+      const reserve = () => subject.slots.reserve("a", everySecond);
+      expect([await reserve(), await reserve(), await reserve()]).toEqual([
+        start,
+        start + 1_000,
+        start + 2_000,
+      ]);
+      subject.advance(2_500);
+      expect(await reserve()).toBe(start + 3_000);
+      subject.advance(MINUTE_MS);
+      expect(await reserve()).toBe(subject.now());
+      expect(await reserve()).toBe(subject.now() + 1_000);
+    });
+
+    it("are given to 200 that ask at once, each its own, in the order they asked", async () => {
+      await using subject = await open();
+      const start = subject.now();
+      const slots = await Promise.all(
+        Array.from({ length: 200 }, () => subject.slots.reserve("a", everySecond)),
+      );
+      expect(slots).toEqual(Array.from({ length: 200 }, (_, n) => start + n * 1_000));
+    });
+
+    it("are of one gate each", async () => {
+      await using subject = await open();
+      await subject.slots.reserve("a", everySecond);
+      await subject.slots.postpone("a", subject.now() + HOUR_MS);
+      expect(await subject.slots.reserve("b", everySecond)).toBe(subject.now());
+    });
+
+    it("are given several at once where a burst is allowed, as many as were saved up", async () => {
+      await using subject = await open();
+      const start = subject.now();
+      const reserve = async (count: number) => {
+        const slots: number[] = [];
+        for (let n = 0; n < count; n += 1) {
+          slots.push((await subject.slots.reserve("a", { ...everySecond, burst: 3 })) - start);
+        }
+        return slots;
+      };
+      expect(await reserve(5)).toEqual([0, 0, 0, 1_000, 2_000]);
+      subject.advance(4_000);
+      expect(await reserve(3)).toEqual([4_000, 4_000, 5_000]);
+      subject.advance(HOUR_MS);
+      expect((await reserve(4)).map((slot) => slot - HOUR_MS - 4_000)).toEqual([0, 0, 0, 1_000]);
+    });
+
+    it("are whole milliseconds, and no more than the rate allows", async () => {
+      await using subject = await open();
+      const start = subject.now();
+      const slots: number[] = [];
+      for (let n = 0; n < 300; n += 1) {
+        slots.push(await subject.slots.reserve("a", { gapMs: 1_000 / 3 }));
+      }
+      expect(slots.every(Number.isInteger)).toBe(true);
+      expect(slots.at(-1)).toBe(Math.ceil(start + (299 * 1_000) / 3));
+    });
+
+    it("are kept by who holds one, and nobody else is given less for it", async () => {
+      await using subject = await open();
+      const reserve = (held?: number) => subject.slots.reserve("a", everySecond, held);
+      await reserve();
+      const held = await reserve();
+      expect(await reserve(held)).toBe(held);
+      subject.advance(1_000);
+      expect(await reserve(held)).toBe(held);
+      expect(await reserve()).toBe(held + 1_000);
+      subject.advance(500);
+      expect(await reserve(held)).toBe(held);
+    });
+
+    it("are none before the time to which the gate was postponed", async () => {
+      await using subject = await open();
+      const reserve = (held?: number) => subject.slots.reserve("a", everySecond, held);
+      const until = subject.now() + MINUTE_MS;
+      const before = [await reserve(), await reserve()];
+      await subject.slots.postpone("a", until);
+      expect(await reserve()).toBe(until);
+      for (const [n, held] of before.entries()) expect(await reserve(held)).toBe(until + (n + 1) * 1_000);
+      await subject.slots.postpone("a", until - SECOND_MS);
+      expect(await reserve()).toBe(until + 3_000);
+    });
+
+    it("stay good behind the time to which the gate was postponed", async () => {
+      await using subject = await open();
+      const slots: number[] = [];
+      for (let n = 0; n < 10; n += 1) slots.push(await subject.slots.reserve("a", everySecond));
+      await subject.slots.postpone("a", slots[5] ?? 0);
+      for (const held of slots.slice(5))
+        expect(await subject.slots.reserve("a", everySecond, held)).toBe(held);
+    });
+
+    it("begin with a burst again after the gate was postponed", async () => {
+      await using subject = await open();
+      const until = subject.now() + MINUTE_MS;
+      await subject.slots.postpone("a", until);
+      const slots: number[] = [];
+      for (let n = 0; n < 3; n += 1) {
+        slots.push(await subject.slots.reserve("a", { ...everySecond, burst: 2 }));
+      }
+      expect(slots).toEqual([until, until, until + 1_000]);
+    });
+  });
+
+  describe(`${name}: limits`, () => {
+    it("let as many through at once as the limit says, and say when the next will be", async () => {
+      await using subject = await open();
+      const take = () => subject.slots.take("a", 6, HOUR_MS);
+      const taken = await Promise.all(Array.from({ length: 10 }, take));
+      const next = subject.now() + HOUR_MS / 6;
+      expect(taken).toEqual([...Array.from({ length: 6 }, () => null), next, next, next, next]);
+
+      subject.advance(HOUR_MS / 6 - 2);
+      expect(await take()).toBe(next);
+      subject.advance(2);
+      expect(await take()).toBeNull();
+      expect(await take()).toBe(next + HOUR_MS / 6);
+      subject.advance(HOUR_MS);
+      expect(await Promise.all(Array.from({ length: 7 }, take))).toEqual([
+        ...Array.from({ length: 6 }, () => null),
+        subject.now() + HOUR_MS / 6,
+      ]);
+    });
+
+    it.each([1, 7, 900, 7_000])("let %i through in a window, and not one more", async (limit) => {
+      await using subject = await open();
+      let taken = 0;
+      while ((await subject.slots.take("a", limit, MINUTE_MS)) === null) taken += 1;
+      expect(taken).toBe(limit);
+      const next = await subject.slots.take("a", limit, MINUTE_MS);
+      subject.advance((next ?? 0) - subject.now());
+      expect(await subject.slots.take("a", limit, MINUTE_MS)).toBeNull();
+    });
+  });
+
+  describe(`${name}: what outlasts a process`, () => {
+    it("holds after a restart what was reserved, postponed and taken", async () => {
+      await using subject = await open();
+      const start = subject.now();
+      for (let n = 0; n < 5; n += 1) await subject.slots.reserve("a", everySecond);
+      await subject.slots.postpone("b", start + HOUR_MS);
+      for (let n = 0; n < 2; n += 1) await subject.slots.take("c", 2, HOUR_MS);
+
+      await subject.reopen();
+      expect(await subject.slots.reserve("a", everySecond, start + 4_000)).toBe(start + 4_000);
+      expect(await subject.slots.reserve("a", everySecond)).toBe(start + 5_000);
+      expect(await subject.slots.reserve("b", everySecond)).toBe(start + HOUR_MS);
+      expect(await subject.slots.take("c", 2, HOUR_MS)).toBe(start + HOUR_MS / 2);
+    });
+
+    it("makes nobody wait for a clock that was set back", async () => {
+      await using subject = await open();
+      const reserve = (gate: string, held?: number) => subject.slots.reserve(gate, everySecond, held);
+      const held = [await reserve("a"), await reserve("a"), await reserve("a")];
+      await subject.slots.postpone("b", subject.now() + MINUTE_MS);
+      for (let n = 0; n < 2; n += 1) await subject.slots.take("c", 2, MINUTE_MS);
+
+      subject.setBack(HOUR_MS);
+      const now = subject.now();
+      expect(await reserve("a")).toBe(now + 3_000);
+      // Who holds a slot by the clock as it was is given another one.
+      for (const [n, slot] of held.entries()) expect(await reserve("a", slot)).toBe(now + (n + 4) * 1_000);
+      expect(await reserve("b")).toBe(now + MINUTE_MS);
+      expect(await subject.slots.take("c", 2, MINUTE_MS)).toBe(now + MINUTE_MS / 2);
+    });
+  });
+}

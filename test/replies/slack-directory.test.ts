@@ -1,0 +1,47 @@
+import { expect, it } from "vitest";
+import { createSlackDirectory } from "../../src/replies/slack-directory.ts";
+import { ANA, DOCS, RANDOM, TEAM, startSide } from "./setup.ts";
+import type { Side } from "./setup.ts";
+
+function directoryOf({ teams, logger }: Side) {
+  return createSlackDirectory({ teams, logger });
+}
+
+it("names people and channels of a team", async () => {
+  await using side = await startSide();
+  const directory = directoryOf(side);
+  expect(await directory.personName(TEAM, ANA)).toBe("Ana");
+  expect(await directory.channelName(TEAM, DOCS)).toBe("docs");
+  expect(await directory.personName(TEAM, "U0NOBODY")).toBe(null);
+});
+
+it("asks the team that is named", async () => {
+  await using other = await startSide();
+  other.slack.workspace.addUser({ id: "U0EVE", name: "eve", displayName: "Eve" });
+  await using side = await startSide({
+    teams: { of: (id) => (id === "T0OTHER" ? Promise.resolve(other.team) : Promise.reject(new Error(id))) },
+  });
+  const directory = directoryOf(side);
+  expect(await directory.personName("T0OTHER", "U0EVE")).toBe("Eve");
+  expect(await directory.personName(TEAM, "U0EVE")).toBe(null);
+  const message = { teamId: TEAM, channelId: DOCS, ts: "1.000100", threadTs: null };
+  expect(await directory.permalink(message)).toBe(null);
+});
+
+it("gives a permalink, and builds it on the team's own address where Slack does not say", async () => {
+  await using side = await startSide();
+  const directory = directoryOf(side);
+  const { message } = await side.slack.person(ANA).say({ channel: DOCS, text: "The FAQ is wrong" });
+  const { url } = side.slack.workspace.team;
+  const id = message.ts.replace(".", "");
+  expect(await directory.permalink({ teamId: TEAM, channelId: DOCS, ts: message.ts, threadTs: null })).toBe(
+    `${url}archives/${DOCS}/p${id}`,
+  );
+  side.slack.faults.add({
+    method: "chat.getPermalink",
+    fault: { kind: "error", error: "channel_not_found" },
+  });
+  expect(
+    await directory.permalink({ teamId: TEAM, channelId: RANDOM, ts: "2.000200", threadTs: "1.000100" }),
+  ).toBe(`${url}archives/${RANDOM}/p2000200?thread_ts=1.000100&cid=${RANDOM}`);
+});

@@ -1,0 +1,143 @@
+import { createHmac } from "node:crypto";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { connect, type Socket } from "node:net";
+import { describe, expect, it } from "vitest";
+import { AppProcess, readiness } from "../support/app-process.ts";
+import { startJobServiceSide } from "../support/job-service-side.ts";
+import { ANA, DOCS, SIGNING_SECRET, World, environment, startSlackSide } from "../support/world.ts";
+
+const JSON_TYPE = "application/json";
+const FORM_TYPE = "application/x-www-form-urlencoded";
+
+function signed(body: string, type: string): Record<string, string> {
+  const timestamp = String(Math.floor(Date.now() / 1000));
+  const signature = createHmac("sha256", SIGNING_SECRET).update(`v0:${timestamp}:${body}`).digest("hex");
+  return {
+    "content-type": type,
+    "x-slack-request-timestamp": timestamp,
+    "x-slack-signature": `v0=${signature}`,
+  };
+}
+
+async function post(url: string, body: string, headers: Record<string, string>): Promise<number> {
+  return (await fetch(`${url}/slack/events`, { method: "POST", headers, body })).status;
+}
+
+async function startProcess() {
+  const resources = new AsyncDisposableStack();
+  const slack = resources.use(await startSlackSide());
+  const service = resources.use(await startJobServiceSide());
+  const app = resources.use(
+    new AppProcess({ env: { ...environment(slack, service), STORE_URL: "memory://" } }),
+  );
+  const url = (await app.ready()) ?? "";
+  slack.setAppUrl(`${url}/slack/events`);
+  return { resources, app, url, slack };
+}
+
+describe("a signed body that isn't like Slack's", () => {
+  it.each([
+    ["null", JSON_TYPE],
+    ["7", JSON_TYPE],
+    ['"text"', JSON_TYPE],
+    ["[]", JSON_TYPE],
+    ["true", JSON_TYPE],
+    ["", JSON_TYPE],
+    ["{", JSON_TYPE],
+    ['{"type":"event_callback"}', JSON_TYPE],
+    ['{"type":"event_callback","event":null}', JSON_TYPE],
+    ['{"type":"event_callback","event":{"type":7}}', JSON_TYPE],
+    ["payload=null", FORM_TYPE],
+    ["payload=7", FORM_TYPE],
+    ["payload=%5B%5D", FORM_TYPE],
+    ["payload=%7B", FORM_TYPE],
+  ])("(%s as %s) gets 400, and unsigned 401; the app goes on", async (body, type) => {
+    await using world = await World.start();
+    expect(await post(world.appUrl, body, signed(body, type))).toBe(400);
+    expect(await post(world.appUrl, body, { "content-type": type })).toBe(401);
+    const command = await world.slack.person(ANA).command({ channel: DOCS, text: "fix it" });
+    expect(command).toMatchObject({ status: 200 });
+    expect(world.logger.text("error")).toBe("");
+  });
+});
+
+it("Slack's check of the address needs no signature; what comes along with it is ignored", async () => {
+  await using world = await World.start();
+  const body = "ssl_check=1&command=%2Fdocs-agent&text=fix+it&trigger_id=1.2.3";
+  expect(await post(world.appUrl, body, { "content-type": FORM_TYPE })).toBe(200);
+  await world.settle();
+  expect(world.service.calls).toEqual([]);
+});
+
+it("a body over 512 KB gets 413, whether it says so or not, and one below is read", async () => {
+  await using world = await World.start();
+  const large = JSON.stringify({ type: "x", text: "a".repeat(600 * 1024) });
+  expect(await post(world.appUrl, large, signed(large, JSON_TYPE))).toBe(413);
+  const chunked = await fetch(`${world.appUrl}/slack/events`, {
+    method: "POST",
+    headers: signed(large, JSON_TYPE),
+    body: new Blob([large]).stream(),
+    duplex: "half",
+  });
+  expect(chunked.status).toBe(413);
+  const small = JSON.stringify({
+    type: "url_verification",
+    challenge: "c",
+    text: "a".repeat(500 * 1024),
+  });
+  expect(await post(world.appUrl, small, signed(small, JSON_TYPE))).toBe(200);
+});
+
+it.skipIf(process.platform !== "linux").each([
+  ["4 MB, as announced", 4 * 1024 * 1024],
+  ["500 KB, which is allowed", 500 * 1024],
+])(
+  "300 connections that hold back the end of a body of %s take little memory",
+  async (_, bytes) => {
+    const { resources, app, url, slack } = await startProcess();
+    await using _resources = resources;
+    const before = rssMb(app.pid);
+    const sockets = await Promise.all(Array.from({ length: 300 }, () => holdBack(url, bytes)));
+    expect(rssMb(app.pid) - before).toBeLessThan(150);
+    // Meanwhile everybody else is served.
+    expect(await readiness(url)).toMatchObject({ status: "ok" });
+    const command = await slack.person(ANA).command({ channel: DOCS, text: "fix it" });
+    expect(command).toMatchObject({ status: 200 });
+    for (const socket of sockets) socket.destroy();
+  },
+  30_000,
+);
+
+it.concurrent("a request whose end does not come gets 408, and its connection is closed", async ({
+  expect,
+}) => {
+  const { resources, url } = await startProcess();
+  await using _ = resources;
+  const socket = await holdBack(url, 1000);
+  let answer = "";
+  socket.setEncoding("utf8").on("data", (text: string) => (answer += text));
+  await once(socket, "close");
+  expect(answer).toContain("408 Request Timeout");
+}, 30_000);
+
+/** Sends all of a body but its end. Resolves when the app has taken what it takes, or has answered. */
+async function holdBack(url: string, bytes: number): Promise<Socket> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  // Closed by the other side at some time, as it may be.
+  socket.on("error", () => {});
+  socket.write(
+    `POST /slack/events HTTP/1.1\r\nhost: app\r\ncontent-type: ${JSON_TYPE}\r\ncontent-length: ${bytes}\r\n\r\n`,
+  );
+  await new Promise<void>((resolve) => {
+    socket.once("close", () => resolve());
+    socket.write(Buffer.alloc(bytes - 10, "a"), () => resolve());
+  });
+  return socket;
+}
+
+function rssMb(pid: number): number {
+  const kb = /^VmRSS:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
+  return Number(kb) / 1024;
+}

@@ -1,0 +1,56 @@
+import { expect, it } from "vitest";
+import type { SlackMessage } from "../../emulators/slack/index.ts";
+import { Ledger } from "./ledger.ts";
+
+const TURN = "command:1.2.3";
+const MARKER = "[round-1-1]";
+
+function post(name: string, turnId = TURN): SlackMessage {
+  const metadata = { event_type: "docs_agent_turn", event_payload: { turn_id: turnId, post: name } };
+  return { channel: "C1", ts: "1.000100", user: "UBOT", text: "", deleted: false, mentions: [], metadata };
+}
+
+function create(idempotencyKey: string) {
+  return { projectId: "docs", jobId: "job_1", prompt: `${MARKER} Fix it`, idempotencyKey };
+}
+
+function ledger({ isAccepted = true } = {}): Ledger {
+  const asked = new Ledger();
+  asked.add({ turnId: TURN, marker: MARKER, userId: "U1", isAccepted });
+  return asked;
+}
+
+it("finds nothing wrong where each request has one job, one status message and one outcome", () => {
+  const verdict = ledger().judge([post("status"), post("outcome-1")], [create(TURN)]);
+  expect(verdict).toEqual({ lost: [], doubled: [], outcomes: 1 });
+});
+
+it("counts as lost what was accepted and has no outcome, or no message at all", () => {
+  expect(ledger().judge([post("status")], [create(TURN)]).lost).toHaveLength(1);
+  expect(ledger().judge([], []).lost).toHaveLength(2);
+});
+
+it("expects nothing of a request that was not taken, and an outcome once it shows", () => {
+  expect(ledger({ isAccepted: false }).judge([], [])).toMatchObject({ lost: [], doubled: [] });
+  expect(ledger({ isAccepted: false }).judge([post("status")], []).lost).toHaveLength(1);
+});
+
+it("counts as doubled what was posted twice, or what nobody asked for", () => {
+  const once = [post("status"), post("outcome-1")];
+  expect(ledger().judge([...once, post("outcome-1")], []).doubled).toHaveLength(1);
+  expect(ledger().judge([...once, post("outcome-2")], []).doubled).toHaveLength(1);
+  expect(ledger().judge([...once, post("status", "command:other")], []).doubled).toHaveLength(1);
+});
+
+it("counts as doubled a second job for one turn, whatever key it was created with", () => {
+  const posts = [post("status"), post("outcome-1")];
+  expect(ledger().judge(posts, [create(TURN), create(TURN)]).doubled).not.toEqual([]);
+  expect(ledger().judge(posts, [create(TURN), create("another key")]).doubled).not.toEqual([]);
+});
+
+it("allows a second job for a second try", () => {
+  const asked = ledger();
+  asked.add({ turnId: "again:1", marker: MARKER, userId: "U1", isAccepted: true });
+  const posts = [TURN, "again:1"].flatMap((turnId) => [post("status", turnId), post("outcome-1", turnId)]);
+  expect(asked.judge(posts, [create(TURN), create("again:1")])).toMatchObject({ lost: [], doubled: [] });
+});

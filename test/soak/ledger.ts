@@ -1,0 +1,127 @@
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import type { SlackDelivery, SlackMessage } from "../../emulators/slack/index.ts";
+import type { SideCreate } from "../support/job-service-side.ts";
+
+/** One turn that a person caused, or may have caused. */
+export type Entry = {
+  turnId: string;
+  /** In the prompt, and in no other. A second try shares it with the first. */
+  marker: string;
+  userId: string;
+  /** Whether the app said that it took the request; without an answer it may have. */
+  isAccepted: boolean;
+  /** Watches that were certainly asked for, the first included, and those that may have been. */
+  watches: { asked: number; maybe: number };
+};
+
+export type Verdict = {
+  /** An accepted request, or a press, without its outcome. */
+  lost: string[];
+  /** Two posts of one name, or two jobs for one turn. */
+  doubled: string[];
+  outcomes: number;
+};
+
+type Asked = "command" | "mention" | "form";
+
+const Payload = z.object({ view: z.object({ id: z.string() }) });
+const Event = z.object({
+  team_id: z.string(),
+  event: z.object({ channel: z.string(), ts: z.string() }),
+});
+
+/** The turn that a delivery causes: its id is made of what Slack sent. */
+export function turnIdOf(how: Asked, { body }: SlackDelivery): string {
+  switch (how) {
+    case "command":
+      return `command:${new URLSearchParams(body).get("trigger_id")}`;
+    case "form":
+      return `form:${Payload.parse(JSON.parse(new URLSearchParams(body).get("payload") ?? "")).view.id}`;
+    case "mention": {
+      const { team_id: teamId, event } = Event.parse(JSON.parse(body));
+      return `mention:${teamId}:${event.channel}:${event.ts}`;
+    }
+  }
+}
+
+/** The turn that **Try again** causes. */
+export function nextTryOf(turnId: string, watch: number): string {
+  return `again:${createHash("sha256").update(`${turnId}\n${watch}`).digest("hex").slice(0, 32)}`;
+}
+
+/** What was asked for in one round. */
+export class Ledger {
+  readonly entries = new Map<string, Entry>();
+
+  add(entry: Omit<Entry, "watches">): void {
+    const known = this.entries.get(entry.turnId);
+    if (known !== undefined) {
+      known.isAccepted ||= entry.isAccepted;
+      return;
+    }
+    this.entries.set(entry.turnId, { ...entry, watches: { asked: 1, maybe: 0 } });
+  }
+
+  /** Compares what was asked for with what was said and done. */
+  judge(posts: readonly SlackMessage[], creates: readonly SideCreate[]): Verdict {
+    const counts = countByTurn(posts);
+    const lost: string[] = [];
+    const doubled: string[] = [];
+    let outcomes = 0;
+    for (const [turnId, ofTurn] of counts) {
+      for (const [post, count] of ofTurn) {
+        if (post.startsWith("outcome-")) outcomes += count;
+        if (count > 1) doubled.push(`${post} of ${turnId} was posted ${count} times`);
+      }
+      if (!this.entries.has(turnId) && !ofTurn.has("notice")) {
+        doubled.push(`nobody asked for turn ${turnId}, and it has posts: ${[...ofTurn.keys()].join(", ")}`);
+      }
+    }
+    for (const entry of this.entries.values()) {
+      const { turnId, isAccepted, watches } = entry;
+      const ofTurn = counts.get(turnId) ?? new Map<string, number>();
+      const isKnown = isAccepted || ofTurn.size > 0;
+      const wanted = [
+        "status",
+        ...Array.from({ length: watches.asked }, (_, index) => `outcome-${index + 1}`),
+      ];
+      if (isKnown) {
+        for (const post of wanted)
+          if (!ofTurn.has(post)) lost.push(`${post} of ${turnId} (${entry.marker}) is missing`);
+      }
+      for (const post of ofTurn.keys()) {
+        const watch = Number(/^outcome-(\d+)$/.exec(post)?.[1] ?? 0);
+        if (watch > watches.asked + watches.maybe) doubled.push(`nobody asked for ${post} of ${turnId}`);
+      }
+    }
+    doubled.push(...doubledCreates(creates, [...this.entries.values()]));
+    return { lost, doubled, outcomes };
+  }
+}
+
+function countByTurn(posts: readonly SlackMessage[]): Map<string, Map<string, number>> {
+  const counts = new Map<string, Map<string, number>>();
+  for (const { metadata } of posts) {
+    const turnId = String(metadata?.event_payload["turn_id"]);
+    const post = String(metadata?.event_payload["post"]);
+    const ofTurn = counts.get(turnId) ?? new Map<string, number>();
+    ofTurn.set(post, (ofTurn.get(post) ?? 0) + 1);
+    counts.set(turnId, ofTurn);
+  }
+  return counts;
+}
+
+/** Creates that made a second job for one turn, by the key they carried and by the words they carried. */
+function doubledCreates(creates: readonly SideCreate[], entries: readonly Entry[]): string[] {
+  const byKey = Map.groupBy(creates, ({ idempotencyKey }) => idempotencyKey ?? "no key");
+  const byMarker = Map.groupBy(creates, ({ prompt }) => /\[round-\d+-\d+\]/.exec(prompt)?.[0] ?? prompt);
+  return [
+    ...[...byKey]
+      .filter(([, made]) => made.length > 1)
+      .map(([key, made]) => `${made.length} jobs were created with the key ${key}`),
+    ...[...byMarker]
+      .filter(([marker, made]) => made.length > entries.filter((entry) => entry.marker === marker).length)
+      .map(([marker, made]) => `${made.length} jobs were created for ${marker}`),
+  ];
+}

@@ -1,0 +1,76 @@
+/**
+ * `npm run test:nightly -- --times 20`: every test file that uses fast-check, again and again with seeds that are drawn. Ends
+ * with exit code 1 if one of them failed, after it has said with which seed.
+ */
+import { spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
+import { once } from "node:events";
+import { glob, readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+
+const HELP = `Usage: npm run test:nightly -- [options]
+
+  --times <n>   how many seeds (default 20)
+`;
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const vitest = join(dirname(createRequire(import.meta.url).resolve("vitest/package.json")), "vitest.mjs");
+
+const { values } = parseArgs({
+  options: { times: { type: "string", default: "20" }, help: { type: "boolean", default: false } },
+});
+
+if (values.help) process.stdout.write(HELP);
+else await main(Number(values.times));
+
+async function main(times: number): Promise<void> {
+  if (!Number.isInteger(times) || times < 1) throw new TypeError("--times must be a whole number from 1.");
+  const files = await propertyTests();
+  print(`${files.length} files, ${times} seeds:\n${files.map((file) => `  ${file}`).join("\n")}`);
+  const failed: number[] = [];
+  for (let time = 1; time <= times; time += 1) {
+    const seed = randomInt(2 ** 31);
+    const startedAt = performance.now();
+    const { code, output } = await run(seed, files);
+    const took = `${((performance.now() - startedAt) / 1000).toFixed(1)} s`;
+    print(`${time} of ${times}: FC_SEED=${seed} ${code === 0 ? "passed" : "FAILED"}, ${took}`);
+    if (code === 0) continue;
+    failed.push(seed);
+    print(output);
+  }
+  for (const seed of failed) print(`to repeat: FC_SEED=${seed} npx vitest run ${files.join(" ")}`);
+  print(`${times - failed.length} passed, ${failed.length} failed`);
+  process.exitCode = failed.length > 0 ? 1 : 0;
+}
+
+/** The test files that draw their cases, found by what they import. */
+async function propertyTests(): Promise<string[]> {
+  const found: string[] = [];
+  for await (const file of glob("test/**/*.test.ts", { cwd: root })) {
+    if (/from "fast-check"/.test(await readFile(join(root, file), "utf8"))) found.push(file);
+  }
+  return found.toSorted();
+}
+
+async function run(seed: number, files: string[]): Promise<{ code: number | null; output: string }> {
+  // A seed that draws large cases is slow, not wrong.
+  const args = ["run", "--reporter=default", "--testTimeout=300000", ...files];
+  const child = spawn(process.execPath, [vitest, ...args], {
+    cwd: root,
+    env: { ...process.env, FC_SEED: String(seed), NO_COLOR: "1" },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => (output += text));
+  }
+  await once(child, "close");
+  return { code: child.exitCode, output };
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

@@ -1,0 +1,247 @@
+import fc from "fast-check";
+import type { Fault, LimitSettings } from "../../emulators/slack/index.ts";
+import type { JobServiceOp, SideFault } from "../support/job-service-faults.ts";
+
+/** Where a process dies: at once, or around the `calls`-th request that it sends from now on. */
+export type DeathPoint =
+  | { at: "now" }
+  | { at: "slack" | "service"; phase: "before" | "after"; calls: number };
+
+/** One thing that happens in a round, `waitMs` after the one before it. */
+export type Step = { waitMs: number } & (
+  | {
+      do: "ask";
+      via: "command" | "mention" | "shortcut" | "form";
+      channel: number;
+      /** How often Slack sends it once more, to the byte. */
+      repeats: number;
+      /** Asks also when the app is down. */
+      isImpatient: boolean;
+    }
+  | { do: "press"; times: number }
+  | { do: "slack-fault"; method: string; fault: Fault; times: number }
+  | { do: "slack-outage"; error: string; forMs: number }
+  | { do: "service-fault"; op: JobServiceOp; fault: SideFault; times: number }
+  | { do: "service-down"; forMs: number }
+  | { do: "kill"; point: DeathPoint; downMs: number }
+  | { do: "stop" }
+);
+
+/** All that is drawn for one round. */
+export type Plan = {
+  /** `JOB_DEADLINE_MS`: with a short one, watches expire and can be kept on. */
+  deadlineMs: number;
+  /** With which poll a job ends, and how, by the number of the job. */
+  polls: number;
+  endings: ("pull-request" | "no-changes" | "failed" | "archived")[];
+  /** How Slack limits the app, when it shows posts, and by how much its clock differs. */
+  limits: LimitSettings;
+  /** Whether the job service honors idempotency keys, and says so. */
+  idempotencyKeys: boolean;
+  steps: Step[];
+};
+
+/** The channels of a round: the bot is in all but the last. */
+export const CHANNEL_COUNT = 5;
+
+/** The plan of a round. The same seed gives the same plan; when the machine runs what is not in it. */
+export function drawPlan(seed: number): Plan {
+  const [plan] = fc.sample(planArbitrary, { seed, numRuns: 1 });
+  if (plan === undefined) throw new Error("fast-check drew nothing");
+  return plan;
+}
+
+const ask = fc.record({
+  waitMs: fc.nat(120),
+  do: fc.constant("ask" as const),
+  via: fc.constantFrom(
+    "command" as const,
+    "command" as const,
+    "mention" as const,
+    "shortcut" as const,
+    "form" as const,
+  ),
+  channel: fc.nat(CHANNEL_COUNT - 1),
+  repeats: fc.constantFrom(0, 0, 1, 3),
+  isImpatient: fc.constantFrom(false, false, false, true),
+});
+
+const press = fc.record({
+  waitMs: fc.nat(400),
+  do: fc.constant("press" as const),
+  times: fc.constantFrom(1, 1, 2),
+});
+
+const POSTING = ["chat.postMessage", "chat.postMessage", "chat.postMessage", "chat.update"];
+const ALL_METHODS = [
+  ...POSTING,
+  "chat.postEphemeral",
+  "conversations.open",
+  "conversations.history",
+  "conversations.replies",
+  "users.info",
+  "views.open",
+  "response_url",
+  "auth.test",
+];
+
+/** Codes that Slack documents for moments of its own trouble, and some that no list of ours names. */
+const SLACK_ERRORS = [
+  "internal_error",
+  "fatal_error",
+  "service_unavailable",
+  "team_access_not_granted",
+  "ekm_access_denied",
+  "some_new_error",
+];
+
+const slackFault: fc.Arbitrary<Fault> = fc.oneof(
+  fc.constant({ kind: "ratelimited" as const, retryAfterS: 1 }),
+  fc.record({
+    kind: fc.constant("http" as const),
+    status: fc.constantFrom(500, 502, 503, 504),
+    isDone: fc.boolean(),
+  }),
+  fc.record({ kind: fc.constant("error" as const), error: fc.constantFrom(...SLACK_ERRORS) }),
+  fc.constant({ kind: "drop-before" as const }),
+  { weight: 3, arbitrary: fc.constant({ kind: "drop-after" as const }) },
+  fc.constant({ kind: "garbage" as const }),
+);
+
+const slackFaultStep = fc.record({
+  waitMs: fc.nat(60),
+  do: fc.constant("slack-fault" as const),
+  method: fc.oneof(fc.constantFrom(...POSTING), fc.constantFrom(...ALL_METHODS)),
+  fault: slackFault,
+  times: fc.integer({ min: 1, max: 3 }),
+});
+
+/** No answer until Slack's client gives up, which takes it ten seconds: seldom. */
+const slackSilence = fc.record({
+  waitMs: fc.nat(60),
+  do: fc.constant("slack-fault" as const),
+  method: fc.constantFrom(...POSTING),
+  fault: fc.constant({ kind: "hang" as const }),
+  times: fc.constant(1),
+});
+
+/** For a while Slack answers everything with one code. */
+const slackOutage = fc.record({
+  waitMs: fc.nat(60),
+  do: fc.constant("slack-outage" as const),
+  error: fc.constantFrom(...SLACK_ERRORS),
+  forMs: fc.integer({ min: 200, max: 3000 }),
+});
+
+const HTML = "<html><body><h1>Bad gateway</h1></body></html>";
+const REFUSING = { error: "The service is busy" };
+
+const serviceFault: fc.Arbitrary<SideFault> = fc.oneof(
+  fc.constantFrom<SideFault>(
+    { kind: "drop-before" },
+    { kind: "drop-after" },
+    { kind: "hang-before" },
+    { kind: "hang-after" },
+  ),
+  fc.constantFrom<SideFault>(
+    { kind: "status", status: 503, body: REFUSING },
+    { kind: "status", status: 503, body: REFUSING, headers: { "retry-after": "1" } },
+    { kind: "status", status: 429, body: REFUSING, headers: { "retry-after": "1" } },
+    { kind: "status", status: 500, body: REFUSING },
+    { kind: "status", status: 404, body: { error: "Not found" } },
+  ),
+  fc.constantFrom<SideFault>(
+    { kind: "body", status: 502, body: HTML },
+    { kind: "body", status: 503, body: HTML },
+    { kind: "body", status: 404, body: HTML },
+    { kind: "body", status: 200, body: HTML },
+    { kind: "body-after", status: 502, body: HTML },
+    { kind: "body-after", status: 503, body: HTML },
+  ),
+  fc.constantFrom<SideFault>(
+    { kind: "gateway", status: 502, isReached: true },
+    { kind: "gateway", status: 503, isReached: true },
+    { kind: "gateway", status: 503 },
+    { kind: "gateway", status: 404 },
+    { kind: "encoded", encoding: "gzip" },
+    { kind: "other-job", id: "job_of_somebody_else" },
+  ),
+  fc.record({ kind: fc.constant("slow" as const), ms: fc.integer({ min: 100, max: 400 }) }),
+);
+
+const serviceFaultStep = fc.record({
+  waitMs: fc.nat(60),
+  do: fc.constant("service-fault" as const),
+  op: fc.constantFrom("create" as const, "get" as const),
+  fault: serviceFault,
+  times: fc.integer({ min: 1, max: 3 }),
+});
+
+const serviceDown = fc.record({
+  waitMs: fc.nat(200),
+  do: fc.constant("service-down" as const),
+  forMs: fc.integer({ min: 50, max: 1500 }),
+});
+
+const deathPoint: fc.Arbitrary<DeathPoint> = fc.oneof(fc.constant({ at: "now" as const }), {
+  weight: 2,
+  arbitrary: fc.record({
+    at: fc.constantFrom("slack" as const, "slack" as const, "service" as const),
+    phase: fc.constantFrom("before" as const, "after" as const),
+    calls: fc.integer({ min: 1, max: 6 }),
+  }),
+});
+
+const kill = fc.record({
+  waitMs: fc.nat(500),
+  do: fc.constant("kill" as const),
+  point: deathPoint,
+  downMs: fc.constantFrom(0, 0, 200, 800),
+});
+
+const stop = fc.record({ waitMs: fc.nat(500), do: fc.constant("stop" as const) });
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 12, arbitrary: ask },
+  { weight: 5, arbitrary: press },
+  { weight: 7, arbitrary: slackFaultStep },
+  { weight: 5, arbitrary: serviceFaultStep },
+  { weight: 4, arbitrary: kill },
+  { weight: 1, arbitrary: stop },
+  { weight: 1, arbitrary: serviceDown },
+  { weight: 1, arbitrary: slackSilence },
+  { weight: 1, arbitrary: slackOutage },
+);
+
+/** As Slack limits apps, but with shorter stretches of time, so that a round stays short. */
+const limits: fc.Arbitrary<LimitSettings> = fc.record(
+  {
+    posts: fc.constant({ calls: 3, perMs: 3000 }),
+    updates: fc.constant({ calls: 3, perMs: 3000 }),
+    history: fc.constant({ calls: 1, perMs: 2000 }),
+    maxHistoryMessages: fc.constantFrom(3, 15),
+    visibleAfterMs: fc.constantFrom(500, 2000, 5000),
+    // Signatures may differ by five minutes.
+    clockAheadMs: fc.constantFrom(-200_000, -5000, 5000, 200_000),
+  },
+  { requiredKeys: [] },
+);
+
+const planArbitrary: fc.Arbitrary<Plan> = fc.record({
+  deadlineMs: fc.constantFrom(1500, 60_000),
+  polls: fc.constantFrom(0, 1, 3, 30),
+  endings: fc.array(
+    fc.constantFrom(
+      "pull-request" as const,
+      "pull-request" as const,
+      "no-changes" as const,
+      "failed" as const,
+      "failed" as const,
+      "archived" as const,
+    ),
+    { minLength: 4, maxLength: 4 },
+  ),
+  limits: fc.oneof(fc.constant({}), limits),
+  idempotencyKeys: fc.boolean(),
+  steps: fc.array(step, { minLength: 25, maxLength: 45, size: "max" }),
+});

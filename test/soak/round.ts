@@ -1,0 +1,205 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { z } from "zod";
+import type { SlackMessage, SlackSide } from "../../emulators/slack/index.ts";
+import { startJobServiceSide } from "../support/job-service-side.ts";
+import type { JobServiceSide } from "../support/job-service-side.ts";
+import { openTempDir } from "../support/temp-dir.ts";
+import { environment, startSlackSide } from "../support/world.ts";
+import { Ledger } from "./ledger.ts";
+import type { Verdict } from "./ledger.ts";
+import { isImpossible, People } from "./people.ts";
+import { drawPlan } from "./plan.ts";
+import type { DeathPoint, Plan, Step } from "./plan.ts";
+import { RunningApp } from "./running-app.ts";
+
+const PR = "https://github.com/acme/docs/pull/7";
+/** After the last step everything must have come to its end within this time. */
+const QUIET_WITHIN_MS = 120_000;
+
+const GivenUp = z.object({ task: z.string(), reason: z.string() });
+
+export type RoundResult = Verdict & {
+  asked: number;
+  pressed: number;
+  accepted: number;
+  kills: number;
+  stops: number;
+  failedStarts: number;
+  uncleanStops: string[];
+  isQuiet: boolean;
+  /** Tasks that were given up, and why. */
+  dead: string[];
+  tookMs: number;
+  /** For whoever looks into a failure. */
+  evidence: { plan: Plan; log: string; calls: string[] };
+};
+
+/** One round: the real program on a fresh state file, and whatever its seed has in store for it. */
+export async function runRound(round: number, seed: number): Promise<RoundResult> {
+  const startedAt = performance.now();
+  const plan = drawPlan(seed);
+  await using resources = new AsyncDisposableStack();
+  const storePath = resources.use(await openTempDir()).file("state.sqlite");
+  const slack = resources.use(await startSlackSide());
+  slack.limits.set(plan.limits);
+  const { idempotencyKeys } = plan;
+  const service = resources.use(await startJobServiceSide({ idempotencyKeys }));
+  letJobsEnd(service, plan);
+  const calls: string[] = [];
+  const env = {
+    ...environment(slack, service),
+    STORE_URL: `sqlite://${storePath}`,
+    POLL_MIN_MS: "40",
+    POLL_MAX_MS: "200",
+    JOB_DEADLINE_MS: String(plan.deadlineMs),
+    JOB_SERVICE_TIMEOUT_MS: "500",
+    LOG_LEVEL: "debug",
+  };
+  const app = resources.use(new RunningApp({ env, slack, storePath }));
+  const ledger = new Ledger();
+  const people = new People({ slack, ledger, round, appUrl: () => app.url });
+  const deaths = armDeaths({ slack, service, app, calls });
+  await app.up();
+
+  const underWay: Promise<unknown>[] = [];
+  for (const step of plan.steps) {
+    await sleep(step.waitMs);
+    // Most people find the app up; what they ask for while it is down was never taken.
+    if (!(step.do === "ask" && step.isImpatient)) await app.up();
+    underWay.push(take(step, { slack, service, app, people, deaths }).catch(ignoreImpossible));
+  }
+  await Promise.all(underWay);
+  deaths.disarm();
+  slack.faults.clear();
+  service.faults.clear();
+  await service.up();
+  const isQuiet = await app.quiet(QUIET_WITHIN_MS);
+
+  const verdict = ledger.judge(postsOf(slack), service.creates);
+  return {
+    ...verdict,
+    asked: people.asked,
+    pressed: people.pressed,
+    accepted: [...ledger.entries.values()].filter(({ isAccepted }) => isAccepted).length,
+    kills: app.kills,
+    stops: app.stops,
+    failedStarts: app.failedStarts,
+    uncleanStops: app.uncleanStops,
+    isQuiet,
+    dead: tasksGivenUp(app.log),
+    tookMs: performance.now() - startedAt,
+    evidence: { plan, log: app.log, calls },
+  };
+}
+
+type Scene = {
+  slack: SlackSide;
+  service: JobServiceSide;
+  app: RunningApp;
+  people: People;
+  deaths: Deaths;
+};
+
+async function take(step: Step, { slack, service, app, people, deaths }: Scene): Promise<void> {
+  switch (step.do) {
+    case "ask":
+      return people.ask(step);
+    case "press":
+      return people.press(step.times);
+    case "slack-fault":
+      slack.faults.add({ method: step.method, fault: step.fault, times: step.times });
+      return;
+    case "slack-outage": {
+      const fault = { kind: "error", error: step.error } as const;
+      const over = slack.faults.add({ method: "*", fault, times: Number.POSITIVE_INFINITY });
+      await sleep(step.forMs);
+      return over();
+    }
+    case "service-fault":
+      service.faults.add({ op: step.op, fault: step.fault, times: step.times });
+      return;
+    case "service-down":
+      await service.down();
+      await sleep(step.forMs);
+      return service.up();
+    case "kill":
+      return deaths.arm(step.point, step.downMs);
+    case "stop":
+      return app.stop();
+  }
+}
+
+type Deaths = { arm(point: DeathPoint, downMs: number): Promise<void>; disarm(): void };
+
+/**
+ * Ends the process around the calls that were named. The other side still does what it was asked: it cannot know. Every call
+ * goes into `calls` as it comes.
+ */
+function armDeaths(scene: Omit<Scene, "people" | "deaths"> & { calls: string[] }): Deaths {
+  const { slack, service, app, calls } = scene;
+  let armed: { point: Exclude<DeathPoint, { at: "now" }>; left: number; downMs: number }[] = [];
+
+  async function onCall(at: "slack" | "service", phase: "before" | "after", what: string): Promise<void> {
+    calls.push(`${new Date().toISOString()} ${phase} ${at} ${what}`);
+    for (const death of armed) {
+      if (death.point.at !== at || death.point.phase !== phase) continue;
+      death.left -= 1;
+      if (death.left > 0) continue;
+      armed = armed.filter((other) => other !== death);
+      calls.push("the process is killed");
+      await app.kill(death.downMs);
+    }
+  }
+  slack.onCall((phase, { method, args }) =>
+    onCall("slack", phase, `${method} ${String(args["channel"])} ${JSON.stringify(args["metadata"] ?? {})}`),
+  );
+  service.onCall((phase, { op, jobId, idempotencyKey }) =>
+    onCall("service", phase, `${op} ${jobId ?? idempotencyKey ?? ""}`),
+  );
+  return {
+    async arm(point, downMs) {
+      if (point.at === "now") await app.kill(downMs);
+      else armed.push({ point, left: point.calls, downMs });
+    },
+    disarm() {
+      armed = [];
+    },
+  };
+}
+
+function letJobsEnd(service: JobServiceSide, { polls, endings }: Plan): void {
+  service.script.endAfterPolls(polls, ({ id }) => {
+    const ending = endings[Number(/\d+/.exec(id)?.[0] ?? 0) % endings.length] ?? "no-changes";
+    switch (ending) {
+      case "pull-request":
+        return { status: "completed", prLink: PR };
+      case "no-changes":
+        return { status: "completed" };
+      case "failed":
+      case "archived":
+        return { status: ending };
+    }
+  });
+}
+
+function postsOf(slack: SlackSide): SlackMessage[] {
+  return slack.workspace
+    .channels()
+    .flatMap(({ id }) => slack.messages(id))
+    .filter(({ bot_id }) => bot_id === slack.workspace.bot.botId);
+}
+
+/** What the log says of tasks that were given up. */
+function tasksGivenUp(log: string): string[] {
+  return log
+    .split("\n")
+    .filter((line) => line.includes('"msg":"task given up"'))
+    .map((line) => {
+      const { task, reason } = GivenUp.parse(JSON.parse(line));
+      return `${task}: ${reason}`;
+    });
+}
+
+function ignoreImpossible(thrown: unknown): void {
+  if (!isImpossible(thrown)) throw thrown;
+}

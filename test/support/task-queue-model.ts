@@ -1,0 +1,296 @@
+import { newDelivery } from "../../src/core/delivery.ts";
+import type { Read, Write } from "../../src/core/records.ts";
+import type { NewTask, Step, Task, TaskEnd, TaskHandler } from "../../src/core/task-queue.ts";
+import type { SqliteTaskQueueSubject } from "./sqlite-task-queue.ts";
+import { turn } from "./turns.ts";
+
+/** How one run of a task goes. `decides`: its end is a decision that also writes and adds. */
+export type RunPlan = {
+  ends: "done" | "dead" | "retry" | "again" | "wait" | "throw" | "decision throws";
+  turns: number;
+  delayMs: number;
+  decides: boolean;
+};
+
+export type Known = NonNullable<NewTask["known"]>;
+
+/** One thing asked of the queue. A commit adds tasks of its own; `throws`: nothing of it may be there. */
+export type Operation =
+  | { do: "add"; known: Known; shared: number; dueInMs: number; runs: RunPlan[] }
+  | { do: "commit"; adds: number; throws: boolean };
+
+type World = {
+  version: number;
+  acknowledged: number;
+  /** By a run that came to its end, and by one that began. */
+  seen: number;
+  begun: number;
+  /** Versions that are to be seen by then, epoch milliseconds; 0: at once. */
+  due: Array<{ version: number; dueAtMs: number }>;
+};
+
+type Outcome = "asked" | "yes" | "no" | "refused";
+
+/** What its handlers ask for at most, milliseconds: a run that throws comes again in a minute. */
+const MAX_DELAY_MS = 65_000;
+/** How much of a set-back a restart may fail to notice: time is noted at least as often as there is a sweep. */
+const UNSEEN_MS = 75_000;
+
+/**
+ * What must hold of a queue, whatever happens. What tasks did is counted in records, which are written in the same commit as the end
+ * of the run: so after a crash the records say what happened, not the memory of a process that is gone.
+ */
+export class TaskQueueModel {
+  readonly faults: string[] = [];
+  #process = 0;
+  #tookOver = Promise.withResolvers<void>();
+  #running = new Set<string>();
+  readonly #plans = new Map<string, RunPlan[]>();
+  /** What became of each add, by the task's id. */
+  readonly #adds = new Map<string, { known: Known; outcomes: Outcome[] }>();
+  readonly #commits: Array<{ ids: string[]; throws: boolean; outcome: Outcome }> = [];
+  /** By a shared id: how often the world that its task looks at has changed, and what a run saw that came to its end. */
+  readonly #world = new Map<string, World>();
+  #isClockSet = false;
+  #restarts = 0;
+  #names = 0;
+
+  /** Has a new process run tasks. What handlers of earlier ones return from now on must count for nothing. */
+  async start(subject: SqliteTaskQueueSubject): Promise<void> {
+    subject.queue.start(this.#handler(subject));
+    await turn();
+    this.#tookOver.resolve();
+    this.#tookOver = Promise.withResolvers();
+  }
+
+  die(): void {
+    this.#process += 1;
+    this.#restarts += 1;
+    this.#running = new Set();
+  }
+
+  clockWasSet(): void {
+    this.#isClockSet = true;
+  }
+
+  /** Asks the queue for something; resolves when it has answered, and never if its process is gone by then. */
+  async ask(subject: SqliteTaskQueueSubject, operation: Operation): Promise<void> {
+    const process = this.#process;
+    const answer = operation.do === "add" ? this.#add(subject, operation) : this.#commit(subject, operation);
+    const note = await answer;
+    if (process === this.#process) note();
+  }
+
+  /** What has gone wrong, once all tasks have ended. */
+  async verify(subject: SqliteTaskQueueSubject): Promise<string[]> {
+    const { faults } = this;
+    const read = await subject.queue.commit((reads) => ({ value: reads }));
+    for (const [id, { known, outcomes }] of this.#adds) {
+      const { ended } = countsOf(read, id);
+      const least = outcomes.filter((outcome) => outcome === "yes").length;
+      const most = least + outcomes.filter((outcome) => outcome === "asked").length;
+      if (known === "latest") {
+        const { acknowledged, seen } = this.#worldOf(id);
+        if (seen < acknowledged) faults.push(`${id} saw ${seen} of ${acknowledged} changes`);
+        if (least > 0 && ended === 0) faults.push(`${id} never ended`);
+      } else if (ended < least || ended > most) {
+        faults.push(`${id} was added ${least} to ${most} times and ended ${ended} times`);
+      }
+    }
+    let committed = 0;
+    let maybe = 0;
+    for (const { ids, throws, outcome } of this.#commits) {
+      const ended = ids.filter((id) => countsOf(read, id).ended === 1).length;
+      const isAll = ended === ids.length;
+      if (throws ? ended > 0 : outcome === "yes" ? !isAll : outcome === "refused" || (ended > 0 && !isAll)) {
+        faults.push(`of a commit (${throws ? "throws" : outcome}) ${ended} of ${ids.length} tasks ended`);
+      }
+      if (outcome === "yes") committed += 1;
+      if (outcome === "asked") maybe += 1;
+    }
+    const { ended: counted } = countsOf(read, "commits");
+    if (counted < committed || counted > committed + maybe) {
+      faults.push(`${committed} commits were acknowledged, and ${counted} were counted`);
+    }
+    for (const id of this.#plans.keys()) {
+      const { steps } = countsOf(read, id);
+      for (let n = 1; n <= steps + 1; n += 1) {
+        const { ended } = countsOf(read, `${id}+${n}`);
+        if (ended !== (n <= steps ? 1 : 0))
+          faults.push(`step ${n} of ${steps} of ${id} added ${ended} tasks`);
+      }
+    }
+    if (countsOf(read, "ghost").ended > 0) faults.push("a process that is gone wrote something");
+    const counts = await subject.queue.counts();
+    if (counts.waiting + counts.running !== 0) faults.push(`not all is over: ${JSON.stringify(counts)}`);
+    return faults;
+  }
+
+  /** Nothing is due and nothing runs: so a run has begun since whatever changed before an add that is due. */
+  isIdle(nowMs: number): void {
+    for (const [id, { begun, due }] of this.#world) {
+      const unseen = due.find(
+        ({ version, dueAtMs }) =>
+          version > begun && (this.#isClockSet ? dueAtMs === 0 && this.#restarts === 0 : dueAtMs <= nowMs),
+      );
+      if (unseen !== undefined && id.startsWith("latest")) {
+        this.faults.push(`no run of ${id} has begun since change ${unseen.version}`);
+      }
+    }
+  }
+
+  /** The queue is idle until `dueAtMs`: that may not be later than anybody asked for, whatever clock they read. */
+  isIdleUntil(dueAtMs: number, nowMs: number): void {
+    const most = MAX_DELAY_MS + (this.#isClockSet ? this.#restarts * UNSEEN_MS + 20_000 : 0);
+    if (dueAtMs - nowMs > most) this.faults.push(`nothing runs for ${dueAtMs - nowMs} ms`);
+  }
+
+  async #add(
+    subject: SqliteTaskQueueSubject,
+    operation: Extract<Operation, { do: "add" }>,
+  ): Promise<() => void> {
+    const { known, shared, dueInMs, runs } = operation;
+    const id = known === "once" ? this.#newName("t") : `${known}-${shared}`;
+    this.#plans.set(id, [...(this.#plans.get(id) ?? []), ...runs]);
+    const outcomes: Outcome[] = this.#adds.get(id)?.outcomes ?? [];
+    this.#adds.set(id, { known, outcomes });
+    const world = this.#worldOf(id);
+    world.version += 1;
+    const { version } = world;
+    const index = outcomes.push("asked") - 1;
+    const dueAt = subject.now() + dueInMs;
+    const outcome = await subject.queue.add({ id, type: "test", known, payload: null, dueAt }).then(
+      (added): Outcome => (added ? "yes" : "no"),
+      (): Outcome => "refused",
+    );
+    return () => {
+      outcomes[index] = outcome;
+      if (outcome === "refused") this.faults.push(`${id} was refused`);
+      else {
+        world.acknowledged = Math.max(world.acknowledged, version);
+        world.due.push({ version, dueAtMs: dueInMs === 0 ? 0 : dueAt });
+      }
+      if (outcome === "no" && known === "once") this.faults.push(`${id} was known before it was added`);
+    };
+  }
+
+  async #commit(
+    subject: SqliteTaskQueueSubject,
+    { adds, throws }: Extract<Operation, { do: "commit" }>,
+  ): Promise<() => void> {
+    const ids = Array.from({ length: adds }, () => this.#newName("c"));
+    for (const id of ids) this.#plans.set(id, []);
+    const commit: { ids: string[]; throws: boolean; outcome: Outcome } = { ids, throws, outcome: "asked" };
+    this.#commits.push(commit);
+    const outcome = await subject.queue
+      .commit((read) => ({
+        writes: [count(read, "commits")],
+        // The last one has no JSON: so it fails half way, with its records written.
+        adds: [
+          ...ids.map((id) => ({ id, type: "test", payload: null })),
+          ...(throws ? [{ id: "none", type: "test", payload: 1n }] : []),
+        ],
+        value: "yes" as const,
+      }))
+      .catch((): Outcome => "refused");
+    return () => {
+      commit.outcome = outcome;
+      if ((outcome === "refused") !== throws) this.faults.push(`a commit was ${outcome}`);
+    };
+  }
+
+  #handler(subject: SqliteTaskQueueSubject): TaskHandler {
+    const process = this.#process;
+    return async (task) => {
+      const { id } = task;
+      if (this.#running.has(id)) this.faults.push(`${id} runs twice at once`);
+      this.#running.add(id);
+      const world = this.#worldOf(id);
+      const { version } = world;
+      world.begun = version;
+      const plan: RunPlan = this.#plans.get(id)?.shift() ?? {
+        ends: "done",
+        turns: 0,
+        delayMs: 0,
+        decides: true,
+      };
+      for (let n = 0; n < plan.turns; n += 1) await turn();
+      if (process !== this.#process) {
+        await this.#tookOver.promise;
+        return (read) => ({
+          writes: [count(read, "ghost")],
+          adds: [{ id: "ghost", type: "test", payload: null }],
+          value: { kind: "dead", reason: "from a process that is gone" },
+        });
+      }
+      this.#running.delete(id);
+      return this.#stepOf(task, plan, subject.now() + plan.delayMs, version);
+    };
+  }
+
+  #stepOf({ id }: Task, plan: RunPlan, dueAt: number, version: number): Step {
+    if (plan.ends === "throw") throw new Error("planned");
+    if (plan.ends === "decision throws") {
+      return (read) => ({
+        writes: [count(read, id)],
+        adds: [{ id: "none", type: "test", payload: 1n }],
+        value: { kind: "done" },
+      });
+    }
+    const end = endOf(plan.ends, dueAt);
+    const isOver = end.kind === "done" || end.kind === "dead";
+    if (!plan.decides && !isOver) return end;
+    return (read) => {
+      const { steps } = countsOf(read, id);
+      const world = this.#worldOf(id);
+      if (isOver) world.seen = Math.max(world.seen, version);
+      const isChild = !this.#plans.has(id);
+      return {
+        writes: [count(read, id, isOver, !isChild)],
+        adds: isChild ? [] : [{ id: `${id}+${steps + 1}`, type: "test", payload: null }],
+        value: end,
+      };
+    };
+  }
+
+  #worldOf(id: string) {
+    const known = this.#world.get(id);
+    if (known !== undefined) return known;
+    const world: World = { version: 0, acknowledged: 0, seen: 0, begun: 0, due: [] };
+    this.#world.set(id, world);
+    return world;
+  }
+
+  #newName(prefix: string): string {
+    this.#names += 1;
+    return `${prefix}${this.#names}`;
+  }
+}
+
+/** How often a task took a step, and how often it came to its end, as records have it. */
+function countsOf(read: Read, id: string): { steps: number; ended: number } {
+  const [steps = 0, ended = 0] = (read("notice", id)?.delivery.shown ?? "0:0").split(":").map(Number);
+  return { steps, ended };
+}
+
+function count(read: Read, id: string, isOver = true, isStep = true): Write {
+  const { steps, ended } = countsOf(read, id);
+  const shown = `${steps + (isStep ? 1 : 0)}:${ended + (isOver ? 1 : 0)}`;
+  const delivery = { ...newDelivery({ channelId: "C1", threadTs: null }), shown };
+  return { kind: "notice", id, record: { version: 1, delivery } };
+}
+
+function endOf(ends: Exclude<RunPlan["ends"], "throw" | "decision throws">, dueAt: number): TaskEnd {
+  switch (ends) {
+    case "done":
+      return { kind: "done" };
+    case "dead":
+      return { kind: "dead", reason: "planned" };
+    case "retry":
+      return { kind: "retry", dueAt, reason: "planned" };
+    case "again":
+      return { kind: "again", dueAt };
+    case "wait":
+      return { kind: "wait", dueAt };
+  }
+}

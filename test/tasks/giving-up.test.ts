@@ -1,0 +1,156 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { newTurn } from "../../src/core/turn.ts";
+import { DocsAgentError } from "../../src/errors.ts";
+import { createTaskHandler } from "../../src/tasks/index.ts";
+import { openTask } from "../../src/tasks/open.ts";
+import { replyTask } from "../../src/tasks/reply.ts";
+import { tellTask } from "../../src/tasks/tell.ts";
+import { makeRequest } from "../support/builders.ts";
+import { TaskRig, lost, notSent, refused } from "./setup.ts";
+import type { SlackFault } from "./setup.ts";
+
+const HOUR_MS = 60 * 60_000;
+const turn = newTurn(makeRequest());
+const whose = { teamId: "T1", userId: "U1", channelId: "C1", responseUrl: null };
+
+class StoreBusyError extends DocsAgentError {
+  readonly code = "store_busy";
+}
+
+function always(fault: SlackFault): SlackFault[] {
+  return Array.from({ length: 1000 }, () => fault);
+}
+
+/** Runs a task until it ends, or `hours` have gone by. */
+async function runFor(rig: TaskRig, hours: number, run: (attempt: number) => Promise<{ kind: string }>) {
+  const end = rig.clock.now() + hours * HOUR_MS;
+  for (let attempt = 1; ; attempt += 1) {
+    const ended = await run(attempt);
+    if (ended.kind !== "retry" || rig.clock.now() >= end) return { ...ended, attempt };
+    rig.clock.advanceTo((ended as unknown as { dueAt: number }).dueAt);
+  }
+}
+
+describe("a message that Slack does not take", () => {
+  it.each([notSent, lost])("is tried for a day: $fault.kind", async (fault) => {
+    await using rig = await TaskRig.open();
+    await rig.save(turn);
+    rig.slack.faults.openDirectMessage = always(fault);
+    const handler = createTaskHandler(rig.deps);
+    const task = rig.task(tellTask(rig.task({ id: "x", type: "watch", payload: {} }), whose));
+    const run = async (attempt: number) =>
+      rig.carryOut(await handler({ ...task, attempt }, AbortSignal.timeout(1000)));
+    expect(await runFor(rig, 23, run)).toMatchObject({ kind: "retry" });
+    expect(await runFor(rig, 48, (attempt) => run(attempt + 200))).toMatchObject({ kind: "dead" });
+  });
+
+  it("is not given up at its first fault because the app was off for two days", async () => {
+    await using rig = await TaskRig.open();
+    await rig.save(turn);
+    const addedAt = rig.clock.now() - 48 * HOUR_MS;
+    rig.slack.faults.post = [notSent, lost];
+    const handler = createTaskHandler(rig.deps);
+    const run = async (attempt: number) =>
+      rig.carryOut(await handler(rig.task(openTask(turn), { addedAt, attempt }), AbortSignal.timeout(1000)));
+    expect(await run(1)).toMatchObject({ kind: "retry", reason: "ratelimited" });
+    rig.clock.advance(2000);
+    expect(await run(2)).toMatchObject({ kind: "retry", reason: "timeout" });
+    expect(rig.added).toEqual([]);
+  });
+});
+
+describe("telling a person that something was given up", () => {
+  const dead = { id: "open:1", type: "open", payload: {} };
+
+  it("is tried again where their channel is only busy, and then says it once", async () => {
+    await using rig = await TaskRig.open();
+    rig.slack.faults.openDirectMessage = always(refused);
+    rig.slack.faults.replyPrivately = [notSent, lost];
+    const handler = createTaskHandler(rig.deps);
+    const task = rig.task(tellTask(rig.task(dead), whose));
+    const run = async (attempt: number) =>
+      rig.carryOut(await handler({ ...task, attempt }, AbortSignal.timeout(1000)));
+    expect(await runFor(rig, 1, run)).toMatchObject({ kind: "done", attempt: 3 });
+    expect(rig.slack.toldPrivately).toEqual([
+      { kind: "gave-up", taskId: "open:1", taskType: "open", channelId: "C1" },
+    ]);
+  });
+
+  it("ends where neither a direct message nor their channel takes it", async () => {
+    await using rig = await TaskRig.open();
+    rig.slack.faults.openDirectMessage = always(refused);
+    rig.slack.faults.replyPrivately = always(refused);
+    const task = rig.task(tellTask(rig.task(dead), whose));
+    const step = await createTaskHandler(rig.deps)(task, AbortSignal.timeout(1000));
+    expect(await rig.carryOut(step)).toMatchObject({ kind: "dead" });
+    expect(rig.added).toEqual([]);
+  });
+});
+
+describe("what a handler throws", () => {
+  /** Runs `open` on a turn whose record cannot be read because of `thrown`. */
+  async function runWith(rig: TaskRig, thrown: unknown, overrides: object = {}) {
+    const records = { ...rig.deps.records, turn: { get: () => Promise.reject(thrown) } };
+    const handler = createTaskHandler({ ...rig.deps, records });
+    return rig.carryOut(await handler(rig.task(openTask(turn), overrides), AbortSignal.timeout(1000)));
+  }
+
+  it("is final where the task's own payload cannot be read, and its person is told", async () => {
+    await using rig = await TaskRig.open();
+    const task = rig.task({ id: "open:1", type: "open", payload: { whose } });
+    const end = await rig.carryOut(await createTaskHandler(rig.deps)(task, AbortSignal.timeout(1000)));
+    expect(end).toEqual({
+      kind: "dead",
+      reason:
+        "The payload of a task open cannot be read: turnId: invalid_type, thread: invalid_type, jobId: invalid_type.",
+    });
+    expect(rig.added.map(({ id }) => id)).toEqual(["tell:open:1"]);
+  });
+
+  it("is final where the record is gone", async () => {
+    await using rig = await TaskRig.open();
+    const step = await createTaskHandler(rig.deps)(rig.task(openTask(turn)), AbortSignal.timeout(1000));
+    expect(await rig.carryOut(step)).toMatchObject({ kind: "dead" });
+  });
+
+  it("is a surprise where something else could not be parsed", async () => {
+    await using rig = await TaskRig.open();
+    const parsed = z.string().safeParse(1);
+    expect(await runWith(rig, parsed.error)).toMatchObject({ kind: "retry", isSurprise: true });
+  });
+
+  it("was foreseen where we throw it, and is tried for a day", async () => {
+    await using rig = await TaskRig.open();
+    const busy = new StoreBusyError("The store is busy.");
+    const addedAt = rig.clock.now();
+    expect(await runWith(rig, busy, { surprises: 7 })).toMatchObject({ kind: "retry" });
+    rig.clock.advance(25 * HOUR_MS);
+    expect(await runWith(rig, busy, { addedAt, attempt: 1 })).toMatchObject({ kind: "retry" });
+    expect(await runWith(rig, busy, { addedAt, attempt: 250 })).toMatchObject({ kind: "dead" });
+  });
+
+  it("ends the task at the eighth surprise, however often it met foreseen faults before", async () => {
+    await using rig = await TaskRig.open();
+    const surprise = new TypeError("x is not a function");
+    expect(await runWith(rig, surprise, { attempt: 300, surprises: 6 })).toMatchObject({ isSurprise: true });
+    expect(await runWith(rig, surprise, { surprises: 7 })).toMatchObject({ kind: "dead" });
+    expect(rig.added.map(({ id }) => id)).toEqual([`tell:open:${turn.id}`]);
+  });
+});
+
+it("a private answer to a mention that can be shown nowhere is given up quietly", async () => {
+  await using rig = await TaskRig.open();
+  rig.slack.faults.replyPrivately = [refused];
+  rig.slack.faults.openDirectMessage = [refused];
+  const task = replyTask("mention:1", {
+    teamId: "T1",
+    channelId: "C1",
+    threadTs: null,
+    userId: "U1",
+    message: { kind: "help" },
+  });
+  const step = await createTaskHandler(rig.deps)(rig.task(task), AbortSignal.timeout(1000));
+  expect(await rig.carryOut(step)).toMatchObject({ kind: "dead" });
+  expect(rig.added).toEqual([]);
+});

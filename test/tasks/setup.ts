@@ -1,0 +1,208 @@
+import type {
+  Message,
+  Notifier,
+  NotifierAnswer,
+  NotifierFault,
+  Place,
+  Posted,
+  PostLabel,
+} from "../../src/core/notifier.ts";
+import type { JobService, JobServiceAnswer } from "../../src/core/job-service.ts";
+import type { NewTask, Step, Task, TaskEnd } from "../../src/core/task-queue.ts";
+import type { Turn } from "../../src/core/turn.ts";
+import { SqliteTaskQueue } from "../../src/queue/sqlite-task-queue.ts";
+import { openStore } from "../../src/store/open-store.ts";
+import type { Store } from "../../src/store/open-store.ts";
+import type { TaskDeps } from "../../src/tasks/deps.ts";
+import { makeJob } from "../support/builders.ts";
+import { ManualClock } from "../support/manual-clock.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
+
+/** How one call of a {@link ScriptedSlack} goes wrong: after it had its effect, or instead. */
+export type SlackFault = { fault: NotifierFault; hadEffect?: boolean };
+
+type Post = { place: Place; label: PostLabel; message: Message; ts: string; visibleAt: number };
+
+/**
+ * Slack as the notifier's port shows it, in memory: it keeps what is posted, shows it to those who look only `lagMs` later, and fails
+ * when it is told to. What a real notifier makes of a real Slack is tested in `test/replies`.
+ */
+export class ScriptedSlack implements Notifier {
+  readonly posts: Post[] = [];
+  readonly toldPrivately: Message[] = [];
+  /** Taken one by one by the calls of that name; null: that call works. */
+  readonly faults: Partial<Record<keyof Notifier, Array<SlackFault | null>>> = {};
+  lagMs = 0;
+  looks = 0;
+  readonly #clock: ManualClock;
+
+  constructor(clock: ManualClock) {
+    this.#clock = clock;
+  }
+
+  async post(place: Place, message: Message, label: PostLabel): Promise<NotifierAnswer<Posted>> {
+    const ts = `${this.posts.length + 1}.000100`;
+    return this.#answer("post", { channelId: place.channelId, ts }, () => {
+      this.posts.push({ place, label, message, ts, visibleAt: this.#clock.now() + this.lagMs });
+    });
+  }
+
+  async find(place: Place, label: PostLabel) {
+    this.looks += 1;
+    const found = this.posts.find(
+      (post) =>
+        post.visibleAt <= this.#clock.now() &&
+        post.place.channelId === place.channelId &&
+        post.label.turnId === label.turnId &&
+        post.label.post === label.post,
+    );
+    return this.#answer("find", { ts: found?.ts ?? null, next: null });
+  }
+
+  async update() {
+    return this.#answer("update", null);
+  }
+
+  async replyPrivately(_to: object, message: Message) {
+    return this.#answer("replyPrivately", null, () => this.toldPrivately.push(message));
+  }
+
+  async openDirectMessage() {
+    return this.#answer("openDirectMessage", { channelId: "D1" });
+  }
+
+  slackTimeMs(): number {
+    return this.#clock.now();
+  }
+
+  #answer<T>(call: keyof Notifier, value: T, effect: () => void = () => {}): NotifierAnswer<T> {
+    const planned = this.faults[call]?.shift() ?? null;
+    if (planned === null || planned.hadEffect === true) effect();
+    return planned === null ? { ok: true, value } : { ok: false, fault: planned.fault };
+  }
+}
+
+export const notSent: SlackFault = { fault: { kind: "not-sent", error: "ratelimited" } };
+export const lost: SlackFault = { fault: { kind: "unknown", error: "timeout" } };
+export const lostAfterEffect: SlackFault = { ...lost, hadEffect: true };
+export const refused: SlackFault = { fault: { kind: "place", error: "is_archived" } };
+
+export const RETENTION_MS = 90 * 24 * 60 * 60_000;
+
+/** The store and queue of a real app in memory, whose tasks a test runs one by one. */
+export class TaskRig implements AsyncDisposable {
+  readonly clock: ManualClock;
+  readonly slack: ScriptedSlack;
+  readonly logger = new RecordingLogger();
+  readonly store: Store;
+  readonly queue: SqliteTaskQueue;
+  readonly deps: TaskDeps;
+  /** What the job service answers, one call after the other; the last one again and again. */
+  readonly answers: JobServiceAnswer[] = [{ ok: true, honorsIdempotencyKeys: false, job: makeJob() }];
+  /** Prompts of the creates that arrived. */
+  readonly creates: string[] = [];
+  gets = 0;
+  /** Added by the steps that were carried out. */
+  readonly added: NewTask[] = [];
+
+  static async open(): Promise<TaskRig> {
+    const clock = new ManualClock();
+    const logger = new RecordingLogger();
+    return new TaskRig(clock, await openStore({ url: "memory://", clock, logger }));
+  }
+
+  private constructor(clock: ManualClock, store: Store) {
+    this.clock = clock;
+    this.store = store;
+    this.slack = new ScriptedSlack(clock);
+    this.queue = new SqliteTaskQueue({
+      db: store.db,
+      commits: store.commits,
+      clock,
+      logger: this.logger,
+      records: store.decided,
+    });
+    const jobService: JobService = {
+      createJob: async (prompt) => {
+        this.creates.push(prompt);
+        return this.#nextAnswer();
+      },
+      getJob: async () => {
+        this.gets += 1;
+        return this.#nextAnswer();
+      },
+      sendMessage: async () => this.#nextAnswer(),
+    };
+    this.deps = {
+      clock,
+      random: () => 0.5,
+      logger: this.logger,
+      queue: this.queue,
+      slots: store.slots,
+      records: {
+        turn: store.records("turn"),
+        job: store.records("job"),
+        thread: store.records("thread"),
+        draft: store.records("draft"),
+        service: store.records("service"),
+        notice: store.records("notice"),
+      },
+      notifier: this.slack,
+      directory: {
+        personName: async () => null,
+        channelName: async () => null,
+        permalink: async () => null,
+      },
+      jobServices: { of: ({ service }) => ({ service, jobService }) },
+      polling: { minMs: 5000, maxMs: 60_000, deadlineMs: 24 * 60 * 60_000 },
+      retentionMs: RETENTION_MS,
+    };
+  }
+
+  /** A task as the queue gives it to a handler for the first time. */
+  task(task: NewTask, overrides: Partial<Task> = {}): Task {
+    const { id, type, payload } = task;
+    return {
+      id,
+      type,
+      payload,
+      attempt: 1,
+      surprises: 0,
+      deaths: 0,
+      addedAt: this.clock.now(),
+      ...overrides,
+    };
+  }
+
+  async save(turn: Turn): Promise<void> {
+    await this.store.records("turn").set(turn.id, turn);
+  }
+
+  async saved(turn: Turn): Promise<Turn> {
+    const saved = await this.store.records("turn").get(turn.id);
+    if (saved === undefined) throw new Error(`no turn ${turn.id}`);
+    return saved;
+  }
+
+  /** Carries a step out as the queue does. */
+  async carryOut(step: Step): Promise<TaskEnd> {
+    if (typeof step !== "function") return step;
+    return this.queue.commit((read) => {
+      const plan = step(read);
+      this.added.push(...(plan.adds ?? []));
+      return { ...plan, adds: [] };
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.queue.stop(0);
+    await this.store.close();
+  }
+
+  #nextAnswer(): JobServiceAnswer {
+    const [next] = this.answers;
+    if (next === undefined) throw new Error("the job service has no answer");
+    if (this.answers.length > 1) this.answers.shift();
+    return next;
+  }
+}

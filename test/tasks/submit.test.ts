@@ -1,0 +1,109 @@
+import { expect, it } from "vitest";
+import { STATUS_SLOT, intend, posted } from "../../src/core/delivery.ts";
+import { newTurn } from "../../src/core/turn.ts";
+import type { Turn } from "../../src/core/turn.ts";
+import type { TaskDeps } from "../../src/tasks/deps.ts";
+import { submit, submitTask } from "../../src/tasks/submit.ts";
+import { makeRequest } from "../support/builders.ts";
+import { TaskRig } from "./setup.ts";
+
+/** The rig's deps, with something else that happens right after the first commit of a task. */
+function withBetween({ deps, queue }: TaskRig, happens: () => Promise<void>): TaskDeps {
+  let hasHappened = false;
+  return {
+    ...deps,
+    queue: {
+      async commit(decide) {
+        const value = await queue.commit(decide);
+        if (!hasHappened) {
+          hasHappened = true;
+          await happens();
+        }
+        return value;
+      },
+    },
+  };
+}
+
+function requestNow(rig: TaskRig): Turn {
+  return newTurn(makeRequest({ receivedAt: rig.clock.now() }));
+}
+
+it("keeps the status message that is posted while a lost create is given up, so that the outcome follows it", async () => {
+  await using rig = await TaskRig.open();
+  const turn: Turn = {
+    ...requestNow(rig),
+    stage: { name: "submitting", waitingSince: null, isRepeat: false },
+  };
+  await rig.save(turn);
+  const deps = withBetween(rig, async () => {
+    const delivery = posted(intend(turn.delivery, STATUS_SLOT, 1), STATUS_SLOT, {
+      channelId: "C1",
+      ts: "1.1",
+    });
+    await rig.save({ ...turn, delivery });
+  });
+  expect(await rig.carryOut(await submit(deps, rig.task(submitTask(turn))))).toEqual({ kind: "done" });
+  expect(rig.creates).toEqual([]);
+  const ended = await rig.saved(turn);
+  expect(ended.stage).toMatchObject({ name: "ended", outcome: { kind: "unknown", reason: "create-lost" } });
+  expect(ended.delivery.slots[STATUS_SLOT]).toMatchObject({ ts: "1.1" });
+  expect(rig.added.map(({ type }) => type)).toEqual(["deliver"]);
+});
+
+it("keeps the status message that is posted while the create is under way", async () => {
+  await using rig = await TaskRig.open();
+  const turn = requestNow(rig);
+  await rig.save(turn);
+  const deps = withBetween(rig, async () => {
+    const now = await rig.saved(turn);
+    const delivery = posted(intend(now.delivery, STATUS_SLOT, 1), STATUS_SLOT, {
+      channelId: "C1",
+      ts: "1.1",
+    });
+    await rig.save({ ...now, delivery });
+  });
+  await rig.carryOut(await submit(deps, rig.task(submitTask(turn))));
+  const watched = await rig.saved(turn);
+  expect(watched.stage.name).toBe("watching");
+  expect(watched.delivery.slots[STATUS_SLOT]).toMatchObject({ ts: "1.1" });
+});
+
+it("sends a create whose answer was lost again in the same words, though Slack names people otherwise by then", async () => {
+  await using rig = await TaskRig.open();
+  const quoted = {
+    segments: [{ kind: "text" as const, text: "npm instal" }],
+    authorId: "U2",
+    authorName: null,
+    channelId: "C1",
+    ts: "1.1",
+    threadTs: null,
+  };
+  const turn = newTurn(makeRequest({ quoted, receivedAt: rig.clock.now() }));
+  await rig.save(turn);
+  const lost = { kind: "unknown", message: "timeout" } as const;
+  rig.answers.unshift({ ok: false, honorsIdempotencyKeys: true, fault: lost });
+  const names: Array<string | null> = ["Ana Lima", null];
+  const deps = {
+    ...rig.deps,
+    directory: { ...rig.deps.directory, personName: async () => names.shift() ?? null },
+  };
+  const task = rig.task(submitTask(turn));
+  expect(await rig.carryOut(await submit(deps, task))).toMatchObject({ kind: "retry" });
+  expect(await rig.carryOut(await submit(deps, { ...task, attempt: 2 }))).toEqual({ kind: "done" });
+  expect(rig.creates[0]).toContain("Ana Lima");
+  expect(rig.creates[1]).toBe(rig.creates[0]);
+});
+
+it("brings the status message back, and the outcome with it, where that was given up before the turn ended", async () => {
+  await using rig = await TaskRig.open();
+  const turn = requestNow(rig);
+  await rig.save(turn);
+  rig.answers.unshift({
+    ok: false,
+    honorsIdempotencyKeys: false,
+    fault: { kind: "rejected", status: 401, message: "401" },
+  });
+  await rig.carryOut(await submit(rig.deps, rig.task(submitTask(turn))));
+  expect(rig.added.map(({ id, known }) => [id, known])).toEqual([[`open:${turn.id}`, "pending"]]);
+});

@@ -1,0 +1,133 @@
+import { expect, it } from "vitest";
+import type { JobServiceAnswer } from "../../src/core/job-service.ts";
+import { jobKey } from "../../src/core/project.ts";
+import { endTurn, newTurn, resumeTurn } from "../../src/core/turn.ts";
+import type { Turn } from "../../src/core/turn.ts";
+import { turnWrites } from "../../src/tasks/turn-writes.ts";
+import { watch, watchTask } from "../../src/tasks/watch.ts";
+import { makeJob, makeRequest } from "../support/builders.ts";
+import { TaskRig } from "./setup.ts";
+
+const DAY_MS = 24 * 60 * 60_000;
+const done: JobServiceAnswer = {
+  ok: true,
+  honorsIdempotencyKeys: false,
+  job: makeJob({ status: "completed" }),
+};
+const gone: JobServiceAnswer = {
+  ok: false,
+  honorsIdempotencyKeys: false,
+  fault: { kind: "missing", status: 404, message: "404" },
+};
+
+/** A turn that has been watched for so long, with its job's record. */
+async function watchedTurn(rig: TaskRig, id = "command:1.2.3", forMs = 0): Promise<Turn> {
+  const now = rig.clock.now();
+  const turn: Turn = {
+    ...newTurn(makeRequest({ id, receivedAt: now - forMs })),
+    job: makeJob(),
+    stage: { name: "watching", since: now - forMs, troubleSince: null },
+  };
+  await rig.queue.commit((read) => ({ writes: turnWrites(rig.deps, read, turn), value: undefined }));
+  return turn;
+}
+
+function outcomeOf({ stage }: Turn): unknown {
+  return stage.name === "ended" ? [stage.outcome.kind, stage.outcome.reason] : stage.name;
+}
+
+it("one poll ends every turn of the job that is open", async () => {
+  await using rig = await TaskRig.open();
+  const first = await watchedTurn(rig, "command:1");
+  const second = await watchedTurn(rig, "mention:2");
+  rig.answers[0] = done;
+  const step = await watch(rig.deps, rig.task(watchTask(first, 0)));
+  expect(await rig.carryOut(step)).toEqual({ kind: "done" });
+  expect(rig.gets).toBe(1);
+  expect(outcomeOf(await rig.saved(first))).toEqual(["no-changes", null]);
+  expect(outcomeOf(await rig.saved(second))).toEqual(["no-changes", null]);
+});
+
+it("a turn that has reached its deadline ends, while another of the same job is watched further", async () => {
+  await using rig = await TaskRig.open();
+  const old = await watchedTurn(rig, "command:1", DAY_MS);
+  const young = await watchedTurn(rig, "mention:2");
+  const end = await rig.carryOut(await watch(rig.deps, rig.task(watchTask(old, 0))));
+  expect(end).toMatchObject({ kind: "again", dueAt: rig.clock.now() + 5000 });
+  expect(outcomeOf(await rig.saved(old))).toEqual(["expired", "deadline"]);
+  expect(outcomeOf(await rig.saved(young))).toBe("watching");
+});
+
+it("a turn that somebody keeps watching while the poll is under way is watched further", async () => {
+  await using rig = await TaskRig.open();
+  const turn = await watchedTurn(rig, "command:1", DAY_MS);
+  const step = await watch(rig.deps, rig.task(watchTask(turn, 0)));
+  const resumed = resumeTurn(endTurn(turn, "expired", rig.clock.now()), rig.clock.now());
+  await rig.save(resumed);
+  expect(await rig.carryOut(step)).toMatchObject({ kind: "again" });
+  expect(await rig.saved(turn)).toMatchObject({ watch: 2, stage: { name: "watching" } });
+});
+
+it("what happened to a turn's messages while the poll was under way stays", async () => {
+  await using rig = await TaskRig.open();
+  const turn = await watchedTurn(rig);
+  rig.answers[0] = done;
+  const step = await watch(rig.deps, rig.task(watchTask(turn, 0)));
+  await rig.save({ ...turn, delivery: { ...turn.delivery, shown: "accepted" } });
+  await rig.carryOut(step);
+  expect(await rig.saved(turn)).toMatchObject({ stage: { name: "ended" }, delivery: { shown: "accepted" } });
+});
+
+it("an answer that would end the turn is asked for again over minutes, through restarts", async () => {
+  await using rig = await TaskRig.open();
+  const turn = await watchedTurn(rig);
+  rig.answers[0] = gone;
+  const start = rig.clock.now();
+  let task = rig.task(watchTask(turn, 0));
+  for (;;) {
+    const end = await rig.carryOut(await watch(rig.deps, task));
+    if (end.kind !== "again") break;
+    rig.clock.advanceTo(end.dueAt);
+    // As a process that has just started reads it.
+    task = { ...task, payload: JSON.parse(JSON.stringify(end.payload)) };
+  }
+  expect(outcomeOf(await rig.saved(turn))).toEqual(["missing", null]);
+  expect(rig.gets).toBeGreaterThanOrEqual(3);
+  expect(rig.clock.now() - start).toBeGreaterThanOrEqual(180_000);
+});
+
+it("a project that is not configured any more ends the turn, and it can be watched again", async () => {
+  await using rig = await TaskRig.open();
+  const turn = await watchedTurn(rig);
+  const step = await watch(
+    { ...rig.deps, jobServices: { of: () => undefined } },
+    rig.task(watchTask(turn, 0)),
+  );
+  expect(await rig.carryOut(step)).toEqual({ kind: "done" });
+  expect(outcomeOf(await rig.saved(turn))).toEqual(["rejected", "project"]);
+});
+
+it("nothing is asked when nothing is watched any more", async () => {
+  await using rig = await TaskRig.open();
+  const turn = await watchedTurn(rig);
+  await rig.save(endTurn(turn, "failed", rig.clock.now()));
+  const step = await watch(rig.deps, rig.task(watchTask(turn, 0)));
+  expect(await rig.carryOut(step)).toEqual({ kind: "done" });
+  expect(rig.gets).toBe(0);
+});
+
+it("the job's record lists its turns and the thread it reports into, once each", async () => {
+  await using rig = await TaskRig.open();
+  const first = await watchedTurn(rig, "command:1");
+  const second = await watchedTurn(rig, "mention:2");
+  const inThread = { ...second, delivery: { ...second.delivery, threadTs: "1.1" } };
+  for (const turn of [inThread, inThread]) {
+    await rig.queue.commit((read) => ({ writes: turnWrites(rig.deps, read, turn), value: undefined }));
+  }
+  const key = jobKey(first.request.project, "job-1");
+  expect(await rig.deps.records.job.get(key)).toMatchObject({
+    turnIds: ["command:1", "mention:2"],
+    thread: { teamId: "T1", channelId: "C1", ts: "1.1" },
+  });
+  expect(await rig.deps.records.thread.get("T1:C1:1.1")).toMatchObject({ jobKeys: [key] });
+});
