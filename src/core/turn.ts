@@ -209,7 +209,9 @@ export function resumeTurn(turn: Turn, now: number): Turn {
 
 /** Notes what somebody did with a button of this turn. */
 export function pressButton(turn: Turn, watch: number, press: Press): Turn {
-  return turn.pressed[watch] === undefined ? { ...turn, pressed: { ...turn.pressed, [watch]: press } } : turn;
+  // Who did it first did it.
+  if (turn.pressed[watch]?.action === press.action) return turn;
+  return { ...turn, pressed: { ...turn.pressed, [watch]: press } };
 }
 
 /** Why a request was refused, as far as a status tells. */

@@ -66,13 +66,13 @@ async function tryAgain(
   const turn = await deps.records.turn.get(turnId);
   if (turn === undefined) return tooOld(deps);
   const before = turn.pressed[watch];
-  if (before !== undefined) return `<@${before.userId}> already did that.`;
+  if (before?.action === "try-again") return `<@${before.userId}> already did that.`;
   const accepted = await acceptRequest(deps, again(deps, turn, watch, body));
   if (accepted.kind === "refused") return refusalText(accepted.refusal);
   return deps.queue.commit((read) => {
     const now = read("turn", turnId);
     const earlier = now?.pressed[watch];
-    if (earlier !== undefined) return { value: `<@${earlier.userId}> already did that.` };
+    if (earlier?.action === "try-again") return { value: `<@${earlier.userId}> already did that.` };
     const press = { action: "try-again", userId: body.user.id } as const;
     const writes = now === undefined ? [] : turnWrites(deps, read, pressButton(now, watch, press));
     return { writes, value: accepted.kind === "known" ? "Somebody already did that." : null };
@@ -90,8 +90,9 @@ function keepWatching(
     if (turn === undefined) return { value: tooOld(deps) };
     if (turn.stage.name !== "ended") return { value: ALREADY_WATCHING };
     if (!canKeepWatching(turn)) return { value: FINISHED };
-    // The outcome of a later watch is still to be said, and would not be said any more.
-    if ((turn.delivery.slots[outcomeSlot(turn.watch)]?.ts ?? null) === null) return { value: ON_ITS_WAY };
+    // An older button: the outcome of a later watch may still be to be said, and would not be said any more.
+    const isSaid = (turn.delivery.slots[outcomeSlot(turn.watch)]?.ts ?? null) !== null;
+    if (watch !== turn.watch && !isSaid) return { value: ON_ITS_WAY };
     const now = deps.clock.now();
     const resumed = resumeTurn(pressButton(turn, watch, { action: "keep-watching", userId }), now);
     return {

@@ -87,6 +87,24 @@ describe("the Keep watching button of an earlier watch", () => {
     expect(world.read(DOCS)[3]).toContain("The pull request is ready");
   });
 
+  it("loses no outcome that Slack has not taken yet", async () => {
+    await using world = await World.start({ env });
+    const first = (await expiredTwice(world))[0];
+    await press(world, ANA, first, "keep_watching");
+    world.slack.faults.add({
+      method: "chat.postMessage",
+      times: 3,
+      fault: { kind: "ratelimited", retryAfterS: 60 },
+    });
+    await world.pass(HOUR_MS + 30_000);
+    await press(world, BEN, first, "keep_watching");
+    await world.slack.until(() => privately(world, BEN).length === 1);
+    expect(privately(world, BEN)[0]).toContain("It will be posted here in a moment.");
+    await world.pass(10 * 60_000);
+    expect(world.read(DOCS)).toHaveLength(4);
+    expect(world.read(DOCS)[3]).toContain("[Keep watching]");
+  });
+
   it("says so when the job is being watched already", async () => {
     await using world = await World.start({ env });
     const [first, second] = await expiredTwice(world);
@@ -150,3 +168,23 @@ it.each([-1, 0, 1])(
     expect(slack.dm(ANA)).toEqual([]);
   },
 );
+
+it("Try again works under an outcome whose Keep watching was pressed", async () => {
+  await using world = await World.start();
+  await world.slack.person(ANA).command({ channel: DOCS, text: "fix it" });
+  await world.until(() => world.service.creates.length === 1);
+  world.service.faults.add({
+    op: "get",
+    times: 50,
+    fault: { kind: "status", status: 404, body: { error: "no such job" } },
+  });
+  const missing = await world.until(() => world.slack.messages(DOCS)[1], HOUR_MS);
+  await press(world, ANA, missing, "keep_watching");
+  await press(world, BEN, missing, "try_again");
+  await world.until(() => world.service.creates.length === 2);
+  await press(world, ANA, missing, "try_again");
+  await world.slack.until(() => privately(world, ANA).length === 1);
+  expect(privately(world, ANA)[0]).toContain("@Ben already did that.");
+  await world.pass(60_000);
+  expect(world.service.creates).toHaveLength(2);
+});
