@@ -62,14 +62,7 @@ export function createApp(deps: AppDeps): DocsAgentApp {
       timeoutMs: config.jobServiceTimeoutMs,
     }),
   }));
-  const records = {
-    turn: store.records("turn"),
-    job: store.records("job"),
-    thread: store.records("thread"),
-    draft: store.records("draft"),
-    service: store.records("service"),
-    notice: store.records("notice"),
-  };
+  const { records } = store;
   const notifier = createSlackNotifier({
     teams: slack.teams,
     presentation: {

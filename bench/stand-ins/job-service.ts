@@ -5,7 +5,7 @@ import { type Journal, noteFirst } from "./journal.ts";
 import { readBody } from "./slack.ts";
 
 export type JobServiceOptions = {
-  /** The shortest and the longest job, milliseconds; null: jobs stay active for ever. */
+  /** The shortest and the longest job, milliseconds; null: jobs never end. */
   jobMs: [number, number] | null;
   /** Whether it leaves every call without an answer. */
   isHeld: boolean;

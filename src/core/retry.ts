@@ -9,7 +9,7 @@ const MIN_ATTEMPTS = 20;
 /** How often a task that fails for a reason nobody foresaw is tried, and how many processes may die in it. */
 export const MAX_SURPRISES = 8;
 
-/** Whether a task that has met a fault once more, one that is worth repeating, is given up after all. */
+/** Whether a task that has met another temporary fault is given up. */
 export function isGivenUp(task: { addedAt: number; attempt: number }, now: number): boolean {
   return task.attempt >= MIN_ATTEMPTS && now - task.addedAt > GIVE_UP_AFTER_MS;
 }

@@ -15,7 +15,7 @@ export const MENTION_EVENT = "app_mention";
 /** A mention of the app with a prompt: the way to ask from inside a thread, where slash commands do not work. */
 export function registerMention(app: App, deps: IntakeDeps): void {
   app.event(MENTION_EVENT, async ({ event, body, context }) => {
-    // Apps and workflows that mention us could answer each other for ever.
+    // Apps and workflows that mention us could keep answering each other.
     if (event.user === undefined || ("bot_id" in event && event.bot_id !== undefined)) return;
     // One message can arrive under several event ids; where and when it was written names it.
     const cause = `mention:${body.team_id}:${event.channel}:${event.ts}`;

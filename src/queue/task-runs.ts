@@ -42,7 +42,7 @@ const faultDelayMs = 1_000;
 const throwDelayMs = 60_000;
 /** A task that kills its process runs again soon after the next start, so only runs in this time are counted. */
 const countRunsForMs = 60_000;
-/** From so many deaths on, tasks run one at a time: one of them ends the process, and the others are not to be given up for it. */
+/** Tasks that were running in this many process deaths run one at a time, so that the one that kills is the only one given up. */
 const doubtfulDeaths = 2;
 
 /** Runs tasks that are due, within the budgets of their pools, and holds each until its result is on the disk. */

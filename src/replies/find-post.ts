@@ -52,7 +52,7 @@ export async function findPost(
   } catch (thrown) {
     switch (platformError(thrown)) {
       case "invalid_cursor":
-        // Cursors do not last for ever.
+        // Cursors expire.
         return { ts: null, next: FROM_THE_START };
       case "thread_not_found":
         // Its root may have been written a moment ago, and is shown as late as the post is.

@@ -14,7 +14,7 @@ const START_WAIT_MS = 5000;
 const MAX_RETRY_MS = 30_000;
 /** Only an operator can mend a token that is refused. */
 const REFUSED_RETRY_MS = 60_000;
-/** A connection that ends sooner than this counts as a failed one: opened again at once, it might end as soon, for ever. */
+/** A connection that ends sooner than this counts as failed: otherwise it could be opened again and end again without a pause. */
 const SETTLED_AFTER_MS = 10_000;
 /** How long a replaced connection stays open for the answers that belong on it. */
 const LINGER_MS = 3000;
@@ -31,7 +31,7 @@ type SocketModeOptions = {
 
 /**
  * Keeps a Socket Mode connection to Slack. When Slack asks for a new one, it is opened before the old one is left. One that
- * fails, or gets no `hello`, is tried again, with growing pauses and for ever.
+ * fails, or gets no `hello`, is tried again, with growing pauses and without a limit.
  */
 export class SocketMode implements Receiver {
   readonly #options: SocketModeOptions;

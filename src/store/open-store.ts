@@ -38,8 +38,8 @@ export interface Store extends AsyncDisposable {
   readonly slots: SqliteSlots;
   /** The records as a decision sees them: read and written in the transaction that is open. */
   readonly decided: { read: Read; write: (write: Write) => void };
-  /** The records of one kind. */
-  records<K extends RecordKind>(kind: K): RecordStore<RecordOf<K>>;
+  /** The records, by kind. */
+  readonly records: { readonly [K in RecordKind]: RecordStore<RecordOf<K>> };
   /** Records under a name of one's own: lower-case letters, digits and hyphens. */
   recordsNamed<T>(name: string, schema: z.ZodType<T>): RecordStore<T>;
   /** How many records were set aside since the store was opened. */
@@ -192,7 +192,14 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
       read: (kind, id) => kinds[kind].read(id),
       write: (write) => applyTo(kinds, write),
     },
-    records: (kind) => kinds[kind].store,
+    records: {
+      turn: kinds.turn.store,
+      job: kinds.job.store,
+      thread: kinds.thread.store,
+      draft: kinds.draft.store,
+      service: kinds.service.store,
+      notice: kinds.notice.store,
+    },
     recordsNamed: (name, schema) => openRecords(name, schema).store,
     setAsideCount: () => setAsideCount,
     sweep() {

@@ -1,22 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { cut, startOf } from "../../src/core/text.ts";
+import { text, wellFormed } from "../support/texts.ts";
 
-const wellFormed = fc.oneof(
-  fc.string({ unit: "binary", maxLength: 60 }),
-  fc.string({ unit: "grapheme", maxLength: 30 }),
-  fc.string({ unit: fc.constantFrom("&", "<", ">", "&amp;", "&lt;", "…", "😀", "a"), maxLength: 60 }),
-);
-const text = fc.oneof(
-  wellFormed,
-  fc.string({
-    unit: fc.oneof(
-      fc.integer({ min: 0xd800, max: 0xdfff }).map((unit) => String.fromCharCode(unit)),
-      fc.constantFrom("a", "&", "<"),
-    ),
-    maxLength: 60,
-  }),
-);
 const max = fc.nat(70);
 
 describe("cutting", () => {

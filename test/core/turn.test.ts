@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { JobServiceAnswer, JobServiceFault } from "../../src/core/job-service.ts";
+import type { JobServiceAnswer } from "../../src/core/job-service.ts";
 import { OutcomeKind } from "../../src/core/outcome.ts";
 import {
   afterSubmit,
@@ -14,28 +14,20 @@ import {
   resumeTurn,
 } from "../../src/core/turn.ts";
 import type { Turn } from "../../src/core/turn.ts";
-import { makeJob, makeOutcome, makeRequest, makeTurn } from "../support/builders.ts";
+import {
+  fault,
+  found,
+  makeJob,
+  makeOutcome,
+  makeQuoted,
+  makeRequest,
+  makeTurn,
+} from "../support/builders.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 const policy = { minMs: 5000, maxMs: 60_000, deadlineMs: DAY_MS };
 const RECEIVED_AT = 1_000_000;
 const accepted = newTurn(makeRequest({ receivedAt: RECEIVED_AT }));
-const quoted = {
-  segments: [{ kind: "text" as const, text: "npm instal" }],
-  authorId: "U2",
-  authorName: null,
-  channelId: "C1",
-  ts: "1.1",
-  threadTs: null,
-};
-
-function fault(kind: JobServiceFault["kind"], detail: Partial<JobServiceFault> = {}): JobServiceAnswer {
-  return { ok: false, honorsIdempotencyKeys: false, fault: { kind, message: "fault", ...detail } };
-}
-
-function found(job = makeJob()): JobServiceAnswer {
-  return { ok: true, honorsIdempotencyKeys: false, job };
-}
 
 type At = { now?: number; honorsKeys?: boolean; attempt?: number; prompt?: string };
 
@@ -188,7 +180,7 @@ describe("a create whose answer was lost, at a service that honors idempotency k
   });
 
   it("is sent again in the same words, though a name in them may read differently by now", () => {
-    const turn = newTurn(makeRequest({ quoted }));
+    const turn = newTurn(makeRequest({ quoted: makeQuoted() }));
     const first = before(turn, { now: 0, prompt: "Written by: Ana" });
     expect(knownPrompt(first)).toBe("Written by: Ana");
     const lost = after(first, fault("unknown"), honored).turn;
@@ -204,7 +196,7 @@ describe("a create whose answer was lost, at a service that honors idempotency k
   it("needs no second copy of what was typed", () => {
     expect(knownPrompt(accepted)).toBe(accepted.request.instructions);
     expect(before(accepted, { prompt: accepted.request.instructions }).stage).not.toHaveProperty("prompt");
-    expect(knownPrompt(newTurn(makeRequest({ quoted })))).toBeNull();
+    expect(knownPrompt(newTurn(makeRequest({ quoted: makeQuoted() })))).toBeNull();
   });
 });
 

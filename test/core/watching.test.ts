@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { JobServiceAnswer, JobServiceFault } from "../../src/core/job-service.ts";
+import type { JobServiceAnswer } from "../../src/core/job-service.ts";
 import { statusKey } from "../../src/core/status-text.ts";
 import { resumeTurn } from "../../src/core/turn.ts";
 import type { Turn } from "../../src/core/turn.ts";
@@ -11,7 +11,7 @@ import {
   turnAfterPoll,
 } from "../../src/core/watching.ts";
 import type { PollState } from "../../src/core/watching.ts";
-import { makeJob, makeTurn } from "../support/builders.ts";
+import { fault, found, makeJob, makeTurn } from "../support/builders.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -22,12 +22,6 @@ const watched: Turn = makeTurn({
   stage: { name: "watching", since: START, troubleSince: null },
 });
 
-function fault(kind: JobServiceFault["kind"], detail: Partial<JobServiceFault> = {}): JobServiceAnswer {
-  return { ok: false, honorsIdempotencyKeys: false, fault: { kind, message: "fault", ...detail } };
-}
-function found(job = makeJob()): JobServiceAnswer {
-  return { ok: true, honorsIdempotencyKeys: false, job };
-}
 const gone = fault("missing", { status: 404 });
 
 /** Polls as the watching of a job does; each answer comes at so many milliseconds after the start. */

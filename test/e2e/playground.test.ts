@@ -2,7 +2,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startPlayground } from "../../playground/playground.ts";
 import { openStateFolder } from "../../playground/state-folder.ts";
-import { hasChromium, startBrowser } from "../playground/workspace/setup.ts";
+import { hasChromium, startBrowser } from "../support/browser.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 
 /** Real programs, a real agent process and real git: all of it takes seconds, on a busy machine more. */

@@ -8,6 +8,7 @@ import type { SlackTeam, SlackTeams } from "../../src/replies/slack-teams.ts";
 import { makeRequest, makeTurn } from "../support/builders.ts";
 import { readManifest } from "../support/manifest.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
+import { silentSlackLogger } from "../support/silent-slack-logger.ts";
 
 export const TEAM = "T0TEAM";
 export const ANA = "U0ANA";
@@ -88,7 +89,7 @@ export async function startSide(
       retryConfig: { retries: 0 },
       rejectRateLimitedCalls: true,
       timeout: 5000,
-      logger: silent,
+      logger: silentSlackLogger,
     }),
     identity: {
       botUserId: slack.workspace.bot.userId,
@@ -108,16 +109,6 @@ export async function startSide(
   });
   return { slack, notifier, team, teams, clock, logger, [Symbol.asyncDispose]: () => slack.close() };
 }
-
-const silent = {
-  debug() {},
-  info() {},
-  warn() {},
-  error() {},
-  setLevel() {},
-  getLevel: () => "error" as never,
-  setName() {},
-};
 
 export const label: PostLabel = { turnId: "command:1.2.3", post: "status" };
 

@@ -95,7 +95,7 @@ describe("SQLite database that is taken away while it is in use", () => {
     await using dir = await openTempDir();
     const path = dir.file("store.sqlite");
     await using store = await openApp(path);
-    const before = store.records("service");
+    const before = store.records.service;
     await before.set("a", { version: 1, honorsIdempotencyKeys: true });
     await store.check();
 
@@ -116,11 +116,11 @@ describe("SQLite database that is taken away while it is in use", () => {
     await using dir = await openTempDir();
     const path = dir.file("store.sqlite");
     await using first = await openApp(path);
-    const ofFirst = first.records("service");
+    const ofFirst = first.records.service;
     await ofFirst.set("a", { version: 1, honorsIdempotencyKeys: true });
     await rm(`${path}-owner`);
     await using second = await openApp(path);
-    const ofSecond = second.records("service");
+    const ofSecond = second.records.service;
 
     const late = ofFirst.set("a", { version: 1, honorsIdempotencyKeys: false });
     await expect(late).rejects.toMatchObject({

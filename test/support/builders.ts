@@ -1,6 +1,7 @@
 import type { Job } from "../../src/core/job.ts";
+import type { JobServiceAnswer, JobServiceFault } from "../../src/core/job-service.ts";
 import type { Outcome } from "../../src/core/outcome.ts";
-import type { Request } from "../../src/core/request.ts";
+import type { QuotedMessage, Request } from "../../src/core/request.ts";
 import { newTurn } from "../../src/core/turn.ts";
 import type { Turn } from "../../src/core/turn.ts";
 
@@ -47,4 +48,29 @@ export function makeOutcome(overrides: Partial<Outcome> = {}): Outcome {
     tookMs: 65_000,
     ...overrides,
   };
+}
+
+/** A message that was written by somebody else, in the channel of {@link makeRequest}. */
+export function makeQuoted(): QuotedMessage {
+  return {
+    segments: [{ kind: "text", text: "npm instal" }],
+    authorId: "U2",
+    authorName: null,
+    channelId: "C1",
+    ts: "1.1",
+    threadTs: null,
+  };
+}
+
+/** A job service's refusal, or no answer at all. */
+export function fault(
+  kind: JobServiceFault["kind"],
+  detail: Partial<JobServiceFault> = {},
+): JobServiceAnswer {
+  return { ok: false, honorsIdempotencyKeys: false, fault: { kind, message: "fault", ...detail } };
+}
+
+/** A job service's answer with the job. */
+export function found(job = makeJob()): JobServiceAnswer {
+  return { ok: true, honorsIdempotencyKeys: false, job };
 }

@@ -139,14 +139,7 @@ export class TaskRig implements AsyncDisposable {
       logger: this.logger,
       queue: this.queue,
       slots: store.slots,
-      records: {
-        turn: store.records("turn"),
-        job: store.records("job"),
-        thread: store.records("thread"),
-        draft: store.records("draft"),
-        service: store.records("service"),
-        notice: store.records("notice"),
-      },
+      records: store.records,
       notifier: this.slack,
       directory: {
         personName: async () => null,
@@ -175,11 +168,11 @@ export class TaskRig implements AsyncDisposable {
   }
 
   async save(turn: Turn): Promise<void> {
-    await this.store.records("turn").set(turn.id, turn);
+    await this.store.records.turn.set(turn.id, turn);
   }
 
   async saved(turn: Turn): Promise<Turn> {
-    const saved = await this.store.records("turn").get(turn.id);
+    const saved = await this.store.records.turn.get(turn.id);
     if (saved === undefined) throw new Error(`no turn ${turn.id}`);
     return saved;
   }

@@ -4,7 +4,7 @@ import { newTurn } from "../../src/core/turn.ts";
 import type { Turn } from "../../src/core/turn.ts";
 import type { TaskDeps } from "../../src/tasks/deps.ts";
 import { submit, submitTask } from "../../src/tasks/submit.ts";
-import { makeRequest } from "../support/builders.ts";
+import { makeQuoted, makeRequest } from "../support/builders.ts";
 import { TaskRig } from "./setup.ts";
 
 /** The rig's deps, with something else that happens right after the first commit of a task. */
@@ -71,15 +71,7 @@ it("keeps the status message that is posted while the create is under way", asyn
 
 it("sends a create whose answer was lost again in the same words, though Slack names people otherwise by then", async () => {
   await using rig = await TaskRig.open();
-  const quoted = {
-    segments: [{ kind: "text" as const, text: "npm instal" }],
-    authorId: "U2",
-    authorName: null,
-    channelId: "C1",
-    ts: "1.1",
-    threadTs: null,
-  };
-  const turn = newTurn(makeRequest({ quoted, receivedAt: rig.clock.now() }));
+  const turn = newTurn(makeRequest({ quoted: makeQuoted(), receivedAt: rig.clock.now() }));
   await rig.save(turn);
   const lost = { kind: "unknown", message: "timeout" } as const;
   rig.answers.unshift({ ok: false, honorsIdempotencyKeys: true, fault: lost });

@@ -39,7 +39,7 @@ export type ProcessGroup = {
 };
 
 const GRACE_MS = 2000;
-/** How long output is awaited after the end: something that left the group may hold the pipe open for ever. */
+/** How long output is awaited after the end: something that left the group may never close the pipe. */
 const DRAIN_MS = 1000;
 /** A killed process is gone as soon as it is scheduled once more; on a busy machine that takes a while. */
 const KILLED_WITHIN_MS = 10_000;
@@ -142,7 +142,7 @@ function signalGroup(group: number | undefined, signal: NodeJS.Signals): boolean
 
 /**
  * Whether a process of the group still runs. Signals also reach processes that have ended but that nobody has reaped: in a
- * container without an init they stay for ever, and elsewhere for up to a second.
+ * container without an init they stay permanently, and elsewhere for up to a second.
  */
 async function isRunning(group: number | undefined): Promise<boolean> {
   const stats = await allProcessStats();

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { ScriptedHandler, done, gate } from "../../support/scripted-handler.ts";
+import type { NewTask } from "../../../src/core/task-queue.ts";
+import { type Script, ScriptedHandler, done, gate } from "../../support/scripted-handler.ts";
 import type { TaskQueueSubject } from "../task-queue.ts";
 import { MINUTE_MS, SECOND_MS, task } from "./task.ts";
 
@@ -69,11 +70,7 @@ export function describeRunning(open: () => Promise<TaskQueueSubject>): void {
     const { slow } = subject;
     const handler = new ScriptedHandler();
     const held = gate();
-    const stuck = Array.from({ length: slow.concurrency + 3 }, (_, n) => `stuck-${n}`);
-    for (const id of stuck) {
-      handler.on(id, held.script);
-      await subject.queue.add(task(id, { type: slow.type }));
-    }
+    const stuck = await addStuck(subject, handler, held.script);
     const free = Array.from({ length: 3 * subject.concurrency }, (_, n) => `free-${n}`);
     for (const id of free) await subject.queue.add(task(id));
 
@@ -96,11 +93,7 @@ export function describeRunning(open: () => Promise<TaskQueueSubject>): void {
     const { type, concurrency } = subject.slow;
     const handler = new ScriptedHandler();
     const held = gate();
-    const stuck = Array.from({ length: concurrency + 3 }, (_, n) => `stuck-${n}`);
-    for (const id of stuck) {
-      handler.on(id, held.script);
-      await subject.queue.add(task(id, { type, share: "silent" }));
-    }
+    const stuck = await addStuck(subject, handler, held.script, { share: "silent" });
     const free = Array.from({ length: 3 * concurrency }, (_, n) => `free-${n}`);
     for (const id of free) await subject.queue.add(task(id, { type, share: "well" }));
     await subject.queue.add(task("alone", { type }));
@@ -127,11 +120,7 @@ export function describeRunning(open: () => Promise<TaskQueueSubject>): void {
     const { type, concurrency } = subject.slow;
     const handler = new ScriptedHandler();
     const held = gate();
-    const stuck = Array.from({ length: concurrency + 3 }, (_, n) => `stuck-${n}`);
-    for (const id of stuck) {
-      handler.on(id, held.script);
-      await subject.queue.add(task(id, { type, share: "silent" }));
-    }
+    const stuck = await addStuck(subject, handler, held.script, { share: "silent" });
     // As many as one share runs at once, so that all of them start together.
     const free = Array.from({ length: concurrency }, (_, n) => `free-${n}`);
     for (const id of free) await subject.queue.add(task(id, { type, share: "well" }));
@@ -296,4 +285,19 @@ export function describeRunning(open: () => Promise<TaskQueueSubject>): void {
     expect(handler.order()).toEqual(["a"]);
     expect(await subject.queue.counts()).toEqual({ waiting: 0, running: 0, dead: 1 });
   });
+}
+
+/** Adds three tasks more of the slow type than run at once, each with the script; their ids, in order. */
+async function addStuck(
+  { queue, slow }: TaskQueueSubject,
+  handler: ScriptedHandler,
+  script: Script,
+  more: Pick<NewTask, "share"> = {},
+): Promise<string[]> {
+  const ids = Array.from({ length: slow.concurrency + 3 }, (_, n) => `stuck-${n}`);
+  for (const id of ids) {
+    handler.on(id, script);
+    await queue.add(task(id, { type: slow.type, ...more }));
+  }
+  return ids;
 }

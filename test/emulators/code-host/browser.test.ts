@@ -1,11 +1,8 @@
-import { existsSync } from "node:fs";
-import { chromium, type Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
+import { hasChromium, startBrowser } from "../../support/browser.ts";
 import { openPullRequest, openTestHost } from "./setup.ts";
 
-const CHROMIUM = "/usr/bin/chromium";
-const isThere = existsSync(CHROMIUM);
-if (!isThere) console.warn(`No ${CHROMIUM}: the code host's pages are not looked at in a browser`);
 /** For a person to look at; set by hand. */
 const SHOTS = process.env["CODE_HOST_SCREENSHOTS"];
 
@@ -14,26 +11,11 @@ const LONG =
     3,
   );
 
-async function openBrowser() {
-  return chromium.launch({
-    executablePath: CHROMIUM,
-    args: [
-      "--no-sandbox",
-      "--disable-gpu",
-      "--disable-quic",
-      "--no-first-run",
-      "--disable-background-networking",
-      "--disable-component-update",
-      "--disable-sync",
-    ],
-  });
-}
-
 async function overflow(page: Page): Promise<number> {
   return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth");
 }
 
-it.skipIf(!isThere)(
+it.skipIf(!hasChromium)(
   "fits a phone in light and dark, and merges from the keyboard",
   async () => {
     await using test = await openTestHost({
@@ -56,7 +38,7 @@ it.skipIf(!isThere)(
       "docs/new page.md": "New\n",
     });
     await work.push("main", { "README.md": "# Tidepool\n\nTheirs.\n" });
-    const browser = await openBrowser();
+    const browser = await startBrowser();
     try {
       const paths = {
         repository: "/tidepool/docs",

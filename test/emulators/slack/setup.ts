@@ -1,7 +1,8 @@
 import type { AddressInfo } from "node:net";
-import { App, HTTPReceiver, LogLevel, SocketModeReceiver } from "@slack/bolt";
+import { App, HTTPReceiver, SocketModeReceiver } from "@slack/bolt";
 import { type ChatPostMessageResponse, WebAPIPlatformError, WebClient } from "@slack/web-api";
 import { createSlackSide, type SlackSide, type SlackSideOptions } from "../../../emulators/slack/index.ts";
+import { silentSlackLogger } from "../../support/silent-slack-logger.ts";
 
 export const botToken = "xoxb-test";
 export const appToken = "xapp-test";
@@ -33,16 +34,6 @@ export function makeClock(startMs = 1_700_000_000_000) {
   };
 }
 
-const silent = {
-  debug() {},
-  info() {},
-  warn() {},
-  error() {},
-  setLevel() {},
-  getLevel: () => LogLevel.ERROR,
-  setName() {},
-};
-
 export function makeClient(
   slack: SlackSide,
   token: string | undefined = botToken,
@@ -53,7 +44,7 @@ export function makeClient(
     retryConfig: { retries: 0 },
     rejectRateLimitedCalls: true,
     timeout,
-    logger: silent,
+    logger: silentSlackLogger,
   });
 }
 
@@ -102,13 +93,13 @@ export async function refused(call: Promise<unknown>): Promise<ChatPostMessageRe
 
 /** A real Bolt app behind HTTP that Slack's requests go to. */
 export async function startHttpApp(slack: SlackSide, register: (app: App) => void) {
-  const receiver = new HTTPReceiver({ signingSecret, logger: silent });
+  const receiver = new HTTPReceiver({ signingSecret, logger: silentSlackLogger });
   const app = new App({
     token: botToken,
     receiver,
     deferInitialization: true,
     convoStore: false,
-    logger: silent,
+    logger: silentSlackLogger,
     clientOptions: { slackApiUrl: slack.apiUrl, retryConfig: { retries: 0 }, timeout: 5000 },
   });
   register(app);
@@ -136,7 +127,7 @@ export async function startSocketApp(
   const clientOptions = { slackApiUrl: slack.apiUrl, retryConfig: { retries: 0 }, timeout: 5000 };
   const receiver = new SocketModeReceiver({
     appToken,
-    logger: silent,
+    logger: silentSlackLogger,
     clientPingTimeout,
     installerOptions: { clientOptions: { ...clientOptions } },
   });
@@ -145,7 +136,7 @@ export async function startSocketApp(
     receiver,
     deferInitialization: true,
     convoStore: false,
-    logger: silent,
+    logger: silentSlackLogger,
     clientOptions,
   });
   register(app);

@@ -2,7 +2,8 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createWeatherControls, createWorkspacePage } from "../../../playground/workspace/index.ts";
 import { ANA, BEN, DOCS, RANDOM, World } from "../../support/world.ts";
-import { hasChromium, openPage, startBrowser } from "./setup.ts";
+import { hasChromium, startBrowser } from "../../support/browser.ts";
+import { openPage } from "./setup.ts";
 
 const PR = "https://github.com/acme/docs/pull/7";
 

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Browser } from "playwright-core";
 import type { SlackMessage } from "../../../emulators/slack/index.ts";
-import { hasChromium, openPage, startBrowser, startWorkspace } from "./setup.ts";
+import { hasChromium, startBrowser } from "../../support/browser.ts";
+import { openPage, startWorkspace } from "./setup.ts";
 
 type World = Awaited<ReturnType<typeof startWorkspace>>;
 type Opened = Awaited<ReturnType<typeof openPage>>;

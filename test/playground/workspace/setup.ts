@@ -1,6 +1,5 @@
-import { existsSync } from "node:fs";
 import { request } from "node:http";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { createSlackSide, type SlackSide } from "../../../emulators/slack/index.ts";
 import {
   createWeatherControls,
@@ -99,29 +98,6 @@ export async function rawRequest(
   sent.on("error", reject);
   sent.end(options.body);
   return promise;
-}
-
-const executablePath = process.env["CHROMIUM_PATH"] ?? "/usr/bin/chromium";
-export const hasChromium = existsSync(executablePath);
-if (!hasChromium) {
-  console.log(`Skipping the tests of the workspace page: there is no Chromium at ${executablePath}.`);
-}
-
-/** A headless browser that reaches nothing but this machine. */
-export async function startBrowser(): Promise<Browser & AsyncDisposable> {
-  return chromium.launch({
-    executablePath,
-    args: [
-      "--headless",
-      "--no-sandbox",
-      "--disable-gpu",
-      "--disable-quic",
-      "--no-first-run",
-      "--disable-background-networking",
-      "--disable-component-update",
-      "--disable-sync",
-    ],
-  });
 }
 
 /** Opens the page as a person, in a channel. What the page logs or throws fails the test through `faults`. */

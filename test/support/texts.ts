@@ -1,0 +1,19 @@
+import fc from "fast-check";
+
+/** Text without half a character, rich in what is escaped and in what takes two units. */
+export const wellFormed = fc.oneof(
+  fc.string({ unit: "binary", maxLength: 60 }),
+  fc.string({ unit: "grapheme", maxLength: 30 }),
+  fc.string({ unit: fc.constantFrom("&", "<", ">", "&amp;", "&lt;", "…", "😀", "a"), maxLength: 60 }),
+);
+/** Any text, also with half characters. */
+export const text = fc.oneof(
+  wellFormed,
+  fc.string({
+    unit: fc.oneof(
+      fc.integer({ min: 0xd800, max: 0xdfff }).map((unit) => String.fromCharCode(unit)),
+      fc.constantFrom("a", "&", "<"),
+    ),
+    maxLength: 60,
+  }),
+);
