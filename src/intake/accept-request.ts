@@ -29,23 +29,24 @@ export async function acceptRequest(deps: IntakeDeps, request: Request): Promise
 }
 
 async function accept(deps: IntakeDeps, request: Request): Promise<Accepted> {
-  // A redelivery takes nothing from anybody's limit.
-  if ((await deps.records.turn.get(request.id)) !== undefined) {
-    // The turn may not be on the disk yet. A later commit resolves only after it is.
-    await deps.queue.commit(() => ({ value: undefined }));
-    return { kind: "known" };
-  }
   const refusal = await overLimit(deps, request);
-  if (refusal !== null) return { kind: "refused", refusal };
-  const isNew = await deps.queue
-    .commit((read) => acceptance(deps, read, request))
-    .catch(async (thrown: unknown) => {
-      await giveBack(deps, request);
-      throw thrown;
-    });
+  if (refusal !== null) {
+    return (await isKnown(deps, request)) ? { kind: "known" } : { kind: "refused", refusal };
+  }
+  let isNew = false;
+  try {
+    isNew = await deps.queue.commit((read) => acceptance(deps, read, request));
+  } finally {
+    // A redelivery takes nothing from anybody's limit.
+    if (!isNew) await giveBack(deps, request);
+  }
   if (!isNew) return { kind: "known" };
   reassureLater(deps, request);
   return { kind: "accepted" };
+}
+
+async function isKnown({ queue }: Pick<IntakeDeps, "queue">, { id }: Request): Promise<boolean> {
+  return queue.commit((read) => ({ value: read("turn", id) !== undefined }));
 }
 
 /** Why one more request of that person, or in that channel, is too many now; null: it is not, and counts. */
