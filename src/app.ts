@@ -82,7 +82,6 @@ export function createApp(deps: AppDeps): DocsAgentApp {
     clock,
     random,
     logger,
-    queue,
     slots,
     records,
     notifier,

@@ -2,16 +2,17 @@ import type { Config } from "./config.ts";
 import type { Clock } from "./core/clock.ts";
 import { serviceOf } from "./core/project.ts";
 import type { Logger } from "./core/logger.ts";
+import type { RedisTaskQueue } from "./queue/redis/redis-task-queue.ts";
 import { SqliteTaskQueue } from "./queue/sqlite-task-queue.ts";
 import { appMigrations } from "./store/app-migrations.ts";
 import { openStore } from "./store/open-store.ts";
-import type { Store } from "./store/open-store.ts";
+import type { Store } from "./store/store.ts";
 import { taskPools } from "./tasks/index.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 
 /** Where everything durable is: records, tasks and slots, in one place. */
-export type Backend = AsyncDisposable & { store: Store; queue: SqliteTaskQueue };
+export type Backend = AsyncDisposable & { store: Store; queue: SqliteTaskQueue | RedisTaskQueue };
 
 export type OpenBackendOptions = {
   config: Pick<Config, "storeUrl" | "projects" | "retentionDays">;
@@ -21,10 +22,32 @@ export type OpenBackendOptions = {
   ownerWaitMs?: number;
   /** Called when the disk failed to keep what was written. Go on with a new process. */
   onBroken?: (error: Error) => void;
+  /** For tests: Redis's time, epoch milliseconds. */
+  serverNow?: () => number;
 };
 
 /** Opens what `STORE_URL` names. Rejects with a `StoreInUseError` or a `StoreUnavailableError`. */
-export async function openBackend({
+export function openBackend(options: OpenBackendOptions): Promise<Backend> {
+  return /^rediss?:/.test(options.config.storeUrl) ? openRedis(options) : openSqlite(options);
+}
+
+async function openRedis({ config, clock, logger, serverNow }: OpenBackendOptions): Promise<Backend> {
+  // Whoever needs no Redis starts faster without what it takes.
+  const { openRedisStore } = await import("./store/redis/open-redis-store.ts");
+  const { RedisTaskQueue } = await import("./queue/redis/redis-task-queue.ts");
+  const keepMs = config.retentionDays * DAY_MS;
+  const store = await openRedisStore({
+    url: config.storeUrl,
+    clock,
+    logger,
+    keepSetAsideMs: keepMs,
+    ...(serverNow === undefined ? {} : { serverNow }),
+  });
+  const queue = new RedisTaskQueue({ store, clock, logger, pools: taskPools, keepDeadMs: keepMs });
+  return { store, queue, [Symbol.asyncDispose]: () => store.close() };
+}
+
+async function openSqlite({
   config,
   clock,
   logger,

@@ -5,6 +5,7 @@ import { HttpOrigins, HttpUrl, NO_SPACE, ProxyUrl, YesOrNo } from "./config-valu
 import { DocsAgentError } from "./errors.ts";
 import { LOG_LEVELS } from "./logger.ts";
 import { proxySecretsOf, type ProxySettings } from "./proxy.ts";
+import { readRedisUrl } from "./store/redis/redis-location.ts";
 import type { SlackSettings } from "./slack/connection.ts";
 
 export type Config = {
@@ -38,12 +39,18 @@ export class ConfigError extends DocsAgentError {
   }
 }
 
+function isStoreUrl(url: string): boolean {
+  return /^(?:sqlite:\/\/.+|memory:\/\/)$/.test(url) || readRedisUrl(url) !== null;
+}
+
 /** All secrets of a configuration, to be kept out of everything that leaves the process. */
 export function secretsOf(config: Config): string[] {
   const { botToken, receive } = config.slack;
   const received = receive.kind === "http" ? receive.signingSecret : receive.appToken;
   const apiKeys = config.projects.map((project) => project.apiKey);
-  return [botToken, received, ...apiKeys, ...proxySecretsOf(config.proxy)];
+  const stored = readRedisUrl(config.storeUrl)?.password ?? "";
+  const store = stored === "" ? [] : [stored, decodeURIComponent(stored)];
+  return [botToken, received, ...apiKeys, ...proxySecretsOf(config.proxy), ...store];
 }
 
 /** Reads the configuration. Throws a {@link ConfigError} that lists every fault at once. */
@@ -162,8 +169,8 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     ),
     storeUrl: read(
       "STORE_URL",
-      z.string().regex(/^(?:sqlite:\/\/.+|memory:\/\/)$/),
-      "put sqlite://path, for example sqlite://./data/docs-agent.sqlite (this version keeps its state on one machine; memory:// loses it when the process ends)",
+      z.string().refine(isStoreUrl),
+      "put sqlite://path, for example sqlite://./data/docs-agent.sqlite, or redis://host:6379 for several replicas (memory:// loses everything when the process ends)",
       "sqlite://./data/docs-agent.sqlite",
     ),
     polling: { minMs, maxMs, deadlineMs: milliseconds("JOB_DEADLINE_MS", 86_400_000) },

@@ -2,13 +2,13 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "./core/clock.ts";
 import type { TaskQueue } from "./core/task-queue.ts";
 import { messageOf } from "./errors.ts";
-import type { Store } from "./store/open-store.ts";
+import type { Store } from "./store/store.ts";
 
 /** Probes come from several sides at once; the disk is asked at most this often. */
 const FRESH_MS = 2000;
 
 type HealthDeps = {
-  store: Pick<Store, "check" | "setAsideCount">;
+  store: Pick<Store, "check" | "setAsideCount" | "risk">;
   queue: Pick<TaskQueue, "check" | "counts">;
   /** "ok", or in words what is wrong with the connection to Slack. Answers at once. */
   slack: () => string;
@@ -67,6 +67,7 @@ async function check(deps: HealthDeps): Promise<Readiness> {
       checks: { store, queue, slack },
       tasks,
       records_set_aside: deps.store.setAsideCount(),
+      ...(deps.store.risk === null ? {} : { risk: deps.store.risk }),
     },
   };
 }

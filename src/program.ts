@@ -10,6 +10,7 @@ import type { Logger } from "./core/logger.ts";
 import { type Listening, listenWith } from "./listen.ts";
 import { createLogger } from "./logger.ts";
 import { createDispatcher, isProxied } from "./proxy.ts";
+import { shownStoreUrl } from "./store/redis/redis-location.ts";
 import { StartError } from "./start-error.ts";
 import type { StopSignals } from "./stop-signals.ts";
 import { createSystemClock } from "./system-clock.ts";
@@ -86,7 +87,7 @@ export async function run({ args, env, stop }: RunOptions): Promise<void> {
         mode: config.slack.receive.kind,
         address: new URL(listening.url).host,
         projects: config.projects.map((project) => project.name),
-        store: config.storeUrl,
+        store: shownStoreUrl(config.storeUrl),
       },
       "docs-agent is ready",
     );
@@ -103,7 +104,10 @@ type StartOptions = { config: Config; resources: AsyncDisposableStack; clock: Cl
 /** Opens the store, listens, and begins to work. */
 async function start({ config, resources, clock, logger }: StartOptions): Promise<Listening> {
   const waiting = setTimeout(() => {
-    logger.info({ store: config.storeUrl }, "waiting for the process that uses the store to end");
+    logger.info(
+      { store: shownStoreUrl(config.storeUrl) },
+      "waiting for the process that uses the store to end",
+    );
   }, 1000);
   const backend = resources.use(
     await openBackend({ config, clock, logger, onBroken: (error) => end(logger, error) }).finally(() =>

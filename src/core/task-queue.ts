@@ -64,11 +64,24 @@ export type Decision<T> = (read: Read) => Plan<T>;
 /** How a run of a task ends, what it writes and what it adds: a decision, or just the end. */
 export type Step = TaskEnd | Decision<TaskEnd>;
 
+/** A run of a task, as long as it has the task for itself. */
+export type TaskRun = {
+  /** Aborts when the queue stops and the grace is over. */
+  signal: AbortSignal;
+  /** As {@link TaskQueue.commit}, and rejects when somebody else runs the task by now. */
+  commit: <T>(decide: Decision<T>) => Promise<T>;
+  /**
+   * Throws unless the run still has the task for itself, as after a pause in which somebody else may have taken it over. Call it right
+   * before an effect that must not happen twice.
+   */
+  assertHeld: () => void;
+};
+
 /**
- * Runs one task. `signal` aborts when the queue stops and the grace is over. What it throws is a surprise, retried in 60 s. A step
- * that cannot be written down is kept and written again until it can: the handler does not run twice for it.
+ * Runs one task. What it throws is a surprise, retried in 60 s. A step that cannot be written down is kept and written again until it
+ * can: the handler does not run twice for it.
  */
-export type TaskHandler = (task: Task, signal: AbortSignal) => Promise<Step>;
+export type TaskHandler = (task: Task, run: TaskRun) => Promise<Step>;
 
 export type TaskCounts = { waiting: number; running: number; dead: number };
 

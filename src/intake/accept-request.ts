@@ -33,14 +33,18 @@ async function accept(deps: IntakeDeps, request: Request): Promise<Accepted> {
   if (refusal !== null) {
     return (await isKnown(deps, request)) ? { kind: "known" } : { kind: "refused", refusal };
   }
-  let isNew = false;
-  try {
-    isNew = await deps.queue.commit((read) => acceptance(deps, read, request));
-  } finally {
+  const isNew = await deps.queue
+    .commit((read) => acceptance(deps, read, request))
+    .catch((thrown: unknown) => {
+      // Whoever asked waits for an answer, and a store that is away would hold this up, too.
+      giveBack(deps, request).catch(() => {});
+      throw thrown;
+    });
+  if (!isNew) {
     // A redelivery takes nothing from anybody's limit.
-    if (!isNew) await giveBack(deps, request);
+    await giveBack(deps, request);
+    return { kind: "known" };
   }
-  if (!isNew) return { kind: "known" };
   reassureLater(deps, request);
   return { kind: "accepted" };
 }

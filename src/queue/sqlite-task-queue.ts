@@ -75,6 +75,7 @@ export class SqliteTaskQueue implements TaskQueue {
       ...shared,
       budgets: pools.budgets,
       carryOut: (decide) => this.#carryOut(decide),
+      commit: (decide) => this.commit(decide),
       onEnded: () => this.#wake(),
       onNotStarted: (thrown) => this.#failPass(thrown),
     });

@@ -21,6 +21,8 @@ export type TaskRunsOptions = {
   budgets: Pools["budgets"];
   /** Carries out the decision that a handler returned, inside a transaction. */
   carryOut: (decide: Decision<TaskEnd>) => TaskEnd;
+  /** Commits what a handler decides before it ends. */
+  commit: <T>(decide: Decision<T>) => Promise<T>;
   /** Called when a run has ended and its result is on the disk. */
   onEnded: () => void;
   /** Called when tasks that were due couldn't be started. They are still due. */
@@ -54,6 +56,7 @@ export class TaskRuns {
   readonly #logger: Logger;
   readonly #budgets: PoolBudgets;
   readonly #carryOut: TaskRunsOptions["carryOut"];
+  readonly #commit: TaskRunsOptions["commit"];
   readonly #onEnded: () => void;
   readonly #onNotStarted: (thrown: unknown) => void;
   /** Tasks up to this number were there before this process. */
@@ -78,6 +81,7 @@ export class TaskRuns {
     this.#logger = options.logger;
     this.#budgets = new PoolBudgets(options.budgets);
     this.#carryOut = options.carryOut;
+    this.#commit = options.commit;
     this.#onEnded = options.onEnded;
     this.#onNotStarted = options.onNotStarted;
     this.#newestBefore = options.table.newestSeq();
@@ -238,7 +242,13 @@ export class TaskRuns {
   async #run(handler: TaskHandler, run: Run): Promise<void> {
     let step: Step;
     try {
-      step = await handler(run.task, run.abort.signal);
+      step = await handler(run.task, {
+        signal: run.abort.signal,
+        commit: this.#commit,
+        assertHeld: () => {
+          if (!this.#holds(run)) throw new QueueStoppedError();
+        },
+      });
       if (typeof step !== "function") checkTaskEnd(step);
     } catch (thrown) {
       // What an aborted handler throws means nothing.

@@ -7,7 +7,8 @@ import { messageOf } from "../errors.ts";
 const UnreadableValue = z.strictObject({ "docs-agent:unreadable": z.string() });
 type UnreadableValue = z.infer<typeof UnreadableValue>;
 
-const Envelope = z.object({ value: z.unknown() });
+/** Of any type: what reads it parses it. */
+const Envelope = z.object({ value: z.any() });
 
 export type OpenKeyvOptions = {
   /** A storage adapter that prefixes keys itself and expires entries itself. */
@@ -49,17 +50,19 @@ export function serialize({ value }: { value?: unknown }): string {
 }
 
 export function deserialize<Value>(text: string): { value?: Value } {
-  return JSON.parse(isEnvelope(text) ? text : JSON.stringify({ value: unreadable(text) }));
+  return envelopeOf(text);
+}
+
+function envelopeOf(text: string): z.infer<typeof Envelope> {
+  try {
+    const { data } = Envelope.safeParse(JSON.parse(text));
+    if (data !== undefined) return data;
+  } catch {
+    // No JSON.
+  }
+  return { value: unreadable(text) };
 }
 
 function unreadable(text: string): UnreadableValue {
   return { "docs-agent:unreadable": text };
-}
-
-function isEnvelope(text: string): boolean {
-  try {
-    return Envelope.safeParse(JSON.parse(text)).success;
-  } catch {
-    return false;
-  }
 }

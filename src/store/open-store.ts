@@ -9,6 +9,7 @@ import { GroupCommit } from "./group-commit.ts";
 import { openKeyv, serialize } from "./keyv.ts";
 import type { Migration } from "./migrations.ts";
 import { KeyvRecordStore } from "./record-store.ts";
+import type { Store } from "./store.ts";
 import { type SqliteLocation, openSqliteDatabase } from "./sqlite-database.ts";
 import { createSqliteKeyvAdapter, kvSql } from "./sqlite-keyv-adapter.ts";
 import { SqliteSlots } from "./sqlite-slots.ts";
@@ -30,26 +31,18 @@ export type OpenStoreOptions = {
   migrations?: readonly Migration[];
 };
 
-/** Everything the app remembers, in one place. */
-export interface Store extends AsyncDisposable {
+/** A store in a SQLite file, which this process owns. */
+export interface SqliteStore extends Store {
   /** The database, for the task queue that shares it, and what writes to it. */
   readonly db: DatabaseSync;
   readonly commits: GroupCommit;
   readonly slots: SqliteSlots;
   /** The records as a decision sees them: read and written in the transaction that is open. */
   readonly decided: { read: Read; write: (write: Write) => void };
-  /** The records, by kind. */
-  readonly records: { readonly [K in RecordKind]: RecordStore<RecordOf<K>> };
   /** Records under a name of one's own: lower-case letters, digits and hyphens. */
   recordsNamed<T>(name: string, schema: z.ZodType<T>): RecordStore<T>;
-  /** How many records were set aside since the store was opened. */
-  setAsideCount(): number;
   /** Removes, in the transaction that is open, a bounded number of entries whose time is over. Returns whether more may be left. */
   sweep(): boolean;
-  /** Rejects with a `StoreUnavailableError` unless a value can be written and read back now. */
-  check(): Promise<void>;
-  /** Closes the file and gives up owning it. Idempotent. Stop what uses the store first. */
-  close(): Promise<void>;
 }
 
 /** The records of one kind: as anybody sees them, and as a decision does, in the transaction that is open. */
@@ -67,7 +60,7 @@ const emptyLogEveryMs = 60 * 60_000;
 const ninetyDaysMs = 90 * 24 * 60 * 60_000;
 
 /** Opens the store at `url`. Rejects with a `StoreInUseError` or a `StoreUnavailableError`. */
-export async function openStore(options: OpenStoreOptions): Promise<Store> {
+export async function openStore(options: OpenStoreOptions): Promise<SqliteStore> {
   const { url, clock, logger, ownerWaitMs, keepSetAsideMs = ninetyDaysMs, migrations, onBroken } = options;
   const location = toSqliteLocation(url);
   const database = await openSqliteDatabase(location, {
@@ -202,6 +195,7 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
     },
     recordsNamed: (name, schema) => openRecords(name, schema).store,
     setAsideCount: () => setAsideCount,
+    risk: null,
     sweep() {
       slots.sweep();
       // Not inside of the transaction that is open.

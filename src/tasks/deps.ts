@@ -5,7 +5,7 @@ import type { Directory, Notifier } from "../core/notifier.ts";
 import type { PollingPolicy } from "../core/polling.ts";
 import type { RecordKind, RecordOf, RecordStore } from "../core/records.ts";
 import type { Slots } from "../core/slots.ts";
-import type { TaskQueue } from "../core/task-queue.ts";
+import type { TaskRun } from "../core/task-queue.ts";
 
 /** All that the tasks stand on; each takes the part it needs. */
 export type TaskDeps = {
@@ -13,7 +13,9 @@ export type TaskDeps = {
   /** Uniform in [0, 1). */
   random: () => number;
   logger: Logger;
-  queue: Pick<TaskQueue, "commit">;
+  /** Of the run that is under way: see `TaskRun`. */
+  commit: TaskRun["commit"];
+  assertHeld: TaskRun["assertHeld"];
   slots: Slots;
   /** Reads a record as it is now; what is written is decided anew (`TaskQueue.commit`, or a step). */
   records: { [K in RecordKind]: Pick<RecordStore<RecordOf<K>>, "get"> };

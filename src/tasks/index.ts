@@ -44,10 +44,10 @@ export const taskPools = {
 };
 
 /** Runs any task: logs it, turns what it throws into a retry, and tells the person about what is given up. */
-export function createTaskHandler(deps: TaskDeps): TaskHandler {
-  return async (task) => {
+export function createTaskHandler(deps: Omit<TaskDeps, "commit" | "assertHeld">): TaskHandler {
+  return async (task, { commit, assertHeld }) => {
     const logger = deps.logger.child({ task: task.id, attempt: task.attempt, ...turnFields(task.payload) });
-    const step = await run({ ...deps, logger }, task);
+    const step = await run({ ...deps, logger, commit, assertHeld }, task);
     if (typeof step !== "function") return ended({ ...deps, logger }, task, step);
     return (read) => {
       const plan = step(read);
@@ -99,7 +99,11 @@ async function run(deps: TaskDeps, task: Task): Promise<Step> {
 }
 
 /** Logs how a task ended, and adds what tells the person if it was given up. */
-function ended(deps: TaskDeps, task: Task, end: TaskEnd): Step {
+function ended(
+  deps: Pick<TaskDeps, "clock" | "logger" | "polling" | "retentionMs">,
+  task: Task,
+  end: TaskEnd,
+): Step {
   const { logger } = deps;
   switch (end.kind) {
     case "dead": {

@@ -31,7 +31,7 @@ export async function postForTurn(
     slot,
     label: { turnId: turn.id, post: slot },
     message,
-    saveIntent: (change) => deps.queue.commit((read) => changed(deps, read, turn.id, change)),
+    saveIntent: (change) => deps.commit((read) => changed(deps, read, turn.id, change)),
   });
   switch (attempt.kind) {
     case "posted":

@@ -43,7 +43,7 @@ export type PostAttempt =
   | { kind: "later"; change: (delivery: Delivery) => Delivery; end: TaskEnd }
   | { kind: "refused"; change: (delivery: Delivery) => Delivery; fault: NotifierFault };
 
-type Deps = Pick<TaskDeps, "clock" | "random" | "logger" | "notifier" | "slots">;
+type Deps = Pick<TaskDeps, "clock" | "random" | "logger" | "notifier" | "slots" | "assertHeld">;
 type SlottedTask = Task & { payload: { slotMs?: number | undefined; lookMs?: number | undefined } };
 
 /**
@@ -71,6 +71,7 @@ export async function postOnce(deps: Deps, task: SlottedTask, post: OncePost): P
   }
   const sentAtMs = deps.notifier.slackTimeMs();
   await post.saveIntent((current) => intend(current, name, sentAtMs));
+  deps.assertHeld();
   const answer = await deps.notifier.post(place, post.message, post.label);
   if (answer.ok) return { kind: "posted", isFound: false, change: wasPosted(name, answer.value) };
   const { fault } = answer;

@@ -55,7 +55,7 @@ export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
   const prompt = knownPrompt(known) ?? composePrompt(request, await namesFor(deps, request));
 
   const sending = { now: deps.clock.now(), policy: deps.polling, honorsKeys: honoredKeys, prompt };
-  const before = await deps.queue.commit((read) => {
+  const before = await deps.commit((read) => {
     const turn = requireTurn(read("turn", turnId), turnId);
     const next = beforeSubmit(turn, sending);
     return { writes: next.stage.name === "submitting" ? turnWrites(deps, read, next) : [], value: next };
@@ -65,6 +65,7 @@ export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
     return settle(deps, turnId, (turn) => beforeSubmit(turn, sending));
   }
 
+  deps.assertHeld();
   const answer = await jobService.createJob(knownPrompt(before) ?? prompt, turnId);
   if (answer.ok) deps.logger.info({ job_id: answer.job.id }, "job is created");
   else deps.logger.warn({ fault: faultForLog(answer.fault) }, "create did not succeed");

@@ -50,7 +50,7 @@ export async function tell(deps: TaskDeps, task: Task): Promise<Step> {
         label: { turnId: task.id, post: NOTICE_SLOT },
         message,
         saveIntent: (change) =>
-          deps.queue.commit((read) => {
+          deps.commit((read) => {
             const current = read("notice", task.id)?.delivery ?? delivery;
             return { writes: [note(deps, task.id, change(current))], value: undefined };
           }),

@@ -26,8 +26,8 @@ export type TaskQueueSubject = AsyncDisposable & {
    * one's handlers return comes late.
    */
   reopen(): Promise<void>;
-  /** Nothing can be written until what it returns is called. */
-  failWrites(): () => void;
+  /** Nothing can be written until what it resolves to is called. */
+  failWrites(): Promise<() => Promise<void>>;
   /** How many tasks run at once, of any type but `slow.type`. */
   readonly concurrency: number;
   /** A type of task that has a pool of its own, and how many of it run at once. */

@@ -77,7 +77,7 @@ describe.concurrent("settings", () => {
         DOCS_AGENT_BASE_URL: "ftp://jobs",
         DOCS_AGENT_API_KEY: "secret with spaces",
         DOCS_AGENT_PROJECTS: '[{"name":"docs","id":"a","apiKey":"secret key"},{"id":7}]',
-        STORE_URL: "redis://127.0.0.1",
+        STORE_URL: "redis://:secret@127.0.0.1/database",
         PULL_REQUEST_HTTP_ORIGINS: "http://git.internal/path",
         POLL_MIN_MS: "5s",
         POLL_MAX_MS: "1",

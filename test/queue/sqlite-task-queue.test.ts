@@ -165,11 +165,11 @@ describe("SQLite task queue", () => {
     const handler = new ScriptedHandler();
     await subject.queue.add({ id: "a", type: "test", payload: null });
     subject.db.exec("UPDATE tasks SET pool = 'of another version'");
-    const heal = subject.failWrites();
+    const heal = await subject.failWrites();
     subject.queue.start(handler.handle);
     await turns();
     expect(subject.logger.text("error")).toContain("cannot sort what waits into its pools");
-    heal();
+    await heal();
     subject.advance(SECOND_MS);
     await handler.started("a");
   });
@@ -292,11 +292,11 @@ describe("SQLite task queue on a file that cannot be written", () => {
     subject.queue.start(handler.handle);
     await handler.started("a");
 
-    const heal = subject.failWrites();
+    const heal = await subject.failWrites();
     await subject.queue.stop(0);
     await turns();
     expect(subject.logger.text("warn")).toContain("stays counted");
-    heal();
+    await heal();
 
     await subject.reopen();
     subject.queue.start(handler.handle);

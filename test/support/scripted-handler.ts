@@ -21,7 +21,7 @@ export class ScriptedHandler {
     this.#scripts.set(id, scripts);
   }
 
-  readonly handle: TaskHandler = async (task, signal) => {
+  readonly handle: TaskHandler = async (task, { signal }) => {
     this.runs.push(task);
     const times = this.runsOf(task.id).length;
     const scripts = this.#scripts.get(task.id) ?? [];

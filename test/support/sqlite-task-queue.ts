@@ -3,7 +3,7 @@ import type { Clock } from "../../src/core/clock.ts";
 import { SqliteTaskQueue } from "../../src/queue/sqlite-task-queue.ts";
 import { GroupCommit } from "../../src/store/group-commit.ts";
 import { openStore } from "../../src/store/open-store.ts";
-import type { Store } from "../../src/store/open-store.ts";
+import type { SqliteStore } from "../../src/store/open-store.ts";
 import { StoreInUseError, storeErrorsOf } from "../../src/store/store-errors.ts";
 import type { TaskQueueSubject } from "../contracts/task-queue.ts";
 import { ManualClock } from "./manual-clock.ts";
@@ -42,10 +42,15 @@ export type SqliteTaskQueueSubject = TaskQueueSubject & {
 };
 
 /** A process as far as the queue sees it: its own commits, its own timers. */
-type Process = { store: Store; commits: GroupCommit; queue: SqliteTaskQueue; die(): void };
+type Process = { store: SqliteStore; commits: GroupCommit; queue: SqliteTaskQueue; die(): void };
 
 /** `whenDead`: what the process's commits meet after its death. */
-function startProcess(subject: Subject, store: Store, commits: GroupCommit, whenDead: () => void): Process {
+function startProcess(
+  subject: Subject,
+  store: SqliteStore,
+  commits: GroupCommit,
+  whenDead: () => void,
+): Process {
   const clock = mortal(subject.clock);
   const queue = new SqliteTaskQueue({
     db: store.db,
@@ -122,10 +127,10 @@ export async function openFileSubject(): Promise<SqliteTaskQueueSubject> {
       await process.store.close();
       process = await open();
     },
-    failWrites: () => {
+    failWrites: async () => {
       const shell = new DatabaseSync(path);
       shell.exec("BEGIN IMMEDIATE");
-      return () => shell.close();
+      return async () => shell.close();
     },
     [Symbol.asyncDispose]: async () => {
       await process.queue.stop(0);
@@ -158,9 +163,9 @@ export async function openMemorySubject(): Promise<SqliteTaskQueueSubject> {
       process.die();
       process = start();
     },
-    failWrites: () => {
+    failWrites: async () => {
       store.db.exec("PRAGMA query_only = ON");
-      return () => store.db.exec("PRAGMA query_only = OFF");
+      return async () => store.db.exec("PRAGMA query_only = OFF");
     },
     [Symbol.asyncDispose]: async () => {
       await process.queue.stop(0);

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { createApp } from "../../src/app.ts";
+import { RedisTaskQueue } from "../../src/queue/redis/redis-task-queue.ts";
 import { openBackend } from "../../src/backend.ts";
 import type { Backend } from "../../src/backend.ts";
 import { loadConfig } from "../../src/config.ts";
@@ -17,6 +18,8 @@ import type { JobServiceSide, JobServiceSideOptions } from "./job-service-side.t
 import { ManualClock } from "./manual-clock.ts";
 import { readManifest } from "./manifest.ts";
 import { RecordingLogger } from "./recording-logger.ts";
+import { REDIS_URL, openRedisPrefix } from "./redis.ts";
+import { bullFollows, serverTimeOf, untilIdle } from "./redis-time.ts";
 import { openTempDir } from "./temp-dir.ts";
 
 export const BOT_TOKEN = "xoxb-1234567890-abcdefghijkl";
@@ -43,7 +46,12 @@ export type WorldOptions = {
   prepare?: (world: World) => void;
 };
 
-type RunningApp = { queue: Backend["queue"]; url: string; stop: () => Promise<void> };
+type RunningApp = { queue: Queue; url: string; stop: () => Promise<void> };
+/** What is asked of a queue of any backend. */
+type Queue = { idle(): Promise<void>; nextDueAt(): Promise<number | null> };
+
+/** Whole suites run on Redis too: `TEST_STORE=redis npx vitest run test/e2e/main-job.test.ts`. */
+export const IS_ON_REDIS = process.env["TEST_STORE"] === "redis";
 
 /** The people and channels of every test: Ana and Ben in #docs, with the bot; #random without it. */
 export const ANA = "U0ANA";
@@ -85,6 +93,13 @@ export async function startSlackSide(
   return slack;
 }
 
+function queueOf({ queue }: Backend, clock: ManualClock): Queue {
+  if (queue instanceof RedisTaskQueue) {
+    return { idle: () => untilIdle(() => queue, clock), nextDueAt: () => queue.nextDueAt() };
+  }
+  return { idle: () => queue.idle(), nextDueAt: async () => queue.nextDueAt() };
+}
+
 /** The environment of an app between these two sides. */
 export function environment(slack: SlackSide, service: JobServiceSide, options: WorldOptions = {}) {
   return {
@@ -115,6 +130,7 @@ export class World implements AsyncDisposable {
   readonly logger: RecordingLogger;
   readonly #options: WorldOptions;
   readonly #storePath: string;
+  readonly #storeUrl: string;
   readonly #resources: AsyncDisposableStack;
   #app: RunningApp | null = null;
 
@@ -131,12 +147,19 @@ export class World implements AsyncDisposable {
       }),
     );
     const service = resources.use(await startJobServiceSide(options.jobService));
+    let storeUrl = `sqlite://${dir.file("state.sqlite")}`;
+    if (IS_ON_REDIS) {
+      const redis = resources.use(openRedisPrefix());
+      resources.use(await bullFollows(clock, { url: REDIS_URL, prefix: redis.prefix }));
+      storeUrl = redis.url;
+    }
     const world = new World({
       clock,
       slack,
       service,
       options,
       storePath: dir.file("state.sqlite"),
+      storeUrl,
       resources,
     });
     resources.defer(() => world.stopApp());
@@ -151,6 +174,7 @@ export class World implements AsyncDisposable {
     service: JobServiceSide;
     options: WorldOptions;
     storePath: string;
+    storeUrl: string;
     resources: AsyncDisposableStack;
   }) {
     this.clock = parts.clock;
@@ -159,6 +183,7 @@ export class World implements AsyncDisposable {
     this.logger = new RecordingLogger();
     this.#options = parts.options;
     this.#storePath = parts.storePath;
+    this.#storeUrl = parts.storeUrl;
     this.#resources = parts.resources;
   }
 
@@ -176,11 +201,18 @@ export class World implements AsyncDisposable {
     const { clock, logger, slack, service } = this;
     const config = loadConfig({
       ...environment(slack, service, this.#options),
-      STORE_URL: `sqlite://${this.#storePath}`,
+      STORE_URL: this.#storeUrl,
       ...this.#options.env,
     });
-    const backend = await openBackend({ config, clock, logger, ownerWaitMs: 0 });
-    const { store, queue } = backend;
+    const backend = await openBackend({
+      config,
+      clock,
+      logger,
+      ownerWaitMs: 0,
+      serverNow: serverTimeOf(clock),
+    });
+    const { store } = backend;
+    const queue = queueOf(backend, clock);
     const app = createApp({ config, backend, clock, random: this.#options.random ?? (() => 0.5), logger });
     const server = createServer(app.requestListener);
     server.listen(0, "127.0.0.1");
@@ -217,7 +249,7 @@ export class World implements AsyncDisposable {
     const end = this.clock.now() + ms;
     for (;;) {
       await queue.idle();
-      const next = queue.nextDueAt();
+      const next = await queue.nextDueAt();
       if (next === null || next > end) break;
       this.clock.advanceTo(Math.max(next, this.clock.now() + 1));
     }
@@ -233,7 +265,7 @@ export class World implements AsyncDisposable {
       await queue.idle();
       const value = probe();
       if (value !== undefined && value !== false) return value;
-      const next = queue.nextDueAt();
+      const next = await queue.nextDueAt();
       if (next === null || next > end)
         throw new Error(`nothing more is due, and it has not come true: ${String(probe)}`);
       this.clock.advanceTo(Math.max(next, this.clock.now() + 1));

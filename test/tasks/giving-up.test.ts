@@ -39,8 +39,7 @@ describe("a message that Slack does not take", () => {
     rig.slack.faults.openDirectMessage = always(fault);
     const handler = createTaskHandler(rig.deps);
     const task = rig.task(tellTask(rig.task({ id: "x", type: "watch", payload: {} }), whose));
-    const run = async (attempt: number) =>
-      rig.carryOut(await handler({ ...task, attempt }, AbortSignal.timeout(1000)));
+    const run = async (attempt: number) => rig.carryOut(await handler({ ...task, attempt }, rig.run));
     expect(await runFor(rig, 23, run)).toMatchObject({ kind: "retry" });
     expect(await runFor(rig, 48, (attempt) => run(attempt + 200))).toMatchObject({ kind: "dead" });
   });
@@ -52,7 +51,7 @@ describe("a message that Slack does not take", () => {
     rig.slack.faults.post = [notSent, lost];
     const handler = createTaskHandler(rig.deps);
     const run = async (attempt: number) =>
-      rig.carryOut(await handler(rig.task(openTask(turn), { addedAt, attempt }), AbortSignal.timeout(1000)));
+      rig.carryOut(await handler(rig.task(openTask(turn), { addedAt, attempt }), rig.run));
     expect(await run(1)).toMatchObject({ kind: "retry", reason: "ratelimited" });
     rig.clock.advance(2000);
     expect(await run(2)).toMatchObject({ kind: "retry", reason: "timeout" });
@@ -69,8 +68,7 @@ describe("telling a person that something was given up", () => {
     rig.slack.faults.replyPrivately = [notSent, lost];
     const handler = createTaskHandler(rig.deps);
     const task = rig.task(tellTask(rig.task(dead), whose));
-    const run = async (attempt: number) =>
-      rig.carryOut(await handler({ ...task, attempt }, AbortSignal.timeout(1000)));
+    const run = async (attempt: number) => rig.carryOut(await handler({ ...task, attempt }, rig.run));
     expect(await runFor(rig, 1, run)).toMatchObject({ kind: "done", attempt: 3 });
     expect(rig.slack.toldPrivately).toEqual([
       { kind: "gave-up", taskId: "open:1", taskType: "open", channelId: "C1" },
@@ -82,7 +80,7 @@ describe("telling a person that something was given up", () => {
     rig.slack.faults.openDirectMessage = always(refused);
     rig.slack.faults.replyPrivately = always(refused);
     const task = rig.task(tellTask(rig.task(dead), whose));
-    const step = await createTaskHandler(rig.deps)(task, AbortSignal.timeout(1000));
+    const step = await createTaskHandler(rig.deps)(task, rig.run);
     expect(await rig.carryOut(step)).toMatchObject({ kind: "dead" });
     expect(rig.added).toEqual([]);
   });
@@ -93,13 +91,13 @@ describe("what a handler throws", () => {
   async function runWith(rig: TaskRig, thrown: unknown, overrides: object = {}) {
     const records = { ...rig.deps.records, turn: { get: () => Promise.reject(thrown) } };
     const handler = createTaskHandler({ ...rig.deps, records });
-    return rig.carryOut(await handler(rig.task(openTask(turn), overrides), AbortSignal.timeout(1000)));
+    return rig.carryOut(await handler(rig.task(openTask(turn), overrides), rig.run));
   }
 
   it("is final where the task's own payload cannot be read, and its person is told", async () => {
     await using rig = await TaskRig.open();
     const task = rig.task({ id: "open:1", type: "open", payload: { whose } });
-    const end = await rig.carryOut(await createTaskHandler(rig.deps)(task, AbortSignal.timeout(1000)));
+    const end = await rig.carryOut(await createTaskHandler(rig.deps)(task, rig.run));
     expect(end).toEqual({
       kind: "dead",
       reason:
@@ -110,7 +108,7 @@ describe("what a handler throws", () => {
 
   it("is final where the record is gone", async () => {
     await using rig = await TaskRig.open();
-    const step = await createTaskHandler(rig.deps)(rig.task(openTask(turn)), AbortSignal.timeout(1000));
+    const step = await createTaskHandler(rig.deps)(rig.task(openTask(turn)), rig.run);
     expect(await rig.carryOut(step)).toMatchObject({ kind: "dead" });
   });
 
@@ -150,7 +148,7 @@ it("a private answer to a mention that can be shown nowhere is given up quietly"
     userId: "U1",
     message: { kind: "help" },
   });
-  const step = await createTaskHandler(rig.deps)(rig.task(task), AbortSignal.timeout(1000));
+  const step = await createTaskHandler(rig.deps)(rig.task(task), rig.run);
   expect(await rig.carryOut(step)).toMatchObject({ kind: "dead" });
   expect(rig.added).toEqual([]);
 });

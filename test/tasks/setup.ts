@@ -8,11 +8,11 @@ import type {
   PostLabel,
 } from "../../src/core/notifier.ts";
 import type { JobService, JobServiceAnswer } from "../../src/core/job-service.ts";
-import type { NewTask, Step, Task, TaskEnd } from "../../src/core/task-queue.ts";
+import type { NewTask, Step, Task, TaskEnd, TaskRun } from "../../src/core/task-queue.ts";
 import type { Turn } from "../../src/core/turn.ts";
 import { SqliteTaskQueue } from "../../src/queue/sqlite-task-queue.ts";
 import { openStore } from "../../src/store/open-store.ts";
-import type { Store } from "../../src/store/open-store.ts";
+import type { SqliteStore } from "../../src/store/open-store.ts";
 import type { TaskDeps } from "../../src/tasks/deps.ts";
 import { makeJob } from "../support/builders.ts";
 import { ManualClock } from "../support/manual-clock.ts";
@@ -94,8 +94,14 @@ export class TaskRig implements AsyncDisposable {
   readonly clock: ManualClock;
   readonly slack: ScriptedSlack;
   readonly logger = new RecordingLogger();
-  readonly store: Store;
+  readonly store: SqliteStore;
   readonly queue: SqliteTaskQueue;
+  /** As the queue gives it to a handler. */
+  readonly run: TaskRun = {
+    signal: new AbortController().signal,
+    commit: (decide) => this.queue.commit(decide),
+    assertHeld: () => {},
+  };
   readonly deps: TaskDeps;
   /** What the job service answers, one call after the other; the last one again and again. */
   readonly answers: JobServiceAnswer[] = [{ ok: true, honorsIdempotencyKeys: false, job: makeJob() }];
@@ -111,7 +117,7 @@ export class TaskRig implements AsyncDisposable {
     return new TaskRig(clock, await openStore({ url: "memory://", clock, logger }));
   }
 
-  private constructor(clock: ManualClock, store: Store) {
+  private constructor(clock: ManualClock, store: SqliteStore) {
     this.clock = clock;
     this.store = store;
     this.slack = new ScriptedSlack(clock);
@@ -137,7 +143,8 @@ export class TaskRig implements AsyncDisposable {
       clock,
       random: () => 0.5,
       logger: this.logger,
-      queue: this.queue,
+      commit: this.run.commit,
+      assertHeld: this.run.assertHeld,
       slots: store.slots,
       records: store.records,
       notifier: this.slack,

@@ -12,15 +12,13 @@ function withBetween({ deps, queue }: TaskRig, happens: () => Promise<void>): Ta
   let hasHappened = false;
   return {
     ...deps,
-    queue: {
-      async commit(decide) {
-        const value = await queue.commit(decide);
-        if (!hasHappened) {
-          hasHappened = true;
-          await happens();
-        }
-        return value;
-      },
+    async commit(decide) {
+      const value = await queue.commit(decide);
+      if (!hasHappened) {
+        hasHappened = true;
+        await happens();
+      }
+      return value;
     },
   };
 }

@@ -11,9 +11,9 @@ const handlers: Record<string, (deps: ServiceTaskDeps, task: Task, stopped: Abor
 
 /** Runs any task of the service. What a task throws is a fault of the database, and the queue tries again in a minute. */
 export function createServiceTaskHandler(deps: ServiceTaskDeps): TaskHandler {
-  return async (task, stopped) => {
+  return async (task, { signal }) => {
     const handle = handlers[task.type];
     if (handle === undefined) return { kind: "dead", reason: `no such type of task: ${task.type}` };
-    return await handle(deps, task, stopped);
+    return await handle(deps, task, signal);
   };
 }

@@ -86,9 +86,9 @@ export function describeAdding(open: () => Promise<TaskQueueSubject>): void {
     expect(added).toEqual([false, false, true, true]);
     running.open();
     await subject.idle();
-    expect(since()).toMatchObject([
-      { id: "done", payload: "new", attempt: 1 },
+    expect(since().toSorted((a, b) => a.id.localeCompare(b.id))).toMatchObject([
       { id: "dead", payload: "new", attempt: 1 },
+      { id: "done", payload: "new", attempt: 1 },
     ]);
     subject.advance(60 * MINUTE_MS);
     await subject.idle();

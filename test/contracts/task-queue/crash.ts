@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import { type Script, ScriptedHandler, done, gate, never } from "../../support/scripted-handler.ts";
 import type { TaskQueueSubject } from "../task-queue.ts";
-import { MINUTE_MS, task } from "./task.ts";
+import { turns } from "../../support/turns.ts";
+import { MINUTE_MS, SECOND_MS, task } from "./task.ts";
 
 /** The process ends without a word. */
 export function describeCrash(open: () => Promise<TaskQueueSubject>): void {
@@ -107,7 +108,12 @@ export function describeCrash(open: () => Promise<TaskQueueSubject>): void {
     await subject.reopen();
     for (let n = 0; n < 8; n += 1) {
       subject.queue.start(handler.handle);
-      await handler.started("poison", n + 1);
+      // The one that waits for the other may be looked at only now and then.
+      while (handler.runsOf("poison").length <= n) {
+        await turns();
+        await subject.settled();
+        subject.advance(SECOND_MS);
+      }
       await handler.allDueStarted(subject.queue);
       await subject.reopen();
     }

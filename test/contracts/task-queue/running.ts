@@ -31,6 +31,7 @@ export function describeRunning(open: () => Promise<TaskQueueSubject>): void {
     await using subject = await open();
     const handler = new ScriptedHandler();
     for (const n of [3, 1, 2]) await subject.queue.add(task(`t${n}`, { dueAt: subject.now() + n }));
+    await subject.settled();
     subject.advance(MINUTE_MS);
     subject.queue.start(handler.handle);
     await subject.idle();

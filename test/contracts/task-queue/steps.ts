@@ -124,11 +124,11 @@ export function describeSteps(open: () => Promise<TaskQueueSubject>): void {
 
   it("rejects a commit that cannot be written, and then nothing of it is there", async () => {
     await using subject = await open();
-    const heal = subject.failWrites();
+    const heal = await subject.failWrites();
     await expect(
       subject.queue.commit(() => ({ writes: [mark("a")], adds: [task("x")], value: null })),
     ).rejects.toMatchObject({ code: "store_unavailable" });
-    heal();
+    await heal();
     expect(await isMarked(subject, "a")).toBeUndefined();
     expect(await subject.queue.counts()).toEqual({ waiting: 0, running: 0, dead: 0 });
   });
@@ -194,9 +194,9 @@ export function describeSteps(open: () => Promise<TaskQueueSubject>): void {
   it("keeps a step that cannot be written, writes it later, and does not run the task again", async () => {
     await using subject = await open();
     const handler = new ScriptedHandler();
-    let heal: () => void = () => {};
-    handler.on("a", () => {
-      heal = subject.failWrites();
+    let heal: () => Promise<void> = async () => {};
+    handler.on("a", async () => {
+      heal = await subject.failWrites();
       return () => ({ writes: [mark("a")], adds: [task("next")], value: { kind: "done" } });
     });
     await subject.queue.add(task("a"));
@@ -212,7 +212,7 @@ export function describeSteps(open: () => Promise<TaskQueueSubject>): void {
     expect(handler.order()).toEqual(["a"]);
     expect(await subject.queue.counts()).toEqual({ waiting: 1, running: 1, dead: 0 });
 
-    heal();
+    await heal();
     // Not well before that is written, as nothing is run.
     await expect(subject.queue.check()).rejects.toMatchObject({ code: "store_unavailable" });
     subject.advance(SECOND_MS);

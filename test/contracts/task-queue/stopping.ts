@@ -113,9 +113,9 @@ export function describeStopping(open: () => Promise<TaskQueueSubject>): void {
 
   it("is not well while nothing can be written", async () => {
     await using subject = await open();
-    const heal = subject.failWrites();
+    const heal = await subject.failWrites();
     await expect(subject.queue.check()).rejects.toMatchObject({ code: "store_unavailable" });
-    heal();
+    await heal();
     await subject.queue.check();
   });
 

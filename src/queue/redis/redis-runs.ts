@@ -1,0 +1,237 @@
+import { randomUUID } from "node:crypto";
+import { z } from "zod";
+import type { Clock } from "../../core/clock.ts";
+import type { Logger } from "../../core/logger.ts";
+import type { Decision, Step, Task, TaskEnd, TaskHandler } from "../../core/task-queue.ts";
+import { messageOf } from "../../errors.ts";
+import type { RedisConnection } from "../../store/redis/redis-connection.ts";
+import { StoreUnavailableError } from "../../store/store-errors.ts";
+import { QueueStoppedError } from "../queue-stopped-error.ts";
+import { checkTaskEnd, fromStoredPayload } from "../storable-task.ts";
+import { Waiters } from "../waiters.ts";
+import { ClaimLostError } from "./claim-lost-error.ts";
+import type { Claim, RedisCommits } from "./redis-commits.ts";
+import { CLAIM, RELEASE } from "./task-scripts.ts";
+import { type ToTell, toTell } from "./to-tell.ts";
+
+type Options = {
+  redis: RedisConnection;
+  commits: RedisCommits;
+  clock: Clock;
+  logger: Logger;
+  leaseMs: number;
+  /** The first argument of every script: see `task-scripts.ts`. */
+  now: () => string;
+  /** Tells BullMQ soon. */
+  tell: (runs: readonly ToTell[]) => void;
+};
+
+/** `heldAtMs`: a monotonic time at which nobody else had the task. */
+type Run = { claim: Claim; task: Task; abort: AbortController; heldAtMs: number };
+
+const faultDelayMs = 1_000;
+const throwDelayMs = 60_000;
+
+const Claimed = z.union([
+  z.null(),
+  z.tuple([z.literal("held"), z.array(z.string())]),
+  z.tuple([
+    z.literal("claimed"),
+    z.tuple([
+      z.string(),
+      z.string(),
+      z.coerce.number(),
+      z.coerce.number(),
+      z.coerce.number(),
+      z.coerce.number(),
+    ]),
+  ]),
+]);
+
+/** The runs of tasks in this process, each from its claim to its end at Redis. */
+export class RedisRuns {
+  readonly #options: Options;
+  readonly #running = new Map<string, Run>();
+  /** Runs whose results couldn't be written, each with the reason. */
+  readonly #unwritten = new Map<Run, unknown>();
+  readonly #drained = new Waiters();
+  #isStopped = false;
+  #isReleased = false;
+
+  constructor(options: Options) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#running.size;
+  }
+
+  /** Whether the runs were released: what they still do counts for nothing. */
+  get isReleased(): boolean {
+    return this.#isReleased;
+  }
+
+  get faults(): Iterable<unknown> {
+    return this.#unwritten.values();
+  }
+
+  get ids(): string[] {
+    return [...this.#running.keys()];
+  }
+
+  /**
+   * Runs a task, if that run is still the one that is next. Resolves when its end is at Redis, or does not matter any more; rejects when it could not
+   * begin, so that BullMQ says it again.
+   */
+  async run(handler: TaskHandler, id: string, number: string): Promise<void> {
+    const { redis, clock, leaseMs, tell } = this.#options;
+    if (this.#isStopped) throw new QueueStoppedError();
+    const claim = { id, token: randomUUID() };
+    const heldAtMs = clock.monotonicMs();
+    const claimed = Claimed.parse(
+      await redis.run(CLAIM, [this.#options.now(), id, number, claim.token, String(leaseMs)]),
+    );
+    if (claimed === null) return;
+    if (claimed[0] === "held") return tell(toTell(claimed[1], clock.now()));
+    const [type, payload, attempt, surprises, deaths, addedAt] = claimed[1];
+    const task = { id, type, payload: fromStoredPayload(payload), attempt, surprises, deaths, addedAt };
+    const run: Run = { claim, task, abort: new AbortController(), heldAtMs };
+    if (this.#isStopped) return this.#release([run]);
+    this.#running.set(id, run);
+    try {
+      await this.#finish(run, await this.#stepOf(handler, run));
+    } finally {
+      this.#forget(run);
+    }
+  }
+
+  /** Begins nothing more. Resolves when nothing runs, or after `graceMs`, when what runs was released to run again elsewhere. */
+  async stop(graceMs: number): Promise<void> {
+    this.#isStopped = true;
+    const { clock } = this.#options;
+    if (this.#running.size > 0 && graceMs > 0) {
+      let cancel: () => void = noop;
+      const graceIsOver = new Promise<void>((resolve) => {
+        cancel = clock.wakeAt(clock.now() + graceMs, resolve);
+      });
+      await Promise.race([this.#drained.wait(), graceIsOver]);
+      cancel();
+    }
+    this.#isReleased = true;
+    const runs = [...this.#running.values()];
+    this.#running.clear();
+    this.#unwritten.clear();
+    this.#drained.resolveAll();
+    for (const { abort } of runs) abort.abort(new QueueStoppedError());
+    await this.#release(runs);
+  }
+
+  async #stepOf(handler: TaskHandler, run: Run): Promise<Step> {
+    try {
+      const step = await handler(run.task, {
+        signal: run.abort.signal,
+        commit: (decide) => this.#commit(run, decide),
+        assertHeld: () => this.#assertHeld(run),
+      });
+      if (typeof step !== "function") checkTaskEnd(step);
+      return step;
+    } catch (thrown) {
+      return this.#surprise(run, thrown);
+    }
+  }
+
+  /** Commits what a run decides before it ends. */
+  async #commit<T>(run: Run, decide: Decision<T>): Promise<T> {
+    const { commits, clock, tell } = this.#options;
+    if (!this.#holds(run)) throw new QueueStoppedError();
+    const beganAtMs = clock.monotonicMs();
+    const { value, told } = await commits.carryOut(decide, { claim: run.claim });
+    run.heldAtMs = beganAtMs;
+    tell(told);
+    return value;
+  }
+
+  /** BullMQ renews a lease when half of it is over, so the other half is left at any time. */
+  #assertHeld(run: Run): void {
+    const { clock, leaseMs } = this.#options;
+    if (!this.#holds(run)) throw new QueueStoppedError();
+    if (clock.monotonicMs() - run.heldAtMs > leaseMs / 2) throw new ClaimLostError();
+  }
+
+  /** Writes a result down. Until that succeeds the task counts as running, so that its work isn't done twice. */
+  async #finish(run: Run, first: Step): Promise<void> {
+    const { commits, clock, logger, tell } = this.#options;
+    let step = first;
+    while (this.#holds(run)) {
+      try {
+        const decide: Decision<TaskEnd> = typeof step === "function" ? step : plainEnd(step);
+        const { told } = await commits.carryOut(decide, { claim: run.claim, endOf: (end) => end });
+        tell(told);
+        return;
+      } catch (thrown) {
+        const { id, type } = run.task;
+        if (thrown instanceof ClaimLostError) {
+          logger.warn({ task: id, type }, "task queue: another replica has taken this task over");
+          return;
+        }
+        if (!this.#holds(run)) return;
+        if (!(thrown instanceof StoreUnavailableError)) {
+          step = this.#surprise(run, thrown);
+          continue;
+        }
+        this.#unwritten.set(run, thrown);
+        logger.error(
+          { task: id, type, error: messageOf(thrown), retryInMs: faultDelayMs },
+          "task queue: a result could not be written; trying again",
+        );
+        await new Promise<void>((resolve) => {
+          clock.wakeAt(clock.now() + faultDelayMs, resolve);
+          run.abort.signal.addEventListener("abort", () => resolve());
+        });
+      }
+    }
+  }
+
+  #surprise({ task }: Run, thrown: unknown): TaskEnd {
+    const reason = messageOf(thrown);
+    this.#options.logger.warn(
+      { task: task.id, type: task.type, attempt: task.attempt, error: reason },
+      "task queue: a handler threw; trying again",
+    );
+    return { kind: "retry", dueAt: this.#options.clock.now() + throwDelayMs, reason, isSurprise: true };
+  }
+
+  /** These run again at once, here or elsewhere, as if they had not run. */
+  async #release(runs: readonly Run[]): Promise<void> {
+    if (runs.length === 0) return;
+    const { redis, clock, now, logger, tell } = this.#options;
+    try {
+      const args = [now(), ...runs.flatMap(({ claim }) => [claim.id, claim.token])];
+      tell(toTell(await redis.run(RELEASE, args), clock.now()));
+    } catch (thrown) {
+      logger.warn(
+        { error: messageOf(thrown) },
+        "task queue: what runs could not be handed back; it runs again when its lease is over",
+      );
+    }
+  }
+
+  #forget(run: Run): void {
+    this.#unwritten.delete(run);
+    if (!this.#holds(run)) return;
+    this.#running.delete(run.claim.id);
+    if (this.#running.size === 0) this.#drained.resolveAll();
+  }
+
+  /** False once the run was released, or another run of its task began here. */
+  #holds(run: Run): boolean {
+    return this.#running.get(run.claim.id) === run;
+  }
+}
+
+/** An end without a decision of its own. */
+function plainEnd(end: TaskEnd): Decision<TaskEnd> {
+  return () => ({ value: end });
+}
+
+function noop(): void {}

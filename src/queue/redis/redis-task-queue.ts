@@ -1,0 +1,218 @@
+import { z } from "zod";
+import type { Clock } from "../../core/clock.ts";
+import type { Logger } from "../../core/logger.ts";
+import type { Decision, NewTask, TaskCounts, TaskHandler, TaskQueue } from "../../core/task-queue.ts";
+import { messageOf } from "../../errors.ts";
+import type { RedisStore } from "../../store/redis/open-redis-store.ts";
+import type { Pools } from "../pool-budgets.ts";
+import { QueueStoppedError } from "../queue-stopped-error.ts";
+import { toStorableTask } from "../storable-task.ts";
+import { BullPools } from "./bull-pools.ts";
+import { RedisCommits } from "./redis-commits.ts";
+import { RedisRuns } from "./redis-runs.ts";
+import { COUNT, FIND_LATE, NEXT_DUE, SWEEP, TOLD } from "./task-scripts.ts";
+import { type ToTell, toTell } from "./to-tell.ts";
+
+export type RedisTaskQueueOptions = {
+  store: RedisStore;
+  clock: Clock;
+  logger: Logger;
+  pools: Pools;
+  /** How long the ids of done tasks stay known, milliseconds. @default a week */
+  keepDoneMs?: number;
+  /** How long dead tasks are kept for the operator, milliseconds. */
+  keepDeadMs: number;
+  /** A replica that is silent for so long may lose what it runs to another one. @default 30 s */
+  leaseMs?: number;
+  /** How often replicas look for those that are. @default 10 s */
+  lookForStalledEveryMs?: number;
+};
+
+const weekMs = 7 * 24 * 60 * 60_000;
+const faultDelayMs = 1_000;
+const sweepEveryMs = 5_000;
+const sweepLimit = 500;
+/** A task that is late by this is looked for at BullMQ. */
+const lateAfterMs = 2_000;
+
+const Counts = z.tuple([z.int(), z.int(), z.int()]);
+
+/**
+ * A task queue on Redis that any number of replicas share. The tasks are ours, and change only by scripts, together with the records; BullMQ says
+ * when it is time for a run, and to whom. What BullMQ has yet to be told is in an outbox, so nothing is lost in between.
+ */
+export class RedisTaskQueue implements TaskQueue {
+  readonly #store: RedisStore;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #keepDeadMs: number;
+  readonly #now: () => string;
+  readonly #commits: RedisCommits;
+  readonly #bull: BullPools;
+  readonly #runs: RedisRuns;
+
+  #isStopped = false;
+  #isLookingForLate = false;
+  /** The error of the last sweep, until one succeeds. */
+  #fault: unknown;
+  #cancelSweep: () => void = noop;
+  #toTell: ToTell[] = [];
+  #telling: Promise<void> = Promise.resolve();
+
+  constructor({
+    store,
+    clock,
+    logger,
+    pools,
+    keepDoneMs = weekMs,
+    keepDeadMs,
+    leaseMs = 30_000,
+    lookForStalledEveryMs = 10_000,
+  }: RedisTaskQueueOptions) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#logger = logger;
+    this.#keepDeadMs = keepDeadMs;
+    const { serverNow } = store;
+    this.#now = () => (serverNow === undefined ? "" : String(serverNow()));
+    this.#commits = new RedisCommits({
+      store,
+      clock,
+      now: this.#now,
+      keepDoneMs,
+      poolOf: (type, share) => (share === null ? pools.of(type) : `${pools.of(type)} ${share}`),
+    });
+    this.#bull = new BullPools({
+      redis: store.redis,
+      logger,
+      budgetOf: (pool) => pools.budgets[pool.split(" ")[0] ?? ""] ?? 1,
+      now: () => clock.now(),
+      leaseMs,
+      lookForStalledEveryMs,
+    });
+    this.#runs = new RedisRuns({
+      redis: store.redis,
+      commits: this.#commits,
+      clock,
+      logger,
+      leaseMs,
+      now: this.#now,
+      tell: (runs) => this.#tell(runs),
+    });
+  }
+
+  async add(task: NewTask): Promise<boolean> {
+    // Before it waits for Redis, as what is wrong with a task is the caller's fault.
+    toStorableTask(task, this.#clock.now());
+    const { added, told } = await this.#commits.carryOut(() => ({ adds: [task], value: null }));
+    this.#tell(told);
+    return added[0] === true;
+  }
+
+  async commit<T>(decide: Decision<T>): Promise<T> {
+    if (this.#runs.isReleased) throw new QueueStoppedError();
+    const { value, told } = await this.#commits.carryOut(decide);
+    this.#tell(told);
+    return value;
+  }
+
+  start(handler: TaskHandler): void {
+    if (this.#isStopped) throw new QueueStoppedError();
+    this.#bull.start((id, run) => this.#runs.run(handler, id, run));
+    void this.#sweep();
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    this.#isStopped = true;
+    this.#cancelSweep();
+    const paused = this.#bull.pause();
+    await this.#runs.stop(graceMs);
+    await paused;
+    await this.#telling;
+    await this.#bull.close();
+  }
+
+  async check(): Promise<void> {
+    if (this.#isStopped) throw new QueueStoppedError();
+    await this.#store.check();
+    for (const fault of [this.#fault, ...this.#runs.faults]) {
+      if (fault !== undefined) throw fault;
+    }
+  }
+
+  /** `running`: in this process. */
+  async counts(): Promise<TaskCounts> {
+    const { redis } = this.#store;
+    const [live, running, dead] = Counts.parse(await redis.run(COUNT, [this.#now(), ...this.#runs.ids]));
+    return { waiting: live - running, running, dead };
+  }
+
+  /** When the next task that does not run here is due, in epoch milliseconds; null if none waits. */
+  async nextDueAt(): Promise<number | null> {
+    const { redis } = this.#store;
+    const inMs = await redis.run(NEXT_DUE, [this.#now(), ...this.#runs.ids]);
+    return inMs === null ? null : this.#clock.now() + Number(inMs);
+  }
+
+  /** How many tasks run in this process. */
+  get size(): number {
+    return this.#runs.size;
+  }
+
+  /** Tells BullMQ soon, with whatever else there is to tell by then. Nobody waits for it: it is in the outbox. */
+  #tell(runs: readonly ToTell[]): void {
+    if (runs.length === 0) return;
+    this.#toTell.push(...runs);
+    if (this.#toTell.length > runs.length) return;
+    this.#telling = new Promise((resolve) => {
+      setImmediate(() => {
+        const batch = this.#toTell;
+        this.#toTell = [];
+        this.#tellNow(batch).then(resolve, (thrown: unknown) => {
+          this.#logger.warn(
+            { error: messageOf(thrown) },
+            "task queue: BullMQ could not be told of tasks; trying again",
+          );
+          resolve();
+        });
+      });
+    });
+  }
+
+  async #tellNow(runs: readonly ToTell[]): Promise<void> {
+    if (runs.length === 0) return;
+    const { redis } = this.#store;
+    if (!this.#isStopped) this.#bull.serve(new Set(runs.map(({ pool }) => pool)));
+    await this.#bull.tell(runs);
+    await redis.run(
+      TOLD,
+      runs.flatMap(({ id, run }) => [id, run]),
+    );
+  }
+
+  /** Serves all pools, tells BullMQ what it has not been told, and forgets the dead whose time is over. */
+  async #sweep(): Promise<void> {
+    const { redis } = this.#store;
+    try {
+      this.#bull.serve(await redis.ask((client) => client.sMembers(`${redis.prefix}:pools`)));
+      const untold = await redis.run(SWEEP, [this.#now(), String(this.#keepDeadMs), String(sweepLimit)]);
+      await this.#tellNow(toTell(untold, this.#clock.now()));
+      if (this.#isLookingForLate) {
+        const late = await redis.run(FIND_LATE, [this.#now(), String(lateAfterMs), String(sweepLimit)]);
+        await this.#tellNow(toTell(late, this.#clock.now()));
+      }
+      // Not in the first sweep: BullMQ has just begun with what became due while no process was there.
+      this.#isLookingForLate = true;
+      this.#fault = undefined;
+    } catch (thrown) {
+      if (this.#isStopped) return;
+      this.#fault = thrown;
+      this.#logger.error({ error: messageOf(thrown) }, "task queue: sweep failed; trying again");
+    }
+    if (this.#isStopped) return;
+    const inMs = this.#fault === undefined ? sweepEveryMs : faultDelayMs;
+    this.#cancelSweep = this.#clock.wakeAt(this.#clock.now() + inMs, () => void this.#sweep());
+  }
+}
+
+function noop(): void {}

@@ -1,0 +1,63 @@
+import { messageOf } from "../../errors.ts";
+import { StoreUnavailableError } from "../store-errors.ts";
+import type { RedisConnection } from "./redis-connection.ts";
+
+/** BullMQ's least version (docs.bullmq.io). */
+const LEAST_VERSION = [6, 2] as const;
+
+/**
+ * Looks whether Redis keeps what it is given. Rejects with a `StoreUnavailableError` where it would forget by itself. `risk`: what a crash may cost,
+ * in words; null: nothing that was answered.
+ */
+export async function checkRedis(redis: RedisConnection): Promise<{ risk: string | null }> {
+  const info = await redis.ask((client) => client.info("server"));
+  const version = /^redis_version:(\d+)\.(\d+)/m.exec(info);
+  const [major = 0, minor = 0] = version?.slice(1).map(Number) ?? [];
+  if (major < LEAST_VERSION[0] || (major === LEAST_VERSION[0] && minor < LEAST_VERSION[1])) {
+    throw new StoreUnavailableError(
+      redis.shown,
+      `its version is ${major}.${minor}`,
+      `Use Redis ${LEAST_VERSION.join(".")} or later.`,
+    );
+  }
+  const settings = await readSettings(redis);
+  if (settings === null) {
+    return {
+      risk: "Redis doesn't let this app read its settings, so whether it survives a crash couldn't be checked. It needs maxmemory-policy noeviction, appendonly yes and appendfsync always.",
+    };
+  }
+  const policy = settings["maxmemory-policy"];
+  if (policy !== undefined && policy !== "noeviction") {
+    throw new StoreUnavailableError(
+      redis.shown,
+      `its maxmemory-policy is ${policy}: when its memory is full, it would remove requests and their outcomes`,
+      "Set maxmemory-policy to noeviction.",
+    );
+  }
+  return { risk: riskOf(settings) };
+}
+
+function riskOf(settings: Readonly<Record<string, string>>): string | null {
+  if (settings["appendonly"] !== "yes") {
+    return "a crash of Redis may lose everything since its last snapshot. Set appendonly to yes and appendfsync to always.";
+  }
+  switch (settings["appendfsync"]) {
+    case "always":
+      return null;
+    case "everysec":
+      return "a crash of Redis's machine may lose the last second. Set appendfsync to always.";
+    default:
+      return "a crash of Redis's machine may lose the last half minute. Set appendfsync to always.";
+  }
+}
+
+/** Null where Redis forbids to ask, as managed ones do. */
+async function readSettings(redis: RedisConnection): Promise<Record<string, string> | null> {
+  const names = ["maxmemory-policy", "appendonly", "appendfsync"];
+  try {
+    return { ...(await redis.ask((client) => client.configGet(names))) };
+  } catch (thrown) {
+    if (/unknown command|NOPERM|no permissions/i.test(messageOf(thrown))) return null;
+    throw thrown;
+  }
+}

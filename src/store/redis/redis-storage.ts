@@ -1,0 +1,146 @@
+import KeyvRedis from "@keyv/redis";
+import type { Clock } from "../../core/clock.ts";
+import type { ComparingStorage } from "../record-store.ts";
+import type { RedisConnection } from "./redis-connection.ts";
+
+/** How many texts are remembered, for decisions that begin with them. */
+const REMEMBERED = 1_000;
+/** Redis itself removes an entry so long after its time, by when no replica's clock still has it as good. */
+const REMOVED_AFTER_MS = 60_000;
+
+/** What an entry that has a time to live begins with: Keyv's own envelope, with its end first. Epoch milliseconds. */
+const EXPIRES = /^\{"expires":(\d+),/;
+
+/** key, expected or '', whether it is expected, next or '', whether there is a next, time to live or 0 */
+const COMPARE_AND_SET = `
+  local text = redis.call('GET', ARGV[1])
+  if ARGV[3] == '1' then
+    if text ~= ARGV[2] then return 0 end
+  elseif text then
+    return 0
+  end
+  if ARGV[5] == '0' then redis.call('DEL', ARGV[1])
+  elseif ARGV[6] == '0' then redis.call('SET', ARGV[1], ARGV[4])
+  else redis.call('SET', ARGV[1], ARGV[4], 'PX', ARGV[6]) end
+  return 1
+`;
+
+/**
+ * A Keyv storage on one namespace of Redis: `@keyv/redis`, with `compareAndSet`, with errors that say what to do, and with times to
+ * live by the injected clock. What it reads and writes are the texts of Keyv's serializer.
+ */
+export class RedisStorage implements ComparingStorage {
+  readonly namespace: string;
+  readonly opts = { dialect: "redis" };
+  readonly #redis: RedisConnection;
+  readonly #clock: Clock;
+  readonly #keyv: KeyvRedis<string>;
+  readonly #last = new Map<string, string | undefined>();
+
+  constructor({ redis, namespace, clock }: { redis: RedisConnection; namespace: string; clock: Clock }) {
+    this.namespace = namespace;
+    this.#redis = redis;
+    this.#clock = clock;
+    this.#keyv = new KeyvRedis<string>(redis.client, {
+      namespace: `${redis.prefix}:${namespace}`,
+      keyPrefixSeparator: ":",
+      throwOnErrors: true,
+      throwOnConnectError: true,
+    });
+    // What it cannot do is thrown as well.
+    this.#keyv.on("error", () => {});
+  }
+
+  /** The key at Redis. */
+  keyOf(id: string): string {
+    return `${this.#redis.prefix}:${this.namespace}:${id}`;
+  }
+
+  /** What was seen of an entry last, by its key at Redis; it may be out of date. */
+  last(key: string): string | undefined {
+    return this.#last.get(key);
+  }
+
+  /** Notes what is there, by its key at Redis. */
+  saw(key: string, text: string | undefined): void {
+    this.#last.delete(key);
+    if (text === undefined) return;
+    this.#last.set(key, text);
+    if (this.#last.size <= REMEMBERED) return;
+    for (const oldest of this.#last.keys()) {
+      this.#last.delete(oldest);
+      return;
+    }
+  }
+
+  /** The text with its end, for a key that is written some other way, and how long Redis keeps it; 0: for good. */
+  entry(text: string, ttlMs: number | undefined): { text: string; keepMs: number } {
+    if (!ttlMs) return { text, keepMs: 0 };
+    const wholeMs = Math.ceil(ttlMs);
+    return {
+      text: `{"expires":${this.#clock.now() + wholeMs},${text.slice(1)}`,
+      keepMs: wholeMs + REMOVED_AFTER_MS,
+    };
+  }
+
+  /** The text as it counts now: none once its time is over. */
+  current(text: string | undefined): string | undefined {
+    const expiresAt = text === undefined ? undefined : EXPIRES.exec(text)?.[1];
+    return expiresAt !== undefined && Number(expiresAt) <= this.#clock.now() ? undefined : text;
+  }
+
+  async get(key: string): Promise<string | undefined> {
+    return this.current(await this.#raw(key));
+  }
+
+  async set(key: string, text: string, ttlMs?: number): Promise<boolean> {
+    const { text: entry, keepMs } = this.entry(text, ttlMs);
+    await this.#redis.ask(() => this.#keyv.set(key, entry, keepMs === 0 ? undefined : keepMs));
+    return true;
+  }
+
+  async delete(key: string): Promise<boolean> {
+    return this.#redis.ask(() => this.#keyv.delete(key));
+  }
+
+  async clear(): Promise<void> {
+    await this.#redis.ask(() => this.#keyv.clear());
+  }
+
+  /**
+   * Writes `next` only if the entry is `expected` at that moment, atomically; undefined stands for no entry, on both sides. Resolves
+   * to whether it wrote.
+   */
+  async compareAndSet(
+    key: string,
+    expected: string | undefined,
+    next: string | undefined,
+    ttlMs?: number,
+  ): Promise<boolean> {
+    let before = expected;
+    if (expected === undefined) {
+      // What is over is as good as gone.
+      const raw = await this.#raw(key);
+      if (this.current(raw) !== undefined) return false;
+      before = raw;
+    }
+    const { text, keepMs } = next === undefined ? { text: "", keepMs: 0 } : this.entry(next, ttlMs);
+    const answer = await this.#redis.run(COMPARE_AND_SET, [
+      this.keyOf(key),
+      before ?? "",
+      before === undefined ? "0" : "1",
+      text,
+      next === undefined ? "0" : "1",
+      String(keepMs),
+    ]);
+    return answer === 1;
+  }
+
+  async disconnect(): Promise<void> {}
+
+  async #raw(key: string): Promise<string | undefined> {
+    const text = await this.#redis.ask(() => this.#keyv.get<string>(key));
+    this.saw(this.keyOf(key), text);
+    return text;
+  }
+}

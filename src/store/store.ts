@@ -1,0 +1,17 @@
+import type { RecordKind, RecordOf, RecordStore } from "../core/records.ts";
+import type { Slots } from "../core/slots.ts";
+
+/** Everything the app remembers, in one place. */
+export interface Store extends AsyncDisposable {
+  readonly slots: Slots;
+  /** The records, by kind. */
+  readonly records: { readonly [K in RecordKind]: RecordStore<RecordOf<K>> };
+  /** How many records were set aside since the store was opened. */
+  setAsideCount(): number;
+  /** What a crash or a power cut may cost, in words for the operator; null: nothing that was answered. */
+  readonly risk: string | null;
+  /** Rejects with a `StoreUnavailableError` unless a value can be written and read back now. */
+  check(): Promise<void>;
+  /** Gives up whatever the store holds open. Idempotent. Stop what uses the store first. */
+  close(): Promise<void>;
+}

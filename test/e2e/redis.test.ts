@@ -1,0 +1,131 @@
+import { expect, it } from "vitest";
+import { AppProcess } from "../support/app-process.ts";
+import { startJobServiceSide } from "../support/job-service-side.ts";
+import { startRedisServer } from "../support/redis-server.ts";
+import { ANA, DOCS, environment, startSlackSide } from "../support/world.ts";
+
+const PR = "https://github.com/acme/docs/pull/7";
+
+async function startSides(redisSettings: Record<string, string> = {}) {
+  const resources = new AsyncDisposableStack();
+  const redis = resources.use(await startRedisServer(redisSettings));
+  const slack = resources.use(await startSlackSide());
+  const service = resources.use(await startJobServiceSide({ idempotencyKeys: true }));
+  const env = {
+    ...environment(slack, service),
+    STORE_URL: redis.url,
+    POLL_MIN_MS: "200",
+    POLL_MAX_MS: "500",
+    DOCS_AGENT_IDEMPOTENCY_KEYS: "true",
+  };
+  const open = (overrides: Record<string, string> = {}) =>
+    resources.use(new AppProcess({ env: { ...env, ...overrides } }));
+  return { resources, redis, slack, service, open };
+}
+
+it.concurrent("two replicas share the work, and when one is killed the other one ends all of it, each request once", async () => {
+  const { resources, slack, service, open } = await startSides();
+  await using _ = resources;
+  service.script.completeAfterPolls(2, { prLink: PR });
+  const replicas = [open(), open()];
+  const urls = await Promise.all(replicas.map((replica) => replica.ready()));
+  for (let n = 0; n < 20; n += 1) {
+    // The first one dies in the middle of its work.
+    if (n === 12) await replicas[0]?.kill();
+    slack.setAppUrl(`${urls[n < 12 ? n % 2 : 1] ?? ""}/slack/events`);
+    const sent = await slack.person(ANA).command({ channel: DOCS, text: `fix page ${n}` });
+    expect(sent.status).toBe(200);
+  }
+  const outcomes = () =>
+    slack
+      .messages(DOCS)
+      .filter((message) => message.thread_ts !== undefined && slack.visibleText(message).includes(PR));
+  await slack.until(() => outcomes().length >= 20, 150_000);
+
+  const prompts = service.creates.map(({ prompt }) => prompt);
+  expect(new Set(prompts).size).toBe(20);
+  expect(prompts).toHaveLength(20);
+  expect(new Set(outcomes().map(({ thread_ts: ts }) => ts)).size).toBe(20);
+  expect(outcomes()).toHaveLength(20);
+  expect(replicas[1]?.hasExited).toBe(false);
+}, 180_000);
+
+it("a Redis that is away: a command is told that it was not stored, and work goes on once Redis is back", async () => {
+  const { resources, redis, slack, service, open } = await startSides();
+  await using _ = resources;
+  service.script.completeAfterPolls(2, { prLink: PR });
+  const app = open();
+  const url = (await app.ready()) ?? "";
+  slack.setAppUrl(`${url}/slack/events`);
+
+  // It holds its connections, and says nothing.
+  process.kill(redis.pid, "SIGSTOP");
+  expect((await slack.person(ANA).command({ channel: DOCS, text: "fix it" })).status).toBe(200);
+  await slack.until(() => slack.ephemerals(ANA).length > 0, 10_000);
+  const [told] = slack.ephemerals(ANA);
+  expect(told === undefined ? "" : slack.visibleText(told)).toContain("I could not store your request");
+  const mention = await slack.person(ANA).mention({ channel: DOCS, text: "fix that" });
+  expect(mention.status).toBe(500);
+  expect((await fetch(`${url}/readyz`)).status).toBe(503);
+  expect((await fetch(`${url}/healthz`)).status).toBe(200);
+
+  process.kill(redis.pid, "SIGCONT");
+  await expect.poll(async () => (await fetch(`${url}/readyz`)).status, { timeout: 20_000 }).toBe(200);
+  if (mention.delivery === undefined) throw new Error("the app is not in the channel");
+  expect((await slack.redeliver(mention.delivery, { retryNum: 1, resign: true })).status).toBe(200);
+  await slack.until(
+    () => slack.messages(DOCS).some((message) => slack.visibleText(message).includes(PR)),
+    60_000,
+  );
+  expect(app.hasExited).toBe(false);
+}, 120_000);
+
+it.concurrent("says in /readyz what a crash of Redis may cost, and logs no password", async () => {
+  const { resources, redis, open } = await startSides({ requirepass: "s3cret-of-redis" });
+  await using _ = resources;
+  const app = open({ STORE_URL: redis.url.replace("//", "//:s3cret-of-redis@") });
+  const url = (await app.ready()) ?? "";
+  expect(await (await fetch(`${url}/readyz`)).json()).toMatchObject({
+    status: "ok",
+    risk: expect.stringContaining("a crash of Redis may lose everything since its last snapshot"),
+  });
+  expect(app.stdout).toContain("a crash of Redis may lose");
+  expect(app.stdout + app.stderr).not.toContain("s3cret");
+}, 60_000);
+
+it.concurrent.each([
+  ["keeps all it is asked to", { appendonly: "yes", appendfsync: "always" }, null],
+  ["may lose the last second", { appendonly: "yes", appendfsync: "everysec" }, "may lose the last second"],
+])(
+  "with a Redis that %s, /readyz says so",
+  async (_, settings, risk) => {
+    const { resources, open } = await startSides(settings);
+    await using __ = resources;
+    const url = (await open().ready()) ?? "";
+    const body: unknown = await (await fetch(`${url}/readyz`)).json();
+    if (risk === null) expect(body).not.toHaveProperty("risk");
+    else expect(body).toMatchObject({ risk: expect.stringContaining(risk) });
+  },
+  60_000,
+);
+
+it.concurrent.each([
+  ["evicts keys", { "maxmemory-policy": "allkeys-lru" }, {}, "Set maxmemory-policy to noeviction."],
+  ["wants a password", { requirepass: "s3cret" }, {}, "Check that Redis runs and that STORE_URL is right"],
+  [
+    "isn't there",
+    {},
+    { STORE_URL: "redis://127.0.0.1:1" },
+    "Check that Redis runs and that STORE_URL is right",
+  ],
+])(
+  "does not start with a Redis that %s, and says what to do",
+  async (_, settings, overrides, remedy) => {
+    const { resources, open } = await startSides(settings);
+    await using __ = resources;
+    const app = open(overrides);
+    expect(await app.exit()).toBe(1);
+    expect(app.stderr).toContain(remedy);
+  },
+  60_000,
+);

@@ -1,0 +1,4 @@
+import { describeTaskQueue } from "../contracts/task-queue.ts";
+import { openRedisSubject } from "../support/redis-task-queue.ts";
+
+describeTaskQueue("Redis", openRedisSubject);
