@@ -29,10 +29,10 @@ it.concurrent("two replicas share the work, and when one is killed the other one
   service.script.completeAfterPolls(2, { prLink: PR });
   const replicas = [open(), open()];
   const urls = await Promise.all(replicas.map((replica) => replica.ready()));
-  for (let n = 0; n < 20; n += 1) {
+  for (let n = 0; n < 12; n += 1) {
     // The first one dies in the middle of its work.
-    if (n === 12) await replicas[0]?.kill();
-    slack.setAppUrl(`${urls[n < 12 ? n % 2 : 1] ?? ""}/slack/events`);
+    if (n === 8) await replicas[0]?.kill();
+    slack.setAppUrl(`${urls[n < 8 ? n % 2 : 1] ?? ""}/slack/events`);
     const sent = await slack.person(ANA).command({ channel: DOCS, text: `fix page ${n}` });
     expect(sent.status).toBe(200);
   }
@@ -40,13 +40,13 @@ it.concurrent("two replicas share the work, and when one is killed the other one
     slack
       .messages(DOCS)
       .filter((message) => message.thread_ts !== undefined && slack.visibleText(message).includes(PR));
-  await slack.until(() => outcomes().length >= 20, 150_000);
+  await slack.until(() => outcomes().length >= 12, 150_000);
 
   const prompts = service.creates.map(({ prompt }) => prompt);
-  expect(new Set(prompts).size).toBe(20);
-  expect(prompts).toHaveLength(20);
-  expect(new Set(outcomes().map(({ thread_ts: ts }) => ts)).size).toBe(20);
-  expect(outcomes()).toHaveLength(20);
+  expect(new Set(prompts).size).toBe(12);
+  expect(prompts).toHaveLength(12);
+  expect(new Set(outcomes().map(({ thread_ts: ts }) => ts)).size).toBe(12);
+  expect(outcomes()).toHaveLength(12);
   expect(replicas[1]?.hasExited).toBe(false);
 }, 180_000);
 
@@ -93,39 +93,10 @@ it.concurrent("says in /readyz what a crash of Redis may cost, and logs no passw
   expect(app.stdout + app.stderr).not.toContain("s3cret");
 }, 60_000);
 
-it.concurrent.each([
-  ["keeps all it is asked to", { appendonly: "yes", appendfsync: "always" }, null],
-  ["may lose the last second", { appendonly: "yes", appendfsync: "everysec" }, "may lose the last second"],
-])(
-  "with a Redis that %s, /readyz says so",
-  async (_, settings, risk) => {
-    const { resources, open } = await startSides(settings);
-    await using __ = resources;
-    const url = (await open().ready()) ?? "";
-    const body: unknown = await (await fetch(`${url}/readyz`)).json();
-    if (risk === null) expect(body).not.toHaveProperty("risk");
-    else expect(body).toMatchObject({ risk: expect.stringContaining(risk) });
-  },
-  60_000,
-);
-
-it.concurrent.each([
-  ["evicts keys", { "maxmemory-policy": "allkeys-lru" }, {}, "Set maxmemory-policy to noeviction."],
-  ["wants a password", { requirepass: "s3cret" }, {}, "Check that Redis runs and that STORE_URL is right"],
-  [
-    "isn't there",
-    {},
-    { STORE_URL: "redis://127.0.0.1:1" },
-    "Check that Redis runs and that STORE_URL is right",
-  ],
-])(
-  "does not start with a Redis that %s, and says what to do",
-  async (_, settings, overrides, remedy) => {
-    const { resources, open } = await startSides(settings);
-    await using __ = resources;
-    const app = open(overrides);
-    expect(await app.exit()).toBe(1);
-    expect(app.stderr).toContain(remedy);
-  },
-  60_000,
-);
+it.concurrent("does not start when Redis isn't there, and says what to do", async () => {
+  const { resources, open } = await startSides();
+  await using _ = resources;
+  const app = open({ STORE_URL: "redis://127.0.0.1:1" });
+  expect(await app.exit()).toBe(1);
+  expect(app.stderr).toContain("Check that Redis runs and that STORE_URL is right");
+}, 60_000);

@@ -14,7 +14,10 @@ export async function startRedisServer(settings: Record<string, string> = {}): P
   const all = { bind: "127.0.0.1", save: "", appendonly: "no", dir: dir.path, ...settings, port };
   const child = spawn(
     "redis-server",
-    Object.entries(all).flatMap(([name, value]) => [`--${name}`, value]),
+    Object.entries(all).flatMap(([name, value]) => [
+      `--${name}`,
+      ...(value === "" ? [""] : value.split(" ")),
+    ]),
     { stdio: ["ignore", "pipe", "inherit"] },
   );
   const exited = once(child, "exit");

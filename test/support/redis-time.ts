@@ -31,7 +31,7 @@ export async function bullFollows(
           await client.zAdd(key.replace(/delayed$/, "marker"), { score: 0, value: "0" }).catch(() => {});
         }
       }
-      await sleep(5);
+      await sleep(20);
     }
   })();
   return {
@@ -48,7 +48,7 @@ export async function bullFollows(
 export async function untilIdle(queue: () => RedisTaskQueue, clock: ManualClock): Promise<void> {
   for (;;) {
     if (await isIdle(queue(), clock)) return;
-    await sleep(2);
+    await sleep(5);
   }
 }
 
