@@ -1,5 +1,5 @@
 /**
- * `npm run soak:kill -- --rounds 200 --seed 7`: the real program on a real state file, killed at random while both other sides
+ * `npm run soak:kill -- --rounds 200 --seed 7`: the real program on a real store, killed at random while both other sides
  * misbehave at random. Ends with exit code 1 if a request was lost or anything was said or done twice.
  */
 import { mkdir, writeFile } from "node:fs/promises";
@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { runRound } from "./round.ts";
 import type { RoundResult } from "./round.ts";
+import { STORES } from "./soak-store.ts";
 
 const HELP = `Usage: npm run soak:kill -- [options]
 
@@ -15,6 +16,7 @@ const HELP = `Usage: npm run soak:kill -- [options]
   --seed <n>      where the random numbers begin (default: drawn, and printed)
   --round <n>     only this round of the seed
   --beside <n>    how many rounds run at the same time (default 4)
+  --store <name>  sqlite (default), or redis: a server of its own for each round
 `;
 
 const { values } = parseArgs({
@@ -23,6 +25,7 @@ const { values } = parseArgs({
     seed: { type: "string" },
     round: { type: "string" },
     beside: { type: "string", default: "4" },
+    store: { type: "string", default: "sqlite" },
     help: { type: "boolean", default: false },
   },
 });
@@ -36,14 +39,15 @@ async function main(): Promise<void> {
   const rounds = only === null ? wholeNumber("rounds", values.rounds) : 1;
   const beside = wholeNumber("beside", values.beside);
   const numbers = only === null ? Array.from({ length: rounds }, (_, index) => index + 1) : [only];
+  const store = storeNamed(values.store);
   const which = only === null ? `--rounds ${rounds}` : `--round ${only}`;
-  print(`seed ${seed}; to repeat: npm run soak:kill -- --seed ${seed} ${which}`);
+  print(`seed ${seed}; to repeat: npm run soak:kill -- --store ${store} --seed ${seed} ${which}`);
 
   const total = { accepted: 0, outcomes: 0, kills: 0, stops: 0, dead: 0, lost: 0, doubled: 0, stuck: 0 };
   async function work(): Promise<void> {
     for (let round = numbers.shift(); round !== undefined; round = numbers.shift()) {
       // Far enough apart that no two rounds of two neighboring seeds are the same.
-      const result = await runRound(round, (seed * 100_003 + round) | 0);
+      const result = await runRound(round, (seed * 100_003 + round) | 0, store);
       total.accepted += result.accepted;
       total.outcomes += result.outcomes;
       total.kills += result.kills;
@@ -87,7 +91,9 @@ async function report(seed: number, round: number, result: RoundResult): Promise
   await writeFile(join(folder, "plan.json"), JSON.stringify(plan, null, 1));
   await writeFile(join(folder, "log.jsonl"), log);
   await writeFile(join(folder, "calls.txt"), calls.join("\n"));
-  print(`  to repeat: npm run soak:kill -- --seed ${seed} --round ${round}; what happened is in ${folder}`);
+  print(
+    `  to repeat: npm run soak:kill -- --store ${values.store} --seed ${seed} --round ${round}; what happened is in ${folder}`,
+  );
 }
 
 function wholeNumber(name: string, text: string): number {
@@ -97,4 +103,10 @@ function wholeNumber(name: string, text: string): number {
 
 function print(line: string): void {
   process.stdout.write(`${line}\n`);
+}
+
+function storeNamed(name: string): (typeof STORES)[number] {
+  const store = STORES.find((known) => known === name);
+  if (store === undefined) throw new TypeError(`--store must be ${STORES.join(" or ")}.`);
+  return store;
 }

@@ -3,7 +3,6 @@ import { z } from "zod";
 import type { SlackMessage, SlackSide } from "../../emulators/slack/index.ts";
 import { startJobServiceSide } from "../support/job-service-side.ts";
 import type { JobServiceSide } from "../support/job-service-side.ts";
-import { openTempDir } from "../support/temp-dir.ts";
 import { environment, startSlackSide } from "../support/world.ts";
 import { Ledger } from "./ledger.ts";
 import type { Verdict } from "./ledger.ts";
@@ -11,10 +10,10 @@ import { isImpossible, People } from "./people.ts";
 import { drawPlan } from "./plan.ts";
 import type { DeathPoint, Plan, Step } from "./plan.ts";
 import { RunningApp } from "./running-app.ts";
+import { openSoakStore } from "./soak-store.ts";
+import type { STORES } from "./soak-store.ts";
 
 const PR = "https://github.com/acme/docs/pull/7";
-/** After the last step everything must have come to its end within this time. */
-const QUIET_WITHIN_MS = 120_000;
 
 const GivenUp = z.object({ task: z.string(), reason: z.string() });
 
@@ -34,12 +33,16 @@ export type RoundResult = Verdict & {
   evidence: { plan: Plan; log: string; calls: string[] };
 };
 
-/** One round: the real program on a fresh state file, and whatever its seed has in store for it. */
-export async function runRound(round: number, seed: number): Promise<RoundResult> {
+/** One round: the real program on a fresh store, and whatever its seed has in store for it. */
+export async function runRound(
+  round: number,
+  seed: number,
+  storeName: (typeof STORES)[number],
+): Promise<RoundResult> {
   const startedAt = performance.now();
   const plan = drawPlan(seed);
   await using resources = new AsyncDisposableStack();
-  const storePath = resources.use(await openTempDir()).file("state.sqlite");
+  const store = resources.use(await openSoakStore(storeName));
   const slack = resources.use(await startSlackSide());
   slack.limits.set(plan.limits);
   const { idempotencyKeys } = plan;
@@ -48,14 +51,14 @@ export async function runRound(round: number, seed: number): Promise<RoundResult
   const calls: string[] = [];
   const env = {
     ...environment(slack, service),
-    STORE_URL: `sqlite://${storePath}`,
+    STORE_URL: store.url,
     POLL_MIN_MS: "40",
     POLL_MAX_MS: "200",
     JOB_DEADLINE_MS: String(plan.deadlineMs),
     JOB_SERVICE_TIMEOUT_MS: "500",
     LOG_LEVEL: "debug",
   };
-  const app = resources.use(new RunningApp({ env, slack, storePath }));
+  const app = resources.use(new RunningApp({ env, slack, store }));
   const ledger = new Ledger();
   const people = new People({ slack, ledger, round, appUrl: () => app.url });
   const deaths = armDeaths({ slack, service, app, calls });
@@ -73,7 +76,7 @@ export async function runRound(round: number, seed: number): Promise<RoundResult
   slack.faults.clear();
   service.faults.clear();
   await service.up();
-  const isQuiet = await app.quiet(QUIET_WITHIN_MS);
+  const isQuiet = await app.quiet();
 
   const verdict = ledger.judge(postsOf(slack), service.creates);
   return {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { SlackSide } from "../../emulators/slack/index.ts";
-import { AppProcess, quiet } from "../support/app-process.ts";
+import { AppProcess } from "../support/app-process.ts";
+import type { SoakStore } from "./soak-store.ts";
 
 /** Slack may refuse the first call of a start; an operator's supervisor would start the program again. */
 const MAX_STARTS = 20;
@@ -10,7 +11,7 @@ const RESTART_MS = 100;
 export class RunningApp implements AsyncDisposable {
   readonly #env: Record<string, string>;
   readonly #slack: SlackSide;
-  readonly #storePath: string;
+  readonly #store: SoakStore;
   #app: AppProcess | null = null;
   #url = "";
   /** What is done to the process happens one after the other. */
@@ -23,10 +24,10 @@ export class RunningApp implements AsyncDisposable {
   /** What a stop on SIGTERM ended with, where that was not 0. */
   readonly uncleanStops: string[] = [];
 
-  constructor(options: { env: Record<string, string>; slack: SlackSide; storePath: string }) {
+  constructor(options: { env: Record<string, string>; slack: SlackSide; store: SoakStore }) {
     this.#env = options.env;
     this.#slack = options.slack;
-    this.#storePath = options.storePath;
+    this.#store = options.store;
   }
 
   /** Where Slack's requests go. */
@@ -71,13 +72,13 @@ export class RunningApp implements AsyncDisposable {
     });
   }
 
-  /** Resolves when nothing is left to do; to false when that takes longer than `withinMs`. */
-  async quiet(withinMs: number): Promise<boolean> {
+  /** Resolves when nothing is left to do; to false when that takes too long. */
+  async quiet(): Promise<boolean> {
     await this.#next(async () => {});
     const app = this.#app;
     if (app === null) return false;
-    const late = sleep(withinMs, "late", { ref: false });
-    const first = await Promise.race([quiet(this.#storePath, app), late]);
+    const late = sleep(this.#store.quietWithinMs, "late", { ref: false });
+    const first = await Promise.race([this.#store.quiet(app), late]);
     return first !== "late" && !app.hasExited;
   }
 
