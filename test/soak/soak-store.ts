@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createClient } from "@redis/client";
-import { AppProcess, quiet } from "../support/app-process.ts";
+import { type AppProcess, quiet } from "../support/app-process.ts";
 import { startRedisServer } from "../support/redis-server.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 
