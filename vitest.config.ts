@@ -2,7 +2,6 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
     setupFiles: ["test/support/setup.ts"],
     testTimeout: 60_000,
     hookTimeout: 60_000,
@@ -10,5 +9,17 @@ export default defineConfig({
     maxConcurrency: 8,
     // Most of a test is waiting for another process, so more workers than cores.
     maxWorkers: 4,
+    projects: [
+      { extends: true, test: { name: "all", include: ["test/**/*.test.ts"] } },
+      {
+        extends: true,
+        // What a person sees is the same on Redis.
+        test: {
+          name: "redis",
+          include: ["test/e2e/{main-job,projects,incomplete-commands,silent-job-service}.test.ts"],
+          env: { TEST_STORE: "redis" },
+        },
+      },
+    ],
   },
 });

@@ -86,10 +86,12 @@ function stepAfter(
       return turn === undefined ? [] : [{ turn, next: change(turn, state) }];
     });
     const changed = turns.filter(({ turn, next }) => next !== turn).map(({ next }) => next);
-    for (const { stage } of changed) {
-      if (stage.name !== "ended") continue;
-      const { kind, reason, tookMs } = stage.outcome;
-      deps.logger.info({ outcome: kind, reason, took_ms: tookMs }, "turn ended");
+    for (const turn of changed) {
+      if (turn.stage.name !== "ended") continue;
+      const { kind, reason, tookMs } = turn.stage.outcome;
+      // A task that is older than its thread does not name it.
+      const thread = payload.thread === null ? { thread: turnPayload(turn).thread } : {};
+      deps.logger.info({ ...thread, outcome: kind, reason, took_ms: tookMs }, "turn ended");
     }
     const watched = turns.map(({ next }) => next).filter((turn) => turn.stage.name === "watching");
     const at = { now, retryAfterMs, random, policy: deps.polling };

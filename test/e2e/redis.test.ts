@@ -80,6 +80,27 @@ it("a Redis that is away: a command is told that it was not stored, and work goe
   expect(app.hasExited).toBe(false);
 }, 120_000);
 
+it.concurrent("a replica that is stopped hands over what it runs: the other one goes on before the lease is over", async () => {
+  const { resources, slack, service, open } = await startSides();
+  await using _ = resources;
+  service.script.completeAfterPolls(2, { prLink: PR });
+  const first = open({ JOB_SERVICE_TIMEOUT_MS: "60000" });
+  slack.setAppUrl(`${(await first.ready()) ?? ""}/slack/events`);
+  const reached = Promise.withResolvers<void>();
+  service.onCall((phase, { op }) => {
+    if (op === "create" && phase === "after") reached.resolve();
+  });
+  service.faults.add({ op: "create", times: 1, fault: { kind: "hang-after" } });
+  await slack.person(ANA).command({ channel: DOCS, text: "fix it" });
+  await reached.promise;
+  await open().ready();
+  first.signal("SIGTERM");
+  const outcome = () => slack.messages(DOCS).some((message) => slack.visibleText(message).includes(PR));
+  // The grace of a stop is 5 s, a lease 30 s.
+  await slack.until(outcome, 25_000);
+  expect(service.creates).toHaveLength(1);
+}, 90_000);
+
 it.concurrent("says in /readyz what a crash of Redis may cost, and logs no password", async () => {
   const { resources, redis, open } = await startSides({ requirepass: "s3cret-of-redis" });
   await using _ = resources;

@@ -18,7 +18,7 @@ import type { JobServiceSide, JobServiceSideOptions } from "./job-service-side.t
 import { ManualClock } from "./manual-clock.ts";
 import { readManifest } from "./manifest.ts";
 import { RecordingLogger } from "./recording-logger.ts";
-import { REDIS_URL, openRedisPrefix } from "./redis.ts";
+import { startRedisServer } from "./redis-server.ts";
 import { bullFollows, serverTimeOf, untilIdle } from "./redis-time.ts";
 import { openTempDir } from "./temp-dir.ts";
 
@@ -50,8 +50,8 @@ type RunningApp = { queue: Queue; url: string; stop: () => Promise<void> };
 /** What is asked of a queue of any backend. */
 type Queue = { idle(): Promise<void>; nextDueAt(): Promise<number | null> };
 
-/** Whole suites run on Redis too: `TEST_STORE=redis npx vitest run test/e2e/main-job.test.ts`. */
-export const IS_ON_REDIS = process.env["TEST_STORE"] === "redis";
+/** Whole suites run on Redis too: `npx vitest run --project redis`. */
+const IS_ON_REDIS = process.env["TEST_STORE"] === "redis";
 
 /** The people and channels of every test: Ana and Ben in #docs, with the bot; #random without it. */
 export const ANA = "U0ANA";
@@ -149,9 +149,9 @@ export class World implements AsyncDisposable {
     const service = resources.use(await startJobServiceSide(options.jobService));
     let storeUrl = `sqlite://${dir.file("state.sqlite")}`;
     if (IS_ON_REDIS) {
-      const redis = resources.use(openRedisPrefix());
-      resources.use(await bullFollows(clock, { url: REDIS_URL, prefix: redis.prefix }));
-      storeUrl = redis.url;
+      const { url } = resources.use(await startRedisServer());
+      resources.use(await bullFollows(clock, { url, prefix: "{docs-agent}" }));
+      storeUrl = url;
     }
     const world = new World({
       clock,

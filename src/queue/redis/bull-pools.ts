@@ -109,9 +109,13 @@ export class BullPools {
     await this.#all([...this.#workers.values()], (worker) => worker.pause(true));
   }
 
-  /** Waits for nothing. BullMQ gives what still runs to others once its lease is over. */
-  async close(): Promise<void> {
+  /** Takes nothing more, and waits for nothing. BullMQ gives what still runs to others once its lease is over. */
+  async closeWorkers(): Promise<void> {
     await this.#all([...this.#workers.values()], (worker) => worker.close(true));
+  }
+
+  /** From now on BullMQ can't be told of anything. */
+  async closeQueues(): Promise<void> {
     await this.#all([...this.#queues.values()], (queue) => queue.close());
   }
 

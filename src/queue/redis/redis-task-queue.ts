@@ -129,7 +129,10 @@ export class RedisTaskQueue implements TaskQueue {
     await this.#runs.stop(graceMs);
     await paused;
     await this.#telling;
-    await this.#bull.close();
+    // A worker that is on its way out might still take what is handed back, and keep it until its lease is over.
+    await this.#bull.closeWorkers();
+    await this.#tellBatch();
+    await this.#bull.closeQueues();
   }
 
   async check(): Promise<void> {
@@ -163,20 +166,23 @@ export class RedisTaskQueue implements TaskQueue {
   #tell(runs: readonly ToTell[]): void {
     if (runs.length === 0) return;
     this.#toTell.push(...runs);
-    if (this.#toTell.length > runs.length) return;
+    if (this.#isStopped || this.#toTell.length > runs.length) return;
     this.#telling = new Promise((resolve) => {
-      setImmediate(() => {
-        const batch = this.#toTell;
-        this.#toTell = [];
-        this.#tellNow(batch).then(resolve, (thrown: unknown) => {
-          this.#logger.warn(
-            { error: messageOf(thrown) },
-            "task queue: BullMQ could not be told of tasks; trying again",
-          );
-          resolve();
-        });
-      });
+      setImmediate(() => resolve(this.#tellBatch()));
     });
+  }
+
+  async #tellBatch(): Promise<void> {
+    const batch = this.#toTell;
+    this.#toTell = [];
+    try {
+      await this.#tellNow(batch);
+    } catch (thrown) {
+      this.#logger.warn(
+        { error: messageOf(thrown) },
+        "task queue: BullMQ could not be told of tasks; trying again",
+      );
+    }
   }
 
   async #tellNow(runs: readonly ToTell[]): Promise<void> {
