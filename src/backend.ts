@@ -32,6 +32,10 @@ export function openBackend(options: OpenBackendOptions): Promise<Backend> {
 }
 
 async function openRedis({ config, clock, logger, serverNow }: OpenBackendOptions): Promise<Backend> {
+  logger.warn(
+    {},
+    "store: several replicas on Redis are not finished in this version; README.md says what is missing",
+  );
   // Whoever needs no Redis starts faster without what it takes.
   const { openRedisStore } = await import("./store/redis/open-redis-store.ts");
   const { RedisTaskQueue } = await import("./queue/redis/redis-task-queue.ts");

@@ -170,7 +170,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     storeUrl: read(
       "STORE_URL",
       z.string().refine(isStoreUrl),
-      "put sqlite://path, for example sqlite://./data/docs-agent.sqlite, or redis://host:6379 for several replicas (memory:// loses everything when the process ends)",
+      "put sqlite://path, for example sqlite://./data/docs-agent.sqlite, or redis://host:6379 for several replicas, which is not finished (memory:// loses everything when the process ends)",
       "sqlite://./data/docs-agent.sqlite",
     ),
     polling: { minMs, maxMs, deadlineMs: milliseconds("JOB_DEADLINE_MS", 86_400_000) },

@@ -51,15 +51,21 @@ export class BullPools {
     const now = this.#options.now();
     await Promise.all(
       [...Map.groupBy(runs, ({ pool }) => pool)].map(async ([pool, inPool]) => {
-        await this.#queueOf(pool).addBulk(
-          inPool
-            .toSorted((a, b) => a.dueAt - b.dueAt)
-            .map(({ id, run, dueAt }) => ({
-              name: "run",
-              data: { id, run },
-              opts: { ...RETRY, jobId: BullPools.jobId({ id, run }), delay: Math.max(0, dueAt - now) },
-            })),
-        );
+        const queue = this.#queueOf(pool);
+        const jobs = inPool
+          .toSorted((a, b) => a.dueAt - b.dueAt)
+          .map(({ id, run, dueAt }) => ({
+            name: "run",
+            data: { id, run },
+            opts: { ...RETRY, jobId: BullPools.jobId({ id, run }), delay: Math.max(0, dueAt - now) },
+          }));
+        try {
+          await queue.addBulk(jobs);
+        } catch (thrown) {
+          // Redis forgets scripts when it restarts. BullMQ sends them again with a single job, and not with several.
+          this.#warn(thrown);
+          for (const { name, data, opts } of jobs) await queue.add(name, data, opts);
+        }
       }),
     );
   }
