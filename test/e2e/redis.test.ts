@@ -131,6 +131,7 @@ it.concurrent("a replica that is paused past its lease comes back and does nothi
   await slack.person(ANA).command({ channel: DOCS, text: "fix one more" });
   await slack.until(() => outcomesIn(slack).length >= 6, 60_000);
   expectOnce(slack, service, 6);
+  expect(paused.hasExited).toBe(false);
 }, 200_000);
 
 it.concurrent("a replica that is stopped hands over what it runs: the other one goes on before the lease is over", async () => {
