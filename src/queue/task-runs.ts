@@ -10,6 +10,7 @@ import type { Pools } from "./pool-budgets.ts";
 import { QueueStoppedError } from "./queue-stopped-error.ts";
 import { checkTaskEnd } from "./storable-task.ts";
 import type { LoadedTask, TaskTable } from "./task-table.ts";
+import { surprise } from "./surprise.ts";
 import { Waiters } from "./waiters.ts";
 
 export type TaskRunsOptions = {
@@ -41,7 +42,6 @@ type Run = LoadedTask & {
 };
 
 const faultDelayMs = 1_000;
-const throwDelayMs = 60_000;
 /** A task that kills its process runs again soon after the next start, so only runs in this time are counted. */
 const countRunsForMs = 60_000;
 /** Tasks that were running in this many process deaths run one at a time, so that the one that kills is the only one given up. */
@@ -253,18 +253,9 @@ export class TaskRuns {
     } catch (thrown) {
       // What an aborted handler throws means nothing.
       if (!this.#holds(run)) return;
-      step = this.#surprise(run, thrown);
+      step = surprise({ clock: this.#clock, logger: this.#logger }, run.task, thrown);
     }
     this.#finish(run, step);
-  }
-
-  #surprise({ task }: Run, thrown: unknown): TaskEnd {
-    const reason = messageOf(thrown);
-    this.#logger.warn(
-      { task: task.id, type: task.type, attempt: task.attempt, error: reason },
-      "task queue: a handler threw; trying again",
-    );
-    return { kind: "retry", dueAt: this.#clock.now() + throwDelayMs, reason, isSurprise: true };
   }
 
   /** Writes a result down. Until that succeeds the task counts as running, so that its work isn't done twice. */
@@ -290,7 +281,7 @@ export class TaskRuns {
       .catch((thrown: unknown) => {
         if (!this.#holds(run)) return;
         if (!(thrown instanceof StoreUnavailableError || thrown instanceof StoreInUseError)) {
-          this.#finish(run, this.#surprise(run, thrown));
+          this.#finish(run, surprise({ clock: this.#clock, logger: this.#logger }, run.task, thrown));
           return;
         }
         this.#unwritten.set(run, thrown);

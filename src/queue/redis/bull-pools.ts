@@ -105,10 +105,6 @@ export class BullPools {
     }
   }
 
-  get pools(): Iterable<string> {
-    return this.#workers.keys();
-  }
-
   /** Begins nothing more. What runs goes on. */
   async pause(): Promise<void> {
     this.#run = null;

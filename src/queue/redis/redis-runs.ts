@@ -8,6 +8,7 @@ import type { RedisConnection } from "../../store/redis/redis-connection.ts";
 import { StoreUnavailableError } from "../../store/store-errors.ts";
 import { QueueStoppedError } from "../queue-stopped-error.ts";
 import { checkTaskEnd, fromStoredPayload } from "../storable-task.ts";
+import { surprise } from "../surprise.ts";
 import { Waiters } from "../waiters.ts";
 import { ClaimLostError } from "./claim-lost-error.ts";
 import type { Claim, RedisCommits } from "./redis-commits.ts";
@@ -30,7 +31,6 @@ type Options = {
 type Run = { claim: Claim; task: Task; abort: AbortController; heldAtMs: number };
 
 const faultDelayMs = 1_000;
-const throwDelayMs = 60_000;
 
 const Claimed = z.union([
   z.null(),
@@ -136,7 +136,7 @@ export class RedisRuns {
       if (typeof step !== "function") checkTaskEnd(step);
       return step;
     } catch (thrown) {
-      return this.#surprise(run, thrown);
+      return surprise(this.#options, run.task, thrown);
     }
   }
 
@@ -176,7 +176,7 @@ export class RedisRuns {
         }
         if (!this.#holds(run)) return;
         if (!(thrown instanceof StoreUnavailableError)) {
-          step = this.#surprise(run, thrown);
+          step = surprise(this.#options, run.task, thrown);
           continue;
         }
         this.#unwritten.set(run, thrown);
@@ -190,15 +190,6 @@ export class RedisRuns {
         });
       }
     }
-  }
-
-  #surprise({ task }: Run, thrown: unknown): TaskEnd {
-    const reason = messageOf(thrown);
-    this.#options.logger.warn(
-      { task: task.id, type: task.type, attempt: task.attempt, error: reason },
-      "task queue: a handler threw; trying again",
-    );
-    return { kind: "retry", dueAt: this.#options.clock.now() + throwDelayMs, reason, isSurprise: true };
   }
 
   /** These run again at once, here or elsewhere, as if they had not run. */
