@@ -1,4 +1,4 @@
-FROM node:24-slim
+FROM node:24-slim AS base
 
 ENV NODE_ENV=production
 WORKDIR /app
@@ -13,14 +13,29 @@ COPY src ./src
 # A named volume takes over this owner. A bind mount does not: make it writable for uid 1000.
 RUN mkdir -p data node_modules/.cache/docs-agent && chown node:node data node_modules/.cache/docs-agent
 VOLUME /app/data
+STOPSIGNAL SIGTERM
+USER node
+
+# docker build --target service: the self-hosted job service, with git and an agent from npm. Settings: /app/service.yml.
+FROM base AS service
+USER root
+RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates git && rm -rf /var/lib/apt/lists/*
+ARG AGENT_PACKAGE=opencode-ai
+RUN npm install --global "$AGENT_PACKAGE" && npm cache clean --force
+USER node
+EXPOSE 4000
+HEALTHCHECK --interval=30s --timeout=5s --start-period=10s --retries=3 \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:4000/healthz`, { signal: AbortSignal.timeout(4000) }).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+CMD ["node", "src/service/main.ts"]
+
+# The Slack app: what docker build makes by itself.
+FROM base AS app
 ENV STORE_URL=sqlite:///app/data/docs-agent.sqlite
 
-USER node
 # What V8 and Node.js make of the sources is kept in the image: a start is faster and smaller, also in a read-only container.
 ENV NODE_COMPILE_CACHE=/app/node_modules/.cache/docs-agent
 RUN node --min-semi-space-size=4 --max-semi-space-size=16 --heap-growing-percent=25 src/main.ts --help > /dev/null
 EXPOSE 3000
-STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=5s --start-period=10s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 3000}/healthz`, { signal: AbortSignal.timeout(4000) }).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 

@@ -1,5 +1,8 @@
 import { defineConfig } from "vitest/config";
 
+// What a person sees is the same on Redis.
+const onRedis = { globalSetup: ["test/support/redis-for-all.ts"], env: { TEST_STORE: "redis" } };
+
 export default defineConfig({
   test: {
     setupFiles: ["test/support/setup.ts"],
@@ -10,14 +13,20 @@ export default defineConfig({
     // Most of a test is waiting for another process, so more workers than cores.
     maxWorkers: 4,
     projects: [
-      { extends: true, test: { name: "all", include: ["test/**/*.test.ts"] } },
       {
         extends: true,
-        // What a person sees is the same on Redis.
+        test: {
+          name: "all",
+          include: ["test/**/*.test.ts"],
+          ...(process.env["TEST_STORE"] === "redis" ? onRedis : {}),
+        },
+      },
+      {
+        extends: true,
         test: {
           name: "redis",
           include: ["test/e2e/{main-job,projects,incomplete-commands,silent-job-service}.test.ts"],
-          env: { TEST_STORE: "redis" },
+          ...onRedis,
         },
       },
     ],

@@ -6,11 +6,14 @@ import { commits } from "./scenarios/commits.ts";
 import { flood } from "./scenarios/flood.ts";
 import { idle } from "./scenarios/idle.ts";
 import { memory } from "./scenarios/memory.ts";
+import { polls } from "./scenarios/polls.ts";
+import { turns } from "./scenarios/turns.ts";
+import { redisMemory } from "./scenarios/redis-memory.ts";
 import { polling } from "./scenarios/polling.ts";
 import { start } from "./scenarios/start.ts";
 import { throughput } from "./scenarios/throughput.ts";
 
-/** Every scenario, in the order of the table. Together they take about ten minutes. */
+/** Every scenario, in the order of the table. Together they take about fifteen minutes. */
 export const scenarios: readonly Scenario[] = [
   busyWorkspace,
   busyChannel,
@@ -22,4 +25,7 @@ export const scenarios: readonly Scenario[] = [
   start,
   memory,
   idle,
+  turns,
+  polls,
+  redisMemory,
 ];

@@ -29,7 +29,7 @@ export type Figure = {
   reach?: string;
 };
 
-export type Unit = "per second" | "s" | "ms" | "MB" | "%" | "per turn" | "per job" | "";
+export type Unit = "per second" | "s" | "ms" | "MB" | "bytes" | "%" | "per turn" | "per job" | "";
 export type Side = { name: string; values: number[] };
 
 /** Measures `a` and `b` in turn, `rounds` times, and collects what each gave. */
@@ -42,6 +42,18 @@ export async function interleave<A, B>(
   for (let round = 0; round < rounds; round += 1) {
     results.a.push(await a(round));
     results.b.push(await b(round));
+  }
+  return results;
+}
+
+/** Measures all sides in turn, `rounds` times; of each side, what its rounds gave. */
+export async function inTurn<T>(
+  rounds: number,
+  sides: readonly ((round: number) => Promise<T>)[],
+): Promise<T[][]> {
+  const results: T[][] = sides.map(() => []);
+  for (let round = 0; round < rounds; round += 1) {
+    for (const [index, side] of sides.entries()) results[index]?.push(await side(round));
   }
   return results;
 }

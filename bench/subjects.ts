@@ -3,11 +3,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import type { Checkout } from "./checkout.ts";
-import { SIGNING_SECRET } from "./identity.ts";
+import { taskPools } from "../src/tasks/index.ts";
+import { PROJECT_ID, SIGNING_SECRET } from "./identity.ts";
 import { Program } from "./program.ts";
+import type { BenchRedis } from "./redis.ts";
 import { Counts, refuseUnknownCalls, Report } from "./stand-ins/journal.ts";
 
 const BARE_BOLT = fileURLToPath(new URL("./bare-bolt.ts", import.meta.url));
+const BARE_WORKER = fileURLToPath(new URL("./bare-worker.ts", import.meta.url));
 const STAND_INS = fileURLToPath(new URL("./stand-ins/main.ts", import.meta.url));
 const LOOK_EVERY_MS = 100;
 
@@ -65,7 +68,7 @@ export class StandIns implements AsyncDisposable {
   }
 
   /** From now on that program ends with the bench, even when the bench is killed. */
-  async endWithBench({ pid }: Program): Promise<void> {
+  async endWithBench({ pid }: { pid: number }): Promise<void> {
     await this.#program.ask({ ask: "ends-with-the-bench", pid });
   }
 
@@ -80,8 +83,8 @@ export type DocsAgentOptions = {
   checkout: Checkout;
   standIns: StandIns;
   dir: string;
-  /** The name of its SQLite file in `dir`. */
-  store: string;
+  /** The name of its SQLite file in `dir`, or a Redis. */
+  store: string | BenchRedis;
   env?: Record<string, string>;
   /** See `ProgramOptions`. */
   wrapper?: string[];
@@ -92,9 +95,11 @@ export type DocsAgentOptions = {
 /** The real program, as `npm start` runs it. */
 export async function startDocsAgent(options: DocsAgentOptions): Promise<Subject> {
   const { checkout, standIns, dir, store, env = {}, wrapper = [], preload } = options;
+  const storeUrl = typeof store === "string" ? `sqlite://${join(dir, store)}` : store.url;
+  if (typeof store !== "string") await standIns.endWithBench(store);
   const program = await Program.start({
     nodeArgs: [...(preload === undefined ? [] : ["--import", preload.href]), ...checkout.nodeArgs],
-    env: { ...checkout.env, ...standIns.env, STORE_URL: `sqlite://${join(dir, store)}`, ...env },
+    env: { ...checkout.env, ...standIns.env, STORE_URL: storeUrl, ...env },
     dir,
     wrapper,
     hasChannel: preload !== undefined,
@@ -107,6 +112,29 @@ export async function startDocsAgent(options: DocsAgentOptions): Promise<Subject
 export async function startBareBolt(dir: string): Promise<Subject> {
   const program = await Program.start({ nodeArgs: [BARE_BOLT, SIGNING_SECRET], dir });
   return { program, origin: originOf(program) };
+}
+
+/** A BullMQ worker that does nothing but make the requests of polls, as many at once as the product. */
+export async function startBareWorker(options: {
+  standIns: StandIns;
+  dir: string;
+  redis: BenchRedis;
+  jobs: number;
+  againAfterMs: number | null;
+}): Promise<Program> {
+  const { standIns, dir, redis, jobs, againAfterMs } = options;
+  const { DOCS_AGENT_BASE_URL: baseUrl, DOCS_AGENT_API_KEY: apiKey } = standIns.env;
+  await standIns.endWithBench(redis);
+  const args = {
+    redisUrl: redis.url,
+    baseUrl,
+    apiKey,
+    path: `/v2/agent/${PROJECT_ID}/job`,
+    concurrency: taskPools.budgets.polls,
+    jobs,
+    againAfterMs,
+  };
+  return await Program.start({ nodeArgs: [BARE_WORKER, JSON.stringify(args)], dir });
 }
 
 function originOf(program: Program): string {

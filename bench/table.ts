@@ -50,6 +50,7 @@ function valueText(value: number, unit: Unit): string {
   if (value === Infinity) return "never";
   switch (unit) {
     case "per second":
+    case "bytes":
     case "":
       return Math.round(value).toLocaleString("en-US");
     case "MB":
@@ -61,6 +62,7 @@ function valueText(value: number, unit: Unit): string {
     case "%":
       return value.toFixed(1);
     case "ms":
+      if (value < 1) return value.toFixed(3);
       return value < 10 ? value.toFixed(2) : value.toFixed(0);
   }
 }

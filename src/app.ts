@@ -37,6 +37,8 @@ export type DocsAgentApp = {
    * Slack that cannot be reached is tried again in the background.
    */
   start(): Promise<void>;
+  /** From now on `/readyz` is 503, so that a proxy sends its requests elsewhere. Takes requests as before. */
+  leave(): void;
   /** Ends work: nothing new comes in, running tasks get `graceMs` and are released after it. Idempotent. */
   stop(graceMs: number): Promise<void>;
 };
@@ -104,7 +106,14 @@ export function createApp(deps: AppDeps): DocsAgentApp {
     logger,
   });
 
-  const health = createHealth({ store, queue, slack: () => slack.report(), clock });
+  let isLeaving = false;
+  const health = createHealth({
+    store,
+    queue,
+    slack: () => slack.report(),
+    isLeaving: () => isLeaving,
+    clock,
+  });
   let stopped: Promise<void> | null = null;
 
   async function stop(graceMs: number): Promise<void> {
@@ -123,6 +132,9 @@ export function createApp(deps: AppDeps): DocsAgentApp {
       await slack.identify();
       queue.start(handler);
       await slack.connect();
+    },
+    leave() {
+      isLeaving = true;
     },
     stop(graceMs) {
       stopped ??= stop(graceMs);

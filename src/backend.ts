@@ -2,6 +2,7 @@ import type { Config } from "./config.ts";
 import type { Clock } from "./core/clock.ts";
 import { serviceOf } from "./core/project.ts";
 import type { Logger } from "./core/logger.ts";
+import { isRedisUrl } from "./store/redis/redis-location.ts";
 import type { RedisTaskQueue } from "./queue/redis/redis-task-queue.ts";
 import { SqliteTaskQueue } from "./queue/sqlite-task-queue.ts";
 import { appMigrations } from "./store/app-migrations.ts";
@@ -28,14 +29,10 @@ export type OpenBackendOptions = {
 
 /** Opens what `STORE_URL` names. Rejects with a `StoreInUseError` or a `StoreUnavailableError`. */
 export function openBackend(options: OpenBackendOptions): Promise<Backend> {
-  return /^rediss?:/.test(options.config.storeUrl) ? openRedis(options) : openSqlite(options);
+  return isRedisUrl(options.config.storeUrl) ? openRedis(options) : openSqlite(options);
 }
 
 async function openRedis({ config, clock, logger, serverNow }: OpenBackendOptions): Promise<Backend> {
-  logger.warn(
-    {},
-    "store: several replicas on Redis are not finished in this version; README.md says what is missing",
-  );
   // Whoever needs no Redis starts faster without what it takes.
   const { openRedisStore } = await import("./store/redis/open-redis-store.ts");
   const { RedisTaskQueue } = await import("./queue/redis/redis-task-queue.ts");

@@ -5,7 +5,7 @@ import { HttpOrigins, HttpUrl, NO_SPACE, ProxyUrl, YesOrNo } from "./config-valu
 import { DocsAgentError } from "./errors.ts";
 import { LOG_LEVELS } from "./logger.ts";
 import { proxySecretsOf, type ProxySettings } from "./proxy.ts";
-import { readRedisUrl } from "./store/redis/redis-location.ts";
+import { isRedisUrl, readRedisUrl } from "./store/redis/redis-location.ts";
 import type { SlackSettings } from "./slack/connection.ts";
 
 export type Config = {
@@ -40,7 +40,7 @@ export class ConfigError extends DocsAgentError {
 }
 
 function isStoreUrl(url: string): boolean {
-  return /^(?:sqlite:\/\/.+|memory:\/\/)$/.test(url) || readRedisUrl(url) !== null;
+  return /^(?:sqlite:\/\/.+|memory:\/\/)$/.test(url) || isRedisUrl(url);
 }
 
 /** All secrets of a configuration, to be kept out of everything that leaves the process. */
@@ -170,7 +170,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     storeUrl: read(
       "STORE_URL",
       z.string().refine(isStoreUrl),
-      "put sqlite://path, for example sqlite://./data/docs-agent.sqlite, or redis://host:6379 for several replicas, which is not finished (memory:// loses everything when the process ends)",
+      "put sqlite://path, for example sqlite://./data/docs-agent.sqlite, or redis://host:6379 for several replicas, with a % in a password written as %25 (memory:// loses everything when the process ends)",
       "sqlite://./data/docs-agent.sqlite",
     ),
     polling: { minMs, maxMs, deadlineMs: milliseconds("JOB_DEADLINE_MS", 86_400_000) },

@@ -11,6 +11,14 @@ export abstract class DocsAgentError extends Error {
   }
 }
 
+/** The `code` of an error of the store after which what was to be written may have been written. */
+export const STORE_ANSWER_LOST = "store_answer_lost";
+
+/** Whether the store did not answer, so that what was to be written may have been written. */
+export function isStoreAnswerLost(thrown: unknown): thrown is DocsAgentError {
+  return thrown instanceof DocsAgentError && thrown.code === STORE_ANSWER_LOST;
+}
+
 /** The message of anything that was thrown, for logs. */
 export function messageOf(thrown: unknown): string {
   if (thrown instanceof Error) return thrown.message;

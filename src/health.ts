@@ -12,6 +12,8 @@ type HealthDeps = {
   queue: Pick<TaskQueue, "check" | "counts">;
   /** "ok", or in words what is wrong with the connection to Slack. Answers at once. */
   slack: () => string;
+  /** The process is about to end, and takes requests only until proxies have noticed. */
+  isLeaving: () => boolean;
   clock: Clock;
 };
 
@@ -44,6 +46,10 @@ export function createHealth(
       send(response, 200, { status: "ok" });
       return true;
     }
+    if (deps.isLeaving()) {
+      send(response, 503, { status: "stopping" });
+      return true;
+    }
     readiness().then(
       ({ ready, body }) => send(response, ready ? 200 : 503, body),
       (thrown: unknown) => send(response, 503, { status: "unavailable", error: messageOf(thrown) }),
@@ -54,12 +60,13 @@ export function createHealth(
 
 async function check(deps: HealthDeps): Promise<Readiness> {
   const slack = deps.slack();
-  const [store, queue] = await Promise.all([
+  // At the same time: whoever probes doesn't wait for each of them until it is clear that the store doesn't answer.
+  const [store, queue, tasks] = await Promise.all([
     outcomeOf(() => deps.store.check()),
     outcomeOf(() => deps.queue.check()),
+    deps.queue.counts().catch(() => null),
   ]);
   const ready = store === "ok" && queue === "ok";
-  const tasks = await deps.queue.counts().catch(() => null);
   return {
     ready,
     body: {

@@ -1,16 +1,17 @@
 import { existsSync } from "node:fs";
 import { createServer } from "node:http";
 import { flushCompileCache } from "node:module";
+import { setTimeout as sleep } from "node:timers/promises";
 import { createApp } from "./app.ts";
 import { openBackend } from "./backend.ts";
 import { setGlobalDispatcher } from "undici";
 import { type Config, loadConfig, secretsOf } from "./config.ts";
 import type { Clock } from "./core/clock.ts";
 import type { Logger } from "./core/logger.ts";
-import { type Listening, listenWith } from "./listen.ts";
+import { listenWith } from "./listen.ts";
 import { createLogger } from "./logger.ts";
 import { createDispatcher, isProxied } from "./proxy.ts";
-import { shownStoreUrl } from "./store/redis/redis-location.ts";
+import { isRedisUrl, shownStoreUrl } from "./store/redis/redis-location.ts";
 import { StartError } from "./start-error.ts";
 import type { StopSignals } from "./stop-signals.ts";
 import { createSystemClock } from "./system-clock.ts";
@@ -35,6 +36,12 @@ While it runs:
 
 /** What running tasks get to finish after a signal; with the rest of the stop it stays below 10 s. */
 const TASK_GRACE_MS = 5000;
+
+/**
+ * How long a replica behind a proxy goes on taking requests after a signal. By then a proxy that asks for `/readyz` every second sends
+ * them elsewhere; what it sent to a socket that is being closed would be lost.
+ */
+const LEAVE_MS = 2000;
 
 /** Sockets that share the port: see `ListenOptions`. */
 const SOCKETS = 8;
@@ -95,18 +102,24 @@ export async function run({ args, env, stop }: RunOptions): Promise<void> {
   }
   const signal = await stop.asked;
   logger.info({ signal }, "stopping");
+  if (listening !== null) await listening.leave();
   await resources.disposeAsync();
   logger.info({}, "stopped");
 }
 
 type StartOptions = { config: Config; resources: AsyncDisposableStack; clock: Clock; logger: Logger };
 
+/** Resolves when no proxy sends requests here any more. */
+type Started = { url: string; leave: () => Promise<void> };
+
 /** Opens the store, listens, and begins to work. */
-async function start({ config, resources, clock, logger }: StartOptions): Promise<Listening> {
+async function start({ config, resources, clock, logger }: StartOptions): Promise<Started> {
   const waiting = setTimeout(() => {
     logger.info(
       { store: shownStoreUrl(config.storeUrl) },
-      "waiting for the process that uses the store to end",
+      isRedisUrl(config.storeUrl)
+        ? "waiting for Redis"
+        : "waiting for the process that uses the store to end",
     );
   }, 1000);
   const backend = resources.use(
@@ -115,7 +128,8 @@ async function start({ config, resources, clock, logger }: StartOptions): Promis
     ),
   );
   const app = createApp({ config, backend, clock, random: Math.random, logger });
-  resources.defer(() => app.stop(TASK_GRACE_MS));
+  let graceMs = TASK_GRACE_MS;
+  resources.defer(() => app.stop(graceMs));
   const limits = {
     requestTimeout: REQUEST_TIMEOUT_MS,
     headersTimeout: REQUEST_TIMEOUT_MS,
@@ -132,7 +146,17 @@ async function start({ config, resources, clock, logger }: StartOptions): Promis
     }),
   );
   await app.start();
-  return listening;
+  const isReplica = isRedisUrl(config.storeUrl) && config.slack.receive.kind === "http";
+  return {
+    url: listening.url,
+    async leave() {
+      if (!isReplica) return;
+      app.leave();
+      await sleep(LEAVE_MS);
+      // Tasks went on in that time.
+      graceMs -= LEAVE_MS;
+    },
+  };
 }
 
 function endOnUnforeseenErrors(logger: Logger): void {

@@ -1,6 +1,7 @@
 import type { Logger } from "./core/logger.ts";
 
-const FORCED_AFTER_MS = 9500;
+/** A stop that takes longer than this ends the process as it is, milliseconds. */
+export const FORCED_AFTER_MS = 9500;
 
 /**
  * Signals that ask the process to stop. Constructed first of all: process 1 ignores a signal that has no handler, and a start

@@ -16,6 +16,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   "src/tasks": ["src/core", "src"],
   "src/intake": ["src/core", "src/tasks", "src/replies", "src"],
   "src/service": ["src/core", "src/store", "src/queue", "src/job-client", "src"],
+  "src/migrate": ["src/core", "src/store", "src/queue", "src"],
   // Slack's entities, which both sides of the wire write and read the same way.
   emulators: ["src/intake", "src/replies", "src"],
   playground: ["emulators", "src/replies", "src"],
@@ -23,7 +24,7 @@ const MAY_IMPORT: Record<string, string[]> = {
 /** What stands at the top of `src/` and may be imported from the folders; more from a program of its own. */
 const SHARED = ["src/errors.ts", "src/proxy.ts", "src/start-error.ts"];
 const SHARED_BY_PROGRAMS = [...SHARED, "src/listen.ts", "src/logger.ts", "src/system-clock.ts"];
-const PROGRAMS = ["src/service", "playground"];
+const PROGRAMS = ["src/service", "src/migrate", "playground"];
 
 type Import = { file: string; folder: string; target: string };
 

@@ -1,5 +1,6 @@
 import { Load, type LoadResult } from "../load.ts";
-import { interleave, type Scenario } from "../scenario.ts";
+import { BenchRedis, hasRedis, type Sync } from "../redis.ts";
+import { type Figure, inTurn, type Scenario } from "../scenario.ts";
 import { signedRequests } from "../signed-request.ts";
 import { StandIns, type Subject, startBareBolt, startDocsAgent } from "../subjects.ts";
 
@@ -27,27 +28,39 @@ export const accept: Scenario = {
       await load.run(WARM_UP_MS);
       return await load.run(MEASURED_MS);
     }
-    const { a, b } = await interleave(
-      ROUNDS,
-      async (round) => {
-        progress(`round ${round + 1} of ${ROUNDS}`);
-        return measure(await startDocsAgent({ checkout, standIns, dir, store: `accept-${round}.sqlite` }));
-      },
+    async function onSqlite(round: number): Promise<LoadResult> {
+      progress(`round ${round + 1} of ${ROUNDS}`);
+      return measure(await startDocsAgent({ checkout, standIns, dir, store: `accept-${round}.sqlite` }));
+    }
+    async function onRedis(sync: Sync): Promise<LoadResult> {
+      await using redis = await BenchRedis.start(dir, sync);
+      return await measure(await startDocsAgent({ checkout, standIns, dir, store: redis }));
+    }
+    const [bareBolt = [], ...stores] = await inTurn(ROUNDS, [
       async () => measure(await startBareBolt(dir)),
-    );
-    const sidesOf = (pick: (result: LoadResult) => number) => ({
-      measured: { name: "docs-agent", values: a.map(pick) },
-      against: { name: "bare Bolt", values: b.map(pick) },
+      onSqlite,
+      ...(hasRedis() ? [() => onRedis("always"), () => onRedis("everysec")] : []),
+    ]);
+    const goals = ["≥ 0.70", "≥ 0.60", ""];
+    return stores.flatMap((results, index) => {
+      const sidesOf = (pick: (result: LoadResult) => number) => ({
+        measured: { name: NAMES[index] ?? "", values: results.map(pick) },
+        against: { name: "bare Bolt", values: bareBolt.map(pick) },
+      });
+      const reach = goals[index] ?? "";
+      const figures: Figure[] = [
+        {
+          what: "requests accepted",
+          unit: "per second",
+          ...sidesOf(({ perSecond }) => perSecond),
+          reach: reach === "" ? "" : `ratio ${reach}`,
+        },
+        { what: "latency p50", unit: "ms", ...sidesOf(({ p50Ms }) => p50Ms) },
+        { what: "latency p99", unit: "ms", ...sidesOf(({ p99Ms }) => p99Ms) },
+      ];
+      return figures;
     });
-    return [
-      {
-        what: "requests accepted",
-        unit: "per second",
-        ...sidesOf(({ perSecond }) => perSecond),
-        reach: "ratio ≥ 0.70",
-      },
-      { what: "latency p50", unit: "ms", ...sidesOf(({ p50Ms }) => p50Ms) },
-      { what: "latency p99", unit: "ms", ...sidesOf(({ p99Ms }) => p99Ms) },
-    ];
   },
 };
+
+const NAMES = ["SQLite", "Redis", "Redis, everysec"];

@@ -1,24 +1,16 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
-import type { Checkout } from "../checkout.ts";
 import { canTrace, readDiskWaits, straceTo } from "../disk-waits.ts";
-import { Load } from "../load.ts";
-import { cpuMs } from "../process-use.ts";
-import { BenchError, type Context, type Figure, interleave, nowMs, type Scenario } from "../scenario.ts";
-import { type SignedRequest, signedRequests } from "../signed-request.ts";
-import { StandIns, startDocsAgent, type Subject } from "../subjects.ts";
-import { largest } from "../table.ts";
+import { type Context, type Figure, interleave, nowMs, type Scenario } from "../scenario.ts";
+import { signedRequests } from "../signed-request.ts";
+import { startDocsAgent } from "../subjects.ts";
+import { measureTurns, QUICK_POLLS, QUIET_MS, runTurns, startQuickJobs } from "../turns.ts";
 
 const COMMIT_COUNTER = new URL("../commit-counter.ts", import.meta.url);
 const TURNS_ALONE = 5;
 const TURNS_TOGETHER = 600;
-const WARM_UP_TURNS = 200;
 const CPU_ROUNDS = 2;
-const CONNECTIONS = 10;
-const WITHIN_MS = 120_000;
-/** Longer than the second that a message in a channel waits for the one before. */
-const QUIET_MS = 1500;
 const QUIET_WITHIN_MS = 8000;
 
 const Answer = z.object({ commits: z.number() });
@@ -37,13 +29,18 @@ export const commits: Scenario = {
       CPU_ROUNDS,
       (round) => {
         progress(`CPU time, round ${round + 1} of ${CPU_ROUNDS}`);
-        return measureCpu(checkout, dir, `cpu-${round}.sqlite`);
+        return measureTurns({ checkout, dir }, { store: `cpu-${round}.sqlite`, turns: TURNS_TOGETHER });
       },
       async (round) =>
-        baseline === null ? null : await measureCpu(baseline, dir, `cpu-then-${round}.sqlite`),
+        baseline === null
+          ? null
+          : await measureTurns(
+              { checkout: baseline, dir },
+              { store: `cpu-then-${round}.sqlite`, turns: TURNS_TOGETHER },
+            ),
     );
     const then = b.filter((result) => result !== null);
-    const sidesOf = (of: keyof Cpu) => ({
+    const sidesOf = (of: "cpuMsPerTurn" | "turnsPerSecond") => ({
       measured: { name: "saturated", values: a.map((result) => result[of]) },
       ...(baseline !== null && {
         against: { name: baseline.name, values: then.map((result) => result[of]) },
@@ -98,12 +95,12 @@ async function countCommits({ checkout, dir, progress }: Context): Promise<Count
   const start = { atMs: nowMs(), commits: await commitsYet() };
   for (const [index, turn] of turns.slice(0, TURNS_ALONE).entries()) {
     progress(`turn ${index + 1} of ${TURNS_ALONE}`);
-    await runTurns(subject, standIns, [turn], index + 1);
+    await runTurns([subject], standIns, [turn], index + 1);
     await whenQuiet(commitsYet);
   }
   const middle = { atMs: nowMs(), commits: await commitsYet() };
   progress(`${TURNS_TOGETHER} turns at once`);
-  await runTurns(subject, standIns, turns.slice(TURNS_ALONE), turns.length);
+  await runTurns([subject], standIns, turns.slice(TURNS_ALONE), turns.length);
   await whenQuiet(commitsYet);
   const end = { atMs: nowMs(), commits: await commitsYet() };
 
@@ -120,49 +117,6 @@ async function countCommits({ checkout, dir, progress }: Context): Promise<Count
         }
       : null,
   };
-}
-
-type Cpu = { cpuMsPerTurn: number; turnsPerSecond: number };
-
-async function measureCpu(checkout: Checkout, dir: string, store: string): Promise<Cpu> {
-  await using standIns = await startQuickJobs(dir);
-  const subject = await startDocsAgent({ checkout, standIns, dir, store, env: QUICK_POLLS });
-  await using program = subject.program;
-  const all = WARM_UP_TURNS + TURNS_TOGETHER;
-  const turns = signedRequests(all, all);
-  await runTurns(subject, standIns, turns.slice(0, WARM_UP_TURNS), WARM_UP_TURNS);
-  await sleep(QUIET_MS);
-  const cpuBefore = cpuMs(program.pid);
-  const startedAtMs = nowMs();
-  await runTurns(subject, standIns, turns.slice(WARM_UP_TURNS), all);
-  const { posted } = await standIns.report();
-  const tookMs = largest(posted.map(([, atMs]) => atMs)) - startedAtMs;
-  // The steps after the last outcome belong to the turns, too.
-  await sleep(QUIET_MS);
-  return {
-    cpuMsPerTurn: (cpuMs(program.pid) - cpuBefore) / TURNS_TOGETHER,
-    turnsPerSecond: (TURNS_TOGETHER / tookMs) * 1000,
-  };
-}
-
-/** The first poll finds the job completed. */
-const QUICK_POLLS = { POLL_MIN_MS: "1000" };
-
-function startQuickJobs(dir: string): Promise<StandIns> {
-  return StandIns.start(dir, { jobMs: [200, 900] });
-}
-
-/** Sends the requests and resolves when so many outcomes have been posted in all. */
-async function runTurns(
-  { origin }: Subject,
-  standIns: StandIns,
-  requests: readonly SignedRequest[],
-  outcomes: number,
-): Promise<void> {
-  await using load = new Load(origin, CONNECTIONS, requests);
-  await load.run(Infinity);
-  const haveEnded = await standIns.until(({ posted }) => posted >= outcomes, WITHIN_MS);
-  if (!haveEnded) throw new BenchError(`${outcomes} outcomes weren't posted within ${WITHIN_MS / 1000} s.`);
 }
 
 /** Resolves when no commit was made for a while; a program that commits all the time is not waited for long. */

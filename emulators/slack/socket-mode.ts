@@ -82,14 +82,20 @@ export class SocketModeSide {
     }
   }
 
-  /** Sends an envelope and waits for its ack; `undefined` when none came within `timeoutMs`. */
+  /**
+   * Sends an envelope over one of the app's connections, each in turn (Slack promises no order, only that it is one), and waits for its
+   * ack; `undefined` when none came within `timeoutMs`.
+   */
   async send(
     envelope: { envelope_id: string },
     text: string,
     timeoutMs: number,
   ): Promise<{ payload: unknown } | undefined> {
-    const connection = [...this.#connections].at(-1);
+    const [connection] = this.#connections;
     if (connection === undefined) return undefined;
+    // To the end of the line.
+    this.#connections.delete(connection);
+    this.#connections.add(connection);
     const { promise, resolve } = Promise.withResolvers<{ payload: unknown } | undefined>();
     const timer = setTimeout(() => resolve(undefined), timeoutMs);
     this.#waiting.set(envelope.envelope_id, (payload) => resolve({ payload }));

@@ -1,7 +1,8 @@
 import { z } from "zod";
+import { storedObject } from "./stored-object.ts";
 
 /** One post of a turn. Without a `ts` it was about to be sent, and whether it arrived is for Slack to say. */
-export const PostSlot = z.object({
+export const PostSlot = storedObject({
   channelId: z.string(),
   ts: z.string().nullable(),
   /** Slack's time when it was first sent, epoch milliseconds. */
@@ -22,7 +23,7 @@ export function outcomeSlot(watch: number): string {
 }
 
 /** Where a turn reports and what it has posted there. */
-export const Delivery = z.object({
+export const Delivery = storedObject({
   /** `threadTs` is null until a root message of its own is there. */
   channelId: z.string(),
   threadTs: z.string().nullable(),

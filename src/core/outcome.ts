@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { Job } from "./job.ts";
+import { storedObject } from "./stored-object.ts";
 
 /** How a turn ended. */
 export const OutcomeKind = z.enum([
@@ -34,7 +35,7 @@ export const OutcomeReason = z.enum([
 export type OutcomeReason = z.infer<typeof OutcomeReason>;
 
 /** The end of one turn, complete: everything its message in the thread needs. */
-export const Outcome = z.object({
+export const Outcome = storedObject({
   kind: OutcomeKind,
   reason: OutcomeReason.nullable(),
   /** What the job service said when it refused; untrusted. */

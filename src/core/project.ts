@@ -1,7 +1,8 @@
 import { z } from "zod";
+import { storedObject } from "./stored-object.ts";
 
 /** A docs project at a job service. `service` and `id` identify it; `name`, its short name, is what people type and read. */
-export const ProjectRef = z.object({
+export const ProjectRef = storedObject({
   /** The job service's base URL, as {@link serviceOf} writes it. */
   service: z.string(),
   /** `projectId` at that service. */

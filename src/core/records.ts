@@ -2,6 +2,7 @@ import { z } from "zod";
 import { Delivery } from "./delivery.ts";
 import { ProjectRef } from "./project.ts";
 import { QuotedMessage } from "./request.ts";
+import { storedObject } from "./stored-object.ts";
 import { Turn } from "./turn.ts";
 
 /** Records of one kind, by id. A record that does not parse is set aside and reads as absent. */
@@ -22,13 +23,13 @@ export interface RecordStore<T> {
 }
 
 /** A job we know of: where it is, where it reports, and the prompts it was given. Written before anyone is told about the job. */
-export const JobRecord = z.object({
+export const JobRecord = storedObject({
   version: z.literal(2),
   /** At its job service. */
   id: z.string(),
   project: ProjectRef,
   /** The thread it reports into; null until its first status message is there. */
-  thread: z.object({ teamId: z.string(), channelId: z.string(), ts: z.string() }).nullable(),
+  thread: storedObject({ teamId: z.string(), channelId: z.string(), ts: z.string() }).nullable(),
   /** Oldest first. */
   turnIds: z.array(z.string()),
   /** Epoch milliseconds. */
@@ -37,7 +38,7 @@ export const JobRecord = z.object({
 export type JobRecord = z.infer<typeof JobRecord>;
 
 /** The jobs that report into one thread, oldest first, by their keys. */
-export const ThreadRecord = z.object({
+export const ThreadRecord = storedObject({
   version: z.literal(2),
   teamId: z.string(),
   channelId: z.string(),
@@ -54,7 +55,7 @@ export function threadId(thread: { teamId: string; channelId: string; ts: string
  * What a form was opened from, kept while the form is open: a form's own `private_metadata` ends at 3,000 characters, and a
  * message can be longer.
  */
-export const Draft = z.object({
+export const Draft = storedObject({
   version: z.literal(1),
   from: z.enum(["command", "shortcut"]),
   teamId: z.string(),
@@ -66,7 +67,7 @@ export const Draft = z.object({
 export type Draft = z.infer<typeof Draft>;
 
 /** What a job service has said of itself, by its base URL. */
-export const ServiceRecord = z.object({
+export const ServiceRecord = storedObject({
   version: z.literal(1),
   /** The same create may be sent again under the same key: the job is made once. */
   honorsIdempotencyKeys: z.boolean(),
@@ -74,7 +75,7 @@ export const ServiceRecord = z.object({
 export type ServiceRecord = z.infer<typeof ServiceRecord>;
 
 /** What was posted to tell a person that a task of theirs was given up, by that task's id. */
-export const NoticeRecord = z.object({ version: z.literal(1), delivery: Delivery });
+export const NoticeRecord = storedObject({ version: z.literal(1), delivery: Delivery });
 export type NoticeRecord = z.infer<typeof NoticeRecord>;
 
 /** Every kind of record, under the name that its keys begin with. */

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { ProjectRef } from "./project.ts";
+import { storedObject } from "./stored-object.ts";
 
 /**
  * The most characters a person may type as one request (UTF-16 units, as Slack counts). Slack's own modal field ends at
@@ -9,16 +10,16 @@ export const PROMPT_MAX_CHARS = 4000;
 
 /** A piece of a Slack message, taken apart so that nothing of it is ever read as markup again. */
 export const Segment = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("text"), text: z.string() }),
-  z.object({ kind: z.literal("person"), id: z.string(), label: z.string().nullable() }),
-  z.object({ kind: z.literal("channel"), id: z.string(), label: z.string().nullable() }),
-  z.object({ kind: z.literal("link"), url: z.string(), label: z.string().nullable() }),
-  z.object({ kind: z.literal("group"), label: z.string() }),
+  storedObject({ kind: z.literal("text"), text: z.string() }),
+  storedObject({ kind: z.literal("person"), id: z.string(), label: z.string().nullable() }),
+  storedObject({ kind: z.literal("channel"), id: z.string(), label: z.string().nullable() }),
+  storedObject({ kind: z.literal("link"), url: z.string(), label: z.string().nullable() }),
+  storedObject({ kind: z.literal("group"), label: z.string() }),
 ]);
 export type Segment = z.infer<typeof Segment>;
 
 /** The message that a request points at. It leaves Slack as quoted material, never as an instruction. */
-export const QuotedMessage = z.object({
+export const QuotedMessage = storedObject({
   segments: z.array(Segment),
   /** Who wrote it: a user id, or null for an app's message. */
   authorId: z.string().nullable(),
@@ -31,7 +32,7 @@ export const QuotedMessage = z.object({
 export type QuotedMessage = z.infer<typeof QuotedMessage>;
 
 /** What a person asked for in Slack: prompt, context, who, where from. */
-export const Request = z.object({
+export const Request = storedObject({
   /** Derived from what Slack sent, so that a redelivery has the same id. Also the id of the turn. */
   id: z.string().min(1),
   from: z.enum(["command", "shortcut", "mention", "try-again"]),

@@ -2,6 +2,9 @@ const FIRST_DELAY_MS = 1000;
 const MAX_DELAY_MS = 5 * 60_000;
 const JITTER = 0.1;
 
+/** After this long a task comes again whose intent may not have been stored, milliseconds. */
+export const AFTER_STORE_FAULT_MS = 1_000;
+
 /** How long what is worth repeating is repeated: a day of outage costs no message. */
 const GIVE_UP_AFTER_MS = 24 * 60 * 60_000;
 /** How often it is tried at least, about an hour: the app itself may have been off for that day. */

@@ -1,16 +1,19 @@
 /**
  * Reserved slots: who asks gets a time of their own, first come, first served, and waits for nobody. They hold the rates that
- * Slack allows, and the limits of requests.
+ * Slack and job services allow, and the limits of requests.
  */
 export interface Slots {
   /**
    * The time of the gate's next free slot (epoch milliseconds), which is then taken; it is now when the gate is free. `burst`: how
    * many slots a gate that was idle gives away at once. `heldMs`: a slot reserved before; it is still good unless the gate was
-   * postponed past it, or its time is over by seconds.
+   * postponed past it, or its time is over by seconds. Without a burst, slots whose time has come are used a gap apart: of those that
+   * come late together, each but the first gets a time a little later.
    */
   reserve(gate: string, rate: { gapMs: number; burst?: number }, heldMs?: number): Promise<number>;
   /** No slot of the gate is good before `untilMs`. */
   postpone(gate: string, untilMs: number): Promise<void>;
+  /** When the gate's slots are good again (epoch milliseconds); it is now unless the gate was postponed. Takes none. */
+  openAt(gate: string): Promise<number>;
   /** Counts one more in a gate that takes `limit` in `windowMs`. Null: taken. Otherwise when the next will be, and nothing is counted. */
   take(gate: string, limit: number, windowMs: number): Promise<number | null>;
   /** Takes back what {@link take} counted last: it came to nothing. */

@@ -7,34 +7,35 @@ import type { OutcomeKind, OutcomeReason } from "./outcome.ts";
 import { nextPollDelayMs } from "./polling.ts";
 import type { PollingPolicy } from "./polling.ts";
 import { Request } from "./request.ts";
+import { storedObject } from "./stored-object.ts";
 
 /** Where a turn stands. */
 export const TurnStage = z.discriminatedUnion("name", [
   /** Kept, no create under way. `waitingSince`: since when the job service takes nothing; null: it has not been asked. */
-  z.object({ name: z.literal("accepted"), waitingSince: z.number().nullable() }),
+  storedObject({ name: z.literal("accepted"), waitingSince: z.number().nullable() }),
   /**
    * A create is on its way, or was, and its answer is lost. `isRepeat`: it is being sent again, the answer to an earlier one is lost.
    * `prompt`: as it was sent, where it is not the bare instructions; names in it may be written differently the next time, and under
    * one idempotency key a service takes only the same words again.
    */
-  z.object({
+  storedObject({
     name: z.literal("submitting"),
     waitingSince: z.number().nullable().default(null),
     isRepeat: z.boolean().default(false),
     prompt: z.string().optional(),
   }),
   /** The job runs. `troubleSince`: since when polls fail. */
-  z.object({ name: z.literal("watching"), since: z.number(), troubleSince: z.number().nullable() }),
-  z.object({ name: z.literal("ended"), outcome: Outcome, at: z.number() }),
+  storedObject({ name: z.literal("watching"), since: z.number(), troubleSince: z.number().nullable() }),
+  storedObject({ name: z.literal("ended"), outcome: Outcome, at: z.number() }),
 ]);
 export type TurnStage = z.infer<typeof TurnStage>;
 
 /** What somebody did with a button under an outcome. */
-export const Press = z.object({ action: z.enum(["try-again", "keep-watching"]), userId: z.string() });
+export const Press = storedObject({ action: z.enum(["try-again", "keep-watching"]), userId: z.string() });
 export type Press = z.infer<typeof Press>;
 
 /** The record of one turn: one prompt given to a job, how it stands, and what was said of it in Slack. */
-export const Turn = z.object({
+export const Turn = storedObject({
   version: z.literal(2),
   id: z.string(),
   request: Request,
@@ -194,6 +195,12 @@ function submitDelayMs(
   const delayMs = nextPollDelayMs({ ageMs: 0, faults: at.attempt, retryAfterMs, policy, random });
   const left = turn.request.receivedAt + policy.deadlineMs - now;
   return Math.max(0, Math.min(delayMs, left));
+}
+
+/** The turn, if the create that was about to be sent after `before` certainly was not. */
+export function notSubmitted(turn: Turn, before: Turn): Turn {
+  const isIntended = turn.stage.name === "submitting" && before.stage.name === "accepted";
+  return isIntended ? { ...turn, stage: before.stage } : turn;
 }
 
 /** Whether there is a job that can be watched again after this turn's end. */

@@ -3,21 +3,20 @@ import type { JobServiceAnswer, JobServiceFault } from "./job-service.ts";
 import { outcomeKindOf } from "./outcome.ts";
 import { nextPollDelayMs } from "./polling.ts";
 import type { PollingPolicy } from "./polling.ts";
+import { storedObject } from "./stored-object.ts";
 import { deadlineOf, endTurn, rejectionReason } from "./turn.ts";
 import type { Turn } from "./turn.ts";
 
 /** What the watching of one job remembers from poll to poll. */
-export const PollState = z.object({
+export const PollState = storedObject({
   /** Faults in a row. */
   faults: z.number().int(),
   /** Answers of the same kind in a row that end the turn if they keep coming. `since`: epoch milliseconds of the first. */
-  strikes: z
-    .object({
-      kind: z.enum(["missing", "rejected", "contract"]),
-      count: z.number().int(),
-      since: z.number().default(0),
-    })
-    .nullable(),
+  strikes: storedObject({
+    kind: z.enum(["missing", "rejected", "contract"]),
+    count: z.number().int(),
+    since: z.number().default(0),
+  }).nullable(),
 });
 export type PollState = z.infer<typeof PollState>;
 

@@ -1,7 +1,9 @@
 import { STATUS_SLOT } from "../core/delivery.ts";
 import type { Refusal } from "../core/notifier.ts";
 import type { Request } from "../core/request.ts";
-import { messageOf } from "../errors.ts";
+import { DocsAgentError, isStoreAnswerLost, messageOf } from "../errors.ts";
+import { maybeKeptMessage, notKeptMessage } from "../replies/private-messages.ts";
+import type { Rendered } from "../replies/blocks.ts";
 import { acceptance } from "../tasks/accept.ts";
 import type { Accepted, IntakeDeps } from "./deps.ts";
 
@@ -9,8 +11,19 @@ const HOUR_MS = 60 * 60_000;
 /** After this long a person wonders, and sends again. */
 const SILENCE_MS = 3_000;
 
+/** A request may have been stored: the store did not answer. */
+class MaybeKeptError extends DocsAgentError {
+  readonly code = "maybe_kept";
+}
+
+/** What to say to whoever asked, when {@link acceptRequest} has rejected with this. */
+export function notAcceptedMessage(thrown: unknown): Rendered {
+  return thrown instanceof MaybeKeptError ? maybeKeptMessage() : notKeptMessage();
+}
+
 /**
- * Accepts a request durably, within the limits of its person and channel. Rejects when it cannot be stored. What Slack delivers twice
+ * Accepts a request durably, within the limits of its person and channel. Rejects when it cannot be stored, or may not
+ * have been. What Slack delivers twice
  * at the same time is taken once, and counted once.
  */
 export async function acceptRequest(deps: IntakeDeps, request: Request): Promise<Accepted> {
@@ -38,7 +51,7 @@ async function accept(deps: IntakeDeps, request: Request): Promise<Accepted> {
     .catch((thrown: unknown) => {
       // Whoever asked waits for an answer, and a store that is away would hold this up, too.
       giveBack(deps, request).catch(() => {});
-      throw thrown;
+      throw isStoreAnswerLost(thrown) ? new MaybeKeptError(thrown.message, { cause: thrown }) : thrown;
     });
   if (!isNew) {
     // A redelivery takes nothing from anybody's limit.
@@ -59,18 +72,18 @@ async function overLimit(
   request: Request,
 ): Promise<Refusal | null> {
   const { perPerson, perChannel } = limits;
-  if (perPerson > 0) {
-    const againAtMs = await slots.take(personGate(request), perPerson, HOUR_MS);
-    if (againAtMs !== null) return { kind: "too-many", scope: "person", limit: perPerson, againAtMs };
-  }
-  if (perChannel > 0) {
-    const againAtMs = await slots.take(channelGate(request), perChannel, HOUR_MS);
-    if (againAtMs !== null) {
-      if (perPerson > 0) await slots.giveBack(personGate(request), perPerson, HOUR_MS);
-      return { kind: "too-many", scope: "channel", limit: perChannel, againAtMs };
-    }
-  }
-  return null;
+  const [person, channel] = await Promise.all([
+    perPerson > 0 ? slots.take(personGate(request), perPerson, HOUR_MS) : null,
+    perChannel > 0 ? slots.take(channelGate(request), perChannel, HOUR_MS) : null,
+  ]);
+  if (person === null && channel === null) return null;
+  // What the other one let through doesn't count.
+  if (person === null && perPerson > 0) await slots.giveBack(personGate(request), perPerson, HOUR_MS);
+  if (channel === null && perChannel > 0) await slots.giveBack(channelGate(request), perChannel, HOUR_MS);
+  if (person !== null) return { kind: "too-many", scope: "person", limit: perPerson, againAtMs: person };
+  return channel === null
+    ? null
+    : { kind: "too-many", scope: "channel", limit: perChannel, againAtMs: channel };
 }
 
 async function giveBack({ slots, limits }: IntakeDeps, request: Request): Promise<void> {

@@ -14,7 +14,9 @@ import { watchTask } from "../tasks/watch.ts";
 import { acceptRequest } from "./accept-request.ts";
 import type { IntakeDeps } from "./deps.ts";
 
-const NOT_KEPT = "I couldn't save that, so nothing was started. Press the button again in a minute.";
+/** True also when the store's answer was lost. Pressing twice does nothing twice. */
+const NOT_KEPT =
+  "I couldn't make sure that this was saved. If nothing happens in a minute, press the button again.";
 const ALREADY_WATCHING = "I'm already watching.";
 const ON_ITS_WAY = "There is news about this request. It will be posted here in a moment.";
 const FINISHED = "The agent has already finished. See the last message of this request.";

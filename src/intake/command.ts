@@ -4,7 +4,7 @@ import type { Refusal } from "../core/notifier.ts";
 import { PROMPT_MAX_CHARS } from "../core/request.ts";
 import { decodeEntities } from "../replies/mrkdwn.ts";
 import { helpMessage, notKeptMessage, refusalMessage } from "../replies/private-messages.ts";
-import { acceptRequest } from "./accept-request.ts";
+import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
 import { parseCommandText } from "./command-text.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { openRequestForm } from "./request-form.ts";
@@ -90,7 +90,7 @@ export function registerCommand(app: App, deps: IntakeDeps): void {
       }
     } catch (thrown) {
       deps.logger.error({ err: thrown }, "could not accept a request");
-      await ack({ ...ephemeral, ...notKeptMessage() });
+      await ack({ ...ephemeral, ...notAcceptedMessage(thrown) });
       return;
     }
     await ack();

@@ -1,8 +1,8 @@
 import type { App, ViewStateValue } from "@slack/bolt";
 import { PROMPT_MAX_CHARS } from "../core/request.ts";
 import type { Request } from "../core/request.ts";
-import { notKeptMessage, refusalText } from "../replies/private-messages.ts";
-import { acceptRequest } from "./accept-request.ts";
+import { refusalText } from "../replies/private-messages.ts";
+import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { FormMetadata, INSTRUCTIONS, PROJECT, REQUEST_FORM } from "./request-form.ts";
 import { findProject, namesOf } from "./project.ts";
@@ -61,7 +61,7 @@ export function registerFormSubmission(app: App, deps: IntakeDeps): void {
       }
     } catch (thrown) {
       deps.logger.error({ err: thrown }, "could not accept a request");
-      await refuse(INSTRUCTIONS, notKeptMessage().text);
+      await refuse(INSTRUCTIONS, notAcceptedMessage(thrown).text);
       return;
     }
     await ack();

@@ -4,7 +4,18 @@
  */
 export type Pools = { of: (type: string) => string; budgets: Readonly<Record<string, number>> };
 
-/** How many tasks each pool may run at once, and how many it holds now. Pools are named as the table names them. */
+/** The name of the pool that a task runs in: `<pool>`, or `<pool> <share>`. */
+export function poolName(pools: Pick<Pools, "of">, type: string, share: string | null): string {
+  const pool = pools.of(type);
+  return share === null ? pool : `${pool} ${share}`;
+}
+
+/** How many tasks a pool may run at once: a share as many as its pool. Undefined: this version has no such pool. */
+export function budgetOf(budgets: Pools["budgets"], pool: string): number | undefined {
+  return budgets[pool.split(" ")[0] ?? ""];
+}
+
+/** How many tasks each pool may run at once, and how many it holds now. */
 export class PoolBudgets {
   readonly #budgets: Pools["budgets"];
   readonly #held = new Map<string, number>();
@@ -20,9 +31,7 @@ export class PoolBudgets {
 
   /** How many more the pool may run; never below 0. */
   roomIn(pool: string): number {
-    // `<pool> <share>`: a share has the budget of its pool.
-    const budget = this.#budgets[pool.split(" ")[0] ?? ""] ?? 0;
-    return Math.max(0, budget - this.heldIn(pool));
+    return Math.max(0, (budgetOf(this.#budgets, pool) ?? 0) - this.heldIn(pool));
   }
 
   hold(pool: string): void {

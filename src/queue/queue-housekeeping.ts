@@ -3,6 +3,7 @@ import type { Logger } from "../core/logger.ts";
 import { messageOf } from "../errors.ts";
 import type { GroupCommit } from "../store/group-commit.ts";
 import type { ClockWatch } from "./clock-watch.ts";
+import { KEEP_DONE_MS } from "./storable-task.ts";
 import type { TaskTable } from "./task-table.ts";
 
 export type QueueHousekeepingOptions = {
@@ -58,7 +59,7 @@ export class QueueHousekeeping {
     this.#clock = options.clock;
     this.#clockWatch = options.clockWatch;
     this.#logger = options.logger;
-    this.#keepDoneMs = options.keepDoneMs ?? 7 * oneDayMs;
+    this.#keepDoneMs = options.keepDoneMs ?? KEEP_DONE_MS;
     this.#keepDeadMs = options.keepDeadMs ?? 90 * oneDayMs;
     this.#sweepMore = options.sweep ?? (() => false);
     this.#onClockSetBack = options.onClockSetBack ?? (() => undefined);

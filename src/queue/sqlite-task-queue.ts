@@ -7,7 +7,7 @@ import { messageOf } from "../errors.ts";
 import type { GroupCommit } from "../store/group-commit.ts";
 import { writeProbe } from "../store/sqlite-database.ts";
 import { ClockWatch } from "./clock-watch.ts";
-import type { Pools } from "./pool-budgets.ts";
+import { type Pools, poolName } from "./pool-budgets.ts";
 import { QueueHousekeeping } from "./queue-housekeeping.ts";
 import type { QueueHousekeepingOptions } from "./queue-housekeeping.ts";
 import { QueueStoppedError } from "./queue-stopped-error.ts";
@@ -64,7 +64,7 @@ export class SqliteTaskQueue implements TaskQueue {
     this.#logger = logger;
     this.#records = options.records ?? { read: () => undefined, write: noRecords };
     this.#table = new TaskTable(db, {
-      poolOf: pools.of,
+      poolOf: (type, share) => poolName(pools, type, share),
       isRunning: (seq) => this.#runs.isRunning(seq),
       isHeld: (seq) => this.#runs.isHeld(seq),
     });

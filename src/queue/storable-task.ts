@@ -1,5 +1,10 @@
 import type { NewTask, TaskEnd } from "../core/task-queue.ts";
 
+/** How long the id of a task that is done stays known, where it does. */
+export const KEEP_DONE_MS = 7 * 24 * 60 * 60_000;
+
+const REASON_MAX_CHARS = 500;
+
 /** A task whose payload is JSON text and whose times are whole milliseconds, ready to be stored. */
 export type StorableTask = {
   id: string;
@@ -32,6 +37,11 @@ export function checkTaskEnd(end: TaskEnd): void {
 /** The payload that a run ends with, as JSON text; null if it names none. Throws a `TypeError` if it isn't JSON. */
 export function toStorablePayload(end: { payload?: unknown }): string | null {
   return end.payload === undefined ? null : toJson(end.payload);
+}
+
+/** Why a run failed, as it is kept: not too long, and text that every store takes, also where that cuts a character in two. */
+export function toStorableReason(reason: string): string {
+  return reason.slice(0, REASON_MAX_CHARS).toWellFormed();
 }
 
 /** Rounds a time up to whole milliseconds. Throws a `TypeError` if it isn't a number. */

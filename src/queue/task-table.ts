@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { z } from "zod";
 import type { Task, TaskEnd } from "../core/task-queue.ts";
-import { fromStoredPayload, toStorablePayload, toWholeMs } from "./storable-task.ts";
+import { fromStoredPayload, toStorablePayload, toStorableReason, toWholeMs } from "./storable-task.ts";
 import type { StorableTask } from "./storable-task.ts";
 import { taskSql } from "./task-sql.ts";
 
@@ -46,12 +46,10 @@ export type DeadTask = Pick<Task, "id" | "type" | "attempt" | "surprises" | "add
 /** A task as a run of it needs it. */
 export type LoadedTask = { seq: number; pool: string; known: z.infer<typeof Known>; task: Task };
 
-const reasonLimit = 500;
-
 /** The tasks in SQLite. Methods that write are called inside a transaction. `nowMs` is epoch milliseconds. */
 export class TaskTable {
   readonly #sql: Record<keyof typeof taskSql, StatementSync>;
-  readonly #poolOf: (type: string) => string;
+  readonly #poolOf: (type: string, share: string | null) => string;
   readonly #pools = new Set<string>();
   /** Whether this process runs the task with that number now. */
   readonly #isRunning: (seq: number) => boolean;
@@ -61,7 +59,7 @@ export class TaskTable {
   constructor(
     db: DatabaseSync,
     options: {
-      poolOf: (type: string) => string;
+      poolOf: (type: string, share: string | null) => string;
       isRunning: (seq: number) => boolean;
       isHeld: (seq: number) => boolean;
     },
@@ -100,7 +98,7 @@ export class TaskTable {
   /** Adds a task as `NewTask.known` says. Returns whether it was added, or will run once more. */
   add(task: StorableTask, nowMs: number): boolean {
     const { id, type, share, known, payload, dueAt } = task;
-    const pool = this.#shareOf(type, share);
+    const pool = this.#poolOf(type, share);
     this.#pools.add(pool);
     const insert = () => this.#sql.add.run(id, type, pool, known, payload, dueAt, nowMs).changes === 1;
     if (insert()) return true;
@@ -174,7 +172,7 @@ export class TaskTable {
         else this.#sql.remove.run(seq);
         return;
       case "dead":
-        this.#sql.dead.run(nowMs, how.reason.slice(0, reasonLimit), seq);
+        this.#sql.dead.run(nowMs, toStorableReason(how.reason), seq);
         return;
       case "again":
         this.#sql.waitOn.run(sooner(how.dueAt), payloadAfter(how), 1, 0, null, seq);
@@ -189,7 +187,7 @@ export class TaskTable {
           payloadAfter(how),
           task.attempt + (isSurprise ? 0 : 1),
           task.surprises + (isSurprise ? 1 : 0),
-          how.reason.slice(0, reasonLimit),
+          toStorableReason(how.reason),
           seq,
         );
         return;
@@ -208,7 +206,7 @@ export class TaskTable {
   movePools(): void {
     for (const { type, pool } of z.array(TypeInPool).parse(this.#sql.waitingTypes.all())) {
       const [, ...share] = pool.split(" ");
-      const right = this.#shareOf(type, share.length === 0 ? null : share.join(" "));
+      const right = this.#poolOf(type, share.length === 0 ? null : share.join(" "));
       this.#pools.add(right);
       if (pool !== right) this.#sql.movePool.run(right, type, pool);
     }
@@ -217,11 +215,6 @@ export class TaskTable {
   /** The pools that tasks have been in since {@link movePools}: `<pool>`, or `<pool> <share>`. */
   get pools(): Iterable<string> {
     return this.#pools;
-  }
-
-  #shareOf(type: string, share: string | null): string {
-    const pool = this.#poolOf(type);
-    return share === null ? pool : `${pool} ${share}`;
   }
 
   /** Brings everything that waits forward by that many milliseconds. */

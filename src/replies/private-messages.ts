@@ -77,6 +77,13 @@ export function notKeptMessage(): Rendered {
   return { text, blocks: [section(text)] };
 }
 
+/** The app can't tell whether it kept the request. */
+export function maybeKeptMessage(): Rendered {
+  const text =
+    "I can't tell whether your request was stored. If nothing about it shows up within a minute, ask again; if this stays, tell whoever runs Docs Agent.";
+  return { text, blocks: [section(text)] };
+}
+
 /** The form could not be opened. */
 export function formNotOpenedMessage(): Rendered {
   const text =

@@ -7,9 +7,10 @@ import type { Read, RecordKind, RecordOf, RecordStore, Write, WriteOf } from "..
 import { messageOf } from "../errors.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { openKeyv, serialize } from "./keyv.ts";
+import { StoreMigratingError, migrationOf } from "./migration-mark.ts";
 import type { Migration } from "./migrations.ts";
 import { KeyvRecordStore } from "./record-store.ts";
-import type { Store } from "./store.ts";
+import { type Store, recordsOf } from "./store.ts";
 import { type SqliteLocation, openSqliteDatabase } from "./sqlite-database.ts";
 import { createSqliteKeyvAdapter, kvSql } from "./sqlite-keyv-adapter.ts";
 import { SqliteSlots } from "./sqlite-slots.ts";
@@ -69,6 +70,11 @@ export async function openStore(options: OpenStoreOptions): Promise<SqliteStore>
     ...(migrations !== undefined && { migrations }),
   });
   const { db } = database;
+  const migration = migrationOf(database.db);
+  if (migration !== null) {
+    database.close();
+    throw new StoreMigratingError(database.path ?? url, migration);
+  }
   const wal = database.path === null ? null : syncWal(db, database.path);
   const commits = new GroupCommit({
     db,
@@ -185,14 +191,7 @@ export async function openStore(options: OpenStoreOptions): Promise<SqliteStore>
       read: (kind, id) => kinds[kind].read(id),
       write: (write) => applyTo(kinds, write),
     },
-    records: {
-      turn: kinds.turn.store,
-      job: kinds.job.store,
-      thread: kinds.thread.store,
-      draft: kinds.draft.store,
-      service: kinds.service.store,
-      notice: kinds.notice.store,
-    },
+    records: recordsOf(kinds),
     recordsNamed: (name, schema) => openRecords(name, schema).store,
     setAsideCount: () => setAsideCount,
     risk: null,

@@ -5,6 +5,7 @@ import type { Logger } from "../core/logger.ts";
 import type { RecordStore } from "../core/records.ts";
 import { DocsAgentError } from "../errors.ts";
 import { deserialize, serialize, unreadableTextOf } from "./keyv.ts";
+import { remember } from "./remember.ts";
 
 /** A record that its own schema refuses was about to be written: a fault in the program. */
 export class RecordInvalidError extends DocsAgentError {
@@ -51,7 +52,7 @@ export type SetAsideRecord = { version: 1; raw: string; reason: string; at: numb
 /** How many records a store remembers as parsed. */
 const PARSED_MAX = 500;
 
-/** Records in a Keyv, parsed on write and on read, so that nothing outside the schema gets in or out. */
+/** Records in a Keyv, parsed on write and on read, so that nothing that the schema refuses gets in or out. */
 export class KeyvRecordStore<T> implements RecordStore<T> {
   readonly #options: RecordStoreOptions<T>;
   /** By their text, so that what somebody else wrote is never taken for it. */
@@ -62,13 +63,11 @@ export class KeyvRecordStore<T> implements RecordStore<T> {
   }
 
   async get(id: string): Promise<T | undefined> {
-    const { keyv, schema } = this.#options;
-    const stored: unknown = await keyv.get(id);
-    if (stored === undefined) return undefined;
-    const parsed = schema.safeParse(stored);
-    if (parsed.success) return parsed.data;
-    await this.setAside(id);
-    return undefined;
+    const text = await this.#options.storage.get(id);
+    if (text === undefined) return undefined;
+    const record = this.fromText(id, text);
+    if (record === undefined) await this.setAside(id);
+    return record;
   }
 
   async set(id: string, value: T, ttlMs?: number): Promise<void> {
@@ -106,7 +105,7 @@ export class KeyvRecordStore<T> implements RecordStore<T> {
     if (known?.text === text) return known.record;
     const parsed = this.#options.schema.safeParse(deserialize(text).value);
     if (!parsed.success) return undefined;
-    this.#remember(id, text, parsed.data);
+    remember(this.#parsed, id, { text, record: parsed.data }, PARSED_MAX);
     return parsed.data;
   }
 
@@ -114,7 +113,7 @@ export class KeyvRecordStore<T> implements RecordStore<T> {
   toText(id: string, record: T): string {
     const valid = this.#validated(id, record);
     const text = serialize({ value: valid });
-    this.#remember(id, text, valid);
+    remember(this.#parsed, id, { text, record: valid }, PARSED_MAX);
     return text;
   }
 
@@ -155,16 +154,6 @@ export class KeyvRecordStore<T> implements RecordStore<T> {
     const parsed = schema.safeParse(value);
     if (parsed.success) return parsed.data;
     throw new RecordInvalidError(name, id, reasonOf(parsed.error), { cause: parsed.error });
-  }
-
-  #remember(id: string, text: string, record: T): void {
-    this.#parsed.delete(id);
-    this.#parsed.set(id, { text, record });
-    if (this.#parsed.size <= PARSED_MAX) return;
-    for (const oldest of this.#parsed.keys()) {
-      this.#parsed.delete(oldest);
-      return;
-    }
   }
 }
 

@@ -88,6 +88,54 @@ export async function openSqliteDatabase(
   }
 }
 
+/**
+ * Opens a file of that schema version as its only owner, and changes nothing in it. Rejects as {@link openSqliteDatabase} does, and with
+ * {@link StoreUnavailableError} when there is no file, or one of another version.
+ */
+export async function openSqliteForReading(
+  path: string,
+  { clock, ownerWaitMs, version }: { clock: Clock; ownerWaitMs: number; version: number },
+): Promise<SqliteDatabase> {
+  const found = schemaVersionOf(path);
+  if (found === null) {
+    throw new StoreUnavailableError(resolve(path), "there is nothing in it", "Check the path.");
+  }
+  const realPath = resolveFile(path);
+  if (found !== version) {
+    throw new StoreUnavailableError(
+      realPath,
+      `it has schema version ${found}, and this version of docs-agent works with ${version}`,
+      "Start the app of this version on it once, and stop it.",
+    );
+  }
+  const owner = await own(realPath, clock, ownerWaitMs);
+  const opened = [owner];
+  try {
+    const db = new DatabaseSync(realPath, { readOnly: true, timeout: busyTimeoutMs });
+    opened.unshift(db);
+    quickCheck(db, realPath);
+    return { db, path: realPath, assertOwned: () => {}, close: closeOnce(opened) };
+  } catch (thrown) {
+    closeOnce(opened)();
+    throw toStoreError(realPath, thrown);
+  }
+}
+
+/** The schema version of the file at `path`; null: there is none, or nothing is in it. Throws a {@link StoreUnavailableError}. */
+export function schemaVersionOf(path: string): number | null {
+  if (!existsSync(path)) return null;
+  let db: DatabaseSync | undefined;
+  try {
+    db = new DatabaseSync(path, { readOnly: true, timeout: busyTimeoutMs });
+    const { version, isEmpty } = readSchema(db, path);
+    return isEmpty ? null : version;
+  } catch (thrown) {
+    throw toStoreError(path, thrown);
+  } finally {
+    db?.close();
+  }
+}
+
 /** What people wrote is for this user alone. SQLite gives its other files the rights of this one. */
 function keepPrivate(path: string): void {
   closeSync(openSync(path, "a", 0o600));
@@ -200,16 +248,7 @@ const ApplicationId = z.object({ application_id: z.int() });
 
 function migrate(db: DatabaseSync, path: string, migrations: readonly Migration[]): void {
   transaction(db, () => {
-    const { user_version: version } = UserVersion.parse(db.prepare("PRAGMA user_version").get());
-    const { application_id: owner } = ApplicationId.parse(db.prepare("PRAGMA application_id").get());
-    const isEmpty = db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined;
-    if (!isEmpty && owner !== applicationId) {
-      throw new StoreUnavailableError(
-        path,
-        "the file is another program's SQLite database",
-        "Choose another path in STORE_URL.",
-      );
-    }
+    const { version } = readSchema(db, path);
     if (version > migrations.length) {
       throw new StoreUnavailableError(
         path,
@@ -223,6 +262,21 @@ function migrate(db: DatabaseSync, path: string, migrations: readonly Migration[
     }
     db.exec(`PRAGMA user_version = ${migrations.length}; PRAGMA application_id = ${applicationId};`);
   });
+}
+
+/** Throws a {@link StoreUnavailableError} if the file is another program's. */
+function readSchema(db: DatabaseSync, path: string): { version: number; isEmpty: boolean } {
+  const { user_version: version } = UserVersion.parse(db.prepare("PRAGMA user_version").get());
+  const { application_id: owner } = ApplicationId.parse(db.prepare("PRAGMA application_id").get());
+  const isEmpty = db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined;
+  if (!isEmpty && owner !== applicationId) {
+    throw new StoreUnavailableError(
+      path,
+      "the file is another program's SQLite database",
+      "Choose another path in STORE_URL.",
+    );
+  }
+  return { version, isEmpty };
 }
 
 function closeOnce(databases: readonly DatabaseSync[]): () => void {

@@ -6,8 +6,11 @@ import type { GroupCommit } from "./group-commit.ts";
 
 const GateRow = z.object({ gate: z.string(), next_at: z.int(), blocked_until: z.int() });
 
-/** `nextAt`: when the slot after the last one taken begins. `blockedUntil`: no slot is good before. Epoch milliseconds. */
-type Gate = { nextAt: number; blockedUntil: number };
+/**
+ * `nextAt`: when the slot after the last one taken begins. `blockedUntil`: no slot is good before. `usedAt`: when one was used last, which is not
+ * saved. Epoch milliseconds.
+ */
+type Gate = { nextAt: number; blockedUntil: number; usedAt: number };
 
 /** The statements of the slots; a test looks at their query plans. */
 export const slotSql = {
@@ -41,7 +44,7 @@ export class SqliteSlots implements Slots {
     this.#save = db.prepare(slotSql.save);
     this.#remove = db.prepare(slotSql.remove);
     for (const row of z.array(GateRow).parse(db.prepare(slotSql.all).all())) {
-      this.#gates.set(row.gate, { nextAt: row.next_at, blockedUntil: row.blocked_until });
+      this.#gates.set(row.gate, { nextAt: row.next_at, blockedUntil: row.blocked_until, usedAt: 0 });
     }
     commits.ride(() => this.#saveChanged());
   }
@@ -53,9 +56,16 @@ export class SqliteSlots implements Slots {
   ): Promise<number> {
     const now = this.#clock.now();
     const gate = this.#gate(name);
-    if (heldMs !== undefined && isHeld(gate, heldMs, now)) return heldMs;
-    const free = Math.max(gate.nextAt - (burst - 1) * gapMs, gate.blockedUntil, now);
-    gate.nextAt = Math.max(gate.nextAt, now, gate.blockedUntil) + gapMs;
+    const apart = burst === 1 ? gate.usedAt + gapMs : 0;
+    if (heldMs !== undefined && isHeld(gate, heldMs, now)) {
+      if (heldMs > now) return heldMs;
+      if (apart > now) return Math.ceil(apart);
+      gate.usedAt = now;
+      return heldMs;
+    }
+    const free = Math.max(gate.nextAt - (burst - 1) * gapMs, gate.blockedUntil, now, apart);
+    gate.nextAt = Math.max(gate.nextAt, now, gate.blockedUntil, apart) + gapMs;
+    if (free <= now) gate.usedAt = now;
     this.#changed.add(name);
     return Math.ceil(free);
   }
@@ -66,6 +76,10 @@ export class SqliteSlots implements Slots {
     gate.blockedUntil = Math.ceil(untilMs);
     gate.nextAt = Math.max(gate.nextAt, gate.blockedUntil);
     this.#changed.add(name);
+  }
+
+  async openAt(name: string): Promise<number> {
+    return Math.max(this.#clock.now(), this.#gates.get(name)?.blockedUntil ?? 0);
   }
 
   async take(name: string, limit: number, windowMs: number): Promise<number | null> {
@@ -91,6 +105,7 @@ export class SqliteSlots implements Slots {
     for (const [name, gate] of this.#gates) {
       gate.nextAt -= byMs;
       gate.blockedUntil -= byMs;
+      gate.usedAt -= byMs;
       this.#changed.add(name);
     }
   }
@@ -108,7 +123,7 @@ export class SqliteSlots implements Slots {
   #gate(name: string): Gate {
     const known = this.#gates.get(name);
     if (known !== undefined) return known;
-    const gate = { nextAt: 0, blockedUntil: 0 };
+    const gate = { nextAt: 0, blockedUntil: 0, usedAt: 0 };
     this.#gates.set(name, gate);
     return gate;
   }

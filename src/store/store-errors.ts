@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
-import { DocsAgentError, messageOf } from "../errors.ts";
+import { DocsAgentError, STORE_ANSWER_LOST, messageOf } from "../errors.ts";
 
 /** Another process owns the store's file. */
 export class StoreInUseError extends DocsAgentError {
@@ -16,11 +16,16 @@ export class StoreInUseError extends DocsAgentError {
 
 /** The store cannot be read or written. */
 export class StoreUnavailableError extends DocsAgentError {
-  readonly code = "store_unavailable";
+  readonly code: string = "store_unavailable";
 
   constructor(path: string, problem: string, remedy: string, options?: ErrorOptions) {
-    super(`The store ${path} is unavailable: ${problem}. ${remedy}`, options);
+    super(`The store ${path} is unavailable: ${problem.replace(/[.?!]+$/, "")}. ${remedy}`, options);
   }
+}
+
+/** The store was asked, and its answer did not come: what was to be written may have been written. */
+export class StoreAnswerLostError extends StoreUnavailableError {
+  override readonly code = STORE_ANSWER_LOST;
 }
 
 /** SQLite's primary result codes (https://sqlite.org/rescode.html) that an operator can do something about. */

@@ -10,8 +10,22 @@ export interface Store extends AsyncDisposable {
   setAsideCount(): number;
   /** What a crash or a power cut may cost, in words for the operator; null: nothing that was answered. */
   readonly risk: string | null;
-  /** Rejects with a `StoreUnavailableError` unless a value can be written and read back now. */
+  /** Rejects with a `StoreUnavailableError` unless a value can be written now. */
   check(): Promise<void>;
   /** Gives up whatever the store holds open. Idempotent. Stop what uses the store first. */
   close(): Promise<void>;
+}
+
+/** The records of all kinds, out of what a store keeps for each. */
+export function recordsOf(kinds: {
+  readonly [K in RecordKind]: { readonly store: RecordStore<RecordOf<K>> };
+}): Store["records"] {
+  return {
+    turn: kinds.turn.store,
+    job: kinds.job.store,
+    thread: kinds.thread.store,
+    draft: kinds.draft.store,
+    service: kinds.service.store,
+    notice: kinds.notice.store,
+  };
 }

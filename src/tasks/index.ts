@@ -63,15 +63,20 @@ export function createTaskHandler(deps: Omit<TaskDeps, "commit" | "assertHeld">)
   };
 }
 
+/** A newer version added the task. Repeating helps: one of its replicas will get it. */
+class TaskUnknownError extends DocsAgentError {
+  readonly code = "task_unknown";
+}
+
 async function run(deps: TaskDeps, task: Task): Promise<Step> {
-  const known = handlers[task.type];
-  if (known === undefined) return { kind: "dead", reason: `no such type of task: ${task.type}` };
   if (task.surprises >= MAX_SURPRISES)
     return { kind: "dead", reason: "it failed for a reason nobody foresaw" };
   if (task.deaths >= MAX_SURPRISES) {
     return { kind: "dead", reason: `the process ended ${task.deaths} times in a row while this ran` };
   }
   try {
+    const known = handlers[task.type];
+    if (known === undefined) throw new TaskUnknownError(`no such type of task: ${task.type}`);
     return await known.handle(deps, task);
   } catch (thrown) {
     const reason = messageOf(thrown);
@@ -80,7 +85,8 @@ async function run(deps: TaskDeps, task: Task): Promise<Step> {
     }
     const now = deps.clock.now();
     const delayMs = retryDelayMs({
-      attempt: task.attempt + task.surprises,
+      // A newer replica may be there at any moment.
+      attempt: thrown instanceof TaskUnknownError ? Math.min(task.attempt, 5) : task.attempt + task.surprises,
       retryAfterMs: 0,
       random: deps.random(),
     });

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Request } from "../core/request.ts";
+import { storedObject } from "../core/stored-object.ts";
 import type { Task } from "../core/task-queue.ts";
 import type { Turn } from "../core/turn.ts";
 import { DocsAgentError } from "../errors.ts";
@@ -20,7 +21,7 @@ export function readPayload<T>(schema: z.ZodType<T>, task: Task): T {
 }
 
 /** Whose task it is: carried by every task, so that the person can be told even when all other records are lost. */
-export const Whose = z.object({
+export const Whose = storedObject({
   teamId: z.string(),
   userId: z.string(),
   channelId: z.string(),
@@ -29,7 +30,7 @@ export const Whose = z.object({
 export type Whose = z.infer<typeof Whose>;
 
 /** The payload of a task that works on one turn. `thread` and `jobId` are there for the log. */
-export const TurnPayload = z.object({
+export const TurnPayload = storedObject({
   turnId: z.string(),
   thread: z.string().nullable(),
   jobId: z.string().nullable(),

@@ -1,12 +1,16 @@
 import { intend, looked, posted, takeBack } from "../core/delivery.ts";
 import type { Delivery } from "../core/delivery.ts";
 import type { Message, NotifierFault, Place, Posted } from "../core/notifier.ts";
-import { isGivenUp, retryDelayMs } from "../core/retry.ts";
+import { isStoreAnswerLost } from "../errors.ts";
+import { AFTER_STORE_FAULT_MS, isGivenUp, retryDelayMs } from "../core/retry.ts";
 import type { Task, TaskEnd } from "../core/task-queue.ts";
 import type { TaskDeps } from "./deps.ts";
 
-/** Slack takes about one message a second and channel (docs.slack.dev/apis/web-api/rate-limits). */
-const POST_RATE = { gapMs: 1000 };
+/**
+ * Slack takes about one message a second and channel (docs.slack.dev/apis/web-api/rate-limits). A little less, because not every message takes
+ * as long to get there.
+ */
+const POST_RATE = { gapMs: 1100 };
 /** Slack takes 50 look-ups and more a minute over a workspace, and one a minute from some apps, which a 429 then tells. */
 const LOOK_RATE = { gapMs: 1200, burst: 5 };
 /** Slack shows a post to those who look for it only after a moment. */
@@ -70,7 +74,17 @@ export async function postOnce(deps: Deps, task: SlottedTask, post: OncePost): P
     };
   }
   const sentAtMs = deps.notifier.slackTimeMs();
-  await post.saveIntent((current) => intend(current, name, sentAtMs));
+  try {
+    await post.saveIntent((current) => intend(current, name, sentAtMs));
+  } catch (thrown) {
+    if (!isStoreAnswerLost(thrown)) throw thrown;
+    // The intent may be saved, and nothing was sent: nobody has to look for it.
+    return {
+      kind: "later",
+      change: (current) => takeBack(current, name, slot),
+      end: retryAt(task, deps.clock.now() + AFTER_STORE_FAULT_MS, thrown.message),
+    };
+  }
   deps.assertHeld();
   const answer = await deps.notifier.post(place, post.message, post.label);
   if (answer.ok) return { kind: "posted", isFound: false, change: wasPosted(name, answer.value) };
@@ -97,8 +111,13 @@ export function afterFault(
   // Slack says when: to wait longer each time would only leave the place to others.
   const attempt = retryAfterMs === undefined ? task.attempt : 1;
   const delayMs = retryDelayMs({ attempt, retryAfterMs: retryAfterMs ?? 0, random: deps.random() });
-  const { slotMs: _, lookMs: __, ...payload } = task.payload;
-  return { kind: "retry", dueAt: now + delayMs, reason: fault.error, payload };
+  return retryAt(task, now + delayMs, fault.error);
+}
+
+/** Whatever slots the task holds, it asks for them anew then. */
+function retryAt({ payload }: SlottedTask, dueAt: number, reason: string): TaskEnd {
+  const { slotMs: _, lookMs: __, ...rest } = payload;
+  return { kind: "retry", dueAt, reason, payload: rest };
 }
 
 function postGate(place: Pick<Place, "teamId" | "channelId">): string {

@@ -1,14 +1,15 @@
 import { z } from "zod";
 import type { Refusal } from "../core/notifier.ts";
+import { storedObject } from "../core/stored-object.ts";
 import type { NewTask, Step, Task } from "../core/task-queue.ts";
 import type { TaskDeps } from "./deps.ts";
 import { readPayload } from "./payload.ts";
 import { afterFault } from "./post.ts";
 
 const RefusalPayload = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("too-long"), length: z.number(), limit: z.number() }),
-  z.object({ kind: z.literal("unknown-project"), name: z.string(), known: z.array(z.string()) }),
-  z.object({
+  storedObject({ kind: z.literal("too-long"), length: z.number(), limit: z.number() }),
+  storedObject({ kind: z.literal("unknown-project"), name: z.string(), known: z.array(z.string()) }),
+  storedObject({
     kind: z.literal("too-many"),
     scope: z.enum(["person", "channel"]),
     limit: z.number(),
@@ -16,14 +17,14 @@ const RefusalPayload = z.discriminatedUnion("kind", [
   }),
 ]) satisfies z.ZodType<Refusal>;
 
-const ReplyPayload = z.object({
+const ReplyPayload = storedObject({
   teamId: z.string(),
   channelId: z.string(),
   threadTs: z.string().nullable(),
   userId: z.string(),
   message: z.discriminatedUnion("kind", [
-    z.object({ kind: z.literal("help") }),
-    z.object({ kind: z.literal("refused"), refusal: RefusalPayload }),
+    storedObject({ kind: z.literal("help") }),
+    storedObject({ kind: z.literal("refused"), refusal: RefusalPayload }),
   ]),
   slotMs: z.number().optional(),
   lookMs: z.number().optional(),

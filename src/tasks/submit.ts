@@ -2,13 +2,16 @@ import { faultForLog } from "../core/job-service.ts";
 import { composePrompt, idsToName } from "../core/prompt.ts";
 import type { Names } from "../core/prompt.ts";
 import type { Request } from "../core/request.ts";
+import { AFTER_STORE_FAULT_MS } from "../core/retry.ts";
 import { statusKey } from "../core/status-text.ts";
 import type { NewTask, Step, Task } from "../core/task-queue.ts";
-import { afterSubmit, beforeSubmit, endTurn, knownPrompt } from "../core/turn.ts";
+import { afterSubmit, beforeSubmit, endTurn, knownPrompt, notSubmitted } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
+import { isStoreAnswerLost } from "../errors.ts";
 import type { Read, Write } from "../core/records.ts";
 import { tasksAfterEnd } from "./after-end.ts";
 import type { TaskDeps } from "./deps.ts";
+import { closedForMs, heedRetryAfter, notAsked } from "./project-gate.ts";
 import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
 import { refreshTask } from "./refresh.ts";
 import { requireTurn, turnWrites } from "./turn-writes.ts";
@@ -54,19 +57,32 @@ export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
   const honoredKeys = !isSentElsewhere && (jobService.honorsIdempotencyKeys === true || announced);
   const prompt = knownPrompt(known) ?? composePrompt(request, await namesFor(deps, request));
 
+  const waitMs = await closedForMs(deps, request.project);
+
   const sending = { now: deps.clock.now(), policy: deps.polling, honorsKeys: honoredKeys, prompt };
-  const before = await deps.commit((read) => {
-    const turn = requireTurn(read("turn", turnId), turnId);
-    const next = beforeSubmit(turn, sending);
-    return { writes: next.stage.name === "submitting" ? turnWrites(deps, read, next) : [], value: next };
-  });
+  let before: Turn;
+  try {
+    before = await deps.commit((read) => {
+      const turn = requireTurn(read("turn", turnId), turnId);
+      const next = beforeSubmit(turn, sending);
+      return { writes: next.stage.name === "submitting" ? turnWrites(deps, read, next) : [], value: next };
+    });
+  } catch (thrown) {
+    if (!isStoreAnswerLost(thrown)) throw thrown;
+    return settle(deps, turnId, (turn) => notSubmitted(turn, known), [], {
+      afterMs: AFTER_STORE_FAULT_MS,
+      reason: thrown.message,
+    });
+  }
   // Decided once more on the turn as it is then: what was posted for it in between must stay.
   if (before.stage.name !== "submitting") {
     return settle(deps, turnId, (turn) => beforeSubmit(turn, sending));
   }
 
   deps.assertHeld();
-  const answer = await jobService.createJob(knownPrompt(before) ?? prompt, turnId);
+  const answer =
+    waitMs > 0 ? notAsked(waitMs) : await jobService.createJob(knownPrompt(before) ?? prompt, turnId);
+  if (waitMs === 0) await heedRetryAfter(deps, request.project, answer);
   if (answer.ok) deps.logger.info({ job_id: answer.job.id }, "job is created");
   else deps.logger.warn({ fault: faultForLog(answer.fault) }, "create did not succeed");
   const honorsKeys = honoredKeys || answer.honorsIdempotencyKeys;
@@ -78,13 +94,14 @@ export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
     honorsKeys,
   };
   const { afterMs } = afterSubmit(before, answer, at);
+  const retry = afterMs === null ? null : { afterMs, reason: "the job service did not take the request" };
   // Only the service's own answer says that it does not honor them any more.
   const announces = answer.ok ? answer.honorsIdempotencyKeys : announced || answer.honorsIdempotencyKeys;
   const noted: Write[] =
     announces === announced
       ? []
       : [{ kind: "service", id: service, record: { version: 1, honorsIdempotencyKeys: announces } }];
-  return settle(deps, turnId, (turn) => afterSubmit(turn, answer, at).turn, noted, afterMs);
+  return settle(deps, turnId, (turn) => afterSubmit(turn, answer, at).turn, noted, retry);
 }
 
 /** Writes down how a turn stands after its create, and adds what follows from it. */
@@ -93,7 +110,7 @@ function settle(
   turnId: string,
   change: (turn: Turn) => Turn,
   more: Write[] = [],
-  afterMs: number | null = null,
+  retry: { afterMs: number; reason: string } | null = null,
 ): Step {
   return (read: Read) => {
     const turn = requireTurn(read("turn", turnId), turnId);
@@ -114,13 +131,9 @@ function settle(
           : [refreshTask(next)]),
       ],
       value:
-        afterMs === null
+        retry === null
           ? { kind: "done" }
-          : {
-              kind: "retry",
-              dueAt: now + afterMs,
-              reason: "the job service did not take the request",
-            },
+          : { kind: "retry", dueAt: now + retry.afterMs, reason: retry.reason },
     };
   };
 }

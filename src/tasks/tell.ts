@@ -2,12 +2,13 @@ import { z } from "zod";
 import { newDelivery } from "../core/delivery.ts";
 import type { Delivery } from "../core/delivery.ts";
 import type { Write } from "../core/records.ts";
+import { storedObject } from "../core/stored-object.ts";
 import type { NewTask, Step, Task, TaskEnd } from "../core/task-queue.ts";
 import type { TaskDeps } from "./deps.ts";
 import { Whose, readPayload } from "./payload.ts";
 import { afterFault, postOnce } from "./post.ts";
 
-const TellPayload = z.object({
+const TellPayload = storedObject({
   taskId: z.string(),
   taskType: z.string(),
   whose: Whose,

@@ -30,6 +30,7 @@ export function turnWrites(deps: Deps, read: Read, turn: Turn): Write[] {
   const thread = threadTs === null ? null : { teamId, channelId, ts: threadTs };
   const known = read("job", key);
   const job: JobRecord = {
+    ...known,
     version: 2,
     id: turn.job.id,
     project,
@@ -50,11 +51,12 @@ export function turnWrites(deps: Deps, read: Read, turn: Turn): Write[] {
   }
   if (thread === null) return writes;
   const id = threadId(thread);
-  const jobKeys = read("thread", id)?.jobKeys ?? [];
+  const knownThread = read("thread", id);
+  const jobKeys = knownThread?.jobKeys ?? [];
   if (isOtherStage || !jobKeys.includes(key)) {
     // Jobs that are no longer kept leave the thread with the next write.
     const kept = jobKeys.filter((other) => other === key || read("job", other) !== undefined);
-    const record = { version: 2 as const, ...thread, jobKeys: [...new Set([...kept, key])] };
+    const record = { ...knownThread, version: 2 as const, ...thread, jobKeys: [...new Set([...kept, key])] };
     writes.push({ kind: "thread", id, record, ttlMs: longestMs });
   }
   return writes;

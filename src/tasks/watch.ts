@@ -2,7 +2,8 @@ import { z } from "zod";
 import { jobKey } from "../core/project.ts";
 import { statusKey } from "../core/status-text.ts";
 import { faultForLog } from "../core/job-service.ts";
-import type { JobServiceAnswer } from "../core/job-service.ts";
+import type { JobService, JobServiceAnswer } from "../core/job-service.ts";
+import type { JobRecord } from "../core/records.ts";
 import type { NewTask, Step, Task } from "../core/task-queue.ts";
 import { endTurn } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
@@ -16,6 +17,7 @@ import {
 } from "../core/watching.ts";
 import { tasksAfterEnd } from "./after-end.ts";
 import type { TaskDeps } from "./deps.ts";
+import { closedForMs, heedRetryAfter, notAsked } from "./project-gate.ts";
 import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
 import { refreshTask } from "./refresh.ts";
 import { RecordLostError, turnWrites } from "./turn-writes.ts";
@@ -56,7 +58,7 @@ export async function watch(deps: TaskDeps, task: Task): Promise<Step> {
     deps.logger.error({ project: job.project.name }, "the project of this job is no longer configured");
   }
   // Also at the deadline: the job may have ended while this app was off.
-  const answer = isWatched && jobService !== undefined ? await jobService.getJob(job.id) : null;
+  const answer = isWatched && jobService !== undefined ? await poll(deps, jobService, job) : null;
   if (answer !== null && !answer.ok) {
     deps.logger.warn({ fault: faultForLog(answer.fault) }, "poll did not succeed");
   }
@@ -67,6 +69,14 @@ export async function watch(deps: TaskDeps, task: Task): Promise<Step> {
     return polled.stage.name === "ended" ? polled : expireTurn(polled, now, deps.polling);
   };
   return stepAfter(deps, payload, job.turnIds, change, answer);
+}
+
+async function poll(deps: TaskDeps, jobService: JobService, job: JobRecord): Promise<JobServiceAnswer> {
+  const waitMs = await closedForMs(deps, job.project);
+  if (waitMs > 0) return notAsked(waitMs);
+  const answer = await jobService.getJob(job.id);
+  await heedRetryAfter(deps, job.project, answer);
+  return answer;
 }
 
 function stepAfter(

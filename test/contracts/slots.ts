@@ -88,10 +88,31 @@ export function describeSlots(name: string, open: () => Promise<SlotsSubject>): 
       const held = await reserve();
       expect(await reserve(held)).toBe(held);
       subject.advance(1_000);
-      expect(await reserve(held)).toBe(held);
       expect(await reserve()).toBe(held + 1_000);
       subject.advance(500);
       expect(await reserve(held)).toBe(held);
+    });
+
+    it("are used a gap apart by those who come late together", async () => {
+      await using subject = await open();
+      const reserve = (held?: number) => subject.slots.reserve("a", everySecond, held);
+      let held = [await reserve(), await reserve(), await reserve(), await reserve()].slice(1);
+      subject.advance(4_000);
+      const uses: number[] = [];
+      while (held.length > 0) {
+        const later: number[] = [];
+        for (const slot of held) {
+          const now = subject.now();
+          const given = await reserve(slot);
+          if (given <= now) uses.push(now);
+          else later.push(given);
+        }
+        // A newcomer doesn't come in between, either.
+        if (uses.length === 1) expect(await reserve()).toBe(subject.now() + 1_000);
+        held = later;
+        subject.advance(1_000);
+      }
+      expect(uses.map((at) => at - (uses[0] ?? 0))).toEqual([0, 1_000, 2_000]);
     });
 
     it("are none before the time to which the gate was postponed", async () => {
@@ -104,6 +125,20 @@ export function describeSlots(name: string, open: () => Promise<SlotsSubject>): 
       for (const [n, held] of before.entries()) expect(await reserve(held)).toBe(until + (n + 1) * 1_000);
       await subject.slots.postpone("a", until - SECOND_MS);
       expect(await reserve()).toBe(until + 3_000);
+    });
+
+    it("are good again when the gate opens, which takes none", async () => {
+      await using subject = await open();
+      const { slots } = subject;
+      await slots.reserve("a", everySecond);
+      expect(await slots.openAt("a")).toBe(subject.now());
+      const until = subject.now() + MINUTE_MS;
+      await slots.postpone("a", until);
+      for (let n = 0; n < 3; n += 1) expect(await slots.openAt("a")).toBe(until);
+      expect(await slots.openAt("b")).toBe(subject.now());
+      expect(await slots.reserve("a", everySecond)).toBe(until);
+      subject.advance(MINUTE_MS);
+      expect(await slots.openAt("a")).toBe(subject.now());
     });
 
     it("stay good behind the time to which the gate was postponed", async () => {

@@ -111,6 +111,13 @@ describe.concurrent("settings", () => {
     expect(app.stderr).not.toContain("secret");
   });
 
+  it("a password of Redis that a URL can't have is named as a setting that is not valid", async () => {
+    await using app = new AppProcess({ env: { STORE_URL: "redis://:100%secret@127.0.0.1" } });
+    expect(await app.exit()).toBe(1);
+    expect(app.stderr).toContain("STORE_URL is not valid");
+    expect(app.stderr).not.toContain("secret@");
+  });
+
   it("--help says what there is to set", async () => {
     const child = spawn(process.execPath, ["src/main.ts", "--help"], {
       cwd: fileURLToPath(new URL("../..", import.meta.url)),

@@ -1,59 +1,11 @@
 import { expect, it, vi } from "vitest";
-import type { SlackMessage, SlackSide } from "../../emulators/slack/index.ts";
-import { AppProcess } from "../support/app-process.ts";
-import { type JobServiceSide, startJobServiceSide } from "../support/job-service-side.ts";
 import { startRedisServer } from "../support/redis-server.ts";
-import { ANA, DOCS, environment, startSlackSide } from "../support/world.ts";
-
-const PR = "https://github.com/acme/docs/pull/7";
+import { PR, expectOnce, isReady, outcomesIn, startSides } from "../support/replicas.ts";
+import { openTempDir } from "../support/temp-dir.ts";
+import { ANA, DOCS } from "../support/world.ts";
 
 /** Past a lease (30 s), and past the look for those that are over (every 10 s). */
 const PAUSE_MS = 45_000;
-
-function outcomesIn(slack: SlackSide): SlackMessage[] {
-  return slack
-    .messages(DOCS)
-    .filter((message) => message.thread_ts !== undefined && slack.visibleText(message).includes(PR));
-}
-
-/** So many requests: one job, one status message and one outcome for each. */
-function expectOnce(slack: SlackSide, service: JobServiceSide, count: number): void {
-  const prompts = service.creates.map(({ prompt }) => prompt);
-  expect(new Set(prompts).size).toBe(count);
-  expect(prompts).toHaveLength(count);
-  const outcomes = outcomesIn(slack);
-  expect(new Set(outcomes.map(({ thread_ts: ts }) => ts)).size).toBe(count);
-  expect(outcomes).toHaveLength(count);
-  const roots = slack.messages(DOCS).filter((message) => message.thread_ts === undefined);
-  expect(roots).toHaveLength(count);
-}
-
-async function isReady(url: string): Promise<void> {
-  await vi.waitFor(
-    async () => expect(await (await fetch(`${url}/readyz`)).json()).toMatchObject({ status: "ok" }),
-    {
-      timeout: 20_000,
-      interval: 100,
-    },
-  );
-}
-
-async function startSides(redisSettings: Record<string, string> = {}) {
-  const resources = new AsyncDisposableStack();
-  const redis = resources.use(await startRedisServer(redisSettings));
-  const slack = resources.use(await startSlackSide());
-  const service = resources.use(await startJobServiceSide({ idempotencyKeys: true }));
-  const env = {
-    ...environment(slack, service),
-    STORE_URL: redis.url,
-    POLL_MIN_MS: "200",
-    POLL_MAX_MS: "500",
-    DOCS_AGENT_IDEMPOTENCY_KEYS: "true",
-  };
-  const open = (overrides: Record<string, string> = {}) =>
-    resources.use(new AppProcess({ env: { ...env, ...overrides } }));
-  return { resources, redis, slack, service, open };
-}
 
 it("a Redis that is away: a command is told that it was not stored, and work goes on once Redis is back", async () => {
   const { resources, redis, slack, service, open } = await startSides();
@@ -84,6 +36,51 @@ it("a Redis that is away: a command is told that it was not stored, and work goe
   );
   expect(app.hasExited).toBe(false);
 }, 120_000);
+
+it("a Redis whose answer is lost: the person is told that the request may have been stored, and it is done once", async () => {
+  const { resources, redis, slack, service, open } = await startSides();
+  await using _ = resources;
+  service.script.completeAfterPolls(0, { prLink: PR });
+  // Without limits, what is asked of Redis first is to keep the request.
+  const app = open({ REQUESTS_PER_PERSON: "0", REQUESTS_PER_CHANNEL: "0" });
+  slack.setAppUrl(`${(await app.ready()) ?? ""}/slack/events`);
+  process.kill(redis.pid, "SIGSTOP");
+  await slack.person(ANA).command({ channel: DOCS, text: "fix it" });
+  await slack.until(() => slack.ephemerals(ANA).length > 0, 10_000);
+  process.kill(redis.pid, "SIGCONT");
+  await slack.until(() => outcomesIn(slack).length > 0, 60_000);
+  expect(slack.ephemerals(ANA).map((told) => slack.visibleText(told))).toEqual([
+    expect.stringContaining("I can't tell whether your request was stored"),
+  ]);
+  expectOnce(slack, service, 1);
+}, 120_000);
+
+it("a Redis that is killed and started again has everything, and work goes on by itself", async () => {
+  await using dir = await openTempDir();
+  const durable = { dir: dir.path, appendonly: "yes", appendfsync: "always" };
+  const { resources, redis, slack, service, open } = await startSides(durable);
+  await using _ = resources;
+  service.script.completeAfterPolls(3, { prLink: PR });
+  const replicas = [open(), open()];
+  const urls = await Promise.all(replicas.map(async (replica) => (await replica.ready()) ?? ""));
+  const command = (n: number) => {
+    slack.setAppUrl(`${urls[n % 2] ?? ""}/slack/events`);
+    return slack.person(ANA).command({ channel: DOCS, text: `fix page ${n}` });
+  };
+  for (let n = 0; n < 5; n += 1) await command(n);
+
+  process.kill(redis.pid, "SIGKILL");
+  await command(5);
+  await slack.until(() => slack.ephemerals(ANA).length > 0, 10_000);
+  const { port } = new URL(redis.url);
+  resources.use(await startRedisServer({ ...durable, port }));
+  await Promise.all(urls.map((url) => isReady(url)));
+  await command(6);
+
+  await slack.until(() => outcomesIn(slack).length >= 6, 120_000);
+  expectOnce(slack, service, 6);
+  expect(replicas.some(({ hasExited }) => hasExited)).toBe(false);
+}, 180_000);
 
 it.concurrent("two replicas share the work, and when one is killed the other one ends all of it, each request once", async () => {
   const { resources, slack, service, open } = await startSides();
@@ -154,6 +151,56 @@ it.concurrent("a replica that is stopped hands over what it runs: the other one 
   await slack.until(outcome, 25_000);
   expect(service.creates).toHaveLength(1);
 }, 90_000);
+
+it.concurrent("a replica that is stopped while Redis is silent ends by itself", async () => {
+  const { resources, redis, slack, service, open } = await startSides();
+  await using _ = resources;
+  const app = open();
+  slack.setAppUrl(`${(await app.ready()) ?? ""}/slack/events`);
+  await slack.person(ANA).command({ channel: DOCS, text: "fix it" });
+  await slack.until(() => service.creates.length === 1, 10_000);
+  process.kill(redis.pid, "SIGSTOP");
+  app.signal("SIGTERM");
+  expect(await app.exit()).toBe(0);
+  expect(app.stdout).toContain('"msg":"stopped"');
+}, 60_000);
+
+it.concurrent("a job service that tells one replica to wait is asked by none of them until then", async () => {
+  const { resources, slack, service, open } = await startSides();
+  await using _ = resources;
+  const asked: Array<{ op: string; atMs: number }> = [];
+  service.onCall((phase, { op }) => {
+    if (phase === "before") asked.push({ op, atMs: performance.now() });
+  });
+  const urls = await Promise.all([open(), open()].map(async (replica) => (await replica.ready()) ?? ""));
+  const command = (n: number) => {
+    slack.setAppUrl(`${urls[n % 2] ?? ""}/slack/events`);
+    return slack.person(ANA).command({ channel: DOCS, text: `fix page ${n}` });
+  };
+  for (let n = 0; n < 4; n += 1) await command(n);
+  // Each job is polled every half second at most.
+  await slack.until(() => asked.filter(({ op }) => op === "get").length > 12, 30_000);
+
+  const waitMs = 8_000;
+  service.faults.add({
+    op: "get",
+    times: 1,
+    fault: { kind: "status", status: 429, headers: { "retry-after": String(waitMs / 1_000) } },
+  });
+  const told = asked.length;
+  await slack.until(() => asked.length > told, 10_000);
+  const toldAtMs = asked[told]?.atMs ?? 0;
+  await command(4);
+  const isAskedAgain = () => asked.some(({ atMs }) => atMs > toldAtMs + waitMs - 100);
+  await vi.waitFor(() => expect(isAskedAgain()).toBe(true), { timeout: 30_000 });
+  service.script.completeAfterPolls(0, { prLink: PR });
+  await slack.until(() => outcomesIn(slack).length >= 5, 60_000);
+
+  // What was under way when it said so came at once.
+  const within = asked.filter(({ atMs }) => atMs > toldAtMs + 2_000 && atMs < toldAtMs + waitMs - 100);
+  expect(within).toEqual([]);
+  expectOnce(slack, service, 5);
+}, 120_000);
 
 it.concurrent("says in /readyz what a crash of Redis may cost, and logs no password", async () => {
   const { resources, redis, open } = await startSides({ requirepass: "s3cret-of-redis" });

@@ -54,3 +54,7 @@ it("allows a second job for a second try", () => {
   const posts = [TURN, "again:1"].flatMap((turnId) => [post("status", turnId), post("outcome-1", turnId)]);
   expect(asked.judge(posts, [create(TURN), create("again:1")])).toMatchObject({ lost: [], doubled: [] });
 });
+
+it("counts as lost what has a job, although nobody was told that it was taken", () => {
+  expect(ledger({ isAccepted: false }).judge([], [create(TURN)]).lost).toHaveLength(2);
+});

@@ -11,6 +11,8 @@ export type Entry = {
   userId: string;
   /** Whether the app said that it took the request; without an answer it may have. */
   isAccepted: boolean;
+  /** Whether the app said, in words, that it did not take the request. */
+  isRefused?: boolean;
   /** Watches that were certainly asked for, the first included, and those that may have been. */
   watches: { asked: number; maybe: number };
 };
@@ -58,6 +60,7 @@ export class Ledger {
     const known = this.entries.get(entry.turnId);
     if (known !== undefined) {
       known.isAccepted ||= entry.isAccepted;
+      known.isRefused ||= entry.isRefused ?? false;
       return;
     }
     this.entries.set(entry.turnId, { ...entry, watches: { asked: 1, maybe: 0 } });
@@ -66,13 +69,15 @@ export class Ledger {
   /** Compares what was asked for with what was said and done. */
   judge(posts: readonly SlackMessage[], creates: readonly SideCreate[]): Verdict {
     const counts = countByTurn(posts);
+    const created = new Set(creates.map(({ idempotencyKey }) => idempotencyKey));
     const lost: string[] = [];
     const doubled: string[] = [];
     let outcomes = 0;
     for (const [turnId, ofTurn] of counts) {
       for (const [post, count] of ofTurn) {
         if (post.startsWith("outcome-")) outcomes += count;
-        if (count > 1) doubled.push(`${post} of ${turnId} was posted ${count} times`);
+        if (count > 1)
+          doubled.push(`${post} of ${turnId} was posted ${count} times: ${placesOf(posts, turnId)}`);
       }
       if (!this.entries.has(turnId) && !ofTurn.has("notice")) {
         doubled.push(`nobody asked for turn ${turnId}, and it has posts: ${[...ofTurn.keys()].join(", ")}`);
@@ -81,14 +86,18 @@ export class Ledger {
     for (const entry of this.entries.values()) {
       const { turnId, isAccepted, watches } = entry;
       const ofTurn = counts.get(turnId) ?? new Map<string, number>();
-      const isKnown = isAccepted || ofTurn.size > 0;
+      const isKnown = isAccepted || ofTurn.size > 0 || created.has(turnId);
       const wanted = [
         "status",
         ...Array.from({ length: watches.asked }, (_, index) => `outcome-${index + 1}`),
       ];
       if (isKnown) {
         for (const post of wanted)
-          if (!ofTurn.has(post)) lost.push(`${post} of ${turnId} (${entry.marker}) is missing`);
+          if (!ofTurn.has(post)) {
+            lost.push(
+              `${post} of ${turnId} (${entry.marker}) is missing; there is: ${placesOf(posts, turnId) || "nothing"}`,
+            );
+          }
       }
       for (const post of ofTurn.keys()) {
         const watch = Number(/^outcome-(\d+)$/.exec(post)?.[1] ?? 0);
@@ -100,11 +109,29 @@ export class Ledger {
   }
 }
 
+/** The posts of a turn: which, where, in which thread, when. */
+function placesOf(posts: readonly SlackMessage[], turnId: string): string {
+  return posts
+    .filter((post) => turnOf(post) === turnId)
+    .map((post) => `${nameOf(post)} in ${post.channel} ${post.thread_ts ?? "(root)"} at ${post.ts}`)
+    .join(", ");
+}
+
+/** Of which turn a post says that it is. */
+export function turnOf({ metadata }: SlackMessage): string {
+  return String(metadata?.event_payload["turn_id"]);
+}
+
+/** Which post of its turn a post says that it is. */
+export function nameOf({ metadata }: SlackMessage): string {
+  return String(metadata?.event_payload["post"]);
+}
+
 function countByTurn(posts: readonly SlackMessage[]): Map<string, Map<string, number>> {
   const counts = new Map<string, Map<string, number>>();
-  for (const { metadata } of posts) {
-    const turnId = String(metadata?.event_payload["turn_id"]);
-    const post = String(metadata?.event_payload["post"]);
+  for (const message of posts) {
+    const turnId = turnOf(message);
+    const post = nameOf(message);
     const ofTurn = counts.get(turnId) ?? new Map<string, number>();
     ofTurn.set(post, (ofTurn.get(post) ?? 0) + 1);
     counts.set(turnId, ofTurn);

@@ -1,15 +1,28 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { ImpossibleForAPerson } from "../../emulators/slack/index.ts";
-import type { SlackDelivery, OpenView, DeliveryOutcome, SlackSide } from "../../emulators/slack/index.ts";
-import { nextTryOf, turnIdOf } from "./ledger.ts";
+import type { DeliveryOutcome, OpenView, SlackDelivery, SlackSide } from "../../emulators/slack/index.ts";
+import { nameOf, nextTryOf, turnIdOf, turnOf } from "./ledger.ts";
 import type { Entry, Ledger } from "./ledger.ts";
-import { CHANNEL_COUNT } from "./plan.ts";
-import type { Step } from "./plan.ts";
+import type { Ask } from "./plan.ts";
 
 /** How long a person waits for a form, and for a button to press. */
 const PATIENCE_MS = 5000;
+const LOOK_EVERY_MS = 250;
 const BUTTONS = ["try_again", "keep_watching"] as const;
 
-type Ask = Extract<Step, { do: "ask" }>;
+/** What the app says to a person whose press it could not keep. */
+const NOT_KEPT = "I couldn't make sure that this was saved";
+
+export type PeopleOptions = {
+  slack: SlackSide;
+  ledger: Ledger;
+  round: number;
+  appUrl: () => string;
+  /** The bot is in all but the last. */
+  channels: number;
+  /** When Slack sends an event again that was not answered with 200, each time after so long. @default never */
+  eventRetriesMs?: readonly number[];
+};
 
 /** The people of one round, each of whom asks once. What the app took is noted in the ledger. */
 export class People {
@@ -17,19 +30,24 @@ export class People {
   readonly #ledger: Ledger;
   readonly #round: number;
   readonly #appUrl: () => string;
+  readonly #eventRetriesMs: readonly number[];
   readonly #pressed = new Set<string>();
+  readonly #presses: { userId: string; answers: number; keep: () => void }[] = [];
+  /** Blocks that have none; an update brings others. Thousands of messages are looked through. */
+  readonly #withoutButton = new WeakSet<object>();
   readonly #channels: string[];
   #count = 0;
 
-  constructor(options: { slack: SlackSide; ledger: Ledger; round: number; appUrl: () => string }) {
-    const { slack } = options;
+  constructor(options: PeopleOptions) {
+    const { slack, channels } = options;
     this.#slack = slack;
     this.#ledger = options.ledger;
     this.#round = options.round;
     this.#appUrl = options.appUrl;
-    this.#channels = Array.from({ length: CHANNEL_COUNT }, (_, index) => `C0ROUND${index}`);
+    this.#eventRetriesMs = options.eventRetriesMs ?? [];
+    this.#channels = Array.from({ length: channels }, (_, index) => `C0ROUND${index}`);
     for (const [index, id] of this.#channels.entries()) {
-      const withBot = index < CHANNEL_COUNT - 1;
+      const withBot = index < channels - 1;
       slack.workspace.addChannel({ id, name: `round-${index}`, members: [], withBot });
     }
   }
@@ -42,8 +60,8 @@ export class People {
     return this.#pressed.size;
   }
 
-  /** A person asks for something. Resolves when the app has answered, or has not. */
-  async ask({ via, channel: index, repeats }: Ask): Promise<void> {
+  /** A person asks for something. Resolves when the app has answered, or has not: with whether it took the request. */
+  async ask({ via, channel: index, repeats }: Ask): Promise<boolean> {
     this.#count += 1;
     const userId = `U0PERSON${this.#count}`;
     const marker = `[round-${this.#round}-${this.#count}]`;
@@ -64,13 +82,13 @@ export class People {
         const outcome = await person.mention({ channel, text, threadTs: root.ts });
         const { delivery } = outcome;
         // Where the bot is not, Slack tells it nothing.
-        if (delivery === undefined) return;
+        if (delivery === undefined) return false;
         return this.#note("mention", { ...outcome, delivery }, { marker, userId }, repeats);
       }
       case "form":
       case "shortcut": {
         const view = await this.#form(userId, channel, via);
-        if (view === null) return;
+        if (view === null) return false;
         const values = { instructions: { instructions: text } };
         const outcome = await person.submit({ viewId: view.id, values });
         return this.#note("form", outcome, { marker, userId }, repeats);
@@ -80,17 +98,43 @@ export class People {
 
   /** Someone presses a button of an outcome that nobody has pressed, as soon as there is one, `times` at once. */
   async press(times: number): Promise<void> {
-    const found = await this.#slack.until(() => this.#nextButton(), PATIENCE_MS).catch(() => null);
+    const found = await this.#findButton();
     if (found === null) return;
     const { entry, watch, actionId, channel, ts } = found;
-    const person = this.#slack.person(entry.userId);
-    const clicks = Array.from({ length: times }, () => person.click({ channel, messageTs: ts, actionId }));
-    const isAccepted = (await Promise.all(clicks)).some(({ status }) => status === 200);
+    const { workspace } = this.#slack;
+    // Someone of their own, where others can be: what they alone see is about this press.
+    const isDirect = workspace.channel(channel).kind === "im";
+    const userId = isDirect ? entry.userId : `U0PRESSER${this.#presses.length + 1}`;
+    if (!isDirect) {
+      workspace.addUser({ id: userId, name: userId.toLowerCase() });
+      workspace.invite(channel, userId);
+    }
+    const press = { userId, answers: 0, keep: () => {} };
+    this.#presses.push(press);
+    const turnId = nextTryOf(entry.turnId, watch);
     if (actionId === "try_again") {
-      const { marker, userId } = entry;
-      this.#ledger.add({ turnId: nextTryOf(entry.turnId, watch), marker, userId, isAccepted });
-    } else if (isAccepted) entry.watches.asked += 1;
-    else entry.watches.maybe += 1;
+      this.#ledger.add({ turnId, marker: entry.marker, userId, isAccepted: false });
+      press.keep = () => this.#ledger.add({ turnId, marker: entry.marker, userId, isAccepted: true });
+    } else {
+      entry.watches.maybe += 1;
+      press.keep = () => {
+        entry.watches.maybe -= 1;
+        entry.watches.asked += 1;
+      };
+    }
+    const person = this.#slack.person(userId);
+    const clicks = Array.from({ length: times }, () => person.click({ channel, messageTs: ts, actionId }));
+    press.answers = (await Promise.all(clicks)).filter(({ status }) => status === 200).length;
+  }
+
+  /** Notes which presses were taken. To be called once, when everything has been said. */
+  settle(): void {
+    for (const { userId, answers, keep } of this.#presses) {
+      const refusals = this.#slack
+        .ephemerals(userId)
+        .filter((ephemeral) => this.#slack.visibleText(ephemeral).includes(NOT_KEPT));
+      if (answers > refusals.length) keep();
+    }
   }
 
   async #form(userId: string, channel: string, via: "form" | "shortcut"): Promise<OpenView | null> {
@@ -104,20 +148,29 @@ export class People {
     return this.#slack.until(() => this.#slack.openViews(userId).at(-1), PATIENCE_MS).catch(() => null);
   }
 
-  /** Notes what was taken, and lets Slack send it again. */
+  /** Notes what was taken, and lets Slack send it again. Resolves with whether it was taken. */
   async #note(
     how: Parameters<typeof turnIdOf>[0],
     outcome: DeliveryOutcome,
     who: Pick<Entry, "marker" | "userId">,
     repeats: number,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const turnId = turnIdOf(how, outcome.delivery);
-    // An answer with words in it says that the request was not taken.
-    this.#ledger.add({ turnId, ...who, isAccepted: outcome.status === 200 && outcome.body === "" });
+    let isAccepted = isTaken(outcome);
+    this.#ledger.add({ turnId, ...who, isAccepted, isRefused: outcome.status === 200 && !isAccepted });
+    for (const [index, delayMs] of how === "mention" ? this.#eventRetriesMs.entries() : []) {
+      if (isAccepted) break;
+      await sleep(delayMs);
+      const retry = { retryNum: index + 1, resign: true };
+      isAccepted = isTaken(await this.#slack.redeliver({ ...outcome.delivery, url: this.#appUrl() }, retry));
+      this.#ledger.add({ turnId, ...who, isAccepted });
+    }
     for (let retryNum = 1; retryNum <= repeats; retryNum += 1) {
       const again = await this.#again(outcome.delivery, how === "mention" ? retryNum : undefined);
-      this.#ledger.add({ turnId, ...who, isAccepted: again.status === 200 && again.body === "" });
+      isAccepted ||= isTaken(again);
+      this.#ledger.add({ turnId, ...who, isAccepted });
     }
+    return isAccepted;
   }
 
   #again(delivery: SlackDelivery, retryNum: number | undefined): Promise<DeliveryOutcome> {
@@ -127,21 +180,39 @@ export class People {
     );
   }
 
-  /** A button for the caller alone: nobody else finds it from now on. */
+  /** A button for the caller alone, as soon as there is one: nobody else finds it from now on. Null: nobody waits for longer. */
+  async #findButton() {
+    for (let waitedMs = 0; waitedMs < PATIENCE_MS; waitedMs += LOOK_EVERY_MS) {
+      const found = this.#nextButton();
+      if (found !== null) return found;
+      await sleep(LOOK_EVERY_MS);
+    }
+    return null;
+  }
+
   #nextButton() {
     for (const { id: channel } of this.#slack.workspace.channels()) {
       for (const message of this.#slack.messages(channel)) {
-        const entry = this.#ledger.entries.get(String(message.metadata?.event_payload["turn_id"]));
-        const post = String(message.metadata?.event_payload["post"]);
-        const actionId = BUTTONS.find((id) => JSON.stringify(message.blocks ?? []).includes(`"${id}"`));
+        const { blocks, ts } = message;
+        if (blocks === undefined || this.#withoutButton.has(blocks)) continue;
+        const entry = this.#ledger.entries.get(turnOf(message));
+        if (this.#pressed.has(`${channel} ${ts}`)) continue;
+        const text = JSON.stringify(blocks);
+        const actionId = BUTTONS.find((id) => text.includes(`"${id}"`));
+        if (actionId === undefined) this.#withoutButton.add(blocks);
         if (entry === undefined || actionId === undefined) continue;
-        if (this.#pressed.has(`${channel} ${message.ts}`)) continue;
-        this.#pressed.add(`${channel} ${message.ts}`);
-        return { entry, watch: Number(post.replace("outcome-", "")), actionId, channel, ts: message.ts };
+        this.#pressed.add(`${channel} ${ts}`);
+        const watch = Number(nameOf(message).replace("outcome-", ""));
+        return { entry, watch, actionId, channel, ts };
       }
     }
-    return undefined;
+    return null;
   }
+}
+
+/** An answer with words in it says that the request was not taken. */
+function isTaken({ status, body }: Pick<DeliveryOutcome, "status" | "body">): boolean {
+  return status === 200 && body === "";
 }
 
 /** Whether a person could not do what the plan said, because of what they see. */

@@ -7,18 +7,21 @@ export type DeathPoint =
   | { at: "now" }
   | { at: "slack" | "service"; phase: "before" | "after"; calls: number };
 
-/** One thing that happens in a round, `waitMs` after the one before it. */
+/** Someone asks for something. `repeats`: how often Slack sends it once more, to the byte. */
+export type Ask = {
+  do: "ask";
+  via: "command" | "mention" | "shortcut" | "form";
+  channel: number;
+  repeats: number;
+};
+
+/** Someone presses a button, `times` at once. */
+export type Press = { do: "press"; times: number };
+
+/** One thing that happens in a round, `waitMs` after the one before it. `isImpatient`: asks also when the app is down. */
 export type Step = { waitMs: number } & (
-  | {
-      do: "ask";
-      via: "command" | "mention" | "shortcut" | "form";
-      channel: number;
-      /** How often Slack sends it once more, to the byte. */
-      repeats: number;
-      /** Asks also when the app is down. */
-      isImpatient: boolean;
-    }
-  | { do: "press"; times: number }
+  | (Ask & { isImpatient: boolean })
+  | Press
   | { do: "slack-fault"; method: string; fault: Fault; times: number }
   | { do: "slack-outage"; error: string; forMs: number }
   | { do: "service-fault"; op: JobServiceOp; fault: SideFault; times: number }
@@ -51,26 +54,32 @@ export function drawPlan(seed: number): Plan {
   return plan;
 }
 
-const ask = fc.record({
+/** Fields of someone who asks for something. */
+export function ask(channels: number) {
+  return {
+    do: fc.constant("ask" as const),
+    via: fc.constantFrom(
+      "command" as const,
+      "command" as const,
+      "mention" as const,
+      "shortcut" as const,
+      "form" as const,
+    ),
+    channel: fc.nat(channels - 1),
+    repeats: fc.constantFrom(0, 0, 1, 3),
+  };
+}
+
+/** Fields of someone who presses a button. */
+export const press = { do: fc.constant("press" as const), times: fc.constantFrom(1, 1, 2) };
+
+const askStep = fc.record({
   waitMs: fc.nat(120),
-  do: fc.constant("ask" as const),
-  via: fc.constantFrom(
-    "command" as const,
-    "command" as const,
-    "mention" as const,
-    "shortcut" as const,
-    "form" as const,
-  ),
-  channel: fc.nat(CHANNEL_COUNT - 1),
-  repeats: fc.constantFrom(0, 0, 1, 3),
+  ...ask(CHANNEL_COUNT),
   isImpatient: fc.constantFrom(false, false, false, true),
 });
 
-const press = fc.record({
-  waitMs: fc.nat(400),
-  do: fc.constant("press" as const),
-  times: fc.constantFrom(1, 1, 2),
-});
+const pressStep = fc.record({ waitMs: fc.nat(400), ...press });
 
 const POSTING = ["chat.postMessage", "chat.postMessage", "chat.postMessage", "chat.update"];
 const ALL_METHODS = [
@@ -202,8 +211,8 @@ const kill = fc.record({
 const stop = fc.record({ waitMs: fc.nat(500), do: fc.constant("stop" as const) });
 
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 12, arbitrary: ask },
-  { weight: 5, arbitrary: press },
+  { weight: 12, arbitrary: askStep },
+  { weight: 5, arbitrary: pressStep },
   { weight: 7, arbitrary: slackFaultStep },
   { weight: 5, arbitrary: serviceFaultStep },
   { weight: 4, arbitrary: kill },
@@ -227,20 +236,23 @@ const limits: fc.Arbitrary<LimitSettings> = fc.record(
   { requiredKeys: [] },
 );
 
+/** How jobs end, by their number. */
+export const endings = fc.array(
+  fc.constantFrom(
+    "pull-request" as const,
+    "pull-request" as const,
+    "no-changes" as const,
+    "failed" as const,
+    "failed" as const,
+    "archived" as const,
+  ),
+  { minLength: 4, maxLength: 4 },
+);
+
 const planArbitrary: fc.Arbitrary<Plan> = fc.record({
   deadlineMs: fc.constantFrom(1500, 60_000),
   polls: fc.constantFrom(0, 1, 3, 30),
-  endings: fc.array(
-    fc.constantFrom(
-      "pull-request" as const,
-      "pull-request" as const,
-      "no-changes" as const,
-      "failed" as const,
-      "failed" as const,
-      "archived" as const,
-    ),
-    { minLength: 4, maxLength: 4 },
-  ),
+  endings,
   limits: fc.oneof(fc.constant({}), limits),
   idempotencyKeys: fc.boolean(),
   steps: fc.array(step, { minLength: 25, maxLength: 45, size: "max" }),

@@ -7,7 +7,7 @@ import { environment, startSlackSide } from "../support/world.ts";
 import { Ledger } from "./ledger.ts";
 import type { Verdict } from "./ledger.ts";
 import { isImpossible, People } from "./people.ts";
-import { drawPlan } from "./plan.ts";
+import { CHANNEL_COUNT, drawPlan } from "./plan.ts";
 import type { DeathPoint, Plan, Step } from "./plan.ts";
 import { RunningApp } from "./running-app.ts";
 import { openSoakStore } from "./soak-store.ts";
@@ -58,9 +58,9 @@ export async function runRound(
     JOB_SERVICE_TIMEOUT_MS: "500",
     LOG_LEVEL: "debug",
   };
-  const app = resources.use(new RunningApp({ env, slack, store }));
+  const app = resources.use(new RunningApp({ env, onUrl: (url) => slack.setAppUrl(url) }));
   const ledger = new Ledger();
-  const people = new People({ slack, ledger, round, appUrl: () => app.url });
+  const people = new People({ slack, ledger, round, appUrl: () => app.url, channels: CHANNEL_COUNT });
   const deaths = armDeaths({ slack, service, app, calls });
   await app.up();
 
@@ -76,7 +76,8 @@ export async function runRound(
   slack.faults.clear();
   service.faults.clear();
   await service.up();
-  const isQuiet = await app.quiet();
+  const isQuiet = await app.quiet(store);
+  people.settle();
 
   const verdict = ledger.judge(postsOf(slack), service.creates);
   return {
@@ -103,7 +104,7 @@ type Scene = {
   deaths: Deaths;
 };
 
-async function take(step: Step, { slack, service, app, people, deaths }: Scene): Promise<void> {
+async function take(step: Step, { slack, service, app, people, deaths }: Scene): Promise<unknown> {
   switch (step.do) {
     case "ask":
       return people.ask(step);
@@ -170,7 +171,11 @@ function armDeaths(scene: Omit<Scene, "people" | "deaths"> & { calls: string[] }
   };
 }
 
-function letJobsEnd(service: JobServiceSide, { polls, endings }: Plan): void {
+/** Lets jobs end as the plan says. */
+export function letJobsEnd(
+  service: JobServiceSide,
+  { polls, endings }: Pick<Plan, "polls" | "endings">,
+): void {
   service.script.endAfterPolls(polls, ({ id }) => {
     const ending = endings[Number(/\d+/.exec(id)?.[0] ?? 0) % endings.length] ?? "no-changes";
     switch (ending) {
@@ -185,7 +190,8 @@ function letJobsEnd(service: JobServiceSide, { polls, endings }: Plan): void {
   });
 }
 
-function postsOf(slack: SlackSide): SlackMessage[] {
+/** What the app has posted. */
+export function postsOf(slack: SlackSide): SlackMessage[] {
   return slack.workspace
     .channels()
     .flatMap(({ id }) => slack.messages(id))
@@ -193,7 +199,7 @@ function postsOf(slack: SlackSide): SlackMessage[] {
 }
 
 /** What the log says of tasks that were given up. */
-function tasksGivenUp(log: string): string[] {
+export function tasksGivenUp(log: string): string[] {
   return log
     .split("\n")
     .filter((line) => line.includes('"msg":"task given up"'))
@@ -203,6 +209,7 @@ function tasksGivenUp(log: string): string[] {
     });
 }
 
-function ignoreImpossible(thrown: unknown): void {
+/** For `catch`: lets pass what a person could not do, because of what they see. */
+export function ignoreImpossible(thrown: unknown): void {
   if (!isImpossible(thrown)) throw thrown;
 }

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { SlackSide } from "../../emulators/slack/index.ts";
 import { AppProcess } from "../support/app-process.ts";
 import type { SoakStore } from "./soak-store.ts";
 
@@ -10,13 +9,14 @@ const RESTART_MS = 100;
 /** The real program, started again whenever it is killed or stopped, as a supervisor does. */
 export class RunningApp implements AsyncDisposable {
   readonly #env: Record<string, string>;
-  readonly #slack: SlackSide;
-  readonly #store: SoakStore;
+  readonly #onUrl: (url: string) => void;
   #app: AppProcess | null = null;
   #url = "";
   /** What is done to the process happens one after the other. */
   #turn: Promise<void> = Promise.resolve();
   readonly #logs: AppProcess[] = [];
+  /** The process whose end was caused from here. */
+  #ended: AppProcess | null = null;
   kills = 0;
   stops = 0;
   /** Starts after the first that ended before the program was ready. */
@@ -24,15 +24,22 @@ export class RunningApp implements AsyncDisposable {
   /** What a stop on SIGTERM ended with, where that was not 0. */
   readonly uncleanStops: string[] = [];
 
-  constructor(options: { env: Record<string, string>; slack: SlackSide; store: SoakStore }) {
+  /** Ends that nobody caused: exit codes or signals. */
+  readonly ownEnds: string[] = [];
+
+  /** `onUrl`: told where Slack's requests go, after each start. */
+  constructor(options: { env: Record<string, string>; onUrl?: (url: string) => void }) {
     this.#env = options.env;
-    this.#slack = options.slack;
-    this.#store = options.store;
+    this.#onUrl = options.onUrl ?? (() => {});
   }
 
   /** Where Slack's requests go. */
   get url(): string {
     return this.#url;
+  }
+
+  get isRunning(): boolean {
+    return this.#app !== null && !this.#app.hasExited;
   }
 
   /** All that its processes have logged. */
@@ -50,6 +57,7 @@ export class RunningApp implements AsyncDisposable {
     const app = this.#app;
     if (app === null || app.hasExited) return;
     this.kills += 1;
+    this.#ended = app;
     app.signal("SIGKILL");
     void this.#next(async () => {
       await app.exit();
@@ -59,12 +67,22 @@ export class RunningApp implements AsyncDisposable {
     await app.exit();
   }
 
+  /** SIGSTOP at once: it does nothing, and its connections stay open. Resolves when it was resumed, after `forMs`. */
+  async pause(forMs: number): Promise<void> {
+    const app = this.#app;
+    if (app === null || app.hasExited) return;
+    app.signal("SIGSTOP");
+    await sleep(forMs);
+    app.signal("SIGCONT");
+  }
+
   /** SIGTERM, and started again. */
   stop(): Promise<void> {
     return this.#next(async () => {
       const app = this.#app;
       if (app === null || app.hasExited) return;
       this.stops += 1;
+      this.#ended = app;
       app.signal("SIGTERM");
       const ended = await app.exit();
       if (ended !== 0 && ended !== "SIGKILL") this.uncleanStops.push(String(ended));
@@ -73,12 +91,12 @@ export class RunningApp implements AsyncDisposable {
   }
 
   /** Resolves when nothing is left to do; to false when that takes too long. */
-  async quiet(): Promise<boolean> {
+  async quiet(store: SoakStore): Promise<boolean> {
     await this.#next(async () => {});
     const app = this.#app;
     if (app === null) return false;
-    const late = sleep(this.#store.quietWithinMs, "late", { ref: false });
-    const first = await Promise.race([this.#store.quiet(app), late]);
+    const late = sleep(store.quietWithinMs, "late", { ref: false });
+    const first = await Promise.race([store.quiet(app), late]);
     return first !== "late" && !app.hasExited;
   }
 
@@ -91,16 +109,18 @@ export class RunningApp implements AsyncDisposable {
   /** Starts the program if it is not running. */
   async #start(): Promise<void> {
     for (let starts = 0; starts < MAX_STARTS; starts += 1) {
-      if (this.#app !== null && !this.#app.hasExited) return;
+      if (this.isRunning) return;
+      if (this.#app !== this.#ended) this.ownEnds.push(String(await this.#app?.exit()));
       const app = new AppProcess({ env: this.#env });
       this.#app = app;
       this.#logs.push(app);
       const url = await app.ready();
       if (url !== null) {
         this.#url = `${url}/slack/events`;
-        this.#slack.setAppUrl(this.#url);
+        this.#onUrl(this.#url);
         return;
       }
+      this.#ended = app;
       this.failedStarts += 1;
       await sleep(RESTART_MS);
     }

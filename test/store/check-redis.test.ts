@@ -1,7 +1,8 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { openRedisStore } from "../../src/store/redis/open-redis-store.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
+import { openRedisClient } from "../support/redis.ts";
 import { startRedisServer } from "../support/redis-server.ts";
 
 const REMEDY = "Check that Redis runs and that STORE_URL is right.";
@@ -47,3 +48,18 @@ describe("does not open a Redis that", () => {
     await expect(open("redis://127.0.0.1:1")).rejects.toThrow(REMEDY);
   });
 });
+
+it("says that Redis refuses the password after it was changed, and goes on once it is taken again", async () => {
+  await using server = await startRedisServer({ requirepass: "first" });
+  const logger = new RecordingLogger();
+  const url = server.url.replace("//", "//:first@");
+  await using store = await openRedisStore({ url, clock: new ManualClock(), logger, keepSetAsideMs: 1000 });
+  const admin = await openRedisClient(url);
+  await admin.configSet("requirepass", "second");
+  await admin.sendCommand(["CLIENT", "KILL", "SKIPME", "yes"]);
+  await vi.waitFor(() => expect(store.check()).rejects.toThrow("WRONGPASS"), { timeout: 10_000 });
+  expect(logger.text("error")).toContain("WRONGPASS");
+  await admin.configSet("requirepass", "first");
+  await vi.waitFor(() => store.check(), { timeout: 10_000 });
+  admin.destroy();
+}, 30_000);

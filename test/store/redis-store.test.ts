@@ -5,7 +5,7 @@ import { type SlotsSubject, describeSlots } from "../contracts/slots.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { type RedisServer, startRedisServer } from "../support/redis-server.ts";
-import { openRedisPrefix } from "../support/redis.ts";
+import { redisPrefix } from "../support/redis.ts";
 
 let server: RedisServer;
 beforeAll(async () => {
@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]());
 
 async function openRecords(): Promise<RecordStoreSubject> {
-  const redis = openRedisPrefix(server.url);
+  const redis = redisPrefix(server.url);
   const clock = new ManualClock();
   const logger = new RecordingLogger();
   const open = () => openRedisStore({ url: redis.url, clock, logger, keepSetAsideMs: 60_000 });
@@ -47,7 +47,6 @@ async function openRecords(): Promise<RecordStoreSubject> {
     },
     [Symbol.asyncDispose]: async () => {
       await store.close();
-      await redis[Symbol.asyncDispose]();
     },
   };
 }
@@ -55,7 +54,7 @@ async function openRecords(): Promise<RecordStoreSubject> {
 describeRecordStore("Redis", openRecords);
 
 async function openSlots(): Promise<SlotsSubject> {
-  const redis = openRedisPrefix(server.url);
+  const redis = redisPrefix(server.url);
   const clock = new ManualClock();
   const startMs = clock.now() - clock.monotonicMs();
   const open = () =>
@@ -81,7 +80,6 @@ async function openSlots(): Promise<SlotsSubject> {
     },
     [Symbol.asyncDispose]: async () => {
       await store.close();
-      await redis[Symbol.asyncDispose]();
     },
   };
 }

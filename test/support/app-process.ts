@@ -2,11 +2,11 @@ import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
+import { COMPILE_CACHE } from "./child-process.ts";
 
 /** A program of this project, and the line of its log that says that it is ready. */
 export type Program = { file: string; args: string[]; readyMessage: string };
@@ -17,6 +17,7 @@ const Readiness = z.object({
   status: z.string(),
   checks: z.record(z.string(), z.string()),
   tasks: z.object({ waiting: z.number(), running: z.number(), dead: z.number() }),
+  records_set_aside: z.number(),
 });
 
 export type AppProcessOptions = {
@@ -25,6 +26,8 @@ export type AppProcessOptions = {
   program?: Program;
   /** See `kill-at-commit.ts`. */
   killAtCommit?: string;
+  /** A module that Node.js loads before the program. */
+  preload?: string;
   onCommit?: (commit: { commit: number; isEmpty: boolean; sql: string }) => void;
 };
 
@@ -36,18 +39,21 @@ export class AppProcess implements AsyncDisposable {
   #stdout = "";
   #stderr = "";
 
-  constructor({ env, program = SLACK_APP, killAtCommit, onCommit }: AppProcessOptions) {
+  constructor({ env, program = SLACK_APP, killAtCommit, preload, onCommit }: AppProcessOptions) {
     this.#readyMessage = `"msg":"${program.readyMessage}"`;
     const main = fileURLToPath(new URL(`../../${program.file}`, import.meta.url));
-    const preload = new URL("./kill-at-commit.ts", import.meta.url).href;
-    const args = killAtCommit === undefined && onCommit === undefined ? [] : ["--import", preload];
+    const atCommits = new URL("./kill-at-commit.ts", import.meta.url).href;
+    const modules = [
+      ...(killAtCommit === undefined && onCommit === undefined ? [] : [atCommits]),
+      ...(preload === undefined ? [] : [preload]),
+    ];
+    const args = modules.flatMap((module) => ["--import", module]);
     this.#child = spawn(process.execPath, [...args, main, ...program.args], {
       // Away from a .env of whoever runs the tests.
       cwd: tmpdir(),
       env: {
         PATH: process.env["PATH"],
-        // Halves what a start costs, and the tests start the program often.
-        NODE_COMPILE_CACHE: join(tmpdir(), "docs-agent-compile-cache"),
+        NODE_COMPILE_CACHE: COMPILE_CACHE,
         KILL_AT_COMMIT: killAtCommit,
         ...env,
       },

@@ -6,12 +6,14 @@ import { buffer } from "node:stream/consumers";
 /** Called before a request is passed on, and after its answer is complete but not yet given back. True: give no answer. */
 export type ProxyHook = (phase: "before" | "after", what: string) => Promise<boolean>;
 
-/** Stands before another server on loopback, so that a test can act at each request. */
+/**
+ * Stands before another server on loopback, so that a test can act at each request. `target`: its URL, or what names one for each request;
+ * where that throws, the connection is cut.
+ */
 export async function startHookedProxy(
-  target: string,
+  target: string | (() => string),
   hook: ProxyHook,
 ): Promise<AsyncDisposable & { url: string }> {
-  const { hostname, port } = new URL(target);
   const server = createServer((request, response) => {
     request.on("error", () => response.destroy());
     response.on("error", () => {});
@@ -25,6 +27,7 @@ export async function startHookedProxy(
       response.destroy();
       return;
     }
+    const { hostname, port } = new URL(typeof target === "string" ? target : target());
     const upstream = httpRequest({
       hostname,
       port,
@@ -32,6 +35,8 @@ export async function startHookedProxy(
       path: request.url,
       headers: { ...request.headers, host: `${hostname}:${port}` },
     });
+    // Also one that comes after the answer has begun, which must not end the test.
+    upstream.on("error", () => response.destroy());
     upstream.end(body);
     const [answer] = (await once(upstream, "response")) as [IncomingMessage];
     const answerBody = await buffer(answer);

@@ -5,38 +5,58 @@ import { createInterface } from "node:readline";
 import { openTempDir } from "./temp-dir.ts";
 
 /** A Redis of the test's own, in memory, for faults that others must not feel. */
-export type RedisServer = AsyncDisposable & { url: string; pid: number };
+export type RedisServer = AsyncDisposable & {
+  url: string;
+  /** Of the process that runs now. */
+  readonly pid: number;
+  /** SIGKILL, and another process with the same address and files. */
+  restart(): Promise<void>;
+};
 
 /** `settings`: as on Redis's command line, without the dashes. */
 export async function startRedisServer(settings: Record<string, string> = {}): Promise<RedisServer> {
   const dir = await openTempDir();
   const port = settings["port"] ?? String(await freePort());
   const all = { bind: "127.0.0.1", save: "", appendonly: "no", dir: dir.path, ...settings, port };
-  const child = spawn(
-    "redis-server",
-    Object.entries(all).flatMap(([name, value]) => [
-      `--${name}`,
-      ...(value === "" ? [""] : value.split(" ")),
-    ]),
-    { stdio: ["ignore", "pipe", "inherit"] },
-  );
+  const args = Object.entries(all).flatMap(([name, value]) => [
+    `--${name}`,
+    ...(value === "" ? [""] : value.split(" ")),
+  ]);
+  let server = await startProcess(args);
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    get pid() {
+      return server.pid;
+    },
+    restart: async () => {
+      await server.kill();
+      server = await startProcess(args);
+    },
+    [Symbol.asyncDispose]: async () => {
+      await server.kill();
+      await dir[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function startProcess(args: readonly string[]): Promise<{ pid: number; kill: () => Promise<void> }> {
+  const child = spawn("redis-server", args, { stdio: ["ignore", "pipe", "inherit"] });
   const exited = once(child, "exit");
   for await (const line of createInterface(child.stdout)) {
     if (line.includes("Ready to accept connections")) break;
   }
   child.stdout.resume();
   return {
-    url: `redis://127.0.0.1:${port}`,
     pid: child.pid ?? 0,
-    [Symbol.asyncDispose]: async () => {
+    kill: async () => {
       child.kill("SIGKILL");
       await exited;
-      await dir[Symbol.asyncDispose]();
     },
   };
 }
 
-async function freePort(): Promise<number> {
+/** A port that is free at this moment. */
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();

@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { createClient } from "@redis/client";
+import type { RedisClientType } from "@redis/client";
 import { RedisTaskQueue } from "../../src/queue/redis/redis-task-queue.ts";
 import { type RedisStore, openRedisStore } from "../../src/store/redis/open-redis-store.ts";
-import type { TaskQueueSubject } from "../contracts/task-queue.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { RecordingLogger } from "./recording-logger.ts";
-import { startRedisServer } from "./redis-server.ts";
-import { openRedisPrefix } from "./redis.ts";
+import { leasesAreOver, redisPrefix } from "./redis.ts";
 import { bullFollows, isIdle, serverTimeOf, untilIdle } from "./redis-time.ts";
+import type { ModelSubject } from "./task-queue-model.ts";
 
 const concurrency = 4;
 const slow = { type: "slow", concurrency: 2 };
@@ -17,17 +16,19 @@ const pools = {
 };
 
 /** Long, as BullMQ renews leases by a clock that stands still here. */
-const LEASE_MS = 60_000;
+export const LEASE_MS = 60_000;
 
-/** A queue on a Redis of its own, for what a test does to it. */
-export async function openRedisSubject(): Promise<TaskQueueSubject> {
-  const server = await startRedisServer();
-  const { url } = server;
-  const redis = openRedisPrefix(url);
+/** A queue under a prefix of its own, on a Redis that only this file uses: the test has writes fail in all of it. `admin`: a client there. */
+export async function openRedisSubject(
+  url: string,
+  admin: RedisClientType,
+  idle = untilIdle,
+): Promise<ModelSubject> {
+  const redis = redisPrefix(url);
   const clock = new ManualClock();
   const logger = new RecordingLogger();
   const serverNow = serverTimeOf(clock);
-  const following = await bullFollows(clock, { url, prefix: redis.prefix });
+  const following = bullFollows(clock, { client: admin, prefix: redis.prefix });
   async function open(): Promise<{ store: RedisStore; queue: RedisTaskQueue }> {
     const store = await openRedisStore({ url: redis.url, clock, logger, keepSetAsideMs: 60_000, serverNow });
     const queue = new RedisTaskQueue({
@@ -42,8 +43,6 @@ export async function openRedisSubject(): Promise<TaskQueueSubject> {
     return { store, queue };
   }
   let process = await open();
-  const admin = createClient({ url });
-  await admin.connect();
 
   async function healWrites(): Promise<void> {
     await admin.configSet("min-replicas-to-write", "0");
@@ -54,9 +53,12 @@ export async function openRedisSubject(): Promise<TaskQueueSubject> {
       return process.queue;
     },
     now: () => clock.now(),
+    nextDueAt: () => process.queue.nextDueAt(),
+    // A task that is due begins in about as long.
+    turn: () => sleep(4),
     advance: (ms) => clock.advance(ms),
     setClock: (byMs) => clock.setTo(clock.now() + byMs),
-    idle: () => untilIdle(() => process.queue, clock),
+    idle: () => idle(() => process.queue, clock),
     settled: async () => {
       // As long as writes fail, BullMQ can be told of nothing.
       for (let n = 0; n < 50 && (await admin.hLen(`${redis.prefix}:outbox`)) > 0; n += 1) await sleep(2);
@@ -68,11 +70,7 @@ export async function openRedisSubject(): Promise<TaskQueueSubject> {
     reopen: async () => {
       process.store.redis.client.destroy();
       void process.queue.stop(0);
-      // Its leases are over.
-      for await (const keys of admin.scanIterator({ MATCH: `${redis.prefix}:q:*:lock`, COUNT: 1000 })) {
-        if (keys.length > 0) await admin.unlink(keys);
-      }
-      await admin.del(`${redis.prefix}:alone`);
+      await leasesAreOver(admin, redis.prefix);
       process = await open();
     },
     failWrites: async () => {
@@ -84,8 +82,6 @@ export async function openRedisSubject(): Promise<TaskQueueSubject> {
       await following[Symbol.asyncDispose]();
       await process.queue.stop(0);
       await process.store.close();
-      await admin.close();
-      await server[Symbol.asyncDispose]();
     },
   };
 }

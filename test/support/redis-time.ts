@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { createClient } from "@redis/client";
+import type { RedisClientType } from "@redis/client";
 import { vi } from "vitest";
 import type { RedisTaskQueue } from "../../src/queue/redis/redis-task-queue.ts";
 import type { ManualClock } from "./manual-clock.ts";
@@ -10,35 +10,39 @@ export function serverTimeOf(clock: ManualClock): () => number {
   return () => startMs + clock.monotonicMs();
 }
 
+/** How often what has become due is looked for. */
+const WAKE_EVERY_MS = 10;
+
+/** Wakes the workers of each queue in which something is due: BullMQ keeps times in milliseconds, times 4096. prefix; now */
+const WAKE = `
+  for _, pool in ipairs(redis.call('SMEMBERS', KEYS[1] .. ':pools')) do
+    local queue = KEYS[1] .. ':q:' .. redis.sha1hex(pool) .. ':'
+    local first = redis.call('ZRANGE', queue .. 'delayed', 0, 0, 'WITHSCORES')
+    if first[2] and tonumber(first[2]) < (tonumber(ARGV[1]) + 1) * 4096 then redis.call('ZADD', queue .. 'marker', 0, '0') end
+  end
+`;
+
 /**
- * BullMQ knows no clock but `Date.now`. Until this is disposed of, that is the manual clock, and whoever waits at the Redis at `url` for the next task looks
- * again and again, as a timer would not.
+ * BullMQ knows no clock but `Date.now`. Until this is disposed of, that is the manual clock, and whoever waits at Redis for the next task of `prefix` is
+ * woken when it is due, as a timer would not.
  */
-export async function bullFollows(
+export function bullFollows(
   clock: ManualClock,
-  { url, prefix }: { url: string; prefix: string },
-): Promise<AsyncDisposable> {
+  { client, prefix }: { client: RedisClientType; prefix: string },
+): AsyncDisposable {
   const now = vi.spyOn(Date, "now").mockImplementation(() => clock.now());
-  const client = createClient({ url });
-  client.on("error", () => {});
-  await client.connect();
   let isOver = false;
   const waking = (async () => {
     while (!isOver) {
-      for await (const keys of client.scanIterator({ MATCH: `${prefix}:q:*:delayed`, COUNT: 1000 })) {
-        for (const key of keys) {
-          // Refused where a test has writes fail.
-          await client.zAdd(key.replace(/delayed$/, "marker"), { score: 0, value: "0" }).catch(() => {});
-        }
-      }
-      await sleep(20);
+      // Refused where a test has writes fail.
+      await client.eval(WAKE, { keys: [prefix], arguments: [String(clock.now())] }).catch(() => {});
+      await sleep(WAKE_EVERY_MS);
     }
   })();
   return {
     [Symbol.asyncDispose]: async () => {
       isOver = true;
       await waking;
-      await client.close();
       now.mockRestore();
     },
   };
@@ -50,6 +54,21 @@ export async function untilIdle(queue: () => RedisTaskQueue, clock: ManualClock)
     if (await isIdle(queue(), clock)) return;
     await sleep(5);
   }
+}
+
+/**
+ * As {@link untilIdle}, but time passes, a second at a time, for as long as something is due that does not run: BullMQ tries a job again after a second that a worker
+ * took as it stopped, and notices after a few that somebody set the clock. Rejects after a minute.
+ */
+export async function untilIdleInTime(queue: () => RedisTaskQueue, clock: ManualClock): Promise<void> {
+  for (let seconds = 0; seconds < 60; seconds += 1) {
+    for (let looks = 0; looks < 40; looks += 1) {
+      if (await isIdle(queue(), clock)) return;
+      await sleep(5);
+    }
+    clock.advance(1_000);
+  }
+  throw new Error("Something is due, and does not run.");
 }
 
 /** Whether, at the clock's time, nothing runs and nothing is due. */

@@ -80,9 +80,18 @@ export async function startServiceWorld(hook: ProxyHook = async () => false) {
     return answer.ok ? answer.job : null;
   }
 
+  async function pullRequests(): Promise<number> {
+    const pulls = await fetch(`${codeHost.apiUrl}/repos/acme/docs/pulls?state=all&per_page=100`);
+    return Pulls.parse(await pulls.json()).length;
+  }
+
   return {
     env,
     program,
+    /** How many pull requests there are at the code host. */
+    pullRequests,
+    /** The admin key of its project, `docs`. */
+    apiKey,
     read,
     /** The new job's id; null when no answer came. */
     async create(baseUrl: string): Promise<string | null> {
@@ -105,14 +114,13 @@ export async function startServiceWorld(hook: ProxyHook = async () => false) {
     },
     /** What is at the code host: pull requests, branches, commits on the job's branch, and the page there. */
     async atCodeHost(jobId: string) {
-      const pulls = await fetch(`${codeHost.apiUrl}/repos/acme/docs/pulls?state=all`);
       const bare = dir.file(`look-${Date.now()}`);
       await run("git", ["clone", "-q", "--mirror", codeHost.gitUrl("acme", "docs"), bare]);
       const git = async (...words: string[]) => (await run("git", ["-C", bare, ...words])).stdout.trim();
       const branch = `docs-agent/${jobId}`;
       const branches = await git("for-each-ref", "--format=%(refname:short)", "refs/heads");
       return {
-        pulls: Pulls.parse(await pulls.json()).length,
+        pulls: await pullRequests(),
         branches: branches.split("\n").map((name) => name.replace(jobId, "<id>")),
         commits: (await git("log", "--oneline", `main..${branch}`)).split("\n").length,
         page: await git("show", `${branch}:docs/quickstart.md`),

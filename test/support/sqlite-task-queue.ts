@@ -5,10 +5,11 @@ import { GroupCommit } from "../../src/store/group-commit.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import type { SqliteStore } from "../../src/store/open-store.ts";
 import { StoreInUseError, storeErrorsOf } from "../../src/store/store-errors.ts";
-import type { TaskQueueSubject } from "../contracts/task-queue.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { RecordingLogger } from "./recording-logger.ts";
+import type { ModelSubject } from "./task-queue-model.ts";
 import { openTempDir } from "./temp-dir.ts";
+import { turn } from "./turns.ts";
 
 /** A clock as one process has it: once the process is dead, nothing wakes it. */
 function mortal(clock: Clock): Clock & { die(): void } {
@@ -30,7 +31,7 @@ const pools = {
   budgets: { slow: slow.concurrency, rest: concurrency },
 };
 
-export type SqliteTaskQueueSubject = TaskQueueSubject & {
+export type SqliteTaskQueueSubject = ModelSubject & {
   readonly queue: SqliteTaskQueue;
   /** The database that is open now, and what writes to it. */
   readonly db: DatabaseSync;
@@ -97,6 +98,8 @@ function subjectOf(
     logger,
     setBacks,
     now: () => clock.now(),
+    nextDueAt: async () => current().queue.nextDueAt(),
+    turn,
     advance: (ms) => clock.advance(ms),
     setClock: (byMs) => clock.setTo(clock.now() + byMs),
     idle: () => current().queue.idle(),

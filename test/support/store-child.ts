@@ -1,8 +1,9 @@
 /**
  * A process of its own on a store: `node store-child.ts <url>`. Adds tasks and runs some of them, as fast as it can, until
- * it is killed. Writes "open" once it owns the store, and then each id whose add was acknowledged, a line each.
+ * it is killed or an add is refused. Writes "open" once it owns the store, and then each id whose add was acknowledged, a line each.
  */
 import { writeSync } from "node:fs";
+import type { TaskQueue } from "../../src/core/task-queue.ts";
 import { SqliteTaskQueue } from "../../src/queue/sqlite-task-queue.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { createSystemClock } from "../../src/system-clock.ts";
@@ -10,14 +11,27 @@ import { RecordingLogger } from "./recording-logger.ts";
 
 const clock = createSystemClock();
 const logger = new RecordingLogger();
-const store = await openStore({ url: process.argv[2] ?? "", clock, logger });
-writeSync(1, "open\n");
 const pools = { of: () => "all", budgets: { all: 2 } };
-const queue = new SqliteTaskQueue({ db: store.db, commits: store.commits, clock, logger, pools });
+
+async function openQueue(url: string): Promise<TaskQueue> {
+  if (url.startsWith("redis:")) {
+    // Only who needs it waits for it.
+    const { openRedisStore } = await import("../../src/store/redis/open-redis-store.ts");
+    const { RedisTaskQueue } = await import("../../src/queue/redis/redis-task-queue.ts");
+    const store = await openRedisStore({ url, clock, logger, keepSetAsideMs: 60_000 });
+    return new RedisTaskQueue({ store, clock, logger, pools, keepDeadMs: 60_000 });
+  }
+  const store = await openStore({ url, clock, logger });
+  return new SqliteTaskQueue({ db: store.db, commits: store.commits, clock, logger, pools });
+}
+
+const queue = await openQueue(process.argv[2] ?? "");
+writeSync(1, "open\n");
 queue.start(async () => ({ kind: "done" }));
 
 for (let n = 0; ; n += 4) {
   const ids = [n, n + 1, n + 2, n + 3].map((number) => `task-${number}`);
-  await Promise.all(ids.map((id) => queue.add({ id, type: "test", payload: { id } })));
+  const adds = ids.map((id) => queue.add({ id, type: "test", payload: { id } }));
+  if ((await Promise.allSettled(adds)).some(({ status }) => status === "rejected")) break;
   for (const id of ids) writeSync(1, `${id}\n`);
 }

@@ -1,8 +1,15 @@
 import { newDelivery } from "../../src/core/delivery.ts";
 import type { Read, Write } from "../../src/core/records.ts";
 import type { NewTask, Step, Task, TaskEnd, TaskHandler } from "../../src/core/task-queue.ts";
-import type { SqliteTaskQueueSubject } from "./sqlite-task-queue.ts";
-import { turn } from "./turns.ts";
+import type { TaskQueueSubject } from "../contracts/task-queue.ts";
+
+/** A queue under test, with what a model of it needs. */
+export type ModelSubject = TaskQueueSubject & {
+  /** When something is due next, in epoch milliseconds; null if nothing waits. */
+  nextDueAt(): Promise<number | null>;
+  /** A moment in which the queue can do a small step. */
+  turn(): Promise<void>;
+};
 
 /** How one run of a task goes. `decides`: its end is a decision that also writes and adds. */
 export type RunPlan = {
@@ -56,9 +63,9 @@ export class TaskQueueModel {
   #names = 0;
 
   /** Has a new process run tasks. What handlers of earlier ones return from now on must count for nothing. */
-  async start(subject: SqliteTaskQueueSubject): Promise<void> {
+  async start(subject: ModelSubject): Promise<void> {
     subject.queue.start(this.#handler(subject));
-    await turn();
+    await subject.turn();
     this.#tookOver.resolve();
     this.#tookOver = Promise.withResolvers();
   }
@@ -74,7 +81,7 @@ export class TaskQueueModel {
   }
 
   /** Asks the queue for something; resolves when it has answered, and never if its process is gone by then. */
-  async ask(subject: SqliteTaskQueueSubject, operation: Operation): Promise<void> {
+  async ask(subject: ModelSubject, operation: Operation): Promise<void> {
     const process = this.#process;
     const answer = operation.do === "add" ? this.#add(subject, operation) : this.#commit(subject, operation);
     const note = await answer;
@@ -82,9 +89,16 @@ export class TaskQueueModel {
   }
 
   /** What has gone wrong, once all tasks have ended. */
-  async verify(subject: SqliteTaskQueueSubject): Promise<string[]> {
-    const { faults } = this;
-    const read = await subject.queue.commit((reads) => ({ value: reads }));
+  async verify(subject: ModelSubject): Promise<string[]> {
+    // In a decision, as what it has read is right only there.
+    const faults = await subject.queue.commit((read) => ({ value: this.#faultsIn(read) }));
+    const counts = await subject.queue.counts();
+    if (counts.waiting + counts.running !== 0) faults.push(`not all is over: ${JSON.stringify(counts)}`);
+    return faults;
+  }
+
+  #faultsIn(read: Read): string[] {
+    const faults = [...this.faults];
     for (const [id, { known, outcomes }] of this.#adds) {
       const { ended } = countsOf(read, id);
       const least = outcomes.filter((outcome) => outcome === "yes").length;
@@ -121,8 +135,6 @@ export class TaskQueueModel {
       }
     }
     if (countsOf(read, "ghost").ended > 0) faults.push("a process that is gone wrote something");
-    const counts = await subject.queue.counts();
-    if (counts.waiting + counts.running !== 0) faults.push(`not all is over: ${JSON.stringify(counts)}`);
     return faults;
   }
 
@@ -145,10 +157,7 @@ export class TaskQueueModel {
     if (dueAtMs - nowMs > most) this.faults.push(`nothing runs for ${dueAtMs - nowMs} ms`);
   }
 
-  async #add(
-    subject: SqliteTaskQueueSubject,
-    operation: Extract<Operation, { do: "add" }>,
-  ): Promise<() => void> {
+  async #add(subject: ModelSubject, operation: Extract<Operation, { do: "add" }>): Promise<() => void> {
     const { known, shared, dueInMs, runs } = operation;
     const id = known === "once" ? this.#newName("t") : `${known}-${shared}`;
     this.#plans.set(id, [...(this.#plans.get(id) ?? []), ...runs]);
@@ -175,7 +184,7 @@ export class TaskQueueModel {
   }
 
   async #commit(
-    subject: SqliteTaskQueueSubject,
+    subject: ModelSubject,
     { adds, throws }: Extract<Operation, { do: "commit" }>,
   ): Promise<() => void> {
     const ids = Array.from({ length: adds }, () => this.#newName("c"));
@@ -199,7 +208,7 @@ export class TaskQueueModel {
     };
   }
 
-  #handler(subject: SqliteTaskQueueSubject): TaskHandler {
+  #handler(subject: ModelSubject): TaskHandler {
     const process = this.#process;
     return async (task) => {
       const { id } = task;
@@ -214,7 +223,7 @@ export class TaskQueueModel {
         delayMs: 0,
         decides: true,
       };
-      for (let n = 0; n < plan.turns; n += 1) await turn();
+      for (let n = 0; n < plan.turns; n += 1) await subject.turn();
       if (process !== this.#process) {
         await this.#tookOver.promise;
         return (read) => ({

@@ -1,5 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
+import type { RedisClientType } from "@redis/client";
+import { inject } from "vitest";
 import { createApp } from "../../src/app.ts";
 import { RedisTaskQueue } from "../../src/queue/redis/redis-task-queue.ts";
 import { openBackend } from "../../src/backend.ts";
@@ -18,7 +20,7 @@ import type { JobServiceSide, JobServiceSideOptions } from "./job-service-side.t
 import { ManualClock } from "./manual-clock.ts";
 import { readManifest } from "./manifest.ts";
 import { RecordingLogger } from "./recording-logger.ts";
-import { startRedisServer } from "./redis-server.ts";
+import { openRedisClient, redisPrefix } from "./redis.ts";
 import { bullFollows, serverTimeOf, untilIdle } from "./redis-time.ts";
 import { openTempDir } from "./temp-dir.ts";
 
@@ -52,6 +54,12 @@ type Queue = { idle(): Promise<void>; nextDueAt(): Promise<number | null> };
 
 /** Whole suites run on Redis too: `npx vitest run --project redis`. */
 const IS_ON_REDIS = process.env["TEST_STORE"] === "redis";
+let redisClient: Promise<RedisClientType> | undefined;
+
+function clientOfFile(): Promise<RedisClientType> {
+  redisClient ??= openRedisClient(inject("redisUrl"));
+  return redisClient;
+}
 
 /** The people and channels of every test: Ana and Ben in #docs, with the bot; #random without it. */
 export const ANA = "U0ANA";
@@ -101,7 +109,11 @@ function queueOf({ queue }: Backend, clock: ManualClock): Queue {
 }
 
 /** The environment of an app between these two sides. */
-export function environment(slack: SlackSide, service: JobServiceSide, options: WorldOptions = {}) {
+export function environment(
+  slack: SlackSide,
+  service: Pick<JobServiceSide, "baseUrl">,
+  options: WorldOptions = {},
+) {
   return {
     SLACK_BOT_TOKEN: BOT_TOKEN,
     ...(options.socketMode === true
@@ -149,9 +161,9 @@ export class World implements AsyncDisposable {
     const service = resources.use(await startJobServiceSide(options.jobService));
     let storeUrl = `sqlite://${dir.file("state.sqlite")}`;
     if (IS_ON_REDIS) {
-      const { url } = resources.use(await startRedisServer());
-      resources.use(await bullFollows(clock, { url, prefix: "{docs-agent}" }));
-      storeUrl = url;
+      const redis = redisPrefix(inject("redisUrl"));
+      resources.use(bullFollows(clock, { client: await clientOfFile(), prefix: redis.prefix }));
+      storeUrl = redis.url;
     }
     const world = new World({
       clock,

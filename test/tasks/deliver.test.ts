@@ -4,6 +4,8 @@ import type { NewTask, TaskEnd } from "../../src/core/task-queue.ts";
 import { endTurn, newTurn, resumeTurn } from "../../src/core/turn.ts";
 import type { Turn } from "../../src/core/turn.ts";
 import { deliver, deliverTasks } from "../../src/tasks/deliver.ts";
+import { StoreAnswerLostError } from "../../src/store/store-errors.ts";
+import type { TaskDeps } from "../../src/tasks/deps.ts";
 import { open, openTask } from "../../src/tasks/open.ts";
 import { refresh, refreshTask } from "../../src/tasks/refresh.ts";
 import { makeJob, makeRequest } from "../support/builders.ts";
@@ -46,6 +48,25 @@ async function end(rig: TaskRig, turn: Turn): Promise<Turn> {
   await rig.save(ended);
   return ended;
 }
+
+it("a store that does not answer when a post is about to be sent: it was not sent, so nobody looks for it", async () => {
+  await using rig = await TaskRig.open();
+  const turn = await accepted(rig);
+  const task = rig.task(openTask(turn));
+  const deps: TaskDeps = {
+    ...rig.deps,
+    async commit(decide) {
+      await rig.queue.commit(decide);
+      throw new StoreAnswerLostError("redis://there", "no answer within 1.5 s", "");
+    },
+  };
+  const end = await rig.carryOut(await open(deps, task));
+  expect(end).toMatchObject({ kind: "retry" });
+  expect((await rig.saved(turn)).delivery.slots).toEqual({});
+  await runTask(rig, openTask(turn));
+  expect(said(rig)).toEqual(["C1 status"]);
+  expect(rig.slack.looks).toBe(0);
+});
 
 describe("the outcome", () => {
   it("follows the status message, in its thread, once, though the turn ended before that was there", async () => {

@@ -112,6 +112,19 @@ describe("what a handler throws", () => {
     expect(await rig.carryOut(step)).toMatchObject({ kind: "dead" });
   });
 
+  it("is tried for a day where this version does not know the type of task: a newer replica may", async () => {
+    await using rig = await TaskRig.open();
+    const handler = createTaskHandler(rig.deps);
+    const task = rig.task({ id: "tag:1", type: "tag", payload: { whose } });
+    const run = async (attempt: number) => rig.carryOut(await handler({ ...task, attempt }, rig.run));
+    const retried = await runFor(rig, 23, run);
+    expect(retried).toMatchObject({ kind: "retry" });
+    // Seconds apart, so that a newer replica soon has it.
+    expect(retried.attempt).toBeGreaterThan((23 * HOUR_MS) / 20_000);
+    expect(await runFor(rig, 48, (attempt) => run(attempt + 200))).toMatchObject({ kind: "dead" });
+    expect(rig.added.map(({ id }) => id)).toEqual(["tell:tag:1"]);
+  });
+
   it("is a surprise where something else could not be parsed", async () => {
     await using rig = await TaskRig.open();
     const parsed = z.string().safeParse(1);

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { STATUS_SLOT, intend, posted } from "../../src/core/delivery.ts";
 import { newTurn } from "../../src/core/turn.ts";
 import type { Turn } from "../../src/core/turn.ts";
+import { StoreAnswerLostError } from "../../src/store/store-errors.ts";
 import type { TaskDeps } from "../../src/tasks/deps.ts";
 import { submit, submitTask } from "../../src/tasks/submit.ts";
 import { makeQuoted, makeRequest } from "../support/builders.ts";
@@ -26,6 +27,28 @@ function withBetween({ deps, queue }: TaskRig, happens: () => Promise<void>): Ta
 function requestNow(rig: TaskRig): Turn {
   return newTurn(makeRequest({ receivedAt: rig.clock.now() }));
 }
+
+it.each([true, false])(
+  "a store that does not answer, whether it wrote (%s) that the create is on its way or not: nothing was sent, so it is sent later, once",
+  async (wasWritten) => {
+    await using rig = await TaskRig.open();
+    const turn = requestNow(rig);
+    await rig.save(turn);
+    const task = rig.task(submitTask(turn));
+    const deps: TaskDeps = {
+      ...rig.deps,
+      async commit(decide) {
+        if (wasWritten) await rig.queue.commit(decide);
+        throw new StoreAnswerLostError("redis://there", "no answer within 1.5 s", "");
+      },
+    };
+    expect(await rig.carryOut(await submit(deps, task))).toMatchObject({ kind: "retry" });
+    expect(rig.creates).toEqual([]);
+    expect(await rig.carryOut(await submit(rig.deps, task))).toEqual({ kind: "done" });
+    expect(rig.creates).toHaveLength(1);
+    expect((await rig.saved(turn)).stage.name).toBe("watching");
+  },
+);
 
 it("keeps the status message that is posted while a lost create is given up, so that the outcome follows it", async () => {
   await using rig = await TaskRig.open();

@@ -4,8 +4,12 @@ import { jobKey } from "../../src/core/project.ts";
 import { endTurn, newTurn, resumeTurn } from "../../src/core/turn.ts";
 import type { Turn } from "../../src/core/turn.ts";
 import { turnWrites } from "../../src/tasks/turn-writes.ts";
+import { openStore } from "../../src/store/open-store.ts";
+import { closedForMs } from "../../src/tasks/project-gate.ts";
+import { submit, submitTask } from "../../src/tasks/submit.ts";
 import { watch, watchTask } from "../../src/tasks/watch.ts";
 import { makeJob, makeRequest } from "../support/builders.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
 import { TaskRig } from "./setup.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -35,6 +39,45 @@ async function watchedTurn(rig: TaskRig, id = "command:1.2.3", forMs = 0): Promi
 function outcomeOf({ stage }: Turn): unknown {
   return stage.name === "ended" ? [stage.outcome.kind, stage.outcome.reason] : stage.name;
 }
+
+it("a job service that says when to come back is asked by nobody about that project before", async () => {
+  await using rig = await TaskRig.open();
+  const turns = [await watchedTurn(rig, "command:1"), await watchedTurn(rig, "command:2")];
+  const submitted = newTurn(makeRequest({ id: "command:3", receivedAt: rig.clock.now() }));
+  await rig.save(submitted);
+  const told = rig.clock.now() + 90_000;
+  rig.answers.unshift({
+    ok: false,
+    honorsIdempotencyKeys: false,
+    fault: { kind: "not-created", status: 429, retryAfterMs: 90_000, message: "429" },
+  });
+  const polls = turns.map((turn) => rig.task(watchTask(turn, 0)));
+  const create = rig.task(submitTask(submitted));
+  for (const poll of polls) {
+    expect(await rig.carryOut(await watch(rig.deps, poll))).toMatchObject({ kind: "again", dueAt: told });
+  }
+  const held = await rig.carryOut(await submit(rig.deps, create));
+  expect(held).toMatchObject({ kind: "retry", dueAt: told });
+  expect([rig.gets, rig.creates]).toEqual([1, []]);
+  // The person sees it: the request is kept.
+  expect((await rig.saved(submitted)).stage).toMatchObject({
+    name: "accepted",
+    waitingSince: expect.any(Number),
+  });
+
+  rig.clock.advance(90_000);
+  await rig.carryOut(await submit(rig.deps, create));
+  await rig.carryOut(await watch(rig.deps, polls[1] ?? create));
+  expect([rig.gets, rig.creates.length]).toEqual([2, 1]);
+});
+
+it("a gate that is open holds nothing up, however the clock ticks", async () => {
+  let ticks = 0;
+  const clock = { now: () => (ticks += 1), monotonicMs: () => 0, wakeAt: () => () => {} };
+  await using store = await openStore({ url: "memory://", clock, logger: new RecordingLogger() });
+  const deps = { clock, slots: store.slots, logger: new RecordingLogger() };
+  expect(await closedForMs(deps, makeRequest().project)).toBe(0);
+});
 
 it("one poll ends every turn of the job that is open", async () => {
   await using rig = await TaskRig.open();

@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
-import { Queue, Worker, createNodeRedisClient } from "bullmq";
+import { MultiErrorReply } from "@redis/client";
+import { type Job, Queue, Worker, createNodeRedisClient } from "bullmq";
 import { z } from "zod";
 import type { Logger } from "../../core/logger.ts";
 import { messageOf } from "../../errors.ts";
-import type { RedisConnection } from "../../store/redis/redis-connection.ts";
+import { type RedisConnection, isReadOnly } from "../../store/redis/redis-connection.ts";
 import type { ToTell } from "./to-tell.ts";
 
 export type BullPoolsOptions = {
@@ -17,8 +18,21 @@ export type BullPoolsOptions = {
 };
 
 const JobData = z.object({ id: z.string(), run: z.string() });
+const RETRY_DELAY_MS = 1_000;
 /** A job that fails here never got as far as its task. It is tried for as long as it takes. */
-const RETRY = { attempts: Number.MAX_SAFE_INTEGER, backoff: { type: "fixed", delay: 1_000 } };
+const RETRY = { attempts: Number.MAX_SAFE_INTEGER, backoff: { type: "fixed", delay: RETRY_DELAY_MS } };
+
+/** BullMQ's worker asks for its next job again at once when asking failed, and would do nothing else while Redis is away. */
+class PatientWorker extends Worker {
+  protected override async moveToActive(token: string, name?: string): Promise<Job> {
+    try {
+      return await super.moveToActive(token, name);
+    } catch (thrown) {
+      await this.delay(RETRY_DELAY_MS);
+      throw thrown;
+    }
+  }
+}
 
 /**
  * BullMQ, as far as we need it: it says when it is time for a run, to one process at a time, and says it again when that process dies. Each
@@ -34,6 +48,15 @@ export class BullPools {
   constructor(options: BullPoolsOptions) {
     this.#options = options;
     this.#connection = createNodeRedisClient(options.redis.client);
+    // The store has said so already. Where nobody listens, as until BullMQ has a queue or a worker, an error ends the process.
+    this.#connection.on("error", noop);
+    const duplicate = this.#connection.duplicate.bind(this.#connection);
+    this.#connection.duplicate = (...args) => {
+      const copy = duplicate(...args);
+      // One that BullMQ no longer uses may still connect, and fail later: an error that nobody listens to would end the process.
+      copy.on("error", noop);
+      return copy;
+    };
   }
 
   /** The name of a pool's queue: any text may be in the name of a pool. */
@@ -62,8 +85,9 @@ export class BullPools {
         try {
           await queue.addBulk(jobs);
         } catch (thrown) {
-          // Redis forgets scripts when it restarts. BullMQ sends them again with a single job, and not with several.
           this.#warn(thrown);
+          // Redis forgets scripts when it restarts. BullMQ sends them again with a single job, and not with several.
+          if (!(thrown instanceof MultiErrorReply)) throw thrown;
           for (const { name, data, opts } of jobs) await queue.add(name, data, opts);
         }
       }),
@@ -82,7 +106,7 @@ export class BullPools {
     for (const pool of pools) {
       if (this.#workers.has(pool)) continue;
       const { leaseMs, lookForStalledEveryMs, budgetOf } = this.#options;
-      const worker = new Worker(
+      const worker = new PatientWorker(
         BullPools.queueName(pool),
         async ({ data }) => {
           const { id, run: number } = JobData.parse(data);
@@ -97,11 +121,15 @@ export class BullPools {
           maxStalledCount: Number.MAX_SAFE_INTEGER,
           removeOnComplete: { count: 0 },
           removeOnFail: { count: 0 },
-          runRetryDelay: 1_000,
+          runRetryDelay: RETRY_DELAY_MS,
         },
       );
-      worker.on("error", (thrown) => this.#warn(thrown));
-      this.#workers.set(pool, worker);
+      worker.on("error", (thrown) => {
+        this.#warn(thrown);
+        // Its own connection stays where it is. Another worker makes another one.
+        if (isReadOnly(thrown)) void this.#drop(this.#workers, pool, worker);
+      });
+      this.#keep(this.#workers, pool, worker);
     }
   }
 
@@ -133,16 +161,29 @@ export class BullPools {
     if (queue === undefined) {
       queue = new Queue(BullPools.queueName(pool), {
         ...this.#shared,
-        skipMetasUpdate: true,
         skipWaitingForReady: true,
         defaultJobOptions: { removeOnComplete: true, removeOnFail: true },
         // Nobody listens to BullMQ's own events.
         streams: { events: { maxLen: 1 } },
       });
       queue.on("error", (thrown) => this.#warn(thrown));
-      this.#queues.set(pool, queue);
+      this.#keep(this.#queues, pool, queue);
     }
     return queue;
+  }
+
+  /** BullMQ never gets over a Redis that goes away while a part connects for the first time, so another one is made then. */
+  #keep<T extends Queue | Worker>(parts: Map<string, T>, pool: string, part: T): void {
+    parts.set(pool, part);
+    part.waitUntilReady().catch(async (thrown: unknown) => {
+      this.#warn(thrown);
+      await this.#drop(parts, pool, part);
+    });
+  }
+
+  async #drop<T extends Queue | Worker>(parts: Map<string, T>, pool: string, part: T): Promise<void> {
+    if (parts.get(pool) === part) parts.delete(pool);
+    await this.#all([part], (dropped) => dropped.close(true));
   }
 
   get #shared() {
@@ -153,3 +194,5 @@ export class BullPools {
     this.#options.logger.debug({ error: messageOf(thrown) }, "task queue: BullMQ met a fault");
   }
 }
+
+function noop(): void {}

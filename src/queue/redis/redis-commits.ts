@@ -5,15 +5,13 @@ import type { Decision, TaskEnd } from "../../core/task-queue.ts";
 import { serialize } from "../../store/keyv.ts";
 import type { SetAsideRecord } from "../../store/record-store.ts";
 import type { RedisStore } from "../../store/redis/open-redis-store.ts";
-import { toStorablePayload, toStorableTask, toWholeMs } from "../storable-task.ts";
+import { toStorablePayload, toStorableReason, toStorableTask, toWholeMs } from "../storable-task.ts";
 import { ClaimLostError } from "./claim-lost-error.ts";
+import type { RedisWork } from "./redis-work.ts";
 import { type ToTell, toTell } from "./to-tell.ts";
-import { COMMIT } from "./task-scripts.ts";
 
 /** The run of a task on whose behalf something is written: it is written only while that run has the claim. */
 export type Claim = { id: string; token: string };
-
-const reasonLimit = 500;
 
 const Answer = z.union([
   z.tuple([z.literal("lost")]),
@@ -24,11 +22,13 @@ const Answer = z.union([
 type Options = {
   store: RedisStore;
   clock: Clock;
-  /** The first argument of every script: see `task-scripts.ts`. */
-  now: () => string;
+  work: RedisWork;
   poolOf: (type: string, share: string | null) => string;
   keepDoneMs: number;
 };
+
+/** Somebody else may write in between again and again, but not without end. Bytes that are not text never equal what was read. */
+const ROUNDS = 1_000;
 
 /** An entry as a decision took it to be. `isSure`: it was read for this decision, and not only remembered. */
 type Seen = { kind: RecordKind; id: string; text: string | undefined; isSure: boolean };
@@ -43,14 +43,14 @@ type SetAside = { kind: RecordKind; id: string; bad: SetAsideRecord };
 export class RedisCommits {
   readonly #store: RedisStore;
   readonly #clock: Clock;
-  readonly #now: Options["now"];
+  readonly #work: RedisWork;
   readonly #poolOf: Options["poolOf"];
   readonly #keepDoneMs: number;
 
-  constructor({ store, clock, now, poolOf, keepDoneMs }: Options) {
+  constructor({ store, clock, work, poolOf, keepDoneMs }: Options) {
     this.#store = store;
     this.#clock = clock;
-    this.#now = now;
+    this.#work = work;
     this.#poolOf = poolOf;
     this.#keepDoneMs = keepDoneMs;
   }
@@ -64,7 +64,7 @@ export class RedisCommits {
     { claim, endOf }: { claim?: Claim | undefined; endOf?: (value: T) => TaskEnd } = {},
   ): Promise<{ value: T; added: boolean[]; told: ToTell[] }> {
     const seen = new Map<string, Seen>();
-    for (;;) {
+    for (let round = 0; round < ROUNDS; round += 1) {
       const asideOf: SetAside[] = [];
       let plan;
       try {
@@ -81,20 +81,18 @@ export class RedisCommits {
       ];
       const end = endOf?.(value);
       const answer = Answer.parse(
-        await this.#store.redis.run(COMMIT, [
-          this.#now(),
-          JSON.stringify({
-            keepDoneMs: this.#keepDoneMs,
-            claim,
-            checks: [...seen].map(([key, { text }]) => [key, text ?? false]),
-            writes: entries.map(({ key, text, keepMs }) => [key, text ?? false, keepMs]),
-            adds: adds.map((task) => {
-              const { id, type, share, known, payload, dueAt } = toStorableTask(task, now);
-              return { id, type, pool: this.#poolOf(type, share), known, payload, due: dueAt - now };
-            }),
-            end: end === undefined ? undefined : storableEnd(end, now),
+        await this.#work.ask({
+          kind: "commit",
+          keepDoneMs: this.#keepDoneMs,
+          claim,
+          checks: [...seen].map(([key, { text }]) => [key, text ?? false]),
+          writes: entries.map(({ key, text, keepMs }) => [key, text ?? false, keepMs]),
+          adds: adds.map((task) => {
+            const { id, type, share, known, payload, dueAt } = toStorableTask(task, now);
+            return { id, type, pool: this.#poolOf(type, share), known, payload, due: dueAt - now };
           }),
-        ]),
+          end: end === undefined ? undefined : storableEnd(end, now),
+        }),
       );
       switch (answer[0]) {
         case "lost":
@@ -113,6 +111,9 @@ export class RedisCommits {
           };
       }
     }
+    throw new TypeError(
+      `A record that is decided on was never what it was read as: ${[...seen.keys()].join(", ")}`,
+    );
   }
 
   #readerOf(seen: Map<string, Seen>, asideOf: SetAside[]): Read {
@@ -195,7 +196,7 @@ function storableEnd(end: TaskEnd, now: number): object {
     case "done":
       return { kind: end.kind };
     case "dead":
-      return { kind: end.kind, reason: end.reason.slice(0, reasonLimit) };
+      return { kind: end.kind, reason: toStorableReason(end.reason) };
     case "again":
     case "wait":
       return {
@@ -208,7 +209,7 @@ function storableEnd(end: TaskEnd, now: number): object {
         kind: end.kind,
         due: toWholeMs(end.dueAt) - now,
         payload: toStorablePayload(end) ?? undefined,
-        reason: end.reason.slice(0, reasonLimit),
+        reason: toStorableReason(end.reason),
         isSurprise: end.isSurprise === true,
       };
   }

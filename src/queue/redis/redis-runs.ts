@@ -4,25 +4,22 @@ import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Decision, Step, Task, TaskEnd, TaskHandler } from "../../core/task-queue.ts";
 import { messageOf } from "../../errors.ts";
-import type { RedisConnection } from "../../store/redis/redis-connection.ts";
-import { StoreUnavailableError } from "../../store/store-errors.ts";
+import { StoreAnswerLostError, StoreUnavailableError } from "../../store/store-errors.ts";
 import { QueueStoppedError } from "../queue-stopped-error.ts";
 import { checkTaskEnd, fromStoredPayload } from "../storable-task.ts";
 import { surprise } from "../surprise.ts";
 import { Waiters } from "../waiters.ts";
 import { ClaimLostError } from "./claim-lost-error.ts";
 import type { Claim, RedisCommits } from "./redis-commits.ts";
-import { CLAIM, RELEASE } from "./task-scripts.ts";
+import type { RedisWork } from "./redis-work.ts";
 import { type ToTell, toTell } from "./to-tell.ts";
 
 type Options = {
-  redis: RedisConnection;
+  work: RedisWork;
   commits: RedisCommits;
   clock: Clock;
   logger: Logger;
   leaseMs: number;
-  /** The first argument of every script: see `task-scripts.ts`. */
-  now: () => string;
   /** Tells BullMQ soon. */
   tell: (runs: readonly ToTell[]) => void;
 };
@@ -84,19 +81,24 @@ export class RedisRuns {
    * begin, so that BullMQ says it again.
    */
   async run(handler: TaskHandler, id: string, number: string): Promise<void> {
-    const { redis, clock, leaseMs, tell } = this.#options;
+    const { work, clock, leaseMs, tell } = this.#options;
     if (this.#isStopped) throw new QueueStoppedError();
     const claim = { id, token: randomUUID() };
     const heldAtMs = clock.monotonicMs();
+    const asked = work.ask({ kind: "claim", id, run: number, token: claim.token, leaseMs });
     const claimed = Claimed.parse(
-      await redis.run(CLAIM, [this.#options.now(), id, number, claim.token, String(leaseMs)]),
+      await asked.catch(async (thrown: unknown) => {
+        // It may have been claimed. Left like this, it would look as if this process had died while it ran.
+        if (thrown instanceof StoreAnswerLostError) await this.#release([claim]);
+        throw thrown;
+      }),
     );
     if (claimed === null) return;
     if (claimed[0] === "held") return tell(toTell(claimed[1], clock.now()));
     const [type, payload, attempt, surprises, deaths, addedAt] = claimed[1];
     const task = { id, type, payload: fromStoredPayload(payload), attempt, surprises, deaths, addedAt };
     const run: Run = { claim, task, abort: new AbortController(), heldAtMs };
-    if (this.#isStopped) return this.#release([run]);
+    if (this.#isStopped) return this.#release([claim]);
     this.#running.set(id, run);
     try {
       await this.#finish(run, await this.#stepOf(handler, run));
@@ -123,7 +125,7 @@ export class RedisRuns {
     this.#unwritten.clear();
     this.#drained.resolveAll();
     for (const { abort } of runs) abort.abort(new QueueStoppedError());
-    await this.#release(runs);
+    await this.#release(runs.map(({ claim }) => claim));
   }
 
   async #stepOf(handler: TaskHandler, run: Run): Promise<Step> {
@@ -162,6 +164,7 @@ export class RedisRuns {
   async #finish(run: Run, first: Step): Promise<void> {
     const { commits, clock, logger, tell } = this.#options;
     let step = first;
+    let isSurprise = false;
     while (this.#holds(run)) {
       try {
         const decide: Decision<TaskEnd> = typeof step === "function" ? step : plainEnd(step);
@@ -171,16 +174,21 @@ export class RedisRuns {
       } catch (thrown) {
         const { id, type } = run.task;
         if (thrown instanceof ClaimLostError) {
-          logger.warn({ task: id, type }, "task queue: another replica has taken this task over");
+          logger.warn(
+            { task: id, type },
+            "task queue: a result was not written: another replica has this task now, or it was written before and the answer was lost",
+          );
           return;
         }
         if (!this.#holds(run)) return;
-        if (!(thrown instanceof StoreUnavailableError)) {
+        if (!(thrown instanceof StoreUnavailableError) && !isSurprise) {
           step = surprise(this.#options, run.task, thrown);
+          isSurprise = true;
           continue;
         }
+        const level = this.#unwritten.has(run) ? "debug" : "error";
         this.#unwritten.set(run, thrown);
-        logger.error(
+        logger[level](
           { task: id, type, error: messageOf(thrown), retryInMs: faultDelayMs },
           "task queue: a result could not be written; trying again",
         );
@@ -192,13 +200,13 @@ export class RedisRuns {
     }
   }
 
-  /** These run again at once, here or elsewhere, as if they had not run. */
-  async #release(runs: readonly Run[]): Promise<void> {
-    if (runs.length === 0) return;
-    const { redis, clock, now, logger, tell } = this.#options;
+  /** Tasks with these claims run again at once, here or elsewhere, as if they had not run. */
+  async #release(claims: readonly Claim[]): Promise<void> {
+    if (claims.length === 0) return;
+    const { work, clock, logger, tell } = this.#options;
     try {
-      const args = [now(), ...runs.flatMap(({ claim }) => [claim.id, claim.token])];
-      tell(toTell(await redis.run(RELEASE, args), clock.now()));
+      // Behind what they have asked for already.
+      tell(toTell(await work.ask({ kind: "release", claims }), clock.now()));
     } catch (thrown) {
       logger.warn(
         { error: messageOf(thrown) },

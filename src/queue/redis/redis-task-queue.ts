@@ -4,13 +4,14 @@ import type { Logger } from "../../core/logger.ts";
 import type { Decision, NewTask, TaskCounts, TaskHandler, TaskQueue } from "../../core/task-queue.ts";
 import { messageOf } from "../../errors.ts";
 import type { RedisStore } from "../../store/redis/open-redis-store.ts";
-import type { Pools } from "../pool-budgets.ts";
+import { type Pools, budgetOf, poolName } from "../pool-budgets.ts";
 import { QueueStoppedError } from "../queue-stopped-error.ts";
-import { toStorableTask } from "../storable-task.ts";
+import { KEEP_DONE_MS, toStorableTask } from "../storable-task.ts";
 import { BullPools } from "./bull-pools.ts";
 import { RedisCommits } from "./redis-commits.ts";
 import { RedisRuns } from "./redis-runs.ts";
-import { COUNT, FIND_LATE, NEXT_DUE, SWEEP, TOLD } from "./task-scripts.ts";
+import { RedisWork } from "./redis-work.ts";
+import { COUNT, FIND_LATE, NEXT_DUE, SWEEP } from "./task-scripts.ts";
 import { type ToTell, toTell } from "./to-tell.ts";
 
 export type RedisTaskQueueOptions = {
@@ -28,13 +29,13 @@ export type RedisTaskQueueOptions = {
   lookForStalledEveryMs?: number;
 };
 
-const weekMs = 7 * 24 * 60 * 60_000;
 const faultDelayMs = 1_000;
 const sweepEveryMs = 5_000;
 const sweepLimit = 500;
 /** A task that is late by this is looked for at BullMQ. */
 const lateAfterMs = 2_000;
 
+const Late = z.tuple([z.int(), z.array(z.string())]);
 const Counts = z.tuple([z.int(), z.int(), z.int()]);
 
 /**
@@ -47,12 +48,15 @@ export class RedisTaskQueue implements TaskQueue {
   readonly #logger: Logger;
   readonly #keepDeadMs: number;
   readonly #now: () => string;
+  readonly #work: RedisWork;
   readonly #commits: RedisCommits;
   readonly #bull: BullPools;
   readonly #runs: RedisRuns;
 
   #isStopped = false;
   #isLookingForLate = false;
+  /** How many of the late tasks were looked at since the first of them was. */
+  #lateSeen = 0;
   /** The error of the last sweep, until one succeeds. */
   #fault: unknown;
   #cancelSweep: () => void = noop;
@@ -64,7 +68,7 @@ export class RedisTaskQueue implements TaskQueue {
     clock,
     logger,
     pools,
-    keepDoneMs = weekMs,
+    keepDoneMs = KEEP_DONE_MS,
     keepDeadMs,
     leaseMs = 30_000,
     lookForStalledEveryMs = 10_000,
@@ -75,28 +79,28 @@ export class RedisTaskQueue implements TaskQueue {
     this.#keepDeadMs = keepDeadMs;
     const { serverNow } = store;
     this.#now = () => (serverNow === undefined ? "" : String(serverNow()));
+    this.#work = new RedisWork(store.redis, this.#now);
     this.#commits = new RedisCommits({
       store,
       clock,
-      now: this.#now,
+      work: this.#work,
       keepDoneMs,
-      poolOf: (type, share) => (share === null ? pools.of(type) : `${pools.of(type)} ${share}`),
+      poolOf: (type, share) => poolName(pools, type, share),
     });
     this.#bull = new BullPools({
       redis: store.redis,
       logger,
-      budgetOf: (pool) => pools.budgets[pool.split(" ")[0] ?? ""] ?? 1,
+      budgetOf: (pool) => budgetOf(pools.budgets, pool) ?? 1,
       now: () => clock.now(),
       leaseMs,
       lookForStalledEveryMs,
     });
     this.#runs = new RedisRuns({
-      redis: store.redis,
+      work: this.#work,
       commits: this.#commits,
       clock,
       logger,
       leaseMs,
-      now: this.#now,
       tell: (runs) => this.#tell(runs),
     });
   }
@@ -127,6 +131,11 @@ export class RedisTaskQueue implements TaskQueue {
     this.#cancelSweep();
     const paused = this.#bull.pause();
     await this.#runs.stop(graceMs);
+    // Nobody waits for a Redis that is silent: what BullMQ isn't told of is in the outbox.
+    await this.#store.redis.ask(() => this.#closeBull(paused)).catch(noop);
+  }
+
+  async #closeBull(paused: Promise<void>): Promise<void> {
     await paused;
     await this.#telling;
     // A worker that is on its way out might still take what is handed back, and keep it until its lease is over.
@@ -187,36 +196,41 @@ export class RedisTaskQueue implements TaskQueue {
 
   async #tellNow(runs: readonly ToTell[]): Promise<void> {
     if (runs.length === 0) return;
-    const { redis } = this.#store;
     if (!this.#isStopped) this.#bull.serve(new Set(runs.map(({ pool }) => pool)));
     await this.#bull.tell(runs);
-    await redis.run(
-      TOLD,
-      runs.flatMap(({ id, run }) => [id, run]),
-    );
+    await this.#work.ask({ kind: "told", runs: runs.map(({ id, run }) => [id, run]) });
   }
 
   /** Serves all pools, tells BullMQ what it has not been told, and forgets the dead whose time is over. */
   async #sweep(): Promise<void> {
     const { redis } = this.#store;
+    let hasMore = false;
     try {
       this.#bull.serve(await redis.ask((client) => client.sMembers(`${redis.prefix}:pools`)));
       const untold = await redis.run(SWEEP, [this.#now(), String(this.#keepDeadMs), String(sweepLimit)]);
-      await this.#tellNow(toTell(untold, this.#clock.now()));
+      const toldNow = toTell(untold, this.#clock.now());
+      await this.#tellNow(toldNow);
+      // As after a migration, or a Redis that was restarted.
+      hasMore = toldNow.length > sweepLimit / 2;
       if (this.#isLookingForLate) {
-        const late = await redis.run(FIND_LATE, [this.#now(), String(lateAfterMs), String(sweepLimit)]);
+        const page = [lateAfterMs, this.#lateSeen, sweepLimit].map(String);
+        const [count, late] = Late.parse(await redis.run(FIND_LATE, [this.#now(), ...page]));
+        // Those that are late because much waits must not hide the others permanently.
+        this.#lateSeen = count < sweepLimit ? 0 : this.#lateSeen + count;
         await this.#tellNow(toTell(late, this.#clock.now()));
       }
-      // Not in the first sweep: BullMQ has just begun with what became due while no process was there.
-      this.#isLookingForLate = true;
+      // Not in the first sweep, and only once BullMQ was told of all: it has just begun with what became due while no process was there.
+      this.#isLookingForLate = !hasMore;
       this.#fault = undefined;
     } catch (thrown) {
       if (this.#isStopped) return;
+      // Said once, however long Redis is away.
+      const level = this.#fault === undefined ? "error" : "debug";
       this.#fault = thrown;
-      this.#logger.error({ error: messageOf(thrown) }, "task queue: sweep failed; trying again");
+      this.#logger[level]({ error: messageOf(thrown) }, "task queue: sweep failed; trying again");
     }
     if (this.#isStopped) return;
-    const inMs = this.#fault === undefined ? sweepEveryMs : faultDelayMs;
+    const inMs = this.#fault !== undefined ? faultDelayMs : hasMore ? 0 : sweepEveryMs;
     this.#cancelSweep = this.#clock.wakeAt(this.#clock.now() + inMs, () => void this.#sweep());
   }
 }

@@ -55,7 +55,9 @@ function riskOf(settings: Readonly<Record<string, string>>): string | null {
 async function readSettings(redis: RedisConnection): Promise<Record<string, string> | null> {
   const names = ["maxmemory-policy", "appendonly", "appendfsync"];
   try {
-    return { ...(await redis.ask((client) => client.configGet(names))) };
+    // One at a time: several in one command are for Redis 7 and later.
+    const settings = await redis.ask((client) => Promise.all(names.map((name) => client.configGet(name))));
+    return Object.assign({}, ...settings);
   } catch (thrown) {
     if (/unknown command|NOPERM|no permissions/i.test(messageOf(thrown))) return null;
     throw thrown;

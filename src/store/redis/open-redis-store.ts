@@ -5,7 +5,8 @@ import { recordSchemas } from "../../core/records.ts";
 import type { RecordKind, RecordOf, RecordStore } from "../../core/records.ts";
 import { openKeyv } from "../keyv.ts";
 import { KeyvRecordStore } from "../record-store.ts";
-import type { Store } from "../store.ts";
+import { type Store, recordsOf } from "../store.ts";
+import { StoreMigratingError, migrationKey } from "../migration-mark.ts";
 import { checkRedis } from "./check-redis.ts";
 import { RedisConnection } from "./redis-connection.ts";
 import { RedisSlots } from "./redis-slots.ts";
@@ -42,7 +43,7 @@ export interface RedisStore extends Store {
 export async function openRedisStore(options: OpenRedisStoreOptions): Promise<RedisStore> {
   const { url, clock, logger, keepSetAsideMs, serverNow } = options;
   const redis = await RedisConnection.open(url, logger);
-  const { risk } = await checkRedis(redis).catch(async (thrown: unknown) => {
+  const { risk } = await checkUsable(redis).catch(async (thrown: unknown) => {
     await redis.close();
     throw thrown;
   });
@@ -88,14 +89,7 @@ export async function openRedisStore(options: OpenRedisStoreOptions): Promise<Re
     keepSetAsideMs,
     serverNow,
     slots: new RedisSlots({ redis, clock, serverNow }),
-    records: {
-      turn: kinds.turn.store,
-      job: kinds.job.store,
-      thread: kinds.thread.store,
-      draft: kinds.draft.store,
-      service: kinds.service.store,
-      notice: kinds.notice.store,
-    },
+    records: recordsOf(kinds),
     recordsNamed: (name, schema) => kept(name, schema).store,
     setAsideCount: () => setAsideCount,
     risk,
@@ -105,4 +99,11 @@ export async function openRedisStore(options: OpenRedisStoreOptions): Promise<Re
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+async function checkUsable(redis: RedisConnection): Promise<{ risk: string | null }> {
+  const checked = await checkRedis(redis);
+  const migration = await redis.ask((client) => client.get(migrationKey(redis.prefix)));
+  if (migration !== null) throw new StoreMigratingError(redis.shown, migration);
+  return checked;
 }

@@ -1,18 +1,28 @@
 import { createHash } from "node:crypto";
-import { createClient } from "@redis/client";
+import { ClientClosedError, ClientOfflineError, ErrorReply, createClient } from "@redis/client";
 import type { RedisClientType } from "@redis/client";
 import type { Logger } from "../../core/logger.ts";
 import { DocsAgentError, messageOf } from "../../errors.ts";
-import { StoreUnavailableError } from "../store-errors.ts";
+import { StoreAnswerLostError, StoreUnavailableError } from "../store-errors.ts";
 import { readRedisUrl } from "./redis-location.ts";
 
 const CONNECT_WITHIN_MS = 5_000;
 /** A Redis that is there answers in milliseconds. Slack waits 3 s for an answer, and a person wants to know that a request was not stored. */
 const ANSWER_WITHIN_MS = 1_500;
+const CLOSE_WITHIN_MS = 500;
 /** Without traffic for so long a connection counts as lost; pings keep it busy. Longer than BullMQ's commands block (10 s). */
 const SILENT_FOR_MS = 15_000;
 const RECONNECT_AT_MOST_MS = 1_000;
-const REMEDY = "Check that Redis runs and that STORE_URL is right. Work goes on by itself once it answers.";
+const START_REMEDY = "Check that Redis runs and that STORE_URL is right.";
+const REMEDY = `${START_REMEDY} Work goes on by itself once it answers.`;
+
+/** What was asked was not sent, or Redis said no. */
+const REFUSALS = [ClientClosedError, ClientOfflineError, ErrorReply];
+
+/** Whether a Redis refused to write because it is a replica of another one, as after a failover. */
+export function isReadOnly(thrown: unknown): boolean {
+  return thrown instanceof Error && thrown.message.startsWith("READONLY");
+}
 
 /** A connection to Redis that comes back by itself, and what all keys begin with. */
 export class RedisConnection implements AsyncDisposable {
@@ -20,20 +30,32 @@ export class RedisConnection implements AsyncDisposable {
   readonly prefix: string;
   readonly shown: string;
   readonly #digests = new Map<string, string>();
+  #remedy: string;
+  /** Why it has been away since it was there last; the latest comes last. */
+  readonly #awayReasons = new Set<string>();
 
-  private constructor(client: RedisClientType, { prefix, shown }: { prefix: string; shown: string }) {
+  private constructor(
+    client: RedisClientType,
+    { prefix, shown, remedy }: { prefix: string; shown: string; remedy: string },
+  ) {
     this.client = client;
     this.prefix = prefix;
     this.shown = shown;
+    this.#remedy = remedy;
   }
 
-  /** Rejects with a `StoreUnavailableError` when there is no Redis, and with a `TypeError` for a URL of another form. */
-  static async open(url: string, logger: Logger): Promise<RedisConnection> {
+  /**
+   * Rejects with a `StoreUnavailableError` when there is no Redis, and with a `TypeError` for a URL of another form. `remedy`: what to do then,
+   * or when Redis is away later.
+   */
+  static async open(url: string, logger: Logger, remedy?: string): Promise<RedisConnection> {
     const location = readRedisUrl(url);
     if (location === null) throw new TypeError("STORE_URL must be redis://host:6379");
     let wasReady = false;
     const client: RedisClientType = createClient({
       url: location.url,
+      // BullMQ's connections have names that begin like this, too: `CLIENT LIST` shows who uses the store.
+      name: location.prefix,
       // What is asked while Redis is away fails at once, and is tried again by who asked.
       disableOfflineQueue: true,
       pingInterval: SILENT_FOR_MS / 3,
@@ -44,27 +66,28 @@ export class RedisConnection implements AsyncDisposable {
           wasReady ? Math.min(50 * 2 ** attempts, RECONNECT_AT_MOST_MS) : cause,
       },
     });
-    let isAway = false;
+    const connection = new RedisConnection(client, { ...location, remedy: remedy ?? START_REMEDY });
+    const reasons = connection.#awayReasons;
     client.on("error", (thrown: unknown) => {
-      if (!isAway && wasReady) {
-        logger.error(
-          { store: location.shown, error: messageOf(thrown) },
-          "store: Redis is away; trying again",
-        );
+      const error = messageOf(thrown);
+      // Each of them once: that it refuses the password comes after that it was away.
+      if (wasReady && !reasons.has(error)) {
+        logger.error({ store: location.shown, error }, "store: Redis is away; trying again");
       }
-      isAway = true;
+      reasons.delete(error);
+      reasons.add(error);
     });
     client.on("ready", () => {
-      if (isAway) logger.info({ store: location.shown }, "store: Redis is back");
-      isAway = false;
+      if (reasons.size > 0) logger.info({ store: location.shown }, "store: Redis is back");
+      reasons.clear();
       wasReady = true;
     });
-    const connection = new RedisConnection(client, location);
     try {
       await client.connect();
     } catch (thrown) {
       throw connection.toStoreError(thrown);
     }
+    connection.#remedy = remedy ?? REMEDY;
     return connection;
   }
 
@@ -95,13 +118,10 @@ export class RedisConnection implements AsyncDisposable {
   }
 
   /** Asks Redis; rejects with a `StoreUnavailableError` when it fails, or does not answer in time. */
-  async ask<T>(command: (client: RedisClientType) => Promise<T>): Promise<T> {
+  async ask<T>(command: (client: RedisClientType) => Promise<T>, withinMs = ANSWER_WITHIN_MS): Promise<T> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(
-        () => reject(new Error(`no answer within ${ANSWER_WITHIN_MS / 1000} s`)),
-        ANSWER_WITHIN_MS,
-      );
+      timer = setTimeout(() => reject(new Error(`no answer within ${withinMs / 1000} s`)), withinMs);
     });
     try {
       return await Promise.race([command(this.client), late]);
@@ -114,17 +134,25 @@ export class RedisConnection implements AsyncDisposable {
 
   toStoreError(thrown: unknown): DocsAgentError {
     if (thrown instanceof DocsAgentError) return thrown;
-    return new StoreUnavailableError(this.shown, messageOf(thrown), REMEDY, { cause: thrown });
+    // After a failover, the address leads elsewhere: the new connection does, when Redis has closed this one.
+    if (isReadOnly(thrown)) this.client.sendCommand(["QUIT"]).catch(() => {});
+    const wasRefused = REFUSALS.some((refusal) => thrown instanceof refusal);
+    const StoreError = wasRefused ? StoreUnavailableError : StoreAnswerLostError;
+    // The client says only that it is offline.
+    const reason = thrown instanceof ClientOfflineError ? [...this.#awayReasons].at(-1) : undefined;
+    return new StoreError(this.shown, reason ?? messageOf(thrown), this.#remedy, { cause: thrown });
   }
 
   /** Waits for what was asked, a moment. Idempotent. */
   async close(): Promise<void> {
-    if (!this.client.isOpen) return;
-    if (this.client.isReady) await this.client.close();
-    else this.client.destroy();
+    // Redis answers in order. The client's own close would never end if the connection breaks meanwhile.
+    if (this.client.isReady) await this.ask((client) => client.ping(), CLOSE_WITHIN_MS).catch(noop);
+    if (this.client.isOpen) this.client.destroy();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
 }
+
+function noop(): void {}

@@ -4,7 +4,7 @@ export type RedisLocation = {
   url: string;
   /** The password, as it is in the URL; empty: none. */
   password: string;
-  /** The same URL for messages: without user and password. */
+  /** The same URL for messages, with our prefix if it names one: without user and password. */
   shown: string;
   /** What all keys begin with: a hash tag, so that all of them are in one slot of a cluster. */
   prefix: string;
@@ -22,13 +22,29 @@ export function readRedisUrl(url: string): RedisLocation | null {
   if (!/^(?:\/\d{0,4})?$/.test(parsed.pathname)) return null;
   const { prefix = PREFIX, ...unknown } = Object.fromEntries(parsed.searchParams);
   if (!/^[\w-]{1,64}$/.test(prefix) || Object.keys(unknown).length > 0) return null;
-  const { password } = parsed;
-  parsed.search = "";
+  const { username, password } = parsed;
+  if (!isDecodable(username) || !isDecodable(password)) return null;
   parsed.hash = "";
   const shown = new URL(parsed);
   shown.username = "";
   shown.password = "";
+  parsed.search = "";
   return { url: parsed.href, password, shown: shown.href, prefix: `{${prefix}}` };
+}
+
+/** A password with a bare `%` is none that a URL can have. */
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether a STORE_URL names a Redis. */
+export function isRedisUrl(url: string): boolean {
+  return readRedisUrl(url) !== null;
 }
 
 /** A STORE_URL as it may be logged: without user and password. */

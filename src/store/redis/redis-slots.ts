@@ -7,8 +7,8 @@ import type { RedisConnection } from "./redis-connection.ts";
 const HELD_FOR_MS = 5_000;
 
 /**
- * One gate is a hash: `next`, when the slot after the last one taken begins, and `blocked`, before which no slot is good. Times are
- * Redis's own, and what goes in and out counts from now, so that no replica's clock matters. Redis forgets a gate that nothing holds.
+ * One gate is a hash: `next`, when the slot after the last one taken begins, `blocked`, before which no slot is good, and `used`, when one
+ * was used last. Times are Redis's own, and what goes in and out counts from now, so that no replica's clock matters. Redis forgets a gate that nothing holds.
  */
 const COMMON = `
   local now = tonumber(ARGV[1])
@@ -17,25 +17,34 @@ const COMMON = `
     now = time[1] * 1000 + math.floor(time[2] / 1000)
   end
   local key = KEYS[1] .. ':slot:' .. ARGV[2]
-  local gate = redis.call('HMGET', key, 'next', 'blocked')
-  local next, blocked = tonumber(gate[1] or 0), tonumber(gate[2] or 0)
+  local gate = redis.call('HMGET', key, 'next', 'blocked', 'used')
+  local next, blocked, used = tonumber(gate[1] or 0), tonumber(gate[2] or 0), tonumber(gate[3] or 0)
+  local function text(n) return string.format('%.17g', n) end
   local function save()
-    redis.call('HSET', key, 'next', string.format('%.17g', next), 'blocked', string.format('%.17g', blocked))
+    redis.call('HSET', key, 'next', text(next), 'blocked', text(blocked), 'used', text(used))
     redis.call('PEXPIRE', key, math.ceil(math.max(next, blocked, now) - now) + 60000)
   end
 `;
 
-/** now or '', gate, gap, burst, held or ''; returns milliseconds from now */
+/** now or '', gate, gap, burst, held or ''; returns milliseconds from now, or `held`: it is in use from now on */
 const RESERVE = `${COMMON}
   local gap, burst, held = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+  local apart = burst == 1 and used + gap or 0
   if held then
     held = now + held
-    if now - held <= ${HELD_FOR_MS} and held >= blocked and held <= math.max(next, now) then return 'held' end
+    if now - held <= ${HELD_FOR_MS} and held >= blocked and held <= math.max(next, now) then
+      if held > now then return text(held - now) end
+      if apart > now then return text(apart - now) end
+      used = now
+      save()
+      return 'held'
+    end
   end
-  local free = math.max(next - (burst - 1) * gap, blocked, now)
-  next = math.max(next, now, blocked) + gap
+  local free = math.max(next - (burst - 1) * gap, blocked, now, apart)
+  next = math.max(next, now, blocked, apart) + gap
+  if free <= now then used = now end
   save()
-  return string.format('%.17g', free - now)
+  return text(free - now)
 `;
 
 /** now or '', gate, until */
@@ -48,12 +57,17 @@ const POSTPONE = `${COMMON}
   return 'postponed'
 `;
 
+/** now or '', gate; returns milliseconds from now */
+const OPEN = `${COMMON}
+  return text(math.max(blocked - now, 0))
+`;
+
 /** now or '', gate, limit, window; returns milliseconds from now, or '' when it is taken */
 const TAKE = `${COMMON}
   local limit, window = tonumber(ARGV[3]), tonumber(ARGV[4])
   local after = math.max(next, now) + window / limit
   -- A millisecond of slack, for what rounding leaves.
-  if after > now + window + 1 then return string.format('%.17g', after - window - now) end
+  if after > now + window + 1 then return text(after - window - now) end
   next = after
   save()
   return ''
@@ -65,6 +79,8 @@ const GIVE_BACK = `${COMMON}
   save()
   return ''
 `;
+
+const Answer = z.string().nullable();
 
 /** Slots that all replicas on one Redis share. */
 export class RedisSlots implements Slots {
@@ -96,11 +112,19 @@ export class RedisSlots implements Slots {
     const held = heldMs === undefined ? "" : String(heldMs - now);
     const answer = await this.#run(RESERVE, gate, [String(gapMs), String(burst), held]);
     if (answer === "held" && heldMs !== undefined) return heldMs;
-    return Math.ceil(now + Number(answer));
+    const inMs = Number(answer);
+    const at = Math.ceil(now + inMs);
+    // To Redis it was not in use yet, however long its answer took: whoever holds it comes again, and then it is.
+    return inMs > 0 ? Math.max(at, this.#clock.now() + 1) : at;
   }
 
   async postpone(gate: string, untilMs: number): Promise<void> {
     await this.#run(POSTPONE, gate, [String(untilMs - this.#clock.now())]);
+  }
+
+  async openAt(gate: string): Promise<number> {
+    const now = this.#clock.now();
+    return Math.ceil(now + Number(await this.#run(OPEN, gate, [])));
   }
 
   async take(gate: string, limit: number, windowMs: number): Promise<number | null> {
@@ -116,6 +140,6 @@ export class RedisSlots implements Slots {
   async #run(script: string, gate: string, args: string[]): Promise<string> {
     const now = this.#serverNow === undefined ? "" : String(this.#serverNow());
     const answer = await this.#redis.run(script, [now, gate, ...args]);
-    return z.string().nullable().parse(answer) ?? "";
+    return Answer.parse(answer) ?? "";
   }
 }

@@ -1,15 +1,28 @@
 import KeyvRedis from "@keyv/redis";
 import type { Clock } from "../../core/clock.ts";
 import type { ComparingStorage } from "../record-store.ts";
+import { remember } from "../remember.ts";
 import type { RedisConnection } from "./redis-connection.ts";
 
 /** How many texts are remembered, for decisions that begin with them. */
-const REMEMBERED = 1_000;
+const REMEMBERED_MAX = 1_000;
 /** Redis itself removes an entry so long after its time, by when no replica's clock still has it as good. */
-const REMOVED_AFTER_MS = 60_000;
+export const REMOVED_AFTER_MS = 60_000;
 
 /** What an entry that has a time to live begins with: Keyv's own envelope, with its end first. Epoch milliseconds. */
 const EXPIRES = /^\{"expires":(\d+),/;
+
+/** The text of an entry, with its end if it has one (epoch milliseconds), as it is stored in Redis. */
+export function toEntryText({ text, expiresAt }: { text: string; expiresAt: number | null }): string {
+  return expiresAt === null ? text : `{"expires":${expiresAt},${text.slice(1)}`;
+}
+
+/** What {@link toEntryText} was made of. */
+export function fromEntryText(entry: string): { text: string; expiresAt: number | null } {
+  const [begin, expiresAt] = EXPIRES.exec(entry) ?? [];
+  if (begin === undefined) return { text: entry, expiresAt: null };
+  return { text: `{${entry.slice(begin.length)}`, expiresAt: Number(expiresAt) };
+}
 
 /** key, expected or '', whether it is expected, next or '', whether there is a next, time to live or 0 */
 const COMPARE_AND_SET = `
@@ -35,7 +48,7 @@ export class RedisStorage implements ComparingStorage {
   readonly #redis: RedisConnection;
   readonly #clock: Clock;
   readonly #keyv: KeyvRedis<string>;
-  readonly #last = new Map<string, string | undefined>();
+  readonly #last = new Map<string, string>();
 
   constructor({ redis, namespace, clock }: { redis: RedisConnection; namespace: string; clock: Clock }) {
     this.namespace = namespace;
@@ -63,14 +76,8 @@ export class RedisStorage implements ComparingStorage {
 
   /** Notes what is there, by its key at Redis. */
   saw(key: string, text: string | undefined): void {
-    this.#last.delete(key);
-    if (text === undefined) return;
-    this.#last.set(key, text);
-    if (this.#last.size <= REMEMBERED) return;
-    for (const oldest of this.#last.keys()) {
-      this.#last.delete(oldest);
-      return;
-    }
+    if (text === undefined) this.#last.delete(key);
+    else remember(this.#last, key, text, REMEMBERED_MAX);
   }
 
   /** The text with its end, for a key that is written some other way, and how long Redis keeps it; 0: for good. */
@@ -78,7 +85,7 @@ export class RedisStorage implements ComparingStorage {
     if (!ttlMs) return { text, keepMs: 0 };
     const wholeMs = Math.ceil(ttlMs);
     return {
-      text: `{"expires":${this.#clock.now() + wholeMs},${text.slice(1)}`,
+      text: toEntryText({ text, expiresAt: this.#clock.now() + wholeMs }),
       keepMs: wholeMs + REMOVED_AFTER_MS,
     };
   }

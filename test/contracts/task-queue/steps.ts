@@ -48,6 +48,19 @@ export function describeSteps(open: () => Promise<TaskQueueSubject>): void {
     expect(await subject.queue.counts()).toMatchObject({ waiting: 1 });
   });
 
+  it("keeps why a run failed, also where cutting it to size cuts a character in two", async () => {
+    await using subject = await open();
+    const handler = new ScriptedHandler();
+    const reason = `${"x".repeat(499)}😀`;
+    handler.on("a", () => ({ kind: "retry", dueAt: subject.now(), reason }), done);
+    handler.on("b", () => ({ kind: "dead", reason }));
+    for (const id of ["a", "b", "c"]) await subject.queue.add(task(id));
+    subject.queue.start(handler.handle);
+    await subject.idle();
+    expect(handler.order().toSorted()).toEqual(["a", "a", "b", "c"]);
+    expect(await subject.queue.counts()).toEqual({ waiting: 0, running: 0, dead: 1 });
+  });
+
   it("removes a record, and forgets one when its time is over", async () => {
     await using subject = await open();
     await subject.queue.commit(() => ({

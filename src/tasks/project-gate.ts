@@ -1,0 +1,43 @@
+import type { JobServiceAnswer } from "../core/job-service.ts";
+import { projectKey } from "../core/project.ts";
+import type { ProjectRef } from "../core/project.ts";
+import { messageOf } from "../errors.ts";
+import type { TaskDeps } from "./deps.ts";
+
+type Deps = Pick<TaskDeps, "clock" | "slots" | "logger">;
+
+/**
+ * For how long the project's job service is not to be asked, milliseconds: it told one of us, in whichever replica, to wait. 0: it may
+ * be asked.
+ */
+export async function closedForMs({ clock, slots }: Deps, project: ProjectRef): Promise<number> {
+  const openAt = await slots.openAt(gateOf(project));
+  // Read afterwards: an open gate says "now", which is over by then.
+  return Math.max(0, openAt - clock.now());
+}
+
+/** What a call comes to that was not made, as the job service is not to be asked for so long. */
+export function notAsked(waitMs: number): JobServiceAnswer {
+  const message = `not asked: the job service told us to wait, for another ${Math.ceil(waitMs / 1000)} s`;
+  const fault = { kind: "not-created", retryAfterMs: waitMs, message } as const;
+  return { ok: false, honorsIdempotencyKeys: false, fault };
+}
+
+/** Where the job service says when to come back, nobody asks about that project before. Never rejects: the answer counts. */
+export async function heedRetryAfter(
+  { clock, slots, logger }: Deps,
+  project: ProjectRef,
+  answer: JobServiceAnswer,
+): Promise<void> {
+  const waitMs = answer.ok ? 0 : (answer.fault.retryAfterMs ?? 0);
+  if (waitMs === 0) return;
+  try {
+    await slots.postpone(gateOf(project), clock.now() + waitMs);
+  } catch (thrown) {
+    logger.warn({ error: messageOf(thrown) }, "the job service told us to wait, and that could not be kept");
+  }
+}
+
+function gateOf(project: ProjectRef): string {
+  return `project:${projectKey(project)}`;
+}

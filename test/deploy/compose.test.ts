@@ -1,0 +1,68 @@
+import { existsSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { Ajv, type AnySchema } from "ajv";
+import { expect, it } from "vitest";
+import { parse } from "yaml";
+import { FORCED_AFTER_MS } from "../../src/stop-signals.ts";
+import { composeText, readCompose } from "../support/compose-file.ts";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const { $schema: _, ...schema } = JSON.parse(
+  readFileSync(`${ROOT}test/fixtures/compose-spec/compose-spec.json`, "utf8"),
+) as Record<string, unknown>;
+const validate = new Ajv({ strict: false, validateFormats: false, allErrors: true }).compile(
+  schema as AnySchema,
+);
+/** What is wrong with a Compose file. */
+function faults(text: string): unknown[] {
+  return validate(parse(text, { merge: true })) === true ? [] : (validate.errors ?? []);
+}
+const ENV = { REDIS_PASSWORD: "s3cret" };
+const compose = readCompose(ENV);
+const proxy = readFileSync(`${ROOT}deploy/haproxy.cfg`, "utf8");
+
+it("compose.yml is valid by the Compose Specification's schema", () => {
+  expect(faults(composeText)).toEqual([]);
+});
+
+it("would not be valid with a mistake in it", () => {
+  expect(faults(composeText.replace("stop_grace_period:", "stop_grace:"))).not.toEqual([]);
+});
+
+it("names nothing that isn't there", () => {
+  const { services, volumes } = compose;
+  const sources = Object.values(services).flatMap((service) =>
+    service.volumes.map((mount) => mount.split(":")[0]),
+  );
+  const files = sources.filter((source) => source?.startsWith("./") && source !== "./service.yml");
+  expect(files.filter((file) => !existsSync(`${ROOT}${file ?? ""}`))).toEqual([]);
+  expect(sources.filter((source) => !source?.startsWith("./")).toSorted()).toEqual(
+    Object.keys(volumes).toSorted(),
+  );
+  const stages = [...readFileSync(`${ROOT}Dockerfile`, "utf8").matchAll(/^FROM \S+ AS (\S+)$/gm)].map(
+    ([, name]) => name,
+  );
+  // What is built without a target is the last stage.
+  expect(stages.at(-1)).toBe("app");
+  expect(services["service"]?.build).toMatchObject({ target: "service" });
+  expect(stages).toContain("service");
+  const replicas = [...proxy.matchAll(/"\$\{REPLICA_\d-(.+)\}"/g)].map(([, to]) => to);
+  expect(new Set(replicas)).toEqual(new Set(["app-1:3000", "app-2:3000"]));
+  expect([services["app-1"], services["app-2"]].map((service) => service?.environment["PORT"])).toEqual([
+    "3000",
+    "3000",
+  ]);
+});
+
+it("gives the app longer to stop than it takes, and says what is missing in .env", () => {
+  const graceMs = Number.parseInt(compose.services["app-1"]?.stop_grace_period ?? "", 10) * 1000;
+  expect(graceMs).toBeGreaterThan(FORCED_AFTER_MS);
+  expect(() => readCompose({})).toThrow("Set REDIS_PASSWORD in .env");
+});
+
+it("a job service elsewhere is a setting", () => {
+  const address = (env: object) =>
+    readCompose({ ...ENV, ...env }).services["app-1"]?.environment["DOCS_AGENT_BASE_URL"];
+  expect(address({})).toBe("http://service:4000");
+  expect(address({ DOCS_AGENT_BASE_URL: "https://jobs.example.com" })).toBe("https://jobs.example.com");
+});

@@ -1,0 +1,5 @@
+import { describeKillAtEveryStep } from "../contracts/kill-at-every-step.ts";
+import { openRedisKill } from "../support/kill-subjects.ts";
+import { sampled } from "../support/sampled.ts";
+
+await describeKillAtEveryStep(openRedisKill, sampled);

@@ -1,0 +1,77 @@
+import { internalApp } from "../../emulators/slack/index.ts";
+import type { Call, Rate, SlackMessage } from "../../emulators/slack/index.ts";
+import { nameOf, turnOf } from "./ledger.ts";
+
+/** Where Slack was called more often than it allows, by when the calls arrived: refused calls count as well. */
+export function rateBreaches(calls: readonly Call[]): string[] {
+  const posts = Map.groupBy(
+    calls.filter(({ method }) => method === "chat.postMessage"),
+    ({ args }) => String(args["channel"]),
+  );
+  const updates = calls.filter(({ method }) => method === "chat.update");
+  return [
+    ...[...posts].flatMap(([channel, inChannel]) =>
+      breachesOf(`posts in ${channel}`, inChannel, internalApp.posts),
+    ),
+    ...breachesOf("updates", updates, internalApp.updates),
+  ];
+}
+
+/** The most calls of a method in one minute. */
+export function peakPerMinute(calls: readonly Call[], isMeant: (call: Call) => boolean): number {
+  const times = calls.filter(isMeant).map(({ at }) => at);
+  let peak = 0;
+  let first = 0;
+  for (const [index, at] of times.entries()) {
+    while ((times[first] ?? at) <= at - 60_000) first += 1;
+    peak = Math.max(peak, index - first + 1);
+  }
+  return peak;
+}
+
+function breachesOf(what: string, calls: readonly Call[], rate: Rate): string[] {
+  const breaches: string[] = [];
+  let first = 0;
+  for (const [index, { at }] of calls.entries()) {
+    while ((calls[first]?.at ?? at) <= at - rate.perMs) first += 1;
+    const count = index - first + 1;
+    if (count <= rate.calls) continue;
+    const window = calls.slice(first, index + 1).map((call) => `${time(call.at)} ${call.result ?? "open"}`);
+    breaches.push(`${count} ${what} within ${rate.perMs / 1000} s: ${window.slice(0, 6).join(", ")}`);
+    // Each stretch counts once.
+    first = index + 1;
+  }
+  return breaches;
+}
+
+/**
+ * Where the posts of a turn are not in their order: the status message, then the outcome of each watch, all in one thread.
+ */
+export function orderBreaches(posts: readonly SlackMessage[]): string[] {
+  const breaches: string[] = [];
+  for (const [turnId, ofTurn] of Map.groupBy(posts, turnOf)) {
+    const status = ofTurn.find((post) => nameOf(post) === "status");
+    const outcomes = ofTurn.filter((post) => nameOf(post).startsWith("outcome-"));
+    for (const outcome of outcomes) {
+      const place = `${nameOf(outcome)} of ${turnId} in ${outcome.channel} at ${outcome.ts}`;
+      if (status === undefined) {
+        breaches.push(`${place} has no status message before it`);
+        continue;
+      }
+      const said = `the status message in ${status.channel} at ${status.ts}`;
+      if (Number(outcome.ts) <= Number(status.ts)) breaches.push(`${place} came before ${said}`);
+      const isInThread =
+        outcome.channel === status.channel && outcome.thread_ts === (status.thread_ts ?? status.ts);
+      if (!isInThread) breaches.push(`${place} is not in the thread of ${said}`);
+    }
+    for (const [index, outcome] of outcomes.toSorted((a, b) => Number(a.ts) - Number(b.ts)).entries()) {
+      if (nameOf(outcome) !== `outcome-${index + 1}`)
+        breaches.push(`${nameOf(outcome)} of ${turnId} at ${outcome.ts} is out of turn`);
+    }
+  }
+  return breaches;
+}
+
+function time(epochMs: number): string {
+  return new Date(epochMs).toISOString().slice(11, 23);
+}

@@ -1,0 +1,94 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ReplicaFault } from "./replica-plan.ts";
+import type { ReplicaRedis } from "./replica-redis.ts";
+import type { RunningApp } from "./running-app.ts";
+import type { WayToSlack } from "./way-to-slack.ts";
+
+export type Replica = { app: RunningApp; slackWay: WayToSlack };
+export type Replicas = { replicas: readonly Replica[]; redis: ReplicaRedis };
+
+/** A strike comes by itself when the replica posts nothing for so long. */
+const STRIKE_WITHIN_MS = 10_000;
+/** After so long every replica must have noticed that Redis is away. */
+const NOTICE_AFTER_MS = 25_000;
+
+/** A fault in words, as progress shows it. */
+export function faultText(fault: ReplicaFault): string {
+  switch (fault.do) {
+    case "kill":
+      return `replica ${fault.replica + 1} is killed (SIGKILL), and started again after ${fault.downMs / 1000} s`;
+    case "pause":
+      return `replica ${fault.replica + 1} is paused (SIGSTOP) for ${fault.forMs / 1000} s`;
+    case "redis-kill":
+      return `Redis is killed (SIGKILL), and started again after ${fault.downMs / 1000} s`;
+    case "redis-away":
+      return `Redis is unreachable (${fault.how}) for ${fault.forMs / 1000} s`;
+    case "slack-away":
+      return `replica ${fault.replica + 1} is cut off from Slack (${fault.how}) for ${(fault.forMs / 1000).toFixed(0)} s`;
+  }
+}
+
+/** Lets a fault happen. Resolves when it is over, with what was seen of it; `isFelt`: whether it had any effect. */
+export async function happen(
+  fault: ReplicaFault,
+  { replicas, redis }: Replicas,
+): Promise<{ isFelt: boolean; seen: string }> {
+  switch (fault.do) {
+    case "kill": {
+      const { app, slackWay } = replicaOf(replicas, fault.replica);
+      const before = app.kills;
+      let gone: Promise<void> = Promise.resolve();
+      await slackWay.strike(fault.point, STRIKE_WITHIN_MS, () => {
+        gone = app.kill(fault.downMs);
+      });
+      await gone;
+      await app.up();
+      return { isFelt: app.kills > before, seen: "it is up again" };
+    }
+    case "pause": {
+      const { app, slackWay } = replicaOf(replicas, fault.replica);
+      let resumed: Promise<void> = Promise.resolve();
+      await slackWay.strike(fault.point, STRIKE_WITHIN_MS, () => {
+        resumed = app.pause(fault.forMs);
+      });
+      const status = await statusOf(app, "/healthz");
+      await resumed;
+      return { isFelt: status === 0, seen: `while paused, /healthz: ${status || "no answer"}` };
+    }
+    case "redis-kill":
+      await redis.restart(fault.downMs);
+      return { isFelt: true, seen: "it is up again" };
+    case "redis-away": {
+      await redis.become(fault.how);
+      await sleep(NOTICE_AFTER_MS);
+      const statuses = await Promise.all(replicas.map(({ app }) => statusOf(app, "/readyz")));
+      await sleep(fault.forMs - NOTICE_AFTER_MS);
+      await redis.become("open");
+      return {
+        isFelt: statuses.every((status) => status === 503),
+        seen: `meanwhile /readyz: ${statuses.join(", ")}`,
+      };
+    }
+    case "slack-away": {
+      const { slackWay } = replicaOf(replicas, fault.replica);
+      const blocked = await slackWay.cut(fault.how, fault.forMs);
+      return { isFelt: blocked > 0, seen: `${blocked} calls and connections met it` };
+    }
+  }
+}
+
+/** 0: no answer. */
+async function statusOf(app: RunningApp, path: string): Promise<number> {
+  try {
+    const answer = await fetch(new URL(path, app.url), { signal: AbortSignal.timeout(3_000) });
+    return answer.status;
+  } catch {
+    return 0;
+  }
+}
+
+function replicaOf(replicas: readonly Replica[], index: number): Replica {
+  const replica = replicas[index];
+  if (replica === undefined) throw new Error(`There is no replica ${index + 1}.`);
+  return replica;
+}

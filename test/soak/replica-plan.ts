@@ -1,0 +1,124 @@
+import fc from "fast-check";
+import { ask, endings, press } from "./plan.ts";
+import type { Ask, Plan, Press } from "./plan.ts";
+
+/** When a replica is struck: at once, or at the `calls`-th post that it sends to Slack from now on. */
+export type StrikePoint = { at: "now" } | { at: "post"; phase: "before" | "after"; calls: number };
+
+/**
+ * What happens to the replicas and to what they need, `waitMs` after the one before it.
+ *
+ * - `redis-away`: `refuse` cuts connections and refuses others, `silent` takes them and passes nothing on.
+ * - `slack-away`: for one replica. `refuse`: no connection; `silent`: no answer, and Slack sees nothing; `deaf`: Slack does what it is
+ *   asked, and the answer is lost.
+ */
+export type ReplicaFault = { waitMs: number } & (
+  | { do: "kill"; replica: number; point: StrikePoint; downMs: number }
+  | { do: "pause"; replica: number; point: StrikePoint; forMs: number }
+  | { do: "redis-kill"; downMs: number }
+  | { do: "redis-away"; how: "refuse" | "silent"; forMs: number }
+  | { do: "slack-away"; replica: number; how: "refuse" | "silent" | "deaf"; forMs: number }
+);
+
+/** What a person does, `atMs` after the start. */
+export type Deed = { atMs: number } & (Ask | Press);
+
+export type ReplicaPlan = Pick<Plan, "deadlineMs" | "polls" | "endings" | "idempotencyKeys"> & {
+  faults: ReplicaFault[];
+  /** What people do, from the start on, in order. They are done a little after the last fault. */
+  people: Deed[];
+};
+
+/** So many that the rate of one channel does not decide how long a run takes. */
+export const REPLICA_CHANNELS = 60;
+/** Past a lease (30 s), and past the look for those that are over (every 10 s). */
+const PAUSE_MS = 45_000;
+const REDIS_AWAY_MS = 60_000;
+/** People go on for so long after the last fault. */
+const AFTERWARDS_MS = 15_000;
+
+/** The plan of a run. The same numbers give the same plan. */
+export function drawReplicaPlan(seed: number, requests: number, replicas: number): ReplicaPlan {
+  const [drawn] = fc.sample(planArbitrary(requests, replicas), { seed, numRuns: 1 });
+  if (drawn === undefined) throw new Error("fast-check drew nothing");
+  const { asks, presses, ...plan } = drawn;
+  const lastsMs = plan.faults.reduce((sum, fault) => sum + fault.waitMs + durationOf(fault), AFTERWARDS_MS);
+  const people = [...asks, ...presses]
+    .map(({ part, ...step }) => ({ ...step, atMs: Math.round((part / PARTS) * lastsMs) }))
+    .toSorted((a, b) => a.atMs - b.atMs);
+  return { ...plan, people };
+}
+
+/** How long a fault lasts, about. */
+function durationOf(fault: ReplicaFault): number {
+  return "forMs" in fault ? fault.forMs : fault.downMs;
+}
+
+const PARTS = 1_000_000;
+/** Evenly, where fast-check alone would prefer the edges. */
+const part = fc.noBias(fc.nat(PARTS));
+
+const strikePoint: fc.Arbitrary<StrikePoint> = fc.oneof(fc.constant({ at: "now" as const }), {
+  weight: 4,
+  arbitrary: fc.record({
+    at: fc.constant("post" as const),
+    phase: fc.constantFrom("before" as const, "after" as const),
+    calls: fc.integer({ min: 1, max: 10 }),
+  }),
+});
+
+function faultsArbitrary(replicas: number): fc.Arbitrary<ReplicaFault[]> {
+  const waitMs = fc.integer({ min: 8_000, max: 18_000 });
+  const replica = fc.nat(replicas - 1);
+  return fc
+    .tuple(
+      fc.record({
+        waitMs,
+        do: fc.constant("kill" as const),
+        replica,
+        point: strikePoint,
+        downMs: fc.constantFrom(0, 1000, 10_000),
+      }),
+      fc.record({
+        waitMs,
+        do: fc.constant("pause" as const),
+        replica,
+        point: strikePoint,
+        forMs: fc.constant(PAUSE_MS),
+      }),
+      fc.record({ waitMs, do: fc.constant("redis-kill" as const), downMs: fc.constantFrom(0, 500, 4000) }),
+      fc.record({
+        waitMs,
+        do: fc.constant("redis-away" as const),
+        how: fc.constantFrom("refuse" as const, "silent" as const),
+        forMs: fc.constant(REDIS_AWAY_MS),
+      }),
+      fc.record({
+        waitMs,
+        do: fc.constant("slack-away" as const),
+        replica,
+        how: fc.constantFrom("refuse" as const, "silent" as const, "deaf" as const),
+        forMs: fc.integer({ min: 20_000, max: 40_000 }),
+      }),
+    )
+    .chain((faults) =>
+      fc.shuffledSubarray<ReplicaFault>(faults, { minLength: faults.length, maxLength: faults.length }),
+    );
+}
+
+function planArbitrary(requests: number, replicas: number) {
+  const many = <T>(arbitrary: fc.Arbitrary<T>, count: number) =>
+    fc.array(arbitrary, { minLength: count, maxLength: count, size: "max" });
+  return fc.record({
+    deadlineMs: fc.constantFrom(20_000, 120_000),
+    polls: fc.constantFrom(1, 2, 4),
+    endings,
+    idempotencyKeys: fc.boolean(),
+    faults: faultsArbitrary(replicas),
+    asks: many(
+      fc.record({ ...ask(REPLICA_CHANNELS), channel: fc.noBias(fc.nat(REPLICA_CHANNELS - 1)), part }),
+      requests,
+    ),
+    presses: many(fc.record({ ...press, part }), Math.round(requests / 10)),
+  });
+}

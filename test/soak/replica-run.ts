@@ -1,0 +1,233 @@
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { setTimeout as sleep } from "node:timers/promises";
+import { internalApp } from "../../emulators/slack/index.ts";
+import type { SlackSide } from "../../emulators/slack/index.ts";
+import { startHookedProxy } from "../support/hooked-proxy.ts";
+import { startJobServiceSide } from "../support/job-service-side.ts";
+import type { JobServiceSide } from "../support/job-service-side.ts";
+import { environment, startSlackSide } from "../support/world.ts";
+import { Ledger, turnOf } from "./ledger.ts";
+import type { Verdict } from "./ledger.ts";
+import { People } from "./people.ts";
+import { faultText, happen } from "./replica-faults.ts";
+import type { Replica } from "./replica-faults.ts";
+import { drawReplicaPlan, REPLICA_CHANNELS } from "./replica-plan.ts";
+import type { Deed, ReplicaPlan } from "./replica-plan.ts";
+import { isUpdate, openReplicaRedis } from "./replica-redis.ts";
+import type { ReplicaRedis } from "./replica-redis.ts";
+import { ignoreImpossible, letJobsEnd, postsOf, tasksGivenUp } from "./round.ts";
+import { orderBreaches, peakPerMinute, rateBreaches } from "./rates-and-order.ts";
+import { RunningApp } from "./running-app.ts";
+import { WayToSlack } from "./way-to-slack.ts";
+
+/** As for an app of one workspace, and tier 3 for looks: "50+ per minute" (docs.slack.dev/apis/web-api/rate-limits). */
+const SLACK_LIMITS = { ...internalApp, history: { calls: 50, perMs: 60_000 } };
+/** As Slack does: "nearly immediately", after a minute, after five (docs.slack.dev/apis/events-api). */
+const EVENT_RETRIES_MS = [0, 60_000, 300_000];
+/** A person whose request was not taken asks again after a minute, as they are told to, so often. */
+const TRIES = 3;
+const AGAIN_AFTER_MS = 60_000;
+const PROGRESS_EVERY_MS = 10_000;
+
+export type ReplicaRunOptions = {
+  seed: number;
+  requests: number;
+  replicas: number;
+  print: (line: string) => void;
+};
+
+export type ReplicaResult = Verdict & {
+  asked: number;
+  pressed: number;
+  accepted: number;
+  /** Requests that ran although their person got no answer in time, or the answer that they were not taken, or may not have been. */
+  ranUnanswered: number;
+  ranRefused: number;
+  kills: number;
+  order: string[];
+  rates: string[];
+  /** What else must not happen: a replica that ends by itself, a fault of the plan that was not felt, tasks without an end. */
+  faults: string[];
+  /** Calls that Slack refused with 429, by method. */
+  refused: Record<string, number>;
+  /** The most calls in one minute, by method. */
+  peaks: Record<string, number>;
+  /** Tasks that were given up, and why. */
+  dead: string[];
+  /** Updates of status messages that still wait for their turn at Slack. */
+  updatesLeft: number;
+  /** The longest time that this process, with the stand-ins in it, did not answer. */
+  ownDelayMs: number;
+  tookMs: number;
+  evidence: { plan: ReplicaPlan; logs: string[]; calls: string[] };
+};
+
+/** Several replicas of the real program on one Redis, and whatever the seed has in store for them. */
+export async function runReplicas(options: ReplicaRunOptions): Promise<ReplicaResult> {
+  const startedAt = performance.now();
+  const delay = monitorEventLoopDelay();
+  delay.enable();
+  const plan = drawReplicaPlan(options.seed, options.requests, options.replicas);
+  const print = (line: string) => options.print(`${seconds(performance.now() - startedAt)}  ${line}`);
+  await using resources = new AsyncDisposableStack();
+  const redis = resources.use(await openReplicaRedis());
+  const slack = resources.use(await startSlackSide({ limits: SLACK_LIMITS }));
+  const service = resources.use(await startJobServiceSide({ idempotencyKeys: plan.idempotencyKeys }));
+  letJobsEnd(service, plan);
+  const replicas = await startReplicas(resources, { plan, redis, slack, service, count: options.replicas });
+  const balancer = resources.use(await startBalancer(replicas));
+  slack.setAppUrl(`${balancer.url}/slack/events`);
+  const ledger = new Ledger();
+  const people = new People({
+    slack,
+    ledger,
+    round: 1,
+    appUrl: () => `${balancer.url}/slack/events`,
+    channels: REPLICA_CHANNELS,
+    eventRetriesMs: EVENT_RETRIES_MS,
+  });
+  const calls = recordCalls(slack, service);
+  const progress = setInterval(() => print(progressOf(people, ledger, slack, service)), PROGRESS_EVERY_MS);
+  resources.defer(() => clearInterval(progress));
+
+  const faults: string[] = [];
+  async function strike(): Promise<void> {
+    for (const fault of plan.faults) {
+      await sleep(fault.waitMs);
+      const text = faultText(fault);
+      print(`- ${text}`);
+      const { isFelt, seen } = await happen(fault, { replicas, redis });
+      print(`- over: ${text}; ${seen}`);
+      if (!isFelt) faults.push(`nothing was felt of: ${text}; ${seen}`);
+    }
+  }
+  const beganAt = performance.now();
+  await Promise.all([
+    strike(),
+    ...plan.people.map(async (deed) => {
+      await sleep(Math.max(1, deed.atMs - (performance.now() - beganAt)));
+      await act(people, deed).catch(ignoreImpossible);
+    }),
+  ]);
+  print("people are done; waiting for what is left");
+  const isQuiet = (await Promise.all(replicas.map(({ app }) => app.quiet(redis)))).every(Boolean);
+  people.settle();
+
+  const live = await redis.live();
+  if (!isQuiet)
+    faults.push(
+      `tasks are still at work: ${live
+        .filter((id) => !isUpdate(id))
+        .slice(0, 20)
+        .join(", ")}`,
+    );
+  for (const [index, { app }] of replicas.entries()) {
+    for (const end of app.ownEnds) faults.push(`replica ${index + 1} ended by itself: ${end}`);
+  }
+  const posts = postsOf(slack);
+  const seenTurns = new Set([
+    ...posts.map(turnOf),
+    ...service.creates.map(({ idempotencyKey }) => idempotencyKey),
+  ]);
+  const entries = [...ledger.entries.values()];
+  const ranUntold = entries.filter(({ isAccepted, turnId }) => !isAccepted && seenTurns.has(turnId));
+  return {
+    ...ledger.judge(posts, service.creates),
+    asked: people.asked,
+    pressed: people.pressed,
+    accepted: entries.filter(({ isAccepted }) => isAccepted).length,
+    ranUnanswered: ranUntold.filter(({ isRefused }) => isRefused !== true).length,
+    ranRefused: ranUntold.filter(({ isRefused }) => isRefused === true).length,
+    kills: replicas.reduce((sum, { app }) => sum + app.kills, 0),
+    order: orderBreaches(posts),
+    rates: rateBreaches(slack.calls),
+    faults,
+    refused: countBy(slack.refusedCalls.map(({ method }) => method)),
+    peaks: Object.fromEntries(
+      ["chat.update", "conversations.replies", "conversations.history"].map((method) => [
+        method,
+        peakPerMinute(slack.calls, (call) => call.method === method),
+      ]),
+    ),
+    dead: replicas.flatMap(({ app }) => tasksGivenUp(app.log)),
+    updatesLeft: live.filter(isUpdate).length,
+    ownDelayMs: delay.max / 1e6,
+    tookMs: performance.now() - startedAt,
+    evidence: { plan, logs: replicas.map(({ app }) => app.log), calls },
+  };
+}
+
+async function act(people: People, deed: Deed): Promise<void> {
+  if (deed.do === "press") return people.press(deed.times);
+  for (let tries = 1; !(await people.ask(deed)) && tries < TRIES; tries += 1) await sleep(AGAIN_AFTER_MS);
+}
+
+async function startReplicas(
+  resources: AsyncDisposableStack,
+  sides: { plan: ReplicaPlan; redis: ReplicaRedis; slack: SlackSide; service: JobServiceSide; count: number },
+): Promise<Replica[]> {
+  const { plan, redis, slack, service, count } = sides;
+  const replicas: Replica[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const slackWay = resources.use(await WayToSlack.open(slack.apiUrl));
+    const env = {
+      ...environment(slack, service),
+      STORE_URL: redis.url,
+      HTTP_PROXY: slackWay.url,
+      NO_PROXY: new URL(service.baseUrl).host,
+      POLL_MIN_MS: "500",
+      POLL_MAX_MS: "2000",
+      JOB_DEADLINE_MS: String(plan.deadlineMs),
+      LOG_LEVEL: "debug",
+    };
+    replicas.push({ app: resources.use(new RunningApp({ env })), slackWay });
+  }
+  await Promise.all(replicas.map(({ app }) => app.up()));
+  return replicas;
+}
+
+/** Gives each request to the next replica, also to one that is paused. One that is down refuses it. */
+function startBalancer(replicas: readonly Replica[]): ReturnType<typeof startHookedProxy> {
+  let next = 0;
+  return startHookedProxy(
+    () => {
+      next += 1;
+      const app = replicas[next % replicas.length]?.app;
+      if (app === undefined || !app.isRunning) throw new Error("this replica is down");
+      return app.url;
+    },
+    async () => false,
+  );
+}
+
+/** Every call at the two other sides, as it comes. */
+function recordCalls(slack: SlackSide, service: JobServiceSide): string[] {
+  const calls: string[] = [];
+  slack.onCall((phase, { method, args, result }) => {
+    const { channel, thread_ts: thread, metadata } = args;
+    const about = [channel, thread, metadata, result].map((part) => JSON.stringify(part) ?? "-").join(" ");
+    calls.push(`${new Date().toISOString()} ${phase} slack ${method} ${about}`);
+  });
+  service.onCall((phase, { op, jobId, idempotencyKey }) => {
+    calls.push(`${new Date().toISOString()} ${phase} service ${op} ${jobId ?? idempotencyKey ?? ""}`);
+  });
+  return calls;
+}
+
+function progressOf(people: People, ledger: Ledger, slack: SlackSide, service: JobServiceSide): string {
+  const accepted = [...ledger.entries.values()].filter(({ isAccepted }) => isAccepted).length;
+  const names = countBy(
+    postsOf(slack).map(({ metadata }) => String(metadata?.event_payload["post"]).replace(/-\d+$/, "")),
+  );
+  const { status = 0, outcome = 0, notice = 0 } = names;
+  const more = notice > 0 ? `, ${notice} notices` : "";
+  return `${people.asked} asked, ${people.pressed} pressed, ${accepted} accepted, ${service.creates.length} jobs, ${status} status messages, ${outcome} outcomes${more}, ${slack.refusedCalls.length} times 429`;
+}
+
+function countBy(names: readonly string[]): Record<string, number> {
+  return Object.fromEntries([...Map.groupBy(names, (name) => name)].map(([name, all]) => [name, all.length]));
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(0).padStart(4)} s`;
+}

@@ -1,0 +1,32 @@
+import { readFileSync } from "node:fs";
+import { parse } from "yaml";
+import { z } from "zod";
+
+const Service = z.looseObject({
+  image: z.string(),
+  build: z.union([z.string(), z.looseObject({ target: z.string() })]).optional(),
+  command: z.array(z.string()).optional(),
+  environment: z.record(z.string(), z.string()).default({}),
+  env_file: z.string().optional(),
+  volumes: z.array(z.string()).default([]),
+  stop_grace_period: z.string().optional(),
+});
+const Compose = z.looseObject({
+  services: z.record(z.string(), Service),
+  volumes: z.record(z.string(), z.null()),
+});
+
+export const composeText = readFileSync(new URL("../../compose.yml", import.meta.url), "utf8");
+
+/** `compose.yml` with the variables in it replaced, as Compose does it: `${NAME:?message}`, `${NAME:-default}`. */
+export function readCompose(env: Readonly<Record<string, string>>): z.infer<typeof Compose> {
+  const text = composeText.replace(
+    /\$\{(\w+):([?-])([^}]*)\}/g,
+    (_, name: string, kind: string, word: string) => {
+      const value = env[name] ?? "";
+      if (value === "" && kind === "?") throw new Error(word);
+      return value === "" ? word : value;
+    },
+  );
+  return Compose.parse(parse(text, { merge: true }));
+}

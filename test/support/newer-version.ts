@@ -1,0 +1,65 @@
+import { registerHooks } from "node:module";
+
+/**
+ * Loaded with `--import`, this makes the program a newer version of itself: turns and jobs have one more field, `mark`, and each accepted turn
+ * has one more task, `tag`, which logs both fields and is done. With `HOLD_TAGS` it waits.
+ */
+const CHANGES: Record<string, readonly (readonly [string, string])[]> = {
+  "core/turn.ts": [
+    [
+      `export const Turn = storedObject({`,
+      `export const Turn = storedObject({ mark: z.string().default("none"),`,
+    ],
+    [
+      `    version: 2,\n    id: request.id,`,
+      `    version: 2,\n    mark: "of the turn",\n    id: request.id,`,
+    ],
+  ],
+  "core/records.ts": [
+    [
+      `export const JobRecord = storedObject({`,
+      `export const JobRecord = storedObject({ mark: z.string().default("none"),`,
+    ],
+  ],
+  "tasks/turn-writes.ts": [
+    [`    ...known,\n    version: 2,`, `    ...known,\n    mark: "of the job",\n    version: 2,`],
+  ],
+  "tasks/accept.ts": [
+    [
+      `[submitTask(turn), openTask(turn)]`,
+      `[submitTask(turn), openTask(turn), { id: "tag:" + turn.id, type: "tag", payload: { turnId: turn.id } }]`,
+    ],
+  ],
+  "tasks/index.ts": [
+    [
+      `  submit: { pool: "creates", handle: submit },`,
+      `  submit: { pool: "creates", handle: submit },
+  tag: {
+    pool: "messages",
+    handle: async ({ records, clock, logger }, task) => {
+      if (process.env["HOLD_TAGS"]) return { kind: "wait", dueAt: clock.now() + 200 };
+      const turn = await records.turn.get(task.payload.turnId);
+      const { service, id } = turn.request.project;
+      const job = await records.job.get([service, id, turn.job.id].join(" "));
+      logger.info({ request: turn.request.instructions, marks: [turn.mark, job.mark] }, "tagged");
+      return { kind: "done" };
+    },
+  },`,
+    ],
+  ],
+};
+
+registerHooks({
+  load(url, context, nextLoad) {
+    const loaded = nextLoad(url, context);
+    const [, file = ""] = /\/src\/(.+)$/.exec(url) ?? [];
+    const changes = CHANGES[file];
+    if (changes === undefined) return loaded;
+    let text = Buffer.isBuffer(loaded.source) ? loaded.source.toString("utf8") : `${loaded.source as string}`;
+    for (const [old, now] of changes) {
+      if (!text.includes(old)) throw new Error(`src/${file} no longer has: ${old}`);
+      text = text.replace(old, now);
+    }
+    return { ...loaded, source: text };
+  },
+});

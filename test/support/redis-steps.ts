@@ -1,0 +1,224 @@
+import { createHash } from "node:crypto";
+import { type AddressInfo, type Socket, connect, createServer } from "node:net";
+import { once } from "node:events";
+import type { RedisClientType } from "@redis/client";
+import * as taskScripts from "../../src/queue/redis/task-scripts.ts";
+
+/** Something that is about to be written at Redis, or has been, its answer still on the way. `number`: of what has this name and phase. */
+export type RedisStep = { phase: "before" | "after"; what: string; number: number };
+
+export type RedisSteps = AsyncDisposable & {
+  /** As a STORE_URL. */
+  url: string;
+  /** All that wrote something, so far. */
+  readonly steps: readonly RedisStep[];
+};
+
+/**
+ * Stands before the Redis at `target`, lets one command through at a time, and calls `stopAt` before each and after each that wrote something. Where
+ * that resolves to true, neither the command nor the answer goes on, nor anything after it: all connections end, and new ones are not looked into. `admin`: a client there.
+ */
+export async function startRedisSteps(
+  target: string,
+  admin: RedisClientType,
+  stopAt: (step: RedisStep) => Promise<boolean>,
+): Promise<RedisSteps> {
+  const { hostname, port } = new URL(target);
+  const steps: RedisStep[] = [];
+  const counts = new Map<string, number>();
+  const scripts: Scripts = new Map();
+  const sockets = new Set<Socket>();
+  let isOver = false;
+  let turn: Promise<unknown> = Promise.resolve();
+
+  function next(phase: RedisStep["phase"], what: string): RedisStep {
+    const key = `${phase} ${what}`;
+    const number = (counts.get(key) ?? 0) + 1;
+    counts.set(key, number);
+    return { phase, what, number };
+  }
+
+  async function isStop(step: RedisStep): Promise<boolean> {
+    if (!isOver && !(await stopAt(step))) return false;
+    isOver = true;
+    for (const socket of sockets) socket.destroy();
+    return true;
+  }
+
+  /** Resolves to the answer; to null where it ends. */
+  async function watched(what: string, ask: () => Promise<Buffer>): Promise<Buffer | null> {
+    const before = next("before", what);
+    if (await isStop(before)) return null;
+    const changes = await changesOf(admin);
+    const answer = await ask();
+    if ((await changesOf(admin)) === changes) return answer;
+    const after = next("after", what);
+    steps.push(before, after);
+    return (await isStop(after)) ? null : answer;
+  }
+
+  /** Blocks, so it can't have the Redis for itself. It takes a marker, or nothing. */
+  async function taken(ask: () => Promise<Buffer>): Promise<Buffer | null> {
+    const answer = await ask();
+    if (answer.toString().startsWith("*-1")) return answer;
+    const after = next("after", "BZPOPMIN");
+    steps.push(after);
+    return (await isStop(after)) ? null : answer;
+  }
+
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = turn.then(work);
+    turn = done.catch(() => {});
+    return done;
+  }
+
+  async function serve(client: Socket): Promise<void> {
+    const redis = connect(Number(port), hostname);
+    const waiting: Array<PromiseWithResolvers<Buffer>> = [];
+    for (const socket of [client, redis]) {
+      sockets.add(socket);
+      socket.on("error", () => {});
+      socket.on("close", () => {
+        sockets.delete(socket);
+        client.destroy();
+        redis.destroy();
+        for (const { reject } of waiting) reject(new Error("the connection has ended"));
+      });
+    }
+    if (isOver) {
+      client.pipe(redis).pipe(client);
+      return;
+    }
+    void (async () => {
+      for await (const answer of valuesOf(redis)) waiting.shift()?.resolve(answer);
+    })().catch(() => {});
+    const names = new Names(scripts);
+    for await (const command of valuesOf(client)) {
+      const ask = (): Promise<Buffer> => {
+        const answer = Promise.withResolvers<Buffer>();
+        waiting.push(answer);
+        redis.write(command);
+        return answer.promise;
+      };
+      const what = names.of(command);
+      const answer =
+        what === "BZPOPMIN"
+          ? await taken(ask)
+          : await inTurn(() => (what === null ? ask() : watched(what, ask)));
+      if (answer === null) return;
+      client.write(answer);
+    }
+  }
+
+  const server = createServer((client) => {
+    serve(client).catch(() => client.destroy());
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    steps,
+    async [Symbol.asyncDispose]() {
+      const closed = once(server, "close");
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}
+
+/** How many changes Redis has made so far. */
+async function changesOf(admin: RedisClientType): Promise<number> {
+  return Number(/rdb_changes_since_last_save:(\d+)/.exec(await admin.info("persistence"))?.[1]);
+}
+
+/** These write nothing. A worker that takes a marker at the same time would have it seem so. */
+const READS = /^(?:M?GET|SMEMBERS|INFO|CONFIG|PING|CLIENT)$/;
+
+/** The names of scripts, by their SHA-1. */
+type Scripts = Map<string, string>;
+
+/** What the commands of one connection are called: a script by what it does. */
+class Names {
+  readonly #scripts: Scripts;
+  /** Of the transaction that has begun. */
+  #queued: string | null = null;
+
+  constructor(scripts: Scripts) {
+    this.#scripts = scripts;
+  }
+
+  /** null: nothing is written yet. */
+  of(command: Buffer): string | null {
+    const text = command.toString();
+    const [, , word = "", , first = "", , second = ""] = text.split("\r\n", 7);
+    const name = word.toUpperCase();
+    if (name === "MULTI") {
+      this.#queued = "";
+      return null;
+    }
+    if (name === "EXEC") {
+      const all = this.#queued;
+      this.#queued = null;
+      return all;
+    }
+    if (name === "SCRIPT") this.#learn(second);
+    // Redis has not seen every script that it is asked for by its digest; it does nothing then.
+    const script =
+      name === "EVAL" ? this.#learn(first) : name === "EVALSHA" ? this.#scripts.get(first) : name;
+    const what = script === "WORK" ? `${script}: ${workIn(text)}` : script;
+    if (this.#queued === null) return what === undefined || READS.test(what) ? null : what;
+    if (!this.#queued.includes(what ?? "")) this.#queued += what;
+    return null;
+  }
+
+  #learn(script: string): string {
+    const what = nameOf(script);
+    this.#scripts.set(createHash("sha1").update(script).digest("hex"), what);
+    return what;
+  }
+}
+
+/** What is asked of the one script together, each kind once. */
+function workIn(command: string): string {
+  const kinds = [...command.matchAll(/^\{"kind":"(\w+)"/gm)].map(([, kind]) => kind);
+  return [...new Set(kinds)].toSorted().join(", ");
+}
+
+function nameOf(script: string): string {
+  const own = Object.entries(taskScripts).find(([, text]) => text === script)?.[0];
+  if (own !== undefined) return own;
+  if (script.includes("':slot:'")) return "slot";
+  // BullMQ says first what a script does.
+  return `BullMQ: ${script.replace(/^\W+/, "").split("\n")[0]?.trim()}`;
+}
+
+/** The values of Redis's protocol (version 2) that arrive, whole. */
+async function* valuesOf(socket: Socket): AsyncGenerator<Buffer> {
+  let data: Buffer = Buffer.alloc(0);
+  for await (const chunk of socket) {
+    data = Buffer.concat([data, chunk as Buffer]);
+    for (let end = endOf(data, 0); end !== -1; end = endOf(data, 0)) {
+      yield data.subarray(0, end);
+      data = data.subarray(end);
+    }
+  }
+}
+
+/** Where the value ends that begins at `start`; -1: not all of it is there. */
+function endOf(data: Buffer, start: number): number {
+  const line = data.indexOf("\r\n", start);
+  if (line === -1) return -1;
+  const size = Number(data.toString("latin1", start + 1, line));
+  let end = line + 2;
+  switch (data.toString("latin1", start, start + 1)) {
+    case "$":
+      if (size >= 0) end += size + 2;
+      return end <= data.length ? end : -1;
+    case "*":
+      for (let n = 0; n < size && end !== -1; n += 1) end = endOf(data, end);
+      return end;
+    default:
+      return end;
+  }
+}

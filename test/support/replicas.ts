@@ -1,0 +1,60 @@
+import { expect, vi } from "vitest";
+import type { SlackMessage, SlackSide } from "../../emulators/slack/index.ts";
+import { AppProcess } from "./app-process.ts";
+import { type JobServiceSide, startJobServiceSide } from "./job-service-side.ts";
+import { startRedisServer } from "./redis-server.ts";
+import { DOCS, environment, startSlackSide, type WorldOptions } from "./world.ts";
+
+/** Where jobs end in these tests: `service.script.completeAfterPolls(2, { prLink: PR })`. */
+export const PR = "https://github.com/acme/docs/pull/7";
+
+/** The outcomes in #docs, each a reply with {@link PR}. */
+export function outcomesIn(slack: SlackSide): SlackMessage[] {
+  return slack
+    .messages(DOCS)
+    .filter((message) => message.thread_ts !== undefined && slack.visibleText(message).includes(PR));
+}
+
+/** So many requests: one job, one status message and one outcome for each. */
+export function expectOnce(slack: SlackSide, service: JobServiceSide, count: number): void {
+  const prompts = service.creates.map(({ prompt }) => prompt);
+  expect(new Set(prompts).size).toBe(count);
+  expect(prompts).toHaveLength(count);
+  const outcomes = outcomesIn(slack);
+  expect(new Set(outcomes.map(({ thread_ts: ts }) => ts)).size).toBe(count);
+  expect(outcomes).toHaveLength(count);
+  const roots = slack.messages(DOCS).filter((message) => message.thread_ts === undefined);
+  expect(roots).toHaveLength(count);
+}
+
+/** Resolves when the replica can take and keep requests. */
+export async function isReady(url: string): Promise<void> {
+  await vi.waitFor(
+    async () => expect(await (await fetch(`${url}/readyz`)).json()).toMatchObject({ status: "ok" }),
+    {
+      timeout: 20_000,
+      interval: 100,
+    },
+  );
+}
+
+/**
+ * A Slack, a job service and a Redis of the test's own; `open` starts a replica between them. All of it ends with `resources`.
+ * `world`: as for {@link environment}.
+ */
+export async function startSides(redisSettings: Record<string, string> = {}, world: WorldOptions = {}) {
+  const resources = new AsyncDisposableStack();
+  const redis = resources.use(await startRedisServer(redisSettings));
+  const slack = resources.use(await startSlackSide());
+  const service = resources.use(await startJobServiceSide({ idempotencyKeys: true }));
+  const env = {
+    ...environment(slack, service, world),
+    STORE_URL: redis.url,
+    POLL_MIN_MS: "200",
+    POLL_MAX_MS: "500",
+    DOCS_AGENT_IDEMPOTENCY_KEYS: "true",
+  };
+  const open = (overrides: Record<string, string> = {}, options: { preload?: string } = {}) =>
+    resources.use(new AppProcess({ env: { ...env, ...overrides }, ...options }));
+  return { resources, redis, slack, service, open };
+}

@@ -1,0 +1,85 @@
+import { once } from "node:events";
+import { connect, createServer } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
+
+/**
+ * What a {@link TcpProxy} does with connections. `refuse`: cuts the open ones and refuses others. `silent`: takes them and passes nothing on;
+ * what was sent meanwhile arrives once it is open again, as after an outage of a network.
+ */
+export type TcpProxyMood = "open" | "refuse" | "silent";
+
+/** Stands before a server on loopback that is to be unreachable for a while. */
+export class TcpProxy implements AsyncDisposable {
+  readonly #targetPort: number;
+  readonly #server = createServer((socket) => this.#take(socket));
+  readonly #sockets = new Set<Socket>();
+  #mood: TcpProxyMood = "open";
+  #port = 0;
+
+  private constructor(targetPort: number) {
+    this.#targetPort = targetPort;
+  }
+
+  static async start(targetPort: number): Promise<TcpProxy> {
+    const proxy = new TcpProxy(targetPort);
+    await proxy.#listen();
+    return proxy;
+  }
+
+  get port(): number {
+    return this.#port;
+  }
+
+  async become(mood: TcpProxyMood): Promise<void> {
+    this.#mood = mood;
+    if (mood === "refuse") {
+      await this.#end();
+      return;
+    }
+    for (const socket of this.#sockets) this.#adjust(socket);
+    if (!this.#server.listening) await this.#listen();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#end();
+  }
+
+  #take(socket: Socket): void {
+    const target = connect(this.#targetPort, "127.0.0.1");
+    for (const [from, to] of [
+      [socket, target],
+      [target, socket],
+    ] as const) {
+      from.setNoDelay(true);
+      from.on("error", () => {});
+      from.on("data", (chunk) => to.write(chunk));
+      from.on("end", () => to.end());
+      from.on("close", () => {
+        this.#sockets.delete(from);
+        to.destroySoon();
+      });
+      this.#sockets.add(from);
+      this.#adjust(from);
+    }
+  }
+
+  #adjust(socket: Socket): void {
+    if (this.#mood === "silent") socket.pause();
+    else socket.resume();
+  }
+
+  async #listen(): Promise<void> {
+    const listening = once(this.#server, "listening");
+    this.#server.listen(this.#port, "127.0.0.1");
+    await listening;
+    this.#port = (this.#server.address() as AddressInfo).port;
+  }
+
+  async #end(): Promise<void> {
+    if (!this.#server.listening) return;
+    const closed = once(this.#server, "close");
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+  }
+}
