@@ -95,7 +95,6 @@ export function createApp(deps: AppDeps): DocsAgentApp {
 
   registerIntake(slack.bolt, {
     queue,
-    slots,
     records,
     notifier,
     projects,

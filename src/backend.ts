@@ -75,6 +75,7 @@ async function openSqlite({
     clock,
     logger,
     records: store.decided,
+    takeWithin: (limits) => store.slots.takeWithin(limits),
     pools: taskPools,
     keepDeadMs: retentionMs,
     sweep: () => store.sweep(),

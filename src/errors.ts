@@ -19,6 +19,20 @@ export function isStoreAnswerLost(thrown: unknown): thrown is DocsAgentError {
   return thrown instanceof DocsAgentError && thrown.code === STORE_ANSWER_LOST;
 }
 
+/** A limit of a plan has no room for one more: see `core/task-queue.ts`. */
+export class LimitReachedError extends DocsAgentError {
+  readonly code = "limit_reached";
+  readonly gate: string;
+  /** When there is room again, epoch milliseconds. */
+  readonly againAtMs: number;
+
+  constructor(gate: string, againAtMs: number) {
+    super(`${gate} has reached its limit. There is room again at ${new Date(againAtMs).toISOString()}.`);
+    this.gate = gate;
+    this.againAtMs = againAtMs;
+  }
+}
+
 /** The message of anything that was thrown, for logs. */
 export function messageOf(thrown: unknown): string {
   if (thrown instanceof Error) return thrown.message;

@@ -35,7 +35,6 @@ function registered(): Registered {
   const never = () => Promise.reject(new Error("not used"));
   registerIntake(recording, {
     queue: { add: never, commit: never },
-    slots: { take: never, giveBack: never },
     records: {
       turn: { get: never },
       draft: { get: never, set: never, update: never, delete: never },

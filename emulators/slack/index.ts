@@ -191,6 +191,8 @@ async function untilChanged<Value>(
     }
   }
   const stop = workspace.onChange(look);
+  // What is waited for may also depend on something else, such as the job service.
+  const looking = setInterval(look, 100);
   const timer = setTimeout(
     () =>
       reject(
@@ -205,6 +207,7 @@ async function untilChanged<Value>(
     return await promise;
   } finally {
     stop();
+    clearInterval(looking);
     clearTimeout(timer);
   }
 }

@@ -1,6 +1,6 @@
 /**
  * Reserved slots: who asks gets a time of their own, first come, first served, and waits for nobody. They hold the rates that
- * Slack and job services allow, and the limits of requests.
+ * Slack and job services allow.
  */
 export interface Slots {
   /**
@@ -14,8 +14,4 @@ export interface Slots {
   postpone(gate: string, untilMs: number): Promise<void>;
   /** When the gate's slots are good again (epoch milliseconds); it is now unless the gate was postponed. Takes none. */
   openAt(gate: string): Promise<number>;
-  /** Counts one more in a gate that takes `limit` in `windowMs`. Null: taken. Otherwise when the next will be, and nothing is counted. */
-  take(gate: string, limit: number, windowMs: number): Promise<number | null>;
-  /** Takes back what {@link take} counted last: it came to nothing. */
-  giveBack(gate: string, limit: number, windowMs: number): Promise<void>;
 }

@@ -52,8 +52,19 @@ export type TaskEnd =
   /** Given up. Kept for the operator, counted, never run again. */
   | { kind: "dead"; reason: string };
 
-/** What to write and to add, all of it together, and what the caller learns from it. */
-export type Plan<T> = { writes?: readonly Write[]; adds?: readonly NewTask[]; value: T };
+/** A gate lets `limit` through in `windowMs`, milliseconds, and regains room evenly. */
+export type Limit = { gate: string; limit: number; windowMs: number };
+
+/**
+ * What to write and to add, all of it together, and what the caller learns from it. `within`: it counts against these limits, of a gate each. Unless
+ * all have room it is not carried out, counts against none, and the commit rejects with a `LimitReachedError` about the first that has none.
+ */
+export type Plan<T> = {
+  writes?: readonly Write[];
+  adds?: readonly NewTask[];
+  within?: readonly Limit[];
+  value: T;
+};
 
 /**
  * Decides from the records as they are when it is carried out. Pure: it may run more than once, when somebody else wrote in

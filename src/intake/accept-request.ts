@@ -1,7 +1,7 @@
 import { STATUS_SLOT } from "../core/delivery.ts";
-import type { Refusal } from "../core/notifier.ts";
 import type { Request } from "../core/request.ts";
-import { DocsAgentError, isStoreAnswerLost, messageOf } from "../errors.ts";
+import type { Limit } from "../core/task-queue.ts";
+import { DocsAgentError, LimitReachedError, isStoreAnswerLost, messageOf } from "../errors.ts";
 import { maybeKeptMessage, notKeptMessage } from "../replies/private-messages.ts";
 import type { Rendered } from "../replies/blocks.ts";
 import { acceptance } from "../tasks/accept.ts";
@@ -42,61 +42,33 @@ export async function acceptRequest(deps: IntakeDeps, request: Request): Promise
 }
 
 async function accept(deps: IntakeDeps, request: Request): Promise<Accepted> {
-  const refusal = await overLimit(deps, request);
-  if (refusal !== null) {
-    return (await isKnown(deps, request)) ? { kind: "known" } : { kind: "refused", refusal };
-  }
-  const isNew = await deps.queue
-    .commit((read) => acceptance(deps, read, request))
-    .catch((thrown: unknown) => {
-      // Whoever asked waits for an answer, and a store that is away would hold this up, too.
-      giveBack(deps, request).catch(() => {});
-      throw isStoreAnswerLost(thrown) ? new MaybeKeptError(thrown.message, { cause: thrown }) : thrown;
-    });
-  if (!isNew) {
-    // A redelivery takes nothing from anybody's limit.
-    await giveBack(deps, request);
-    return { kind: "known" };
+  const { person, channel } = limitsOf(deps, request);
+  const within = [person, channel].filter(({ limit }) => limit > 0);
+  try {
+    const isNew = await deps.queue.commit((read) => acceptance(deps, read, request, within));
+    if (!isNew) return { kind: "known" };
+  } catch (thrown) {
+    if (isStoreAnswerLost(thrown)) throw new MaybeKeptError(thrown.message, { cause: thrown });
+    if (!(thrown instanceof LimitReachedError)) throw thrown;
+    const [scope, { limit }] =
+      thrown.gate === person.gate ? (["person", person] as const) : (["channel", channel] as const);
+    return {
+      kind: "refused",
+      refusal: { kind: "too-many", scope, limit, againAtMs: thrown.againAtMs },
+    };
   }
   reassureLater(deps, request);
   return { kind: "accepted" };
 }
 
-async function isKnown({ queue }: Pick<IntakeDeps, "queue">, { id }: Request): Promise<boolean> {
-  return queue.commit((read) => ({ value: read("turn", id) !== undefined }));
-}
-
-/** Why one more request of that person, or in that channel, is too many now; null: it is not, and counts. */
-async function overLimit(
-  { slots, limits }: Pick<IntakeDeps, "slots" | "limits">,
-  request: Request,
-): Promise<Refusal | null> {
-  const { perPerson, perChannel } = limits;
-  const [person, channel] = await Promise.all([
-    perPerson > 0 ? slots.take(personGate(request), perPerson, HOUR_MS) : null,
-    perChannel > 0 ? slots.take(channelGate(request), perChannel, HOUR_MS) : null,
-  ]);
-  if (person === null && channel === null) return null;
-  // What the other one let through doesn't count.
-  if (person === null && perPerson > 0) await slots.giveBack(personGate(request), perPerson, HOUR_MS);
-  if (channel === null && perChannel > 0) await slots.giveBack(channelGate(request), perChannel, HOUR_MS);
-  if (person !== null) return { kind: "too-many", scope: "person", limit: perPerson, againAtMs: person };
-  return channel === null
-    ? null
-    : { kind: "too-many", scope: "channel", limit: perChannel, againAtMs: channel };
-}
-
-async function giveBack({ slots, limits }: IntakeDeps, request: Request): Promise<void> {
-  if (limits.perPerson > 0) await slots.giveBack(personGate(request), limits.perPerson, HOUR_MS);
-  if (limits.perChannel > 0) await slots.giveBack(channelGate(request), limits.perChannel, HOUR_MS);
-}
-
-function personGate({ teamId, userId }: Request): string {
-  return `person:${teamId}:${userId}`;
-}
-
-function channelGate({ teamId, channelId }: Request): string {
-  return `channel:${teamId}:${channelId}`;
+function limitsOf(
+  { limits }: Pick<IntakeDeps, "limits">,
+  { teamId, userId, channelId }: Request,
+): { person: Limit; channel: Limit } {
+  return {
+    person: { gate: `person:${teamId}:${userId}`, limit: limits.perPerson, windowMs: HOUR_MS },
+    channel: { gate: `channel:${teamId}:${channelId}`, limit: limits.perChannel, windowMs: HOUR_MS },
+  };
 }
 
 /**

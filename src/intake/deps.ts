@@ -4,7 +4,6 @@ import type { Notifier, Refusal } from "../core/notifier.ts";
 import type { PollingPolicy } from "../core/polling.ts";
 import type { ProjectRef } from "../core/project.ts";
 import type { RecordOf, RecordStore } from "../core/records.ts";
-import type { Slots } from "../core/slots.ts";
 import type { TaskQueue } from "../core/task-queue.ts";
 
 /** Requests an hour; 0: as many as come. */
@@ -16,7 +15,6 @@ export type Accepted = { kind: "accepted" | "known" } | { kind: "refused"; refus
 /** What the intake stands on. */
 export type IntakeDeps = {
   queue: Pick<TaskQueue, "add" | "commit">;
-  slots: Pick<Slots, "take" | "giveBack">;
   records: { turn: Pick<RecordStore<RecordOf<"turn">>, "get">; draft: RecordStore<RecordOf<"draft">> };
   notifier: Pick<Notifier, "replyPrivately">;
   /** The default first; never empty. */

@@ -2,7 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Read, Write } from "../core/records.ts";
-import type { Decision, NewTask, TaskCounts, TaskHandler, TaskQueue } from "../core/task-queue.ts";
+import type { Decision, Limit, NewTask, TaskCounts, TaskHandler, TaskQueue } from "../core/task-queue.ts";
 import { messageOf } from "../errors.ts";
 import type { GroupCommit } from "../store/group-commit.ts";
 import { writeProbe } from "../store/sqlite-database.ts";
@@ -28,6 +28,8 @@ export type SqliteTaskQueueOptions = Pick<
   logger: Logger;
   /** How decisions read and write records, inside a transaction. Absent: there are no records. */
   records?: { read: Read; write: (write: Write) => void };
+  /** Inside a transaction: counts against limits, or throws a `LimitReachedError`. Absent: no plan has any. */
+  takeWithin?: (limits: readonly Limit[]) => void;
   /** @default one pool of 16 */
   pools?: Pools;
 };
@@ -43,6 +45,7 @@ export class SqliteTaskQueue implements TaskQueue {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #records: NonNullable<SqliteTaskQueueOptions["records"]>;
+  readonly #takeWithin: (limits: readonly Limit[]) => void;
   readonly #table: TaskTable;
   readonly #clockWatch: ClockWatch;
   readonly #runs: TaskRuns;
@@ -63,6 +66,7 @@ export class SqliteTaskQueue implements TaskQueue {
     this.#clock = clock;
     this.#logger = logger;
     this.#records = options.records ?? { read: () => undefined, write: noRecords };
+    this.#takeWithin = options.takeWithin ?? noRecords;
     this.#table = new TaskTable(db, {
       poolOf: (type, share) => poolName(pools, type, share),
       isRunning: (seq) => this.#runs.isRunning(seq),
@@ -169,7 +173,8 @@ export class SqliteTaskQueue implements TaskQueue {
 
   /** Inside a transaction: decides, writes and adds. */
   #carryOut<T>(decide: Decision<T>): T {
-    const { writes = [], adds = [], value } = decide(this.#records.read);
+    const { writes = [], adds = [], within = [], value } = decide(this.#records.read);
+    if (within.length > 0) this.#takeWithin(within);
     for (const write of writes) this.#records.write(write);
     const nowMs = this.#clock.now();
     for (const task of adds) this.#table.add(toStorableTask(task, nowMs), nowMs);
@@ -226,7 +231,7 @@ export class SqliteTaskQueue implements TaskQueue {
 }
 
 function noRecords(): never {
-  throw new TypeError("This task queue has no records");
+  throw new TypeError("This task queue has neither records nor limits");
 }
 
 function noop(): void {}

@@ -2,6 +2,8 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { z } from "zod";
 import type { Clock } from "../core/clock.ts";
 import type { Slots } from "../core/slots.ts";
+import type { Limit } from "../core/task-queue.ts";
+import { LimitReachedError } from "../errors.ts";
 import type { GroupCommit } from "./group-commit.ts";
 
 const GateRow = z.object({ gate: z.string(), next_at: z.int(), blocked_until: z.int() });
@@ -82,22 +84,23 @@ export class SqliteSlots implements Slots {
     return Math.max(this.#clock.now(), this.#gates.get(name)?.blockedUntil ?? 0);
   }
 
-  async take(name: string, limit: number, windowMs: number): Promise<number | null> {
+  /** Inside of a work: counts one more against each limit, or throws a {@link LimitReachedError} and counts against none. */
+  takeWithin(limits: readonly Limit[]): void {
     const now = this.#clock.now();
-    const gate = this.#gate(name);
-    const gapMs = windowMs / limit;
-    const next = Math.max(gate.nextAt, now) + gapMs;
-    // A millisecond of slack, for what rounding leaves.
-    if (next > now + windowMs + 1) return Math.ceil(next - windowMs);
-    gate.nextAt = next;
-    this.#changed.add(name);
-    return null;
-  }
-
-  async giveBack(name: string, limit: number, windowMs: number): Promise<void> {
-    const gate = this.#gate(name);
-    gate.nextAt -= windowMs / limit;
-    this.#changed.add(name);
+    const nextOf = limits.map(({ gate, limit, windowMs }) => {
+      const nextAt = Math.max(this.#gates.get(gate)?.nextAt ?? 0, now) + windowMs / limit;
+      // A millisecond of slack, for what rounding leaves.
+      if (nextAt > now + windowMs + 1) throw new LimitReachedError(gate, Math.ceil(nextAt - windowMs));
+      return nextAt;
+    });
+    for (const [n, { gate: name, limit, windowMs }] of limits.entries()) {
+      const gate = this.#gate(name);
+      gate.nextAt = nextOf[n] ?? gate.nextAt;
+      this.#changed.add(name);
+      this.#commits.afterUndo(() => {
+        gate.nextAt -= windowMs / limit;
+      });
+    }
   }
 
   /** The machine's clock was set back by `byMs`, milliseconds: what lies ahead lies that much nearer. */

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import type { SlackDelivery, SlackSide } from "../../emulators/slack/index.ts";
 import type { AppProcess } from "../support/app-process.ts";
 import { startJobServiceSide } from "../support/job-service-side.ts";
+import { isTaken, untilTaken } from "../support/taken.ts";
 import { ANA, DOCS, environment, RANDOM, startSlackSide } from "../support/world.ts";
 
 const PR = "https://github.com/acme/docs/pull/7";
@@ -92,25 +93,25 @@ async function runWithDeath(
   const { first } = subject;
   running = first;
   const firstUrl = await first.ready();
+  const command = () => slack.person(ANA).command({ channel: scene.channel, text: "fix the quickstart" });
   let delivery: SlackDelivery | null = null;
   if (firstUrl !== null) {
     slack.setAppUrl(`${firstUrl}/slack/events`);
-    const sent = await slack.person(ANA).command({ channel: scene.channel, text: "fix the quickstart" });
-    if (sent.status === 200) await subject.quiet(first);
+    const sent = await command();
+    if (isTaken(sent)) await subject.quiet(first);
     else delivery = sent.delivery;
   }
   if (boundary !== null) {
     // What is written at the same time may share a commit, so that a run may have fewer writes: then it dies at its end.
-    if (!first.hasExited && delivery === null) await first.kill();
+    if (!first.hasExited) await first.kill();
     expect(await first.exit()).toBe("SIGKILL");
     const second = resources.use(await subject.startSecond());
     running = second;
     const url = `${await second.ready()}/slack/events`;
     slack.setAppUrl(url);
     // Nobody was told that it was taken, so it comes once more: as Slack's own retry would, with the same trigger id.
-    if (delivery !== null) await slack.redeliver({ ...delivery, url });
-    if (firstUrl === null)
-      await slack.person(ANA).command({ channel: scene.channel, text: "fix the quickstart" });
+    if (delivery !== null) await untilTaken(slack, await slack.redeliver({ ...delivery, url }));
+    if (firstUrl === null) await untilTaken(slack, await command());
     await subject.quiet(second);
   }
   return {

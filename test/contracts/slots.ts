@@ -162,50 +162,17 @@ export function describeSlots(name: string, open: () => Promise<SlotsSubject>): 
     });
   });
 
-  describe(`${name}: limits`, () => {
-    it("let as many through at once as the limit says, and say when the next will be", async () => {
-      await using subject = await open();
-      const take = () => subject.slots.take("a", 6, HOUR_MS);
-      const taken = await Promise.all(Array.from({ length: 10 }, take));
-      const next = subject.now() + HOUR_MS / 6;
-      expect(taken).toEqual([...Array.from({ length: 6 }, () => null), next, next, next, next]);
-
-      subject.advance(HOUR_MS / 6 - 2);
-      expect(await take()).toBe(next);
-      subject.advance(2);
-      expect(await take()).toBeNull();
-      expect(await take()).toBe(next + HOUR_MS / 6);
-      subject.advance(HOUR_MS);
-      expect(await Promise.all(Array.from({ length: 7 }, take))).toEqual([
-        ...Array.from({ length: 6 }, () => null),
-        subject.now() + HOUR_MS / 6,
-      ]);
-    });
-
-    it.each([1, 7, 900, 7_000])("let %i through in a window, and not one more", async (limit) => {
-      await using subject = await open();
-      let taken = 0;
-      while ((await subject.slots.take("a", limit, MINUTE_MS)) === null) taken += 1;
-      expect(taken).toBe(limit);
-      const next = await subject.slots.take("a", limit, MINUTE_MS);
-      subject.advance((next ?? 0) - subject.now());
-      expect(await subject.slots.take("a", limit, MINUTE_MS)).toBeNull();
-    });
-  });
-
   describe(`${name}: what outlasts a process`, () => {
-    it("holds after a restart what was reserved, postponed and taken", async () => {
+    it("holds after a restart what was reserved and postponed", async () => {
       await using subject = await open();
       const start = subject.now();
       for (let n = 0; n < 5; n += 1) await subject.slots.reserve("a", everySecond);
       await subject.slots.postpone("b", start + HOUR_MS);
-      for (let n = 0; n < 2; n += 1) await subject.slots.take("c", 2, HOUR_MS);
 
       await subject.reopen();
       expect(await subject.slots.reserve("a", everySecond, start + 4_000)).toBe(start + 4_000);
       expect(await subject.slots.reserve("a", everySecond)).toBe(start + 5_000);
       expect(await subject.slots.reserve("b", everySecond)).toBe(start + HOUR_MS);
-      expect(await subject.slots.take("c", 2, HOUR_MS)).toBe(start + HOUR_MS / 2);
     });
 
     it("makes nobody wait for a clock that was set back", async () => {
@@ -213,7 +180,6 @@ export function describeSlots(name: string, open: () => Promise<SlotsSubject>): 
       const reserve = (gate: string, held?: number) => subject.slots.reserve(gate, everySecond, held);
       const held = [await reserve("a"), await reserve("a"), await reserve("a")];
       await subject.slots.postpone("b", subject.now() + MINUTE_MS);
-      for (let n = 0; n < 2; n += 1) await subject.slots.take("c", 2, MINUTE_MS);
 
       subject.setBack(HOUR_MS);
       const now = subject.now();
@@ -221,7 +187,6 @@ export function describeSlots(name: string, open: () => Promise<SlotsSubject>): 
       // Who holds a slot by the clock as it was is given another one.
       for (const [n, slot] of held.entries()) expect(await reserve("a", slot)).toBe(now + (n + 4) * 1_000);
       expect(await reserve("b")).toBe(now + MINUTE_MS);
-      expect(await subject.slots.take("c", 2, MINUTE_MS)).toBe(now + MINUTE_MS / 2);
     });
   });
 }

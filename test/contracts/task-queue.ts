@@ -3,6 +3,7 @@ import type { TaskQueue } from "../../src/core/task-queue.ts";
 import { describeAdding } from "./task-queue/adding.ts";
 import { describeClock } from "./task-queue/clock.ts";
 import { describeCrash } from "./task-queue/crash.ts";
+import { describeLimits } from "./task-queue/limits.ts";
 import { describeRunning } from "./task-queue/running.ts";
 import { describeSteps } from "./task-queue/steps.ts";
 import { describeStopping } from "./task-queue/stopping.ts";
@@ -44,6 +45,9 @@ export function describeTaskQueue(name: string, open: () => Promise<TaskQueueSub
   });
   describe(`${name}: steps and commits`, () => {
     describeSteps(open);
+  });
+  describe(`${name}: limits`, () => {
+    describeLimits(open);
   });
   describe(`${name}: the clock is set`, () => {
     describeClock(open);

@@ -2,6 +2,7 @@ import { expect, it, vi } from "vitest";
 import { startRedisServer } from "../support/redis-server.ts";
 import { PR, expectOnce, isReady, outcomesIn, startSides } from "../support/replicas.ts";
 import { openTempDir } from "../support/temp-dir.ts";
+import { untilTaken } from "../support/taken.ts";
 import { ANA, DOCS } from "../support/world.ts";
 
 /** Past a lease (30 s), and past the look for those that are over (every 10 s). */
@@ -121,11 +122,13 @@ it.concurrent("a replica that is paused past its lease comes back and does nothi
       resumed.resolve();
     }, PAUSE_MS);
   });
-  for (let n = 0; n < 5; n += 1) await slack.person(ANA).command({ channel: DOCS, text: `fix page ${n}` });
+  const command = async (text: string) =>
+    untilTaken(slack, await slack.person(ANA).command({ channel: DOCS, text }));
+  for (let n = 0; n < 5; n += 1) await command(`fix page ${n}`);
   await slack.until(() => outcomesIn(slack).length >= 5, 120_000);
   await resumed.promise;
   // What it still had to say counts for nothing: another poll of each job would have come by now.
-  await slack.person(ANA).command({ channel: DOCS, text: "fix one more" });
+  await command("fix one more");
   await slack.until(() => outcomesIn(slack).length >= 6, 60_000);
   expectOnce(slack, service, 6);
   expect(paused.hasExited).toBe(false);

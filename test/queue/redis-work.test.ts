@@ -7,7 +7,7 @@ import { startRedisServer } from "../support/redis-server.ts";
 
 function addOf(id: string) {
   const add = { id, type: "note", pool: "rest", known: "once", payload: "null", due: 0 };
-  return { kind: "commit" as const, keepDoneMs: 1000, checks: [], writes: [], adds: [add] };
+  return { kind: "commit" as const, keepDoneMs: 1000, checks: [], within: [], writes: [], adds: [add] };
 }
 
 it("does all that is asked at once, each with its own answer, and fails only what meets a fault", async () => {

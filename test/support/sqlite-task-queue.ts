@@ -4,6 +4,7 @@ import { SqliteTaskQueue } from "../../src/queue/sqlite-task-queue.ts";
 import { GroupCommit } from "../../src/store/group-commit.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import type { SqliteStore } from "../../src/store/open-store.ts";
+import { SqliteSlots } from "../../src/store/sqlite-slots.ts";
 import { StoreInUseError, storeErrorsOf } from "../../src/store/store-errors.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { RecordingLogger } from "./recording-logger.ts";
@@ -53,12 +54,14 @@ function startProcess(
   whenDead: () => void,
 ): Process {
   const clock = mortal(subject.clock);
+  const slots = new SqliteSlots({ db: store.db, commits, clock });
   const queue = new SqliteTaskQueue({
     db: store.db,
     commits,
     clock,
     logger: subject.logger,
     records: store.decided,
+    takeWithin: (limits) => slots.takeWithin(limits),
     pools,
     sweep: () => store.sweep(),
     onClockSetBack: (byMs) => subject.setBacks.push(byMs),

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { Clock } from "../../core/clock.ts";
 import type { Read, RecordKind, RecordOf, Write, WriteOf } from "../../core/records.ts";
 import type { Decision, TaskEnd } from "../../core/task-queue.ts";
+import { LimitReachedError } from "../../errors.ts";
 import { serialize } from "../../store/keyv.ts";
 import type { SetAsideRecord } from "../../store/record-store.ts";
 import type { RedisStore } from "../../store/redis/open-redis-store.ts";
@@ -16,6 +17,7 @@ export type Claim = { id: string; token: string };
 const Answer = z.union([
   z.tuple([z.literal("lost")]),
   z.tuple([z.literal("stale"), z.array(z.string().nullable())]),
+  z.tuple([z.literal("full"), z.string(), z.coerce.number()]),
   z.tuple([z.literal("ok"), z.string(), z.array(z.string())]),
 ]);
 
@@ -57,7 +59,7 @@ export class RedisCommits {
 
   /**
    * Writes what the decision says, all of it or nothing. `claim`: rejects with a {@link ClaimLostError} unless that run still has its task. `endOf`:
-   * how the run ends. `added`: for each task, whether it was added. `told`: what BullMQ is to be told.
+   * how the run ends. Rejects with a {@link LimitReachedError} when a limit of the plan has no room. `added`: for each task, whether it was added. `told`: what BullMQ is to be told.
    */
   async carryOut<T>(
     decide: Decision<T>,
@@ -73,7 +75,7 @@ export class RedisCommits {
         if (await this.#makeSure(seen)) continue;
         throw thrown;
       }
-      const { writes = [], adds = [], value } = plan;
+      const { writes = [], adds = [], within = [], value } = plan;
       const now = this.#clock.now();
       const entries: Entry[] = [
         ...asideOf.flatMap((aside) => this.#asideEntries(aside)),
@@ -86,6 +88,7 @@ export class RedisCommits {
           keepDoneMs: this.#keepDoneMs,
           claim,
           checks: [...seen].map(([key, { text }]) => [key, text ?? false]),
+          within,
           writes: entries.map(({ key, text, keepMs }) => [key, text ?? false, keepMs]),
           adds: adds.map((task) => {
             const { id, type, share, known, payload, dueAt } = toStorableTask(task, now);
@@ -100,6 +103,8 @@ export class RedisCommits {
         case "stale":
           this.#correct(seen, answer[1]);
           continue;
+        case "full":
+          throw new LimitReachedError(answer[1], Math.ceil(now + answer[2]));
         case "ok":
           for (const { kind, key, text } of entries)
             if (kind !== null) this.#store.kinds[kind].storage.saw(key, text);

@@ -176,9 +176,12 @@ export class RedisTaskQueue implements TaskQueue {
     if (runs.length === 0) return;
     this.#toTell.push(...runs);
     if (this.#isStopped || this.#toTell.length > runs.length) return;
-    this.#telling = new Promise((resolve) => {
-      setImmediate(() => resolve(this.#tellBatch()));
-    });
+    this.#telling = this.#telling.then(
+      () =>
+        new Promise((resolve) => {
+          setImmediate(() => resolve(this.#tellBatch()));
+        }),
+    );
   }
 
   async #tellBatch(): Promise<void> {

@@ -39,8 +39,8 @@ const COMMON = `
  * now, then what is to be done, as JSON each, in this order. Returns an answer to each, also when one of them meets a fault:
  *
  * - `claim`, with `id`, `run`, `token` and `leaseMs`: nothing if the run is out of date, `held` and what to tell, or the task.
- * - `commit`, a decision to carry out with `claim`, `checks`, `writes`, `adds` and `end`: `lost`, or `stale` with the texts that are there instead,
- *   or `ok` with what was added and what to tell BullMQ.
+ * - `commit`, a decision to carry out with `claim`, `checks`, `within`, `writes`, `adds` and `end`: `lost`, or `stale` with the texts that are there
+ *   instead, or `full` with the gate and the milliseconds until it has room, or `ok` with what was added and what to tell BullMQ.
  * - `told`, with `runs`, pairs of id and run that BullMQ knows of now: nothing.
  * - `release`, with `claims`: their tasks run again at once, as if they had not run. What to tell.
  */
@@ -82,6 +82,21 @@ export const WORK = `${COMMON}
       end
     end
     if #stale > 0 then return { 'stale', stale } end
+
+    -- A gate is a hash, as those of the slots are: see redis-slots.ts. All have to have room before one counts.
+    local nextOf = {}
+    local function text(n) return string.format('%.17g', n) end
+    local function gateKey(within) return P .. ':slot:' .. within.gate end
+    for n, within in ipairs(c.within) do
+      local next = tonumber(redis.call('HGET', gateKey(within), 'next') or 0)
+      nextOf[n] = math.max(next, now) + within.windowMs / within.limit
+      -- A millisecond of slack, for what rounding leaves.
+      if nextOf[n] > now + within.windowMs + 1 then return { 'full', within.gate, text(nextOf[n] - within.windowMs - now) } end
+    end
+    for n, within in ipairs(c.within) do
+      redis.call('HSET', gateKey(within), 'next', text(nextOf[n]))
+      redis.call('PEXPIRE', gateKey(within), math.ceil(nextOf[n] - now) + 60000)
+    end
 
     for _, write in ipairs(c.writes) do
       if not write[2] then redis.call('DEL', write[1])

@@ -62,24 +62,6 @@ const OPEN = `${COMMON}
   return text(math.max(blocked - now, 0))
 `;
 
-/** now or '', gate, limit, window; returns milliseconds from now, or '' when it is taken */
-const TAKE = `${COMMON}
-  local limit, window = tonumber(ARGV[3]), tonumber(ARGV[4])
-  local after = math.max(next, now) + window / limit
-  -- A millisecond of slack, for what rounding leaves.
-  if after > now + window + 1 then return text(after - window - now) end
-  next = after
-  save()
-  return ''
-`;
-
-/** now or '', gate, limit, window */
-const GIVE_BACK = `${COMMON}
-  next = next - tonumber(ARGV[4]) / tonumber(ARGV[3])
-  save()
-  return ''
-`;
-
 const Answer = z.string().nullable();
 
 /** Slots that all replicas on one Redis share. */
@@ -125,16 +107,6 @@ export class RedisSlots implements Slots {
   async openAt(gate: string): Promise<number> {
     const now = this.#clock.now();
     return Math.ceil(now + Number(await this.#run(OPEN, gate, [])));
-  }
-
-  async take(gate: string, limit: number, windowMs: number): Promise<number | null> {
-    const now = this.#clock.now();
-    const answer = await this.#run(TAKE, gate, [String(limit), String(windowMs)]);
-    return answer === "" ? null : Math.ceil(now + Number(answer));
-  }
-
-  async giveBack(gate: string, limit: number, windowMs: number): Promise<void> {
-    await this.#run(GIVE_BACK, gate, [String(limit), String(windowMs)]);
   }
 
   async #run(script: string, gate: string, args: string[]): Promise<string> {

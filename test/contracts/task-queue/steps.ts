@@ -228,8 +228,15 @@ export function describeSteps(open: () => Promise<TaskQueueSubject>): void {
     await heal();
     // Not well before that is written, as nothing is run.
     await expect(subject.queue.check()).rejects.toMatchObject({ code: "store_unavailable" });
-    subject.advance(SECOND_MS);
-    await subject.idle();
+    await expect
+      .poll(
+        () => {
+          subject.advance(SECOND_MS);
+          return subject.queue.counts();
+        },
+        { timeout: 30_000 },
+      )
+      .toEqual({ waiting: 0, running: 0, dead: 0 });
     await subject.queue.check();
     expect(handler.order().toSorted()).toEqual(["a", "next", "other"]);
     expect(await isMarked(subject, "a")).toBe(true);
