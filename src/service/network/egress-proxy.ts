@@ -110,7 +110,8 @@ export function createEgressProxy(deps: EgressProxyDeps): EgressProxy {
         client.off("close", destroy).once("close", () => upstream.destroySoon());
         const meter = meterFor(target, "tunnel", upstream);
         client.write("HTTP/1.1 200 Connection established\r\n\r\n");
-        if (head.length > 0) client.unshift(head);
+        meter.out(head.length);
+        upstream.write(head);
         // Added together with the pipe: a listener of its own would start the flow too early.
         client.on("data", (chunk: Buffer) => meter.out(chunk.length)).pipe(upstream);
         upstream.on("data", (chunk: Buffer) => meter.in(chunk.length)).pipe(client);
