@@ -118,7 +118,12 @@ export async function openNetworkWorld({
     async ask({ method = "POST", path, headers = {}, body = "" }) {
       const socket = await dial();
       const text = typeof body === "string" ? body : JSON.stringify(body);
-      const all = { host: "gateway", "content-length": Buffer.byteLength(text), connection: "close", ...headers };
+      const all = {
+        host: "gateway",
+        "content-length": Buffer.byteLength(text),
+        connection: "close",
+        ...headers,
+      };
       socket.write(`${method} ${path} HTTP/1.1\r\n${linesOf(all)}\r\n\r\n${text}`);
       return parseAnswer(await readAll(socket));
     },

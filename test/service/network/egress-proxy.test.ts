@@ -109,7 +109,14 @@ it.each([
   });
   await using echo = await startEcho();
   // All names are on the list, with all ports that could matter, but no address is.
-  const allow = ["localhost", ...Object.keys(names), "*.test", `*.test:${echo.port}`, "mapped.test:1", "metadata.test:80"];
+  const allow = [
+    "localhost",
+    ...Object.keys(names),
+    "*.test",
+    `*.test:${echo.port}`,
+    "mapped.test:1",
+    "metadata.test:80",
+  ];
   for (const port of [echo.port, 80, 443]) {
     await using world = await openNetworkWorld({ allow, resolve: names.resolve });
     const answer = await world.tunnel(`${host}:${port}`);
@@ -149,7 +156,9 @@ it("leaves out the forbidden ones of a name's addresses", async () => {
 
 it("forwards plain http, for the site that the URL names, without what is for the proxy", async () => {
   await using side = await startHttpSide((_seen, _request, response) =>
-    response.writeHead(201, { "x-answer": "yes", "proxy-authenticate": "Basic", connection: "x-answer-hop" }).end("body"),
+    response
+      .writeHead(201, { "x-answer": "yes", "proxy-authenticate": "Basic", connection: "x-answer-hop" })
+      .end("body"),
   );
   await using world = await openNetworkWorld({ allow: [`localhost:${side.port}`] });
   const answer = await world.ask({
@@ -182,13 +191,19 @@ it.each(["https://localhost/", "ftp://localhost/", "http://user:pass@localhost/"
   },
 );
 
-it.each(["", "localhost", "localhost:", "localhost:0", "localhost:99999", "http://localhost:443", "a b:443", "%6c:443"])(
-  "refuses a CONNECT to %j",
-  async (authority) => {
-    await using world = await openNetworkWorld({ allow: ["localhost"] });
-    expect((await world.tunnel(authority)).status).toBe(400);
-  },
-);
+it.each([
+  "",
+  "localhost",
+  "localhost:",
+  "localhost:0",
+  "localhost:99999",
+  "http://localhost:443",
+  "a b:443",
+  "%6c:443",
+])("refuses a CONNECT to %j", async (authority) => {
+  await using world = await openNetworkWorld({ allow: ["localhost"] });
+  expect((await world.tunnel(authority)).status).toBe(400);
+});
 
 it("ends the turn's traffic when it is too much, and says so", async () => {
   await using echo = await startEcho();
