@@ -70,7 +70,9 @@ export class AnswerUsage {
   /** What the call counts as: what was reported, and estimates for what was not. */
   total(): { usage: CallUsage; isEstimate: boolean } {
     const usage = this.#report?.usage ?? NO_USAGE;
-    if (this.#hasEnded && this.#report?.isFinal === true) return { usage, isEstimate: false };
+    // No call is without input: a report that says so says nothing.
+    const isWhole = this.#hasEnded && this.#report?.isFinal === true && usage.inputTokens > 0;
+    if (isWhole) return { usage, isEstimate: false };
     return {
       usage: {
         ...usage,

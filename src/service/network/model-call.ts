@@ -17,17 +17,18 @@ export type ModelCall = {
 const EXPECTED_OUTPUT_TOKENS = 8192;
 
 const TokenLimit = z.int().min(1).max(10_000_000).optional().catch(undefined);
-const Body = z.looseObject({
+/** Only what we look at. */
+const Body = z.object({
   model: z.string().max(200).optional(),
   stream: z.boolean().nullish(),
-  stream_options: z.looseObject({ include_usage: z.unknown() }).nullish(),
-  background: z.unknown(),
+  stream_options: z.looseObject({ include_usage: z.unknown().optional() }).nullish(),
+  background: z.unknown().optional(),
   max_tokens: TokenLimit,
   max_completion_tokens: TokenLimit,
   max_output_tokens: TokenLimit,
   n: TokenLimit,
   generationConfig: z
-    .looseObject({ maxOutputTokens: TokenLimit, candidateCount: TokenLimit })
+    .object({ maxOutputTokens: TokenLimit, candidateCount: TokenLimit })
     .optional()
     .catch(undefined),
   tools: z.array(z.unknown()).nullish(),
@@ -47,7 +48,8 @@ const PROVIDER_TOOL_FIELDS = ["mcp_servers", "web_search_options", "plugins"] as
  * {@link ModelCallFault} for a call that can't be counted.
  */
 export function prepareCall(format: UsageFormat, pathModel: string | null, given: Buffer): ModelCall {
-  const body = parseBody(given);
+  const json = parseJson(given);
+  const body = parseBody(json);
   const model = pathModel ?? body.model ?? "";
   if (model === "") throw new ModelCallFault(400, "The request names no model.");
   // Its usage would come with a later request, if ever.
@@ -55,9 +57,10 @@ export function prepareCall(format: UsageFormat, pathModel: string | null, given
     throw new ModelCallFault(400, "Background responses aren't available here. Leave out background.");
   }
   // Written anew: of two fields with one name, the upstream could read the other one.
-  const plain = withoutProviderTools(body, format);
-  const asksForUsage = format !== "openai-chat" || plain.stream !== true || isAsked(plain);
-  const asking = { ...plain, stream_options: { ...plain.stream_options, include_usage: true } };
+  const plain = withoutProviderTools(json, body.tools ?? null, format);
+  const options = body.stream_options;
+  const asksForUsage = format !== "openai-chat" || body.stream !== true || options?.include_usage === true;
+  const asking = { ...plain, stream_options: { ...options, include_usage: true } };
   return {
     model,
     body: JSON.stringify(asksForUsage ? plain : asking),
@@ -70,21 +73,22 @@ export function prepareCall(format: UsageFormat, pathModel: string | null, given
   };
 }
 
-function parseBody(given: Buffer): Body {
+function parseJson(given: Buffer): object {
   let json: unknown;
   try {
     json = JSON.parse(given.toString("utf8"));
   } catch {
     throw new ModelCallFault(400, "The request's body isn't JSON.");
   }
-  const parsed = Body.safeParse(json);
-  if (parsed.success) return parsed.data;
-  const fields = parsed.error.issues.map(({ path }) => path.map(String).join(".") || "the body");
-  throw new ModelCallFault(400, `The request isn't valid: check ${[...new Set(fields)].join(", ")}.`);
+  if (typeof json === "object" && json !== null && !Array.isArray(json)) return json;
+  throw new ModelCallFault(400, "The request's body isn't a JSON object.");
 }
 
-function isAsked({ stream_options: options }: Body): boolean {
-  return options?.include_usage === true;
+function parseBody(json: object): Body {
+  const parsed = Body.safeParse(json);
+  if (parsed.success) return parsed.data;
+  const fields = parsed.error.issues.map(({ path }) => path.map(String).join("."));
+  throw new ModelCallFault(400, `The request isn't valid: check ${[...new Set(fields)].join(", ")}.`);
 }
 
 function expectedOutput(body: Body): number {
@@ -98,16 +102,21 @@ function expectedOutput(body: Body): number {
   return each * (body.n ?? generationConfig?.candidateCount ?? 1);
 }
 
-function withoutProviderTools(body: Body, format: UsageFormat): Body {
-  const rest: Body = { ...body };
+function withoutProviderTools(
+  json: object,
+  tools: readonly unknown[] | null,
+  format: UsageFormat,
+): Record<string, unknown> {
+  const rest: Record<string, unknown> = { ...json };
   for (const field of PROVIDER_TOOL_FIELDS) delete rest[field];
-  if (!Array.isArray(rest.tools)) return rest;
-  rest.tools = rest.tools.flatMap((tool) => {
+  if (tools === null) return rest;
+  const kept = tools.flatMap((tool) => {
     if (format === "gemini") return functionsOnly(tool);
     const type = typeOf(tool);
     return type !== null && PROVIDER_TOOL.test(type) ? [] : [tool];
   });
-  if (rest.tools.length === 0) delete rest.tools;
+  if (kept.length > 0) rest["tools"] = kept;
+  else delete rest["tools"];
   return rest;
 }
 

@@ -81,7 +81,7 @@ export function createModelGateway(deps: ModelGatewayDeps): ModelGateway {
         limits,
         meter: traffic.meter(hostOf(upstream)),
         usage,
-        onReported: (reported) => charge.update(spendingOf(reported, price)),
+        onUsed: (known) => charge.update(spendingOf(known, price)),
       });
     } catch (thrown) {
       if (status === null && !mayHaveCost(thrown)) total = () => nothing;

@@ -6,7 +6,8 @@ const MIN_KEY_LENGTH = 8;
 function formsOf(key: string): Buffer[] {
   const forms = [
     key,
-    Buffer.from(key).toString("base64"),
+    // Without padding, so that this form is no beginning of another.
+    Buffer.from(key).toString("base64").replace(/=+$/, ""),
     Buffer.from(key).toString("base64url"),
     encodeURIComponent(key),
     JSON.stringify(key).slice(1, -1),

@@ -20,8 +20,8 @@ type AnswerOptions = {
   meter: TrafficMeter;
   /** Reads along; null: the answer isn't counted. */
   usage: AnswerUsage | null;
-  /** Called with what the provider has reported, each time that changes. */
-  onReported?: (reported: CallUsage) => void;
+  /** Called with what is known of the usage, each time that changes. */
+  onUsed?: (usage: CallUsage) => void;
 };
 
 const RESPONSE_HEADERS =
@@ -30,7 +30,7 @@ const RESPONSE_HEADERS =
 /** Hands an upstream's answer on to the agent as it arrives, without the key. Rejects if it breaks off. */
 export async function sendAnswer(
   answered: Dispatcher.ResponseData,
-  { upstream, response, signal, limits, meter, usage, onReported }: AnswerOptions,
+  { upstream, response, signal, limits, meter, usage, onUsed }: AnswerOptions,
 ): Promise<void> {
   // It may quote the key with some characters starred out, and means nothing to the agent.
   if (answered.statusCode === 401) {
@@ -59,12 +59,14 @@ export async function sendAnswer(
       usage?.take(chunk);
       if (usage !== null && usage.reported !== null && usage.reported !== reported) {
         reported = usage.reported;
-        onReported?.(reported);
+        onUsed?.(reported);
       }
       const clean = scrubber.push(chunk);
       if (clean.length > 0) yield clean;
     }
     usage?.end();
+    // Before the agent sees the end and calls again.
+    if (usage !== null) onUsed?.(usage.total().usage);
     yield scrubber.flush();
   }
 

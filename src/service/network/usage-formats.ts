@@ -78,8 +78,8 @@ const GeminiEvent = z.object({
     thoughtsTokenCount: Count,
     totalTokenCount: Count,
   }),
-  candidates: z.array(z.object({ finishReason: z.unknown() })).catch([]),
-  promptFeedback: z.unknown(),
+  candidates: z.array(z.object({ finishReason: z.unknown().optional() })).catch([]),
+  promptFeedback: z.unknown().optional(),
 });
 
 /** What one event of a stream, or a whole answer, says about usage; null: nothing. */
