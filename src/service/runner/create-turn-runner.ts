@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
 import { DocsAgentError, messageOf } from "../../errors.ts";
@@ -19,6 +20,7 @@ import { createGitHubCodeHost } from "./publish/github-code-host.ts";
 import { createRedact, type Redact, secretForms } from "./redaction.ts";
 import { TransientRunError, TurnFailedError } from "./run-error.ts";
 import { runTurn } from "./run-turn.ts";
+import { TreePool } from "./tree/tree-pool.ts";
 import type { Author, RunnerProject } from "./runner-turn.ts";
 
 export type TurnRunnerDeps = {
@@ -36,7 +38,7 @@ export type TurnRunnerDeps = {
   containment?: Containment;
 };
 
-type Opened = { folders: RunnerFolders; containment: Containment };
+type Opened = { folders: RunnerFolders; containment: Containment; trees: TreePool };
 
 const DEFAULT_AUTHOR: Author = { name: "Docs Agent", email: "docs-agent@localhost" };
 const MAX_REASON_LENGTH = 2000;
@@ -62,7 +64,7 @@ export function createTurnRunner(deps: TurnRunnerDeps): TurnRunner {
     const logger = deps.logger.child({ jobId: input.jobId });
     try {
       input.signal.throwIfAborted();
-      const { folders, containment } = await open();
+      const { folders, containment, trees } = await open();
       const result = await runTurn(
         { ...input, project },
         {
@@ -73,6 +75,7 @@ export function createTurnRunner(deps: TurnRunnerDeps): TurnRunner {
             : null,
           containment,
           mirrorLock,
+          trees,
           env: deps.env,
           author: deps.author ?? DEFAULT_AUTHOR,
           clock: deps.clock,
@@ -93,7 +96,9 @@ export function createTurnRunner(deps: TurnRunnerDeps): TurnRunner {
 async function openRunner({ dataDir, env, logger, clock, containment }: TurnRunnerDeps): Promise<Opened> {
   const folders = await openRunnerFolders(dataDir);
   await sweep(folders);
-  if (containment) return { folders, containment };
+  const trees = new TreePool(join(folders.dataDir, "trees"), clock);
+  await trees.open();
+  if (containment) return { folders, containment, trees };
   const probe = await openTurnFolders(folders, "probe");
   const found = await detectContainment(
     { PATH: env["PATH"] ?? "/usr/bin:/bin" },
@@ -108,7 +113,7 @@ async function openRunner({ dataDir, env, logger, clock, containment }: TurnRunn
       "agents are held by their process group only: they can read what this user can read; run the service as a user of its own",
     );
   }
-  return { folders, containment: found };
+  return { folders, containment: found, trees };
 }
 
 /** The one place that knows both the service's settings and the runner's. */

@@ -14,7 +14,7 @@ export type GitCall = {
   gitDir: string;
   /** @default gitDir */
   cwd?: string;
-  stdin?: Buffer | string;
+  stdin?: Uint8Array | string;
   /** More variables, such as `GIT_INDEX_FILE`. */
   env?: Readonly<Record<string, string>>;
   /** Given when the command talks to it. */

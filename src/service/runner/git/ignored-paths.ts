@@ -1,25 +1,20 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { SafeGit } from "./git.ts";
-import { isSafePath } from "./materialise.ts";
 import { readObjects } from "./object-batch.ts";
-import type { Snapshot } from "./snapshot.ts";
 
 /**
- * Which of `paths` the repository's own ignore files, as they were at the start, tell git to ignore. `scratch` is an empty folder of
- * our own: git reads the ignore files from there, and nothing from the tree that the agent worked in.
+ * Which of `paths` the repository's own ignore files, `rules`, as they were at the start, tell git to ignore. `scratch` is an empty
+ * folder of our own: git reads the ignore files from there, and nothing from the tree that the agent worked in.
  */
 export async function ignoredPaths(
   git: SafeGit,
   gitDir: string,
-  snapshot: Snapshot,
+  rules: readonly { path: string; oid: string }[],
   paths: readonly string[],
   scratch: string,
   signal: AbortSignal,
 ): Promise<Set<string>> {
-  const rules = [...snapshot.entries.values()].filter(
-    ({ path, mode }) => /(?:^|\/)\.gitignore$/.test(path) && mode.startsWith("100") && isSafePath(path),
-  );
   if (rules.length === 0 || paths.length === 0) return new Set();
   let file = "";
   let content: Buffer[] = [];

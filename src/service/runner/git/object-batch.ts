@@ -4,7 +4,7 @@ import { GitError } from "./git-fault.ts";
 /** Takes one object: told its size, then its bytes in pieces, then that it is complete. */
 export type ObjectSink = {
   begin(index: number, sizeBytes: number): void;
-  chunk(bytes: Buffer): void;
+  chunk(bytes: Buffer, index: number): void;
   end(): void;
 };
 
@@ -33,7 +33,7 @@ export async function readObjects(
     while (at < chunk.length) {
       if (leftBytes > 0) {
         const piece = chunk.subarray(at, at + leftBytes);
-        sink.chunk(piece);
+        sink.chunk(piece, index);
         at += piece.length;
         leftBytes -= piece.length;
       } else if (leftBytes === 0) {
