@@ -30,7 +30,7 @@ it("stops looking at what an agent left when the job is archived meanwhile", asy
   const abort = new AbortController();
   // Each takes a moment, together they take seconds.
   const agent = inlineAgent(`
-    for (let i = 0; i < 60; i++) {
+    for (let i = 0; i < 20; i++) {
       fs.mkdirSync("many/" + i, { recursive: true });
       for (let j = 0; j < 1000; j++) fs.writeFileSync("many/" + i + "/" + j, "");
     }
