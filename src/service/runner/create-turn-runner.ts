@@ -15,6 +15,7 @@ import {
   sweep,
 } from "./folders.ts";
 import { SafeGit } from "./git/git.ts";
+import { GitThread } from "./git/git-thread.ts";
 import { KeyedLock } from "./keyed-lock.ts";
 import { createGitHubCodeHost } from "./publish/github-code-host.ts";
 import { createRedact, type Redact, secretForms } from "./redaction.ts";
@@ -46,6 +47,7 @@ const MAX_REASON_LENGTH = 2000;
 /** Makes the runner of a self-hosted job service's turns. Nothing is touched before the first turn. */
 export function createTurnRunner(deps: TurnRunnerDeps): TurnRunner {
   const mirrorLock = new KeyedLock();
+  const gitThread = new GitThread();
   let opening: Promise<Opened> | undefined;
 
   function open(): Promise<Opened> {
@@ -69,7 +71,7 @@ export function createTurnRunner(deps: TurnRunnerDeps): TurnRunner {
         { ...input, project },
         {
           folders,
-          git: new SafeGit({ env: deps.env, home: folders.gitHome, clock: deps.clock, redact }),
+          git: new SafeGit({ env: deps.env, home: folders.gitHome, thread: gitThread, redact }),
           codeHost: project.codeHost
             ? createGitHubCodeHost({ ...project.codeHost, clock: deps.clock, redact })
             : null,

@@ -17,9 +17,6 @@ export type FillInput = {
   signal: AbortSignal;
 };
 
-/** Longer ones are no links that we would make. */
-const MAX_LINK_BYTES = 4096;
-
 /**
  * Fills a tree from a commit: bytes as they are in the repository (see `ATTRIBUTES` in mirror.ts), links only where they stay inside,
  * no submodules, and no `.git`: whoever works there can reach no repository of ours through it. Only what `kept` lacks is written.
@@ -45,22 +42,7 @@ export async function fillTree(input: FillInput): Promise<{ path: string; oid: s
       signal,
     });
   }
-  const targets: Buffer[] = links.map(() => Buffer.alloc(0));
-  await readObjects(
-    git,
-    gitDir,
-    links,
-    {
-      begin() {},
-      chunk(bytes, at) {
-        const known = targets[at] ?? Buffer.alloc(0);
-        // One byte too many tells that it is too long.
-        targets[at] = Buffer.concat([known, bytes.subarray(0, MAX_LINK_BYTES + 1 - known.length)]);
-      },
-      end() {},
-    },
-    signal,
-  );
+  const targets = await readObjects(git, gitDir, links, signal);
   await thread.call("complete", { targets }, signal);
   return ignoreRules;
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { SafeGit } from "./git.ts";
 import { readObjects } from "./object-batch.ts";
@@ -16,25 +16,12 @@ export async function ignoredPaths(
   signal: AbortSignal,
 ): Promise<Set<string>> {
   if (rules.length === 0 || paths.length === 0) return new Set();
-  let file = "";
-  let content: Buffer[] = [];
-  await readObjects(
-    git,
-    gitDir,
-    rules.map(({ oid }) => oid),
-    {
-      begin(index) {
-        file = join(scratch, rules[index]?.path ?? "");
-        content = [];
-      },
-      chunk: (bytes) => content.push(bytes),
-      end() {
-        mkdirSync(dirname(file), { recursive: true });
-        writeFileSync(file, Buffer.concat(content));
-      },
-    },
-    signal,
-  );
+  const oids = rules.map(({ oid }) => oid);
+  for (const [index, content] of (await readObjects(git, gitDir, oids, signal)).entries()) {
+    const file = join(scratch, rules[index]?.path ?? "");
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, content);
+  }
   const ignored = await git.lines({
     args: ["check-ignore", "--no-index", "-z", "--stdin"],
     gitDir,

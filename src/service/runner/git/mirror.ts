@@ -84,18 +84,18 @@ export async function tipsOf(
   jobId: string,
   signal: AbortSignal,
 ): Promise<Tips> {
-  const base = await git.text({
-    args: ["rev-parse", "--verify", "--quiet", "--end-of-options", `${BASE_REF}^{commit}`],
+  const wanted = [BASE_REF, `${JOBS_PREFIX}${jobId}`];
+  const found = await git.text({
+    args: ["for-each-ref", "--format=%(refname) %(objectname)", "--", ...wanted],
     gitDir,
     signal,
   });
-  const job = await git.text({
-    args: ["rev-parse", "--verify", "--quiet", "--end-of-options", `${JOBS_PREFIX}${jobId}^{commit}`],
-    gitDir,
-    okCodes: [0, 1],
-    signal,
-  });
-  return { base, job: job === "" ? null : job };
+  const tips = new Map(
+    found.split("\n").map((line): [string, string] => [line.split(" ")[0] ?? "", line.split(" ")[1] ?? ""]),
+  );
+  const base = tips.get(BASE_REF);
+  if (base === undefined) throw new GitError("The mirror has no base branch.");
+  return { base, job: tips.get(`${JOBS_PREFIX}${jobId}`) ?? null };
 }
 
 /** Undoes whatever was done to the mirror's settings since the last use. */
