@@ -253,6 +253,15 @@ it("holds back a side that sends faster than the other one reads", async () => {
   expect((await readAll(socket)).length).toBe(size);
 });
 
+it("does not fill the log", async () => {
+  await using world = await openNetworkWorld({ limits: { logLines: 5 } });
+  for (let at = 0; at < 20; at += 1) await world.tunnel(`host-${at}.test:443`);
+  expect(world.logger.lines.map(({ message }) => message)).toEqual([
+    ...Array.from({ length: 5 }, () => "agent was refused a host"),
+    "too many lines about this turn's network: no more follow",
+  ]);
+});
+
 it("bounds headers", async () => {
   await using world = await openNetworkWorld({ allow: ["localhost"] });
   const { status } = await world.tunnel("localhost:443", { "x-long": "x".repeat(20_000) });
