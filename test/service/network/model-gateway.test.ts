@@ -193,36 +193,57 @@ it("sends on what it read: of two fields with one name, the one that was counted
 
 it("takes out the tools with which the provider would reach the web for the agent", async () => {
   await using side = await startHttpSide(usageAnswer(1, 1));
-  const models = [upstreamAt(side.url), upstreamAt(side.url, { name: "g", kind: "gemini" })];
+  const models = [
+    upstreamAt(side.url),
+    upstreamAt(side.url, { name: "o", kind: "openai" }),
+    upstreamAt(side.url, { name: "g", kind: "gemini" }),
+  ];
   await using world = await openNetworkWorld({ models });
+  async function sent(path: string, body: object): Promise<unknown> {
+    await world.ask({ path, headers: auth(world), body });
+    return JSON.parse(side.seen.at(-1)?.body ?? "");
+  }
   const own = [
     { name: "edit", input_schema: {} },
     { type: "custom", name: "run" },
     { type: "bash_20250124", name: "bash" },
   ];
-  await world.ask({
-    path: MESSAGES,
-    headers: auth(world),
-    body: {
-      ...CALL,
+  const foreign = [
+    "web_search_20250305",
+    "web_fetch_20250910",
+    "code_execution_20250825",
+    "mcp_toolset",
+    "new_tool",
+  ];
+  const web = { mcp_servers: [{ url: "https://evil.test" }], plugins: [{ id: "web" }], enable_search: true };
+  const tools = [...own, ...foreign.map((type) => ({ type })), "x", null];
+  expect(await sent(MESSAGES, { ...CALL, ...web, tools })).toEqual({ ...CALL, tools: own });
+
+  const fn = { type: "function", name: "edit" };
+  const local = { type: "shell", environment: { type: "local" } };
+  const body = { model: "m", input: "x" };
+  expect(
+    await sent("/models/o/v1/responses", {
+      ...body,
       tools: [
-        ...own,
-        { type: "web_search_20250305" },
-        { type: "web_fetch_20250910" },
+        fn,
+        local,
+        { type: "shell", environment: { type: "container_auto" } },
+        { type: "web_search" },
         { type: "mcp", server_url: "https://evil.test" },
+        { type: "namespace", name: "n", tools: [fn, { type: "mcp" }] },
       ],
-      mcp_servers: [{ url: "https://evil.test" }],
-      plugins: [{ id: "web" }],
-    },
-  });
-  expect(JSON.parse(side.seen[0]?.body ?? "")).toEqual({ ...CALL, tools: own });
+    }),
+  ).toEqual({ ...body, tools: [fn, local, { type: "namespace", name: "n", tools: [fn] }] });
+  expect(await sent("/models/o/v1/responses", { ...body, tools: [{ type: "web_search" }] })).toEqual(body);
+
   const functions = { functionDeclarations: [{ name: "edit" }] };
-  await world.ask({
-    path: "/models/g/v1beta/models/m:generateContent",
-    headers: auth(world),
-    body: { contents: [], tools: [{ ...functions, googleSearch: {} }, { urlContext: {} }] },
-  });
-  expect(JSON.parse(side.seen[1]?.body ?? "")).toEqual({ contents: [], tools: [functions] });
+  expect(
+    await sent("/models/g/v1beta/models/m:generateContent", {
+      contents: [],
+      tools: [{ ...functions, googleSearch: {} }, { urlContext: {} }],
+    }),
+  ).toEqual({ contents: [], tools: [functions] });
 });
 
 it("asks for usage in a stream of chat completions, and leaves it to servers that don't know that", async () => {
@@ -332,6 +353,27 @@ it("breaks off where the upstream does, and estimates what it didn't say", async
     outputTokens: Math.ceil((start.length + 900) / 4),
   });
   expect(world.logger.text("info")).toContain('"isEstimate":true');
+});
+
+it("ends calls that have no answer yet when the turn ends, and counts what was sent", async () => {
+  const { promise: asked, resolve } = Promise.withResolvers<void>();
+  await using side = await startHttpSide(() => resolve());
+  await using world = await openNetworkWorld({ models: [upstreamAt(side.url)] });
+  const answer = world.ask({ path: MESSAGES, headers: auth(world), body: CALL });
+  await asked;
+  await world.network[Symbol.asyncDispose]();
+  expect((await answer).status).toBe(0);
+  const inputTokens = Math.ceil(JSON.stringify(CALL).length / 4);
+  expect(world.network.usage()).toMatchObject({ calls: 1, inputTokens, outputTokens: 0 });
+});
+
+it("survives a body that is nested as deep as it fits", async () => {
+  await using side = await startHttpSide(usageAnswer(1, 1));
+  await using world = await openNetworkWorld({ models: [upstreamAt(side.url)] });
+  const depth = 1_000_000;
+  const body = `{"model":"m","messages":${"[".repeat(depth)}${"]".repeat(depth)}}`;
+  await world.ask({ path: MESSAGES, headers: auth(world), body });
+  expect((await world.ask({ path: MESSAGES, headers: auth(world), body: CALL })).status).toBe(200);
 });
 
 it("counts an estimate where usage can't be read", async () => {
