@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { estimateTokens } from "./answer-usage.ts";
+import { hasLinkedContent } from "./linked-content.ts";
 import { ModelCallFault } from "./model-call-fault.ts";
 import { type CallUsage, NO_USAGE, type UsageFormat } from "./usage-formats.ts";
 
@@ -62,6 +63,12 @@ export function prepareCall(format: UsageFormat, pathModel: string | null, given
   // Its usage would come with a later request, if ever.
   if (format === "openai-responses" && body.background === true) {
     throw new ModelCallFault(400, "Background responses aren't available here. Leave out background.");
+  }
+  if (hasLinkedContent(json)) {
+    throw new ModelCallFault(
+      400,
+      "Send images and files as data, not as links that the provider would follow.",
+    );
   }
   // Written anew: of two fields with one name, the upstream could read the other one.
   const plain = withoutProviderTools(json, body.tools ?? null, format);

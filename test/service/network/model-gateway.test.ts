@@ -246,6 +246,59 @@ it("takes out the tools with which the provider would reach the web for the agen
   ).toEqual({ contents: [], tools: [functions] });
 });
 
+it("lets no provider follow a link for the agent, but takes data, and tools that speak of links", async () => {
+  await using side = await startHttpSide(usageAnswer(1, 1));
+  const models = [
+    upstreamAt(side.url, { name: "anthropic" }),
+    upstreamAt(side.url, { name: "openai", kind: "openai" }),
+    upstreamAt(side.url, { name: "gemini", kind: "gemini" }),
+  ];
+  await using world = await openNetworkWorld({ models });
+  const link = "https://evil.test/?what-i-read";
+  const data = "data:image/png;base64,AAAA";
+  const message = (content: unknown) => ({ ...CALL, messages: [{ role: "user", content }] });
+  const responses = (...content: unknown[]) => ({ model: "m", input: [{ role: "user", content }] });
+  const gemini = (...parts: unknown[]) => ({ contents: [{ parts }] });
+  const image = (source: object) => ({ type: "image", source });
+  for (const [path, body, status] of [
+    ["anthropic/messages", message([image({ type: "url", url: link })]), 400],
+    ["anthropic/messages", message([{ type: "document", source: { type: "url", url: link } }]), 400],
+    [
+      "anthropic/messages",
+      message([{ type: "tool_result", content: [image({ type: "url", url: link })] }]),
+      400,
+    ],
+    ["anthropic/messages", message([image({ type: "base64", data: "AAAA" })]), 200],
+    ["anthropic/messages", message([{ type: "tool_use", input: { type: "url", url: link } }]), 200],
+    ["anthropic/messages", message(`read ${link}`), 200],
+    ["openai/chat/completions", message([{ type: "image_url", image_url: { url: link } }]), 400],
+    ["openai/chat/completions", message([{ type: "file", file: { file_data: link } }]), 400],
+    ["openai/chat/completions", message([{ type: "image_url", image_url: { url: data } }]), 200],
+    ["openai/responses", responses({ type: "input_image", image_url: link }), 400],
+    ["openai/responses", responses({ type: "input_file", file_url: link }), 400],
+    [
+      "openai/responses",
+      {
+        model: "m",
+        input: [{ type: "function_call_output", output: [{ type: "input_image", image_url: link }] }],
+      },
+      400,
+    ],
+    ["openai/responses", responses({ type: "input_image", image_url: data }), 200],
+    ["gemini/models/m:generateContent", gemini({ fileData: { fileUri: link } }), 400],
+    ["gemini/models/m:generateContent", gemini({ file_data: { file_uri: link } }), 400],
+    ["gemini/models/m:generateContent", gemini({ inlineData: { data: "AAAA" } }), 200],
+    [
+      "gemini/models/m:generateContent",
+      gemini({ functionCall: { args: { fileData: { fileUri: link } } } }),
+      200,
+    ],
+  ] as const) {
+    const answer = await world.ask({ path: `/models/${path}`, headers: auth(world), body });
+    expect([path, body, answer.status]).toEqual([path, body, status]);
+  }
+});
+
 it("asks for usage in a stream of chat completions, and leaves it to servers that don't know that", async () => {
   let knows = true;
   await using side = await startHttpSide(({ body }, _request, response) => {
