@@ -20,7 +20,7 @@ export function hasLinkedContent(json: object): boolean {
     if (typeof value !== "object" || value === null || Array.isArray(value)) continue;
     const fields = new Map<string, unknown>(Object.entries(value));
     if (isLinked(fields)) return true;
-    const isToolUse = /tool_use$/.test(String(fields.get("type")));
+    const isToolUse = String(fields.get("type")).endsWith("tool_use");
     for (const [name, inner] of fields) {
       if (!TOOL_DATA.has(name) && !(isToolUse && name === "input")) left.push(inner);
     }

@@ -152,6 +152,25 @@ it.each([
   expect(side.seen).toEqual([]);
 });
 
+it.each([
+  "..",
+  ".",
+  "%2e%2e",
+  "..%2ffiles",
+  "x%2f..%2f..%2ffiles",
+  "x;y",
+  "x\\\\..",
+  "x/../../files",
+  "x/",
+  "a/b",
+])("does not read %s as the name of a model", async (name) => {
+  await using side = await startHttpSide(jsonAnswer({}));
+  await using world = await openNetworkWorld({ models: [upstreamAt(side.url)] });
+  const path = `/models/up/v1/models/${name}`;
+  expect((await world.ask({ method: "GET", path, headers: auth(world) })).status).toBe(404);
+  expect(side.seen).toEqual([]);
+});
+
 it("does not take a URL in place of a path", async () => {
   await using side = await startHttpSide(usageAnswer(1, 1));
   await using world = await openNetworkWorld({ models: [upstreamAt(side.url)] });
