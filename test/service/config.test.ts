@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { stringify } from "yaml";
@@ -390,4 +390,20 @@ it("says what is wrong with models, budgets and hosts", async () => {
   ] as const) {
     expect(await faultsOf(settings, modelEnv)).toContain(fault);
   }
+});
+
+it("takes no dataDir in a git work tree, and lets no agent read it", async () => {
+  await using dir = await openTempDir();
+  mkdirSync(dir.file("checkout/.git"), { recursive: true });
+  const inside = { ...withProject({}), dataDir: dir.file("checkout/data/service") };
+  expect(await faultsOf(inside)).toContain(
+    `dataDir is not valid: it lies in the git work tree ${dir.file("checkout")}`,
+  );
+  const shown = {
+    dataDir: dir.file("data"),
+    projects: [{ ...project, agent: { ...agent, readable: ["/opt/vale", dir.path] } }],
+  };
+  expect(await faultsOf(shown)).toContain(
+    `projects[0].agent.readable is not valid: ${dir.path} would show the agent the dataDir`,
+  );
 });

@@ -1,23 +1,10 @@
-import type { Clock } from "../../core/clock.ts";
-import type { Logger } from "../../core/logger.ts";
 import { isBaseBranch, isJobId, jobBranch } from "../branch.ts";
-import type { Env } from "../env.ts";
 import type { RunTurnResult } from "../turn-runner.ts";
-import { agentEnv } from "./agents/agent-env.ts";
-import { agents } from "./agents/index.ts";
 import { createIsDoc } from "./changes/docs-globs.ts";
 import { readChanges } from "./changes/read-changes.ts";
 import { scanTree } from "./changes/scan-tree.ts";
 import { selectChanges } from "./changes/select-changes.ts";
-import type { Containment } from "./containment.ts";
-import {
-  forgetAgent,
-  noteAgent,
-  openTurnFolders,
-  removeTurnFolders,
-  type RunnerFolders,
-  type TurnFolders,
-} from "./folders.ts";
+import { openTurnFolders, removeTurnFolders, type TurnFolders } from "./folders.ts";
 import { makeCommit } from "./git/commit.ts";
 import type { SafeGit } from "./git/git.ts";
 import { ignoredPaths } from "./git/ignored-paths.ts";
@@ -32,25 +19,17 @@ import type { PullRequestHost } from "./publish/code-host.ts";
 import { publish } from "./publish/publish.ts";
 import { boundedPaths, commitMessageOf, turnKeyOf } from "./publish/pull-request-text.ts";
 import { readTurnNote, removeTurnNote, writeTurnNote } from "./publish/turn-note.ts";
-import type { Redact } from "./redaction.ts";
+import { type AgentContext, runAgent } from "./run-agent.ts";
 import { TurnFailedError } from "./run-error.ts";
 import type { Author, RunnerTurn } from "./runner-turn.ts";
 
-export type RunContext = {
-  folders: RunnerFolders;
+export type RunContext = AgentContext & {
   git: SafeGit;
   codeHost: PullRequestHost | null;
-  containment: Containment;
   mirrorLock: KeyedLock;
-  env: Env;
   author: Author;
-  clock: Clock;
-  logger: Logger;
-  redact: Redact;
   /** What must not get into a file, in all its forms. */
   secrets: readonly string[];
-  signal: AbortSignal;
-  onProgress: (line: string) => void;
 };
 
 /** How a run ends that does not fail. */
@@ -142,7 +121,7 @@ async function workIn(
   });
 
   onProgress("the agent is working");
-  const summary = await runAgentIn(folders, turn, context);
+  const summary = await runAgent(folders, turn, context);
 
   onProgress("looking at what changed");
   const isDoc = createIsDoc(turn.project.docs);
@@ -167,34 +146,6 @@ async function workIn(
   });
   if (commit === null) return { kind: "no-changes", summary: withLeftOut(summary, leftOut) };
   return { commit, summary, leftOut };
-}
-
-async function runAgentIn(
-  folders: TurnFolders,
-  turn: RunnerTurn,
-  context: RunContext,
-): Promise<string | null> {
-  const { project, jobId } = turn;
-  const { containment, clock, signal, onProgress, redact } = context;
-  try {
-    return await agents[project.agent.kind]({
-      settings: project.agent,
-      prompt: turn.prompt,
-      earlierTurns: turn.earlierTurns,
-      docs: project.docs,
-      tree: folders.tree,
-      env: agentEnv(context.env, folders, project.agentEnv),
-      clock,
-      signal,
-      onProgress,
-      redact,
-      contain: (line) =>
-        containment.wrap(line, { dataDir: context.folders.dataDir, job: folders.job, tree: folders.tree }),
-      onStarted: (pid) => noteAgent(context.folders, jobId, pid),
-    });
-  } finally {
-    await forgetAgent(context.folders, jobId);
-  }
 }
 
 async function commitAndPush(
