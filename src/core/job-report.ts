@@ -26,13 +26,16 @@ export type ReportedOutcome = z.infer<typeof ReportedOutcome>;
 /** One step of the agent's plan. */
 export type PlanStep = { text: string; status: "pending" | "in-progress" | "completed" };
 
-/** What the models counted, all calls of the turn together. `costUsd` is null where no price is known. */
+/**
+ * What the models used, all calls of the turn together. The counts are null where only the agent's own word for its cost is known,
+ * `costUsd` where no price is.
+ */
 export type ReportedUsage = {
-  inputTokens: number;
-  outputTokens: number;
+  inputTokens: number | null;
+  outputTokens: number | null;
   /** Those of `inputTokens` that came from a cache. */
-  cachedInputTokens: number;
-  calls: number;
+  cachedInputTokens: number | null;
+  calls: number | null;
   costUsd: number | null;
 };
 

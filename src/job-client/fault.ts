@@ -63,7 +63,10 @@ function readOutcome(exchange: Exchange, context: CallContext): Success | JobSer
 
 type Answered = Extract<Exchange, { kind: "answer" }>;
 
-function readSuccess({ status, body, reason }: Answered, { jobId }: CallContext): Success | JobServiceFault {
+function readSuccess(
+  { status, body, reason }: Answered,
+  { jobId, redact }: CallContext,
+): Success | JobServiceFault {
   if (body === null) return { kind: "unknown", status, message: `answered ${status}, but: ${reason}` };
   const json = parseJson(body);
   if (json === undefined) {

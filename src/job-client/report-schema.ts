@@ -25,10 +25,10 @@ const TurnStatus = z.enum(["waiting", "running", "ended"]);
 
 /** What a turn used, as the wire has it. */
 export const WireUsage = z.object({
-  inputTokens: Count,
-  outputTokens: Count,
-  cachedInputTokens: Count,
-  calls: Count,
+  inputTokens: Count.nullable(),
+  outputTokens: Count.nullable(),
+  cachedInputTokens: Count.nullable(),
+  calls: Count.nullable(),
   costUsd: z.number().min(0).nullable(),
 });
 export type WireUsage = z.infer<typeof WireUsage>;
@@ -113,9 +113,11 @@ const ReceivedTurn = z.object({
   step: orNull(Line),
   plan: readable(z.object({ text: Line, status: PlanStatus }), MAX_PLAN_STEPS),
   usage: orNull(
-    WireUsage.extend({
-      cachedInputTokens: Count.catch(0),
-      calls: Count.catch(0),
+    z.object({
+      inputTokens: orNull(Count),
+      outputTokens: orNull(Count),
+      cachedInputTokens: orNull(Count),
+      calls: orNull(Count),
       costUsd: orNull(z.number().min(0)),
     }),
   ),

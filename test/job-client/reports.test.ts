@@ -94,7 +94,7 @@ describe("what a job service tells beyond the contract", () => {
 
   it("never makes a record unreadable: what cannot be read is left out", async () => {
     const turns = [
-      { ...TURN, outcome: "teleported", usage: { inputTokens: -1 }, plan: [{ text: 1 }, TURN.plan[0]] },
+      { ...TURN, outcome: "teleported", usage: "much", plan: [{ text: 1 }, TURN.plan[0]] },
       { ...TURN, status: "dreaming" },
       null,
     ];
