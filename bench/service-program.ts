@@ -55,7 +55,8 @@ export class ServiceProgram implements AsyncDisposable {
     };
     writeFileSync(config, JSON.stringify(settings));
     const main = join(checkout.root, "src/service/main.ts");
-    const env = { PATH: process.env["PATH"] ?? "/usr/bin:/bin" };
+    // For git and the shell.
+    const env = { PATH: "/usr/local/bin:/usr/bin:/bin" };
     const key = execFileSync(
       process.execPath,
       [main, "keys", "create", "--project", "docs", "--config", config],

@@ -15,13 +15,15 @@ import { createServiceTaskHandler } from "./tasks/index.ts";
 import { runJobTask } from "./tasks/run-job.ts";
 import { TurnSlots } from "./tasks/turn-slots.ts";
 import { tidyTask } from "./tasks/tidy.ts";
-import type { TurnRunner } from "./turn-runner.ts";
+import type { TurnRunner, Upkeep } from "./turn-runner.ts";
 
 export type JobServiceDeps = {
   config: Pick<ServiceConfig, "projects" | "jobsAtOnce" | "publicBaseUrl">;
   /** From `openServiceDatabase`; stays open until the service has stopped. */
   database: SqliteDatabase;
   runTurn: TurnRunner;
+  /** Called every hour. @default nothing is kept */
+  upkeep?: Upkeep;
   clock: Clock;
   logger: Logger;
 };
@@ -46,6 +48,7 @@ export function createJobService({
   config,
   database,
   runTurn,
+  upkeep = async () => {},
   clock,
   logger,
 }: JobServiceDeps): SelfHostedJobService {
@@ -92,6 +95,7 @@ export function createJobService({
     slots,
     archives: new ArchiveWatch({ store, clock, logger }),
     runTurn,
+    upkeep,
     clock,
     logger,
   });

@@ -4,11 +4,12 @@ import type { ServiceConfig } from "./config.ts";
 import { createJobService } from "./job-service.ts";
 import { serveHttp } from "./serve-http.ts";
 import { openServiceDatabase } from "./state-file.ts";
-import type { TurnRunner } from "./turn-runner.ts";
+import type { TurnRunner, Upkeep } from "./turn-runner.ts";
 
 export type ServeDeps = {
   config: ServiceConfig;
   runTurn: TurnRunner;
+  upkeep?: Upkeep;
   clock: Clock;
   logger: Logger;
 };
@@ -27,6 +28,7 @@ export type RunningJobService = AsyncDisposable & {
 export async function startJobService({
   config,
   runTurn,
+  upkeep,
   clock,
   logger,
 }: ServeDeps): Promise<RunningJobService> {
@@ -34,7 +36,14 @@ export async function startJobService({
   await using starting = new AsyncDisposableStack();
   const database = await openServiceDatabase(config, { clock });
   starting.defer(() => database.close());
-  const service = createJobService({ config, database, runTurn, clock, logger });
+  const service = createJobService({
+    config,
+    database,
+    runTurn,
+    ...(upkeep && { upkeep }),
+    clock,
+    logger,
+  });
   let graceMs = 0;
   starting.defer(() => service.stop(graceMs));
   const listening = await serveHttp(service.app, config.listen);

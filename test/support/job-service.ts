@@ -36,6 +36,8 @@ export function makeServiceProject(over: Partial<ServiceProject> = {}): ServiceP
     agentEnv: [],
     limits: { createsPerHour: 100, messagesPerHour: 100, jobsAtOnce: 2, queued: 100 },
     archiveAfterDays: 90,
+    keepArchivedDays: 90,
+    deleteMergedBranches: true,
     model: "fix-docs",
     ...over,
   };

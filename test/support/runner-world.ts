@@ -9,7 +9,7 @@ import { type CodeHostFault, createCodeHost } from "../../emulators/code-host/in
 import type { Clock } from "../../src/core/clock.ts";
 import type { ServiceProject } from "../../src/service/config.ts";
 import type { Containment } from "../../src/service/runner/containment.ts";
-import { createTurnRunner } from "../../src/service/runner/create-turn-runner.ts";
+import { createRunner } from "../../src/service/runner/create-turn-runner.ts";
 import type { RunTurnInput, RunTurnResult } from "../../src/service/turn-runner.ts";
 import { createSystemClock } from "../../src/system-clock.ts";
 import { RecordingLogger } from "./recording-logger.ts";
@@ -113,7 +113,7 @@ export async function openRunnerWorld({ files = START_FILES, clock, containment 
   }
 
   function newRunner() {
-    return createTurnRunner({
+    return createRunner({
       dataDir: dir.file("data"),
       env,
       logger,
@@ -122,6 +122,7 @@ export async function openRunnerWorld({ files = START_FILES, clock, containment 
     });
   }
 
+  let current = newRunner();
   const world = {
     dir,
     token,
@@ -137,10 +138,16 @@ export async function openRunnerWorld({ files = START_FILES, clock, containment 
     progress,
     env,
     commitTo,
-    runner: newRunner(),
     /** As after a crash of the process. */
     restart() {
-      world.runner = newRunner();
+      current = newRunner();
+    },
+    /** What the service has the runner do every hour, for these projects. */
+    upkeep(
+      projects: ServiceProject[],
+      isUnfinished: (jobId: string) => boolean = () => false,
+    ): Promise<void> {
+      return current.upkeep({ projects, isUnfinished, signal: new AbortController().signal });
     },
     /** A person's call to the API about a pull request. */
     async asPerson(method: "PATCH" | "PUT", path: string, body: object): Promise<void> {
@@ -177,6 +184,8 @@ export async function openRunnerWorld({ files = START_FILES, clock, containment 
         agentEnv: ["MODEL_KEY"],
         limits: { createsPerHour: 100, messagesPerHour: 100, jobsAtOnce: 2, queued: 100 },
         archiveAfterDays: 90,
+        keepArchivedDays: 90,
+        deleteMergedBranches: true,
         model: "test",
         ...changes,
       };
@@ -198,7 +207,7 @@ export async function openRunnerWorld({ files = START_FILES, clock, containment 
     },
     run(project: ServiceProject, input: Partial<RunTurnInput> = {}): Promise<RunTurnResult> {
       const jobId = input.jobId ?? "job1";
-      return world.runner({
+      return current.runTurn({
         jobId,
         prompt: "Fix the typo",
         earlierTurns: [],

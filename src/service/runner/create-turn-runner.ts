@@ -3,7 +3,7 @@ import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
 import { DocsAgentError, messageOf } from "../../errors.ts";
 import type { ServiceProject } from "../config.ts";
-import type { RunTurnInput, RunTurnResult, TurnRunner } from "../turn-runner.ts";
+import type { RunTurnInput, RunTurnResult, TurnRunner, Upkeep } from "../turn-runner.ts";
 import type { Env } from "../env.ts";
 import { oneLine } from "../printable-text.ts";
 import { type Containment, detectContainment } from "./containment.ts";
@@ -21,6 +21,7 @@ import { createGitHubCodeHost } from "./publish/github-code-host.ts";
 import { createRedact, type Redact, secretForms } from "./redaction.ts";
 import { TransientRunError, TurnFailedError } from "./run-error.ts";
 import { runTurn } from "./run-turn.ts";
+import { lookAfter, UpkeepMemory } from "./upkeep.ts";
 import { TreePool } from "./tree/tree-pool.ts";
 import type { Author, RunnerProject } from "./runner-turn.ts";
 
@@ -44,10 +45,19 @@ type Opened = { folders: RunnerFolders; containment: Containment; trees: TreePoo
 const DEFAULT_AUTHOR: Author = { name: "Docs Agent", email: "docs-agent@localhost" };
 const MAX_REASON_LENGTH = 2000;
 
+/** What runs a self-hosted job service's turns, and looks after what these leave. */
+export type Runner = { runTurn: TurnRunner; upkeep: Upkeep };
+
 /** Makes the runner of a self-hosted job service's turns. Nothing is touched before the first turn. */
 export function createTurnRunner(deps: TurnRunnerDeps): TurnRunner {
+  return createRunner(deps).runTurn;
+}
+
+/** Makes both. Nothing is touched before the first turn, or the first upkeep. */
+export function createRunner(deps: TurnRunnerDeps): Runner {
   const mirrorLock = new KeyedLock();
   const gitThread = new GitThread();
+  const memory = new UpkeepMemory();
   let opening: Promise<Opened> | undefined;
 
   function open(): Promise<Opened> {
@@ -59,7 +69,7 @@ export function createTurnRunner(deps: TurnRunnerDeps): TurnRunner {
     return opening;
   }
 
-  return async (input) => {
+  async function run(input: RunTurnInput): Promise<RunTurnResult> {
     const project = toRunnerProject(input.project, deps.env);
     const secrets = secretsOf(project);
     const redact = createRedact(secrets, deps.redact);
@@ -92,7 +102,29 @@ export function createTurnRunner(deps: TurnRunnerDeps): TurnRunner {
     } catch (error) {
       return failed(error, input, redact, logger);
     }
-  };
+  }
+
+  async function upkeep(input: Parameters<Upkeep>[0]): Promise<void> {
+    const { folders, trees } = await open();
+    const { env, clock, logger } = deps;
+    const projects = input.projects.map((settings) => {
+      const project = toRunnerProject(settings, env);
+      const redact = createRedact(secretsOf(project), deps.redact);
+      return {
+        id: project.id,
+        repository: project.repository,
+        gitCredentials: project.gitCredentials,
+        git: new SafeGit({ env, home: folders.gitHome, thread: gitThread, redact }),
+        codeHost:
+          project.codeHost && settings.deleteMergedBranches
+            ? createGitHubCodeHost({ ...project.codeHost, clock, redact })
+            : null,
+      };
+    });
+    await lookAfter({ ...input, projects, folders, trees, mirrorLock, clock, logger, memory });
+  }
+
+  return { runTurn: run, upkeep };
 }
 
 async function openRunner({ dataDir, env, logger, clock, containment }: TurnRunnerDeps): Promise<Opened> {

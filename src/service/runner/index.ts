@@ -1,2 +1,2 @@
-export { createTurnRunner, type TurnRunnerDeps } from "./create-turn-runner.ts";
+export { createRunner, createTurnRunner, type TurnRunnerDeps } from "./create-turn-runner.ts";
 export { TransientRunError } from "./run-error.ts";

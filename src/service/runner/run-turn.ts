@@ -1,4 +1,4 @@
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
@@ -32,6 +32,7 @@ import { readTurnNote, writeTurnNote } from "./publish/turn-note.ts";
 import type { Redact } from "./redaction.ts";
 import { TurnFailedError } from "./run-error.ts";
 import type { Author, RunnerTurn } from "./runner-turn.ts";
+import { keepTree } from "./tree/keep-tree.ts";
 import type { TreePool } from "./tree/tree-pool.ts";
 import { TreeThread } from "./tree/tree-thread.ts";
 
@@ -211,15 +212,6 @@ async function workIn(
   } finally {
     await keep();
   }
-}
-
-/** Lets a later turn have what the agent left as it was. Never rejects: without it, that turn takes longer. */
-async function keepTree(thread: TreeThread, trees: TreePool, key: string): Promise<void> {
-  const path = trees.newPath(key);
-  if (path === null) return;
-  const isKept = await thread.call("keep", { kept: path }).catch(() => false);
-  if (isKept) trees.add(key, path);
-  else await rm(path, { recursive: true, force: true });
 }
 
 async function runAgentIn(

@@ -2,7 +2,7 @@ import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { ServiceProject } from "../config.ts";
 import type { JobStore } from "../jobs/job-store.ts";
-import type { TurnRunner } from "../turn-runner.ts";
+import type { TurnRunner, Upkeep } from "../turn-runner.ts";
 import type { ArchiveWatch } from "./archive-watch.ts";
 import type { TurnSlots } from "./turn-slots.ts";
 
@@ -14,6 +14,7 @@ export type ServiceTaskDeps = {
   slots: TurnSlots;
   archives: ArchiveWatch;
   runTurn: TurnRunner;
+  upkeep: Upkeep;
   clock: Clock;
   logger: Logger;
 };

@@ -1,0 +1,12 @@
+import { rm } from "node:fs/promises";
+import type { TreePool } from "./tree-pool.ts";
+import type { TreeThread } from "./tree-thread.ts";
+
+/** Lets a later turn have what the agent left as it was. Never rejects: without it, that turn takes longer. */
+export async function keepTree(thread: TreeThread, trees: TreePool, key: string): Promise<void> {
+  const path = trees.newPath(key);
+  if (path === null) return;
+  const isKept = await thread.call("keep", { kept: path }).catch(() => false);
+  if (isKept) trees.add(key, path);
+  else await rm(path, { recursive: true, force: true });
+}
