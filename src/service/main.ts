@@ -29,12 +29,17 @@ async function serve(config: ServiceConfig): Promise<void> {
     logger.warn({ detail: oneLine(parts.map(String).join(" "), 500) }, "protocol oddity of an agent");
   };
   // Only here: the commands beside a running server need none of it, and start twice as fast without.
-  const [{ createRunner }, { serveUntilSignal }] = await Promise.all([
+  const [{ createTurnRunner }, { serveUntilSignal }] = await Promise.all([
     import("./runner/index.ts"),
     import("./serve-until-signal.ts"),
   ]);
-  const runner = createRunner({ dataDir: config.dataDir, env, clock, logger });
-  await serveUntilSignal({ config, ...runner, clock, logger }, process, () => process.exit(1));
+  const { dataDir, containment } = config;
+  const runner = createTurnRunner({ dataDir, containment, env, clock, logger });
+  await serveUntilSignal(
+    { config, runTurn: runner.run, upkeep: runner.upkeep, prepare: () => runner.open(), clock, logger },
+    process,
+    () => process.exit(1),
+  );
 }
 
 try {

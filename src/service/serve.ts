@@ -10,6 +10,8 @@ export type ServeDeps = {
   config: ServiceConfig;
   runTurn: TurnRunner;
   upkeep?: Upkeep;
+  /** Awaited once the state is ours, before anything listens. When it rejects, so does the start. */
+  prepare?: () => Promise<void>;
   clock: Clock;
   logger: Logger;
 };
@@ -29,6 +31,7 @@ export async function startJobService({
   config,
   runTurn,
   upkeep,
+  prepare,
   clock,
   logger,
 }: ServeDeps): Promise<RunningJobService> {
@@ -36,6 +39,7 @@ export async function startJobService({
   await using starting = new AsyncDisposableStack();
   const database = await openServiceDatabase(config, { clock });
   starting.defer(() => database.close());
+  await prepare?.();
   const service = createJobService({
     config,
     database,

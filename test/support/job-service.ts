@@ -24,6 +24,8 @@ export function makeServiceProject(over: Partial<ServiceProject> = {}): ServiceP
       timeLimitMinutes: 5,
       maxOutputBytes: 65_536,
       terminal: false,
+      readable: [],
+      limits: { memoryMegabytes: 4096, processes: 512, diskMegabytes: 2048 },
     },
     codeHost: {
       kind: "github",
@@ -34,6 +36,9 @@ export function makeServiceProject(over: Partial<ServiceProject> = {}): ServiceP
     },
     gitCredentialsEnv: null,
     agentEnv: [],
+    models: [],
+    budget: {},
+    network: { allow: [], maxBytes: 1024 ** 3 },
     limits: { createsPerHour: 100, messagesPerHour: 100, jobsAtOnce: 2, queued: 100 },
     archiveAfterDays: 90,
     keepArchivedDays: 90,

@@ -51,11 +51,16 @@ export function createProgram({ readSettings, serve, ...rest }: ProgramOptions):
     .command("check")
     .description("check the settings file and the environment variables that it names")
     .action(() => {
-      const { projects } = context.settings({ needsSecrets: true });
+      const { projects, containment } = context.settings({ needsSecrets: true });
       const names = projects.map(({ id }) => id).join(", ");
       rest.write(
         `The settings are valid: ${projects.length === 1 ? "one project" : `${projects.length} projects`} (${names}).\n`,
       );
+      if (containment === "none") {
+        rest.write(
+          "containment: none: agents can read and send away all that the service's user can read.\n",
+        );
+      }
     });
   return program;
 }

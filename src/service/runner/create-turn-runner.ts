@@ -5,15 +5,9 @@ import { DocsAgentError, messageOf } from "../../errors.ts";
 import type { ServiceProject } from "../config.ts";
 import type { RunTurnInput, RunTurnResult, TurnRunner, Upkeep } from "../turn-runner.ts";
 import type { Env } from "../env.ts";
+import { networkOf } from "../network/index.ts";
 import { oneLine } from "../printable-text.ts";
-import { type Containment, detectContainment } from "./containment.ts";
-import {
-  openRunnerFolders,
-  openTurnFolders,
-  removeTurnFolders,
-  type RunnerFolders,
-  sweep,
-} from "./folders.ts";
+import { openRunnerFolders, type RunnerFolders, sweep } from "./folders.ts";
 import { SafeGit } from "./git/git.ts";
 import { GitThread } from "./git/git-thread.ts";
 import { KeyedLock } from "./keyed-lock.ts";
@@ -24,6 +18,8 @@ import { runTurn } from "./run-turn.ts";
 import { lookAfter, UpkeepMemory } from "./upkeep.ts";
 import { TreePool } from "./tree/tree-pool.ts";
 import type { Author, RunnerProject } from "./runner-turn.ts";
+import { openSandbox } from "./sandbox/open-sandbox.ts";
+import type { Sandbox } from "./sandbox/sandbox.ts";
 
 export type TurnRunnerDeps = {
   /** One process at a time uses it. */
@@ -36,25 +32,27 @@ export type TurnRunnerDeps = {
   redact?: Redact;
   /** Who the commits are by. @default Docs Agent <docs-agent@localhost> */
   author?: Author;
-  /** What holds the agents. @default the best that the machine allows */
-  containment?: Containment;
+  containment: "required" | "none";
 };
 
-type Opened = { folders: RunnerFolders; containment: Containment; trees: TreePool };
+type Opened = { folders: RunnerFolders; sandbox: Sandbox; trees: TreePool };
 
 const DEFAULT_AUTHOR: Author = { name: "Docs Agent", email: "docs-agent@localhost" };
 const MAX_REASON_LENGTH = 2000;
 
-/** What runs a self-hosted job service's turns, and looks after what these leave. */
-export type Runner = { runTurn: TurnRunner; upkeep: Upkeep };
+/** Runs turns on this machine, and looks after what these leave. */
+export type LocalTurnRunner = {
+  /**
+   * Ends and removes what an earlier process left, and finds out what holds agents in. Whoever calls it owns the data folder. Rejects with a
+   * `SandboxMissingError`. The first turn does the same if nobody has.
+   */
+  open(): Promise<void>;
+  run: TurnRunner;
+  upkeep: Upkeep;
+};
 
-/** Makes the runner of a self-hosted job service's turns. Nothing is touched before the first turn. */
-export function createTurnRunner(deps: TurnRunnerDeps): TurnRunner {
-  return createRunner(deps).runTurn;
-}
-
-/** Makes both. Nothing is touched before the first turn, or the first upkeep. */
-export function createRunner(deps: TurnRunnerDeps): Runner {
+/** Makes the runner of a self-hosted job service's turns. */
+export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
   const mirrorLock = new KeyedLock();
   const gitThread = new GitThread();
   const memory = new UpkeepMemory();
@@ -69,14 +67,14 @@ export function createRunner(deps: TurnRunnerDeps): Runner {
     return opening;
   }
 
-  async function run(input: RunTurnInput): Promise<RunTurnResult> {
+  const run: TurnRunner = async (input) => {
     const project = toRunnerProject(input.project, deps.env);
     const secrets = secretsOf(project);
     const redact = createRedact(secrets, deps.redact);
     const logger = deps.logger.child({ jobId: input.jobId });
     try {
       input.signal.throwIfAborted();
-      const { folders, containment, trees } = await open();
+      const { folders, sandbox, trees } = await open();
       const result = await runTurn(
         { ...input, project },
         {
@@ -85,7 +83,7 @@ export function createRunner(deps: TurnRunnerDeps): Runner {
           codeHost: project.codeHost
             ? createGitHubCodeHost({ ...project.codeHost, clock: deps.clock, redact })
             : null,
-          containment,
+          sandbox,
           mirrorLock,
           trees,
           env: deps.env,
@@ -102,7 +100,7 @@ export function createRunner(deps: TurnRunnerDeps): Runner {
     } catch (error) {
       return failed(error, input, redact, logger);
     }
-  }
+  };
 
   async function upkeep(input: Parameters<Upkeep>[0]): Promise<void> {
     const { folders, trees } = await open();
@@ -124,7 +122,7 @@ export function createRunner(deps: TurnRunnerDeps): Runner {
     await lookAfter({ ...input, projects, folders, trees, mirrorLock, clock, logger, memory });
   }
 
-  return { runTurn: run, upkeep };
+  return { run, upkeep, open: async () => void (await open()) };
 }
 
 async function openRunner({ dataDir, env, logger, clock, containment }: TurnRunnerDeps): Promise<Opened> {
@@ -132,22 +130,16 @@ async function openRunner({ dataDir, env, logger, clock, containment }: TurnRunn
   await sweep(folders);
   const trees = new TreePool(join(folders.dataDir, "trees"), clock);
   await trees.open();
-  if (containment) return { folders, containment, trees };
-  const probe = await openTurnFolders(folders, "probe");
-  const found = await detectContainment(
-    { PATH: env["PATH"] ?? "/usr/bin:/bin" },
-    { ...probe, dataDir: folders.dataDir },
-    clock,
-  );
-  await removeTurnFolders(probe);
-  if (found.kind === "namespaces") logger.info({ containment: found.kind }, "agents are held in namespaces");
-  else {
+  const sandbox = await openSandbox({ containment, folder: folders.sandbox, env, clock });
+  if (sandbox.kind === "none") {
     logger.warn(
-      { containment: found.kind },
-      "agents are held by their process group only: they can read what this user can read; run the service as a user of its own",
+      { containment },
+      "agents are not held in, as the settings say: they can read and send away all that this user can read",
     );
+  } else {
+    logger.info({ containment, by: sandbox.kind }, "agents are held in");
   }
-  return { folders, containment: found, trees };
+  return { folders, sandbox, trees };
 }
 
 /** The one place that knows both the service's settings and the runner's. */
@@ -166,12 +158,15 @@ function toRunnerProject(project: ServiceProject, env: Env): RunnerProject {
       timeLimitMs: agent.timeLimitMinutes * 60_000,
       maxOutputBytes: agent.maxOutputBytes,
       terminal: agent.terminal,
+      readable: agent.readable,
+      limits: agent.limits,
     },
     codeHost:
       codeHost.kind === "github"
         ? { apiUrl: codeHost.apiUrl, owner: codeHost.owner, repo: codeHost.repo, token }
         : null,
     gitCredentials: gitCredentialsEnv === null ? token : valueOf(env, gitCredentialsEnv),
+    network: networkOf(project, env),
     agentEnv: Object.fromEntries(
       project.agentEnv.flatMap((name) => {
         const value = valueOf(env, name);
@@ -187,9 +182,10 @@ function valueOf(env: Env, name: string): string | null {
   return value === undefined || value.trim() === "" ? null : value.trim();
 }
 
-function secretsOf({ codeHost, gitCredentials, agentEnv }: RunnerProject): string[] {
+function secretsOf({ codeHost, gitCredentials, agentEnv, network }: RunnerProject): string[] {
   const password = gitCredentials?.slice(gitCredentials.indexOf(":") + 1);
-  return [codeHost?.token, gitCredentials, password, ...Object.values(agentEnv)].filter(
+  const models = network.models.map(({ key }) => key).filter((key) => key !== "");
+  return [codeHost?.token, gitCredentials, password, ...Object.values(agentEnv), ...models].filter(
     (value): value is string => typeof value === "string",
   );
 }
@@ -198,12 +194,13 @@ function secretsOf({ codeHost, gitCredentials, agentEnv }: RunnerProject): strin
  * What must not get into a file. Of the agent's variables only what looks like a key: an address or a model's name may well stand in
  * documentation.
  */
-function keysOf({ codeHost, gitCredentials, agentEnv }: RunnerProject): string[] {
+function keysOf({ codeHost, gitCredentials, agentEnv, network }: RunnerProject): string[] {
   const given = Object.values(agentEnv).filter(
     (value) =>
       /^[^\s]{20,}$/.test(value) && !value.includes("://") && /\d/.test(value) && /[A-Za-z]/.test(value),
   );
-  return [codeHost?.token, gitCredentials, ...given].filter(
+  const models = network.models.map(({ key }) => key).filter((key) => key !== "");
+  return [codeHost?.token, gitCredentials, ...given, ...models].filter(
     (value): value is string => typeof value === "string",
   );
 }

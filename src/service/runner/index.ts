@@ -1,2 +1,2 @@
-export { createRunner, createTurnRunner, type TurnRunnerDeps } from "./create-turn-runner.ts";
+export { createTurnRunner, type TurnRunnerDeps } from "./create-turn-runner.ts";
 export { TransientRunError } from "./run-error.ts";

@@ -1,22 +1,9 @@
 import { mkdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import type { Clock } from "../../core/clock.ts";
-import type { Logger } from "../../core/logger.ts";
 import { isBaseBranch, isJobId, jobBranch } from "../branch.ts";
-import type { Env } from "../env.ts";
 import type { RunTurnResult } from "../turn-runner.ts";
-import { agentEnv } from "./agents/agent-env.ts";
-import { agents } from "./agents/index.ts";
-import type { Containment } from "./containment.ts";
-import {
-  forgetAgent,
-  noteAgent,
-  openTurnFolders,
-  removeTurnFolders,
-  type RunnerFolders,
-  type TurnFolders,
-} from "./folders.ts";
 import { type EarlierPush, findEarlierPush, holdsPush } from "./earlier-push.ts";
+import { openTurnFolders, removeTurnFolders, type TurnFolders } from "./folders.ts";
 import { makeCommit, storeFiles } from "./git/commit.ts";
 import { fillTree } from "./git/fill-tree.ts";
 import type { SafeGit } from "./git/git.ts";
@@ -29,29 +16,21 @@ import type { HostedPullRequest, PullRequestHost } from "./publish/code-host.ts"
 import { publish } from "./publish/publish.ts";
 import { boundedPaths, commitMessageOf, turnKeyOf } from "./publish/pull-request-text.ts";
 import { readTurnNote, writeTurnNote } from "./publish/turn-note.ts";
-import type { Redact } from "./redaction.ts";
+import { type AgentContext, runAgent } from "./run-agent.ts";
 import { TurnFailedError } from "./run-error.ts";
 import type { Author, RunnerTurn } from "./runner-turn.ts";
 import { keepTree } from "./tree/keep-tree.ts";
 import type { TreePool } from "./tree/tree-pool.ts";
 import { TreeThread } from "./tree/tree-thread.ts";
 
-export type RunContext = {
-  folders: RunnerFolders;
+export type RunContext = AgentContext & {
   git: SafeGit;
   codeHost: PullRequestHost | null;
-  containment: Containment;
   mirrorLock: KeyedLock;
   trees: TreePool;
-  env: Env;
   author: Author;
-  clock: Clock;
-  logger: Logger;
-  redact: Redact;
   /** What must not get into a file, in all its forms. */
   secrets: readonly string[];
-  signal: AbortSignal;
-  onProgress: (line: string) => void;
 };
 
 /** How a run ends that does not fail. */
@@ -179,7 +158,7 @@ async function workIn(
     });
 
     onProgress("the agent is working");
-    const summary = await runAgentIn(folders, turn, context);
+    const summary = await runAgent(folders, turn, context);
 
     onProgress("looking at what changed");
     const added = await thread.call("scan", { docs }, signal);
@@ -211,34 +190,6 @@ async function workIn(
     return { commit, summary, leftOut, earlier: null };
   } finally {
     await keep();
-  }
-}
-
-async function runAgentIn(
-  folders: TurnFolders,
-  turn: RunnerTurn,
-  context: RunContext,
-): Promise<string | null> {
-  const { project, jobId } = turn;
-  const { containment, clock, signal, onProgress, redact } = context;
-  try {
-    return await agents[project.agent.kind]({
-      settings: project.agent,
-      prompt: turn.prompt,
-      earlierTurns: turn.earlierTurns,
-      docs: project.docs,
-      tree: folders.tree,
-      env: agentEnv(context.env, folders, project.agentEnv),
-      clock,
-      signal,
-      onProgress,
-      redact,
-      contain: (line) =>
-        containment.wrap(line, { dataDir: context.folders.dataDir, job: folders.job, tree: folders.tree }),
-      onStarted: (pid) => noteAgent(context.folders, jobId, pid),
-    });
-  } finally {
-    await forgetAgent(context.folders, jobId);
   }
 }
 

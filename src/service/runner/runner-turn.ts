@@ -1,8 +1,14 @@
+import type { networkOf } from "../network/index.ts";
+import type { AgentLimits } from "./sandbox/sandbox.ts";
+
 /** What runs in the tree: a program that speaks ACP over stdio, or any program with the prompt on its standard input. */
 export type AgentSettings = {
   kind: "acp" | "command";
   /** Program and arguments; never given to a shell. */
   command: readonly string[];
+  /** Files and folders of this machine that it may read in its sandbox: absolute, and there. */
+  readable: readonly string[];
+  limits: AgentLimits;
   timeLimitMs: number;
   /** Standard output and standard error together. */
   maxOutputBytes: number;
@@ -24,6 +30,7 @@ export type RunnerProject = {
   gitCredentials: string | null;
   /** The environment variables that the agent sees besides the fixed ones. */
   agentEnv: Readonly<Record<string, string>>;
+  network: ReturnType<typeof networkOf>;
 };
 
 /** What an earlier turn of the same job was asked, and what its agent said of it. */

@@ -1,4 +1,3 @@
-import { rm } from "node:fs/promises";
 import type { TreePool } from "./tree-pool.ts";
 import type { TreeThread } from "./tree-thread.ts";
 
@@ -7,6 +6,7 @@ export async function keepTree(thread: TreeThread, trees: TreePool, key: string)
   const path = trees.newPath(key);
   if (path === null) return;
   const isKept = await thread.call("keep", { kept: path }).catch(() => false);
-  if (isKept) trees.add(key, path);
-  else await rm(path, { recursive: true, force: true });
+  if (isKept) trees.add(path);
+  // What can't be removed now is at the next start.
+  else await trees.giveUp(path).catch(() => {});
 }

@@ -1,0 +1,77 @@
+import { dirname } from "node:path";
+import type { Clock } from "../../core/clock.ts";
+import type { Logger } from "../../core/logger.ts";
+import type { Env } from "../env.ts";
+import { openTurnNetwork, type TurnNetwork } from "../network/index.ts";
+import { agentEnv } from "./agents/agent-env.ts";
+import { agents } from "./agents/index.ts";
+import { forgetAgent, noteAgent, type RunnerFolders, type TurnFolders } from "./folders.ts";
+import type { Redact } from "./redaction.ts";
+import { TurnFailedError } from "./run-error.ts";
+import type { RunnerTurn } from "./runner-turn.ts";
+import { watchDisk } from "./sandbox/disk-watch.ts";
+import type { Sandbox } from "./sandbox/sandbox.ts";
+
+/** What running an agent stands on. */
+export type AgentContext = {
+  folders: RunnerFolders;
+  sandbox: Sandbox;
+  env: Env;
+  clock: Clock;
+  logger: Logger;
+  redact: Redact;
+  signal: AbortSignal;
+  onProgress: (line: string) => void;
+};
+
+/**
+ * Runs the turn's agent in its sandbox, with its way out. Resolves to its own summary, if it gave one. Rejects with a `TurnFailedError` when it failed, or used more
+ * than it may.
+ */
+export async function runAgent(
+  folders: TurnFolders,
+  turn: RunnerTurn,
+  context: AgentContext,
+): Promise<string | null> {
+  const { project, jobId } = turn;
+  const { clock, logger, signal, onProgress, redact } = context;
+  const { command, readable, limits } = project.agent;
+  await using network = await openTurnNetwork({
+    ...project.network,
+    // Beside the index, out of the agent's reach but for the socket itself.
+    folder: context.sandbox.kind === "none" ? null : dirname(folders.index),
+    logger,
+  });
+  const sandbox = await context.sandbox.open({
+    folders,
+    command: command[0] ?? "",
+    readable,
+    limits,
+    networkSocket: network.socketPath,
+  });
+  using disk = watchDisk(folders.job, limits.diskMegabytes, clock);
+  const port = sandbox.networkPort ?? network.port ?? 0;
+  try {
+    return await agents[project.agent.kind]({
+      settings: project.agent,
+      prompt: turn.prompt,
+      earlierTurns: turn.earlierTurns,
+      docs: project.docs,
+      sandbox,
+      env: { ...agentEnv(context.env, sandbox.inside), ...network.env(port), ...project.agentEnv },
+      clock,
+      signal: AbortSignal.any([signal, disk.signal, exceededSignal(network)]),
+      onProgress,
+      redact,
+      onStarted: (pid) => noteAgent(context.folders, jobId, pid),
+    });
+  } finally {
+    await forgetAgent(context.folders, jobId);
+  }
+}
+
+function exceededSignal(network: TurnNetwork): AbortSignal {
+  const controller = new AbortController();
+  void network.exceeded.then((reason) => controller.abort(new TurnFailedError(reason)));
+  return controller.signal;
+}
