@@ -1,8 +1,12 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { Pool } from "undici";
+import { z } from "zod";
 import type { Checkout } from "../checkout.ts";
 import { makeDocsRepository, REPOSITORY_SIZE } from "../docs-repository.ts";
+import { Program } from "../program.ts";
 import { type Figure, interleave, type Scenario } from "../scenario.ts";
 import { ServiceProgram } from "../service-program.ts";
 import { quantile } from "../table.ts";
@@ -16,6 +20,10 @@ const ROUNDS = 2;
 const AT_ONCE = 4;
 const GETS_EVERY_MS = 10;
 const GETS_FOR_MS = 15_000;
+
+const BARE_HTTP = fileURLToPath(new URL("../bare-http.ts", import.meta.url));
+
+const Ready = z.object({ address: z.string() });
 
 type Turns = { firstMs: number; laterMs: number };
 
@@ -42,12 +50,13 @@ export const serviceTurns: Scenario = {
       return { firstMs, laterMs: quantile(laterMs, 0.5) };
     }
 
-    async function measureGets(side: Checkout, round: number): Promise<number> {
+    async function measureGets(side: Checkout, round: number): Promise<{ service: number; bare: number }> {
       progress(`GETs, round ${round + 1} of ${ROUNDS}, ${side.name}`);
       const options = { checkout: side, dir: join(dir, `gets-${side.name}-${round}`), jobsAtOnce: AT_ONCE };
       await using service = await ServiceProgram.start({ ...options, repository, script: EDIT_AND_WORK });
       await service.runJob();
-      return await p99WhileTurnsRun(service);
+      await using bare = await Program.start({ nodeArgs: [BARE_HTTP], dir });
+      return await p99sWhileTurnsRun(service, Ready.parse(bare.ready).address);
     }
 
     const sides: [Checkout, Checkout] = [checkout, baseline ?? checkout];
@@ -70,38 +79,62 @@ export const serviceTurns: Scenario = {
       ...(baseline !== null && { against: { name: baseline.name, values: before } }),
       ...(reach !== undefined && { reach }),
     });
-    const [first, later] = [turns.a.map(({ firstMs }) => firstMs), turns.a.map(({ laterMs }) => laterMs)];
+    const getsNow = gets.a.map((each) => each.service);
+    const p99 = `GET while ${AT_ONCE} turns run, p99`;
     return [
       figure(
         `first turn on ${REPOSITORY_SIZE}, agent included`,
-        first,
+        turns.a.map(({ firstMs }) => firstMs),
         old.map(({ firstMs }) => firstMs),
       ),
       figure(
-        `a later turn`,
-        later,
+        "a later turn",
+        turns.a.map(({ laterMs }) => laterMs),
         old.map(({ laterMs }) => laterMs),
         "≤ 700 ms",
       ),
-      figure(`GET while ${AT_ONCE} turns run, p99`, gets.a, oldGets, "≤ 20 ms"),
+      figure(
+        p99,
+        getsNow,
+        oldGets.map((each) => each.service),
+        "≤ 20 ms",
+      ),
+      {
+        what: `${p99}, at the same time`,
+        unit: "ms",
+        measured: { name: checkout.name, values: getsNow },
+        against: { name: "bare HTTP server", values: gets.a.map((each) => each.bare) },
+      },
     ];
   },
 };
 
-/** Sends GETs at a fixed pace, whether or not earlier ones are answered, while four turns are always under way. */
-async function p99WhileTurnsRun(service: ServiceProgram): Promise<number> {
+/** Sends GETs to both at a fixed pace, whether or not earlier ones are answered, while four turns are always under way. */
+async function p99sWhileTurnsRun(
+  service: ServiceProgram,
+  bareUrl: string,
+): Promise<{ service: number; bare: number }> {
+  const bare = new Pool(bareUrl, { connections: 16, pipelining: 1 });
   const jobId = await service.create();
   const endAt = performance.now() + GETS_FOR_MS;
   const workers = Array.from({ length: AT_ONCE }, async () => {
     while (performance.now() < endAt) await service.runJob();
   });
-  const answers: Promise<number>[] = [];
+  const timed = async (get: () => Promise<unknown>) => {
+    const sentAt = performance.now();
+    await get();
+    return performance.now() - sentAt;
+  };
+  const getBare = async () => (await bare.request({ method: "GET", path: "/" })).body.text();
+  const answers: { service: Promise<number>[]; bare: Promise<number>[] } = { service: [], bare: [] };
   for (let dueAt = performance.now(); dueAt < endAt; dueAt += GETS_EVERY_MS) {
     await sleep(Math.max(0, dueAt - performance.now()));
-    const sentAt = performance.now();
-    answers.push(service.get(jobId).then(() => performance.now() - sentAt));
+    answers.service.push(timed(() => service.get(jobId)));
+    answers.bare.push(timed(getBare));
   }
-  const latenciesMs = await Promise.all(answers);
+  const p99Of = async (latencies: Promise<number>[]) => quantile(await Promise.all(latencies), 0.99);
+  const p99s = { service: await p99Of(answers.service), bare: await p99Of(answers.bare) };
   await Promise.all(workers);
-  return quantile(latenciesMs, 0.99);
+  await bare.close();
+  return p99s;
 }

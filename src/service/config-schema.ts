@@ -194,6 +194,8 @@ const Project = z.strictObject({
     }),
   ),
   archiveAfterDays: whole("after how many days without activity a job is archived", 1, 3650).default(90),
+  keepArchivedDays: whole("after how many days an archived job is forgotten", 1, 3650).default(90),
+  deleteMergedBranches: z.boolean("put true or false").default(true),
   model: text("put what the job's record shows as its model", 200).optional(),
 });
 

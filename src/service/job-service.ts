@@ -18,13 +18,15 @@ import { runJobTask } from "./tasks/run-job.ts";
 import { TurnSlots } from "./tasks/turn-slots.ts";
 import { TurnWatch } from "./tasks/turn-watch.ts";
 import { tidyTask } from "./tasks/tidy.ts";
-import type { TurnRunner } from "./turn-runner.ts";
+import type { TurnRunner, Upkeep } from "./turn-runner.ts";
 
 export type JobServiceDeps = {
   config: Pick<ServiceConfig, "projects" | "jobsAtOnce" | "publicBaseUrl">;
   /** From `openServiceDatabase`; stays open until the service has stopped. */
   database: SqliteDatabase;
   runTurn: TurnRunner;
+  /** Called every hour. @default nothing is kept */
+  upkeep?: Upkeep;
   clock: Clock;
   logger: Logger;
 };
@@ -51,6 +53,7 @@ export function createJobService({
   config,
   database,
   runTurn,
+  upkeep = async () => {},
   clock,
   logger,
 }: JobServiceDeps): SelfHostedJobService {
@@ -110,6 +113,7 @@ export function createJobService({
     watch,
     questions,
     runTurn,
+    upkeep,
     clock,
     logger,
   });

@@ -36,7 +36,7 @@ async function serve(config: ServiceConfig): Promise<void> {
   const { dataDir, containment } = config;
   const runner = createTurnRunner({ dataDir, containment, env, clock, logger });
   await serveUntilSignal(
-    { config, runTurn: runner.run, prepare: () => runner.open(), clock, logger },
+    { config, runTurn: runner.run, upkeep: runner.upkeep, prepare: () => runner.open(), clock, logger },
     process,
     () => process.exit(1),
   );

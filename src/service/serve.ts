@@ -4,11 +4,12 @@ import type { ServiceConfig } from "./config.ts";
 import { createJobService } from "./job-service.ts";
 import { serveHttp } from "./serve-http.ts";
 import { openServiceDatabase } from "./state-file.ts";
-import type { TurnRunner } from "./turn-runner.ts";
+import type { TurnRunner, Upkeep } from "./turn-runner.ts";
 
 export type ServeDeps = {
   config: ServiceConfig;
   runTurn: TurnRunner;
+  upkeep?: Upkeep;
   /** Awaited once the state is ours, before anything listens. When it rejects, so does the start. */
   prepare?: () => Promise<void>;
   clock: Clock;
@@ -29,6 +30,7 @@ export type RunningJobService = AsyncDisposable & {
 export async function startJobService({
   config,
   runTurn,
+  upkeep,
   prepare,
   clock,
   logger,
@@ -38,7 +40,14 @@ export async function startJobService({
   const database = await openServiceDatabase(config, { clock });
   starting.defer(() => database.close());
   await prepare?.();
-  const service = createJobService({ config, database, runTurn, clock, logger });
+  const service = createJobService({
+    config,
+    database,
+    runTurn,
+    ...(upkeep && { upkeep }),
+    clock,
+    logger,
+  });
   let graceMs = 0;
   starting.defer(() => service.stop(graceMs));
   const listening = await serveHttp(service.app, config.listen);

@@ -51,3 +51,15 @@ export type RunTurnResult =
  * (worth running again) or when aborted.
  */
 export type TurnRunner = (input: RunTurnInput) => Promise<RunTurnResult>;
+
+/** What there is to keep for. */
+export type UpkeepInput = {
+  /** All projects of the settings. What is kept for others goes. */
+  projects: readonly ServiceProject[];
+  /** Whether a turn of the job has yet to end. */
+  isUnfinished: (jobId: string) => boolean;
+  signal: AbortSignal;
+};
+
+/** Removes what nobody needs any more, and packs what is needed: a bounded part of it in one pass. Rejects only when aborted. */
+export type Upkeep = (input: UpkeepInput) => Promise<void>;

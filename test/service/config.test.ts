@@ -62,6 +62,8 @@ it("takes the documented example, and its commented defaults are the real ones",
     `archiveAfterDays: ${config.projects[0]?.archiveAfterDays}`,
     `allow: ${JSON.stringify(config.projects[0]?.network.allow)}`,
     `maxBytes: ${config.projects[0]?.network.maxBytes}`,
+    `keepArchivedDays: ${config.projects[0]?.keepArchivedDays}`,
+    `deleteMergedBranches: ${config.projects[0]?.deleteMergedBranches}`,
     `apiUrl: https://api.github.com`,
     `logLevel: ${config.logLevel}`,
   ]) {
@@ -92,6 +94,8 @@ it("fills in the defaults and resolves paths against the file's folder", async (
         codeHost: { kind: "none" },
         limits: { createsPerHour: 100, messagesPerHour: 100, jobsAtOnce: 2, queued: 100 },
         archiveAfterDays: 90,
+        keepArchivedDays: 90,
+        deleteMergedBranches: true,
       },
     ],
   });

@@ -264,6 +264,41 @@ it("archives jobs that nothing happened to for as long as the settings say, and 
   expect(await statusOf(subject, active)).toBe("active");
 });
 
+it("forgets archived jobs with all that was asked and said, after as long as the settings say", async () => {
+  await using subject = await ServiceUnderTest.start({
+    projects: [makeServiceProject({ archiveAfterDays: 1, keepArchivedDays: 2 })],
+  });
+  const old = await create(subject);
+  (await subject.runner.run(1)).end(resultNamed(old, "no-changes"));
+  await subject.service.queue.idle();
+  subject.clock.advance(DAY_MS + 60 * 60_000);
+  await untilTidied(subject);
+  const later = await create(subject);
+  (await subject.runner.run(2)).end(resultNamed(later, "no-changes"));
+  expect(await statusOf(subject, old)).toBe("archived");
+  subject.clock.advance(2 * DAY_MS + 60 * 60_000);
+  await untilTidied(subject);
+  expect((await subject.ask(`${JOBS}/${old}`)).status).toBe(404);
+  expect(subject.store.turns(old)).toEqual([]);
+  expect(await statusOf(subject, later)).toBe("archived");
+});
+
+it("forgets the jobs of a project that is no longer in the settings, in half a year", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const id = await create(subject);
+  (await subject.runner.run(1)).end(resultNamed(id, "no-changes"));
+  await subject.service.queue.idle();
+  await subject.crash();
+  subject.projects.splice(0, 1);
+  await subject.start();
+  subject.clock.advance(91 * DAY_MS);
+  await untilTidied(subject);
+  expect(subject.store.job(id)?.status).toBe("archived");
+  subject.clock.advance(91 * DAY_MS);
+  await untilTidied(subject);
+  expect(subject.store.job(id)).toBeNull();
+});
+
 it("fails the turns of a project that is no longer in the settings", async () => {
   await using subject = await ServiceUnderTest.start();
   const id = await create(subject);

@@ -41,6 +41,8 @@ export function makeServiceProject(over: Partial<ServiceProject> = {}): ServiceP
     network: { allow: [], maxBytes: 1024 ** 3 },
     limits: { createsPerHour: 100, messagesPerHour: 100, jobsAtOnce: 2, queued: 100 },
     archiveAfterDays: 90,
+    keepArchivedDays: 90,
+    deleteMergedBranches: true,
     model: "fix-docs",
     ...over,
   };

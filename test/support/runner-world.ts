@@ -122,9 +122,10 @@ export async function openRunnerWorld({
       logger,
       clock: clock ?? createSystemClock(),
       containment,
-    }).run;
+    });
   }
 
+  let current = newRunner();
   const world = {
     dir,
     token,
@@ -140,10 +141,16 @@ export async function openRunnerWorld({
     progress,
     env,
     commitTo,
-    runner: newRunner(),
     /** As after a crash of the process. */
     restart() {
-      world.runner = newRunner();
+      current = newRunner();
+    },
+    /** What the service has the runner do every hour, for these projects. */
+    upkeep(
+      projects: ServiceProject[],
+      isUnfinished: (jobId: string) => boolean = () => false,
+    ): Promise<void> {
+      return current.upkeep({ projects, isUnfinished, signal: new AbortController().signal });
     },
     /** A person's call to the API about a pull request. */
     async asPerson(method: "PATCH" | "PUT", path: string, body: object): Promise<void> {
@@ -185,6 +192,8 @@ export async function openRunnerWorld({
         network: { allow: [], maxBytes: 1024 ** 3 },
         limits: { createsPerHour: 100, messagesPerHour: 100, jobsAtOnce: 2, queued: 100 },
         archiveAfterDays: 90,
+        keepArchivedDays: 90,
+        deleteMergedBranches: true,
         model: "test",
         ...changes,
       };
@@ -210,7 +219,7 @@ export async function openRunnerWorld({
     },
     run(project: ServiceProject, input: Partial<RunTurnInput> = {}): Promise<RunTurnResult> {
       const jobId = input.jobId ?? "job1";
-      return world.runner({
+      return current.run({
         jobId,
         prompt: "Fix the typo",
         earlierTurns: [],

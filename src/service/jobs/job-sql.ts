@@ -86,6 +86,15 @@ export const jobSql = {
 
   /** archived_at, job */
   archiveJob: `UPDATE jobs SET archived_at = ? WHERE id = ? AND archived_at IS NULL`,
+  /** project, archived before, limit; a job is created before it is archived, and by that there is an index */
+  forgettable: `SELECT id FROM jobs WHERE created_at <= ?2 AND archived_at <= ?2 AND project_id = ?1 ORDER BY created_at LIMIT ?3`,
+  /** job */
+  forgetTurns: `DELETE FROM turns WHERE job_id = ?`,
+  /** job */
+  forgetJob: `DELETE FROM jobs WHERE id = ?`,
+  /** Of all jobs. */
+  projectIds: `SELECT DISTINCT project_id AS id FROM turns`,
+
   /** ended_at, job */
   archiveTurns: `UPDATE turns SET state = 'ended', ended_at = ?, outcome = 'archived', reason = NULL
     WHERE job_id = ? AND state <> 'ended'`,

@@ -197,6 +197,27 @@ export class JobStore {
     return archived;
   }
 
+  /** Forgets at most `limit` jobs of a project that were archived by `beforeMs`, with all their turns. Returns how many. */
+  forgetArchived(projectId: string, beforeMs: number, limit: number): number {
+    return transaction(this.#db, () => {
+      const ids = z.array(IdRow).parse(this.#sql.forgettable.all(projectId, beforeMs, limit));
+      for (const { id } of ids) {
+        this.#sql.forgetJobsQuestions.run(id);
+        this.#sql.forgetTurns.run(id);
+        this.#sql.forgetJob.run(id);
+      }
+      return ids.length;
+    });
+  }
+
+  /** The projects that have jobs, also those that are no longer in the settings. */
+  projectIds(): string[] {
+    return z
+      .array(IdRow)
+      .parse(this.#sql.projectIds.all())
+      .map(({ id }) => id);
+  }
+
   /** Forgets what was answered under idempotency keys by `beforeMs`. */
   forgetAnswered(beforeMs: number): void {
     this.#sql.forgetAnswered.run(beforeMs);

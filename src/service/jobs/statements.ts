@@ -43,5 +43,9 @@ export function prepareJobStatements(db: DatabaseSync): JobStatements {
     closeQuestion: prepare("closeQuestion"),
     forgetQuestions: prepare("forgetQuestions"),
     forgetJobsQuestions: prepare("forgetJobsQuestions"),
+    forgettable: prepare("forgettable"),
+    forgetTurns: prepare("forgetTurns"),
+    forgetJob: prepare("forgetJob"),
+    projectIds: prepare("projectIds"),
   };
 }

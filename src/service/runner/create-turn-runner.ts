@@ -3,7 +3,7 @@ import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
 import { DocsAgentError, messageOf } from "../../errors.ts";
 import type { ServiceProject } from "../config.ts";
-import type { RunTurnInput, RunTurnResult, TurnRunner } from "../turn-runner.ts";
+import type { RunTurnInput, RunTurnResult, TurnRunner, Upkeep } from "../turn-runner.ts";
 import type { Env } from "../env.ts";
 import { networkOf } from "../network/index.ts";
 import { oneLine } from "../printable-text.ts";
@@ -15,6 +15,7 @@ import { createGitHubCodeHost } from "./publish/github-code-host.ts";
 import { createRedact, type Redact, secretForms } from "./redaction.ts";
 import { TransientRunError, TurnFailedError } from "./run-error.ts";
 import { runTurn } from "./run-turn.ts";
+import { lookAfter, UpkeepMemory } from "./upkeep.ts";
 import { TreePool } from "./tree/tree-pool.ts";
 import type { Author, RunnerProject } from "./runner-turn.ts";
 import { openSandbox } from "./sandbox/open-sandbox.ts";
@@ -39,7 +40,7 @@ type Opened = { folders: RunnerFolders; sandbox: Sandbox; trees: TreePool };
 const DEFAULT_AUTHOR: Author = { name: "Docs Agent", email: "docs-agent@localhost" };
 const MAX_REASON_LENGTH = 2000;
 
-/** Runs turns on this machine. */
+/** Runs turns on this machine, and looks after what these leave. */
 export type LocalTurnRunner = {
   /**
    * Ends and removes what an earlier process left, and finds out what holds agents in. Whoever calls it owns the data folder. Rejects with a
@@ -47,12 +48,14 @@ export type LocalTurnRunner = {
    */
   open(): Promise<void>;
   run: TurnRunner;
+  upkeep: Upkeep;
 };
 
 /** Makes the runner of a self-hosted job service's turns. */
 export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
   const mirrorLock = new KeyedLock();
   const gitThread = new GitThread();
+  const memory = new UpkeepMemory();
   let opening: Promise<Opened> | undefined;
 
   function open(): Promise<Opened> {
@@ -102,7 +105,28 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
       return failed(error, input, redact, logger);
     }
   };
-  return { run, open: async () => void (await open()) };
+
+  async function upkeep(input: Parameters<Upkeep>[0]): Promise<void> {
+    const { folders, trees } = await open();
+    const { env, clock, logger } = deps;
+    const projects = input.projects.map((settings) => {
+      const project = toRunnerProject(settings, env);
+      const redact = createRedact(secretsOf(project), deps.redact);
+      return {
+        id: project.id,
+        repository: project.repository,
+        gitCredentials: project.gitCredentials,
+        git: new SafeGit({ env, home: folders.gitHome, thread: gitThread, redact }),
+        codeHost:
+          project.codeHost && settings.deleteMergedBranches
+            ? createGitHubCodeHost({ ...project.codeHost, clock, redact })
+            : null,
+      };
+    });
+    await lookAfter({ ...input, projects, folders, trees, mirrorLock, clock, logger, memory });
+  }
+
+  return { run, upkeep, open: async () => void (await open()) };
 }
 
 async function openRunner({ dataDir, env, logger, clock, containment }: TurnRunnerDeps): Promise<Opened> {

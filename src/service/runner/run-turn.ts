@@ -1,10 +1,10 @@
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { isBaseBranch, isJobId, jobBranch } from "../branch.ts";
 import type { RunTurnInput, RunTurnResult } from "../turn-runner.ts";
 import { refusedText } from "./agents/ending.ts";
-import { openTurnFolders, removeTurnFolders, type TurnFolders } from "./folders.ts";
 import { type EarlierPush, findEarlierPush, holdsPush } from "./earlier-push.ts";
+import { openTurnFolders, removeTurnFolders, type TurnFolders } from "./folders.ts";
 import { makeCommit, storeFiles } from "./git/commit.ts";
 import { fillTree } from "./git/fill-tree.ts";
 import type { SafeGit } from "./git/git.ts";
@@ -20,6 +20,7 @@ import { readTurnNote, writeTurnNote } from "./publish/turn-note.ts";
 import { type AgentContext, runAgent } from "./run-agent.ts";
 import { TurnFailedError } from "./run-error.ts";
 import type { Author, RunnerTurn } from "./runner-turn.ts";
+import { keepTree } from "./tree/keep-tree.ts";
 import type { TreePool } from "./tree/tree-pool.ts";
 import { TreeThread } from "./tree/tree-thread.ts";
 
@@ -191,15 +192,6 @@ async function workIn(
   } finally {
     await keep();
   }
-}
-
-/** Lets a later turn have what the agent left as it was. Never rejects: without it, that turn takes longer. */
-async function keepTree(thread: TreeThread, trees: TreePool, key: string): Promise<void> {
-  const path = trees.newPath(key);
-  if (path === null) return;
-  const isKept = await thread.call("keep", { kept: path }).catch(() => false);
-  if (isKept) trees.add(key, path);
-  else await rm(path, { recursive: true, force: true });
 }
 
 /** Notes what is pushed before and after: whatever happens to the branch later, this turn runs no second agent. */

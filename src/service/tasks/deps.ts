@@ -2,7 +2,7 @@ import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { ServiceProject } from "../config.ts";
 import type { JobStore } from "../jobs/job-store.ts";
-import type { TurnRunner } from "../turn-runner.ts";
+import type { TurnRunner, Upkeep } from "../turn-runner.ts";
 import type { QuestionDesk } from "./question-desk.ts";
 import type { TurnSlots } from "./turn-slots.ts";
 import type { TurnWatch } from "./turn-watch.ts";
@@ -16,6 +16,7 @@ export type ServiceTaskDeps = {
   watch: TurnWatch;
   questions: QuestionDesk;
   runTurn: TurnRunner;
+  upkeep: Upkeep;
   clock: Clock;
   logger: Logger;
 };

@@ -1,8 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, readdir, readFile, readlink, writeFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
+import { inlineAgent, openRunnerWorld, START_FILES } from "../../support/runner-world.ts";
 
 it("removes worktrees and ends agents that an earlier process left", async () => {
   await using world = await openRunnerWorld();
@@ -50,3 +52,24 @@ it.each(["", "..", "a/b", "-x", "a..b", "x.lock", "a b"])("runs no job whose id 
     kind: "failed",
   });
 });
+
+it.runIf(process.platform === "linux")(
+  "holds no file open of a tree whose turn was aborted while it was filled",
+  async () => {
+    const big = "docs/big.txt";
+    await using world = await openRunnerWorld({
+      files: { ...START_FILES, [big]: "x".repeat(64 * 1024 * 1024) },
+    });
+    const abort = new AbortController();
+    const run = world.run(world.project(inlineAgent("")), { signal: abort.signal });
+    const ended = run.catch((error: unknown) => error);
+    while (!existsSync(world.dir.file(`data/worktrees/job1/tree/${big}`))) await sleep(1);
+    abort.abort(new Error("archived"));
+    expect(await ended).toMatchObject({ message: "archived" });
+    const open: string[] = [];
+    for (const fd of await readdir("/proc/self/fd")) {
+      open.push(await readlink(`/proc/self/fd/${fd}`).catch(() => ""));
+    }
+    expect(open.filter((path) => path.startsWith(world.dir.path))).toEqual([]);
+  },
+);

@@ -38,6 +38,9 @@ const LOCKED = [
   ["objects/pack", false],
 ] as const;
 
+const MAX_LOOSE = 500;
+const MAX_PACKS = 20;
+
 export type MirrorDeps = { mirrorsDir: string; git: SafeGit; logger: Logger };
 
 /** What the remote holds that a turn needs. */
@@ -96,6 +99,51 @@ export async function tipsOf(
   const base = tips.get(BASE_REF);
   if (base === undefined) throw new GitError("The mirror has no base branch.");
   return { base, job: tips.get(`${JOBS_PREFIX}${jobId}`) ?? null };
+}
+
+/** The branches of jobs as they were at the last fetch, by job id. */
+export async function jobBranches(
+  git: SafeGit,
+  gitDir: string,
+  signal: AbortSignal,
+): Promise<{ jobId: string; commit: string }[]> {
+  const listing = await git.text({
+    args: ["for-each-ref", "--format=%(objectname) %(refname)", JOBS_PREFIX],
+    gitDir,
+    signal,
+  });
+  const branches = listing.split("\n").filter((line) => line !== "");
+  return branches
+    .map((line) => {
+      const [commit = "", ref = ""] = line.split(" ");
+      return { jobId: ref.slice(JOBS_PREFIX.length), commit };
+    })
+    .toSorted((a, b) => (a.jobId < b.jobId ? -1 : 1));
+}
+
+/** Notes that the job's branch is gone, if it was `commit`. */
+export async function forgetJobBranch(
+  git: SafeGit,
+  gitDir: string,
+  jobId: string,
+  commit: string,
+  signal: AbortSignal,
+): Promise<void> {
+  await git.run({ args: ["update-ref", "-d", `${JOBS_PREFIX}${jobId}`, commit], gitDir, signal });
+}
+
+/**
+ * Packs the mirror if many objects came to it since, and drops what no branch has had for two weeks. Resolves to whether it did. The
+ * caller holds the mirror's lock. Rejects as `SafeGit.run` does, after five minutes at the latest.
+ */
+export async function packMirror(git: SafeGit, gitDir: string, signal: AbortSignal): Promise<boolean> {
+  await prepare(git, gitDir, signal);
+  await removeLocks(gitDir);
+  const counts = await git.text({ args: ["count-objects", "-v"], gitDir, signal });
+  const count = (name: string) => Number(new RegExp(`^${name}: (\\d+)$`, "m").exec(counts)?.[1] ?? 0);
+  if (count("count") <= MAX_LOOSE && count("packs") <= MAX_PACKS) return false;
+  await git.run({ args: ["gc", "--quiet"], gitDir, signal });
+  return true;
 }
 
 /** Undoes whatever was done to the mirror's settings since the last use. */

@@ -37,3 +37,31 @@ export async function pushJobBranch(input: PushInput): Promise<void> {
     signal,
   });
 }
+
+/** Removes the job's branch, and no other, only if it still is `expected`. Rejects as `pushJobBranch` does. */
+export async function deleteJobBranch({
+  git,
+  gitDir,
+  remote,
+  jobId,
+  expected,
+  signal,
+}: Omit<PushInput, "commit"> & { expected: string }): Promise<void> {
+  const ref = `refs/heads/${jobBranch(jobId)}`;
+  await git.run({
+    args: [
+      "push",
+      "--porcelain",
+      "--no-verify",
+      "--no-follow-tags",
+      "--recurse-submodules=no",
+      `--force-with-lease=${ref}:${expected}`,
+      "--",
+      remote.url,
+      `:${ref}`,
+    ],
+    gitDir,
+    remote,
+    signal,
+  });
+}

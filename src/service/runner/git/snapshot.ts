@@ -4,8 +4,8 @@ export type SnapshotEntry = {
   mode: string;
   oid: string;
   path: string;
-  /** As git wrote it, for writing it back unchanged. */
-  raw: Buffer;
+  /** As git wrote it, a character for each byte (latin1), for writing it back unchanged. */
+  raw: string;
 };
 
 /**
@@ -14,26 +14,36 @@ export type SnapshotEntry = {
  */
 export type Snapshot = ReadonlyMap<string, SnapshotEntry>;
 
-const TAB = 0x09;
+// oxlint-disable-next-line no-control-regex
+const NOT_ASCII = /[^\u0000-\u007f]/;
 
 /** Parses what `git ls-tree -r -z --full-tree` wrote. */
 export function parseSnapshot(listing: Buffer): Snapshot {
   const entries = new Map<string, SnapshotEntry>();
-  let at = 0;
-  while (at < listing.length) {
-    const end = listing.indexOf(0, at);
-    const raw = listing.subarray(at, end < 0 ? listing.length : end);
-    at += raw.length + 1;
-    const tab = raw.indexOf(TAB);
-    const [mode = "", , oid = ""] = raw.subarray(0, tab).toString("latin1").split(" ");
-    const name = raw.subarray(tab + 1);
-    // A name that is no UTF-8 cannot be matched or written here; it only has to stay as it is.
-    const path = isUtf8Name(name) ? name.toString("utf8") : `\u0000${name.toString("latin1")}`;
+  for (const raw of listing.toString("latin1").split("\0")) {
+    const tab = raw.indexOf("\t");
+    if (tab < 0) continue;
+    const [mode = "", , oid = ""] = raw.slice(0, tab).split(" ");
+    const path = pathOf(raw.slice(tab + 1));
     entries.set(path, { mode, oid, path, raw });
   }
   return entries;
 }
 
-function isUtf8Name(name: Buffer): boolean {
-  return Buffer.from(name.toString("utf8"), "utf8").equals(name);
+/** What `git update-index -z --index-info` reads: entries as `parseSnapshot` found them, and new ones. */
+export function toIndex(lines: Iterable<string>): Buffer {
+  return Buffer.from([...lines].map((line) => `${line}\0`).join(""), "latin1");
+}
+
+/** A line for `toIndex`. */
+export function indexLine(mode: string, oid: string, path: string): string {
+  return `${mode} blob ${oid}\t${Buffer.from(path).toString("latin1")}`;
+}
+
+/** A name that is no UTF-8 cannot be matched or written here; it only has to stay as it is. */
+function pathOf(name: string): string {
+  if (!NOT_ASCII.test(name)) return name;
+  const bytes = Buffer.from(name, "latin1");
+  const path = bytes.toString("utf8");
+  return Buffer.from(path).equals(bytes) ? path : `\u0000${name}`;
 }

@@ -2,7 +2,8 @@ import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../../core/clock.ts";
 
-type Kept = { key: string; path: string; sinceMs: number };
+/** `sinceMs` is null as long as it is being made. */
+type Kept = { key: string; path: string; sinceMs: number | null };
 
 /** More turns of a repository at once than this begin with nothing. */
 const MAX_PER_KEY = 4;
@@ -31,27 +32,36 @@ export class TreePool {
 
   /** The tree that was kept last; null if there is none. It is the caller's now, to remove as well. */
   take(key: string): string | null {
-    const found = this.#kept.findLast((kept) => kept.key === key);
+    const found = this.#kept.findLast((kept) => kept.key === key && kept.sinceMs !== null);
     if (found === undefined) return null;
     this.#kept = this.#kept.filter((kept) => kept !== found);
     return found.path;
   }
 
-  /** A path for a tree to keep; null if there are enough. Nothing is there yet. */
+  /** A place for a tree to keep, until `add` or `giveUp`; null if there are enough. Nothing is there yet. */
   newPath(key: string): string | null {
     if (this.#kept.filter((kept) => kept.key === key).length >= MAX_PER_KEY) return null;
     this.#made += 1;
-    return join(this.#dir, String(this.#made));
+    const path = join(this.#dir, String(this.#made));
+    this.#kept.push({ key, path, sinceMs: null });
+    return path;
   }
 
-  /** Takes a tree in, that was made at a path from `newPath`. */
-  add(key: string, path: string): void {
-    this.#kept.push({ key, path, sinceMs: this.#clock.now() });
+  /** Takes the tree in that was made at a path from `newPath`. */
+  add(path: string): void {
+    const nowMs = this.#clock.now();
+    this.#kept = this.#kept.map((kept) => (kept.path === path ? { ...kept, sinceMs: nowMs } : kept));
+  }
+
+  /** Removes what was made at a path from `newPath`. */
+  async giveUp(path: string): Promise<void> {
+    this.#kept = this.#kept.filter((kept) => kept.path !== path);
+    await rm(path, { recursive: true, force: true });
   }
 
   /** Removes the trees that nobody took since then. Resolves to how many these were. */
   async forget(sinceMs: number): Promise<number> {
-    const old = this.#kept.filter((kept) => kept.sinceMs < sinceMs);
+    const old = this.#kept.filter((kept) => kept.sinceMs !== null && kept.sinceMs < sinceMs);
     this.#kept = this.#kept.filter((kept) => !old.includes(kept));
     for (const { path } of old) await rm(path, { recursive: true, force: true });
     return old.length;

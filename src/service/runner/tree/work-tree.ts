@@ -5,7 +5,7 @@ import { copyChanges } from "../changes/read-changes.ts";
 import { scanTree, type TreeChange, type TreeStart } from "../changes/scan-tree.ts";
 import { type Selection, selectChanges } from "../changes/select-changes.ts";
 import { isSafePath } from "../git/safe-path.ts";
-import { parseSnapshot, type Snapshot, type SnapshotEntry } from "../git/snapshot.ts";
+import { indexLine, parseSnapshot, toIndex, type Snapshot, type SnapshotEntry } from "../git/snapshot.ts";
 import { DocsAgentError } from "../../../errors.ts";
 import { readKept, writeKept } from "./kept-note.ts";
 import { moveIntact } from "./move-intact.ts";
@@ -37,7 +37,6 @@ export class WorkTreeError extends DocsAgentError {
 }
 
 const MAX_LINK_BYTES = 4096;
-const ZERO = Buffer.from([0]);
 /** Some file systems keep times in steps of two seconds. */
 const MAX_TICK_MS = 3000;
 
@@ -77,7 +76,7 @@ export class WorkTree {
       ({ path, mode }) => /(?:^|\/)\.gitignore$/.test(path) && mode.startsWith("100") && isSafePath(path),
     );
     return {
-      index: Buffer.concat(this.#files.flatMap(({ raw }) => [raw, ZERO])),
+      index: toIndex(this.#files.map(({ raw }) => raw)),
       paths: Buffer.from(this.#files.map(({ path }) => `${path}\0`).join("")),
       links: this.#links.map(({ oid }) => oid),
       ignoreRules: ignoreRules.map(({ path, oid }) => ({ path, oid })),
@@ -137,10 +136,10 @@ export class WorkTree {
         continue;
       }
       const mode = this.#snapshot.get(path)?.mode === "100755" ? "100755" : "100644";
-      lines.set(path, Buffer.from(`${mode} blob ${oids[copies]}\t${path}`));
+      lines.set(path, indexLine(mode, oids[copies] ?? "", path));
       copies += 1;
     }
-    return Buffer.concat([...lines.values()].flatMap((line) => [line, ZERO]));
+    return toIndex(lines.values());
   }
 
   /**

@@ -1,0 +1,167 @@
+import { readdir, rm, stat } from "node:fs/promises";
+import { basename, join } from "node:path";
+import type { Clock } from "../../core/clock.ts";
+import type { Logger } from "../../core/logger.ts";
+import { messageOf } from "../../errors.ts";
+import { isJobId, jobBranch } from "../branch.ts";
+import type { RunnerFolders } from "./folders.ts";
+import type { SafeGit } from "./git/git.ts";
+import { forgetJobBranch, jobBranches, mirrorPath, packMirror } from "./git/mirror.ts";
+import { deleteJobBranch } from "./git/push.ts";
+import { remoteOf } from "./git/remote.ts";
+import type { KeyedLock } from "./keyed-lock.ts";
+import type { PullRequestHost } from "./publish/code-host.ts";
+import { removeTurnNote } from "./publish/turn-note.ts";
+import type { TreePool } from "./tree/tree-pool.ts";
+
+/** A project as its mirror and branches are looked after. */
+export type UpkeepProject = {
+  id: string;
+  repository: string;
+  gitCredentials: string | null;
+  git: SafeGit;
+  /** Null: branches of jobs stay. */
+  codeHost: PullRequestHost | null;
+};
+
+/** By mirror: how far the last pass came in the branches, and when it was packed. */
+export class UpkeepMemory {
+  readonly places = new Map<string, string>();
+  readonly packedAtMs = new Map<string, number>();
+}
+
+export type UpkeepContext = {
+  projects: readonly UpkeepProject[];
+  isUnfinished: (jobId: string) => boolean;
+  folders: RunnerFolders;
+  trees: TreePool;
+  mirrorLock: KeyedLock;
+  clock: Clock;
+  logger: Logger;
+  /** Of the caller, kept between passes. */
+  memory: UpkeepMemory;
+  signal: AbortSignal;
+};
+
+const DAY_MS = 24 * 60 * 60_000;
+const KEEP_TREES_MS = DAY_MS;
+const PACK_EVERY_MS = DAY_MS;
+/** A turn that was pushed may run again for hours, and after a stop of the service later than that. */
+const KEEP_NOTES_MS = 7 * DAY_MS;
+/** A project may come back into the settings. */
+const KEEP_MIRRORS_MS = 7 * DAY_MS;
+const MAX_NOTES = 500;
+const MAX_MIRRORS = 10;
+/** Each is a question to the code host. */
+const MAX_BRANCHES = 20;
+
+/**
+ * Removes what turns left that nobody needs any more, a bounded part at a time: kept trees, notes of turns, mirrors of projects that
+ * are gone, and branches at the remote that were merged just as they are. Packs the mirrors. What fails is logged, and left for the
+ * next time.
+ */
+export async function lookAfter(context: UpkeepContext): Promise<void> {
+  const { folders, trees, memory, clock, logger, signal } = context;
+  const nowMs = clock.now();
+  async function step(what: string, act: () => Promise<number>): Promise<void> {
+    signal.throwIfAborted();
+    try {
+      const count = await act();
+      if (count > 0) logger.info({ count }, what);
+    } catch (error) {
+      signal.throwIfAborted();
+      logger.warn({ problem: messageOf(error) }, `${what}: failed`);
+    }
+  }
+
+  await step("unused trees removed", () => trees.forget(nowMs - KEEP_TREES_MS));
+  await step("notes of ended turns removed", () =>
+    removeOld(folders.notes, nowMs - KEEP_NOTES_MS, MAX_NOTES, async (name) => {
+      const jobId = name.replace(/\.json(?:\.new)?$/, "");
+      if (context.isUnfinished(jobId)) return false;
+      await removeTurnNote(folders.notes, jobId);
+      return true;
+    }),
+  );
+  const used = new Set(
+    context.projects.map(({ id, repository }) => mirrorPath(folders.mirrors, id, repository)),
+  );
+  await step("mirrors of removed projects removed", () =>
+    removeOld(folders.mirrors, nowMs - KEEP_MIRRORS_MS, MAX_MIRRORS, async (name) => {
+      const path = join(folders.mirrors, name);
+      if (used.has(path)) return false;
+      await context.mirrorLock.run(path, signal, () => rm(path, { recursive: true, force: true }));
+      return true;
+    }),
+  );
+  for (const project of context.projects) {
+    const gitDir = mirrorPath(folders.mirrors, project.id, project.repository);
+    if (!(await exists(gitDir))) continue;
+    await step("merged branches removed", () => removeMergedBranches(project, gitDir, context));
+    if ((memory.packedAtMs.get(gitDir) ?? 0) > nowMs - PACK_EVERY_MS) continue;
+    await step("mirror packed", async () => {
+      const isPacked = await context.mirrorLock.run(gitDir, signal, () =>
+        packMirror(project.git, gitDir, signal),
+      );
+      if (isPacked) memory.packedAtMs.set(gitDir, nowMs);
+      return isPacked ? 1 : 0;
+    });
+  }
+}
+
+/** Only branches that end in what was merged: whatever somebody added since stays. */
+async function removeMergedBranches(
+  { codeHost, git, repository, gitCredentials }: UpkeepProject,
+  gitDir: string,
+  { mirrorLock, memory: { places }, isUnfinished, logger, signal }: UpkeepContext,
+): Promise<number> {
+  if (codeHost === null) return 0;
+  const remote = remoteOf(repository, gitCredentials);
+  const key = basename(gitDir);
+  const after = places.get(key) ?? "";
+  const all = await mirrorLock.run(gitDir, signal, () => jobBranches(git, gitDir, signal));
+  const next = all.filter(({ jobId }) => jobId > after).slice(0, MAX_BRANCHES);
+  // From the beginning again once the end was reached.
+  places.set(key, next.length < MAX_BRANCHES ? "" : (next.at(-1)?.jobId ?? ""));
+  let removed = 0;
+  for (const { jobId, commit } of next) {
+    if (!isJobId(jobId) || isUnfinished(jobId)) continue;
+    const pulls = await codeHost.find(jobBranch(jobId), signal);
+    const isMerged = pulls[0]?.state === "merged" && pulls[0].headSha === commit;
+    if (!isMerged || pulls.some(({ state }) => state === "open")) continue;
+    await mirrorLock.run(gitDir, signal, async () => {
+      if (isUnfinished(jobId)) return;
+      await deleteJobBranch({ git, gitDir, remote, jobId, expected: commit, signal });
+      await forgetJobBranch(git, gitDir, jobId, commit, signal);
+      logger.info({ jobId }, "merged branch removed");
+      removed += 1;
+    });
+  }
+  return removed;
+}
+
+/** Asks `remove` about what has not been written to since then, for so many names at most. Resolves to how many it removed. */
+async function removeOld(
+  folder: string,
+  sinceMs: number,
+  limit: number,
+  remove: (name: string) => Promise<boolean>,
+): Promise<number> {
+  let removed = 0;
+  for (const name of await readdir(folder)) {
+    if (removed >= limit) break;
+    const path = join(folder, name);
+    // A mirror's settings are written with each use.
+    const stats =
+      (await stat(join(path, "config")).catch(() => null)) ?? (await stat(path).catch(() => null));
+    if (stats !== null && stats.mtimeMs < sinceMs && (await remove(name))) removed += 1;
+  }
+  return removed;
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,129 @@
+import { readdir, utimes } from "node:fs/promises";
+import { expect, it } from "vitest";
+import type { Clock } from "../../../src/core/clock.ts";
+import { createSystemClock } from "../../../src/system-clock.ts";
+import { inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
+
+const DAY_MS = 24 * 60 * 60_000;
+const EDIT = inlineAgent(`fs.appendFileSync("README.md", "more\\n")`);
+
+/** The system's clock, which a test can put forward. */
+class LaterClock implements Clock {
+  readonly #clock = createSystemClock();
+  laterMs = 0;
+
+  now(): number {
+    return this.#clock.now() + this.laterMs;
+  }
+
+  monotonicMs(): number {
+    return this.#clock.monotonicMs() + this.laterMs;
+  }
+
+  wakeAt(atMs: number, wake: () => void): () => void {
+    return this.#clock.wakeAt(atMs - this.laterMs, wake);
+  }
+}
+
+it("removes kept trees after a day, notes after a week, and mirrors of removed projects after a week", async () => {
+  const clock = new LaterClock();
+  await using world = await openRunnerWorld({ clock });
+  const project = world.project(EDIT);
+  const other = { ...world.project(EDIT), id: "other" };
+  await world.run(project, { jobId: "ended" });
+  await world.run(other, { jobId: "unfinished" });
+  const kept = async () => {
+    const folders = ["trees", "turns", "mirrors"].map((name) => readdir(world.dir.file(`data/${name}`)));
+    return (await Promise.all(folders)).map((names) => names.length);
+  };
+  const upkeep = () => world.upkeep([project], (jobId) => jobId === "unfinished");
+
+  await upkeep();
+  expect(await kept()).toEqual([2, 2, 2]);
+  clock.laterMs = DAY_MS + 1000;
+  await upkeep();
+  expect(await kept()).toEqual([0, 2, 2]);
+  clock.laterMs = 7 * DAY_MS + 1000;
+  await upkeep();
+  // The project's own mirror stays.
+  expect(await kept()).toEqual([0, 1, 1]);
+  expect(await readdir(world.dir.file("data/turns"))).toEqual(["unfinished.json"]);
+  expect(world.logger.text("info")).toContain("mirrors of removed projects removed");
+  expect(await world.run(project, { jobId: "next" })).toMatchObject({ kind: "pull-request" });
+});
+
+it("removes the branches that were merged just as they are, and no others", async () => {
+  await using world = await openRunnerWorld();
+  const project = world.project(EDIT);
+  for (const jobId of ["merged", "added-to", "closed", "open", "unfinished"])
+    await world.run(project, { jobId });
+  const [merged, addedTo, closed, , unfinished] = world.pulls().map(({ number }) => String(number));
+  await world.asPerson("PUT", `${merged}/merge`, { merge_method: "squash" });
+  for (const number of [addedTo, unfinished]) {
+    await world.asPerson("PUT", `${number}/merge`, { merge_method: "squash" }).catch(() => {});
+  }
+  await world.asPerson("PATCH", `${closed}`, { state: "closed" });
+  await world.commitTo("docs-agent/added-to", { "docs/human.md": "mine\n" }, "by hand");
+  // So that the mirror knows.
+  await world.run(project, { jobId: "later" });
+  const isUnfinished = (jobId: string) => jobId === "unfinished";
+
+  await world.upkeep([{ ...project, deleteMergedBranches: false }], isUnfinished);
+  expect(await world.branches()).toContain("docs-agent/merged");
+  await world.upkeep([project], isUnfinished);
+  expect(await world.branches()).toEqual([
+    "docs-agent/added-to",
+    "docs-agent/closed",
+    "docs-agent/later",
+    "docs-agent/open",
+    "docs-agent/unfinished",
+    "main",
+  ]);
+  // A second time there is nothing to do, and nothing fails.
+  await world.upkeep([project], isUnfinished);
+  expect(world.logger.text("warn")).not.toContain("merged branches");
+});
+
+it("removes no branch that somebody adds to between our looking and our removing", async () => {
+  await using world = await openRunnerWorld();
+  const project = world.project(EDIT);
+  await world.run(project);
+  await world.asPerson("PUT", "1/merge", { merge_method: "squash" });
+  // So that the mirror knows of it, as it is before the next commit.
+  await world.run(project, { jobId: "later" });
+  await world.commitTo("docs-agent/job1", { "docs/human.md": "mine\n" }, "by hand");
+  await world.upkeep([project]);
+  expect(world.logger.text("warn")).toContain("merged branches removed: failed");
+  expect(await world.show("docs/human.md", "docs-agent/job1")).toBe("mine");
+});
+
+it("packs a mirror that many objects came to", async () => {
+  await using world = await openRunnerWorld();
+  const many = inlineAgent(
+    `for (let i = 0; i < 900; i++) fs.writeFileSync("docs/" + i + ".md", "page " + i)`,
+  );
+  const project = world.project(many);
+  await world.run(project);
+  const [mirror] = await readdir(world.dir.file("data/mirrors"));
+  const path = world.dir.file(`data/mirrors/${mirror}`);
+  const loose = async () => Number((await world.git("-C", path, "count-objects")).split(" ")[0]);
+  // So that they are on a branch that the mirror knows.
+  await world.run(world.project(inlineAgent("")), { jobId: "job2" });
+  expect(await loose()).toBeGreaterThan(900);
+  await world.upkeep([project]);
+  expect(await loose()).toBeLessThan(100);
+  expect(await world.run(world.project(EDIT), { jobId: "job3" })).toMatchObject({ kind: "pull-request" });
+});
+
+it("goes on with the rest when a part fails", async () => {
+  await using world = await openRunnerWorld();
+  const project = world.project(EDIT);
+  await world.run(project);
+  await world.run(world.project(inlineAgent("")), { jobId: "job2" });
+  world.api.fault = () => ({ kind: "http", status: 503 });
+  const note = world.dir.file("data/turns/job1.json");
+  await utimes(note, 0, 0);
+  await world.upkeep([project]);
+  expect(world.logger.text("warn")).toContain("merged branches removed: failed");
+  expect(await readdir(world.dir.file("data/turns"))).toEqual([]);
+});
