@@ -79,7 +79,8 @@ describe("a create whose answer was lost", () => {
     const client = subject.client();
     const first = await client.createJob("Fix it", "turn-1");
     expect(first).toMatchObject({ ok: true, honorsIdempotencyKeys: true });
-    expect(await client.createJob("Fix it", "turn-1")).toEqual(first);
+    const again = await client.createJob("Fix it", "turn-1");
+    expect(again).toMatchObject({ ok: true, job: first.ok ? first.job : null });
     const refused = await subject.client("docs", "docsagent_wrong").createJob("Fix it", "turn-2");
     expect(refused).toMatchObject({ ok: false, honorsIdempotencyKeys: true, fault: { status: 401 } });
   });
