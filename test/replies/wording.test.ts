@@ -1,12 +1,15 @@
 import { describe, expect, it } from "vitest";
 import type { Message } from "../../src/core/notifier.ts";
 import type { Outcome } from "../../src/core/outcome.ts";
+import type { ReportedTurn } from "../../src/core/job-report.ts";
+import { turnReport } from "../../src/core/turn-report.ts";
+import type { TurnReport } from "../../src/core/turn-report.ts";
 import type { TurnStage } from "../../src/core/turn.ts";
 import { visibleText } from "../../emulators/slack/index.ts";
 import { readContent } from "../../emulators/slack/web-api/chat.ts";
 import { refusalText } from "../../src/replies/private-messages.ts";
 import { render } from "../../src/replies/render.ts";
-import { makeJob, makeOutcome, makeRequest, makeTurn } from "../support/builders.ts";
+import { makeJob, makeOutcome, makeReported, makeRequest, makeTurn } from "../support/builders.ts";
 
 const ANA = "U0ANA";
 const PR = "https://github.com/acme/docs/pull/7";
@@ -33,184 +36,319 @@ function readOutcome(outcome: Outcome, away: string | null = null) {
 
 const withPr = makeJob({ prLink: PR });
 const without = makeJob();
-const started = "Repository: acme/docs Branch: docs-agent/job-1 Model: model-1 Took: 1 min 5 s Job: job-1";
+const pull = makeReported().pullRequest!;
+const started = "Repository: acme/docs Base branch: main Model: model-1 Took: 1 min 5 s Job: job-1";
+const onBranch = started.replace("main", "main Branch: docs-agent/job-1");
 const notStarted = "Took: 1 min 5 s";
+const LINK = `acme/docs#7 (${PR})`;
+const CHECK = "Check for a new pull request before trying again.";
+const FIX = "Contact your Docs Agent admin, then try again.";
+const FIX_AND_WATCH = "Contact your Docs Agent admin, then keep watching.";
+
+/** What an outcome keeps of what a service told. */
+function told(reported: Partial<ReportedTurn> = {}): TurnReport {
+  const report = turnReport(makeReported(reported));
+  if (report === undefined) throw new Error("nothing is told");
+  return report;
+}
 
 type Row = {
   when: string;
   outcome: Partial<Outcome>;
-  headline: string;
-  link?: string;
-  next: RegExp;
-  facts: string;
-  buttons?: string;
+  /** All that Ana reads. */
+  lines: string[];
 };
 
 const rows: Row[] = [
   {
     when: "the pull request is open",
     outcome: { kind: "pull-request", job: withPr },
-    headline: "✅ @Ana The pull request is ready for review.",
-    link: PR,
-    next: /^Review it and merge it/,
-    facts: started,
-    buttons: "[View pull request]",
+    lines: [`✅ @Ana Your pull request is ready: ${LINK}`, started, "[View pull request]"],
   },
   {
     when: "the agent changed nothing",
     outcome: { kind: "no-changes", job: without },
-    headline: "☑️ @Ana Nothing was changed.",
-    next: /there is no pull request.*ask again and name the page/,
-    facts: started,
+    lines: ["➖ @Ana No changes made.", "Reply with @docs-agent and name the page.", started, "[Try again]"],
   },
   {
     when: "the job failed",
     outcome: { kind: "failed", job: without },
-    headline: "❌ @Ana The job failed.",
-    next: /No pull request was opened. Try again; if it fails again, whoever runs the job service/,
-    facts: started,
-    buttons: "[Try again]",
+    lines: [
+      "❌ @Ana The agent couldn't finish.",
+      "If it keeps happening, contact your Docs Agent admin.",
+      started,
+      "[Try again]",
+    ],
   },
   {
     when: "the job failed after it opened a pull request",
     outcome: { kind: "failed", job: withPr },
-    headline: "❌ @Ana The job failed.",
-    link: PR,
-    next: /already opened a pull request: check it before you merge it/,
-    facts: started,
-    buttons: "[View pull request] [Try again]",
+    lines: [
+      "❌ @Ana The agent couldn't finish.",
+      `${LINK} is already open. Check it carefully before you merge.`,
+      started,
+      "[View pull request] [Try again]",
+    ],
   },
   {
     when: "the job was archived",
     outcome: { kind: "archived", job: without },
-    headline: "🗄️ @Ana The job was archived.",
-    next: /before a pull request was opened. Ask again if you still need the change/,
-    facts: started,
+    lines: ["🗄️ @Ana Your request was archived.", "Ask again if you still need it.", started],
   },
   {
     when: "the job was archived after it opened a pull request",
     outcome: { kind: "archived", job: withPr },
-    headline: "🗄️ @Ana The job was archived.",
-    link: PR,
-    next: /Its pull request is there/,
-    facts: started,
-    buttons: "[View pull request]",
+    lines: ["🗄️ @Ana Your request was archived.", `${LINK} is still there.`, started, "[View pull request]"],
   },
   {
     when: "the deadline passed",
     outcome: { kind: "expired", reason: "deadline", job: without },
-    headline: "⌛ @Ana The job is still not done after 1 day.",
-    next: /stopped watching it. It may still be running. Keep watching to hear how it ends/,
-    facts: started,
-    buttons: "[Keep watching]",
+    lines: [
+      "⌛ @Ana Not done after 1 day, so I stopped watching.",
+      "The agent may still finish.",
+      started,
+      "[Keep watching]",
+    ],
   },
   {
     when: "the job service took nothing until the deadline",
     outcome: { kind: "expired", reason: "never-started", job: null },
-    headline: "⌛ @Ana The job could not be started.",
-    next: /took no requests for 1 day, .* nothing is running. Try again when it is back/,
-    facts: notStarted,
-    buttons: "[Try again]",
+    lines: ["⌛ @Ana Not started: the agent was unavailable for 1 day.", notStarted, "[Try again]"],
   },
   {
     when: "the job service no longer knows the job",
     outcome: { kind: "missing", job: without },
-    headline: "❓ @Ana The job service no longer knows this job.",
-    next: /the pull request is in the repository. Keep watching if the job may still be there, or try again to start/,
-    facts: started,
-    buttons: "[Keep watching] [Try again]",
+    lines: ["❓ @Ana The agent no longer has this request.", CHECK, started, "[Keep watching] [Try again]"],
   },
   {
     when: "the answer to the create was lost",
     outcome: { kind: "unknown", reason: "create-lost", job: null },
-    headline: "❓ @Ana I cannot tell whether the job was started.",
-    next: /its answer never arrived.*did not send it twice.*Look for a new pull request.*try again/,
-    facts: notStarted,
-    buttons: "[Try again]",
+    lines: [
+      "❓ @Ana I sent your request but got no answer, so it may be running.",
+      CHECK,
+      notStarted,
+      "[Try again]",
+    ],
   },
   {
     when: "the answer to the create cannot be read",
     outcome: { kind: "unknown", reason: "unreadable", job: null },
-    headline: "❓ @Ana I cannot tell whether the job was started.",
-    next: /answered in a way I cannot read.*did not ask twice.*Look for a new pull request.*try again/,
-    facts: notStarted,
-    buttons: "[Try again]",
+    lines: ["❓ @Ana I can't tell whether your request started.", CHECK, notStarted, "[Try again]"],
   },
   {
     when: "what the job service says of the job cannot be read",
     outcome: { kind: "unknown", reason: "unreadable", job: without },
-    headline: "❓ @Ana I cannot tell how the job ended.",
-    next: /may still be running. Tell whoever runs Docs Agent; keep watching once that is fixed/,
-    facts: started,
-    buttons: "[Keep watching]",
+    lines: ["❓ @Ana I can't tell how your request ended.", FIX_AND_WATCH, started, "[Keep watching]"],
   },
   {
     when: "the key is refused at the start",
     outcome: { kind: "rejected", reason: "key", job: null },
-    headline: "⛔ @Ana The job service refused this app's API key.",
-    next: /check the key for this project. Nothing was started: try again once that is fixed/,
-    facts: notStarted,
-    buttons: "[Try again]",
+    lines: ["⛔ @Ana The agent refused my API key.", FIX, notStarted, "[Try again]"],
   },
   {
     when: "the key is refused while the job runs",
     outcome: { kind: "rejected", reason: "key", job: without },
-    headline: "⛔ @Ana The job service refused this app's API key.",
-    next: /check the key for this project. The job may still be running: keep watching once that is fixed/,
-    facts: started,
-    buttons: "[Keep watching]",
+    lines: ["⛔ @Ana The agent refused my API key.", FIX_AND_WATCH, started, "[Keep watching]"],
   },
   {
     when: "the prompt is refused",
-    outcome: { kind: "rejected", reason: "prompt", job: null },
-    headline: "⛔ @Ana The job service refused this request.",
-    next: /Nothing was started.*ask .*in other or fewer words/,
-    facts: notStarted,
+    outcome: { kind: "rejected", reason: "prompt", job: null, said: "too vague <!here>" },
+    lines: [
+      "⛔ @Ana The agent refused your request.",
+      "too vague <!here>",
+      "Reword or shorten it.",
+      notStarted,
+    ],
   },
   {
     when: "the project is not known there",
     outcome: { kind: "rejected", reason: "project", job: null },
-    headline: "⛔ @Ana The job service does not know this project.",
-    next: /check the project's id. Nothing was started: try again once that is fixed/,
-    facts: notStarted,
-    buttons: "[Try again]",
+    lines: ["⛔ @Ana The project isn't set up correctly.", FIX, notStarted, "[Try again]"],
   },
   {
     when: "the request is refused for another reason",
     outcome: { kind: "rejected", reason: "other", job: null },
-    headline: "⛔ @Ana The job service refused the request.",
-    next: /check its address and settings. Nothing was started: try again once that is fixed/,
-    facts: notStarted,
-    buttons: "[Try again]",
+    lines: ["⛔ @Ana The agent refused your request.", FIX, notStarted, "[Try again]"],
+  },
+];
+
+/** The same, where the service tells of its turns. */
+const toldRows: Row[] = [
+  {
+    when: "the pull request is open",
+    outcome: { kind: "pull-request", job: withPr, told: told() },
+    lines: [
+      "✅ @Ana Your pull request is ready:",
+      "Correct the install command",
+      "Both pages name the right command now.",
+      `${LINK}, 3 files, +12 −4`,
+      onBranch,
+      "[View pull request]",
+    ],
+  },
+  {
+    when: "the agent says nothing, and the code host did not count",
+    outcome: {
+      kind: "pull-request",
+      job: withPr,
+      told: told({
+        summary: "## Correct the install command\n",
+        pullRequest: { ...pull, files: 1, additions: null },
+      }),
+    },
+    lines: [
+      "✅ @Ana Your pull request is ready:",
+      "Correct the install command",
+      `${LINK}, 1 file`,
+      onBranch,
+      "[View pull request]",
+    ],
+  },
+  {
+    when: "the agent changed nothing, and says why",
+    outcome: {
+      kind: "no-changes",
+      job: without,
+      told: told({
+        outcome: "no-changes",
+        pullRequest: null,
+        summary: "There is no page about refunds.\n\nWhich one do you mean?",
+      }),
+    },
+    lines: [
+      "➖ @Ana No changes made.",
+      "There is no page about refunds.",
+      "Which one do you mean?",
+      "Reply with @docs-agent and name the page.",
+      started,
+      "[Try again]",
+    ],
+  },
+  {
+    when: "the turn failed, and the service says why",
+    outcome: {
+      kind: "failed",
+      job: without,
+      told: told({
+        outcome: "failed",
+        pullRequest: null,
+        reason: "The turn reached its budget of 200,000 tokens.",
+      }),
+    },
+    lines: [
+      "❌ @Ana The agent couldn't finish.",
+      "The turn reached its budget of 200,000 tokens.",
+      "If it keeps happening, contact your Docs Agent admin.",
+      started,
+      "[Try again]",
+    ],
+  },
+  {
+    when: "the turn was canceled",
+    outcome: {
+      kind: "failed",
+      job: without,
+      told: told({ outcome: "cancelled", pullRequest: null, summary: null }),
+    },
+    lines: ["⏹️ @Ana The agent was stopped.", "No pull request was opened.", started, "[Try again]"],
+  },
+  {
+    when: "the turn was canceled after it opened a pull request",
+    outcome: { kind: "failed", job: withPr, told: told({ outcome: "cancelled", summary: null }) },
+    lines: [
+      "⏹️ @Ana The agent was stopped.",
+      `${LINK} has the work so far.`,
+      onBranch,
+      "[View pull request] [Try again]",
+    ],
+  },
+  {
+    when: "the changes are on a branch, and there is no code host",
+    outcome: {
+      kind: "no-changes",
+      job: without,
+      told: told({ outcome: "branch", pullRequest: null, branch: "docs-agent/job-1" }),
+    },
+    lines: [
+      "✅ @Ana The changes are on branch:",
+      "docs-agent/job-1",
+      "Both pages name the right command now.",
+      "Open a pull request from it to merge it.",
+      started,
+    ],
   },
 ];
 
 describe("when a turn has ended, the thread says what happened, what to do next, and offers it:", () => {
-  it.each(rows)("$when", ({ outcome, headline, link, next, facts, buttons }) => {
-    const { lines, notification, sent } = readOutcome(makeOutcome(outcome));
-    const [detail, ...end] = lines.slice(link === undefined ? 1 : 2);
-    expect(lines[0]).toBe(headline);
-    if (link !== undefined) expect(lines[1]).toBe(`acme/docs#7 (${link})`);
-    expect(detail).toMatch(next);
-    expect(end).toEqual(buttons === undefined ? [facts] : [facts, buttons]);
+  it.each(rows)("$when", ({ outcome, lines }) => {
+    const ended = readOutcome(makeOutcome(outcome));
+    expect(ended.lines).toEqual(lines);
+    expect(ended.sent).toContain(`<@${ANA}>`);
+    // The first line is for the lock screen: no address.
+    expect(ended.notification.split("\n")[0]).toBe(lines[0]?.replace(LINK, "acme/docs#7"));
+  });
+});
 
-    expect(sent).toContain(`<@${ANA}>`);
-    expect(notification).toBe([headline, ...(link === undefined ? [] : [link]), detail].join(" "));
+describe("where the job service tells of its turns, the thread says that, too:", () => {
+  it.each(toldRows)("$when", ({ outcome, lines }) => {
+    const ended = readOutcome(makeOutcome(outcome));
+    expect(ended.lines).toEqual(lines);
+    const [first] = ended.notification.split("\n");
+    expect(first).toBe(lines[0]?.endsWith(":") === true ? `${lines[0]} ${lines[1]}` : lines[0]);
+    expect(ended.notification.endsWith(PR)).toBe(lines.at(-1)?.includes("[View pull request]") === true);
+  });
+
+  it("the summary is short: it ends with a sentence or a line, and the pull request has the rest", () => {
+    const sentence = "The page named a command that was removed two years ago. ";
+    const { lines } = readOutcome(
+      makeOutcome({ kind: "pull-request", job: withPr, told: told({ summary: sentence.repeat(60) }) }),
+    );
+    expect(lines[2]).toBe(`${sentence.repeat(6)}…`);
+    const list = Array.from({ length: 40 }, (_, n) => `- page ${n}`).join("\n\n");
+    const listed = readOutcome(
+      makeOutcome({ kind: "pull-request", job: withPr, told: told({ summary: list }) }),
+    );
+    expect(listed.lines.slice(2, 10)).toEqual([
+      ...Array.from({ length: 7 }, (_, n) => `- page ${n}`),
+      "- page 7 …",
+    ]);
+  });
+
+  it("what anybody wrote is text: no markup, no mention, no link", () => {
+    const evil = "<!channel> <@U0BEN> *<https://evil.example|x>*\u202e :tada:";
+    const outcome = makeOutcome({
+      kind: "pull-request",
+      job: withPr,
+      told: told({ summary: evil, pullRequest: { ...pull, title: evil } }),
+    });
+    const message = { kind: "outcome", turn: makeTurn({ request }), outcome, watch: 1, away: null } as const;
+    const { blocks } = render(message, presentation, "docs-agent");
+    const shown = "<!channel> <@U0BEN> *<https://evil.example|x>* :tada:";
+    expect(blocks[1]).toEqual({
+      type: "rich_text",
+      elements: [
+        { type: "rich_text_section", elements: [{ type: "text", text: shown, style: { bold: true } }] },
+      ],
+    });
+  });
+
+  it("a pull request of the turn's own goes before the job's", () => {
+    const url = "https://github.com/acme/docs/pull/9";
+    const job = makeJob({ prLink: PR });
+    const { lines } = readOutcome(
+      makeOutcome({ kind: "pull-request", job, told: told({ pullRequest: { ...pull, url } }) }),
+    );
+    expect(lines).toContain(`acme/docs#9 (${url}), 3 files, +12 −4`);
   });
 });
 
 describe("an outcome also says", () => {
-  it("what the job service said, as a quotation", () => {
-    const outcome = makeOutcome({ kind: "rejected", reason: "prompt", job: null, said: "too vague <!here>" });
-    const { lines } = readOutcome(outcome);
-    expect(lines.slice(2)).toEqual(["The job service said:", "too vague <!here>", notStarted]);
-  });
-
   it("a pull request that is no link to trust, as text without a button", () => {
     const job = makeJob({ prLink: "http://github.com@evil.example/7" });
     const { lines, notification } = readOutcome(makeOutcome({ kind: "pull-request", job }));
-    expect(lines.slice(2)).toEqual([
-      "The job service gave this as the pull request, which is no link I can trust: http://github.com@evil.example/7",
+    expect(lines).toEqual([
+      "✅ @Ana Your pull request is ready.",
+      "The pull request link doesn't look safe, so it isn't clickable: http://github.com@evil.example/7",
       started,
     ]);
     expect(notification).not.toContain("evil.example");
@@ -221,13 +359,28 @@ describe("an outcome also says", () => {
     const { lines, notification } = readOutcome(
       makeOutcome({ kind: "pull-request", job: makeJob({ prLink: url }) }),
     );
-    expect(lines[1]).toBe(`git.example.com (${url})`);
-    expect(notification).toContain(` ${url} `);
+    expect(lines[0]).toBe(`✅ @Ana Your pull request is ready: git.example.com (${url})`);
+    expect(notification.endsWith(`\n${url}`)).toBe(true);
+  });
+
+  it("which project it is about, where there are several", () => {
+    const several = { ...presentation, projects: ["docs", "api"] };
+    const outcome = makeOutcome({ kind: "rejected", reason: "project", job: null });
+    const message = { kind: "outcome", turn: makeTurn({ request }), outcome, watch: 1, away: null } as const;
+    expect(render(message, several, "docs-agent").text).toContain("The project docs isn't set up correctly.");
+  });
+
+  it("no more than helps: in a direct message a mention reaches nobody", () => {
+    const turn = makeTurn({ request: { ...request, channelId: "D0ANA" } });
+    const direct = { ...turn, delivery: { ...turn.delivery, channelId: "D0ANA" } };
+    const outcome = makeOutcome({ kind: "no-changes", job: without });
+    const { lines } = read({ kind: "outcome", turn: direct, outcome, watch: 1, away: null });
+    expect(lines[1]).toBe("Ask again and name the page.");
   });
 
   it("only the facts it has", () => {
     const job = makeJob({ repository: "", ref: null, model: null });
-    expect(readOutcome(makeOutcome({ kind: "no-changes", job })).lines.at(-1)).toBe(
+    expect(readOutcome(makeOutcome({ kind: "archived", job })).lines.at(-1)).toBe(
       "Took: 1 min 5 s Job: job-1",
     );
   });
@@ -243,7 +396,7 @@ describe("an outcome also says", () => {
   ])("in a direct message, why it is there (%s) and what it is about", (away, why) => {
     const { lines } = readOutcome(makeOutcome({ kind: "pull-request", job: withPr }), away);
     expect(lines[0]).toBe(why);
-    expect(lines[1]).toBe("✅ @Ana The pull request is ready for review.");
+    expect(lines[1]).toBe(`✅ @Ana Your pull request is ready: ${LINK}`);
     expect(lines).toContain("Fix the <install> command");
   });
 });
@@ -251,48 +404,69 @@ describe("an outcome also says", () => {
 describe("the status message says who asked for what, and how it stands:", () => {
   const stateOf = (stage: TurnStage) => makeTurn({ request, stage });
 
+  const watching = (progress?: { isWaiting: boolean; step: string | null }) =>
+    stateOf({
+      name: "watching",
+      since: 1,
+      troubleSince: null,
+      ...(progress === undefined ? {} : { progress }),
+    });
+  const ended = (outcome: Partial<Outcome>) =>
+    stateOf({ name: "ended", outcome: makeOutcome(outcome), at: 9 });
+  const WORKING = "🔧 The agent is working. I'll reply here when it's done.";
+  const UNAVAILABLE = "⏳ The agent is unavailable. Your request is saved and starts when it's back.";
+
   it.each([
-    ["accepted", stateOf({ name: "accepted", waitingSince: null }), /^⏳ Starting a job…$/],
-    [
-      "waiting",
-      stateOf({ name: "accepted", waitingSince: 1 }),
-      /^⏳ .*not taking requests right now\. .*is kept and goes out as soon as it does\.$/,
-    ],
-    [
-      "submitting",
-      stateOf({ name: "submitting", waitingSince: null, isRepeat: false }),
-      /^⏳ Starting a job…$/,
-    ],
-    [
-      "submitting again",
-      stateOf({ name: "submitting", waitingSince: 1, isRepeat: true }),
-      /^⏳ .*not taking requests right now\./,
-    ],
-    [
-      "watching",
-      stateOf({ name: "watching", since: 1, troubleSince: null }),
-      /^🔧 The agent is working on it\. The result arrives in this thread\.$/,
-    ],
+    ["accepted", stateOf({ name: "accepted", waitingSince: null }), "⏳ Starting…"],
+    ["waiting", stateOf({ name: "accepted", waitingSince: 1 }), UNAVAILABLE],
+    ["submitting", stateOf({ name: "submitting", waitingSince: null, isRepeat: false }), "⏳ Starting…"],
+    ["submitting again", stateOf({ name: "submitting", waitingSince: 1, isRepeat: true }), UNAVAILABLE],
+    ["watching", watching(), WORKING],
+    ["not begun", watching({ isWaiting: true, step: null }), "⏳ Starting…"],
+    ["begun", watching({ isWaiting: false, step: null }), WORKING],
+    ["at a step", watching({ isWaiting: false, step: "Edit <b>" }), "🔧 Edit <b>"],
     [
       "in trouble",
-      stateOf({ name: "watching", since: 1, troubleSince: 2 }),
-      /^⚠️ The job service does not answer right now\. I keep watching; the result arrives/,
+      stateOf({ name: "watching", since: 1, troubleSince: 2, progress: { isWaiting: false, step: "Edit" } }),
+      "⚠️ I can't reach the agent right now. I'll keep trying.",
+    ],
+    ["a pull request", ended({ kind: "pull-request", job: withPr }), "✅ acme/docs#7"],
+    [
+      "a pull request that is described",
+      ended({ kind: "pull-request", job: withPr, told: told() }),
+      "✅ acme/docs#7 Correct the install command, 3 files, +12 −4",
     ],
     [
-      "ended",
-      stateOf({ name: "ended", outcome: makeOutcome({ kind: "no-changes" }), at: 9 }),
-      /^☑️ Nothing was changed\.$/,
+      "a pull request without a link to trust",
+      ended({ kind: "pull-request", job: makeJob({ prLink: "http://evil.example" }) }),
+      "✅ Pull request ready",
     ],
+    [
+      "a branch",
+      ended({
+        kind: "no-changes",
+        job: without,
+        told: told({ outcome: "branch", branch: "fix-1", pullRequest: null }),
+      }),
+      "✅ Changes on branch fix-1",
+    ],
+    ["no changes", ended({ kind: "no-changes" }), "➖ No changes"],
+    ["failed", ended({ kind: "failed" }), "❌ Couldn't finish"],
+    ["canceled", ended({ kind: "failed", told: told({ outcome: "cancelled" }) }), "⏹️ Stopped"],
+    ["archived", ended({ kind: "archived" }), "🗄️ Archived"],
+    ["expired", ended({ kind: "expired", reason: "deadline" }), "⌛ Not done after 1 day"],
+    ["never started", ended({ kind: "expired", reason: "never-started" }), "⌛ Not started"],
+    ["missing", ended({ kind: "missing" }), "❓ Result unknown"],
+    ["rejected", ended({ kind: "rejected", reason: "key" }), "⛔ Refused"],
   ])("%s", (_, turn, state) => {
     const { lines, notification } = read({ kind: "status", turn, away: null });
-    expect(lines.slice(0, -1)).toEqual(["@Ana asked for a change to the docs:", "Fix the <install> command"]);
-    expect(lines.at(-1)).toMatch(state);
-    expect(notification).toBe(`${lines.slice(0, 2).join(" ")}\n${lines.at(-1)}`);
+    expect(lines).toEqual(["@Ana requested a docs change:", "Fix the <install> command", state]);
+    expect(notification).toBe(`${lines.slice(0, 2).join(" ")}\n${state}`);
   });
 
   it.each([
-    ["mention", "@Ana asked for a change to the docs:"],
-    ["shortcut", "@Ana asked to fix the docs because of a message here:"],
+    ["mention", "@Ana requested a docs change:"],
+    ["shortcut", "@Ana asked the agent to fix this."],
     ["try-again", "@Ana tried again:"],
   ] as const)("from a %s", (from, lead) => {
     const turn = makeTurn({ request: { ...request, from } });
