@@ -58,6 +58,15 @@ const AgentSettings = {
   timeLimitMinutes: whole("how long a turn may take, in minutes", 1, 24 * 60).default(30),
   maxOutputBytes: whole("how much the agent may write, in bytes", 1024, 1024 ** 3).default(16 * 1024 ** 2),
 };
+const AskingSettings = {
+  // With `ask`, a person decides what the policy does not allow, and the agent may put questions of its own.
+  permissions: z.enum(["policy", "ask"], "put policy or ask").default("policy"),
+  answerTimeLimitMinutes: whole(
+    "how long an agent waits for a person's answer, in minutes",
+    1,
+    24 * 60,
+  ).default(60),
+};
 const WANT_AGENT =
   'put kind: acp (Agent Client Protocol over stdio) or kind: command (any program), and command: ["…"]';
 const Agent = z.discriminatedUnion(
@@ -67,6 +76,7 @@ const Agent = z.discriminatedUnion(
       kind: z.literal("acp"),
       ...AgentSettings,
       terminal: z.boolean("put true or false").default(false),
+      ...AskingSettings,
     }),
     z.strictObject({
       kind: z.literal("command"),

@@ -183,7 +183,7 @@ export async function openRunnerWorld({ files = START_FILES, clock, containment 
     },
     acpProject(
       command: string[],
-      agent: { terminal?: boolean; maxOutputBytes?: number } = {},
+      agent: { terminal?: boolean; maxOutputBytes?: number; permissions?: "policy" | "ask" } = {},
     ): ServiceProject {
       return world.project(command, {
         agent: {
@@ -192,6 +192,8 @@ export async function openRunnerWorld({ files = START_FILES, clock, containment 
           timeLimitMinutes: 1,
           maxOutputBytes: 1024 * 1024,
           terminal: false,
+          permissions: "policy",
+          answerTimeLimitMinutes: 60,
           ...agent,
         },
       });
@@ -205,6 +207,10 @@ export async function openRunnerWorld({ files = START_FILES, clock, containment 
         project,
         signal: new AbortController().signal,
         onProgress: (line) => progress.push(line),
+        onStep: () => {},
+        onPlan: () => {},
+        onUsage: () => {},
+        ask: async () => null,
         ...input,
       });
     },

@@ -125,12 +125,8 @@ it("fails when the agent is no ACP agent", async () => {
 it("fails when the agent opens no session in time", async () => {
   const clock = new ManualClock();
   await using world = await openRunnerWorld({ clock });
-  const project = world.project([]);
-  const command = inlineAgent(`setInterval(() => {}, 1000)`);
-  const run = world.run({
-    ...project,
-    agent: { ...project.agent, kind: "acp", command, timeLimitMinutes: 30 },
-  });
+  const project = world.acpProject(inlineAgent(`setInterval(() => {}, 1000)`));
+  const run = world.run({ ...project, agent: { ...project.agent, timeLimitMinutes: 30 } });
   await vi.waitFor(() => expect(clock.nextWakeAt()).toBe(clock.now() + 120_000), { timeout: 60_000 });
   clock.advance(120_000);
   // SIGTERM may come before there is a program that it ends: then SIGKILL follows, a little later.
