@@ -88,6 +88,8 @@ export async function startServiceWorld(hook: ProxyHook = async () => false) {
   return {
     env,
     program,
+    /** Where pull requests are looked at. */
+    codeHostUrl: codeHost.url,
     /** How many pull requests there are at the code host. */
     pullRequests,
     /** The admin key of its project, `docs`. */
