@@ -138,11 +138,11 @@ it("answers every documented operation with every documented status, as document
   subject.db.exec("UPDATE questions SET answer = 'null'");
   await ask("answerQuestion", addresses.answerQuestion, answered);
   await ask("listenToJob", addresses.listenToJob);
-  const listening = Array.from({ length: MAX_LISTENERS }, () => subject.ask(addresses.listenToJob));
   await ask("getJob", addresses.getJob, { headers: { "docs-agent-capabilities": "turns, questions" } });
-  const streams = await Promise.all(listening);
+  const streams: Response[] = [];
+  while (streams.length < MAX_LISTENERS) streams.push(await subject.ask(addresses.listenToJob));
   await ask("listenToJob", addresses.listenToJob);
-  await Promise.all(streams.map(({ body }) => body?.cancel()));
+  for (const { body } of streams) await body?.cancel();
   for (const operation of ["cancelTurn", "archiveJob"] as const) {
     await ask(operation, addresses[operation], { body: "x".repeat(MAX_BODY_BYTES + 1) });
     const invalid = { method: "POST", body: Buffer.from([0xff]) };

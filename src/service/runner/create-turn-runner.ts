@@ -59,7 +59,7 @@ export function createTurnRunner(deps: TurnRunnerDeps): TurnRunner {
     const project = toRunnerProject(input.project, deps.env);
     const secrets = secretsOf(project);
     const redact = createRedact(secrets, deps.redact);
-    const logger = deps.logger.child({ jobId: input.jobId });
+    const logger = deps.logger.child({ job_id: input.jobId });
     try {
       input.signal.throwIfAborted();
       const { folders, containment } = await open();
@@ -81,6 +81,10 @@ export function createTurnRunner(deps: TurnRunnerDeps): TurnRunner {
           secrets: secretForms(keysOf(project)),
           signal: input.signal,
           onProgress: (line) => input.onProgress(redact(line)),
+          onStep: input.onStep,
+          onPlan: input.onPlan,
+          onUsage: input.onUsage,
+          ask: input.ask,
         },
       );
       return result.summary === null ? result : { ...result, summary: redact(result.summary) };
@@ -127,6 +131,7 @@ function toRunnerProject(project: ServiceProject, env: Env): RunnerProject {
       timeLimitMs: agent.timeLimitMinutes * 60_000,
       maxOutputBytes: agent.maxOutputBytes,
       terminal: agent.terminal,
+      asks: agent.kind === "acp" && agent.permissions === "ask",
     },
     codeHost:
       codeHost.kind === "github"

@@ -2,8 +2,10 @@ import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
 import { isBaseBranch, isJobId, jobBranch } from "../branch.ts";
 import type { Env } from "../env.ts";
-import type { RunTurnResult } from "../turn-runner.ts";
+import type { RunTurnInput, RunTurnResult } from "../turn-runner.ts";
 import { agentEnv } from "./agents/agent-env.ts";
+import type { AgentResult } from "./agents/agent.ts";
+import { refusedText } from "./agents/ending.ts";
 import { agents } from "./agents/index.ts";
 import { createIsDoc } from "./changes/docs-globs.ts";
 import { readChanges } from "./changes/read-changes.ts";
@@ -49,9 +51,7 @@ export type RunContext = {
   redact: Redact;
   /** What must not get into a file, in all its forms. */
   secrets: readonly string[];
-  signal: AbortSignal;
-  onProgress: (line: string) => void;
-};
+} & Pick<RunTurnInput, "signal" | "onProgress" | "onStep" | "onPlan" | "onUsage" | "ask">;
 
 /** How a run ends that does not fail. */
 type Success = Exclude<RunTurnResult, { kind: "failed" }>;
@@ -85,7 +85,7 @@ export async function runTurn(turn: RunnerTurn, context: RunContext): Promise<Su
     return await finish(turn, context, work);
   } finally {
     await removeTurnFolders(folders).catch((error: unknown) =>
-      context.logger.warn({ jobId, problem: String(error) }, "worktree could not be removed"),
+      context.logger.warn({ problem: String(error) }, "worktree could not be removed"),
     );
   }
 }
@@ -116,7 +116,7 @@ async function findStart(
 
   const commit = await pushedTurn(git, gitDir, { jobId, turnKey: turnKeyOf(turn), base, tip: job }, signal);
   if (commit !== null) {
-    logger.info({ jobId }, "turn was pushed before, only the pull request is left");
+    logger.info({}, "turn was pushed before, only the pull request is left");
     const note = await readTurnNote(folders.notes, jobId, commit);
     return { start, pushed: { commit: job, summary: note?.summary ?? null, leftOut: note?.leftOut ?? [] } };
   }
@@ -142,7 +142,7 @@ async function workIn(
   });
 
   onProgress("the agent is working");
-  const summary = await runAgentIn(folders, turn, context);
+  const { summary, refused } = await runAgentIn(folders, turn, context);
 
   onProgress("looking at what changed");
   const isDoc = createIsDoc(turn.project.docs);
@@ -165,17 +165,13 @@ async function workIn(
       leftOut,
     });
   });
-  if (commit === null) return { kind: "no-changes", summary: withLeftOut(summary, leftOut) };
+  if (commit === null) return { kind: "no-changes", summary, reason: reasonOf(refused, leftOut), leftOut };
   return { commit, summary, leftOut };
 }
 
-async function runAgentIn(
-  folders: TurnFolders,
-  turn: RunnerTurn,
-  context: RunContext,
-): Promise<string | null> {
+async function runAgentIn(folders: TurnFolders, turn: RunnerTurn, context: RunContext): Promise<AgentResult> {
   const { project, jobId } = turn;
-  const { containment, clock, signal, onProgress, redact } = context;
+  const { containment, clock, signal, onProgress, onStep, onPlan, onUsage, ask, redact } = context;
   try {
     return await agents[project.agent.kind]({
       settings: project.agent,
@@ -187,6 +183,10 @@ async function runAgentIn(
       clock,
       signal,
       onProgress,
+      onStep,
+      onPlan,
+      onUsage,
+      ask,
       redact,
       contain: (line) =>
         containment.wrap(line, { dataDir: context.folders.dataDir, job: folders.job, tree: folders.tree }),
@@ -230,12 +230,11 @@ async function finish(turn: RunnerTurn, context: RunContext, work: PushedWork): 
   const { codeHost, redact, signal, folders } = context;
   const { commit, summary, leftOut } = work;
   if (codeHost === null) {
-    throw new TurnFailedError(
-      `The changes are on the branch ${jobBranch(turn.jobId)}, but the project has no code host, so nobody could be asked to merge them.`,
-    );
+    await removeTurnNote(folders.notes, turn.jobId);
+    return { kind: "branch", branch: jobBranch(turn.jobId), summary, leftOut };
   }
   context.onProgress("opening the pull request");
-  const prLink = await publish({
+  const pullRequest = await publish({
     codeHost,
     branch: jobBranch(turn.jobId),
     baseBranch: turn.project.baseBranch,
@@ -245,11 +244,15 @@ async function finish(turn: RunnerTurn, context: RunContext, work: PushedWork): 
     signal,
   });
   await removeTurnNote(folders.notes, turn.jobId);
-  return { kind: "pull-request", prLink, summary, leftOut };
+  return { kind: "pull-request", prLink: pullRequest.url, pullRequest, summary, leftOut };
 }
 
-function withLeftOut(summary: string | null, leftOut: readonly string[]): string | null {
-  if (leftOut.length === 0) return summary;
-  const said = `Nothing in the documentation was changed. Left out, because it is no documentation: ${leftOut.join(", ")}`;
-  return summary === null ? said : `${summary}\n\n${said}`;
+/** Why nothing came of a run in which the agent did something, or wanted to; null: it says so itself. */
+function reasonOf(refused: readonly string[], leftOut: readonly string[]): string | null {
+  const outside =
+    leftOut.length === 0
+      ? null
+      : `Only files outside this project's docs were changed: ${leftOut.join(", ")}.`;
+  const reasons = [outside, refusedText(refused)].filter((text) => text !== null);
+  return reasons.length === 0 ? null : reasons.join(" ");
 }

@@ -8,6 +8,8 @@ export type AgentSettings = {
   maxOutputBytes: number;
   /** Whether an ACP agent may start programs through us. */
   terminal: boolean;
+  /** Whether an ACP agent may ask a person: what the policy does not allow, and questions of its own. */
+  asks: boolean;
 };
 
 /** The docs project as the runner sees it. */

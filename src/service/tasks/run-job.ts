@@ -79,6 +79,7 @@ async function runInSlot(
   logger.info({ attempt }, "turn starts");
   const watched = deps.watch.watch(key);
   const signal = AbortSignal.any([stopped, watched.signal]);
+  const over = new AbortController();
   const report = new ReportWriter(clock, turn, (now) => store.setReport(key, now));
   if (attempt > 1) report.line(`attempt ${attempt}`);
   let result: RunTurnResult;
@@ -96,7 +97,7 @@ async function runInSlot(
       onStep: (step) => report.step(step),
       onPlan: (plan) => report.plan(plan),
       onUsage: (usage) => report.usage(usage),
-      ask: deps.questions.forRun(key, answerLimitMs(project), signal),
+      ask: deps.questions.forRun(key, answerLimitMs(project), AbortSignal.any([signal, over.signal])),
     });
   } catch (thrown) {
     if (watched.signal.aborted) return next(deps, key.jobId);
@@ -107,6 +108,7 @@ async function runInSlot(
     }
     return failedAttempt(deps, key, { attempts: attempt, thrown });
   } finally {
+    over.abort();
     watched.end();
     report.close();
   }
