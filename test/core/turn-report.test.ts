@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { JobServiceAnswer } from "../../src/core/job-service.ts";
 import { Outcome, outcomeKindOf } from "../../src/core/outcome.ts";
 import { isOnlyStepNew, statusKey } from "../../src/core/status-text.ts";
-import { Turn, turnAfterAnswer } from "../../src/core/turn.ts";
+import { type Turn, turnAfterAnswer } from "../../src/core/turn.ts";
 import { ownTurn, turnReport } from "../../src/core/turn-report.ts";
 import { found, makeJob, makeOutcome, makeReported, makeTurn } from "../support/builders.ts";
 

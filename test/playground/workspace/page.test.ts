@@ -205,8 +205,10 @@ describe.skipIf(!hasChromium)("a person at the page, with the real app", () => {
     await composer(tab).press("Enter");
     const root = inChannel(tab).filter({ hasText: "fix it in the rain" });
     await root.waitFor();
-    await world.until(() => JSON.stringify(world.slack.messages(DOCS)[0]?.blocks).includes("job service"));
-    await root.getByText(/job service/).waitFor();
+    await world.until(() =>
+      JSON.stringify(world.slack.messages(DOCS)[0]?.blocks).includes("agent is unavailable"),
+    );
+    await root.getByText(/agent is unavailable/).waitFor();
     await panel.getByRole("switch", { name: "The app is killed" }).check();
     await tab.getByRole("button", { name: "Weather: Job service down · App not running" }).waitFor();
     await composer(tab).fill("/docs-agent and this");
