@@ -1,18 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { render } from "../../src/replies/render.ts";
 import { makeJob, makeOutcome, makeTurn } from "../support/builders.ts";
-import {
-  ANA,
-  LINK,
-  PR,
-  presentation,
-  read,
-  readOutcome,
-  request,
-  started,
-  withPr,
-  without,
-} from "./reading.ts";
+import { ANA, LINK, presentation, read, readOutcome, request, started, withPr, without } from "./reading.ts";
 import type { Row } from "./reading.ts";
 
 const notStarted = "Took: 1 min 5 s";
