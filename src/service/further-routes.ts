@@ -1,7 +1,7 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { JobStatus } from "../core/job.ts";
 import { AnswerRequest, WireJobList } from "../job-client/schema.ts";
-import { events, faults, Job, JobParams, json, ProjectParams, security } from "./route-parts.ts";
+import { events, faults, JobAnswer, JobParams, json, ProjectParams, security } from "./route-parts.ts";
 
 const MAX_LISTED = 100;
 /** The most UTF-16 units of an answer in words. */
@@ -74,7 +74,7 @@ export const cancelTurnRoute = createRoute({
   security,
   request: { params: TurnParams },
   responses: {
-    200: json(Job, "The job with its turns, this one ended."),
+    200: json(JobAnswer, "The job with its turns, this one ended."),
     400: faults[400],
     ...refusals,
     413: faults[413],
@@ -91,7 +91,7 @@ export const archiveJobRoute = createRoute({
   security,
   request: { params: JobParams },
   responses: {
-    200: json(Job, "The job with its turns, archived."),
+    200: json(JobAnswer, "The job with its turns, archived."),
     400: faults[400],
     ...refusals,
     413: faults[413],
@@ -111,7 +111,7 @@ export const answerQuestionRoute = createRoute({
     body: { required: true, content: { "application/json": { schema: Answer } } },
   },
   responses: {
-    200: json(Job, "The job with its questions; the answer is kept."),
+    200: json(JobAnswer, "The job with its questions; the answer is kept."),
     400: faults[400],
     ...refusals,
     409: faults[409],

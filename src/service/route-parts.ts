@@ -31,7 +31,7 @@ export const ReaderHeaders = z.object({
   }),
 });
 
-export const Job = WireJob.extend({}).openapi("JobRecord");
+export const JobAnswer = WireJob.extend({}).openapi("JobRecord");
 const Fault = ErrorBody.extend({}).openapi("Error");
 
 const capabilities = {

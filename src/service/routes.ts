@@ -1,6 +1,6 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { CreateJobRequest, MessageRequest } from "../job-client/schema.ts";
-import { faults, Job, JobParams, json, ProjectParams, ReaderHeaders, security } from "./route-parts.ts";
+import { faults, JobAnswer, JobParams, json, ProjectParams, ReaderHeaders, security } from "./route-parts.ts";
 
 /** The most bytes of a prompt in UTF-8. */
 export const MAX_PROMPT_BYTES = 64 * 1024;
@@ -68,7 +68,7 @@ export const createJobRoute = createRoute({
       },
     },
   },
-  responses: { 201: json(Job, "The job, accepted for good."), ...refusals },
+  responses: { 201: json(JobAnswer, "The job, accepted for good."), ...refusals },
 });
 
 export const getJobRoute = createRoute({
@@ -79,7 +79,7 @@ export const getJobRoute = createRoute({
   security,
   request: { params: JobParams, headers: ReaderHeaders },
   responses: {
-    200: json(Job, "The job."),
+    200: json(JobAnswer, "The job."),
     401: faults[401],
     403: faults[403],
     404: faults[404],
@@ -106,7 +106,7 @@ export const sendMessageRoute = createRoute({
       },
     },
   },
-  responses: { 200: json(Job, "The job, active; the message is accepted for good."), ...refusals },
+  responses: { 200: json(JobAnswer, "The job, active; the message is accepted for good."), ...refusals },
 });
 
 export const healthRoute = createRoute({

@@ -181,9 +181,7 @@ describe("many requests, at Slack's own rates", () => {
     expect(slack.calls.filter(({ method }) => method === "chat.update").length).toBeGreaterThan(90);
     for (const channel of channels) {
       expect(outcomes(world, channel)).toHaveLength(3);
-      expect(world.read(channel).filter((text) => text.includes("acme/docs#"))).toHaveLength(
-        6,
-      );
+      expect(world.read(channel).filter((text) => text.includes("acme/docs#"))).toHaveLength(6);
     }
   });
 });
