@@ -32,6 +32,8 @@ export const Delivery = storedObject({
   slots: z.record(z.string(), PostSlot),
   /** The state that the status message shows. */
   shown: z.string().nullable(),
+  /** Slack's error where it did not let the status message be updated the last time; absent: it did. */
+  refusedUpdate: z.string().optional(),
 });
 export type Delivery = z.infer<typeof Delivery>;
 

@@ -1,151 +1,250 @@
+import { endingOf, prLinkOf } from "./outcome.ts";
 import type { Outcome } from "./outcome.ts";
+import type { PullRequestReport } from "./turn-report.ts";
 
 export type OutcomeButton = "view-pull-request" | "try-again" | "keep-watching";
 
-/** What a person reads when a turn has ended: plain text, no markup. */
+/** What the words of an outcome are filled in with, marked up as the place where they stand reads it. */
+export type OutcomeWords = {
+  /** The deadline. */
+  watchedFor: string;
+  /** The pull request by its name, or as a link; null: there is none, or its address isn't one to trust. */
+  pr: string | null;
+  /** The project's name; null: there is only one. */
+  project: string | null;
+  /** The app's name, by which a reply in the thread reaches it; null: none would. */
+  botName: string | null;
+};
+
+/** What a person reads when a turn has ended. */
 export type OutcomeText = {
   symbol: string;
+  /** Our own words, and what {@link OutcomeWords} gives. */
   headline: string;
-  /** What happened, and what to do next. */
+  /** What the headline, which then ends in a colon, is about: untrusted. */
+  subject: { text: string; isCode: boolean } | null;
+  /** Whatever else there is to say in our own words, and what to do next; may be empty. */
   detail: string;
+  /** What the agent, or its service, says: untrusted, to be quoted. */
+  quote: string | null;
   buttons: OutcomeButton[];
 };
 
-/** The honest text of an outcome. `watchedFor`: the deadline, in words. */
-export function outcomeText(outcome: Outcome, watchedFor: string): OutcomeText {
-  const text = textOf(outcome, watchedFor);
-  return hasPullRequest(outcome) ? { ...text, buttons: ["view-pull-request", ...text.buttons] } : text;
+/** Who can help when the person who asked can't. */
+const CONTACT = "your Docs Agent admin";
+
+/** The honest text of an outcome: it claims no more than is known. */
+export function outcomeText(outcome: Outcome, words: OutcomeWords): OutcomeText {
+  const text = textOf(outcome, words);
+  const hasPullRequest = prLinkOf(outcome) !== null;
+  return {
+    subject: null,
+    quote: quoteOf(outcome),
+    ...text,
+    buttons: hasPullRequest ? ["view-pull-request", ...text.buttons] : text.buttons,
+  };
 }
 
-/** Whether the job has a pull request, whatever became of the job. */
-function hasPullRequest(outcome: Outcome): boolean {
-  return outcome.job !== null && outcome.job.prLink !== null;
+/** How a turn ended, for a line that is updated in place: plain text, if `words` are. It may hold untrusted text. */
+export function outcomeLine(outcome: Outcome, words: Pick<OutcomeWords, "watchedFor" | "pr">): string {
+  const { told } = outcome;
+  const ending = endingOf(outcome);
+  switch (ending) {
+    case "pull-request": {
+      const named = [words.pr, told?.pullRequest?.title].filter((part) => part).join(" ");
+      const parts = [named || "Pull request ready", diffText(told?.pullRequest)];
+      return `✅ ${parts.filter((part) => part !== "").join(", ")}`;
+    }
+    case "branch":
+      return told?.branch ? `✅ Changes on branch ${told.branch}` : "✅ Changes on a branch";
+    case "no-changes":
+      return "➖ No changes";
+    case "failed":
+      return "❌ Couldn't finish";
+    case "canceled":
+      return "⏹️ Stopped";
+    case "archived":
+      return "🗄️ Archived";
+    case "expired":
+      return outcome.reason === "never-started" ? "⌛ Not started" : `⌛ Not done after ${words.watchedFor}`;
+    case "missing":
+    case "unknown":
+      return "❓ Result unknown";
+    case "rejected":
+      return "⛔ Refused";
+  }
 }
 
-function textOf(outcome: Outcome, watchedFor: string): OutcomeText {
-  switch (outcome.kind) {
+type Text = Pick<OutcomeText, "symbol" | "headline" | "detail" | "buttons"> & Partial<OutcomeText>;
+
+function textOf(outcome: Outcome, words: OutcomeWords): Text {
+  const { told } = outcome;
+  const pr = prLinkOf(outcome) === null ? null : (words.pr ?? "The pull request");
+  const ending = endingOf(outcome);
+  switch (ending) {
     case "pull-request":
+      return pullRequestText(told?.pullRequest, words.pr);
+    case "branch":
       return {
         symbol: "✅",
-        headline: "The pull request is ready for review.",
-        detail: "Review it and merge it as usual.",
+        headline: told?.branch
+          ? "The changes are on branch:"
+          : "The changes are on a branch of the repository.",
+        subject: told?.branch ? { text: told.branch, isCode: true } : null,
+        detail: "Open a pull request from it to merge it.",
         buttons: [],
       };
     case "no-changes":
       return {
-        symbol: "☑️",
-        headline: "Nothing was changed.",
-        detail:
-          "The agent finished without changing a file, so there is no pull request. If something should have changed, ask again and name the page and what is wrong on it.",
-        buttons: [],
+        symbol: "➖",
+        headline: "No changes made.",
+        detail: `${words.botName === null ? "Ask again" : `Reply with @${words.botName}`} and name the page.`,
+        buttons: ["try-again"],
       };
     case "failed":
       return {
         symbol: "❌",
-        headline: "The job failed.",
-        detail: hasPullRequest(outcome)
-          ? "The agent met an error it could not recover from, but it had already opened a pull request: check it before you merge it."
-          : "The agent met an error it could not recover from. No pull request was opened. Try again; if it fails again, whoever runs the job service can look the job up.",
+        headline: "The agent couldn't finish.",
+        detail:
+          pr === null
+            ? `If it keeps happening, contact ${CONTACT}.`
+            : `${pr} is already open. Check it carefully before you merge.`,
+        buttons: ["try-again"],
+      };
+    case "canceled":
+      return {
+        symbol: "⏹️",
+        headline: "The agent was stopped.",
+        detail: pr === null ? "No pull request was opened." : `${pr} has the work so far.`,
         buttons: ["try-again"],
       };
     case "archived":
       return {
         symbol: "🗄️",
-        headline: "The job was archived.",
-        detail: hasPullRequest(outcome)
-          ? "Someone, or a clean-up, archived it at the job service. Its pull request is there."
-          : "Someone, or a clean-up, archived it at the job service before a pull request was opened. Ask again if you still need the change.",
+        headline: "Your request was archived.",
+        detail: pr === null ? "Ask again if you still need it." : `${pr} is still there.`,
         buttons: [],
       };
     case "expired":
       return outcome.reason === "never-started"
         ? {
             symbol: "⌛",
-            headline: "The job could not be started.",
-            detail: `The job service took no requests for ${watchedFor}, so no job was started and nothing is running. Try again when it is back.`,
+            headline: `Not started: the agent was unavailable for ${words.watchedFor}.`,
+            detail: "",
             buttons: ["try-again"],
           }
         : {
             symbol: "⌛",
-            headline: `The job is still not done after ${watchedFor}.`,
-            detail: "I have stopped watching it. It may still be running. Keep watching to hear how it ends.",
+            headline: `Not done after ${words.watchedFor}, so I stopped watching.`,
+            detail: "The agent may still finish.",
             buttons: ["keep-watching"],
           };
     case "missing":
       return {
         symbol: "❓",
-        headline: "The job service no longer knows this job.",
-        detail: hasPullRequest(outcome)
-          ? "It may have been deleted there. Its pull request is still in the repository."
-          : "It may have been deleted there. If it opened a pull request, the pull request is in the repository. Keep watching if the job may still be there, or try again to start a new one.",
+        headline: "The agent no longer has this request.",
+        detail: checkText(pr),
         buttons: ["keep-watching", "try-again"],
       };
     case "unknown":
-      return unknownText(outcome);
+      return unknownText(outcome, pr);
     case "rejected":
-      return rejectedText(outcome);
+      return rejectedText(outcome, words.project);
   }
 }
 
-function unknownText(outcome: Outcome): OutcomeText {
+function pullRequestText(report: PullRequestReport | null | undefined, link: string | null): Text {
+  const title = report?.title ?? null;
+  const named = { symbol: "✅", buttons: [] };
+  if (title === null) {
+    const headline = link === null ? "Your pull request is ready." : `Your pull request is ready: ${link}`;
+    return { ...named, headline, detail: diffText(report) };
+  }
+  return {
+    ...named,
+    headline: "Your pull request is ready:",
+    subject: { text: title, isCode: false },
+    detail: [link ?? "", diffText(report)].filter((part) => part !== "").join(", "),
+  };
+}
+
+/** `3 files, +12 −4`: as much of it as is known. */
+function diffText(report: PullRequestReport | null | undefined): string {
+  if (report === null || report === undefined) return "";
+  const { files, additions, deletions } = report;
+  const lines = additions === null || deletions === null ? "" : `+${count(additions)} −${count(deletions)}`;
+  const changed = files === null ? "" : `${count(files)} ${files === 1 ? "file" : "files"}`;
+  return [changed, lines].filter((part) => part !== "").join(", ");
+}
+
+/** The agent's words where it changed something; the reason where there is one to give; both where nothing came of it. */
+function quoteOf(outcome: Outcome): string | null {
+  const { told } = outcome;
+  if (told === undefined) return outcome.said || null;
+  switch (endingOf(outcome)) {
+    case "pull-request":
+    case "branch":
+      return told.summary;
+    case "no-changes":
+      return [...new Set([told.reason, told.summary])].filter((part) => part !== null).join("\n") || null;
+    default:
+      return told.reason ?? told.summary;
+  }
+}
+
+function unknownText(outcome: Outcome, pr: string | null): Text {
   const symbol = "❓";
   if (outcome.job !== null) {
     return {
       symbol,
-      headline: "I cannot tell how the job ended.",
-      detail:
-        "The job service answers in a way I cannot read. The job may still be running. Tell whoever runs Docs Agent; keep watching once that is fixed.",
+      headline: "I can't tell how your request ended.",
+      detail: fixText(true),
       buttons: ["keep-watching"],
     };
   }
   return {
     symbol,
-    headline: "I cannot tell whether the job was started.",
-    detail:
+    headline:
       outcome.reason === "unreadable"
-        ? "The job service answered in a way I cannot read. I did not ask twice, because a second job would open a second pull request. Look for a new pull request in the repository; if there is none, try again."
-        : "I sent the request to the job service, and its answer never arrived. I did not send it twice, because a second job would open a second pull request. Look for a new pull request in the repository; if there is none, try again.",
+        ? "I can't tell whether your request started."
+        : "I sent your request but got no answer, so it may be running.",
+    detail: checkText(pr),
     buttons: ["try-again"],
   };
 }
 
-function rejectedText(outcome: Outcome): OutcomeText {
+function rejectedText(outcome: Outcome, project: string | null): Text {
   const symbol = "⛔";
-  const started = outcome.job !== null;
-  const buttons: OutcomeButton[] = [started ? "keep-watching" : "try-again"];
-  const after = started
-    ? "The job may still be running: keep watching once that is fixed."
-    : "Nothing was started: try again once that is fixed.";
+  const isStarted = outcome.job !== null;
+  const buttons: OutcomeButton[] = [isStarted ? "keep-watching" : "try-again"];
+  const detail = fixText(isStarted);
+  const refused = "The agent refused your request.";
   switch (outcome.reason) {
     case "key":
-      return {
-        symbol,
-        headline: "The job service refused this app's API key.",
-        detail: `Whoever runs Docs Agent has to check the key for this project. ${after}`,
-        buttons,
-      };
+      return { symbol, headline: "The agent refused my API key.", detail, buttons };
     case "prompt":
-      return {
-        symbol,
-        headline: "The job service refused this request.",
-        detail: started
-          ? after
-          : "Nothing was started. The same words would be refused again: ask in other or fewer words.",
-        buttons: started ? buttons : [],
-      };
-    case "project":
-      return {
-        symbol,
-        headline: "The job service does not know this project.",
-        detail: `Whoever runs Docs Agent has to check the project's id. ${after}`,
-        buttons,
-      };
+      return isStarted
+        ? { symbol, headline: refused, detail, buttons }
+        : { symbol, headline: refused, detail: "Reword or shorten it.", buttons: [] };
+    case "project": {
+      const named = project === null ? "The project" : `The project ${project}`;
+      return { symbol, headline: `${named} isn't set up correctly.`, detail, buttons };
+    }
     default:
-      return {
-        symbol,
-        headline: "The job service refused the request.",
-        detail: `Whoever runs Docs Agent has to check its address and settings. ${after}`,
-        buttons,
-      };
+      return { symbol, headline: refused, detail, buttons };
   }
+}
+
+/** What to do where a second run may be one too many. */
+function checkText(pr: string | null): string {
+  return pr === null ? "Check for a new pull request before trying again." : `${pr} is still there.`;
+}
+
+/** What to do where only an operator can help. */
+function fixText(isStarted: boolean): string {
+  return `Contact ${CONTACT}, then ${isStarted ? "keep watching" : "try again"}.`;
+}
+
+function count(n: number): string {
+  return n.toLocaleString("en-US");
 }

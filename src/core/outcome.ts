@@ -1,6 +1,8 @@
 import { z } from "zod";
+import type { ReportedTurn } from "./job-report.ts";
 import { Job } from "./job.ts";
 import { storedObject } from "./stored-object.ts";
+import { TurnReport } from "./turn-report.ts";
 
 /** How a turn ended. */
 export const OutcomeKind = z.enum([
@@ -44,11 +46,26 @@ export const Outcome = storedObject({
   job: Job.nullable(),
   /** From the request to the end, milliseconds. */
   tookMs: z.number(),
+  /** What the job service told of the turn itself; absent: it told nothing beyond the contract. */
+  told: TurnReport.optional(),
 });
 export type Outcome = z.infer<typeof Outcome>;
 
-/** What a job's status means for the turn; null while it runs. */
-export function outcomeKindOf(job: Job): OutcomeKind | null {
+/**
+ * How a turn ended, by what the service tells of the turn (null: nothing), else by its job's status; null while it runs. What older versions
+ * don't know is named by the kind that they know and is nearest: changes on a branch are `no-changes`, a turn that was canceled is `failed`.
+ */
+export function outcomeKindOf(job: Job, reported: ReportedTurn | null): OutcomeKind | null {
+  if (reported?.status === "ended" && reported.outcome !== null) {
+    switch (reported.outcome) {
+      case "branch":
+        return "no-changes";
+      case "cancelled":
+        return "failed";
+      default:
+        return reported.outcome;
+    }
+  }
   switch (job.status) {
     case "active":
       return null;
@@ -59,4 +76,16 @@ export function outcomeKindOf(job: Job): OutcomeKind | null {
     case "archived":
       return "archived";
   }
+}
+
+/** How a turn ended, with what {@link OutcomeKind} can't name. */
+export function endingOf({ kind, told }: Outcome): OutcomeKind | "branch" | "canceled" {
+  if (kind === "no-changes" && told?.outcome === "branch") return "branch";
+  if (kind === "failed" && told?.outcome === "cancelled") return "canceled";
+  return kind;
+}
+
+/** The address of the turn's pull request as the service gave it: untrusted. Null: there is none. */
+export function prLinkOf({ told, job }: Outcome): string | null {
+  return told?.pullRequest?.url ?? job?.prLink ?? null;
 }

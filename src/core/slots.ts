@@ -10,6 +10,11 @@ export interface Slots {
    * come late together, each but the first gets a time a little later.
    */
   reserve(gate: string, rate: { gapMs: number; burst?: number }, heldMs?: number): Promise<number>;
+  /**
+   * Takes a slot for now if nobody has or waits for one: all of the gate's burst is saved up, and it is not postponed. Otherwise takes
+   * none. So what can be left out never delays anything else by more than one gap.
+   */
+  takeIfIdle(gate: string, rate: { gapMs: number }): Promise<boolean>;
   /** No slot of the gate is good before `untilMs`. */
   postpone(gate: string, untilMs: number): Promise<void>;
   /** When the gate's slots are good again (epoch milliseconds); it is now unless the gate was postponed. Takes none. */

@@ -1,43 +1,59 @@
-import { outcomeText } from "./outcome-text.ts";
+import { outcomeLine } from "./outcome-text.ts";
+import type { OutcomeWords } from "./outcome-text.ts";
 import type { Turn } from "./turn.ts";
 
-/** Names the state a status message shows: as long as it stays the same, the message is not touched. */
+/** Names what a status message shows: as long as it stays the same, the message is not touched. */
 export function statusKey(turn: Turn): string {
-  switch (turn.stage.name) {
+  const state = stateOf(turn);
+  const step = stepOf(turn);
+  return step === null ? state : `${state}${BEFORE_STEP}${step}`;
+}
+
+/** Whether the message shows the turn's state, and only the agent's latest step is missing. */
+export function isOnlyStepNew(turn: Turn): boolean {
+  const { shown } = turn.delivery;
+  if (shown === null || shown === statusKey(turn)) return false;
+  return shown.split(BEFORE_STEP, 1)[0] === stateOf(turn);
+}
+
+/** No state has it in its name. */
+const BEFORE_STEP = ": ";
+
+function stateOf({ stage, watch }: Turn): string {
+  switch (stage.name) {
     case "accepted":
-      return turn.stage.waitingSince === null ? "accepted" : "waiting";
     case "submitting":
-      return turn.stage.waitingSince === null ? "accepted" : "waiting";
+      return stage.waitingSince === null ? "accepted" : "waiting";
     case "watching":
-      return `watching-${turn.watch}${turn.stage.troubleSince === null ? "" : "-trouble"}`;
+      if (stage.troubleSince !== null) return `watching-${watch}-trouble`;
+      // It reads the same.
+      return stage.progress?.isWaiting === true ? "accepted" : `watching-${watch}`;
     case "ended":
-      return `ended-${turn.watch}`;
+      return `ended-${watch}`;
   }
 }
 
-const STARTING = { symbol: "⏳", text: "Starting a job…" };
+function stepOf({ stage }: Turn): string | null {
+  return stage.name === "watching" && stage.troubleSince === null ? (stage.progress?.step ?? null) : null;
+}
 
-/** What the status message says of a turn: plain text. `watchedFor`: as in {@link outcomeText}. */
-export function statusText(turn: Turn, watchedFor: string): { symbol: string; text: string } {
-  switch (turn.stage.name) {
+const STARTING = "⏳ Starting…";
+
+/** What the status message says of a turn: plain text, if `words` are. It may hold untrusted text, bounded. */
+export function statusText(turn: Turn, words: Pick<OutcomeWords, "watchedFor" | "pr">): string {
+  const { stage } = turn;
+  switch (stage.name) {
     case "accepted":
     case "submitting":
-      return turn.stage.waitingSince === null
+      return stage.waitingSince === null
         ? STARTING
-        : {
-            symbol: "⏳",
-            text: "The job service is not taking requests right now. Your request is kept and goes out as soon as it does.",
-          };
-    case "watching":
-      return turn.stage.troubleSince === null
-        ? { symbol: "🔧", text: "The agent is working on it. The result arrives in this thread." }
-        : {
-            symbol: "⚠️",
-            text: "The job service does not answer right now. I keep watching; the result arrives in this thread.",
-          };
-    case "ended": {
-      const { symbol, headline } = outcomeText(turn.stage.outcome, watchedFor);
-      return { symbol, text: headline };
+        : "⏳ The agent is unavailable. Your request is saved and starts when it's back.";
+    case "watching": {
+      if (stage.troubleSince !== null) return "⚠️ I can't reach the agent right now. I'll keep trying.";
+      if (stage.progress?.isWaiting === true) return STARTING;
+      return `🔧 ${stepOf(turn) ?? "The agent is working. I'll reply here when it's done."}`;
     }
+    case "ended":
+      return outcomeLine(stage.outcome, words);
   }
 }

@@ -15,6 +15,34 @@ export function cut(text: string, max: number): string {
   return `${startOf(text, max - 1)}…`.toWellFormed();
 }
 
+/** One line: white space, control characters and what turns the direction of text become single spaces; at most `max` UTF-16 units. */
+export function plainLine(text: string, max: number): string {
+  return cut(text.replace(/[\s\p{Cc}\p{Bidi_Control}]+/gu, " ").trim(), max);
+}
+
+const SENTENCES = new Intl.Segmenter("en", { granularity: "sentence" });
+
+/**
+ * The beginning of somebody's text: its lines as {@link plainLine} makes them, without empty ones, in at most `maxLines` and `max` UTF-16
+ * units. What is too long ends with a sentence or a line where one ends late enough, else with a word, and then an ellipsis.
+ */
+export function excerpt(text: string, max: number, maxLines: number): string {
+  const lines = text
+    .split(/[\n\r\u2028\u2029]+/)
+    .map((line) => plainLine(line, line.length))
+    .filter((line) => line !== "");
+  const kept = lines.slice(0, maxLines).join("\n");
+  if (kept.length <= max && lines.length <= maxLines) return kept;
+  const room = max - " …".length;
+  if (kept.length <= room) return `${kept} …`;
+  const start = startOf(kept, room);
+  const sentences = [...SENTENCES.segment(start)].map(({ segment }) => segment);
+  const whole = sentences.slice(0, -1).join("").trimEnd();
+  const words = start.slice(0, Math.max(0, start.search(/\s\S*$/))).trimEnd();
+  const shown = [whole, words].find(({ length }) => length > max / 3) ?? start;
+  return `${shown} …`;
+}
+
 function isHighSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdbff;
 }

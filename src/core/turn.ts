@@ -8,6 +8,8 @@ import { nextPollDelayMs } from "./polling.ts";
 import type { PollingPolicy } from "./polling.ts";
 import { Request } from "./request.ts";
 import { storedObject } from "./stored-object.ts";
+import { Progress, ownTurn, progressOf, turnReport } from "./turn-report.ts";
+import type { TurnReport } from "./turn-report.ts";
 
 /** Where a turn stands. */
 export const TurnStage = z.discriminatedUnion("name", [
@@ -24,8 +26,13 @@ export const TurnStage = z.discriminatedUnion("name", [
     isRepeat: z.boolean().default(false),
     prompt: z.string().optional(),
   }),
-  /** The job runs. `troubleSince`: since when polls fail. */
-  storedObject({ name: z.literal("watching"), since: z.number(), troubleSince: z.number().nullable() }),
+  /** The job runs. `troubleSince`: since when polls fail. `progress`: absent where the service tells nothing of it. */
+  storedObject({
+    name: z.literal("watching"),
+    since: z.number(),
+    troubleSince: z.number().nullable(),
+    progress: Progress.optional(),
+  }),
   storedObject({ name: z.literal("ended"), outcome: Outcome, at: z.number() }),
 ]);
 export type TurnStage = z.infer<typeof TurnStage>;
@@ -68,7 +75,12 @@ export function endTurn(
   turn: Turn,
   kind: OutcomeKind,
   now: number,
-  detail: { reason?: OutcomeReason; said?: string | undefined; job?: Job } = {},
+  detail: {
+    reason?: OutcomeReason;
+    said?: string | undefined;
+    job?: Job;
+    told?: TurnReport | undefined;
+  } = {},
 ): Turn {
   const job = detail.job ?? turn.job;
   const outcome: Outcome = {
@@ -77,6 +89,7 @@ export function endTurn(
     said: detail.said ?? null,
     job,
     tookMs: Math.max(0, now - turn.request.receivedAt),
+    ...(detail.told === undefined ? {} : { told: detail.told }),
   };
   return { ...turn, job, stage: { name: "ended", outcome, at: now } };
 }
@@ -150,10 +163,7 @@ export function afterSubmit(
   const { now } = at;
   if (turn.stage.name !== "submitting") return { turn, afterMs: null };
   if (answer.ok) {
-    const kind = outcomeKindOf(answer.job);
-    if (kind !== null) return { turn: endTurn(turn, kind, now, { job: answer.job }), afterMs: null };
-    const stage = { name: "watching", since: now, troubleSince: null } as const;
-    return { turn: { ...turn, job: answer.job, stage }, afterMs: null };
+    return { turn: turnAfterAnswer({ ...turn, stage: watchingFrom(now) }, answer, now), afterMs: null };
   }
   const { fault } = answer;
   const { stage } = turn;
@@ -211,7 +221,32 @@ export function canKeepWatching(turn: Turn): boolean {
 
 /** The turn, watched again from now on. Only where {@link canKeepWatching}. */
 export function resumeTurn(turn: Turn, now: number): Turn {
-  return { ...turn, watch: turn.watch + 1, stage: { name: "watching", since: now, troubleSince: null } };
+  return { ...turn, watch: turn.watch + 1, stage: watchingFrom(now) };
+}
+
+type Watching = Extract<TurnStage, { name: "watching" }>;
+
+function watchingFrom(since: number): Watching {
+  return { name: "watching", since, troubleSince: null };
+}
+
+/** A watched turn after an answer with its job: ended, or as far as it is. The same object when nothing about it changed. */
+export function turnAfterAnswer(turn: Turn, answer: JobServiceAnswer & { ok: true }, now: number): Turn {
+  const { stage } = turn;
+  if (stage.name !== "watching") return turn;
+  const { job } = answer;
+  const reported = ownTurn(answer);
+  const kind = outcomeKindOf(job, reported);
+  if (kind !== null) return endTurn(turn, kind, now, { job, told: turnReport(reported) });
+  const progress = progressOf(reported);
+  const isSame =
+    stage.troubleSince === null &&
+    stage.progress?.isWaiting === progress?.isWaiting &&
+    stage.progress?.step === progress?.step;
+  if (isSame && turn.job !== null) return turn;
+  const { progress: _, ...rest } = stage;
+  const next: Watching = { ...rest, troubleSince: null, ...(progress === undefined ? {} : { progress }) };
+  return { ...turn, job: turn.job ?? job, stage: next };
 }
 
 /** Notes what somebody did with a button of this turn. */

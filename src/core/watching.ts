@@ -1,10 +1,9 @@
 import { z } from "zod";
 import type { JobServiceAnswer, JobServiceFault } from "./job-service.ts";
-import { outcomeKindOf } from "./outcome.ts";
 import { nextPollDelayMs } from "./polling.ts";
 import type { PollingPolicy } from "./polling.ts";
 import { storedObject } from "./stored-object.ts";
-import { deadlineOf, endTurn, rejectionReason } from "./turn.ts";
+import { deadlineOf, endTurn, rejectionReason, turnAfterAnswer } from "./turn.ts";
 import type { Turn } from "./turn.ts";
 
 /** What the watching of one job remembers from poll to poll. */
@@ -46,10 +45,7 @@ export function pollStateAfter(state: PollState, answer: JobServiceAnswer, now: 
 /** A watched turn after a poll, `state` being what is remembered after it. The same object when nothing about it changed. */
 export function turnAfterPoll(turn: Turn, state: PollState, answer: JobServiceAnswer, now: number): Turn {
   if (turn.stage.name !== "watching") return turn;
-  if (answer.ok) {
-    const kind = outcomeKindOf(answer.job);
-    return kind === null ? withTrouble(turn, null) : endTurn(turn, kind, now, { job: answer.job });
-  }
+  if (answer.ok) return turnAfterAnswer(turn, answer, now);
   const { strikes } = state;
   const isOut =
     strikes !== null && strikes.count >= STRIKES_THAT_END && now - strikes.since >= STRIKES_LAST_MS;
@@ -88,8 +84,7 @@ function strike(state: PollState, fault: JobServiceFault, now: number): PollStat
   return { kind: fault.kind, count: (before?.count ?? 0) + 1, since };
 }
 
-function withTrouble(turn: Turn, since: number | null): Turn {
-  if (turn.stage.name !== "watching") return turn;
-  if ((turn.stage.troubleSince === null) === (since === null)) return turn;
+function withTrouble(turn: Turn, since: number): Turn {
+  if (turn.stage.name !== "watching" || turn.stage.troubleSince !== null) return turn;
   return { ...turn, stage: { ...turn.stage, troubleSince: since } };
 }

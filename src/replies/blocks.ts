@@ -1,4 +1,4 @@
-import type { ContextBlock, KnownBlock, RichTextBlock, RichTextElement } from "@slack/types";
+import type { ContextBlock, KnownBlock, RichTextBlock, RichTextElement, RichTextQuote } from "@slack/types";
 import { cut } from "../core/text.ts";
 import { SECTION_TEXT_MAX } from "./limits.ts";
 
@@ -17,7 +17,12 @@ export function plainSection(text: string): KnownBlock {
 
 /** A quotation of anybody's text: `rich_text` carries it as text, so nothing in it is markup and nobody is pinged. */
 export function quote(elements: RichTextElement[]): RichTextBlock {
-  return { type: "rich_text", elements: [{ type: "rich_text_quote", elements }] };
+  return { type: "rich_text", elements: [quotePart(elements)] };
+}
+
+/** As {@link quote}, as a part of a block. */
+export function quotePart(elements: RichTextElement[]): RichTextQuote {
+  return { type: "rich_text_quote", elements };
 }
 
 export function quoteText(text: string): RichTextBlock {

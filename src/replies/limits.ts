@@ -5,6 +5,8 @@ export const MESSAGE_TEXT_MAX = 4000;
 
 /** How much of what a person typed is shown again in the thread. */
 export const ECHO_MAX = 1500;
+/** How much of a state is shown, escaped: it may name the agent's step or the pull request. */
+export const STATE_MAX = 800;
 /** How much of what the job service said is shown. */
 export const SAID_MAX = 500;
 /** The longest link, escaped: it stands in a section together with our own words. */

@@ -1,15 +1,16 @@
-import type { ActionsBlock, Button } from "@slack/types";
+import type { ActionsBlock, Button, KnownBlock, RichTextBlock } from "@slack/types";
 import { formatDuration } from "../core/duration.ts";
+import { endingOf, prLinkOf } from "../core/outcome.ts";
 import type { Outcome } from "../core/outcome.ts";
 import { outcomeText } from "../core/outcome-text.ts";
-import type { OutcomeButton } from "../core/outcome-text.ts";
+import type { OutcomeButton, OutcomeText, OutcomeWords } from "../core/outcome-text.ts";
 import { cut } from "../core/text.ts";
 import type { Turn } from "../core/turn.ts";
 import { KEEP_WATCHING, TRY_AGAIN, VIEW_PULL_REQUEST, buttonValue } from "./actions.ts";
 import { awayText } from "./away-text.ts";
-import { context, plainSection, quoteText, section } from "./blocks.ts";
+import { context, plainSection, quotePart, quoteText, section } from "./blocks.ts";
 import type { Rendered } from "./blocks.ts";
-import { NAME_MAX, SAID_MAX } from "./limits.ts";
+import { NAME_MAX, SAID_MAX, STATE_MAX } from "./limits.ts";
 import { cutEscaped, escapeMrkdwn } from "./mrkdwn.ts";
 import type { Presentation } from "./presentation.ts";
 import { pullRequestLink } from "./pull-request-link.ts";
@@ -20,50 +21,95 @@ export function outcomeMessage(
   outcome: Outcome,
   watch: number,
   away: string | null,
-  view: Pick<Presentation, "watchedFor" | "httpOrigins"> & { botName: string },
+  view: Presentation & { botName: string },
 ): Rendered {
-  const text = outcomeText(outcome, view.watchedFor);
-  const prLink = outcome.job?.prLink ?? null;
+  const prLink = prLinkOf(outcome);
   const link = prLink === null ? null : pullRequestLink(prLink, view.httpOrigins);
-  // "Review it and merge it" is no advice for what cannot be trusted.
-  const detail =
-    prLink !== null && link === null ? "Look for the pull request in the repository." : text.detail;
-  const lead = `${text.symbol} <@${turn.request.userId}> ${text.headline}`;
+  const label = link === null ? null : cutEscaped(link.label, NAME_MAX);
+  const url = link === null ? null : escapeMrkdwn(link.url);
+  const words: OutcomeWords = {
+    watchedFor: view.watchedFor,
+    pr: url === null ? null : `<${url}|${label}>`,
+    project: view.projects.length > 1 ? cutEscaped(turn.request.project.name, NAME_MAX) : null,
+    // Slack tells apps nothing of mentions in direct messages.
+    botName: turn.delivery.channelId.startsWith("D") ? null : cutEscaped(view.botName, NAME_MAX),
+  };
+  const text = outcomeText(outcome, words);
+  const lead = `${text.symbol} <@${turn.request.userId}> `;
   const buttons = text.buttons.flatMap((name) => button(name, turn, watch, link?.url ?? null));
   const actions: ActionsBlock[] = buttons.length === 0 ? [] : [{ type: "actions", elements: buttons }];
   return {
-    text: [lead, link === null ? "" : `<${escapeMrkdwn(link.url)}>`, detail]
-      .filter((part) => part !== "")
-      .join(" "),
+    text: withoutBlocks(lead, outcomeText(outcome, { ...words, pr: label }), url),
     blocks: [
       ...(away === null ? [] : [section(awayText(turn.request.channelId, away, view.botName))]),
-      section(
-        link === null
-          ? `${lead}\n${detail}`
-          : `${lead}\n<${escapeMrkdwn(link.url)}|${cutEscaped(link.label, NAME_MAX)}>\n${detail}`,
-      ),
+      ...said(lead, text),
       ...(prLink !== null && link === null
         ? [
             plainSection(
-              `The job service gave this as the pull request, which is no link I can trust: ${cut(prLink, SAID_MAX)}`,
+              `The pull request link doesn't look safe, so it isn't clickable: ${cut(prLink, SAID_MAX)}`,
             ),
           ]
         : []),
       ...(away === null ? [] : [quoteText(cut(turn.request.instructions, SAID_MAX))]),
-      ...(outcome.said === null || outcome.said === ""
-        ? []
-        : [plainSection("The job service said:"), quoteText(cut(outcome.said, SAID_MAX))]),
       context(facts(outcome)),
       ...actions,
     ],
   };
 }
 
+/** Our words around the agent's: theirs are rich text, in which nothing is markup. */
+function said(lead: string, { headline, subject, quote, detail }: OutcomeText): KnownBlock[] {
+  const theirs: RichTextBlock["elements"] = [
+    ...(subject === null
+      ? []
+      : [
+          {
+            type: "rich_text_section" as const,
+            elements: [
+              {
+                type: "text" as const,
+                text: cut(subject.text, SAID_MAX),
+                style: subject.isCode ? { code: true } : { bold: true },
+              },
+            ],
+          },
+        ]),
+    ...(quote === null ? [] : [quotePart([{ type: "text", text: cut(quote, QUOTE_MAX) }])]),
+  ];
+  if (theirs.length === 0)
+    return [section(detail === "" ? lead + headline : `${lead}${headline}\n${detail}`)];
+  return [
+    section(lead + headline),
+    { type: "rich_text", elements: theirs },
+    ...(detail === "" ? [] : [section(detail)]),
+  ];
+}
+
+/** A reason and the agent's last words, as they are kept. */
+const QUOTE_MAX = 1000;
+const SUBJECT_MAX = 300;
+
+/** What notifications show and screen readers read; its first line fits on a lock screen. */
+function withoutBlocks(lead: string, text: OutcomeText, url: string | null): string {
+  const subject = text.subject === null ? "" : ` ${cutEscaped(text.subject.text, SUBJECT_MAX)}`;
+  return [
+    `${lead}${text.headline}${subject}`,
+    text.quote === null ? "" : cutEscaped(text.quote, STATE_MAX),
+    text.detail,
+    url === null ? "" : `<${url}>`,
+  ]
+    .filter((line) => line !== "")
+    .join("\n");
+}
+
 function facts(outcome: Outcome): string[] {
-  const { job } = outcome;
+  const { job, told } = outcome;
+  const branch = endingOf(outcome) === "branch" ? null : (told?.branch ?? null);
   const named: [string, string | null][] = [
     ["Repository", job?.repository ?? null],
-    ["Branch", job?.ref ?? null],
+    // The record's ref is what the job started from.
+    ["Base branch", job?.ref ?? null],
+    ["Branch", branch],
     ["Model", job?.model ?? null],
     ["Took", formatDuration(outcome.tookMs)],
     ["Job", job?.id ?? null],

@@ -16,9 +16,9 @@ export function render(message: Message, presentation: Presentation, botName: st
   switch (message.kind) {
     case "status":
       return statusMessage(message.turn, message.away, {
+        ...presentation,
         botName,
         showProject: presentation.projects.length > 1,
-        watchedFor: presentation.watchedFor,
       });
     case "outcome":
       return outcomeMessage(message.turn, message.outcome, message.watch, message.away, {

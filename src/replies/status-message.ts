@@ -1,3 +1,4 @@
+import { prLinkOf } from "../core/outcome.ts";
 import type { Request } from "../core/request.ts";
 import { statusText } from "../core/status-text.ts";
 import { cut } from "../core/text.ts";
@@ -5,23 +6,26 @@ import type { Turn } from "../core/turn.ts";
 import { awayText } from "./away-text.ts";
 import { context, quoteText, section } from "./blocks.ts";
 import type { Rendered } from "./blocks.ts";
-import { ECHO_MAX, MESSAGE_TEXT_MAX } from "./limits.ts";
+import { ECHO_MAX, MESSAGE_TEXT_MAX, STATE_MAX } from "./limits.ts";
 import { cutEscaped } from "./mrkdwn.ts";
+import type { Presentation } from "./presentation.ts";
+import { pullRequestLink } from "./pull-request-link.ts";
 
 /** Who asked for what, and how it stands: the message that is updated in place. */
 export function statusMessage(
   turn: Turn,
   away: string | null,
-  view: { botName: string; showProject: boolean; watchedFor: string },
+  view: Pick<Presentation, "watchedFor" | "httpOrigins"> & { botName: string; showProject: boolean },
 ): Rendered {
-  const { request } = turn;
-  const { symbol, text } = statusText(turn, view.watchedFor);
+  const { request, stage } = turn;
+  const prLink = stage.name === "ended" ? prLinkOf(stage.outcome) : null;
+  const link = prLink === null ? null : pullRequestLink(prLink, view.httpOrigins);
+  const state = statusText(turn, { watchedFor: view.watchedFor, pr: link?.label ?? null });
   const lead = leadOf(request);
-  const state = `${symbol} ${text}`;
   const from = away === null ? [] : [section(awayText(request.channelId, away, view.botName))];
   const project = view.showProject ? [`Project: ${request.project.name}`] : [];
   return {
-    text: `${lead} ${cutEscaped(request.instructions, MESSAGE_TEXT_MAX - 1000)}\n${state}`,
+    text: `${lead} ${cutEscaped(request.instructions, MESSAGE_TEXT_MAX - 1000)}\n${cutEscaped(state, STATE_MAX)}`,
     blocks: [
       ...from,
       section(lead),
@@ -36,9 +40,9 @@ function leadOf(request: Request): string {
   switch (request.from) {
     case "command":
     case "mention":
-      return `${who} asked for a change to the docs:`;
+      return `${who} requested a docs change:`;
     case "shortcut":
-      return `${who} asked to fix the docs because of a message here:`;
+      return `${who} asked the agent to fix this.`;
     case "try-again":
       return `${who} tried again:`;
   }

@@ -72,6 +72,16 @@ export class SqliteSlots implements Slots {
     return Math.ceil(free);
   }
 
+  async takeIfIdle(name: string, { gapMs }: { gapMs: number }): Promise<boolean> {
+    const now = this.#clock.now();
+    const gate = this.#gate(name);
+    if (Math.max(gate.nextAt, gate.blockedUntil) > now) return false;
+    gate.nextAt = now + gapMs;
+    gate.usedAt = now;
+    this.#changed.add(name);
+    return true;
+  }
+
   async postpone(name: string, untilMs: number): Promise<void> {
     const gate = this.#gate(name);
     if (untilMs <= gate.blockedUntil) return;

@@ -1,5 +1,5 @@
 import { STATUS_SLOT } from "../core/delivery.ts";
-import { statusKey } from "../core/status-text.ts";
+import { isOnlyStepNew, statusKey } from "../core/status-text.ts";
 import type { NewTask, Step, Task } from "../core/task-queue.ts";
 import type { Turn } from "../core/turn.ts";
 import { deliverTasks } from "./deliver.ts";
@@ -54,7 +54,9 @@ export async function open(deps: TaskDeps, task: Task): Promise<Step> {
       writes: turnWrites(deps, read, opened),
       adds: [
         ...deliverTasks(opened),
-        ...(statusKey(opened) === opened.delivery.shown || opened.stage.name === "ended"
+        ...(statusKey(opened) === opened.delivery.shown ||
+        isOnlyStepNew(opened) ||
+        opened.stage.name === "ended"
           ? []
           : [refreshTask(opened)]),
       ],

@@ -1,5 +1,5 @@
 import { STATUS_SLOT } from "../core/delivery.ts";
-import { statusKey } from "../core/status-text.ts";
+import { isOnlyStepNew, statusKey } from "../core/status-text.ts";
 import type { NewTask, Step, Task } from "../core/task-queue.ts";
 import type { Turn } from "../core/turn.ts";
 import type { TaskDeps } from "./deps.ts";
@@ -18,6 +18,23 @@ export function refreshTask(turn: Turn): NewTask {
   return { id: `refresh:${turn.id}`, type: "refresh", known: "latest", payload: turnPayload(turn) };
 }
 
+/**
+ * The same for a message that lacks only the agent's latest step: undefined unless Slack has time for it. A step that isn't shown is brought
+ * again by the next poll, so there is no queue of steps, and they delay no other update.
+ */
+export async function stepRefreshTask(deps: TaskDeps, turn: Turn): Promise<NewTask | undefined> {
+  const { slots, refusedUpdate } = turn.delivery;
+  if (!isOnlyStepNew(turn) || (slots[STATUS_SLOT]?.ts ?? null) === null) return undefined;
+  if (refusedUpdate !== undefined) return undefined;
+  if (!(await deps.slots.takeIfIdle(gateOf(turn.request.teamId), UPDATE_RATE))) return undefined;
+  const task = refreshTask(turn);
+  return { ...task, payload: { ...turnPayload(turn), slotMs: deps.clock.now() } satisfies TurnPayload };
+}
+
+function gateOf(teamId: string): string {
+  return `update:${teamId}`;
+}
+
 /** Brings the status message up to date with the turn. Idempotent, and nothing waits for it. */
 export async function refresh(deps: TaskDeps, task: Task): Promise<Step> {
   const payload = readPayload(TurnPayload, task);
@@ -28,7 +45,8 @@ export async function refresh(deps: TaskDeps, task: Task): Promise<Step> {
   const key = statusKey(turn);
   if (slot === undefined || slot.ts === null || delivery.shown === key) return { kind: "done" };
 
-  const gate = `update:${teamId}`;
+  const gate = gateOf(teamId);
+  const isStep = isOnlyStepNew(turn);
   const now = deps.clock.now();
   const slotMs = await deps.slots.reserve(gate, UPDATE_RATE, payload.slotMs);
   if (slotMs > now) return { kind: "wait", dueAt: slotMs, payload: { ...payload, slotMs } };
@@ -42,15 +60,17 @@ export async function refresh(deps: TaskDeps, task: Task): Promise<Step> {
   if (!updated.ok && updated.fault.kind !== "place") {
     const { retryAfterMs } = updated.fault;
     if (retryAfterMs !== undefined) await deps.slots.postpone(gate, now + retryAfterMs);
-    return afterFault(deps, { ...task, payload }, updated.fault);
+    return isStep ? { kind: "done" } : afterFault(deps, { ...task, payload }, updated.fault);
   }
   if (!updated.ok) {
     deps.logger.warn({ error: updated.fault.error }, "the status message can no longer be updated");
   }
   return (read) => {
     const current = requireTurn(read("turn", turn.id), turn.id);
-    const shown: Turn = { ...current, delivery: { ...current.delivery, shown: key } };
-    const isTrue = statusKey(shown) === key;
+    const { refusedUpdate: _before, ...others } = current.delivery;
+    const refused = updated.ok ? {} : { refusedUpdate: updated.fault.error };
+    const shown: Turn = { ...current, delivery: { ...others, shown: key, ...refused } };
+    const isTrue = statusKey(shown) === key || isOnlyStepNew(shown);
     const { slotMs: _, ...rest } = payload;
     return {
       writes: turnWrites(deps, read, shown),

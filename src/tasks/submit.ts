@@ -117,8 +117,9 @@ function settle(
     const next = change(turn);
     const { stage } = next;
     if (stage.name === "ended" && turn.stage.name !== "ended") {
-      const { kind, reason, tookMs } = stage.outcome;
-      deps.logger.info({ outcome: kind, reason, took_ms: tookMs }, "turn ended");
+      const { kind, reason, tookMs, told } = stage.outcome;
+      const said = told === undefined ? {} : { told: told.outcome };
+      deps.logger.info({ outcome: kind, ...said, reason, took_ms: tookMs }, "turn ended");
     }
     const now = deps.clock.now();
     return {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { jobKey } from "../core/project.ts";
-import { statusKey } from "../core/status-text.ts";
+import { isOnlyStepNew, statusKey } from "../core/status-text.ts";
 import { faultForLog } from "../core/job-service.ts";
 import type { JobService, JobServiceAnswer } from "../core/job-service.ts";
 import type { JobRecord } from "../core/records.ts";
@@ -19,7 +19,7 @@ import { tasksAfterEnd } from "./after-end.ts";
 import type { TaskDeps } from "./deps.ts";
 import { closedForMs, heedRetryAfter, notAsked } from "./project-gate.ts";
 import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
-import { refreshTask } from "./refresh.ts";
+import { refreshTask, stepRefreshTask } from "./refresh.ts";
 import { RecordLostError, turnWrites } from "./turn-writes.ts";
 
 /** `turnId` is the turn that began the watching; which turns are open is for the job's record to say. */
@@ -48,7 +48,7 @@ export async function watch(deps: TaskDeps, task: Task): Promise<Step> {
   }
   const now = deps.clock.now();
   const turns = await Promise.all(job.turnIds.map((id) => deps.records.turn.get(id)));
-  const open = turns.filter((turn) => turn?.stage.name === "watching");
+  const open = turns.flatMap((turn) => (turn?.stage.name === "watching" ? [turn] : []));
   if (turns.every((turn) => turn === undefined)) {
     throw new RecordLostError(`There is no readable record of a turn of job ${payload.jobKey}.`);
   }
@@ -68,7 +68,13 @@ export async function watch(deps: TaskDeps, task: Task): Promise<Step> {
     const polled = answer === null ? turn : turnAfterPoll(turn, state, answer, deps.clock.now());
     return polled.stage.name === "ended" ? polled : expireTurn(polled, now, deps.polling);
   };
-  return stepAfter(deps, payload, job.turnIds, change, answer);
+  const state = answer === null ? payload.state : pollStateAfter(payload.state, answer, deps.clock.now());
+  const steps = new Map<string, NewTask>();
+  for (const turn of open) {
+    const task = await stepRefreshTask(deps, change(turn, state));
+    if (task !== undefined) steps.set(turn.id, task);
+  }
+  return stepAfter(deps, { ...payload, state }, { turnIds: job.turnIds, change, answer, steps });
 }
 
 async function poll(deps: TaskDeps, jobService: JobService, job: JobRecord): Promise<JobServiceAnswer> {
@@ -82,12 +88,17 @@ async function poll(deps: TaskDeps, jobService: JobService, job: JobRecord): Pro
 function stepAfter(
   deps: TaskDeps,
   payload: WatchPayload,
-  turnIds: string[],
-  change: (turn: Turn, state: PollState) => Turn,
-  answer: JobServiceAnswer | null,
+  polled: {
+    turnIds: string[];
+    change: (turn: Turn, state: PollState) => Turn;
+    answer: JobServiceAnswer | null;
+    /** By turn: the update of a message that lacks only a step, where there is time for it. */
+    steps: ReadonlyMap<string, NewTask>;
+  },
 ): Step {
+  const { turnIds, change, answer, steps } = polled;
+  const { state } = payload;
   const now = deps.clock.now();
-  const state = answer === null ? payload.state : pollStateAfter(payload.state, answer, now);
   const retryAfterMs = answer !== null && !answer.ok ? (answer.fault.retryAfterMs ?? 0) : 0;
   const random = deps.random();
   return (read) => {
@@ -98,29 +109,34 @@ function stepAfter(
     const changed = turns.filter(({ turn, next }) => next !== turn).map(({ next }) => next);
     for (const turn of changed) {
       if (turn.stage.name !== "ended") continue;
-      const { kind, reason, tookMs } = turn.stage.outcome;
+      const { kind, reason, tookMs, told } = turn.stage.outcome;
       // A task that is older than its thread does not name it.
       const thread = payload.thread === null ? { thread: turnPayload(turn).thread } : {};
-      deps.logger.info({ ...thread, outcome: kind, reason, took_ms: tookMs }, "turn ended");
+      const said = told === undefined ? {} : { told: told.outcome };
+      deps.logger.info({ ...thread, outcome: kind, ...said, reason, took_ms: tookMs }, "turn ended");
     }
     const watched = turns.map(({ next }) => next).filter((turn) => turn.stage.name === "watching");
     const at = { now, retryAfterMs, random, policy: deps.polling };
     return {
       writes: changed.flatMap((turn) => turnWrites(deps, read, turn)),
-      adds: changed.flatMap((turn) => [
-        ...tasksAfterEnd(turn),
-        ...(turn.stage.name === "ended" || statusKey(turn) === turn.delivery.shown
-          ? []
-          : [refreshTask(turn)]),
-      ]),
+      adds: [
+        ...changed.flatMap((turn) => [...tasksAfterEnd(turn), ...refreshTasks(turn)]),
+        ...turns.flatMap(({ next }) => (isOnlyStepNew(next) ? (steps.get(next.id) ?? []) : [])),
+      ],
       value:
         watched.length === 0
           ? { kind: "done" }
           : {
               kind: "again",
               dueAt: Math.min(...watched.map((turn) => nextPollAt(turn, state, at))),
-              payload: { ...payload, state } satisfies WatchPayload,
+              payload,
             },
     };
   };
+}
+
+/** What is to be added when a watched turn has changed, and its message should say so soon: not for a step alone. */
+function refreshTasks(turn: Turn): NewTask[] {
+  const isLater = turn.stage.name === "ended" || isOnlyStepNew(turn);
+  return isLater || statusKey(turn) === turn.delivery.shown ? [] : [refreshTask(turn)];
 }

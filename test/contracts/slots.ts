@@ -115,6 +115,28 @@ export function describeSlots(name: string, open: () => Promise<SlotsSubject>): 
       expect(uses.map((at) => at - (uses[0] ?? 0))).toEqual([0, 1_000, 2_000]);
     });
 
+    it("are given to what can be left out only while nobody else has or waits for one", async () => {
+      await using subject = await open();
+      const { slots } = subject;
+      const rate = { gapMs: SECOND_MS, burst: 3 };
+      const take = () => slots.takeIfIdle("a", rate);
+      expect([await take(), await take()]).toEqual([true, false]);
+      // All but one of the burst are left to the others.
+      const start = subject.now();
+      const others = [await slots.reserve("a", rate), await slots.reserve("a", rate)];
+      expect(others).toEqual([start, start]);
+      expect(await slots.reserve("a", rate)).toBe(start + SECOND_MS);
+      subject.advance(4 * SECOND_MS - 1);
+      expect(await take()).toBe(false);
+      subject.advance(1);
+      expect(await take()).toBe(true);
+      await slots.postpone("a", subject.now() + MINUTE_MS);
+      subject.advance(MINUTE_MS - 1);
+      expect(await take()).toBe(false);
+      subject.advance(1);
+      expect(await take()).toBe(true);
+    });
+
     it("are none before the time to which the gate was postponed", async () => {
       await using subject = await open();
       const reserve = (held?: number) => subject.slots.reserve("a", everySecond, held);

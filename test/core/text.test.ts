@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { cut, startOf } from "../../src/core/text.ts";
+import { cut, excerpt, plainLine, startOf } from "../../src/core/text.ts";
 import { text, wellFormed } from "../support/texts.ts";
 
 const max = fc.nat(70);
@@ -67,6 +67,46 @@ describe("the start of a text", () => {
         expect(result.isWellFormed()).toBe(true);
         expect(result.length).toBeGreaterThanOrEqual(Math.min(given.length, most) - 1);
       }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+describe("a line", () => {
+  it("has no breaks, no control characters and nothing that turns its direction", () => {
+    expect(plainLine("  a\tb\r\nc\u0000\u001b\u2028d\u202Ee  ", 20)).toBe("a b c d e");
+    expect(plainLine("abcdef", 4)).toBe("abc…");
+    expect(plainLine(" \n\u200f ", 9)).toBe("");
+  });
+});
+
+describe("an excerpt", () => {
+  it.each([
+    ["One. Two.", 20, 8, "One. Two."],
+    ["One.\n\n\n  - Two  \r\n", 20, 8, "One.\n- Two"],
+    ["First sentence. Second sentence.", 24, 8, "First sentence. …"],
+    ["First line\nand the second one", 18, 8, "First line …"],
+    ["No. Some words that have no end", 20, 8, "No. Some words …"],
+    ["wordwithoutanyend", 8, 8, "wordwi …"],
+    ["a\nb\nc\nd", 20, 3, "a\nb\nc …"],
+    ["", 20, 3, ""],
+  ])("of %j in %i characters and %i lines is %j", (given, most, lines, expected) => {
+    expect(excerpt(given, most, lines)).toBe(expected);
+  });
+
+  it("is never longer than asked for, and never half a character", () => {
+    fc.assert(
+      fc.property(
+        text,
+        fc.integer({ min: 5, max: 70 }),
+        fc.integer({ min: 1, max: 5 }),
+        (given, most, lines) => {
+          const result = excerpt(given, most, lines);
+          expect(result.length).toBeLessThanOrEqual(most);
+          expect(result.split("\n").length).toBeLessThanOrEqual(lines);
+          expect(result.isWellFormed()).toBe(true);
+        },
+      ),
       { numRuns: 2000 },
     );
   });

@@ -2,9 +2,12 @@ import { describe, expect, it } from "vitest";
 import { formatDuration } from "../../src/core/duration.ts";
 import { OutcomeKind, OutcomeReason } from "../../src/core/outcome.ts";
 import { outcomeText } from "../../src/core/outcome-text.ts";
+import type { OutcomeWords } from "../../src/core/outcome-text.ts";
 import { QUOTED_MAX_CHARS, composePrompt } from "../../src/core/prompt.ts";
 import { canKeepWatching } from "../../src/core/turn.ts";
 import { makeJob, makeOutcome, makeTurn } from "../support/builders.ts";
+
+const words: OutcomeWords = { watchedFor: "1 day", pr: null, project: null, botName: "docs-agent" };
 
 it.each([
   [0, "0 s"],
@@ -20,9 +23,9 @@ it.each([
 
 describe("the text of an outcome", () => {
   it.each(OutcomeKind.options)("says what happened and what to do for %s", (kind) => {
-    const text = outcomeText(makeOutcome({ kind }), "1 day");
+    const text = outcomeText(makeOutcome({ kind }), words);
     expect(text.headline).toMatch(/\.$/);
-    expect(text.detail.length).toBeGreaterThan(20);
+    expect(text.detail !== "" || text.buttons.length > 0 || kind === "pull-request").toBe(true);
   });
 
   it.each([
@@ -30,18 +33,16 @@ describe("the text of an outcome", () => {
     ["expired", "never-started", ["try-again"]],
     ["failed", null, ["try-again"]],
     ["missing", null, ["keep-watching", "try-again"]],
-    ["no-changes", null, []],
+    ["no-changes", null, ["try-again"]],
     ["archived", null, []],
   ] as const)("offers for %s (%s): %j", (kind, reason, buttons) => {
-    expect(outcomeText(makeOutcome({ kind, reason }), "1 day").buttons).toEqual(buttons);
+    expect(outcomeText(makeOutcome({ kind, reason }), words).buttons).toEqual(buttons);
   });
 
   it("offers to try again only where nothing can be running twice by it", () => {
     const unknown = (job: boolean) =>
-      outcomeText(
-        makeOutcome({ kind: "unknown", reason: "unreadable", job: job ? makeJob() : null }),
-        "1 day",
-      ).buttons;
+      outcomeText(makeOutcome({ kind: "unknown", reason: "unreadable", job: job ? makeJob() : null }), words)
+        .buttons;
     expect(unknown(true)).toEqual(["keep-watching"]);
     expect(unknown(false)).toEqual(["try-again"]);
   });
@@ -98,7 +99,7 @@ it("offers Keep watching exactly where a job can be watched again", () => {
         if (kind === "missing" && job === null) continue;
         const outcome = makeOutcome({ kind, reason, job });
         const turn = makeTurn({ job, stage: { name: "ended", outcome, at: 1 } });
-        const { buttons } = outcomeText(outcome, "1 day");
+        const { buttons } = outcomeText(outcome, words);
         expect([kind, reason, buttons.includes("keep-watching")]).toEqual([
           kind,
           reason,

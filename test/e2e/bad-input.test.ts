@@ -212,14 +212,12 @@ describe("a job service that", () => {
     world.service.script.completeAfterPolls(1, { prLink: PR });
     await world.service.down();
     await world.slack.person(ANA).command({ channel: DOCS, text: "fix it" });
-    await world.until(() =>
-      world.read(DOCS)[0]?.includes("The job service is not taking requests right now"),
-    );
+    await world.until(() => world.read(DOCS)[0]?.includes("The agent is unavailable"));
     await world.pass(600_000);
     await world.service.up();
     await world.until(() => world.slack.messages(DOCS).length === 2);
     expect(world.service.creates).toHaveLength(1);
-    expect(world.read(DOCS)[1]).toContain("The pull request is ready");
+    expect(world.read(DOCS)[1]).toContain("Your pull request is ready");
   });
 
   it.each([
@@ -242,7 +240,7 @@ describe("a job service that", () => {
     await world.slack.person(ANA).command({ channel: DOCS, text: "fix it" });
     await world.pass(3 * 3_600_000);
     expect(world.read(DOCS)).toHaveLength(2);
-    expect(world.read(DOCS)[1]).toContain("The job could not be started.");
+    expect(world.read(DOCS)[1]).toContain("Not started: the agent was unavailable");
     expect(world.read(DOCS)[1]).toContain("[Try again]");
   });
 
@@ -272,7 +270,9 @@ describe("a job service that", () => {
     await nothingMore(world);
     const [root, unknown] = world.slack.messages(DOCS);
     if (root === undefined || unknown === undefined) throw new Error("no messages");
-    expect(world.slack.visibleText(unknown)).toContain("I cannot tell whether the job was started.");
+    expect(world.slack.visibleText(unknown)).toMatch(
+      /got no answer, so it may be running|can.t tell whether your request started/,
+    );
     expect(world.service.calls.filter(({ op }) => op === "create")).toHaveLength(1);
 
     const press = { channel: DOCS, messageTs: unknown.ts, actionId: "try_again" };
@@ -283,17 +283,17 @@ describe("a job service that", () => {
     const texts = world.replies(DOCS, root.ts).map((reply) => world.slack.visibleText(reply));
     expect(texts).toHaveLength(3);
     expect(texts[1]).toContain("@Ben tried again:");
-    expect(texts[2]).toContain("@Ben The pull request is ready");
+    expect(texts[2]).toContain("@Ben Your pull request is ready");
     expect(world.service.calls.filter(({ op }) => op === "create")).toHaveLength(2);
     await world.slack.until(() => ephemeralTexts(world).length === 1);
     expect(ephemeralTexts(world)[0]).toContain("@Ben already did that.");
   });
 
   it.each([
-    [400, "The job service refused this request.", "too vague"],
-    [401, "The job service refused this app's API key.", null],
-    [403, "The job service refused this app's API key.", null],
-    [404, "The job service does not know this project.", null],
+    [400, "The agent refused your request.", "too vague"],
+    [401, "The agent refused my API key.", null],
+    [403, "The agent refused my API key.", null],
+    [404, "The project isn't set up correctly.", null],
   ])("answers %i to a create: rejected, with what to do", async (status, headline, said) => {
     await using world = await World.start();
     const body = { error: `too vague <!channel> ${DEFAULT_API_KEY}` };
@@ -328,30 +328,30 @@ describe("a job service that", () => {
     ] as const) {
       service.faults.add({ op: "get", times: 1, fault });
     }
-    await world.until(() => world.read(DOCS)[0]?.includes("The job service does not answer right now"));
-    await world.until(() => world.read(DOCS)[0]?.includes("The agent is working on it"), 3_600_000);
+    await world.until(() => world.read(DOCS)[0]?.includes("I can't reach the agent right now"));
+    await world.until(() => world.read(DOCS)[0]?.includes("The agent is working"), 3_600_000);
     service.finish(job?.jobId ?? "", { status: "completed", prLink: PR });
     await world.until(() => world.slack.messages(DOCS).length === 2);
-    expect(world.read(DOCS)[1]).toContain("The pull request is ready");
+    expect(world.read(DOCS)[1]).toContain("Your pull request is ready");
   });
 
   it.each([
     [
-      "no longer knows the job",
+      "no longer has the job",
       { kind: "status" as const, status: 404, body: {} },
-      "no longer knows this job",
+      "no longer has this request",
       "[Try again]",
     ],
     [
       "no longer takes the key",
       { kind: "status" as const, status: 401, body: {} },
-      "refused this app's API key",
+      "refused my API key",
       "[Keep watching]",
     ],
     [
       "answers with a status nobody knows",
       { kind: "body" as const, status: 200, body: '{"id":"j","status":"odd"}' },
-      "I cannot tell how the job ended",
+      "I can't tell how your request ended",
       "[Keep watching]",
     ],
   ])("%s, and goes on so: the turn ends with what to do", async (_, fault, headline, button) => {
@@ -419,7 +419,7 @@ describe("Slack", () => {
       expect.stringContaining("fix page two"),
     ]);
     for (const root of roots) {
-      expect(world.slack.visibleText(root)).toContain("The pull request is ready");
+      expect(world.slack.visibleText(root)).toContain("✅ acme/docs#");
       expect(world.replies(DOCS, root.ts)).toHaveLength(1);
     }
   });
@@ -493,7 +493,7 @@ describe("a place that cannot take the outcome", () => {
     const texts = world.slack.dm(ANA).map((message) => world.slack.visibleText(message));
     expect(texts).toHaveLength(1);
     expect(texts[0]).toContain(why);
-    expect(texts[0]).toContain("The pull request is ready");
+    expect(texts[0]).toContain("Your pull request is ready");
     expect(texts[0]).toContain("fix the quickstart");
     expect(world.read(DOCS).filter((text) => text.includes("[View pull request]"))).toEqual([]);
   });
@@ -508,7 +508,7 @@ describe("a place that cannot take the outcome", () => {
     const texts = world.slack.dm(ANA).map((message) => world.slack.visibleText(message));
     expect(texts).toEqual([
       expect.stringContaining("type `/invite @docs-agent` in #random"),
-      expect.stringContaining("The pull request is ready"),
+      expect.stringContaining("Your pull request is ready"),
     ]);
     expect(world.read(RANDOM)).toEqual([]);
     expect(world.service.creates).toHaveLength(1);

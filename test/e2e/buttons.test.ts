@@ -41,7 +41,7 @@ describe("Try again", () => {
     await world.pass(HOUR_MS);
     expect(world.service.creates.map(({ prompt }) => prompt)).toEqual(["fix it", "fix it"]);
     expect(world.read(DOCS)).toHaveLength(4);
-    expect(world.read(DOCS)[3]).toContain("The pull request is ready");
+    expect(world.read(DOCS)[3]).toContain("Your pull request is ready");
 
     // Also when the second request is as old as the ids of tasks that are done.
     await world.pass(10 * DAY_MS);
@@ -84,7 +84,7 @@ describe("the Keep watching button of an earlier watch", () => {
     expect(privately(world, BEN)).toEqual([]);
     world.service.finish(world.service.creates[0]?.jobId ?? "", { status: "completed", prLink: PR });
     await world.until(() => world.read(DOCS).length === 4);
-    expect(world.read(DOCS)[3]).toContain("The pull request is ready");
+    expect(world.read(DOCS)[3]).toContain("Your pull request is ready");
   });
 
   it("loses no outcome that Slack has not taken yet", async () => {
@@ -153,7 +153,7 @@ it.each([-1, 0, 1])(
     if (afterMs < 0) {
       expect(privately(world, ANA)).toEqual([]);
       expect(world.read(DOCS)).toHaveLength(3);
-      expect(world.read(DOCS)[2]).toContain("The pull request is ready");
+      expect(world.read(DOCS)[2]).toContain("Your pull request is ready");
       // Kept for another day, and its job with it.
       await world.pass(DAY_MS - 3 * HOUR_MS);
       await press(world, ANA, expired, "keep_watching");

@@ -99,7 +99,7 @@ it("a clock that was set back is noticed although nobody asks anything of the ap
       setTimeout(resolve, 20);
     });
   }
-  expect(await slack.until(() => world.read(DOCS)[1])).toContain("The pull request is ready");
+  expect(await slack.until(() => world.read(DOCS)[1])).toContain("Your pull request is ready");
 });
 
 it("a limit that was reached before the clock was set back ends when it would have ended", async () => {

@@ -37,7 +37,7 @@ describe("a store that cannot be written when the job service has said which job
     other.exec("ROLLBACK");
     other.close();
     clock.advance(1000);
-    await world.until(() => world.read(DOCS).some((text) => text.includes("The pull request is ready")));
+    await world.until(() => world.read(DOCS).some((text) => text.includes("Your pull request is ready")));
     await world.pass(DAY_MS);
     expect(world.read(DOCS)).toHaveLength(2);
     expect(creates(world)).toHaveLength(1);
@@ -81,7 +81,7 @@ describe("an answer to a create that is lost", () => {
       expect(new Set(calls.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1);
       expect(new Set(calls.map(({ prompt }) => prompt))).toEqual(new Set(["fix it"]));
       expect(service.creates).toHaveLength(before.jobs + 1);
-      expect(world.read(DOCS).at(-1)).toContain("The pull request is ready");
+      expect(world.read(DOCS).at(-1)).toContain("Your pull request is ready");
     });
 
     it("and then the app's death, leads to one job all the same", async () => {
@@ -103,7 +103,7 @@ describe("an answer to a create that is lost", () => {
       expect(calls).toHaveLength(2);
       expect(calls[1]?.idempotencyKey).toBe(calls[0]?.idempotencyKey);
       expect(service.creates).toHaveLength(before.jobs + 1);
-      expect(world.read(DOCS).at(-1)).toContain("The pull request is ready");
+      expect(world.read(DOCS).at(-1)).toContain("Your pull request is ready");
     });
   });
 
@@ -181,7 +181,7 @@ describe("polls that are answered by something in front of the job service", () 
     service.faults.clear();
     service.finish(service.creates[0]?.jobId ?? "", { status: "completed", prLink: PR });
     await world.until(() => world.read(DOCS).length === 2);
-    expect(world.read(DOCS)[1]).toContain("The pull request is ready");
+    expect(world.read(DOCS)[1]).toContain("Your pull request is ready");
   });
 });
 
@@ -208,7 +208,7 @@ describe("a job that the job service itself says it does not know", () => {
     service.finish(service.creates[0]?.jobId ?? "", { status: "completed", prLink: PR });
     await slack.person(ANA).click({ channel: DOCS, messageTs: missed.ts, actionId: "keep_watching" });
     await world.until(() => world.read(DOCS).length === 3);
-    expect(world.read(DOCS)[2]).toContain("The pull request is ready");
+    expect(world.read(DOCS)[2]).toContain("Your pull request is ready");
     expect(creates(world)).toHaveLength(1);
   });
 

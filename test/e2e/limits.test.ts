@@ -158,7 +158,7 @@ describe("many requests, at Slack's own rates", () => {
     expect(roots).toHaveLength(30);
     for (const [n, root] of roots.entries()) {
       expect(slack.visibleText(root)).toContain(`fix page ${n}.`);
-      expect(slack.visibleText(root)).toContain("The pull request is ready");
+      expect(slack.visibleText(root)).toContain("✅ acme/docs#");
       const replies = world.replies(DOCS, root.ts);
       expect(replies).toHaveLength(1);
       expect(Number(replies[0]?.ts)).toBeGreaterThan(Number(root.ts));
@@ -181,9 +181,7 @@ describe("many requests, at Slack's own rates", () => {
     expect(slack.calls.filter(({ method }) => method === "chat.update").length).toBeGreaterThan(90);
     for (const channel of channels) {
       expect(outcomes(world, channel)).toHaveLength(3);
-      expect(world.read(channel).filter((text) => text.includes("The pull request is ready"))).toHaveLength(
-        6,
-      );
+      expect(world.read(channel).filter((text) => text.includes("acme/docs#"))).toHaveLength(6);
     }
   });
 });

@@ -23,7 +23,7 @@ describe.each(transports)("%s", (_, options) => {
 
     await world.until(() => service.creates.length === 1);
     expect(service.creates[0]).toMatchObject({ prompt: "fix <the> quickstart & the FAQ", projectId: "docs" });
-    await world.until(() => slack.visibleText(slack.messages(DOCS)[0] ?? root).includes("working on it"));
+    await world.until(() => slack.visibleText(slack.messages(DOCS)[0] ?? root).includes("agent is working"));
     expect(world.replies(DOCS, root.ts)).toEqual([]);
 
     await world.until(() => world.replies(DOCS, root.ts).length > 0);
@@ -33,14 +33,12 @@ describe.each(transports)("%s", (_, options) => {
     const [reply] = replies;
     if (reply === undefined) throw new Error("no reply");
     const text = slack.visibleText(reply);
-    expect(text).toContain("@Ana The pull request is ready for review.");
+    expect(text).toContain("@Ana Your pull request is ready: acme/docs#7");
     expect(text).toContain("acme/docs#7");
     expect(text).toContain("[View pull request]");
     expect(reply.mentions).toEqual([`@${ANA}`]);
     expect(JSON.stringify(reply.blocks)).toContain(`"url":"${PR}"`);
-    expect(slack.visibleText(slack.messages(DOCS)[0] ?? root)).toContain(
-      "The pull request is ready for review.",
-    );
+    expect(slack.visibleText(slack.messages(DOCS)[0] ?? root)).toContain("✅ acme/docs#7");
     expect(service.creates).toHaveLength(1);
     expect(service.gets).toHaveLength(3);
     expect(
@@ -80,8 +78,8 @@ describe.each(transports)("%s", (_, options) => {
       "> @Ana the install page says `npm i docs` & that fails",
     ]);
     const [status, outcome] = world.replies(DOCS, message.ts).map((reply) => slack.visibleText(reply));
-    expect(status).toContain("@Ana asked to fix the docs because of a message here:");
-    expect(outcome).toContain("The pull request is ready for review.");
+    expect(status).toContain("@Ana asked the agent to fix this.");
+    expect(outcome).toContain("Your pull request is ready");
     expect(world.replies(DOCS, message.ts)).toHaveLength(2);
   });
 
@@ -105,7 +103,7 @@ describe.each(transports)("%s", (_, options) => {
     });
     await world.until(() => world.replies(DOCS, parent.ts).length === 2);
     expect(service.creates[0]?.prompt).toMatch(/^Say 30 days, not 14\n/);
-    expect(slack.visibleText(world.replies(DOCS, parent.ts)[1] ?? reply)).toContain("Nothing was changed.");
+    expect(slack.visibleText(world.replies(DOCS, parent.ts)[1] ?? reply)).toContain("No changes made.");
   });
 
   it("names task, thread and job on the lines of the log that have them", async () => {

@@ -79,8 +79,8 @@ describe("Keep watching", () => {
     const { slack, service } = world;
     await slack.person(ANA).command({ channel: DOCS, text: "fix it" });
     const expired = await world.until(() => slack.messages(DOCS)[1], 3_600_000);
-    expect(slack.visibleText(expired)).toContain("The job is still not done after 10 min.");
-    await world.until(() => world.read(DOCS)[0]?.includes("The job is still not done after 10 min."));
+    expect(slack.visibleText(expired)).toContain("Not done after 10 min");
+    await world.until(() => world.read(DOCS)[0]?.includes("Not done after 10 min"));
     const polls = service.gets.length;
     await world.pass(3_600_000);
     expect(service.gets).toHaveLength(polls);
@@ -89,12 +89,12 @@ describe("Keep watching", () => {
     await slack.person(BEN).click(press);
     await slack.person(ANA).click(press);
     await world.until(() => service.gets.length > polls);
-    await world.until(() => world.read(DOCS)[0]?.includes("The agent is working on it"));
+    await world.until(() => world.read(DOCS)[0]?.includes("The agent is working"));
     const [job] = service.creates;
     service.finish(job?.jobId ?? "", { status: "completed", prLink: PR });
     await world.pass(7_200_000);
     expect(world.read(DOCS)).toHaveLength(3);
-    expect(world.read(DOCS)[2]).toContain("@Ana The pull request is ready");
+    expect(world.read(DOCS)[2]).toContain("@Ana Your pull request is ready");
     expect(service.creates).toHaveLength(1);
     await slack.until(() => slack.ephemerals(ANA).length === 1);
     expect(slack.visibleText(slack.ephemerals(ANA)[0] ?? expired)).toContain("already watching");

@@ -70,7 +70,7 @@ describe.skipIf(!hasChromium)("the playground", { timeout: 180_000 }, () => {
     await openChannel(tab, "docs");
     await ask(tab, "fix the typos in the quickstart");
     const root = inChannel(tab).filter({ hasText: "fix the typos in the quickstart" });
-    await root.getByText("The pull request is ready for review.").waitFor();
+    await root.getByText("✅ tidepool/docs#").waitFor();
     await root.getByRole("button", { name: /^1 reply/ }).click();
     const { page, text } = await openPullRequest(tab);
     expect(text).toContain("quickstart.md");
@@ -98,7 +98,7 @@ describe.skipIf(!hasChromium)("the playground", { timeout: 180_000 }, () => {
       .fill("fix the broken link in the quickstart");
     await form.getByRole("button", { name: "Send" }).click();
     await message.getByRole("button", { name: /repl/ }).click();
-    await inThread(tab).last().getByText("The pull request is ready for review.").waitFor();
+    await inThread(tab).last().getByText("Your pull request is ready").waitFor();
     const { text } = await openPullRequest(tab);
     expect(text).toContain("api/reference.md");
     expect(text).toContain("quickstart.md");
@@ -115,7 +115,7 @@ describe.skipIf(!hasChromium)("the playground", { timeout: 180_000 }, () => {
     await tab.keyboard.press("Escape");
     await ask(tab, "fix the typos in the quickstart");
     const root = inChannel(tab).filter({ hasText: "fix the typos in the quickstart" });
-    await root.getByText("The job service is not taking requests right now").waitFor();
+    await root.getByText("The agent is unavailable").waitFor();
 
     await tab.getByRole("button", { name: /Weather/ }).click();
     const killed = tab.getByRole("switch", { name: "The app is killed" });
@@ -123,10 +123,10 @@ describe.skipIf(!hasChromium)("the playground", { timeout: 180_000 }, () => {
     await down.uncheck();
     await killed.uncheck();
     await tab.keyboard.press("Escape");
-    await root.getByText("The pull request is ready for review.").waitFor();
+    await root.getByText("✅ tidepool/docs#").waitFor();
     await root.getByRole("button", { name: /^1 reply/ }).click();
     await openPullRequest(tab);
-    expect(await inThread(tab).filter({ hasText: "The pull request is ready for review." }).count()).toBe(2);
+    expect(await inThread(tab).filter({ hasText: "tidepool/docs#" }).count()).toBe(2);
   });
 
   it("has everything still there after it was stopped and started again", async () => {
@@ -135,11 +135,11 @@ describe.skipIf(!hasChromium)("the playground", { timeout: 180_000 }, () => {
       await using at = await start(browser, dir.file("playground"));
       await openChannel(at.tab, "docs");
       await ask(at.tab, "fix the typos in the quickstart");
-      await inChannel(at.tab).getByText("The pull request is ready for review.").first().waitFor();
+      await inChannel(at.tab).getByText("✅ tidepool/docs#").first().waitFor();
     }
     await using again = await start(browser, dir.file("playground"));
     await openChannel(again.tab, "docs");
-    await inChannel(again.tab).getByText("The pull request is ready for review.").first().waitFor();
+    await inChannel(again.tab).getByText("✅ tidepool/docs#").first().waitFor();
     const pulls = await fetch(`${again.playground.codeHostUrl}/api/v3/repos/tidepool/docs/pulls?state=all`);
     expect(await pulls.json()).toHaveLength(1);
   });

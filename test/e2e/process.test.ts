@@ -223,7 +223,7 @@ it.concurrent("SIGTERM while the job service hangs exits 0 in time; what became 
   const second = await start();
   await quiet(storePath, second);
   expect(outcomePosts(slack, [DOCS]).map((message) => slack.visibleText(message))).toEqual([
-    expect.stringContaining("I cannot tell whether the job was started."),
+    expect.stringContaining("I sent your request but got no answer"),
   ]);
   expect(service.calls.filter(({ op }) => op === "create")).toHaveLength(1);
 }, 60_000);

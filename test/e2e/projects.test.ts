@@ -73,7 +73,7 @@ describe.each(changes)("a project that %s while its jobs run", (_, before, after
     const roots = slack.messages(DOCS).filter(({ thread_ts, ts }) => (thread_ts ?? ts) === ts);
     expect(roots).toHaveLength(3);
     for (const root of roots) {
-      expect(slack.visibleText(root)).toContain("The pull request is ready");
+      expect(slack.visibleText(root)).toContain("✅ acme/docs#");
       expect(slack.visibleText(world.replies(DOCS, root.ts).at(-1) ?? root)).toContain("[View pull request]");
     }
   });

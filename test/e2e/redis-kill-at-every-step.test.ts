@@ -127,7 +127,7 @@ it.concurrent.each(sampled(steps).map((step) => ({ ...step })))(
       jobs: 1,
       dead: 0,
     });
-    expect(outcomes[0]).toContain("The pull request is ready");
+    expect(outcomes[0]).toContain("Your pull request is ready");
   },
 );
 

@@ -55,7 +55,7 @@ describe("a job service that falls silent", () => {
           .find((text) => text.includes("[View pull request]")),
       30_000,
     );
-    expect(outcome).toContain("The pull request is ready");
+    expect(outcome).toContain("Your pull request is ready");
     expect(slack.messages(DOCS)).toHaveLength(2);
   }
 

@@ -46,7 +46,7 @@ describe("an error code that nobody knows", () => {
       await world.pass(HOUR_MS);
       const replies = world.replies(DOCS, message.ts).map((reply) => world.slack.visibleText(reply));
       expect(replies).toHaveLength(2);
-      expect(replies[1]).toContain("The pull request is ready");
+      expect(replies[1]).toContain("Your pull request is ready");
       expect(world.slack.dm(ANA)).toEqual([]);
     },
   );
@@ -62,8 +62,8 @@ describe("an error code that nobody knows", () => {
     recover();
     await world.pass(HOUR_MS);
     expect(world.read(DOCS)).toHaveLength(2);
-    expect(world.read(DOCS)[1]).toContain("The pull request is ready");
-    expect(world.read(DOCS)[0]).toContain("The pull request is ready");
+    expect(world.read(DOCS)[1]).toContain("Your pull request is ready");
+    expect(world.read(DOCS)[0]).toContain("✅ acme/docs#");
   });
 
   it.each(["conversations.open", "chat.postMessage"])(
@@ -85,7 +85,7 @@ describe("an error code that nobody knows", () => {
       await world.pass(HOUR_MS);
       expect(dm(world)).toEqual([
         expect.stringContaining("fix it"),
-        expect.stringContaining("The pull request is ready"),
+        expect.stringContaining("Your pull request is ready"),
       ]);
     },
   );
@@ -135,7 +135,7 @@ describe("updates that fail for a day", () => {
     await world.pass(HOUR_MS);
     const roots = slack.messages(DOCS).filter(({ thread_ts, ts }) => (thread_ts ?? ts) === ts);
     expect(roots.map((root) => slack.visibleText(root))).toEqual(
-      ["one", "two", "three"].map(() => expect.stringContaining("The pull request is ready") as unknown),
+      ["one", "two", "three"].map(() => expect.stringContaining("✅ acme/docs#") as unknown),
     );
   });
 });
@@ -159,7 +159,7 @@ it("an hour of faults at Slack, and then a few that nobody foresaw, do not end a
   expect(world.logger.text("error")).toContain("task threw; it will be tried again");
   recover();
   await world.pass(HOUR_MS);
-  expect(world.read(DOCS)[1]).toContain("The pull request is ready");
+  expect(world.read(DOCS)[1]).toContain("Your pull request is ready");
   expect((await readiness(world.appUrl)).tasks.dead).toBe(0);
 });
 
@@ -188,7 +188,7 @@ describe("an answer to a post that is lost", () => {
     await world.until(() => world.replies(DOCS, root?.ts ?? "").length === 1);
     await world.pass(HOUR_MS);
     expect(world.replies(DOCS, root?.ts ?? "")).toHaveLength(1);
-    expect(world.read(DOCS)[0]).toContain("The pull request is ready");
+    expect(world.read(DOCS)[0]).toContain("✅ acme/docs#");
   });
 
   it("leads to one root message also where Slack's time was not known when it was sent", async () => {
@@ -227,8 +227,8 @@ describe("an answer to a post that is lost", () => {
       expect(world.replies(DOCS, parent.ts)).toHaveLength(replies);
     }
     const [status, outcome] = world.replies(DOCS, parent.ts).map((message) => slack.visibleText(message));
-    expect(status).toContain("The pull request is ready");
-    expect(outcome).toContain("The pull request is ready");
+    expect(status).toContain("✅ acme/docs#");
+    expect(outcome).toContain("Your pull request is ready");
   });
 });
 
@@ -237,12 +237,12 @@ it("without the scope im:write, direct messages arrive and are updated all the s
   const { slack, service } = world;
   await slack.person(ANA).command({ channel: RANDOM, text: "fix it" });
   await world.until(() => service.gets.length === 1);
-  expect(dm(world)).toEqual([expect.stringContaining("The agent is working on it")]);
+  expect(dm(world)).toEqual([expect.stringContaining("The agent is working")]);
   service.finish(service.creates[0]?.jobId ?? "", { status: "completed", prLink: PR });
   await world.pass(HOUR_MS);
   expect(dm(world)).toEqual([
-    expect.stringContaining("The pull request is ready"),
-    expect.stringContaining("The pull request is ready"),
+    expect.stringContaining("✅ acme/docs#"),
+    expect.stringContaining("Your pull request is ready"),
   ]);
   expect(slack.calls.filter(({ method, result }) => method === "chat.update" && result !== "ok")).toEqual([]);
 });
@@ -297,6 +297,6 @@ it("the job is created and ends while Slack takes nothing at all, and both are t
   await world.pass(HOUR_MS);
   expect(world.read(DOCS)).toEqual([
     expect.stringContaining("fix it"),
-    expect.stringContaining("The pull request is ready"),
+    expect.stringContaining("Your pull request is ready"),
   ]);
 });

@@ -32,7 +32,7 @@ function takeOver(afterMs: number): Promise<World> {
       db.exec(`BEGIN; ${sql} COMMIT;`);
       db.close();
       for (const job of before.jobs) {
-        service.jobs.set(job.id, structuredClone({ ...job, pollsOfTurn: 0, staleReads: null }));
+        service.jobs.set(job.id, structuredClone({ ...job, pollsOfTurn: 0, staleReads: null, turns: [] }));
       }
       service.script.completeAfterPolls(2, { prLink: PR });
     },

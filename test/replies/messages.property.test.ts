@@ -3,10 +3,13 @@ import { describe, expect, it } from "vitest";
 import type { Job } from "../../src/core/job.ts";
 import { JobStatus } from "../../src/core/job.ts";
 import type { Message, Refusal } from "../../src/core/notifier.ts";
-import { OutcomeKind, OutcomeReason } from "../../src/core/outcome.ts";
+import { ReportedOutcome } from "../../src/core/job-report.ts";
+import type { ReportedTurn } from "../../src/core/job-report.ts";
+import { OutcomeKind, OutcomeReason, prLinkOf } from "../../src/core/outcome.ts";
 import type { Outcome } from "../../src/core/outcome.ts";
 import { PROMPT_MAX_CHARS, Request } from "../../src/core/request.ts";
 import type { QuotedMessage } from "../../src/core/request.ts";
+import { progressOf, turnReport } from "../../src/core/turn-report.ts";
 import type { Turn, TurnStage } from "../../src/core/turn.ts";
 import { parseMessageText } from "../../src/intake/message-text.ts";
 import { requestForm } from "../../src/intake/request-form.ts";
@@ -21,7 +24,7 @@ import { MESSAGE_TEXT_MAX } from "../../src/replies/limits.ts";
 import type { Presentation } from "../../src/replies/presentation.ts";
 import { pullRequestLink } from "../../src/replies/pull-request-link.ts";
 import { render } from "../../src/replies/render.ts";
-import { makeJob, makeRequest, makeTurn } from "../support/builders.ts";
+import { makeJob, makeReported, makeRequest, makeTurn } from "../support/builders.ts";
 
 const ANA = "U0ANA";
 const DOCS = "C0DOCS";
@@ -118,14 +121,44 @@ const requests = fc
 
 const durations = fc.oneof(fc.nat(), fc.double({ min: 0, max: 1e15, noNaN: true }));
 
+/** What a service tells of a turn, as it is when it has been read. */
+const reportedTurns: fc.Arbitrary<ReportedTurn> = fc
+  .record({
+    outcome: fc.constantFrom(...ReportedOutcome.options),
+    reason: fc.option(anyText),
+    summary: fc.option(anyText),
+    branch: fc.option(anyText),
+    pullRequest: fc.option(
+      fc.record({
+        url: prLinks.map((link) => link ?? ""),
+        title: anyText,
+        files: fc.option(fc.nat()),
+        additions: fc.option(fc.nat()),
+        deletions: fc.option(fc.nat()),
+        headRef: anyText,
+      }),
+    ),
+  })
+  .map(({ pullRequest, ...turn }) =>
+    makeReported({
+      ...turn,
+      pullRequest: pullRequest && { ...makeReported().pullRequest!, ...pullRequest },
+    }),
+  );
+const toldParts = fc.option(reportedTurns, { nil: undefined }).map((reported) => {
+  const told = turnReport(reported ?? null);
+  return told === undefined ? {} : { told };
+});
+
 function outcomesOf(kind: fc.Arbitrary<OutcomeKind>): fc.Arbitrary<Outcome> {
-  return fc.record({
+  const outcomes = fc.record({
     kind,
     reason: fc.constantFrom(null, ...OutcomeReason.options),
     said: fc.option(anyText),
     job: fc.option(jobs),
     tookMs: durations,
   });
+  return fc.tuple(outcomes, toldParts).map(([outcome, told]) => ({ ...outcome, ...told }));
 }
 
 const stages: fc.Arbitrary<TurnStage> = fc.oneof(
@@ -135,11 +168,12 @@ const stages: fc.Arbitrary<TurnStage> = fc.oneof(
     waitingSince: fc.constantFrom(null, 5),
     isRepeat: fc.boolean(),
   }),
-  fc.record({
-    name: fc.constant("watching" as const),
-    since: fc.constant(1),
-    troubleSince: fc.constantFrom(null, 5),
-  }),
+  fc
+    .record({ since: fc.constant(1), troubleSince: fc.constantFrom(null, 5), step: anyText })
+    .map(({ step, ...stage }) => {
+      const progress = progressOf(makeReported({ status: "running", step }));
+      return { name: "watching" as const, ...stage, ...(progress === undefined ? {} : { progress }) };
+    }),
   fc.record({
     name: fc.constant("ended" as const),
     outcome: outcomesOf(fc.constantFrom(...OutcomeKind.options)),
@@ -270,7 +304,7 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
     fc.assert(
       fc.property(turns, outcomesOf(fc.constant(kind)), aways, views, (turn, outcome, away, view) => {
         const message = { kind: "outcome", turn, outcome, watch: turn.watch, away } as const;
-        expect(faultsOf(message, view, { requester: ANA, prLink: outcome.job?.prLink ?? null })).toEqual([]);
+        expect(faultsOf(message, view, { requester: ANA, prLink: prLinkOf(outcome) })).toEqual([]);
       }),
       { numRuns: 500 },
     );
@@ -288,21 +322,42 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
         [null, link, "http://evil.example", evil].map((prLink) => makeJob({ ...job, prLink })),
       ),
     ];
+    const described = { ...makeReported().pullRequest!, title: evil, headRef: evil, url: link };
+    const reports = ReportedOutcome.options.map((ending) =>
+      turnReport(
+        makeReported({
+          outcome: ending,
+          reason: evil,
+          summary: `${evil}\n`.repeat(20),
+          branch: evil,
+          pullRequest: described,
+        }),
+      ),
+    );
     const carried = [
-      [null, null],
-      [evil, null],
-      ["", "is_archived"],
-      [evil, "not_in_channel"],
+      [null, null, null],
+      [evil, null, null],
+      ["", "is_archived", null],
+      [evil, "not_in_channel", null],
     ] as const;
+    // No words depend on both a reason and a report.
+    const told = [...carried, ...reports.map((report) => [null, "is_archived", report ?? null] as const)];
     const request = makeRequest({ userId: ANA, channelId: DOCS, instructions: evil.slice(0, 4000) });
     for (const kind of OutcomeKind.options) {
       for (const reason of [null, ...OutcomeReason.options]) {
         for (const job of everyJob) {
-          for (const [said, away] of carried) {
-            const outcome = { kind, reason, said, job, tookMs: 65_000 };
+          for (const [said, away, report] of reason === null ? told : carried) {
+            const outcome = {
+              kind,
+              reason,
+              said,
+              job,
+              tookMs: 65_000,
+              ...(report === null ? {} : { told: report }),
+            };
             const turn = makeTurn({ request, stage: { name: "ended", outcome, at: 9 } });
             const message = { kind: "outcome", turn, outcome, watch: 1, away } as const;
-            expect(faultsOf(message, view, { requester: ANA, prLink: job?.prLink ?? null })).toEqual([]);
+            expect(faultsOf(message, view, { requester: ANA, prLink: prLinkOf(outcome) })).toEqual([]);
             const status = { kind: "status", turn, away } as const;
             expect(faultsOf(status, view, { requester: ANA, prLink: null })).toEqual([]);
           }

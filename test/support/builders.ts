@@ -1,4 +1,5 @@
 import type { Job } from "../../src/core/job.ts";
+import type { ReportedTurn } from "../../src/core/job-report.ts";
 import type { JobServiceAnswer, JobServiceFault } from "../../src/core/job-service.ts";
 import type { Outcome } from "../../src/core/outcome.ts";
 import type { QuotedMessage, Request } from "../../src/core/request.ts";
@@ -32,7 +33,7 @@ export function makeJob(overrides: Partial<Job> = {}): Job {
     id: "job-1",
     status: "active",
     repository: "acme/docs",
-    ref: "docs-agent/job-1",
+    ref: "main",
     model: "model-1",
     prLink: null,
     ...overrides,
@@ -46,6 +47,37 @@ export function makeOutcome(overrides: Partial<Outcome> = {}): Outcome {
     said: null,
     job: makeJob({ status: "failed" }),
     tookMs: 65_000,
+    ...overrides,
+  };
+}
+
+/** A job's first turn as a service tells it, which ended with a pull request. */
+export function makeReported(overrides: Partial<ReportedTurn> = {}): ReportedTurn {
+  return {
+    number: 1,
+    status: "ended",
+    outcome: "pull-request",
+    reason: null,
+    summary: "Both pages name the right command now.",
+    step: "Edit docs/install.md",
+    plan: [],
+    usage: null,
+    pullRequest: {
+      url: "https://github.com/acme/docs/pull/7",
+      number: 7,
+      title: "Correct the install command",
+      state: "open",
+      files: 3,
+      additions: 12,
+      deletions: 4,
+      headRef: "docs-agent/job-1",
+      headSha: "0123456789abcdef0123456789abcdef01234567",
+    },
+    branch: null,
+    acceptedAt: 0,
+    startedAt: 1,
+    endedAt: 2,
+    leftOut: [],
     ...overrides,
   };
 }
@@ -70,7 +102,9 @@ export function fault(
   return { ok: false, honorsIdempotencyKeys: false, fault: { kind, message: "fault", ...detail } };
 }
 
-/** A job service's answer with the job. */
-export function found(job = makeJob()): JobServiceAnswer {
-  return { ok: true, honorsIdempotencyKeys: false, job };
+/** A job service's answer with the job, and, if it announces that, with a turn. */
+export function found(job = makeJob(), reported?: ReportedTurn): JobServiceAnswer & { ok: true } {
+  const answer = { ok: true, honorsIdempotencyKeys: false, job } as const;
+  if (reported === undefined) return answer;
+  return { ...answer, capabilities: ["turns"], report: { turns: [reported], questions: null } };
 }

@@ -1,5 +1,6 @@
 import type { JobStatus } from "../../src/core/job.ts";
-import type { WireJobRecord } from "../../src/job-client/schema.ts";
+import type { WireTurn } from "../../src/job-client/report-schema.ts";
+import type { WireJob, WireJobRecord } from "../../src/job-client/schema.ts";
 
 /** A job as the service side holds it; tests may read all of it. */
 export type SideJob = {
@@ -15,10 +16,16 @@ export type SideJob = {
   pollsOfTurn: number;
   /** Gets that still show the previous turn, as a service may do right after a message. */
   staleReads: { left: number; record: WireJobRecord } | null;
+  /** As a service tells them that tells of turns. */
+  turns: WireTurn[];
 };
 
-/** How a job ends. `prLink` absent: the job keeps the one it has. */
-export type SideOutcome = { status: "completed" | "failed" | "archived"; prLink?: string | null };
+/** How a job ends. `prLink` absent: the job keeps the one it has. `turn`: what is told of the turn. */
+export type SideOutcome = {
+  status: "completed" | "failed" | "archived";
+  prLink?: string | null;
+  turn?: Partial<WireTurn>;
+};
 
 /** How jobs behave from the next create, message or get on. */
 export class JobScript {
@@ -76,14 +83,38 @@ export class JobScript {
 }
 
 /** Ends the current turn. `at`: ISO 8601. */
-export function endJob(job: SideJob, { status, prLink }: SideOutcome, at: string): void {
+export function endJob(job: SideJob, { status, prLink, turn = {} }: SideOutcome, at: string): void {
+  const current = job.turns.at(-1);
+  const kind = prLink ? "pull-request" : "no-changes";
+  const outcome = status === "completed" ? kind : status;
+  if (current !== undefined) Object.assign(current, { status: "ended", outcome, endedAt: at, ...turn });
   job.status = status;
   if (prLink !== undefined) job.prLink = prLink;
   if (status === "archived") job.archivedAt = at;
 }
 
-/** The job as it goes over the wire. */
-export function recordOf(job: SideJob): WireJobRecord {
+/** A turn that was just accepted. `at`: ISO 8601. */
+export function newTurn(number: number, at: string): WireTurn {
+  return {
+    number,
+    status: "waiting",
+    outcome: null,
+    reason: null,
+    summary: null,
+    step: null,
+    plan: [],
+    usage: null,
+    pullRequest: null,
+    branch: null,
+    acceptedAt: at,
+    startedAt: null,
+    endedAt: null,
+    leftOut: [],
+  };
+}
+
+/** The job as it goes over the wire, with its turns if they are asked for. */
+export function recordOf(job: SideJob, withTurns: boolean): WireJob {
   return {
     id: job.id,
     status: job.status,
@@ -92,5 +123,6 @@ export function recordOf(job: SideJob): WireJobRecord {
     prLink: job.prLink,
     createdAt: job.createdAt,
     archivedAt: job.archivedAt,
+    ...(withTurns ? { turns: structuredClone(job.turns) } : {}),
   };
 }

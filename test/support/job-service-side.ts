@@ -2,7 +2,8 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { CreateJobRequest, type WireJobRecord } from "../../src/job-client/schema.ts";
 import { faultAfter, faultBefore, FaultPlan, type JobServiceOp } from "./job-service-faults.ts";
-import { endJob, JobScript, recordOf, type SideJob, type SideOutcome } from "./job-service-jobs.ts";
+import type { WireTurn } from "../../src/job-client/report-schema.ts";
+import { endJob, JobScript, newTurn, recordOf, type SideJob, type SideOutcome } from "./job-service-jobs.ts";
 import {
   bearer,
   header,
@@ -29,6 +30,8 @@ export type JobServiceSideOptions = {
    * first answer again. @default false
    */
   idempotencyKeys?: boolean;
+  /** Announces that it tells of turns, and tells those clients of them that ask for it. @default false */
+  turns?: boolean;
   /** Epoch milliseconds, for `createdAt` and `archivedAt`. @default Date.now */
   now?: () => number;
 };
@@ -41,6 +44,8 @@ export type SideCall = {
   prompt: string | null;
   idempotencyKey: string | null;
   authorized: boolean;
+  /** The client reads what is told of turns, and the service tells it. */
+  withTurns: boolean;
 };
 export type SideCreate = { projectId: string; jobId: string; prompt: string; idempotencyKey: string | null };
 export type SideMessage = SideCreate;
@@ -75,6 +80,7 @@ export class JobServiceSide implements AsyncDisposable {
   readonly #server = createServer((request, response) => void this.#serve(request, response));
   readonly #hookFaults: unknown[] = [];
   readonly #announced: Record<string, string>;
+  readonly #tellsTurns: boolean;
   /** By project and key; null where keys are not honored. */
   readonly #answered: Map<string, Reply> | null;
   #port: number;
@@ -86,12 +92,15 @@ export class JobServiceSide implements AsyncDisposable {
     projects,
     port = 0,
     idempotencyKeys = false,
+    turns = false,
     now = () => Date.now(),
   }: JobServiceSideOptions) {
     this.#projects = projects ?? { [DEFAULT_PROJECT_ID]: { apiKey } };
     this.#port = port;
     this.#now = now;
-    this.#announced = idempotencyKeys ? { "docs-agent-capabilities": "idempotency-key" } : {};
+    const offered = [...(idempotencyKeys ? ["idempotency-key"] : []), ...(turns ? ["turns"] : [])];
+    this.#announced = offered.length === 0 ? {} : { "docs-agent-capabilities": offered.join(", ") };
+    this.#tellsTurns = turns;
     this.#answered = idempotencyKeys ? new Map() : null;
     this.#server.on("connection", () => (this.connections += 1));
   }
@@ -122,6 +131,12 @@ export class JobServiceSide implements AsyncDisposable {
   /** Ends the job's current turn. */
   finish(jobId: string, outcome: SideOutcome): void {
     endJob(this.#job(jobId), outcome, this.#time());
+  }
+
+  /** The job's current turn is this far: it runs, unless `turn` says otherwise. */
+  tell(jobId: string, turn: Partial<WireTurn>): void {
+    const current = this.#job(jobId).turns.at(-1);
+    if (current !== undefined) Object.assign(current, { status: "running", ...turn });
   }
 
   /** The job is gone: 404 from now on. */
@@ -170,6 +185,7 @@ export class JobServiceSide implements AsyncDisposable {
       ...route,
       prompt: parsed?.data?.prompt ?? null,
       idempotencyKey: header(request, "idempotency-key"),
+      withTurns: this.#tellsTurns && /\bturns\b/.test(header(request, "docs-agent-capabilities") ?? ""),
       authorized: bearer(request) !== null && bearer(request) === this.#projects[route.projectId]?.apiKey,
     };
     this.calls.push(call);
@@ -205,7 +221,7 @@ export class JobServiceSide implements AsyncDisposable {
     return call.op === "create" ? this.#create(call, call.prompt) : this.#message(call, call.prompt);
   }
 
-  #create({ projectId, idempotencyKey }: SideCall, prompt: string): Reply {
+  #create({ projectId, idempotencyKey, withTurns }: SideCall, prompt: string): Reply {
     this.#jobsMade += 1;
     const job: SideJob = {
       id: `job_${this.#jobsMade}`,
@@ -217,14 +233,15 @@ export class JobServiceSide implements AsyncDisposable {
       archivedAt: null,
       pollsOfTurn: 0,
       staleReads: null,
+      turns: [newTurn(1, this.#time())],
     };
     this.jobs.set(job.id, job);
     this.script.created(job, this.#time());
     this.creates.push({ projectId, jobId: job.id, prompt, idempotencyKey });
-    return { status: 201, json: recordOf(job) };
+    return { status: 201, json: recordOf(job, withTurns) };
   }
 
-  #get({ projectId, jobId }: SideCall): Reply {
+  #get({ projectId, jobId, withTurns }: SideCall): Reply {
     const job = this.#find(projectId, jobId);
     if (job === null) return { status: 404, json: { error: "Job not found" } };
     if (job.staleReads !== null && job.staleReads.left > 0) {
@@ -233,22 +250,23 @@ export class JobServiceSide implements AsyncDisposable {
       return { status: 200, json: job.staleReads.record };
     }
     this.script.polled(job, this.#time());
-    const record = recordOf(job);
+    const record = recordOf(job, withTurns);
     this.gets.push({ projectId, jobId: job.id, record });
     return { status: 200, json: record };
   }
 
-  #message({ projectId, jobId, idempotencyKey }: SideCall, prompt: string): Reply {
+  #message({ projectId, jobId, idempotencyKey, withTurns }: SideCall, prompt: string): Reply {
     const job = this.#find(projectId, jobId);
     if (job === null) return { status: 404, json: { error: "Job not found" } };
-    const before = recordOf(job);
+    const before = recordOf(job, withTurns);
     job.prompts.push(prompt);
+    job.turns.push(newTurn(job.prompts.length, this.#time()));
     job.status = "active";
     job.archivedAt = null;
     job.pollsOfTurn = 0;
     this.script.messaged(job, before, this.#time());
     this.messages.push({ projectId, jobId: job.id, prompt, idempotencyKey });
-    return { status: 200, json: recordOf(job) };
+    return { status: 200, json: recordOf(job, withTurns) };
   }
 
   #find(projectId: string, jobId: string | null): SideJob | null {

@@ -14,15 +14,25 @@ import { openTempDir } from "./temp-dir.ts";
 
 const run = promisify(execFile);
 const TOKEN = "code-host-token-0123456789";
-const AGENT = fileURLToPath(new URL("../fixtures/agents/call-and-edit.mjs", import.meta.url));
+const AGENTS = new URL("../fixtures/agents/", import.meta.url);
+const ADDS_A_LINE = { kind: "command", command: [process.execPath, agentFile("call-and-edit")] };
 const SERVICE = fileURLToPath(new URL("../../src/service/main.ts", import.meta.url));
 const Pulls = z.array(z.object({ html_url: z.string() }));
 
+/** An agent of `fixtures/agents`, by its name. */
+export function agentFile(name: string): string {
+  return fileURLToPath(new URL(`${name}.mjs`, AGENTS));
+}
+
 /**
  * Everything around the real job service: a code host with a docs repository over real git, reached through a proxy that a test
- * can act in, an agent that adds a line to the quickstart, a settings file, and a key made on the command line.
+ * can act in, an agent, a settings file, and a key made on the command line. `agent`: as in the settings; by default it adds a line to the
+ * quickstart.
  */
-export async function startServiceWorld(hook: ProxyHook = async () => false) {
+export async function startServiceWorld(
+  hook: ProxyHook = async () => false,
+  agent: { kind: string; command: string[] } = ADDS_A_LINE,
+) {
   const resources = new AsyncDisposableStack();
   const dir = resources.use(await openTempDir());
   const docs = dir.file("sample/docs");
@@ -36,7 +46,7 @@ export async function startServiceWorld(hook: ProxyHook = async () => false) {
   const project = {
     id: "docs",
     repository: `${proxy.url}/acme/docs.git`,
-    agent: { kind: "command", command: [process.execPath, AGENT] },
+    agent,
     agentEnv: ["AGENT_HOOK"],
     codeHost: {
       kind: "github",
@@ -90,6 +100,8 @@ export async function startServiceWorld(hook: ProxyHook = async () => false) {
   return {
     env,
     program,
+    /** Where pull requests are looked at. */
+    codeHostUrl: codeHost.url,
     /** How many pull requests there are at the code host. */
     pullRequests,
     /** The admin key of its project, `docs`. */

@@ -47,6 +47,15 @@ const RESERVE = `${COMMON}
   return text(free - now)
 `;
 
+/** now or '', gate, gap */
+const TAKE_IF_IDLE = `${COMMON}
+  if math.max(next, blocked) > now then return false end
+  next = now + tonumber(ARGV[3])
+  used = now
+  save()
+  return 'taken'
+`;
+
 /** now or '', gate, until */
 const POSTPONE = `${COMMON}
   local untilAt = now + tonumber(ARGV[3])
@@ -98,6 +107,10 @@ export class RedisSlots implements Slots {
     const at = Math.ceil(now + inMs);
     // To Redis it was not in use yet, however long its answer took: whoever holds it comes again, and then it is.
     return inMs > 0 ? Math.max(at, this.#clock.now() + 1) : at;
+  }
+
+  async takeIfIdle(gate: string, { gapMs }: { gapMs: number }): Promise<boolean> {
+    return (await this.#run(TAKE_IF_IDLE, gate, [String(gapMs)])) === "taken";
   }
 
   async postpone(gate: string, untilMs: number): Promise<void> {

@@ -55,19 +55,19 @@ describe.skipIf(!hasChromium)("a person at the page, with the real app", () => {
 
     const root = inChannel(tab).filter({ hasText: "fix the typos in the quickstart" });
     await root.waitFor();
-    await world.until(() => JSON.stringify(world.slack.messages(DOCS)).includes("working on it"));
-    await root.getByText("working on it").waitFor();
+    await world.until(() => JSON.stringify(world.slack.messages(DOCS)).includes("agent is working"));
+    await root.getByText("agent is working").waitFor();
     expect(await composer(tab).inputValue()).toBe("");
     // A mark on the node itself: an update in place keeps what stands around it, and no reload happens.
     await tab.evaluate("document.body.dataset.samePage = 'yes'");
     await world.until(() => world.replies(DOCS, world.slack.messages(DOCS)[0]?.ts ?? "").length > 0);
-    await root.getByText("The pull request is ready for review.").waitFor();
-    expect(await root.getByText("working on it").count()).toBe(0);
+    await root.getByText("✅ acme/docs#7").waitFor();
+    expect(await root.getByText("agent is working").count()).toBe(0);
     expect(await tab.evaluate("document.body.dataset.samePage")).toBe("yes");
 
     await root.getByRole("button", { name: /^1 reply/ }).click();
     const reply = inThread(tab).nth(1);
-    await reply.getByText("The pull request is ready for review.").waitFor();
+    await reply.getByText("Your pull request is ready").waitFor();
     const button = reply.getByRole("link", { name: /^View pull request/ });
     expect(await button.getAttribute("href")).toBe(PR);
     expect(await button.getAttribute("rel")).toContain("noopener");
@@ -103,8 +103,8 @@ describe.skipIf(!hasChromium)("a person at the page, with the real app", () => {
     await form.getByRole("button", { name: "Send" }).click();
     await form.waitFor({ state: "detached" });
     await message.getByRole("button", { name: /^1 reply/ }).click();
-    await world.until(() => JSON.stringify(world.slack.messages(DOCS)).includes("working on it"));
-    await inThread(tab).filter({ hasText: "Mend the link" }).getByText("working on it").waitFor();
+    await world.until(() => JSON.stringify(world.slack.messages(DOCS)).includes("agent is working"));
+    await inThread(tab).filter({ hasText: "Mend the link" }).getByText("agent is working").waitFor();
     expect(world.service.creates[0]?.prompt).toContain("The install page has a `broken` link & more");
     expect(faults).toEqual([]);
   });
@@ -205,8 +205,10 @@ describe.skipIf(!hasChromium)("a person at the page, with the real app", () => {
     await composer(tab).press("Enter");
     const root = inChannel(tab).filter({ hasText: "fix it in the rain" });
     await root.waitFor();
-    await world.until(() => JSON.stringify(world.slack.messages(DOCS)[0]?.blocks).includes("job service"));
-    await root.getByText(/job service/).waitFor();
+    await world.until(() =>
+      JSON.stringify(world.slack.messages(DOCS)[0]?.blocks).includes("agent is unavailable"),
+    );
+    await root.getByText(/agent is unavailable/).waitFor();
     await panel.getByRole("switch", { name: "The app is killed" }).check();
     await tab.getByRole("button", { name: "Weather: Job service down · App not running" }).waitFor();
     await composer(tab).fill("/docs-agent and this");
@@ -216,7 +218,7 @@ describe.skipIf(!hasChromium)("a person at the page, with the real app", () => {
     await panel.getByRole("switch", { name: "Job service is down" }).uncheck();
     await tab.getByRole("button", { name: "Weather: Clear" }).waitFor();
     await world.until(() => world.replies(DOCS, world.slack.messages(DOCS)[0]?.ts ?? "").length > 0);
-    await root.getByText("The pull request is ready for review.").waitFor();
+    await root.getByText("✅ acme/docs#7").waitFor();
     expect(world.service.creates).toHaveLength(1);
   });
 
@@ -240,8 +242,8 @@ describe.skipIf(!hasChromium)("a person at the page, with the real app", () => {
     // The bot is not in #random: it says so privately and reports in a direct message.
     await inChannel(tab).getByText("I am not in this channel").waitFor();
     await entry.getByRole("button", { name: /docs-agent, \d unread for you/ }).click();
-    await world.until(() => JSON.stringify(world.slack.dm(BEN)).includes("working on it"));
-    await inChannel(tab).first().getByText("working on it").waitFor();
+    await world.until(() => JSON.stringify(world.slack.dm(BEN)).includes("agent is working"));
+    await inChannel(tab).first().getByText("agent is working").waitFor();
     await tab.getByText("Sending messages to this app has been turned off.").waitFor();
     expect(await composer(tab).isVisible()).toBe(false);
     expect(faults).toEqual([]);

@@ -1,0 +1,97 @@
+import { z } from "zod";
+import type { ReportedPullRequest, ReportedTurn } from "./job-report.ts";
+import type { JobServiceAnswer } from "./job-service.ts";
+import { storedObject } from "./stored-object.ts";
+import { cut, excerpt, plainLine } from "./text.ts";
+
+/** How much of each text is kept, in UTF-16 units: as much as a message shows. */
+const WORDS_MAX = 400;
+const WORDS_MAX_LINES = 8;
+const LINE_MAX = 150;
+/** Longer than any address that is shown as a link: what is cut is none. */
+const URL_MAX = 3000;
+
+/** A pull request as the job service describes it: untrusted, bounded. What it does not say is null. */
+export const PullRequestReport = storedObject({
+  url: z.string(),
+  title: z.string().nullable(),
+  files: z.number().nullable(),
+  additions: z.number().nullable(),
+  deletions: z.number().nullable(),
+});
+export type PullRequestReport = z.infer<typeof PullRequestReport>;
+
+/** What a job service said of how a turn ended, beyond the job's record: untrusted, bounded. What it does not say is null. */
+export const TurnReport = storedObject({
+  /** One of {@link ReportedTurn}'s; any text, because an older version may read what a newer one wrote. */
+  outcome: z.string(),
+  reason: z.string().nullable(),
+  /** The agent's own last words, without the line that is the pull request's title. */
+  summary: z.string().nullable(),
+  /** The branch that the agent's changes are on. */
+  branch: z.string().nullable(),
+  pullRequest: PullRequestReport.nullable(),
+});
+export type TurnReport = z.infer<typeof TurnReport>;
+
+/** How far a running turn is. */
+export const Progress = storedObject({
+  /** It waits for its turn at the job service: the agent has not begun. */
+  isWaiting: z.boolean(),
+  /** What the agent did last: untrusted, one bounded line. */
+  step: z.string().nullable(),
+});
+export type Progress = z.infer<typeof Progress>;
+
+/**
+ * What an answer tells of our turn; null where the service does not announce that it tells of turns. Each of our turns is the create of its
+ * job, which is the job's turn 1.
+ */
+export function ownTurn(answer: JobServiceAnswer): ReportedTurn | null {
+  if (!answer.ok || answer.capabilities?.includes("turns") !== true) return null;
+  return answer.report?.turns?.find(({ number }) => number === 1) ?? null;
+}
+
+/** What is kept of a turn that has ended; undefined of one that has not. */
+export function turnReport(reported: ReportedTurn | null): TurnReport | undefined {
+  if (reported?.status !== "ended" || reported.outcome === null) return undefined;
+  const { outcome, reason, summary, branch, pullRequest } = reported;
+  const title = pullRequest === null ? null : lineOrNull(pullRequest.title);
+  return {
+    outcome,
+    reason: wordsOrNull(reason),
+    summary: wordsOrNull(withoutTitle(summary, title)),
+    branch: lineOrNull(branch ?? pullRequest?.headRef ?? null),
+    pullRequest: pullRequest === null ? null : pullRequestReport(pullRequest, title),
+  };
+}
+
+/** What is shown of a turn while it runs; undefined where nothing is told. */
+export function progressOf(reported: ReportedTurn | null): Progress | undefined {
+  if (reported === null || reported.status === "ended") return undefined;
+  const isWaiting = reported.status === "waiting";
+  return { isWaiting, step: isWaiting ? null : lineOrNull(reported.step) };
+}
+
+function pullRequestReport(
+  { url, files, additions, deletions }: ReportedPullRequest,
+  title: string | null,
+): PullRequestReport {
+  return { url: cut(url, URL_MAX), title, files, additions, deletions };
+}
+
+/** Services make titles of the first line of what the agent says; nobody needs to read it twice. */
+function withoutTitle(summary: string | null, title: string | null): string | null {
+  if (summary === null || title === null) return summary;
+  const [first = "", ...others] = summary.trim().split("\n");
+  const said = plainLine(first.replace(/^[\s#>*\-=_`]+|[\s*_`]+$/g, ""), LINE_MAX);
+  return said === title ? others.join("\n") : summary;
+}
+
+function wordsOrNull(text: string | null): string | null {
+  return text === null ? null : excerpt(text, WORDS_MAX, WORDS_MAX_LINES) || null;
+}
+
+function lineOrNull(text: string | null): string | null {
+  return text === null ? null : plainLine(text, LINE_MAX) || null;
+}

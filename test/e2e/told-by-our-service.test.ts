@@ -1,0 +1,60 @@
+import { expect, it } from "vitest";
+import { AppProcess } from "../support/app-process.ts";
+import { agentFile, startServiceWorld } from "../support/service-world.ts";
+import { openTempDir } from "../support/temp-dir.ts";
+import { ANA, DOCS, environment, startSlackSide } from "../support/world.ts";
+
+const SCRIPT = [
+  { tool: "Edit docs/quickstart.md" },
+  // It also notes in docs/answers.md how that went.
+  { write: "./docs/quickstart.md", content: "# Quickstart\n\nnpm install acme\n" },
+  { say: "Add the install command\n\nThe quickstart had none." },
+];
+
+it("between Slack and our own job service, the thread says what the agent does and said", async () => {
+  let finish = () => {};
+  const mayFinish = new Promise<void>((resolve) => (finish = resolve));
+  await using docs = await startServiceWorld(
+    async (phase, what) => {
+      if (phase === "before" && what.endsWith("/git-receive-pack")) await mayFinish;
+      return false;
+    },
+    { kind: "acp", command: [process.execPath, agentFile("acp-agent"), JSON.stringify(SCRIPT)] },
+  );
+  await using dir = await openTempDir();
+  await using slack = await startSlackSide();
+  await using service = new AppProcess({ env: docs.env, program: docs.program });
+  const baseUrl = (await service.ready()) ?? "";
+  await using app = new AppProcess({
+    env: {
+      ...environment(slack, { baseUrl }),
+      DOCS_AGENT_API_KEY: docs.apiKey,
+      PULL_REQUEST_HTTP_ORIGINS: docs.codeHostUrl,
+      STORE_URL: `sqlite://${dir.file("state.sqlite")}`,
+      POLL_MIN_MS: "50",
+      POLL_MAX_MS: "200",
+    },
+  });
+  slack.setAppUrl(`${await app.ready()}/slack/events`);
+
+  expect((await slack.person(ANA).command({ channel: DOCS, text: "name the install command" })).status).toBe(
+    200,
+  );
+  const status = () => slack.messages(DOCS).map((message) => slack.visibleText(message))[0] ?? "";
+  await slack.until(() => status().endsWith("🔧 Edit docs/quickstart.md"), 30_000);
+  finish();
+  const reply = await slack.until(() => slack.messages(DOCS)[1], 30_000);
+  expect(slack.visibleText(reply).split("\n")).toEqual([
+    "✅ @Ana Your pull request is ready:",
+    "Add the install command",
+    "The quickstart had none.",
+    expect.stringMatching(/^acme\/docs#1 \(http:.*\/acme\/docs\/pull\/1\), 2 files, \+3 −0$/),
+    expect.stringMatching(/^Repository: acme\/docs Base branch: main Branch: docs-agent\/job-\w+ Model: /),
+    "[View pull request]",
+  ]);
+  expect(reply.mentions).toEqual([`@${ANA}`]);
+  await slack.until(
+    () => status().endsWith("✅ acme/docs#1 Add the install command, 2 files, +3 −0"),
+    20_000,
+  );
+}, 120_000);

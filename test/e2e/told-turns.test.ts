@@ -1,0 +1,266 @@
+import { describe, expect, it } from "vitest";
+import type { WireTurn } from "../../src/job-client/report-schema.ts";
+import type { SideOutcome } from "../support/job-service-jobs.ts";
+import { internalApp } from "../../emulators/slack/limits.ts";
+import { ANA, DOCS, World } from "../support/world.ts";
+
+const PR = "https://github.com/acme/docs/pull/7";
+const MINUTE_MS = 60_000;
+const WORKING = "🔧 The agent is working. I'll reply here when it's done.";
+const pullRequest: NonNullable<WireTurn["pullRequest"]> = {
+  url: PR,
+  number: 7,
+  title: "Correct the install command",
+  state: "open",
+  files: 3,
+  additions: 12,
+  deletions: 4,
+  headRef: "docs-agent/job_1",
+  headSha: "0123456789abcdef0123456789abcdef01234567",
+};
+
+/** What stands under a request in its status message. */
+function stateOf(world: World, n = 0): string {
+  const roots = world.slack.messages(DOCS).filter(({ thread_ts, ts }) => (thread_ts ?? ts) === ts);
+  const root = roots[n];
+  return root === undefined ? "" : (world.slack.visibleText(root).split("\n").at(-1) ?? "");
+}
+
+function updates({ slack }: World): number {
+  return slack.calls.filter(({ method }) => method === "chat.update").length;
+}
+
+/** Ana asks, and sees that it runs. */
+async function ask(world: World, text = "fix the install page"): Promise<string> {
+  const before = world.service.creates.length;
+  await world.slack.person(ANA).command({ channel: DOCS, text });
+  await world.until(() => world.service.creates.length > before && stateOf(world, before) !== "");
+  return world.service.creates.at(-1)?.jobId ?? "";
+}
+
+/** The reply with the outcome, line by line. */
+async function outcome(world: World, jobId: string, end: SideOutcome): Promise<string[]> {
+  world.service.finish(jobId, end);
+  await world.until(() => world.slack.messages(DOCS).length === 2);
+  await world.pass(60 * MINUTE_MS);
+  expect(world.slack.messages(DOCS)).toHaveLength(2);
+  return world.read(DOCS)[1]?.split("\n") ?? [];
+}
+
+describe("a job service that tells of its turns", () => {
+  it("is followed step by step, and its words and the pull request's arrive with the outcome", async () => {
+    await using world = await World.start({ jobService: { turns: true } });
+    const { service } = world;
+    const jobId = await ask(world);
+    await world.pass(30_000);
+    // It waits for its turn there: nobody works yet.
+    expect(stateOf(world)).toBe("⏳ Starting…");
+    expect(updates(world)).toBe(0);
+
+    service.tell(jobId, {});
+    await world.until(() => stateOf(world) === WORKING);
+    service.tell(jobId, { step: "Read docs/install.md" });
+    await world.until(() => stateOf(world) === "🔧 Read docs/install.md");
+    service.tell(jobId, { step: "Edit <!channel>\ndocs/\u202Einstall.md" });
+    await world.until(() => stateOf(world) === "🔧 Edit <!channel> docs/ install.md");
+    expect(world.slack.messages(DOCS)[0]?.mentions).toEqual([`@${ANA}`]);
+    const before = updates(world);
+    await world.pass(5 * MINUTE_MS);
+    // A step that stays costs nothing.
+    expect(updates(world)).toBe(before);
+
+    const summary = "Correct the install command\n\nBoth pages named one that was removed.";
+    const lines = await outcome(world, jobId, {
+      status: "completed",
+      prLink: PR,
+      turn: { summary, pullRequest },
+    });
+    expect(lines).toEqual([
+      "✅ @Ana Your pull request is ready:",
+      "Correct the install command",
+      "Both pages named one that was removed.",
+      `acme/docs#7 (${PR}), 3 files, +12 −4`,
+      expect.stringMatching(/Base branch: main Branch: docs-agent\/job_1 Model: side-model-1/),
+      "[View pull request]",
+    ]);
+    expect(stateOf(world)).toBe("✅ acme/docs#7 Correct the install command, 3 files, +12 −4");
+  });
+
+  const words: [string, SideOutcome, string[], string][] = [
+    [
+      "changed nothing, and why",
+      {
+        status: "completed",
+        turn: { summary: "There is no page about refunds.", reason: "All changes were outside the docs." },
+      },
+      [
+        "➖ @Ana No changes made.",
+        "All changes were outside the docs.",
+        "There is no page about refunds.",
+        "Reply with @docs-agent and name the page.",
+      ],
+      "➖ No changes",
+    ],
+    [
+      "ran out of its budget",
+      { status: "failed", turn: { reason: "The turn reached its budget of $2.00." } },
+      [
+        "❌ @Ana The agent couldn't finish.",
+        "The turn reached its budget of $2.00.",
+        "If it keeps happening, contact your Docs Agent admin.",
+      ],
+      "❌ Couldn't finish",
+    ],
+    [
+      "was canceled",
+      { status: "failed", turn: { outcome: "cancelled" } },
+      ["⏹️ @Ana The agent was stopped.", "No pull request was opened."],
+      "⏹️ Stopped",
+    ],
+    [
+      "left its changes on a branch",
+      { status: "completed", turn: { outcome: "branch", branch: "docs-agent/job_1", summary: "Fixed it." } },
+      [
+        "✅ @Ana The changes are on branch:",
+        "docs-agent/job_1",
+        "Fixed it.",
+        "Open a pull request from it to merge it.",
+      ],
+      "✅ Changes on branch docs-agent/job_1",
+    ],
+    [
+      "was done when its job was archived",
+      { status: "archived", prLink: PR, turn: { outcome: "pull-request", pullRequest } },
+      [
+        "✅ @Ana Your pull request is ready:",
+        "Correct the install command",
+        `acme/docs#7 (${PR}), 3 files, +12 −4`,
+      ],
+      "✅ acme/docs#7 Correct the install command, 3 files, +12 −4",
+    ],
+  ];
+
+  it.each(words)("says that the agent %s", async (_, end, expected, state) => {
+    await using world = await World.start({ jobService: { turns: true } });
+    const lines = await outcome(world, await ask(world), end);
+    expect(lines.slice(0, expected.length)).toEqual(expected);
+    expect(stateOf(world)).toBe(state);
+  });
+
+  it("is believed about our turn while its job goes on with somebody else's", async () => {
+    await using world = await World.start({ jobService: { turns: true } });
+    const { service } = world;
+    const jobId = await ask(world);
+    service.finish(jobId, { status: "completed", prLink: PR, turn: { summary: "First.", pullRequest } });
+    const answer = await fetch(`${service.baseUrl}/v2/agent/docs/job/${jobId}/message`, {
+      method: "POST",
+      headers: {
+        authorization: "Bearer mint_test-key-0123456789",
+        "content-type": "application/json",
+      },
+      body: JSON.stringify({ prompt: "and another thing" }),
+    });
+    expect(answer.status).toBe(200);
+    service.tell(jobId, { summary: "Second.", step: "Somebody else's step" });
+    await world.until(() => world.slack.messages(DOCS).length === 2);
+    expect(world.read(DOCS)[1]).toContain("First.");
+    expect(world.read(DOCS).join()).not.toMatch(/Second|Somebody else/);
+  });
+});
+
+describe("a job service that does not announce that it tells of turns", () => {
+  it("is followed as before: no more is said than it says", async () => {
+    await using world = await World.start();
+    const { service } = world;
+    const jobId = await ask(world);
+    await world.until(() => stateOf(world) === WORKING);
+    service.tell(jobId, { step: "Read docs/install.md" });
+    await world.pass(5 * MINUTE_MS);
+    expect(stateOf(world)).toBe(WORKING);
+    expect(updates(world)).toBe(1);
+    const lines = await outcome(world, jobId, { status: "completed", prLink: PR, turn: { pullRequest } });
+    expect(lines).toEqual([
+      `✅ @Ana Your pull request is ready: acme/docs#7 (${PR})`,
+      expect.stringMatching(
+        /^Repository: acme\/docs Base branch: main Model: side-model-1 Took: .* Job: job_1$/,
+      ),
+      "[View pull request]",
+    ]);
+    expect(service.calls.every(({ withTurns }) => !withTurns)).toBe(true);
+  });
+
+  it("may have a field of that name: it is not ours to read", async () => {
+    await using world = await World.start();
+    const { service } = world;
+    const jobId = await ask(world);
+    await world.until(() => service.gets.length > 0);
+    const [get] = service.gets;
+    const turns = [{ number: 1, status: "ended", outcome: "failed", reason: "no", plan: [] }];
+    service.faults.add({
+      op: "get",
+      times: 20,
+      fault: { kind: "body", status: 200, body: JSON.stringify({ ...get?.record, turns }) },
+    });
+    await world.pass(5 * MINUTE_MS);
+    expect(world.slack.messages(DOCS)).toHaveLength(1);
+    expect(stateOf(world)).toBe(WORKING);
+    expect(jobId).toBe(get?.jobId);
+  });
+});
+
+describe("steps cost what is left over", () => {
+  it("no update more often than the polls bring one, and none that delays another", async () => {
+    await using world = await World.start({ jobService: { turns: true }, slackLimits: internalApp });
+    const { service } = world;
+    const jobs: string[] = [];
+    for (let n = 0; n < 20; n += 1) jobs.push(await ask(world, `fix page ${n}`));
+    let step = 0;
+    service.onCall((phase, { op, jobId }) => {
+      if (phase !== "before" || op !== "get" || jobId === null) return;
+      step += 1;
+      if (service.jobs.get(jobId)?.status === "active") service.tell(jobId, { step: `Step ${step}` });
+    });
+    await world.until(() => jobs.every((_, n) => stateOf(world, n).startsWith("🔧")));
+    const from = { gets: service.gets.length, updates: updates(world) };
+    await world.pass(3 * MINUTE_MS);
+    const polls = service.gets.length - from.gets;
+    const shown = updates(world) - from.updates;
+    expect(shown).toBeGreaterThan(60);
+    expect(shown).toBeLessThan(polls);
+    expect(world.slack.calls.filter(({ result }) => result === "ratelimited")).toEqual([]);
+    // Among all those steps, what matters is not late.
+    const endedAt = world.clock.now();
+    service.finish(jobs[10] ?? "", { status: "completed", prLink: PR, turn: { pullRequest } });
+    await world.until(() => world.replies(DOCS, rootTs(world, 10)).length > 0);
+    const deliveredAt = world.clock.now();
+    expect(deliveredAt - endedAt).toBeLessThanOrEqual(61_000);
+    await world.until(() => stateOf(world, 10).startsWith("✅"));
+    expect(world.clock.now() - deliveredAt).toBeLessThanOrEqual(1334);
+  });
+
+  it("nothing once Slack no longer lets the message be updated", async () => {
+    await using world = await World.start({ jobService: { turns: true } });
+    const { service, slack } = world;
+    const jobId = await ask(world);
+    service.tell(jobId, { step: "One" });
+    await world.until(() => stateOf(world) === "🔧 One");
+    slack.faults.add({
+      method: "chat.update",
+      times: 1,
+      fault: { kind: "error", error: "message_not_found" },
+    });
+    const before = updates(world);
+    for (let n = 0; n < 10; n += 1) {
+      service.tell(jobId, { step: `More ${n}` });
+      await world.pass(MINUTE_MS);
+    }
+    expect(updates(world)).toBe(before + 1);
+    service.finish(jobId, { status: "completed", prLink: PR, turn: { pullRequest } });
+    await world.until(() => stateOf(world).startsWith("✅"));
+  });
+});
+
+function rootTs(world: World, n: number): string {
+  const roots = world.slack.messages(DOCS).filter(({ thread_ts, ts }) => (thread_ts ?? ts) === ts);
+  return roots[n]?.ts ?? "";
+}

@@ -1,0 +1,192 @@
+import { describe, expect, it } from "vitest";
+import { render } from "../../src/replies/render.ts";
+import { makeJob, makeOutcome, makeTurn } from "../support/builders.ts";
+import { ANA, LINK, presentation, read, readOutcome, request, started, withPr, without } from "./reading.ts";
+import type { Row } from "./reading.ts";
+
+const notStarted = "Took: 1 min 5 s";
+const CHECK = "Check for a new pull request before trying again.";
+const FIX = "Contact your Docs Agent admin, then try again.";
+const FIX_AND_WATCH = "Contact your Docs Agent admin, then keep watching.";
+
+const rows: Row[] = [
+  {
+    when: "the pull request is open",
+    outcome: { kind: "pull-request", job: withPr },
+    lines: [`✅ @Ana Your pull request is ready: ${LINK}`, started, "[View pull request]"],
+  },
+  {
+    when: "the agent changed nothing",
+    outcome: { kind: "no-changes", job: without },
+    lines: ["➖ @Ana No changes made.", "Reply with @docs-agent and name the page.", started, "[Try again]"],
+  },
+  {
+    when: "the job failed",
+    outcome: { kind: "failed", job: without },
+    lines: [
+      "❌ @Ana The agent couldn't finish.",
+      "If it keeps happening, contact your Docs Agent admin.",
+      started,
+      "[Try again]",
+    ],
+  },
+  {
+    when: "the job failed after it opened a pull request",
+    outcome: { kind: "failed", job: withPr },
+    lines: [
+      "❌ @Ana The agent couldn't finish.",
+      `${LINK} is already open. Check it carefully before you merge.`,
+      started,
+      "[View pull request] [Try again]",
+    ],
+  },
+  {
+    when: "the job was archived",
+    outcome: { kind: "archived", job: without },
+    lines: ["🗄️ @Ana Your request was archived.", "Ask again if you still need it.", started],
+  },
+  {
+    when: "the job was archived after it opened a pull request",
+    outcome: { kind: "archived", job: withPr },
+    lines: ["🗄️ @Ana Your request was archived.", `${LINK} is still there.`, started, "[View pull request]"],
+  },
+  {
+    when: "the deadline passed",
+    outcome: { kind: "expired", reason: "deadline", job: without },
+    lines: [
+      "⌛ @Ana Not done after 1 day, so I stopped watching.",
+      "The agent may still finish.",
+      started,
+      "[Keep watching]",
+    ],
+  },
+  {
+    when: "the job service took nothing until the deadline",
+    outcome: { kind: "expired", reason: "never-started", job: null },
+    lines: ["⌛ @Ana Not started: the agent was unavailable for 1 day.", notStarted, "[Try again]"],
+  },
+  {
+    when: "the job service no longer knows the job",
+    outcome: { kind: "missing", job: without },
+    lines: ["❓ @Ana The agent no longer has this request.", CHECK, started, "[Keep watching] [Try again]"],
+  },
+  {
+    when: "the answer to the create was lost",
+    outcome: { kind: "unknown", reason: "create-lost", job: null },
+    lines: [
+      "❓ @Ana I sent your request but got no answer, so it may be running.",
+      CHECK,
+      notStarted,
+      "[Try again]",
+    ],
+  },
+  {
+    when: "the answer to the create cannot be read",
+    outcome: { kind: "unknown", reason: "unreadable", job: null },
+    lines: ["❓ @Ana I can't tell whether your request started.", CHECK, notStarted, "[Try again]"],
+  },
+  {
+    when: "what the job service says of the job cannot be read",
+    outcome: { kind: "unknown", reason: "unreadable", job: without },
+    lines: ["❓ @Ana I can't tell how your request ended.", FIX_AND_WATCH, started, "[Keep watching]"],
+  },
+  {
+    when: "the key is refused at the start",
+    outcome: { kind: "rejected", reason: "key", job: null },
+    lines: ["⛔ @Ana The agent refused my API key.", FIX, notStarted, "[Try again]"],
+  },
+  {
+    when: "the key is refused while the job runs",
+    outcome: { kind: "rejected", reason: "key", job: without },
+    lines: ["⛔ @Ana The agent refused my API key.", FIX_AND_WATCH, started, "[Keep watching]"],
+  },
+  {
+    when: "the prompt is refused",
+    outcome: { kind: "rejected", reason: "prompt", job: null, said: "too vague <!here>" },
+    lines: [
+      "⛔ @Ana The agent refused your request.",
+      "too vague <!here>",
+      "Reword or shorten it.",
+      notStarted,
+    ],
+  },
+  {
+    when: "the project is not known there",
+    outcome: { kind: "rejected", reason: "project", job: null },
+    lines: ["⛔ @Ana The project isn't set up correctly.", FIX, notStarted, "[Try again]"],
+  },
+  {
+    when: "the request is refused for another reason",
+    outcome: { kind: "rejected", reason: "other", job: null },
+    lines: ["⛔ @Ana The agent refused your request.", FIX, notStarted, "[Try again]"],
+  },
+];
+
+describe("when a turn has ended, the thread says what happened, what to do next, and offers it:", () => {
+  it.each(rows)("$when", ({ outcome, lines }) => {
+    const ended = readOutcome(makeOutcome(outcome));
+    expect(ended.lines).toEqual(lines);
+    expect(ended.sent).toContain(`<@${ANA}>`);
+    // The first line is for the lock screen: no address.
+    expect(ended.notification.split("\n")[0]).toBe(lines[0]?.replace(LINK, "acme/docs#7"));
+  });
+});
+
+describe("an outcome also says", () => {
+  it("a pull request that is no link to trust, as text without a button", () => {
+    const job = makeJob({ prLink: "http://github.com@evil.example/7" });
+    const { lines, notification } = readOutcome(makeOutcome({ kind: "pull-request", job }));
+    expect(lines).toEqual([
+      "✅ @Ana Your pull request is ready.",
+      "The pull request link doesn't look safe, so it isn't clickable: http://github.com@evil.example/7",
+      started,
+    ]);
+    expect(notification).not.toContain("evil.example");
+  });
+
+  it("every character of a link's address", () => {
+    const url = "https://git.example.com/r?a=1&b=2&amp;c=&lt;";
+    const { lines, notification } = readOutcome(
+      makeOutcome({ kind: "pull-request", job: makeJob({ prLink: url }) }),
+    );
+    expect(lines[0]).toBe(`✅ @Ana Your pull request is ready: git.example.com (${url})`);
+    expect(notification.endsWith(`\n${url}`)).toBe(true);
+  });
+
+  it("which project it is about, where there are several", () => {
+    const several = { ...presentation, projects: ["docs", "api"] };
+    const outcome = makeOutcome({ kind: "rejected", reason: "project", job: null });
+    const message = { kind: "outcome", turn: makeTurn({ request }), outcome, watch: 1, away: null } as const;
+    expect(render(message, several, "docs-agent").text).toContain("The project docs isn't set up correctly.");
+  });
+
+  it("no more than helps: in a direct message a mention reaches nobody", () => {
+    const turn = makeTurn({ request: { ...request, channelId: "D0ANA" } });
+    const direct = { ...turn, delivery: { ...turn.delivery, channelId: "D0ANA" } };
+    const outcome = makeOutcome({ kind: "no-changes", job: without });
+    const { lines } = read({ kind: "outcome", turn: direct, outcome, watch: 1, away: null });
+    expect(lines[1]).toBe("Ask again and name the page.");
+  });
+
+  it("only the facts it has", () => {
+    const job = makeJob({ repository: "", ref: null, model: null });
+    expect(readOutcome(makeOutcome({ kind: "archived", job })).lines.at(-1)).toBe(
+      "Took: 1 min 5 s Job: job-1",
+    );
+  });
+
+  it.each([
+    [
+      "not_in_channel",
+      "I am not in #C0DOCS, so I report here. To have me report there, type `/invite @docs-agent` in #C0DOCS.",
+    ],
+    ["is_archived", "I cannot post in #C0DOCS any more because it is archived, so I report here."],
+    ["thread_not_found", "The thread in #C0DOCS is gone, so I report here."],
+    ["restricted_action", "Slack does not let me post in #C0DOCS, so I report here."],
+  ])("in a direct message, why it is there (%s) and what it is about", (away, why) => {
+    const { lines } = readOutcome(makeOutcome({ kind: "pull-request", job: withPr }), away);
+    expect(lines[0]).toBe(why);
+    expect(lines[1]).toBe(`✅ @Ana Your pull request is ready: ${LINK}`);
+    expect(lines).toContain("Fix the <install> command");
+  });
+});

@@ -1,0 +1,60 @@
+import { visibleText } from "../../emulators/slack/index.ts";
+import { readContent } from "../../emulators/slack/web-api/chat.ts";
+import type { ReportedTurn } from "../../src/core/job-report.ts";
+import type { Message } from "../../src/core/notifier.ts";
+import type { Outcome } from "../../src/core/outcome.ts";
+import { turnReport } from "../../src/core/turn-report.ts";
+import type { TurnReport } from "../../src/core/turn-report.ts";
+import { render } from "../../src/replies/render.ts";
+import { makeJob, makeReported, makeRequest, makeTurn } from "../support/builders.ts";
+
+export const ANA = "U0ANA";
+export const PR = "https://github.com/acme/docs/pull/7";
+
+export const presentation = { projects: ["docs"], watchedFor: "1 day", httpOrigins: [] };
+export const request = makeRequest({
+  userId: ANA,
+  channelId: "C0DOCS",
+  instructions: "Fix the <install> command",
+});
+
+function nameOf(userId: string): string | undefined {
+  return userId === ANA ? "Ana" : undefined;
+}
+
+/** What Ana reads in Slack, line by line, and what her notification says. */
+export function read(message: Message): { lines: string[]; notification: string; sent: string } {
+  const content = readContent(render(message, presentation, "docs-agent"));
+  return {
+    lines: visibleText(content, nameOf).split("\n"),
+    notification: visibleText({ text: content.text }, nameOf),
+    sent: content.text,
+  };
+}
+
+export function readOutcome(outcome: Outcome, away: string | null = null) {
+  return read({ kind: "outcome", turn: makeTurn({ request }), outcome, watch: 1, away });
+}
+
+export const withPr = makeJob({ prLink: PR });
+export const without = makeJob();
+/** A pull request as a service describes it. */
+export const pull = makeReported().pullRequest!;
+/** The small print of a job that was started. */
+export const started = "Repository: acme/docs Base branch: main Model: model-1 Took: 1 min 5 s Job: job-1";
+export const LINK = `acme/docs#7 (${PR})`;
+
+/** What an outcome keeps of what a service told. */
+export function told(reported: Partial<ReportedTurn> = {}): TurnReport {
+  const report = turnReport(makeReported(reported));
+  if (report === undefined) throw new Error("nothing is told");
+  return report;
+}
+
+/** What Ana reads of an outcome. */
+export type Row = {
+  when: string;
+  outcome: Partial<Outcome>;
+  /** All of it. */
+  lines: string[];
+};

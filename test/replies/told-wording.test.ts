@@ -1,0 +1,178 @@
+import { describe, expect, it } from "vitest";
+import { render } from "../../src/replies/render.ts";
+import { makeJob, makeOutcome, makeTurn } from "../support/builders.ts";
+import {
+  LINK,
+  PR,
+  presentation,
+  pull,
+  readOutcome,
+  request,
+  started,
+  told,
+  withPr,
+  without,
+} from "./reading.ts";
+import type { Row } from "./reading.ts";
+
+const onBranch = started.replace("main", "main Branch: docs-agent/job-1");
+
+/** The same, where the service tells of its turns. */
+const toldRows: Row[] = [
+  {
+    when: "the pull request is open",
+    outcome: { kind: "pull-request", job: withPr, told: told() },
+    lines: [
+      "✅ @Ana Your pull request is ready:",
+      "Correct the install command",
+      "Both pages name the right command now.",
+      `${LINK}, 3 files, +12 −4`,
+      onBranch,
+      "[View pull request]",
+    ],
+  },
+  {
+    when: "the agent says nothing, and the code host did not count",
+    outcome: {
+      kind: "pull-request",
+      job: withPr,
+      told: told({
+        summary: "## Correct the install command\n",
+        pullRequest: { ...pull, files: 1, additions: null },
+      }),
+    },
+    lines: [
+      "✅ @Ana Your pull request is ready:",
+      "Correct the install command",
+      `${LINK}, 1 file`,
+      onBranch,
+      "[View pull request]",
+    ],
+  },
+  {
+    when: "the agent changed nothing, and says why",
+    outcome: {
+      kind: "no-changes",
+      job: without,
+      told: told({
+        outcome: "no-changes",
+        pullRequest: null,
+        summary: "There is no page about refunds.\n\nWhich one do you mean?",
+      }),
+    },
+    lines: [
+      "➖ @Ana No changes made.",
+      "There is no page about refunds.",
+      "Which one do you mean?",
+      "Reply with @docs-agent and name the page.",
+      started,
+      "[Try again]",
+    ],
+  },
+  {
+    when: "the turn failed, and the service says why",
+    outcome: {
+      kind: "failed",
+      job: without,
+      told: told({
+        outcome: "failed",
+        pullRequest: null,
+        reason: "The turn reached its budget of 200,000 tokens.",
+      }),
+    },
+    lines: [
+      "❌ @Ana The agent couldn't finish.",
+      "The turn reached its budget of 200,000 tokens.",
+      "If it keeps happening, contact your Docs Agent admin.",
+      started,
+      "[Try again]",
+    ],
+  },
+  {
+    when: "the turn was canceled",
+    outcome: {
+      kind: "failed",
+      job: without,
+      told: told({ outcome: "cancelled", pullRequest: null, summary: null }),
+    },
+    lines: ["⏹️ @Ana The agent was stopped.", "No pull request was opened.", started, "[Try again]"],
+  },
+  {
+    when: "the turn was canceled after it opened a pull request",
+    outcome: { kind: "failed", job: withPr, told: told({ outcome: "cancelled", summary: null }) },
+    lines: [
+      "⏹️ @Ana The agent was stopped.",
+      `${LINK} has the work so far.`,
+      onBranch,
+      "[View pull request] [Try again]",
+    ],
+  },
+  {
+    when: "the changes are on a branch, and there is no code host",
+    outcome: {
+      kind: "no-changes",
+      job: without,
+      told: told({ outcome: "branch", pullRequest: null, branch: "docs-agent/job-1" }),
+    },
+    lines: [
+      "✅ @Ana The changes are on branch:",
+      "docs-agent/job-1",
+      "Both pages name the right command now.",
+      "Open a pull request from it to merge it.",
+      started,
+    ],
+  },
+];
+
+describe("where the job service tells of its turns, the thread says that, too:", () => {
+  it.each(toldRows)("$when", ({ outcome, lines }) => {
+    const ended = readOutcome(makeOutcome(outcome));
+    expect(ended.lines).toEqual(lines);
+    const [first] = ended.notification.split("\n");
+    expect(first).toBe(lines[0]?.endsWith(":") === true ? `${lines[0]} ${lines[1]}` : lines[0]);
+    expect(ended.notification.endsWith(PR)).toBe(lines.at(-1)?.includes("[View pull request]") === true);
+  });
+
+  it("the summary is short: it ends with a sentence or a line, and the pull request has the rest", () => {
+    const sentence = "The page named a command that was removed two years ago. ";
+    const { lines } = readOutcome(
+      makeOutcome({ kind: "pull-request", job: withPr, told: told({ summary: sentence.repeat(60) }) }),
+    );
+    expect(lines[2]).toBe(`${sentence.repeat(6)}…`);
+    const list = Array.from({ length: 40 }, (_, n) => `- page ${n}`).join("\n\n");
+    const listed = readOutcome(
+      makeOutcome({ kind: "pull-request", job: withPr, told: told({ summary: list }) }),
+    );
+    expect(listed.lines.slice(2, 10)).toEqual([
+      ...Array.from({ length: 7 }, (_, n) => `- page ${n}`),
+      "- page 7 …",
+    ]);
+  });
+
+  it("what anybody wrote is text: no markup, no mention, no link", () => {
+    const evil = "<!channel> <@U0BEN> *<https://evil.example|x>*\u202e :tada:";
+    const outcome = makeOutcome({
+      kind: "pull-request",
+      job: withPr,
+      told: told({ summary: evil, pullRequest: { ...pull, title: evil } }),
+    });
+    const message = { kind: "outcome", turn: makeTurn({ request }), outcome, watch: 1, away: null } as const;
+    const { blocks } = render(message, presentation, "docs-agent");
+    const shown = "<!channel> <@U0BEN> *<https://evil.example|x>* :tada:";
+    expect(blocks[1]).toEqual({
+      type: "rich_text",
+      elements: [
+        { type: "rich_text_section", elements: [{ type: "text", text: shown, style: { bold: true } }] },
+      ],
+    });
+  });
+
+  it("a pull request of the turn's own goes before the job's", () => {
+    const url = "https://github.com/acme/docs/pull/9";
+    const job = makeJob({ prLink: PR });
+    const { lines } = readOutcome(
+      makeOutcome({ kind: "pull-request", job, told: told({ pullRequest: { ...pull, url } }) }),
+    );
+    expect(lines).toContain(`acme/docs#9 (${url}), 3 files, +12 −4`);
+  });
+});
