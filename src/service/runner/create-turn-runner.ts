@@ -1,6 +1,7 @@
 import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
 import { DocsAgentError, messageOf } from "../../errors.ts";
+import { AGENT_PRESETS } from "../agent-presets.ts";
 import type { ServiceProject } from "../config.ts";
 import type { RunTurnInput, RunTurnResult, TurnRunner } from "../turn-runner.ts";
 import type { Env } from "../env.ts";
@@ -127,6 +128,7 @@ function toRunnerProject(project: ServiceProject, env: Env): RunnerProject {
       timeLimitMs: agent.timeLimitMinutes * 60_000,
       maxOutputBytes: agent.maxOutputBytes,
       terminal: agent.terminal,
+      env: agent.kind === "acp" && agent.preset !== undefined ? AGENT_PRESETS[agent.preset].env : {},
     },
     codeHost:
       codeHost.kind === "github"

@@ -183,7 +183,7 @@ async function runAgentIn(
       earlierTurns: turn.earlierTurns,
       docs: project.docs,
       tree: folders.tree,
-      env: agentEnv(context.env, folders, project.agentEnv),
+      env: agentEnv(context.env, folders, { ...project.agent.env, ...project.agentEnv }),
       clock,
       signal,
       onProgress,

@@ -8,6 +8,8 @@ export type AgentSettings = {
   maxOutputBytes: number;
   /** Whether an ACP agent may start programs through us. */
   terminal: boolean;
+  /** Variables that a preset sets; no secrets. */
+  env: Readonly<Record<string, string>>;
 };
 
 /** The docs project as the runner sees it. */

@@ -175,6 +175,7 @@ it("shows the last of an agent's last words, and no half character", () => {
     timeLimitMs: 1,
     maxOutputBytes: 1,
     terminal: false,
+    env: {},
   } as const;
   const words = `${"trace 😀".repeat(300)}\nError: no model is set\n`;
   const { message } = failureOf({ kind: "exited", code: 1, signal: null }, settings, words) ?? {};
