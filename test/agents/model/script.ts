@@ -4,7 +4,7 @@ import { type Conversation, type Message, type Reply, Schema, type Tool } from "
 const INSTRUCTION = /replace "([^"\n]+)" with "([^"\n]+)" in ([\w./-]+\w)/gi;
 /** How agents tell a model where they are. */
 const WORKING_DIRECTORY =
-  /(?:working directory|in the directory|workspace directories|cwd)[^/\n]{0,40}\n?[\s*-]*(\/[^\s`"'<>,;]+)/i;
+  /(?:working directory|in the directory|workspace directories|cwd)(?: is)?[:>*`\s-]*(\/[^\s`"'<>,;]+)/i;
 
 const PATH = /^(?:file_?path|path|abs(?:olute)?_?path)$/i;
 const OLD = /^old/i;
@@ -113,7 +113,7 @@ function sampleOf(given: unknown): unknown {
 
 function absolute(path: string, { system, messages }: Conversation): string {
   const said = [system, ...messages.map((message) => (message.kind === "user" ? message.text : ""))];
-  const folder = WORKING_DIRECTORY.exec(said.join("\n"))?.[1]?.replace(/[.\/]+$/, "");
+  const folder = WORKING_DIRECTORY.exec(said.join("\n"))?.[1]?.replace(/[./]+$/, "");
   return folder === undefined ? path : `${folder}/${path}`;
 }
 
