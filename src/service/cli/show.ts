@@ -1,4 +1,5 @@
 import { cut } from "../../core/text.ts";
+import type { Finding } from "../check/check-service.ts";
 import { terminalText } from "../printable-text.ts";
 import { toTimestamp, type StoredJob, type StoredTurn } from "../jobs/job.ts";
 import type { AdminKey } from "../keys.ts";
@@ -45,6 +46,11 @@ export function jobDetails(job: StoredJob, turns: readonly StoredTurn[]): string
     ...turns.flatMap(turnLines),
   ];
   return `${lines.join("\n")}\n`;
+}
+
+/** One line of `config check`. */
+export function findingLine({ of, what, found, fault }: Finding): string {
+  return `${fault === null ? "ok   " : "FAULT"}  ${of}  ${what}: ${lineText(fault ?? found)}\n`;
 }
 
 function turnLines(turn: StoredTurn): string[] {
