@@ -16,10 +16,11 @@ VOLUME /app/data
 STOPSIGNAL SIGTERM
 USER node
 
-# docker build --target service: the self-hosted job service, with git and an agent from npm. Settings: /app/service.yml.
+# docker build --target service: the self-hosted job service, with bubblewrap, git and an agent from npm. Settings:
+# /app/service.yml. docs/containment.md says what the host has to allow.
 FROM base AS service
 USER root
-RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates git && rm -rf /var/lib/apt/lists/*
+RUN apt-get update && apt-get install -y --no-install-recommends bubblewrap ca-certificates git && rm -rf /var/lib/apt/lists/*
 ARG AGENT_PACKAGE=opencode-ai
 RUN npm install --global "$AGENT_PACKAGE" && npm cache clean --force
 USER node

@@ -1,8 +1,15 @@
-import { resolve } from "node:path";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { DocsAgentError, messageOf } from "../src/errors.ts";
 import { startPlayground } from "./playground.ts";
 import { openStateFolder } from "./state-folder.ts";
+
+/** Not in this project: a real agent would take the files above it for its own. */
+const DIR = join(
+  process.env["XDG_STATE_HOME"] ?? join(homedir(), ".local", "state"),
+  "docs-agent-playground",
+);
 
 const HELP = `The playground: everything on this machine, no account, no network
 
@@ -12,7 +19,7 @@ Starts a workspace page that behaves like Slack towards the app, the real Slack 
 rule-based agent (no AI), a sample docs repository and a local code host. Everything listens on this machine alone.
 
   --fresh       empty the state first
-  --dir PATH    where the state is kept (data/playground)
+  --dir PATH    where the state is kept (~/.local/state/docs-agent-playground)
   --port N      the page's port (4400); the other parts listen on the four after it; 0: free ones
   --help        this
 
@@ -24,7 +31,7 @@ async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
       fresh: { type: "boolean", default: false },
-      dir: { type: "string", default: "data/playground" },
+      dir: { type: "string", default: DIR },
       port: { type: "string", default: "4400" },
       help: { type: "boolean", short: "h", default: false },
     },

@@ -141,6 +141,8 @@ function serviceProcess(options: PlaygroundOptions, codeHost: CodeHost, port: nu
     listen: { host: "127.0.0.1", port },
     dataDir: state.file("service"),
     stopGraceMinutes: 0.1,
+    // The rule-based agent is ours, and somebody who tries their own has chosen it, on a machine that may have no bubblewrap.
+    containment: "none",
     projects: [
       {
         id: PROJECT,

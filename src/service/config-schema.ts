@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { isAbsolute } from "node:path";
 import { z } from "zod";
 import { AGENT_PRESET_NAMES, AGENT_PRESETS, isAgentPreset } from "./agent-presets.ts";
 import { isBaseBranch, JOB_BRANCH_PREFIX } from "./branch.ts";
@@ -53,11 +54,25 @@ const Repository = text(WANT_REPOSITORY, 2000).refine(
   WANT_REPOSITORY,
 );
 
+const WANT_READABLE =
+  "put absolute paths of files and folders that the agent may read, such as a program that lies outside /usr";
 const WANT_COMMAND = 'put a list of texts, the program first, for example ["opencode", "acp"]';
 const AgentSettings = {
   command: list(text(WANT_COMMAND, 4000), WANT_COMMAND).min(1, WANT_COMMAND),
   timeLimitMinutes: whole("how long a turn may take, in minutes", 1, 24 * 60).default(30),
   maxOutputBytes: whole("how much the agent may write, in bytes", 1024, 1024 ** 3).default(16 * 1024 ** 2),
+  readable: list(text(WANT_READABLE, 4000).refine(isAbsolute, WANT_READABLE), WANT_READABLE).default([]),
+  limits: section(
+    z.strictObject({
+      memoryMegabytes: whole("how much memory the agent may use, in megabytes", 64, 1_048_576).default(4096),
+      processes: whole("how many processes the agent may have", 1, 32_768).default(512),
+      diskMegabytes: whole(
+        "how much the agent may write to its folders, in megabytes",
+        16,
+        1_048_576,
+      ).default(2048),
+    }),
+  ),
 };
 const WANT_PRESET = `put one of ${AGENT_PRESET_NAMES.join(", ")}`;
 const WANT_AGENT =
@@ -163,6 +178,9 @@ export const ServiceSettings = z.strictObject({
   keyPrefix: text("put 1 to 20 lower-case letters or digits, a letter first", 20)
     .regex(/^[a-z][a-z0-9]*$/, "put 1 to 20 lower-case letters or digits, a letter first")
     .default("docsagent"),
+  containment: z
+    .enum(["required", "none"], "put required, or none if agents may see all that the service sees")
+    .default("required"),
   logLevel: z.enum(["debug", "info", "warn", "error"], "put debug, info, warn or error").default("info"),
   jobsAtOnce: whole("how many jobs of all projects may run at once", 1, 1000).default(4),
   stopGraceMinutes: z

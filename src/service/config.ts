@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
-import { basename, dirname, resolve } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { LineCounter, parseDocument } from "yaml";
 import type { z } from "zod";
 import { messageOf } from "../errors.ts";
@@ -55,8 +55,10 @@ export function loadServiceConfig(path: string, env: Env | null): ServiceConfig 
   if (faults.length === 0) {
     faults.push(...crossFaults(parsed.data), ...(env === null ? [] : envFaults(parsed.data, env)));
   }
+  const config = toConfig(parsed.data, dirname(file));
+  faults.push(...pathFaults(config));
   if (faults.length > 0) throw new ServiceConfigError(path, faults);
-  return toConfig(parsed.data, dirname(file));
+  return config;
 }
 
 /** The values of the variables that a configuration names, to be kept out of whatever leaves the process. */
@@ -157,6 +159,37 @@ function crossFaults({ projects }: ServiceSettings): string[] {
     }
   }
   return faults;
+}
+
+/** Agents look for instructions in the folders above theirs, and what they may read must not lead to what they may not. */
+function pathFaults({ dataDir, projects }: ServiceConfig): string[] {
+  const workTree = workTreeOf(dataDir);
+  return [
+    ...(workTree === null
+      ? []
+      : [
+          `dataDir is not valid: it lies in the git work tree ${workTree}, whose files an agent could take for its own; put a folder outside of it, for example ${join(dirname(workTree), "docs-agent-data")}`,
+        ]),
+    ...projects.flatMap(({ agent }, index) =>
+      agent.readable
+        .filter((path) => isSameOrBelow(dataDir, path) || isSameOrBelow(path, dataDir))
+        .map(
+          (path) =>
+            `${at(["projects", index, "agent", "readable"])} is not valid: ${path} would show the agent the dataDir; name what it needs and nothing above`,
+        ),
+    ),
+  ];
+}
+
+function workTreeOf(folder: string): string | null {
+  if (existsSync(join(folder, ".git"))) return folder;
+  const above = dirname(folder);
+  return above === folder ? null : workTreeOf(above);
+}
+
+function isSameOrBelow(path: string, folder: string): boolean {
+  const rest = relative(folder, path);
+  return rest === "" || !(rest.startsWith("..") || isAbsolute(rest));
 }
 
 function envFaults({ projects }: ServiceSettings, env: Env): string[] {

@@ -34,8 +34,13 @@ async function serve(config: ServiceConfig): Promise<void> {
     import("./runner/index.ts"),
     import("./serve-until-signal.ts"),
   ]);
-  const runTurn = createTurnRunner({ dataDir: config.dataDir, env, clock, logger });
-  await serveUntilSignal({ config, runTurn, clock, logger }, process, () => process.exit(1));
+  const { dataDir, containment } = config;
+  const runner = createTurnRunner({ dataDir, containment, env, clock, logger });
+  await serveUntilSignal(
+    { config, runTurn: runner.run, prepare: () => runner.open(), clock, logger },
+    process,
+    () => process.exit(1),
+  );
 }
 
 async function* check(config: ServiceConfig): AsyncGenerator<Finding> {

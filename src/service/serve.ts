@@ -9,6 +9,8 @@ import type { TurnRunner } from "./turn-runner.ts";
 export type ServeDeps = {
   config: ServiceConfig;
   runTurn: TurnRunner;
+  /** Awaited once the state is ours, before anything listens. When it rejects, so does the start. */
+  prepare?: () => Promise<void>;
   clock: Clock;
   logger: Logger;
 };
@@ -27,6 +29,7 @@ export type RunningJobService = AsyncDisposable & {
 export async function startJobService({
   config,
   runTurn,
+  prepare,
   clock,
   logger,
 }: ServeDeps): Promise<RunningJobService> {
@@ -34,6 +37,7 @@ export async function startJobService({
   await using starting = new AsyncDisposableStack();
   const database = await openServiceDatabase(config, { clock });
   starting.defer(() => database.close());
+  await prepare?.();
   const service = createJobService({ config, database, runTurn, clock, logger });
   let graceMs = 0;
   starting.defer(() => service.stop(graceMs));

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
@@ -25,6 +26,7 @@ export async function openServiceDatabase(
   config: DataDir,
   options: { clock: Clock; ownerWaitMs?: number },
 ): Promise<SqliteDatabase> {
+  await mkdir(config.dataDir, { recursive: true, mode: 0o700 });
   try {
     return await openSqliteDatabase(
       { path: stateFileOf(config) },

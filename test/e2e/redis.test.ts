@@ -18,13 +18,13 @@ it("a Redis that is away: a command is told that it was not stored, and work goe
 
   // It holds its connections, and says nothing.
   process.kill(redis.pid, "SIGSTOP");
+  await expect.poll(async () => (await fetch(`${url}/readyz`)).status, { timeout: 10_000 }).toBe(503);
   expect((await slack.person(ANA).command({ channel: DOCS, text: "fix it" })).status).toBe(200);
   await slack.until(() => slack.ephemerals(ANA).length > 0, 10_000);
   const [told] = slack.ephemerals(ANA);
   expect(told === undefined ? "" : slack.visibleText(told)).toContain("I could not store your request");
   const mention = await slack.person(ANA).mention({ channel: DOCS, text: "fix that" });
   expect(mention.status).toBe(500);
-  expect((await fetch(`${url}/readyz`)).status).toBe(503);
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
 
   process.kill(redis.pid, "SIGCONT");
@@ -42,8 +42,7 @@ it("a Redis whose answer is lost: the person is told that the request may have b
   const { resources, redis, slack, service, open } = await startSides();
   await using _ = resources;
   service.script.completeAfterPolls(0, { prLink: PR });
-  // Without limits, what is asked of Redis first is to keep the request.
-  const app = open({ REQUESTS_PER_PERSON: "0", REQUESTS_PER_CHANNEL: "0" });
+  const app = open();
   slack.setAppUrl(`${(await app.ready()) ?? ""}/slack/events`);
   process.kill(redis.pid, "SIGSTOP");
   await slack.person(ANA).command({ channel: DOCS, text: "fix it" });

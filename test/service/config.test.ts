@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { stringify } from "yaml";
@@ -263,4 +263,20 @@ it("collects the secrets that must stay out of the log", async () => {
   const config = await load(withProject({ codeHost, agentEnv: ["MODEL_KEY", "LANG"] }));
   const given = { ...env, MODEL_KEY: "a-key-of-a-model", LANG: "C" };
   expect(serviceSecretsOf(config, given)).toEqual(["a-value-of-the-environment", "a-key-of-a-model"]);
+});
+
+it("takes no dataDir in a git work tree, and lets no agent read it", async () => {
+  await using dir = await openTempDir();
+  mkdirSync(dir.file("checkout/.git"), { recursive: true });
+  const inside = { ...withProject({}), dataDir: dir.file("checkout/data/service") };
+  expect(await faultsOf(inside)).toContain(
+    `dataDir is not valid: it lies in the git work tree ${dir.file("checkout")}`,
+  );
+  const shown = {
+    dataDir: dir.file("data"),
+    projects: [{ ...project, agent: { ...agent, readable: ["/opt/vale", dir.path] } }],
+  };
+  expect(await faultsOf(shown)).toContain(
+    `projects[0].agent.readable is not valid: ${dir.path} would show the agent the dataDir`,
+  );
 });

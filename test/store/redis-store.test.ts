@@ -1,4 +1,4 @@
-import { afterAll, beforeAll } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { openRedisStore } from "../../src/store/redis/open-redis-store.ts";
 import { Note, type RecordStoreSubject, describeRecordStore } from "../contracts/record-store.ts";
 import { type SlotsSubject, describeSlots } from "../contracts/slots.ts";
@@ -85,3 +85,26 @@ async function openSlots(): Promise<SlotsSubject> {
 }
 
 describeSlots("Redis", openSlots);
+
+it("Redis: sends nothing to a server that has fallen silent, and goes on once it speaks", async () => {
+  await using silent = await startRedisServer();
+  const store = await openRedisStore({
+    url: silent.url,
+    clock: new ManualClock(),
+    logger: new RecordingLogger(),
+    keepSetAsideMs: 60_000,
+  });
+  const ping = () => store.redis.ask((client) => client.ping());
+  expect(await ping()).toBe("PONG");
+  process.kill(silent.pid, "SIGSTOP");
+  await expect(ping()).rejects.toMatchObject({ code: "store_answer_lost" });
+  let isSent = false;
+  const asked = store.redis.ask(async () => {
+    isSent = true;
+  });
+  await expect(asked).rejects.toMatchObject({ code: "store_unavailable" });
+  expect(isSent).toBe(false);
+  process.kill(silent.pid, "SIGCONT");
+  await expect.poll(() => ping().catch(() => null)).toBe("PONG");
+  await store.close();
+});

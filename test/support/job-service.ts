@@ -24,6 +24,8 @@ export function makeServiceProject(over: Partial<ServiceProject> = {}): ServiceP
       timeLimitMinutes: 5,
       maxOutputBytes: 65_536,
       terminal: false,
+      readable: [],
+      limits: { memoryMegabytes: 4096, processes: 512, diskMegabytes: 2048 },
     },
     codeHost: {
       kind: "github",

@@ -8,7 +8,6 @@ import { vi } from "vitest";
 import { type CodeHostFault, createCodeHost } from "../../emulators/code-host/index.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import type { ServiceProject } from "../../src/service/config.ts";
-import type { Containment } from "../../src/service/runner/containment.ts";
 import { createTurnRunner } from "../../src/service/runner/create-turn-runner.ts";
 import type { RunTurnInput, RunTurnResult } from "../../src/service/turn-runner.ts";
 import { createSystemClock } from "../../src/system-clock.ts";
@@ -46,7 +45,7 @@ async function writeFiles(root: string, files: Record<string, string>): Promise<
   }
 }
 
-type WorldOptions = { files?: Record<string, string>; clock?: Clock; containment?: Containment };
+type WorldOptions = { files?: Record<string, string>; clock?: Clock; containment?: "required" | "none" };
 
 /** What a test does to one kind of the code host's traffic. */
 type Side = {
@@ -56,7 +55,11 @@ type Side = {
 };
 
 /** A code host with one repository, behind real git over HTTP and its API, and a runner. */
-export async function openRunnerWorld({ files = START_FILES, clock, containment }: WorldOptions = {}) {
+export async function openRunnerWorld({
+  files = START_FILES,
+  clock,
+  containment = "required",
+}: WorldOptions = {}) {
   const stack = new AsyncDisposableStack();
   const dir = stack.use(await openTempDir());
   // Of this world alone: where they turn up, no other test has brought them.
@@ -118,8 +121,8 @@ export async function openRunnerWorld({ files = START_FILES, clock, containment 
       env,
       logger,
       clock: clock ?? createSystemClock(),
-      ...(containment ? { containment } : {}),
-    });
+      containment,
+    }).run;
   }
 
   const world = {
@@ -165,6 +168,8 @@ export async function openRunnerWorld({ files = START_FILES, clock, containment 
           timeLimitMinutes: 1,
           maxOutputBytes: 1024 * 1024,
           terminal: false,
+          readable: [AGENTS],
+          limits: { memoryMegabytes: 4096, processes: 512, diskMegabytes: 2048 },
         },
         codeHost: {
           kind: "github",
@@ -183,7 +188,7 @@ export async function openRunnerWorld({ files = START_FILES, clock, containment 
     },
     acpProject(
       command: string[],
-      agent: { terminal?: boolean; maxOutputBytes?: number } = {},
+      agent: Partial<ServiceProject["agent"] & { kind: "acp" }> = {},
     ): ServiceProject {
       return world.project(command, {
         agent: {
@@ -192,6 +197,8 @@ export async function openRunnerWorld({ files = START_FILES, clock, containment 
           timeLimitMinutes: 1,
           maxOutputBytes: 1024 * 1024,
           terminal: false,
+          readable: [AGENTS],
+          limits: { memoryMegabytes: 4096, processes: 512, diskMegabytes: 2048 },
           ...agent,
         },
       });

@@ -18,6 +18,7 @@ export class ServiceFolder implements AsyncDisposable {
   readonly dir: TempDir;
   readonly #env: Record<string, string>;
   readonly #children: ServiceProcess[] = [];
+  #settings: object = {};
 
   private constructor(dir: TempDir, env: Record<string, string>) {
     this.dir = dir;
@@ -54,8 +55,14 @@ export class ServiceFolder implements AsyncDisposable {
     return folder;
   }
 
-  configure(settings: unknown): void {
+  configure(settings: object): void {
+    this.#settings = settings;
     writeFileSync(this.dir.file("service.yml"), stringify(settings));
+  }
+
+  /** Changes some of the settings. */
+  change(settings: object): void {
+    this.configure({ ...this.#settings, ...settings });
   }
 
   /** Runs a command to its end. */

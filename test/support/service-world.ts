@@ -50,6 +50,8 @@ export async function startServiceWorld(hook: ProxyHook = async () => false) {
     listen: { host: "127.0.0.1", port: 0 },
     dataDir: dir.file("data"),
     stopGraceMinutes: 0.1,
+    // The agent calls the proxy, for a test to act while it runs.
+    containment: "none",
     projects: [project],
   };
   await writeFile(config, stringify(settings));

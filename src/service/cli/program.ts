@@ -57,11 +57,16 @@ export function createProgram({ readSettings, serve, ...rest }: ProgramOptions):
     .description("check the settings, and whether everything is there that a turn needs")
     .action(async () => {
       const config = context.settings({ needsSecrets: true });
-      const { projects } = config;
+      const { projects, containment } = config;
       const names = projects.map(({ id }) => id).join(", ");
       rest.write(
         `The settings are valid: ${projects.length === 1 ? "one project" : `${projects.length} projects`} (${names}).\n`,
       );
+      if (containment === "none") {
+        rest.write(
+          "containment: none: agents can read and send away all that the service's user can read.\n",
+        );
+      }
       let faults = 0;
       for await (const finding of rest.check(config)) {
         if (finding.fault !== null) faults += 1;

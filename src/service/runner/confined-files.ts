@@ -1,6 +1,6 @@
 import { constants, type Stats } from "node:fs";
-import { type FileHandle, lstat, mkdir, open, readlink, realpath } from "node:fs/promises";
-import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { type FileHandle, lstat, open, readlink, realpath } from "node:fs/promises";
+import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import { DocsAgentError } from "../../errors.ts";
 
 /** Somebody asked for a file that is not a regular file inside the tree. */
@@ -16,28 +16,9 @@ export class OutsideTreeError extends DocsAgentError {
 const SAFELY = constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** Whether `path`, absolute or relative to `root`, lies inside `root` by its name alone. */
-function isInside(root: string, path: string): boolean {
+export function isInside(root: string, path: string): boolean {
   const rest = relative(root, resolve(root, path));
   return rest !== "" && rest !== ".." && !rest.startsWith(`..${sep}`) && !isAbsolute(rest);
-}
-
-/**
- * Whether `path` really lies inside `root` (itself a real path) after all links are followed, as far as it exists. A statement
- * about this moment only: whoever opens the file checks again.
- */
-export async function isReallyInside(root: string, path: string): Promise<boolean> {
-  if (path.includes("\0") || !isInside(root, path)) return false;
-  let existing = resolve(root, path);
-  for (;;) {
-    try {
-      const real = await realpath(existing);
-      return real === root || isInside(root, real);
-    } catch {
-      // A link to nothing would be created where it points.
-      if (await isPresent(existing)) return false;
-      existing = dirname(existing);
-    }
-  }
 }
 
 /**
@@ -51,21 +32,6 @@ export async function openInside(root: string, path: string): Promise<{ file: Fi
     throw new OutsideTreeError(`The file cannot be opened (${codeOf(error)})`);
   });
   return check(root, path, file);
-}
-
-/**
- * Opens a regular file inside `root` for writing, making it and its folders as needed; it is not emptied. The same guarantees.
- */
-export async function openInsideForWrite(root: string, path: string): Promise<FileHandle> {
-  if (!(await isReallyInside(root, path))) throw new OutsideTreeError("The path leads out of the tree");
-  const full = resolve(root, path);
-  await mkdir(dirname(full), { recursive: true });
-  const file = await open(full, constants.O_RDWR | constants.O_CREAT | SAFELY, 0o644).catch(
-    (error: unknown) => {
-      throw new OutsideTreeError(`The file cannot be opened (${codeOf(error)})`);
-    },
-  );
-  return (await check(root, path, file)).file;
 }
 
 async function check(
@@ -98,13 +64,6 @@ async function pathOf(file: FileHandle, stats: Stats, name: string): Promise<str
   const now = await lstat(real);
   if (now.ino !== stats.ino || now.dev !== stats.dev) throw new OutsideTreeError("The file was exchanged");
   return join(real);
-}
-
-async function isPresent(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    () => false,
-  );
 }
 
 function codeOf(error: unknown): string {

@@ -6,14 +6,7 @@ import type { ServiceProject } from "../config.ts";
 import type { RunTurnInput, RunTurnResult, TurnRunner } from "../turn-runner.ts";
 import type { Env } from "../env.ts";
 import { oneLine } from "../printable-text.ts";
-import { type Containment, detectContainment } from "./containment.ts";
-import {
-  openRunnerFolders,
-  openTurnFolders,
-  removeTurnFolders,
-  type RunnerFolders,
-  sweep,
-} from "./folders.ts";
+import { openRunnerFolders, type RunnerFolders, sweep } from "./folders.ts";
 import { SafeGit } from "./git/git.ts";
 import { KeyedLock } from "./keyed-lock.ts";
 import { createGitHubCodeHost } from "./publish/github-code-host.ts";
@@ -21,6 +14,8 @@ import { createRedact, type Redact, secretForms } from "./redaction.ts";
 import { TransientRunError, TurnFailedError } from "./run-error.ts";
 import { runTurn } from "./run-turn.ts";
 import type { Author, RunnerProject } from "./runner-turn.ts";
+import { openSandbox } from "./sandbox/open-sandbox.ts";
+import type { Sandbox } from "./sandbox/sandbox.ts";
 
 export type TurnRunnerDeps = {
   /** One process at a time uses it. */
@@ -33,17 +28,26 @@ export type TurnRunnerDeps = {
   redact?: Redact;
   /** Who the commits are by. @default Docs Agent <docs-agent@localhost> */
   author?: Author;
-  /** What holds the agents. @default the best that the machine allows */
-  containment?: Containment;
+  containment: "required" | "none";
 };
 
-type Opened = { folders: RunnerFolders; containment: Containment };
+type Opened = { folders: RunnerFolders; sandbox: Sandbox };
 
 const DEFAULT_AUTHOR: Author = { name: "Docs Agent", email: "docs-agent@localhost" };
 const MAX_REASON_LENGTH = 2000;
 
-/** Makes the runner of a self-hosted job service's turns. Nothing is touched before the first turn. */
-export function createTurnRunner(deps: TurnRunnerDeps): TurnRunner {
+/** Runs turns on this machine. */
+export type LocalTurnRunner = {
+  /**
+   * Ends and removes what an earlier process left, and finds out what holds agents in. Whoever calls it owns the data folder. Rejects with a
+   * `SandboxMissingError`. The first turn does the same if nobody has.
+   */
+  open(): Promise<void>;
+  run: TurnRunner;
+};
+
+/** Makes the runner of a self-hosted job service's turns. */
+export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
   const mirrorLock = new KeyedLock();
   let opening: Promise<Opened> | undefined;
 
@@ -56,14 +60,14 @@ export function createTurnRunner(deps: TurnRunnerDeps): TurnRunner {
     return opening;
   }
 
-  return async (input) => {
+  const run: TurnRunner = async (input) => {
     const project = toRunnerProject(input.project, deps.env);
     const secrets = secretsOf(project);
     const redact = createRedact(secrets, deps.redact);
     const logger = deps.logger.child({ jobId: input.jobId });
     try {
       input.signal.throwIfAborted();
-      const { folders, containment } = await open();
+      const { folders, sandbox } = await open();
       const result = await runTurn(
         { ...input, project },
         {
@@ -72,7 +76,7 @@ export function createTurnRunner(deps: TurnRunnerDeps): TurnRunner {
           codeHost: project.codeHost
             ? createGitHubCodeHost({ ...project.codeHost, clock: deps.clock, redact })
             : null,
-          containment,
+          sandbox,
           mirrorLock,
           env: deps.env,
           author: deps.author ?? DEFAULT_AUTHOR,
@@ -89,27 +93,22 @@ export function createTurnRunner(deps: TurnRunnerDeps): TurnRunner {
       return failed(error, input, redact, logger);
     }
   };
+  return { run, open: async () => void (await open()) };
 }
 
 async function openRunner({ dataDir, env, logger, clock, containment }: TurnRunnerDeps): Promise<Opened> {
   const folders = await openRunnerFolders(dataDir);
   await sweep(folders);
-  if (containment) return { folders, containment };
-  const probe = await openTurnFolders(folders, "probe");
-  const found = await detectContainment(
-    { PATH: env["PATH"] ?? "/usr/bin:/bin" },
-    { ...probe, dataDir: folders.dataDir },
-    clock,
-  );
-  await removeTurnFolders(probe);
-  if (found.kind === "namespaces") logger.info({ containment: found.kind }, "agents are held in namespaces");
-  else {
+  const sandbox = await openSandbox({ containment, folder: folders.sandbox, env, clock });
+  if (sandbox.kind === "none") {
     logger.warn(
-      { containment: found.kind },
-      "agents are held by their process group only: they can read what this user can read; run the service as a user of its own",
+      { containment },
+      "agents are not held in, as the settings say: they can read and send away all that this user can read",
     );
+  } else {
+    logger.info({ containment, by: sandbox.kind }, "agents are held in");
   }
-  return { folders, containment: found };
+  return { folders, sandbox };
 }
 
 /** The one place that knows both the service's settings and the runner's. */
@@ -129,6 +128,8 @@ function toRunnerProject(project: ServiceProject, env: Env): RunnerProject {
       maxOutputBytes: agent.maxOutputBytes,
       terminal: agent.terminal,
       env: agent.kind === "acp" && agent.preset !== undefined ? AGENT_PRESETS[agent.preset].env : {},
+      readable: agent.readable,
+      limits: agent.limits,
     },
     codeHost:
       codeHost.kind === "github"

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
@@ -14,6 +14,8 @@ export type RunnerFolders = {
   scratch: string;
   notes: string;
   agents: string;
+  /** What sandboxes are made of. */
+  sandbox: string;
   /** Git's `HOME`, empty. */
   gitHome: string;
 };
@@ -38,6 +40,8 @@ const run = promisify(execFile);
 /** Makes the runner's folders under `dataDir` and returns their real paths. */
 export async function openRunnerFolders(dataDir: string): Promise<RunnerFolders> {
   await mkdir(dataDir, { recursive: true });
+  // Prompts are in there.
+  await chmod(dataDir, 0o700);
   const root = await realpath(dataDir);
   const folders = {
     dataDir: root,
@@ -46,6 +50,7 @@ export async function openRunnerFolders(dataDir: string): Promise<RunnerFolders>
     scratch: join(root, "scratch"),
     notes: join(root, "turns"),
     agents: join(root, "agents"),
+    sandbox: join(root, "sandbox"),
     gitHome: join(root, "git-home"),
   };
   for (const folder of Object.values(folders)) await mkdir(folder, { recursive: true, mode: 0o700 });

@@ -1,6 +1,6 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
-import type { Readable, Writable } from "node:stream";
+import { type Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "../../core/clock.ts";
 import { messageOf } from "../../errors.ts";
@@ -19,6 +19,8 @@ export type ProcessOptions = {
   args: readonly string[];
   cwd: string;
   env: Readonly<Record<string, string>>;
+  /** Written to its file descriptor 3. */
+  input3?: Buffer | undefined;
   timeLimitMs: number;
   /** Standard output and standard error together. */
   maxOutputBytes: number;
@@ -44,20 +46,24 @@ const DRAIN_MS = 1000;
 /** A killed process is gone as soon as it is scheduled once more; on a busy machine that takes a while. */
 const KILLED_WITHIN_MS = 10_000;
 
-type Child = ChildProcessByStdio<Writable, Readable, Readable>;
+type Child = ChildProcessByStdio<Writable, Readable, Readable> & { stdio: readonly unknown[] };
 
 /**
  * Starts a program, without a shell, in a process group of its own, which is killed as a whole at its end, at the time
- * limit, at the output limit and when `signal` aborts. A process that moves itself to another group escapes this;
- * see `containment.ts`.
+ * limit, at the output limit and when `signal` aborts. A process that moves itself to another group escapes this; see `sandbox/`.
  */
 export function startProcessGroup(options: ProcessOptions): ProcessGroup {
   const child: Child = spawn(options.command, [...options.args], {
     cwd: options.cwd,
     env: { ...options.env },
     detached: true,
-    stdio: ["pipe", "pipe", "pipe"],
+    stdio: options.input3 === undefined ? ["pipe", "pipe", "pipe"] : ["pipe", "pipe", "pipe", "pipe"],
   });
+  const pipe3 = child.stdio[3];
+  if (options.input3 !== undefined && pipe3 instanceof Writable) {
+    pipe3.on("error", () => {});
+    pipe3.end(options.input3);
+  }
   // What the process does not read is no fault of ours; its end is reported below.
   child.stdin.on("error", () => {});
   const { promise: exited, resolve: exit } = Promise.withResolvers<Ending>();

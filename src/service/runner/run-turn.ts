@@ -9,7 +9,6 @@ import { createIsDoc } from "./changes/docs-globs.ts";
 import { readChanges } from "./changes/read-changes.ts";
 import { scanTree } from "./changes/scan-tree.ts";
 import { selectChanges } from "./changes/select-changes.ts";
-import type { Containment } from "./containment.ts";
 import {
   forgetAgent,
   noteAgent,
@@ -35,12 +34,14 @@ import { readTurnNote, removeTurnNote, writeTurnNote } from "./publish/turn-note
 import type { Redact } from "./redaction.ts";
 import { TurnFailedError } from "./run-error.ts";
 import type { Author, RunnerTurn } from "./runner-turn.ts";
+import { watchDisk } from "./sandbox/disk-watch.ts";
+import type { Sandbox } from "./sandbox/sandbox.ts";
 
 export type RunContext = {
   folders: RunnerFolders;
   git: SafeGit;
   codeHost: PullRequestHost | null;
-  containment: Containment;
+  sandbox: Sandbox;
   mirrorLock: KeyedLock;
   env: Env;
   author: Author;
@@ -175,21 +176,22 @@ async function runAgentIn(
   context: RunContext,
 ): Promise<string | null> {
   const { project, jobId } = turn;
-  const { containment, clock, signal, onProgress, redact } = context;
+  const { clock, signal, onProgress, redact } = context;
+  const { command, readable, limits } = project.agent;
+  using disk = watchDisk(folders.job, limits.diskMegabytes, clock);
+  const sandbox = await context.sandbox.open({ folders, command: command[0] ?? "", readable, limits });
   try {
     return await agents[project.agent.kind]({
       settings: project.agent,
       prompt: turn.prompt,
       earlierTurns: turn.earlierTurns,
       docs: project.docs,
-      tree: folders.tree,
-      env: agentEnv(context.env, folders, { ...project.agent.env, ...project.agentEnv }),
+      sandbox,
+      env: agentEnv(context.env, sandbox.inside, { ...project.agent.env, ...project.agentEnv }),
       clock,
-      signal,
+      signal: AbortSignal.any([signal, disk.signal]),
       onProgress,
       redact,
-      contain: (line) =>
-        containment.wrap(line, { dataDir: context.folders.dataDir, job: folders.job, tree: folders.tree }),
       onStarted: (pid) => noteAgent(context.folders, jobId, pid),
     });
   } finally {

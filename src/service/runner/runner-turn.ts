@@ -1,8 +1,13 @@
+import type { AgentLimits } from "./sandbox/sandbox.ts";
+
 /** What runs in the tree: a program that speaks ACP over stdio, or any program with the prompt on its standard input. */
 export type AgentSettings = {
   kind: "acp" | "command";
   /** Program and arguments; never given to a shell. */
   command: readonly string[];
+  /** Files and folders of this machine that it may read in its sandbox: absolute, and there. */
+  readable: readonly string[];
+  limits: AgentLimits;
   timeLimitMs: number;
   /** Standard output and standard error together. */
   maxOutputBytes: number;

@@ -33,6 +33,8 @@ export class RedisConnection implements AsyncDisposable {
   #remedy: string;
   /** Why it has been away since it was there last; the latest comes last. */
   readonly #awayReasons = new Set<string>();
+  /** Something that was asked is late, and nothing has come since. */
+  #isSilent = false;
 
   private constructor(
     client: RedisClientType,
@@ -117,14 +119,26 @@ export class RedisConnection implements AsyncDisposable {
     return digest;
   }
 
-  /** Asks Redis; rejects with a `StoreUnavailableError` when it fails, or does not answer in time. */
+  /**
+   * Asks Redis; rejects with a `StoreAnswerLostError` when no answer comes in time. From then on, until Redis says anything, nothing is sent:
+   * it rejects with a `StoreUnavailableError`, as when Redis refuses or is not there.
+   */
   async ask<T>(command: (client: RedisClientType) => Promise<T>, withinMs = ANSWER_WITHIN_MS): Promise<T> {
+    const noAnswer = `no answer within ${withinMs / 1000} s`;
+    if (this.#isSilent) throw new StoreUnavailableError(this.shown, noAnswer, this.#remedy);
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`no answer within ${withinMs / 1000} s`)), withinMs);
+      timer = setTimeout(() => {
+        this.#isSilent = true;
+        reject(new Error(noAnswer));
+      }, withinMs);
     });
+    const answer = command(this.client);
+    // Also one that comes late, and the end of the connection.
+    const hear = () => (this.#isSilent = false);
+    answer.then(hear, hear);
     try {
-      return await Promise.race([command(this.client), late]);
+      return await Promise.race([answer, late]);
     } catch (thrown) {
       throw this.toStoreError(thrown);
     } finally {

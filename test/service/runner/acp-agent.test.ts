@@ -1,4 +1,4 @@
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { advanceUntilSettled } from "../../support/advance-until-settled.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 import { fixtureAgent, inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
@@ -131,10 +131,7 @@ it("fails when the agent opens no session in time", async () => {
     ...project,
     agent: { ...project.agent, kind: "acp", command, timeLimitMinutes: 30 },
   });
-  await vi.waitFor(() => expect(clock.nextWakeAt()).toBe(clock.now() + 120_000), { timeout: 60_000 });
-  clock.advance(120_000);
-  // SIGTERM may come before there is a program that it ends: then SIGKILL follows, a little later.
-  expect(await advanceUntilSettled(clock, run, 100)).toMatchObject({
+  expect(await advanceUntilSettled(clock, run, 500)).toMatchObject({
     kind: "failed",
     reason: expect.stringContaining("no session"),
   });

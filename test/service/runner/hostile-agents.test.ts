@@ -2,7 +2,6 @@ import { spawn } from "node:child_process";
 import { randomInt, randomUUID } from "node:crypto";
 import { access, mkdir, readdir, readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { processGroupOnly } from "../../../src/service/runner/containment.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 import { fixtureAgent, inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
 
@@ -24,15 +23,9 @@ async function processesOf(words: string): Promise<string[]> {
   return found;
 }
 
-async function hasNamespaces(): Promise<boolean> {
-  await using world = await openRunnerWorld();
-  await world.run(world.project(inlineAgent("")));
-  return world.logger.text("info").includes("namespaces");
-}
-const namespaces = await hasNamespaces();
-
-describe.each(["the machine's best", "process group"] as const)("held by %s", (held) => {
-  const options = held === "process group" ? { containment: processGroupOnly } : {};
+describe.each(["required", "none"] as const)("containment: %s", (containment) => {
+  const options = { containment };
+  const isHeld = containment === "required";
 
   it("runs nothing that an agent planted for git", async () => {
     await using world = await openRunnerWorld(options);
@@ -92,9 +85,8 @@ describe.each(["the machine's best", "process group"] as const)("held by %s", (h
       kind: "pull-request",
     });
     const left = await processesOf(`sleep ${seconds}`);
-    const contained = held !== "process group" && namespaces;
-    // A session of its own escapes the group; said so in the docs. Namespaces hold it.
-    expect(left.length).toBe(contained ? 0 : 1);
+    // A session of its own escapes the group; said so in the docs.
+    expect(left.length).toBe(isHeld ? 0 : 1);
     for (const pid of left) process.kill(Number(pid), "SIGKILL");
   });
 
@@ -118,10 +110,9 @@ describe.each(["the machine's best", "process group"] as const)("held by %s", (h
       expect(await world.stored()).not.toContain(secret);
     }
     expect(said).toContain("My key is [secret]");
-    // A process group hides nothing that the service's user can read; said so in the docs. Namespaces do.
-    const contained = held !== "process group" && namespaces;
+    // A process group hides nothing that the service's user can read; said so in the docs.
     expect(await world.show("docs/report.md")).toBe(
-      `own: does not see the token, sees the key\nothers: ${contained ? "does not see" : "sees"} the token`,
+      `own: does not see the token, sees the key\nothers: ${isHeld ? "does not see" : "sees"} the token`,
     );
     expect(said).toContain("GIT_CEILING_DIRECTORIES HOME LANG");
     expect(world.pulls()[0]?.body).toContain("@\u200bana should know, fixes #\u200b1");
@@ -151,13 +142,16 @@ it("fails when an agent writes one of its secrets into a file", async () => {
   expect(await world.branches()).toEqual(["main"]);
 });
 
-it("fails when an agent cannot be started", async () => {
-  await using world = await openRunnerWorld({ containment: processGroupOnly });
-  expect(await world.run(world.project(["no-such-agent"]))).toMatchObject({
-    kind: "failed",
-    reason: expect.stringContaining("agent.command"),
-  });
-});
+it.each(["required", "none"] as const)(
+  "fails when an agent cannot be started (containment: %s)",
+  async (containment) => {
+    await using world = await openRunnerWorld({ containment });
+    expect(await world.run(world.project(["no-such-agent"]))).toMatchObject({
+      kind: "failed",
+      reason: expect.stringContaining("agent.command"),
+    });
+  },
+);
 
 it.each([
   [
@@ -181,7 +175,7 @@ it.each([
   expect(await readdir(world.dir.file("data/worktrees"))).toEqual([]);
 });
 
-it.runIf(namespaces)("lets an agent write nowhere but in its own folders", async () => {
+it("lets an agent write nowhere but in its own folders", async () => {
   await using world = await openRunnerWorld();
   const outside = world.dir.file("work-outside");
   const agent = fixtureAgent("write-outside.mjs", world.dir.file("data"), outside);

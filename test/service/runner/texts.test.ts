@@ -176,6 +176,8 @@ it("shows the last of an agent's last words, and no half character", () => {
     maxOutputBytes: 1,
     terminal: false,
     env: {},
+    readable: [],
+    limits: { memoryMegabytes: 4096, processes: 512, diskMegabytes: 2048 },
   } as const;
   const words = `${"trace 😀".repeat(300)}\nError: no model is set\n`;
   const { message } = failureOf({ kind: "exited", code: 1, signal: null }, settings, words) ?? {};

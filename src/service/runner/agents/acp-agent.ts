@@ -39,7 +39,7 @@ export async function runAcpAgent(run: AgentRun): Promise<string | null> {
   void group.ended.then(() => toInput.close()).catch(() => {});
 
   const progress = new ProgressLines(run.onProgress, run.redact);
-  const permissions = new AcpPermissions(run.tree, run.settings.terminal);
+  const permissions = new AcpPermissions(run.sandbox.inside.tree, run.settings.terminal);
   const updates = new AcpUpdates(progress, permissions);
   const terminals = new AcpTerminals(run);
   const app = createClient(run, permissions, updates, terminals);
@@ -81,7 +81,7 @@ function createClient(
   updates: AcpUpdates,
   terminals: AcpTerminals,
 ) {
-  const files = createAcpFiles(run.tree);
+  const files = createAcpFiles(run);
   const app = client({ name: "docs-agent" })
     .onRequest(methods.client.fs.readTextFile, ({ params }) => files.read(params))
     .onRequest(methods.client.fs.writeTextFile, ({ params }) => files.write(params))
@@ -124,7 +124,10 @@ async function openSession(agent: ClientContext, run: AgentRun): Promise<string>
       `The agent speaks version ${protocolVersion} of the Agent Client Protocol; version ${PROTOCOL_VERSION} is needed.`,
     );
   }
-  const session = await agent.request(methods.agent.session.new, { cwd: run.tree, mcpServers: [] });
+  const session = await agent.request(methods.agent.session.new, {
+    cwd: run.sandbox.inside.tree,
+    mcpServers: [],
+  });
   return session.sessionId;
 }
 

@@ -5,50 +5,71 @@ import type {
   WriteTextFileResponse,
 } from "@agentclientprotocol/sdk";
 import { RequestError } from "@agentclientprotocol/sdk";
-import { realpath } from "node:fs/promises";
 import { isAbsolute } from "node:path";
-import { isReallyInside, openInside, openInsideForWrite, OutsideTreeError } from "../confined-files.ts";
+import { isInside, OutsideTreeError } from "../confined-files.ts";
+import { startProcessGroup } from "../process-group.ts";
+import type { AgentRun } from "./agent.ts";
 
 const MAX_FILE_BYTES = 10 * 1024 * 1024;
+const TIME_LIMIT_MS = 10_000;
+const NO_FILE = 3;
 
-/** The protocol's file methods, for regular files inside the tree and no others. Reading follows links that stay inside. */
-export function createAcpFiles(tree: string) {
+/** $1: the file, $2: how many bytes at most */
+const READ = `[ -f "$1" ] || exit ${NO_FILE}; exec head -c "$2" -- "$1"`;
+/** $1: the file */
+const WRITE = `mkdir -p -- "\${1%/*}" || exit; [ ! -e "$1" ] || [ -f "$1" ] || exit ${NO_FILE}; cat > "$1"`;
+
+/**
+ * The protocol's file methods, for regular files in the tree. They run in the agent's sandbox, so that no link leads them to where the agent
+ * itself could not go.
+ */
+export function createAcpFiles(run: Pick<AgentRun, "sandbox" | "clock" | "signal">) {
+  async function inSandbox(script: string, path: string, args: string[], input: string): Promise<Buffer> {
+    const { sandbox, clock, signal } = run;
+    if (!isAbsolute(path)) throw RequestError.invalidParams(undefined, "The path must be absolute");
+    if (path.includes("\0") || !isInside(sandbox.inside.tree, path)) {
+      throw refused("The path leads out of the tree");
+    }
+    const chunks: Buffer[] = [];
+    const group = startProcessGroup({
+      ...sandbox.contain(
+        { command: "/bin/sh", args: ["-c", script, "sh", path, ...args] },
+        { isTreeOnly: true },
+      ),
+      timeLimitMs: TIME_LIMIT_MS,
+      maxOutputBytes: 2 * MAX_FILE_BYTES,
+      clock,
+      signal,
+      onStdout: (chunk) => chunks.push(chunk),
+      onStderr: () => {},
+    });
+    group.stdin.end(input);
+    const ending = await group.ended;
+    if (ending.kind === "exited" && ending.code === 0) return Buffer.concat(chunks);
+    if (ending.kind === "exited" && ending.code === NO_FILE) throw refused("That is no regular file");
+    // What the system says would tell about the machine.
+    throw RequestError.resourceNotFound(path);
+  }
+
   return {
     async read({ path, line, limit }: ReadTextFileRequest): Promise<ReadTextFileResponse> {
-      return answer(path, async () => {
-        if (!(await isReallyInside(tree, path))) throw new OutsideTreeError("The path leads out of the tree");
-        const { file, stats } = await openInside(tree, await realpath(path));
-        await using _closing = file;
-        if (stats.size > MAX_FILE_BYTES) throw new OutsideTreeError("The file is too large");
-        const content = await file.readFile("utf8");
-        if (typeof line !== "number" && typeof limit !== "number") return { content };
-        const lines = content.split("\n");
-        const from = Math.max(0, (line ?? 1) - 1);
-        return { content: lines.slice(from, from + (limit ?? lines.length)).join("\n") };
-      });
+      const bytes = await inSandbox(READ, path, [String(MAX_FILE_BYTES + 1)], "");
+      if (bytes.length > MAX_FILE_BYTES) throw refused("The file is too large");
+      const content = bytes.toString("utf8");
+      if (typeof line !== "number" && typeof limit !== "number") return { content };
+      const lines = content.split("\n");
+      const from = Math.max(0, (line ?? 1) - 1);
+      return { content: lines.slice(from, from + (limit ?? lines.length)).join("\n") };
     },
 
     async write({ path, content }: WriteTextFileRequest): Promise<WriteTextFileResponse> {
-      return answer(path, async () => {
-        if (Buffer.byteLength(content) > MAX_FILE_BYTES)
-          throw new OutsideTreeError("The content is too large");
-        const file = await openInsideForWrite(tree, path);
-        await using _closing = file;
-        await file.truncate(0);
-        await file.writeFile(content);
-        return {};
-      });
+      if (Buffer.byteLength(content) > MAX_FILE_BYTES) throw refused("The content is too large");
+      await inSandbox(WRITE, path, [], content);
+      return {};
     },
   };
 }
 
-async function answer<Result>(path: string, act: () => Promise<Result>): Promise<Result> {
-  if (!isAbsolute(path)) throw RequestError.invalidParams(undefined, "The path must be absolute");
-  try {
-    return await act();
-  } catch (error) {
-    if (error instanceof OutsideTreeError) throw RequestError.invalidParams(undefined, error.message);
-    // The error's own words would tell about the machine.
-    throw RequestError.resourceNotFound(path);
-  }
+function refused(what: string): RequestError {
+  return RequestError.invalidParams(undefined, new OutsideTreeError(what).message);
 }

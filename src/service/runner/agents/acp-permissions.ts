@@ -4,7 +4,7 @@ import type {
   ToolCall,
   ToolCallUpdate,
 } from "@agentclientprotocol/sdk";
-import { isReallyInside } from "../confined-files.ts";
+import { isInside } from "../confined-files.ts";
 
 /** What we remember of a tool call: its updates bring only what is new. */
 type KnownCall = { kind: string; paths: string[] };
@@ -18,7 +18,7 @@ const PATH_KEYS = ["path", "file_path", "filePath", "abs_path", "absolute_path"]
 /**
  * Answers permission requests by policy: edits of named files inside the tree and looks inside it are allowed, once where the agent
  * offers that; programs only if the project allows a terminal; everything else is rejected. This steers agents that ask. What
- * holds one that does not ask is `containment.ts` and what is committed.
+ * holds one that does not ask is the sandbox, and what is committed.
  */
 export class AcpPermissions {
   readonly #tree: string;
@@ -62,7 +62,7 @@ export class AcpPermissions {
     if (!EDITS.has(kind) && !LOOKS.has(kind)) return false;
     if (EDITS.has(kind) && paths.length === 0) return false;
     for (const path of paths) {
-      if (path !== this.#tree && !(await isReallyInside(this.#tree, path))) return false;
+      if (path !== this.#tree && !isInside(this.#tree, path)) return false;
     }
     return true;
   }

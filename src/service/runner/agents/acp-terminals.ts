@@ -5,7 +5,7 @@ import type {
   TerminalOutputResponse,
 } from "@agentclientprotocol/sdk";
 import { RequestError } from "@agentclientprotocol/sdk";
-import { isReallyInside } from "../confined-files.ts";
+import { isInside } from "../confined-files.ts";
 import { type Ending, type ProcessGroup, startProcessGroup } from "../process-group.ts";
 import { TailBuffer } from "../tail-buffer.ts";
 import type { AgentRun } from "./agent.ts";
@@ -25,31 +25,27 @@ export class AcpTerminals {
     this.#run = run;
   }
 
-  async create(request: CreateTerminalRequest): Promise<CreateTerminalResponse> {
-    const { tree, settings, env, clock, signal, contain } = this.#run;
+  create(request: CreateTerminalRequest): CreateTerminalResponse {
+    const { sandbox, settings, env, clock, signal } = this.#run;
     if (this.#terminals.size >= MAX_TERMINALS) {
       throw RequestError.invalidParams(
         undefined,
         `There are ${MAX_TERMINALS} terminals already; release one`,
       );
     }
+    const { tree } = sandbox.inside;
     const cwd = request.cwd ?? tree;
-    if (cwd !== tree && !(await isReallyInside(tree, cwd))) {
+    if (cwd !== tree && !isInside(tree, cwd)) {
       throw RequestError.invalidParams(undefined, "The working directory lies outside the tree");
     }
     const keptBytes = Math.min(request.outputByteLimit ?? MAX_KEPT_BYTES, MAX_KEPT_BYTES);
     const extra = (request.env ?? []).map(({ name, value }) => [name, value] as const);
-    // The containment changes into the tree, so the folder is entered from within.
-    const { command, args } = contain({
-      command: "/bin/sh",
-      args: ["-c", 'cd "$1" && shift && exec "$@"', "sh", cwd, request.command, ...(request.args ?? [])],
-    });
     const output = new TailBuffer(keptBytes);
     const group = startProcessGroup({
-      command,
-      args,
-      cwd: tree,
-      env: { ...env, ...Object.fromEntries(extra) },
+      ...sandbox.contain(
+        { command: request.command, args: request.args ?? [] },
+        { cwd, env: { ...env, ...Object.fromEntries(extra) } },
+      ),
       timeLimitMs: settings.timeLimitMs,
       maxOutputBytes: settings.maxOutputBytes,
       clock,

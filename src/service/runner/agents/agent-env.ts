@@ -1,24 +1,26 @@
+import { dirname } from "node:path";
 import { type Env, pickEnv } from "../../env.ts";
+import type { InsidePaths } from "../sandbox/sandbox.ts";
 
-const PASSED_ON = ["PATH", "LANG", "LC_ALL", "TZ"] as const;
+const PASSED_ON = ["LANG", "LC_ALL", "TZ"] as const;
 
 /**
- * The whole environment of an agent: how to find programs, throw-away folders for its own files, and the variables that the project
+ * The environment of an agent, but for how to find programs: throw-away folders for its own files, and the variables that the project
  * names. None of ours, so no credentials of the code host.
  */
 export function agentEnv(
   env: Env,
-  folders: { job: string; home: string; tmp: string },
+  { home, tmp, tree }: InsidePaths,
   project: Readonly<Record<string, string>>,
 ): Record<string, string> {
   return {
     LANG: "C.UTF-8",
     ...pickEnv(env, PASSED_ON),
     TERM: "dumb",
-    HOME: folders.home,
-    TMPDIR: folders.tmp,
+    HOME: home,
+    TMPDIR: tmp,
     // Git started in the tree, which is no repository, must not find one that the data folder happens to lie in.
-    GIT_CEILING_DIRECTORIES: folders.job,
+    GIT_CEILING_DIRECTORIES: dirname(tree),
     ...project,
   };
 }

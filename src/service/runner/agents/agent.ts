@@ -1,7 +1,7 @@
 import type { Clock } from "../../../core/clock.ts";
-import type { CommandLine } from "../containment.ts";
 import type { Redact } from "../redaction.ts";
 import type { AgentSettings, EarlierTurn } from "../runner-turn.ts";
+import type { TurnSandbox } from "../sandbox/sandbox.ts";
 
 /** One run of an agent in a tree. */
 export type AgentRun = {
@@ -10,17 +10,14 @@ export type AgentRun = {
   earlierTurns: readonly EarlierTurn[];
   /** What counts as documentation, for the agent to know. */
   docs: readonly string[];
-  /** The tree, a real path. */
-  tree: string;
-  /** The whole environment. */
+  sandbox: TurnSandbox;
+  /** The whole environment, but for what the sandbox adds. */
   env: Readonly<Record<string, string>>;
   clock: Clock;
   signal: AbortSignal;
   /** Takes lines that are bounded and clean. */
   onProgress: (line: string) => void;
   redact: Redact;
-  /** The command line that holds the program in. */
-  contain: (line: CommandLine) => CommandLine;
   /** Told the process group, so that it can be found after a crash. */
   onStarted: (pid: number) => Promise<void>;
 };

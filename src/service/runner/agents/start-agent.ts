@@ -9,12 +9,8 @@ const MAX_LAST_WORDS_BYTES = 4000;
 export async function startAgent(run: AgentRun, onStdout: (chunk: Buffer) => void) {
   const [program = "", ...programArgs] = run.settings.command;
   const words = new TailBuffer(MAX_LAST_WORDS_BYTES);
-  const { command, args } = run.contain({ command: program, args: programArgs });
   const group = startProcessGroup({
-    command,
-    args,
-    cwd: run.tree,
-    env: run.env,
+    ...run.sandbox.contain({ command: program, args: programArgs }, { env: run.env }),
     timeLimitMs: run.settings.timeLimitMs,
     maxOutputBytes: run.settings.maxOutputBytes,
     clock: run.clock,

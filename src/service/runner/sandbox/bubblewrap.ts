@@ -1,0 +1,170 @@
+import { lstat, mkdir, readlink, realpath, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Env } from "../../env.ts";
+import { TurnFailedError } from "../run-error.ts";
+import { findProgram, type Program, SYSTEM_FOLDERS } from "./program.ts";
+import type { AgentLimits, InsidePaths, Sandbox, SandboxedAgent, TurnSandbox } from "./sandbox.ts";
+
+/** Folders and files of /etc that programs need, and that hold nothing of the operator's. Private keys lie beside the certificates. */
+const ETC = [
+  "/etc/alternatives",
+  "/etc/ca-certificates",
+  "/etc/fonts",
+  "/etc/ld.so.cache",
+  "/etc/ld.so.conf",
+  "/etc/ld.so.conf.d",
+  "/etc/localtime",
+  "/etc/mime.types",
+  "/etc/os-release",
+  "/etc/pki/ca-trust",
+  "/etc/pki/tls/cert.pem",
+  "/etc/pki/tls/certs",
+  "/etc/protocols",
+  "/etc/services",
+  "/etc/ssl/cert.pem",
+  "/etc/ssl/certs",
+  "/etc/ssl/openssl.cnf",
+];
+
+/** Who an agent is in its sandbox. Outside it is the service's user. */
+const UID = "1000";
+const OWN_ETC: Record<string, string> = {
+  passwd: `agent:x:${UID}:${UID}:agent:/home/agent:/bin/sh\n`,
+  group: `agent:x:${UID}:\n`,
+  hosts: "127.0.0.1 localhost docs-agent\n::1 localhost\n",
+  "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
+};
+
+const INSIDE: InsidePaths = { tree: "/repo", home: "/home/agent", tmp: "/tmp" };
+const BIN = "/run/agent/bin";
+const PATH = `${BIN}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`;
+const MEGABYTE = 1024 ** 2;
+const SHARED_MEMORY_BYTES = 256 * MEGABYTE;
+
+export type BubblewrapOptions = {
+  /** Absolute: nothing of an agent's environment decides which program that is. */
+  bwrap: string;
+  /** Of util-linux, absolute; null: processes are not limited. */
+  prlimit: string | null;
+  /** A folder of ours, out of the agents' reach. */
+  folder: string;
+  /** The service's environment. */
+  env: Env;
+  /** Whether an agent may make namespaces of its own, which gives it more of the kernel to attack. */
+  canNest: boolean;
+};
+
+/**
+ * Holds agents by bubblewrap, with an allow-list: an agent sees the system's read-only programs and certificates, its own program, what the
+ * settings name, and its folders. It has a network of its own, with nothing in it, and ends with the service.
+ */
+export async function bubblewrap(options: BubblewrapOptions): Promise<Sandbox> {
+  const etc = join(options.folder, "etc");
+  await mkdir(etc, { recursive: true, mode: 0o700 });
+  for (const [name, text] of Object.entries(OWN_ETC)) await writeFile(join(etc, name), text);
+  const system = await systemMounts();
+
+  async function open(agent: SandboxedAgent): Promise<TurnSandbox> {
+    const { folders, command } = agent;
+    const program = await findProgram(command, options.env["PATH"] ?? "/usr/bin:/bin");
+    if (program === null) {
+      throw new TurnFailedError(
+        `The agent could not be started: there is no program ${JSON.stringify(command)}. Check the project's agent.command.`,
+      );
+    }
+    const shared = [
+      NAMESPACES.flat(),
+      // Namespaces of its own would give an agent more of the kernel to attack.
+      options.canNest ? [] : ["--disable-userns"],
+      system,
+      Object.keys(OWN_ETC).flatMap((name) => ["--ro-bind", join(etc, name), `/etc/${name}`]),
+      programMounts(program),
+      agent.readable.flatMap((path) => ["--ro-bind-try", path, path]),
+      ["--bind", folders.tree, INSIDE.tree],
+    ];
+    const own = [
+      ["--bind", folders.home, INSIDE.home],
+      ["--bind", folders.tmp, INSIDE.tmp],
+      ["--symlink", INSIDE.tmp, "/var/tmp"],
+    ];
+    return {
+      inside: INSIDE,
+      contain: ({ command: inner, args }, { cwd = INSIDE.tree, env = {}, isTreeOnly = false } = {}) => ({
+        command: options.bwrap,
+        args: [
+          "--args",
+          "3",
+          "--",
+          ...limitsOf(options.prlimit, agent.limits),
+          inner === command ? program.path : inner,
+          ...args,
+        ],
+        // Bubblewrap itself runs outside: what an agent says of its environment applies inside only.
+        env: {},
+        cwd: "/",
+        input3: argumentsOf([
+          ...shared,
+          ...(isTreeOnly ? [] : own),
+          // Nothing else can be written to.
+          ["--remount-ro", "/dev", "--remount-ro", "/"],
+          ...Object.entries({ PATH, ...env }).map((entry) => ["--setenv", ...entry]),
+          ["--chdir", cwd],
+        ]),
+      }),
+    };
+  }
+
+  return { kind: "bubblewrap", open };
+}
+
+const NAMESPACES = [
+  ["--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts"],
+  ["--unshare-cgroup-try"],
+  ["--uid", UID, "--gid", UID, "--hostname", "docs-agent"],
+  ["--die-with-parent", "--clearenv"],
+  ["--proc", "/proc", "--dev", "/dev"],
+  ["--perms", "1777", "--size", String(SHARED_MEMORY_BYTES), "--tmpfs", "/dev/shm"],
+];
+
+/** As bubblewrap reads them from a file descriptor: each ends with a zero byte. */
+function argumentsOf(words: readonly (readonly string[])[]): Buffer {
+  return Buffer.from(
+    words
+      .flat()
+      .map((word) => `${word.replaceAll("\0", "")}\0`)
+      .join(""),
+  );
+}
+
+/** Those of the system's folders and files that are there; a link stays one. */
+async function systemMounts(): Promise<string[]> {
+  const mounts = await Promise.all(
+    [...SYSTEM_FOLDERS, ...ETC].map(async (path) => {
+      const stats = await lstat(path).catch(() => null);
+      if (stats === null) return [];
+      if (stats.isSymbolicLink() && dirname(path) === "/") return ["--symlink", await readlink(path), path];
+      const real = await realpath(path).catch(() => null);
+      return real === null ? [] : ["--ro-bind", real, path];
+    }),
+  );
+  return mounts.flat();
+}
+
+function programMounts({ needs, names }: Program): string[] {
+  return [
+    ...needs.flatMap((path) => ["--ro-bind", path, path]),
+    ...[...names].flatMap(([name, path]) => ["--symlink", path, `${BIN}/${name}`]),
+  ];
+}
+
+function limitsOf(prlimit: string | null, limits: AgentLimits): string[] {
+  if (prlimit === null) return [];
+  return [
+    prlimit,
+    "--core=0",
+    `--data=${limits.memoryMegabytes * MEGABYTE}`,
+    `--fsize=${limits.diskMegabytes * MEGABYTE}`,
+    `--nproc=${limits.processes}`,
+    "--",
+  ];
+}

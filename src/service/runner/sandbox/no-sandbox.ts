@@ -1,0 +1,20 @@
+import { pickEnv, type Env } from "../../env.ts";
+import type { Sandbox } from "./sandbox.ts";
+
+/**
+ * `containment: none`: agents run as the service's user and see what it sees. Only their process group is ended with them, and a process that
+ * leaves the group escapes that.
+ */
+export function noSandbox(env: Env): Sandbox {
+  return {
+    kind: "none",
+    open: async ({ folders: { tree, home, tmp } }) => ({
+      inside: { tree, home, tmp },
+      contain: (line, options = {}) => ({
+        ...line,
+        env: { ...pickEnv(env, ["PATH"]), ...options.env },
+        cwd: options.cwd ?? tree,
+      }),
+    }),
+  };
+}

@@ -1,0 +1,99 @@
+import { mkdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Clock } from "../../../core/clock.ts";
+import type { Env } from "../../env.ts";
+import { oneLine } from "../../printable-text.ts";
+import { startProcessGroup } from "../process-group.ts";
+import { TailBuffer } from "../tail-buffer.ts";
+import { bubblewrap } from "./bubblewrap.ts";
+import { noSandbox } from "./no-sandbox.ts";
+import { findProgram } from "./program.ts";
+import type { Sandbox } from "./sandbox.ts";
+import { SandboxMissingError } from "./sandbox-missing-error.ts";
+
+export type OpenSandboxOptions = {
+  containment: "required" | "none";
+  /** A folder of ours, out of the agents' reach. */
+  folder: string;
+  /** The service's environment. */
+  env: Env;
+  clock: Clock;
+};
+
+/** Generous, for a machine that is busy for a moment. */
+const PROBE_TIME_LIMIT_MS = 60_000;
+const MAX_WORDS_BYTES = 2_000;
+const INSTALL =
+  "Install bubblewrap: apt-get install bubblewrap (Debian, Ubuntu), dnf install bubblewrap (Fedora, RHEL), apk add bubblewrap (Alpine).";
+
+/** Opens what the settings ask for, and tries it. Rejects with a {@link SandboxMissingError}. */
+export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox> {
+  const { containment, env, folder } = options;
+  if (containment === "none") return noSandbox(env);
+  if (process.platform !== "linux") {
+    throw new SandboxMissingError(
+      `bubblewrap is for Linux, and this is ${process.platform}`,
+      "Run the service on Linux.",
+    );
+  }
+  const searchPath = env["PATH"] ?? "/usr/bin:/bin";
+  const bwrap = await findProgram("bwrap", searchPath);
+  if (bwrap === null) throw new SandboxMissingError("bubblewrap is not installed", INSTALL);
+  const prlimit = await findProgram("prlimit", searchPath);
+  const found = { bwrap: bwrap.path, prlimit: prlimit?.path ?? null, folder, env };
+  let words = await wordsOfProbe(await bubblewrap({ ...found, canNest: false }), options);
+  if (words === null) return bubblewrap({ ...found, canNest: false });
+  // Before bubblewrap 0.8.
+  if (words.includes("--disable-userns")) {
+    words = await wordsOfProbe(await bubblewrap({ ...found, canNest: true }), options);
+    if (words === null) return bubblewrap({ ...found, canNest: true });
+  }
+  throw new SandboxMissingError(`bubblewrap does not work here (${words})`, await remedyOf());
+}
+
+/** Runs a program in the sandbox. Null: it works. Otherwise what bubblewrap says. */
+async function wordsOfProbe(sandbox: Sandbox, { folder, clock }: OpenSandboxOptions): Promise<string | null> {
+  const job = join(folder, "probe");
+  const folders = { job, tree: join(job, "tree"), home: join(job, "home"), tmp: join(job, "tmp") };
+  for (const made of Object.values(folders)) await mkdir(made, { recursive: true, mode: 0o700 });
+  try {
+    const opened = await sandbox.open({
+      folders,
+      command: "true",
+      readable: [],
+      limits: { memoryMegabytes: 1024, processes: 64, diskMegabytes: 64 },
+    });
+    const words = new TailBuffer(MAX_WORDS_BYTES);
+    const probe = startProcessGroup({
+      ...opened.contain({ command: "true", args: [] }),
+      timeLimitMs: PROBE_TIME_LIMIT_MS,
+      maxOutputBytes: 64 * 1024,
+      clock,
+      signal: AbortSignal.timeout(PROBE_TIME_LIMIT_MS),
+      onStdout: () => {},
+      onStderr: (chunk) => words.add(chunk),
+    });
+    probe.stdin.end();
+    const ending = await probe.ended;
+    if (ending.kind === "exited" && ending.code === 0) return null;
+    return oneLine(words.toString(), 300) || `it ended with ${JSON.stringify(ending)}`;
+  } finally {
+    await rm(job, { recursive: true, force: true });
+  }
+}
+
+/** Why a kernel forbids namespaces to whoever is not root. */
+async function remedyOf(): Promise<string> {
+  if ((await kernelSetting("apparmor_restrict_unprivileged_userns")) === "1") {
+    return "AppArmor forbids it, as on Ubuntu 24.04: copy deploy/apparmor-bwrap to /etc/apparmor.d/bwrap, and run: apparmor_parser -r /etc/apparmor.d/bwrap";
+  }
+  if ((await kernelSetting("unprivileged_userns_clone")) === "0") {
+    return "The kernel forbids namespaces: run sysctl -w kernel.unprivileged_userns_clone=1, and put the setting into /etc/sysctl.d.";
+  }
+  return "In a container, the host has to allow user namespaces: docs/containment.md says how.";
+}
+
+async function kernelSetting(name: string): Promise<string | null> {
+  const text = await readFile(`/proc/sys/kernel/${name}`, "utf8").catch(() => null);
+  return text?.trim() ?? null;
+}

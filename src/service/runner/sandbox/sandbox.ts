@@ -1,0 +1,50 @@
+/** A program and its arguments. */
+export type CommandLine = { command: string; args: readonly string[] };
+
+/** What is started to run a program in a sandbox. */
+export type ContainedStart = CommandLine & {
+  env: Readonly<Record<string, string>>;
+  /** Where it is started, on this machine. */
+  cwd: string;
+  /** Written to file descriptor 3: what no other process of the machine may read in the arguments. */
+  input3?: Buffer;
+};
+
+/** Where an agent finds its folders, as it sees them. */
+export type InsidePaths = { tree: string; home: string; tmp: string };
+
+export type StartOptions = {
+  /** As the program sees it. @default its tree */
+  cwd?: string;
+  env?: Readonly<Record<string, string>>;
+  /** Nothing to write to but the tree. @default false */
+  isTreeOnly?: boolean;
+};
+
+/** The sandbox of one turn: everything that is started in it sees the same folders, and nothing else of the machine. */
+export type TurnSandbox = {
+  readonly inside: InsidePaths;
+  contain(line: CommandLine, options?: StartOptions): ContainedStart;
+};
+
+/** What an agent may use, in megabytes of 1,048,576 bytes. */
+export type AgentLimits = { memoryMegabytes: number; processes: number; diskMegabytes: number };
+
+/** Which agent a sandbox is for. */
+export type SandboxedAgent = {
+  /** On this machine. */
+  folders: InsidePaths;
+  /** The agent's program. */
+  command: string;
+  /** Files and folders of the machine that it may read besides. */
+  readable: readonly string[];
+  limits: AgentLimits;
+};
+
+/** What holds agents in on this machine. */
+export type Sandbox = {
+  /** For the log. */
+  readonly kind: "bubblewrap" | "none";
+  /** Rejects with a `TurnFailedError` when there is no such program. */
+  open(agent: SandboxedAgent): Promise<TurnSandbox>;
+};

@@ -1,0 +1,219 @@
+import { execFile, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { access, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { promisify } from "node:util";
+import { expect, it } from "vitest";
+import { fixtureAgent, inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
+
+const exec = promisify(execFile);
+const hex = (text: string) => Buffer.from(text).toString("hex");
+const isThere = (path: string) =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
+
+/** A server at an address, until it is disposed of. */
+async function listen(at: string | number): Promise<AsyncDisposable & { port: number }> {
+  const server = createServer((socket) => socket.end("here"));
+  server.listen(typeof at === "number" ? { port: at, host: "127.0.0.1" } : { path: at });
+  await once(server, "listening");
+  const address = server.address();
+  return {
+    port: typeof address === "object" && address !== null ? address.port : 0,
+    [Symbol.asyncDispose]: async () => {
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+it("shows an agent nothing of the operator's: no file, environment, process, socket, port or memory, and lets it leave nothing", async () => {
+  await using world = await openRunnerWorld();
+  const secret = () => `operators-${randomBytes(12).toString("hex")}`;
+  const [inFile, inHome, inEnv, inCommand, inMemory, inSocket] = [
+    secret(),
+    secret(),
+    secret(),
+    secret(),
+    secret(),
+    secret(),
+  ];
+  // Where operators keep them: beside the data folder, in a home, in /tmp, in other processes.
+  await writeFile(world.dir.file(".env"), `SLACK_BOT_TOKEN=${inFile}\n`);
+  await mkdir(world.dir.file("home/.ssh"), { recursive: true });
+  await writeFile(world.dir.file("home/.ssh/id_ed25519"), inHome);
+  const shared = `/dev/shm/${inMemory}`;
+  await writeFile(shared, inMemory);
+  const other = spawn("sleep", ["3600"], {
+    argv0: inCommand,
+    env: { PATH: process.env["PATH"], TOKEN: inEnv },
+    stdio: "ignore",
+  });
+  const { stdout } = await exec("ipcmk", ["-M", "4096"]);
+  const segment = /id: (\d+)/.exec(stdout)?.[1] ?? "";
+  const socketPath = world.dir.file(`agent-${inSocket.slice(-8)}.sock`);
+  await using onPort = await listen(0);
+  await using _onPath = await listen(socketPath);
+  await using _abstract = await listen(`\0${inSocket}`);
+  await using _shown = {
+    [Symbol.asyncDispose]: async () => {
+      other.kill("SIGKILL");
+      await rm(shared, { force: true });
+      await exec("ipcrm", ["-m", segment]);
+    },
+  };
+  const plant = [
+    world.dir.file("planted"),
+    world.dir.file("data/planted"),
+    "/etc/docs-agent-planted",
+    "/tmp/docs-agent-planted",
+    "/dev/shm/docs-agent-planted",
+    "/run/docs-agent-planted",
+    "/usr/local/bin/docs-agent-planted",
+  ];
+  const segmentsBefore = await readFile("/proc/sysvipc/shm", "utf8");
+  const agent = fixtureAgent(
+    "seek.mjs",
+    JSON.stringify({
+      marks: [inFile, inHome, inEnv, inCommand, inMemory, inSocket, world.token].map(hex),
+      ports: [onPort.port, Number(new URL(world.codeHost.apiUrl).port)],
+      sockets: [socketPath, `\0${inSocket}`].map(hex),
+      plant,
+    }),
+  );
+
+  expect(await world.run(world.project(agent))).toMatchObject({ kind: "pull-request" });
+  expect(JSON.parse(await world.show("docs/report.md"))).toEqual({
+    found: [],
+    files: true,
+    ids: "1000",
+    noNewPrivileges: "1",
+  });
+  for (const path of plant) expect({ path, isThere: await isThere(path) }).toEqual({ path, isThere: false });
+  expect(await readFile("/proc/sysvipc/shm", "utf8")).toBe(segmentsBefore);
+});
+
+it("finds what is there when nothing holds it", async () => {
+  // Otherwise the test above could not fail.
+  await using world = await openRunnerWorld({ containment: "none" });
+  const socketPath = world.dir.file("agent.sock");
+  await using onPort = await listen(0);
+  await using _onPath = await listen(socketPath);
+  const secret = randomBytes(12).toString("hex");
+  const other = spawn("sleep", ["3600"], { env: { ...process.env, TOKEN: secret }, stdio: "ignore" });
+  await using _ = { [Symbol.asyncDispose]: async () => void other.kill("SIGKILL") };
+  const agent = fixtureAgent(
+    "seek.mjs",
+    JSON.stringify({
+      roots: [world.dir.path],
+      marks: [hex(secret)],
+      ports: [onPort.port],
+      sockets: [hex(socketPath)],
+      plant: [],
+    }),
+  );
+  await world.run(world.project(agent));
+  const { found } = JSON.parse(await world.show("docs/report.md"));
+  expect(found).toContain(`mark 0 in /proc/${other.pid}/environ`);
+  expect(found).toContain(`the port ${onPort.port} at 127.0.0.1`);
+  expect(found).toContain(`the socket ${JSON.stringify(socketPath)}`);
+  await exec("pkill", ["-f", "sleep 3579"]).catch(() => {});
+});
+
+it("gives an agent a tree with nothing above it", async () => {
+  await using world = await openRunnerWorld();
+  await writeFile(world.dir.file("AGENTS.md"), "Instructions of somebody else");
+  const agent = inlineAgent(`
+    fs.writeFileSync("docs/report.md", JSON.stringify({ cwd: process.cwd(), above: fs.readdirSync("..").sort(), home: fs.readdirSync(process.env.HOME), tmp: fs.readdirSync("/tmp") }));
+  `);
+  await world.run(world.project(agent));
+  const { cwd, above, home, tmp } = JSON.parse(await world.show("docs/report.md"));
+  expect(cwd).toBe("/repo");
+  expect(above).not.toContain("AGENTS.md");
+  expect({ home, tmp }).toEqual({ home: [], tmp: [] });
+});
+
+it("runs what an agent starts in a terminal inside, whatever environment it asks for", async () => {
+  await using world = await openRunnerWorld();
+  const mark = world.dir.file("mark");
+  // A program of the agent's own under the name of what holds it, and a library that every program would load.
+  const agent = fixtureAgent(
+    "acp-agent.mjs",
+    JSON.stringify([
+      { write: "./docs/bwrap", content: `#!/bin/sh\ntouch ${mark}\n` },
+      { terminal: ["chmod", "+x", "docs/bwrap"] },
+      {
+        terminal: ["sh", "-c", `touch ${mark}; echo ran > docs/ran.md`],
+        env: Object.entries({
+          PATH: "/repo/docs:/usr/bin:/bin",
+          LD_PRELOAD: "/repo/docs/bwrap",
+          BASH_ENV: "/repo/docs/bwrap",
+        }).map(([name, value]) => ({ name, value })),
+      },
+      { write: "./docs/new.md", content: "new" },
+    ]),
+  );
+  await world.run(world.acpProject(agent, { terminal: true }));
+  expect(await isThere(mark)).toBe(false);
+  expect(await world.changed()).toContain("docs/ran.md");
+});
+
+it("keeps what it stores from everybody else on the machine", async () => {
+  await using world = await openRunnerWorld();
+  await world.run(world.project(inlineAgent("")));
+  expect((await stat(world.dir.file("data"))).mode & 0o777).toBe(0o700);
+});
+
+it("ends an agent that fills the disk", async () => {
+  await using world = await openRunnerWorld();
+  const agent = inlineAgent(`
+    for (let n = 0; ; n++) { fs.writeFileSync("big" + n, Buffer.alloc(8 * 1024 * 1024)); await new Promise((r) => setTimeout(r, 100)); }
+  `);
+  const project = world.project(agent);
+  project.agent.limits = { memoryMegabytes: 1024, processes: 64, diskMegabytes: 32 };
+  expect(await world.run(project)).toEqual({
+    kind: "failed",
+    reason: "The agent wrote more than its limit of 32 MB, and was stopped.",
+  });
+});
+
+it("bounds a file, and the memory of a process", async () => {
+  await using world = await openRunnerWorld();
+  const agent = inlineAgent(`
+    const { spawnSync } = await import("node:child_process");
+    const said = {};
+    fs.writeFileSync("docs/sparse.md", "");
+    try { fs.truncateSync("docs/sparse.md", 40 * 2 ** 30); said.file = "made"; } catch (error) { said.file = error.code; }
+    fs.rmSync("docs/sparse.md", { force: true });
+    said.some = spawnSync(process.execPath, ["-e", "Buffer.alloc(2 ** 28).fill(1)"]).status;
+    said.much = spawnSync(process.execPath, ["-e", "Buffer.alloc(2 ** 31).fill(1)"]).status;
+    fs.writeFileSync("docs/report.md", JSON.stringify(said));
+  `);
+  const project = world.project(agent);
+  project.agent.limits = { memoryMegabytes: 1536, processes: 64, diskMegabytes: 100 };
+  await world.run(project);
+  expect(JSON.parse(await world.show("docs/report.md"))).toEqual({ file: "EFBIG", some: 0, much: 1 });
+});
+
+it("follows no link out for the protocol's file methods", async () => {
+  await using world = await openRunnerWorld();
+  const outside = world.dir.file("outside");
+  await mkdir(outside);
+  await writeFile(`${outside}/kept.md`, "the operator's");
+  const agent = fixtureAgent(
+    "acp-agent.mjs",
+    JSON.stringify([
+      { terminal: ["ln", "-s", outside, "docs/out"] },
+      { write: "./docs/out/base.lock", content: "x" },
+      { read: "./docs/out/kept.md" },
+      { write: "./docs/ok/new.md", content: "new" },
+    ]),
+  );
+  await world.run(world.acpProject(agent, { terminal: true }));
+  expect(await readdir(outside)).toEqual(["kept.md"]);
+  expect(await world.show("docs/answers.md")).not.toContain("the operator's");
+  expect(await world.show("docs/ok/new.md")).toBe("new");
+});
