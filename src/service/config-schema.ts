@@ -3,6 +3,8 @@ import { isAbsolute } from "node:path";
 import { z } from "zod";
 import { AGENT_PRESET_NAMES, AGENT_PRESETS, isAgentPreset } from "./agent-presets.ts";
 import { isBaseBranch, JOB_BRANCH_PREFIX } from "./branch.ts";
+import { parseHostRule } from "./network/host-rules.ts";
+import { MODEL_KINDS } from "./network/model-kinds.ts";
 import { isSafeHttpUrl, repositoryKind } from "./repository.ts";
 
 /** The files that count as documentation unless a project says otherwise. */
@@ -137,6 +139,38 @@ const Glob = text(WANT_GLOB, 300).refine(
   WANT_GLOB,
 );
 
+const WANT_MODEL_NAME = "put lower-case letters, digits or '-', a letter first, at most 32";
+const ModelName = text(WANT_MODEL_NAME, 32).regex(/^[a-z][a-z0-9-]*$/, WANT_MODEL_NAME);
+
+function dollars(want: string) {
+  const error = `put ${want}, in US dollars, from 0 to 100000`;
+  return z.number(error).min(0, error).max(100_000, error);
+}
+
+const WANT_PRICES = 'put a price per model or pattern, for example "gpt-5*": { input: 1.25, output: 10 }';
+const Price = z.strictObject(
+  {
+    input: dollars("the price of a million tokens of input"),
+    output: dollars("the price of a million tokens of output"),
+    cachedInput: dollars("the price of a million tokens of cached input").optional(),
+  },
+  WANT_PRICES,
+);
+const Model = z.strictObject({
+  name: ModelName,
+  kind: z.enum(MODEL_KINDS, `put ${MODEL_KINDS.join(", ")}, whichever API the upstream has`),
+  baseUrl: HttpUrl.optional(),
+  keyEnv: EnvName,
+  prices: z.record(z.string().min(1).max(200), Price, WANT_PRICES).default({}),
+});
+
+const WANT_HOST_RULES =
+  "put a list of hosts: registry.npmjs.org, *.example.org for all names below it, or either with :port; an address or host:port for one that isn't on the internet";
+const HostRules = list(
+  text(WANT_HOST_RULES, 300).refine((rule) => parseHostRule(rule) !== null, WANT_HOST_RULES),
+  WANT_HOST_RULES,
+);
+
 const Project = z.strictObject({
   id: text(WANT_ID).regex(ID, WANT_ID),
   name: text("put a short name for people", 100).optional(),
@@ -149,6 +183,19 @@ const Project = z.strictObject({
   codeHost: CodeHost,
   gitCredentialsEnv: EnvName.optional(),
   agentEnv: list(EnvName, "put a list of names of environment variables").default([]),
+  models: list(ModelName, "put a list of names of models, as they stand under models").optional(),
+  budget: section(
+    z.strictObject({
+      tokens: whole("how many tokens a turn may use", 1, 1_000_000_000).optional(),
+      usd: dollars("what a turn may cost").gt(0, "put more than 0, or leave it out").optional(),
+    }),
+  ),
+  network: section(
+    z.strictObject({
+      allow: HostRules.default([]),
+      maxBytes: whole("how many bytes a turn may send and receive", 1024, 1024 ** 4).default(1024 ** 3),
+    }),
+  ),
   limits: section(
     z.strictObject({
       createsPerHour: whole("how many jobs may be created in an hour", 1, 100_000).default(100),
@@ -188,6 +235,7 @@ export const ServiceSettings = z.strictObject({
     .min(0, "put 0 to 1440 minutes")
     .max(1440, "put 0 to 1440 minutes")
     .default(1),
+  models: list(Model, "put a list of models, each with name, kind and keyEnv", 100).default([]),
   projects: list(Project, "put a list of projects, each with id, repository and agent", 1000).min(
     1,
     "put at least one project",

@@ -7,23 +7,31 @@ import { ServiceConfigError } from "./config-error.ts";
 import { ServiceSettings } from "./config-schema.ts";
 import { CREDENTIAL_SHAPES } from "./credential-shapes.ts";
 import type { Env } from "./env.ts";
+import { modelFaults, unsetModelKeys } from "./network/model-faults.ts";
+import { KIND_TRAITS } from "./network/model-kinds.ts";
 import { repositoryKind } from "./repository.ts";
 
 type ProjectSettings = ServiceSettings["projects"][number];
+type ModelSettings = ServiceSettings["models"][number];
 
 /**
  * A project of the job service. Holds no secret: names ending in `Env` name environment variables. A local `repository`
  * is an absolute path.
  */
-export type ServiceProject = Omit<ProjectSettings, "name" | "model" | "gitCredentialsEnv"> & {
+export type ServiceProject = Omit<ProjectSettings, "name" | "model" | "models" | "gitCredentialsEnv"> & {
   name: string;
   /** Free text for the job's record. */
   model: string;
   /** Names the variable that holds what git authenticates with; null: nothing, or the code host's token. */
   gitCredentialsEnv: string | null;
+  /** Those that the project's agent may use. */
+  models: ServiceModel[];
 };
 
-export type ServiceConfig = Omit<ServiceSettings, "projects" | "publicBaseUrl"> & {
+/** A provider of models. Holds no key: `keyEnv` names an environment variable. */
+export type ServiceModel = ModelSettings & { baseUrl: string };
+
+export type ServiceConfig = Omit<ServiceSettings, "projects" | "models" | "publicBaseUrl"> & {
   /** Absolute. */
   dataDir: string;
   publicBaseUrl: string | null;
@@ -53,7 +61,11 @@ export function loadServiceConfig(path: string, env: Env | null): ServiceConfig 
   }
   // These show names of variables, which must not be secrets put in the wrong place.
   if (faults.length === 0) {
-    faults.push(...crossFaults(parsed.data), ...(env === null ? [] : envFaults(parsed.data, env)));
+    faults.push(
+      ...crossFaults(parsed.data),
+      ...modelFaults(parsed.data),
+      ...(env === null ? [] : [...envFaults(parsed.data, env), ...unsetModelKeys(parsed.data, env)]),
+    );
   }
   const config = toConfig(parsed.data, dirname(file));
   faults.push(...pathFaults(config));
@@ -63,7 +75,11 @@ export function loadServiceConfig(path: string, env: Env | null): ServiceConfig 
 
 /** The values of the variables that a configuration names, to be kept out of whatever leaves the process. */
 export function serviceSecretsOf(config: Pick<ServiceConfig, "projects">, env: Env): string[] {
-  const names = config.projects.flatMap((project) => [...secretNames(project), ...project.agentEnv]);
+  const names = config.projects.flatMap((project) => [
+    ...secretNames(project),
+    ...project.models.map(({ keyEnv }) => keyEnv),
+    ...project.agentEnv,
+  ]);
   // A short value (a flag, a locale) is no secret, and removing it would garble every line.
   return [...new Set(names)].map((name) => env[name] ?? "").filter((value) => value.length >= 8);
 }
@@ -93,8 +109,13 @@ function readYaml(file: string): unknown {
 }
 
 function toConfig(settings: ServiceSettings, folder: string): ServiceConfig {
+  const { models, ...rest } = settings;
+  const all = models.map((model) => ({
+    ...model,
+    baseUrl: model.baseUrl ?? KIND_TRAITS[model.kind].defaultBaseUrl,
+  }));
   return {
-    ...settings,
+    ...rest,
     dataDir: resolve(folder, settings.dataDir),
     publicBaseUrl: settings.publicBaseUrl?.replace(/\/+$/, "") ?? null,
     projects: settings.projects.map((project) => ({
@@ -106,6 +127,7 @@ function toConfig(settings: ServiceSettings, folder: string): ServiceConfig {
           ? resolve(folder, project.repository)
           : project.repository,
       gitCredentialsEnv: project.gitCredentialsEnv ?? null,
+      models: all.filter(({ name }) => project.models?.includes(name) ?? true),
     })),
   };
 }

@@ -1,0 +1,80 @@
+import { Resolver as DnsResolver } from "node:dns/promises";
+import { isIP } from "node:net";
+import { scopeOf } from "./addresses.ts";
+import { findRule, type HostRule, type NetworkTarget, targetText } from "./host-rules.ts";
+
+/** Looks a name up. Rejects, or answers with an empty list, if it has no address. */
+export type Resolve = (host: string) => Promise<readonly string[]>;
+
+/** How a target is reached, or why not. `reason` is a sentence for whoever reads the agent's output. */
+export type Route = { kind: "open"; addresses: string[] } | { kind: "refused" | "unknown"; reason: string };
+
+const DNS_TIMEOUT_MS = 3000;
+const DNS_TRIES = 2;
+const MAX_ADDRESSES = 8;
+
+/**
+ * Decides whether a target may be reached, and by which addresses. A name that isn't on the list isn't looked up. Connect to
+ * nothing but the addresses given: a second look-up could answer differently.
+ */
+export async function findRoute(
+  target: NetworkTarget,
+  rules: readonly HostRule[],
+  resolve: Resolve,
+): Promise<Route> {
+  const rule = findRule(rules, target);
+  if (rule === null) {
+    return {
+      kind: "refused",
+      reason: `${targetText(target)} isn't on this project's list of hosts. An operator can add it to network.allow in the job service's settings.`,
+    };
+  }
+  let found: readonly string[] = [];
+  try {
+    found = isIP(target.host) === 0 ? await resolve(target.host) : [target.host];
+  } catch {
+    // The same as no address: which of the many ways a look-up can fail helps nobody here.
+  }
+  if (found.length === 0) return { kind: "unknown", reason: `${target.host} has no address.` };
+  const addresses = found.filter((address) => isOpen(address, rule)).slice(0, MAX_ADDRESSES);
+  if (addresses.length > 0) return { kind: "open", addresses };
+  return {
+    kind: "refused",
+    reason: `${targetText(target)} leads to an address that isn't on the internet. An operator can name the address, or the host with its port, in network.allow in the job service's settings.`,
+  };
+}
+
+function isOpen(address: string, rule: HostRule): boolean {
+  // The operator named this very address.
+  if (isIP(rule.host) !== 0) return true;
+  const isNamedWithPort = rule.port !== null && !rule.isWildcard;
+  switch (scopeOf(address)) {
+    case "public":
+      return true;
+    case "private":
+      return isNamedWithPort;
+    case "loopback":
+      // Not for other names: whoever runs their DNS would choose what on this machine answers.
+      return isNamedWithPort && isLocalhost(rule.host);
+    case "special":
+      return false;
+  }
+}
+
+function isLocalhost(host: string): boolean {
+  return host === "localhost" || host.endsWith(".localhost");
+}
+
+/**
+ * Looks names up over DNS. Not by the system's own function: that occupies one of the process's few threads for as long as a
+ * name server likes, and everything else that needs a thread (files, syncs) would wait. So `/etc/hosts` is not read.
+ */
+export function createResolve(signal: AbortSignal): Resolve {
+  const resolver = new DnsResolver({ timeout: DNS_TIMEOUT_MS, tries: DNS_TRIES });
+  signal.addEventListener("abort", () => resolver.cancel(), { once: true });
+  return async (host) => {
+    if (isLocalhost(host)) return ["127.0.0.1", "::1"];
+    const answers = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
+    return answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
+  };
+}

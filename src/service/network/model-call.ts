@@ -1,0 +1,132 @@
+import { z } from "zod";
+import { estimateTokens } from "./answer-usage.ts";
+import { ModelCallFault } from "./model-call-fault.ts";
+import { type CallUsage, NO_USAGE, type UsageFormat } from "./usage-formats.ts";
+
+/** A model call as it goes to the upstream. */
+export type ModelCall = {
+  model: string;
+  body: string;
+  /** What to send if the upstream doesn't know what we added to the body; null: nothing was added. */
+  plainBody: string | null;
+  /** What the call may use, as far as the request shows. */
+  expected: CallUsage;
+};
+
+/** What an answer is expected to have where the request sets no bound. */
+const EXPECTED_OUTPUT_TOKENS = 8192;
+
+const TokenLimit = z.int().min(1).max(10_000_000).optional().catch(undefined);
+/** Only what we look at. */
+const Body = z.object({
+  model: z.string().max(200).optional(),
+  stream: z.boolean().nullish(),
+  stream_options: z.looseObject({ include_usage: z.unknown().optional() }).nullish(),
+  background: z.unknown().optional(),
+  max_tokens: TokenLimit,
+  max_completion_tokens: TokenLimit,
+  max_output_tokens: TokenLimit,
+  n: TokenLimit,
+  generationConfig: z
+    .object({ maxOutputTokens: TokenLimit, candidateCount: TokenLimit })
+    .optional()
+    .catch(undefined),
+  tools: z.array(z.unknown()).nullish(),
+});
+type Body = z.infer<typeof Body>;
+
+/**
+ * Tools that the provider runs itself. With them an agent would reach the web past the list of hosts, and spend money that
+ * isn't counted in tokens.
+ */
+const PROVIDER_TOOL =
+  /^(?:web_|google|url_|mcp|file_search|code_interpreter|code_execution|image_generation)/;
+const PROVIDER_TOOL_FIELDS = ["mcp_servers", "web_search_options", "plugins"] as const;
+
+/**
+ * Reads a call and makes what is sent on. `pathModel` is the model that the path names, if it does. Throws a
+ * {@link ModelCallFault} for a call that can't be counted.
+ */
+export function prepareCall(format: UsageFormat, pathModel: string | null, given: Buffer): ModelCall {
+  const json = parseJson(given);
+  const body = parseBody(json);
+  const model = pathModel ?? body.model ?? "";
+  if (model === "") throw new ModelCallFault(400, "The request names no model.");
+  // Its usage would come with a later request, if ever.
+  if (format === "openai-responses" && body.background === true) {
+    throw new ModelCallFault(400, "Background responses aren't available here. Leave out background.");
+  }
+  // Written anew: of two fields with one name, the upstream could read the other one.
+  const plain = withoutProviderTools(json, body.tools ?? null, format);
+  const options = body.stream_options;
+  const asksForUsage = format !== "openai-chat" || body.stream !== true || options?.include_usage === true;
+  const asking = { ...plain, stream_options: { ...options, include_usage: true } };
+  return {
+    model,
+    body: JSON.stringify(asksForUsage ? plain : asking),
+    plainBody: asksForUsage ? null : JSON.stringify(plain),
+    expected: {
+      ...NO_USAGE,
+      inputTokens: estimateTokens(given.length),
+      outputTokens: expectedOutput(body),
+    },
+  };
+}
+
+function parseJson(given: Buffer): object {
+  let json: unknown;
+  try {
+    json = JSON.parse(given.toString("utf8"));
+  } catch {
+    throw new ModelCallFault(400, "The request's body isn't JSON.");
+  }
+  if (typeof json === "object" && json !== null && !Array.isArray(json)) return json;
+  throw new ModelCallFault(400, "The request's body isn't a JSON object.");
+}
+
+function parseBody(json: object): Body {
+  const parsed = Body.safeParse(json);
+  if (parsed.success) return parsed.data;
+  const fields = parsed.error.issues.map(({ path }) => path.map(String).join("."));
+  throw new ModelCallFault(400, `The request isn't valid: check ${[...new Set(fields)].join(", ")}.`);
+}
+
+function expectedOutput(body: Body): number {
+  const { generationConfig } = body;
+  const each =
+    body.max_tokens ??
+    body.max_completion_tokens ??
+    body.max_output_tokens ??
+    generationConfig?.maxOutputTokens ??
+    EXPECTED_OUTPUT_TOKENS;
+  return each * (body.n ?? generationConfig?.candidateCount ?? 1);
+}
+
+function withoutProviderTools(
+  json: object,
+  tools: readonly unknown[] | null,
+  format: UsageFormat,
+): Record<string, unknown> {
+  const rest: Record<string, unknown> = { ...json };
+  for (const field of PROVIDER_TOOL_FIELDS) delete rest[field];
+  if (tools === null) return rest;
+  const kept = tools.flatMap((tool) => {
+    if (format === "gemini") return functionsOnly(tool);
+    const type = typeOf(tool);
+    return type !== null && PROVIDER_TOOL.test(type) ? [] : [tool];
+  });
+  if (kept.length > 0) rest["tools"] = kept;
+  else delete rest["tools"];
+  return rest;
+}
+
+function typeOf(tool: unknown): string | null {
+  return typeof tool === "object" && tool !== null && "type" in tool ? String(tool.type) : null;
+}
+
+/** A tool of Gemini is an object with one field for each kind of tool; only functions run on the agent's side. */
+function functionsOnly(tool: unknown): unknown[] {
+  if (typeof tool !== "object" || tool === null) return [];
+  const functions = Object.entries(tool).filter(([name]) => /^function_?declarations$/i.test(name));
+  return functions.length === 0 ? [] : [Object.fromEntries(functions)];
+}

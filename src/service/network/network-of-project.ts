@@ -1,0 +1,23 @@
+import type { ServiceProject } from "../config.ts";
+import type { Env } from "../env.ts";
+import { type HostRule, parseHostRule } from "./host-rules.ts";
+import type { TurnNetworkOptions } from "./turn-network.ts";
+
+/** What a project's settings say about its network, with the models' keys from the environment. */
+export function networkOf(
+  { network, models, budget }: Pick<ServiceProject, "network" | "models" | "budget">,
+  env: Env,
+): Pick<TurnNetworkOptions, "allow" | "maxBytes" | "models" | "budget"> {
+  return {
+    allow: network.allow.map(parseHostRule).filter((rule): rule is HostRule => rule !== null),
+    maxBytes: network.maxBytes,
+    models: models.map(({ name, kind, baseUrl, keyEnv, prices }) => ({
+      name,
+      kind,
+      baseUrl,
+      prices,
+      key: (env[keyEnv] ?? "").trim(),
+    })),
+    budget: { tokens: budget.tokens ?? null, usd: budget.usd ?? null },
+  };
+}

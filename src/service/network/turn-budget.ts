@@ -1,0 +1,138 @@
+import { type CallUsage, NO_USAGE } from "./usage-formats.ts";
+
+/** What a turn may use. Null: as much as it likes. */
+export type Budget = { tokens: number | null; usd: number | null };
+
+/** Tokens of a call, and their price; null if it isn't known. */
+export type Spending = CallUsage & { usd: number | null };
+
+/** A call under way. `settle` ends it, once; what is told later is ignored. */
+export type Charge = { update(spending: Spending): void; settle(spending: Spending): void };
+
+type OpenCall = { reserved: Spending; seen: Spending };
+type Waiting = { reserved: Spending; admit: (charge: Charge | null) => void };
+
+const NOTHING: Spending = { ...NO_USAGE, usd: 0 };
+
+/**
+ * Counts what a turn's model calls use, and keeps them within the budget.
+ *
+ * A call starts if what was used, what calls under way are expected to use, and what it is expected to use itself fit; or if no
+ * other is under way. Otherwise it waits for others to end. So a turn exceeds its budget by at most what its last call uses, and
+ * by what calls beside it use more than was expected.
+ */
+export class TurnBudget {
+  readonly #budget: Budget;
+  readonly #onExceeded: (reason: string) => void;
+  readonly #open = new Set<OpenCall>();
+  #waiting: Waiting[] = [];
+  #settled: Spending = NOTHING;
+  #calls = 0;
+  #reason: string | null = null;
+
+  constructor(budget: Budget, onExceeded: (reason: string) => void) {
+    this.#budget = budget;
+    this.#onExceeded = onExceeded;
+  }
+
+  /** Why no further call may start; null: one may. */
+  get reason(): string | null {
+    return this.#reason;
+  }
+
+  /** Whether each call needs a price. */
+  get isInMoney(): boolean {
+    return this.#budget.usd !== null;
+  }
+
+  /** Calls so far, and what they used; of those under way, what is known of them. */
+  usage(): { calls: number } & Spending {
+    return { calls: this.#calls, ...this.#used() };
+  }
+
+  /** Waits until a call may start. Null: it may not, see `reason`; or it was aborted. */
+  admit(reserved: Spending, signal: AbortSignal): Promise<Charge | null> {
+    const { promise, resolve } = Promise.withResolvers<Charge | null>();
+    const waiting = { reserved, admit: resolve };
+    signal.addEventListener("abort", () => {
+      this.#waiting = this.#waiting.filter((other) => other !== waiting);
+      resolve(null);
+      this.#next();
+    });
+    if (signal.aborted) resolve(null);
+    else this.#waiting.push(waiting);
+    this.#next();
+    return promise;
+  }
+
+  #next(): void {
+    this.#reason ??= this.#exceededReason();
+    for (let [first] = this.#waiting; first !== undefined; [first] = this.#waiting) {
+      if (this.#reason === null && this.#open.size > 0 && !this.#fits(first.reserved)) return;
+      this.#waiting.shift();
+      first.admit(this.#reason === null ? this.#start(first.reserved) : null);
+    }
+  }
+
+  #start(reserved: Spending): Charge {
+    const call = { reserved, seen: NOTHING };
+    this.#open.add(call);
+    this.#calls += 1;
+    return {
+      update: (spending) => {
+        if (!this.#open.has(call)) return;
+        call.seen = spending;
+        this.#next();
+      },
+      settle: (spending) => {
+        if (!this.#open.delete(call)) return;
+        this.#settled = sum(this.#settled, spending);
+        this.#next();
+      },
+    };
+  }
+
+  #used(): Spending {
+    return [...this.#open].map(({ seen }) => seen).reduce(sum, this.#settled);
+  }
+
+  #fits(reserved: Spending): boolean {
+    const expected = [...this.#open]
+      .map((call) => ({
+        tokens: Math.max(tokensOf(call.reserved), tokensOf(call.seen)),
+        usd: Math.max(call.reserved.usd ?? 0, call.seen.usd ?? 0),
+      }))
+      .reduce((a, b) => ({ tokens: a.tokens + b.tokens, usd: a.usd + b.usd }), {
+        tokens: tokensOf(this.#settled) + tokensOf(reserved),
+        usd: (this.#settled.usd ?? 0) + (reserved.usd ?? 0),
+      });
+    const { tokens, usd } = this.#budget;
+    return (tokens === null || expected.tokens <= tokens) && (usd === null || expected.usd <= usd);
+  }
+
+  #exceededReason(): string | null {
+    const { tokens, usd } = this.#budget;
+    const used = this.#used();
+    let limit: string | null = null;
+    if (tokens !== null && tokensOf(used) >= tokens) limit = `${tokens.toLocaleString("en-US")} tokens`;
+    else if (usd !== null && (used.usd ?? 0) >= usd) limit = `$${usd.toFixed(2)}`;
+    if (limit === null) return null;
+    const reason = `The turn's budget of ${limit} is used up.`;
+    this.#onExceeded(reason);
+    return reason;
+  }
+}
+
+function tokensOf({ inputTokens, outputTokens }: CallUsage): number {
+  return inputTokens + outputTokens;
+}
+
+function sum(a: Spending, b: Spending): Spending {
+  return {
+    inputTokens: a.inputTokens + b.inputTokens,
+    cachedInputTokens: a.cachedInputTokens + b.cachedInputTokens,
+    outputTokens: a.outputTokens + b.outputTokens,
+    surchargeTokens: a.surchargeTokens + b.surchargeTokens,
+    usd: a.usd === null || b.usd === null ? null : a.usd + b.usd,
+  };
+}

@@ -1,0 +1,228 @@
+import { randomBytes } from "node:crypto";
+import { once, setMaxListeners } from "node:events";
+import { chmod, rm } from "node:fs/promises";
+import { createServer, type Server } from "node:http";
+import type { Socket } from "node:net";
+import { join } from "node:path";
+import { Agent } from "undici";
+import type { Logger } from "../../core/logger.ts";
+import { DocsAgentError } from "../../errors.ts";
+import { createEgressProxy } from "./egress-proxy.ts";
+import { createResolve, type Resolve } from "./find-route.ts";
+import type { HostRule } from "./host-rules.ts";
+import { NETWORK_LIMITS, type NetworkLimits } from "./limits.ts";
+import { KIND_TRAITS, type ModelKind } from "./model-kinds.ts";
+import { createModelGateway } from "./model-gateway.ts";
+import { type HostTraffic, Traffic } from "./traffic.ts";
+import { type Budget, TurnBudget } from "./turn-budget.ts";
+import type { ModelUpstream } from "./upstream-client.ts";
+
+/** What a turn used. */
+export type TurnUsage = {
+  /** Calls of models that were sent to an upstream. */
+  calls: number;
+  /** All input, cached or not. */
+  inputTokens: number;
+  outputTokens: number;
+  cachedInputTokens: number;
+  /** US dollars; null: a model was used that has no price. */
+  costUsd: number | null;
+  /** Model upstreams included. */
+  hosts: HostTraffic[];
+};
+
+/** How the agent reaches one model upstream. */
+export type ModelAccess = { name: string; kind: ModelKind; url: string; key: string };
+
+/** The only way out of a turn's sandbox: a proxy with a list of hosts, and the gateway to the models. */
+export type TurnNetwork = AsyncDisposable & {
+  /** Null: it listens at `port` of 127.0.0.1. */
+  socketPath: string | null;
+  /** Null: it listens at `socketPath`. */
+  port: number | null;
+  /** The variables that an agent needs, if the network is at that port of its 127.0.0.1. */
+  env(loopbackPort: number): Record<string, string>;
+  /** For agents that take their models from a file or from arguments. */
+  models(loopbackPort: number): ModelAccess[];
+  /** So far. */
+  usage(): TurnUsage;
+  /** Resolves with the reason, a sentence for people, when a bound or the budget is exceeded. Never rejects. */
+  exceeded: Promise<string>;
+};
+
+export type TurnNetworkOptions = {
+  /** The folder for the socket, which nobody else may write to. Null: listens on 127.0.0.1, at any free port. */
+  folder: string | null;
+  allow: readonly HostRule[];
+  /** In both directions, models included. */
+  maxBytes: number;
+  models: readonly ModelUpstream[];
+  budget: Budget;
+  logger: Logger;
+  /** @default DNS */
+  resolve?: Resolve;
+  limits?: Partial<NetworkLimits>;
+};
+
+/** The network of a turn can't be opened. */
+export class TurnNetworkError extends DocsAgentError {
+  readonly code = "turn_network";
+}
+
+const SOCKET_NAME = "net.sock";
+/** Of Linux, without the final zero. */
+const MAX_SOCKET_PATH_BYTES = 107;
+const HEADERS_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 5 * 60_000;
+const LOOPBACK = "127.0.0.1";
+
+/** Opens the network of one turn. Disposing of it ends all connections. */
+export async function openTurnNetwork(options: TurnNetworkOptions): Promise<TurnNetwork> {
+  const { folder, models, logger } = options;
+  const limits = { ...NETWORK_LIMITS, ...options.limits };
+  const ended = new AbortController();
+  const { signal } = ended;
+  setMaxListeners(0, signal);
+  const { promise: exceeded, resolve: onExceeded } = Promise.withResolvers<string>();
+
+  const traffic = new Traffic(options.maxBytes, (reason) => {
+    onExceeded(reason);
+    ended.abort();
+  });
+  const budget = new TurnBudget(options.budget, onExceeded);
+  const placeholderKey = `sk-turn-${randomBytes(24).toString("hex")}`;
+  // Anybody on this machine can connect to a port, but only the sandbox has the socket.
+  const proxyPassword = folder === null ? randomBytes(16).toString("hex") : null;
+  const dispatcher = new Agent({ connect: { timeout: limits.connectMs } });
+  const proxy = createEgressProxy({
+    rules: options.allow,
+    resolve: options.resolve ?? createResolve(signal),
+    password: proxyPassword,
+    traffic,
+    limits,
+    logger,
+    signal,
+  });
+  const gateway = createModelGateway({
+    upstreams: models,
+    placeholderKey,
+    limits,
+    budget,
+    traffic,
+    dispatcher,
+    logger,
+    signal,
+  });
+
+  const server = createServer({
+    maxHeaderSize: limits.headerBytes,
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+  });
+  server.maxConnections = limits.connections;
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
+  signal.addEventListener("abort", () => {
+    for (const socket of sockets) socket.destroy();
+  });
+  const calls = new Set<Promise<void>>();
+  server.on("request", (request, response) => {
+    if (request.url?.startsWith("/") !== true) {
+      proxy.forward(request, response).catch(() => response.destroy());
+      return;
+    }
+    const call = gateway(request, response).finally(() => calls.delete(call));
+    calls.add(call);
+  });
+  server.on("connect", (request, client, head) => {
+    proxy.tunnel(request, client, head).catch(() => client.destroy());
+  });
+  server.on("drop", () => logger.warn({ max: limits.connections }, "agent has too many connections"));
+
+  const socketPath = folder === null ? null : join(folder, SOCKET_NAME);
+  const port = await listen(server, socketPath);
+
+  async function close(): Promise<void> {
+    ended.abort();
+    const closed = once(server, "close");
+    server.close();
+    // So that their usage is counted.
+    await Promise.all(calls);
+    await dispatcher.destroy();
+    await closed;
+    if (socketPath !== null) await rm(socketPath, { force: true });
+  }
+  let closing: Promise<void> | null = null;
+
+  function accessTo(loopbackPort: number): ModelAccess[] {
+    return models.map(({ name, kind }) => {
+      const url = `http://${LOOPBACK}:${loopbackPort}/models/${name}`;
+      return { name, kind, url: kind === "openai" ? `${url}/v1` : url, key: placeholderKey };
+    });
+  }
+
+  return {
+    socketPath,
+    port,
+    exceeded,
+    models: accessTo,
+    env: (loopbackPort) => ({
+      ...proxyVariables(loopbackPort, proxyPassword),
+      // The first of a kind has the variables that agents know.
+      ...Object.assign({}, ...accessTo(loopbackPort).toReversed().map(modelVariables)),
+    }),
+    usage() {
+      const { calls, inputTokens, outputTokens, cachedInputTokens, usd } = budget.usage();
+      return { calls, inputTokens, outputTokens, cachedInputTokens, costUsd: usd, hosts: traffic.hosts() };
+    },
+    [Symbol.asyncDispose]: () => (closing ??= close()),
+  };
+}
+
+/** Resolves to the port; null: at the path. */
+async function listen(server: Server, path: string | null): Promise<number | null> {
+  if (path === null) {
+    server.listen({ host: LOOPBACK, port: 0 });
+  } else {
+    if (Buffer.byteLength(path) > MAX_SOCKET_PATH_BYTES) {
+      throw new TurnNetworkError(
+        `The path of the agent's socket is longer than ${MAX_SOCKET_PATH_BYTES} bytes. Move dataDir to a shorter path.`,
+      );
+    }
+    // Left by a process that was killed.
+    await rm(path, { force: true });
+    server.listen({ path });
+  }
+  try {
+    await once(server, "listening");
+  } catch (thrown) {
+    const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : "unknown error";
+    throw new TurnNetworkError(`The agent's network can't be opened (${code}).`, { cause: thrown });
+  }
+  if (path !== null) await chmod(path, 0o600);
+  const address = server.address();
+  return address === null || typeof address === "string" ? null : address.port;
+}
+
+function proxyVariables(port: number, password: string | null): Record<string, string> {
+  const user = password === null ? "" : `turn:${password}@`;
+  const url = `http://${user}${LOOPBACK}:${port}`;
+  const direct = "127.0.0.1,localhost,::1";
+  return {
+    HTTP_PROXY: url,
+    HTTPS_PROXY: url,
+    http_proxy: url,
+    https_proxy: url,
+    NO_PROXY: direct,
+    no_proxy: direct,
+    // Node's own fetch doesn't read them otherwise.
+    NODE_USE_ENV_PROXY: "1",
+  };
+}
+
+function modelVariables({ kind, url, key }: ModelAccess): Record<string, string> {
+  return KIND_TRAITS[kind].variables(url, key);
+}

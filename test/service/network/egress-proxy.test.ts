@@ -1,0 +1,296 @@
+import { once } from "node:events";
+import { createServer, type Socket } from "node:net";
+import { stat } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, it } from "vitest";
+import { openNetworkWorld, readAll, startHttpSide } from "../../support/turn-network.ts";
+
+/** What DNS says in these tests. Every look-up is counted. */
+function dns(names: Record<string, string[]>) {
+  const asked: string[] = [];
+  return {
+    asked,
+    resolve: async (host: string) => {
+      asked.push(host);
+      return names[host] ?? [];
+    },
+  };
+}
+
+/** Echoes what it gets; keeps the sockets it had. */
+async function startEcho() {
+  const sockets: Socket[] = [];
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    sockets.push(socket);
+    socket.on("error", () => undefined);
+    socket.pipe(socket);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    port: (server.address() as { port: number }).port,
+    sockets,
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+it("tunnels to a host on the list, and counts and logs its bytes", async () => {
+  await using echo = await startEcho();
+  await using world = await openNetworkWorld({ allow: [`127.0.0.1:${echo.port}`] });
+  const { status, socket } = await world.tunnel(`127.0.0.1:${echo.port}`);
+  expect(status).toBe(200);
+  socket.end("hello");
+  expect((await readAll(socket)).toString()).toBe("hello");
+  await expect.poll(() => world.logger.text("info")).toContain("agent's connection closed");
+  expect(world.network.usage().hosts).toEqual([{ host: "127.0.0.1", bytesIn: 5, bytesOut: 5 }]);
+  expect(world.logger.lines[0]?.fields).toEqual({
+    host: "127.0.0.1",
+    bytesIn: 5,
+    bytesOut: 5,
+    port: echo.port,
+    kind: "tunnel",
+  });
+});
+
+it("hands on what came together with the CONNECT", async () => {
+  await using echo = await startEcho();
+  await using world = await openNetworkWorld({ allow: [`127.0.0.1:${echo.port}`] });
+  const socket = await world.dial();
+  socket.end(`CONNECT 127.0.0.1:${echo.port} HTTP/1.1\r\nhost: x\r\n\r\nearly`);
+  expect((await readAll(socket)).toString()).toMatch(/^HTTP\/1\.1 200 .*\r\n\r\nearly$/s);
+});
+
+it("lets nothing through by default, names the setting, and looks nothing up", async () => {
+  const names = dns({ "example.org": ["93.184.215.14"] });
+  await using world = await openNetworkWorld({ resolve: names.resolve });
+  const { status, text } = await world.tunnel("example.org:443");
+  expect(status).toBe(403);
+  expect(text).toBe(
+    "example.org:443 isn't on this project's list of hosts. An operator can add it to network.allow in the job service's settings.\n",
+  );
+  expect((await world.ask({ method: "GET", path: "http://example.org/" })).status).toBe(403);
+  expect(names.asked).toEqual([]);
+  expect(world.logger.text("warn")).toContain('{"target":"example.org:443"}');
+});
+
+it.each([
+  "localhost",
+  "LOCALHOST",
+  "127.1",
+  "127.0.0.1",
+  "2130706433",
+  "0x7f.0.0.1",
+  "0",
+  "[::1]",
+  "[::ffff:127.0.0.1]",
+  "[::ffff:7f00:1]",
+  "internal.test",
+  "mapped.test",
+  "nat64.test",
+  "metadata.test",
+  "unique-local.test",
+  "link-local.test",
+  "169.254.169.254",
+  "[fe80::1]",
+  "[fd00:ec2::254]",
+])("does not reach this machine or its network by %s", async (host) => {
+  const names = dns({
+    "internal.test": ["10.1.2.3"],
+    "mapped.test": ["::ffff:127.0.0.1"],
+    "nat64.test": ["64:ff9b::7f00:1"],
+    "metadata.test": ["169.254.169.254"],
+    "unique-local.test": ["fd12::1"],
+    "link-local.test": ["fe80::1%eth0"],
+    localhost: ["127.0.0.1", "::1"],
+  });
+  await using echo = await startEcho();
+  // All names are on the list, with all ports that could matter, but no address is.
+  const allow = [
+    "localhost",
+    ...Object.keys(names),
+    "*.test",
+    `*.test:${echo.port}`,
+    "mapped.test:1",
+    "metadata.test:80",
+  ];
+  for (const port of [echo.port, 80, 443]) {
+    await using world = await openNetworkWorld({ allow, resolve: names.resolve });
+    const answer = await world.tunnel(`${host}:${port}`);
+    expect(answer.status).toBe(403);
+    expect((await world.ask({ method: "GET", path: `http://${host}:${port}/` })).status).toBe(403);
+    expect(world.network.usage().hosts).toEqual([]);
+  }
+  expect(echo.sockets).toEqual([]);
+});
+
+it("connects to the address that was checked, though DNS says another the next time", async () => {
+  await using side = await startHttpSide((_seen, _request, response) => response.end("inside"));
+  let answers = 0;
+  await using world = await openNetworkWorld({
+    allow: [`rebinding.test:${side.port}`],
+    resolve: async () => {
+      answers += 1;
+      return answers === 1 ? ["192.0.2.1"] : ["127.0.0.1"];
+    },
+  });
+  // The first is refused for its address, and so is the second: one that is not "localhost" never means this machine.
+  for (const _ of [1, 2]) expect((await world.tunnel(`rebinding.test:${side.port}`)).status).toBe(403);
+  expect(answers).toBe(2);
+  expect(side.seen).toEqual([]);
+});
+
+it("leaves out the forbidden ones of a name's addresses", async () => {
+  await using echo = await startEcho();
+  await using world = await openNetworkWorld({
+    allow: [`localhost:${echo.port}`],
+    resolve: async () => ["169.254.169.254", "127.0.0.1", "224.0.0.1"],
+  });
+  const { status, socket } = await world.tunnel(`localhost:${echo.port}`);
+  expect(status).toBe(200);
+  expect(socket.destroy()).toBeDefined();
+});
+
+it("forwards plain http, for the site that the URL names, without what is for the proxy", async () => {
+  await using side = await startHttpSide((_seen, _request, response) =>
+    response
+      .writeHead(201, { "x-answer": "yes", "proxy-authenticate": "Basic", connection: "x-answer-hop" })
+      .end("body"),
+  );
+  await using world = await openNetworkWorld({ allow: [`localhost:${side.port}`] });
+  const answer = await world.ask({
+    path: `http://localhost:${side.port}/a/../b?c=%20`,
+    headers: {
+      host: "other.example",
+      "proxy-authorization": "Basic eDp5",
+      connection: "close, x-hop",
+      "x-hop": "1",
+      "x-kept": "2",
+    },
+    body: "sent",
+  });
+  expect(answer).toMatchObject({ status: 201, text: "body" });
+  expect(answer.headers).toMatchObject({ "x-answer": "yes" });
+  expect(answer.headers).not.toHaveProperty("proxy-authenticate");
+  const [seen] = side.seen;
+  expect(seen).toMatchObject({ method: "POST", url: "/b?c=%20", body: "sent" });
+  expect(seen?.headers).toMatchObject({ host: `localhost:${side.port}`, "x-kept": "2" });
+  expect(seen?.headers).not.toHaveProperty("proxy-authorization");
+  expect(seen?.headers).not.toHaveProperty("x-hop");
+  expect(JSON.stringify(world.logger.lines)).not.toContain("/b");
+});
+
+it.each(["https://localhost/", "ftp://localhost/", "http://user:pass@localhost/", "*", "localhost"])(
+  "refuses a request for %s",
+  async (path) => {
+    await using world = await openNetworkWorld({ allow: ["localhost"] });
+    expect((await world.ask({ method: "OPTIONS", path })).status).toBe(400);
+  },
+);
+
+it.each([
+  "",
+  "localhost",
+  "localhost:",
+  "localhost:0",
+  "localhost:99999",
+  "http://localhost:443",
+  "a b:443",
+  "%6c:443",
+])("refuses a CONNECT to %j", async (authority) => {
+  await using world = await openNetworkWorld({ allow: ["localhost"] });
+  expect((await world.tunnel(authority)).status).toBe(400);
+});
+
+it("ends the turn's traffic when it is too much, and says so", async () => {
+  await using echo = await startEcho();
+  const authority = `127.0.0.1:${echo.port}`;
+  await using world = await openNetworkWorld({ allow: [authority], maxBytes: 100_000 });
+  const { socket } = await world.tunnel(authority);
+  const ended = readAll(socket);
+  socket.write(Buffer.alloc(200_000));
+  expect(await world.network.exceeded).toBe("The turn's limit of 100,000 bytes over the network is used up.");
+  await ended;
+  expect(await world.tunnel(authority)).toMatchObject({
+    status: 429,
+    text: "The turn's limit of 100,000 bytes over the network is used up.\n",
+  });
+});
+
+it("closes connections that are idle, and those that are too many", async () => {
+  await using echo = await startEcho();
+  const authority = `127.0.0.1:${echo.port}`;
+  await using world = await openNetworkWorld({ allow: [authority], limits: { idleMs: 50, connections: 2 } });
+  const { socket } = await world.tunnel(authority);
+  await readAll(socket);
+  const held = [await world.dial(), await world.dial()];
+  await readAll(await world.dial());
+  expect(world.logger.text("warn")).toContain("too many connections");
+  for (const one of held) one.destroy();
+});
+
+it("holds back a side that sends faster than the other one reads", async () => {
+  await using echo = await startEcho();
+  const authority = `127.0.0.1:${echo.port}`;
+  await using world = await openNetworkWorld({ allow: [authority] });
+  const { socket } = await world.tunnel(authority);
+  socket.pause();
+  const size = 32 * 1024 ** 2;
+  socket.write(Buffer.alloc(size));
+  // It settles at what the buffers on the way take, far from all.
+  let before = -1;
+  let now = 0;
+  while (now !== before) {
+    before = now;
+    await sleep(200);
+    now = world.network.usage().hosts[0]?.bytesIn ?? 0;
+  }
+  expect(now).toBeLessThan(size / 2);
+  socket.resume().end();
+  expect((await readAll(socket)).length).toBe(size);
+});
+
+it("bounds headers", async () => {
+  await using world = await openNetworkWorld({ allow: ["localhost"] });
+  const { status } = await world.tunnel("localhost:443", { "x-long": "x".repeat(20_000) });
+  expect(status).toBe(431);
+});
+
+it("has a socket that only we may use, and leaves nothing behind", async () => {
+  const world = await openNetworkWorld();
+  const path = world.network.socketPath ?? "";
+  expect((await stat(path)).mode & 0o777).toBe(0o600);
+  const open = await world.dial();
+  const closed = readAll(open);
+  await world.network[Symbol.asyncDispose]();
+  await closed;
+  await expect(stat(path)).rejects.toThrow("ENOENT");
+  await world[Symbol.asyncDispose]();
+});
+
+it("asks for its password where anybody on the machine can connect", async () => {
+  await using echo = await startEcho();
+  const authority = `127.0.0.1:${echo.port}`;
+  await using world = await openNetworkWorld({ allow: [authority], onPort: true });
+  expect(world.network.socketPath).toBeNull();
+  const refused = await world.tunnel(authority);
+  expect(refused.status).toBe(407);
+  expect(refused.headers["proxy-authenticate"]).toBe('Basic realm="turn"');
+  const { username, password } = new URL(world.network.env(world.network.port ?? 0)["HTTPS_PROXY"] ?? "");
+  const given = Buffer.from(`${username}:${password}`).toString("base64");
+  const { status, socket } = await world.tunnel(authority, { "proxy-authorization": `Basic ${given}` });
+  expect(status).toBe(200);
+  socket.destroy();
+});
+
+it("says when a socket's path is too long", async () => {
+  const { openTurnNetwork } = await import("../../../src/service/network/index.ts");
+  const options = { allow: [], maxBytes: 1, models: [], budget: { tokens: null, usd: null } };
+  await using world = await openNetworkWorld();
+  await expect(
+    openTurnNetwork({ ...options, folder: `/tmp/${"x".repeat(110)}`, logger: world.logger }),
+  ).rejects.toThrow("longer than 107 bytes");
+});

@@ -1,0 +1,534 @@
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
+import { expect, it } from "vitest";
+import {
+  type NetworkWorld,
+  openNetworkWorld,
+  readAll,
+  REAL_KEY,
+  type Seen,
+  startHttpSide,
+  upstreamAt,
+} from "../../support/turn-network.ts";
+import { ANSWERS } from "./model-answers.ts";
+
+const PRICES = { "*-x": { input: 3, output: 15, cachedInput: 0.3 } };
+const MESSAGES = "/models/up/v1/messages";
+const CALL = { model: "claude-x", max_tokens: 100, messages: [{ role: "user", content: "hello" }] };
+
+function jsonAnswer(body: object, status = 200) {
+  return (_seen: Seen, _request: unknown, response: ServerResponse) =>
+    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+}
+
+function usageAnswer(inputTokens: number, outputTokens: number) {
+  return jsonAnswer({ type: "message", usage: { input_tokens: inputTokens, output_tokens: outputTokens } });
+}
+
+function auth(world: NetworkWorld) {
+  return { "x-api-key": world.key, "content-type": "application/json" };
+}
+
+it.each(ANSWERS)("$title: passes it on as it is, with the real key, and counts it", async (scripted) => {
+  await using side = await startHttpSide((_seen, _request, response) => {
+    response.writeHead(200, {
+      "content-type": scripted.contentType,
+      "request-id": "r1",
+      "set-cookie": "a=b",
+    });
+    // In pieces that end in the middle of words and characters.
+    for (const byte of Buffer.from(scripted.text)) response.write(Buffer.of(byte));
+    response.end();
+  });
+  const model = upstreamAt(`${side.url}/base/`, { kind: scripted.kind, prices: PRICES });
+  await using world = await openNetworkWorld({ models: [model] });
+  const answer = await world.ask({
+    path: `/models/up${scripted.path}`,
+    headers: { authorization: `Bearer ${world.key}`, "openai-organization": "other", "anthropic-beta": "b1" },
+    body: scripted.body,
+  });
+  expect(answer).toMatchObject({ status: 200, text: scripted.text });
+  expect(answer.headers).toMatchObject({ "content-type": scripted.contentType, "request-id": "r1" });
+  expect(answer.headers).not.toHaveProperty("set-cookie");
+  expect(answer.headers).not.toHaveProperty("broken");
+
+  const [seen] = side.seen;
+  expect(seen?.url).toBe(`/base${scripted.upstreamPath}`);
+  expect(JSON.stringify(seen)).not.toContain(world.key);
+  expect(JSON.parse(seen?.body ?? "")).toMatchObject(scripted.body);
+  expect(seen?.headers).toMatchObject({ "accept-encoding": "identity", "anthropic-beta": "b1" });
+  expect(seen?.headers).not.toHaveProperty("openai-organization");
+  const sent = { anthropic: "x-api-key", openai: "authorization", gemini: "x-goog-api-key" }[scripted.kind];
+  expect(seen?.headers[sent]).toBe(scripted.kind === "openai" ? `Bearer ${REAL_KEY}` : REAL_KEY);
+
+  await expect.poll(() => world.network.usage().inputTokens).toBe(1000);
+  const usage = world.network.usage();
+  expect(usage).toMatchObject({ calls: 1, inputTokens: 1000, outputTokens: 50, cachedInputTokens: 200 });
+  expect(usage.costUsd).toBeCloseTo((800 * 3 + 200 * 0.3 + 50 * 15) / 1e6, 10);
+  expect(usage.hosts).toEqual([
+    { host: "127.0.0.1", bytesIn: Buffer.byteLength(scripted.text), bytesOut: seen?.body.length },
+  ]);
+  expect(world.logger.text("info")).toContain('"isEstimate":false');
+  expect(JSON.stringify(world.logger.lines)).not.toContain(REAL_KEY);
+});
+
+it("takes paths with and without a version, as SDKs differ", async () => {
+  await using side = await startHttpSide(usageAnswer(1, 1));
+  const models = [
+    upstreamAt(`${side.url}/a/v1`, { name: "a" }),
+    upstreamAt(`${side.url}/o/v4`, { name: "o", kind: "openai" }),
+    upstreamAt(`${side.url}/g/v1beta`, { name: "g", kind: "gemini" }),
+  ];
+  await using world = await openNetworkWorld({ models });
+  for (const [path, url] of [
+    ["/models/a/messages", "/a/v1/messages"],
+    ["/models/a/v1/messages", "/a/v1/messages"],
+    ["/models/o/chat/completions", "/o/v4/chat/completions"],
+    ["/models/o/v1/chat/completions", "/o/v4/chat/completions"],
+    ["/models/g/models/m:generateContent", "/g/v1beta/models/m:generateContent"],
+    ["/models/g/v1alpha/models/m:generateContent", "/g/v1alpha/models/m:generateContent"],
+  ]) {
+    expect((await world.ask({ path: path ?? "", headers: auth(world), body: CALL })).status).toBe(200);
+    expect(side.seen.at(-1)?.url).toBe(url);
+  }
+  const list = await world.ask({
+    method: "GET",
+    path: `/models/g/v1beta/models?key=${world.key}&pageSize=5`,
+  });
+  expect(list.status).toBe(200);
+  expect(side.seen.at(-1)?.url).toBe("/g/v1beta/models?pageSize=5");
+  // Neither a list nor counting tokens is a call.
+  await world.ask({ path: "/models/a/v1/messages/count_tokens", headers: auth(world), body: CALL });
+  expect(world.network.usage().calls).toBe(6);
+});
+
+it("answers nobody without the turn's key, and tells nobody what there is", async () => {
+  await using side = await startHttpSide(usageAnswer(1, 1));
+  await using world = await openNetworkWorld({ models: [upstreamAt(side.url)] });
+  for (const headers of [
+    {},
+    { authorization: "Bearer" },
+    { authorization: `Basic ${world.key}` },
+    { "x-api-key": `${world.key}x` },
+    { "x-api-key": world.key.slice(1) },
+    { "x-api-key": REAL_KEY.slice(0, 10) },
+  ]) {
+    for (const path of [MESSAGES, "/models/other/v1/messages", `${MESSAGES}?key=x`]) {
+      expect((await world.ask({ path, headers: { ...headers }, body: CALL })).status).toBe(401);
+    }
+  }
+  expect(side.seen).toEqual([]);
+});
+
+it.each([
+  "/",
+  "/models/up",
+  "/models/other/v1/messages",
+  "/models/up/v1/messages/batches",
+  "/models/up/v1/files",
+  "/models/up/v1/organizations/me",
+  "/models/up/../up/v1/messages",
+  "/models/up/v1/../messages",
+  "/models/up/v1/%2e%2e/messages",
+  "/models/up/v1/./messages",
+  "/models/up//messages",
+  "/models/up/v1//messages",
+  "/models/up/v1/messages/",
+  "/models/up/v1/messages%00",
+  "/models/up/v1\\messages",
+  "/models/up/@evil.test/v1/messages",
+  "/models/up/v1/v1/messages",
+  "//evil.test/v1/messages",
+  "/models/UP/v1/messages",
+])("does not forward %s", async (path) => {
+  await using side = await startHttpSide(usageAnswer(1, 1));
+  await using world = await openNetworkWorld({ models: [upstreamAt(side.url)] });
+  const { status, text } = await world.ask({ path, headers: auth(world), body: CALL });
+  expect(status).toBe(404);
+  expect(JSON.parse(text)).toMatchObject({ type: "error", error: { type: "not_found_error" } });
+  expect((await world.ask({ method: "DELETE", path: MESSAGES, headers: auth(world) })).status).toBe(404);
+  expect(side.seen).toEqual([]);
+});
+
+it("does not take a URL in place of a path", async () => {
+  await using side = await startHttpSide(usageAnswer(1, 1));
+  await using world = await openNetworkWorld({ models: [upstreamAt(side.url)] });
+  const answer = await world.ask({ path: `${side.url}${MESSAGES}`, headers: auth(world), body: CALL });
+  // That is a request to the proxy, whose list is empty.
+  expect(answer.status).toBe(403);
+  expect(side.seen).toEqual([]);
+});
+
+it.each(["", "x", "[]", "1", "{}", '{"model":1}', '{"model":"m","tools":1}', '{"model":"m","stream":"yes"}'])(
+  "refuses a call with the body %j",
+  async (body) => {
+    await using side = await startHttpSide(usageAnswer(1, 1));
+    await using world = await openNetworkWorld({ models: [upstreamAt(side.url)] });
+    expect((await world.ask({ path: MESSAGES, headers: auth(world), body })).status).toBe(400);
+    expect(side.seen).toEqual([]);
+  },
+);
+
+it("refuses bodies that are too long, compressed, or asked for in the background", async () => {
+  await using side = await startHttpSide(usageAnswer(1, 1));
+  const models = [upstreamAt(side.url, { kind: "openai" })];
+  await using world = await openNetworkWorld({ models, limits: { modelRequestBytes: 1000 } });
+  const headers = { authorization: `Bearer ${world.key}` };
+  const path = "/models/up/v1/responses";
+  expect((await world.ask({ path, headers, body: "x".repeat(1001) })).status).toBe(413);
+  expect((await world.ask({ path, headers: { ...headers, "content-encoding": "gzip" } })).status).toBe(415);
+  expect((await world.ask({ path, headers, body: { model: "m", background: true } })).status).toBe(400);
+  expect(side.seen).toEqual([]);
+});
+
+it("sends on what it read: of two fields with one name, the one that was counted", async () => {
+  await using side = await startHttpSide(usageAnswer(1, 1));
+  await using world = await openNetworkWorld({ models: [upstreamAt(side.url)] });
+  const body = '{"model":"dear-x","max_tokens":1,"model":"cheap-x","messages":[]}';
+  await world.ask({ path: MESSAGES, headers: auth(world), body });
+  expect(side.seen[0]?.body).toBe('{"model":"cheap-x","max_tokens":1,"messages":[]}');
+});
+
+it("takes out the tools with which the provider would reach the web for the agent", async () => {
+  await using side = await startHttpSide(usageAnswer(1, 1));
+  const models = [upstreamAt(side.url), upstreamAt(side.url, { name: "g", kind: "gemini" })];
+  await using world = await openNetworkWorld({ models });
+  const own = [
+    { name: "edit", input_schema: {} },
+    { type: "custom", name: "run" },
+    { type: "bash_20250124", name: "bash" },
+  ];
+  await world.ask({
+    path: MESSAGES,
+    headers: auth(world),
+    body: {
+      ...CALL,
+      tools: [
+        ...own,
+        { type: "web_search_20250305" },
+        { type: "web_fetch_20250910" },
+        { type: "mcp", server_url: "https://evil.test" },
+      ],
+      mcp_servers: [{ url: "https://evil.test" }],
+      plugins: [{ id: "web" }],
+    },
+  });
+  expect(JSON.parse(side.seen[0]?.body ?? "")).toEqual({ ...CALL, tools: own });
+  const functions = { functionDeclarations: [{ name: "edit" }] };
+  await world.ask({
+    path: "/models/g/v1beta/models/m:generateContent",
+    headers: auth(world),
+    body: { contents: [], tools: [{ ...functions, googleSearch: {} }, { urlContext: {} }] },
+  });
+  expect(JSON.parse(side.seen[1]?.body ?? "")).toEqual({ contents: [], tools: [functions] });
+});
+
+it("asks for usage in a stream of chat completions, and leaves it to servers that don't know that", async () => {
+  let knows = true;
+  await using side = await startHttpSide(({ body }, _request, response) => {
+    const isAsked = "stream_options" in JSON.parse(body);
+    if (isAsked && !knows) response.writeHead(422).end("extra field");
+    else response.writeHead(200, { "content-type": "text/event-stream" }).end("data: [DONE]\n\n");
+  });
+  const models = [upstreamAt(side.url, { kind: "openai" })];
+  await using world = await openNetworkWorld({ models });
+  const ask = (over: object) =>
+    world.ask({
+      path: "/models/up/v1/chat/completions",
+      headers: { authorization: `Bearer ${world.key}` },
+      body: { model: "m", stream: true, ...over },
+    });
+  const options = () => side.seen.map(({ body }) => JSON.parse(body).stream_options);
+  await ask({});
+  await ask({ stream_options: { include_usage: false, other: 1 } });
+  await ask({ stream: false });
+  expect(options()).toEqual([{ include_usage: true }, { include_usage: true, other: 1 }, undefined]);
+  side.seen.length = 0;
+  knows = false;
+  expect((await ask({})).status).toBe(200);
+  expect((await ask({})).status).toBe(200);
+  expect(options()).toEqual([{ include_usage: true }, undefined, undefined]);
+});
+
+it.each([
+  ["gzip", gzipSync],
+  ["deflate", deflateSync],
+  ["br", brotliCompressSync],
+  ["zstd", zstdCompressSync],
+] as const)("reads an answer that comes as %s all the same", async (encoding, compress) => {
+  const text = JSON.stringify({ usage: { input_tokens: 7, output_tokens: 3 } });
+  await using side = await startHttpSide((_seen, _request, response) =>
+    response
+      .writeHead(200, { "content-encoding": encoding, "content-type": "application/json" })
+      .end(compress(text)),
+  );
+  await using world = await openNetworkWorld({ models: [upstreamAt(side.url)] });
+  const answer = await world.ask({ path: MESSAGES, headers: auth(world), body: CALL });
+  expect(answer.text).toBe(text);
+  expect(answer.headers).not.toHaveProperty("content-encoding");
+  expect(world.network.usage()).toMatchObject({ inputTokens: 7, outputTokens: 3 });
+});
+
+it("never shows the key, wherever the upstream puts it", async () => {
+  const forms = [
+    REAL_KEY,
+    Buffer.from(REAL_KEY).toString("base64url"),
+    encodeURIComponent(REAL_KEY),
+    JSON.stringify(REAL_KEY).slice(1, -1),
+  ];
+  await using side = await startHttpSide((_seen, _request, response) => {
+    response.writeHead(400, {
+      "content-type": "text/plain",
+      "request-id": `for ${REAL_KEY}`,
+      "x-other": REAL_KEY,
+    });
+    // A byte at a time, so that no piece holds it whole.
+    for (const byte of Buffer.from(`${forms.join(" ")} sk-rea`)) response.write(Buffer.of(byte));
+    response.end();
+  });
+  await using world = await openNetworkWorld({ models: [upstreamAt(side.url)] });
+  const answer = await world.ask({ path: MESSAGES, headers: auth(world), body: CALL });
+  expect(answer).toMatchObject({ status: 400, text: "[key] [key] [key] [key] sk-rea" });
+  expect(answer.headers["request-id"]).toBe("for [key]");
+  expect(answer.headers).not.toHaveProperty("x-other");
+  expect(world.network.usage()).toMatchObject({ calls: 1, inputTokens: 0, outputTokens: 0 });
+});
+
+it("says in its own words that the key is refused, to the operator too", async () => {
+  await using side = await startHttpSide(jsonAnswer({ error: "Incorrect key sk-r*****a1B2" }, 401));
+  await using world = await openNetworkWorld({ models: [upstreamAt(side.url)] });
+  const answer = await world.ask({ path: MESSAGES, headers: auth(world), body: CALL });
+  expect(answer.status).toBe(401);
+  expect(answer.text).toContain("refused the job service's key");
+  expect(answer.text).not.toContain("sk-r");
+  expect(world.logger.text("error")).toBe('model upstream refused the key {"upstream":"up"}');
+});
+
+it("says that an upstream can't be reached, and counts nothing", async () => {
+  const side = await startHttpSide(usageAnswer(1, 1));
+  await side[Symbol.asyncDispose]();
+  await using world = await openNetworkWorld({ models: [upstreamAt(side.url)] });
+  const answer = await world.ask({ path: MESSAGES, headers: auth(world), body: CALL });
+  expect(answer.status).toBe(502);
+  expect(JSON.parse(answer.text).error.message).toBe(
+    "The model upstream up can't be reached (ECONNREFUSED).",
+  );
+  expect(world.network.usage()).toMatchObject({ inputTokens: 0, outputTokens: 0 });
+});
+
+it("breaks off where the upstream does, and estimates what it didn't say", async () => {
+  const start = `data: ${JSON.stringify({ type: "message_start", message: { usage: { input_tokens: 500, output_tokens: 1 } } })}\n\n`;
+  await using side = await startHttpSide((_seen, _request, response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.write(start + "data: x\n\n".repeat(100), () => response.destroy());
+  });
+  await using world = await openNetworkWorld({ models: [upstreamAt(side.url)] });
+  const answer = await world.ask({ path: MESSAGES, headers: auth(world), body: CALL });
+  expect(answer.headers["broken"]).toBe("yes");
+  expect(world.network.usage()).toMatchObject({
+    inputTokens: 500,
+    outputTokens: Math.ceil((start.length + 900) / 4),
+  });
+  expect(world.logger.text("info")).toContain('"isEstimate":true');
+});
+
+it("counts an estimate where usage can't be read", async () => {
+  for (const text of ["not JSON", '{"usage":{"input_tokens":-5,"output_tokens":"9"}}', '{"usage":null}']) {
+    await using side = await startHttpSide((_seen, _request, response) => response.end(text));
+    await using world = await openNetworkWorld({ models: [upstreamAt(side.url)] });
+    await world.ask({ path: MESSAGES, headers: auth(world), body: CALL });
+    expect(world.network.usage()).toMatchObject({
+      calls: 1,
+      inputTokens: Math.ceil(JSON.stringify(CALL).length / 4),
+    });
+  }
+});
+
+it("counts a call that the agent gives up, and gives it up at the upstream", async () => {
+  const { promise: gone, resolve } = Promise.withResolvers<void>();
+  await using side = await startHttpSide((_seen, _request, response) => {
+    response.once("close", resolve);
+    response.writeHead(200, { "content-type": "text/event-stream" }).write("data: x\n\n");
+  });
+  await using world = await openNetworkWorld({ models: [upstreamAt(side.url)] });
+  const socket = await world.dial();
+  const body = JSON.stringify(CALL);
+  socket.write(
+    `POST ${MESSAGES} HTTP/1.1\r\nhost: x\r\nx-api-key: ${world.key}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  );
+  await once(socket, "data");
+  socket.destroy();
+  await gone;
+  await expect.poll(() => world.network.usage().inputTokens).toBe(Math.ceil(body.length / 4));
+});
+
+it("ends an answer without an end, and holds it back while nobody reads", async () => {
+  await using side = await startHttpSide((_seen, _request, response) => {
+    response.writeHead(200, { "content-type": "application/json" });
+    const more = () => void response.write(Buffer.alloc(65_536, "x"));
+    response.on("drain", more);
+    more();
+  });
+  const limit = 32 * 1024 ** 2;
+  const models = [upstreamAt(side.url)];
+  await using world = await openNetworkWorld({ models, limits: { modelAnswerBytes: limit } });
+  const socket = await world.dial();
+  const body = JSON.stringify(CALL);
+  const headers = `host: x\r\nx-api-key: ${world.key}\r\ncontent-length: ${body.length}`;
+  socket.write(`POST ${MESSAGES} HTTP/1.1\r\n${headers}\r\n\r\n${body}`);
+  socket.pause();
+  let before = -1;
+  let now = 0;
+  while (now === 0 || now !== before) {
+    before = now;
+    await sleep(200);
+    now = world.network.usage().hosts[0]?.bytesIn ?? 0;
+  }
+  expect(now).toBeLessThan(limit / 2);
+  socket.resume();
+  const got = (await readAll(socket)).length;
+  expect(got).toBeGreaterThan(limit / 2);
+  expect(got).toBeLessThan(limit + 1024 ** 2);
+  expect(world.network.usage().outputTokens).toBeGreaterThan(limit / 8);
+});
+
+it("ends the turn when its budget of tokens is used up", async () => {
+  await using side = await startHttpSide(usageAnswer(150, 60));
+  await using world = await openNetworkWorld({
+    models: [upstreamAt(side.url)],
+    budget: { tokens: 200_000, usd: null },
+  });
+  await using small = await openNetworkWorld({
+    models: [upstreamAt(side.url)],
+    budget: { tokens: 200, usd: null },
+  });
+  expect((await world.ask({ path: MESSAGES, headers: auth(world), body: CALL })).status).toBe(200);
+  expect((await small.ask({ path: MESSAGES, headers: auth(small), body: CALL })).status).toBe(200);
+  expect(await small.network.exceeded).toBe("The turn's budget of 200 tokens is used up.");
+  const refused = await small.ask({ path: MESSAGES, headers: auth(small), body: CALL });
+  expect(refused.status).toBe(429);
+  expect(refused.headers["x-should-retry"]).toBe("false");
+  expect(JSON.parse(refused.text).error.message).toBe("The turn's budget of 200 tokens is used up.");
+  expect(side.seen).toHaveLength(2);
+  expect(await Promise.race([world.network.exceeded, sleep(20)])).toBeUndefined();
+});
+
+it("says so while the call that exceeds it still runs", async () => {
+  await using side = await startHttpSide((_seen, _request, response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.write(
+      `data: ${JSON.stringify({ type: "message_start", message: { usage: { input_tokens: 300 } } })}\n\n`,
+    );
+  });
+  await using world = await openNetworkWorld({
+    models: [upstreamAt(side.url)],
+    budget: { tokens: 200, usd: null },
+  });
+  const asked = world.ask({ path: MESSAGES, headers: auth(world), body: CALL });
+  expect(await world.network.exceeded).toBe("The turn's budget of 200 tokens is used up.");
+  await world.network[Symbol.asyncDispose]();
+  await asked;
+  expect(world.network.usage().inputTokens).toBe(300);
+});
+
+it("keeps a budget in money, and lets no model pass whose price isn't known", async () => {
+  await using side = await startHttpSide(usageAnswer(1000, 100));
+  const models = [upstreamAt(side.url, { prices: PRICES })];
+  await using world = await openNetworkWorld({ models, budget: { tokens: null, usd: 0.01 } });
+  const ask = (model: string) =>
+    world.ask({ path: MESSAGES, headers: auth(world), body: { ...CALL, model } });
+  const refused = await ask("claude-y");
+  expect(refused.status).toBe(403);
+  expect(JSON.parse(refused.text).error.message).toContain("The model claude-y has no price");
+  for (const status of [200, 200, 200, 429]) expect((await ask("claude-x")).status).toBe(status);
+  expect(await world.network.exceeded).toBe("The turn's budget of $0.01 is used up.");
+  expect(world.network.usage().costUsd).toBeCloseTo(3 * ((1000 * 3 + 100 * 15) / 1e6), 10);
+});
+
+it("shows no cost where a model has no price", async () => {
+  await using side = await startHttpSide(usageAnswer(1000, 100));
+  await using world = await openNetworkWorld({ models: [upstreamAt(side.url)] });
+  expect(world.network.usage().costUsd).toBe(0);
+  await world.ask({ path: MESSAGES, headers: auth(world), body: CALL });
+  expect(world.network.usage().costUsd).toBeNull();
+});
+
+it("overshoots by one call at most, however many are made at once", async () => {
+  let running = 0;
+  let most = 0;
+  await using side = await startHttpSide(async (_seen, _request, response) => {
+    running += 1;
+    most = Math.max(most, running);
+    await sleep(20);
+    running -= 1;
+    response.end(JSON.stringify({ usage: { input_tokens: 20, output_tokens: 100 } }));
+  });
+  await using world = await openNetworkWorld({
+    models: [upstreamAt(side.url)],
+    budget: { tokens: 1000, usd: null },
+  });
+  const answers = await Promise.all(
+    Array.from({ length: 40 }, () => world.ask({ path: MESSAGES, headers: auth(world), body: CALL })),
+  );
+  const passed = answers.filter(({ status }) => status === 200).length;
+  expect(passed).toBe(9);
+  expect(answers.filter(({ status }) => status === 429)).toHaveLength(31);
+  const { calls, inputTokens, outputTokens } = world.network.usage();
+  expect({ calls, tokens: inputTokens + outputTokens }).toEqual({ calls: 9, tokens: 1080 });
+  // It did make use of the room there was.
+  expect(most).toBeGreaterThan(1);
+  expect(most).toBeLessThanOrEqual(8);
+});
+
+it("runs no more calls at once than its limit, and the others in their order", async () => {
+  const waiting: ServerResponse[] = [];
+  await using side = await startHttpSide((_seen, _request, response) => waiting.push(response));
+  await using world = await openNetworkWorld({ models: [upstreamAt(side.url)], limits: { modelCalls: 2 } });
+  const asked = Array.from({ length: 5 }, () =>
+    world.ask({ path: MESSAGES, headers: auth(world), body: CALL }),
+  );
+  for (let done = 0; done < 5; done += 1) {
+    await expect.poll(() => waiting.length).toBe(Math.min(2, 5 - done));
+    waiting.shift()?.end("{}");
+  }
+  expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+});
+
+it("gives the variables that agents read, the first of a kind its own", async () => {
+  const models = [
+    upstreamAt("https://a.test"),
+    upstreamAt("https://b.test", { name: "other" }),
+    upstreamAt("https://o.test/v1", { name: "gpt", kind: "openai" }),
+    upstreamAt("https://g.test", { name: "google", kind: "gemini" }),
+  ];
+  await using world = await openNetworkWorld({ models });
+  const { key } = world;
+  const env = world.network.env(4321);
+  expect(env).toEqual({
+    HTTP_PROXY: "http://127.0.0.1:4321",
+    HTTPS_PROXY: "http://127.0.0.1:4321",
+    http_proxy: "http://127.0.0.1:4321",
+    https_proxy: "http://127.0.0.1:4321",
+    NO_PROXY: "127.0.0.1,localhost,::1",
+    no_proxy: "127.0.0.1,localhost,::1",
+    NODE_USE_ENV_PROXY: "1",
+    ANTHROPIC_BASE_URL: "http://127.0.0.1:4321/models/up",
+    ANTHROPIC_API_KEY: key,
+    OPENAI_BASE_URL: "http://127.0.0.1:4321/models/gpt/v1",
+    OPENAI_API_KEY: key,
+    GOOGLE_GEMINI_BASE_URL: "http://127.0.0.1:4321/models/google",
+    GEMINI_API_KEY: key,
+    GOOGLE_GENERATIVE_AI_API_KEY: key,
+  });
+  expect(world.network.models(4321)[1]).toEqual({
+    name: "other",
+    kind: "anthropic",
+    url: "http://127.0.0.1:4321/models/other",
+    key,
+  });
+  expect(key).toMatch(/^sk-turn-[0-9a-f]{48}$/);
+  await using another = await openNetworkWorld({ models });
+  expect(another.key).not.toBe(key);
+});

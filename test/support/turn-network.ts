@@ -1,0 +1,188 @@
+import { once } from "node:events";
+import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from "node:http";
+import { connect, type Socket } from "node:net";
+import { parseHostRule } from "../../src/service/network/host-rules.ts";
+import { openTurnNetwork, type ModelUpstream, type TurnNetwork } from "../../src/service/network/index.ts";
+import type { TurnNetworkOptions } from "../../src/service/network/turn-network.ts";
+import { RecordingLogger } from "./recording-logger.ts";
+import { openTempDir } from "./temp-dir.ts";
+
+/** Assembled here, so that no scanner takes it for a real one. */
+export const REAL_KEY = `sk-real/${"a1B2+".repeat(8)}"`;
+
+export type Seen = { method: string; url: string; headers: IncomingHttpHeaders; body: string };
+
+export type HttpSide = AsyncDisposable & {
+  port: number;
+  url: string;
+  /** Requests in the order in which they arrived whole. */
+  seen: Seen[];
+  server: Server;
+};
+
+/** An HTTP server on loopback that answers as the test says, after it has read the request. */
+export async function startHttpSide(
+  answer: (seen: Seen, ...rest: Parameters<RequestListener>) => unknown,
+): Promise<HttpSide> {
+  const seen: Seen[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const { method = "", url = "", headers } = request;
+      const one = { method, url, headers, body: Buffer.concat(chunks).toString() };
+      seen.push(one);
+      answer(one, request, response);
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const port = (server.address() as { port: number }).port;
+  return {
+    port,
+    url: `http://127.0.0.1:${port}`,
+    seen,
+    server,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+export type NetworkWorld = AsyncDisposable & {
+  network: TurnNetwork;
+  logger: RecordingLogger;
+  /** What the agent sends as its key. */
+  key: string;
+  /** A connection such as the relay makes. */
+  dial(): Promise<Socket>;
+  /** A request as the agent makes it, over the socket. */
+  ask(request: {
+    method?: string;
+    path: string;
+    headers?: Record<string, string>;
+    body?: string | object;
+  }): Promise<Answer>;
+  /** Asks for a tunnel; `socket` is open if the status is 200. */
+  tunnel(authority: string, headers?: Record<string, string>): Promise<Answer & { socket: Socket }>;
+};
+
+export type Answer = { status: number; headers: Record<string, string>; text: string };
+
+export function upstreamAt(url: string, over: Partial<ModelUpstream> = {}): ModelUpstream {
+  return { name: "up", kind: "anthropic", baseUrl: url, key: REAL_KEY, prices: {}, ...over };
+}
+
+/** A turn's network on a socket in a folder of its own. */
+export async function openNetworkWorld({
+  allow = [],
+  onPort = false,
+  ...over
+}: Partial<Omit<TurnNetworkOptions, "allow" | "folder">> & {
+  allow?: string[];
+  onPort?: boolean;
+} = {}): Promise<NetworkWorld> {
+  const dir = await openTempDir();
+  const logger = new RecordingLogger();
+  const rules = allow.map((text) => {
+    const rule = parseHostRule(text);
+    if (rule === null) throw new Error(`Not a rule: ${text}`);
+    return rule;
+  });
+  const network = await openTurnNetwork({
+    folder: onPort ? null : dir.path,
+    allow: rules,
+    maxBytes: 1024 ** 3,
+    models: [],
+    budget: { tokens: null, usd: null },
+    logger,
+    ...over,
+  });
+  const key = network.models(1)[0]?.key ?? "";
+
+  async function dial(): Promise<Socket> {
+    const { socketPath, port } = network;
+    const socket = socketPath === null ? connect(port ?? 0, "127.0.0.1") : connect(socketPath);
+    socket.on("error", () => undefined);
+    await once(socket, "connect");
+    return socket;
+  }
+
+  return {
+    network,
+    logger,
+    key,
+    dial,
+    async ask({ method = "POST", path, headers = {}, body = "" }) {
+      const socket = await dial();
+      const text = typeof body === "string" ? body : JSON.stringify(body);
+      const all = {
+        host: "gateway",
+        "content-length": Buffer.byteLength(text),
+        connection: "close",
+        ...headers,
+      };
+      socket.write(`${method} ${path} HTTP/1.1\r\n${linesOf(all)}\r\n\r\n${text}`);
+      return parseAnswer(await readAll(socket));
+    },
+    async tunnel(authority, headers = {}) {
+      const socket = await dial();
+      socket.write(`CONNECT ${authority} HTTP/1.1\r\n${linesOf({ host: authority, ...headers })}\r\n\r\n`);
+      let head = "";
+      while (!head.includes("\r\n\r\n")) {
+        const [chunk] = (await once(socket, "data")) as [Buffer];
+        head += chunk.toString("latin1");
+      }
+      const answer = parseAnswer(Buffer.from(head, "latin1"));
+      if (answer.status !== 200) socket.end();
+      return { ...answer, socket };
+    },
+    async [Symbol.asyncDispose]() {
+      await network[Symbol.asyncDispose]();
+      await dir[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function linesOf(headers: Record<string, string | number>): string {
+  return Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join("\r\n");
+}
+
+/** Everything until the other side ends or breaks off. */
+export async function readAll(socket: Socket): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  socket.on("data", (chunk: Buffer) => chunks.push(chunk));
+  // Not by `once`, which rejects when the other side breaks off.
+  await new Promise((resolve) => (socket.closed ? resolve(null) : socket.once("close", resolve)));
+  return Buffer.concat(chunks);
+}
+
+/** Chunks of a chunked body are put together; `headers.broken` says that its end is missing. */
+function parseAnswer(bytes: Buffer): Answer {
+  const raw = bytes.toString("latin1");
+  const split = raw.indexOf("\r\n\r\n");
+  const [statusLine = "", ...lines] = raw.slice(0, split).split("\r\n");
+  const headers: Record<string, string> = Object.fromEntries(
+    lines.map((line) => [line.slice(0, line.indexOf(":")).toLowerCase(), line.slice(line.indexOf(":") + 2)]),
+  );
+  let body = raw.slice(split + 4);
+  if (headers["transfer-encoding"] === "chunked") {
+    let plain = "";
+    let rest = body;
+    let size = -1;
+    while (rest !== "" && size !== 0) {
+      const end = rest.indexOf("\r\n");
+      size = Number.parseInt(rest.slice(0, end), 16);
+      plain += rest.slice(end + 2, end + 2 + size);
+      rest = rest.slice(end + 4 + size);
+    }
+    if (size !== 0) headers["broken"] = "yes";
+    body = plain;
+  }
+  const status = Number(statusLine.split(" ")[1] ?? 0);
+  return { status, headers, text: Buffer.from(body, "latin1").toString() };
+}
