@@ -1,11 +1,5 @@
-/** A model upstream as an agent reaches it. `url` is what SDKs of the kind take for a base URL; of `openai` it ends with the version. */
-export type PresetModel = {
-  kind: "anthropic" | "openai" | "gemini";
-  url: string;
-  key: string;
-  /** The model's name at the upstream; null: the agent's own choice. */
-  model: string | null;
-};
+import type { ModelKind } from "./network/model-kinds.ts";
+import type { ModelAccess } from "./network/turn-network.ts";
 
 /** What was tried for one agent; see docs/agents.md. */
 export type AgentPreset = {
@@ -14,11 +8,11 @@ export type AgentPreset = {
   /** The npm package that brings the program. */
   npmPackage: string;
   /** Kinds of model upstreams that it works with, its own first. */
-  modelKinds: readonly PresetModel["kind"][];
+  modelKinds: readonly ModelKind[];
   /** Turns off what only disturbs here: updates, telemetry, questions, and a sandbox inside ours. */
   env: Readonly<Record<string, string>>;
-  /** The variables that lead it to its model. The kind is one of `modelKinds`. */
-  modelEnv: (model: PresetModel) => Record<string, string>;
+  /** The variables that lead it to its model. The upstream's kind is one of `modelKinds`; no model: the agent's own choice. */
+  modelEnv: (upstream: ModelAccess, model: string | null) => Record<string, string>;
 };
 
 export const AGENT_PRESETS = {
@@ -32,7 +26,9 @@ export const AGENT_PRESETS = {
       OPENCODE_DISABLE_MODELS_FETCH: "1",
       OPENCODE_DISABLE_SHARE: "1",
     },
-    modelEnv: (model) => ({ OPENCODE_CONFIG_CONTENT: JSON.stringify(opencodeConfig(model)) }),
+    modelEnv: (upstream, model) => ({
+      OPENCODE_CONFIG_CONTENT: JSON.stringify(opencodeConfig(upstream, model)),
+    }),
   },
   gemini: {
     command: ["gemini", "--acp"],
@@ -44,7 +40,7 @@ export const AGENT_PRESETS = {
       GEMINI_CLI_TRUST_WORKSPACE: "true",
       GEMINI_TELEMETRY_ENABLED: "false",
     },
-    modelEnv: ({ url, key, model }) => ({
+    modelEnv: ({ url, key }, model) => ({
       GOOGLE_GEMINI_BASE_URL: url,
       GEMINI_API_KEY: key,
       ...(model === null ? {} : { GEMINI_MODEL: model }),
@@ -59,7 +55,7 @@ export const AGENT_PRESETS = {
       DISABLE_AUTOUPDATER: "1",
       NO_BROWSER: "1",
     },
-    modelEnv: ({ url, key, model }) => ({
+    modelEnv: ({ url, key }, model) => ({
       ANTHROPIC_BASE_URL: url,
       ANTHROPIC_API_KEY: key,
       // Titles and the like go to a small model, which the upstream may not have.
@@ -75,10 +71,10 @@ export const AGENT_PRESETS = {
       INITIAL_AGENT_MODE: "agent-full-access",
       NO_BROWSER: "1",
     },
-    modelEnv: (model) => ({
-      OPENAI_API_KEY: model.key,
+    modelEnv: (upstream, model) => ({
+      OPENAI_API_KEY: upstream.key,
       MODEL_PROVIDER: CODEX_PROVIDER,
-      CODEX_CONFIG: JSON.stringify(codexConfig(model)),
+      CODEX_CONFIG: JSON.stringify(codexConfig(upstream, model)),
     }),
   },
   copilot: {
@@ -86,7 +82,7 @@ export const AGENT_PRESETS = {
     npmPackage: "@github/copilot",
     modelKinds: ["anthropic", "openai"],
     env: { COPILOT_AUTO_UPDATE: "false", COPILOT_OFFLINE: "true" },
-    modelEnv: ({ kind, url, key, model }) => ({
+    modelEnv: ({ kind, url, key }, model) => ({
       COPILOT_PROVIDER_TYPE: kind,
       COPILOT_PROVIDER_BASE_URL: url,
       COPILOT_PROVIDER_API_KEY: key,
@@ -104,11 +100,26 @@ export function isAgentPreset(name: string): name is AgentPresetName {
   return Object.hasOwn(AGENT_PRESETS, name);
 }
 
+/** A preset as the settings choose it. */
+export type ChosenPreset = { name: AgentPresetName; model: string | null };
+
+/** The variables that a preset needs, led to the first of the upstreams that it works with; none of them: it gets no model. */
+export function presetEnv(
+  { name, model }: ChosenPreset,
+  upstreams: readonly ModelAccess[],
+): Record<string, string> {
+  const preset: AgentPreset = AGENT_PRESETS[name];
+  const upstream = preset.modelKinds
+    .flatMap((kind) => upstreams.filter((candidate) => candidate.kind === kind))
+    .at(0);
+  return { ...preset.env, ...(upstream === undefined ? {} : preset.modelEnv(upstream, model)) };
+}
+
 const CODEX_PROVIDER = "docs-agent";
 const OPENCODE_PROVIDERS = { anthropic: "anthropic", openai: "openai", gemini: "google" } as const;
 
 /** Opencode's SDKs take a base URL that ends with the version. */
-function opencodeConfig({ kind, url, key, model }: PresetModel) {
+function opencodeConfig({ kind, url, key }: ModelAccess, model: string | null) {
   const provider = OPENCODE_PROVIDERS[kind];
   const baseURL = { anthropic: `${url}/v1`, openai: url, gemini: `${url}/v1beta` }[kind];
   const chosen = model === null ? null : `${provider}/${model}`;
@@ -125,7 +136,7 @@ function opencodeConfig({ kind, url, key, model }: PresetModel) {
   };
 }
 
-function codexConfig({ url, model }: PresetModel) {
+function codexConfig({ url }: ModelAccess, model: string | null) {
   return {
     model_provider: CODEX_PROVIDER,
     model_providers: {

@@ -1,4 +1,5 @@
-import type { AgentPresetName, PresetModel } from "../../src/service/agent-presets.ts";
+import type { AgentPresetName } from "../../src/service/agent-presets.ts";
+import type { ModelKind } from "../../src/service/network/model-kinds.ts";
 
 /** A real agent to drive: its package in the version that docs/agents.md speaks of. */
 export type RealAgent = {
@@ -7,7 +8,7 @@ export type RealAgent = {
   /** The package that does the work, where the agent's own only adapts it. */
   brings: string | null;
   /** By which kind of API it reaches the scripted model, and a model's name that it accepts. */
-  kind: PresetModel["kind"];
+  kind: ModelKind;
   model: string;
 };
 

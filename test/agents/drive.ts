@@ -7,7 +7,6 @@ import { promisify } from "node:util";
 import { stringify } from "yaml";
 import { createCodeHost } from "../../emulators/code-host/index.ts";
 import { createHttpJobService } from "../../src/job-client/http-job-service.ts";
-import { AGENT_PRESETS } from "../../src/service/agent-presets.ts";
 import { AppProcess, type Program } from "../support/app-process.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 import type { RealAgent } from "./agents.ts";
@@ -51,12 +50,6 @@ export async function driveAgent(agent: RealAgent, installed: InstalledAgent): P
   const codeHost = resources.use(await createCodeHost({ dataDir: dir.file("code-host"), tokens: [TOKEN] }));
   await codeHost.createRepository("acme", "docs", dir.file("sample"));
 
-  const modelEnv = AGENT_PRESETS[agent.preset].modelEnv({
-    kind: agent.kind,
-    url: agent.kind === "openai" ? `${model.url}/v1` : model.url,
-    key: MODEL_KEY,
-    model: agent.model,
-  });
   const config = dir.file("service.yml");
   await writeFile(
     config,
@@ -64,12 +57,19 @@ export async function driveAgent(agent: RealAgent, installed: InstalledAgent): P
       listen: { host: "127.0.0.1", port: 0 },
       dataDir: "./data",
       stopGraceMinutes: 0,
+      models: [
+        {
+          name: "scripted",
+          kind: agent.kind,
+          baseUrl: agent.kind === "openai" ? `${model.url}/v1` : model.url,
+          keyEnv: "MODEL_KEY",
+        },
+      ],
       projects: [
         {
           id: "docs",
           repository: codeHost.gitUrl("acme", "docs"),
           agent: { preset: agent.preset, model: agent.model, timeLimitMinutes: 3 },
-          agentEnv: Object.keys(modelEnv),
           codeHost: {
             kind: "github",
             apiUrl: codeHost.apiUrl,
@@ -85,7 +85,7 @@ export async function driveAgent(agent: RealAgent, installed: InstalledAgent): P
     // Agents are often scripts for `node`: they get the one that runs this.
     PATH: [installed.bin, dirname(process.execPath), process.env["PATH"]].join(delimiter),
     DOCS_GITHUB_TOKEN: TOKEN,
-    ...modelEnv,
+    MODEL_KEY,
   };
   const command = async (...args: string[]) =>
     (await run(process.execPath, [SERVICE, ...args, "--config", config], { env })).stdout.trim();
@@ -112,6 +112,7 @@ export async function driveAgent(agent: RealAgent, installed: InstalledAgent): P
     seconds: Math.round((performance.now() - startedAt) / 1000),
   });
   let jobId = "";
+  const details = async () => `${await command("jobs", "show", jobId)}\n${callsText(model)}`;
   for (const [index, turn] of TURNS.entries()) {
     const answer =
       index === 0
@@ -120,7 +121,6 @@ export async function driveAgent(agent: RealAgent, installed: InstalledAgent): P
     if (!answer.ok) return ended(`the service refused turn ${index + 1}: ${answer.fault.message}`, "");
     jobId = answer.job.id;
     const status = await statusAtEnd(client, jobId);
-    const details = async () => `${await command("jobs", "show", jobId)}\n${callsText(model)}`;
     if (status !== "completed") return ended(`turn ${index + 1} ended as ${status}`, await details());
     const [pull, ...more] = codeHost.pullRequests("acme", "docs");
     if (pull === undefined) return ended(`turn ${index + 1} opened no pull request`, await details());
@@ -130,8 +130,14 @@ export async function driveAgent(agent: RealAgent, installed: InstalledAgent): P
       return ended(`after turn ${index + 1} the page is ${JSON.stringify(page)}`, await details());
     }
   }
-  const isKept = started.app.stdout.includes(MODEL_KEY) ? "the service logged the model's key" : null;
-  return ended(isKept, `${await command("jobs", "show", jobId)}\n${callsText(model)}`);
+  return ended(faultOfKeys(model, started.app.stdout), await details());
+}
+
+/** Every call must come with the operator's key, which only the service has. */
+function faultOfKeys({ calls }: ScriptedModel, log: string): string | null {
+  if (calls.some(({ key }) => key !== MODEL_KEY))
+    return "a call reached the model without the operator's key";
+  return log.includes(MODEL_KEY) ? "the service logged the model's key" : null;
 }
 
 async function statusAtEnd(client: ReturnType<typeof createHttpJobService>, jobId: string): Promise<string> {

@@ -1,4 +1,6 @@
-import { access, constants, mkdir } from "node:fs/promises";
+import { access, constants, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import { DocsAgentError, messageOf } from "../../errors.ts";
 import { AGENT_PRESETS } from "../agent-presets.ts";
@@ -7,10 +9,11 @@ import type { Env } from "../env.ts";
 import { listKeys } from "../keys.ts";
 import { oneLine } from "../printable-text.ts";
 import { createGitHubCodeHost } from "../runner/publish/github-code-host.ts";
+import { openSandbox } from "../runner/sandbox/open-sandbox.ts";
+import { findProgram } from "../runner/sandbox/program.ts";
 import { createRedact } from "../runner/redaction.ts";
 import { readState } from "../state-file.ts";
 import { checkRepository } from "./check-repository.ts";
-import { findProgram } from "./find-program.ts";
 
 /** One thing that a turn needs. `fault` says what is wrong and what to do; null: it is there, as `found` says. */
 export type Finding = { of: string; what: string; found: string; fault: string | null };
@@ -28,8 +31,10 @@ const NO_BRANCH_YET = "docs-agent/check";
 
 /** Looks for everything that a turn needs, in the settings' order. Changes nothing but to make `dataDir`. */
 export async function* checkService(deps: CheckDeps): AsyncGenerator<Finding> {
-  yield* findingsOf([dataDirCheck(deps.config)], deps);
-  for (const project of deps.config.projects) yield* findingsOf(projectChecks(project, deps), deps);
+  const { config } = deps;
+  const sandbox = config.containment === "none" ? [] : [sandboxCheck(deps)];
+  yield* findingsOf([dataDirCheck(config), ...sandbox], deps);
+  for (const project of config.projects) yield* findingsOf(projectChecks(project, deps), deps);
 }
 
 async function* findingsOf(checks: readonly Check[], { config, env }: CheckDeps): AsyncGenerator<Finding> {
@@ -67,6 +72,21 @@ function dataDirCheck({ dataDir }: ServiceConfig): Check {
   };
 }
 
+function sandboxCheck({ config: { containment }, env, clock }: CheckDeps): Check {
+  return {
+    of: "service",
+    what: "sandbox",
+    run: async () => {
+      const folder = await mkdtemp(join(tmpdir(), "docs-agent-check-"));
+      try {
+        return (await openSandbox({ containment, folder, env, clock })).kind;
+      } finally {
+        await rm(folder, { recursive: true, force: true });
+      }
+    },
+  };
+}
+
 function projectChecks(project: ServiceProject, { config, env, clock }: CheckDeps): Check[] {
   const { codeHost, repository, baseBranch } = project;
   const token = codeHost.kind === "github" ? valueOf(env, codeHost.tokenEnv) : null;
@@ -75,6 +95,7 @@ function projectChecks(project: ServiceProject, { config, env, clock }: CheckDep
   const of = project.id;
   return [
     { of, what: "agent", run: async () => checkAgent(project, env) },
+    { of, what: "model", run: async () => checkModel(project) },
     {
       of,
       what: "repository",
@@ -100,15 +121,28 @@ function projectChecks(project: ServiceProject, { config, env, clock }: CheckDep
 }
 
 async function checkAgent({ agent }: ServiceProject, env: Env): Promise<string> {
-  const [program = ""] = agent.command;
-  // Agents run in a folder of their own, so a relative path leads nowhere.
-  const found = await findProgram(program, env["PATH"] ?? "/usr/bin:/bin", "/");
-  if (found.path !== null) return found.path;
-  const isPresets = agent.kind === "acp" && agent.preset !== undefined && found.missing === program;
-  const advice = isPresets
-    ? `Install it: npm install -g ${AGENT_PRESETS[agent.preset ?? "opencode"].npmPackage}`
-    : "Install it, or correct agent.command.";
-  throw new CheckFault(`There is no program ${found.missing} on the service's PATH. ${advice}`);
+  const [command = ""] = agent.command;
+  const found = await findProgram(command, env["PATH"] ?? "/usr/bin:/bin");
+  if (found !== null) return found.path;
+  const advice =
+    agent.kind === "acp" && agent.preset !== undefined
+      ? `Install it: npm install -g ${AGENT_PRESETS[agent.preset].npmPackage}`
+      : "Install it, or correct agent.command.";
+  throw new CheckFault(
+    `The service's PATH has no program ${command}, or not what its first line names. ${advice}`,
+  );
+}
+
+function checkModel({ agent, models, agentEnv }: ServiceProject): string {
+  if (agent.kind !== "acp" || agent.preset === undefined) return models.map(({ name }) => name).join(", ");
+  const kinds: readonly string[] = AGENT_PRESETS[agent.preset].modelKinds;
+  const fitting = models.filter(({ kind }) => kinds.includes(kind));
+  if (fitting.length > 0) return fitting.map(({ name }) => name).join(", ");
+  // Whoever gives the agent a key of its own does without ours.
+  if (agentEnv.length > 0) return `by ${agentEnv.join(", ")}`;
+  throw new CheckFault(
+    `The agent has no model. Add one of kind ${kinds.join(" or ")} under models, with the name of the variable that holds its key.`,
+  );
 }
 
 async function checkAdminKey({ id }: ServiceProject, config: ServiceConfig): Promise<string> {

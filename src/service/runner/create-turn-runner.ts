@@ -1,7 +1,7 @@
 import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
 import { DocsAgentError, messageOf } from "../../errors.ts";
-import { AGENT_PRESETS } from "../agent-presets.ts";
+import type { ChosenPreset } from "../agent-presets.ts";
 import type { ServiceProject } from "../config.ts";
 import type { RunTurnInput, RunTurnResult, TurnRunner } from "../turn-runner.ts";
 import type { Env } from "../env.ts";
@@ -127,7 +127,7 @@ function toRunnerProject(project: ServiceProject, env: Env): RunnerProject {
       timeLimitMs: agent.timeLimitMinutes * 60_000,
       maxOutputBytes: agent.maxOutputBytes,
       terminal: agent.terminal,
-      env: agent.kind === "acp" && agent.preset !== undefined ? AGENT_PRESETS[agent.preset].env : {},
+      preset: presetOf(agent),
       readable: agent.readable,
       limits: agent.limits,
     },
@@ -144,6 +144,11 @@ function toRunnerProject(project: ServiceProject, env: Env): RunnerProject {
       }),
     ),
   };
+}
+
+function presetOf(agent: ServiceProject["agent"]): ChosenPreset | null {
+  if (agent.kind !== "acp" || agent.preset === undefined) return null;
+  return { name: agent.preset, model: agent.model ?? null };
 }
 
 function valueOf(env: Env, name: string): string | null {

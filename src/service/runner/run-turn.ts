@@ -3,6 +3,7 @@ import type { Logger } from "../../core/logger.ts";
 import { isBaseBranch, isJobId, jobBranch } from "../branch.ts";
 import type { Env } from "../env.ts";
 import type { RunTurnResult } from "../turn-runner.ts";
+import { presetEnv } from "../agent-presets.ts";
 import { agentEnv } from "./agents/agent-env.ts";
 import { agents } from "./agents/index.ts";
 import { createIsDoc } from "./changes/docs-globs.ts";
@@ -187,7 +188,10 @@ async function runAgentIn(
       earlierTurns: turn.earlierTurns,
       docs: project.docs,
       sandbox,
-      env: agentEnv(context.env, sandbox.inside, { ...project.agent.env, ...project.agentEnv }),
+      env: agentEnv(context.env, sandbox.inside, {
+        ...(project.agent.preset === null ? {} : presetEnv(project.agent.preset, [])),
+        ...project.agentEnv,
+      }),
       clock,
       signal: AbortSignal.any([signal, disk.signal]),
       onProgress,

@@ -1,3 +1,4 @@
+import type { ChosenPreset } from "../agent-presets.ts";
 import type { AgentLimits } from "./sandbox/sandbox.ts";
 
 /** What runs in the tree: a program that speaks ACP over stdio, or any program with the prompt on its standard input. */
@@ -13,8 +14,8 @@ export type AgentSettings = {
   maxOutputBytes: number;
   /** Whether an ACP agent may start programs through us. */
   terminal: boolean;
-  /** Variables that a preset sets; no secrets. */
-  env: Readonly<Record<string, string>>;
+  /** Where its variables come from, besides `agentEnv`. */
+  preset: ChosenPreset | null;
 };
 
 /** The docs project as the runner sees it. */
