@@ -5,6 +5,7 @@ import type { ChosenPreset } from "../agent-presets.ts";
 import type { ServiceProject } from "../config.ts";
 import type { RunTurnInput, RunTurnResult, TurnRunner } from "../turn-runner.ts";
 import type { Env } from "../env.ts";
+import { networkOf } from "../network/index.ts";
 import { oneLine } from "../printable-text.ts";
 import { openRunnerFolders, type RunnerFolders, sweep } from "./folders.ts";
 import { SafeGit } from "./git/git.ts";
@@ -136,6 +137,7 @@ function toRunnerProject(project: ServiceProject, env: Env): RunnerProject {
         ? { apiUrl: codeHost.apiUrl, owner: codeHost.owner, repo: codeHost.repo, token }
         : null,
     gitCredentials: gitCredentialsEnv === null ? token : valueOf(env, gitCredentialsEnv),
+    network: networkOf(project, env),
     agentEnv: Object.fromEntries(
       project.agentEnv.flatMap((name) => {
         const value = valueOf(env, name);
@@ -156,9 +158,10 @@ function valueOf(env: Env, name: string): string | null {
   return value === undefined || value.trim() === "" ? null : value.trim();
 }
 
-function secretsOf({ codeHost, gitCredentials, agentEnv }: RunnerProject): string[] {
+function secretsOf({ codeHost, gitCredentials, agentEnv, network }: RunnerProject): string[] {
   const password = gitCredentials?.slice(gitCredentials.indexOf(":") + 1);
-  return [codeHost?.token, gitCredentials, password, ...Object.values(agentEnv)].filter(
+  const models = network.models.map(({ key }) => key).filter((key) => key !== "");
+  return [codeHost?.token, gitCredentials, password, ...Object.values(agentEnv), ...models].filter(
     (value): value is string => typeof value === "string",
   );
 }
@@ -167,12 +170,13 @@ function secretsOf({ codeHost, gitCredentials, agentEnv }: RunnerProject): strin
  * What must not get into a file. Of the agent's variables only what looks like a key: an address or a model's name may well stand in
  * documentation.
  */
-function keysOf({ codeHost, gitCredentials, agentEnv }: RunnerProject): string[] {
+function keysOf({ codeHost, gitCredentials, agentEnv, network }: RunnerProject): string[] {
   const given = Object.values(agentEnv).filter(
     (value) =>
       /^[^\s]{20,}$/.test(value) && !value.includes("://") && /\d/.test(value) && /[A-Za-z]/.test(value),
   );
-  return [codeHost?.token, gitCredentials, ...given].filter(
+  const models = network.models.map(({ key }) => key).filter((key) => key !== "");
+  return [codeHost?.token, gitCredentials, ...given, ...models].filter(
     (value): value is string => typeof value === "string",
   );
 }

@@ -3,21 +3,11 @@ import type { Logger } from "../../core/logger.ts";
 import { isBaseBranch, isJobId, jobBranch } from "../branch.ts";
 import type { Env } from "../env.ts";
 import type { RunTurnResult } from "../turn-runner.ts";
-import { presetEnv } from "../agent-presets.ts";
-import { agentEnv } from "./agents/agent-env.ts";
-import { agents } from "./agents/index.ts";
 import { createIsDoc } from "./changes/docs-globs.ts";
 import { readChanges } from "./changes/read-changes.ts";
 import { scanTree } from "./changes/scan-tree.ts";
 import { selectChanges } from "./changes/select-changes.ts";
-import {
-  forgetAgent,
-  noteAgent,
-  openTurnFolders,
-  removeTurnFolders,
-  type RunnerFolders,
-  type TurnFolders,
-} from "./folders.ts";
+import { openTurnFolders, removeTurnFolders, type RunnerFolders, type TurnFolders } from "./folders.ts";
 import { makeCommit } from "./git/commit.ts";
 import type { SafeGit } from "./git/git.ts";
 import { ignoredPaths } from "./git/ignored-paths.ts";
@@ -33,9 +23,9 @@ import { publish } from "./publish/publish.ts";
 import { boundedPaths, commitMessageOf, turnKeyOf } from "./publish/pull-request-text.ts";
 import { readTurnNote, removeTurnNote, writeTurnNote } from "./publish/turn-note.ts";
 import type { Redact } from "./redaction.ts";
+import { runAgent } from "./run-agent.ts";
 import { TurnFailedError } from "./run-error.ts";
 import type { Author, RunnerTurn } from "./runner-turn.ts";
-import { watchDisk } from "./sandbox/disk-watch.ts";
 import type { Sandbox } from "./sandbox/sandbox.ts";
 
 export type RunContext = {
@@ -144,7 +134,7 @@ async function workIn(
   });
 
   onProgress("the agent is working");
-  const summary = await runAgentIn(folders, turn, context);
+  const summary = await runAgent(folders, turn, context);
 
   onProgress("looking at what changed");
   const isDoc = createIsDoc(turn.project.docs);
@@ -169,38 +159,6 @@ async function workIn(
   });
   if (commit === null) return { kind: "no-changes", summary: withLeftOut(summary, leftOut) };
   return { commit, summary, leftOut };
-}
-
-async function runAgentIn(
-  folders: TurnFolders,
-  turn: RunnerTurn,
-  context: RunContext,
-): Promise<string | null> {
-  const { project, jobId } = turn;
-  const { clock, signal, onProgress, redact } = context;
-  const { command, readable, limits } = project.agent;
-  using disk = watchDisk(folders.job, limits.diskMegabytes, clock);
-  const sandbox = await context.sandbox.open({ folders, command: command[0] ?? "", readable, limits });
-  try {
-    return await agents[project.agent.kind]({
-      settings: project.agent,
-      prompt: turn.prompt,
-      earlierTurns: turn.earlierTurns,
-      docs: project.docs,
-      sandbox,
-      env: agentEnv(context.env, sandbox.inside, {
-        ...(project.agent.preset === null ? {} : presetEnv(project.agent.preset, [])),
-        ...project.agentEnv,
-      }),
-      clock,
-      signal: AbortSignal.any([signal, disk.signal]),
-      onProgress,
-      redact,
-      onStarted: (pid) => noteAgent(context.folders, jobId, pid),
-    });
-  } finally {
-    await forgetAgent(context.folders, jobId);
-  }
 }
 
 async function commitAndPush(

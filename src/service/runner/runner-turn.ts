@@ -1,4 +1,5 @@
 import type { ChosenPreset } from "../agent-presets.ts";
+import type { networkOf } from "../network/index.ts";
 import type { AgentLimits } from "./sandbox/sandbox.ts";
 
 /** What runs in the tree: a program that speaks ACP over stdio, or any program with the prompt on its standard input. */
@@ -32,6 +33,7 @@ export type RunnerProject = {
   gitCredentials: string | null;
   /** The environment variables that the agent sees besides the fixed ones. */
   agentEnv: Readonly<Record<string, string>>;
+  network: ReturnType<typeof networkOf>;
 };
 
 /** What an earlier turn of the same job was asked, and what its agent said of it. */

@@ -114,7 +114,9 @@ describe.each(["required", "none"] as const)("containment: %s", (containment) =>
     expect(await world.show("docs/report.md")).toBe(
       `own: does not see the token, sees the key\nothers: ${isHeld ? "does not see" : "sees"} the token`,
     );
-    expect(said).toContain("GIT_CEILING_DIRECTORIES HOME LANG");
+    expect(said).toContain(
+      "GIT_CEILING_DIRECTORIES HOME HTTPS_PROXY HTTP_PROXY LANG MODEL_KEY NODE_USE_ENV_PROXY",
+    );
     expect(world.pulls()[0]?.body).toContain("@\u200bana should know, fixes #\u200b1");
     expect(world.pulls()[0]?.body).not.toMatch(/@ana|#1\b/);
   });

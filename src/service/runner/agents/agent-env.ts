@@ -5,14 +5,10 @@ import type { InsidePaths } from "../sandbox/sandbox.ts";
 const PASSED_ON = ["LANG", "LC_ALL", "TZ"] as const;
 
 /**
- * The environment of an agent, but for how to find programs: throw-away folders for its own files, and the variables that the project
- * names. None of ours, so no credentials of the code host.
+ * The environment of an agent, but for how to find programs, its way out, and the variables that the project names: throw-away folders for its own
+ * files. None of ours, so no credentials of the code host.
  */
-export function agentEnv(
-  env: Env,
-  { home, tmp, tree }: InsidePaths,
-  project: Readonly<Record<string, string>>,
-): Record<string, string> {
+export function agentEnv(env: Env, { home, tmp, tree }: InsidePaths): Record<string, string> {
   return {
     LANG: "C.UTF-8",
     ...pickEnv(env, PASSED_ON),
@@ -21,6 +17,5 @@ export function agentEnv(
     TMPDIR: tmp,
     // Git started in the tree, which is no repository, must not find one that the data folder happens to lie in.
     GIT_CEILING_DIRECTORIES: dirname(tree),
-    ...project,
   };
 }

@@ -1,5 +1,6 @@
 import { lstat, mkdir, readlink, realpath, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { Env } from "../../env.ts";
 import { TurnFailedError } from "../run-error.ts";
 import { findProgram, type Program, SYSTEM_FOLDERS } from "./program.ts";
@@ -37,6 +38,14 @@ const OWN_ETC: Record<string, string> = {
 
 const INSIDE: InsidePaths = { tree: "/repo", home: "/home/agent", tmp: "/tmp" };
 const BIN = "/run/agent/bin";
+/** What leads from a port of the sandbox's own loopback to the socket of the way out. */
+const RELAY = fileURLToPath(new URL("../../network/relay.ts", import.meta.url));
+const WAY_OUT = {
+  node: "/run/agent/way-out/node",
+  relay: "/run/agent/way-out/relay.ts",
+  socket: "/run/agent/way-out/socket",
+  port: 3128,
+};
 const PATH = `${BIN}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`;
 const MEGABYTE = 1024 ** 2;
 const SHARED_MEMORY_BYTES = 256 * MEGABYTE;
@@ -63,6 +72,7 @@ export async function bubblewrap(options: BubblewrapOptions): Promise<Sandbox> {
   await mkdir(etc, { recursive: true, mode: 0o700 });
   for (const [name, text] of Object.entries(OWN_ETC)) await writeFile(join(etc, name), text);
   const system = await systemMounts();
+  const node = await realpath(process.execPath);
 
   async function open(agent: SandboxedAgent): Promise<TurnSandbox> {
     const { folders, command } = agent;
@@ -86,9 +96,11 @@ export async function bubblewrap(options: BubblewrapOptions): Promise<Sandbox> {
       ["--bind", folders.home, INSIDE.home],
       ["--bind", folders.tmp, INSIDE.tmp],
       ["--symlink", INSIDE.tmp, "/var/tmp"],
+      wayOutMounts(node, agent.networkSocket),
     ];
     return {
       inside: INSIDE,
+      networkPort: WAY_OUT.port,
       contain: ({ command: inner, args }, { cwd = INSIDE.tree, env = {}, isTreeOnly = false } = {}) => ({
         command: options.bwrap,
         args: [
@@ -96,6 +108,7 @@ export async function bubblewrap(options: BubblewrapOptions): Promise<Sandbox> {
           "3",
           "--",
           ...limitsOf(options.prlimit, agent.limits),
+          ...(isTreeOnly || agent.networkSocket === null ? [] : VIA_RELAY),
           inner === command ? program.path : inner,
           ...args,
         ],
@@ -149,6 +162,17 @@ async function systemMounts(): Promise<string[]> {
   );
   return mounts.flat();
 }
+
+function wayOutMounts(node: string, socket: string | null): string[] {
+  if (socket === null) return [];
+  const read = [
+    [node, WAY_OUT.node],
+    [RELAY, WAY_OUT.relay],
+  ];
+  return [...read.flatMap((pair) => ["--ro-bind", ...pair]), "--bind", socket, WAY_OUT.socket];
+}
+
+const VIA_RELAY = [WAY_OUT.node, WAY_OUT.relay, WAY_OUT.socket, String(WAY_OUT.port), "--"];
 
 function programMounts({ needs, names }: Program): string[] {
   return [

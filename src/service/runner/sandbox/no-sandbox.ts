@@ -10,6 +10,7 @@ export function noSandbox(env: Env): Sandbox {
     kind: "none",
     open: async ({ folders: { tree, home, tmp } }) => ({
       inside: { tree, home, tmp },
+      networkPort: null,
       contain: (line, options = {}) => ({
         ...line,
         env: { ...pickEnv(env, ["PATH"]), ...options.env },

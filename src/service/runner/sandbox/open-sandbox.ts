@@ -61,6 +61,7 @@ async function wordsOfProbe(sandbox: Sandbox, { folder, clock }: OpenSandboxOpti
       folders,
       command: "true",
       readable: [],
+      networkSocket: null,
       limits: { memoryMegabytes: 1024, processes: 64, diskMegabytes: 64 },
     });
     const words = new TailBuffer(MAX_WORDS_BYTES);

@@ -24,6 +24,8 @@ export type StartOptions = {
 /** The sandbox of one turn: everything that is started in it sees the same folders, and nothing else of the machine. */
 export type TurnSandbox = {
   readonly inside: InsidePaths;
+  /** The port of the agent's own 127.0.0.1 that leads to its way out; null: that of this machine is its own. */
+  readonly networkPort: number | null;
   contain(line: CommandLine, options?: StartOptions): ContainedStart;
 };
 
@@ -39,6 +41,8 @@ export type SandboxedAgent = {
   /** Files and folders of the machine that it may read besides. */
   readable: readonly string[];
   limits: AgentLimits;
+  /** The socket that its way out listens at; null: it has none, or it isn't held in. */
+  networkSocket: string | null;
 };
 
 /** What holds agents in on this machine. */

@@ -1,0 +1,67 @@
+import { dirname } from "node:path";
+import { presetEnv } from "../agent-presets.ts";
+import { openTurnNetwork, type TurnNetwork } from "../network/index.ts";
+import { agentEnv } from "./agents/agent-env.ts";
+import { agents } from "./agents/index.ts";
+import { forgetAgent, noteAgent, type TurnFolders } from "./folders.ts";
+import { TurnFailedError } from "./run-error.ts";
+import type { RunContext } from "./run-turn.ts";
+import type { RunnerTurn } from "./runner-turn.ts";
+import { watchDisk } from "./sandbox/disk-watch.ts";
+
+/**
+ * Runs the turn's agent in its sandbox, with its way out. Resolves to its own summary, if it gave one. Rejects with a `TurnFailedError` when it failed, or used more
+ * than it may.
+ */
+export async function runAgent(
+  folders: TurnFolders,
+  turn: RunnerTurn,
+  context: RunContext,
+): Promise<string | null> {
+  const { project, jobId } = turn;
+  const { clock, logger, signal, onProgress, redact } = context;
+  const { command, readable, limits, preset } = project.agent;
+  await using network = await openTurnNetwork({
+    ...project.network,
+    // Beside the index, out of the agent's reach but for the socket itself.
+    folder: context.sandbox.kind === "none" ? null : dirname(folders.index),
+    logger,
+  });
+  const sandbox = await context.sandbox.open({
+    folders,
+    command: command[0] ?? "",
+    readable,
+    limits,
+    networkSocket: network.socketPath,
+  });
+  using disk = watchDisk(folders.job, limits.diskMegabytes, clock);
+  const port = sandbox.networkPort ?? network.port ?? 0;
+  try {
+    return await agents[project.agent.kind]({
+      settings: project.agent,
+      prompt: turn.prompt,
+      earlierTurns: turn.earlierTurns,
+      docs: project.docs,
+      sandbox,
+      env: {
+        ...agentEnv(context.env, sandbox.inside),
+        ...network.env(port),
+        ...(preset === null ? {} : presetEnv(preset, network.models(port))),
+        ...project.agentEnv,
+      },
+      clock,
+      signal: AbortSignal.any([signal, disk.signal, exceededSignal(network)]),
+      onProgress,
+      redact,
+      onStarted: (pid) => noteAgent(context.folders, jobId, pid),
+    });
+  } finally {
+    await forgetAgent(context.folders, jobId);
+  }
+}
+
+function exceededSignal(network: TurnNetwork): AbortSignal {
+  const controller = new AbortController();
+  void network.exceeded.then((reason) => controller.abort(new TurnFailedError(reason)));
+  return controller.signal;
+}

@@ -1,0 +1,117 @@
+import { once } from "node:events";
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import { expect, it } from "vitest";
+import { fixtureAgent, inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
+
+const KEY = "sk-ant-the-real-key-0123456789abcdef";
+
+/** A model upstream that says what it was asked with, and a turn may call. */
+async function startUpstream() {
+  const asked: IncomingHttpHeaders[] = [];
+  const server = createServer((request, response) => {
+    asked.push(request.headers);
+    request.resume();
+    response.setHeader("content-type", "application/json");
+    response.end(
+      JSON.stringify({
+        content: [{ type: "text", text: "Done." }],
+        usage: { input_tokens: 900, output_tokens: 100 },
+      }),
+    );
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return {
+    asked,
+    host: `127.0.0.1:${address.port}`,
+    url: `http://127.0.0.1:${address.port}`,
+    [Symbol.asyncDispose]: async () => void server.close(),
+  };
+}
+
+/** Asks the model as SDKs do, as often as it is told, and writes down what it was answered and what it can see. */
+const asks = (times: number) =>
+  inlineAgent(`
+    const said = [];
+    for (let n = 0; n < ${times}; n++) {
+      const answer = await fetch(process.env.ANTHROPIC_BASE_URL + "/v1/messages", {
+        method: "POST",
+        headers: { "x-api-key": process.env.ANTHROPIC_API_KEY, "content-type": "application/json" },
+        body: JSON.stringify({ model: "claude-test", max_tokens: 10, messages: [] }),
+      });
+      said.push(answer.status, await answer.text());
+    }
+    fs.writeFileSync("docs/report.md", JSON.stringify({ said }));
+  `);
+
+it.each(["required", "none"] as const)(
+  "lets an agent ask a model without the key (containment: %s)",
+  async (containment) => {
+    await using upstream = await startUpstream();
+    await using world = await openRunnerWorld({ containment });
+    world.env["ANTHROPIC_KEY"] = KEY;
+    const project = world.project(asks(1), {
+      models: [
+        { name: "claude", kind: "anthropic", baseUrl: upstream.url, keyEnv: "ANTHROPIC_KEY", prices: {} },
+      ],
+    });
+    expect(await world.run(project)).toMatchObject({ kind: "pull-request" });
+    const report = await world.show("docs/report.md");
+    expect(JSON.parse(report).said).toEqual([200, expect.stringContaining("Done.")]);
+    expect(report).not.toContain(KEY);
+    expect(upstream.asked.map((headers) => headers["x-api-key"])).toEqual([KEY]);
+    expect(await world.said(null)).not.toContain(KEY);
+  },
+);
+
+it("ends a turn that uses up its budget, and says so", async () => {
+  await using upstream = await startUpstream();
+  await using world = await openRunnerWorld();
+  world.env["ANTHROPIC_KEY"] = KEY;
+  const project = world.project(asks(50), {
+    models: [
+      { name: "claude", kind: "anthropic", baseUrl: upstream.url, keyEnv: "ANTHROPIC_KEY", prices: {} },
+    ],
+    budget: { tokens: 2_500 },
+  });
+  expect(await world.run(project)).toEqual({
+    kind: "failed",
+    reason: expect.stringMatching(/budget of 2,500 tokens/),
+  });
+  expect(upstream.asked.length).toBeLessThan(5);
+});
+
+it("lets an agent reach the hosts that the settings name, and no other", async () => {
+  await using upstream = await startUpstream();
+  await using world = await openRunnerWorld();
+  const agent = inlineAgent(`
+    const { execFileSync } = await import("node:child_process");
+    const tell = (url) => {
+      try { return execFileSync("curl", ["--silent", "--noproxy", "", "--max-time", "5", "--write-out", "%{http_code}", "--output", "/dev/null", url]).toString(); }
+      catch (error) { return String(error.stdout); }
+    };
+    fs.writeFileSync("docs/report.md", JSON.stringify([tell("${upstream.url}/"), tell("http://127.0.0.1:1/"), tell("http://example.com/")]));
+  `);
+  await world.run(world.project(agent, { network: { allow: [upstream.host], maxBytes: 1_000_000 } }));
+  expect(JSON.parse(await world.show("docs/report.md"))).toEqual(["200", "403", "403"]);
+});
+
+it("gives what an agent starts in a terminal the same way out", async () => {
+  await using upstream = await startUpstream();
+  await using world = await openRunnerWorld();
+  const project = world.acpProject(
+    fixtureAgent(
+      "acp-agent.mjs",
+      JSON.stringify([
+        {
+          terminal: ["sh", "-c", `curl --silent --noproxy '' --max-time 5 ${upstream.url}/ > docs/answer.md`],
+        },
+      ]),
+    ),
+    { terminal: true },
+  );
+  await world.run({ ...project, network: { allow: [upstream.host], maxBytes: 1_000_000 } });
+  expect(await world.show("docs/answer.md")).toContain("Done.");
+});
