@@ -37,7 +37,10 @@ async function faultsOf(settings: unknown, given?: Record<string, string> | null
 
 it("takes the documented example, and its commented defaults are the real ones", () => {
   const text = readFileSync(EXAMPLE, "utf8");
-  const config = loadServiceConfig(EXAMPLE, { DOCS_GITHUB_TOKEN: "x".repeat(20) });
+  const config = loadServiceConfig(EXAMPLE, {
+    DOCS_GITHUB_TOKEN: "x".repeat(20),
+    ANTHROPIC_API_KEY: "y".repeat(20),
+  });
   expect(config.projects[0]).toMatchObject({
     id: "docs",
     name: "docs",
