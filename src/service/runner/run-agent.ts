@@ -1,13 +1,29 @@
 import { dirname } from "node:path";
+import type { Clock } from "../../core/clock.ts";
+import type { Logger } from "../../core/logger.ts";
 import { presetEnv } from "../agent-presets.ts";
+import type { Env } from "../env.ts";
 import { openTurnNetwork, type TurnNetwork } from "../network/index.ts";
 import { agentEnv } from "./agents/agent-env.ts";
 import { agents } from "./agents/index.ts";
-import { forgetAgent, noteAgent, type TurnFolders } from "./folders.ts";
+import { forgetAgent, noteAgent, type RunnerFolders, type TurnFolders } from "./folders.ts";
+import type { Redact } from "./redaction.ts";
 import { TurnFailedError } from "./run-error.ts";
-import type { RunContext } from "./run-turn.ts";
 import type { RunnerTurn } from "./runner-turn.ts";
 import { watchDisk } from "./sandbox/disk-watch.ts";
+import type { Sandbox } from "./sandbox/sandbox.ts";
+
+/** What running an agent stands on. */
+export type AgentContext = {
+  folders: RunnerFolders;
+  sandbox: Sandbox;
+  env: Env;
+  clock: Clock;
+  logger: Logger;
+  redact: Redact;
+  signal: AbortSignal;
+  onProgress: (line: string) => void;
+};
 
 /**
  * Runs the turn's agent in its sandbox, with its way out. Resolves to its own summary, if it gave one. Rejects with a `TurnFailedError` when it failed, or used more
@@ -16,7 +32,7 @@ import { watchDisk } from "./sandbox/disk-watch.ts";
 export async function runAgent(
   folders: TurnFolders,
   turn: RunnerTurn,
-  context: RunContext,
+  context: AgentContext,
 ): Promise<string | null> {
   const { project, jobId } = turn;
   const { clock, logger, signal, onProgress, redact } = context;

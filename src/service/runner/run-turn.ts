@@ -1,13 +1,10 @@
-import type { Clock } from "../../core/clock.ts";
-import type { Logger } from "../../core/logger.ts";
 import { isBaseBranch, isJobId, jobBranch } from "../branch.ts";
-import type { Env } from "../env.ts";
 import type { RunTurnResult } from "../turn-runner.ts";
 import { createIsDoc } from "./changes/docs-globs.ts";
 import { readChanges } from "./changes/read-changes.ts";
 import { scanTree } from "./changes/scan-tree.ts";
 import { selectChanges } from "./changes/select-changes.ts";
-import { openTurnFolders, removeTurnFolders, type RunnerFolders, type TurnFolders } from "./folders.ts";
+import { openTurnFolders, removeTurnFolders, type TurnFolders } from "./folders.ts";
 import { makeCommit } from "./git/commit.ts";
 import type { SafeGit } from "./git/git.ts";
 import { ignoredPaths } from "./git/ignored-paths.ts";
@@ -22,27 +19,17 @@ import type { PullRequestHost } from "./publish/code-host.ts";
 import { publish } from "./publish/publish.ts";
 import { boundedPaths, commitMessageOf, turnKeyOf } from "./publish/pull-request-text.ts";
 import { readTurnNote, removeTurnNote, writeTurnNote } from "./publish/turn-note.ts";
-import type { Redact } from "./redaction.ts";
-import { runAgent } from "./run-agent.ts";
+import { type AgentContext, runAgent } from "./run-agent.ts";
 import { TurnFailedError } from "./run-error.ts";
 import type { Author, RunnerTurn } from "./runner-turn.ts";
-import type { Sandbox } from "./sandbox/sandbox.ts";
 
-export type RunContext = {
-  folders: RunnerFolders;
+export type RunContext = AgentContext & {
   git: SafeGit;
   codeHost: PullRequestHost | null;
-  sandbox: Sandbox;
   mirrorLock: KeyedLock;
-  env: Env;
   author: Author;
-  clock: Clock;
-  logger: Logger;
-  redact: Redact;
   /** What must not get into a file, in all its forms. */
   secrets: readonly string[];
-  signal: AbortSignal;
-  onProgress: (line: string) => void;
 };
 
 /** How a run ends that does not fail. */
