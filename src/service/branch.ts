@@ -13,9 +13,9 @@ function isBranchName(name: string): boolean {
   return name.split("/").every((part) => part !== "" && !part.startsWith(".") && !part.endsWith(".lock"));
 }
 
-/** Whether pull requests can go to the branch: any but a job's own. */
+/** Whether pull requests can go to the branch: any but a job's own, and the one beside which git takes none of these (`docs-agent`). */
 export function isBaseBranch(name: string): boolean {
-  return isBranchName(name) && !name.startsWith(JOB_BRANCH_PREFIX);
+  return isBranchName(name) && !`${name}/`.startsWith(JOB_BRANCH_PREFIX);
 }
 
 /** Whether the id can name a folder and a branch. */

@@ -131,7 +131,7 @@ const CodeHost = z.discriminatedUnion(
   "put kind: github with owner, repo and tokenEnv, or kind: none",
 );
 
-const WANT_BRANCH = `put the name of a branch that git takes, and none that begins with ${JOB_BRANCH_PREFIX}`;
+const WANT_BRANCH = `put the name of a branch that git takes, not ${JOB_BRANCH_PREFIX.slice(0, -1)} and none that begins with ${JOB_BRANCH_PREFIX}`;
 const WANT_ID = "put letters, digits, '.', '_' or '-', at most 64";
 const WANT_GLOB = "put globs inside the repository, for example docs/**";
 const Glob = text(WANT_GLOB, 300).refine(

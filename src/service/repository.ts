@@ -1,5 +1,5 @@
-/** `user@host:path`, with a host and a path that ssh cannot take for options. */
-const SCP_LIKE = /^[A-Za-z0-9._-]+@[A-Za-z0-9][A-Za-z0-9.-]*:[^\s:-][^\s]*$/;
+/** `user@host:path`, with a user, a host and a path that neither git nor ssh takes for options. */
+const SCP_LIKE = /^[A-Za-z0-9._][A-Za-z0-9._-]*@[A-Za-z0-9][A-Za-z0-9.-]*:[^\s:-][^\s]*$/;
 
 /** The kind of a repository's address; null for one that is not allowed. `local` is a path, perhaps a relative one. */
 export function repositoryKind(value: string): "http" | "ssh" | "local" | null {
@@ -7,12 +7,21 @@ export function repositoryKind(value: string): "http" | "ssh" | "local" | null {
   if (/^https?:\/\//i.test(value)) return isSafeHttpUrl(value) ? "http" : null;
   if (/^ssh:\/\//i.test(value)) {
     const url = URL.parse(value);
-    // A host that begins with "-" would be an option of ssh.
-    return url !== null && url.password === "" && /^[A-Za-z0-9[]/.test(url.hostname) ? "ssh" : null;
+    return url !== null && isUsableSshUrl(url) ? "ssh" : null;
   }
   if (SCP_LIKE.test(value)) return "ssh";
   // `ext::…` and the like run programs. What else has a user and a host is meant for ssh, and is none that can be used.
   return /^[A-Za-z][A-Za-z0-9+.-]*:/.test(value) || /^[^/\s]+@[^/\s]+:/.test(value) ? null : "local";
+}
+
+/** Whether git takes the URL; ssh would take a user or host that begins with "-" for an option. */
+function isUsableSshUrl({ username, password, hostname, pathname }: URL): boolean {
+  return (
+    password === "" &&
+    /^(?:[A-Za-z0-9._][A-Za-z0-9._-]*)?$/.test(username) &&
+    /^[A-Za-z0-9[]/.test(hostname) &&
+    pathname.length > 1
+  );
 }
 
 /** Whether it is an https URL, or http to this machine, without a user name or a password. */

@@ -17,6 +17,8 @@ export type RunTurnInput = {
 export type RunTurnResult =
   | { kind: "no-changes"; summary: string | null }
   | { kind: "pull-request"; prLink: string; summary: string | null; leftOut: string[] }
+  /** The project has no code host: the branch is what there is to merge. */
+  | { kind: "branch"; branch: string; commit: string; summary: string | null; leftOut: string[] }
   | { kind: "failed"; reason: string };
 
 /**

@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { stringify } from "yaml";
 import { loadServiceConfig, serviceSecretsOf } from "../../src/service/config.ts";
+import { networkOf } from "../../src/service/network/index.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 
 const EXAMPLE = fileURLToPath(new URL("../../service.example.yml", import.meta.url));
@@ -39,7 +40,7 @@ it("takes the documented example, and its commented defaults are the real ones",
   const text = readFileSync(EXAMPLE, "utf8");
   const config = loadServiceConfig(EXAMPLE, {
     DOCS_GITHUB_TOKEN: "x".repeat(20),
-    ANTHROPIC_API_KEY: "y".repeat(20),
+    DOCS_ANTHROPIC_KEY: "y".repeat(20),
   });
   expect(config.projects[0]).toMatchObject({
     id: "docs",
@@ -62,6 +63,8 @@ it("takes the documented example, and its commented defaults are the real ones",
     `  jobsAtOnce: ${config.projects[0]?.limits.jobsAtOnce}`,
     `queued: ${config.projects[0]?.limits.queued}`,
     `archiveAfterDays: ${config.projects[0]?.archiveAfterDays}`,
+    `allow: ${JSON.stringify(config.projects[0]?.network.allow)}`,
+    `maxBytes: ${config.projects[0]?.network.maxBytes}`,
     `apiUrl: https://api.github.com`,
     `logLevel: ${config.logLevel}`,
   ]) {
@@ -85,6 +88,9 @@ it("fills in the defaults and resolves paths against the file's folder", async (
         model: "opencode",
         baseBranch: "main",
         agentEnv: [],
+        models: [],
+        budget: {},
+        network: { allow: [], maxBytes: 1024 ** 3 },
         agent: { terminal: false },
         codeHost: { kind: "none" },
         limits: { createsPerHour: 100, messagesPerHour: 100, jobsAtOnce: 2, queued: 100 },
@@ -287,6 +293,127 @@ it("collects the secrets that must stay out of the log", async () => {
   const config = await load(withProject({ codeHost, agentEnv: ["MODEL_KEY", "LANG"] }));
   const given = { ...env, MODEL_KEY: "a-key-of-a-model", LANG: "C" };
   expect(serviceSecretsOf(config, given)).toEqual(["a-value-of-the-environment", "a-key-of-a-model"]);
+});
+
+const model = { name: "claude", kind: "anthropic", keyEnv: "CLAUDE_KEY" };
+const gpt = {
+  name: "gpt",
+  kind: "openai",
+  keyEnv: "GPT_KEY",
+  prices: { "gpt-5*": { input: 1.25, output: 10 } },
+};
+const modelEnv = { CLAUDE_KEY: "a-key-of-claude", GPT_KEY: "a-key-of-gpt" };
+
+function withModels(over: object, ...models: object[]): object {
+  return { ...withProject(over), models };
+}
+
+it("gives each project the models that it names, else all", async () => {
+  const all = await load(withModels({}, model, gpt), modelEnv);
+  expect(all.projects[0]?.models).toEqual([
+    { ...model, baseUrl: "https://api.anthropic.com", prices: {} },
+    { ...gpt, baseUrl: "https://api.openai.com/v1" },
+  ]);
+  expect(all).not.toHaveProperty("models");
+  const settings = withModels(
+    {
+      models: ["gpt"],
+      budget: { tokens: 200_000, usd: 2 },
+      network: { allow: ["*.example.org", "10.1.2.3:8080"] },
+    },
+    model,
+    { ...gpt, baseUrl: "http://127.0.0.1:11434/v1" },
+  );
+  const one = (await load(settings, modelEnv)).projects[0];
+  expect(one?.models).toEqual([{ ...gpt, baseUrl: "http://127.0.0.1:11434/v1" }]);
+  if (one === undefined) throw new Error("no project");
+  expect(networkOf(one, modelEnv)).toEqual({
+    allow: [
+      { host: "example.org", isWildcard: true, port: null },
+      { host: "10.1.2.3", isWildcard: false, port: 8080 },
+    ],
+    maxBytes: 1024 ** 3,
+    models: [
+      {
+        name: "gpt",
+        kind: "openai",
+        baseUrl: "http://127.0.0.1:11434/v1",
+        key: "a-key-of-gpt",
+        prices: gpt.prices,
+      },
+    ],
+    budget: { tokens: 200_000, usd: 2 },
+  });
+});
+
+it("keeps the keys of models out of the log", async () => {
+  const config = await load(withModels({}, model, gpt), modelEnv);
+  expect(serviceSecretsOf(config, modelEnv)).toEqual(Object.values(modelEnv));
+});
+
+it("says what is wrong with models, budgets and hosts", async () => {
+  for (const [settings, fault] of [
+    [withModels({}, { ...model, name: "Claude" }), "models[0].name is not valid: put lower-case letters"],
+    [
+      withModels({}, { ...model, kind: "grok" }),
+      "models[0].kind is not valid: put anthropic, openai, gemini",
+    ],
+    [
+      withModels({}, { ...model, baseUrl: "http://claude.example" }),
+      "models[0].baseUrl is not valid: put an https URL",
+    ],
+    [
+      withModels({}, { name: "claude", kind: "anthropic" }),
+      "models[0].keyEnv is missing: put the name of an environment variable",
+    ],
+    [
+      withModels({}, { ...model, prices: { x: { input: 1 } } }),
+      "models[0].prices.x.output is missing: put the price",
+    ],
+    [
+      withModels({}, { ...model, prices: { x: 1 } }),
+      "models[0].prices.x is not valid: put a price per model",
+    ],
+    [
+      withModels({}, { ...model, prices: { x: { input: -1, output: 1 } } }),
+      "models[0].prices.x.input is not valid",
+    ],
+    [
+      withModels({}, { ...model, keyEnv: "UNSET" }),
+      "models[0].keyEnv names UNSET, which is not set: set it in the environment",
+    ],
+    [withModels({}, model, model), "models[1].name is not valid: put every name only once"],
+    [withModels({ models: ["gpt"] }, model), "projects[0].models is not valid: gpt isn't under models"],
+    [
+      withModels({ agentEnv: ["CLAUDE_KEY"] }, model),
+      "projects[0].agentEnv is not valid: leave CLAUDE_KEY out",
+    ],
+    [
+      withModels({ budget: { tokens: 0 } }, model),
+      "projects[0].budget.tokens is not valid: put how many tokens",
+    ],
+    [withModels({ budget: { usd: 0 } }, gpt), "projects[0].budget.usd is not valid: put more than 0"],
+    [
+      withModels({ budget: { usd: 2 } }, gpt, model),
+      "projects[0].budget.usd is not valid: put prices for the model claude",
+    ],
+    [withModels({ budget: { tokens: 1000 } }), "projects[0].budget is not valid: add a model"],
+    [
+      withModels({ network: { allow: ["*"] } }),
+      "projects[0].network.allow[0] is not valid: put a list of hosts",
+    ],
+    [
+      withModels({ network: { allow: ["https://example.org"] } }),
+      "projects[0].network.allow[0] is not valid",
+    ],
+    [
+      withModels({ network: { allow: "example.org" } }),
+      "projects[0].network.allow is not valid: put a list of hosts",
+    ],
+    [withModels({ network: { maxBytes: 1 } }), "projects[0].network.maxBytes is not valid"],
+  ] as const) {
+    expect(await faultsOf(settings, modelEnv)).toContain(fault);
+  }
 });
 
 it("takes no dataDir in a git work tree, and lets no agent read it", async () => {

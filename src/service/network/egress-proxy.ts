@@ -8,7 +8,7 @@ import { type HostRule, httpTargetOf, type NetworkTarget, parseAuthority, target
 import { endToEndHeaders } from "./http-headers.ts";
 import type { NetworkLimits } from "./limits.ts";
 import { isSameSecret } from "./same-secret.ts";
-import { type Traffic, type TrafficMeter, trafficReason } from "./traffic.ts";
+import { type TurnTraffic, type TrafficMeter, trafficReason } from "./traffic.ts";
 
 type ProxyRefusal = { kind: "refused"; status: 400 | 403 | 407 | 429 | 502; reason: string };
 type OpenPermission = { kind: "open"; target: NetworkTarget; addresses: readonly string[] };
@@ -19,7 +19,7 @@ export type EgressProxyDeps = {
   resolve: Resolve;
   /** What clients must send in Proxy-Authorization, with any user name; null: nothing. */
   password: string | null;
-  traffic: Traffic;
+  traffic: TurnTraffic;
   limits: NetworkLimits;
   logger: Logger;
   /** Ends every connection. */
@@ -36,15 +36,12 @@ export type EgressProxy = {
 
 const CHALLENGE = 'Basic realm="turn"';
 const PLAIN_TEXT = "text/plain; charset=utf-8";
-/** Refusals beyond this many in a turn are not logged: an agent could fill the disk with them. */
-const MAX_LOGGED_REFUSALS = 100;
 /** Time for one of several addresses before the next is tried beside it. */
 const NEXT_ADDRESS_MS = 1000;
 
 /** Makes the proxy of one turn. */
 export function createEgressProxy(deps: EgressProxyDeps): EgressProxy {
   const { rules, resolve, traffic, limits, signal } = deps;
-  const logRefusal = createRefusalLog(deps.logger);
 
   async function permit(request: IncomingMessage, target: NetworkTarget | null): Promise<Permission> {
     if (!isAuthorized(request, deps.password)) {
@@ -59,7 +56,8 @@ export function createEgressProxy(deps: EgressProxyDeps): EgressProxy {
     if (traffic.isExceeded) return refusal(429, trafficReason(traffic.maxBytes));
     const route = await findRoute(target, rules, resolve);
     if (route.kind === "open") return { kind: "open", target, addresses: route.addresses };
-    if (route.kind === "refused") logRefusal(targetText(target));
+    if (route.kind === "refused")
+      deps.logger.warn({ target: targetText(target) }, "agent was refused a host");
     return refusal(route.kind === "refused" ? 403 : 502, route.reason);
   }
 
@@ -95,7 +93,7 @@ export function createEgressProxy(deps: EgressProxyDeps): EgressProxy {
       upstream.setTimeout(limits.connectMs, () => upstream.destroy(new Error("timeout")));
       client.once("close", destroy);
       let isOpen = false;
-      upstream.once("error", (error) => {
+      upstream.on("error", (error) => {
         if (!isOpen) refuseTunnel(client, unreachable(target, error));
       });
       upstream.once("close", () => {
@@ -143,7 +141,7 @@ export function createEgressProxy(deps: EgressProxyDeps): EgressProxy {
       });
       const meter = meterFor(target, "http", outgoing);
       outgoing.setTimeout(limits.idleMs, () => outgoing.destroy(new Error("timeout")));
-      outgoing.once("error", (error) => {
+      outgoing.on("error", (error) => {
         if (response.headersSent) response.destroy();
         else answerRefusal(response, unreachable(target, error));
       });
@@ -176,16 +174,6 @@ function isAuthorized({ headers }: IncomingMessage, password: string | null): bo
   const [, given = ""] = /^Basic +(\S+) *$/i.exec(headers["proxy-authorization"] ?? "") ?? [];
   const text = Buffer.from(given, "base64").toString();
   return isSameSecret(text.slice(text.indexOf(":") + 1), password);
-}
-
-function createRefusalLog(logger: Logger): (target: string) => void {
-  let count = 0;
-  return (target) => {
-    count += 1;
-    if (count < MAX_LOGGED_REFUSALS) logger.warn({ target }, "agent was refused a host");
-    if (count === MAX_LOGGED_REFUSALS)
-      logger.warn({ count }, "agent was refused many hosts: logging no more");
-  };
 }
 
 function refusal(status: ProxyRefusal["status"], reason: string): ProxyRefusal {

@@ -18,6 +18,8 @@ export type NetworkLimits = {
   modelHeadersMs: number;
   /** Longest pause in a model's answer. */
   modelPauseMs: number;
+  /** Lines in the log. */
+  logLines: number;
 };
 
 export const NETWORK_LIMITS: NetworkLimits = {
@@ -30,4 +32,5 @@ export const NETWORK_LIMITS: NetworkLimits = {
   modelAnswerBytes: 64 * 1024 ** 2,
   modelHeadersMs: 10 * 60_000,
   modelPauseMs: 5 * 60_000,
+  logLines: 2000,
 };

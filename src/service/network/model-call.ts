@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { estimateTokens } from "./answer-usage.ts";
+import { hasLinkedContent } from "./linked-content.ts";
 import { ModelCallFault } from "./model-call-fault.ts";
 import { type CallUsage, NO_USAGE, type UsageFormat } from "./usage-formats.ts";
 
@@ -36,12 +37,19 @@ const Body = z.object({
 type Body = z.infer<typeof Body>;
 
 /**
- * Tools that the provider runs itself. With them an agent would reach the web past the list of hosts, and spend money that
- * isn't counted in tokens.
+ * Tools that run on the agent's side. With those that the provider runs (search, fetch, MCP servers, code) an agent would reach
+ * the web past the list of hosts, and spend money that isn't counted in tokens.
  */
-const PROVIDER_TOOL =
-  /^(?:web_|google|url_|mcp|file_search|code_interpreter|code_execution|image_generation)/;
-const PROVIDER_TOOL_FIELDS = ["mcp_servers", "web_search_options", "plugins"] as const;
+const AGENT_TOOL =
+  /^(?:function|custom|namespace|local_shell|shell|apply_patch|bash|text_editor|computer|memory|tool_search)(?:_|$)/;
+/** The same without `tools`. */
+const PROVIDER_TOOL_FIELDS = [
+  "enable_search",
+  "mcp_servers",
+  "plugins",
+  "search_parameters",
+  "web_search_options",
+] as const;
 
 /**
  * Reads a call and makes what is sent on. `pathModel` is the model that the path names, if it does. Throws a
@@ -55,6 +63,12 @@ export function prepareCall(format: UsageFormat, pathModel: string | null, given
   // Its usage would come with a later request, if ever.
   if (format === "openai-responses" && body.background === true) {
     throw new ModelCallFault(400, "Background responses aren't available here. Leave out background.");
+  }
+  if (hasLinkedContent(json)) {
+    throw new ModelCallFault(
+      400,
+      "Send images and files as data, not as links that the provider would follow.",
+    );
   }
   // Written anew: of two fields with one name, the upstream could read the other one.
   const plain = withoutProviderTools(json, body.tools ?? null, format);
@@ -110,18 +124,26 @@ function withoutProviderTools(
   const rest: Record<string, unknown> = { ...json };
   for (const field of PROVIDER_TOOL_FIELDS) delete rest[field];
   if (tools === null) return rest;
-  const kept = tools.flatMap((tool) => {
-    if (format === "gemini") return functionsOnly(tool);
-    const type = typeOf(tool);
-    return type !== null && PROVIDER_TOOL.test(type) ? [] : [tool];
-  });
+  const kept = tools.flatMap((tool) => (format === "gemini" ? functionsOnly(tool) : agentToolsOnly(tool)));
   if (kept.length > 0) rest["tools"] = kept;
   else delete rest["tools"];
   return rest;
 }
 
-function typeOf(tool: unknown): string | null {
-  return typeof tool === "object" && tool !== null && "type" in tool ? String(tool.type) : null;
+const Tool = z.object({
+  // Anthropic's tools need none.
+  type: z.string().default("custom"),
+  /** Where a shell runs. */
+  environment: z.object({ type: z.string() }).optional(),
+  /** Of a namespace. */
+  tools: z.array(z.unknown()).optional(),
+});
+
+function agentToolsOnly(tool: unknown): unknown[] {
+  const { data } = Tool.safeParse(tool);
+  if (data === undefined || !AGENT_TOOL.test(data.type)) return [];
+  if (data.environment !== undefined && data.environment.type !== "local") return [];
+  return data.tools === undefined ? [tool] : [{ ...Object(tool), tools: data.tools.flatMap(agentToolsOnly) }];
 }
 
 /** A tool of Gemini is an object with one field for each kind of tool; only functions run on the agent's side. */

@@ -8,7 +8,7 @@ import { ModelCallFault } from "./model-call-fault.ts";
 import { carriesKey, findOperation, type ModelOperation, parseModelTarget } from "./model-kinds.ts";
 import { costUsdOf, type ModelPrice, priceOf } from "./prices.ts";
 import { sendAnswer } from "./send-answer.ts";
-import { type Traffic, trafficReason } from "./traffic.ts";
+import { type TurnTraffic, trafficReason } from "./traffic.ts";
 import type { Spending, TurnBudget } from "./turn-budget.ts";
 import { createUpstreamClient, mayHaveCost, type ModelUpstream } from "./upstream-client.ts";
 import { type CallUsage, NO_USAGE, type UsageFormat } from "./usage-formats.ts";
@@ -19,7 +19,7 @@ export type ModelGatewayDeps = {
   placeholderKey: string;
   limits: NetworkLimits;
   budget: TurnBudget;
-  traffic: Traffic;
+  traffic: TurnTraffic;
   dispatcher: Dispatcher;
   logger: Logger;
   /** Ends every call. */
@@ -71,8 +71,8 @@ export function createModelGateway(deps: ModelGatewayDeps): ModelGateway {
       const answered = await client.sendCall(exchange, call);
       status = answered.statusCode;
       if (status === 401) deps.logger.error({ upstream: upstream.name }, "model upstream refused the key");
-      // Providers don't charge for refusals.
-      const isRefused = status >= 400;
+      // Providers don't charge for them.
+      const isRefused = status >= 300;
       const contentType = String(answered.headers["content-type"]);
       const usage = isRefused ? null : new AnswerUsage(format, body.length, contentType);
       total = () => usage?.total() ?? nothing;

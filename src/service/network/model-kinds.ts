@@ -47,7 +47,7 @@ export const KIND_TRAITS: Readonly<Record<ModelKind, KindTraits>> = {
     operations: [
       { method: "POST", path: /^\/chat\/completions$/, format: "openai-chat" },
       { method: "POST", path: /^\/responses(?:\/compact)?$/, format: "openai-responses" },
-      { method: "GET", path: /^\/models(?:\/[^/]+){0,2}$/, format: null },
+      { method: "GET", path: /^\/models(?:\/[^/]+)?$/, format: null },
     ],
   },
   gemini: {

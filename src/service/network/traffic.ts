@@ -9,7 +9,7 @@ const MAX_HOSTS = 100;
 const OTHER_HOSTS = "(other hosts)";
 
 /** Counts a turn's bytes by host, and says once that there were too many. */
-export class Traffic {
+export class TurnTraffic {
   readonly maxBytes: number;
   readonly #onExceeded: (reason: string) => void;
   readonly #hosts = new Map<string, HostTraffic>();

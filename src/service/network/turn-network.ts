@@ -7,13 +7,14 @@ import { join } from "node:path";
 import { Agent } from "undici";
 import type { Logger } from "../../core/logger.ts";
 import { DocsAgentError } from "../../errors.ts";
+import { createBoundedLogger } from "./bounded-logger.ts";
 import { createEgressProxy } from "./egress-proxy.ts";
 import { createResolve, type Resolve } from "./find-route.ts";
 import type { HostRule } from "./host-rules.ts";
 import { NETWORK_LIMITS, type NetworkLimits } from "./limits.ts";
 import { KIND_TRAITS, type ModelKind } from "./model-kinds.ts";
 import { createModelGateway } from "./model-gateway.ts";
-import { type HostTraffic, Traffic } from "./traffic.ts";
+import { type HostTraffic, TurnTraffic } from "./traffic.ts";
 import { type Budget, TurnBudget } from "./turn-budget.ts";
 import type { ModelUpstream } from "./upstream-client.ts";
 
@@ -78,14 +79,15 @@ const LOOPBACK = "127.0.0.1";
 
 /** Opens the network of one turn. Disposing of it ends all connections. */
 export async function openTurnNetwork(options: TurnNetworkOptions): Promise<TurnNetwork> {
-  const { folder, models, logger } = options;
+  const { folder, models } = options;
   const limits = { ...NETWORK_LIMITS, ...options.limits };
+  const logger = createBoundedLogger(options.logger, limits.logLines);
   const ended = new AbortController();
   const { signal } = ended;
   setMaxListeners(0, signal);
   const { promise: exceeded, resolve: onExceeded } = Promise.withResolvers<string>();
 
-  const traffic = new Traffic(options.maxBytes, (reason) => {
+  const traffic = new TurnTraffic(options.maxBytes, (reason) => {
     onExceeded(reason);
     ended.abort();
   });

@@ -6,7 +6,7 @@ import type { ModelCall } from "./model-call.ts";
 import { ModelCallFault } from "./model-call-fault.ts";
 import { KIND_TRAITS, type ModelKind, type ModelOperation, upstreamUrl } from "./model-kinds.ts";
 import type { PriceTable } from "./prices.ts";
-import type { Traffic } from "./traffic.ts";
+import type { TurnTraffic } from "./traffic.ts";
 
 /** A provider of models, with its key. */
 export type ModelUpstream = {
@@ -49,7 +49,7 @@ export function createUpstreamClient({
 }: {
   dispatcher: Dispatcher;
   limits: NetworkLimits;
-  traffic: Traffic;
+  traffic: TurnTraffic;
 }): UpstreamClient {
   /** Upstreams that refuse what we add to a call. */
   const takesPlainOnly = new Set<string>();

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
 import { DocsAgentError, messageOf } from "../../errors.ts";
@@ -9,11 +10,13 @@ import { networkOf } from "../network/index.ts";
 import { oneLine } from "../printable-text.ts";
 import { openRunnerFolders, type RunnerFolders, sweep } from "./folders.ts";
 import { SafeGit } from "./git/git.ts";
+import { GitThread } from "./git/git-thread.ts";
 import { KeyedLock } from "./keyed-lock.ts";
 import { createGitHubCodeHost } from "./publish/github-code-host.ts";
 import { createRedact, type Redact, secretForms } from "./redaction.ts";
 import { TransientRunError, TurnFailedError } from "./run-error.ts";
 import { runTurn } from "./run-turn.ts";
+import { TreePool } from "./tree/tree-pool.ts";
 import type { Author, RunnerProject } from "./runner-turn.ts";
 import { openSandbox } from "./sandbox/open-sandbox.ts";
 import type { Sandbox } from "./sandbox/sandbox.ts";
@@ -32,7 +35,7 @@ export type TurnRunnerDeps = {
   containment: "required" | "none";
 };
 
-type Opened = { folders: RunnerFolders; sandbox: Sandbox };
+type Opened = { folders: RunnerFolders; sandbox: Sandbox; trees: TreePool };
 
 const DEFAULT_AUTHOR: Author = { name: "Docs Agent", email: "docs-agent@localhost" };
 const MAX_REASON_LENGTH = 2000;
@@ -50,6 +53,7 @@ export type LocalTurnRunner = {
 /** Makes the runner of a self-hosted job service's turns. */
 export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
   const mirrorLock = new KeyedLock();
+  const gitThread = new GitThread();
   let opening: Promise<Opened> | undefined;
 
   function open(): Promise<Opened> {
@@ -68,17 +72,18 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
     const logger = deps.logger.child({ jobId: input.jobId });
     try {
       input.signal.throwIfAborted();
-      const { folders, sandbox } = await open();
+      const { folders, sandbox, trees } = await open();
       const result = await runTurn(
         { ...input, project },
         {
           folders,
-          git: new SafeGit({ env: deps.env, home: folders.gitHome, clock: deps.clock, redact }),
+          git: new SafeGit({ env: deps.env, home: folders.gitHome, thread: gitThread, redact }),
           codeHost: project.codeHost
             ? createGitHubCodeHost({ ...project.codeHost, clock: deps.clock, redact })
             : null,
           sandbox,
           mirrorLock,
+          trees,
           env: deps.env,
           author: deps.author ?? DEFAULT_AUTHOR,
           clock: deps.clock,
@@ -100,6 +105,8 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
 async function openRunner({ dataDir, env, logger, clock, containment }: TurnRunnerDeps): Promise<Opened> {
   const folders = await openRunnerFolders(dataDir);
   await sweep(folders);
+  const trees = new TreePool(join(folders.dataDir, "trees"), clock);
+  await trees.open();
   const sandbox = await openSandbox({ containment, folder: folders.sandbox, env, clock });
   if (sandbox.kind === "none") {
     logger.warn(
@@ -109,7 +116,7 @@ async function openRunner({ dataDir, env, logger, clock, containment }: TurnRunn
   } else {
     logger.info({ containment, by: sandbox.kind }, "agents are held in");
   }
-  return { folders, sandbox };
+  return { folders, sandbox, trees };
 }
 
 /** The one place that knows both the service's settings and the runner's. */

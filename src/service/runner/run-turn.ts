@@ -1,32 +1,32 @@
+import { mkdir, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { isBaseBranch, isJobId, jobBranch } from "../branch.ts";
 import type { RunTurnResult } from "../turn-runner.ts";
-import { createIsDoc } from "./changes/docs-globs.ts";
-import { readChanges } from "./changes/read-changes.ts";
-import { scanTree } from "./changes/scan-tree.ts";
-import { selectChanges } from "./changes/select-changes.ts";
 import { openTurnFolders, removeTurnFolders, type TurnFolders } from "./folders.ts";
-import { makeCommit } from "./git/commit.ts";
+import { type EarlierPush, findEarlierPush, holdsPush } from "./earlier-push.ts";
+import { makeCommit, storeFiles } from "./git/commit.ts";
+import { fillTree } from "./git/fill-tree.ts";
 import type { SafeGit } from "./git/git.ts";
 import { ignoredPaths } from "./git/ignored-paths.ts";
-import { materialise } from "./git/materialise.ts";
 import { fetchMirror, mirrorPath, prepare, tipsOf } from "./git/mirror.ts";
 import { pushJobBranch } from "./git/push.ts";
 import { type Remote, remoteOf } from "./git/remote.ts";
-import { readSnapshot, type Snapshot } from "./git/snapshot.ts";
-import { pushedTurn } from "./git/pushed-turn.ts";
 import type { KeyedLock } from "./keyed-lock.ts";
-import type { PullRequestHost } from "./publish/code-host.ts";
+import type { HostedPullRequest, PullRequestHost } from "./publish/code-host.ts";
 import { publish } from "./publish/publish.ts";
 import { boundedPaths, commitMessageOf, turnKeyOf } from "./publish/pull-request-text.ts";
-import { readTurnNote, removeTurnNote, writeTurnNote } from "./publish/turn-note.ts";
+import { readTurnNote, writeTurnNote } from "./publish/turn-note.ts";
 import { type AgentContext, runAgent } from "./run-agent.ts";
 import { TurnFailedError } from "./run-error.ts";
 import type { Author, RunnerTurn } from "./runner-turn.ts";
+import type { TreePool } from "./tree/tree-pool.ts";
+import { TreeThread } from "./tree/tree-thread.ts";
 
 export type RunContext = AgentContext & {
   git: SafeGit;
   codeHost: PullRequestHost | null;
   mirrorLock: KeyedLock;
+  trees: TreePool;
   author: Author;
   /** What must not get into a file, in all its forms. */
   secrets: readonly string[];
@@ -35,15 +35,26 @@ export type RunContext = AgentContext & {
 /** How a run ends that does not fail. */
 type Success = Exclude<RunTurnResult, { kind: "failed" }>;
 
-/** Where a turn starts: the commit it builds on and what the job's branch is at the remote. */
-type Start = { commit: string; job: string | null; remote: Remote; gitDir: string };
-/** What a turn came to, before its pull request. */
-type PushedWork = { commit: string; summary: string | null; leftOut: string[] };
+/** Where a turn starts: the commit it builds on, what the job's branch is at the remote, and its pull requests. */
+type Start = {
+  commit: string;
+  job: string | null;
+  remote: Remote;
+  gitDir: string;
+  pulls: readonly HostedPullRequest[];
+};
+/** What a turn came to, before its pull request. `earlier`: an earlier attempt pushed it. */
+type PushedWork = {
+  commit: string;
+  summary: string | null;
+  leftOut: string[];
+  earlier: EarlierPush | null;
+};
 
 /**
  * Runs one turn: fetch, agent, commit, push, pull request. Rejects with a `TurnFailedError`, a `TransientRunError`, or the signal's
- * reason. Run again after a crash, it begins anew, unless the turn's commit is at the remote already: then only the pull request
- * is left to do, and no agent runs a second time.
+ * reason. Run again after a crash, it begins anew, unless the turn's commit was pushed already: then only the pull request is left to
+ * do, and no agent runs a second time.
  */
 export async function runTurn(turn: RunnerTurn, context: RunContext): Promise<Success> {
   const { project, jobId } = turn;
@@ -52,7 +63,7 @@ export async function runTurn(turn: RunnerTurn, context: RunContext): Promise<Su
   const gitDir = mirrorPath(context.folders.mirrors, project.id, project.repository);
 
   context.onProgress("fetching the repository");
-  const { start, pushed } = await context.mirrorLock.run(gitDir, () =>
+  const { start, pushed } = await context.mirrorLock.run(gitDir, context.signal, () =>
     findStart(turn, context, remote, gitDir),
   );
   if (pushed) return finish(turn, context, pushed);
@@ -90,20 +101,27 @@ async function findStart(
   const { jobId, project } = turn;
   await fetchMirror({ mirrorsDir: folders.mirrors, git, logger }, gitDir, remote, project.baseBranch, signal);
   const { base, job } = await tipsOf(git, gitDir, jobId, signal);
-  const start = { commit: job ?? base, job, remote, gitDir };
-  if (job === null) return { start, pushed: null };
+  let asked: Promise<HostedPullRequest[]> | undefined;
+  const findPulls = () =>
+    (asked ??= codeHost ? codeHost.find(jobBranch(jobId), signal) : Promise.resolve([]));
 
-  const commit = await pushedTurn(git, gitDir, { jobId, turnKey: turnKeyOf(turn), base, tip: job }, signal);
-  if (commit !== null) {
+  const note = await readTurnNote(folders.notes, jobId);
+  const turnKey = turnKeyOf(turn);
+  const input = { git, gitDir, jobId, turnKey, base, tip: job, note, findPulls, signal };
+  const earlier = await findEarlierPush(input);
+  // Without a code host there was nothing to merge it with but git itself.
+  const pulls = earlier === null && (job !== null || turn.earlierTurns.length > 0) ? await findPulls() : [];
+  const start = { commit: job ?? base, job, remote, gitDir, pulls };
+  if (earlier !== null) {
     logger.info({ jobId }, "turn was pushed before, only the pull request is left");
-    const note = await readTurnNote(folders.notes, jobId, commit);
-    return { start, pushed: { commit: job, summary: note?.summary ?? null, leftOut: note?.leftOut ?? [] } };
+    const { summary = null, leftOut = [] } = earlier.note ?? {};
+    return { start, pushed: { commit: job ?? earlier.commit, summary, leftOut, earlier } };
   }
   // What was merged is in the base, perhaps as another commit: a new pull request starts from there.
-  const found = codeHost ? await codeHost.find(jobBranch(jobId), signal) : [];
   const isMerged =
-    !found.some(({ state }) => state === "open") &&
-    found.some(({ state, headSha }) => state === "merged" && headSha === job);
+    job !== null &&
+    !pulls.some(({ state }) => state === "open") &&
+    pulls.some(({ state, headSha }) => state === "merged" && headSha === job);
   return { start: isMerged ? { ...start, commit: base } : start, pushed: null };
 }
 
@@ -113,89 +131,127 @@ async function workIn(
   context: RunContext,
   start: Start,
 ): Promise<Success | PushedWork> {
-  const { git, mirrorLock, signal, redact, onProgress } = context;
+  const { git, mirrorLock, signal, redact, trees, clock, onProgress } = context;
+  const { docs } = turn.project;
   const { gitDir } = start;
-  const { snapshot, written } = await mirrorLock.run(gitDir, async () => {
-    const listing = await readSnapshot(git, gitDir, start.commit, signal);
-    return { snapshot: listing, written: await materialise(git, gitDir, listing, folders.tree, signal) };
-  });
-
-  onProgress("the agent is working");
-  const summary = await runAgent(folders, turn, context);
-
-  onProgress("looking at what changed");
-  const isDoc = createIsDoc(turn.project.docs);
-  const changes = await scanTree(folders.tree, snapshot, written, signal);
-  const added = changes.filter(({ path, kind }) => kind === "added" && isDoc(path)).map(({ path }) => path);
-  const ignored = await mirrorLock.run(gitDir, async () => {
-    // The agent is gone. Whatever it may have done to the mirror's settings is undone before git runs again.
-    await prepare(git, gitDir, signal);
-    return ignoredPaths(git, gitDir, snapshot, added, folders.ignore, signal);
-  });
-  const selection = selectChanges(changes, snapshot.entries.keys(), isDoc, (path) => ignored.has(path));
-  const leftOut = boundedPaths(selection.leftOut, redact);
-  const files = await readChanges(folders.tree, selection.committed, context.secrets);
-  const text = { ...turn, summary, leftOut };
-  const commit = await mirrorLock.run(gitDir, async () => {
-    if (files.length === 0) return null;
-    await prepare(git, gitDir, signal);
-    return commitAndPush(turn, context, start, folders, snapshot, files, commitMessageOf(text, redact), {
-      summary,
-      leftOut,
+  const scratch = dirname(folders.index);
+  const [aside, copies] = [join(scratch, "aside"), join(scratch, "copies")];
+  for (const folder of [aside, copies]) await mkdir(folder, { mode: 0o700 });
+  const key = basename(gitDir);
+  await using thread = new TreeThread({ root: folders.tree, aside }, clock);
+  let keeping: Promise<void> | undefined;
+  const keep = () => (keeping ??= keepTree(thread, trees, key));
+  try {
+    const ignoreRules = await mirrorLock.run(gitDir, signal, async () => {
+      await prepare(git, gitDir, signal);
+      return fillTree({
+        git,
+        gitDir,
+        commit: start.commit,
+        thread,
+        tree: folders.tree,
+        scratch: folders.index,
+        kept: trees.take(key),
+        signal,
+      });
     });
-  });
-  if (commit === null) return { kind: "no-changes", summary: withLeftOut(summary, leftOut) };
-  return { commit, summary, leftOut };
+
+    onProgress("the agent is working");
+    const summary = await runAgent(folders, turn, context);
+
+    onProgress("looking at what changed");
+    const added = await thread.call("scan", { docs }, signal);
+    const ignored = await mirrorLock.run(gitDir, signal, async () => {
+      // The agent is gone. Whatever it may have done to the mirror's settings is undone before git runs again.
+      await prepare(git, gitDir, signal);
+      return ignoredPaths(git, gitDir, ignoreRules, added, folders.ignore, signal);
+    });
+    const chosen = { docs, ignored: [...ignored], secrets: context.secrets, copies };
+    const selection = await thread.call("select", chosen, signal);
+    const leftOut = boundedPaths(selection.leftOut, redact);
+    if (selection.committed.length === 0)
+      return { kind: "no-changes", summary: withLeftOut(summary, leftOut) };
+
+    const message = commitMessageOf({ ...turn, summary, leftOut }, redact);
+    const commit = await mirrorLock.run(gitDir, signal, async () => {
+      await prepare(git, gitDir, signal);
+      const count = selection.committed.filter(({ kind }) => kind !== "deleted").length;
+      const oids = count === 0 ? [] : await storeFiles(git, gitDir, copies, count, signal);
+      const index = await thread.call("nextIndex", { oids }, signal);
+      // From here on the tree is not needed.
+      void keep();
+      const allowed = new Set(selection.committed.map(({ path }) => path));
+      const made = { git, gitDir, scratch: folders.index, parent: start.commit, index, allowed, message };
+      return makeCommit({ ...made, author: context.author, atMs: clock.now(), signal });
+    });
+    if (commit === null) return { kind: "no-changes", summary: withLeftOut(summary, leftOut) };
+    await pushCommit(turn, context, start, { commit, summary, leftOut }, selection.committed.length);
+    return { commit, summary, leftOut, earlier: null };
+  } finally {
+    await keep();
+  }
 }
 
-async function commitAndPush(
-  { jobId }: RunnerTurn,
+/** Lets a later turn have what the agent left as it was. Never rejects: without it, that turn takes longer. */
+async function keepTree(thread: TreeThread, trees: TreePool, key: string): Promise<void> {
+  const path = trees.newPath(key);
+  if (path === null) return;
+  const isKept = await thread.call("keep", { kept: path }).catch(() => false);
+  if (isKept) trees.add(key, path);
+  else await rm(path, { recursive: true, force: true });
+}
+
+/** Notes what is pushed before and after: whatever happens to the branch later, this turn runs no second agent. */
+async function pushCommit(
+  turn: RunnerTurn,
   context: RunContext,
-  { gitDir, remote, job }: Start,
-  folders: TurnFolders,
-  snapshot: Snapshot,
-  changes: Awaited<ReturnType<typeof readChanges>>,
-  message: string,
-  note: { summary: string | null; leftOut: string[] },
-): Promise<string | null> {
-  const { git, author, clock, signal, onProgress } = context;
-  const commit = await makeCommit({
-    git,
-    gitDir,
-    scratch: folders.index,
-    snapshot,
-    changes,
-    message,
-    author,
-    atMs: clock.now(),
-    signal,
+  { gitDir, remote, job, pulls }: Start,
+  work: { commit: string; summary: string | null; leftOut: string[] },
+  files: number,
+): Promise<void> {
+  const { git, mirrorLock, signal, redact, folders, onProgress } = context;
+  const { jobId } = turn;
+  const { commit, leftOut } = work;
+  const note = {
+    version: 1 as const,
+    commit,
+    summary: work.summary === null ? null : redact(work.summary),
+    leftOut,
+    turnKey: turnKeyOf(turn),
+    openPull: pulls.find(({ state }) => state === "open")?.number ?? null,
+    newestPull: pulls.length === 0 ? null : Math.max(...pulls.map(({ number }) => number)),
+  };
+  await writeTurnNote(folders.notes, jobId, { ...note, isPushed: false });
+  onProgress(`pushing ${files} changed ${files === 1 ? "file" : "files"}`);
+  await mirrorLock.run(gitDir, signal, async () => {
+    await prepare(git, gitDir, signal);
+    await pushJobBranch({ git, gitDir, remote, jobId, commit, expected: job, signal });
   });
-  if (commit === null) return null;
-  await writeTurnNote(context.folders.notes, jobId, { version: 1, commit, ...note });
-  onProgress(`pushing ${changes.length} changed ${changes.length === 1 ? "file" : "files"}`);
-  await pushJobBranch({ git, gitDir, remote, jobId, commit, expected: job, signal });
-  return commit;
+  await writeTurnNote(folders.notes, jobId, { ...note, isPushed: true });
 }
 
 async function finish(turn: RunnerTurn, context: RunContext, work: PushedWork): Promise<Success> {
-  const { codeHost, redact, signal, folders } = context;
-  const { commit, summary, leftOut } = work;
-  if (codeHost === null) {
-    throw new TurnFailedError(
-      `The changes are on the branch ${jobBranch(turn.jobId)}, but the project has no code host, so nobody could be asked to merge them.`,
-    );
+  const { codeHost, redact, signal } = context;
+  const { commit, summary, leftOut, earlier } = work;
+  const branch = jobBranch(turn.jobId);
+  if (codeHost === null) return { kind: "branch", branch, commit, summary, leftOut };
+  const { baseBranch } = turn.project;
+  const isTurns = (pull: HostedPullRequest) => earlier !== null && holdsPush(pull, earlier);
+  if (earlier?.isInBase && !(await codeHost.find(branch, signal)).some((pull) => holdsPush(pull, earlier))) {
+    const said = `The changes are in ${baseBranch} already.`;
+    return { kind: "no-changes", summary: summary === null ? said : `${summary}\n\n${said}` };
   }
   context.onProgress("opening the pull request");
   const prLink = await publish({
     codeHost,
-    branch: jobBranch(turn.jobId),
-    baseBranch: turn.project.baseBranch,
+    branch,
+    baseBranch,
     commit,
+    isTurns,
     turn: { ...turn, summary, leftOut },
     redact,
     signal,
   });
-  await removeTurnNote(folders.notes, turn.jobId);
   return { kind: "pull-request", prLink, summary, leftOut };
 }
 

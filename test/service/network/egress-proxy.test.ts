@@ -127,19 +127,31 @@ it.each([
   expect(echo.sockets).toEqual([]);
 });
 
-it("connects to the address that was checked, though DNS says another the next time", async () => {
+it("connects to the address that was checked, though DNS has another one right after", async () => {
+  await using side = await startHttpSide((_seen, _request, response) => response.end("checked"));
+  const answers = [["127.0.0.1"], ["169.254.169.254"]];
+  let asked = 0;
+  const authority = `rebinding.localhost:${side.port}`;
+  const resolve = async () => answers[asked++ % 2] ?? [];
+  await using world = await openNetworkWorld({ allow: [authority], resolve });
+  const { status, socket } = await world.tunnel(authority);
+  expect(status).toBe(200);
+  socket.end("GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+  expect((await readAll(socket)).toString()).toContain("checked");
+  expect(asked).toBe(1);
+  // The next connection is checked anew.
+  expect((await world.tunnel(authority)).status).toBe(403);
+  expect(await world.ask({ method: "GET", path: `http://${authority}/` })).toMatchObject({ text: "checked" });
+  expect((await world.ask({ method: "GET", path: `http://${authority}/` })).status).toBe(403);
+  expect([asked, side.seen.length]).toEqual([4, 2]);
+});
+
+it("doesn't take another name for this machine, also if it is named with its port", async () => {
   await using side = await startHttpSide((_seen, _request, response) => response.end("inside"));
-  let answers = 0;
-  await using world = await openNetworkWorld({
-    allow: [`rebinding.test:${side.port}`],
-    resolve: async () => {
-      answers += 1;
-      return answers === 1 ? ["192.0.2.1"] : ["127.0.0.1"];
-    },
-  });
-  // The first is refused for its address, and so is the second: one that is not "localhost" never means this machine.
-  for (const _ of [1, 2]) expect((await world.tunnel(`rebinding.test:${side.port}`)).status).toBe(403);
-  expect(answers).toBe(2);
+  const authority = `rebinding.test:${side.port}`;
+  await using world = await openNetworkWorld({ allow: [authority], resolve: async () => ["127.0.0.1"] });
+  expect((await world.tunnel(authority)).status).toBe(403);
+  expect((await world.ask({ method: "GET", path: `http://${authority}/` })).status).toBe(403);
   expect(side.seen).toEqual([]);
 });
 
@@ -251,6 +263,15 @@ it("holds back a side that sends faster than the other one reads", async () => {
   expect(now).toBeLessThan(size / 2);
   socket.resume().end();
   expect((await readAll(socket)).length).toBe(size);
+});
+
+it("does not fill the log", async () => {
+  await using world = await openNetworkWorld({ limits: { logLines: 5 } });
+  for (let at = 0; at < 20; at += 1) await world.tunnel(`host-${at}.test:443`);
+  expect(world.logger.lines.map(({ message }) => message)).toEqual([
+    ...Array.from({ length: 5 }, () => "agent was refused a host"),
+    "too many lines about this turn's network: no more follow",
+  ]);
 });
 
 it("bounds headers", async () => {

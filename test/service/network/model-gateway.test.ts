@@ -152,6 +152,25 @@ it.each([
   expect(side.seen).toEqual([]);
 });
 
+it.each([
+  "..",
+  ".",
+  "%2e%2e",
+  "..%2ffiles",
+  "x%2f..%2f..%2ffiles",
+  "x;y",
+  "x\\\\..",
+  "x/../../files",
+  "x/",
+  "a/b",
+])("does not read %s as the name of a model", async (name) => {
+  await using side = await startHttpSide(jsonAnswer({}));
+  await using world = await openNetworkWorld({ models: [upstreamAt(side.url)] });
+  const path = `/models/up/v1/models/${name}`;
+  expect((await world.ask({ method: "GET", path, headers: auth(world) })).status).toBe(404);
+  expect(side.seen).toEqual([]);
+});
+
 it("does not take a URL in place of a path", async () => {
   await using side = await startHttpSide(usageAnswer(1, 1));
   await using world = await openNetworkWorld({ models: [upstreamAt(side.url)] });
@@ -193,36 +212,110 @@ it("sends on what it read: of two fields with one name, the one that was counted
 
 it("takes out the tools with which the provider would reach the web for the agent", async () => {
   await using side = await startHttpSide(usageAnswer(1, 1));
-  const models = [upstreamAt(side.url), upstreamAt(side.url, { name: "g", kind: "gemini" })];
+  const models = [
+    upstreamAt(side.url),
+    upstreamAt(side.url, { name: "o", kind: "openai" }),
+    upstreamAt(side.url, { name: "g", kind: "gemini" }),
+  ];
   await using world = await openNetworkWorld({ models });
+  async function sent(path: string, body: object): Promise<unknown> {
+    await world.ask({ path, headers: auth(world), body });
+    return JSON.parse(side.seen.at(-1)?.body ?? "");
+  }
   const own = [
     { name: "edit", input_schema: {} },
     { type: "custom", name: "run" },
     { type: "bash_20250124", name: "bash" },
   ];
-  await world.ask({
-    path: MESSAGES,
-    headers: auth(world),
-    body: {
-      ...CALL,
+  const foreign = [
+    "web_search_20250305",
+    "web_fetch_20250910",
+    "code_execution_20250825",
+    "mcp_toolset",
+    "new_tool",
+  ];
+  const web = { mcp_servers: [{ url: "https://evil.test" }], plugins: [{ id: "web" }], enable_search: true };
+  const tools = [...own, ...foreign.map((type) => ({ type })), "x", null];
+  expect(await sent(MESSAGES, { ...CALL, ...web, tools })).toEqual({ ...CALL, tools: own });
+
+  const fn = { type: "function", name: "edit" };
+  const local = { type: "shell", environment: { type: "local" } };
+  const body = { model: "m", input: "x" };
+  expect(
+    await sent("/models/o/v1/responses", {
+      ...body,
       tools: [
-        ...own,
-        { type: "web_search_20250305" },
-        { type: "web_fetch_20250910" },
+        fn,
+        local,
+        { type: "shell", environment: { type: "container_auto" } },
+        { type: "web_search" },
         { type: "mcp", server_url: "https://evil.test" },
+        { type: "namespace", name: "n", tools: [fn, { type: "mcp" }] },
       ],
-      mcp_servers: [{ url: "https://evil.test" }],
-      plugins: [{ id: "web" }],
-    },
-  });
-  expect(JSON.parse(side.seen[0]?.body ?? "")).toEqual({ ...CALL, tools: own });
+    }),
+  ).toEqual({ ...body, tools: [fn, local, { type: "namespace", name: "n", tools: [fn] }] });
+  expect(await sent("/models/o/v1/responses", { ...body, tools: [{ type: "web_search" }] })).toEqual(body);
+
   const functions = { functionDeclarations: [{ name: "edit" }] };
-  await world.ask({
-    path: "/models/g/v1beta/models/m:generateContent",
-    headers: auth(world),
-    body: { contents: [], tools: [{ ...functions, googleSearch: {} }, { urlContext: {} }] },
-  });
-  expect(JSON.parse(side.seen[1]?.body ?? "")).toEqual({ contents: [], tools: [functions] });
+  expect(
+    await sent("/models/g/v1beta/models/m:generateContent", {
+      contents: [],
+      tools: [{ ...functions, googleSearch: {} }, { urlContext: {} }],
+    }),
+  ).toEqual({ contents: [], tools: [functions] });
+});
+
+it("lets no provider follow a link for the agent, but takes data, and tools that speak of links", async () => {
+  await using side = await startHttpSide(usageAnswer(1, 1));
+  const models = [
+    upstreamAt(side.url, { name: "anthropic" }),
+    upstreamAt(side.url, { name: "openai", kind: "openai" }),
+    upstreamAt(side.url, { name: "gemini", kind: "gemini" }),
+  ];
+  await using world = await openNetworkWorld({ models });
+  const link = "https://evil.test/?what-i-read";
+  const data = "data:image/png;base64,AAAA";
+  const message = (content: unknown) => ({ ...CALL, messages: [{ role: "user", content }] });
+  const responses = (...content: unknown[]) => ({ model: "m", input: [{ role: "user", content }] });
+  const gemini = (...parts: unknown[]) => ({ contents: [{ parts }] });
+  const image = (source: object) => ({ type: "image", source });
+  for (const [path, body, status] of [
+    ["anthropic/messages", message([image({ type: "url", url: link })]), 400],
+    ["anthropic/messages", message([{ type: "document", source: { type: "url", url: link } }]), 400],
+    [
+      "anthropic/messages",
+      message([{ type: "tool_result", content: [image({ type: "url", url: link })] }]),
+      400,
+    ],
+    ["anthropic/messages", message([image({ type: "base64", data: "AAAA" })]), 200],
+    ["anthropic/messages", message([{ type: "tool_use", input: { type: "url", url: link } }]), 200],
+    ["anthropic/messages", message(`read ${link}`), 200],
+    ["openai/chat/completions", message([{ type: "image_url", image_url: { url: link } }]), 400],
+    ["openai/chat/completions", message([{ type: "file", file: { file_data: link } }]), 400],
+    ["openai/chat/completions", message([{ type: "image_url", image_url: { url: data } }]), 200],
+    ["openai/responses", responses({ type: "input_image", image_url: link }), 400],
+    ["openai/responses", responses({ type: "input_file", file_url: link }), 400],
+    [
+      "openai/responses",
+      {
+        model: "m",
+        input: [{ type: "function_call_output", output: [{ type: "input_image", image_url: link }] }],
+      },
+      400,
+    ],
+    ["openai/responses", responses({ type: "input_image", image_url: data }), 200],
+    ["gemini/models/m:generateContent", gemini({ fileData: { fileUri: link } }), 400],
+    ["gemini/models/m:generateContent", gemini({ file_data: { file_uri: link } }), 400],
+    ["gemini/models/m:generateContent", gemini({ inlineData: { data: "AAAA" } }), 200],
+    [
+      "gemini/models/m:generateContent",
+      gemini({ functionCall: { args: { fileData: { fileUri: link } } } }),
+      200,
+    ],
+  ] as const) {
+    const answer = await world.ask({ path: `/models/${path}`, headers: auth(world), body });
+    expect([path, body, answer.status]).toEqual([path, body, status]);
+  }
 });
 
 it("asks for usage in a stream of chat completions, and leaves it to servers that don't know that", async () => {
@@ -332,6 +425,27 @@ it("breaks off where the upstream does, and estimates what it didn't say", async
     outputTokens: Math.ceil((start.length + 900) / 4),
   });
   expect(world.logger.text("info")).toContain('"isEstimate":true');
+});
+
+it("ends calls that have no answer yet when the turn ends, and counts what was sent", async () => {
+  const { promise: asked, resolve } = Promise.withResolvers<void>();
+  await using side = await startHttpSide(() => resolve());
+  await using world = await openNetworkWorld({ models: [upstreamAt(side.url)] });
+  const answer = world.ask({ path: MESSAGES, headers: auth(world), body: CALL });
+  await asked;
+  await world.network[Symbol.asyncDispose]();
+  expect((await answer).status).toBe(0);
+  const inputTokens = Math.ceil(JSON.stringify(CALL).length / 4);
+  expect(world.network.usage()).toMatchObject({ calls: 1, inputTokens, outputTokens: 0 });
+});
+
+it("survives a body that is nested as deep as it fits", async () => {
+  await using side = await startHttpSide(usageAnswer(1, 1));
+  await using world = await openNetworkWorld({ models: [upstreamAt(side.url)] });
+  const depth = 1_000_000;
+  const body = `{"model":"m","messages":${"[".repeat(depth)}${"]".repeat(depth)}}`;
+  await world.ask({ path: MESSAGES, headers: auth(world), body });
+  expect((await world.ask({ path: MESSAGES, headers: auth(world), body: CALL })).status).toBe(200);
 });
 
 it("counts an estimate where usage can't be read", async () => {

@@ -1,4 +1,5 @@
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
 import { expect, it } from "vitest";
 import { TransientRunError } from "../../../src/service/runner/run-error.ts";
 import { inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
@@ -194,6 +195,42 @@ it("makes a broken mirror anew", async () => {
   await rm(`${path}/objects`, { recursive: true });
   await writeFile(`${path}/packed-refs`, "garbage");
   expect(await world.run(world.project(EDITING_AGENT))).toMatchObject({ kind: "pull-request" });
+});
+
+it.each([
+  "HEAD.lock",
+  "config.lock",
+  "packed-refs.lock",
+  "refs/mirror/base.lock",
+  "refs/mirror/jobs/job1.lock",
+  "refs/mirror/jobs/other.lock",
+  "objects/info/commit-graphs/commit-graph-chain.lock",
+])("is not held up by %s, which a power cut left", async (lock) => {
+  await using world = await openRunnerWorld();
+  await world.run(world.project(EDITING_AGENT));
+  const [mirror] = await readdir(world.dir.file("data/mirrors"));
+  const path = world.dir.file(`data/mirrors/${mirror}/${lock}`);
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, "");
+  // All refs have to move.
+  await world.commitTo("main", { "docs/new.md": "new\n" }, "Meanwhile");
+  await world.commitTo("docs-agent/other", { "docs/new.md": "new\n" }, "Another job");
+  const next = { prompt: "More", earlierTurns: [{ prompt: "Fix the typo", summary: null }] };
+  expect(await world.run(world.project(EDITING_AGENT), next)).toMatchObject({ kind: "pull-request" });
+  expect(await world.commits()).toBe(2);
+});
+
+it("makes a mirror anew that refuses to be updated", async () => {
+  await using world = await openRunnerWorld();
+  await world.run(world.project(EDITING_AGENT));
+  const [mirror] = await readdir(world.dir.file("data/mirrors"));
+  // A branch whose name is in the way, and that no pruning removes.
+  await mkdir(world.dir.file(`data/mirrors/${mirror}/refs/mirror/jobs/other/x`), { recursive: true });
+  await writeFile(world.dir.file(`data/mirrors/${mirror}/refs/mirror/jobs/other/x/garbage`), "no ref");
+  await world.commitTo("docs-agent/other", { "docs/new.md": "new\n" }, "Another job");
+  expect(await world.run(world.project(EDITING_AGENT), { jobId: "job2" })).toMatchObject({
+    kind: "pull-request",
+  });
 });
 
 it("rejects with the signal's reason when aborted, and leaves nothing behind", async () => {

@@ -9,6 +9,8 @@ const FIX = inlineAgent(`
   console.log("Fix a typo in the readme");
 `);
 
+const MUST_NOT_RUN = inlineAgent(`fs.writeFileSync("docs/second.md", "a second agent ran")`);
+
 it("turns a change into one commit and one pull request with the right files", async () => {
   await using world = await openRunnerWorld();
   const result = await world.run(world.project(FIX));
@@ -171,9 +173,37 @@ it("works with a repository on this machine, without a token for it", async () =
   expect(world.codeHost.traffic.requests.filter((request) => request.includes(".git/"))).toEqual([]);
 });
 
-it("says that nobody could be asked when there is no code host", async () => {
+it("ends with the branch when there is no code host, also when it runs again", async () => {
   await using world = await openRunnerWorld();
-  const result = await world.run(world.project(FIX, { repository: world.bare, codeHost: { kind: "none" } }));
-  expect(result).toMatchObject({ kind: "failed", reason: expect.stringContaining("docs-agent/job1") });
+  const project = world.project(FIX, { repository: world.bare, codeHost: { kind: "none" } });
+  const result = await world.run(project);
+  expect(result).toEqual({
+    kind: "branch",
+    branch: "docs-agent/job1",
+    commit: await world.inBare("rev-parse", "docs-agent/job1"),
+    summary: "Fix a typo in the readme",
+    leftOut: ["src/index.js"],
+  });
   expect(await world.changed()).toEqual(["README.md"]);
+  world.restart();
+  expect(
+    await world.run(world.project(MUST_NOT_RUN, { repository: world.bare, codeHost: { kind: "none" } })),
+  ).toEqual(result);
+});
+
+it("leaves out a new file whose name differs from another's in case only", async () => {
+  await using world = await openRunnerWorld();
+  const agent = inlineAgent(`
+    for (const path of ["readme.md", "Docs/other.md", "docs/New.md", "docs/new.md", "docs/\u00e9.md", "docs/e\u0301.md"]) {
+      fs.mkdirSync(path.includes("/") ? path.split("/")[0] : ".", { recursive: true });
+      fs.writeFileSync(path, path);
+    }
+    fs.renameSync("docs/quickstart.md", "docs/QuickStart.md");
+  `);
+  const result = await world.run(world.project(agent));
+  // The first by name stays; a renamed file is no second one.
+  expect(result).toMatchObject({ leftOut: ["Docs/other.md", "docs/new.md", "docs/\u00e9.md", "readme.md"] });
+  const names = await world.inBare("ls-tree", "-r", "-z", "--name-only", "docs-agent/job1");
+  const docs = names.split("\0").filter((name) => name.endsWith(".md"));
+  expect(docs).toEqual(["README.md", "docs/New.md", "docs/QuickStart.md", "docs/e\u0301.md"]);
 });

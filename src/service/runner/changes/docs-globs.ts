@@ -1,5 +1,5 @@
 import picomatch from "picomatch";
-import { isSafePath } from "../git/materialise.ts";
+import { isSafePath } from "../git/safe-path.ts";
 
 /** Files that steer git itself; never documentation, whatever the globs say. */
 const NEVER = /(?:^|\/)\.git(?:modules|attributes|ignore)?(?:\/|$)/i;

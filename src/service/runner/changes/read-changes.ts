@@ -1,35 +1,36 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { openInside } from "../confined-files.ts";
 import { TurnFailedError } from "../run-error.ts";
 import type { DocsChange } from "./select-changes.ts";
-
-/** A change with the content that it leads to; null: the file goes. */
-export type FileChange = { path: string; content: Buffer | null };
 
 const MAX_FILES = 1000;
 const MAX_FILE_BYTES = 10 * 1024 * 1024;
 const MAX_TOTAL_BYTES = 50 * 1024 * 1024;
 
 /**
- * Reads what will be committed. Throws a `TurnFailedError` if it is too much, if a file cannot be read any more, or if it holds one
- * of `secrets`: a pull request is the way out for whatever the agent was trusted with.
+ * Copies what will be committed out of the tree at `root` into the empty folder `copies`, as `0`, `1`, … in their order.
+ * Throws a `TurnFailedError` if it is too much, if a file can't be read any more, or if its name or content holds one of `secrets`:
+ * a pull request is the way out for whatever the agent was trusted with.
  */
-export async function readChanges(
+export async function copyChanges(
   root: string,
   changes: readonly DocsChange[],
   secrets: readonly string[],
-): Promise<FileChange[]> {
+  copies: string,
+): Promise<void> {
   if (changes.length > MAX_FILES) {
     throw new TurnFailedError(
       `The agent changed ${changes.length} files; a pull request may have ${MAX_FILES}.`,
     );
   }
   const needles = secrets.map((secret) => Buffer.from(secret));
-  const files: FileChange[] = [];
   let totalBytes = 0;
+  let copied = 0;
   for (const { path, kind } of changes) {
-    if (kind === "deleted") {
-      files.push({ path, content: null });
-      continue;
+    if (kind === "deleted") continue;
+    if (kind === "added" && secrets.some((secret) => path.includes(secret))) {
+      throw new TurnFailedError("The agent put a secret into the name of a file. Nothing was pushed.");
     }
     const content = await readFileInside(root, path);
     totalBytes += content.length;
@@ -41,9 +42,9 @@ export async function readChanges(
     if (needles.some((needle) => content.includes(needle))) {
       throw new TurnFailedError(`The agent wrote a secret into ${path}. Nothing was pushed.`);
     }
-    files.push({ path, content });
+    await writeFile(join(copies, String(copied)), content, { mode: 0o600, flag: "wx" });
+    copied += 1;
   }
-  return files;
 }
 
 async function readFileInside(root: string, path: string): Promise<Buffer> {

@@ -1,38 +1,50 @@
 import { createHash } from "node:crypto";
+import { lstatSync } from "node:fs";
 import { opendir, readlink } from "node:fs/promises";
 import { join } from "node:path";
 import { openInside, OutsideTreeError } from "../confined-files.ts";
 import type { Snapshot } from "../git/snapshot.ts";
 import { TurnFailedError } from "../run-error.ts";
+import { identityOf, type NotedFile } from "../tree/noted.ts";
 
 /** What differs from the start. `other`: what can't be committed, such as links, sockets and folders nobody may read. */
 export type TreeChange = { path: string; kind: "added" | "modified" | "deleted" | "other" };
 
+/** What was there at the start. */
+export type TreeStart = {
+  /** The commit's whole listing. */
+  snapshot: Snapshot;
+  /** What of it was written, and what each file was right after. */
+  written: ReadonlyMap<string, NotedFile>;
+  /** Whether a file that is still what was noted certainly has the same content. */
+  hasFineTimes: boolean;
+};
+
 const MAX_ENTRIES = 200_000;
 const MAX_DEPTH = 60;
+/** Only files that somebody touched, and that have their old size, are read at all. */
+const MAX_READ_BYTES = 2 * 1024 ** 3;
 /** Installed packages: thousands of Markdown files that nobody wrote for these docs. */
 const SKIPPED_FOLDERS = new Set(["node_modules", ".git"]);
 
 /**
- * Compares the tree at `root` (a real path) with the snapshot that it was made from; `written` are the paths that were there at the
- * start. Follows no link. Contents are compared, not times, which can be forged.
- * Throws a `TurnFailedError` if there are too many files.
+ * Compares the tree at `root` (a real path) with its start. Follows no link. A file that isn't what was noted is compared by size,
+ * then by content, and never by times that can be forged. Throws a `TurnFailedError` if there is too much to look at.
  */
 export async function scanTree(
   root: string,
-  snapshot: Snapshot,
-  written: ReadonlySet<string>,
-  signal: AbortSignal,
+  { snapshot, written, hasFineTimes }: TreeStart,
+  maxReadBytes = MAX_READ_BYTES,
 ): Promise<TreeChange[]> {
   const changes: TreeChange[] = [];
   const present = new Set<string>();
   /** Names that are no folders now: what was below them was not deleted by anybody who meant it. */
   const blocked = new Set<string>();
   let entries = 0;
+  let readBytes = 0;
 
   async function walk(folder: string, depth: number): Promise<void> {
-    signal.throwIfAborted();
-    for await (const entry of await opendir(join(root, folder))) {
+    for await (const entry of await opendir(join(root, folder), { bufferSize: 1024 })) {
       if (++entries > MAX_ENTRIES) {
         throw new TurnFailedError(`The agent left more than ${MAX_ENTRIES} files behind.`);
       }
@@ -41,6 +53,7 @@ export async function scanTree(
         await enter(path, entry.name, depth);
       } else {
         present.add(path);
+        if (entry.isFile() && isUntouched(path)) continue;
         const kind = await kindOf(path, entry.isFile(), entry.isSymbolicLink());
         if (kind === "other") blocked.add(path);
         if (kind !== "same") changes.push({ path, kind });
@@ -49,7 +62,7 @@ export async function scanTree(
   }
 
   async function enter(path: string, name: string, depth: number): Promise<void> {
-    if (SKIPPED_FOLDERS.has(name) && !hasBelow(written, path)) {
+    if (SKIPPED_FOLDERS.has(name) && !hasBelow(written.keys(), path)) {
       changes.push({ path: `${path}/`, kind: "other" });
     } else if (depth >= MAX_DEPTH) {
       throw new TurnFailedError(`The agent left folders more than ${MAX_DEPTH} deep behind.`);
@@ -62,49 +75,55 @@ export async function scanTree(
     }
   }
 
+  function isUntouched(path: string): boolean {
+    const before = written.get(path);
+    if (before === undefined || !hasFineTimes) return false;
+    const now = lstatSync(join(root, path), { bigint: true, throwIfNoEntry: false });
+    return now !== undefined && now.isFile() && identityOf(now) === before.identity;
+  }
+
   async function kindOf(
     path: string,
     isFile: boolean,
     isLink: boolean,
   ): Promise<TreeChange["kind"] | "same"> {
-    const before = written.has(path) ? snapshot.entries.get(path) : undefined;
+    const before = written.get(path);
     if (isLink) {
-      const target = await readlink(join(root, path));
-      return before?.mode === "120000" && before.oid === oidOf([Buffer.from(target)]) ? "same" : "other";
+      const target = await readlink(join(root, path), "buffer");
+      return before?.mode === "120000" && before.oid === blobOid(target) ? "same" : "other";
     }
     if (!isFile || before?.mode === "120000") return "other";
-    const oid = await fileOid(root, path);
-    if (oid === null) return "other";
-    // What was in the snapshot but not written (a name we could not use) is not replaced either.
-    if (!before) return snapshot.entries.has(path) ? "other" : "added";
-    return oid === before.oid ? "same" : "modified";
+    try {
+      const { file, stats } = await openInside(root, path);
+      await using _closing = file;
+      // What was in the snapshot but not written (a name we could not use) is not replaced either.
+      if (!before) return snapshot.has(path) ? "other" : "added";
+      if (stats.size !== before.size) return "modified";
+      readBytes += stats.size;
+      if (readBytes > maxReadBytes) {
+        throw new TurnFailedError(
+          `The agent touched more than ${maxReadBytes} bytes of files, too much to compare with the repository.`,
+        );
+      }
+      const hash = createHash("sha1").update(`blob ${stats.size}\0`);
+      const stream = file.createReadStream({ autoClose: false, end: Math.max(0, stats.size - 1) });
+      for await (const chunk of stream) hash.update(chunk);
+      return hash.digest("hex") === before.oid ? "same" : "modified";
+    } catch (error) {
+      if (error instanceof OutsideTreeError) return "other";
+      throw error;
+    }
   }
 
   await walk("", 0);
-  for (const path of written) {
+  for (const path of written.keys()) {
     if (!present.has(path)) changes.push({ path, kind: isBelow(path, blocked) ? "other" : "deleted" });
   }
   return changes.toSorted((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** Git's id of a file's content; null if it is no file that we would read. */
-async function fileOid(root: string, path: string): Promise<string | null> {
-  try {
-    const { file, stats } = await openInside(root, path);
-    await using _closing = file;
-    const hash = createHash("sha1").update(`blob ${stats.size}\0`);
-    for await (const chunk of file.createReadStream({ autoClose: false, end: Math.max(0, stats.size - 1) })) {
-      hash.update(chunk);
-    }
-    return hash.digest("hex");
-  } catch (error) {
-    if (error instanceof OutsideTreeError) return null;
-    throw error;
-  }
-}
-
-function oidOf(parts: readonly Buffer[]): string {
-  const content = Buffer.concat(parts);
+/** Git's id of a blob. */
+function blobOid(content: Buffer): string {
   return createHash("sha1").update(`blob ${content.length}\0`).update(content).digest("hex");
 }
 
@@ -115,7 +134,7 @@ function isBelow(path: string, folders: ReadonlySet<string>): boolean {
   return false;
 }
 
-function hasBelow(paths: ReadonlySet<string>, folder: string): boolean {
+function hasBelow(paths: Iterable<string>, folder: string): boolean {
   for (const path of paths) if (path.startsWith(`${folder}/`)) return true;
   return false;
 }

@@ -6,7 +6,8 @@ export type DocsChange = { path: string; kind: "added" | "modified" | "deleted" 
 export type Selection = { committed: DocsChange[]; leftOut: string[] };
 
 /**
- * Keeps the changes inside the documentation. A new file that needs the place of something that stays is left out.
+ * Keeps the changes inside the documentation. A new file that needs the place of something that stays is left out, and so is one
+ * whose name, or a folder's in it, differs from another only in case: half of the machines can't check both out.
  * `startPaths` are the paths in the commit that the tree was made from; `isIgnored` tells of new files that the repository ignores.
  */
 export function selectChanges(
@@ -25,18 +26,36 @@ export function selectChanges(
   const deleted = new Set(wanted.filter(({ kind }) => kind === "deleted").map(({ path }) => path));
   const staying = new Set<string>();
   const stayingFolders = new Set<string>();
+  /** How each file or folder is spelled that will be there, by what a file system may take for its name. */
+  const spellings = new Map<string, string>();
   for (const path of startPaths) {
     if (deleted.has(path)) continue;
     staying.add(path);
-    for (const folder of foldersOf(path)) stayingFolders.add(folder);
+    spellings.set(folded(path), path);
+    for (const folder of foldersOf(path)) {
+      if (stayingFolders.has(folder)) continue;
+      stayingFolders.add(folder);
+      spellings.set(folded(folder), folder);
+    }
   }
   const committed = wanted.filter(({ path, kind }) => {
+    if (kind !== "added") return true;
+    const folders = foldersOf(path);
+    const names = [path, ...folders].map((name) => [folded(name), name] as const);
     const isInTheWay =
-      kind === "added" && (stayingFolders.has(path) || foldersOf(path).some((folder) => staying.has(folder)));
+      stayingFolders.has(path) ||
+      folders.some((folder) => staying.has(folder)) ||
+      names.some(([key, name]) => (spellings.get(key) ?? name) !== name);
     if (isInTheWay) leftOut.push(path);
+    else for (const [key, name] of names) spellings.set(key, name);
     return !isInTheWay;
   });
   return { committed, leftOut: leftOut.toSorted() };
+}
+
+/** What is the same name to file systems that ignore case and how an accent is encoded. */
+function folded(path: string): string {
+  return path.normalize("NFC").toLowerCase();
 }
 
 /** `a`, `a/b` of `a/b/c`. */

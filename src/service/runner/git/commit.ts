@@ -1,17 +1,19 @@
 import { join } from "node:path";
-import type { FileChange } from "../changes/read-changes.ts";
 import type { Author } from "../runner-turn.ts";
 import type { SafeGit } from "./git.ts";
 import { GitError } from "./git-fault.ts";
-import type { Snapshot } from "./snapshot.ts";
 
 export type CommitInput = {
   git: SafeGit;
   gitDir: string;
   /** A folder of our own that no agent can reach, for the index. */
   scratch: string;
-  snapshot: Snapshot;
-  changes: readonly FileChange[];
+  /** The commit that this one comes after. */
+  parent: string;
+  /** What it holds, for `git update-index -z --index-info`. */
+  index: Uint8Array;
+  /** The paths that it may change. */
+  allowed: ReadonlySet<string>;
   message: string;
   author: Author;
   /** Epoch milliseconds. */
@@ -20,39 +22,33 @@ export type CommitInput = {
 };
 
 /**
- * Makes a commit on top of the snapshot with exactly these changes, without a work tree: contents go in as bytes, modes stay as
- * they are, new files are plain files. Returns its id, or null if nothing differs.
+ * Stores the files `0`, `1`, … of a folder of our own as they are. Resolves to their ids in the object store, in that order.
  */
+export async function storeFiles(
+  git: SafeGit,
+  gitDir: string,
+  folder: string,
+  count: number,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const names = Array.from({ length: count }, (_, index) => `${join(folder, String(index))}\n`);
+  const args = ["hash-object", "-w", "--no-filters", "--stdin-paths"];
+  const ids = await git.text({ args, gitDir, stdin: names.join(""), signal });
+  const found = ids.split("\n").filter((id) => id !== "");
+  if (found.length !== count)
+    throw new GitError(`git hash-object answered ${found.length} ids for ${count} files.`);
+  return found;
+}
+
+/** Makes a commit with exactly this content, without a work tree. Resolves to its id, or to null if nothing differs. */
 export async function makeCommit(input: CommitInput): Promise<string | null> {
-  const { git, gitDir, snapshot, changes, author, signal } = input;
+  const { git, gitDir, parent, author, signal } = input;
   const env = { GIT_INDEX_FILE: join(input.scratch, "index") };
-  const lines = new Map([...snapshot.entries].map(([path, { raw }]) => [path, raw]));
-  for (const { path, content } of changes) {
-    if (content === null) {
-      lines.delete(path);
-      continue;
-    }
-    const oid = await git.text({
-      args: ["hash-object", "-w", "--no-filters", "--stdin"],
-      gitDir,
-      stdin: content,
-      signal,
-    });
-    const mode = snapshot.entries.get(path)?.mode === "100755" ? "100755" : "100644";
-    lines.set(path, Buffer.from(`${mode} blob ${oid}\t${path}`));
-  }
-  const zero = Buffer.from([0]);
-  await git.run({
-    args: ["update-index", "-z", "--index-info"],
-    gitDir,
-    env,
-    stdin: Buffer.concat([...lines.values()].flatMap((line) => [line, zero])),
-    signal,
-  });
+  await git.run({ args: ["update-index", "-z", "--index-info"], gitDir, env, stdin: input.index, signal });
   const tree = await git.text({ args: ["write-tree"], gitDir, env, signal });
   const when = `@${Math.floor(input.atMs / 1000)} +0000`;
   const commit = await git.text({
-    args: ["commit-tree", tree, "-p", snapshot.commit],
+    args: ["commit-tree", tree, "-p", parent],
     gitDir,
     stdin: input.message,
     env: {
@@ -65,9 +61,8 @@ export async function makeCommit(input: CommitInput): Promise<string | null> {
     },
     signal,
   });
-  const differing = await changedPaths(git, gitDir, snapshot.commit, commit, signal);
-  const allowed = new Set(changes.map(({ path }) => path));
-  const foreign = differing.find((path) => !allowed.has(path));
+  const differing = await changedPaths(git, gitDir, parent, commit, signal);
+  const foreign = differing.find((path) => !input.allowed.has(path));
   if (foreign !== undefined) throw new GitError(`The commit changes ${foreign}, which it must not.`);
   return differing.length === 0 ? null : commit;
 }

@@ -40,6 +40,9 @@ const SETTINGS: readonly GitSetting[] = [
   ["http.followRedirects", "false"],
   ["http.lowSpeedLimit", "500"],
   ["http.lowSpeedTime", "60"],
+  // Mirrors are packed by `upkeep.ts`, when nobody waits.
+  ["maintenance.auto", "false"],
+  ["gc.auto", "0"],
   ["gc.autoDetach", "false"],
   ["commit.gpgSign", "false"],
   ["push.gpgSign", "false"],

@@ -7,6 +7,9 @@ export class GitError extends DocsAgentError {
   readonly code = "git";
 }
 
+/** A branch is not what it was, or somebody else is changing it. */
+export class RefConflictError extends TransientRunError {}
+
 const MAX_DETAIL = 600;
 const NETWORK =
   /could not resolve|failed to connect|couldn't connect|connection (?:refused|reset|timed out|was)|timed out|early eof|unexpected disconnect|hung up|empty reply|recv failure|send failure|transfer closed|too slow|rpc failed|bad response|tls|gnutls|network is unreachable/i;
@@ -18,7 +21,7 @@ const NO_REPOSITORY =
 const FOREIGN = /dubious ownership/i;
 const NO_BRANCH = /couldn't find remote ref/i;
 const RACE =
-  /stale info|fetch first|non-fast-forward|cannot lock ref|failed to update ref|incorrect old value/i;
+  /stale info|fetch first|non-fast-forward|cannot lock ref|unable to create '[^']*\.lock'|failed to update ref|incorrect old value/i;
 const REFUSED = /\[(?:remote )?rejected\]|pre-receive hook declined|protected branch/i;
 
 /** What a failed git command that talked to nobody means. `words` is what it wrote, without secrets. */
@@ -58,7 +61,7 @@ export function remoteFault(doing: string, words: string): TransientRunError | T
       `${doing}: the base branch does not exist. Check the project's baseBranch. ${detail}`,
     );
   }
-  if (RACE.test(words)) return new TransientRunError(`${doing}: the branch changed meanwhile.`);
+  if (RACE.test(words)) return new RefConflictError(`${doing}: the branch changed meanwhile.`);
   if (REFUSED.test(words)) {
     return new TurnFailedError(
       `${doing}: the git server refused the push. Check the rules of its branches. ${detail}`,

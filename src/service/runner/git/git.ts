@@ -1,11 +1,9 @@
-import type { Clock } from "../../../core/clock.ts";
 import type { Env } from "../../env.ts";
-import { startProcessGroup } from "../process-group.ts";
 import type { Redact } from "../redaction.ts";
 import { TransientRunError } from "../run-error.ts";
-import { TailBuffer } from "../tail-buffer.ts";
 import { gitEnv, type GitSetting } from "./git-env.ts";
 import { GitError, localFault, remoteFault } from "./git-fault.ts";
+import type { GitThread } from "./git-thread.ts";
 import type { Remote } from "./remote.ts";
 
 export type GitCall = {
@@ -14,13 +12,11 @@ export type GitCall = {
   gitDir: string;
   /** @default gitDir */
   cwd?: string;
-  stdin?: Buffer | string;
+  stdin?: Uint8Array | string;
   /** More variables, such as `GIT_INDEX_FILE`. */
   env?: Readonly<Record<string, string>>;
   /** Given when the command talks to it. */
   remote?: Remote;
-  /** Takes standard output as it comes; it is then not part of the result and not bounded. */
-  onStdout?: (chunk: Buffer) => void;
   /** Exit codes that are answers. @default [0] */
   okCodes?: readonly number[];
   signal: AbortSignal;
@@ -30,14 +26,13 @@ export type GitDeps = {
   env: Env;
   /** An empty folder for `HOME`. */
   home: string;
-  clock: Clock;
+  thread: GitThread;
   redact: Redact;
 };
 
 const LOCAL_TIME_LIMIT_MS = 5 * 60_000;
 const REMOTE_TIME_LIMIT_MS = 15 * 60_000;
 const MAX_STDOUT_BYTES = 64 * 1024 * 1024;
-const MAX_STDERR_BYTES = 8000;
 
 /** Runs git commands: no shell, no foreign configuration, no prompt, bounded in time and output. */
 export class SafeGit {
@@ -52,29 +47,29 @@ export class SafeGit {
    * remote explains the failure, with a `GitError` otherwise, and with the signal's reason when aborted.
    */
   async run(call: GitCall): Promise<Buffer> {
-    const chunks: Buffer[] = [];
-    const words = new TailBuffer(MAX_STDERR_BYTES);
-    const group = startProcessGroup({
-      command: "git",
-      args: call.args,
-      cwd: call.cwd ?? call.gitDir,
-      env: this.#env(call),
-      timeLimitMs: call.remote ? REMOTE_TIME_LIMIT_MS : LOCAL_TIME_LIMIT_MS,
-      maxOutputBytes: call.onStdout ? Number.MAX_SAFE_INTEGER : MAX_STDOUT_BYTES,
-      clock: this.#deps.clock,
-      signal: call.signal,
-      onStdout: call.onStdout ?? ((chunk) => chunks.push(chunk)),
-      onStderr: (chunk) => words.add(chunk),
-    });
-    group.stdin.end(call.stdin ?? "");
-    const ending = await group.ended;
     call.signal.throwIfAborted();
-    const stdout = Buffer.concat(chunks);
+    const {
+      ending,
+      stdout: written,
+      stderr,
+    } = await this.#deps.thread.run(
+      {
+        args: call.args,
+        cwd: call.cwd ?? call.gitDir,
+        env: this.#env(call),
+        stdin: call.stdin ?? "",
+        timeLimitMs: call.remote ? REMOTE_TIME_LIMIT_MS : LOCAL_TIME_LIMIT_MS,
+        maxOutputBytes: MAX_STDOUT_BYTES,
+      },
+      call.signal,
+    );
+    call.signal.throwIfAborted();
+    const stdout = Buffer.from(written.buffer, written.byteOffset, written.byteLength);
     const doing = `git ${call.args[0] ?? ""}`;
     switch (ending.kind) {
       case "exited":
         if (ending.code !== null && (call.okCodes ?? [0]).includes(ending.code)) return stdout;
-        throw this.#fault(doing, call, `${words.toString()}\n${call.remote ? stdout.toString("utf8") : ""}`);
+        throw this.#fault(doing, call, `${stderr}\n${call.remote ? stdout.toString("utf8") : ""}`);
       case "time-limit":
         throw new TransientRunError(`${doing} took too long and was stopped.`);
       case "output-limit":

@@ -1,45 +1,27 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { SafeGit } from "./git.ts";
-import { isSafePath } from "./materialise.ts";
 import { readObjects } from "./object-batch.ts";
-import type { Snapshot } from "./snapshot.ts";
 
 /**
- * Which of `paths` the repository's own ignore files, as they were at the start, tell git to ignore. `scratch` is an empty folder of
- * our own: git reads the ignore files from there, and nothing from the tree that the agent worked in.
+ * Which of `paths` the repository's own ignore files, `rules`, as they were at the start, tell git to ignore. `scratch` is an empty
+ * folder of our own: git reads the ignore files from there, and nothing from the tree that the agent worked in.
  */
 export async function ignoredPaths(
   git: SafeGit,
   gitDir: string,
-  snapshot: Snapshot,
+  rules: readonly { path: string; oid: string }[],
   paths: readonly string[],
   scratch: string,
   signal: AbortSignal,
 ): Promise<Set<string>> {
-  const rules = [...snapshot.entries.values()].filter(
-    ({ path, mode }) => /(?:^|\/)\.gitignore$/.test(path) && mode.startsWith("100") && isSafePath(path),
-  );
   if (rules.length === 0 || paths.length === 0) return new Set();
-  let file = "";
-  let content: Buffer[] = [];
-  await readObjects(
-    git,
-    gitDir,
-    rules.map(({ oid }) => oid),
-    {
-      begin(index) {
-        file = join(scratch, rules[index]?.path ?? "");
-        content = [];
-      },
-      chunk: (bytes) => content.push(bytes),
-      end() {
-        mkdirSync(dirname(file), { recursive: true });
-        writeFileSync(file, Buffer.concat(content));
-      },
-    },
-    signal,
-  );
+  const oids = rules.map(({ oid }) => oid);
+  for (const [index, content] of (await readObjects(git, gitDir, oids, signal)).entries()) {
+    const file = join(scratch, rules[index]?.path ?? "");
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, content);
+  }
   const ignored = await git.lines({
     args: ["check-ignore", "--no-index", "-z", "--stdin"],
     gitDir,

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
-import { mkdir, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "../../../core/logger.ts";
 import { messageOf } from "../../../errors.ts";
 import { TransientRunError } from "../run-error.ts";
 import type { SafeGit } from "./git.ts";
-import { GitError } from "./git-fault.ts";
+import { GitError, RefConflictError } from "./git-fault.ts";
 import type { Remote } from "./remote.ts";
 import { JOB_BRANCH_PREFIX } from "../../branch.ts";
 
@@ -13,7 +13,12 @@ const BASE_REF = "refs/mirror/base";
 const JOBS_PREFIX = "refs/mirror/jobs/";
 /** The whole configuration. Written before each use: nothing that appeared in the file since may take effect. */
 const CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n";
-/** What could run programs, borrow objects or rewrite history, and what a killed git leaves locked. */
+/**
+ * Files come out as they are in the repository, whatever its own `.gitattributes` ask for: what an agent leaves untouched must have the
+ * same bytes, and no filter may run.
+ */
+const ATTRIBUTES = "* !text !eol !crlf !ident !filter !working-tree-encoding\n";
+/** What could run programs, borrow objects or rewrite history. */
 const NOT_KEPT = [
   "hooks",
   "info",
@@ -23,10 +28,14 @@ const NOT_KEPT = [
   "config.worktree",
   "shallow",
   "refs/replace",
-  "config.lock",
-  "packed-refs.lock",
-  "shallow.lock",
   "gc.pid",
+] as const;
+/** Where git keeps locks: a killed one, or a power cut, leaves them. */
+const LOCKED = [
+  [".", false],
+  ["refs", true],
+  ["objects/info", true],
+  ["objects/pack", false],
 ] as const;
 
 export type MirrorDeps = { mirrorsDir: string; git: SafeGit; logger: Logger };
@@ -41,7 +50,7 @@ export function mirrorPath(mirrorsDir: string, projectId: string, repository: st
 }
 
 /**
- * Brings the mirror up to date, making it if it is missing and making it anew once if it is broken.
+ * Brings the mirror up to date, making it if it is missing and making it anew once if it is broken or locked by nobody.
  * The caller holds the mirror's lock. Rejects as `SafeGit.run` does.
  */
 export async function fetchMirror(
@@ -53,9 +62,11 @@ export async function fetchMirror(
 ): Promise<void> {
   try {
     await prepare(deps.git, gitDir, signal);
+    await removeLocks(gitDir);
     await fetch(deps.git, gitDir, remote, baseBranch, signal);
   } catch (error) {
-    if (!(error instanceof GitError)) throw error;
+    // Nobody else changes our refs: a conflict is one with what should not be there.
+    if (!(error instanceof GitError || error instanceof RefConflictError)) throw error;
     deps.logger.warn({ problem: error.message }, "mirror is broken, making it anew");
     await rm(gitDir, { recursive: true, force: true });
     await prepare(deps.git, gitDir, signal);
@@ -73,18 +84,18 @@ export async function tipsOf(
   jobId: string,
   signal: AbortSignal,
 ): Promise<Tips> {
-  const base = await git.text({
-    args: ["rev-parse", "--verify", "--quiet", "--end-of-options", `${BASE_REF}^{commit}`],
+  const wanted = [BASE_REF, `${JOBS_PREFIX}${jobId}`];
+  const found = await git.text({
+    args: ["for-each-ref", "--format=%(refname) %(objectname)", "--", ...wanted],
     gitDir,
     signal,
   });
-  const job = await git.text({
-    args: ["rev-parse", "--verify", "--quiet", "--end-of-options", `${JOBS_PREFIX}${jobId}^{commit}`],
-    gitDir,
-    okCodes: [0, 1],
-    signal,
-  });
-  return { base, job: job === "" ? null : job };
+  const tips = new Map(
+    found.split("\n").map((line): [string, string] => [line.split(" ")[0] ?? "", line.split(" ")[1] ?? ""]),
+  );
+  const base = tips.get(BASE_REF);
+  if (base === undefined) throw new GitError("The mirror has no base branch.");
+  return { base, job: tips.get(`${JOBS_PREFIX}${jobId}`) ?? null };
 }
 
 /** Undoes whatever was done to the mirror's settings since the last use. */
@@ -102,6 +113,21 @@ export async function prepare(git: SafeGit, gitDir: string, signal: AbortSignal)
   // A link in its place would be written through.
   await rm(join(gitDir, "config"), { recursive: true, force: true });
   await writeFile(join(gitDir, "config"), CONFIG, { mode: 0o600 });
+  await mkdir(join(gitDir, "info"), { mode: 0o700 });
+  await writeFile(join(gitDir, "info/attributes"), ATTRIBUTES, { mode: 0o600 });
+}
+
+/**
+ * Removes every lock in the mirror. Nobody holds one while we hold ours: the state file keeps a second service from the same folder,
+ * and what a git of an ended one still writes is whole, or is found broken and made anew.
+ */
+async function removeLocks(gitDir: string): Promise<void> {
+  for (const [folder, recursive] of LOCKED) {
+    const path = join(gitDir, folder);
+    const names = await readdir(path, { recursive }).catch(() => []);
+    const locks = names.filter((name) => name.endsWith(".lock"));
+    await Promise.all(locks.map((name) => rm(join(path, name), { recursive: true, force: true })));
+  }
 }
 
 async function fetch(

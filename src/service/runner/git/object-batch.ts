@@ -1,80 +1,28 @@
 import type { SafeGit } from "./git.ts";
 import { GitError } from "./git-fault.ts";
 
-/** Takes one object: told its size, then its bytes in pieces, then that it is complete. */
-export type ObjectSink = {
-  begin(index: number, sizeBytes: number): void;
-  chunk(bytes: Buffer): void;
-  end(): void;
-};
-
 const LINE_FEED = 0x0a;
-const MAX_HEADER_BYTES = 200;
 
-/**
- * Reads many objects with one process (`git cat-file --batch`), in the order of `oids`, without holding any of them whole.
- * Sinks are synchronous: there is no queue to grow.
- */
+/** Reads small objects with one process (`git cat-file --batch`), in the order of `oids`. A `GitError` if they are more than 64 MiB. */
 export async function readObjects(
   git: SafeGit,
   gitDir: string,
   oids: readonly string[],
-  sink: ObjectSink,
   signal: AbortSignal,
-): Promise<void> {
-  if (oids.length === 0) return;
-  let header = Buffer.alloc(0);
-  let leftBytes = -1;
-  let index = 0;
-  let fault: unknown;
-
-  function take(chunk: Buffer): void {
-    let at = 0;
-    while (at < chunk.length) {
-      if (leftBytes > 0) {
-        const piece = chunk.subarray(at, at + leftBytes);
-        sink.chunk(piece);
-        at += piece.length;
-        leftBytes -= piece.length;
-      } else if (leftBytes === 0) {
-        // The line feed after the object.
-        at += 1;
-        leftBytes = -1;
-        sink.end();
-        index += 1;
-      } else {
-        const end = chunk.indexOf(LINE_FEED, at);
-        header = Buffer.concat([header, chunk.subarray(at, end < 0 ? chunk.length : end)]);
-        if (header.length > MAX_HEADER_BYTES) throw new GitError("git cat-file answered what is no header.");
-        if (end < 0) return;
-        at = end + 1;
-        leftBytes = sizeIn(header.toString("latin1"), oids[index]);
-        header = Buffer.alloc(0);
-        sink.begin(index, leftBytes);
-      }
-    }
-  }
-
-  await git.run({
-    args: ["cat-file", "--batch"],
-    gitDir,
-    stdin: `${oids.join("\n")}\n`,
-    onStdout(chunk) {
-      if (fault !== undefined) return;
-      try {
-        take(chunk);
-      } catch (error) {
-        fault = error;
-      }
-    },
-    signal,
+): Promise<Buffer[]> {
+  if (oids.length === 0) return [];
+  const stdin = `${oids.join("\n")}\n`;
+  const answer = await git.run({ args: ["cat-file", "--batch"], gitDir, stdin, signal });
+  let at = 0;
+  return oids.map((oid) => {
+    const end = answer.indexOf(LINE_FEED, at);
+    const header = answer.subarray(at, Math.max(at, end)).toString("latin1");
+    const match = /^([0-9a-f]+) blob (\d+)$/.exec(header);
+    if (!match || match[1] !== oid) throw new GitError(`git cat-file has no blob ${oid}.`);
+    const from = end + 1;
+    // A line feed comes after the object.
+    at = from + Number(match[2]) + 1;
+    if (at > answer.length) throw new GitError("git cat-file ended before all objects were read.");
+    return answer.subarray(from, at - 1);
   });
-  if (fault !== undefined) throw fault;
-  if (index !== oids.length) throw new GitError("git cat-file ended before all objects were read.");
-}
-
-function sizeIn(header: string, oid: string | undefined): number {
-  const match = /^([0-9a-f]+) blob (\d+)$/.exec(header);
-  if (!match || match[1] !== oid) throw new GitError(`git cat-file has no blob ${oid}.`);
-  return Number(match[2]);
 }

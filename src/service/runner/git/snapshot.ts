@@ -1,5 +1,3 @@
-import type { SafeGit } from "./git.ts";
-
 /** One entry of a commit's tree. */
 export type SnapshotEntry = {
   /** Git's: `100644`, `100755`, `120000` (symbolic link), `160000` (submodule). */
@@ -11,25 +9,15 @@ export type SnapshotEntry = {
 };
 
 /**
- * A commit's whole listing, in memory. The new commit is built from this, so that nothing that happens to the mirror while the
- * agent runs can get into it.
+ * A commit's whole listing, by path, in memory. The new commit is built from this, so that nothing that happens to the mirror while
+ * the agent runs can get into it.
  */
-export type Snapshot = { commit: string; entries: ReadonlyMap<string, SnapshotEntry> };
+export type Snapshot = ReadonlyMap<string, SnapshotEntry>;
 
 const TAB = 0x09;
 
-/** Reads a commit's listing. Rejects as `SafeGit.run` does; a listing of more than 64 MiB is a `GitError`. */
-export async function readSnapshot(
-  git: SafeGit,
-  gitDir: string,
-  commit: string,
-  signal: AbortSignal,
-): Promise<Snapshot> {
-  const listing = await git.run({
-    args: ["ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit],
-    gitDir,
-    signal,
-  });
+/** Parses what `git ls-tree -r -z --full-tree` wrote. */
+export function parseSnapshot(listing: Buffer): Snapshot {
   const entries = new Map<string, SnapshotEntry>();
   let at = 0;
   while (at < listing.length) {
@@ -43,7 +31,7 @@ export async function readSnapshot(
     const path = isUtf8Name(name) ? name.toString("utf8") : `\u0000${name.toString("latin1")}`;
     entries.set(path, { mode, oid, path, raw });
   }
-  return { commit, entries };
+  return entries;
 }
 
 function isUtf8Name(name: Buffer): boolean {

@@ -2,16 +2,23 @@ import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 
-/** What a turn's commit does not tell, kept until its pull request is there. */
+/** What a job's last commit does not tell of itself. Kept after the turn's end: the service may die before it has noted that. */
 const TurnNote = z.object({
   version: z.literal(1),
   commit: z.string(),
   summary: z.string().nullable(),
   leftOut: z.array(z.string()),
+  /** Which turn it is; null in notes of earlier versions. */
+  turnKey: z.string().nullable().default(null),
+  /** Whether the commit has certainly reached the remote. */
+  isPushed: z.boolean().default(false),
+  /** The branch's open pull request before the push, and its newest one. */
+  openPull: z.int().nullable().default(null),
+  newestPull: z.int().nullable().default(null),
 });
 export type TurnNote = z.infer<typeof TurnNote>;
 
-/** Written before the push; a crash leaves the old note or the new one. */
+/** Written before the push and after it; a crash leaves the old note or the new one. */
 export async function writeTurnNote(notesDir: string, jobId: string, note: TurnNote): Promise<void> {
   await mkdir(notesDir, { recursive: true, mode: 0o700 });
   const file = join(notesDir, `${jobId}.json`);
@@ -19,16 +26,12 @@ export async function writeTurnNote(notesDir: string, jobId: string, note: TurnN
   await rename(`${file}.new`, file);
 }
 
-/** The note of this very commit; null if there is none that can be read. */
-export async function readTurnNote(
-  notesDir: string,
-  jobId: string,
-  commit: string,
-): Promise<TurnNote | null> {
+/** The note of the job's last commit; null if there is none that can be read. */
+export async function readTurnNote(notesDir: string, jobId: string): Promise<TurnNote | null> {
   const text = await readFile(join(notesDir, `${jobId}.json`), "utf8").catch(() => "null");
   try {
     const note = TurnNote.safeParse(JSON.parse(text));
-    return note.success && note.data.commit === commit ? note.data : null;
+    return note.success ? note.data : null;
   } catch {
     return null;
   }

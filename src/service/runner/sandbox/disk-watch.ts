@@ -7,7 +7,7 @@ const LOOK_EVERY_MS = 5_000;
 const LOOK_TIME_LIMIT_MS = 30_000;
 const run = promisify(execFile);
 
-/** Watches what a turn's folder takes of the disk. `signal` aborts with a `TurnFailedError` when that is more than it may. */
+/** Watches what is added to a folder. `signal` aborts with a `TurnFailedError` when that is more than it may be. */
 export function watchDisk(
   folder: string,
   limitMegabytes: number,
@@ -18,10 +18,11 @@ export function watchDisk(
   let isOver = false;
   let cancel: () => void = () => {};
 
+  const before = diskUse(folder);
   async function look(): Promise<void> {
-    const taken = await diskUse(folder);
+    const added = (await diskUse(folder)) - (await before);
     if (isOver) return;
-    if (taken > limitMegabytes * 1024 ** 2) {
+    if (added > limitMegabytes * 1024 ** 2) {
       controller.abort(
         new TurnFailedError(`The agent wrote more than its limit of ${limitMegabytes} MB, and was stopped.`),
       );

@@ -1,0 +1,117 @@
+import { readdir, writeFile } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
+import { TransientRunError } from "../../../src/service/runner/run-error.ts";
+import { inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
+
+const FIRST_AGENT = inlineAgent(`
+  fs.writeFileSync("README.md", fs.readFileSync("README.md", "utf8") + "more\\n");
+  console.log("Add more");
+`);
+const SECOND_AGENT = inlineAgent(`fs.writeFileSync("docs/second.md", "a second agent ran")`);
+
+type World = Awaited<ReturnType<typeof openRunnerWorld>>;
+type Answer = "no answer to the create" | "no answer to the service's own records";
+
+/** The pull request is there, and the service doesn't know. */
+async function loseAnswer(world: World, lost: Answer, input = {}): Promise<void> {
+  if (lost === "no answer to the service's own records") {
+    await world.run(world.project(FIRST_AGENT), input);
+    return;
+  }
+  world.api.fault = (request) => (request.startsWith("POST") ? { kind: "drop-after" } : undefined);
+  await expect(world.run(world.project(FIRST_AGENT), input)).rejects.toThrow(TransientRunError);
+  world.api.fault = undefined;
+}
+
+/** A rebase of one commit is a squash that keeps its message; the code host here has no other. */
+async function merge(world: World, method: string): Promise<void> {
+  const [title = "", ...rest] = (await world.inBare("log", "-1", "--format=%B", "docs-agent/job1")).split(
+    "\n",
+  );
+  const kept = { merge_method: "squash", commit_title: title, commit_message: rest.join("\n").trim() };
+  await world.asPerson("PUT", "1/merge", method === "rebase" ? kept : { merge_method: method });
+}
+
+const removeBranch = (world: World) => world.inBare("update-ref", "-d", "refs/heads/docs-agent/job1");
+
+describe.each(["no answer to the create", "no answer to the service's own records"] as const)(
+  "%s",
+  (lost) => {
+    describe.each(["merge", "squash", "rebase"])("merged by %s", (method) => {
+      it.each([
+        ["the branch is left", false, false],
+        ["the branch is removed", true, false],
+        ["a commit is added before, and the branch removed", true, true],
+      ])("runs no second agent when %s", async (_, isRemoved, isAddedTo) => {
+        await using world = await openRunnerWorld();
+        await loseAnswer(world, lost);
+        if (isAddedTo) await world.commitTo("docs-agent/job1", { "docs/human.md": "mine\n" }, "by hand");
+        await merge(world, method);
+        await world.commitTo("main", { "docs/later.md": "later\n" }, "Later");
+        if (isRemoved) await removeBranch(world);
+        world.restart();
+
+        expect(await world.run(world.project(SECOND_AGENT))).toMatchObject({
+          kind: "pull-request",
+          prLink: `${world.codeHost.url}/acme/docs/pull/1`,
+          summary: "Add more",
+        });
+        expect(world.pulls()).toHaveLength(1);
+        expect((await world.branches()).includes("docs-agent/job1")).toBe(!isRemoved);
+      });
+    });
+  },
+);
+
+it("runs no second agent for a follow-up that was pushed and merged, and names its own pull request", async () => {
+  await using world = await openRunnerWorld();
+  await world.run(world.project(FIRST_AGENT));
+  await world.asPerson("PUT", "1/merge", { merge_method: "squash" });
+  await removeBranch(world);
+  const followUp = { prompt: "More", earlierTurns: [{ prompt: "Fix the typo", summary: null }] };
+  await loseAnswer(world, "no answer to the create", followUp);
+  await world.asPerson("PUT", "2/merge", { merge_method: "squash" });
+  await removeBranch(world);
+  world.restart();
+  expect(await world.run(world.project(SECOND_AGENT), followUp)).toMatchObject({
+    prLink: `${world.codeHost.url}/acme/docs/pull/2`,
+  });
+  expect(world.pulls()).toHaveLength(2);
+});
+
+it("opens no pull request for what somebody merged before there was one", async () => {
+  await using world = await openRunnerWorld();
+  world.api.fault = (request) => (request.startsWith("POST") ? { kind: "http", status: 503 } : undefined);
+  await expect(world.run(world.project(FIRST_AGENT))).rejects.toThrow(TransientRunError);
+  world.api.fault = undefined;
+  await world.inBare("update-ref", "refs/heads/main", "refs/heads/docs-agent/job1");
+  world.restart();
+  expect(await world.run(world.project(SECOND_AGENT))).toEqual({
+    kind: "no-changes",
+    summary: "Add more\n\nThe changes are in main already.",
+  });
+  expect(world.pulls()).toEqual([]);
+});
+
+it("begins again when the branch was removed before anybody could merge it", async () => {
+  await using world = await openRunnerWorld();
+  world.api.fault = (request) => (request.startsWith("POST") ? { kind: "http", status: 503 } : undefined);
+  await expect(world.run(world.project(FIRST_AGENT))).rejects.toThrow(TransientRunError);
+  world.api.fault = undefined;
+  await removeBranch(world);
+  world.restart();
+  expect(await world.run(world.project(SECOND_AGENT))).toMatchObject({ kind: "pull-request" });
+  expect(await world.changed()).toEqual(["docs/second.md"]);
+});
+
+it("finds a pushed turn by the branch alone when the note of it was lost", async () => {
+  await using world = await openRunnerWorld();
+  await loseAnswer(world, "no answer to the create");
+  const notes = world.dir.file("data/turns");
+  for (const name of await readdir(notes)) await writeFile(`${notes}/${name}`, "torn");
+  world.restart();
+  expect(await world.run(world.project(SECOND_AGENT))).toMatchObject({
+    prLink: `${world.codeHost.url}/acme/docs/pull/1`,
+    summary: null,
+  });
+});

@@ -1,0 +1,103 @@
+import { mkdir, readdir, utimes, writeFile } from "node:fs/promises";
+import { expect, it } from "vitest";
+import { scanTree } from "../../../src/service/runner/changes/scan-tree.ts";
+import { identityAt, type NotedFile } from "../../../src/service/runner/tree/noted.ts";
+import { inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
+import { openTempDir } from "../../support/temp-dir.ts";
+
+/** Takes minutes to read, and no room. */
+const HUGE = 40 * 1024 ** 3;
+
+it.each([
+  ["src/huge.bin", "no-changes"],
+  ["src/index.js", "no-changes"],
+  ["docs/huge.bin", "failed"],
+  ["README.md", "failed"],
+])(
+  "does not read a file of 40 GB at %s",
+  async (path, kind) => {
+    await using world = await openRunnerWorld();
+    const agent = inlineAgent(`fs.appendFileSync("${path}", ""); fs.truncateSync("${path}", ${HUGE})`);
+    const result = await world.run(world.project(agent));
+    expect(result.kind).toBe(kind);
+    expect(JSON.stringify(result)).toContain(kind === "failed" ? `${path} has more than 10 MB.` : path);
+  },
+  30_000,
+);
+
+it("stops looking at what an agent left when the job is archived meanwhile", async () => {
+  await using world = await openRunnerWorld();
+  const abort = new AbortController();
+  // Each takes a moment, together they take seconds.
+  const agent = inlineAgent(`
+    for (let i = 0; i < 20; i++) {
+      fs.mkdirSync("many/" + i, { recursive: true });
+      for (let j = 0; j < 1000; j++) fs.writeFileSync("many/" + i + "/" + j, "");
+    }
+  `);
+  let abortedAt = Infinity;
+  const run = world.run(world.project(agent), {
+    signal: abort.signal,
+    onProgress(line) {
+      if (line !== "looking at what changed") return;
+      // In the middle of it.
+      setImmediate(() => {
+        abortedAt = performance.now();
+        abort.abort(new Error("archived"));
+      });
+    },
+  });
+  await run.catch(() => {});
+  await expect(run).rejects.toThrow("archived");
+  expect(abortedAt).toBeLessThan(Infinity);
+  expect(await world.branches()).toEqual(["main"]);
+  expect(await readdir(world.dir.file("data/worktrees"))).toEqual([]);
+});
+
+it("does not compare more than so many bytes of touched files", async () => {
+  await using dir = await openTempDir();
+  await mkdir(dir.file("tree"));
+  const written = new Map<string, NotedFile>();
+  for (const name of ["a.md", "b.md", "c.md"]) {
+    const path = dir.file(`tree/${name}`);
+    await writeFile(path, "x".repeat(100));
+    written.set(name, { identity: identityAt(path) ?? "", oid: "0".repeat(40), mode: "100644", size: 100 });
+  }
+  const start = { snapshot: new Map(), written, hasFineTimes: true };
+  // Untouched files are not read.
+  expect(await scanTree(dir.file("tree"), start, 0)).toEqual([]);
+  for (const name of ["a.md", "b.md"]) await utimes(dir.file(`tree/${name}`), 0, 0);
+  expect(await scanTree(dir.file("tree"), start, 200)).toEqual([
+    { path: "a.md", kind: "modified" },
+    { path: "b.md", kind: "modified" },
+  ]);
+  await expect(scanTree(dir.file("tree"), start, 199)).rejects.toThrow(
+    "The agent touched more than 199 bytes of files, too much to compare with the repository.",
+  );
+});
+
+it("compares contents where a disk's times can't be trusted", async () => {
+  await using dir = await openTempDir();
+  await mkdir(dir.file("tree"));
+  const path = dir.file("tree/a.md");
+  await writeFile(path, "x");
+  const file = { identity: identityAt(path) ?? "", oid: "0".repeat(40), mode: "100644", size: 1 };
+  const start = { snapshot: new Map(), written: new Map([["a.md", file]]), hasFineTimes: false };
+  expect(await scanTree(dir.file("tree"), start)).toEqual([{ path: "a.md", kind: "modified" }]);
+});
+
+it.each(["docs/SECRET.md", "docs/x-SECRET/page.md"])("pushes no secret in the name %s", async (name) => {
+  await using world = await openRunnerWorld();
+  const path = name.replace("SECRET", world.modelKey);
+  const agent = inlineAgent(`
+    import { dirname } from "node:path";
+    fs.mkdirSync(dirname("${path}"), { recursive: true }); fs.writeFileSync("${path}", "harmless");
+  `);
+  const result = await world.run(world.project(agent));
+  expect(result).toEqual({
+    kind: "failed",
+    reason: "The agent put a secret into the name of a file. Nothing was pushed.",
+  });
+  expect(await world.branches()).toEqual(["main"]);
+  expect(await world.said(result)).not.toContain(world.modelKey);
+});
