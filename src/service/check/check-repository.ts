@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Clock } from "../../core/clock.ts";
 import { JOB_BRANCH_PREFIX } from "../branch.ts";
 import type { Env } from "../env.ts";
 import { SafeGit } from "../runner/git/git.ts";
+import { GitThread } from "../runner/git/git-thread.ts";
 import { prepare } from "../runner/git/mirror.ts";
 import { remoteOf } from "../runner/git/remote.ts";
 import type { Redact } from "../runner/redaction.ts";
@@ -22,11 +22,11 @@ export type RepositoryToCheck = {
  */
 export async function checkRepository(
   { repository, baseBranch, credentials }: RepositoryToCheck,
-  { env, clock, redact, signal }: { env: Env; clock: Clock; redact: Redact; signal: AbortSignal },
+  { env, redact, signal }: { env: Env; redact: Redact; signal: AbortSignal },
 ): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "docs-agent-check-"));
   try {
-    const git = new SafeGit({ env, home: folder, clock, redact });
+    const git = new SafeGit({ env, home: folder, thread: new GitThread(), redact });
     const gitDir = join(folder, "check.git");
     await prepare(git, gitDir, signal);
     const remote = remoteOf(repository, credentials);

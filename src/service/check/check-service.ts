@@ -100,7 +100,7 @@ function projectChecks(project: ServiceProject, { config, env, clock }: CheckDep
       of,
       what: "repository",
       run: async (signal) => {
-        await checkRepository({ repository, baseBranch, credentials }, { env, clock, redact, signal });
+        await checkRepository({ repository, baseBranch, credentials }, { env, redact, signal });
         return `branch ${baseBranch}, and the service may push`;
       },
     },
