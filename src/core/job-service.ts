@@ -1,3 +1,4 @@
+import type { Capability, JobReport } from "./job-report.ts";
 import type { Job } from "./job.ts";
 import type { ProjectRef } from "./project.ts";
 
@@ -25,9 +26,12 @@ export type JobServiceFault = {
   message: string;
 };
 
-/** `honorsIdempotencyKeys`: this answer announced it, or the project's settings say so. */
-export type JobServiceAnswer = { honorsIdempotencyKeys: boolean } & (
-  | { ok: true; job: Job }
+/**
+ * `honorsIdempotencyKeys`: this answer announced it, or the project's settings say so. `capabilities`: what this answer announced; one
+ * that announces nothing may come from something in front of the service. `report`: what it tells beyond the contract.
+ */
+export type JobServiceAnswer = { honorsIdempotencyKeys: boolean; capabilities?: readonly Capability[] } & (
+  | { ok: true; job: Job; report?: JobReport }
   | { ok: false; fault: JobServiceFault }
 );
 
@@ -66,6 +70,9 @@ export function configuredProject<T extends Pick<ProjectRef, "service" | "id">>(
   );
 }
 
+/** What a person answers: one of the choices by its id, or words of their own where the question allows it. */
+export type QuestionAnswer = { choice: string } | { text: string };
+
 /** A project's job service. No method throws for anything the service or the network does: faults are answers. */
 export interface JobService {
   /** Whether the settings say that it honors idempotency keys, which its answers may announce as well. */
@@ -79,4 +86,8 @@ export interface JobService {
   getJob(jobId: string): Promise<JobServiceAnswer>;
   /** Gives a job a follow-up prompt. Same delivery semantics as {@link createJob}. */
   sendMessage(jobId: string, prompt: string, idempotencyKey: string): Promise<JobServiceAnswer>;
+  /** Ends a turn that waits or runs, without a result. Only where `cancel` is offered. Safe to repeat. */
+  cancelTurn(jobId: string, turn: number): Promise<JobServiceAnswer>;
+  /** Answers a question of the agent's. Only where `questions` is offered. The same answer is safe to repeat. */
+  answerQuestion(jobId: string, questionId: string, answer: QuestionAnswer): Promise<JobServiceAnswer>;
 }

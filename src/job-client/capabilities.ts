@@ -1,13 +1,22 @@
-/** The response header by which a job service announces what it offers beyond the contract: tokens, separated by commas. */
+import { Capability } from "../core/job-report.ts";
+
+/**
+ * The header by which a job service announces, with every answer, what it offers beyond the contract, and by which a client says which
+ * of it it reads: tokens, separated by commas. A record carries `turns` and `questions` only for a client that names them.
+ */
 export const CAPABILITIES_HEADER = "Docs-Agent-Capabilities";
 
 /** Announced by a service that answers a repeated request with the same `Idempotency-Key` without running it again. */
-export const IDEMPOTENCY_KEY_CAPABILITY = "idempotency-key";
+export const IDEMPOTENCY_KEY_CAPABILITY = "idempotency-key" satisfies Capability;
 
-/** Whether the value of {@link CAPABILITIES_HEADER} announces this capability. */
-export function announces(capability: string, header: string | string[] | undefined): boolean {
-  return [header ?? []]
-    .flat()
-    .flatMap((value) => value.split(","))
-    .some((token) => token.trim().toLowerCase() === capability);
+/** The capabilities that a value of {@link CAPABILITIES_HEADER} names, in our order. Others are left out. */
+export function parseCapabilities(header: string | readonly string[] | null | undefined): Capability[] {
+  const tokens = [header ?? []].flat().flatMap((value) => value.split(","));
+  const named = new Set(tokens.map((token) => token.trim().toLowerCase()));
+  return Capability.options.filter((capability) => named.has(capability));
+}
+
+/** A value of {@link CAPABILITIES_HEADER}. */
+export function formatCapabilities(capabilities: readonly Capability[]): string {
+  return capabilities.join(", ");
 }

@@ -1,8 +1,10 @@
 import type { Job } from "../core/job.ts";
+import type { JobReport } from "../core/job-report.ts";
 import type { JobServiceAnswer, JobServiceFault } from "../core/job-service.ts";
 import { parseRetryAfter } from "../core/retry-after.ts";
-import { announces, CAPABILITIES_HEADER, IDEMPOTENCY_KEY_CAPABILITY } from "./capabilities.ts";
+import { CAPABILITIES_HEADER, parseCapabilities } from "./capabilities.ts";
 import type { AnswerHeaders, Exchange } from "./exchange.ts";
+import { ReceivedReport } from "./report-schema.ts";
 import { ErrorBody, ReceivedJobRecord, toJob } from "./schema.ts";
 
 const MAX_SAID_CHARS = 300;
@@ -29,17 +31,20 @@ export type CallContext = {
 
 /** What an exchange means: a job, or one fault. */
 export function readExchange(exchange: Exchange, context: CallContext): JobServiceAnswer {
-  const announced =
-    exchange.kind === "answer" &&
-    announces(IDEMPOTENCY_KEY_CAPABILITY, exchange.headers[CAPABILITIES_HEADER.toLowerCase()]);
-  const honorsIdempotencyKeys = context.honorsIdempotencyKeys || announced;
+  const capabilities = parseCapabilities(
+    exchange.kind === "answer" ? exchange.headers[CAPABILITIES_HEADER.toLowerCase()] : null,
+  );
+  const honorsIdempotencyKeys = context.honorsIdempotencyKeys || capabilities.includes("idempotency-key");
+  const told = { honorsIdempotencyKeys, capabilities };
   const read = readOutcome(exchange, context);
-  if ("job" in read) return { ok: true, job: read.job, honorsIdempotencyKeys };
+  if ("job" in read) return { ok: true, ...read, ...told };
   const message = context.redact(`${context.call}: ${read.message}`);
-  return { ok: false, fault: { ...read, message }, honorsIdempotencyKeys };
+  return { ok: false, fault: { ...read, message }, ...told };
 }
 
-function readOutcome(exchange: Exchange, context: CallContext): { job: Job } | JobServiceFault {
+type Success = { job: Job; report: JobReport };
+
+function readOutcome(exchange: Exchange, context: CallContext): Success | JobServiceFault {
   switch (exchange.kind) {
     case "unsendable":
       return { kind: "rejected", message: `cannot be sent: ${exchange.reason}` };
@@ -60,8 +65,8 @@ type Answered = Extract<Exchange, { kind: "answer" }>;
 
 function readSuccess(
   { status, body, reason }: Answered,
-  { jobId }: CallContext,
-): { job: Job } | JobServiceFault {
+  { jobId, redact }: CallContext,
+): Success | JobServiceFault {
   if (body === null) return { kind: "unknown", status, message: `answered ${status}, but: ${reason}` };
   const json = parseJson(body);
   if (json === undefined) {
@@ -81,7 +86,8 @@ function readSuccess(
   if (jobId !== null && record.data.id !== jobId) {
     return { kind: "contract", status, message: `answered ${status} with the record of another job` };
   }
-  return { job: toJob(record.data) };
+  // People will read it: a service that repeats the key must not get it there.
+  return { job: toJob(record.data), report: ReceivedReport.parse(parseJson(redact(body)) ?? {}) };
 }
 
 function readRefusal({ status, headers, body }: Answered, context: CallContext): JobServiceFault {

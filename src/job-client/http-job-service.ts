@@ -1,13 +1,16 @@
 import type { Dispatcher } from "undici";
-import type { JobService, JobServiceAnswer } from "../core/job-service.ts";
+import type { JobService, JobServiceAnswer, QuestionAnswer } from "../core/job-service.ts";
 import { createDispatcher, DIRECT, type ProxySettings } from "../proxy.ts";
+import { CAPABILITIES_HEADER, formatCapabilities } from "./capabilities.ts";
 import { exchange } from "./exchange.ts";
 import { readExchange } from "./fault.ts";
-import type { CreateJobRequest, MessageRequest } from "./schema.ts";
+import type { AnswerRequest, CreateJobRequest, MessageRequest } from "./schema.ts";
 
 const USER_AGENT = "docs-agent-slack/0.1.0";
 const POLL_KEEP_ALIVE_MS = 30_000;
 const MAX_CALL_CHARS = 200;
+/** What of a record beyond the contract this client reads. */
+const READS = formatCapabilities(["turns", "questions"]);
 
 /** One project at one job service. */
 export type HttpJobServiceOptions = {
@@ -72,7 +75,7 @@ export class HttpJobService implements JobService {
 
   createJob(prompt: string, idempotencyKey: string): Promise<JobServiceAnswer> {
     const body: CreateJobRequest = { prompt };
-    return this.#post(this.#projectPath, null, body, idempotencyKey);
+    return this.#post(this.#projectPath, null, body, { "idempotency-key": idempotencyKey });
   }
 
   getJob(jobId: string): Promise<JobServiceAnswer> {
@@ -82,7 +85,18 @@ export class HttpJobService implements JobService {
 
   sendMessage(jobId: string, prompt: string, idempotencyKey: string): Promise<JobServiceAnswer> {
     const body: MessageRequest = { prompt };
-    return this.#post(`${this.#projectPath}/${segment(jobId)}/message`, jobId, body, idempotencyKey);
+    return this.#post(`${this.#projectPath}/${segment(jobId)}/message`, jobId, body, {
+      "idempotency-key": idempotencyKey,
+    });
+  }
+
+  cancelTurn(jobId: string, turn: number): Promise<JobServiceAnswer> {
+    return this.#post(`${this.#projectPath}/${segment(jobId)}/turn/${turn}/cancel`, jobId, null);
+  }
+
+  answerQuestion(jobId: string, questionId: string, answer: QuestionAnswer): Promise<JobServiceAnswer> {
+    const body: AnswerRequest = { questionId, ...answer };
+    return this.#post(`${this.#projectPath}/${segment(jobId)}/answer`, jobId, body);
   }
 
   /** Waits for the calls under way (at most their timeout), then closes all connections. Idempotent; later calls fail. */
@@ -94,13 +108,14 @@ export class HttpJobService implements JobService {
   #post(
     path: string,
     jobId: string | null,
-    body: CreateJobRequest | MessageRequest,
-    idempotencyKey: string,
+    body: CreateJobRequest | MessageRequest | AnswerRequest | null,
+    headers: Record<string, string> = {},
   ): Promise<JobServiceAnswer> {
     return this.#call(this.#creates, path, jobId, {
       method: "POST",
-      headers: { "content-type": "application/json", "idempotency-key": idempotencyKey },
-      body: JSON.stringify(body),
+      ...(body === null
+        ? { headers }
+        : { headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(body) }),
     });
   }
 
@@ -114,6 +129,7 @@ export class HttpJobService implements JobService {
       ...request.headers,
       authorization: `Bearer ${this.#apiKey}`,
       accept: "application/json",
+      [CAPABILITIES_HEADER.toLowerCase()]: READS,
       // Answers are small. What something in between compresses all the same is read.
       "accept-encoding": "identity",
       "user-agent": USER_AGENT,

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { JobStatus, type Job } from "../core/job.ts";
+import { WireQuestion, WireTurn } from "./report-schema.ts";
 
 /** Ids are in keys, task ids and log lines; a longer one breaks the contract. */
 const JOB_ID_MAX_CHARS = 300;
@@ -23,6 +24,27 @@ export const WireJobRecord = z.object({
   archivedAt: z.iso.datetime().nullable(),
 });
 export type WireJobRecord = z.infer<typeof WireJobRecord>;
+
+/**
+ * A job with what our own service tells beyond the contract: the optional fields that the client named in its own
+ * `Docs-Agent-Capabilities` header. Without that header the answer is a {@link WireJobRecord} and nothing else.
+ */
+export const WireJob = WireJobRecord.extend({
+  turns: z.array(WireTurn).optional(),
+  questions: z.array(WireQuestion).optional(),
+});
+export type WireJob = z.infer<typeof WireJob>;
+
+/** Answer of a list: the newest first, without turns and questions. `next` goes into `after`; null: there are no more. */
+export const WireJobList = z.object({ jobs: z.array(WireJobRecord), next: z.string().nullable() });
+export type WireJobList = z.infer<typeof WireJobList>;
+
+/** Body of an answer to a question: a choice's id, or text where the question allows it. */
+export const AnswerRequest = z.union([
+  z.object({ questionId: z.string().min(1), choice: z.string().min(1) }),
+  z.object({ questionId: z.string().min(1), text: z.string().min(1) }),
+]);
+export type AnswerRequest = z.infer<typeof AnswerRequest>;
 
 /**
  * A job as a client reads it: only what this project uses, so that a service may add, omit or reshape the rest. Without

@@ -1,8 +1,10 @@
+import { isUtf8 } from "node:buffer";
 import type { Context } from "hono";
 import { HttpFault } from "./http-fault.ts";
 
 /**
- * Makes a middleware that reads the body of a POST, at most `maxBytes` of it, whatever the headers say: 413 beyond.
+ * Makes a middleware that reads the body of a POST, at most `maxBytes` of it, whatever the headers say: 413 beyond. What is not UTF-8 is
+ * refused with 400: it would be read as something that nobody sent.
  *
  * Hono's own `bodyLimit` hands a request without `Content-Length` on as a copy made of the server's lightweight request,
  * which only works while Node's global `Request` is replaced.
@@ -16,6 +18,7 @@ export function boundedBody(maxBytes: number) {
       if (Number(req.header("content-length") ?? 0) > maxBytes) throw tooLarge();
       const body = await readAtMost(req.raw.body, maxBytes);
       if (body === null) throw tooLarge();
+      if (!isUtf8(body)) throw new HttpFault(400, "the body: put text in UTF-8");
       const { method, headers } = req.raw;
       req.raw = new Request(req.url, { method, headers, body });
     }

@@ -76,6 +76,15 @@ const AgentSettings = {
     }),
   ),
 };
+const AskingSettings = {
+  // With `ask`, a person decides what the policy does not allow, and the agent may put questions of its own.
+  permissions: z.enum(["policy", "ask"], "put policy or ask").default("policy"),
+  answerTimeLimitMinutes: whole(
+    "how long an agent waits for a person's answer, in minutes",
+    1,
+    24 * 60,
+  ).default(60),
+};
 const WANT_PRESET = `put one of ${AGENT_PRESET_NAMES.join(", ")}`;
 const WANT_AGENT =
   'put preset: opencode (or gemini, claude, codex, copilot), or kind: acp (Agent Client Protocol over stdio) or kind: command (any program), and command: ["…"]';
@@ -92,6 +101,7 @@ const Agent = z.preprocess(
           model: text(WANT_MODEL, 200).optional(),
           ...AgentSettings,
           terminal: z.boolean("put true or false").default(false),
+          ...AskingSettings,
         })
         .refine(({ preset, model }) => preset !== undefined || model === undefined, {
           path: ["model"],

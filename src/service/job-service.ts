@@ -7,13 +7,16 @@ import { GroupCommit } from "../store/group-commit.ts";
 import type { SqliteDatabase } from "../store/sqlite-database.ts";
 import { storeErrorsOf } from "../store/store-errors.ts";
 import type { ServiceConfig } from "./config.ts";
+import { fullJob } from "./further-operations.ts";
+import { JobFeed } from "./jobs/job-feed.ts";
 import { JobStore } from "./jobs/job-store.ts";
 import { createKeyCheck } from "./keys.ts";
 import { createServiceApp } from "./server.ts";
-import { ArchiveWatch } from "./tasks/archive-watch.ts";
 import { createServiceTaskHandler } from "./tasks/index.ts";
+import { QuestionDesk } from "./tasks/question-desk.ts";
 import { runJobTask } from "./tasks/run-job.ts";
 import { TurnSlots } from "./tasks/turn-slots.ts";
+import { TurnWatch } from "./tasks/turn-watch.ts";
 import { tidyTask } from "./tasks/tidy.ts";
 import type { TurnRunner } from "./turn-runner.ts";
 
@@ -33,6 +36,8 @@ export type SelfHostedJobService = {
   queue: SqliteTaskQueue;
   /** Starts to run what was accepted, also what an earlier process left. */
   start(): Promise<void>;
+  /** Ends the streams of events, those of now and later: an open one would hold up the end of the server. */
+  endEvents(): void;
   /** Starts no more turns, lets those that run go on for `graceMs`, then aborts them, to run again after the next start. */
   stop(graceMs: number): Promise<void>;
 };
@@ -50,7 +55,19 @@ export function createJobService({
   logger,
 }: JobServiceDeps): SelfHostedJobService {
   const { db, assertOwned } = database;
-  const store = new JobStore(db);
+  const store: JobStore = new JobStore(db, (jobId) => feed.changed(jobId));
+  const feed = new JobFeed({
+    read: (jobId) => {
+      const job = store.job(jobId);
+      if (job === null) return null;
+      return { data: JSON.stringify(fullJob(store, job)), isOver: job.status === "archived" };
+    },
+    dataVersion: () => store.dataVersion(),
+    clock,
+    logger,
+  });
+  const watch = new TurnWatch({ store, clock, logger });
+  const questions = new QuestionDesk({ store, clock, logger });
   const projects = new Map(config.projects.map((project) => [project.id, project]));
   const slots = new TurnSlots(config.jobsAtOnce);
   // Claimed turns wait for their slot in memory: as many as can be accepted.
@@ -90,7 +107,8 @@ export function createJobService({
     store,
     projects,
     slots,
-    archives: new ArchiveWatch({ store, clock, logger }),
+    watch,
+    questions,
     runTurn,
     clock,
     logger,
@@ -100,9 +118,18 @@ export function createJobService({
     store,
     checkKey: createKeyCheck(db),
     onAccepted: ({ jobId }) => void addTask(jobId),
+    onEnded: (jobId) => {
+      watch.lookAt(jobId);
+      // Also a turn that waited to be tried again may have been in the next one's way.
+      void addTask(jobId);
+    },
+    feed,
+    questions,
     ready: async () => {
       await queue.check();
-      return queue.counts();
+      const { waiting, running, dead } = await queue.counts();
+      // Tasks that run may wait for a slot: what runs are the turns that have one.
+      return { waiting: waiting + running - slots.taken, running: slots.taken, dead };
     },
     clock,
     logger,
@@ -122,6 +149,7 @@ export function createJobService({
         return run;
       });
     },
+    endEvents: () => feed.close(),
     async stop(graceMs) {
       isStopped = true;
       cancelAddAgain();

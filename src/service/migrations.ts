@@ -81,4 +81,71 @@ export const serviceMigrations: readonly Migration[] = [
   ALTER TABLE turns ADD COLUMN due_at INTEGER NOT NULL DEFAULT 0;
   `,
   tasksWithoutLanes,
+  `
+  -- Made anew, as SQLite cannot change what a column may hold: turns now also end cancelled, or with a branch.
+  CREATE TABLE turns_with_reports (
+    job_id TEXT NOT NULL REFERENCES jobs (id),
+    -- 1 is the create, the others are messages.
+    number INTEGER NOT NULL,
+    project_id TEXT NOT NULL,
+    prompt TEXT NOT NULL,
+    accepted_at INTEGER NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('waiting', 'running', 'ended')),
+    -- How often the runner was started and neither ended the turn nor was stopped on purpose.
+    attempts INTEGER NOT NULL DEFAULT 0,
+    -- When it may run, if it waits; later than at once after an attempt that failed.
+    due_at INTEGER NOT NULL DEFAULT 0,
+    started_at INTEGER,
+    ended_at INTEGER,
+    -- One of ReportedOutcome.
+    outcome TEXT,
+    summary TEXT,
+    -- Why the turn ended like this, or why its last attempt broke off.
+    reason TEXT,
+    -- JSON: paths.
+    left_out TEXT NOT NULL DEFAULT '[]',
+    -- JSON: the last lines the runner reported.
+    progress TEXT NOT NULL DEFAULT '[]',
+    -- What the agent did last.
+    step TEXT,
+    -- JSON: the steps of the agent's plan.
+    plan TEXT NOT NULL DEFAULT '[]',
+    -- JSON, or null: what the models used.
+    usage TEXT NOT NULL DEFAULT 'null',
+    -- JSON, or null: the pull request as the turn left it.
+    pull_request TEXT NOT NULL DEFAULT 'null',
+    branch TEXT,
+    PRIMARY KEY (job_id, number)
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO turns_with_reports (job_id, number, project_id, prompt, accepted_at, state, attempts, due_at, started_at,
+      ended_at, outcome, summary, reason, left_out, progress)
+    SELECT job_id, number, project_id, prompt, accepted_at, state, attempts, due_at, started_at, ended_at, outcome, summary,
+      reason, left_out, progress FROM turns;
+  DROP TABLE turns;
+  ALTER TABLE turns_with_reports RENAME TO turns;
+  CREATE INDEX turns_unfinished ON turns (project_id) WHERE state <> 'ended';
+  -- What the hourly limits count.
+  CREATE INDEX turns_by_acceptance ON turns (project_id, accepted_at, number);
+
+  -- What a list of a project's jobs goes through.
+  CREATE INDEX jobs_by_project ON jobs (project_id, created_at, id);
+  -- The number of the turn that the first request began; null for requests of before this column.
+  ALTER TABLE idempotency ADD COLUMN turn INTEGER;
+
+  -- What agents that run now ask; gone with the run.
+  CREATE TABLE questions (
+    id TEXT PRIMARY KEY,
+    job_id TEXT NOT NULL REFERENCES jobs (id),
+    turn INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    -- JSON: what can be chosen.
+    choices TEXT NOT NULL,
+    allows_text INTEGER NOT NULL,
+    asked_at INTEGER NOT NULL,
+    answered_at INTEGER,
+    -- JSON, or null.
+    answer TEXT NOT NULL DEFAULT 'null'
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX questions_by_turn ON questions (job_id, turn);
+  `,
 ];

@@ -1,21 +1,22 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { CAPABILITIES_HEADER, IDEMPOTENCY_KEY_CAPABILITY } from "../job-client/capabilities.ts";
-import { CreateJobRequest, ErrorBody, WireJobRecord, MessageRequest } from "../job-client/schema.ts";
+import { CreateJobRequest, MessageRequest } from "../job-client/schema.ts";
+import { faults, JobAnswer, JobParams, json, ProjectParams, ReaderHeaders, security } from "./route-parts.ts";
 
-/** The most bytes of a request's body. */
-export const MAX_BODY_BYTES = 256 * 1024;
 /** The most bytes of a prompt in UTF-8. */
 export const MAX_PROMPT_BYTES = 64 * 1024;
 
-const WANT_PROMPT = `put a text of 1 to ${MAX_PROMPT_BYTES} bytes in UTF-8`;
+const WANT_PROMPT = `put a text of 1 to ${MAX_PROMPT_BYTES} bytes in UTF-8, and not only white space`;
 const Prompt = z
   .string(WANT_PROMPT)
   .min(1, WANT_PROMPT)
+  .refine((prompt) => prompt.trim() !== "" && prompt.isWellFormed(), WANT_PROMPT)
   .refine((prompt) => Buffer.byteLength(prompt) <= MAX_PROMPT_BYTES, WANT_PROMPT)
-  .openapi({ description: `What the agent is to do, at most ${MAX_PROMPT_BYTES} bytes in UTF-8.` });
+  .openapi({
+    description: `What the agent is to do, at most ${MAX_PROMPT_BYTES} bytes in UTF-8, and not only white space.`,
+  });
 
 const WANT_KEY = "put 1 to 255 printable ASCII characters without spaces";
-const IdempotencyHeaders = z.object({
+const WriterHeaders = ReaderHeaders.extend({
   "idempotency-key": z
     .string()
     .regex(/^[\x21-\x7e]{1,255}$/, WANT_KEY)
@@ -26,66 +27,28 @@ const IdempotencyHeaders = z.object({
     }),
 });
 
-const ProjectParams = z.object({ projectId: z.string().openapi({ description: "The project's id." }) });
-const JobParams = ProjectParams.extend({ id: z.string().openapi({ description: "The job's id." }) });
-
 export const Health = z.object({ status: z.literal("ok") }).openapi("Health");
 export const Readiness = z
   .object({
     status: z.enum(["ok", "unavailable"]),
-    tasks: z.object({ waiting: z.int(), running: z.int(), dead: z.int() }).nullable(),
+    tasks: z.object({ waiting: z.int(), running: z.int(), dead: z.int() }).nullable().openapi({
+      description: "`running` counts the turns that run now; those that wait for room are in `waiting`.",
+    }),
   })
   .openapi("Readiness");
 
-const Job = WireJobRecord.extend({}).openapi("JobRecord");
-const Fault = ErrorBody.extend({}).openapi("Error");
-
-/** Sent with every answer: what this service offers beyond the contract. */
-export const CAPABILITIES = IDEMPOTENCY_KEY_CAPABILITY;
-
-const capabilities = {
-  [CAPABILITIES_HEADER]: {
-    description:
-      "What this service offers beyond the contract, separated by commas. `idempotency-key`: a create or a message whose answer was lost may be sent again with the same `Idempotency-Key`.",
-    required: true,
-    schema: { type: "string" as const, example: CAPABILITIES },
-  },
+const refusals = {
+  400: faults[400],
+  401: faults[401],
+  403: faults[403],
+  404: faults[404],
+  405: faults[405],
+  413: faults[413],
+  415: faults[415],
+  422: faults[422],
+  429: faults[429],
+  500: faults[500],
 };
-
-type Headers = Record<
-  string,
-  { description?: string; required: true; schema: { type: "integer" | "string" } }
->;
-
-function json<T extends z.ZodType>(schema: T, description: string, headers: Headers = {}) {
-  return {
-    description,
-    headers: { ...capabilities, ...headers },
-    content: { "application/json": { schema } },
-  };
-}
-
-function fault(description: string, headers: Headers = {}) {
-  return json(Fault, description, headers);
-}
-
-const retryAfter: Headers = {
-  "Retry-After": { description: "Seconds to wait.", required: true, schema: { type: "integer" } },
-};
-const faults = {
-  400: fault("The request is not valid; `error` names the field."),
-  401: fault("No key, or none that is known.", {
-    "WWW-Authenticate": { required: true, schema: { type: "string" } },
-  }),
-  403: fault("The key is another project's."),
-  404: fault("No such project, or no such job."),
-  413: fault(`The body has more than ${MAX_BODY_BYTES} bytes.`),
-  415: fault("The body is not JSON."),
-  422: fault("The idempotency key was used for another request."),
-  429: fault("Too many creates or messages in an hour, or too many turns wait.", retryAfter),
-  500: fault("The service failed; whether the request was accepted is not known."),
-};
-const security = [{ adminKey: [] }];
 
 export const createJobRoute = createRoute({
   method: "post",
@@ -95,7 +58,7 @@ export const createJobRoute = createRoute({
   security,
   request: {
     params: ProjectParams,
-    headers: IdempotencyHeaders,
+    headers: WriterHeaders,
     body: {
       required: true,
       content: {
@@ -105,7 +68,7 @@ export const createJobRoute = createRoute({
       },
     },
   },
-  responses: { 201: json(Job, "The job, accepted for good."), ...faults },
+  responses: { 201: json(JobAnswer, "The job, accepted for good."), ...refusals },
 });
 
 export const getJobRoute = createRoute({
@@ -114,12 +77,13 @@ export const getJobRoute = createRoute({
   operationId: "getJob",
   summary: "Read a job",
   security,
-  request: { params: JobParams },
+  request: { params: JobParams, headers: ReaderHeaders },
   responses: {
-    200: json(Job, "The job."),
+    200: json(JobAnswer, "The job."),
     401: faults[401],
     403: faults[403],
     404: faults[404],
+    405: faults[405],
     500: faults[500],
   },
 });
@@ -134,7 +98,7 @@ export const sendMessageRoute = createRoute({
   security,
   request: {
     params: JobParams,
-    headers: IdempotencyHeaders,
+    headers: WriterHeaders,
     body: {
       required: true,
       content: {
@@ -142,7 +106,7 @@ export const sendMessageRoute = createRoute({
       },
     },
   },
-  responses: { 200: json(Job, "The job, active; the message is accepted for good."), ...faults },
+  responses: { 200: json(JobAnswer, "The job, active; the message is accepted for good."), ...refusals },
 });
 
 export const healthRoute = createRoute({
@@ -150,7 +114,8 @@ export const healthRoute = createRoute({
   path: "/healthz",
   operationId: "health",
   summary: "Whether the process lives",
-  responses: { 200: json(Health, "It does.") },
+  security: [],
+  responses: { 200: json(Health, "It does."), 405: faults[405] },
 });
 
 export const readinessRoute = createRoute({
@@ -158,5 +123,10 @@ export const readinessRoute = createRoute({
   path: "/readyz",
   operationId: "readiness",
   summary: "Whether requests can be accepted",
-  responses: { 200: json(Readiness, "They can."), 503: json(Readiness, "They cannot, for now.") },
+  security: [],
+  responses: {
+    200: json(Readiness, "They can."),
+    405: faults[405],
+    503: json(Readiness, "They cannot, for now."),
+  },
 });

@@ -43,6 +43,7 @@ export async function startJobService({
   starting.defer(() => service.stop(graceMs));
   const listening = await serveHttp(service.app, config.listen);
   starting.defer(() => listening.close());
+  starting.defer(() => service.endEvents());
   await service.start();
   const resources = starting.move();
   return {

@@ -5,24 +5,21 @@ import { methodNotAllowed } from "hono/method-not-allowed";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import type { TaskCounts } from "../core/task-queue.ts";
-import { CAPABILITIES_HEADER } from "../job-client/capabilities.ts";
-import type { WireJobRecord } from "../job-client/schema.ts";
+import { CAPABILITIES_HEADER, parseCapabilities } from "../job-client/capabilities.ts";
+import type { WireJob } from "../job-client/schema.ts";
 import { boundedBody } from "./bounded-body.ts";
 import type { ServiceProject } from "./config.ts";
+import { addFurtherOperations } from "./further-operations.ts";
 import { HttpFault } from "./http-fault.ts";
 import type { Acceptance, TurnKey } from "./jobs/acceptance.ts";
-import { toRecord } from "./jobs/job.ts";
+import { type StoredJob, toRecord } from "./jobs/job.ts";
+import type { JobFeed } from "./jobs/job-feed.ts";
 import type { JobStore } from "./jobs/job-store.ts";
+import { toWireReport } from "./jobs/report.ts";
 import type { KeyCheck } from "./keys.ts";
-import {
-  CAPABILITIES,
-  createJobRoute,
-  getJobRoute,
-  healthRoute,
-  MAX_BODY_BYTES,
-  readinessRoute,
-  sendMessageRoute,
-} from "./routes.ts";
+import { CAPABILITIES, MAX_BODY_BYTES } from "./route-parts.ts";
+import { createJobRoute, getJobRoute, healthRoute, readinessRoute, sendMessageRoute } from "./routes.ts";
+import type { QuestionDesk } from "./tasks/question-desk.ts";
 
 export type ServiceAppDeps = {
   /** By id. */
@@ -31,6 +28,10 @@ export type ServiceAppDeps = {
   checkKey: KeyCheck;
   /** Called once a turn is durable, to have it run soon. */
   onAccepted: (turn: TurnKey) => void;
+  /** Called once turns of a job were ended, to have their agents stop and the next turn run soon. */
+  onEnded: (jobId: string) => void;
+  feed: JobFeed;
+  questions: QuestionDesk;
   /** Rejects while nothing can be accepted. */
   ready: () => Promise<TaskCounts>;
   clock: Clock;
@@ -72,40 +73,61 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
   });
   app.use(boundedBody(MAX_BODY_BYTES));
 
+  function jobOf(projectId: string, id: string): StoredJob {
+    const job = store.job(id);
+    if (job === null || job.projectId !== projectId) throw new HttpFault(404, NO_SUCH_JOB);
+    return job;
+  }
+
+  /** What of a job beyond the contract the client reads. `upTo`: the newest turn to tell; null: it is not known. */
+  function report(jobId: string, reads: string | undefined, upTo?: number | null) {
+    const wanted = parseCapabilities(reads);
+    return toWireReport({
+      ...(wanted.includes("turns") && upTo !== null ? { turns: store.shownTurns(jobId, upTo) } : {}),
+      ...(wanted.includes("questions") ? { questions: store.questions.shown(jobId) } : {}),
+    });
+  }
+
   function accept(
     projectId: string,
     jobId: string | null,
     prompt: string,
-    key: string | undefined,
-  ): WireJobRecord {
+    headers: { "idempotency-key"?: string | undefined; [READS]?: string | undefined },
+  ): WireJob {
     const project = projects.get(projectId);
     if (project === undefined) throw new HttpFault(404, "There is no such project");
-    const request = { project, jobId, prompt, idempotencyKey: key ?? null };
+    const request = { project, jobId, prompt, idempotencyKey: headers["idempotency-key"] ?? null };
     const accepted = store.accept(request, clock.now());
     if (accepted.kind === "accepted") {
       const { jobId: id, number } = accepted.turn;
       deps.logger.info({ project: projectId, job_id: id, turn: number }, "turn accepted");
       deps.onAccepted(accepted.turn);
     }
-    return recordOf(accepted);
+    const { record, turn } = unlessRefused(accepted);
+    // A repeated request gets the record of the first answer; its turns are as they are now.
+    return { ...record, ...report(record.id, headers[READS], turn?.number ?? null) };
   }
 
   app.openapi(createJobRoute, (context) => {
     const { projectId } = context.req.valid("param");
-    const key = context.req.valid("header")["idempotency-key"];
-    return context.json(accept(projectId, null, context.req.valid("json").prompt, key), 201);
+    return context.json(
+      accept(projectId, null, context.req.valid("json").prompt, context.req.valid("header")),
+      201,
+    );
   });
   app.openapi(getJobRoute, (context) => {
     const { projectId, id } = context.req.valid("param");
-    const job = store.job(id);
-    if (job === null || job.projectId !== projectId) throw new HttpFault(404, NO_SUCH_JOB);
-    return context.json(toRecord(job), 200);
+    const record = toRecord(jobOf(projectId, id));
+    return context.json({ ...record, ...report(id, context.req.valid("header")[READS]) }, 200);
   });
   app.openapi(sendMessageRoute, (context) => {
     const { projectId, id } = context.req.valid("param");
-    const key = context.req.valid("header")["idempotency-key"];
-    return context.json(accept(projectId, id, context.req.valid("json").prompt, key), 200);
+    return context.json(
+      accept(projectId, id, context.req.valid("json").prompt, context.req.valid("header")),
+      200,
+    );
   });
+  addFurtherOperations(app, { ...deps, jobOf });
   app.openapi(healthRoute, (context) => context.json({ status: "ok" as const }, 200));
   app.openapi(readinessRoute, async (context) => {
     try {
@@ -117,12 +139,20 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
   });
   app.doc31("/openapi.json", {
     openapi: "3.1.0",
-    info: { title: "Docs Agent job service", version: "2" },
-    ...(deps.publicBaseUrl === null ? {} : { servers: [{ url: deps.publicBaseUrl }] }),
+    info: {
+      title: "Docs Agent job service",
+      version: "2",
+      description:
+        "Runs a coding agent in a checkout of a documentation repository and opens the pull request.",
+      license: { name: "MIT", url: "https://opensource.org/license/mit" },
+    },
+    // Without an address in the settings: where the document is.
+    servers: [{ url: deps.publicBaseUrl ?? "/" }],
   });
   return app;
 }
 
+const READS = "docs-agent-capabilities";
 const NO_SUCH_JOB = "There is no such job in this project";
 const LIMITS = {
   creates: "Too many jobs were created in the last hour",
@@ -142,11 +172,11 @@ function authorize(deps: ServiceAppDeps, header: string | undefined, projectId: 
   if (keysProject !== projectId) throw new HttpFault(403, "The admin key is another project's");
 }
 
-function recordOf(accepted: Acceptance): WireJobRecord {
+function unlessRefused(accepted: Acceptance): Extract<Acceptance, { kind: "accepted" | "repeated" }> {
   switch (accepted.kind) {
     case "accepted":
     case "repeated":
-      return accepted.record;
+      return accepted;
     case "key-reused":
       throw new HttpFault(422, "The Idempotency-Key was used for another request: send a new one");
     case "missing":

@@ -1,4 +1,14 @@
+import type { PlanStep, ReportedPullRequest, ReportedUsage } from "../core/job-report.ts";
+import type { QuestionAnswer } from "../core/job-service.ts";
 import type { ServiceProject } from "./config.ts";
+
+/** Something that an agent asks a person. Texts are bounded and redacted. */
+export type AgentQuestion = {
+  text: string;
+  choices: { id: string; label: string }[];
+  /** Whether words of one's own are an answer. */
+  allowsText: boolean;
+};
 
 /** One turn of a job, as the runner gets it. */
 export type RunTurnInput = {
@@ -7,18 +17,33 @@ export type RunTurnInput = {
   /** Earlier turns of the same job, oldest first. */
   earlierTurns: { prompt: string; summary: string | null }[];
   project: ServiceProject;
-  /** Aborts when the service stops and the grace is over, or the job was archived. */
+  /** Aborts when the service stops and the grace is over, or the turn was ended: cancelled, or its job archived. */
   signal: AbortSignal;
   /** A line for the operator: bounded, redacted. */
   onProgress: (line: string) => void;
+  /** What the agent does now, in one line for people: bounded, redacted. */
+  onStep: (step: string) => void;
+  /** The agent's plan as it is now: bounded, redacted. */
+  onPlan: (plan: PlanStep[]) => void;
+  /** What the turn used so far, all of it. Counts win over an agent's own word for its cost. */
+  onUsage: (usage: ReportedUsage) => void;
+  /** Asks a person. Resolves to null if nobody answers in time, if too much was asked already, or when aborted. Never rejects. */
+  ask: (question: AgentQuestion) => Promise<QuestionAnswer | null>;
 };
 
 /** How a turn ended. `leftOut`: what the agent changed outside the documentation globs. */
 export type RunTurnResult =
-  | { kind: "no-changes"; summary: string | null }
-  | { kind: "pull-request"; prLink: string; summary: string | null; leftOut: string[] }
-  /** The project has no code host: the branch is what there is to merge. */
-  | { kind: "branch"; branch: string; commit: string; summary: string | null; leftOut: string[] }
+  | { kind: "no-changes"; summary: string | null; reason?: string | null; leftOut?: string[] }
+  | {
+      kind: "pull-request";
+      prLink: string;
+      summary: string | null;
+      leftOut: string[];
+      /** Null where the code host told nothing but the address. */
+      pullRequest?: ReportedPullRequest | null;
+    }
+  /** The changes are on a branch, and there is no code host where anybody could be asked to merge them. */
+  | { kind: "branch"; branch: string; commit?: string; summary: string | null; leftOut: string[] }
   | { kind: "failed"; reason: string };
 
 /**

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { Capability } from "../../src/core/job-report.ts";
 import { Job } from "../../src/core/job.ts";
 import { openClient } from "../support/job-service-client.ts";
 import { startRawServer, startTcpServer } from "../support/job-service-raw.ts";
@@ -10,11 +11,17 @@ const Answer = z.discriminatedUnion("ok", [
   z.strictObject({
     ok: z.literal(true),
     honorsIdempotencyKeys: z.boolean(),
+    capabilities: z.array(Capability),
     job: z.strictObject(Job.shape),
+    report: z.strictObject({
+      turns: z.array(z.unknown()).nullable(),
+      questions: z.array(z.unknown()).nullable(),
+    }),
   }),
   z.strictObject({
     ok: z.literal(false),
     honorsIdempotencyKeys: z.boolean(),
+    capabilities: z.array(Capability),
     fault: z.strictObject({
       kind: z.enum(["not-created", "unknown", "rejected", "missing", "contract"]),
       status: z.int().min(200).max(599).optional(),

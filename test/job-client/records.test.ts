@@ -32,7 +32,13 @@ async function reading(record: unknown, status = 200): Promise<JobServiceAnswer>
 
 describe("a job record", () => {
   it("is read in full", async () => {
-    expect(await reading(RECORD)).toEqual({ ok: true, job: JOB, honorsIdempotencyKeys: false });
+    expect(await reading(RECORD)).toEqual({
+      ok: true,
+      job: JOB,
+      report: { turns: null, questions: null },
+      honorsIdempotencyKeys: false,
+      capabilities: [],
+    });
   });
 
   it.each([

@@ -107,13 +107,13 @@ it(
     await watcher.wrote(/turn 1: running/);
     expect(await folder.run("jobs", "archive", id)).toEqual({
       code: 0,
-      stdout: `The job ${id} is archived.\n`,
+      stdout: `Archived job ${id}.\n`,
       stderr: "",
     });
     expect(await watcher.exit()).toBe(0);
     expect(watcher.stdout).toMatch(/status +archived/);
     await until(server, "slow", key, id, "archived");
-    expect((await folder.run("jobs", "archive", id)).stdout).toContain("was archived before");
+    expect((await folder.run("jobs", "archive", id)).stdout).toContain("was already archived");
     server.signal("SIGTERM");
     expect(await server.exit()).toBe(0);
   },

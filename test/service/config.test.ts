@@ -91,7 +91,7 @@ it("fills in the defaults and resolves paths against the file's folder", async (
         models: [],
         budget: {},
         network: { allow: [], maxBytes: 1024 ** 3 },
-        agent: { terminal: false },
+        agent: { terminal: false, permissions: "policy", answerTimeLimitMinutes: 60 },
         codeHost: { kind: "none" },
         limits: { createsPerHour: 100, messagesPerHour: 100, jobsAtOnce: 2, queued: 100 },
         archiveAfterDays: 90,
@@ -281,6 +281,13 @@ it.each([
 it("refuses two projects of one id, whatever its case", async () => {
   const projects = [project, { ...project, id: "Docs" }];
   expect(await faultsOf({ dataDir: "./data", projects })).toContain("projects[1].id is not valid");
+});
+
+it("lets only an ACP agent ask people", async () => {
+  const asking = withProject({ agent: { kind: "acp", command: ["x"], permissions: "perhaps" } });
+  expect(await faultsOf(asking)).toContain("projects[0].agent.permissions is not valid: put policy or ask");
+  const command = withProject({ agent: { kind: "command", command: ["x"], permissions: "ask" } });
+  expect(await faultsOf(command)).toContain("projects[0].agent.permissions");
 });
 
 it("refuses a terminal for an agent that does not speak ACP", async () => {

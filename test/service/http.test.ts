@@ -2,7 +2,8 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { expect, it } from "vitest";
-import { MAX_BODY_BYTES, MAX_PROMPT_BYTES } from "../../src/service/routes.ts";
+import { MAX_BODY_BYTES } from "../../src/service/route-parts.ts";
+import { MAX_PROMPT_BYTES } from "../../src/service/routes.ts";
 import { makeServiceProject, ServiceUnderTest } from "../support/job-service.ts";
 
 const JOBS = "/v2/agent/docs/job";
@@ -87,7 +88,7 @@ it("looks at the key before anything else of a request", async () => {
 it("answers 405 with what is allowed", async () => {
   await using subject = await ServiceUnderTest.start();
   const answers = await Promise.all([
-    subject.ask(JOBS),
+    subject.ask(JOBS, { method: "PUT", body: {} }),
     subject.ask(JOBS, { method: "DELETE" }),
     subject.ask(`${JOBS}/x`, { method: "PATCH", body: {} }),
     subject.ask(`${JOBS}/x/message`),
@@ -95,8 +96,8 @@ it("answers 405 with what is allowed", async () => {
   ]);
   expect(answers.map(({ status }) => status)).toEqual([405, 405, 405, 405, 405]);
   expect(answers.map(({ headers }) => headers.get("allow"))).toEqual([
-    "POST",
-    "POST",
+    "POST, GET, HEAD",
+    "POST, GET, HEAD",
     "GET, HEAD",
     "POST",
     "GET, HEAD",
@@ -171,7 +172,7 @@ it("writes no key and no prompt to the log", async () => {
   for (const secret of [key, wrong, prompt]) expect(log).not.toContain(secret);
 });
 
-it("announces with every answer that idempotency keys are honored, errors included", async () => {
+it("announces with every answer what it offers beyond the contract, errors included", async () => {
   await using subject = await ServiceUnderTest.start();
   const prompt = { prompt: "Fix" };
   const answers = [
@@ -192,5 +193,9 @@ it("announces with every answer that idempotency keys are honored, errors includ
   expect(answers.map(({ status }) => status)).toEqual([
     201, 404, 404, 400, 400, 401, 413, 405, 404, 200, 200, 500, 503,
   ]);
-  for (const { headers } of answers) expect(headers.get("Docs-Agent-Capabilities")).toBe("idempotency-key");
+  for (const { headers } of answers) {
+    expect(headers.get("Docs-Agent-Capabilities")).toBe(
+      "idempotency-key, turns, list, cancel, archive, events, questions",
+    );
+  }
 });

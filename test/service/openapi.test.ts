@@ -1,8 +1,9 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { MAX_BODY_BYTES } from "../../src/service/routes.ts";
-import { makeServiceProject, type Ask, ServiceUnderTest } from "../support/job-service.ts";
+import { MAX_BODY_BYTES } from "../../src/service/route-parts.ts";
+import { MAX_LISTENERS } from "../../src/service/jobs/job-feed.ts";
+import { makeAskingAgent, makeServiceProject, type Ask, ServiceUnderTest } from "../support/job-service.ts";
 
 const Documented = z.object({
   openapi: z.literal("3.1.0"),
@@ -19,7 +20,12 @@ const Documented = z.object({
           z.string(),
           z.object({
             headers: z.record(z.string(), z.unknown()).optional(),
-            content: z.object({ "application/json": z.object({ schema: z.object({ $ref: z.string() }) }) }),
+            content: z.union([
+              z.object({ "application/json": z.object({ schema: z.object({ $ref: z.string() }) }) }),
+              z.object({
+                "text/event-stream": z.object({ schema: z.object({ type: z.literal("string") }) }),
+              }),
+            ]),
           }),
         ),
       }),
@@ -34,7 +40,7 @@ async function documentOf(subject: ServiceUnderTest): Promise<z.infer<typeof Doc
 it("answers every documented operation with every documented status, as documented, and with no other", async () => {
   const limits = { createsPerHour: 3, messagesPerHour: 1, jobsAtOnce: 2, queued: 100 };
   await using subject = await ServiceUnderTest.start({
-    projects: [makeServiceProject({ limits }), makeServiceProject({ id: "api" })],
+    projects: [makeServiceProject({ agent: makeAskingAgent(), limits }), makeServiceProject({ id: "api" })],
   });
   const document = await documentOf(subject);
   const ajv = new Ajv2020({ strict: false, validateFormats: false });
@@ -50,12 +56,18 @@ it("answers every documented operation with every documented status, as document
     const documented = operation?.responses[status];
     if (documented === undefined)
       throw new Error(`${operationId} answered ${status}, which is not documented`);
-    const body: unknown = await response.json();
-    const { $ref } = documented.content["application/json"].schema;
-    const isValid = ajv.validate({ $ref: `document${$ref}` }, body);
-    expect({ operationId, status, errors: isValid ? null : ajv.errorsText() }).toMatchObject({
-      errors: null,
-    });
+    let body: unknown = null;
+    if ("application/json" in documented.content) {
+      body = await response.json();
+      const { $ref } = documented.content["application/json"].schema;
+      const isValid = ajv.validate({ $ref: `document${$ref}` }, body);
+      expect({ operationId, status, errors: isValid ? null : ajv.errorsText() }).toMatchObject({
+        errors: null,
+      });
+    } else {
+      expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
+      await response.body?.cancel();
+    }
     for (const name of Object.keys(documented.headers ?? {})) {
       expect(response.headers.get(name), `${operationId} ${status} ${name}`).toMatch(/./);
     }
@@ -84,17 +96,69 @@ it("answers every documented operation with every documented status, as document
     await ask(operation, path, { body: prompt, headers: { "idempotency-key": used } });
     await ask(operation, path, { body: prompt });
   }
-  await ask("createJob", "/v2/agent/nope/job", { body: prompt });
-  await ask("sendMessage", `${jobs}/nope/message`, { body: prompt });
-  await ask("getJob", `${jobs}/${id}`, { key: null });
-  await ask("getJob", `${jobs}/${id}`, { key: subject.keys["api"] ?? "" });
-  await ask("getJob", `${jobs}/nope`);
-  await ask("health", "/healthz", { key: null });
-  await ask("readiness", "/readyz", { key: null });
+  const api = { key: subject.keys["api"] ?? "" };
+  const { input } = await subject.runner.runOf(id);
+  const asked = input.ask({
+    text: "Which page?",
+    choices: [{ id: "a", label: "Install" }],
+    allowsText: false,
+  });
+  const question = subject.store.questions.shown(id)[0]?.id ?? "";
+  const addresses = {
+    createJob: jobs,
+    sendMessage: `${jobs}/${id}/message`,
+    getJob: `${jobs}/${id}`,
+    listJobs: jobs,
+    answerQuestion: `${jobs}/${id}/answer`,
+    cancelTurn: `${jobs}/${id}/turn/1/cancel`,
+    archiveJob: `${jobs}/${id}/archive`,
+    listenToJob: `${jobs}/${id}/events`,
+  };
+  const reads = ["getJob", "listJobs", "listenToJob"];
+  for (const [operation, path] of Object.entries(addresses)) {
+    const body = reads.includes(operation) ? {} : { body: prompt };
+    await ask(operation, path, { ...body, key: null });
+    await ask(operation, path, { ...body, ...api });
+    const missing = path.includes(id) ? path.replace(id, "nope") : path.replace("docs", "nope");
+    const answer = operation === "answerQuestion" ? { body: { questionId: "q", choice: "a" } } : body;
+    await ask(operation, missing, answer);
+    await ask(operation, path, { method: "PUT", body: {} });
+  }
+  await ask("listJobs", `${jobs}?status=completed&limit=1`);
+  await ask("listJobs", `${jobs}?limit=0`);
+  await ask("answerQuestion", addresses.answerQuestion, { body: { questionId: question } });
+  await ask("answerQuestion", addresses.answerQuestion, { body: "x".repeat(MAX_BODY_BYTES + 1) });
+  await ask("answerQuestion", addresses.answerQuestion, {
+    body: {},
+    headers: { "content-type": "text/plain" },
+  });
+  const answered = { body: { questionId: question, choice: "a" } };
+  await ask("answerQuestion", addresses.answerQuestion, answered);
+  expect(await asked).toEqual({ choice: "a" });
+  subject.db.exec("UPDATE questions SET answer = 'null'");
+  await ask("answerQuestion", addresses.answerQuestion, answered);
+  await ask("listenToJob", addresses.listenToJob);
+  await ask("getJob", addresses.getJob, { headers: { "docs-agent-capabilities": "turns, questions" } });
+  const streams: Response[] = [];
+  while (streams.length < MAX_LISTENERS) streams.push(await subject.ask(addresses.listenToJob));
+  await ask("listenToJob", addresses.listenToJob);
+  for (const { body } of streams) await body?.cancel();
+  for (const operation of ["cancelTurn", "archiveJob"] as const) {
+    await ask(operation, addresses[operation], { body: "x".repeat(MAX_BODY_BYTES + 1) });
+    const invalid = { method: "POST", body: Buffer.from([0xff]) };
+    await ask(operation, addresses[operation], invalid);
+    await ask(operation, addresses[operation], { method: "POST" });
+  }
+  for (const path of ["/healthz", "/readyz"]) {
+    const operation = path === "/healthz" ? "health" : "readiness";
+    await ask(operation, path, { key: null });
+    await ask(operation, path, { key: null, method: "PUT", body: {} });
+  }
   subject.db.exec("DROP TABLE turns; DROP TABLE probe");
-  await ask("createJob", jobs, { body: prompt });
-  await ask("getJob", `${jobs}/${id}`);
-  await ask("sendMessage", `${jobs}/${id}/message`, { body: prompt });
+  for (const [operation, path] of Object.entries(addresses)) {
+    const body = reads.includes(operation) ? {} : { body: prompt };
+    await ask(operation, path, operation === "answerQuestion" ? answered : body);
+  }
   await ask("readiness", "/readyz", { key: null });
 
   const documented = Object.values(document.paths)
@@ -113,12 +177,12 @@ it("documents that keys are wanted where they are, and where the service is reac
   expect(components.securitySchemes).toMatchObject({ adminKey: { type: "http", scheme: "bearer" } });
   for (const [path, operations] of Object.entries(paths)) {
     for (const { security } of Object.values(operations)) {
-      expect(security).toEqual(path.startsWith("/v2/") ? [{ adminKey: [] }] : undefined);
+      expect(security).toEqual(path.startsWith("/v2/") ? [{ adminKey: [] }] : []);
     }
   }
 });
 
-it("documents with every answer that idempotency keys are honored", async () => {
+it("documents with every answer what is offered beyond the contract", async () => {
   await using subject = await ServiceUnderTest.start();
   const { paths } = await documentOf(subject);
   const responses = Object.values(paths)

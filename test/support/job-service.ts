@@ -46,6 +46,21 @@ export function makeServiceProject(over: Partial<ServiceProject> = {}): ServiceP
   };
 }
 
+/** An agent that may ask people, and waits an hour for an answer. */
+export function makeAskingAgent(): ServiceProject["agent"] {
+  return {
+    kind: "acp",
+    command: ["fix-docs"],
+    timeLimitMinutes: 5,
+    maxOutputBytes: 65_536,
+    terminal: false,
+    readable: [],
+    limits: { memoryMegabytes: 4096, processes: 512, diskMegabytes: 2048 },
+    permissions: "ask",
+    answerTimeLimitMinutes: 60,
+  };
+}
+
 export type ServiceOptions = {
   projects?: ServiceProject[];
   jobsAtOnce?: number;
@@ -136,6 +151,7 @@ export class ServiceUnderTest implements AsyncDisposable {
     const running = this.#running;
     if (running === null) return;
     this.#running = null;
+    running.service.endEvents();
     await running.listening.close();
     await running.service.stop(graceMs);
     running.database.close();
@@ -146,6 +162,7 @@ export class ServiceUnderTest implements AsyncDisposable {
     const running = this.#live;
     this.#running = null;
     running.database.close();
+    running.service.endEvents();
     await running.listening.close();
     const database = await openServiceDatabase(
       { dataDir: this.dir.path },
@@ -162,7 +179,7 @@ export class ServiceUnderTest implements AsyncDisposable {
     return client;
   }
 
-  /** One request. A body that is no text is sent as JSON. */
+  /** One request. A body that is neither text nor bytes is sent as JSON. */
   async ask(path: string, { method, key, headers, body }: Ask = {}): Promise<Response> {
     const sentKey = key === undefined ? this.keys["docs"] : key;
     return await fetch(`${this.url}${path}`, {
@@ -172,7 +189,9 @@ export class ServiceUnderTest implements AsyncDisposable {
         ...(body === undefined ? {} : { "content-type": "application/json" }),
         ...headers,
       },
-      ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+      ...(body === undefined
+        ? {}
+        : { body: typeof body === "string" || Buffer.isBuffer(body) ? body : JSON.stringify(body) }),
     });
   }
 

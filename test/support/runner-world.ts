@@ -202,6 +202,8 @@ export async function openRunnerWorld({
           terminal: false,
           readable: [AGENTS],
           limits: { memoryMegabytes: 4096, processes: 512, diskMegabytes: 2048 },
+          permissions: "policy",
+          answerTimeLimitMinutes: 60,
           ...agent,
         },
       });
@@ -215,6 +217,10 @@ export async function openRunnerWorld({
         project,
         signal: new AbortController().signal,
         onProgress: (line) => progress.push(line),
+        onStep: () => {},
+        onPlan: () => {},
+        onUsage: () => {},
+        ask: async () => null,
         ...input,
       });
     },

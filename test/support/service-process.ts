@@ -40,6 +40,8 @@ export class ServiceFolder implements AsyncDisposable {
       });
     git("init", "--quiet", "--initial-branch=main");
     writeFileSync(join(repository, "README.md"), "# Docs\n");
+    mkdirSync(join(repository, "docs"));
+    writeFileSync(join(repository, "docs", "index.md"), "# Docs\n");
     git("add", ".");
     git("commit", "--quiet", "--message=Start");
     folder.configure({

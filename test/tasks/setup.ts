@@ -138,6 +138,8 @@ export class TaskRig implements AsyncDisposable {
         return this.#nextAnswer();
       },
       sendMessage: async () => this.#nextAnswer(),
+      cancelTurn: async () => this.#nextAnswer(),
+      answerQuestion: async () => this.#nextAnswer(),
     };
     this.deps = {
       clock,

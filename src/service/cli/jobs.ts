@@ -13,7 +13,7 @@ const WATCH_EVERY_MS = 1000;
 /** Clears the terminal and goes to its top. */
 const CLEAR = "\u001b[2J\u001b[H";
 
-/** Adds `jobs list | show | archive`. They work while the server runs. */
+/** Adds `jobs list | show | cancel | archive`. They work while the server runs. */
 export function addJobsCommands(program: Command, context: CommandContext): void {
   const jobs = program.command("jobs").description("jobs and how they went");
   const { clock, write } = context;
@@ -47,6 +47,26 @@ export function addJobsCommands(program: Command, context: CommandContext): void
     });
 
   jobs
+    .command("cancel")
+    .description("cancel a job's turns that wait or run; its agent is stopped")
+    .argument("<id>", "the job's id")
+    .action(async (id: string) => {
+      const config = context.settings({ needsSecrets: false });
+      const cancelled = await withState(config, clock, (db) => {
+        const store = new JobStore(db);
+        if (store.job(id) === null) return null;
+        const unfinished = store.turns(id).filter(({ state }) => state !== "ended");
+        return unfinished.filter(({ number }) => store.cancel({ jobId: id, number }, clock.now())).length;
+      });
+      if (cancelled === null) throw noSuchJob(id);
+      write(
+        cancelled === 0
+          ? `Job ${id} has no turn that waits or runs.\n`
+          : `Canceled ${cancelled} ${cancelled === 1 ? "turn" : "turns"} of job ${id}.\n`,
+      );
+    });
+
+  jobs
     .command("archive")
     .description("archive a job; a turn that runs is stopped")
     .argument("<id>", "the job's id")
@@ -59,11 +79,7 @@ export function addJobsCommands(program: Command, context: CommandContext): void
         return job;
       });
       if (before === null) throw noSuchJob(id);
-      write(
-        before.status === "archived"
-          ? `The job ${id} was archived before.\n`
-          : `The job ${id} is archived.\n`,
-      );
+      write(before.status === "archived" ? `Job ${id} was already archived.\n` : `Archived job ${id}.\n`);
     });
 }
 
@@ -73,7 +89,10 @@ function details(config: ServiceConfig, id: string): { text: string; isActive: b
     const job = store.job(id);
     return job === null
       ? null
-      : { text: jobDetails(job, store.turns(id)), isActive: job.status === "active" };
+      : {
+          text: jobDetails(job, store.turns(id), store.questions.shown(id)),
+          isActive: job.status === "active",
+        };
   });
   if (found === null) throw noSuchJob(id);
   return found;

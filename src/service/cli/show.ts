@@ -1,7 +1,8 @@
+import type { PlanStep, ReportedPullRequest, ReportedUsage } from "../../core/job-report.ts";
 import { cut } from "../../core/text.ts";
 import type { Finding } from "../check/check-service.ts";
 import { terminalText } from "../printable-text.ts";
-import { toTimestamp, type StoredJob, type StoredTurn } from "../jobs/job.ts";
+import { toTimestamp, type StoredJob, type StoredQuestion, type StoredTurn } from "../jobs/job.ts";
 import type { AdminKey } from "../keys.ts";
 
 const MAX_SHOWN_CHARS = 4_000;
@@ -32,8 +33,12 @@ export function keyTable(keys: readonly AdminKey[]): string {
   return table([["KEY", "PROJECT", "ENDS IN", "CREATED", "REVOKED"], ...rows]);
 }
 
-/** A job with all its turns. */
-export function jobDetails(job: StoredJob, turns: readonly StoredTurn[]): string {
+/** A job with all its turns, and what its agent asks. */
+export function jobDetails(
+  job: StoredJob,
+  turns: readonly StoredTurn[],
+  questions: readonly StoredQuestion[],
+): string {
   const lines = [
     `job           ${job.id}`,
     `project       ${job.projectId}`,
@@ -43,7 +48,10 @@ export function jobDetails(job: StoredJob, turns: readonly StoredTurn[]): string
     `pull request  ${job.prLink === null ? "-" : lineText(job.prLink)}`,
     `created       ${toTimestamp(job.createdAt)}`,
     ...(job.archivedAt === null ? [] : [`archived      ${toTimestamp(job.archivedAt)}`]),
-    ...turns.flatMap(turnLines),
+    ...turns.flatMap((turn) => [
+      ...turnLines(turn),
+      ...questions.filter((question) => question.turn === turn.number).flatMap(questionLines),
+    ]),
   ];
   return `${lines.join("\n")}\n`;
 }
@@ -65,11 +73,41 @@ function turnLines(turn: StoredTurn): string[] {
     `turn ${turn.number}: ${turn.outcome ?? turn.state}${attempts}`,
     `  ${times.join(", ")}`,
     ...block("prompt", turn.prompt),
+    ...(turn.step === null ? [] : block("step", turn.step)),
+    ...(turn.plan.length === 0 ? [] : block("plan", turn.plan.map(planLine).join("\n"))),
+    ...(turn.usage === null ? [] : block("used", usageText(turn.usage))),
+    ...(turn.pullRequest === null ? [] : block("pull request", pullRequestText(turn.pullRequest))),
+    ...(turn.branch === null ? [] : block("branch", turn.branch)),
     ...(turn.summary === null ? [] : block("summary", turn.summary)),
     ...(turn.reason === null ? [] : block(turn.state === "ended" ? "reason" : "last attempt", turn.reason)),
     ...(turn.leftOut.length === 0 ? [] : block("left out", turn.leftOut.join("\n"))),
     ...(turn.progress.length === 0 ? [] : block("progress", turn.progress.join("\n"), Infinity)),
   ];
+}
+
+function planLine({ text, status }: PlanStep): string {
+  const mark = { pending: " ", "in-progress": ">", completed: "x" }[status];
+  return `[${mark}] ${text}`;
+}
+
+function usageText({ inputTokens, outputTokens, cachedInputTokens, calls, costUsd }: ReportedUsage): string {
+  const counts =
+    calls === null
+      ? "not counted"
+      : `${calls} calls, ${inputTokens ?? "?"} tokens in (${cachedInputTokens ?? "?"} cached), ${outputTokens ?? "?"} out`;
+  return costUsd === null ? counts : `${counts}, $${costUsd.toFixed(4)}`;
+}
+
+function pullRequestText(pullRequest: ReportedPullRequest): string {
+  const { url, number, title, state, files, additions, deletions } = pullRequest;
+  const size = files === null ? "" : `, ${files} files, +${additions ?? "?"} -${deletions ?? "?"}`;
+  return `#${number} ${title} (${state}${size})\n${url}`;
+}
+
+function questionLines({ text, choices, allowsText, answeredAt }: StoredQuestion): string[] {
+  const offered = choices.map(({ id, label }) => `${id}: ${label}`);
+  const answers = allowsText ? [...offered, "or in words"] : offered;
+  return block(answeredAt === null ? "asks" : "asked, answered", [text, ...answers].join("\n"));
 }
 
 function block(name: string, text: string, maxChars = MAX_SHOWN_CHARS): string[] {

@@ -1,12 +1,12 @@
 import { createHash, randomBytes } from "node:crypto";
-import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import type { WireJobRecord } from "../../job-client/schema.ts";
 import { transaction } from "../../store/sqlite-database.ts";
 import type { ServiceProject } from "../config.ts";
 import { toRecord } from "./job.ts";
-import type { jobSql } from "./job-sql.ts";
 import { AcceptedAtRow, AnsweredRow, CountRow, JobRow, NumberRow } from "./rows.ts";
 import { sourceName } from "./source-name.ts";
+import type { JobStatements } from "./statements.ts";
 
 /** A turn, named. */
 export type TurnKey = { jobId: string; number: number };
@@ -19,10 +19,13 @@ export type TurnRequest = {
   idempotencyKey: string | null;
 };
 
-/** What became of a request: accepted, answered before under the same idempotency key, or refused. */
+/**
+ * What became of a request: accepted, answered before under the same idempotency key, or refused. `turn` of a repeated one is null if
+ * an earlier version, which did not note it, answered first.
+ */
 export type Acceptance =
   | { kind: "accepted"; record: WireJobRecord; turn: TurnKey }
-  | { kind: "repeated"; record: WireJobRecord }
+  | { kind: "repeated"; record: WireJobRecord; turn: TurnKey | null }
   | { kind: "key-reused" }
   | { kind: "missing" }
   | { kind: "archived" }
@@ -32,14 +35,12 @@ const HOUR_MS = 60 * 60_000;
 /** When room in the queue comes depends on the agent: no better answer than a short while. */
 const QUEUE_RETRY_AFTER_MS = 60_000;
 
-type Statements = Record<keyof typeof jobSql, StatementSync>;
-
 /** Takes requests in: each in one transaction, so that no two requests at once can both be the first, or both be the last. */
 export class Acceptances {
   readonly #db: DatabaseSync;
-  readonly #sql: Statements;
+  readonly #sql: JobStatements;
 
-  constructor(db: DatabaseSync, sql: Statements) {
+  constructor(db: DatabaseSync, sql: JobStatements) {
     this.#db = db;
     this.#sql = sql;
   }
@@ -63,9 +64,13 @@ export class Acceptances {
     if (idempotencyKey === null) return null;
     const row = this.#sql.answered.get(project.id, idempotencyKey);
     if (row === undefined) return null;
-    const { request, answer } = AnsweredRow.parse(row);
+    const { request, answer, turn } = AnsweredRow.parse(row);
     if (request !== fingerprint(jobId, prompt)) return { kind: "key-reused" };
-    return { kind: "repeated", record: answer };
+    return {
+      kind: "repeated",
+      record: answer,
+      turn: turn === null ? null : { jobId: answer.id, number: turn },
+    };
   }
 
   #limited({ project, jobId }: TurnRequest, nowMs: number): Acceptance | null {
@@ -96,7 +101,8 @@ export class Acceptances {
     if (idempotencyKey !== null) {
       const request = fingerprint(jobId, prompt);
       const status = jobId === null ? 201 : 200;
-      this.#sql.addAnswered.run(project.id, idempotencyKey, request, status, JSON.stringify(record), nowMs);
+      const answer = JSON.stringify(record);
+      this.#sql.addAnswered.run(project.id, idempotencyKey, request, status, answer, number, nowMs);
     }
     return { kind: "accepted", record, turn: { jobId: id, number } };
   }

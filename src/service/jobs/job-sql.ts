@@ -1,3 +1,6 @@
+/** How many jobs a page of a list goes through at most, so that a rare status never makes it slow. */
+export const LIST_SCANNED = 500;
+
 /**
  * A job's status follows from its rows, so that no two of them can disagree: archived once it was archived, active while a
  * turn has not ended, otherwise what its last turn came to.
@@ -5,12 +8,13 @@
 const STATUS = `CASE
     WHEN archived_at IS NOT NULL THEN 'archived'
     WHEN EXISTS (SELECT 1 FROM turns WHERE job_id = jobs.id AND state <> 'ended') THEN 'active'
-    WHEN (SELECT outcome FROM turns WHERE job_id = jobs.id ORDER BY number DESC LIMIT 1) = 'failed' THEN 'failed'
+    WHEN (SELECT outcome FROM turns WHERE job_id = jobs.id ORDER BY number DESC LIMIT 1) IN ('failed', 'cancelled') THEN 'failed'
     ELSE 'completed'
   END`;
 const JOB = `SELECT id, project_id, repository, ref, model, pr_link, created_at, archived_at, ${STATUS} AS status FROM jobs`;
 const TURN = `SELECT job_id, number, prompt, accepted_at, state, attempts, due_at, started_at, ended_at, outcome, summary, reason,
-    left_out, progress FROM turns`;
+    left_out, progress, step, plan, usage, pull_request, branch FROM turns`;
+const QUESTION = `SELECT id, job_id, turn, text, choices, allows_text, asked_at, answered_at, answer FROM questions`;
 
 /** The statements on jobs and turns. */
 export const jobSql = {
@@ -26,6 +30,16 @@ export const jobSql = {
   /** project or NULL, status or NULL, limit; the newest first */
   jobs: `SELECT * FROM (${JOB} WHERE ?1 IS NULL OR project_id = ?1 ORDER BY created_at DESC, id)
     WHERE ?2 IS NULL OR status = ?2 LIMIT ?3`,
+  /** project, created_at and id to go on after, status or NULL, limit; the newest first, of the next LIST_SCANNED */
+  page: `SELECT * FROM (${JOB} WHERE project_id = ?1 AND (created_at, id) < (?2, ?3) ORDER BY created_at DESC, id DESC LIMIT ${LIST_SCANNED})
+    WHERE ?4 IS NULL OR status = ?4 LIMIT ?5`,
+  /** project, created_at and id to go on after; the last one that a page goes through */
+  lastScanned: `SELECT created_at, id FROM jobs WHERE project_id = ?1 AND (created_at, id) < (?2, ?3)
+    ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET ${LIST_SCANNED - 1}`,
+  /** Changes when another connection writes. */
+  dataVersion: `PRAGMA data_version`,
+  /** job, up to, limit; the newest first */
+  newestTurns: `${TURN} WHERE job_id = ? AND number <= ? ORDER BY number DESC LIMIT ?`,
   /** job */
   turns: `${TURN} WHERE job_id = ? ORDER BY number`,
   /** job, number */
@@ -45,9 +59,9 @@ export const jobSql = {
     ORDER BY accepted_at DESC LIMIT 1 OFFSET ?`,
 
   /** project, key */
-  answered: `SELECT request, status, answer FROM idempotency WHERE project_id = ? AND key = ?`,
-  /** project, key, request, status, answer, created_at */
-  addAnswered: `INSERT INTO idempotency (project_id, key, request, status, answer, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
+  answered: `SELECT request, status, answer, turn FROM idempotency WHERE project_id = ? AND key = ?`,
+  /** project, key, request, status, answer, turn, created_at */
+  addAnswered: `INSERT INTO idempotency (project_id, key, request, status, answer, turn, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
   /** before */
   forgetAnswered: `DELETE FROM idempotency WHERE created_at <= ?`,
 
@@ -57,20 +71,42 @@ export const jobSql = {
   /** attempts to take back, reason, due_at, job, number */
   suspendTurn: `UPDATE turns SET state = 'waiting', attempts = attempts - ?, reason = coalesce(?, reason), due_at = ?
     WHERE job_id = ? AND number = ? AND state = 'running'`,
-  /** progress, job, number */
-  setProgress: `UPDATE turns SET progress = ? WHERE job_id = ? AND number = ?`,
-  /** ended_at, outcome, summary, reason, left_out, job, number */
-  endTurn: `UPDATE turns SET state = 'ended', ended_at = ?, outcome = ?, summary = ?, reason = ?, left_out = ?
+  /** progress, step, plan, usage, job, number */
+  setReport: `UPDATE turns SET progress = ?, step = ?, plan = ?, usage = ? WHERE job_id = ? AND number = ?`,
+  /** ended_at, outcome, summary, reason, left_out, branch, job, number */
+  endTurn: `UPDATE turns SET state = 'ended', ended_at = ?, outcome = ?, summary = ?, reason = ?, left_out = ?, branch = ?
     WHERE job_id = ? AND number = ? AND state <> 'ended'`,
+  /** ended_at, job, number */
+  cancelTurn: `UPDATE turns SET state = 'ended', ended_at = ?, outcome = 'cancelled', reason = NULL
+    WHERE job_id = ? AND number = ? AND state <> 'ended'`,
+  /** pull request, job, number */
+  setPullRequest: `UPDATE turns SET pull_request = ? WHERE job_id = ? AND number = ?`,
   /** link, job */
   setPrLink: `UPDATE jobs SET pr_link = ? WHERE id = ?`,
 
   /** archived_at, job */
   archiveJob: `UPDATE jobs SET archived_at = ? WHERE id = ? AND archived_at IS NULL`,
   /** ended_at, job */
-  archiveTurns: `UPDATE turns SET state = 'ended', ended_at = ?, outcome = 'archived' WHERE job_id = ? AND state <> 'ended'`,
+  archiveTurns: `UPDATE turns SET state = 'ended', ended_at = ?, outcome = 'archived', reason = NULL
+    WHERE job_id = ? AND state <> 'ended'`,
   /** project, inactive since, limit */
   inactive: `SELECT id FROM jobs WHERE archived_at IS NULL AND project_id = ? AND active_at <= ?
       AND NOT EXISTS (SELECT 1 FROM turns WHERE job_id = jobs.id AND state <> 'ended')
     ORDER BY active_at LIMIT ?`,
+
+  /** id, job, turn, text, choices, allows_text, asked_at; only of a turn that runs */
+  addQuestion: `INSERT INTO questions (id, job_id, turn, text, choices, allows_text, asked_at)
+    SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 WHERE EXISTS (SELECT 1 FROM turns WHERE job_id = ?2 AND number = ?3 AND state = 'running')`,
+  /** answered_at, answer, id */
+  answerQuestion: `UPDATE questions SET answered_at = ?, answer = ? WHERE id = ? AND answered_at IS NULL`,
+  /** id, job */
+  question: `${QUESTION} WHERE id = ? AND job_id = ?`,
+  /** job, limit; the newest first */
+  newestQuestions: `${QUESTION} WHERE job_id = ? ORDER BY asked_at DESC, id DESC LIMIT ?`,
+  /** id; if it is still open */
+  closeQuestion: `DELETE FROM questions WHERE id = ? AND answered_at IS NULL`,
+  /** job, turn */
+  forgetQuestions: `DELETE FROM questions WHERE job_id = ? AND turn = ?`,
+  /** job */
+  forgetJobsQuestions: `DELETE FROM questions WHERE job_id = ?`,
 } as const;

@@ -1,17 +1,32 @@
-import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
+import type { PlanStep, ReportedUsage } from "../../core/job-report.ts";
 import type { JobStatus } from "../../core/job.ts";
 import { cut } from "../../core/text.ts";
+import { MAX_SHOWN_TURNS } from "../../job-client/report-schema.ts";
 import { transaction } from "../../store/sqlite-database.ts";
-import { type Acceptance, Acceptances, type TurnKey, type TurnRequest } from "./acceptance.ts";
 import type { RunTurnResult } from "../turn-runner.ts";
+import { type Acceptance, Acceptances, type TurnKey, type TurnRequest } from "./acceptance.ts";
 import type { StoredJob, StoredTurn } from "./job.ts";
-import { jobSql } from "./job-sql.ts";
-import { IdRow, JobRow, TurnRow } from "./rows.ts";
+import type { ListPlace } from "./list-cursor.ts";
+import { QuestionStore } from "./question-store.ts";
+import { DataVersionRow, IdRow, JobRow, PlaceRow, TurnRow } from "./rows.ts";
+import { type JobStatements, prepareJobStatements } from "./statements.ts";
 
 const MAX_SUMMARY_CHARS = 16_000;
 const MAX_REASON_CHARS = 2_000;
 const MAX_LEFT_OUT = 200;
+
+/** What the runner reported of a turn so far. */
+export type TurnReport = {
+  progress: readonly string[];
+  step: string | null;
+  plan: readonly PlanStep[];
+  usage: ReportedUsage | null;
+};
+
+/** A page of a list, and where the next one begins; null: there is none. */
+export type JobPage = { jobs: StoredJob[]; next: ListPlace | null };
 
 /**
  * Jobs and their turns in the service's SQLite file. Each method is synchronous and one transaction, and each write says in
@@ -19,18 +34,25 @@ const MAX_LEFT_OUT = 200;
  */
 export class JobStore {
   readonly #db: DatabaseSync;
-  readonly #sql: Record<keyof typeof jobSql, StatementSync>;
+  readonly #sql: JobStatements;
   readonly #acceptances: Acceptances;
+  readonly #changed: (jobId: string) => void;
+  readonly questions: QuestionStore;
 
-  constructor(db: DatabaseSync) {
+  /** `changed` is told each job that this store changed, after the change is durable. */
+  constructor(db: DatabaseSync, changed: (jobId: string) => void = () => {}) {
     this.#db = db;
-    this.#sql = prepareAll(db);
+    this.#sql = prepareJobStatements(db);
     this.#acceptances = new Acceptances(db, this.#sql);
+    this.#changed = changed;
+    this.questions = new QuestionStore(this.#sql, changed);
   }
 
   /** Accepts or refuses a create or a message. When this returns `accepted`, the turn survives a crash and a power cut. */
   accept(request: TurnRequest, nowMs: number): Acceptance {
-    return this.#acceptances.accept(request, nowMs);
+    const accepted = this.#acceptances.accept(request, nowMs);
+    if (accepted.kind === "accepted") this.#changed(accepted.turn.jobId);
+    return accepted;
   }
 
   job(id: string): StoredJob | null {
@@ -43,9 +65,27 @@ export class JobStore {
     return z.array(JobRow).parse(this.#sql.jobs.all(filter.projectId, filter.status, filter.limit));
   }
 
+  /** A project's jobs after a place, the newest first, at most `limit`. A page may be short, and even empty, before the last one. */
+  page(projectId: string, after: ListPlace, status: JobStatus | null, limit: number): JobPage {
+    const { createdAt, id } = after;
+    const jobs = z.array(JobRow).parse(this.#sql.page.all(projectId, createdAt, id, status, limit));
+    const last = jobs.at(-1);
+    if (jobs.length === limit && last !== undefined) return { jobs, next: last };
+    const row = this.#sql.lastScanned.get(projectId, createdAt, id);
+    if (row === undefined) return { jobs, next: null };
+    const scanned = PlaceRow.parse(row);
+    return { jobs, next: { createdAt: scanned.created_at, id: scanned.id } };
+  }
+
   /** The oldest first. */
   turns(jobId: string): StoredTurn[] {
     return z.array(TurnRow).parse(this.#sql.turns.all(jobId));
+  }
+
+  /** The newest turns up to one, as many as a record shows, the oldest first. */
+  shownTurns(jobId: string, upTo = Number.MAX_SAFE_INTEGER): StoredTurn[] {
+    const rows = this.#sql.newestTurns.all(jobId, upTo, MAX_SHOWN_TURNS);
+    return z.array(TurnRow).parse(rows).toReversed();
   }
 
   turn({ jobId, number }: TurnKey): StoredTurn | null {
@@ -65,90 +105,129 @@ export class JobStore {
     return row === undefined ? null : TurnRow.parse(row);
   }
 
+  /** Another number after another process has written to the file, which `changed` is not told. */
+  dataVersion(): number {
+    return DataVersionRow.parse(this.#sql.dataVersion.get()).data_version;
+  }
+
   /** Notes that the runner is about to be started, one attempt more. False: the turn has ended. */
   start({ jobId, number }: TurnKey, nowMs: number): boolean {
-    return this.#sql.startTurn.run(nowMs, jobId, number).changes === 1;
+    const isStarted = transaction(this.#db, () => {
+      // What an earlier attempt asked, nobody waits for any more.
+      this.#sql.forgetQuestions.run(jobId, number);
+      return this.#sql.startTurn.run(nowMs, jobId, number).changes === 1;
+    });
+    this.#changed(jobId);
+    return isStarted;
   }
 
   /** The turn waits to run again, at once: what was tried does not count as an attempt. */
-  takeBack({ jobId, number }: TurnKey): void {
-    this.#sql.suspendTurn.run(1, null, 0, jobId, number);
+  takeBack(key: TurnKey): void {
+    this.#suspend(key, { attemptsTakenBack: 1, reason: null, dueAtMs: 0 });
   }
 
   /** The turn waits to run again, no sooner than at `dueAtMs`: an attempt failed. */
-  postpone({ jobId, number }: TurnKey, reason: string, dueAtMs: number): void {
-    this.#sql.suspendTurn.run(0, cut(reason, MAX_REASON_CHARS), Math.ceil(dueAtMs), jobId, number);
+  postpone(key: TurnKey, reason: string, dueAtMs: number): void {
+    this.#suspend(key, { attemptsTakenBack: 0, reason: cut(reason, MAX_REASON_CHARS), dueAtMs });
   }
 
-  setProgress({ jobId, number }: TurnKey, lines: readonly string[]): void {
-    this.#sql.setProgress.run(JSON.stringify(lines), jobId, number);
+  setReport({ jobId, number }: TurnKey, { progress, step, plan, usage }: TurnReport): void {
+    this.#sql.setReport.run(
+      JSON.stringify(progress),
+      step,
+      JSON.stringify(plan),
+      JSON.stringify(usage),
+      jobId,
+      number,
+    );
+    this.#changed(jobId);
   }
 
-  /** Ends a turn. False: it had ended already (the job was archived), and stays as it was. */
+  /** Ends a turn. False: it had ended already (cancelled, or its job archived), and stays as it was. */
   end({ jobId, number }: TurnKey, result: RunTurnResult, nowMs: number): boolean {
-    return transaction(this.#db, () => {
-      const said = result.kind === "failed" ? null : result.summary;
-      const summary = said === null ? null : cut(said, MAX_SUMMARY_CHARS);
-      const reason = result.kind === "failed" ? cut(result.reason, MAX_REASON_CHARS) : null;
-      const leftOut = result.kind === "pull-request" ? result.leftOut.slice(0, MAX_LEFT_OUT) : [];
+    const isEnded = transaction(this.#db, () => {
+      const { kind, summary, reason, leftOut, branch } = storable(result);
       const written = JSON.stringify(leftOut);
-      const { changes } = this.#sql.endTurn.run(nowMs, result.kind, summary, reason, written, jobId, number);
-      // Also of a job that was archived meanwhile: the pull request is there.
-      if (result.kind === "pull-request") this.#sql.setPrLink.run(result.prLink, jobId);
+      const { changes } = this.#sql.endTurn.run(nowMs, kind, summary, reason, written, branch, jobId, number);
+      // Also of one that was ended meanwhile: the pull request is there.
+      if (result.kind === "pull-request") {
+        this.#sql.setPrLink.run(result.prLink, jobId);
+        this.#sql.setPullRequest.run(JSON.stringify(result.pullRequest ?? null), jobId, number);
+      }
+      this.#sql.forgetQuestions.run(jobId, number);
       if (changes === 1) this.#sql.touchJob.run(nowMs, jobId);
       return changes === 1;
     });
+    this.#changed(jobId);
+    return isEnded;
+  }
+
+  /** Ends a turn that waits or runs as cancelled. False: it had ended already, or there is none. */
+  cancel({ jobId, number }: TurnKey, nowMs: number): boolean {
+    const isCancelled = transaction(this.#db, () => {
+      if (this.#sql.cancelTurn.run(nowMs, jobId, number).changes === 0) return false;
+      this.#sql.forgetQuestions.run(jobId, number);
+      this.#sql.touchJob.run(nowMs, jobId);
+      return true;
+    });
+    if (isCancelled) this.#changed(jobId);
+    return isCancelled;
   }
 
   /** Archives a job and ends its unfinished turns. False: there is no such job, or it was archived before. */
   archive(jobId: string, nowMs: number): boolean {
-    return transaction(this.#db, () => {
+    const isArchived = transaction(this.#db, () => {
       if (this.#sql.archiveJob.run(nowMs, jobId).changes === 0) return false;
       this.#sql.archiveTurns.run(nowMs, jobId);
+      this.#sql.forgetJobsQuestions.run(jobId);
       return true;
     });
+    if (isArchived) this.#changed(jobId);
+    return isArchived;
   }
 
   /** Archives at most `limit` jobs of a project that nothing happened to since `sinceMs`. Returns their ids. */
   archiveInactive(projectId: string, sinceMs: number, limit: number, nowMs: number): string[] {
-    return transaction(this.#db, () => {
+    const archived = transaction(this.#db, () => {
       const ids = z.array(IdRow).parse(this.#sql.inactive.all(projectId, sinceMs, limit));
       for (const { id } of ids) this.#sql.archiveJob.run(nowMs, id);
       return ids.map(({ id }) => id);
     });
+    for (const id of archived) this.#changed(id);
+    return archived;
   }
 
   /** Forgets what was answered under idempotency keys by `beforeMs`. */
   forgetAnswered(beforeMs: number): void {
     this.#sql.forgetAnswered.run(beforeMs);
   }
+
+  #suspend(
+    { jobId, number }: TurnKey,
+    {
+      attemptsTakenBack,
+      reason,
+      dueAtMs,
+    }: { attemptsTakenBack: number; reason: string | null; dueAtMs: number },
+  ): void {
+    transaction(this.#db, () => {
+      this.#sql.suspendTurn.run(attemptsTakenBack, reason, Math.ceil(dueAtMs), jobId, number);
+      this.#sql.forgetQuestions.run(jobId, number);
+    });
+    this.#changed(jobId);
+  }
 }
 
-function prepareAll(db: DatabaseSync): Record<keyof typeof jobSql, StatementSync> {
-  const prepare = (name: keyof typeof jobSql) => db.prepare(jobSql[name]);
+/** A result within the limits of what is kept. */
+function storable(result: RunTurnResult) {
+  const summary = result.kind === "failed" ? null : result.summary;
+  const reason = result.kind === "failed" || result.kind === "no-changes" ? (result.reason ?? null) : null;
+  const leftOut = result.kind === "failed" ? [] : (result.leftOut ?? []);
   return {
-    addJob: prepare("addJob"),
-    addTurn: prepare("addTurn"),
-    touchJob: prepare("touchJob"),
-    job: prepare("job"),
-    jobs: prepare("jobs"),
-    turns: prepare("turns"),
-    turn: prepare("turn"),
-    unfinishedJobs: prepare("unfinishedJobs"),
-    oldestUnfinished: prepare("oldestUnfinished"),
-    countUnfinished: prepare("countUnfinished"),
-    blockingCreate: prepare("blockingCreate"),
-    blockingMessage: prepare("blockingMessage"),
-    answered: prepare("answered"),
-    addAnswered: prepare("addAnswered"),
-    forgetAnswered: prepare("forgetAnswered"),
-    startTurn: prepare("startTurn"),
-    suspendTurn: prepare("suspendTurn"),
-    setProgress: prepare("setProgress"),
-    endTurn: prepare("endTurn"),
-    setPrLink: prepare("setPrLink"),
-    archiveJob: prepare("archiveJob"),
-    archiveTurns: prepare("archiveTurns"),
-    inactive: prepare("inactive"),
+    kind: result.kind,
+    summary: summary === null ? null : cut(summary, MAX_SUMMARY_CHARS),
+    reason: reason === null ? null : cut(reason, MAX_REASON_CHARS),
+    leftOut: leftOut.slice(0, MAX_LEFT_OUT),
+    branch: result.kind === "branch" ? result.branch : null,
   };
 }

@@ -1,10 +1,8 @@
-import { z } from "zod";
 import type { JobStatus } from "../../core/job.ts";
+import type { PlanStep, ReportedOutcome, ReportedPullRequest, ReportedUsage } from "../../core/job-report.ts";
+import type { QuestionAnswer } from "../../core/job-service.ts";
 import type { WireJobRecord } from "../../job-client/schema.ts";
-
-/** How a turn ended, as its row says it: as the runner reported it, or by the archiving of its job. */
-export const TurnOutcome = z.enum(["pull-request", "no-changes", "failed", "archived"]);
-export type TurnOutcome = z.infer<typeof TurnOutcome>;
+import type { AgentQuestion } from "../turn-runner.ts";
 
 /** A job as it is stored. Times are epoch milliseconds. */
 export type StoredJob = {
@@ -31,11 +29,26 @@ export type StoredTurn = {
   dueAt: number;
   startedAt: number | null;
   endedAt: number | null;
-  outcome: TurnOutcome | null;
+  outcome: ReportedOutcome | null;
   summary: string | null;
   reason: string | null;
   leftOut: string[];
   progress: string[];
+  step: string | null;
+  plan: PlanStep[];
+  usage: ReportedUsage | null;
+  pullRequest: ReportedPullRequest | null;
+  branch: string | null;
+};
+
+/** A question as it is stored, while its turn runs. Times are epoch milliseconds. */
+export type StoredQuestion = AgentQuestion & {
+  id: string;
+  jobId: string;
+  turn: number;
+  askedAt: number;
+  answeredAt: number | null;
+  answer: QuestionAnswer | null;
 };
 
 /** The job as it goes over the wire. */

@@ -1,7 +1,9 @@
 import { z } from "zod";
 import { JobStatus } from "../../core/job.ts";
+import { ReportedOutcome } from "../../core/job-report.ts";
+import { WirePullRequest, WireQuestion, WireTurn, WireUsage } from "../../job-client/report-schema.ts";
 import { WireJobRecord } from "../../job-client/schema.ts";
-import { TurnOutcome, type StoredJob, type StoredTurn } from "./job.ts";
+import type { StoredJob, StoredQuestion, StoredTurn } from "./job.ts";
 
 function json<T>(schema: z.ZodType<T>) {
   return z
@@ -48,24 +50,59 @@ export const TurnRow = z
     due_at: z.int(),
     started_at: z.int().nullable(),
     ended_at: z.int().nullable(),
-    outcome: TurnOutcome.nullable(),
+    outcome: ReportedOutcome.nullable(),
     summary: z.string().nullable(),
     reason: z.string().nullable(),
     left_out: json(z.array(z.string())),
     progress: json(z.array(z.string())),
+    step: z.string().nullable(),
+    plan: json(WireTurn.shape.plan),
+    usage: json(WireUsage.nullable()),
+    pull_request: json(WirePullRequest.nullable()),
+    branch: z.string().nullable(),
   })
-  .transform(({ job_id, accepted_at, due_at, started_at, ended_at, left_out, ...row }): StoredTurn => ({
+  .transform(
+    ({ job_id, accepted_at, due_at, started_at, ended_at, left_out, pull_request, ...row }): StoredTurn => ({
+      ...row,
+      pullRequest: pull_request,
+      jobId: job_id,
+      acceptedAt: accepted_at,
+      dueAt: due_at,
+      startedAt: started_at,
+      endedAt: ended_at,
+      leftOut: left_out,
+    }),
+  );
+
+export const QuestionRow = z
+  .object({
+    id: z.string(),
+    job_id: z.string(),
+    turn: z.int(),
+    text: z.string(),
+    choices: json(WireQuestion.shape.choices),
+    allows_text: z.int(),
+    asked_at: z.int(),
+    answered_at: z.int().nullable(),
+    answer: json(z.union([z.object({ choice: z.string() }), z.object({ text: z.string() })]).nullable()),
+  })
+  .transform(({ job_id, allows_text, asked_at, answered_at, ...row }): StoredQuestion => ({
     ...row,
     jobId: job_id,
-    acceptedAt: accepted_at,
-    dueAt: due_at,
-    startedAt: started_at,
-    endedAt: ended_at,
-    leftOut: left_out,
+    allowsText: allows_text === 1,
+    askedAt: asked_at,
+    answeredAt: answered_at,
   }));
 
-export const AnsweredRow = z.object({ request: z.string(), status: z.int(), answer: json(WireJobRecord) });
+export const AnsweredRow = z.object({
+  request: z.string(),
+  status: z.int(),
+  answer: json(WireJobRecord),
+  turn: z.int().nullable(),
+});
 export const CountRow = z.object({ count: z.int() });
 export const NumberRow = z.object({ number: z.int() });
 export const IdRow = z.object({ id: z.string() });
+export const PlaceRow = z.object({ created_at: z.int(), id: z.string() });
+export const DataVersionRow = z.object({ data_version: z.int() });
 export const AcceptedAtRow = z.object({ accepted_at: z.int() });

@@ -69,7 +69,7 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
     const project = toRunnerProject(input.project, deps.env);
     const secrets = secretsOf(project);
     const redact = createRedact(secrets, deps.redact);
-    const logger = deps.logger.child({ jobId: input.jobId });
+    const logger = deps.logger.child({ job_id: input.jobId });
     try {
       input.signal.throwIfAborted();
       const { folders, sandbox, trees } = await open();
@@ -92,6 +92,10 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
           secrets: secretForms(keysOf(project)),
           signal: input.signal,
           onProgress: (line) => input.onProgress(redact(line)),
+          onStep: input.onStep,
+          onPlan: input.onPlan,
+          onUsage: input.onUsage,
+          ask: input.ask,
         },
       );
       return result.summary === null ? result : { ...result, summary: redact(result.summary) };
@@ -138,6 +142,7 @@ function toRunnerProject(project: ServiceProject, env: Env): RunnerProject {
       preset: presetOf(agent),
       readable: agent.readable,
       limits: agent.limits,
+      asks: agent.kind === "acp" && agent.permissions === "ask",
     },
     codeHost:
       codeHost.kind === "github"

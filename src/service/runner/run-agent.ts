@@ -3,9 +3,11 @@ import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
 import { presetEnv } from "../agent-presets.ts";
 import type { Env } from "../env.ts";
+import type { RunTurnInput } from "../turn-runner.ts";
 import { openTurnNetwork, type TurnNetwork } from "../network/index.ts";
 import { agentEnv } from "./agents/agent-env.ts";
 import { agents } from "./agents/index.ts";
+import type { AgentResult } from "./agents/agent.ts";
 import { forgetAgent, noteAgent, type RunnerFolders, type TurnFolders } from "./folders.ts";
 import type { Redact } from "./redaction.ts";
 import { TurnFailedError } from "./run-error.ts";
@@ -21,9 +23,7 @@ export type AgentContext = {
   clock: Clock;
   logger: Logger;
   redact: Redact;
-  signal: AbortSignal;
-  onProgress: (line: string) => void;
-};
+} & Pick<RunTurnInput, "signal" | "onProgress" | "onStep" | "onPlan" | "onUsage" | "ask">;
 
 /**
  * Runs the turn's agent in its sandbox, with its way out. Resolves to its own summary, if it gave one. Rejects with a `TurnFailedError` when it failed, or used more
@@ -33,16 +33,17 @@ export async function runAgent(
   folders: TurnFolders,
   turn: RunnerTurn,
   context: AgentContext,
-): Promise<string | null> {
+): Promise<AgentResult> {
   const { project, jobId } = turn;
-  const { clock, logger, signal, onProgress, redact } = context;
+  const { clock, logger, signal, onProgress, onStep, onPlan, onUsage, ask, redact } = context;
   const { command, readable, limits, preset } = project.agent;
-  await using network = await openTurnNetwork({
+  const network = await openTurnNetwork({
     ...project.network,
     // Beside the index, out of the agent's reach but for the socket itself.
     folder: context.sandbox.kind === "none" ? null : dirname(folders.index),
     logger,
   });
+  await using _usage = { [Symbol.asyncDispose]: () => endNetwork(network, onUsage) };
   const sandbox = await context.sandbox.open({
     folders,
     command: command[0] ?? "",
@@ -68,12 +69,23 @@ export async function runAgent(
       clock,
       signal: AbortSignal.any([signal, disk.signal, exceededSignal(network)]),
       onProgress,
+      onStep,
+      onPlan,
+      onUsage,
+      ask,
       redact,
       onStarted: (pid) => noteAgent(context.folders, jobId, pid),
     });
   } finally {
     await forgetAgent(context.folders, jobId);
   }
+}
+
+/** What was cut off counts by then, too. */
+async function endNetwork(network: TurnNetwork, onUsage: RunTurnInput["onUsage"]): Promise<void> {
+  await network[Symbol.asyncDispose]();
+  const { calls, inputTokens, outputTokens, cachedInputTokens, costUsd } = network.usage();
+  if (calls > 0) onUsage({ calls, inputTokens, outputTokens, cachedInputTokens, costUsd });
 }
 
 function exceededSignal(network: TurnNetwork): AbortSignal {

@@ -1,7 +1,8 @@
 import { mkdir, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { isBaseBranch, isJobId, jobBranch } from "../branch.ts";
-import type { RunTurnResult } from "../turn-runner.ts";
+import type { RunTurnInput, RunTurnResult } from "../turn-runner.ts";
+import { refusedText } from "./agents/ending.ts";
 import { openTurnFolders, removeTurnFolders, type TurnFolders } from "./folders.ts";
 import { type EarlierPush, findEarlierPush, holdsPush } from "./earlier-push.ts";
 import { makeCommit, storeFiles } from "./git/commit.ts";
@@ -30,7 +31,7 @@ export type RunContext = AgentContext & {
   author: Author;
   /** What must not get into a file, in all its forms. */
   secrets: readonly string[];
-};
+} & Pick<RunTurnInput, "signal" | "onProgress" | "onStep" | "onPlan" | "onUsage" | "ask">;
 
 /** How a run ends that does not fail. */
 type Success = Exclude<RunTurnResult, { kind: "failed" }>;
@@ -75,7 +76,7 @@ export async function runTurn(turn: RunnerTurn, context: RunContext): Promise<Su
     return await finish(turn, context, work);
   } finally {
     await removeTurnFolders(folders).catch((error: unknown) =>
-      context.logger.warn({ jobId, problem: String(error) }, "worktree could not be removed"),
+      context.logger.warn({ problem: String(error) }, "worktree could not be removed"),
     );
   }
 }
@@ -113,7 +114,7 @@ async function findStart(
   const pulls = earlier === null && (job !== null || turn.earlierTurns.length > 0) ? await findPulls() : [];
   const start = { commit: job ?? base, job, remote, gitDir, pulls };
   if (earlier !== null) {
-    logger.info({ jobId }, "turn was pushed before, only the pull request is left");
+    logger.info({}, "turn was pushed before, only the pull request is left");
     const { summary = null, leftOut = [] } = earlier.note ?? {};
     return { start, pushed: { commit: job ?? earlier.commit, summary, leftOut, earlier } };
   }
@@ -157,7 +158,7 @@ async function workIn(
     });
 
     onProgress("the agent is working");
-    const summary = await runAgent(folders, turn, context);
+    const { summary, refused } = await runAgent(folders, turn, context);
 
     onProgress("looking at what changed");
     const added = await thread.call("scan", { docs }, signal);
@@ -170,7 +171,7 @@ async function workIn(
     const selection = await thread.call("select", chosen, signal);
     const leftOut = boundedPaths(selection.leftOut, redact);
     if (selection.committed.length === 0)
-      return { kind: "no-changes", summary: withLeftOut(summary, leftOut) };
+      return { kind: "no-changes", summary, reason: reasonOf(refused, leftOut), leftOut };
 
     const message = commitMessageOf({ ...turn, summary, leftOut }, redact);
     const commit = await mirrorLock.run(gitDir, signal, async () => {
@@ -184,7 +185,7 @@ async function workIn(
       const made = { git, gitDir, scratch: folders.index, parent: start.commit, index, allowed, message };
       return makeCommit({ ...made, author: context.author, atMs: clock.now(), signal });
     });
-    if (commit === null) return { kind: "no-changes", summary: withLeftOut(summary, leftOut) };
+    if (commit === null) return { kind: "no-changes", summary, reason: reasonOf(refused, leftOut), leftOut };
     await pushCommit(turn, context, start, { commit, summary, leftOut }, selection.committed.length);
     return { commit, summary, leftOut, earlier: null };
   } finally {
@@ -239,10 +240,10 @@ async function finish(turn: RunnerTurn, context: RunContext, work: PushedWork): 
   const isTurns = (pull: HostedPullRequest) => earlier !== null && holdsPush(pull, earlier);
   if (earlier?.isInBase && !(await codeHost.find(branch, signal)).some((pull) => holdsPush(pull, earlier))) {
     const said = `The changes are in ${baseBranch} already.`;
-    return { kind: "no-changes", summary: summary === null ? said : `${summary}\n\n${said}` };
+    return { kind: "no-changes", summary, reason: said, leftOut };
   }
   context.onProgress("opening the pull request");
-  const prLink = await publish({
+  const pullRequest = await publish({
     codeHost,
     branch,
     baseBranch,
@@ -252,11 +253,15 @@ async function finish(turn: RunnerTurn, context: RunContext, work: PushedWork): 
     redact,
     signal,
   });
-  return { kind: "pull-request", prLink, summary, leftOut };
+  return { kind: "pull-request", prLink: pullRequest.url, pullRequest, summary, leftOut };
 }
 
-function withLeftOut(summary: string | null, leftOut: readonly string[]): string | null {
-  if (leftOut.length === 0) return summary;
-  const said = `Nothing in the documentation was changed. Left out, because it is no documentation: ${leftOut.join(", ")}`;
-  return summary === null ? said : `${summary}\n\n${said}`;
+/** Why nothing came of a run in which the agent did something, or wanted to; null: it says so itself. */
+function reasonOf(refused: readonly string[], leftOut: readonly string[]): string | null {
+  const outside =
+    leftOut.length === 0
+      ? null
+      : `Only files outside this project's docs were changed: ${leftOut.join(", ")}.`;
+  const reasons = [outside, refusedText(refused)].filter((text) => text !== null);
+  return reasons.length === 0 ? null : reasons.join(" ");
 }

@@ -17,6 +17,8 @@ export type AgentSettings = {
   terminal: boolean;
   /** Where its variables come from, besides `agentEnv`. */
   preset: ChosenPreset | null;
+  /** Whether an ACP agent may ask a person: what the policy does not allow, and questions of its own. */
+  asks: boolean;
 };
 
 /** The docs project as the runner sees it. */

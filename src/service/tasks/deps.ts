@@ -3,8 +3,9 @@ import type { Logger } from "../../core/logger.ts";
 import type { ServiceProject } from "../config.ts";
 import type { JobStore } from "../jobs/job-store.ts";
 import type { TurnRunner } from "../turn-runner.ts";
-import type { ArchiveWatch } from "./archive-watch.ts";
+import type { QuestionDesk } from "./question-desk.ts";
 import type { TurnSlots } from "./turn-slots.ts";
+import type { TurnWatch } from "./turn-watch.ts";
 
 /** What the service's tasks work with. */
 export type ServiceTaskDeps = {
@@ -12,7 +13,8 @@ export type ServiceTaskDeps = {
   /** By id. */
   projects: ReadonlyMap<string, ServiceProject>;
   slots: TurnSlots;
-  archives: ArchiveWatch;
+  watch: TurnWatch;
+  questions: QuestionDesk;
   runTurn: TurnRunner;
   clock: Clock;
   logger: Logger;

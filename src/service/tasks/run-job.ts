@@ -7,7 +7,7 @@ import type { TurnKey } from "../jobs/acceptance.ts";
 import type { StoredTurn } from "../jobs/job.ts";
 import type { RunTurnResult } from "../turn-runner.ts";
 import type { ServiceTaskDeps } from "./deps.ts";
-import { ProgressTail } from "./progress.ts";
+import { ReportWriter } from "./report-writer.ts";
 
 const Payload = z.object({ jobId: z.string() });
 
@@ -77,9 +77,11 @@ async function runInSlot(
   const logger = deps.logger.child({ project: project.id, job_id: key.jobId, turn: key.number });
   const attempt = turn.attempts + 1;
   logger.info({ attempt }, "turn starts");
-  const archive = deps.archives.watch(key.jobId);
-  const progress = new ProgressTail(clock, turn.progress, (lines) => store.setProgress(key, lines));
-  if (attempt > 1) progress.add(`attempt ${attempt}`);
+  const watched = deps.watch.watch(key);
+  const signal = AbortSignal.any([stopped, watched.signal]);
+  const over = new AbortController();
+  const report = new ReportWriter(clock, turn, (now) => store.setReport(key, now));
+  if (attempt > 1) report.line(`attempt ${attempt}`);
   let result: RunTurnResult;
   try {
     result = await deps.runTurn({
@@ -90,11 +92,15 @@ async function runInSlot(
         .filter(({ number }) => number < key.number)
         .map(({ prompt, summary }) => ({ prompt, summary })),
       project,
-      signal: AbortSignal.any([stopped, archive.signal]),
-      onProgress: (line) => progress.add(line),
+      signal,
+      onProgress: (line) => report.line(line),
+      onStep: (step) => report.step(step),
+      onPlan: (plan) => report.plan(plan),
+      onUsage: (usage) => report.usage(usage),
+      ask: deps.questions.forRun(key, answerLimitMs(project), AbortSignal.any([signal, over.signal])),
     });
   } catch (thrown) {
-    if (archive.signal.aborted) return next(deps, key.jobId);
+    if (watched.signal.aborted) return next(deps, key.jobId);
     if (stopped.aborted) {
       store.takeBack(key);
       logger.info({}, "turn stopped: it runs again after the next start");
@@ -102,8 +108,9 @@ async function runInSlot(
     }
     return failedAttempt(deps, key, { attempts: attempt, thrown });
   } finally {
-    archive.end();
-    progress.close();
+    over.abort();
+    watched.end();
+    report.close();
   }
   return end(deps, key, result);
 }
@@ -129,10 +136,14 @@ function failedAttempt(
 function end(deps: ServiceTaskDeps, key: TurnKey, result: RunTurnResult): TaskEnd {
   const isEnded = deps.store.end(key, result, deps.clock.now());
   const fields = { job_id: key.jobId, turn: key.number, outcome: result.kind };
-  if (!isEnded) deps.logger.info(fields, "turn ended after its job was archived");
+  if (!isEnded) deps.logger.info(fields, "turn ended after it was cancelled, or its job archived");
   else if (result.kind === "failed") deps.logger.error({ ...fields, reason: result.reason }, "turn failed");
   else deps.logger.info(fields, "turn ended");
   return next(deps, key.jobId);
+}
+
+function answerLimitMs({ agent }: ServiceProject): number {
+  return agent.kind === "acp" ? agent.answerTimeLimitMinutes * 60_000 : 0;
 }
 
 /** A message that was accepted meanwhile brings the job's task forward, but not a turn that waits to be tried again. */

@@ -24,6 +24,11 @@ export class TurnSlots {
     });
   }
 
+  /** How many turns run. */
+  get taken(): number {
+    return [...this.#taken.values()].reduce((sum, count) => sum + count, 0);
+  }
+
   /** Everyone who waits, now or later, gets null. */
   close(): void {
     this.#isClosed = true;
@@ -44,15 +49,11 @@ export class TurnSlots {
   #handOut(): void {
     for (const waiter of this.#waiters) {
       const taken = this.#taken.get(waiter.projectId) ?? 0;
-      const hasRoom = taken < waiter.limit && this.#takenByAll() < this.#total;
+      const hasRoom = taken < waiter.limit && this.taken < this.#total;
       if (!hasRoom && !this.#isClosed) continue;
       this.#waiters.delete(waiter);
       waiter.take();
     }
-  }
-
-  #takenByAll(): number {
-    return [...this.#taken.values()].reduce((sum, count) => sum + count, 0);
   }
 
   #count(projectId: string, change: number): void {

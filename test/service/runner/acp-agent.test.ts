@@ -125,12 +125,8 @@ it("fails when the agent is no ACP agent", async () => {
 it("fails when the agent opens no session in time", async () => {
   const clock = new ManualClock();
   await using world = await openRunnerWorld({ clock });
-  const project = world.project([]);
-  const command = inlineAgent(`setInterval(() => {}, 1000)`);
-  const run = world.run({
-    ...project,
-    agent: { ...project.agent, kind: "acp", command, timeLimitMinutes: 30 },
-  });
+  const project = world.acpProject(inlineAgent(`setInterval(() => {}, 1000)`));
+  const run = world.run({ ...project, agent: { ...project.agent, timeLimitMinutes: 30 } });
   expect(await advanceUntilSettled(clock, run, 500)).toMatchObject({
     kind: "failed",
     reason: expect.stringContaining("no session"),

@@ -98,6 +98,7 @@ it.each(faults)(
     expect(await world.run(project)).toEqual({
       kind: "pull-request",
       prLink: `${world.codeHost.url}/acme/docs/pull/1`,
+      pullRequest: expect.objectContaining({ number: 1, files: 1 }) as object,
       summary: "Add more",
       leftOut: ["src/index.js"],
     });

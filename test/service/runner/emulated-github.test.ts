@@ -48,10 +48,14 @@ it("opens, finds and updates a pull request on somebody else's emulation of GitH
         signal,
       });
     const first = await publishAs("First");
-    expect(await publishAs("Second")).toBe(first);
+    expect(await publishAs("Second")).toEqual(first);
     const pulls = await codeHost.find("docs-agent/job1", signal);
     expect(pulls).toHaveLength(1);
-    expect(pulls[0]).toMatchObject({ state: "open", url: first, body: expect.stringContaining("Second") });
+    expect(pulls[0]).toMatchObject({
+      state: "open",
+      url: first.url,
+      body: expect.stringContaining("Second"),
+    });
   } finally {
     await github.close();
   }

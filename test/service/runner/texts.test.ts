@@ -130,6 +130,31 @@ describe("what people and agents wrote", () => {
     expect(titleOf({ ...turn, prompt: "!!!" }, plain)).toContain("j1");
   });
 
+  it.each([
+    "Warning: no configuration found",
+    "⚠️ I could not run the tests",
+    "(node:4711) ExperimentalWarning: SQLite is an experimental feature",
+    "[WARN] rate limited, trying again",
+    "npm warn deprecated glob@7",
+    "DeprecationWarning (DEP0040): punycode",
+    "2026-11-22T03:00:00.123Z INFO starting",
+    "**Note:** tests were skipped",
+  ])("does not begin with an aside of the agent's: %s", (aside) => {
+    expect(titleOf({ ...turn, summary: `${aside}\n\nCorrect the install command` }, plain)).toBe(
+      "Correct the install command",
+    );
+    expect(titleOf({ ...turn, prompt: "Fix the FAQ", summary: aside }, plain)).toBe("Fix the FAQ");
+  });
+
+  it.each([
+    "Error pages: describe 404",
+    "Note the new install command",
+    "Debug mode has a page",
+    "Warn about old keys",
+  ])("may speak of warnings and errors: %s", (summary) => {
+    expect(titleOf({ ...turn, summary }, plain)).toBe(summary);
+  });
+
   it("is quoted line by line, and stays between the marks", () => {
     const body = bodyOf(
       {
@@ -178,6 +203,7 @@ it("shows the last of an agent's last words, and no half character", () => {
     preset: null,
     readable: [],
     limits: { memoryMegabytes: 4096, processes: 512, diskMegabytes: 2048 },
+    asks: false,
   } as const;
   const words = `${"trace 😀".repeat(300)}\nError: no model is set\n`;
   const { message } = failureOf({ kind: "exited", code: 1, signal: null }, settings, words) ?? {};

@@ -17,6 +17,17 @@ it("turns a change into one commit and one pull request with the right files", a
   expect(result).toEqual({
     kind: "pull-request",
     prLink: `${world.codeHost.url}/acme/docs/pull/1`,
+    pullRequest: {
+      url: `${world.codeHost.url}/acme/docs/pull/1`,
+      number: 1,
+      title: "Fix a typo in the readme",
+      state: "open",
+      files: 1,
+      additions: 1,
+      deletions: 1,
+      headRef: "docs-agent/job1",
+      headSha: expect.stringMatching(/^[0-9a-f]{40}$/) as string,
+    },
     summary: "Fix a typo in the readme",
     leftOut: ["src/index.js"],
   });
@@ -39,6 +50,8 @@ it("ends with no changes, and no branch, when the agent changes nothing", async 
   expect(await world.run(world.project(inlineAgent(`console.log("All is well")`)))).toEqual({
     kind: "no-changes",
     summary: "All is well",
+    reason: null,
+    leftOut: [],
   });
   expect(await world.branches()).toEqual(["main"]);
   expect(world.pulls()).toEqual([]);
@@ -47,7 +60,11 @@ it("ends with no changes, and no branch, when the agent changes nothing", async 
 it("says what was left out when nothing inside the documentation changed", async () => {
   await using world = await openRunnerWorld();
   const result = await world.run(world.project(inlineAgent(`fs.writeFileSync("src/index.js", "x")`)));
-  expect(result).toMatchObject({ kind: "no-changes", summary: expect.stringContaining("src/index.js") });
+  expect(result).toMatchObject({
+    kind: "no-changes",
+    reason: expect.stringContaining("src/index.js"),
+    leftOut: ["src/index.js"],
+  });
 });
 
 it("adds a commit to the same pull request in a second turn, which knows the first", async () => {

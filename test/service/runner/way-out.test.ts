@@ -57,7 +57,12 @@ it.each(["required", "none"] as const)(
         { name: "claude", kind: "anthropic", baseUrl: upstream.url, keyEnv: "ANTHROPIC_KEY", prices: {} },
       ],
     });
-    expect(await world.run(project)).toMatchObject({ kind: "pull-request" });
+    const used: unknown[] = [];
+    const onUsage = (usage: unknown) => used.push(usage);
+    expect(await world.run(project, { onUsage })).toMatchObject({ kind: "pull-request" });
+    expect(used).toEqual([
+      { calls: 1, inputTokens: 900, outputTokens: 100, cachedInputTokens: 0, costUsd: null },
+    ]);
     const report = await world.show("docs/report.md");
     expect(JSON.parse(report).said).toEqual([200, expect.stringContaining("Done.")]);
     expect(report).not.toContain(KEY);

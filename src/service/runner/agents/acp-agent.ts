@@ -1,5 +1,6 @@
 import {
   client,
+  CreateElicitationRequest,
   type ClientContext,
   methods,
   ndJsonStream,
@@ -16,8 +17,10 @@ import { createAcpFiles } from "./acp-files.ts";
 import { AcpPermissions } from "./acp-permissions.ts";
 import { AcpTerminals } from "./acp-terminals.ts";
 import { AcpUpdates } from "./acp-updates.ts";
-import type { AgentRun } from "./agent.ts";
-import { failureOf, lastWordsText } from "./ending.ts";
+import { answerForm } from "./acp-questions.ts";
+import type { AgentResult, AgentRun } from "./agent.ts";
+import { failureOf, lastWordsText, refusedText } from "./ending.ts";
+import { PausableClock } from "./pausable-clock.ts";
 import { ProgressLines } from "./progress.ts";
 import { earlierTurnsText, taskText } from "./prompt-text.ts";
 import { startAgent } from "./start-agent.ts";
@@ -26,9 +29,12 @@ import { startAgent } from "./start-agent.ts";
 const HANDSHAKE_LIMIT_MS = 120_000;
 const LAST_WORDS_MS = 1000;
 const AUTH_REQUIRED = -32_000;
+const MAX_SAID_LENGTH = 500;
 
 /** Drives any agent that speaks the Agent Client Protocol over its standard input and output. Its last message is the summary. */
-export async function runAcpAgent(run: AgentRun): Promise<string | null> {
+export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
+  const over = new AbortController();
+  const run = withPersonsTime(given, over.signal);
   const input = new TransformStream<Uint8Array, Uint8Array>();
   const toInput = input.writable.getWriter();
   // No back pressure: what can wait here is bounded by the output limit.
@@ -39,8 +45,14 @@ export async function runAcpAgent(run: AgentRun): Promise<string | null> {
   void group.ended.then(() => toInput.close()).catch(() => {});
 
   const progress = new ProgressLines(run.onProgress, run.redact);
-  const permissions = new AcpPermissions(run.sandbox.inside.tree, run.settings.terminal);
-  const updates = new AcpUpdates(progress, permissions);
+  const { terminal, asks } = run.settings;
+  const permissions = new AcpPermissions({
+    tree: run.sandbox.inside.tree,
+    terminal,
+    ask: asks ? run.ask : null,
+    redact: run.redact,
+  });
+  const updates = new AcpUpdates(progress, permissions, run);
   const terminals = new AcpTerminals(run);
   const app = createClient(run, permissions, updates, terminals);
   const stream = ndJsonStream(Writable.toWeb(group.stdin), input.readable, {
@@ -55,6 +67,8 @@ export async function runAcpAgent(run: AgentRun): Promise<string | null> {
   // What the agent said before its end is still read; then the connection notices the end. If not, we do.
   const gone = group.ended.then(() => sleep(LAST_WORDS_MS, { error: new Error("The agent ended") }));
   const first = await Promise.race([turn, gone]);
+  // Nobody waits for an answer any more, and the clock goes on.
+  over.abort();
   const ending = await group.stop();
   await terminals.close();
   progress.flush();
@@ -71,8 +85,28 @@ export async function runAcpAgent(run: AgentRun): Promise<string | null> {
     );
   }
   if ("error" in first) throw failureOfTurn(first.error, run, lastWords);
-  throwUnlessDone(first.stopReason);
-  return updates.summary(run.redact);
+  const result = { summary: updates.summary(), refused: permissions.refused };
+  throwUnlessDone(first.stopReason, result);
+  return result;
+}
+
+/** The run with a clock that stands still while a person is asked: their time has a limit of its own. `over`: nobody waits any more. */
+function withPersonsTime(run: AgentRun, over: AbortSignal): AgentRun {
+  const clock = new PausableClock(run.clock);
+  const isOver = new Promise<null>((resolve) => over.addEventListener("abort", () => resolve(null)));
+  return {
+    ...run,
+    clock,
+    ask: async (question) => {
+      if (over.aborted) return null;
+      const goOn = clock.pause();
+      try {
+        return await Promise.race([run.ask(question), isOver]);
+      } finally {
+        goOn();
+      }
+    },
+  };
 }
 
 function createClient(
@@ -87,6 +121,11 @@ function createClient(
     .onRequest(methods.client.fs.writeTextFile, ({ params }) => files.write(params))
     .onRequest(methods.client.session.requestPermission, ({ params }) =>
       permissions.answer(params.toolCall, params.options),
+    )
+    .onRequest(methods.client.elicitation.create, ({ params }) =>
+      run.settings.asks && CreateElicitationRequest.isForm(params)
+        ? answerForm(params, run)
+        : { action: "decline" as const },
     )
     .onNotification(methods.client.session.update, ({ params }) => updates.take(params.update));
   if (!run.settings.terminal) return app;
@@ -117,7 +156,11 @@ async function openSession(agent: ClientContext, run: AgentRun): Promise<string>
   const { protocolVersion } = await agent.request(methods.agent.initialize, {
     protocolVersion: PROTOCOL_VERSION,
     clientInfo: { name: "docs-agent", version: "1" },
-    clientCapabilities: { fs: { readTextFile: true, writeTextFile: true }, terminal: run.settings.terminal },
+    clientCapabilities: {
+      fs: { readTextFile: true, writeTextFile: true },
+      terminal: run.settings.terminal,
+      ...(run.settings.asks ? { elicitation: { form: {} } } : {}),
+    },
   });
   if (protocolVersion !== PROTOCOL_VERSION) {
     throw new TurnFailedError(
@@ -158,18 +201,16 @@ function failureOfTurn(error: unknown, run: AgentRun, lastWords: string): TurnFa
   return new TurnFailedError(`The agent failed: ${said}.${lastWordsText(lastWords)}`);
 }
 
-function throwUnlessDone(stopReason: StopReason): void {
-  switch (stopReason) {
-    case "end_turn":
-      return;
-    case "refusal":
-      throw new TurnFailedError("The agent refused the request.");
-    case "cancelled":
-      throw new TurnFailedError("The agent says that its turn was cancelled.");
-    case "max_tokens":
-    case "max_turn_requests":
-      throw new TurnFailedError(
-        `The agent stopped before it was done (${stopReason}). Ask for less at once.`,
-      );
-  }
+function throwUnlessDone(stopReason: StopReason, result: AgentResult): void {
+  if (stopReason === "end_turn") return;
+  const said = result.summary === null ? null : `It said: ${oneLine(result.summary, MAX_SAID_LENGTH)}`;
+  const details = [said, refusedText(result.refused)].filter((text) => text !== null);
+  throw new TurnFailedError([NOT_DONE[stopReason], ...details].join(" "));
 }
+
+const NOT_DONE: Record<Exclude<StopReason, "end_turn">, string> = {
+  refusal: "The agent refused the request.",
+  cancelled: "The agent says that its turn was cancelled.",
+  max_tokens: "The agent stopped before it was done (max_tokens). Ask for less at once.",
+  max_turn_requests: "The agent stopped before it was done (max_turn_requests). Ask for less at once.",
+};

@@ -4,30 +4,50 @@ import type {
   ToolCall,
   ToolCallUpdate,
 } from "@agentclientprotocol/sdk";
+import { MAX_CHOICES } from "../../../job-client/report-schema.ts";
+import { oneLine } from "../../printable-text.ts";
 import { isInside } from "../confined-files.ts";
+import type { AgentRun } from "./agent.ts";
 
 /** What we remember of a tool call: its updates bring only what is new. */
-type KnownCall = { kind: string; paths: string[] };
+type KnownCall = { kind: string; title: string; paths: string[] };
 
 const MAX_CALLS = 1000;
+const MAX_REFUSED = 50;
+const MAX_TITLE_CHARS = 200;
+const MAX_LABEL_CHARS = 100;
+/** How many paths a question names. */
+const MAX_PATHS = 5;
 const EDITS = new Set(["edit", "delete", "move"]);
 const LOOKS = new Set(["read", "search", "think"]);
 /** Where agents put the file's name when they give no location. */
 const PATH_KEYS = ["path", "file_path", "filePath", "abs_path", "absolute_path"] as const;
 
+/** What answers rest on. `ask` is null where nobody is asked. */
+export type PermissionRules = {
+  tree: string;
+  terminal: boolean;
+  ask: AgentRun["ask"] | null;
+  redact: AgentRun["redact"];
+};
+
 /**
  * Answers permission requests by policy: edits of named files inside the tree and looks inside it are allowed, once where the agent
- * offers that; programs only if the project allows a terminal; everything else is rejected. This steers agents that ask. What
+ * offers that; programs only if the project allows a terminal; everything else a person decides, or it is rejected. This steers agents that ask. What
  * holds one that does not ask is the sandbox, and what is committed.
  */
 export class AcpPermissions {
-  readonly #tree: string;
-  readonly #terminal: boolean;
+  readonly #rules: PermissionRules;
   readonly #calls = new Map<string, KnownCall>();
+  readonly #refused = new Set<string>();
 
-  constructor(tree: string, terminal: boolean) {
-    this.#tree = tree;
-    this.#terminal = terminal;
+  constructor(rules: PermissionRules) {
+    this.#rules = rules;
+  }
+
+  /** What was asked for and refused, in one line each. */
+  get refused(): string[] {
+    return [...this.#refused];
   }
 
   /** Takes in what an agent tells about a tool call. */
@@ -36,6 +56,7 @@ export class AcpPermissions {
     const paths = pathsOf(call);
     const known = {
       kind: call.kind ?? before?.kind ?? "other",
+      title: call.title ?? before?.title ?? "",
       paths: paths.length > 0 ? paths : (before?.paths ?? []),
     };
     if (this.#calls.size >= MAX_CALLS) this.#calls.delete(this.#calls.keys().next().value ?? "");
@@ -47,25 +68,68 @@ export class AcpPermissions {
     call: ToolCallUpdate,
     options: readonly PermissionOption[],
   ): Promise<RequestPermissionResponse> {
-    const wanted = (await this.#isAllowed(this.note(call)))
-      ? ["allow_once", "allow_always"]
-      : ["reject_once", "reject_always"];
-    for (const kind of wanted) {
-      const option = options.find((offered) => offered.kind === kind);
-      if (option) return { outcome: { outcome: "selected", optionId: option.optionId } };
-    }
-    return { outcome: { outcome: "cancelled" } };
+    const known = this.note(call);
+    if (await this.#isAllowed(known)) return select(options, ["allow_once", "allow_always"]);
+    const chosen = await this.#askPerson(known, options);
+    if (chosen?.kind.startsWith("allow")) return selected(chosen);
+    if (this.#refused.size < MAX_REFUSED) this.#refused.add(this.#named(known));
+    return chosen ? selected(chosen) : select(options, ["reject_once", "reject_always"]);
+  }
+
+  /** The option that a person chose; undefined: nobody was asked, or nobody answered. */
+  async #askPerson(
+    call: KnownCall,
+    options: readonly PermissionOption[],
+  ): Promise<PermissionOption | undefined> {
+    const { ask, redact } = this.#rules;
+    const offered = options.slice(0, MAX_CHOICES);
+    if (ask === null || offered.length === 0) return undefined;
+    const answer = await ask({
+      text: `May the agent do this? ${this.#named(call)}`,
+      choices: offered.map(({ name, kind }, index) => ({
+        id: String(index + 1),
+        label: oneLine(redact(name), MAX_LABEL_CHARS) || kind.replaceAll("_", " "),
+      })),
+      allowsText: false,
+    });
+    return answer !== null && "choice" in answer ? offered[Number(answer.choice) - 1] : undefined;
+  }
+
+  /** What the call is about, in one line. */
+  #named({ kind, title, paths }: KnownCall): string {
+    const { redact, tree } = this.#rules;
+    const what = oneLine(redact(title), MAX_TITLE_CHARS) || kind;
+    const missing = paths
+      .map((path) => oneLine(redact(path.replace(`${tree}/`, "")), MAX_TITLE_CHARS))
+      .filter((path) => !what.includes(path))
+      .slice(0, MAX_PATHS);
+    return missing.length === 0 ? what : `${what} (${missing.join(", ")})`;
   }
 
   async #isAllowed({ kind, paths }: KnownCall): Promise<boolean> {
-    if (kind === "execute") return this.#terminal;
+    if (kind === "execute") return this.#rules.terminal;
     if (!EDITS.has(kind) && !LOOKS.has(kind)) return false;
     if (EDITS.has(kind) && paths.length === 0) return false;
     for (const path of paths) {
-      if (path !== this.#tree && !isInside(this.#tree, path)) return false;
+      if (path !== this.#rules.tree && !isInside(this.#rules.tree, path)) return false;
     }
     return true;
   }
+}
+
+function select(
+  options: readonly PermissionOption[],
+  wanted: readonly PermissionOption["kind"][],
+): RequestPermissionResponse {
+  for (const kind of wanted) {
+    const option = options.find((offered) => offered.kind === kind);
+    if (option) return selected(option);
+  }
+  return { outcome: { outcome: "cancelled" } };
+}
+
+function selected({ optionId }: PermissionOption): RequestPermissionResponse {
+  return { outcome: { outcome: "selected", optionId } };
 }
 
 function pathsOf({ locations, content, rawInput }: ToolCall | ToolCallUpdate): string[] {

@@ -1,24 +1,34 @@
-import type { SessionUpdate } from "@agentclientprotocol/sdk";
+import type { Cost, PlanEntry, SessionUpdate } from "@agentclientprotocol/sdk";
+import type { PlanStep } from "../../../core/job-report.ts";
 import { cut, startOf } from "../../../core/text.ts";
-import { printableText } from "../../printable-text.ts";
-import type { Redact } from "../redaction.ts";
-import { MAX_SUMMARY_LENGTH } from "./agent.ts";
+import { MAX_PLAN_STEPS, SHOWN_CHARS } from "../../../job-client/report-schema.ts";
+import { oneLine, printableText } from "../../printable-text.ts";
+import { type AgentRun, MAX_SUMMARY_LENGTH } from "./agent.ts";
 import type { AcpPermissions } from "./acp-permissions.ts";
 import type { ProgressLines } from "./progress.ts";
 
 const MAX_MESSAGE_LENGTH = 64_000;
+const PLAN_STATUS = {
+  pending: "pending",
+  in_progress: "in-progress",
+  completed: "completed",
+} as const satisfies Record<PlanEntry["status"], PlanStep["status"]>;
 
-/** Turns an ACP session's updates into progress lines, and keeps the agent's last message. */
+type Told = Pick<AgentRun, "onStep" | "onPlan" | "onUsage" | "redact">;
+
+/** Tells an ACP session's updates on: progress lines, step, plan, cost. Keeps the agent's last message. */
 export class AcpUpdates {
   readonly #progress: ProgressLines;
   readonly #permissions: AcpPermissions;
+  readonly #told: Told;
   #message = "";
   #messageId: string | undefined;
   #isOpen = false;
 
-  constructor(progress: ProgressLines, permissions: AcpPermissions) {
+  constructor(progress: ProgressLines, permissions: AcpPermissions, told: Told) {
     this.#progress = progress;
     this.#permissions = permissions;
+    this.#told = told;
   }
 
   take(update: SessionUpdate): void {
@@ -30,10 +40,14 @@ export class AcpUpdates {
         this.#permissions.note(update);
         this.#closeMessage();
         this.#progress.line(update.title);
+        this.#step(update.title);
         return;
       case "tool_call_update":
         this.#permissions.note(update);
         this.#closeMessage();
+        // Many agents know only now what the call is about.
+        if (update.title && update.status !== "completed" && update.status !== "failed")
+          this.#step(update.title);
         if (update.status === "failed") this.#progress.line(`failed: ${update.title ?? update.toolCallId}`);
         return;
       case "plan":
@@ -41,17 +55,46 @@ export class AcpUpdates {
         for (const { status, content } of update.entries.slice(0, 20)) {
           if (status === "in_progress") this.#progress.line(`plan: ${content}`);
         }
+        this.#plan(update.entries);
+        return;
+      case "usage_update":
+        if (update.cost) this.#cost(update.cost);
         return;
       default:
-        // Thoughts, modes, usage: nothing for the operator.
+        // Thoughts, modes: nothing for anybody here.
         return;
     }
   }
 
   /** The agent's last message, without secrets; null if it sent none. */
-  summary(redact: Redact): string | null {
-    const text = cut(printableText(redact(this.#message)).trim(), MAX_SUMMARY_LENGTH);
+  summary(): string | null {
+    const text = cut(printableText(this.#told.redact(this.#message)).trim(), MAX_SUMMARY_LENGTH);
     return text === "" ? null : text;
+  }
+
+  #step(title: string): void {
+    const step = this.#line(title);
+    if (step !== "") this.#told.onStep(step);
+  }
+
+  #plan(entries: readonly PlanEntry[]): void {
+    const steps = entries.slice(0, MAX_PLAN_STEPS).map(({ content, status }) => ({
+      text: this.#line(content),
+      status: PLAN_STATUS[status],
+    }));
+    this.#told.onPlan(steps.filter(({ text }) => text !== ""));
+  }
+
+  /** The session's cost so far, by the agent's own word. How much of its context is full says nothing about tokens used. */
+  #cost({ amount, currency }: Cost): void {
+    if (currency.toUpperCase() !== "USD" || !(amount >= 0) || !Number.isFinite(amount)) return;
+    const uncounted = { inputTokens: null, outputTokens: null, cachedInputTokens: null, calls: null };
+    this.#told.onUsage({ ...uncounted, costUsd: amount });
+  }
+
+  #line(text: string): string {
+    // Redacted before it is cut: half a secret is one too.
+    return oneLine(this.#told.redact(text), SHOWN_CHARS.line);
   }
 
   #addText(text: string, messageId: string | undefined): void {

@@ -1,4 +1,5 @@
 import type { Clock } from "../../../core/clock.ts";
+import type { RunTurnInput } from "../../turn-runner.ts";
 import type { Redact } from "../redaction.ts";
 import type { AgentSettings, EarlierTurn } from "../runner-turn.ts";
 import type { TurnSandbox } from "../sandbox/sandbox.ts";
@@ -20,13 +21,21 @@ export type AgentRun = {
   redact: Redact;
   /** Told the process group, so that it can be found after a crash. */
   onStarted: (pid: number) => Promise<void>;
+} & Pick<RunTurnInput, "onStep" | "onPlan" | "onUsage" | "ask">;
+
+/** How an agent that did not fail ended. Texts are bounded and redacted. */
+export type AgentResult = {
+  /** Its own, if it gave one. */
+  summary: string | null;
+  /** What it asked to be allowed and was refused. */
+  refused: string[];
 };
 
 /**
- * Runs to the agent's end and resolves to its own summary, if it gave one. Rejects with a `TurnFailedError` if the agent failed, with
+ * Runs to the agent's end. Rejects with a `TurnFailedError` if the agent failed, with
  * the signal's reason when aborted. In any case the whole process group is gone.
  */
-export type RunAgent = (run: AgentRun) => Promise<string | null>;
+export type RunAgent = (run: AgentRun) => Promise<AgentResult>;
 
 /** What is kept of a summary. */
 export const MAX_SUMMARY_LENGTH = 8000;

@@ -1,5 +1,5 @@
 import { endOf, printableText } from "../../printable-text.ts";
-import { type AgentRun, MAX_SUMMARY_LENGTH } from "./agent.ts";
+import { type AgentResult, type AgentRun, MAX_SUMMARY_LENGTH } from "./agent.ts";
 import { failureOf } from "./ending.ts";
 import { ProgressLines } from "./progress.ts";
 import { earlierTurnsText } from "./prompt-text.ts";
@@ -13,7 +13,7 @@ const MAX_TAIL_BYTES = MAX_SUMMARY_LENGTH * 4;
  * Runs any program: the prompt on its standard input (after the earlier turns in a follow-up), its result is what it changed, the
  * end of its standard output is the summary.
  */
-export async function runCommandAgent(run: AgentRun): Promise<string | null> {
+export async function runCommandAgent(run: AgentRun): Promise<AgentResult> {
   const progress = new ProgressLines(run.onProgress, run.redact);
   const decoder = new TextDecoder();
   const tail = new TailBuffer(MAX_TAIL_BYTES);
@@ -29,5 +29,5 @@ export async function runCommandAgent(run: AgentRun): Promise<string | null> {
   const failure = failureOf(ending, run.settings, lastWords());
   if (failure) throw failure;
   const summary = endOf(printableText(run.redact(tail.toString())).trim(), MAX_SUMMARY_LENGTH);
-  return summary === "" ? null : summary;
+  return { summary: summary === "" ? null : summary, refused: [] };
 }

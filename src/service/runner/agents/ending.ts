@@ -4,11 +4,20 @@ import { TurnFailedError } from "../run-error.ts";
 import type { AgentSettings } from "../runner-turn.ts";
 
 const MAX_LAST_WORDS_LENGTH = 500;
+const MAX_REFUSED_SHOWN = 5;
 
 /** The end of what the agent wrote to its standard error, as a sentence; empty if it wrote nothing. */
 export function lastWordsText(words: string): string {
   const line = oneLine(words, Infinity);
   return line === "" ? "" : ` Its last words: ${endOf(line, MAX_LAST_WORDS_LENGTH)}`;
+}
+
+/** What an agent was refused, as a sentence; null if nothing was. */
+export function refusedText(refused: readonly string[]): string | null {
+  if (refused.length === 0) return null;
+  const shown = refused.slice(0, MAX_REFUSED_SHOWN).join("; ");
+  const more = refused.length > MAX_REFUSED_SHOWN ? `; and ${refused.length - MAX_REFUSED_SHOWN} more` : "";
+  return `The agent wanted to do what it may not do here, and was refused: ${shown}${more}.`;
 }
 
 /** Why an agent that ended this way failed; null if it exited by itself with code 0. `words`: the end of its standard error. */

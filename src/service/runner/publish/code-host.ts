@@ -1,11 +1,15 @@
 /** A pull request as we need it. */
 export type HostedPullRequest = {
   number: number;
+  title: string;
   state: "open" | "closed" | "merged";
+  headRef: string;
   /** The commit that it ends in. */
   headSha: string;
   url: string;
   body: string | null;
+  /** What it changes; null where the answer did not say. */
+  size: { files: number; additions: number; deletions: number } | null;
 };
 
 /**
@@ -20,5 +24,8 @@ export type PullRequestHost = {
     input: { branch: string; base: string; title: string; body: string },
     signal: AbortSignal,
   ): Promise<HostedPullRequest | "exists">;
-  updateBody(number: number, body: string, signal: AbortSignal): Promise<void>;
+  /** Resolves to the pull request with its new text. */
+  updateBody(number: number, body: string, signal: AbortSignal): Promise<HostedPullRequest>;
+  /** One that is known, with its size. */
+  get(number: number, signal: AbortSignal): Promise<HostedPullRequest>;
 };

@@ -11,11 +11,16 @@ import type { PullRequestHost, HostedPullRequest } from "./code-host.ts";
 
 const Pull = z.object({
   number: z.int().positive(),
+  title: z.string(),
   state: z.enum(["open", "closed"]),
   merged_at: z.string().nullish(),
   html_url: z.url({ protocol: /^https?$/ }).max(2000),
   body: z.string().nullish(),
   head: z.object({ ref: z.string(), sha: z.string() }),
+  // Not in lists.
+  changed_files: z.int().min(0).optional(),
+  additions: z.int().min(0).optional(),
+  deletions: z.int().min(0).optional(),
 });
 type Pull = z.infer<typeof Pull>;
 
@@ -124,31 +129,42 @@ export function createGitHubCodeHost({
     },
 
     async updateBody(number, body, signal) {
-      await ask(
+      const pull = await ask(
         "Updating the pull request",
         signal,
         (limited) =>
           octokit.rest.pulls.update({ owner, repo, pull_number: number, body, request: { signal: limited } }),
-        z.unknown(),
+        Pull,
       );
+      return toPullRequest(pull);
+    },
+
+    async get(number, signal) {
+      const pull = await ask(
+        "Reading the pull request",
+        signal,
+        (limited) =>
+          octokit.rest.pulls.get({ owner, repo, pull_number: number, request: { signal: limited } }),
+        Pull,
+      );
+      return toPullRequest(pull);
     },
   };
 }
 
-function toPullRequest({
-  number,
-  state,
-  merged_at: mergedAt,
-  html_url: url,
-  body,
-  head,
-}: Pull): HostedPullRequest {
+function toPullRequest(pull: Pull): HostedPullRequest {
+  const { number, title, state, merged_at: mergedAt, html_url: url, body, head } = pull;
+  const { changed_files: files, additions, deletions } = pull;
+  const hasSize = files !== undefined && additions !== undefined && deletions !== undefined;
   return {
     number,
+    title,
     state: state === "closed" && mergedAt ? "merged" : state,
+    headRef: head.ref,
     headSha: head.sha,
     url,
     body: body ?? null,
+    size: hasSize ? { files, additions, deletions } : null,
   };
 }
 

@@ -1,7 +1,13 @@
+import type { ReportedPullRequest } from "../../../core/job-report.ts";
+import { DocsAgentError } from "../../../errors.ts";
+import { oneLine } from "../../printable-text.ts";
 import type { Redact } from "../redaction.ts";
 import { TransientRunError } from "../run-error.ts";
 import type { PullRequestHost, HostedPullRequest } from "./code-host.ts";
 import { bodyOf, mergedBody, titleOf, type TurnText } from "./pull-request-text.ts";
+
+/** GitHub's own limit. */
+const MAX_TITLE_LENGTH = 256;
 
 export type PublishInput = {
   codeHost: PullRequestHost;
@@ -17,29 +23,62 @@ export type PublishInput = {
 };
 
 /**
- * Makes sure that there is one open pull request for the job's branch, with the turn's text, and resolves to its address. May be
+ * Makes sure that there is one open pull request for the job's branch, with the turn's text, and resolves to it. May be
  * repeated: the pull request is found by its branch. One that was closed or merged stays as it is, and another is opened, unless
  * it holds this turn's commit already.
  */
-export async function publish(input: PublishInput): Promise<string> {
+export async function publish(input: PublishInput): Promise<ReportedPullRequest> {
+  return reported(await withSize(await published(input), input), input.redact);
+}
+
+async function published(input: PublishInput): Promise<HostedPullRequest> {
   const { codeHost, branch, baseBranch, turn, redact, signal } = input;
   // Twice: somebody may open or close one between our looking and our creating.
   for (let attempt = 0; attempt < 2; attempt++) {
     const found = await codeHost.find(branch, signal);
     const fitting = fittingOne(found, input);
     if (fitting) {
-      if (fitting.state === "open") {
-        await codeHost.updateBody(fitting.number, mergedBody(fitting.body, bodyOf(turn, redact)), signal);
-      }
-      return fitting.url;
+      if (fitting.state !== "open") return fitting;
+      const body = mergedBody(fitting.body, bodyOf(turn, redact));
+      return await codeHost.updateBody(fitting.number, body, signal);
     }
     const created = await codeHost.create(
       { branch, base: baseBranch, title: titleOf(turn, redact), body: bodyOf(turn, redact) },
       signal,
     );
-    if (created !== "exists") return created.url;
+    if (created !== "exists") return created;
   }
   throw new TransientRunError("The code host says that the pull request exists, but does not list it.");
+}
+
+/** Asks for the size where no answer so far told it. The turn is done: that it cannot be told is no fault of it. */
+async function withSize(
+  pullRequest: HostedPullRequest,
+  { codeHost, signal }: PublishInput,
+): Promise<HostedPullRequest> {
+  if (pullRequest.size !== null) return pullRequest;
+  try {
+    return await codeHost.get(pullRequest.number, signal);
+  } catch (thrown) {
+    if (thrown instanceof DocsAgentError) return pullRequest;
+    throw thrown;
+  }
+}
+
+function reported(pullRequest: HostedPullRequest, redact: Redact): ReportedPullRequest {
+  const { url, number, title, state, size, headRef, headSha } = pullRequest;
+  return {
+    url,
+    number,
+    // People may have written another one.
+    title: oneLine(redact(title), MAX_TITLE_LENGTH),
+    state,
+    files: size?.files ?? null,
+    additions: size?.additions ?? null,
+    deletions: size?.deletions ?? null,
+    headRef,
+    headSha,
+  };
 }
 
 function fittingOne(

@@ -18,14 +18,18 @@ const MAX_LEFT_OUT = 50;
 const MAX_SUMMARY_LENGTH = 12_000;
 const MAX_PROMPT_LENGTH = 8000;
 const MAX_EARLIER_LENGTH = 20_000;
+/** Lines that programs and agents write on the way: warnings, log lines, errors. None of them says what a pull request is about. */
+const ASIDE =
+  /^\W*(?:\(node:\d+\)|npm (?:warn|err)|(?:[\w-]*warning|warn|error|fatal|info|debug|notice|note|caution|deprecated|deprecation)\b(?: ?\([^)]{0,40}\))?[\]:!]|\[(?:warn|error|info|debug))|^\s*(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:|[\u26a0\u2757\u274c\u{1f6a8}])/iu;
 const START = "<!-- docs-agent:start -->";
 const END = "<!-- docs-agent:end -->";
 
-/** One line of at most 72 characters: the start of the agent's summary, else of the prompt. */
+/** One line of at most 72 characters: the start of the agent's summary, warnings and the like passed over, else of the prompt. */
 export function titleOf({ summary, prompt, jobId }: TurnText, redact: Redact): string {
   for (const text of [summary ?? "", prompt]) {
     const line = redact(text)
       .split("\n")
+      .filter((each) => !ASIDE.test(each))
       .map((each) =>
         inertText(each)
           .replace(/^[\s#>*\-=_`]+/, "")

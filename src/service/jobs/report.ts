@@ -1,0 +1,72 @@
+import { cut } from "../../core/text.ts";
+import {
+  MAX_LEFT_OUT,
+  MAX_PLAN_STEPS,
+  SHOWN_CHARS,
+  type WireQuestion,
+  type WireTurn,
+} from "../../job-client/report-schema.ts";
+import type { WireJob } from "../../job-client/schema.ts";
+import { type StoredQuestion, type StoredTurn, toTimestamp } from "./job.ts";
+
+/** What is told of a job beyond the contract: the parts that are given. */
+export function toWireReport({
+  turns,
+  questions,
+}: {
+  turns?: readonly StoredTurn[];
+  questions?: readonly StoredQuestion[];
+}): Pick<WireJob, "turns" | "questions"> {
+  return {
+    ...(turns === undefined ? {} : { turns: turns.map(toWireTurn) }),
+    ...(questions === undefined ? {} : { questions: questions.map(toWireQuestion) }),
+  };
+}
+
+function toWireTurn(turn: StoredTurn): WireTurn {
+  return {
+    number: turn.number,
+    status: turn.state,
+    outcome: turn.outcome,
+    reason: cutOrNull(turn.reason, SHOWN_CHARS.reason),
+    summary: cutOrNull(turn.summary, SHOWN_CHARS.summary),
+    step: cutOrNull(turn.step, SHOWN_CHARS.line),
+    plan: turn.plan
+      .slice(0, MAX_PLAN_STEPS)
+      .map(({ text, status }) => ({ text: cut(text, SHOWN_CHARS.line), status })),
+    usage: turn.usage,
+    pullRequest: turn.pullRequest,
+    branch: turn.branch,
+    acceptedAt: toTimestamp(turn.acceptedAt),
+    startedAt: timestampOrNull(turn.startedAt),
+    endedAt: timestampOrNull(turn.endedAt),
+    leftOut: shownPaths(turn.leftOut),
+  };
+}
+
+function toWireQuestion(question: StoredQuestion): WireQuestion {
+  return {
+    id: question.id,
+    turn: question.turn,
+    text: question.text,
+    choices: question.choices,
+    allowsText: question.allowsText,
+    askedAt: toTimestamp(question.askedAt),
+    answeredAt: timestampOrNull(question.answeredAt),
+  };
+}
+
+/** The first ones, and how many more there are. */
+function shownPaths(paths: readonly string[]): string[] {
+  const shown = paths.slice(0, MAX_LEFT_OUT).map((path) => cut(path, SHOWN_CHARS.path));
+  const more = paths.length - shown.length;
+  return more === 0 ? shown : [...shown, `… and ${more} more`];
+}
+
+function cutOrNull(text: string | null, max: number): string | null {
+  return text === null ? null : cut(text, max);
+}
+
+function timestampOrNull(atMs: number | null): string | null {
+  return atMs === null ? null : toTimestamp(atMs);
+}

@@ -1,0 +1,97 @@
+import { z } from "@hono/zod-openapi";
+import type { Capability } from "../core/job-report.ts";
+import { CAPABILITIES_HEADER, formatCapabilities } from "../job-client/capabilities.ts";
+import { ErrorBody, WireJob } from "../job-client/schema.ts";
+
+/** The most bytes of a request's body. */
+export const MAX_BODY_BYTES = 256 * 1024;
+
+/** Sent with every answer: what this service offers beyond the contract. */
+export const CAPABILITIES = formatCapabilities([
+  "idempotency-key",
+  "turns",
+  "list",
+  "cancel",
+  "archive",
+  "events",
+  "questions",
+] satisfies Capability[]);
+
+export const ProjectParams = z.object({
+  projectId: z.string().openapi({ description: "The project's id." }),
+});
+export const JobParams = ProjectParams.extend({ id: z.string().openapi({ description: "The job's id." }) });
+
+/** By which a client asks for the optional fields of a job's record. */
+export const ReaderHeaders = z.object({
+  [CAPABILITIES_HEADER.toLowerCase()]: z.string().optional().openapi({
+    description:
+      "What the client reads beyond the contract, separated by commas: `turns` and `questions` add these fields to the job. Without this header the job has the contract's fields only.",
+    example: "turns, questions",
+  }),
+});
+
+export const JobAnswer = WireJob.extend({}).openapi("JobRecord");
+const Fault = ErrorBody.extend({}).openapi("Error");
+
+const capabilities = {
+  [CAPABILITIES_HEADER]: {
+    description:
+      "What this service offers beyond the contract, separated by commas. `idempotency-key`: a create or a message whose answer was lost may be sent again with the same `Idempotency-Key`. `turns`: jobs tell their turns. `questions`: and what their agent asks, which can be answered. `list`, `cancel`, `archive`, `events`: jobs can be listed, their turns cancelled, they can be archived and listened to.",
+    required: true,
+    schema: { type: "string" as const, example: CAPABILITIES },
+  },
+};
+
+type Headers = Record<
+  string,
+  { description?: string; required: true; schema: { type: "integer" | "string" } }
+>;
+
+/** An answer in JSON, as it is documented. */
+export function json<T extends z.ZodType>(schema: T, description: string, headers: Headers = {}) {
+  return {
+    description,
+    headers: { ...capabilities, ...headers },
+    content: { "application/json": { schema } },
+  };
+}
+
+/** A stream of events, each with the schema's JSON as its data. */
+export function events(description: string) {
+  return {
+    description,
+    headers: capabilities,
+    content: { "text/event-stream": { schema: z.string() } },
+  };
+}
+
+function fault(description: string, headers: Headers = {}) {
+  return json(Fault, description, headers);
+}
+
+const retryAfter: Headers = {
+  "Retry-After": { description: "Seconds to wait.", required: true, schema: { type: "integer" } },
+};
+
+/** What any operation may answer instead. */
+export const faults = {
+  400: fault("The request is not valid; `error` names the field."),
+  401: fault("No key, or none that is known.", {
+    "WWW-Authenticate": { required: true, schema: { type: "string" } },
+  }),
+  403: fault("The key is another project's."),
+  404: fault("No such project, or no such job."),
+  405: fault("Another method is wanted at this address.", {
+    Allow: { description: "The methods.", required: true, schema: { type: "string" } },
+  }),
+  409: fault("The question has another answer already."),
+  413: fault(`The body has more than ${MAX_BODY_BYTES} bytes.`),
+  415: fault("The body is not JSON."),
+  422: fault("The idempotency key was used for another request."),
+  429: fault("Too many of them for now.", retryAfter),
+  500: fault("The service failed; whether the request was carried out is not known."),
+};
+
+/** An admin key is wanted. */
+export const security = [{ adminKey: [] }];

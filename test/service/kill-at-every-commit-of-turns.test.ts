@@ -1,0 +1,145 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+import type { WireJob } from "../../src/job-client/schema.ts";
+import { JobStore } from "../../src/service/jobs/job-store.ts";
+import { createKey } from "../../src/service/keys.ts";
+import { readState, withState } from "../../src/service/state-file.ts";
+import { createSystemClock } from "../../src/system-clock.ts";
+import { ServiceFolder, type ServiceProcess } from "../support/service-process.ts";
+
+const JOBS = "/v2/agent/docs/job";
+const AGENT = fileURLToPath(new URL("../fixtures/agents/acp-agent.mjs", import.meta.url));
+const ASKING = [{ permission: "execute", title: "Run it" }, { say: "Done" }];
+
+/** One request as a careful client makes it. Null: the server died. */
+async function ask(
+  server: ServiceProcess,
+  key: string,
+  path: string,
+  body?: object,
+): Promise<WireJob | null> {
+  try {
+    const response = await fetch(`${server.url}${path}`, {
+      method: body === undefined ? "GET" : "POST",
+      headers: {
+        authorization: `Bearer ${key}`,
+        "content-type": "application/json",
+        "idempotency-key": JSON.stringify(body ?? "x").replaceAll(/\W/g, "-"),
+        "docs-agent-capabilities": "turns, questions",
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    // A question that is closed by now is unknown.
+    expect([200, 201, 404]).toContain(response.status);
+    return (await response.json()) as WireJob;
+  } catch (thrown) {
+    if (!server.hasExited) await server.exit();
+    if (thrown instanceof TypeError) return null;
+    throw thrown;
+  }
+}
+
+type Drive = (server: ServiceProcess, key: string) => Promise<boolean>;
+
+/** Two turns, of an agent that never ends; both are cancelled. False: the server died before. */
+const cancelling: Drive = async (server, key) => {
+  const job = await ask(server, key, JOBS, { prompt: "one" });
+  if (job === null) return false;
+  if ((await ask(server, key, `${JOBS}/${job.id}/message`, { prompt: "two" })) === null) return false;
+  for (const number of [1, 2]) {
+    const cancelled = await ask(server, key, `${JOBS}/${job.id}/turn/${number}/cancel`, {});
+    if (cancelled === null) return false;
+    expect(cancelled.turns?.[number - 1]).toMatchObject({ status: "ended", outcome: "cancelled" });
+  }
+  return (await ask(server, key, `${JOBS}/${job.id}`)) !== null;
+};
+
+/** A turn whose agent asks; whatever is open is answered until it ends. False: the server died before. */
+const answering: Drive = async (server, key) => {
+  const created = await ask(server, key, JOBS, { prompt: "one" });
+  if (created === null) return false;
+  for (;;) {
+    const job = await ask(server, key, `${JOBS}/${created.id}`);
+    if (job === null) return false;
+    if (job.status !== "active") return true;
+    const open = job.questions?.filter(({ answeredAt }) => answeredAt === null) ?? [];
+    expect(open.length).toBeLessThanOrEqual(1);
+    for (const { id: questionId } of open) {
+      const answered = await ask(server, key, `${JOBS}/${job.id}/answer`, { questionId, choice: "2" });
+      if (answered === null) return false;
+    }
+    await sleep(10);
+  }
+};
+
+const SCENARIOS: { what: string; agent: object; drive: Drive; outcomes: string[] }[] = [
+  {
+    what: "cancels stay",
+    agent: { kind: "command", command: ["sleep", "600"] },
+    drive: cancelling,
+    outcomes: ["cancelled", "cancelled"],
+  },
+  {
+    what: "a question is asked anew, and its answer taken",
+    agent: {
+      kind: "acp",
+      command: [process.execPath, AGENT, JSON.stringify(ASKING)],
+      permissions: "ask",
+    },
+    drive: answering,
+    outcomes: ["branch"],
+  },
+];
+
+async function openFolder(agent: object) {
+  const folder = await ServiceFolder.open({});
+  folder.configure({
+    listen: { port: 0 },
+    dataDir: "./data",
+    stopGraceMinutes: 0,
+    projects: [{ id: "docs", repository: "./docs-repository", agent, codeHost: { kind: "none" } }],
+  });
+  const config = { dataDir: folder.dir.file("data") };
+  const { key } = await withState(config, createSystemClock(), (db) =>
+    createKey(db, { prefix: "docsagent", projectId: "docs", nowMs: 0 }),
+  );
+  return { folder, config, key };
+}
+
+async function driveToDeath(server: ServiceProcess, key: string, drive: Drive): Promise<boolean> {
+  try {
+    await server.wrote(/job service is ready/);
+  } catch {
+    return true;
+  }
+  return !(await drive(server, key));
+}
+
+for (const { what, agent, drive, outcomes } of SCENARIOS) {
+  it.each(["before", "after"])(
+    `killed %s any commit, ${what}`,
+    async (phase) => {
+      let commit = 1;
+      for (; commit < 60; commit += 1) {
+        const { folder, config, key } = await openFolder(agent);
+        await using _ = folder;
+        const hasDied = await driveToDeath(folder.serveAndDie(`${phase}:${commit}`), key, drive);
+        if (!hasDied) break;
+        expect(await drive(await folder.serve(), key)).toBe(true);
+        const found = readState(config, (db) => {
+          const store = new JobStore(db);
+          const jobs = store.jobs({ projectId: null, status: null, limit: 10 });
+          return jobs.map(({ id }) => ({
+            outcomes: store.turns(id).map(({ outcome }) => outcome),
+            questions: store.questions.shown(id),
+          }));
+        });
+        expect(found).toEqual([{ outcomes, questions: [] }]);
+      }
+      expect(commit).toBeGreaterThan(8);
+      expect(commit).toBeLessThan(60);
+    },
+    400_000,
+  );
+}

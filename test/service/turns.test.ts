@@ -1,0 +1,174 @@
+import { expect, it } from "vitest";
+import type { ReportedUsage } from "../../src/core/job-report.ts";
+import type { WireJob } from "../../src/job-client/schema.ts";
+import { ServiceUnderTest } from "../support/job-service.ts";
+import { resultNamed, SUMMARY } from "../support/scripted-runner.ts";
+
+const JOBS = "/v2/agent/docs/job";
+const READS = { "docs-agent-capabilities": "turns, questions" };
+const PULL_REQUEST = {
+  url: "https://git.example/acme/docs/pull/7",
+  number: 7,
+  title: "Correct the install page",
+  state: "open",
+  files: 3,
+  additions: 12,
+  deletions: 4,
+  headRef: "docs-agent/job-1",
+  headSha: "0123456789abcdef0123456789abcdef01234567",
+} as const;
+const USAGE: ReportedUsage = {
+  inputTokens: 100,
+  outputTokens: 20,
+  cachedInputTokens: 50,
+  calls: 2,
+  costUsd: 0.5,
+};
+
+async function send(subject: ServiceUnderTest, path: string, prompt: string, headers = {}): Promise<WireJob> {
+  const response = await subject.ask(path, { body: { prompt }, headers: { ...READS, ...headers } });
+  expect(response.status).toBeLessThan(300);
+  return (await response.json()) as WireJob;
+}
+
+async function read(subject: ServiceUnderTest, id: string): Promise<WireJob> {
+  return (await (await subject.ask(`${JOBS}/${id}`, { headers: READS })).json()) as WireJob;
+}
+
+it("tells a turn from its start to its pull request", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const created = await send(subject, JOBS, "Fix");
+  const empty = { outcome: null, reason: null, summary: null, step: null, plan: [], usage: null };
+  expect(created).toMatchObject({
+    turns: [{ ...empty, number: 1, status: "waiting", pullRequest: null, branch: null, leftOut: [] }],
+    questions: [],
+  });
+
+  const { input, end } = await subject.runner.run(1);
+  const plan = [{ text: "Find the page", status: "in-progress" as const }];
+  input.onStep("Read docs/install.md");
+  input.onPlan(plan);
+  input.onUsage(USAGE);
+  input.onUsage({ inputTokens: null, outputTokens: null, cachedInputTokens: null, calls: null, costUsd: 9 });
+  subject.clock.advance(1000);
+  const running = { number: 1, status: "running", step: "Read docs/install.md", plan, usage: USAGE };
+  expect((await read(subject, created.id)).turns).toMatchObject([running]);
+
+  const result = { summary: SUMMARY, leftOut: ["src/index.js"], pullRequest: PULL_REQUEST };
+  end({ kind: "pull-request", prLink: PULL_REQUEST.url, ...result });
+  await subject.service.queue.idle();
+  expect((await read(subject, created.id)).turns).toMatchObject([
+    { ...running, status: "ended", outcome: "pull-request", endedAt: "2026-01-05T09:00:01Z", ...result },
+  ]);
+});
+
+it.each([
+  [
+    { kind: "no-changes", summary: "I can't find that page.", reason: "It was refused.", leftOut: ["a.js"] },
+    "completed",
+    { summary: "I can't find that page.", reason: "It was refused.", leftOut: ["a.js"] },
+  ],
+  [
+    { kind: "branch", branch: "docs-agent/job-1", summary: "Done", leftOut: [] },
+    "completed",
+    { branch: "docs-agent/job-1", summary: "Done" },
+  ],
+  [{ kind: "failed", reason: "The budget is used up." }, "failed", { reason: "The budget is used up." }],
+] as const)("says how and why a turn ended: $kind", async (result, status, told) => {
+  await using subject = await ServiceUnderTest.start();
+  const { id } = await send(subject, JOBS, "Fix");
+  (await subject.runner.run(1)).end(
+    result.kind === "failed" ? result : { ...result, leftOut: [...result.leftOut] },
+  );
+  await subject.service.queue.idle();
+  expect(await read(subject, id)).toMatchObject({
+    status,
+    prLink: null,
+    turns: [{ outcome: result.kind, ...told }],
+  });
+});
+
+it("tells a client that asks for nothing the contract's fields and no others", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const { id } = await send(subject, JOBS, "Fix");
+  const fields = ["archivedAt", "createdAt", "id", "model", "prLink", "source", "status"];
+  for (const answer of [
+    await subject.ask(JOBS, { body: { prompt: "Fix" } }),
+    await subject.ask(`${JOBS}/${id}/message`, { body: { prompt: "More" } }),
+    await subject.ask(`${JOBS}/${id}`),
+    await subject.ask(`${JOBS}/${id}`, { headers: { "docs-agent-capabilities": "something-else" } }),
+  ]) {
+    expect(Object.keys((await answer.json()) as object).toSorted()).toEqual(fields);
+  }
+  const some = await subject.ask(`${JOBS}/${id}`, { headers: { "docs-agent-capabilities": "TURNS" } });
+  expect(Object.keys((await some.json()) as object).toSorted()).toEqual([...fields, "turns"].toSorted());
+});
+
+it("ends the turns of an answer with the one that the request began, also when it is repeated", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const { id } = await send(subject, JOBS, "one", { "idempotency-key": "1" });
+  const path = `${JOBS}/${id}/message`;
+  const numbers = ({ turns }: WireJob) => turns?.map(({ number }) => number);
+  expect(numbers(await send(subject, path, "two", { "idempotency-key": "2" }))).toEqual([1, 2]);
+  expect(numbers(await send(subject, path, "three", { "idempotency-key": "3" }))).toEqual([1, 2, 3]);
+  expect(numbers(await send(subject, path, "two", { "idempotency-key": "2" }))).toEqual([1, 2]);
+  expect(numbers(await send(subject, JOBS, "one", { "idempotency-key": "1" }))).toEqual([1]);
+});
+
+it("tells the newest turns of a long job, within a client's limits", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const { id } = await send(subject, JOBS, "0");
+  const long = "é".repeat(10_000);
+  const leftOut = Array.from({ length: 60 }, (_, n) => `${n}${long}`);
+  for (let n = 1; n <= 24; n += 1) {
+    const run = await subject.runner.run(n);
+    if (n < 24) await send(subject, `${JOBS}/${id}/message`, String(n));
+    run.end({ kind: "no-changes", summary: long, reason: long, leftOut });
+  }
+  await subject.service.queue.idle();
+  const response = await subject.ask(`${JOBS}/${id}`, { headers: READS });
+  const text = await response.text();
+  expect(Buffer.byteLength(text)).toBeLessThan(1_048_576);
+  const { turns } = JSON.parse(text) as WireJob;
+  expect(turns?.map(({ number }) => number)).toEqual(Array.from({ length: 20 }, (_, n) => n + 5));
+  expect(turns?.[0]?.leftOut.at(-1)).toBe("… and 40 more");
+});
+
+it("adds up what the attempts of a turn used, and begins their steps anew", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const { id } = await send(subject, JOBS, "Fix");
+  const first = await subject.runner.run(1);
+  first.input.onUsage(USAGE);
+  first.input.onStep("Read");
+  first.fail(new Error("the git server answered 503"));
+  await subject.service.queue.idle();
+  expect((await read(subject, id)).turns).toMatchObject([
+    { status: "waiting", reason: "the git server answered 503" },
+  ]);
+  subject.clock.advance(15_000);
+  const second = await subject.runner.run(2);
+  second.input.onUsage(USAGE);
+  second.end(resultNamed(id, "no-changes"));
+  await subject.service.queue.idle();
+  const usage = { inputTokens: 200, outputTokens: 40, cachedInputTokens: 100, calls: 4, costUsd: 1 };
+  expect((await read(subject, id)).turns).toMatchObject([
+    { outcome: "no-changes", reason: null, step: null, usage },
+  ]);
+});
+
+it("counts in /readyz the turns that run, not those that wait for room", async () => {
+  await using subject = await ServiceUnderTest.start({ jobsAtOnce: 1 });
+  for (let n = 0; n < 5; n += 1) await send(subject, JOBS, String(n));
+  await subject.runner.run(1);
+  expect(await (await subject.ask("/readyz", { key: null })).json()).toMatchObject({ tasks: { running: 1 } });
+});
+
+it.each(['{"prompt":" \\n\\t\u3000"}', '{"prompt":"\\ud800"}', Buffer.from([0x7b, 0xff, 0x7d])])(
+  "refuses a prompt of white space, or text that is not Unicode",
+  async (body) => {
+    await using subject = await ServiceUnderTest.start();
+    const response = await subject.ask(JOBS, { body });
+    expect(response.status).toBe(400);
+    expect(subject.store.unfinishedJobs()).toEqual([]);
+  },
+);
