@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import { isAbsolute } from "node:path";
 import { z } from "zod";
+import { AGENT_PRESET_NAMES, AGENT_PRESETS, isAgentPreset } from "./agent-presets.ts";
 import { isBaseBranch, JOB_BRANCH_PREFIX } from "./branch.ts";
 import { parseHostRule } from "./network/host-rules.ts";
 import { MODEL_KINDS } from "./network/model-kinds.ts";
@@ -84,25 +85,45 @@ const AskingSettings = {
     24 * 60,
   ).default(60),
 };
+const WANT_PRESET = `put one of ${AGENT_PRESET_NAMES.join(", ")}`;
 const WANT_AGENT =
-  'put kind: acp (Agent Client Protocol over stdio) or kind: command (any program), and command: ["…"]';
-const Agent = z.discriminatedUnion(
-  "kind",
-  [
-    z.strictObject({
-      kind: z.literal("acp"),
-      ...AgentSettings,
-      terminal: z.boolean("put true or false").default(false),
-      ...AskingSettings,
-    }),
-    z.strictObject({
-      kind: z.literal("command"),
-      ...AgentSettings,
-      terminal: z.literal(false, "leave terminal out: it is a capability of kind: acp").default(false),
-    }),
-  ],
-  WANT_AGENT,
+  'put preset: opencode (or gemini, claude, codex, copilot), or kind: acp (Agent Client Protocol over stdio) or kind: command (any program), and command: ["…"]';
+const WANT_MODEL = "put the model's name at its provider; it goes with a preset";
+const Agent = z.preprocess(
+  withPreset,
+  z.discriminatedUnion(
+    "kind",
+    [
+      z
+        .strictObject({
+          kind: z.literal("acp"),
+          preset: z.enum(AGENT_PRESET_NAMES, WANT_PRESET).optional(),
+          model: text(WANT_MODEL, 200).optional(),
+          ...AgentSettings,
+          terminal: z.boolean("put true or false").default(false),
+          ...AskingSettings,
+        })
+        .refine(({ preset, model }) => preset !== undefined || model === undefined, {
+          path: ["model"],
+          error: WANT_MODEL,
+        }),
+      z.strictObject({
+        kind: z.literal("command"),
+        ...AgentSettings,
+        terminal: z.literal(false, "leave terminal out: it is a capability of kind: acp").default(false),
+      }),
+    ],
+    WANT_AGENT,
+  ),
 );
+
+/** A preset brings the kind and the command, unless the settings give a command of their own. */
+function withPreset(given: unknown): unknown {
+  if (typeof given !== "object" || given === null || !("preset" in given)) return given;
+  const { preset } = given;
+  const command = typeof preset === "string" && isAgentPreset(preset) ? AGENT_PRESETS[preset].command : ["?"];
+  return { kind: "acp", command: [...command], ...given };
+}
 
 const WANT_OWNER = "put the name as it stands in the repository's address";
 const CodeHost = z.discriminatedUnion(

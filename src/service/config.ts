@@ -121,7 +121,7 @@ function toConfig(settings: ServiceSettings, folder: string): ServiceConfig {
     projects: settings.projects.map((project) => ({
       ...project,
       name: project.name ?? project.id,
-      model: project.model ?? basename(project.agent.command[0] ?? ""),
+      model: project.model ?? modelOf(project.agent),
       repository:
         repositoryKind(project.repository) === "local"
           ? resolve(folder, project.repository)
@@ -130,6 +130,12 @@ function toConfig(settings: ServiceSettings, folder: string): ServiceConfig {
       models: all.filter(({ name }) => project.models?.includes(name) ?? true),
     })),
   };
+}
+
+/** What a job's record shows as its model where the settings don't say. */
+function modelOf(agent: ProjectSettings["agent"]): string {
+  const preset = agent.kind === "acp" ? (agent.model ?? agent.preset) : undefined;
+  return preset ?? basename(agent.command[0] ?? "");
 }
 
 /** Walks all of the file, also what no setting claims. Names the place and never the value. */

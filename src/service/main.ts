@@ -3,6 +3,7 @@ import { DocsAgentError, messageOf } from "../errors.ts";
 import { createLogger } from "../logger.ts";
 import { createSystemClock } from "../system-clock.ts";
 import { oneLine } from "./printable-text.ts";
+import type { Finding } from "./check/check-service.ts";
 import { createProgram } from "./cli/program.ts";
 import { loadServiceConfig, serviceSecretsOf, type ServiceConfig } from "./config.ts";
 
@@ -42,12 +43,18 @@ async function serve(config: ServiceConfig): Promise<void> {
   );
 }
 
+async function* check(config: ServiceConfig): AsyncGenerator<Finding> {
+  const { checkService } = await import("./check/check-service.ts");
+  yield* checkService({ config, env: process.env, clock });
+}
+
 try {
   // What is in the environment already stays as it is.
   if (existsSync(".env")) process.loadEnvFile(".env");
   const program = createProgram({
     readSettings: (path, { needsSecrets }) => loadServiceConfig(path, needsSecrets ? process.env : null),
     serve,
+    check,
     clock,
     write: (text) => process.stdout.write(text),
     isTerminal: process.stdout.isTTY,

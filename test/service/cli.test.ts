@@ -213,11 +213,6 @@ it(
       stderr: "",
     });
     expect((await folder.run("keys", "list")).stdout).toContain("There are no keys");
-    expect(await folder.run("config", "check")).toEqual({
-      code: 0,
-      stdout: "The settings are valid: 3 projects (quick, slow, broken).\n",
-      stderr: "",
-    });
     const { code, stdout } = await folder.run("--help");
     expect(code).toBe(0);
     for (const word of ["serve", "keys", "jobs", "config", "--config", "SERVICE_CONFIG", "SIGTERM"]) {

@@ -38,7 +38,10 @@ async function faultsOf(settings: unknown, given?: Record<string, string> | null
 
 it("takes the documented example, and its commented defaults are the real ones", () => {
   const text = readFileSync(EXAMPLE, "utf8");
-  const config = loadServiceConfig(EXAMPLE, { DOCS_GITHUB_TOKEN: "x".repeat(20) });
+  const config = loadServiceConfig(EXAMPLE, {
+    DOCS_GITHUB_TOKEN: "x".repeat(20),
+    DOCS_ANTHROPIC_KEY: "y".repeat(20),
+  });
   expect(config.projects[0]).toMatchObject({
     id: "docs",
     name: "docs",
@@ -123,7 +126,7 @@ it("lists every fault at once, with its place and what to put there", async () =
     /dataDir is missing: put the folder/,
     /projects\[0\]\.id is not valid: put letters/,
     /projects\[0\]\.repository is not valid: put an https URL/,
-    /projects\[0\]\.agent\.kind is not valid: put kind: acp/,
+    /projects\[0\]\.agent\.kind is not valid: put preset: opencode/,
     /projects\[0\]\.docs\[0\] is not valid: put globs/,
     /projects\[1\]\.agent\.command is not valid: put a list of texts, the program first/,
     /projects\[2\]\.id is missing/,
@@ -256,6 +259,27 @@ it("keeps the service's own credentials from the agent", async () => {
   expect(await faultsOf(withProject({ codeHost, agentEnv: ["DOCS_TOKEN"] }))).toContain(
     "projects[0].agentEnv is not valid: leave DOCS_TOKEN out",
   );
+});
+
+it("takes a preset: its command, unless the settings give another, and its name or model for the record", async () => {
+  const { projects } = await load(withProject({ agent: { preset: "gemini" } }));
+  expect(projects[0]).toMatchObject({
+    model: "gemini",
+    agent: { kind: "acp", preset: "gemini", command: ["gemini", "--acp"], terminal: false },
+  });
+  const command = ["/opt/agents/codex-acp", "--verbose"];
+  const changed = await load(withProject({ agent: { preset: "codex", command, model: "gpt-5.1-codex" } }));
+  expect(changed.projects[0]).toMatchObject({ model: "gpt-5.1-codex", agent: { command } });
+});
+
+it.each([
+  [{ preset: "robot" }, /agent\.preset is not valid: put one of opencode, gemini, claude, codex, copilot/],
+  [{ preset: "opencode", kind: "command" }, /agent\.preset: there is no such setting/],
+  [{ kind: "acp", command: ["x"], model: "gpt-5" }, /agent\.model is not valid: .*goes with a preset/],
+])("refuses the agent %j", async (wrong, fault) => {
+  const message = await faultsOf(withProject({ agent: wrong }));
+  expect(message).toMatch(fault);
+  expect(message).toContain("one setting is");
 });
 
 it("refuses two projects of one id, whatever its case", async () => {

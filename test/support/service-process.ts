@@ -16,13 +16,14 @@ export type Ran = { code: number | null; stdout: string; stderr: string };
 /** A folder with settings and a git repository, and the real program on it, in processes of its own. */
 export class ServiceFolder implements AsyncDisposable {
   readonly dir: TempDir;
-  readonly #env: Record<string, string>;
+  /** What the program finds in its environment. */
+  readonly env: Record<string, string>;
   readonly #children: ServiceProcess[] = [];
   #settings: object = {};
 
   private constructor(dir: TempDir, env: Record<string, string>) {
     this.dir = dir;
-    this.#env = env;
+    this.env = env;
   }
 
   /** `agents`: a project for each, and the command that it runs. */
@@ -100,7 +101,7 @@ export class ServiceFolder implements AsyncDisposable {
         env: {
           PATH: process.env["PATH"],
           NODE_COMPILE_CACHE: join(tmpdir(), "docs-agent-compile-cache"),
-          ...this.#env,
+          ...this.env,
           ...env,
         },
         stdio: ["ignore", "pipe", "pipe"],

@@ -1,14 +1,19 @@
 import { Command, Option } from "commander";
+import { StartError } from "../../start-error.ts";
+import type { Finding } from "../check/check-service.ts";
 import type { ServiceConfig } from "../config.ts";
 import { addJobsCommands } from "./jobs.ts";
 import { addKeysCommands } from "./keys.ts";
 import type { CommandContext } from "./context.ts";
+import { findingLine } from "./show.ts";
 
 export type ProgramOptions = Omit<CommandContext, "settings"> & {
   /** Reads the settings file at `path`. `needsSecrets`: the variables that it names must be set. */
   readSettings: (path: string, options: { needsSecrets: boolean }) => ServiceConfig;
   /** Serves until it is told to stop. */
   serve: (config: ServiceConfig) => Promise<void>;
+  /** Looks for what a turn needs. */
+  check: (config: ServiceConfig) => AsyncIterable<Finding>;
 };
 
 const AFTER = `
@@ -49,9 +54,10 @@ export function createProgram({ readSettings, serve, ...rest }: ProgramOptions):
     .command("config")
     .description("the settings file")
     .command("check")
-    .description("check the settings file and the environment variables that it names")
-    .action(() => {
-      const { projects, containment } = context.settings({ needsSecrets: true });
+    .description("check the settings, and whether everything is there that a turn needs")
+    .action(async () => {
+      const config = context.settings({ needsSecrets: true });
+      const { projects, containment } = config;
       const names = projects.map(({ id }) => id).join(", ");
       rest.write(
         `The settings are valid: ${projects.length === 1 ? "one project" : `${projects.length} projects`} (${names}).\n`,
@@ -60,6 +66,14 @@ export function createProgram({ readSettings, serve, ...rest }: ProgramOptions):
         rest.write(
           "containment: none: agents can read and send away all that the service's user can read.\n",
         );
+      }
+      let faults = 0;
+      for await (const finding of rest.check(config)) {
+        if (finding.fault !== null) faults += 1;
+        rest.write(findingLine(finding));
+      }
+      if (faults > 0) {
+        throw new StartError(`Turns can't run yet. Fix ${faults === 1 ? "one fault" : `${faults} faults`}.`);
       }
     });
   return program;

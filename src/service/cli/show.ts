@@ -1,5 +1,6 @@
 import type { PlanStep, ReportedPullRequest, ReportedUsage } from "../../core/job-report.ts";
 import { cut } from "../../core/text.ts";
+import type { Finding } from "../check/check-service.ts";
 import { terminalText } from "../printable-text.ts";
 import { toTimestamp, type StoredJob, type StoredQuestion, type StoredTurn } from "../jobs/job.ts";
 import type { AdminKey } from "../keys.ts";
@@ -53,6 +54,11 @@ export function jobDetails(
     ]),
   ];
   return `${lines.join("\n")}\n`;
+}
+
+/** One line of `config check`. */
+export function findingLine({ of, what, found, fault }: Finding): string {
+  return `${fault === null ? "ok   " : "FAULT"}  ${of}  ${what}: ${lineText(fault ?? found)}\n`;
 }
 
 function turnLines(turn: StoredTurn): string[] {

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
 import { DocsAgentError, messageOf } from "../../errors.ts";
+import type { ChosenPreset } from "../agent-presets.ts";
 import type { ServiceProject } from "../config.ts";
 import type { RunTurnInput, RunTurnResult, TurnRunner, Upkeep } from "../turn-runner.ts";
 import type { Env } from "../env.ts";
@@ -162,6 +163,7 @@ function toRunnerProject(project: ServiceProject, env: Env): RunnerProject {
       timeLimitMs: agent.timeLimitMinutes * 60_000,
       maxOutputBytes: agent.maxOutputBytes,
       terminal: agent.terminal,
+      preset: presetOf(agent),
       readable: agent.readable,
       limits: agent.limits,
       asks: agent.kind === "acp" && agent.permissions === "ask",
@@ -180,6 +182,11 @@ function toRunnerProject(project: ServiceProject, env: Env): RunnerProject {
       }),
     ),
   };
+}
+
+function presetOf(agent: ServiceProject["agent"]): ChosenPreset | null {
+  if (agent.kind !== "acp" || agent.preset === undefined) return null;
+  return { name: agent.preset, model: agent.model ?? null };
 }
 
 function valueOf(env: Env, name: string): string | null {

@@ -1,6 +1,7 @@
 import { dirname } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
+import { presetEnv } from "../agent-presets.ts";
 import type { Env } from "../env.ts";
 import type { RunTurnInput } from "../turn-runner.ts";
 import { openTurnNetwork, type TurnNetwork } from "../network/index.ts";
@@ -35,7 +36,7 @@ export async function runAgent(
 ): Promise<AgentResult> {
   const { project, jobId } = turn;
   const { clock, logger, signal, onProgress, onStep, onPlan, onUsage, ask, redact } = context;
-  const { command, readable, limits } = project.agent;
+  const { command, readable, limits, preset } = project.agent;
   const network = await openTurnNetwork({
     ...project.network,
     // Beside the index, out of the agent's reach but for the socket itself.
@@ -59,7 +60,12 @@ export async function runAgent(
       earlierTurns: turn.earlierTurns,
       docs: project.docs,
       sandbox,
-      env: { ...agentEnv(context.env, sandbox.inside), ...network.env(port), ...project.agentEnv },
+      env: {
+        ...agentEnv(context.env, sandbox.inside),
+        ...network.env(port),
+        ...(preset === null ? {} : presetEnv(preset, network.models(port))),
+        ...project.agentEnv,
+      },
       clock,
       signal: AbortSignal.any([signal, disk.signal, exceededSignal(network)]),
       onProgress,

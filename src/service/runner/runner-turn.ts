@@ -1,3 +1,4 @@
+import type { ChosenPreset } from "../agent-presets.ts";
 import type { networkOf } from "../network/index.ts";
 import type { AgentLimits } from "./sandbox/sandbox.ts";
 
@@ -14,6 +15,8 @@ export type AgentSettings = {
   maxOutputBytes: number;
   /** Whether an ACP agent may start programs through us. */
   terminal: boolean;
+  /** Where its variables come from, besides `agentEnv`. */
+  preset: ChosenPreset | null;
   /** Whether an ACP agent may ask a person: what the policy does not allow, and questions of its own. */
   asks: boolean;
 };

@@ -1,7 +1,7 @@
 import { execFile, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { access, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { access, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
@@ -217,4 +217,24 @@ it("follows no link out for the protocol's file methods", async () => {
   expect(await readdir(outside)).toEqual(["kept.md"]);
   expect(await world.show("docs/answers.md")).not.toContain("the operator's");
   expect(await world.show("docs/ok/new.md")).toBe("new");
+});
+
+it("shows an agent its own program also below /tmp, with the packages beside it, read-only", async () => {
+  await using world = await openRunnerWorld();
+  const modules = world.dir.file("installed/node_modules");
+  await mkdir(`${modules}/.bin`, { recursive: true });
+  await mkdir(`${modules}/fixer`);
+  await mkdir(`${modules}/words`);
+  await writeFile(`${modules}/words/index.mjs`, 'export const word = "Install";\n');
+  const program = `#!/usr/bin/env node
+    import { writeFileSync } from "node:fs";
+    import { word } from "../words/index.mjs";
+    let refusal = "none";
+    try { writeFileSync("${modules}/words/index.mjs", ""); } catch ({ code }) { refusal = code; }
+    writeFileSync("docs/report.md", word + " " + refusal);
+  `;
+  await writeFile(`${modules}/fixer/main.mjs`, program, { mode: 0o755 });
+  await symlink("../fixer/main.mjs", `${modules}/.bin/fixer`);
+  await world.run(world.project([`${modules}/.bin/fixer`]));
+  expect(await world.show("docs/report.md")).toBe("Install EROFS");
 });

@@ -200,6 +200,7 @@ it("shows the last of an agent's last words, and no half character", () => {
     timeLimitMs: 1,
     maxOutputBytes: 1,
     terminal: false,
+    preset: null,
     readable: [],
     limits: { memoryMegabytes: 4096, processes: 512, diskMegabytes: 2048 },
     asks: false,

@@ -194,7 +194,7 @@ function failureOfTurn(error: unknown, run: AgentRun, lastWords: string): TurnFa
   if (error instanceof TurnFailedError) return error;
   if (error instanceof RequestError && error.code === AUTH_REQUIRED) {
     return new TurnFailedError(
-      "The agent asks for a login. Give it its key by a variable that the project's agentEnv names.",
+      "The agent asks for a login. Add its model under models in the settings, or name the variable with its key in agentEnv.",
     );
   }
   const said = oneLine(run.redact(messageOf(error)), 500);

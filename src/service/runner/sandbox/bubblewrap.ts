@@ -88,8 +88,6 @@ export async function bubblewrap(options: BubblewrapOptions): Promise<Sandbox> {
       options.canNest ? [] : ["--disable-userns"],
       system,
       Object.keys(OWN_ETC).flatMap((name) => ["--ro-bind", join(etc, name), `/etc/${name}`]),
-      programMounts(program),
-      agent.readable.flatMap((path) => ["--ro-bind-try", path, path]),
       ["--bind", folders.tree, INSIDE.tree],
     ];
     const own = [
@@ -97,6 +95,11 @@ export async function bubblewrap(options: BubblewrapOptions): Promise<Sandbox> {
       ["--bind", folders.tmp, INSIDE.tmp],
       ["--symlink", INSIDE.tmp, "/var/tmp"],
       wayOutMounts(node, agent.networkSocket),
+    ];
+    // After the agent's own folders: a program may lie in what is /tmp or /home/agent on this machine.
+    const programs = [
+      programMounts(program),
+      agent.readable.flatMap((path) => ["--ro-bind-try", path, path]),
     ];
     return {
       inside: INSIDE,
@@ -118,6 +121,7 @@ export async function bubblewrap(options: BubblewrapOptions): Promise<Sandbox> {
         input3: argumentsOf([
           ...shared,
           ...(isTreeOnly ? [] : own),
+          ...programs,
           // Nothing else can be written to.
           ["--remount-ro", "/dev", "--remount-ro", "/"],
           ...Object.entries({ PATH, ...env }).map((entry) => ["--setenv", ...entry]),

@@ -1,0 +1,167 @@
+import { access, constants, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Clock } from "../../core/clock.ts";
+import { DocsAgentError, messageOf } from "../../errors.ts";
+import { AGENT_PRESETS } from "../agent-presets.ts";
+import type { ServiceConfig, ServiceProject } from "../config.ts";
+import type { Env } from "../env.ts";
+import { listKeys } from "../keys.ts";
+import { oneLine } from "../printable-text.ts";
+import { createGitHubCodeHost } from "../runner/publish/github-code-host.ts";
+import { openSandbox } from "../runner/sandbox/open-sandbox.ts";
+import { findProgram } from "../runner/sandbox/program.ts";
+import { createRedact } from "../runner/redaction.ts";
+import { readState } from "../state-file.ts";
+import { checkRepository } from "./check-repository.ts";
+
+/** One thing that a turn needs. `fault` says what is wrong and what to do; null: it is there, as `found` says. */
+export type Finding = { of: string; what: string; found: string; fault: string | null };
+
+type Check = { of: string; what: string; run: (signal: AbortSignal) => Promise<string> };
+export type CheckDeps = { config: ServiceConfig; env: Env; clock: Clock };
+
+/** What a check throws: what is wrong, and what to do. */
+class CheckFault extends DocsAgentError {
+  readonly code = "check";
+}
+
+const TIME_LIMIT_MS = 30_000;
+const NO_BRANCH_YET = "docs-agent/check";
+
+/** Looks for everything that a turn needs, in the settings' order. Changes nothing but to make `dataDir`. */
+export async function* checkService(deps: CheckDeps): AsyncGenerator<Finding> {
+  const { config } = deps;
+  const sandbox = config.containment === "none" ? [] : [sandboxCheck(deps)];
+  yield* findingsOf([dataDirCheck(config), ...sandbox], deps);
+  for (const project of config.projects) yield* findingsOf(projectChecks(project, deps), deps);
+}
+
+async function* findingsOf(checks: readonly Check[], { config, env }: CheckDeps): AsyncGenerator<Finding> {
+  const redact = createRedact(secretsOf(config, env));
+  const running = checks.map(async ({ of, what, run }): Promise<Finding> => {
+    const signal = AbortSignal.timeout(TIME_LIMIT_MS);
+    try {
+      return { of, what, found: await run(signal), fault: null };
+    } catch (error) {
+      const fault = signal.aborted
+        ? `There was no answer within ${TIME_LIMIT_MS / 1000} s. Check the address and the network.`
+        : oneLine(redact(messageOf(error)), 1000);
+      return { of, what, found: "", fault };
+    }
+  });
+  for (const finding of running) yield await finding;
+}
+
+function dataDirCheck({ dataDir }: ServiceConfig): Check {
+  return {
+    of: "service",
+    what: "dataDir",
+    run: async () => {
+      try {
+        await mkdir(dataDir, { recursive: true, mode: 0o700 });
+        await access(dataDir, constants.W_OK | constants.X_OK);
+      } catch (error) {
+        const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
+        throw new CheckFault(
+          `Can't write to ${dataDir} (${code}). Give it to the user that the service runs as.`,
+        );
+      }
+      return dataDir;
+    },
+  };
+}
+
+function sandboxCheck({ config: { containment }, env, clock }: CheckDeps): Check {
+  return {
+    of: "service",
+    what: "sandbox",
+    run: async () => {
+      const folder = await mkdtemp(join(tmpdir(), "docs-agent-check-"));
+      try {
+        return (await openSandbox({ containment, folder, env, clock })).kind;
+      } finally {
+        await rm(folder, { recursive: true, force: true });
+      }
+    },
+  };
+}
+
+function projectChecks(project: ServiceProject, { config, env, clock }: CheckDeps): Check[] {
+  const { codeHost, repository, baseBranch } = project;
+  const token = codeHost.kind === "github" ? valueOf(env, codeHost.tokenEnv) : null;
+  const credentials = project.gitCredentialsEnv === null ? token : valueOf(env, project.gitCredentialsEnv);
+  const redact = createRedact(secretsOf(config, env));
+  const of = project.id;
+  return [
+    { of, what: "agent", run: async () => checkAgent(project, env) },
+    { of, what: "model", run: async () => checkModel(project) },
+    {
+      of,
+      what: "repository",
+      run: async (signal) => {
+        await checkRepository({ repository, baseBranch, credentials }, { env, redact, signal });
+        return `branch ${baseBranch}, and the service may push`;
+      },
+    },
+    ...(codeHost.kind === "github"
+      ? [
+          {
+            of,
+            what: "code host",
+            run: async (signal: AbortSignal) => {
+              await createGitHubCodeHost({ ...codeHost, token, clock, redact }).find(NO_BRANCH_YET, signal);
+              return `${codeHost.owner}/${codeHost.repo}`;
+            },
+          },
+        ]
+      : []),
+    { of, what: "admin key", run: async () => checkAdminKey(project, config) },
+  ];
+}
+
+async function checkAgent({ agent }: ServiceProject, env: Env): Promise<string> {
+  const [command = ""] = agent.command;
+  const found = await findProgram(command, env["PATH"] ?? "/usr/bin:/bin");
+  if (found !== null) return found.path;
+  const advice =
+    agent.kind === "acp" && agent.preset !== undefined
+      ? `Install it: npm install -g ${AGENT_PRESETS[agent.preset].npmPackage}`
+      : "Install it, or correct agent.command.";
+  throw new CheckFault(
+    `The service's PATH has no program ${command}, or not what its first line names. ${advice}`,
+  );
+}
+
+function checkModel({ agent, models, agentEnv }: ServiceProject): string {
+  if (agent.kind !== "acp" || agent.preset === undefined) return models.map(({ name }) => name).join(", ");
+  const kinds: readonly string[] = AGENT_PRESETS[agent.preset].modelKinds;
+  const fitting = models.filter(({ kind }) => kinds.includes(kind));
+  if (fitting.length > 0) return fitting.map(({ name }) => name).join(", ");
+  // Whoever gives the agent a key of its own does without ours.
+  if (agentEnv.length > 0) return `by ${agentEnv.join(", ")}`;
+  throw new CheckFault(
+    `The agent has no model. Add one of kind ${kinds.join(" or ")} under models, with the name of the variable that holds its key.`,
+  );
+}
+
+async function checkAdminKey({ id }: ServiceProject, config: ServiceConfig): Promise<string> {
+  const keys = readState(config, listKeys) ?? [];
+  const usable = keys.filter(({ projectId, revokedAt }) => projectId === id && revokedAt === null);
+  if (usable.length > 0) return usable.length === 1 ? "one" : `${usable.length} of them`;
+  throw new CheckFault(`Nobody has a key. Create one: npm run service -- keys create --project ${id}`);
+}
+
+function valueOf(env: Env, name: string): string | null {
+  const value = env[name]?.trim() ?? "";
+  return value === "" ? null : value;
+}
+
+function secretsOf({ projects }: ServiceConfig, env: Env): string[] {
+  const names = projects.flatMap(({ codeHost, gitCredentialsEnv, agentEnv }) => [
+    ...(codeHost.kind === "github" ? [codeHost.tokenEnv] : []),
+    ...(gitCredentialsEnv === null ? [] : [gitCredentialsEnv]),
+    ...agentEnv,
+  ]);
+  return names.flatMap((name) => valueOf(env, name) ?? []);
+}

@@ -1,0 +1,166 @@
+import { execFile } from "node:child_process";
+import { mkdir, writeFile } from "node:fs/promises";
+import { delimiter, dirname } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { stringify } from "yaml";
+import { createCodeHost } from "../../emulators/code-host/index.ts";
+import { createHttpJobService } from "../../src/job-client/http-job-service.ts";
+import { AppProcess, type Program } from "../support/app-process.ts";
+import { openTempDir } from "../support/temp-dir.ts";
+import type { RealAgent } from "./agents.ts";
+import type { InstalledAgent } from "./install.ts";
+import { type ScriptedModel, startScriptedModel } from "./model/server.ts";
+
+const run = promisify(execFile);
+const SERVICE = fileURLToPath(new URL("../../src/service/main.ts", import.meta.url));
+const TOKEN = "code-host-token-0123456789";
+/** What the scripted model takes; the agent must never have it. */
+const MODEL_KEY = "sk-real-key-of-the-operator-0123456789";
+const PAGE = "docs/quickstart.md";
+const TURN_LIMIT_MS = 4 * 60_000;
+
+/** How one agent did. `detail` helps whoever has to find out why not. */
+export type Drive = { ok: boolean; reason: string; detail: string; seconds: number };
+
+/** What a person asks for, and the page afterwards. */
+const TURNS = [
+  {
+    ask: `Please replace "Instal it." with "Install it." in ${PAGE}`,
+    page: "# Quickstart\n\nInstall it. Then strat it.\n",
+  },
+  {
+    ask: `Also replace "strat it" with "start it" in ${PAGE}`,
+    page: "# Quickstart\n\nInstall it. Then start it.\n",
+  },
+] as const;
+
+/**
+ * Takes a real agent through the real job service: a request, its pull request, and a follow-up on the same branch. The code host and the
+ * model are the only stand-ins.
+ */
+export async function driveAgent(agent: RealAgent, installed: InstalledAgent): Promise<Drive> {
+  const startedAt = performance.now();
+  await using resources = new AsyncDisposableStack();
+  const dir = resources.use(await openTempDir());
+  const model = resources.use(await startScriptedModel());
+  await mkdir(dir.file("sample/docs"), { recursive: true });
+  await writeFile(dir.file(`sample/${PAGE}`), "# Quickstart\n\nInstal it. Then strat it.\n");
+  const codeHost = resources.use(await createCodeHost({ dataDir: dir.file("code-host"), tokens: [TOKEN] }));
+  await codeHost.createRepository("acme", "docs", dir.file("sample"));
+
+  const config = dir.file("service.yml");
+  await writeFile(
+    config,
+    stringify({
+      listen: { host: "127.0.0.1", port: 0 },
+      dataDir: "./data",
+      stopGraceMinutes: 0,
+      models: [
+        {
+          name: "scripted",
+          kind: agent.kind,
+          baseUrl: agent.kind === "openai" ? `${model.url}/v1` : model.url,
+          keyEnv: "MODEL_KEY",
+        },
+      ],
+      projects: [
+        {
+          id: "docs",
+          repository: codeHost.gitUrl("acme", "docs"),
+          agent: { preset: agent.preset, model: agent.model, timeLimitMinutes: 3 },
+          codeHost: {
+            kind: "github",
+            apiUrl: codeHost.apiUrl,
+            owner: "acme",
+            repo: "docs",
+            tokenEnv: "DOCS_GITHUB_TOKEN",
+          },
+        },
+      ],
+    }),
+  );
+  const env = {
+    // Agents are often scripts for `node`: they get the one that runs this.
+    PATH: [installed.bin, dirname(process.execPath), process.env["PATH"]].join(delimiter),
+    DOCS_GITHUB_TOKEN: TOKEN,
+    MODEL_KEY,
+  };
+  const command = async (...args: string[]) =>
+    (await run(process.execPath, [SERVICE, ...args, "--config", config], { env })).stdout.trim();
+  const apiKey = await command("keys", "create", "--project", "docs");
+  const program: Program = {
+    file: "src/service/main.ts",
+    args: ["serve", "--config", config],
+    readyMessage: "job service is ready",
+  };
+  const started = await AppProcess.start({ env, program });
+  if (started === null) throw new Error("The job service did not start");
+  resources.defer(async () => {
+    // Its agents end with it.
+    started.app.signal("SIGTERM");
+    await started.app.exit();
+  });
+  const client = createHttpJobService({ baseUrl: started.url, projectId: "docs", apiKey, timeoutMs: 20_000 });
+  resources.defer(() => client.close());
+
+  const ended = (reason: string | null, detail: string): Drive => ({
+    ok: reason === null,
+    reason: reason ?? "pull request and follow-up",
+    detail,
+    seconds: Math.round((performance.now() - startedAt) / 1000),
+  });
+  let jobId = "";
+  const details = async () => `${await command("jobs", "show", jobId)}\n${callsText(model)}`;
+  for (const [index, turn] of TURNS.entries()) {
+    const answer =
+      index === 0
+        ? await client.createJob(turn.ask, "turn-1")
+        : await client.sendMessage(jobId, turn.ask, `turn-${index + 1}`);
+    if (!answer.ok) return ended(`the service refused turn ${index + 1}: ${answer.fault.message}`, "");
+    jobId = answer.job.id;
+    const status = await statusAtEnd(client, jobId);
+    if (status !== "completed") return ended(`turn ${index + 1} ended as ${status}`, await details());
+    const [pull, ...more] = codeHost.pullRequests("acme", "docs");
+    if (pull === undefined) return ended(`turn ${index + 1} opened no pull request`, await details());
+    if (more.length > 0) return ended("there are several pull requests", await details());
+    const page = await pageOn(codeHost.gitUrl("acme", "docs"), dir.file(`look-${index}`), jobId);
+    if (page !== turn.page) {
+      return ended(`after turn ${index + 1} the page is ${JSON.stringify(page)}`, await details());
+    }
+  }
+  return ended(faultOfKeys(model, started.app.stdout), await details());
+}
+
+/** Every call must come with the operator's key, which only the service has. */
+function faultOfKeys({ calls }: ScriptedModel, log: string): string | null {
+  if (calls.some(({ key }) => key !== MODEL_KEY))
+    return "a call reached the model without the operator's key";
+  return log.includes(MODEL_KEY) ? "the service logged the model's key" : null;
+}
+
+async function statusAtEnd(client: ReturnType<typeof createHttpJobService>, jobId: string): Promise<string> {
+  const giveUpAt = performance.now() + TURN_LIMIT_MS;
+  while (performance.now() < giveUpAt) {
+    const answer = await client.getJob(jobId);
+    if (answer.ok && answer.job.status !== "active") return answer.job.status;
+    await sleep(200);
+  }
+  return `still active after ${TURN_LIMIT_MS / 1000} s`;
+}
+
+async function pageOn(gitUrl: string, bare: string, jobId: string): Promise<string> {
+  await run("git", ["clone", "-q", "--mirror", gitUrl, bare]);
+  return (await run("git", ["-C", bare, "show", `docs-agent/${jobId}:${PAGE}`])).stdout;
+}
+
+function callsText({ calls }: ScriptedModel): string {
+  const lines = calls.map(({ request, tools, results, reply }) => {
+    const answer =
+      reply === null ? "nothing" : reply.kind === "text" ? `"${reply.text}"` : JSON.stringify(reply);
+    const last = results.at(-1)?.slice(0, 300) ?? "-";
+    return `  ${request}  tools: ${tools.join(" ") || "-"}\n    last result: ${last}\n    answer: ${answer}`;
+  });
+  return `calls of the model:\n${lines.join("\n")}`;
+}

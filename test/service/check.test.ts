@@ -1,0 +1,150 @@
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { expect, it } from "vitest";
+import { createCodeHost } from "../../emulators/code-host/index.ts";
+import { type Ran, ServiceFolder } from "../support/service-process.ts";
+
+const TOKEN = "code-host-token-0123456789";
+const KEY = "sk-key-of-a-model-0123456789";
+const WITHOUT_PROJECTS = { dataDir: "./data", containment: "none" };
+
+/** A folder on whose PATH are git, node and the named programs, and nothing else that an agent could be. */
+async function openFolder(programs: Record<string, string>): Promise<ServiceFolder> {
+  const bin = `/usr/bin:/bin:${dirname(process.execPath)}`;
+  const folder = await ServiceFolder.open(
+    {},
+    { DOCS_TOKEN: TOKEN, BAD_TOKEN: "wrong-0123456789", MODEL_KEY: KEY },
+  );
+  mkdirSync(folder.dir.file("bin"));
+  for (const [name, text] of Object.entries(programs)) {
+    writeFileSync(folder.dir.file(`bin/${name}`), text);
+    chmodSync(folder.dir.file(`bin/${name}`), 0o755);
+  }
+  folder.env["PATH"] = `${folder.dir.file("bin")}:${bin}`;
+  return folder;
+}
+
+function lines({ stdout }: Ran): string[] {
+  return stdout.split("\n").filter((line) => /^(?:ok|FAULT) /.test(line));
+}
+
+it("finds everything that a turn needs", async () => {
+  await using folder = await openFolder({ opencode: "#!/usr/bin/env node\n" });
+  await using codeHost = await createCodeHost({ dataDir: folder.dir.file("host"), tokens: [TOKEN] });
+  await codeHost.createRepository("acme", "docs", folder.dir.file("docs-repository"));
+  folder.configure({
+    ...WITHOUT_PROJECTS,
+    models: [{ name: "anthropic", kind: "anthropic", keyEnv: "MODEL_KEY" }],
+    projects: [
+      {
+        id: "docs",
+        repository: codeHost.gitUrl("acme", "docs"),
+        agent: { preset: "opencode" },
+        codeHost: {
+          kind: "github",
+          apiUrl: codeHost.apiUrl,
+          owner: "acme",
+          repo: "docs",
+          tokenEnv: "DOCS_TOKEN",
+        },
+      },
+    ],
+  });
+  await folder.run("keys", "create", "--project", "docs");
+  const ran = await folder.run("config", "check");
+  expect(ran).toMatchObject({ code: 0, stderr: "" });
+  expect(lines(ran)).toEqual([
+    `ok     service  dataDir: ${folder.dir.file("data")}`,
+    `ok     docs  agent: ${folder.dir.file("bin/opencode")}`,
+    "ok     docs  model: anthropic",
+    "ok     docs  repository: branch main, and the service may push",
+    "ok     docs  code host: acme/docs",
+    "ok     docs  admin key: one",
+  ]);
+  // Only asked, never pushed.
+  expect((await fetch(`${codeHost.apiUrl}/repos/acme/docs/branches/docs-agent%2Fcheck`)).status).toBe(404);
+});
+
+it("says what is missing and what to do, for all of it at once, without a secret", async () => {
+  await using folder = await openFolder({ "codex-acp": "#!/usr/bin/env no-such-interpreter\n" });
+  await using codeHost = await createCodeHost({ dataDir: folder.dir.file("host"), tokens: [TOKEN] });
+  await codeHost.createRepository("acme", "docs", folder.dir.file("docs-repository"));
+  const host = {
+    kind: "github",
+    apiUrl: codeHost.apiUrl,
+    owner: "acme",
+    repo: "docs",
+    tokenEnv: "DOCS_TOKEN",
+  };
+  const repository = codeHost.gitUrl("acme", "docs");
+  folder.configure({
+    ...WITHOUT_PROJECTS,
+    models: [{ name: "anthropic", kind: "anthropic", keyEnv: "MODEL_KEY" }],
+    projects: [
+      { id: "no-program", repository, agent: { preset: "claude" }, codeHost: host },
+      { id: "no-interpreter", repository, agent: { preset: "codex" }, codeHost: host },
+      {
+        id: "no-branch",
+        repository,
+        baseBranch: "man",
+        agent: { kind: "command", command: ["true"] },
+        codeHost: host,
+      },
+      {
+        id: "bad-token",
+        repository,
+        agent: { kind: "command", command: ["true"] },
+        codeHost: { ...host, tokenEnv: "BAD_TOKEN" },
+      },
+      {
+        id: "no-repository",
+        repository: repository.replace("docs.git", "dcos.git"),
+        agent: { kind: "command", command: ["true"] },
+        codeHost: { ...host, repo: "dcos" },
+      },
+    ],
+  });
+  const ran = await folder.run("config", "check");
+  expect(ran.code).toBe(1);
+  const faults = lines(ran).filter((line) => line.startsWith("FAULT"));
+  expect(ran.stderr).toContain(`Fix ${faults.length} faults.`);
+  for (const [project, what, said] of [
+    ["no-program", "agent", /npm install -g @agentclientprotocol\/claude-agent-acp/],
+    ["no-interpreter", "agent", /codex-acp, or not what its first line names/],
+    ["no-interpreter", "model", /Add one of kind openai under models/],
+    ["no-branch", "repository", /no branch man\. Set baseBranch/],
+    ["bad-token", "repository", /refused the credentials/],
+    ["bad-token", "code host", /refused the token/],
+    ["no-repository", "repository", /no such repository/],
+    ["no-repository", "code host", /no such repository/],
+    ["no-branch", "admin key", /keys create --project no-branch/],
+  ] as const) {
+    const line = faults.find((fault) => fault.startsWith(`FAULT  ${project}  ${what}: `));
+    expect(line, `${project} ${what}`).toMatch(said);
+  }
+  expect(faults.some((fault) => fault.includes("no-program  repository"))).toBe(false);
+  for (const secret of [TOKEN, "wrong-0123456789", KEY])
+    expect(ran.stdout + ran.stderr).not.toContain(secret);
+});
+
+it("finds that agents can't be held in", async () => {
+  await using folder = await openFolder({
+    bwrap: "#!/bin/sh\necho 'No permissions to create new namespace' >&2\nexit 1\n",
+  });
+  folder.configure({
+    dataDir: "./data",
+    projects: [
+      {
+        id: "docs",
+        repository: "./docs-repository",
+        agent: { kind: "command", command: ["true"] },
+        codeHost: { kind: "none" },
+      },
+    ],
+  });
+  const ran = await folder.run("config", "check");
+  expect(ran.code).toBe(1);
+  expect(lines(ran).join("\n")).toMatch(
+    /FAULT {2}service {2}sandbox: .*No permissions to create new namespace/,
+  );
+});
