@@ -1,6 +1,6 @@
 import { endingOf, prLinkOf } from "./outcome.ts";
 import type { Outcome } from "./outcome.ts";
-import type { PullRequestReport } from "./turn-report.ts";
+import type { PullRequestReport } from "./told-turn.ts";
 
 export type OutcomeButton = "view-pull-request" | "try-again" | "keep-watching";
 

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { ReportedTurn } from "./job-report.ts";
 import { Job } from "./job.ts";
 import { storedObject } from "./stored-object.ts";
-import { TurnReport } from "./turn-report.ts";
+import { ToldTurn } from "./told-turn.ts";
 
 /** How a turn ended. */
 export const OutcomeKind = z.enum([
@@ -47,7 +47,7 @@ export const Outcome = storedObject({
   /** From the request to the end, milliseconds. */
   tookMs: z.number(),
   /** What the job service told of the turn itself; absent: it told nothing beyond the contract. */
-  told: TurnReport.optional(),
+  told: ToldTurn.optional(),
 });
 export type Outcome = z.infer<typeof Outcome>;
 

@@ -8,8 +8,8 @@ import { nextPollDelayMs } from "./polling.ts";
 import type { PollingPolicy } from "./polling.ts";
 import { Request } from "./request.ts";
 import { storedObject } from "./stored-object.ts";
-import { Progress, ownTurn, progressOf, turnReport } from "./turn-report.ts";
-import type { TurnReport } from "./turn-report.ts";
+import { TurnProgress, ownTurn, progressOf, toldTurn } from "./told-turn.ts";
+import type { ToldTurn } from "./told-turn.ts";
 
 /** Where a turn stands. */
 export const TurnStage = z.discriminatedUnion("name", [
@@ -31,7 +31,7 @@ export const TurnStage = z.discriminatedUnion("name", [
     name: z.literal("watching"),
     since: z.number(),
     troubleSince: z.number().nullable(),
-    progress: Progress.optional(),
+    progress: TurnProgress.optional(),
   }),
   storedObject({ name: z.literal("ended"), outcome: Outcome, at: z.number() }),
 ]);
@@ -79,7 +79,7 @@ export function endTurn(
     reason?: OutcomeReason;
     said?: string | undefined;
     job?: Job;
-    told?: TurnReport | undefined;
+    told?: ToldTurn | undefined;
   } = {},
 ): Turn {
   const job = detail.job ?? turn.job;
@@ -237,7 +237,7 @@ export function turnAfterAnswer(turn: Turn, answer: JobServiceAnswer & { ok: tru
   const { job } = answer;
   const reported = ownTurn(answer);
   const kind = outcomeKindOf(job, reported);
-  if (kind !== null) return endTurn(turn, kind, now, { job, told: turnReport(reported) });
+  if (kind !== null) return endTurn(turn, kind, now, { job, told: toldTurn(reported) });
   const progress = progressOf(reported);
   const isSame =
     stage.troubleSince === null &&

@@ -6,7 +6,7 @@ import { ANA, DOCS, environment, startSlackSide } from "../support/world.ts";
 
 const SCRIPT = [
   { tool: "Edit docs/quickstart.md" },
-  // It also notes in docs/answers.md how that went.
+  // The agent also notes in a second file how that went.
   { write: "./docs/quickstart.md", content: "# Quickstart\n\nnpm install acme\n" },
   { say: "Add the install command\n\nThe quickstart had none." },
 ];

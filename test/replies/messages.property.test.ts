@@ -9,7 +9,7 @@ import { OutcomeKind, OutcomeReason, prLinkOf } from "../../src/core/outcome.ts"
 import type { Outcome } from "../../src/core/outcome.ts";
 import { PROMPT_MAX_CHARS, Request } from "../../src/core/request.ts";
 import type { QuotedMessage } from "../../src/core/request.ts";
-import { progressOf, turnReport } from "../../src/core/turn-report.ts";
+import { progressOf, toldTurn } from "../../src/core/told-turn.ts";
 import type { Turn, TurnStage } from "../../src/core/turn.ts";
 import { parseMessageText } from "../../src/intake/message-text.ts";
 import { requestForm } from "../../src/intake/request-form.ts";
@@ -146,7 +146,7 @@ const reportedTurns: fc.Arbitrary<ReportedTurn> = fc
     }),
   );
 const toldParts = fc.option(reportedTurns, { nil: undefined }).map((reported) => {
-  const told = turnReport(reported ?? null);
+  const told = toldTurn(reported ?? null);
   return told === undefined ? {} : { told };
 });
 
@@ -324,7 +324,7 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
     ];
     const described = { ...makeReported().pullRequest!, title: evil, headRef: evil, url: link };
     const reports = ReportedOutcome.options.map((ending) =>
-      turnReport(
+      toldTurn(
         makeReported({
           outcome: ending,
           reason: evil,

@@ -3,8 +3,8 @@ import { readContent } from "../../emulators/slack/web-api/chat.ts";
 import type { ReportedTurn } from "../../src/core/job-report.ts";
 import type { Message } from "../../src/core/notifier.ts";
 import type { Outcome } from "../../src/core/outcome.ts";
-import { turnReport } from "../../src/core/turn-report.ts";
-import type { TurnReport } from "../../src/core/turn-report.ts";
+import { toldTurn } from "../../src/core/told-turn.ts";
+import type { ToldTurn } from "../../src/core/told-turn.ts";
 import { render } from "../../src/replies/render.ts";
 import { makeJob, makeReported, makeRequest, makeTurn } from "../support/builders.ts";
 
@@ -45,8 +45,8 @@ export const started = "Repository: acme/docs Base branch: main Model: model-1 T
 export const LINK = `acme/docs#7 (${PR})`;
 
 /** What an outcome keeps of what a service told. */
-export function told(reported: Partial<ReportedTurn> = {}): TurnReport {
-  const report = turnReport(makeReported(reported));
+export function told(reported: Partial<ReportedTurn> = {}): ToldTurn {
+  const report = toldTurn(makeReported(reported));
   if (report === undefined) throw new Error("nothing is told");
   return report;
 }

@@ -22,7 +22,7 @@ export const PullRequestReport = storedObject({
 export type PullRequestReport = z.infer<typeof PullRequestReport>;
 
 /** What a job service said of how a turn ended, beyond the job's record: untrusted, bounded. What it does not say is null. */
-export const TurnReport = storedObject({
+export const ToldTurn = storedObject({
   /** One of {@link ReportedTurn}'s; any text, because an older version may read what a newer one wrote. */
   outcome: z.string(),
   reason: z.string().nullable(),
@@ -32,16 +32,16 @@ export const TurnReport = storedObject({
   branch: z.string().nullable(),
   pullRequest: PullRequestReport.nullable(),
 });
-export type TurnReport = z.infer<typeof TurnReport>;
+export type ToldTurn = z.infer<typeof ToldTurn>;
 
 /** How far a running turn is. */
-export const Progress = storedObject({
+export const TurnProgress = storedObject({
   /** It waits for its turn at the job service: the agent has not begun. */
   isWaiting: z.boolean(),
   /** What the agent did last: untrusted, one bounded line. */
   step: z.string().nullable(),
 });
-export type Progress = z.infer<typeof Progress>;
+export type TurnProgress = z.infer<typeof TurnProgress>;
 
 /**
  * What an answer tells of our turn; null where the service does not announce that it tells of turns. Each of our turns is the create of its
@@ -53,7 +53,7 @@ export function ownTurn(answer: JobServiceAnswer): ReportedTurn | null {
 }
 
 /** What is kept of a turn that has ended; undefined of one that has not. */
-export function turnReport(reported: ReportedTurn | null): TurnReport | undefined {
+export function toldTurn(reported: ReportedTurn | null): ToldTurn | undefined {
   if (reported?.status !== "ended" || reported.outcome === null) return undefined;
   const { outcome, reason, summary, branch, pullRequest } = reported;
   const title = pullRequest === null ? null : lineOrNull(pullRequest.title);
@@ -67,7 +67,7 @@ export function turnReport(reported: ReportedTurn | null): TurnReport | undefine
 }
 
 /** What is shown of a turn while it runs; undefined where nothing is told. */
-export function progressOf(reported: ReportedTurn | null): Progress | undefined {
+export function progressOf(reported: ReportedTurn | null): TurnProgress | undefined {
   if (reported === null || reported.status === "ended") return undefined;
   const isWaiting = reported.status === "waiting";
   return { isWaiting, step: isWaiting ? null : lineOrNull(reported.step) };

@@ -3,7 +3,7 @@ import type { JobServiceAnswer } from "../../src/core/job-service.ts";
 import { Outcome, outcomeKindOf } from "../../src/core/outcome.ts";
 import { isOnlyStepNew, statusKey } from "../../src/core/status-text.ts";
 import { type Turn, turnAfterAnswer } from "../../src/core/turn.ts";
-import { ownTurn, turnReport } from "../../src/core/turn-report.ts";
+import { ownTurn, toldTurn } from "../../src/core/told-turn.ts";
 import { found, makeJob, makeOutcome, makeReported, makeTurn } from "../support/builders.ts";
 
 const watched = makeTurn({ job: makeJob(), stage: { name: "watching", since: 1, troubleSince: null } });
@@ -58,7 +58,7 @@ describe("how a turn ended", () => {
 describe("what is kept", () => {
   it("is bounded, whatever is sent", () => {
     const long = "word ".repeat(4000);
-    const kept = turnReport(
+    const kept = toldTurn(
       makeReported({
         reason: long,
         summary: long,
@@ -76,11 +76,11 @@ describe("what is kept", () => {
     ["Correct the install command everywhere", "Correct the install command everywhere"],
     [" \n ", null],
   ])("of the summary %j, beside the title, is %j", (summary, kept) => {
-    expect(turnReport(makeReported({ summary }))?.summary).toBe(kept);
+    expect(toldTurn(makeReported({ summary }))?.summary).toBe(kept);
   });
 
   it("outlives a version that knows more, and one that knows less", () => {
-    const newer = { ...turnReport(makeReported()), outcome: "teleported", mood: "good" };
+    const newer = { ...toldTurn(makeReported()), outcome: "teleported", mood: "good" };
     const kept = Outcome.parse({ ...makeOutcome(), told: newer });
     expect(kept.told).toEqual(newer);
     // As versions before this one wrote it.
