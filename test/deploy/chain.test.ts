@@ -51,9 +51,9 @@ it.skipIf(!hasProxy)(
     const replicas = [start(0), start(1)];
     const urls = await Promise.all(replicas.map(async (replica) => (await replica.ready()) ?? ""));
     // Redis keeps what it is given, so there is nothing to warn of.
-    const readiness: unknown = await (await fetch(`${urls[0] ?? ""}/readyz`)).json();
-    expect(readiness).toMatchObject({ status: "ok" });
-    expect(readiness).not.toHaveProperty("risk");
+    const readiness = async (): Promise<unknown> => (await fetch(`${urls[0] ?? ""}/readyz`)).json();
+    await expect.poll(readiness, { timeout: 20_000 }).toMatchObject({ status: "ok" });
+    expect(await readiness()).not.toHaveProperty("risk");
 
     const ana = slack.person(ANA);
     let asked = 0;

@@ -207,15 +207,15 @@ export function describeSteps(open: () => Promise<TaskQueueSubject>): void {
   it("keeps a step that cannot be written, writes it later, and does not run the task again", async () => {
     await using subject = await open();
     const handler = new ScriptedHandler();
-    let heal: () => Promise<void> = async () => {};
+    const failing = Promise.withResolvers<() => Promise<void>>();
     handler.on("a", async () => {
-      heal = await subject.failWrites();
+      failing.resolve(await subject.failWrites());
       return () => ({ writes: [mark("a")], adds: [task("next")], value: { kind: "done" } });
     });
     await subject.queue.add(task("a"));
     await subject.queue.add(task("other", { dueAt: subject.now() + SECOND_MS }));
     subject.queue.start(handler.handle);
-    await handler.started("a");
+    const heal = await failing.promise;
     await turns();
     for (let n = 0; n < 5; n += 1) {
       subject.advance(SECOND_MS);

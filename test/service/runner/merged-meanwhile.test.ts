@@ -88,7 +88,9 @@ it("opens no pull request for what somebody merged before there was one", async 
   world.restart();
   expect(await world.run(world.project(SECOND_AGENT))).toEqual({
     kind: "no-changes",
-    summary: "Add more\n\nThe changes are in main already.",
+    summary: "Add more",
+    reason: "The changes are in main already.",
+    leftOut: [],
   });
   expect(world.pulls()).toEqual([]);
 });

@@ -100,6 +100,8 @@ it("gives every turn the tree of its commit, whatever an earlier agent did to th
     expect(await world.run(world.project(inlineAgent("")), { jobId: `idle${round}` })).toEqual({
       kind: "no-changes",
       summary: null,
+      reason: null,
+      leftOut: [],
     });
   }
 });

@@ -36,7 +36,7 @@ export class GitThread {
   }
 
   #start(): Worker {
-    const worker = new Worker(new URL("./git-worker.ts", import.meta.url), { env: {} });
+    const worker = new Worker(new URL("./git-worker.ts", import.meta.url), { env: {}, execArgv: [] });
     worker.on("message", (ending: GitEnding) => this.#waiting.get(ending.id)?.resolve(ending));
     const end = (error: Error) => {
       if (this.#worker === worker) this.#worker = null;

@@ -47,7 +47,7 @@ export function noteFile(root: NotedFolder, path: string, file: NotedFile): void
   folder.files.set(name, file);
 }
 
-/** Every file with its path, `a/b.md`. */
+/** Every file with its path in the tree. */
 export function* filesIn(folder: NotedFolder, prefix = ""): Generator<[path: string, file: NotedFile]> {
   for (const [name, file] of folder.files) yield [prefix + name, file];
   for (const [name, inner] of folder.folders) yield* filesIn(inner, `${prefix}${name}/`);

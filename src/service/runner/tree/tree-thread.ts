@@ -20,6 +20,8 @@ export class TreeThread implements AsyncDisposable {
       workerData: place,
       // No secret of the service's is any business of this code.
       env: {},
+      // Nor is what was loaded before the service.
+      execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
     });
     // Told to whoever waits for an answer; nobody may be waiting.
