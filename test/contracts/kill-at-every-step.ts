@@ -157,7 +157,8 @@ export async function describeKillAtEveryStep(
       "job service get",
       "write",
     ];
-    expect(inChannel).toEqual(main);
+    // On a busy machine Ana may be told that her request is kept before its status message is there.
+    expect(inChannel?.filter((kind) => kind !== "response_url")).toEqual(main);
     expect(away).toEqual([...main, "conversations.open", "response_url"].toSorted());
   });
 
