@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import type { Capability } from "../core/job-report.ts";
+import { Capability } from "../core/job-report.ts";
 import { CAPABILITIES_HEADER, formatCapabilities } from "../job-client/capabilities.ts";
 import { ErrorBody, WireJob } from "../job-client/schema.ts";
 
@@ -7,15 +7,7 @@ import { ErrorBody, WireJob } from "../job-client/schema.ts";
 export const MAX_BODY_BYTES = 256 * 1024;
 
 /** Sent with every answer: what this service offers beyond the contract. */
-export const CAPABILITIES = formatCapabilities([
-  "idempotency-key",
-  "turns",
-  "list",
-  "cancel",
-  "archive",
-  "events",
-  "questions",
-] satisfies Capability[]);
+export const CAPABILITIES = formatCapabilities(Capability.options);
 
 export const ProjectParams = z.object({
   projectId: z.string().openapi({ description: "The project's id." }),

@@ -15,6 +15,24 @@ const clock = createSystemClock();
 const server = await startRedisServer();
 afterAll(() => server[Symbol.asyncDispose]());
 
+/** A queue at work on the Redis at `url`. */
+async function startQueue(url: string) {
+  const logger = new RecordingLogger();
+  const store = await openRedisStore({ url, clock, logger, keepSetAsideMs: 60_000 });
+  const queue = new RedisTaskQueue({
+    store,
+    clock,
+    logger,
+    pools: { of: () => "rest", budgets: { rest: 2 } },
+    keepDeadMs: 60_000,
+    leaseMs: 2_000,
+    lookForStalledEveryMs: 500,
+  });
+  const handler = new ScriptedHandler();
+  queue.start(handler.handle);
+  return { store, queue, handler };
+}
+
 /** A way to Redis on which one connection is cut, once, when it sends something for the `chunk`th time. */
 async function cutOnce(url: string, cut: { connection: number; chunk: number }) {
   const { port } = new URL(url);
@@ -74,20 +92,9 @@ it("goes on at the new primary after a failover that leaves its connections at t
     address.close();
     for (const socket of sockets) socket.destroy();
   });
-  const logger = new RecordingLogger();
   const url = `redis://127.0.0.1:${(address.address() as AddressInfo).port}`;
-  const store = resources.use(await openRedisStore({ url, clock, logger, keepSetAsideMs: 60_000 }));
-  const queue = new RedisTaskQueue({
-    store,
-    clock,
-    logger,
-    pools: { of: () => "rest", budgets: { rest: 2 } },
-    keepDeadMs: 60_000,
-    leaseMs: 2_000,
-    lookForStalledEveryMs: 500,
-  });
-  const handler = new ScriptedHandler();
-  queue.start(handler.handle);
+  const { store, queue, handler } = await startQueue(url);
+  resources.use(store);
   const add = (id: string) =>
     vi.waitFor(() => queue.add({ id, type: "any", payload: null }), { timeout: 20_000, interval: 100 });
   await add("first");
@@ -117,24 +124,8 @@ it.concurrent.each(cuts)(
   async (cut) => {
     await using way = await cutOnce(server.url, cut);
     const redis = redisPrefix(server.url);
-    const logger = new RecordingLogger();
-    await using store = await openRedisStore({
-      url: way.url + new URL(redis.url).search,
-      clock,
-      logger,
-      keepSetAsideMs: 60_000,
-    });
-    const queue = new RedisTaskQueue({
-      store,
-      clock,
-      logger,
-      pools: { of: () => "rest", budgets: { rest: 2 } },
-      keepDeadMs: 60_000,
-      leaseMs: 2_000,
-      lookForStalledEveryMs: 500,
-    });
-    const handler = new ScriptedHandler();
-    queue.start(handler.handle);
+    const { store, queue, handler } = await startQueue(way.url + new URL(redis.url).search);
+    await using _store = store;
     for (const id of ["first", "second", "third"]) {
       // Whoever asks while Redis is away is told so, and asks again.
       await vi.waitFor(() => queue.add({ id, type: "any", payload: null }), { timeout: 10_000 });

@@ -196,10 +196,13 @@ function valueOf(env: Env, name: string): string | null {
 
 function secretsOf({ codeHost, gitCredentials, agentEnv, network }: RunnerProject): string[] {
   const password = gitCredentials?.slice(gitCredentials.indexOf(":") + 1);
-  const models = network.models.map(({ key }) => key).filter((key) => key !== "");
-  return [codeHost?.token, gitCredentials, password, ...Object.values(agentEnv), ...models].filter(
-    (value): value is string => typeof value === "string",
-  );
+  return [
+    codeHost?.token,
+    gitCredentials,
+    password,
+    ...Object.values(agentEnv),
+    ...modelKeys(network),
+  ].filter((value): value is string => typeof value === "string");
 }
 
 /**
@@ -211,10 +214,13 @@ function keysOf({ codeHost, gitCredentials, agentEnv, network }: RunnerProject):
     (value) =>
       /^[^\s]{20,}$/.test(value) && !value.includes("://") && /\d/.test(value) && /[A-Za-z]/.test(value),
   );
-  const models = network.models.map(({ key }) => key).filter((key) => key !== "");
-  return [codeHost?.token, gitCredentials, ...given, ...models].filter(
+  return [codeHost?.token, gitCredentials, ...given, ...modelKeys(network)].filter(
     (value): value is string => typeof value === "string",
   );
+}
+
+function modelKeys({ models }: RunnerProject["network"]): string[] {
+  return models.map(({ key }) => key).filter((key) => key !== "");
 }
 
 function failed(error: unknown, input: RunTurnInput, redact: Redact, logger: Logger): RunTurnResult {

@@ -17,8 +17,20 @@ export type PushInput = {
  * Moves the job's branch, and no other, to `commit`, only if it still is where it was. Rejects as `SafeGit.run` does; with a
  * `TransientRunError` if somebody moved it.
  */
-export async function pushJobBranch(input: PushInput): Promise<void> {
-  const { git, gitDir, remote, jobId, commit, expected, signal } = input;
+export async function pushJobBranch({ commit, ...input }: PushInput): Promise<void> {
+  await updateJobBranch(input, commit);
+}
+
+/** Removes the job's branch, and no other, only if it still is `expected`. Rejects as `pushJobBranch` does. */
+export async function deleteJobBranch(
+  input: Omit<PushInput, "commit"> & { expected: string },
+): Promise<void> {
+  await updateJobBranch(input, "");
+}
+
+/** `commit`: empty to remove the branch. */
+async function updateJobBranch(input: Omit<PushInput, "commit">, commit: string): Promise<void> {
+  const { git, gitDir, remote, jobId, expected, signal } = input;
   const ref = `refs/heads/${jobBranch(jobId)}`;
   await git.run({
     args: [
@@ -31,34 +43,6 @@ export async function pushJobBranch(input: PushInput): Promise<void> {
       "--",
       remote.url,
       `${commit}:${ref}`,
-    ],
-    gitDir,
-    remote,
-    signal,
-  });
-}
-
-/** Removes the job's branch, and no other, only if it still is `expected`. Rejects as `pushJobBranch` does. */
-export async function deleteJobBranch({
-  git,
-  gitDir,
-  remote,
-  jobId,
-  expected,
-  signal,
-}: Omit<PushInput, "commit"> & { expected: string }): Promise<void> {
-  const ref = `refs/heads/${jobBranch(jobId)}`;
-  await git.run({
-    args: [
-      "push",
-      "--porcelain",
-      "--no-verify",
-      "--no-follow-tags",
-      "--recurse-submodules=no",
-      `--force-with-lease=${ref}:${expected}`,
-      "--",
-      remote.url,
-      `:${ref}`,
     ],
     gitDir,
     remote,

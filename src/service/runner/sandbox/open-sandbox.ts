@@ -41,12 +41,13 @@ export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox>
   if (bwrap === null) throw new SandboxMissingError("bubblewrap is not installed", INSTALL);
   const prlimit = await findProgram("prlimit", searchPath);
   const found = { bwrap: bwrap.path, prlimit: prlimit?.path ?? null, folder, env };
-  let words = await wordsOfProbe(await bubblewrap({ ...found, canNest: false }), options);
-  if (words === null) return bubblewrap({ ...found, canNest: false });
-  // Before bubblewrap 0.8.
-  if (words.includes("--disable-userns")) {
-    words = await wordsOfProbe(await bubblewrap({ ...found, canNest: true }), options);
-    if (words === null) return bubblewrap({ ...found, canNest: true });
+  let words: string | null = null;
+  for (const canNest of [false, true]) {
+    const sandbox = await bubblewrap({ ...found, canNest });
+    words = await wordsOfProbe(sandbox, options);
+    if (words === null) return sandbox;
+    // Bubblewrap before 0.8 can't forbid agents namespaces of their own.
+    if (!words.includes("--disable-userns")) break;
   }
   throw new SandboxMissingError(`bubblewrap does not work here (${words})`, await remedyOf());
 }
