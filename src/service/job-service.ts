@@ -8,6 +8,7 @@ import type { SqliteDatabase } from "../store/sqlite-database.ts";
 import { storeErrorsOf } from "../store/store-errors.ts";
 import type { ServiceConfig } from "./config.ts";
 import { fullJob } from "./further-operations.ts";
+import type { Acceptance, TurnRequest } from "./jobs/acceptance.ts";
 import { JobFeed } from "./jobs/job-feed.ts";
 import { JobStore } from "./jobs/job-store.ts";
 import { createKeyCheck } from "./keys.ts";
@@ -106,6 +107,15 @@ export function createJobService({
     }
   }
 
+  async function accept(request: TurnRequest): Promise<Acceptance> {
+    const accepted = await queue.commit(() => {
+      const value = store.accept(request, clock.now());
+      return { value, adds: value.kind === "accepted" ? [runJobTask(value.turn.jobId)] : [] };
+    });
+    if (accepted.kind === "accepted") feed.changed(accepted.turn.jobId);
+    return accepted;
+  }
+
   const handle = createServiceTaskHandler({
     store,
     projects,
@@ -121,7 +131,7 @@ export function createJobService({
     projects,
     store,
     checkKey: createKeyCheck(db),
-    onAccepted: ({ jobId }) => void addTask(jobId),
+    accept,
     onEnded: (jobId) => {
       watch.lookAt(jobId);
       // Also a turn that waited to be tried again may have been in the next one's way.

@@ -11,7 +11,7 @@ import { boundedBody } from "./bounded-body.ts";
 import type { ServiceProject } from "./config.ts";
 import { addFurtherOperations } from "./further-operations.ts";
 import { HttpFault } from "./http-fault.ts";
-import type { Acceptance, TurnKey } from "./jobs/acceptance.ts";
+import type { Acceptance, TurnRequest } from "./jobs/acceptance.ts";
 import { type StoredJob, toRecord } from "./jobs/job.ts";
 import type { JobFeed } from "./jobs/job-feed.ts";
 import type { JobStore } from "./jobs/job-store.ts";
@@ -26,8 +26,8 @@ export type ServiceAppDeps = {
   projects: ReadonlyMap<string, ServiceProject>;
   store: JobStore;
   checkKey: KeyCheck;
-  /** Called once a turn is durable, to have it run soon. */
-  onAccepted: (turn: TurnKey) => void;
+  /** Takes a request in. An accepted one is durable when this resolves, and runs soon. */
+  accept: (request: TurnRequest) => Promise<Acceptance>;
   /** Called once turns of a job were ended, to have their agents stop and the next turn run soon. */
   onEnded: (jobId: string) => void;
   feed: JobFeed;
@@ -41,7 +41,7 @@ export type ServiceAppDeps = {
 
 /** The job service's HTTP side, which listens to nothing: `fetch` takes a request and answers it. */
 export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
-  const { store, clock, projects } = deps;
+  const { store, projects } = deps;
   const app = new OpenAPIHono({
     defaultHook: (result) => {
       if (!result.success) throw new HttpFault(400, describe(result.error.issues));
@@ -88,30 +88,29 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
     });
   }
 
-  function accept(
+  async function accept(
     projectId: string,
     jobId: string | null,
     prompt: string,
     headers: { "idempotency-key"?: string | undefined; [READS]?: string | undefined },
-  ): WireJob {
+  ): Promise<WireJob> {
     const project = projects.get(projectId);
     if (project === undefined) throw new HttpFault(404, "There is no such project");
     const request = { project, jobId, prompt, idempotencyKey: headers["idempotency-key"] ?? null };
-    const accepted = store.accept(request, clock.now());
+    const accepted = await deps.accept(request);
     if (accepted.kind === "accepted") {
       const { jobId: id, number } = accepted.turn;
       deps.logger.info({ project: projectId, job_id: id, turn: number }, "turn accepted");
-      deps.onAccepted(accepted.turn);
     }
     const { record, turn } = unlessRefused(accepted);
     // A repeated request gets the record of the first answer; its turns are as they are now.
     return { ...record, ...report(record.id, headers[READS], turn?.number ?? null) };
   }
 
-  app.openapi(createJobRoute, (context) => {
+  app.openapi(createJobRoute, async (context) => {
     const { projectId } = context.req.valid("param");
     return context.json(
-      accept(projectId, null, context.req.valid("json").prompt, context.req.valid("header")),
+      await accept(projectId, null, context.req.valid("json").prompt, context.req.valid("header")),
       201,
     );
   });
@@ -120,10 +119,10 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
     const record = toRecord(jobOf(projectId, id));
     return context.json({ ...record, ...report(id, context.req.valid("header")[READS]) }, 200);
   });
-  app.openapi(sendMessageRoute, (context) => {
+  app.openapi(sendMessageRoute, async (context) => {
     const { projectId, id } = context.req.valid("param");
     return context.json(
-      accept(projectId, id, context.req.valid("json").prompt, context.req.valid("header")),
+      await accept(projectId, id, context.req.valid("json").prompt, context.req.valid("header")),
       200,
     );
   });
@@ -220,10 +219,10 @@ function answerFault(context: Context, fault: HttpFault): Response {
 function logged({ logger, clock }: ServiceAppDeps) {
   return async (context: Context, next: () => Promise<void>): Promise<void> => {
     const startMs = clock.now();
-    await next();
     context.header("cache-control", "no-store");
     context.header(CAPABILITIES_HEADER, CAPABILITIES);
     context.header("x-content-type-options", "nosniff");
+    await next();
     const { method } = context.req;
     logger.debug({ method, status: context.res.status, ms: clock.now() - startMs }, "request answered");
   };

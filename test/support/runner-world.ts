@@ -224,6 +224,7 @@ export async function openRunnerWorld({
         prompt: "Fix the typo",
         earlierTurns: [],
         project,
+        usedBefore: null,
         signal: new AbortController().signal,
         onProgress: (line) => progress.push(line),
         onStep: () => {},

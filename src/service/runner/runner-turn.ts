@@ -1,3 +1,4 @@
+import type { ReportedUsage } from "../../core/job-report.ts";
 import type { ChosenPreset } from "../agent-presets.ts";
 import type { networkOf } from "../network/index.ts";
 import type { AgentLimits } from "./sandbox/sandbox.ts";
@@ -47,6 +48,8 @@ export type RunnerTurn = {
   prompt: string;
   earlierTurns: readonly EarlierTurn[];
   project: RunnerProject;
+  /** By earlier attempts. */
+  usedBefore: ReportedUsage | null;
 };
 
 /** Who the commits are by. */

@@ -92,6 +92,7 @@ async function runInSlot(
         .filter(({ number }) => number < key.number)
         .map(({ prompt, summary }) => ({ prompt, summary })),
       project,
+      usedBefore: turn.usage,
       signal,
       onProgress: (line) => report.line(line),
       onStep: (step) => report.step(step),
