@@ -256,11 +256,13 @@ it.each(["turn/1/cancel", "archive"])("removes the files of a turn that was ende
 
 it("removes within the hour the files of a turn that was cancelled on the command line", async () => {
   await using subject = await ServiceUnderTest.start({ jobsAtOnce: 1 });
-  await create(subject);
-  const id = await create(subject);
-  await subject.runner.run(1);
+  const ids = [await create(subject), await create(subject)];
+  const { input } = await subject.runner.run(1);
+  const waiting = ids.find((id) => id !== input.jobId) ?? "";
+  // The other one waits for room.
+  await expect.poll(async () => (await subject.service.queue.counts()).running).toBe(2);
   const beside = new DatabaseSync(subject.dir.file("job-service.sqlite"));
-  new JobStore(beside).cancel({ jobId: id, number: 1 }, subject.clock.now());
+  new JobStore(beside).cancel({ jobId: waiting, number: 1 }, subject.clock.now());
   beside.close();
   expect(filesOf(subject)).toHaveLength(2);
   subject.clock.advance(HOUR_MS);
@@ -295,6 +297,16 @@ it("knows a request again that an earlier version answered", async () => {
   const row = subject.db.prepare("SELECT request FROM idempotency").get();
   expect(row).toEqual({ request: "c3fa00342d4ce48f6987f7c164705bb31344c0794bff79428f9f6065d7084f30" });
   expect((await send(subject, [], JOBS, sent.headers)).json).toEqual(first);
+});
+
+it("keeps all files of many requests at once", async () => {
+  await using subject = await ServiceUnderTest.start();
+  await Promise.all(
+    Array.from({ length: 40 }, (_, n) =>
+      create(subject, [makeAttachment("a", "text/plain", `${n}`.repeat(1000))]),
+    ),
+  );
+  expect(filesOf(subject)).toHaveLength(40);
 });
 
 it("refuses files when too many of a project's wait, and keeps nothing of them", async () => {

@@ -8,6 +8,11 @@ export type PlacedAttachment = TurnAttachment & { inside: string };
 
 const MAX_NAME_LENGTH = 100;
 
+/** Where attachments are in a folder for temporary files. */
+export function attachmentsFolder(tmp: string): string {
+  return join(tmp, "attachments");
+}
+
 /** Copies attachments into an agent's folder for temporary files, before the agent starts. `insideTmp`: that folder as it sees it. */
 export async function placeAttachments(
   attachments: readonly TurnAttachment[],
@@ -15,15 +20,16 @@ export async function placeAttachments(
   insideTmp: string,
 ): Promise<PlacedAttachment[]> {
   if (attachments.length === 0) return [];
-  await mkdir(join(tmp, "attachments"), { mode: 0o700 });
+  const folder = attachmentsFolder(tmp);
+  await mkdir(folder, { mode: 0o700 });
   return await Promise.all(
     attachments.map(async (attachment, index) => {
-      const name = join("attachments", `${index + 1}-${safeName(attachment.name)}`);
-      await copyFile(attachment.path, join(tmp, name)).catch((error: unknown) => {
+      const name = `${index + 1}-${safeName(attachment.name)}`;
+      await copyFile(attachment.path, join(folder, name)).catch((error: unknown) => {
         if (error instanceof Error && "code" in error && error.code === "ENOENT") throw gone();
         throw error;
       });
-      return { ...attachment, inside: join(insideTmp, name) };
+      return { ...attachment, inside: join(attachmentsFolder(insideTmp), name) };
     }),
   );
 }

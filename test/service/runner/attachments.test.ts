@@ -6,6 +6,7 @@ import { fixtureAgent, inlineAgent, openRunnerWorld } from "../../support/runner
 
 type World = Awaited<ReturnType<typeof openRunnerWorld>>;
 type Recorded = {
+  session: { cwd: string; additionalDirectories?: string[] };
   blocks: { type: string; text?: string; uri?: string }[];
   files: Record<string, string>;
 };
@@ -76,6 +77,21 @@ it("gives an ACP agent what it takes in the prompt, before the request, and all 
     "2-notes.md": Buffer.from("# Notes\nüber").toString("base64"),
     "3-form.pdf": Buffer.from("%PDF-1.7").toString("base64"),
   });
+});
+
+it("names their folder to an agent that takes further folders, and to no other", async () => {
+  await using world = await openRunnerWorld();
+  const attachments = await attach(world, ["shot.png", "image/png", PNG]);
+  const more = { sessionCapabilities: { additionalDirectories: {} } };
+  await world.run(world.acpProject(recorder(ALL, more)), { attachments });
+  expect((await recorded(world)).session).toEqual({
+    cwd: "/repo",
+    mcpServers: [],
+    additionalDirectories: ["/tmp/attachments"],
+  });
+  await world.run(world.acpProject(recorder(ALL)), { attachments, jobId: "job2" });
+  const other = JSON.parse(await world.show("docs/recorded.json", "docs-agent/job2")) as Recorded;
+  expect(other.session).toEqual({ cwd: "/repo", mcpServers: [] });
 });
 
 it("gives links to an agent that takes nothing else", async () => {

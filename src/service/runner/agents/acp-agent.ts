@@ -12,6 +12,7 @@ import { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../../../errors.ts";
 import { oneLine } from "../../printable-text.ts";
+import { attachmentsFolder } from "../place-attachments.ts";
 import { TurnFailedError } from "../run-error.ts";
 import { attachmentBlocks } from "./acp-attachments.ts";
 import { createAcpFiles } from "./acp-files.ts";
@@ -49,6 +50,7 @@ export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
   const { terminal, asks } = run.settings;
   const permissions = new AcpPermissions({
     tree: run.sandbox.inside.tree,
+    attachments: attachmentsFolder(run.sandbox.inside.tmp),
     terminal,
     ask: asks ? run.ask : null,
     redact: run.redact,
@@ -174,9 +176,13 @@ async function openSession(
       `The agent speaks version ${protocolVersion} of the Agent Client Protocol; version ${PROTOCOL_VERSION} is needed.`,
     );
   }
+  const takesFolders = agentCapabilities?.sessionCapabilities?.additionalDirectories;
   const session = await agent.request(methods.agent.session.new, {
     cwd: run.sandbox.inside.tree,
     mcpServers: [],
+    ...(takesFolders && run.attachments.length > 0
+      ? { additionalDirectories: [attachmentsFolder(run.sandbox.inside.tmp)] }
+      : {}),
   });
   return { sessionId: session.sessionId, takes: agentCapabilities?.promptCapabilities ?? {} };
 }
