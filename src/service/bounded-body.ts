@@ -45,8 +45,11 @@ export function boundedBody(maxBytes: number, large: LargeBodies) {
       if (!isUtf8(body)) throw new HttpFault(400, "the body: put text in UTF-8");
       // Where Hono looks before it reads a body: a new `Request` would copy it twice.
       Object.assign(req.bodyCache, { text: Promise.resolve(body.toString()) });
-      // Others get their turn before so much is parsed.
-      if (isLarge) await nextTurn();
+      // Others get their turn before so much is parsed. Sockets are read between the first and the second.
+      if (isLarge) {
+        await nextTurn();
+        await nextTurn();
+      }
       await next();
     } finally {
       if (isLarge) largeNow -= 1;

@@ -159,7 +159,7 @@ const WITH_ATTACHMENTS = {
   path: /\/job(?:\/[^/]+\/message)?$/,
   mark: '"attachments"',
   maxBytes: MAX_BODY_BYTES_WITH_ATTACHMENTS,
-  atOnce: 8,
+  atOnce: 4,
 };
 const NO_SUCH_JOB = "There is no such job in this project";
 const LIMITS = {

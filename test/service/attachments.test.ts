@@ -189,7 +189,7 @@ it("reads so many large bodies at once, and says when there may be room", async 
   for (const socket of open) {
     socket.on("data", (chunk: Buffer) => answers.push(chunk.toString().slice(0, "HTTP/1.1 429".length)));
   }
-  await expect.poll(() => answers, { timeout: 10_000 }).toEqual(Array(12).fill("HTTP/1.1 429"));
+  await expect.poll(() => answers, { timeout: 10_000 }).toEqual(Array(16).fill("HTTP/1.1 429"));
   const response = await subject.ask(JOBS, { body: large });
   expect(response.status).toBe(429);
   expect(response.headers.get("retry-after")).toBe("5");
