@@ -4,6 +4,7 @@ import type {
   ToolCall,
   ToolCallUpdate,
 } from "@agentclientprotocol/sdk";
+import { resolve } from "node:path";
 import { MAX_CHOICES } from "../../../job-client/report-schema.ts";
 import { oneLine } from "../../printable-text.ts";
 import { isInside } from "../confined-files.ts";
@@ -120,7 +121,7 @@ export class AcpPermissions {
 }
 
 function isWithin(folder: string, path: string): boolean {
-  return path === folder || isInside(folder, path);
+  return resolve(folder, path) === folder || isInside(folder, path);
 }
 
 function select(
