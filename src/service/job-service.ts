@@ -10,6 +10,7 @@ import { storeErrorsOf } from "../store/store-errors.ts";
 import { AttachmentFiles } from "./attachments/attachment-files.ts";
 import type { ServiceConfig } from "./config.ts";
 import { fullJob } from "./further-operations.ts";
+import type { Acceptance, TurnRequest } from "./jobs/acceptance.ts";
 import { JobFeed } from "./jobs/job-feed.ts";
 import { JobStore } from "./jobs/job-store.ts";
 import { createKeyCheck } from "./keys.ts";
@@ -110,6 +111,15 @@ export function createJobService({
     }
   }
 
+  async function accept(request: TurnRequest): Promise<Acceptance> {
+    const accepted = await queue.commit(() => {
+      const value = store.accept(request, clock.now());
+      return { value, adds: value.kind === "accepted" ? [runJobTask(value.turn.jobId)] : [] };
+    });
+    if (accepted.kind === "accepted") feed.changed(accepted.turn.jobId);
+    return accepted;
+  }
+
   const handle = createServiceTaskHandler({
     store,
     projects,
@@ -127,7 +137,7 @@ export function createJobService({
     store,
     attachments,
     checkKey: createKeyCheck(db),
-    onAccepted: ({ jobId }) => void addTask(jobId),
+    accept,
     onEnded: (jobId) => {
       watch.lookAt(jobId);
       void attachments.sweep();

@@ -13,7 +13,7 @@ import { boundedBody } from "./bounded-body.ts";
 import type { ServiceProject } from "./config.ts";
 import { addFurtherOperations } from "./further-operations.ts";
 import { HttpFault } from "./http-fault.ts";
-import type { Acceptance, TurnKey } from "./jobs/acceptance.ts";
+import type { Acceptance, TurnRequest } from "./jobs/acceptance.ts";
 import { type StoredJob, toRecord } from "./jobs/job.ts";
 import type { JobFeed } from "./jobs/job-feed.ts";
 import type { JobStore } from "./jobs/job-store.ts";
@@ -29,8 +29,8 @@ export type ServiceAppDeps = {
   store: JobStore;
   attachments: AttachmentFiles;
   checkKey: KeyCheck;
-  /** Called once a turn is durable, to have it run soon. */
-  onAccepted: (turn: TurnKey) => void;
+  /** Takes a request in. An accepted one is durable when this resolves, and runs soon. */
+  accept: (request: TurnRequest) => Promise<Acceptance>;
   /** Called once turns of a job were ended, to have their agents stop and the next turn run soon. */
   onEnded: (jobId: string) => void;
   feed: JobFeed;
@@ -44,7 +44,7 @@ export type ServiceAppDeps = {
 
 /** The job service's HTTP side, which listens to nothing: `fetch` takes a request and answers it. */
 export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
-  const { store, clock, projects } = deps;
+  const { store, projects } = deps;
   const app = new OpenAPIHono({
     defaultHook: (result) => {
       if (!result.success) throw new HttpFault(400, describe(result.error.issues));
@@ -101,12 +101,11 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
     if (project === undefined) throw new HttpFault(404, "There is no such project");
     const request = { project, jobId, prompt, idempotencyKey: headers["idempotency-key"] ?? null };
     const accepted = await deps.attachments.keep(await decodeAttachments(attachments), (written) =>
-      store.accept({ ...request, attachments: written }, clock.now()),
+      deps.accept({ ...request, attachments: written }),
     );
     if (accepted.kind === "accepted") {
       const { jobId: id, number } = accepted.turn;
       deps.logger.info({ project: projectId, job_id: id, turn: number }, "turn accepted");
-      deps.onAccepted(accepted.turn);
     }
     const { record, turn } = unlessRefused(accepted);
     // A repeated request gets the record of the first answer; its turns are as they are now.
@@ -229,10 +228,10 @@ function answerFault(context: Context, fault: HttpFault): Response {
 function logged({ logger, clock }: ServiceAppDeps) {
   return async (context: Context, next: () => Promise<void>): Promise<void> => {
     const startMs = clock.now();
-    await next();
     context.header("cache-control", "no-store");
     context.header(CAPABILITIES_HEADER, CAPABILITIES);
     context.header("x-content-type-options", "nosniff");
+    await next();
     const { method } = context.req;
     logger.debug({ method, status: context.res.status, ms: clock.now() - startMs }, "request answered");
   };

@@ -21,6 +21,8 @@ export type RunTurnInput = {
   /** Earlier turns of the same job, oldest first. */
   earlierTurns: { prompt: string; summary: string | null }[];
   project: ServiceProject;
+  /** By earlier attempts of the turn. It counts toward the budget. */
+  usedBefore: ReportedUsage | null;
   /** Aborts when the service stops and the grace is over, or the turn was ended: cancelled, or its job archived. */
   signal: AbortSignal;
   /** A line for the operator: bounded, redacted. */

@@ -225,6 +225,7 @@ export async function openRunnerWorld({
         attachments: [],
         earlierTurns: [],
         project,
+        usedBefore: null,
         signal: new AbortController().signal,
         onProgress: (line) => progress.push(line),
         onStep: () => {},

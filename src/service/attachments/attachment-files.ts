@@ -39,7 +39,7 @@ export class AttachmentFiles {
   /** Has `accept` take the attachments, once they survive a power cut. What it doesn't take is removed again. */
   async keep<T>(
     attachments: readonly NewAttachment[],
-    accept: (written: readonly WrittenAttachment[]) => T,
+    accept: (written: readonly WrittenAttachment[]) => Promise<T>,
   ): Promise<T> {
     if (attachments.length === 0) return accept([]);
     const named = attachments.map((attachment) => ({ ...attachment, id: randomBytes(16).toString("hex") }));
@@ -49,7 +49,7 @@ export class AttachmentFiles {
       for (const attachment of named) written.push(await this.#write(attachment));
       await using entries = await open(this.#deps.folder, "r");
       await entries.sync();
-      return accept(written);
+      return await accept(written);
     } finally {
       for (const { id } of named) this.#underWay.delete(id);
       await this.sweep();

@@ -1,7 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import type { DatabaseSync } from "node:sqlite";
 import type { WireJobRecord } from "../../job-client/schema.ts";
-import { transaction } from "../../store/sqlite-database.ts";
 import type { WrittenAttachment } from "../attachments/attachment-files.ts";
 import type { ServiceProject } from "../config.ts";
 import { toRecord } from "./job.ts";
@@ -40,29 +38,24 @@ const QUEUE_RETRY_AFTER_MS = 60_000;
 /** Of a project's turns that have not ended. */
 const MAX_ATTACHED_BYTES = 100 * 1024 ** 2;
 
-/** Takes requests in: each in one transaction, so that no two requests at once can both be the first, or both be the last. */
+/** Takes requests in: each inside of a transaction, so that no two requests at once can both be the first, or both be the last. */
 export class Acceptances {
-  readonly #db: DatabaseSync;
   readonly #sql: JobStatements;
 
-  constructor(db: DatabaseSync, sql: JobStatements) {
-    this.#db = db;
+  constructor(sql: JobStatements) {
     this.#sql = sql;
   }
 
-  /** Accepts or refuses a request. When this returns `accepted`, the turn survives a crash and a power cut. */
   accept(request: TurnRequest, nowMs: number): Acceptance {
-    return transaction(this.#db, () => {
-      const earlier = this.#answeredBefore(request);
-      if (earlier !== null) return earlier;
-      if (request.jobId !== null) {
-        const row = this.#sql.job.get(request.jobId);
-        const job = row === undefined ? null : JobRow.parse(row);
-        if (job === null || job.projectId !== request.project.id) return { kind: "missing" };
-        if (job.status === "archived") return { kind: "archived" };
-      }
-      return this.#limited(request, nowMs) ?? this.#add(request, nowMs);
-    });
+    const earlier = this.#answeredBefore(request);
+    if (earlier !== null) return earlier;
+    if (request.jobId !== null) {
+      const row = this.#sql.job.get(request.jobId);
+      const job = row === undefined ? null : JobRow.parse(row);
+      if (job === null || job.projectId !== request.project.id) return { kind: "missing" };
+      if (job.status === "archived") return { kind: "archived" };
+    }
+    return this.#limited(request, nowMs) ?? this.#add(request, nowMs);
   }
 
   #answeredBefore(asked: TurnRequest): Acceptance | null {

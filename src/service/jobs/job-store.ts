@@ -30,7 +30,7 @@ export type TurnReport = {
 export type JobPage = { jobs: StoredJob[]; next: ListPlace | null };
 
 /**
- * Jobs and their turns in the service's SQLite file. Each method is synchronous and one transaction, and each write says in
+ * Jobs and their turns in the service's SQLite file. Each method is synchronous and, but for `accept`, one transaction, and each write says in
  * its condition what it rests on: other processes (the command line) write to the same rows.
  */
 export class JobStore {
@@ -44,16 +44,14 @@ export class JobStore {
   constructor(db: DatabaseSync, changed: (jobId: string) => void = () => {}) {
     this.#db = db;
     this.#sql = prepareJobStatements(db);
-    this.#acceptances = new Acceptances(db, this.#sql);
+    this.#acceptances = new Acceptances(this.#sql);
     this.#changed = changed;
     this.questions = new QuestionStore(this.#sql, changed);
   }
 
-  /** Accepts or refuses a create or a message. When this returns `accepted`, the turn survives a crash and a power cut. */
+  /** Inside of the caller's transaction: accepts or refuses a create or a message. `changed` is not told. */
   accept(request: TurnRequest, nowMs: number): Acceptance {
-    const accepted = this.#acceptances.accept(request, nowMs);
-    if (accepted.kind === "accepted") this.#changed(accepted.turn.jobId);
-    return accepted;
+    return this.#acceptances.accept(request, nowMs);
   }
 
   job(id: string): StoredJob | null {

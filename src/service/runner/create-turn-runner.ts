@@ -21,6 +21,7 @@ import { TreePool } from "./tree/tree-pool.ts";
 import type { Author, RunnerProject } from "./runner-turn.ts";
 import { openSandbox } from "./sandbox/open-sandbox.ts";
 import type { Sandbox } from "./sandbox/sandbox.ts";
+import { openTurnGroups } from "./sandbox/turn-groups.ts";
 
 export type TurnRunnerDeps = {
   /** One process at a time uses it. */
@@ -135,14 +136,18 @@ async function openRunner({ dataDir, env, logger, clock, containment }: TurnRunn
   await sweep(folders);
   const trees = new TreePool(join(folders.dataDir, "trees"), clock);
   await trees.open();
-  const sandbox = await openSandbox({ containment, folder: folders.sandbox, env, clock });
+  const groups = await openTurnGroups();
+  const sandbox = await openSandbox({ containment, folder: folders.sandbox, env, clock, groups });
   if (sandbox.kind === "none") {
     logger.warn(
       { containment },
       "agents are not held in, as the settings say: they can read and send away all that this user can read",
     );
   } else {
-    logger.info({ containment, by: sandbox.kind }, "agents are held in");
+    if (groups?.bounds.memory === true && sandbox.bounds.memory !== "cgroup") {
+      logger.warn({}, "control groups don't work here: turns are bounded without");
+    }
+    logger.info({ containment, by: sandbox.kind, bounded_by: sandbox.bounds }, "agents are held in");
   }
   return { folders, sandbox, trees };
 }

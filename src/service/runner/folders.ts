@@ -3,6 +3,7 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } fro
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
+import { SOCKETS_FOLDER } from "../network/index.ts";
 import { killGroup } from "./process-group.ts";
 import { processStat } from "./process-stat.ts";
 
@@ -16,6 +17,8 @@ export type RunnerFolders = {
   agents: string;
   /** What sandboxes are made of. */
   sandbox: string;
+  /** Of the agents' networks: short, because the path of a socket may not be long. */
+  sockets: string;
   /** Git's `HOME`, empty. */
   gitHome: string;
 };
@@ -51,6 +54,7 @@ export async function openRunnerFolders(dataDir: string): Promise<RunnerFolders>
     notes: join(root, "turns"),
     agents: join(root, "agents"),
     sandbox: join(root, "sandbox"),
+    sockets: join(root, SOCKETS_FOLDER),
     gitHome: join(root, "git-home"),
   };
   for (const folder of Object.values(folders)) await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -60,7 +64,7 @@ export async function openRunnerFolders(dataDir: string): Promise<RunnerFolders>
 /** Removes what an earlier process left: its worktrees, and the agents that outlived it. */
 export async function sweep(folders: RunnerFolders): Promise<void> {
   for (const name of await readdir(folders.agents)) await killLeftover(folders, name);
-  for (const folder of [folders.worktrees, folders.scratch]) {
+  for (const folder of [folders.worktrees, folders.scratch, folders.sockets]) {
     for (const name of await readdir(folder)) await removeFolder(join(folder, name));
   }
 }

@@ -1,10 +1,9 @@
-import { dirname } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
 import { presetEnv } from "../agent-presets.ts";
 import type { Env } from "../env.ts";
 import type { RunTurnInput } from "../turn-runner.ts";
-import { openTurnNetwork, type TurnNetwork } from "../network/index.ts";
+import { newSocketPath, openTurnNetwork, type TurnNetwork, type TurnUsage } from "../network/index.ts";
 import { agentEnv } from "./agents/agent-env.ts";
 import { agents } from "./agents/index.ts";
 import type { AgentResult } from "./agents/agent.ts";
@@ -38,14 +37,16 @@ export async function runAgent(
   const { project, jobId } = turn;
   const { clock, logger, signal, onProgress, onStep, onPlan, onUsage, ask, redact } = context;
   const { command, readable, limits, preset } = project.agent;
+  const { inputTokens, outputTokens, costUsd } = turn.usedBefore ?? {};
   const network = await openTurnNetwork({
     ...project.network,
-    // Beside the index, out of the agent's reach but for the socket itself.
-    folder: context.sandbox.kind === "none" ? null : dirname(folders.index),
+    usedBefore: { tokens: (inputTokens ?? 0) + (outputTokens ?? 0), usd: costUsd ?? 0 },
+    onUsage: (usage) => tellUsage(usage, onUsage),
+    socketPath: context.sandbox.kind === "none" ? null : newSocketPath(context.folders.sockets),
     logger,
   });
   await using _usage = { [Symbol.asyncDispose]: () => endNetwork(network, onUsage) };
-  const sandbox = await context.sandbox.open({
+  await using sandbox = await context.sandbox.open({
     folders,
     command: command[0] ?? "",
     readable,
@@ -79,6 +80,11 @@ export async function runAgent(
       redact,
       onStarted: (pid) => noteAgent(context.folders, jobId, pid),
     });
+  } catch (error) {
+    if (!(error instanceof TurnFailedError) || !(await sandbox.ranOutOfMemory())) throw error;
+    throw new TurnFailedError(
+      `The agent needed more than its limit of ${limits.memoryMegabytes} MB of memory. ${error.message}`,
+    );
   } finally {
     await forgetAgent(context.folders, jobId);
   }
@@ -87,8 +93,13 @@ export async function runAgent(
 /** What was cut off counts by then, too. */
 async function endNetwork(network: TurnNetwork, onUsage: RunTurnInput["onUsage"]): Promise<void> {
   await network[Symbol.asyncDispose]();
-  const { calls, inputTokens, outputTokens, cachedInputTokens, costUsd } = network.usage();
-  if (calls > 0) onUsage({ calls, inputTokens, outputTokens, cachedInputTokens, costUsd });
+  const usage = network.usage();
+  if (usage.calls > 0) tellUsage(usage, onUsage);
+}
+
+function tellUsage(usage: TurnUsage, onUsage: RunTurnInput["onUsage"]): void {
+  const { calls, inputTokens, outputTokens, cachedInputTokens, costUsd } = usage;
+  onUsage({ calls, inputTokens, outputTokens, cachedInputTokens, costUsd });
 }
 
 function exceededSignal(network: TurnNetwork): AbortSignal {

@@ -1,3 +1,4 @@
+import type { ReportedUsage } from "../../core/job-report.ts";
 import type { ChosenPreset } from "../agent-presets.ts";
 import type { networkOf } from "../network/index.ts";
 import type { TurnAttachment } from "../turn-runner.ts";
@@ -49,6 +50,8 @@ export type RunnerTurn = {
   attachments: readonly TurnAttachment[];
   earlierTurns: readonly EarlierTurn[];
   project: RunnerProject;
+  /** By earlier attempts. */
+  usedBefore: ReportedUsage | null;
 };
 
 /** Who the commits are by. */

@@ -101,6 +101,7 @@ async function runInSlot(
         .attachments(key)
         .map(({ id, ...attachment }) => ({ ...attachment, path: deps.attachments.pathOf(id) })),
       project,
+      usedBefore: turn.usage,
       signal,
       onProgress: (line) => report.line(line),
       onStep: (step) => report.step(step),

@@ -8,6 +8,7 @@ import type { Sandbox } from "./sandbox.ts";
 export function noSandbox(env: Env): Sandbox {
   return {
     kind: "none",
+    bounds: { memory: "none", processes: "none" },
     open: async ({ folders: { tree, home, tmp } }) => ({
       inside: { tree, home, tmp },
       networkPort: null,
@@ -16,6 +17,8 @@ export function noSandbox(env: Env): Sandbox {
         env: { ...pickEnv(env, ["PATH"]), ...options.env },
         cwd: options.cwd ?? tree,
       }),
+      ranOutOfMemory: async () => false,
+      [Symbol.asyncDispose]: async () => {},
     }),
   };
 }
