@@ -1,6 +1,7 @@
 import { type AxiosResponse, OpenAPIClientAxios, type OpenAPIClient } from "openapi-client-axios";
 import { expect, it } from "vitest";
 import type { WireJob, WireJobList } from "../../src/job-client/schema.ts";
+import { makeAttachment } from "../support/attachments.ts";
 import { makeAskingAgent, makeServiceProject, ServiceUnderTest } from "../support/job-service.ts";
 import { resultNamed } from "../support/scripted-runner.ts";
 
@@ -47,7 +48,7 @@ it("is enough for a generated client to use every operation", async () => {
   await call("answerQuestion", job, { questionId: questions?.[0]?.id, text: "Because" });
   expect(await asked).toEqual({ text: "Because" });
 
-  await call("sendMessage", job, { prompt: "More" });
+  await call("sendMessage", job, { prompt: "More", attachments: [makeAttachment()] });
   await call("cancelTurn", { ...job, number: 2 });
   (await subject.runner.run(1)).end(resultNamed(id, "pull-request"));
   await subject.service.queue.idle();

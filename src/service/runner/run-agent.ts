@@ -10,6 +10,7 @@ import type { AgentResult } from "./agents/agent.ts";
 import { forgetAgent, noteAgent, type RunnerFolders, type TurnFolders } from "./folders.ts";
 import type { Redact } from "./redaction.ts";
 import { TurnFailedError } from "./run-error.ts";
+import { placeAttachments } from "./place-attachments.ts";
 import type { RunnerTurn } from "./runner-turn.ts";
 import { watchDisk } from "./sandbox/disk-watch.ts";
 import type { Sandbox } from "./sandbox/sandbox.ts";
@@ -52,12 +53,14 @@ export async function runAgent(
     limits,
     networkSocket: network.socketPath,
   });
+  const attachments = await placeAttachments(turn.attachments, folders.tmp, sandbox.inside.tmp);
   using disk = watchDisk(folders.job, limits.diskMegabytes, clock);
   const port = sandbox.networkPort ?? network.port ?? 0;
   try {
     return await agents[project.agent.kind]({
       settings: project.agent,
       prompt: turn.prompt,
+      attachments,
       earlierTurns: turn.earlierTurns,
       docs: project.docs,
       sandbox,

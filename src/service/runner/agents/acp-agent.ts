@@ -7,12 +7,14 @@ import {
   PROTOCOL_VERSION,
   RequestError,
 } from "@agentclientprotocol/sdk";
-import type { StopReason } from "@agentclientprotocol/sdk";
+import type { PromptCapabilities, StopReason } from "@agentclientprotocol/sdk";
 import { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../../../errors.ts";
 import { oneLine } from "../../printable-text.ts";
+import { attachmentsFolder } from "../place-attachments.ts";
 import { TurnFailedError } from "../run-error.ts";
+import { attachmentBlocks } from "./acp-attachments.ts";
 import { createAcpFiles } from "./acp-files.ts";
 import { AcpPermissions } from "./acp-permissions.ts";
 import { AcpTerminals } from "./acp-terminals.ts";
@@ -22,7 +24,7 @@ import type { AgentResult, AgentRun } from "./agent.ts";
 import { failureOf, lastWordsText, refusedText } from "./ending.ts";
 import { PausableClock } from "./pausable-clock.ts";
 import { ProgressLines } from "./progress.ts";
-import { earlierTurnsText, taskText } from "./prompt-text.ts";
+import { attachmentsText, earlierTurnsText, taskText } from "./prompt-text.ts";
 import { startAgent } from "./start-agent.ts";
 
 /** How long an agent may take until it has a session: some load models or download themselves first. */
@@ -48,6 +50,7 @@ export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
   const { terminal, asks } = run.settings;
   const permissions = new AcpPermissions({
     tree: run.sandbox.inside.tree,
+    attachments: attachmentsFolder(run.sandbox.inside.tmp),
     terminal,
     ask: asks ? run.ask : null,
     redact: run.redact,
@@ -138,22 +141,28 @@ function createClient(
 }
 
 async function converse(agent: ClientContext, run: AgentRun): Promise<StopReason> {
-  const sessionId = await withinHandshake(run, () => openSession(agent, run));
+  const { sessionId, takes } = await withinHandshake(run, () => openSession(agent, run));
   const earlier = earlierTurnsText(run.earlierTurns);
-  const context = [taskText(run.docs), earlier].filter((text) => text !== "").join("\n\n");
+  const texts = [taskText(run.docs), earlier, attachmentsText(run.attachments)];
+  const context = texts.filter((text) => text !== "").join("\n\n");
   const { stopReason } = await agent.request(methods.agent.session.prompt, {
     sessionId,
     // The request itself is the last block, alone: an agent may act on nothing else.
     prompt: [
       { type: "text", text: context },
+      ...(await attachmentBlocks(run.attachments, takes)),
       { type: "text", text: run.prompt },
     ],
   });
   return stopReason;
 }
 
-async function openSession(agent: ClientContext, run: AgentRun): Promise<string> {
-  const { protocolVersion } = await agent.request(methods.agent.initialize, {
+/** `takes`: what may be in a prompt besides texts and links. */
+async function openSession(
+  agent: ClientContext,
+  run: AgentRun,
+): Promise<{ sessionId: string; takes: PromptCapabilities }> {
+  const { protocolVersion, agentCapabilities } = await agent.request(methods.agent.initialize, {
     protocolVersion: PROTOCOL_VERSION,
     clientInfo: { name: "docs-agent", version: "1" },
     clientCapabilities: {
@@ -167,11 +176,15 @@ async function openSession(agent: ClientContext, run: AgentRun): Promise<string>
       `The agent speaks version ${protocolVersion} of the Agent Client Protocol; version ${PROTOCOL_VERSION} is needed.`,
     );
   }
+  const takesFolders = agentCapabilities?.sessionCapabilities?.additionalDirectories;
   const session = await agent.request(methods.agent.session.new, {
     cwd: run.sandbox.inside.tree,
     mcpServers: [],
+    ...(takesFolders && run.attachments.length > 0
+      ? { additionalDirectories: [attachmentsFolder(run.sandbox.inside.tmp)] }
+      : {}),
   });
-  return session.sessionId;
+  return { sessionId: session.sessionId, takes: agentCapabilities?.promptCapabilities ?? {} };
 }
 
 async function withinHandshake<Result>(run: AgentRun, act: () => Promise<Result>): Promise<Result> {

@@ -1,5 +1,6 @@
 import type { Clock } from "../../../core/clock.ts";
 import type { RunTurnInput } from "../../turn-runner.ts";
+import type { PlacedAttachment } from "../place-attachments.ts";
 import type { Redact } from "../redaction.ts";
 import type { AgentSettings, EarlierTurn } from "../runner-turn.ts";
 import type { TurnSandbox } from "../sandbox/sandbox.ts";
@@ -8,6 +9,7 @@ import type { TurnSandbox } from "../sandbox/sandbox.ts";
 export type AgentRun = {
   settings: AgentSettings;
   prompt: string;
+  attachments: readonly PlacedAttachment[];
   earlierTurns: readonly EarlierTurn[];
   /** What counts as documentation, for the agent to know. */
   docs: readonly string[];
