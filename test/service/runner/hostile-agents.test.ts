@@ -3,6 +3,7 @@ import { randomInt, randomUUID } from "node:crypto";
 import { access, mkdir, readdir, readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { ManualClock } from "../../support/manual-clock.ts";
+import { processesOf } from "../../support/processes-of.ts";
 import { fixtureAgent, inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
 
 const exists = (path: string) =>
@@ -11,17 +12,6 @@ const exists = (path: string) =>
     () => false,
   );
 const hex = (text: string) => Buffer.from(text).toString("hex");
-
-/** Processes whose command line holds the words, which must be this test's own: other tests run beside it. */
-async function processesOf(words: string): Promise<string[]> {
-  const found: string[] = [];
-  for (const pid of await readdir("/proc")) {
-    if (!/^\d+$/.test(pid)) continue;
-    const line = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
-    if (line.replaceAll("\0", " ").includes(words)) found.push(pid);
-  }
-  return found;
-}
 
 describe.each(["required", "none"] as const)("containment: %s", (containment) => {
   const options = { containment };
