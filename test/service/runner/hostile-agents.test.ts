@@ -167,6 +167,17 @@ it.each([
   expect(await readdir(world.dir.file("data/worktrees"))).toEqual([]);
 });
 
+it("keeps the rest when an agent leaves folders too deep for a path to name", async () => {
+  await using world = await openRunnerWorld();
+  const agent = inlineAgent(`
+    fs.writeFileSync("docs/ok.md", "ok");
+    for (let i = 0; i < 20; i++) { fs.mkdirSync("d".repeat(250)); process.chdir("d".repeat(250)); }
+  `);
+  expect(await world.run(world.project(agent))).toMatchObject({ kind: "pull-request" });
+  expect(await world.changed()).toEqual(["docs/ok.md"]);
+  expect(await readdir(world.dir.file("data/worktrees"))).toEqual([]);
+});
+
 it("lets an agent write nowhere but in its own folders", async () => {
   await using world = await openRunnerWorld();
   const outside = world.dir.file("work-outside");
