@@ -19,6 +19,7 @@ import { AcpTerminals } from "./acp-terminals.ts";
 import { AcpUpdates } from "./acp-updates.ts";
 import { answerForm } from "./acp-questions.ts";
 import type { AgentResult, AgentRun } from "./agent.ts";
+import { AnswerGate } from "./answer-gate.ts";
 import { failureOf, lastWordsText, refusedText } from "./ending.ts";
 import { PausableClock } from "./pausable-clock.ts";
 import { ProgressLines } from "./progress.ts";
@@ -54,7 +55,8 @@ export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
   });
   const updates = new AcpUpdates(progress, permissions, run);
   const terminals = new AcpTerminals(run);
-  const app = createClient(run, permissions, updates, terminals);
+  const gate = new AnswerGate(group.stdin);
+  const app = createClient(run, permissions, updates, terminals, gate);
   const stream = ndJsonStream(Writable.toWeb(group.stdin), input.readable, {
     maxMessageBytes: run.settings.maxOutputBytes,
   });
@@ -70,7 +72,7 @@ export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
   // Nobody waits for an answer any more, and the clock goes on.
   over.abort();
   const ending = await group.stop();
-  await terminals.close();
+  await Promise.all([gate.close(), terminals.close()]);
   progress.flush();
   run.signal.throwIfAborted();
 
@@ -114,8 +116,9 @@ function createClient(
   permissions: AcpPermissions,
   updates: AcpUpdates,
   terminals: AcpTerminals,
+  gate: AnswerGate,
 ) {
-  const files = createAcpFiles(run);
+  const files = createAcpFiles(run, gate);
   const app = client({ name: "docs-agent" })
     .onRequest(methods.client.fs.readTextFile, ({ params }) => files.read(params))
     .onRequest(methods.client.fs.writeTextFile, ({ params }) => files.write(params))
@@ -131,7 +134,9 @@ function createClient(
   if (!run.settings.terminal) return app;
   return app
     .onRequest(methods.client.terminal.create, ({ params }) => terminals.create(params))
-    .onRequest(methods.client.terminal.output, ({ params }) => terminals.output(params.terminalId))
+    .onRequest(methods.client.terminal.output, ({ params }) =>
+      gate.run(() => terminals.output(params.terminalId)),
+    )
     .onRequest(methods.client.terminal.waitForExit, ({ params }) => terminals.exit(params.terminalId))
     .onRequest(methods.client.terminal.kill, ({ params }) => terminals.kill(params.terminalId))
     .onRequest(methods.client.terminal.release, ({ params }) => terminals.release(params.terminalId));
