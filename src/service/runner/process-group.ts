@@ -67,13 +67,13 @@ export function startProcessGroup(options: ProcessOptions): ProcessGroup {
   const closed = once(child, "close").catch(() => {});
 
   let reason: Ending | undefined;
-  let cancelKill: () => void = () => {};
+  let kill: NodeJS.Timeout | undefined;
   function end(why: Ending): void {
     if (reason) return;
     reason = why;
     signalGroup(child.pid, "SIGTERM");
-    const { clock } = options;
-    cancelKill = clock.wakeAt(clock.now() + GRACE_MS, () => signalGroup(child.pid, "SIGKILL"));
+    // Not by the given clock: that may stand still for as long as a person is asked.
+    kill = setTimeout(() => signalGroup(child.pid, "SIGKILL"), GRACE_MS);
   }
 
   let outputBytes = 0;
@@ -99,7 +99,7 @@ export function startProcessGroup(options: ProcessOptions): ProcessGroup {
 
   async function finish(): Promise<Ending> {
     const ending = await exited;
-    cancelKill();
+    clearTimeout(kill);
     stopLimit();
     options.signal.removeEventListener("abort", onAbort);
     await killGroup(child.pid);

@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
+import { ManualClock } from "../../support/manual-clock.ts";
 import { processesOf } from "../../support/processes-of.ts";
-import { fixtureAgent, openRunnerWorld, START_FILES } from "../../support/runner-world.ts";
+import { fixtureAgent, inlineAgent, openRunnerWorld, START_FILES } from "../../support/runner-world.ts";
 
 const acp = (...steps: object[]) => fixtureAgent("acp-agent.mjs", JSON.stringify(steps));
 /** What the runner says when the agent is gone. */
@@ -89,4 +90,56 @@ it("leaves no terminal running that an agent has released and that ignores SIGTE
   };
   await world.run(project, { onProgress });
   expect(await left).toEqual([]);
+});
+
+/** Asks for something that nobody answers, and is not to be ended by SIGTERM. */
+function stubborn(before: string): string[] {
+  return inlineAgent(`
+    import { createInterface } from "node:readline";
+    process.on("SIGTERM", () => {});
+    const send = (message) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\\n");
+    const toolCall = { toolCallId: "t", title: "Run it", kind: "execute" };
+    const options = [{ optionId: "yes", name: "Yes", kind: "allow_once" }];
+    createInterface({ input: process.stdin }).on("line", (line) => {
+      const { id, method } = JSON.parse(line);
+      if (method === "initialize") send({ id, result: { protocolVersion: 1, agentCapabilities: {} } });
+      if (method === "session/new") send({ id, result: { sessionId: "s" } });
+      if (method !== "session/prompt") return;
+      ${before}
+      send({ id: "ask", method: "session/request_permission", params: { sessionId: "s", toolCall, options } });
+    });
+    setInterval(() => {}, 1000);
+  `);
+}
+
+it("ends an agent that writes too much while a person is asked, and that ignores SIGTERM", async () => {
+  const clock = new ManualClock();
+  await using world = await openRunnerWorld({ clock, containment: "none" });
+  const agent = stubborn(`fs.writeFileSync(process.env.HOME + "/much", Buffer.alloc(40_000_000, 1));`);
+  const limits = { memoryMegabytes: 4096, processes: 512, diskMegabytes: 16 };
+  const result = await world.run(world.acpProject(agent, { permissions: "ask", limits }), {
+    ask: () => {
+      clock.advance(5_000);
+      return new Promise(() => {});
+    },
+  });
+  expect(result).toEqual({
+    kind: "failed",
+    reason: "The agent wrote more than its limit of 16 MB, and was stopped.",
+  });
+});
+
+it("lets no agent wait for people for more than a day", async () => {
+  const clock = new ManualClock();
+  await using world = await openRunnerWorld({ clock });
+  const result = await world.run(world.acpProject(stubborn(""), { permissions: "ask" }), {
+    ask: () => {
+      clock.advance(25 * 60 * 60_000);
+      return new Promise(() => {});
+    },
+  });
+  expect(result).toMatchObject({
+    kind: "failed",
+    reason: expect.stringContaining("time limit of 1 min") as string,
+  });
 });

@@ -31,6 +31,8 @@ const HANDSHAKE_LIMIT_MS = 120_000;
 const LAST_WORDS_MS = 1000;
 const AUTH_REQUIRED = -32_000;
 const MAX_SAID_LENGTH = 500;
+/** Of all answers together. A single one may take that long. */
+const MAX_PERSONS_TIME_MS = 24 * 60 * 60_000;
 
 /** Drives any agent that speaks the Agent Client Protocol over its standard input and output. Its last message is the summary. */
 export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
@@ -94,13 +96,14 @@ export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
 
 /** The run with a clock that stands still while a person is asked: their time has a limit of its own. `over`: nobody waits any more. */
 function withPersonsTime(run: AgentRun, over: AbortSignal): AgentRun {
-  const clock = new PausableClock(run.clock);
-  const isOver = new Promise<null>((resolve) => over.addEventListener("abort", () => resolve(null)));
+  const clock = new PausableClock(run.clock, MAX_PERSONS_TIME_MS);
+  const ended = AbortSignal.any([over, run.signal]);
+  const isOver = new Promise<null>((resolve) => ended.addEventListener("abort", () => resolve(null)));
   return {
     ...run,
     clock,
     ask: async (question) => {
-      if (over.aborted) return null;
+      if (ended.aborted) return null;
       const goOn = clock.pause();
       try {
         return await Promise.race([run.ask(question), isOver]);
