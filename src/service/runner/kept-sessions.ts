@@ -154,5 +154,5 @@ async function trimmedBytes(home: string): Promise<number> {
   await chmod(home, 0o700);
   for (const name of LEFT_OUT) await removeFolder(join(home, name));
   const { bytes, isWhole } = await diskUse(home);
-  return isWhole ? bytes : Infinity;
+  return isWhole && bytes !== null ? bytes : Infinity;
 }

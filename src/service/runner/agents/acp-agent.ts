@@ -21,6 +21,7 @@ import { AcpTerminals } from "./acp-terminals.ts";
 import { AcpUpdates } from "./acp-updates.ts";
 import { answerForm } from "./acp-questions.ts";
 import type { AgentResult, AgentRun } from "./agent.ts";
+import { AnswerGate } from "./answer-gate.ts";
 import { failureOf, lastWordsText, refusedText } from "./ending.ts";
 import { PausableClock } from "./pausable-clock.ts";
 import { ProgressLines } from "./progress.ts";
@@ -31,6 +32,8 @@ const LAST_WORDS_MS = 1000;
 const AUTH_REQUIRED = -32_000;
 const MAX_SAID_LENGTH = 500;
 const NO_ACP = "The agent ended before it answered. Does its command speak the Agent Client Protocol?";
+/** Of all answers together. A single one may take that long. */
+const MAX_PERSONS_TIME_MS = 24 * 60 * 60_000;
 
 /** Drives any agent that speaks the Agent Client Protocol over its standard input and output. Its last message is the summary. */
 export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
@@ -56,7 +59,8 @@ export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
   });
   const updates = new AcpUpdates(progress, permissions, run);
   const terminals = new AcpTerminals(run);
-  const app = createClient(run, permissions, updates, terminals);
+  const gate = new AnswerGate(group.stdin);
+  const app = createClient(run, permissions, updates, terminals, gate);
   const stream = ndJsonStream(Writable.toWeb(group.stdin), input.readable, {
     maxMessageBytes: run.settings.maxOutputBytes,
   });
@@ -79,7 +83,7 @@ export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
   // Nobody waits for an answer any more, and the clock goes on.
   over.abort();
   const ending = await group.stop();
-  await terminals.close();
+  await Promise.all([gate.close(), terminals.close()]);
   progress.flush();
   run.signal.throwIfAborted();
 
@@ -110,13 +114,14 @@ export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
 
 /** The run with a clock that stands still while a person is asked: their time has a limit of its own. `over`: nobody waits any more. */
 function withPersonsTime(run: AgentRun, over: AbortSignal): AgentRun {
-  const clock = new PausableClock(run.clock);
-  const isOver = new Promise<null>((resolve) => over.addEventListener("abort", () => resolve(null)));
+  const clock = new PausableClock(run.clock, MAX_PERSONS_TIME_MS);
+  const ended = AbortSignal.any([over, run.signal]);
+  const isOver = new Promise<null>((resolve) => ended.addEventListener("abort", () => resolve(null)));
   return {
     ...run,
     clock,
     ask: async (question) => {
-      if (over.aborted) return null;
+      if (ended.aborted) return null;
       const goOn = clock.pause();
       try {
         return await Promise.race([run.ask(question), isOver]);
@@ -132,8 +137,9 @@ function createClient(
   permissions: AcpPermissions,
   updates: AcpUpdates,
   terminals: AcpTerminals,
+  gate: AnswerGate,
 ) {
-  const files = createAcpFiles(run);
+  const files = createAcpFiles(run, gate);
   const app = client({ name: "docs-agent" })
     .onRequest(methods.client.fs.readTextFile, ({ params }) => files.read(params))
     .onRequest(methods.client.fs.writeTextFile, ({ params }) => files.write(params))
@@ -149,7 +155,9 @@ function createClient(
   if (!run.settings.terminal) return app;
   return app
     .onRequest(methods.client.terminal.create, ({ params }) => terminals.create(params))
-    .onRequest(methods.client.terminal.output, ({ params }) => terminals.output(params.terminalId))
+    .onRequest(methods.client.terminal.output, ({ params }) =>
+      gate.run(() => terminals.output(params.terminalId)),
+    )
     .onRequest(methods.client.terminal.waitForExit, ({ params }) => terminals.exit(params.terminalId))
     .onRequest(methods.client.terminal.kill, ({ params }) => terminals.kill(params.terminalId))
     .onRequest(methods.client.terminal.release, ({ params }) => terminals.release(params.terminalId));
