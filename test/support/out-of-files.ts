@@ -14,7 +14,7 @@ async function runTrue(): Promise<string> {
     ...common,
     command: "true",
     args: [],
-    input3: Buffer.from("x"),
+    inputs: [Buffer.from("x")],
     clock: createSystemClock(),
     signal,
     onStdout: () => {},

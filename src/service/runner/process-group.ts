@@ -19,8 +19,8 @@ export type ProcessOptions = {
   args: readonly string[];
   cwd: string;
   env: Readonly<Record<string, string>>;
-  /** Written to its file descriptor 3. */
-  input3?: Buffer | undefined;
+  /** Written to its file descriptors from 3 on. */
+  inputs?: readonly Buffer[] | undefined;
   timeLimitMs: number;
   /** Standard output and standard error together. */
   maxOutputBytes: number;
@@ -57,10 +57,11 @@ export function startProcessGroup(options: ProcessOptions): ProcessGroup {
   const started = startChild(options, exit);
   if (started === null) return { pid: undefined, stdin: nowhere(), ended: exited, stop: () => exited };
   const child = started;
-  const pipe3 = child.stdio[3];
-  if (options.input3 !== undefined && pipe3 instanceof Writable) {
-    pipe3.on("error", () => {});
-    pipe3.end(options.input3);
+  for (const [index, input] of (options.inputs ?? []).entries()) {
+    const pipe: unknown = child.stdio[3 + index];
+    if (!(pipe instanceof Writable)) continue;
+    pipe.on("error", () => {});
+    pipe.end(input);
   }
   // What the process does not read is no fault of ours; its end is reported below.
   child.stdin.on("error", () => {});
@@ -130,7 +131,7 @@ function startChild(options: ProcessOptions, exit: (ending: Ending) => void): Ch
       cwd: options.cwd,
       env: { ...options.env },
       detached: true,
-      stdio: options.input3 === undefined ? ["pipe", "pipe", "pipe"] : ["pipe", "pipe", "pipe", "pipe"],
+      stdio: ["pipe", "pipe", "pipe", ...(options.inputs ?? []).map(() => "pipe" as const)],
     });
     child.on("error", fail);
     child.once("exit", (code, signal) => exit({ kind: "exited", code, signal }));

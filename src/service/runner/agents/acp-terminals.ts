@@ -41,7 +41,10 @@ export class AcpTerminals {
       throw RequestError.invalidParams(undefined, "The working directory lies outside the tree");
     }
     const keptBytes = Math.min(request.outputByteLimit ?? MAX_KEPT_BYTES, MAX_KEPT_BYTES);
-    const extra = (request.env ?? []).map(({ name, value }) => [name, value] as const);
+    // Its limits are set in the sandbox, by a program that these would change.
+    const extra = (request.env ?? [])
+      .filter(({ name }) => !/^(?:LD_|GLIBC_)/.test(name))
+      .map(({ name, value }) => [name, value] as const);
     const output = new TailBuffer(keptBytes);
     const group = startProcessGroup({
       ...sandbox.contain(

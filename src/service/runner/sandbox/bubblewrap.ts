@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { lstat, mkdir, readlink, realpath, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -64,6 +65,8 @@ export type BubblewrapOptions = {
   bwrap: string;
   /** Of util-linux, absolute. */
   prlimit: string;
+  /** Which system calls an agent may make, as seccomp reads it. */
+  filter: Buffer;
   /** Null: there are no control groups to be had. */
   groups: TurnGroups | null;
   /** A folder of ours, out of the agents' reach. */
@@ -96,6 +99,8 @@ export async function bubblewrap(options: BubblewrapOptions): Promise<Sandbox> {
     }
     const shared = [
       NAMESPACES.flat(),
+      // The descriptions of the service's keys stand in there.
+      existsSync("/proc/keys") ? ["--ro-bind", "/dev/null", "/proc/keys"] : [],
       // Namespaces of its own would give an agent more of the kernel to attack.
       options.canNest ? [] : ["--disable-userns"],
       system,
@@ -125,9 +130,7 @@ export async function bubblewrap(options: BubblewrapOptions): Promise<Sandbox> {
         ...inGroup(group?.procs ?? null, {
           command: options.bwrap,
           args: [
-            "--args",
-            "3",
-            "--",
+            ...["--args", "3", "--seccomp", "4", "--"],
             ...limitsOf(options.prlimit, agent.limits, bounds),
             ...(isTreeOnly || agent.networkSocket === null ? [] : VIA_RELAY),
             inner === command ? program.path : inner,
@@ -137,15 +140,18 @@ export async function bubblewrap(options: BubblewrapOptions): Promise<Sandbox> {
         // Bubblewrap itself runs outside: what an agent says of its environment applies inside only.
         env: {},
         cwd: "/",
-        input3: argumentsOf([
-          ...shared,
-          ...(isTreeOnly ? [] : own),
-          ...programs,
-          // Nothing else can be written to.
-          ["--remount-ro", "/dev", "--remount-ro", "/"],
-          ...Object.entries({ PATH, ...env }).map((entry) => ["--setenv", ...entry]),
-          ["--chdir", cwd],
-        ]),
+        inputs: [
+          argumentsOf([
+            ...shared,
+            ...(isTreeOnly ? [] : own),
+            ...programs,
+            // Nothing else can be written to.
+            ["--remount-ro", "/dev", "--remount-ro", "/"],
+            ...Object.entries({ PATH, ...env }).map((entry) => ["--setenv", ...entry]),
+            ["--chdir", cwd],
+          ]),
+          options.filter,
+        ],
       }),
     };
   }

@@ -6,8 +6,8 @@ export type ContainedStart = CommandLine & {
   env: Readonly<Record<string, string>>;
   /** Where it is started, on this machine. */
   cwd: string;
-  /** Written to file descriptor 3: what no other process of the machine may read in the arguments. */
-  input3?: Buffer;
+  /** Written to file descriptors from 3 on: what no other process of the machine may read in the arguments. */
+  inputs?: readonly Buffer[];
 };
 
 /** Where an agent finds its folders, as it sees them. */
