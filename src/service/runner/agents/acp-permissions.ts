@@ -69,7 +69,7 @@ export class AcpPermissions {
     options: readonly PermissionOption[],
   ): Promise<RequestPermissionResponse> {
     const known = this.note(call);
-    if (await this.#isAllowed(known)) return select(options, ["allow_once", "allow_always"]);
+    if (this.#isAllowed(known)) return select(options, ["allow_once", "allow_always"]);
     const chosen = await this.#askPerson(known, options);
     if (chosen?.kind.startsWith("allow")) return selected(chosen);
     if (this.#refused.size < MAX_REFUSED) this.#refused.add(this.#named(known));
@@ -106,7 +106,7 @@ export class AcpPermissions {
     return missing.length === 0 ? what : `${what} (${missing.join(", ")})`;
   }
 
-  async #isAllowed({ kind, paths }: KnownCall): Promise<boolean> {
+  #isAllowed({ kind, paths }: KnownCall): boolean {
     if (kind === "execute") return this.#rules.terminal;
     if (!EDITS.has(kind) && !LOOKS.has(kind)) return false;
     if (EDITS.has(kind) && paths.length === 0) return false;
