@@ -49,7 +49,7 @@ export type RunTurnResult =
       pullRequest?: ReportedPullRequest | null;
     }
   /** The changes are on a branch, and there is no code host where anybody could be asked to merge them. */
-  | { kind: "branch"; branch: string; commit?: string; summary: string | null; leftOut: string[] }
+  | { kind: "branch"; branch: string; summary: string | null; leftOut: string[] }
   | { kind: "failed"; reason: string };
 
 /**

@@ -31,16 +31,13 @@ export type TurnRunnerDeps = {
   env: Env;
   logger: Logger;
   clock: Clock;
-  /** Applied to everything that somebody may read, after our own redaction. */
-  redact?: Redact;
-  /** Who the commits are by. @default Docs Agent <docs-agent@localhost> */
-  author?: Author;
   containment: "required" | "none";
 };
 
 type Opened = { folders: RunnerFolders; sandbox: Sandbox; trees: TreePool; sessions: KeptSessions };
 
-const DEFAULT_AUTHOR: Author = { name: "Docs Agent", email: "docs-agent@localhost" };
+/** Who the commits are by. */
+const AUTHOR: Author = { name: "Docs Agent", email: "docs-agent@localhost" };
 const MAX_REASON_LENGTH = 2000;
 
 /** Runs turns on this machine, and looks after what these leave. */
@@ -73,7 +70,7 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
   const run: TurnRunner = async (input) => {
     const project = toRunnerProject(input.project, deps.env);
     const secrets = secretsOf(project);
-    const redact = createRedact(secrets, deps.redact);
+    const redact = createRedact(secrets);
     const logger = deps.logger.child({ job_id: input.jobId });
     try {
       input.signal.throwIfAborted();
@@ -91,7 +88,7 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
           trees,
           sessions,
           env: deps.env,
-          author: deps.author ?? DEFAULT_AUTHOR,
+          author: AUTHOR,
           clock: deps.clock,
           logger,
           redact,
@@ -115,7 +112,7 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
     const { env, clock, logger } = deps;
     const projects = input.projects.map((settings) => {
       const project = toRunnerProject(settings, env);
-      const redact = createRedact(secretsOf(project), deps.redact);
+      const redact = createRedact(secretsOf(project));
       return {
         id: project.id,
         repository: project.repository,

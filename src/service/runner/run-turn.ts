@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { isBaseBranch, isJobId, jobBranch } from "../branch.ts";
-import type { RunTurnInput, RunTurnResult } from "../turn-runner.ts";
+import type { RunTurnResult } from "../turn-runner.ts";
 import { refusedText } from "./agents/ending.ts";
 import { type EarlierPush, findEarlierPush, holdsPush } from "./earlier-push.ts";
 import { openTurnFolders, removeTurnFolders, type TurnFolders } from "./folders.ts";
@@ -32,7 +32,7 @@ export type RunContext = AgentContext & {
   author: Author;
   /** What must not get into a file, in all its forms. */
   secrets: readonly string[];
-} & Pick<RunTurnInput, "signal" | "onProgress" | "onStep" | "onPlan" | "onUsage" | "ask">;
+};
 
 /** How a run ends that does not fail. */
 type Success = Exclude<RunTurnResult, { kind: "failed" }>;
@@ -111,7 +111,7 @@ async function findStart(
 ): Promise<{ start: Start; pushed: PushedWork | null }> {
   const { git, folders, logger, signal, codeHost } = context;
   const { jobId, project } = turn;
-  await fetchMirror({ mirrorsDir: folders.mirrors, git, logger }, gitDir, remote, project.baseBranch, signal);
+  await fetchMirror({ git, logger }, gitDir, remote, project.baseBranch, signal);
   const { base, job } = await tipsOf(git, gitDir, jobId, signal);
   let asked: Promise<HostedPullRequest[]> | undefined;
   const findPulls = () =>
@@ -256,7 +256,7 @@ async function finish(turn: RunnerTurn, context: RunContext, work: PushedWork): 
   const { codeHost, redact, signal } = context;
   const { commit, summary, leftOut, earlier } = work;
   const branch = jobBranch(turn.jobId);
-  if (codeHost === null) return { kind: "branch", branch, commit, summary, leftOut };
+  if (codeHost === null) return { kind: "branch", branch, summary, leftOut };
   const { baseBranch } = turn.project;
   const isTurns = (pull: HostedPullRequest) => earlier !== null && holdsPush(pull, earlier);
   if (earlier?.isInBase && !(await codeHost.find(branch, signal)).some((pull) => holdsPush(pull, earlier))) {

@@ -41,7 +41,7 @@ const LOCKED = [
 const MAX_LOOSE = 500;
 const MAX_PACKS = 20;
 
-export type MirrorDeps = { mirrorsDir: string; git: SafeGit; logger: Logger };
+export type MirrorDeps = { git: SafeGit; logger: Logger };
 
 /** What the remote holds that a turn needs. */
 export type Tips = { base: string; job: string | null };
