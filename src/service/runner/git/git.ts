@@ -44,7 +44,7 @@ export class SafeGit {
 
   /**
    * Resolves to what the command wrote to standard output. Rejects with a `TransientRunError` or `TurnFailedError` where the
-   * remote explains the failure, with a `GitError` otherwise, and with the signal's reason when aborted.
+   * command talked to a remote, with a `GitError` otherwise, and with the signal's reason when aborted.
    */
   async run(call: GitCall): Promise<Buffer> {
     call.signal.throwIfAborted();

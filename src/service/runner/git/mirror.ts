@@ -3,9 +3,8 @@ import { mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "../../../core/logger.ts";
 import { messageOf } from "../../../errors.ts";
-import { TransientRunError } from "../run-error.ts";
 import type { SafeGit } from "./git.ts";
-import { GitError, RefConflictError } from "./git-fault.ts";
+import { GitError, RefConflictError, UnclearRemoteError } from "./git-fault.ts";
 import type { Remote } from "./remote.ts";
 import { JOB_BRANCH_PREFIX } from "../../branch.ts";
 
@@ -68,15 +67,29 @@ export async function fetchMirror(
     await removeLocks(gitDir);
     await fetch(deps.git, gitDir, remote, baseBranch, signal);
   } catch (error) {
-    // Nobody else changes our refs: a conflict is one with what should not be there.
-    if (!(error instanceof GitError || error instanceof RefConflictError)) throw error;
-    deps.logger.warn({ problem: error.message }, "mirror is broken, making it anew");
+    if (!(await isBroken(error, deps.git, gitDir, signal))) throw error;
+    deps.logger.warn({ problem: messageOf(error) }, "mirror is broken, making it anew");
     await rm(gitDir, { recursive: true, force: true });
     await prepare(deps.git, gitDir, signal);
-    await fetch(deps.git, gitDir, remote, baseBranch, signal).catch((again: unknown) => {
-      if (again instanceof GitError) throw new TransientRunError(messageOf(again), { cause: again });
-      throw again;
+    await fetch(deps.git, gitDir, remote, baseBranch, signal);
+  }
+}
+
+/** Whether the mirror is why it could not be brought up to date: a healthy one may have taken long to fetch. */
+async function isBroken(error: unknown, git: SafeGit, gitDir: string, signal: AbortSignal): Promise<boolean> {
+  // Nobody else changes our refs: a conflict is one with what should not be there.
+  if (error instanceof GitError || error instanceof RefConflictError) return true;
+  if (!(error instanceof UnclearRemoteError)) return false;
+  try {
+    await git.run({
+      args: ["fsck", "--connectivity-only", "--no-dangling", "--no-progress"],
+      gitDir,
+      signal,
     });
+    return false;
+  } catch (found) {
+    if (found instanceof GitError) return true;
+    throw found;
   }
 }
 
