@@ -6,7 +6,8 @@ import { messageOf } from "../../errors.ts";
 import { isJobId, jobBranch } from "../branch.ts";
 import type { RunnerFolders } from "./folders.ts";
 import type { SafeGit } from "./git/git.ts";
-import { forgetJobBranch, jobBranches, mirrorPath, packMirror } from "./git/mirror.ts";
+import { RefConflictError } from "./git/git-fault.ts";
+import { forgetJobBranch, jobBranches, mirrorPath, needsPacking, packMirror } from "./git/mirror.ts";
 import { deleteJobBranch } from "./git/push.ts";
 import { remoteOf } from "./git/remote.ts";
 import type { KeyedLock } from "./keyed-lock.ts";
@@ -24,7 +25,7 @@ export type UpkeepProject = {
   codeHost: PullRequestHost | null;
 };
 
-/** By mirror: how far the last pass came in the branches, and when it was packed. */
+/** By mirror: how far the last pass came in the branches, and when it was last to be packed. */
 export class UpkeepMemory {
   readonly places = new Map<string, string>();
   readonly packedAtMs = new Map<string, number>();
@@ -99,13 +100,15 @@ export async function lookAfter(context: UpkeepContext): Promise<void> {
     if (!(await exists(gitDir))) continue;
     await step("merged branches removed", () => removeMergedBranches(project, gitDir, context));
     if ((memory.packedAtMs.get(gitDir) ?? 0) > nowMs - PACK_EVERY_MS) continue;
-    await step("mirror packed", async () => {
-      const isPacked = await context.mirrorLock.run(gitDir, signal, () =>
-        packMirror(project.git, gitDir, signal),
-      );
-      if (isPacked) memory.packedAtMs.set(gitDir, nowMs);
-      return isPacked ? 1 : 0;
-    });
+    await step("mirror packed", () =>
+      context.mirrorLock.run(gitDir, signal, async () => {
+        if (!(await needsPacking(project.git, gitDir, signal))) return 0;
+        // Before it is: one that takes too long would take as long in an hour.
+        memory.packedAtMs.set(gitDir, nowMs);
+        await packMirror(project.git, gitDir, signal);
+        return 1;
+      }),
+    );
   }
 }
 

@@ -1,4 +1,4 @@
-import { readdir, utimes } from "node:fs/promises";
+import { mkdir, readdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 import type { Clock } from "../../../src/core/clock.ts";
 import { createSystemClock } from "../../../src/system-clock.ts";
@@ -113,6 +113,36 @@ it("packs a mirror that many objects came to", async () => {
   await world.upkeep([project]);
   expect(await loose()).toBeLessThan(100);
   expect(await world.run(world.project(EDIT), { jobId: "job3" })).toMatchObject({ kind: "pull-request" });
+});
+
+it("packs a mirror that could not be packed again only after a day", async () => {
+  const clock = new LaterClock();
+  await using world = await openRunnerWorld({ clock });
+  const real = world.env["PATH"];
+  const bin = world.dir.file("bin");
+  const tries = world.dir.file("tries");
+  await mkdir(bin);
+  await writeFile(
+    `${bin}/git`,
+    `#!/bin/sh\ncase "$1" in gc) echo try >> '${tries}'; exit 1;; esac\nPATH='${real}' exec git "$@"\n`,
+    { mode: 0o755 },
+  );
+  world.env["PATH"] = `${bin}:${real}`;
+  const many = inlineAgent(
+    `for (let i = 0; i < 900; i++) fs.writeFileSync("docs/" + i + ".md", "page " + i)`,
+  );
+  const project = world.project(many);
+  await world.run(project);
+  const tried = async () => (await readFile(tries, "utf8")).split("\n").length - 1;
+
+  await world.upkeep([project]);
+  expect(world.logger.text("warn")).toContain("mirror packed: failed");
+  clock.laterMs = DAY_MS - 60_000;
+  await world.upkeep([project]);
+  expect(await tried()).toBe(1);
+  clock.laterMs = DAY_MS + 60_000;
+  await world.upkeep([project]);
+  expect(await tried()).toBe(2);
 });
 
 it("goes on with the rest when a part fails", async () => {

@@ -19,6 +19,8 @@ export type GitCall = {
   remote?: Remote;
   /** Exit codes that are answers. @default [0] */
   okCodes?: readonly number[];
+  /** @default 5 minutes, 15 with a remote */
+  timeLimitMs?: number;
   signal: AbortSignal;
 };
 
@@ -58,7 +60,7 @@ export class SafeGit {
         cwd: call.cwd ?? call.gitDir,
         env: this.#env(call),
         stdin: call.stdin ?? "",
-        timeLimitMs: call.remote ? REMOTE_TIME_LIMIT_MS : LOCAL_TIME_LIMIT_MS,
+        timeLimitMs: call.timeLimitMs ?? (call.remote ? REMOTE_TIME_LIMIT_MS : LOCAL_TIME_LIMIT_MS),
         maxOutputBytes: MAX_STDOUT_BYTES,
       },
       call.signal,

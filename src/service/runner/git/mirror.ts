@@ -39,6 +39,7 @@ const LOCKED = [
 
 const MAX_LOOSE = 500;
 const MAX_PACKS = 20;
+const PACK_TIME_LIMIT_MS = 30 * 60_000;
 
 export type MirrorDeps = { mirrorsDir: string; git: SafeGit; logger: Logger };
 
@@ -145,18 +146,21 @@ export async function forgetJobBranch(
   await git.run({ args: ["update-ref", "-d", `${JOBS_PREFIX}${jobId}`, commit], gitDir, signal });
 }
 
-/**
- * Packs the mirror if many objects came to it since, and drops what no branch has had for two weeks. Resolves to whether it did. The
- * caller holds the mirror's lock. Rejects as `SafeGit.run` does, after five minutes at the latest.
- */
-export async function packMirror(git: SafeGit, gitDir: string, signal: AbortSignal): Promise<boolean> {
+/** Whether many objects came to the mirror since it was packed. The caller holds the mirror's lock. Rejects as `SafeGit.run` does. */
+export async function needsPacking(git: SafeGit, gitDir: string, signal: AbortSignal): Promise<boolean> {
   await prepare(git, gitDir, signal);
   await removeLocks(gitDir);
   const counts = await git.text({ args: ["count-objects", "-v"], gitDir, signal });
   const count = (name: string) => Number(new RegExp(`^${name}: (\\d+)$`, "m").exec(counts)?.[1] ?? 0);
-  if (count("count") <= MAX_LOOSE && count("packs") <= MAX_PACKS) return false;
-  await git.run({ args: ["gc", "--quiet"], gitDir, signal });
-  return true;
+  return count("count") > MAX_LOOSE || count("packs") > MAX_PACKS;
+}
+
+/**
+ * Packs the mirror, and drops what no branch has had for two weeks. The caller holds the mirror's lock, and turns wait for it. Rejects
+ * as `SafeGit.run` does, after half an hour at the latest.
+ */
+export async function packMirror(git: SafeGit, gitDir: string, signal: AbortSignal): Promise<void> {
+  await git.run({ args: ["gc", "--quiet"], gitDir, timeLimitMs: PACK_TIME_LIMIT_MS, signal });
 }
 
 /** Undoes whatever was done to the mirror's settings since the last use. */
