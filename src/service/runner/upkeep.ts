@@ -124,22 +124,29 @@ async function removeMergedBranches(
   const after = places.get(key) ?? "";
   const all = await mirrorLock.run(gitDir, signal, () => jobBranches(git, gitDir, signal));
   const next = all.filter(({ jobId }) => jobId > after).slice(0, MAX_BRANCHES);
-  // From the beginning again once the end was reached.
-  places.set(key, next.length < MAX_BRANCHES ? "" : (next.at(-1)?.jobId ?? ""));
   let removed = 0;
   for (const { jobId, commit } of next) {
+    // Before anything fails: one branch must not keep the rest from their turn.
+    places.set(key, jobId);
     if (!isJobId(jobId) || isUnfinished(jobId)) continue;
     const pulls = await codeHost.find(jobBranch(jobId), signal);
     const isMerged = pulls[0]?.state === "merged" && pulls[0].headSha === commit;
     if (!isMerged || pulls.some(({ state }) => state === "open")) continue;
     await mirrorLock.run(gitDir, signal, async () => {
       if (isUnfinished(jobId)) return;
-      await deleteJobBranch({ git, gitDir, remote, jobId, expected: commit, signal });
+      try {
+        await deleteJobBranch({ git, gitDir, remote, jobId, expected: commit, signal });
+        logger.info({ jobId }, "merged branch removed");
+        removed += 1;
+      } catch (error) {
+        // Somebody else removed it, or added to it: the next fetch tells.
+        if (!(error instanceof RefConflictError)) throw error;
+      }
       await forgetJobBranch(git, gitDir, jobId, commit, signal);
-      logger.info({ jobId }, "merged branch removed");
-      removed += 1;
     });
   }
+  // From the beginning again once the end was reached.
+  if (next.length < MAX_BRANCHES) places.delete(key);
   return removed;
 }
 

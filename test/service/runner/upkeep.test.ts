@@ -93,8 +93,23 @@ it("removes no branch that somebody adds to between our looking and our removing
   await world.run(project, { jobId: "later" });
   await world.commitTo("docs-agent/job1", { "docs/human.md": "mine\n" }, "by hand");
   await world.upkeep([project]);
-  expect(world.logger.text("warn")).toContain("merged branches removed: failed");
   expect(await world.show("docs/human.md", "docs-agent/job1")).toBe("mine");
+  expect(world.logger.text("warn")).not.toContain("merged branches");
+});
+
+it("goes on with the next branch where somebody else removed a merged one", async () => {
+  await using world = await openRunnerWorld();
+  const project = world.project(EDIT);
+  for (const jobId of ["job1", "job2"]) {
+    await world.run(project, { jobId });
+    const number = world.pulls().find(({ head }) => head === `docs-agent/${jobId}`)?.number;
+    await world.asPerson("PUT", `${number}/merge`, { merge_method: "squash" });
+  }
+  await world.run(project, { jobId: "later" });
+  await world.inBare("update-ref", "-d", "refs/heads/docs-agent/job1");
+  await world.upkeep([project]);
+  expect(await world.branches()).toEqual(["docs-agent/later", "main"]);
+  expect(world.logger.text("warn")).not.toContain("merged branches");
 });
 
 it("packs a mirror that many objects came to", async () => {
