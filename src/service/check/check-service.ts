@@ -2,12 +2,13 @@ import { access, constants, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
-import { DocsAgentError, messageOf } from "../../errors.ts";
+import { codeOrNameOf, DocsAgentError, messageOf } from "../../errors.ts";
 import { AGENT_PRESETS } from "../agent-presets.ts";
 import type { ServiceConfig, ServiceProject } from "../config.ts";
-import type { Env } from "../env.ts";
+import { type Env, envValue } from "../env.ts";
 import { listKeys } from "../keys.ts";
 import { oneLine } from "../printable-text.ts";
+import { projectSecrets } from "../project-secrets.ts";
 import { createGitHubCodeHost } from "../runner/publish/github-code-host.ts";
 import { openSandbox } from "../runner/sandbox/open-sandbox.ts";
 import { findProgram } from "../runner/sandbox/program.ts";
@@ -62,9 +63,8 @@ function dataDirCheck({ dataDir }: ServiceConfig): Check {
         await mkdir(dataDir, { recursive: true, mode: 0o700 });
         await access(dataDir, constants.W_OK | constants.X_OK);
       } catch (error) {
-        const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
         throw new CheckFault(
-          `Can't write to ${dataDir} (${code}). Give it to the user that the service runs as.`,
+          `Can't write to ${dataDir} (${codeOrNameOf(error)}). Give it to the user that the service runs as.`,
         );
       }
       return dataDir;
