@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { LineCounter, parseDocument } from "yaml";
 import type { z } from "zod";
@@ -39,6 +39,8 @@ export type ServiceConfig = Omit<ServiceSettings, "projects" | "models" | "publi
   projects: ServiceProject[];
 };
 
+/** Processes, devices and sockets of the machine. */
+const MACHINE_FOLDERS = ["/proc", "/sys", "/run"];
 /** What a person might paste where only a name belongs. */
 const TOKEN_SHAPES = [
   ...CREDENTIAL_SHAPES,
@@ -187,6 +189,7 @@ function crossFaults({ projects }: ServiceSettings): string[] {
 /** Agents look for instructions in the folders above theirs, and what they may read must not lead to what they may not. */
 function pathFaults({ dataDir, projects }: ServiceConfig): string[] {
   const workTree = workTreeOf(dataDir);
+  const realDataDir = realPathOf(dataDir);
   return [
     ...(Buffer.byteLength(dataDir) <= MAX_DATA_DIR_BYTES
       ? []
@@ -199,14 +202,29 @@ function pathFaults({ dataDir, projects }: ServiceConfig): string[] {
           `dataDir is not valid: it lies in the git work tree ${workTree}, whose files an agent could take for its own; put a folder outside of it, for example ${join(dirname(workTree), "docs-agent-data")}`,
         ]),
     ...projects.flatMap(({ agent }, index) =>
-      agent.readable
-        .filter((path) => isSameOrBelow(dataDir, path) || isSameOrBelow(path, dataDir))
-        .map(
-          (path) =>
-            `${at(["projects", index, "agent", "readable"])} is not valid: ${path} would show the agent the dataDir; name what it needs and nothing above`,
-        ),
+      agent.readable.flatMap((path) => {
+        const real = realPathOf(path);
+        const shows =
+          isSameOrBelow(realDataDir, real) || isSameOrBelow(real, realDataDir)
+            ? "the dataDir"
+            : MACHINE_FOLDERS.find((folder) => isSameOrBelow(real, folder));
+        if (shows === undefined) return [];
+        return [
+          `${at(["projects", index, "agent", "readable"])} is not valid: ${path} would show the agent ${shows}; name what it needs and nothing above`,
+        ];
+      }),
     ),
   ];
+}
+
+/** Where a path leads; one that isn't there yet, as far as it is. */
+function realPathOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    const above = dirname(path);
+    return above === path ? path : join(realPathOf(above), basename(path));
+  }
 }
 
 function workTreeOf(folder: string): string | null {

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { stringify } from "yaml";
@@ -447,4 +447,23 @@ it("takes no dataDir in a git work tree, and lets no agent read it", async () =>
   expect(await faultsOf(shown)).toContain(
     `projects[0].agent.readable is not valid: ${dir.path} would show the agent the dataDir`,
   );
+});
+
+it("lets no agent read the dataDir by another name, or what is the machine's", async () => {
+  await using dir = await openTempDir();
+  mkdirSync(dir.file("real"));
+  symlinkSync(dir.file("real"), dir.file("link"));
+  symlinkSync("/proc", dir.file("processes"));
+  const faultsFor = (path: string) =>
+    faultsOf({
+      dataDir: dir.file("link/not/there/yet"),
+      projects: [{ ...project, agent: { ...agent, readable: [path] } }],
+    });
+  for (const path of [dir.file("real"), dir.file("link")]) {
+    expect(await faultsFor(path)).toContain(`${path} would show the agent the dataDir`);
+  }
+  expect(await faultsFor(dir.file("processes"))).toContain("would show the agent /proc");
+  for (const path of ["/run/docker.sock", "/sys"]) {
+    expect(await faultsFor(path)).toContain(`${path} would show the agent /`);
+  }
 });
