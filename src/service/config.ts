@@ -76,17 +76,6 @@ export function loadServiceConfig(path: string, env: Env | null): ServiceConfig 
   return config;
 }
 
-/** The values of the variables that a configuration names, to be kept out of whatever leaves the process. */
-export function serviceSecretsOf(config: Pick<ServiceConfig, "projects">, env: Env): string[] {
-  const names = config.projects.flatMap((project) => [
-    ...secretNames(project),
-    ...project.models.map(({ keyEnv }) => keyEnv),
-    ...project.agentEnv,
-  ]);
-  // A short value (a flag, a locale) is no secret, and removing it would garble every line.
-  return [...new Set(names)].map((name) => env[name] ?? "").filter((value) => value.length >= 8);
-}
-
 function readYaml(file: string): unknown {
   let text: string;
   try {

@@ -2,7 +2,8 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { stringify } from "yaml";
-import { loadServiceConfig, serviceSecretsOf } from "../../src/service/config.ts";
+import { loadServiceConfig } from "../../src/service/config.ts";
+import { projectSecrets } from "../../src/service/project-secrets.ts";
 import { networkOf } from "../../src/service/network/index.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 
@@ -302,8 +303,12 @@ it("refuses a terminal for an agent that does not speak ACP", async () => {
 it("collects the secrets that must stay out of the log", async () => {
   const codeHost = { kind: "github", owner: "acme", repo: "docs", tokenEnv: "DOCS_TOKEN" };
   const config = await load(withProject({ codeHost, agentEnv: ["MODEL_KEY", "LANG"] }));
-  const given = { ...env, MODEL_KEY: "a-key-of-a-model", LANG: "C" };
-  expect(serviceSecretsOf(config, given)).toEqual(["a-value-of-the-environment", "a-key-of-a-model"]);
+  const given = { DOCS_TOKEN: "ana:a-password-of-git\n", MODEL_KEY: "a-key-of-a-model", LANG: "C" };
+  expect(config.projects.flatMap((one) => projectSecrets(one, given))).toEqual([
+    "ana:a-password-of-git",
+    "a-password-of-git",
+    "a-key-of-a-model",
+  ]);
 });
 
 const model = { name: "claude", kind: "anthropic", keyEnv: "CLAUDE_KEY" };
@@ -359,7 +364,7 @@ it("gives each project the models that it names, else all", async () => {
 
 it("keeps the keys of models out of the log", async () => {
   const config = await load(withModels({}, model, gpt), modelEnv);
-  expect(serviceSecretsOf(config, modelEnv)).toEqual(Object.values(modelEnv));
+  expect(config.projects.flatMap((one) => projectSecrets(one, modelEnv))).toEqual(Object.values(modelEnv));
 });
 
 it("says what is wrong with models, budgets and hosts", async () => {

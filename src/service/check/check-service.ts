@@ -39,7 +39,7 @@ export async function* checkService(deps: CheckDeps): AsyncGenerator<Finding> {
 }
 
 async function* findingsOf(checks: readonly Check[], { config, env }: CheckDeps): AsyncGenerator<Finding> {
-  const redact = createRedact(secretsOf(config, env));
+  const redact = createRedact(config.projects.flatMap((project) => projectSecrets(project, env)));
   const running = checks.map(async ({ of, what, run }): Promise<Finding> => {
     const signal = AbortSignal.timeout(TIME_LIMIT_MS);
     try {
@@ -89,9 +89,9 @@ function sandboxCheck({ config: { containment }, env, clock }: CheckDeps): Check
 
 function projectChecks(project: ServiceProject, { config, env, clock }: CheckDeps): Check[] {
   const { codeHost, repository, baseBranch } = project;
-  const token = codeHost.kind === "github" ? valueOf(env, codeHost.tokenEnv) : null;
-  const credentials = project.gitCredentialsEnv === null ? token : valueOf(env, project.gitCredentialsEnv);
-  const redact = createRedact(secretsOf(config, env));
+  const token = codeHost.kind === "github" ? envValue(env, codeHost.tokenEnv) : null;
+  const credentials = project.gitCredentialsEnv === null ? token : envValue(env, project.gitCredentialsEnv);
+  const redact = createRedact(projectSecrets(project, env));
   const of = project.id;
   return [
     { of, what: "agent", run: async () => checkAgent(project, env) },
@@ -150,18 +150,4 @@ async function checkAdminKey({ id }: ServiceProject, config: ServiceConfig): Pro
   const usable = keys.filter(({ projectId, revokedAt }) => projectId === id && revokedAt === null);
   if (usable.length > 0) return usable.length === 1 ? "one" : `${usable.length} of them`;
   throw new CheckFault(`Nobody has a key. Create one: npm run service -- keys create --project ${id}`);
-}
-
-function valueOf(env: Env, name: string): string | null {
-  const value = env[name]?.trim() ?? "";
-  return value === "" ? null : value;
-}
-
-function secretsOf({ projects }: ServiceConfig, env: Env): string[] {
-  const names = projects.flatMap(({ codeHost, gitCredentialsEnv, agentEnv }) => [
-    ...(codeHost.kind === "github" ? [codeHost.tokenEnv] : []),
-    ...(gitCredentialsEnv === null ? [] : [gitCredentialsEnv]),
-    ...agentEnv,
-  ]);
-  return names.flatMap((name) => valueOf(env, name) ?? []);
 }
