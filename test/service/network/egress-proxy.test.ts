@@ -343,11 +343,14 @@ it("asks for its password where anybody on the machine can connect", async () =>
   socket.destroy();
 });
 
-it("says when a socket's path is too long", async () => {
+it("says when a socket's path is too long, or can't be had", async () => {
   const { openTurnNetwork } = await import("../../../src/service/network/index.ts");
   const options = { allow: [], maxBytes: 1, models: [], budget: { tokens: null, usd: null } };
   await using world = await openNetworkWorld();
   await expect(
     openTurnNetwork({ ...options, socketPath: `/tmp/${"x".repeat(110)}`, logger: world.logger }),
   ).rejects.toThrow("longer than 107 bytes");
+  await expect(openTurnNetwork({ ...options, socketPath: "/tmp", logger: world.logger })).rejects.toThrow(
+    "The agent's network can't be opened (ERR_FS_EISDIR).",
+  );
 });

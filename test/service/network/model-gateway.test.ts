@@ -610,6 +610,19 @@ it("runs no more calls at once than its limit, and the others in their order", a
   expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
 });
 
+it("lets no call that never arrives whole hold up the others", async () => {
+  await using side = await startHttpSide((_seen, _request, response) => response.end("{}"));
+  const limits = { modelCalls: 1, modelRequestMs: 200 };
+  await using world = await openNetworkWorld({ models: [upstreamAt(side.url)], limits });
+  const slow = await world.dial();
+  slow.write(
+    `POST ${MESSAGES} HTTP/1.1\r\nhost: x\r\nx-api-key: ${world.key}\r\ncontent-length: 100\r\n\r\n{`,
+  );
+  const answer = await world.ask({ path: MESSAGES, headers: auth(world), body: CALL });
+  expect(answer.status).toBe(200);
+  await readAll(slow);
+});
+
 it("gives the variables that agents read, the first of a kind its own", async () => {
   const models = [
     upstreamAt("https://a.test"),
