@@ -151,7 +151,7 @@ function looksSecret(text: string): boolean {
 function faultsOf(issues: readonly z.core.$ZodIssue[], raw: unknown): string[] {
   return issues.flatMap((issue) => {
     if (issue.code === "unrecognized_keys") {
-      return issue.keys.map((key) => `${at([...issue.path, key])}: there is no such setting; leave it out`);
+      return issue.keys.map((key) => `${at([...issue.path, key])} isn't a setting. Remove it.`);
     }
     const isMissing = valueAt(raw, issue.path) === undefined;
     return [`${at(issue.path)} is ${isMissing ? "missing" : "not valid"}: ${issue.message}`];

@@ -123,7 +123,7 @@ it("lists every fault at once, with its place and what to put there", async () =
   });
   for (const fault of [
     /listen\.port is not valid: put a port/,
-    /listen\.hots: there is no such setting/,
+    /listen\.hots isn't a setting\. Remove it/,
     /dataDir is missing: put the folder/,
     /projects\[0\]\.id is not valid: put letters/,
     /projects\[0\]\.repository is not valid: put an https URL/,
@@ -275,7 +275,7 @@ it("takes a preset: its command, unless the settings give another, and its name 
 
 it.each([
   [{ preset: "robot" }, /agent\.preset is not valid: put one of opencode, gemini, claude, codex, copilot/],
-  [{ preset: "opencode", kind: "command" }, /agent\.preset: there is no such setting/],
+  [{ preset: "opencode", kind: "command" }, /agent\.preset isn't a setting\. Remove it/],
   [{ kind: "acp", command: ["x"], model: "gpt-5" }, /agent\.model is not valid: .*goes with a preset/],
 ])("refuses the agent %j", async (wrong, fault) => {
   const message = await faultsOf(withProject({ agent: wrong }));

@@ -134,15 +134,19 @@ async function checkAgent({ agent }: ServiceProject, env: Env): Promise<string> 
 }
 
 function checkModel({ agent, models, agentEnv }: ServiceProject): string {
-  if (agent.kind !== "acp" || agent.preset === undefined) return models.map(({ name }) => name).join(", ");
+  if (agent.kind !== "acp" || agent.preset === undefined) return namesOf(models);
   const kinds: readonly string[] = AGENT_PRESETS[agent.preset].modelKinds;
   const fitting = models.filter(({ kind }) => kinds.includes(kind));
-  if (fitting.length > 0) return fitting.map(({ name }) => name).join(", ");
+  if (fitting.length > 0) return namesOf(fitting);
   // Whoever gives the agent a key of its own does without ours.
   if (agentEnv.length > 0) return `by ${agentEnv.join(", ")}`;
   throw new CheckFault(
     `The agent has no model. Add one of kind ${kinds.join(" or ")} under models, with the name of the variable that holds its key.`,
   );
+}
+
+function namesOf(models: ServiceProject["models"]): string {
+  return models.map(({ name }) => name).join(", ") || "none";
 }
 
 async function checkAdminKey({ id }: ServiceProject, config: ServiceConfig): Promise<string> {

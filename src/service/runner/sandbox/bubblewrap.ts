@@ -95,7 +95,6 @@ export async function bubblewrap(options: BubblewrapOptions): Promise<Sandbox> {
     }
     const shared = [
       NAMESPACES.flat(),
-      // Namespaces of its own would give an agent more of the kernel to attack.
       options.canNest ? [] : ["--disable-userns"],
       system,
       Object.keys(OWN_ETC).flatMap((name) => ["--ro-bind", join(etc, name), `/etc/${name}`]),
