@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 
@@ -41,7 +41,7 @@ export function createKey(
   db.prepare("INSERT INTO keys (id, project_id, hash, last4, created_at) VALUES (?, ?, ?, ?, ?)").run(
     id,
     options.projectId,
-    hashOf(key).toString("hex"),
+    hashOf(key),
     key.slice(-4),
     options.nowMs,
   );
@@ -75,11 +75,11 @@ export function createKeyCheck(db: DatabaseSync): KeyCheck {
   const select = db.prepare("SELECT project_id FROM keys WHERE hash = ? AND revoked_at IS NULL");
   return (key) => {
     if (key.length > MAX_KEY_CHARS) return null;
-    const row = select.get(hashOf(key).toString("hex"));
+    const row = select.get(hashOf(key));
     return row === undefined ? null : ProjectRow.parse(row).project_id;
   };
 }
 
-function hashOf(key: string): Buffer {
-  return createHash("sha256").update(key, "utf8").digest();
+function hashOf(key: string): string {
+  return hash("sha256", key, "hex");
 }

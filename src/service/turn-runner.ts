@@ -10,10 +10,14 @@ export type AgentQuestion = {
   allowsText: boolean;
 };
 
+/** A file that came with the prompt, and where it lies until the turn has ended. Its name is anything that a client put. */
+export type TurnAttachment = { name: string; mediaType: string; bytes: number; path: string };
+
 /** One turn of a job, as the runner gets it. */
 export type RunTurnInput = {
   jobId: string;
   prompt: string;
+  attachments: readonly TurnAttachment[];
   /** Earlier turns of the same job, oldest first. */
   earlierTurns: { prompt: string; summary: string | null }[];
   project: ServiceProject;

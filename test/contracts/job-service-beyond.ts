@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { parseCapabilities } from "../../src/job-client/capabilities.ts";
 import { WireJob, WireJobList } from "../../src/job-client/schema.ts";
 import type { AgentQuestion } from "../../src/service/turn-runner.ts";
+import { makeAttachment } from "../support/attachments.ts";
 import {
   create,
   faultOf,
@@ -48,6 +49,7 @@ export function describeJobServiceBeyond(name: string, start: () => Promise<JobS
           "cancel",
           "archive",
           "events",
+          "attachments",
         ]),
       ]);
     });
@@ -97,6 +99,24 @@ export function describeJobServiceBeyond(name: string, start: () => Promise<JobS
       await settled(server, id, "completed");
       expect((await list(server, "?status=completed")).jobs.map((job) => job.id)).toEqual([id]);
       faultOf(await send(server, { path: `${jobsOf(server)}?status=gone` }), 400);
+    });
+
+    it("takes files with a create and a message, and names what is wrong with others", async () => {
+      await using server = await start();
+      const path = jobsOf(server);
+      const sendFile = (to: string, file: object) =>
+        send(server, { path: to, body: JSON.stringify({ prompt: "Fix", attachments: [file] }) });
+      const file = makeAttachment("notes.md", "text/markdown", "# Notes");
+      const { id } = recordOf((await sendFile(path, file)).json);
+      expect(recordOf((await sendFile(`${path}/${id}/message`, file)).json).id).toBe(id);
+      for (const [field, wrong] of [
+        ["name", { ...file, name: "" }],
+        ["mediaType", { ...file, mediaType: "application/x-sh" }],
+        ["data", { ...file, data: "?" }],
+        ["data", { ...file, mediaType: "image/png" }],
+      ] as const) {
+        expect(faultOf(await sendFile(path, wrong), 400)).toContain(`attachments.0.${field}: `);
+      }
     });
 
     it("cancels a turn, as often as it is asked to, and leaves what has ended", async () => {

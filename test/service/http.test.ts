@@ -195,7 +195,7 @@ it("announces with every answer what it offers beyond the contract, errors inclu
   ]);
   for (const { headers } of answers) {
     expect(headers.get("Docs-Agent-Capabilities")).toBe(
-      "idempotency-key, turns, list, cancel, archive, events, questions",
+      "idempotency-key, turns, list, cancel, archive, events, questions, attachments",
     );
   }
 });

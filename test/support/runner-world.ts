@@ -222,6 +222,7 @@ export async function openRunnerWorld({
       return current.run({
         jobId,
         prompt: "Fix the typo",
+        attachments: [],
         earlierTurns: [],
         project,
         usedBefore: null,

@@ -5,12 +5,13 @@ import type { JobStatus } from "../../core/job.ts";
 import { cut } from "../../core/text.ts";
 import { MAX_SHOWN_TURNS } from "../../job-client/report-schema.ts";
 import { transaction } from "../../store/sqlite-database.ts";
+import type { KeptAttachment } from "../attachments/attachment-files.ts";
 import type { RunTurnResult } from "../turn-runner.ts";
 import { type Acceptance, Acceptances, type TurnKey, type TurnRequest } from "./acceptance.ts";
 import type { StoredJob, StoredTurn } from "./job.ts";
 import type { ListPlace } from "./list-cursor.ts";
 import { QuestionStore } from "./question-store.ts";
-import { DataVersionRow, IdRow, JobRow, PlaceRow, TurnRow } from "./rows.ts";
+import { AttachmentRow, DataVersionRow, IdRow, JobRow, PlaceRow, TurnRow } from "./rows.ts";
 import { type JobStatements, prepareJobStatements } from "./statements.ts";
 
 const MAX_SUMMARY_CHARS = 16_000;
@@ -89,6 +90,17 @@ export class JobStore {
   turn({ jobId, number }: TurnKey): StoredTurn | null {
     const row = this.#sql.turn.get(jobId, number);
     return row === undefined ? null : TurnRow.parse(row);
+  }
+
+  /** What came with a turn's prompt, in order. Its files are there until the turn has ended. */
+  attachments({ jobId, number }: TurnKey): KeptAttachment[] {
+    return z.array(AttachmentRow).parse(this.#sql.attachments.all(jobId, number));
+  }
+
+  /** The ids of the attachments of turns that have not ended. */
+  neededAttachments(): Set<string> {
+    const ids = z.array(IdRow).parse(this.#sql.neededAttachments.all());
+    return new Set(ids.map(({ id }) => id));
   }
 
   /** The jobs with a turn that has not ended, the one that has waited longest first. */
@@ -201,6 +213,7 @@ export class JobStore {
       const ids = z.array(IdRow).parse(this.#sql.forgettable.all(projectId, beforeMs, limit));
       for (const { id } of ids) {
         this.#sql.forgetJobsQuestions.run(id);
+        this.#sql.forgetAttachments.run(id);
         this.#sql.forgetTurns.run(id);
         this.#sql.forgetJob.run(id);
       }

@@ -35,6 +35,7 @@ export async function tidy(deps: ServiceTaskDeps, _: Task, stopped: AbortSignal)
   store.forgetAnswered(nowMs - KEEP_ANSWERED_MS);
   // Soon again, and more of it comes then: what the runner keeps can wait that long.
   if (hasMore) return { kind: "again", dueAt: nowMs + 1000 };
+  await deps.attachments.sweep();
   try {
     const isUnfinished = (jobId: string) => store.oldestUnfinished(jobId) !== null;
     await deps.upkeep({ projects: [...projects.values()], isUnfinished, signal: stopped });

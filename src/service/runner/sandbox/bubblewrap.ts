@@ -2,6 +2,7 @@ import { lstat, mkdir, readlink, realpath, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Env } from "../../env.ts";
+import { isInside } from "../confined-files.ts";
 import { TurnFailedError } from "../run-error.ts";
 import { findProgram, type Program, SYSTEM_FOLDERS } from "./program.ts";
 import type {
@@ -115,6 +116,8 @@ export async function bubblewrap(options: BubblewrapOptions): Promise<Sandbox> {
     return {
       inside: INSIDE,
       networkPort: WAY_OUT.port,
+      // Where something is mounted in it, bubblewrap would follow a link on the way there, out of the sandbox.
+      takesUsedHome: ![...program.needs, ...agent.readable].some((path) => isInside(INSIDE.home, path)),
       ranOutOfMemory: async () => (await group?.ranOutOfMemory()) ?? false,
       [Symbol.asyncDispose]: async () => group?.[Symbol.asyncDispose](),
       contain: ({ command: inner, args }, { cwd = INSIDE.tree, env = {}, isTreeOnly = false } = {}) => ({
