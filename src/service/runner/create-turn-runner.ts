@@ -5,9 +5,10 @@ import { DocsAgentError, messageOf } from "../../errors.ts";
 import type { ChosenPreset } from "../agent-presets.ts";
 import type { ServiceProject } from "../config.ts";
 import type { RunTurnInput, RunTurnResult, TurnRunner, Upkeep } from "../turn-runner.ts";
-import type { Env } from "../env.ts";
+import { type Env, envValue } from "../env.ts";
 import { networkOf } from "../network/index.ts";
 import { oneLine } from "../printable-text.ts";
+import { projectSecrets } from "../project-secrets.ts";
 import { openRunnerFolders, type RunnerFolders, sweep } from "./folders.ts";
 import { SafeGit } from "./git/git.ts";
 import { GitThread } from "./git/git-thread.ts";
@@ -69,8 +70,7 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
 
   const run: TurnRunner = async (input) => {
     const project = toRunnerProject(input.project, deps.env);
-    const secrets = secretsOf(project);
-    const redact = createRedact(secrets);
+    const redact = createRedact(projectSecrets(input.project, deps.env));
     const logger = deps.logger.child({ job_id: input.jobId });
     try {
       input.signal.throwIfAborted();
@@ -112,7 +112,7 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
     const { env, clock, logger } = deps;
     const projects = input.projects.map((settings) => {
       const project = toRunnerProject(settings, env);
-      const redact = createRedact(secretsOf(project));
+      const redact = createRedact(projectSecrets(settings, env));
       return {
         id: project.id,
         repository: project.repository,
@@ -156,7 +156,7 @@ async function openRunner({ dataDir, env, logger, clock, containment }: TurnRunn
 /** The one place that knows both the service's settings and the runner's. */
 function toRunnerProject(project: ServiceProject, env: Env): RunnerProject {
   const { agent, codeHost, gitCredentialsEnv } = project;
-  const token = codeHost.kind === "github" ? valueOf(env, codeHost.tokenEnv) : null;
+  const token = codeHost.kind === "github" ? envValue(env, codeHost.tokenEnv) : null;
   const secretNames = [gitCredentialsEnv, codeHost.kind === "github" ? codeHost.tokenEnv : null];
   return {
     id: project.id,
@@ -178,11 +178,11 @@ function toRunnerProject(project: ServiceProject, env: Env): RunnerProject {
       codeHost.kind === "github"
         ? { apiUrl: codeHost.apiUrl, owner: codeHost.owner, repo: codeHost.repo, token }
         : null,
-    gitCredentials: gitCredentialsEnv === null ? token : valueOf(env, gitCredentialsEnv),
+    gitCredentials: gitCredentialsEnv === null ? token : envValue(env, gitCredentialsEnv),
     network: networkOf(project, env),
     agentEnv: Object.fromEntries(
       project.agentEnv.flatMap((name) => {
-        const value = valueOf(env, name);
+        const value = envValue(env, name);
         // Ours, whatever the settings say.
         return value === null || secretNames.includes(name) ? [] : [[name, value]];
       }),
@@ -195,22 +195,6 @@ function presetOf(agent: ServiceProject["agent"]): ChosenPreset | null {
   return { name: agent.preset, model: agent.model ?? null };
 }
 
-function valueOf(env: Env, name: string): string | null {
-  const value = env[name];
-  return value === undefined || value.trim() === "" ? null : value.trim();
-}
-
-function secretsOf({ codeHost, gitCredentials, agentEnv, network }: RunnerProject): string[] {
-  const password = gitCredentials?.slice(gitCredentials.indexOf(":") + 1);
-  return [
-    codeHost?.token,
-    gitCredentials,
-    password,
-    ...Object.values(agentEnv),
-    ...modelKeys(network),
-  ].filter((value): value is string => typeof value === "string");
-}
-
 /**
  * What must not get into a file. Of the agent's variables only what looks like a key: an address or a model's name may well stand in
  * documentation.
@@ -220,13 +204,9 @@ function keysOf({ codeHost, gitCredentials, agentEnv, network }: RunnerProject):
     (value) =>
       /^[^\s]{20,}$/.test(value) && !value.includes("://") && /\d/.test(value) && /[A-Za-z]/.test(value),
   );
-  return [codeHost?.token, gitCredentials, ...given, ...modelKeys(network)].filter(
+  return [codeHost?.token, gitCredentials, ...given, ...network.models.map(({ key }) => key)].filter(
     (value): value is string => typeof value === "string",
   );
-}
-
-function modelKeys({ models }: RunnerProject["network"]): string[] {
-  return models.map(({ key }) => key).filter((key) => key !== "");
 }
 
 function failed(error: unknown, input: RunTurnInput, redact: Redact, logger: Logger): RunTurnResult {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { openInside, OutsideTreeError } from "../confined-files.ts";
 import type { Snapshot } from "../git/snapshot.ts";
 import { TurnFailedError } from "../run-error.ts";
-import { identityOf, type NotedFile } from "../tree/noted.ts";
+import { identityOf, type NotedFile } from "./noted.ts";
 
 /** What differs from the start. `other`: what can't be committed, such as links, sockets and folders nobody may read. */
 export type TreeChange = { path: string; kind: "added" | "modified" | "deleted" | "other" };

@@ -101,7 +101,6 @@ export async function bubblewrap(options: BubblewrapOptions): Promise<Sandbox> {
       NAMESPACES.flat(),
       // The descriptions of the service's keys stand in there.
       existsSync("/proc/keys") ? ["--ro-bind", "/dev/null", "/proc/keys"] : [],
-      // Namespaces of its own would give an agent more of the kernel to attack.
       options.canNest ? [] : ["--disable-userns"],
       system,
       Object.keys(OWN_ETC).flatMap((name) => ["--ro-bind", join(etc, name), `/etc/${name}`]),
