@@ -37,13 +37,16 @@ export const JobRecord = storedObject({
 });
 export type JobRecord = z.infer<typeof JobRecord>;
 
-/** The jobs that report into one thread, oldest first, by their keys. */
+/** What reports into one thread, oldest first. */
 export const ThreadRecord = storedObject({
   version: z.literal(2),
   teamId: z.string(),
   channelId: z.string(),
   ts: z.string(),
+  /** The keys of its jobs. */
   jobKeys: z.array(z.string()),
+  /** The newest of its turns, also those that have no job yet. Absent: an older version wrote it, which knew only jobs. */
+  turnIds: z.array(z.string()).optional(),
 });
 export type ThreadRecord = z.infer<typeof ThreadRecord>;
 

@@ -1,7 +1,7 @@
 import { prLinkOf } from "../core/outcome.ts";
-import type { Request } from "../core/request.ts";
 import { statusText } from "../core/status-text.ts";
 import { cut } from "../core/text.ts";
+import { isFollowUp } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
 import { awayText } from "./away-text.ts";
 import { context, quoteText, section } from "./blocks.ts";
@@ -21,9 +21,16 @@ export function statusMessage(
   const prLink = stage.name === "ended" ? prLinkOf(stage.outcome) : null;
   const link = prLink === null ? null : pullRequestLink(prLink, view.httpOrigins);
   const state = statusText(turn, { watchedFor: view.watchedFor, pr: link?.label ?? null });
-  const lead = leadOf(request);
+  const lead = leadOf(turn);
   const from = away === null ? [] : [section(awayText(request.channelId, away, view.botName))];
   const project = view.showProject ? [`Project: ${request.project.name}`] : [];
+  if (away === null && isReply(turn)) {
+    const news = turn.isStartedAnew === true ? [ANEW] : [];
+    return {
+      text: [...news, cutEscaped(state, STATE_MAX)].join("\n"),
+      blocks: [...news.map(section), context([state, ...project])],
+    };
+  }
   return {
     text: `${lead} ${cutEscaped(request.instructions, MESSAGE_TEXT_MAX - 1000)}\n${cutEscaped(state, STATE_MAX)}`,
     blocks: [
@@ -35,11 +42,20 @@ export function statusMessage(
   };
 }
 
-function leadOf(request: Request): string {
+const ANEW = "That request is closed, so I started a new one.";
+
+/** The message that asked for it stands in the thread, right above. */
+function isReply(turn: Turn): boolean {
+  return turn.request.from === "mention" && (isFollowUp(turn) || turn.isStartedAnew === true);
+}
+
+function leadOf(turn: Turn): string {
+  const { request } = turn;
   const who = `<@${request.userId}>`;
   switch (request.from) {
     case "command":
     case "mention":
+      if (isFollowUp(turn)) return `${who} followed up:`;
       return `${who} requested a docs change:`;
     case "shortcut":
       return `${who} asked the agent to fix this.`;
