@@ -15,8 +15,8 @@ export type Recipient = { place: Place; userId: string; responseUrl: string | nu
 
 /** What a message says. How it looks is the notifier's business. */
 export type Message =
-  /** The root message, or first reply, that is updated in place. */
-  | { kind: "status"; turn: Turn; away: string | null }
+  /** The root message, or first reply, that is updated in place. `followUps`: what it shows besides its own turn, oldest first. */
+  | { kind: "status"; turn: Turn; followUps?: readonly Turn[]; away: string | null }
   /** The notification that one watch of a turn ended. */
   | { kind: "outcome"; turn: Turn; outcome: Outcome; watch: number; away: string | null }
   /** To the requester alone: the app cannot post in that channel, and how to invite it. */

@@ -93,8 +93,10 @@ function reassureLater(deps: IntakeDeps, request: Request): void {
 
   async function reassure(): Promise<void> {
     const turn = await deps.records.turn.get(request.id);
-    const slot = turn?.delivery.slots[STATUS_SLOT];
-    if (turn === undefined || (slot !== undefined && slot.ts !== null)) return;
+    if (turn === undefined) return;
+    const { statusOf, shown, slots } = turn.delivery;
+    const isVisible = statusOf === undefined ? (slots[STATUS_SLOT]?.ts ?? null) !== null : shown !== null;
+    if (isVisible) return;
     const place = { teamId, channelId, threadTs };
     const told = await deps.notifier.replyPrivately({ place, userId, responseUrl }, { kind: "kept" });
     if (!told.ok) {

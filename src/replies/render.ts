@@ -15,7 +15,7 @@ import { statusMessage } from "./status-message.ts";
 export function render(message: Message, presentation: Presentation, botName: string): Rendered {
   switch (message.kind) {
     case "status":
-      return statusMessage(message.turn, message.away, {
+      return statusMessage(message.turn, message.followUps ?? [], message.away, {
         ...presentation,
         botName,
         showProject: presentation.projects.length > 1,

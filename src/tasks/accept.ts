@@ -1,12 +1,14 @@
 import type { Request } from "../core/request.ts";
 import type { Limit, NewTask, Plan } from "../core/task-queue.ts";
 import type { Read } from "../core/records.ts";
+import { STATUS_SLOT } from "../core/delivery.ts";
 import { jobInThread } from "../core/follow-up.ts";
 import { projectKey } from "../core/project.ts";
 import type { ProjectRef } from "../core/project.ts";
 import { newTurn } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
 import { openTask } from "./open.ts";
+import { refreshTask } from "./refresh.ts";
 import { submitTask } from "./submit.ts";
 import { turnWrites } from "./turn-writes.ts";
 import type { TaskDeps } from "./deps.ts";
@@ -32,11 +34,24 @@ export function acceptance(
   within: readonly Limit[],
 ): Plan<boolean> {
   if (read("turn", request.id) !== undefined) return { value: false };
-  const turn = aimed(deps, read, request, aim);
+  const aimed = aimedAt(deps, read, request, aim);
+  const host = statusHost(read, aimed);
+  if (host !== undefined) {
+    const turn: Turn = { ...aimed, delivery: { ...aimed.delivery, statusOf: host.id } };
+    const alsoShows = [...(host.delivery.alsoShows ?? []), turn.id];
+    const showing: Turn = { ...host, delivery: { ...host.delivery, alsoShows } };
+    return {
+      writes: [...turnWrites(deps, read, showing), ...turnWrites(deps, read, turn)],
+      adds: [submitTask(turn), refreshTask(turn)],
+      within,
+      value: true,
+    };
+  }
+  const turn = aimed;
   return { writes: turnWrites(deps, read, turn), adds: acceptedTasks(turn), within, value: true };
 }
 
-function aimed({ projects }: AcceptDeps, read: Read, request: Request, aim: Aim): Turn {
+function aimedAt({ projects }: AcceptDeps, read: Read, request: Request, aim: Aim): Turn {
   if (aim === "own-job") return newTurn(request);
   const found = jobInThread(read, request, projects);
   switch (found.kind) {
@@ -58,6 +73,25 @@ function aimed({ projects }: AcceptDeps, read: Read, request: Request, aim: Aim)
       return newTurn({ ...request, project, follows: { turnId: id } });
     }
   }
+}
+
+/**
+ * The turn whose status message shows a follow-up too: one that its job still works on or, if that one is shown by another's, that other.
+ * Undefined: the follow-up needs a status message of its own.
+ */
+function statusHost(read: Read, { request, delivery }: Turn): Turn | undefined {
+  const followed = request.follows === undefined ? undefined : read("turn", request.follows.turnId);
+  if (followed === undefined || followed.stage.name === "ended") return undefined;
+  const { statusOf } = followed.delivery;
+  const host = statusOf === undefined ? followed : read("turn", statusOf);
+  const slot = host?.delivery.slots[STATUS_SLOT];
+  // One that isn't there yet may never be, or elsewhere.
+  const isHere =
+    slot !== undefined &&
+    slot.ts !== null &&
+    slot.channelId === delivery.channelId &&
+    host?.delivery.threadTs === delivery.threadTs;
+  return isHere ? host : undefined;
 }
 
 function acceptedTasks(turn: Turn): NewTask[] {

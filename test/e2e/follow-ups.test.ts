@@ -1,64 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { SlackMessage } from "../../emulators/slack/index.ts";
+import { LINK, MINUTE_MS, PR, SENT, ask, done, jobOf, reply, said, told } from "../support/threads.ts";
 import { ANA, BEN, DOCS, World } from "../support/world.ts";
-
-const PR = "https://github.com/acme/docs/pull/7";
-const LINK = `acme/docs#7 (${PR})`;
-const MINUTE_MS = 60_000;
-const SENT = "🔧 Follow-up sent to the agent.";
-
-/** Ana's command, and the thread's root as soon as it is there. */
-async function ask(world: World, text = "fix the install page"): Promise<SlackMessage> {
-  const before = world.service.creates.length;
-  await world.slack.person(ANA).command({ channel: DOCS, text });
-  await world.until(() => world.service.creates.length > before);
-  return world.until(() =>
-    world.slack.messages(DOCS).findLast(({ thread_ts, ts }) => (thread_ts ?? ts) === ts),
-  );
-}
-
-/** Ana's command, whose job has ended with a pull request. */
-async function done(world: World): Promise<SlackMessage> {
-  const root = await ask(world);
-  world.service.finish(jobOf(world), { status: "completed", prLink: PR, turn: told() });
-  await world.until(() => world.replies(DOCS, root.ts).length === 1);
-  await world.until(() => world.read(DOCS)[0]?.includes("✅"));
-  return root;
-}
-
-function told(summary = "Fixed it.") {
-  return {
-    summary,
-    pullRequest: {
-      url: PR,
-      number: 7,
-      title: "Correct the install command",
-      state: "open" as const,
-      files: 3,
-      additions: 12,
-      deletions: 4,
-      headRef: "docs-agent/job_1",
-      headSha: "0123456789abcdef0123456789abcdef01234567",
-    },
-  };
-}
-
-function jobOf(world: World, n = -1): string {
-  return world.service.creates.at(n)?.jobId ?? "";
-}
-
-async function reply(world: World, root: SlackMessage, text: string, who = BEN): Promise<SlackMessage> {
-  const { message, status } = await world.slack
-    .person(who)
-    .mention({ channel: DOCS, threadTs: root.ts, text });
-  expect(status).toBe(200);
-  return message;
-}
-
-/** What the app has said in a thread, line by line, the root left out. */
-function said(world: World, root: SlackMessage): string[][] {
-  return world.replies(DOCS, root.ts).map((message) => world.slack.visibleText(message).split("\n"));
-}
 
 describe.each([true, false])("a mention in a job's thread (the service tells of turns: %s)", (turns) => {
   it("goes to that job, and ends in an outcome of its own", async () => {
