@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Delivery } from "./delivery.ts";
 import { ProjectRef } from "./project.ts";
-import { QuotedMessage } from "./request.ts";
+import { QuotedMessage, Request } from "./request.ts";
 import { storedObject } from "./stored-object.ts";
 import { Turn } from "./turn.ts";
 
@@ -69,6 +69,10 @@ export const Draft = storedObject({
 });
 export type Draft = z.infer<typeof Draft>;
 
+/** A reply in a thread whose author was asked whether it is for the agent: the request that it is if so. */
+export const ReplyRecord = storedObject({ version: z.literal(1), request: Request });
+export type ReplyRecord = z.infer<typeof ReplyRecord>;
+
 /** What a job service has said of itself, by its base URL. */
 export const ServiceRecord = storedObject({
   version: z.literal(1),
@@ -87,6 +91,7 @@ export const recordSchemas = {
   job: JobRecord,
   thread: ThreadRecord,
   draft: Draft,
+  reply: ReplyRecord,
   service: ServiceRecord,
   notice: NoticeRecord,
 };

@@ -22,7 +22,7 @@ export function registerMention(app: App, deps: IntakeDeps): void {
     // Apps and workflows that mention us could keep answering each other.
     if (event.user === undefined || ("bot_id" in event && event.bot_id !== undefined)) return;
     // One message can arrive under several event ids; where and when it was written names it.
-    const cause = `mention:${body.team_id}:${event.channel}:${event.ts}`;
+    const cause = mentionCause(body.team_id, event);
     const { user: userId, channel: channelId } = event;
     const threadTs = event.thread_ts ?? event.ts;
     const reply = (message: ReplyPayload["message"]) =>
@@ -70,6 +70,11 @@ export function registerMention(app: App, deps: IntakeDeps): void {
     const accepted = await acceptRequest(deps, request, parsed.isNew ? "own-job" : threadAim);
     if (accepted.kind === "refused") await refuse(accepted.refusal);
   });
+}
+
+/** Names a message that may be a request, however often and as whatever event it arrives. */
+export function mentionCause(teamId: string, { channel, ts }: { channel: string; ts: string }): string {
+  return `mention:${teamId}:${channel}:${ts}`;
 }
 
 /** What the person typed besides the mention of the app. */

@@ -3,6 +3,7 @@ import type { Rendered } from "./blocks.ts";
 import { outcomeMessage } from "./outcome-message.ts";
 import type { Presentation } from "./presentation.ts";
 import {
+  askMessage,
   gaveUpMessage,
   helpMessage,
   inviteMeMessage,
@@ -29,6 +30,8 @@ export function render(message: Message, presentation: Presentation, botName: st
       return keptMessage();
     case "help":
       return helpMessage(presentation.projects);
+    case "ask":
+      return askMessage(message.replyId);
     case "refused":
       return refusalMessage(message.refusal);
     case "invite-me":

@@ -13,8 +13,11 @@ import { submitTask } from "./submit.ts";
 import { turnWrites } from "./turn-writes.ts";
 import type { TaskDeps } from "./deps.ts";
 
-/** Which job a request is for: one of its own, or that of its thread, in whatever project or only in that of the request. */
-export type Aim = "own-job" | "thread" | "thread-in-project";
+/**
+ * Which job a request is for: one of its own; that of its thread, in whatever project, or only in that of the request; or that of its thread if
+ * the same person asked for its newest open request, and otherwise it is none.
+ */
+export type Aim = "own-job" | "thread" | "thread-in-project" | "own-open-request";
 
 type AcceptDeps = Pick<TaskDeps, "clock" | "polling" | "retentionMs"> & {
   /** Those that are configured. */
@@ -35,6 +38,7 @@ export function acceptance(
 ): Plan<boolean> {
   if (read("turn", request.id) !== undefined) return { value: false };
   const aimed = aimedAt(deps, read, request, aim);
+  if (aimed === undefined) return { value: false };
   const host = statusHost(read, aimed);
   if (host !== undefined) {
     const turn: Turn = { ...aimed, delivery: { ...aimed.delivery, statusOf: host.id } };
@@ -51,9 +55,19 @@ export function acceptance(
   return { writes: turnWrites(deps, read, turn), adds: acceptedTasks(turn), within, value: true };
 }
 
-function aimedAt({ projects }: AcceptDeps, read: Read, request: Request, aim: Aim): Turn {
+/** The turn that comes of a request with that aim. Undefined: none. */
+export function aimedAt(
+  { projects }: Pick<AcceptDeps, "projects">,
+  read: Read,
+  request: Request,
+  aim: Aim,
+): Turn | undefined {
   if (aim === "own-job") return newTurn(request);
   const found = jobInThread(read, request, projects);
+  if (aim === "own-open-request") {
+    const isOwn = found.kind === "open" && found.turn.request.userId === request.userId;
+    return isOwn ? followUp(request, found.turn) : undefined;
+  }
   switch (found.kind) {
     case "none":
       return newTurn(request);
@@ -64,15 +78,14 @@ function aimedAt({ projects }: AcceptDeps, read: Read, request: Request, aim: Ai
         isStartedAnew: true,
       };
     case "open": {
-      const {
-        id,
-        request: { project },
-      } = found.turn;
-      const isOther = projectKey(project) !== projectKey(request.project);
-      if (aim === "thread-in-project" && isOther) return newTurn(request);
-      return newTurn({ ...request, project, follows: { turnId: id } });
+      const isOther = projectKey(found.turn.request.project) !== projectKey(request.project);
+      return aim === "thread-in-project" && isOther ? newTurn(request) : followUp(request, found.turn);
     }
   }
+}
+
+function followUp(request: Request, { id, request: { project } }: Turn): Turn {
+  return newTurn({ ...request, project, follows: { turnId: id } });
 }
 
 /**

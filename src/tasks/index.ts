@@ -5,6 +5,7 @@ import type { Step, Task, TaskEnd, TaskHandler } from "../core/task-queue.ts";
 import { DocsAgentError, messageOf } from "../errors.ts";
 import { endTurn } from "../core/turn.ts";
 import { tasksAfterEnd } from "./after-end.ts";
+import { ask } from "./ask.ts";
 import { deliver } from "./deliver.ts";
 import type { TaskDeps } from "./deps.ts";
 import { open } from "./open.ts";
@@ -31,6 +32,7 @@ const handlers: Record<
   deliver: { pool: "messages", handle: deliver },
   refresh: { pool: "updates", handle: refresh },
   reply: { pool: "messages", handle: reply },
+  ask: { pool: "messages", handle: ask },
   tell: { pool: "messages", handle: tell },
 };
 
@@ -162,8 +164,8 @@ const ENDS_ITS_TURN: Readonly<Record<string, OutcomeReason>> = {
   message: "create-lost",
   watch: "unreadable",
 };
-/** A status message that stays behind: nothing a person has to know. */
-const QUIET: ReadonlySet<string> = new Set(["tell", "reply", "refresh"]);
+/** A status message that stays behind, say: nothing a person has to know. */
+const QUIET: ReadonlySet<string> = new Set(["tell", "reply", "ask", "refresh"]);
 
 const LogFields = TurnPayload.pick({ turnId: true, thread: true, jobId: true }).partial();
 
