@@ -16,7 +16,7 @@ export function helpMessage(projects: string[]): Rendered {
     "• `/docs-agent fix the install command on the quickstart page` — say what to change; the result arrives in a thread here.",
     "• `/docs-agent` alone — opens a form.",
     "• *Fix these docs*, in the menu of any message — for the message that shows the problem.",
-    "• Mention me with what to change, in a channel or a thread that I am in.",
+    "• Mention me with what to change, in a channel or a thread that I am in. In a request's thread that follows it up; `new …` starts a separate one.",
     ...(several
       ? [
           `• \`project=${cutEscaped(projects[1] ?? "", NAME_MAX)}\` in front picks a project. Known: ${listOf(names)}; the first is the default.`,
