@@ -9,6 +9,7 @@ import { CREDENTIAL_SHAPES } from "./credential-shapes.ts";
 import type { Env } from "./env.ts";
 import { modelFaults, unsetModelKeys } from "./network/model-faults.ts";
 import { KIND_TRAITS } from "./network/model-kinds.ts";
+import { MAX_DATA_DIR_BYTES } from "./network/socket-path.ts";
 import { repositoryKind } from "./repository.ts";
 
 type ProjectSettings = ServiceSettings["projects"][number];
@@ -187,6 +188,11 @@ function crossFaults({ projects }: ServiceSettings): string[] {
 function pathFaults({ dataDir, projects }: ServiceConfig): string[] {
   const workTree = workTreeOf(dataDir);
   return [
+    ...(Buffer.byteLength(dataDir) <= MAX_DATA_DIR_BYTES
+      ? []
+      : [
+          `dataDir is not valid: ${dataDir} is longer than ${MAX_DATA_DIR_BYTES} bytes, which is too long for the agents' sockets in it; put a folder with a shorter path`,
+        ]),
     ...(workTree === null
       ? []
       : [

@@ -427,6 +427,12 @@ it("says what is wrong with models, budgets and hosts", async () => {
   }
 });
 
+it("takes no dataDir with a path that is too long for sockets in it", async () => {
+  const fits = `/${"x".repeat(93)}`;
+  await expect(faultsOf({ ...withProject({}), dataDir: fits })).rejects.toThrow("The settings were taken");
+  expect(await faultsOf({ ...withProject({}), dataDir: `${fits}x` })).toContain("dataDir is not valid: /xxx");
+});
+
 it("takes no dataDir in a git work tree, and lets no agent read it", async () => {
   await using dir = await openTempDir();
   mkdirSync(dir.file("checkout/.git"), { recursive: true });

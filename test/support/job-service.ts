@@ -135,6 +135,7 @@ export class ServiceUnderTest implements AsyncDisposable {
     const database = await openServiceDatabase({ dataDir: this.dir.path }, { clock, ownerWaitMs: 0 });
     const service = createJobService({
       config: {
+        dataDir: this.dir.path,
         projects: this.projects,
         jobsAtOnce: this.#options.jobsAtOnce ?? 8,
         publicBaseUrl: this.#options.config?.publicBaseUrl ?? null,

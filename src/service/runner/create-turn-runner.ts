@@ -11,6 +11,7 @@ import { oneLine } from "../printable-text.ts";
 import { openRunnerFolders, type RunnerFolders, sweep } from "./folders.ts";
 import { SafeGit } from "./git/git.ts";
 import { GitThread } from "./git/git-thread.ts";
+import { KeptSessions } from "./kept-sessions.ts";
 import { KeyedLock } from "./keyed-lock.ts";
 import { createGitHubCodeHost } from "./publish/github-code-host.ts";
 import { createRedact, type Redact, secretForms } from "./redaction.ts";
@@ -21,6 +22,7 @@ import { TreePool } from "./tree/tree-pool.ts";
 import type { Author, RunnerProject } from "./runner-turn.ts";
 import { openSandbox } from "./sandbox/open-sandbox.ts";
 import type { Sandbox } from "./sandbox/sandbox.ts";
+import { openTurnGroups } from "./sandbox/turn-groups.ts";
 
 export type TurnRunnerDeps = {
   /** One process at a time uses it. */
@@ -36,7 +38,7 @@ export type TurnRunnerDeps = {
   containment: "required" | "none";
 };
 
-type Opened = { folders: RunnerFolders; sandbox: Sandbox; trees: TreePool };
+type Opened = { folders: RunnerFolders; sandbox: Sandbox; trees: TreePool; sessions: KeptSessions };
 
 const DEFAULT_AUTHOR: Author = { name: "Docs Agent", email: "docs-agent@localhost" };
 const MAX_REASON_LENGTH = 2000;
@@ -75,7 +77,7 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
     const logger = deps.logger.child({ job_id: input.jobId });
     try {
       input.signal.throwIfAborted();
-      const { folders, sandbox, trees } = await open();
+      const { folders, sandbox, trees, sessions } = await open();
       const result = await runTurn(
         { ...input, project },
         {
@@ -87,6 +89,7 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
           sandbox,
           mirrorLock,
           trees,
+          sessions,
           env: deps.env,
           author: deps.author ?? DEFAULT_AUTHOR,
           clock: deps.clock,
@@ -108,7 +111,7 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
   };
 
   async function upkeep(input: Parameters<Upkeep>[0]): Promise<void> {
-    const { folders, trees } = await open();
+    const { folders, trees, sessions } = await open();
     const { env, clock, logger } = deps;
     const projects = input.projects.map((settings) => {
       const project = toRunnerProject(settings, env);
@@ -124,7 +127,7 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
             : null,
       };
     });
-    await lookAfter({ ...input, projects, folders, trees, mirrorLock, clock, logger, memory });
+    await lookAfter({ ...input, projects, folders, trees, sessions, mirrorLock, clock, logger, memory });
   }
 
   return { run, upkeep, open: async () => void (await open()) };
@@ -135,16 +138,22 @@ async function openRunner({ dataDir, env, logger, clock, containment }: TurnRunn
   await sweep(folders);
   const trees = new TreePool(join(folders.dataDir, "trees"), clock);
   await trees.open();
-  const sandbox = await openSandbox({ containment, folder: folders.sandbox, env, clock });
+  const sessions = new KeptSessions(folders.sessions, clock);
+  await sessions.open();
+  const groups = await openTurnGroups();
+  const sandbox = await openSandbox({ containment, folder: folders.sandbox, env, clock, groups });
   if (sandbox.kind === "none") {
     logger.warn(
       { containment },
       "agents are not held in, as the settings say: they can read and send away all that this user can read",
     );
   } else {
-    logger.info({ containment, by: sandbox.kind }, "agents are held in");
+    if (groups?.bounds.memory === true && sandbox.bounds.memory !== "cgroup") {
+      logger.warn({}, "control groups don't work here: turns are bounded without");
+    }
+    logger.info({ containment, by: sandbox.kind, bounded_by: sandbox.bounds }, "agents are held in");
   }
-  return { folders, sandbox, trees };
+  return { folders, sandbox, trees, sessions };
 }
 
 /** The one place that knows both the service's settings and the runner's. */

@@ -17,7 +17,7 @@ import type { HostedPullRequest, PullRequestHost } from "./publish/code-host.ts"
 import { publish } from "./publish/publish.ts";
 import { boundedPaths, commitMessageOf, turnKeyOf } from "./publish/pull-request-text.ts";
 import { readTurnNote, writeTurnNote } from "./publish/turn-note.ts";
-import { type AgentContext, runAgent } from "./run-agent.ts";
+import { type AgentContext, type AgentRunResult, runAgent } from "./run-agent.ts";
 import { TurnFailedError } from "./run-error.ts";
 import type { Author, RunnerTurn } from "./runner-turn.ts";
 import { keepTree } from "./tree/keep-tree.ts";
@@ -51,6 +51,16 @@ type PushedWork = {
   summary: string | null;
   leftOut: string[];
   earlier: EarlierPush | null;
+};
+
+/** The agent's tree, and what belongs to it. `endTree`: for when it is not needed any more. */
+type WorkInTree = {
+  start: Start;
+  folders: TurnFolders;
+  thread: TreeThread;
+  copies: string;
+  ignoreRules: Awaited<ReturnType<typeof fillTree>>;
+  endTree: () => Promise<void>;
 };
 
 /**
@@ -133,8 +143,7 @@ async function workIn(
   context: RunContext,
   start: Start,
 ): Promise<Success | PushedWork> {
-  const { git, mirrorLock, signal, redact, trees, clock, onProgress } = context;
-  const { docs } = turn.project;
+  const { git, mirrorLock, signal, trees, clock, onProgress } = context;
   const { gitDir } = start;
   const scratch = dirname(folders.index);
   const [aside, copies] = [join(scratch, "aside"), join(scratch, "copies")];
@@ -159,39 +168,59 @@ async function workIn(
     });
 
     onProgress("the agent is working");
-    const { summary, refused } = await runAgent(folders, turn, context);
-
-    onProgress("looking at what changed");
-    const added = await thread.call("scan", { docs }, signal);
-    const ignored = await mirrorLock.run(gitDir, signal, async () => {
-      // The agent is gone. Whatever it may have done to the mirror's settings is undone before git runs again.
-      await prepare(git, gitDir, signal);
-      return ignoredPaths(git, gitDir, ignoreRules, added, folders.ignore, signal);
-    });
-    const chosen = { docs, ignored: [...ignored], secrets: context.secrets, copies };
-    const selection = await thread.call("select", chosen, signal);
-    const leftOut = boundedPaths(selection.leftOut, redact);
-    if (selection.committed.length === 0)
-      return { kind: "no-changes", summary, reason: reasonOf(refused, leftOut), leftOut };
-
-    const message = commitMessageOf({ ...turn, summary, leftOut }, redact);
-    const commit = await mirrorLock.run(gitDir, signal, async () => {
-      await prepare(git, gitDir, signal);
-      const count = selection.committed.filter(({ kind }) => kind !== "deleted").length;
-      const oids = count === 0 ? [] : await storeFiles(git, gitDir, copies, count, signal);
-      const index = await thread.call("nextIndex", { oids }, signal);
-      // From here on the tree is not needed.
-      void keep();
-      const allowed = new Set(selection.committed.map(({ path }) => path));
-      const made = { git, gitDir, scratch: folders.index, parent: start.commit, index, allowed, message };
-      return makeCommit({ ...made, author: context.author, atMs: clock.now(), signal });
-    });
-    if (commit === null) return { kind: "no-changes", summary, reason: reasonOf(refused, leftOut), leftOut };
-    await pushCommit(turn, context, start, { commit, summary, leftOut }, selection.committed.length);
-    return { commit, summary, leftOut, earlier: null };
+    const { keepSession, ...ran } = await runAgent(folders, turn, context);
+    // Only what the next turn finds done is for its agent to remember.
+    const work = await commitWork(
+      turn,
+      context,
+      { start, folders, thread, copies, ignoreRules, endTree: keep },
+      ran,
+    );
+    await keepSession();
+    return work;
   } finally {
     await keep();
   }
+}
+
+/** Commits and pushes what the agent changed. */
+async function commitWork(
+  turn: RunnerTurn,
+  context: RunContext,
+  { start, folders, thread, copies, ignoreRules, endTree }: WorkInTree,
+  { summary, refused }: Pick<AgentRunResult, "summary" | "refused">,
+): Promise<Success | PushedWork> {
+  const { git, mirrorLock, signal, redact, clock, onProgress } = context;
+  const { docs } = turn.project;
+  const { gitDir } = start;
+  onProgress("looking at what changed");
+  const added = await thread.call("scan", { docs }, signal);
+  const ignored = await mirrorLock.run(gitDir, signal, async () => {
+    // The agent is gone. Whatever it may have done to the mirror's settings is undone before git runs again.
+    await prepare(git, gitDir, signal);
+    return ignoredPaths(git, gitDir, ignoreRules, added, folders.ignore, signal);
+  });
+  const chosen = { docs, ignored: [...ignored], secrets: context.secrets, copies };
+  const selection = await thread.call("select", chosen, signal);
+  const leftOut = boundedPaths(selection.leftOut, redact);
+  if (selection.committed.length === 0)
+    return { kind: "no-changes", summary, reason: reasonOf(refused, leftOut), leftOut };
+
+  const message = commitMessageOf({ ...turn, summary, leftOut }, redact);
+  const commit = await mirrorLock.run(gitDir, signal, async () => {
+    await prepare(git, gitDir, signal);
+    const count = selection.committed.filter(({ kind }) => kind !== "deleted").length;
+    const oids = count === 0 ? [] : await storeFiles(git, gitDir, copies, count, signal);
+    const index = await thread.call("nextIndex", { oids }, signal);
+    // From here on the tree is not needed.
+    void endTree();
+    const allowed = new Set(selection.committed.map(({ path }) => path));
+    const made = { git, gitDir, scratch: folders.index, parent: start.commit, index, allowed, message };
+    return makeCommit({ ...made, author: context.author, atMs: clock.now(), signal });
+  });
+  if (commit === null) return { kind: "no-changes", summary, reason: reasonOf(refused, leftOut), leftOut };
+  await pushCommit(turn, context, start, { commit, summary, leftOut }, selection.committed.length);
+  return { commit, summary, leftOut, earlier: null };
 }
 
 /** Notes what is pushed before and after: whatever happens to the branch later, this turn runs no second agent. */

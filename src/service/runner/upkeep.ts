@@ -9,6 +9,7 @@ import type { SafeGit } from "./git/git.ts";
 import { forgetJobBranch, jobBranches, mirrorPath, packMirror } from "./git/mirror.ts";
 import { deleteJobBranch } from "./git/push.ts";
 import { remoteOf } from "./git/remote.ts";
+import type { KeptSessions } from "./kept-sessions.ts";
 import type { KeyedLock } from "./keyed-lock.ts";
 import type { PullRequestHost } from "./publish/code-host.ts";
 import { removeTurnNote } from "./publish/turn-note.ts";
@@ -35,6 +36,7 @@ export type UpkeepContext = {
   isUnfinished: (jobId: string) => boolean;
   folders: RunnerFolders;
   trees: TreePool;
+  sessions: KeptSessions;
   mirrorLock: KeyedLock;
   clock: Clock;
   logger: Logger;
@@ -45,6 +47,8 @@ export type UpkeepContext = {
 
 const DAY_MS = 24 * 60 * 60_000;
 const KEEP_TREES_MS = DAY_MS;
+/** A follow-up after that gets the earlier turns as text. */
+const KEEP_SESSIONS_MS = 7 * DAY_MS;
 const PACK_EVERY_MS = DAY_MS;
 /** A turn that was pushed may run again for hours, and after a stop of the service later than that. */
 const KEEP_NOTES_MS = 7 * DAY_MS;
@@ -56,12 +60,12 @@ const MAX_MIRRORS = 10;
 const MAX_BRANCHES = 20;
 
 /**
- * Removes what turns left that nobody needs any more, a bounded part at a time: kept trees, notes of turns, mirrors of projects that
+ * Removes what turns left that nobody needs any more, a bounded part at a time: kept trees and sessions, notes of turns, mirrors of projects that
  * are gone, and branches at the remote that were merged just as they are. Packs the mirrors. What fails is logged, and left for the
  * next time.
  */
 export async function lookAfter(context: UpkeepContext): Promise<void> {
-  const { folders, trees, memory, clock, logger, signal } = context;
+  const { folders, trees, sessions, memory, clock, logger, signal } = context;
   const nowMs = clock.now();
   async function step(what: string, act: () => Promise<number>): Promise<void> {
     signal.throwIfAborted();
@@ -75,6 +79,7 @@ export async function lookAfter(context: UpkeepContext): Promise<void> {
   }
 
   await step("unused trees removed", () => trees.forget(nowMs - KEEP_TREES_MS));
+  await step("unused sessions of agents removed", () => sessions.forget(nowMs - KEEP_SESSIONS_MS));
   await step("notes of ended turns removed", () =>
     removeOld(folders.notes, nowMs - KEEP_NOTES_MS, MAX_NOTES, async (name) => {
       const jobId = name.replace(/\.json(?:\.new)?$/, "");

@@ -33,6 +33,7 @@ export async function tidy(deps: ServiceTaskDeps, _: Task, stopped: AbortSignal)
     hasMore ||= jobs.length === LIMIT || forgotten === LIMIT;
   }
   store.forgetAnswered(nowMs - KEEP_ANSWERED_MS);
+  await deps.attachments.sweep();
   try {
     const isUnfinished = (jobId: string) => store.oldestUnfinished(jobId) !== null;
     await deps.upkeep({ projects: [...projects.values()], isUnfinished, signal: stopped });

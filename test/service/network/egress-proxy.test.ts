@@ -312,6 +312,6 @@ it("says when a socket's path is too long", async () => {
   const options = { allow: [], maxBytes: 1, models: [], budget: { tokens: null, usd: null } };
   await using world = await openNetworkWorld();
   await expect(
-    openTurnNetwork({ ...options, folder: `/tmp/${"x".repeat(110)}`, logger: world.logger }),
+    openTurnNetwork({ ...options, socketPath: `/tmp/${"x".repeat(110)}`, logger: world.logger }),
   ).rejects.toThrow("longer than 107 bytes");
 });

@@ -1,29 +1,10 @@
 import { readdir, utimes } from "node:fs/promises";
 import { expect, it } from "vitest";
-import type { Clock } from "../../../src/core/clock.ts";
-import { createSystemClock } from "../../../src/system-clock.ts";
+import { LaterClock } from "../../support/later-clock.ts";
 import { inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 const EDIT = inlineAgent(`fs.appendFileSync("README.md", "more\\n")`);
-
-/** The system's clock, which a test can put forward. */
-class LaterClock implements Clock {
-  readonly #clock = createSystemClock();
-  laterMs = 0;
-
-  now(): number {
-    return this.#clock.now() + this.laterMs;
-  }
-
-  monotonicMs(): number {
-    return this.#clock.monotonicMs() + this.laterMs;
-  }
-
-  wakeAt(atMs: number, wake: () => void): () => void {
-    return this.#clock.wakeAt(atMs - this.laterMs, wake);
-  }
-}
 
 it("removes kept trees after a day, notes after a week, and mirrors of removed projects after a week", async () => {
   const clock = new LaterClock();

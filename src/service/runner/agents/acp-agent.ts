@@ -4,7 +4,6 @@ import {
   type ClientContext,
   methods,
   ndJsonStream,
-  PROTOCOL_VERSION,
   RequestError,
 } from "@agentclientprotocol/sdk";
 import type { StopReason } from "@agentclientprotocol/sdk";
@@ -12,9 +11,12 @@ import { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../../../errors.ts";
 import { oneLine } from "../../printable-text.ts";
-import { TurnFailedError } from "../run-error.ts";
+import { attachmentsFolder } from "../place-attachments.ts";
+import { TransientRunError, TurnFailedError } from "../run-error.ts";
+import { attachmentBlocks } from "./acp-attachments.ts";
 import { createAcpFiles } from "./acp-files.ts";
 import { AcpPermissions } from "./acp-permissions.ts";
+import { type OpenSession, openSession } from "./acp-session.ts";
 import { AcpTerminals } from "./acp-terminals.ts";
 import { AcpUpdates } from "./acp-updates.ts";
 import { answerForm } from "./acp-questions.ts";
@@ -22,14 +24,13 @@ import type { AgentResult, AgentRun } from "./agent.ts";
 import { failureOf, lastWordsText, refusedText } from "./ending.ts";
 import { PausableClock } from "./pausable-clock.ts";
 import { ProgressLines } from "./progress.ts";
-import { earlierTurnsText, taskText } from "./prompt-text.ts";
+import { attachmentsText, earlierTurnsText, RESUMED_TEXT, taskText } from "./prompt-text.ts";
 import { startAgent } from "./start-agent.ts";
 
-/** How long an agent may take until it has a session: some load models or download themselves first. */
-const HANDSHAKE_LIMIT_MS = 120_000;
 const LAST_WORDS_MS = 1000;
 const AUTH_REQUIRED = -32_000;
 const MAX_SAID_LENGTH = 500;
+const NO_ACP = "The agent ended before it answered. Does its command speak the Agent Client Protocol?";
 
 /** Drives any agent that speaks the Agent Client Protocol over its standard input and output. Its last message is the summary. */
 export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
@@ -48,6 +49,7 @@ export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
   const { terminal, asks } = run.settings;
   const permissions = new AcpPermissions({
     tree: run.sandbox.inside.tree,
+    attachments: attachmentsFolder(run.sandbox.inside.tmp),
     terminal,
     ask: asks ? run.ask : null,
     redact: run.redact,
@@ -58,8 +60,15 @@ export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
   const stream = ndJsonStream(Writable.toWeb(group.stdin), input.readable, {
     maxMessageBytes: run.settings.maxOutputBytes,
   });
+  const opened: { session: OpenSession | null } = { session: null };
   const turn = app
-    .connectWith(stream, (agent) => converse(agent, run))
+    .connectWith(stream, async (agent) => {
+      const session = await openSession(agent, run, (line) => progress.line(line));
+      if (session.knownTurns > 0) await updates.quiet();
+      opened.session = session;
+      updates.begin(session);
+      return prompt(agent, session, run);
+    })
     .then(
       (stopReason) => ({ stopReason }),
       (error: unknown) => ({ error }),
@@ -74,18 +83,27 @@ export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
   progress.flush();
   run.signal.throwIfAborted();
 
+  const { session } = opened;
   const lastWords = lastWordsNow();
-  // Told apart from an exit: "stopped" is our own doing, after the turn was over.
-  if (ending.kind !== "stopped" && "error" in first) {
-    throw (
-      failureOf(ending, run.settings, lastWords) ??
-      new TurnFailedError(
-        "The agent ended before it answered. Does its command speak the Agent Client Protocol?",
-      )
-    );
+  if ("error" in first) {
+    // Told apart from an exit: "stopped" is our own doing, after the turn was over.
+    const failure =
+      ending.kind === "stopped"
+        ? failureOfTurn(first.error, run, lastWords)
+        : (failureOf(ending, run.settings, lastWords) ?? new TurnFailedError(NO_ACP));
+    // The next attempt has no session to resume.
+    if (run.kept !== null && session === null) {
+      throw new TransientRunError(`The agent's session could not be resumed. ${failure.message}`);
+    }
+    throw failure;
   }
-  if ("error" in first) throw failureOfTurn(first.error, run, lastWords);
-  const result = { summary: updates.summary(), refused: permissions.refused };
+  const result = {
+    summary: updates.summary(),
+    refused: permissions.refused,
+    session: session?.isResumable
+      ? { id: session.id, costUsd: updates.sessionCostUsd, turns: run.earlierTurns.length + 1 }
+      : null,
+  };
   throwUnlessDone(first.stopReason, result);
   return result;
 }
@@ -127,7 +145,7 @@ function createClient(
         ? answerForm(params, run)
         : { action: "decline" as const },
     )
-    .onNotification(methods.client.session.update, ({ params }) => updates.take(params.update));
+    .onNotification(methods.client.session.update, ({ params }) => updates.take(params));
   if (!run.settings.terminal) return app;
   return app
     .onRequest(methods.client.terminal.create, ({ params }) => terminals.create(params))
@@ -137,57 +155,25 @@ function createClient(
     .onRequest(methods.client.terminal.release, ({ params }) => terminals.release(params.terminalId));
 }
 
-async function converse(agent: ClientContext, run: AgentRun): Promise<StopReason> {
-  const sessionId = await withinHandshake(run, () => openSession(agent, run));
-  const earlier = earlierTurnsText(run.earlierTurns);
-  const context = [taskText(run.docs), earlier].filter((text) => text !== "").join("\n\n");
+async function prompt(agent: ClientContext, session: OpenSession, run: AgentRun): Promise<StopReason> {
+  const { takes, knownTurns } = session;
+  const texts = [
+    taskText(run.docs),
+    knownTurns === 0 ? "" : RESUMED_TEXT,
+    earlierTurnsText(run.earlierTurns.slice(knownTurns)),
+    attachmentsText(run.attachments),
+  ];
+  const context = texts.filter((text) => text !== "").join("\n\n");
   const { stopReason } = await agent.request(methods.agent.session.prompt, {
-    sessionId,
+    sessionId: session.id,
     // The request itself is the last block, alone: an agent may act on nothing else.
     prompt: [
       { type: "text", text: context },
+      ...(await attachmentBlocks(run.attachments, takes)),
       { type: "text", text: run.prompt },
     ],
   });
   return stopReason;
-}
-
-async function openSession(agent: ClientContext, run: AgentRun): Promise<string> {
-  const { protocolVersion } = await agent.request(methods.agent.initialize, {
-    protocolVersion: PROTOCOL_VERSION,
-    clientInfo: { name: "docs-agent", version: "1" },
-    clientCapabilities: {
-      fs: { readTextFile: true, writeTextFile: true },
-      terminal: run.settings.terminal,
-      ...(run.settings.asks ? { elicitation: { form: {} } } : {}),
-    },
-  });
-  if (protocolVersion !== PROTOCOL_VERSION) {
-    throw new TurnFailedError(
-      `The agent speaks version ${protocolVersion} of the Agent Client Protocol; version ${PROTOCOL_VERSION} is needed.`,
-    );
-  }
-  const session = await agent.request(methods.agent.session.new, {
-    cwd: run.sandbox.inside.tree,
-    mcpServers: [],
-  });
-  return session.sessionId;
-}
-
-async function withinHandshake<Result>(run: AgentRun, act: () => Promise<Result>): Promise<Result> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const stop = run.clock.wakeAt(run.clock.now() + HANDSHAKE_LIMIT_MS, () =>
-    reject(
-      new TurnFailedError(
-        `The agent opened no session within ${HANDSHAKE_LIMIT_MS / 1000} s. Does its command speak the Agent Client Protocol?`,
-      ),
-    ),
-  );
-  try {
-    return await Promise.race([act(), late]);
-  } finally {
-    stop();
-  }
 }
 
 function failureOfTurn(error: unknown, run: AgentRun, lastWords: string): TurnFailedError {

@@ -20,7 +20,7 @@ export function watchDisk(
 
   const before = diskUse(folder);
   async function look(): Promise<void> {
-    const added = (await diskUse(folder)) - (await before);
+    const added = (await diskUse(folder)).bytes - (await before).bytes;
     if (isOver) return;
     if (added > limitMegabytes * 1024 ** 2) {
       controller.abort(
@@ -43,16 +43,19 @@ export function watchDisk(
   };
 }
 
-/** Bytes. More files than can be counted in time are too many. */
-async function diskUse(folder: string): Promise<number> {
+/**
+ * What a folder takes on the disk. `isWhole`: all of it could be counted. What goes away meanwhile, and what nobody may read, can't be; more
+ * files than can be counted in time are too many.
+ */
+export async function diskUse(folder: string): Promise<{ bytes: number; isWhole: boolean }> {
   const options = { timeout: LOOK_TIME_LIMIT_MS, env: { PATH: "/usr/bin:/bin", LC_ALL: "C" } };
   try {
     const { stdout } = await run("du", ["-sxk", "--", folder], options);
-    return Number.parseInt(stdout, 10) * 1024;
+    return { bytes: Number.parseInt(stdout, 10) * 1024, isWhole: true };
   } catch (thrown) {
-    // Files that go away meanwhile, or that nobody may read: what could be counted counts.
     if (typeof thrown === "object" && thrown !== null && "stdout" in thrown && "killed" in thrown) {
-      return thrown.killed === true ? Infinity : Number.parseInt(String(thrown.stdout), 10) * 1024 || 0;
+      const counted = Number.parseInt(String(thrown.stdout), 10) * 1024 || 0;
+      return { bytes: thrown.killed === true ? Infinity : counted, isWhole: false };
     }
     throw thrown;
   }
