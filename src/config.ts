@@ -6,6 +6,7 @@ import { DocsAgentError } from "./errors.ts";
 import { LOG_LEVELS } from "./logger.ts";
 import { proxySecretsOf, type ProxySettings } from "./proxy.ts";
 import { isRedisUrl, readRedisUrl } from "./store/redis/redis-location.ts";
+import { FollowUps } from "./intake/deps.ts";
 import type { SlackSettings } from "./slack/connection.ts";
 
 export type Config = {
@@ -21,6 +22,7 @@ export type Config = {
   jobServiceTimeoutMs: number;
   /** Requests an hour that are accepted from one person, and in one channel. 0: no limit. */
   limits: { perPerson: number; perChannel: number };
+  followUps: FollowUps;
   /** The way to Slack and to the job services. */
   proxy: ProxySettings;
   retentionDays: number;
@@ -184,6 +186,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
       perPerson: requestsAnHour("REQUESTS_PER_PERSON", 100),
       perChannel: requestsAnHour("REQUESTS_PER_CHANNEL", 500),
     },
+    followUps: read("FOLLOW_UPS", FollowUps, `put one of ${FollowUps.options.join(", ")}`, "mention"),
     retentionDays: read(
       "RETENTION_DAYS",
       z

@@ -1,4 +1,4 @@
-import { endingOf, prLinkOf } from "./outcome.ts";
+import { endingOf, prLinkOf, updateOf } from "./outcome.ts";
 import type { Outcome } from "./outcome.ts";
 import type { PullRequestReport } from "./told-turn.ts";
 
@@ -83,7 +83,14 @@ function textOf(outcome: Outcome, words: OutcomeWords): Text {
   const ending = endingOf(outcome);
   switch (ending) {
     case "pull-request":
-      return pullRequestText(told?.pullRequest, words.pr);
+      switch (updateOf(outcome)) {
+        case "updated":
+          return { ...READY, headline: `The agent updated ${words.pr ?? "the pull request"}.` };
+        case "maybe-updated":
+          return { ...READY, headline: `The agent finished. ${pr} may have new commits.` };
+        case null:
+          return pullRequestText(told?.pullRequest, words.pr);
+      }
     case "branch":
       return {
         symbol: "✅",
@@ -153,15 +160,16 @@ function textOf(outcome: Outcome, words: OutcomeWords): Text {
   }
 }
 
+const READY = { symbol: "✅", detail: "", buttons: [] };
+
 function pullRequestText(report: PullRequestReport | null | undefined, link: string | null): Text {
   const title = report?.title ?? null;
-  const named = { symbol: "✅", buttons: [] };
   if (title === null) {
     const headline = link === null ? "Your pull request is ready." : `Your pull request is ready: ${link}`;
-    return { ...named, headline, detail: diffText(report) };
+    return { ...READY, headline, detail: diffText(report) };
   }
   return {
-    ...named,
+    ...READY,
     headline: "Your pull request is ready:",
     subject: { text: title, isCode: false },
     detail: [link ?? "", diffText(report)].filter((part) => part !== "").join(", "),

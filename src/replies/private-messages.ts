@@ -1,7 +1,8 @@
 import type { Refusal } from "../core/notifier.ts";
 import { cut } from "../core/text.ts";
+import { IGNORE_REPLY, SEND_REPLY, replyValue } from "./actions.ts";
 import { placeName } from "./away-text.ts";
-import { plainSection, section } from "./blocks.ts";
+import { labelled, plainSection, section } from "./blocks.ts";
 import type { Rendered } from "./blocks.ts";
 import { NAMES_MAX, NAME_MAX } from "./limits.ts";
 import { cutEscaped, timeOfDay, utcTimeOfDay } from "./mrkdwn.ts";
@@ -15,7 +16,7 @@ export function helpMessage(projects: string[]): Rendered {
     "• `/docs-agent fix the install command on the quickstart page` — say what to change; the result arrives in a thread here.",
     "• `/docs-agent` alone — opens a form.",
     "• *Fix these docs*, in the menu of any message — for the message that shows the problem.",
-    "• Mention me with what to change, in a channel or a thread that I am in.",
+    "• Mention me with what to change, in a channel or a thread that I am in. In a request's thread that follows it up; `new …` starts a separate one.",
     ...(several
       ? [
           `• \`project=${cutEscaped(projects[1] ?? "", NAME_MAX)}\` in front picks a project. Known: ${listOf(names)}; the first is the default.`,
@@ -23,6 +24,25 @@ export function helpMessage(projects: string[]): Rendered {
       : []),
   ];
   return { text: "How to ask Docs Agent for a change to the docs", blocks: [section(lines.join("\n"))] };
+}
+
+/** Whether a reply in a thread is for the agent. */
+export function askMessage(replyId: string): Rendered {
+  const text = "Is this for the agent?";
+  const value = replyValue(replyId);
+  return {
+    text,
+    blocks: [
+      section(text),
+      {
+        type: "actions",
+        elements: [
+          { ...labelled(SEND_REPLY, "Send it"), value, style: "primary" },
+          { ...labelled(IGNORE_REPLY, "Ignore"), value },
+        ],
+      },
+    ],
+  };
 }
 
 /** Why a request was not taken and what to do. */

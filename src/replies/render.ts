@@ -3,6 +3,7 @@ import type { Rendered } from "./blocks.ts";
 import { outcomeMessage } from "./outcome-message.ts";
 import type { Presentation } from "./presentation.ts";
 import {
+  askMessage,
   gaveUpMessage,
   helpMessage,
   inviteMeMessage,
@@ -15,7 +16,7 @@ import { statusMessage } from "./status-message.ts";
 export function render(message: Message, presentation: Presentation, botName: string): Rendered {
   switch (message.kind) {
     case "status":
-      return statusMessage(message.turn, message.away, {
+      return statusMessage(message.turn, message.followUps ?? [], message.away, {
         ...presentation,
         botName,
         showProject: presentation.projects.length > 1,
@@ -29,6 +30,8 @@ export function render(message: Message, presentation: Presentation, botName: st
       return keptMessage();
     case "help":
       return helpMessage(presentation.projects);
+    case "ask":
+      return askMessage(message.replyId);
     case "refused":
       return refusalMessage(message.refusal);
     case "invite-me":

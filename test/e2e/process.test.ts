@@ -84,6 +84,7 @@ describe.concurrent("settings", () => {
         JOB_DEADLINE_MS: "0",
         JOB_SERVICE_TIMEOUT_MS: "-1",
         RETENTION_DAYS: "0",
+        FOLLOW_UPS: "everybody",
         LOG_LEVEL: "loud",
       },
     });
@@ -92,6 +93,7 @@ describe.concurrent("settings", () => {
     expect(named.toSorted()).toEqual(
       [
         "DOCS_AGENT_PROJECTS",
+        "FOLLOW_UPS",
         "JOB_DEADLINE_MS",
         "JOB_SERVICE_TIMEOUT_MS",
         "LOG_LEVEL",
