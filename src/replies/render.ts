@@ -37,6 +37,6 @@ export function render(message: Message, presentation: Presentation, botName: st
     case "invite-me":
       return inviteMeMessage(message.channelId, message.error, botName);
     case "gave-up":
-      return gaveUpMessage(message.taskType, message.taskId, message.channelId);
+      return gaveUpMessage(message, presentation.contact);
   }
 }

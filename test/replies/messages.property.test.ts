@@ -191,6 +191,7 @@ const views: fc.Arbitrary<View> = fc.record({
   botName: anyText,
   projects: fc.array(anyText, { minLength: 1, maxLength: 3 }),
   watchedFor: fc.constantFrom("1 day", "45 s", "2 h 5 min"),
+  contact: fc.constantFrom("your Docs Agent admin", "<@U0ADMIN>", "<#C0HELP>"),
   httpOrigins: fc.constant([]),
 });
 
@@ -311,7 +312,13 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
   });
 
   it("an outcome of every kind and reason, with and without everything it can carry", () => {
-    const view = { botName: "docs<!here>", projects: ["docs"], watchedFor: "1 day", httpOrigins: [] };
+    const view = {
+      botName: "docs<!here>",
+      projects: ["docs"],
+      watchedFor: "1 day",
+      contact: "your Docs Agent admin",
+      httpOrigins: [],
+    };
     const evil = "<!channel> <@U0VICTIM> <https://evil.example|x> & https://evil.example 😀".repeat(60);
     const named = { id: evil, repository: evil, ref: evil, model: evil };
     const empty = { repository: "", ref: null, model: "" };
@@ -429,7 +436,13 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
 
 describe("lists of projects", () => {
   const projects = Array.from({ length: 100 }, (_, index) => `${index}-`.padEnd(40, "x"));
-  const view = { botName: "docs", projects, watchedFor: "1 day", httpOrigins: [] };
+  const view = {
+    botName: "docs",
+    projects,
+    watchedFor: "1 day",
+    contact: "your Docs Agent admin",
+    httpOrigins: [],
+  };
 
   it("name as many as there is room for, and count the rest", () => {
     const known = { kind: "unknown-project", name: "nope", known: projects } as const;
