@@ -8,15 +8,18 @@ import { NAMES_MAX, NAME_MAX } from "./limits.ts";
 import { cutEscaped, timeOfDay, utcTimeOfDay } from "./mrkdwn.ts";
 
 /** What a person can ask for and how. */
-export function helpMessage(projects: string[]): Rendered {
+export function helpMessage(projects: string[], botName: string): Rendered {
+  const mention = `@${cutEscaped(botName, NAME_MAX)}`;
   const names = projects.map((name) => `\`${cutEscaped(name, NAME_MAX)}\``);
   const lines = [
     "*Ask for a docs change and get a pull request:*",
     "• `/docs-agent fix the install command`; `/docs-agent` alone opens a form",
     "• *Fix these docs* in a message's menu",
-    "• Mention me in a channel or thread. In a request's thread that's a follow-up; `new` right after my name starts a separate request",
+    `• \`${mention} …\` in a channel or thread; in a request's thread that's a follow-up, and \`${mention} new …\` is a separate request`,
     ...(projects.length > 1
-      ? [`• \`project={name} …\` picks a project: ${listOf(names)}; the first is the default`]
+      ? [
+          `• \`project=${cutEscaped(projects[1] ?? "", NAME_MAX)} …\` picks a project: ${listOf(names)}; the first is the default`,
+        ]
       : []),
   ];
   return { text: "How to ask for a docs change", blocks: [section(lines.join("\n"))] };
@@ -65,7 +68,7 @@ export function refusalText(refusal: Refusal): string {
     }
     case "unknown-project": {
       const unknown = `There's no project “${cut(refusal.name, NAME_MAX)}”.`;
-      if (refusal.known.length === 1) return `${unknown} Leave out \`project=\`.`;
+      if (refusal.known.length === 1) return `${unknown} Leave out “project=”.`;
       return `${unknown} Choose from: ${listOf(refusal.known.map((name) => cut(name, NAME_MAX)))}.`;
     }
     case "too-many":
