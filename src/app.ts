@@ -81,6 +81,7 @@ export function createApp(deps: AppDeps): DocsAgentApp {
     presentation: {
       projects: projects.map(({ name }) => name),
       watchedFor: formatDuration(config.polling.deadlineMs),
+      contact: config.helpContact,
       httpOrigins: config.httpOrigins,
     },
     slackClock: slack.slackClock,

@@ -29,6 +29,7 @@ export function outcomeMessage(
   const url = link === null ? null : escapeMrkdwn(link.url);
   const words: OutcomeWords = {
     watchedFor: view.watchedFor,
+    contact: view.contact,
     pr: url === null ? null : `<${url}|${label}>`,
     project: view.projects.length > 1 ? cutEscaped(turn.request.project.name, NAME_MAX) : null,
     // Slack tells apps nothing of mentions in direct messages.

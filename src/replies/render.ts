@@ -29,7 +29,7 @@ export function render(message: Message, presentation: Presentation, botName: st
     case "kept":
       return keptMessage();
     case "help":
-      return helpMessage(presentation.projects);
+      return helpMessage(presentation.projects, botName);
     case "ask":
       return askMessage(message.replyId);
     case "refused":
@@ -37,6 +37,6 @@ export function render(message: Message, presentation: Presentation, botName: st
     case "invite-me":
       return inviteMeMessage(message.channelId, message.error, botName);
     case "gave-up":
-      return gaveUpMessage(message.taskType, message.taskId, message.channelId);
+      return gaveUpMessage(message, presentation.contact);
   }
 }

@@ -133,7 +133,7 @@ it("a request that cannot be stored is refused at once, and never half taken", a
   const sent = await world.slack.person(ANA).command({ channel: DOCS, text: "fix it" });
   expect(sent.status).toBe(200);
   const [told] = world.slack.ephemerals(ANA);
-  expect(told === undefined ? "" : world.slack.visibleText(told)).toContain("I could not store your request");
+  expect(told === undefined ? "" : world.slack.visibleText(told)).toContain("I couldn't save that");
   const mention = await world.slack.person(ANA).mention({ channel: DOCS, text: "fix that" });
   // Not acknowledged, so that Slack delivers it again.
   expect(mention.status).toBe(500);

@@ -85,6 +85,7 @@ describe.concurrent("settings", () => {
         JOB_SERVICE_TIMEOUT_MS: "-1",
         RETENTION_DAYS: "0",
         FOLLOW_UPS: "everybody",
+        HELP_CONTACT: "<!channel>",
         LOG_LEVEL: "loud",
       },
     });
@@ -94,6 +95,7 @@ describe.concurrent("settings", () => {
       [
         "DOCS_AGENT_PROJECTS",
         "FOLLOW_UPS",
+        "HELP_CONTACT",
         "JOB_DEADLINE_MS",
         "JOB_SERVICE_TIMEOUT_MS",
         "LOG_LEVEL",

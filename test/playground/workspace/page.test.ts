@@ -162,7 +162,7 @@ describe.skipIf(!hasChromium)("a person at the page, with the real app", () => {
     await composer(tab).fill("/docs-agent help");
     await composer(tab).press("Enter");
     const private_ = inChannel(tab).filter({ hasText: "Only visible to you" });
-    await private_.getByText("Docs Agent turns").waitFor();
+    await private_.getByText("Ask for a docs change").waitFor();
     const bens = await openPage(browser, site, { as: BEN, channel: DOCS });
     world.slack.workspace.say({ channel: DOCS, user: BEN, text: "anybody?" });
     await inChannel(bens.tab).filter({ hasText: "anybody?" }).waitFor();
@@ -271,7 +271,7 @@ describe.skipIf(!hasChromium)("a person at the page, with the real app", () => {
     await tab.getByRole("menuitem", { name: /Fix these docs/ }).click();
     await tab.getByRole("dialog").getByRole("button", { name: "Send" }).click();
     // The bot is not in #random: it says so privately and reports in a direct message.
-    await inChannel(tab).getByText("I am not in this channel").waitFor();
+    await inChannel(tab).getByText("I'm not in this channel").waitFor();
     await entry.getByRole("button", { name: /docs-agent, \d unread for you/ }).click();
     await world.until(() => JSON.stringify(world.slack.dm(BEN)).includes("agent is working"));
     await inChannel(tab).first().getByText("agent is working").waitFor();
