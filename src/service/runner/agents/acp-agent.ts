@@ -12,7 +12,7 @@ import { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../../../errors.ts";
 import { oneLine } from "../../printable-text.ts";
-import { TurnFailedError } from "../run-error.ts";
+import { AgentCutOffError, TurnFailedError } from "../run-error.ts";
 import { createAcpFiles } from "./acp-files.ts";
 import { AcpPermissions } from "./acp-permissions.ts";
 import { AcpTerminals } from "./acp-terminals.ts";
@@ -79,7 +79,7 @@ export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
   if (ending.kind !== "stopped" && "error" in first) {
     throw (
       failureOf(ending, run.settings, lastWords) ??
-      new TurnFailedError(
+      new AgentCutOffError(
         "The agent ended before it answered. Does its command speak the Agent Client Protocol?",
       )
     );

@@ -1,6 +1,6 @@
 import { endOf, oneLine } from "../../printable-text.ts";
 import type { Ending } from "../process-group.ts";
-import { TurnFailedError } from "../run-error.ts";
+import { AgentCutOffError, TurnFailedError } from "../run-error.ts";
 import type { AgentSettings } from "../runner-turn.ts";
 
 const MAX_LAST_WORDS_LENGTH = 500;
@@ -26,7 +26,7 @@ export function failureOf(ending: Ending, settings: AgentSettings, words: string
   switch (ending.kind) {
     case "exited":
       if (ending.code === 0) return null;
-      return new TurnFailedError(
+      return new AgentCutOffError(
         ending.code === null
           ? `The agent was ended by ${ending.signal ?? "a signal"}.${detail}`
           : `The agent exited with code ${ending.code}.${detail}`,
