@@ -24,7 +24,7 @@ rule-based agent (no AI), a sample docs repository and a local code host. Everyt
   --help        this
 
 PLAYGROUND_AGENT="opencode acp" puts a real agent in place of the rule-based one: any command that speaks the Agent
-Client Protocol over stdio. It gets this shell's environment.
+Client Protocol over stdio. It runs as you, without a sandbox, with this shell's environment: your keys, logins and proxy.
 `;
 
 async function main(): Promise<void> {
@@ -58,7 +58,7 @@ async function main(): Promise<void> {
     port: portOf(values.port),
     agent: agent === "" ? null : agent.split(/\s+/),
     env: only(["PATH", "HOME", "LANG", "TMPDIR"]),
-    agentEnv: agent === "" ? {} : only(Object.keys(process.env).filter(isOfTheShell)),
+    agentEnv: agent === "" ? {} : withWayOut(only(Object.keys(process.env).filter(isOfTheShell))),
   });
   process.stdout.write(`
   Open    ${playground.url}
@@ -82,6 +82,22 @@ function portOf(text: string): number {
 /** Leaves out what `npm run` adds about this project, and names that no shell could have set. */
 function isOfTheShell(name: string): boolean {
   return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !/^(?:npm_|NODE$|INIT_CWD$)/.test(name);
+}
+
+/** The shell's own way to the internet, in place of the job service's proxy, which lets nothing through here. */
+function withWayOut(shell: Record<string, string>): Record<string, string> {
+  const valueOf = (name: string) => shell[name.toLowerCase()] || shell[name] || null;
+  const both = (name: string, value: string) => ({ [name]: value, [name.toLowerCase()]: value });
+  const https = valueOf("HTTPS_PROXY") ?? valueOf("HTTP_PROXY");
+  if (https === null) return { ...shell, ...both("NO_PROXY", "*") };
+  const direct = [valueOf("NO_PROXY") ?? [], "127.0.0.1", "localhost", "::1"].flat();
+  return {
+    ...shell,
+    ...both("HTTPS_PROXY", https),
+    ...both("HTTP_PROXY", valueOf("HTTP_PROXY") ?? https),
+    // The playground's own parts are on this machine.
+    ...both("NO_PROXY", direct.join(",")),
+  };
 }
 
 /** These variables of this process, where they are set. */

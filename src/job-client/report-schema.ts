@@ -24,58 +24,87 @@ const PullRequestState = z.enum(["open", "closed", "merged"]);
 const TurnStatus = z.enum(["waiting", "running", "ended"]);
 
 /** What a turn used, as the wire has it. */
-export const WireUsage = z.object({
-  inputTokens: Count.nullable(),
-  outputTokens: Count.nullable(),
-  cachedInputTokens: Count.nullable(),
-  calls: Count.nullable(),
-  costUsd: z.number().min(0).nullable(),
-});
+export const WireUsage = z
+  .object({
+    inputTokens: Count.nullable().describe("Tokens sent to models; null: not counted."),
+    outputTokens: Count.nullable().describe("Tokens that models wrote; null: not counted."),
+    cachedInputTokens: Count.nullable().describe("Those of `inputTokens` that came from a cache."),
+    calls: Count.nullable().describe("Calls of models; null: not counted."),
+    costUsd: z.number().min(0).nullable().describe("US dollars; null: there is no price."),
+  })
+  .meta({ id: "Usage", description: "What the models used, all calls and attempts of the turn together." });
 export type WireUsage = z.infer<typeof WireUsage>;
 
 /** A turn's pull request, as the wire has it. */
-export const WirePullRequest = z.object({
-  url: z.string(),
-  number: z.int().min(1),
-  title: z.string(),
-  state: PullRequestState,
-  files: Count.nullable(),
-  additions: Count.nullable(),
-  deletions: Count.nullable(),
-  headRef: z.string(),
-  headSha: z.string(),
-});
+export const WirePullRequest = z
+  .object({
+    url: z.string().describe("Its page."),
+    number: z.int().min(1).describe("Its number at the code host."),
+    title: z.string().describe("Its title."),
+    state: PullRequestState.describe("How the turn left it."),
+    files: Count.nullable().describe("Changed files."),
+    additions: Count.nullable().describe("Added lines."),
+    deletions: Count.nullable().describe("Removed lines."),
+    headRef: z.string().describe("Its branch."),
+    headSha: z.string().describe("The branch's newest commit."),
+  })
+  .meta({
+    id: "PullRequest",
+    description: "A pull request as the turn left it; null: the code host didn't tell.",
+  });
 export type WirePullRequest = z.infer<typeof WirePullRequest>;
 
 /** One turn of a job, as the wire has it. Times are ISO 8601, UTC. */
-export const WireTurn = z.object({
-  number: z.int().min(1),
-  status: TurnStatus,
-  outcome: ReportedOutcome.nullable(),
-  reason: z.string().nullable(),
-  summary: z.string().nullable(),
-  step: z.string().nullable(),
-  plan: z.array(z.object({ text: z.string(), status: PlanStatus })).max(MAX_PLAN_STEPS),
-  usage: WireUsage.nullable(),
-  pullRequest: WirePullRequest.nullable(),
-  branch: z.string().nullable(),
-  acceptedAt: Time,
-  startedAt: Time.nullable(),
-  endedAt: Time.nullable(),
-  leftOut: z.array(z.string()),
-});
+export const WireTurn = z
+  .object({
+    number: z.int().min(1).describe("1 is the create, the others are messages."),
+    status: TurnStatus.describe("Whether it waits, runs or has ended."),
+    outcome: ReportedOutcome.nullable().describe(
+      "How it ended; null until then. `branch`: the changes are on a branch, and there is no code host.",
+    ),
+    reason: z.string().nullable().describe("Why it ended like this, or why its last attempt broke off."),
+    summary: z.string().nullable().describe("The agent's own last words."),
+    step: z.string().nullable().describe("What the agent does now, in one line."),
+    plan: z
+      .array(
+        z.object({
+          text: z.string().describe("What the agent means to do."),
+          status: PlanStatus.describe("How far it is."),
+        }),
+      )
+      .max(MAX_PLAN_STEPS)
+      .describe("The agent's plan."),
+    usage: WireUsage.nullable(),
+    pullRequest: WirePullRequest.nullable(),
+    branch: z.string().nullable().describe("Where the changes are when there is no code host."),
+    acceptedAt: Time.describe("When the request was accepted."),
+    startedAt: Time.nullable().describe("When its last attempt started."),
+    endedAt: Time.nullable().describe("When it ended."),
+    leftOut: z.array(z.string()).describe("Files that the agent changed outside the project's docs."),
+  })
+  .meta({ id: "Turn", description: "One prompt given to a job, and how it went. Times are ISO 8601, UTC." });
 export type WireTurn = z.infer<typeof WireTurn>;
 
 /** A question of the agent's, as the wire has it. */
-export const WireQuestion = z.object({
-  id: z.string().min(1),
-  turn: z.int().min(1),
-  text: z.string(),
-  choices: z.array(z.object({ id: z.string(), label: z.string() })).max(MAX_CHOICES),
-  allowsText: z.boolean(),
-  askedAt: Time,
-  answeredAt: Time.nullable(),
-});
+export const WireQuestion = z
+  .object({
+    id: z.string().min(1).describe("Goes into `questionId` of the answer."),
+    turn: z.int().min(1).describe("The number of the turn that asks."),
+    text: z.string().describe("The question."),
+    choices: z
+      .array(
+        z.object({
+          id: z.string().describe("Goes into `choice` of the answer."),
+          label: z.string().describe("What a person reads."),
+        }),
+      )
+      .max(MAX_CHOICES)
+      .describe("What may be chosen."),
+    allowsText: z.boolean().describe("Whether `text` is an answer."),
+    askedAt: Time.describe("When the agent asked."),
+    answeredAt: Time.nullable().describe("When it was answered; null: it is open."),
+  })
+  .meta({ id: "Question", description: "What the agent asks while its turn runs." });
 export type WireQuestion = z.infer<typeof WireQuestion>;
 
 function clipped(max: number) {

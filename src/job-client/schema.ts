@@ -19,13 +19,22 @@ export type MessageRequest = z.infer<typeof MessageRequest>;
 
 /** A job as a service of this contract sends it. Times are ISO 8601, UTC. For reading one, see {@link ReceivedJobRecord}. */
 export const WireJobRecord = z.object({
-  id: z.string().min(1).max(JOB_ID_MAX_CHARS),
-  status: JobStatus,
-  source: z.object({ repository: z.string(), ref: z.string().nullable() }),
-  model: z.string(),
-  prLink: z.string().nullable(),
-  createdAt: z.iso.datetime(),
-  archivedAt: z.iso.datetime().nullable(),
+  id: z.string().min(1).max(JOB_ID_MAX_CHARS).describe("The job's id."),
+  status: JobStatus.meta({
+    id: "JobStatus",
+    description:
+      "`active` while a turn waits or runs, then how the last one ended. A cancelled turn leaves `failed`. `archived`: takes no more messages.",
+  }),
+  source: z
+    .object({
+      repository: z.string().describe("The repository."),
+      ref: z.string().nullable().describe("The branch that pull requests go to."),
+    })
+    .describe("What the job works on."),
+  model: z.string().describe("What works on the job: free text."),
+  prLink: z.string().nullable().describe("The pull request's address; null: there is none."),
+  createdAt: z.iso.datetime().describe("When the job was created."),
+  archivedAt: z.iso.datetime().nullable().describe("When it was archived."),
 });
 export type WireJobRecord = z.infer<typeof WireJobRecord>;
 
@@ -34,19 +43,28 @@ export type WireJobRecord = z.infer<typeof WireJobRecord>;
  * `Docs-Agent-Capabilities` header. Without that header the answer is a {@link WireJobRecord} and nothing else.
  */
 export const WireJob = WireJobRecord.extend({
-  turns: z.array(WireTurn).optional(),
-  questions: z.array(WireQuestion).optional(),
+  turns: z.array(WireTurn).optional().describe("The newest 20, the oldest first."),
+  questions: z.array(WireQuestion).optional().describe("Those of turns that have not ended."),
 });
 export type WireJob = z.infer<typeof WireJob>;
 
 /** Answer of a list: the newest first, without turns and questions. `next` goes into `after`; null: there are no more. */
-export const WireJobList = z.object({ jobs: z.array(WireJobRecord), next: z.string().nullable() });
+export const WireJobList = z.object({
+  jobs: z.array(WireJobRecord).describe("Without turns and questions."),
+  next: z.string().nullable().describe("Goes into `after`; null: there are no more."),
+});
 export type WireJobList = z.infer<typeof WireJobList>;
 
 /** Body of an answer to a question: a choice's id, or text where the question allows it. */
 export const AnswerRequest = z.union([
-  z.object({ questionId: z.string().min(1), choice: z.string().min(1) }),
-  z.object({ questionId: z.string().min(1), text: z.string().min(1) }),
+  z.object({
+    questionId: z.string().min(1).describe("The question's id."),
+    choice: z.string().min(1).describe("The id of one of its choices."),
+  }),
+  z.object({
+    questionId: z.string().min(1).describe("The question's id."),
+    text: z.string().min(1).describe("The answer in words."),
+  }),
 ]);
 export type AnswerRequest = z.infer<typeof AnswerRequest>;
 
@@ -64,7 +82,7 @@ export const ReceivedJobRecord = z.object({
 export type ReceivedJobRecord = z.infer<typeof ReceivedJobRecord>;
 
 /** Body of a refusal. Proxies answer without one. */
-export const ErrorBody = z.object({ error: z.string() });
+export const ErrorBody = z.object({ error: z.string().describe("What is wrong, and what to do.") });
 export type ErrorBody = z.infer<typeof ErrorBody>;
 
 /** What a record says, in the core's terms: everything it leaves open is null, and so is an empty `prLink`. */

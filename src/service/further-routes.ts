@@ -33,7 +33,8 @@ const Answer = z
         text: z
           .string(WANT_ANSWER)
           .max(MAX_ANSWER_CHARS, WANT_ANSWER)
-          .refine((text) => text.trim() !== "" && text.isWellFormed(), WANT_ANSWER),
+          .refine((text) => text.trim() !== "" && text.isWellFormed(), WANT_ANSWER)
+          .describe("The answer in words, where the question allows it."),
       }),
     ],
     "put questionId, and either choice or text",
@@ -126,7 +127,7 @@ export const listenRoute = createRoute({
   operationId: "listenToJob",
   summary: "Follow a job by server-sent events",
   description:
-    "An event `job` with the job, its turns and its questions (`JobRecord`): at once, and after each change. A slow reader misses changes in between, and never the last. The stream ends when the job is archived, when the service stops, and after 15 minutes: then connect again.",
+    "Events are named `job`; `data` is the job with its turns and its questions, as JSON (`JobRecord`): at once, and after each change. A slow reader misses changes in between, and never the last. A comment every 15 seconds keeps the connection. The stream ends when the job is archived, when the service stops, and after 15 minutes: then connect again.",
   security,
   request: { params: JobParams },
   responses: { 200: events("The stream."), ...refusals, 429: faults[429] },

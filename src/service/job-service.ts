@@ -43,6 +43,8 @@ export type SelfHostedJobService = {
   start(): Promise<void>;
   /** Ends the streams of events, those of now and later: an open one would hold up the end of the server. */
   endEvents(): void;
+  /** Starts no more turns. One whose agent ends from now on runs again after the next start: it may have been stopped with the service. */
+  expectStop(): void;
   /** Starts no more turns, lets those that run go on for `graceMs`, then aborts them, to run again after the next start. */
   stop(graceMs: number): Promise<void>;
 };
@@ -172,6 +174,7 @@ export function createJobService({
       });
     },
     endEvents: () => feed.close(),
+    expectStop: () => slots.close(),
     async stop(graceMs) {
       isStopped = true;
       cancelAddAgain();

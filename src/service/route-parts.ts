@@ -56,7 +56,13 @@ export function events(description: string) {
   return {
     description,
     headers: capabilities,
-    content: { "text/event-stream": { schema: z.string() } },
+    content: {
+      "text/event-stream": {
+        schema: z.string(),
+        example:
+          'event: job\ndata: {"id":"job_1","status":"active","turns":[…],"questions":[]}\n\n: heartbeat\n\n',
+      },
+    },
   };
 }
 

@@ -67,13 +67,20 @@ const WriterHeaders = ReaderHeaders.extend({
     }),
 });
 
-export const Health = z.object({ status: z.literal("ok") }).openapi("Health");
+export const Health = z.object({ status: z.literal("ok").describe("The process lives.") }).openapi("Health");
 export const Readiness = z
   .object({
-    status: z.enum(["ok", "unavailable"]),
-    tasks: z.object({ waiting: z.int(), running: z.int(), dead: z.int() }).nullable().openapi({
-      description: "`running` counts the turns that run now; those that wait for room are in `waiting`.",
-    }),
+    status: z.enum(["ok", "unavailable"]).openapi({ description: "Whether requests can be accepted." }),
+    tasks: z
+      .object({
+        waiting: z.int().describe("What waits."),
+        running: z.int().describe("Turns that run."),
+        dead: z.int().describe("What was given up."),
+      })
+      .nullable()
+      .openapi({
+        description: "`running` counts the turns that run now; those that wait for room are in `waiting`.",
+      }),
   })
   .openapi("Readiness");
 
@@ -134,7 +141,7 @@ export const sendMessageRoute = createRoute({
   operationId: "sendMessage",
   summary: "Give a job a follow-up prompt, which becomes its next turn",
   description:
-    "While a turn runs, the message waits for its end. A failed job takes messages and becomes active again; an archived one answers 400.",
+    "While a turn runs, the message waits for its end. A failed job takes messages and becomes active again. An archived one takes none: 400, and `error` says so; create a new job.",
   security,
   request: {
     params: JobParams,

@@ -59,6 +59,8 @@ export async function startJobService({
     url: listening.url,
     async stop(forMs) {
       graceMs = forMs;
+      // At once: what follows first waits for the requests that are being answered.
+      service.expectStop();
       await resources.disposeAsync();
     },
     abort: () => service.stop(0),

@@ -49,7 +49,8 @@ export type RunTurnResult =
     }
   /** The changes are on a branch, and there is no code host where anybody could be asked to merge them. */
   | { kind: "branch"; branch: string; summary: string | null; leftOut: string[] }
-  | { kind: "failed"; reason: string };
+  /** `isCutOff`: its agent's process ended before the turn was over. */
+  | { kind: "failed"; reason: string; isCutOff?: boolean };
 
 /**
  * Runs a turn from a clean worktree; safe to run again after a crash at any point. Rejects only with a transient error

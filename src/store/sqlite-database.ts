@@ -273,7 +273,7 @@ function readSchema(db: DatabaseSync, path: string): { version: number; isEmpty:
     throw new StoreUnavailableError(
       path,
       "the file is another program's SQLite database",
-      "Choose another path in STORE_URL.",
+      "Choose another path in STORE_URL (job service: dataDir).",
     );
   }
   return { version, isEmpty };

@@ -49,7 +49,7 @@ const faults = new Map<number, { problem: string; remedy: string }>([
     26,
     {
       problem: "the file is no SQLite database",
-      remedy: "Restore a backup, or choose another path in STORE_URL.",
+      remedy: "Restore a backup, or choose another path in STORE_URL (job service: dataDir).",
     },
   ],
 ]);
@@ -67,7 +67,7 @@ export function toStoreError(path: string, thrown: unknown): DocsAgentError {
   if (thrown instanceof DocsAgentError) return thrown;
   const { problem, remedy } = faults.get(sqliteCodeOf(thrown) ?? -1) ?? {
     problem: messageOf(thrown),
-    remedy: "Check the path in STORE_URL and the rights on it.",
+    remedy: "Check the path in STORE_URL (job service: dataDir) and the rights on it.",
   };
   return new StoreUnavailableError(path, problem, remedy, { cause: thrown });
 }

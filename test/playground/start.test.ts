@@ -1,6 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { networkInterfaces } from "node:os";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { openStateFolder } from "../../playground/state-folder.ts";
@@ -87,3 +89,71 @@ it("empties no folder that is not a playground's", async () => {
   await using dir = await openTempDir();
   expect(() => openStateFolder(dir.path, true)).toThrow(/isn't a playground's folder/);
 });
+
+const ADDRESS = Object.values(networkInterfaces())
+  .flatMap((addresses) => addresses ?? [])
+  .find(({ family, internal }) => family === "IPv4" && !internal)?.address;
+
+it.skipIf(ADDRESS === undefined).each([
+  { way: "no proxy", proxied: false },
+  { way: "the shell's proxy", proxied: true },
+])(
+  "gives an agent of one's own the shell's way to the internet: $way",
+  async ({ proxied }) => {
+    await using dir = await openTempDir();
+    const asked: string[] = [];
+    await using site = await openSite((url) => asked.push(url));
+    const host = `${ADDRESS}:${site.port}`;
+    const agent = dir.file("agent.mjs");
+    writeFileSync(agent, `await fetch("http://${host}/model");`);
+    const path = dir.file("playground");
+    const proxies = Object.fromEntries(
+      ["HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY"].flatMap((name) => [
+        [name, ""],
+        [name.toLowerCase(), ""],
+      ]),
+    );
+    const args = ["playground/main.ts", "--dir", path];
+    await using playground = startPlayground(process.execPath, args, {
+      ...proxies,
+      ...(proxied && { HTTPS_PROXY: `http://127.0.0.1:${site.port}` }),
+      PLAYGROUND_AGENT: `${process.execPath} ${agent}`,
+    });
+    expect(await playground.url).toMatch(/^http/);
+    const log = readFileSync(`${path}/logs/service.log`, "utf8");
+    const address = /"address":"([^"]+)"/.exec(log)?.[1];
+    const { apiKey } = JSON.parse(readFileSync(`${path}/secrets.json`, "utf8")) as { apiKey: string };
+    await fetch(`${address}/v2/agent/docs/job`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+      body: '{"prompt":"Fix the FAQ"}',
+    });
+    await expect
+      .poll(() => asked, { timeout: PATIENCE_MS })
+      .toEqual([proxied ? `CONNECT ${host}` : "/model"]);
+  },
+  PATIENCE_MS,
+);
+
+/** A site and a proxy, on all addresses of this machine. `onAsked`: told what a request asks for. */
+async function openSite(onAsked: (url: string) => void) {
+  const server = createServer((request, response) => {
+    onAsked(request.url ?? "");
+    response.end();
+  })
+    .on("connect", (request, socket) => {
+      onAsked(`CONNECT ${request.url}`);
+      socket.end();
+    })
+    .listen(0, "0.0.0.0");
+  await once(server, "listening");
+  const address = server.address();
+  return {
+    port: address === null || typeof address === "string" ? 0 : address.port,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}

@@ -227,3 +227,24 @@ it("documents with every answer what is offered beyond the contract", async () =
     });
   }
 });
+
+it("describes every property, and names what is in more than one place", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const { components } = await documentOf(subject);
+  for (const name of ["JobStatus", "Turn", "Usage", "PullRequest", "Question"]) {
+    expect(Object.keys(components.schemas)).toContain(name);
+  }
+  const bare: string[] = [];
+  function look(at: string, schema: unknown): void {
+    if (typeof schema !== "object" || schema === null) return;
+    if ("properties" in schema && typeof schema.properties === "object" && schema.properties !== null) {
+      for (const [name, property] of Object.entries(schema.properties) as [string, object][]) {
+        const isNamed = "$ref" in property || JSON.stringify(property).includes('"$ref"');
+        if (!("description" in property) && !isNamed) bare.push(`${at}.${name}`);
+      }
+    }
+    for (const [name, inner] of Object.entries(schema)) look(`${at}.${name}`, inner);
+  }
+  look("", components.schemas);
+  expect(bare).toEqual([]);
+});

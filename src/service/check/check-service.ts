@@ -1,8 +1,8 @@
-import { access, constants, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
-import { codeOrNameOf, DocsAgentError, messageOf } from "../../errors.ts";
+import { DocsAgentError, messageOf } from "../../errors.ts";
 import { AGENT_PRESETS } from "../agent-presets.ts";
 import type { ServiceConfig, ServiceProject } from "../config.ts";
 import { type Env, envValue } from "../env.ts";
@@ -13,7 +13,7 @@ import { createGitHubCodeHost } from "../runner/publish/github-code-host.ts";
 import { openSandbox } from "../runner/sandbox/open-sandbox.ts";
 import { findProgram } from "../runner/sandbox/program.ts";
 import { createRedact } from "../runner/redaction.ts";
-import { readState } from "../state-file.ts";
+import { openDataDir, readState } from "../state-file.ts";
 import { checkRepository } from "./check-repository.ts";
 
 /** One thing that a turn needs. `fault` says what is wrong and what to do; null: it is there, as `found` says. */
@@ -59,14 +59,7 @@ function dataDirCheck({ dataDir }: ServiceConfig): Check {
     of: "service",
     what: "dataDir",
     run: async () => {
-      try {
-        await mkdir(dataDir, { recursive: true, mode: 0o700 });
-        await access(dataDir, constants.W_OK | constants.X_OK);
-      } catch (error) {
-        throw new CheckFault(
-          `Can't write to ${dataDir} (${codeOrNameOf(error)}). Give it to the user that the service runs as.`,
-        );
-      }
+      openDataDir({ dataDir });
       return dataDir;
     },
   };

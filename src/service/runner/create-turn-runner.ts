@@ -16,7 +16,7 @@ import { KeptSessions } from "./kept-sessions.ts";
 import { KeyedLock } from "./keyed-lock.ts";
 import { createGitHubCodeHost } from "./publish/github-code-host.ts";
 import { createRedact, type Redact, secretForms } from "./redaction.ts";
-import { TransientRunError, TurnFailedError } from "./run-error.ts";
+import { AgentCutOffError, TransientRunError, TurnFailedError } from "./run-error.ts";
 import { runTurn } from "./run-turn.ts";
 import { lookAfter, UpkeepMemory } from "./upkeep.ts";
 import { TreePool } from "./tree/tree-pool.ts";
@@ -214,7 +214,7 @@ function failed(error: unknown, input: RunTurnInput, redact: Redact, logger: Log
   const reason = oneLine(redact(messageOf(error)), MAX_REASON_LENGTH);
   if (error instanceof TurnFailedError) {
     logger.info({ reason }, "turn failed");
-    return { kind: "failed", reason };
+    return { kind: "failed", reason, ...(error instanceof AgentCutOffError && { isCutOff: true }) };
   }
   if (error instanceof TransientRunError) throw error;
   // A full disk, a missing program, or a fault of ours: not the turn's doing, so it may be tried again.

@@ -16,3 +16,6 @@ export class TransientRunError extends DocsAgentError {
 export class TurnFailedError extends DocsAgentError {
   readonly code = "turn_failed";
 }
+
+/** The agent's process ended before its turn was over: by its own fault, or by a signal that was not ours. */
+export class AgentCutOffError extends TurnFailedError {}

@@ -18,6 +18,8 @@ const RetryAfter = z.object({ retryAfterMs: z.number().transform(boundRetryAfter
 const MAX_ATTEMPTS = 5;
 const FIRST_DELAY_MS = 15_000;
 const MAX_DELAY_MS = 15 * 60_000;
+/** Time between an agent's end and the signal to the service, where both are stopped together. */
+const STOP_COMES_WITHIN_MS = 1000;
 
 /**
  * The task that runs a job's turns. A job has one, so that its turns run in order and never two at a time. It is added with each
@@ -57,8 +59,7 @@ async function runOldest(deps: ServiceTaskDeps, task: Task, stopped: AbortSignal
     return end(deps, turn, { kind: "failed", reason });
   }
   const release = await slots.take(project.id, project.limits.jobsAtOnce);
-  // The service stops: the turn waits on, for the next start.
-  if (release === null) return { kind: "again", dueAt: clock.now() };
+  if (release === null) return again(deps);
   try {
     return await runInSlot(deps, turn, project, stopped);
   } finally {
@@ -88,6 +89,11 @@ async function runInSlot(
   const over = new AbortController();
   const report = new ReportWriter(clock, turn, (now) => store.setReport(key, now));
   if (attempt > 1) report.line(`attempt ${attempt}`);
+  function takeBack(): TaskEnd {
+    store.takeBack(key);
+    logger.info({}, "turn stopped: it runs again after the next start");
+    return again(deps);
+  }
   let result: RunTurnResult;
   try {
     result = await deps.runTurn({
@@ -111,18 +117,31 @@ async function runInSlot(
     });
   } catch (thrown) {
     if (watched.signal.aborted) return next(deps, key.jobId);
-    if (stopped.aborted) {
-      store.takeBack(key);
-      logger.info({}, "turn stopped: it runs again after the next start");
-      return { kind: "again", dueAt: clock.now() };
-    }
+    if (stopped.aborted) return takeBack();
     return failedAttempt(deps, key, { attempts: attempt, thrown });
   } finally {
     over.abort();
     watched.end();
     report.close();
   }
-  return end(deps, key, result);
+  const isCutOff = result.kind === "failed" && result.isCutOff === true;
+  return isCutOff && (await stopComes(deps)) ? takeBack() : end(deps, key, result);
+}
+
+/** The service stops: the turn waits on, for the next start. */
+function again({ clock }: ServiceTaskDeps): TaskEnd {
+  return { kind: "again", dueAt: clock.now() + STOP_COMES_WITHIN_MS };
+}
+
+/** Whoever stops the service may stop its agents too, and even first, as a service manager that signals all processes does. */
+async function stopComes({ slots, clock }: ServiceTaskDeps): Promise<boolean> {
+  if (slots.closed.aborted) return true;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  slots.closed.addEventListener("abort", () => resolve(), { once: true });
+  const cancel = clock.wakeAt(clock.now() + STOP_COMES_WITHIN_MS, resolve);
+  await promise;
+  cancel();
+  return slots.closed.aborted;
 }
 
 function failedAttempt(

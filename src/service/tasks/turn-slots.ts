@@ -5,7 +5,7 @@ export class TurnSlots {
   readonly #total: number;
   readonly #taken = new Map<string, number>();
   readonly #waiters = new Set<Waiter>();
-  #isClosed = false;
+  readonly #closing = new AbortController();
 
   constructor(total: number) {
     this.#total = total;
@@ -17,7 +17,7 @@ export class TurnSlots {
       const waiter = {
         projectId,
         limit,
-        take: () => resolve(this.#isClosed ? null : this.#occupy(projectId)),
+        take: () => resolve(this.closed.aborted ? null : this.#occupy(projectId)),
       };
       this.#waiters.add(waiter);
       this.#handOut();
@@ -31,8 +31,13 @@ export class TurnSlots {
 
   /** Everyone who waits, now or later, gets null. */
   close(): void {
-    this.#isClosed = true;
+    this.#closing.abort();
     this.#handOut();
+  }
+
+  /** Aborts when the slots are closed. */
+  get closed(): AbortSignal {
+    return this.#closing.signal;
   }
 
   #occupy(projectId: string): () => void {
@@ -50,7 +55,7 @@ export class TurnSlots {
     for (const waiter of this.#waiters) {
       const taken = this.#taken.get(waiter.projectId) ?? 0;
       const hasRoom = taken < waiter.limit && this.taken < this.#total;
-      if (!hasRoom && !this.#isClosed) continue;
+      if (!hasRoom && !this.closed.aborted) continue;
       this.#waiters.delete(waiter);
       waiter.take();
     }

@@ -117,6 +117,7 @@ it("fails when an agent exits with an error, with its last words redacted", asyn
   expect(result).toEqual({
     kind: "failed",
     reason: "The agent exited with code 1. Its last words: key [secret]",
+    isCutOff: true,
   });
 });
 

@@ -12,7 +12,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../../../errors.ts";
 import { oneLine } from "../../printable-text.ts";
 import { attachmentsFolder } from "../place-attachments.ts";
-import { TransientRunError, TurnFailedError } from "../run-error.ts";
+import { AgentCutOffError, TransientRunError, TurnFailedError } from "../run-error.ts";
 import { attachmentBlocks } from "./acp-attachments.ts";
 import { createAcpFiles } from "./acp-files.ts";
 import { AcpPermissions } from "./acp-permissions.ts";
@@ -94,7 +94,7 @@ export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
     const failure =
       ending.kind === "stopped"
         ? failureOfTurn(first.error, run, lastWords)
-        : (failureOf(ending, run.settings, lastWords) ?? new TurnFailedError(NO_ACP));
+        : (failureOf(ending, run.settings, lastWords) ?? new AgentCutOffError(NO_ACP));
     // The next attempt has no session to resume.
     if (run.kept !== null && session === null) {
       throw new TransientRunError(`The agent's session could not be resumed. ${failure.message}`);

@@ -1,6 +1,6 @@
 import { endOf, oneLine } from "../../printable-text.ts";
 import type { Ending } from "../process-group.ts";
-import { TransientRunError, TurnFailedError } from "../run-error.ts";
+import { AgentCutOffError, TransientRunError, TurnFailedError } from "../run-error.ts";
 import type { AgentSettings } from "../runner-turn.ts";
 
 const MAX_LAST_WORDS_LENGTH = 500;
@@ -32,7 +32,7 @@ export function failureOf(
   switch (ending.kind) {
     case "exited":
       if (ending.code === 0) return null;
-      return new TurnFailedError(
+      return new AgentCutOffError(
         ending.code === null
           ? `The agent was ended by ${ending.signal ?? "a signal"}.${detail}`
           : `The agent exited with code ${ending.code}.${detail}`,

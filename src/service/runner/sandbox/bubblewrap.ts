@@ -129,7 +129,11 @@ export async function bubblewrap(options: BubblewrapOptions): Promise<Sandbox> {
         ...inGroup(group?.procs ?? null, {
           command: options.bwrap,
           args: [
-            ...["--args", "3", "--seccomp", "4", "--"],
+            "--args",
+            "3",
+            "--seccomp",
+            "4",
+            "--",
             ...limitsOf(options.prlimit, agent.limits, bounds),
             ...(isTreeOnly || agent.networkSocket === null ? [] : VIA_RELAY),
             inner === command ? program.path : inner,
