@@ -30,7 +30,8 @@ const Attachment = z
         .string(WANT_NAME)
         .min(1, WANT_NAME)
         .max(nameChars, WANT_NAME)
-        .refine((name) => name.isWellFormed(), WANT_NAME),
+        .refine((name) => name.isWellFormed(), WANT_NAME)
+        .openapi({ description: "The file's name, for the agent and for people.", example: "shot.png" }),
       mediaType: z.string(WANT_TYPE).regex(ATTACHMENT_TYPE, WANT_TYPE).openapi({
         description: "The file has to be what this says. Text is in UTF-8.",
         example: "image/png",
