@@ -46,7 +46,8 @@ export type RunTurnResult =
     }
   /** The changes are on a branch, and there is no code host where anybody could be asked to merge them. */
   | { kind: "branch"; branch: string; commit?: string; summary: string | null; leftOut: string[] }
-  | { kind: "failed"; reason: string };
+  /** `reason` is for people. `details` are lines for the operator: bounded, redacted. */
+  | { kind: "failed"; reason: string; details?: string[] };
 
 /**
  * Runs a turn from a clean worktree; safe to run again after a crash at any point. Rejects only with a transient error

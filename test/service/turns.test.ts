@@ -88,6 +88,21 @@ it.each([
   });
 });
 
+it("leaves what a failure says to the operator out of what people read", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const { id } = await send(subject, JOBS, "Fix");
+  const details = ["Set DOCS_MODEL_KEY to a valid key (models: claude).", "last words: Error"];
+  const reason = "The model provider refused the service's key.";
+  (await subject.runner.run(1)).end({ kind: "failed", reason, details });
+  await subject.service.queue.idle();
+  const told = await read(subject, id);
+  expect(told.turns).toMatchObject([{ outcome: "failed", reason }]);
+  expect(JSON.stringify(told)).not.toContain("DOCS_MODEL_KEY");
+  // What jobs show shows.
+  expect(subject.store.turns(id)[0]?.progress).toEqual(details);
+  expect(subject.logger.text("error")).toContain(JSON.stringify({ reason, details }).slice(1, -1));
+});
+
 it("tells a client that asks for nothing the contract's fields and no others", async () => {
   await using subject = await ServiceUnderTest.start();
   const { id } = await send(subject, JOBS, "Fix");

@@ -14,7 +14,7 @@ import { GitThread } from "./git/git-thread.ts";
 import { KeyedLock } from "./keyed-lock.ts";
 import { createGitHubCodeHost } from "./publish/github-code-host.ts";
 import { createRedact, type Redact, secretForms } from "./redaction.ts";
-import { TransientRunError, TurnFailedError } from "./run-error.ts";
+import { detailsOf, TransientRunError, TurnFailedError } from "./run-error.ts";
 import { runTurn } from "./run-turn.ts";
 import { lookAfter, UpkeepMemory } from "./upkeep.ts";
 import { TreePool } from "./tree/tree-pool.ts";
@@ -41,6 +41,7 @@ type Opened = { folders: RunnerFolders; sandbox: Sandbox; trees: TreePool };
 
 const DEFAULT_AUTHOR: Author = { name: "Docs Agent", email: "docs-agent@localhost" };
 const MAX_REASON_LENGTH = 2000;
+const MAX_DETAIL_LENGTH = 1000;
 
 /** Runs turns on this machine, and looks after what these leave. */
 export type LocalTurnRunner = {
@@ -175,7 +176,13 @@ function toRunnerProject(project: ServiceProject, env: Env): RunnerProject {
     },
     codeHost:
       codeHost.kind === "github"
-        ? { apiUrl: codeHost.apiUrl, owner: codeHost.owner, repo: codeHost.repo, token }
+        ? {
+            apiUrl: codeHost.apiUrl,
+            owner: codeHost.owner,
+            repo: codeHost.repo,
+            token,
+            tokenEnv: codeHost.tokenEnv,
+          }
         : null,
     gitCredentials: gitCredentialsEnv === null ? token : valueOf(env, gitCredentialsEnv),
     network: networkOf(project, env),
@@ -231,11 +238,14 @@ function modelKeys({ models }: RunnerProject["network"]): string[] {
 function failed(error: unknown, input: RunTurnInput, redact: Redact, logger: Logger): RunTurnResult {
   input.signal.throwIfAborted();
   const reason = oneLine(redact(messageOf(error)), MAX_REASON_LENGTH);
+  const details = detailsOf(error).map((line) => oneLine(redact(line), MAX_DETAIL_LENGTH));
   if (error instanceof TurnFailedError) {
-    logger.info({ reason }, "turn failed");
-    return { kind: "failed", reason };
+    return { kind: "failed", reason, ...(details.length > 0 && { details }) };
   }
-  if (error instanceof TransientRunError) throw error;
+  if (error instanceof TransientRunError) {
+    const { retryAfterMs } = error;
+    throw new TransientRunError(reason, { cause: error, retryAfterMs, details });
+  }
   // A full disk, a missing program, or a fault of ours: not the turn's doing, so it may be tried again.
   // Its cause stays here: what it says is not redacted.
   logger.error(

@@ -41,6 +41,7 @@ export async function runAgent(
     ...project.network,
     usedBefore: { tokens: (inputTokens ?? 0) + (outputTokens ?? 0), usd: costUsd ?? 0 },
     onUsage: (usage) => tellUsage(usage, onUsage),
+    onTrouble: () => onStep("waiting for the model"),
     socketPath: context.sandbox.kind === "none" ? null : newSocketPath(context.folders.sockets),
     logger,
   });
@@ -53,6 +54,7 @@ export async function runAgent(
     networkSocket: network.socketPath,
   });
   using disk = watchDisk(folders.job, limits.diskMegabytes, clock);
+  const bounded = AbortSignal.any([signal, disk.signal, exceededSignal(network)]);
   const port = sandbox.networkPort ?? network.port ?? 0;
   try {
     return await agents[project.agent.kind]({
@@ -68,7 +70,7 @@ export async function runAgent(
         ...project.agentEnv,
       },
       clock,
-      signal: AbortSignal.any([signal, disk.signal, exceededSignal(network)]),
+      signal: bounded,
       onProgress,
       onStep,
       onPlan,
@@ -78,10 +80,15 @@ export async function runAgent(
       onStarted: (pid) => noteAgent(context.folders, jobId, pid),
     });
   } catch (error) {
-    if (!(error instanceof TurnFailedError) || !(await sandbox.ranOutOfMemory())) throw error;
-    throw new TurnFailedError(
-      `The agent needed more than its limit of ${limits.memoryMegabytes} MB of memory. ${error.message}`,
-    );
+    if (!(error instanceof TurnFailedError) || bounded.aborted) throw error;
+    if (await sandbox.ranOutOfMemory()) {
+      const limit = `The agent needed more than its limit of ${limits.memoryMegabytes} MB of memory.`;
+      throw new TurnFailedError(`${limit} ${error.message}`, { details: error.details });
+    }
+    const trouble = network.modelTrouble();
+    if (trouble === null) throw error;
+    const details = [trouble.advice, error.message, ...error.details];
+    throw new TurnFailedError(trouble.reason, { details });
   } finally {
     await forgetAgent(context.folders, jobId);
   }

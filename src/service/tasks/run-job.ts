@@ -14,6 +14,9 @@ const Payload = z.object({ jobId: z.string() });
 /** Transient errors may say how long the other side wants to be left alone. */
 const RetryAfter = z.object({ retryAfterMs: z.number().transform(boundRetryAfterMs) });
 
+/** What an error says to the operator alone. */
+const Details = z.object({ details: z.array(z.string()) });
+
 /** How often a turn is started before it is given up, the first time included. */
 const MAX_ATTEMPTS = 5;
 const FIRST_DELAY_MS = 15_000;
@@ -100,6 +103,7 @@ async function runInSlot(
       onUsage: (usage) => report.usage(usage),
       ask: deps.questions.forRun(key, answerLimitMs(project), AbortSignal.any([signal, over.signal])),
     });
+    if (result.kind === "failed") for (const line of result.details ?? []) report.line(line);
   } catch (thrown) {
     if (watched.signal.aborted) return next(deps, key.jobId);
     if (stopped.aborted) {
@@ -107,6 +111,8 @@ async function runInSlot(
       logger.info({}, "turn stopped: it runs again after the next start");
       return { kind: "again", dueAt: clock.now() };
     }
+    const { data } = Details.safeParse(thrown);
+    for (const line of data?.details ?? []) report.line(line);
     return failedAttempt(deps, key, { attempts: attempt, thrown });
   } finally {
     over.abort();
@@ -138,8 +144,10 @@ function end(deps: ServiceTaskDeps, key: TurnKey, result: RunTurnResult): TaskEn
   const isEnded = deps.store.end(key, result, deps.clock.now());
   const fields = { job_id: key.jobId, turn: key.number, outcome: result.kind };
   if (!isEnded) deps.logger.info(fields, "turn ended after it was cancelled, or its job archived");
-  else if (result.kind === "failed") deps.logger.error({ ...fields, reason: result.reason }, "turn failed");
-  else deps.logger.info(fields, "turn ended");
+  else if (result.kind === "failed") {
+    const { reason, details = [] } = result;
+    deps.logger.error({ ...fields, reason, details }, "turn failed");
+  } else deps.logger.info(fields, "turn ended");
   return next(deps, key.jobId);
 }
 

@@ -19,7 +19,7 @@ import { AcpTerminals } from "./acp-terminals.ts";
 import { AcpUpdates } from "./acp-updates.ts";
 import { answerForm } from "./acp-questions.ts";
 import type { AgentResult, AgentRun } from "./agent.ts";
-import { failureOf, lastWordsText, refusedText } from "./ending.ts";
+import { failureOf, lastWordsOf, refusedText } from "./ending.ts";
 import { PausableClock } from "./pausable-clock.ts";
 import { ProgressLines } from "./progress.ts";
 import { earlierTurnsText, taskText } from "./prompt-text.ts";
@@ -30,6 +30,7 @@ const HANDSHAKE_LIMIT_MS = 120_000;
 const LAST_WORDS_MS = 1000;
 const AUTH_REQUIRED = -32_000;
 const MAX_SAID_LENGTH = 500;
+const CHECK_PROTOCOL = "Does agent.command speak the Agent Client Protocol?";
 
 /** Drives any agent that speaks the Agent Client Protocol over its standard input and output. Its last message is the summary. */
 export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
@@ -79,9 +80,7 @@ export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
   if (ending.kind !== "stopped" && "error" in first) {
     throw (
       failureOf(ending, run.settings, lastWords) ??
-      new TurnFailedError(
-        "The agent ended before it answered. Does its command speak the Agent Client Protocol?",
-      )
+      new TurnFailedError("The agent ended before it answered.", { details: [CHECK_PROTOCOL] })
     );
   }
   if ("error" in first) throw failureOfTurn(first.error, run, lastWords);
@@ -178,9 +177,9 @@ async function withinHandshake<Result>(run: AgentRun, act: () => Promise<Result>
   const { promise: late, reject } = Promise.withResolvers<never>();
   const stop = run.clock.wakeAt(run.clock.now() + HANDSHAKE_LIMIT_MS, () =>
     reject(
-      new TurnFailedError(
-        `The agent opened no session within ${HANDSHAKE_LIMIT_MS / 1000} s. Does its command speak the Agent Client Protocol?`,
-      ),
+      new TurnFailedError(`The agent opened no session within ${HANDSHAKE_LIMIT_MS / 1000} s.`, {
+        details: [CHECK_PROTOCOL],
+      }),
     ),
   );
   try {
@@ -193,12 +192,16 @@ async function withinHandshake<Result>(run: AgentRun, act: () => Promise<Result>
 function failureOfTurn(error: unknown, run: AgentRun, lastWords: string): TurnFailedError {
   if (error instanceof TurnFailedError) return error;
   if (error instanceof RequestError && error.code === AUTH_REQUIRED) {
-    return new TurnFailedError(
-      "The agent asks for a login. Add its model under models in the settings, or name the variable with its key in agentEnv.",
-    );
+    return new TurnFailedError("The agent asks for a login.", {
+      details: ["Add its model under models, or name the variable with its key in agentEnv."],
+    });
   }
-  const said = oneLine(run.redact(messageOf(error)), 500);
-  return new TurnFailedError(`The agent failed: ${said}.${lastWordsText(lastWords)}`);
+  const said = oneLine(run.redact(messageOf(error)), MAX_SAID_LENGTH)
+    .replace(/^Internal error:? */, "")
+    .replace(/\.$/, "");
+  return new TurnFailedError(said === "" ? "The agent failed." : `The agent failed: ${said}.`, {
+    details: lastWordsOf(lastWords, said),
+  });
 }
 
 function throwUnlessDone(stopReason: StopReason, result: AgentResult): void {
