@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
 import type { ReportedUsage } from "../../src/core/job-report.ts";
 import type { WireJob } from "../../src/job-client/schema.ts";
+import { JobStore } from "../../src/service/jobs/job-store.ts";
+import { withState } from "../../src/service/state-file.ts";
 import { ServiceUnderTest } from "../support/job-service.ts";
 import { resultNamed, SUMMARY } from "../support/scripted-runner.ts";
 
@@ -58,8 +60,57 @@ it("tells a turn from its start to its pull request", async () => {
   end({ kind: "pull-request", prLink: PULL_REQUEST.url, ...result });
   await subject.service.queue.idle();
   expect((await read(subject, created.id)).turns).toMatchObject([
-    { ...running, status: "ended", outcome: "pull-request", endedAt: "2026-01-05T09:00:01Z", ...result },
+    {
+      ...running,
+      step: null,
+      status: "ended",
+      outcome: "pull-request",
+      endedAt: "2026-01-05T09:00:01Z",
+      ...result,
+    },
   ]);
+});
+
+it("logs a turn's end with its pull request and how long it took", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const { id } = await send(subject, JOBS, "Fix");
+  const { end } = await subject.runner.run(1);
+  subject.clock.advance(90_000);
+  end({ kind: "pull-request", prLink: PULL_REQUEST.url, summary: SUMMARY, leftOut: [] });
+  await subject.service.queue.idle();
+  const line = subject.logger.lines.find(({ message }) => message === "turn ended");
+  const { url } = PULL_REQUEST;
+  expect(line?.fields).toMatchObject({ project: "docs", job_id: id, turn: 1, pull_request: url, ms: 90_000 });
+});
+
+it("says that a turn starts again after a stop, which is no attempt of its own", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const { id } = await send(subject, JOBS, "Fix");
+  await subject.runner.run(1);
+  await subject.stop();
+  await subject.start();
+  await subject.runner.run(2);
+  subject.clock.advance(1000);
+  expect(subject.logger.text("info")).toMatch(/turn starts [\s\S]*turn starts again .*"attempt":1/);
+  expect(subject.store.turns(id)[0]?.progress).toEqual(["starts again"]);
+});
+
+it("logs that a turn was ended by another process", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const { id } = await send(subject, JOBS, "Fix");
+  const { input } = await subject.runner.run(1);
+  await withState({ dataDir: subject.dir.path }, subject.clock, (db) =>
+    new JobStore(db).cancel({ jobId: id, number: 1 }, subject.clock.now()),
+  );
+  subject.clock.advance(1000);
+  expect(input.signal.aborted).toBe(true);
+  const said = `turn was ended: its agent is stopped ${JSON.stringify({ job_id: id, turn: 1, outcome: "cancelled" })}`;
+  expect(
+    subject.logger
+      .text("info")
+      .split("\n")
+      .filter((line) => line === said),
+  ).toHaveLength(1);
 });
 
 it.each([

@@ -73,7 +73,7 @@ function turnLines(turn: StoredTurn): string[] {
     `turn ${turn.number}: ${turn.outcome ?? turn.state}${attempts}`,
     `  ${times.join(", ")}`,
     ...block("prompt", turn.prompt),
-    ...(turn.step === null ? [] : block("step", turn.step)),
+    ...(turn.step === null || turn.state !== "running" ? [] : block("step", turn.step)),
     ...(turn.plan.length === 0 ? [] : block("plan", turn.plan.map(planLine).join("\n"))),
     ...(turn.usage === null ? [] : block("used", usageText(turn.usage))),
     ...(turn.pullRequest === null ? [] : block("pull request", pullRequestText(turn.pullRequest))),

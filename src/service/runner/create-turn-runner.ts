@@ -7,7 +7,7 @@ import type { ServiceProject } from "../config.ts";
 import type { RunTurnInput, RunTurnResult, TurnRunner, Upkeep } from "../turn-runner.ts";
 import type { Env } from "../env.ts";
 import { networkOf } from "../network/index.ts";
-import { oneLine } from "../printable-text.ts";
+import { oneLine, sentenceCase } from "../printable-text.ts";
 import { openRunnerFolders, type RunnerFolders, sweep } from "./folders.ts";
 import { SafeGit } from "./git/git.ts";
 import { GitThread } from "./git/git-thread.ts";
@@ -74,7 +74,8 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
     const project = toRunnerProject(input.project, deps.env);
     const secrets = secretsOf(project);
     const redact = createRedact(secrets, deps.redact);
-    const logger = deps.logger.child({ job_id: input.jobId });
+    const turn = input.earlierTurns.length + 1;
+    const logger = deps.logger.child({ project: project.id, job_id: input.jobId, turn });
     try {
       input.signal.throwIfAborted();
       const { folders, sandbox, trees } = await open();
@@ -96,7 +97,12 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
           redact,
           secrets: secretForms(keysOf(project)),
           signal: input.signal,
-          onProgress: (line) => input.onProgress(redact(line)),
+          onProgress: (line) => {
+            const doing = redact(line);
+            input.onProgress(doing);
+            input.onStep(sentenceCase(doing));
+          },
+          onAgentLine: (line) => input.onProgress(redact(line)),
           onStep: input.onStep,
           onPlan: input.onPlan,
           onUsage: input.onUsage,

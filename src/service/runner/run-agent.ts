@@ -22,7 +22,9 @@ export type AgentContext = {
   clock: Clock;
   logger: Logger;
   redact: Redact;
-} & Pick<RunTurnInput, "signal" | "onProgress" | "onStep" | "onPlan" | "onUsage" | "ask">;
+  /** Takes lines of the agent's that are bounded and clean. */
+  onAgentLine: (line: string) => void;
+} & Pick<RunTurnInput, "signal" | "onStep" | "onPlan" | "onUsage" | "ask">;
 
 /**
  * Runs the turn's agent in its sandbox, with its way out. Resolves to its own summary, if it gave one. Rejects with a `TurnFailedError` when it failed, or used more
@@ -34,14 +36,14 @@ export async function runAgent(
   context: AgentContext,
 ): Promise<AgentResult> {
   const { project, jobId } = turn;
-  const { clock, logger, signal, onProgress, onStep, onPlan, onUsage, ask, redact } = context;
+  const { clock, logger, signal, onAgentLine, onStep, onPlan, onUsage, ask, redact } = context;
   const { command, readable, limits, preset } = project.agent;
   const { inputTokens, outputTokens, costUsd } = turn.usedBefore ?? {};
   const network = await openTurnNetwork({
     ...project.network,
     usedBefore: { tokens: (inputTokens ?? 0) + (outputTokens ?? 0), usd: costUsd ?? 0 },
     onUsage: (usage) => tellUsage(usage, onUsage),
-    onTrouble: () => onStep("waiting for the model"),
+    onTrouble: () => onStep("Waiting for the model"),
     socketPath: context.sandbox.kind === "none" ? null : newSocketPath(context.folders.sockets),
     logger,
   });
@@ -71,7 +73,8 @@ export async function runAgent(
       },
       clock,
       signal: bounded,
-      onProgress,
+      onProgress: onAgentLine,
+      onRefused: (what) => logger.warn({ what }, "agent was refused a permission"),
       onStep,
       onPlan,
       onUsage,

@@ -32,7 +32,9 @@ export type RunContext = AgentContext & {
   author: Author;
   /** What must not get into a file, in all its forms. */
   secrets: readonly string[];
-} & Pick<RunTurnInput, "signal" | "onProgress" | "onStep" | "onPlan" | "onUsage" | "ask">;
+  /** Told what the service itself does now. */
+  onProgress: (line: string) => void;
+} & Pick<RunTurnInput, "signal" | "onStep" | "onPlan" | "onUsage" | "ask">;
 
 /** How a run ends that does not fail. */
 type Success = Exclude<RunTurnResult, { kind: "failed" }>;

@@ -133,7 +133,7 @@ async function removeMergedBranches(
       if (isUnfinished(jobId)) return;
       await deleteJobBranch({ git, gitDir, remote, jobId, expected: commit, signal });
       await forgetJobBranch(git, gitDir, jobId, commit, signal);
-      logger.info({ jobId }, "merged branch removed");
+      logger.info({ job_id: jobId }, "merged branch removed");
       removed += 1;
     });
   }

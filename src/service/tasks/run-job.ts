@@ -79,12 +79,14 @@ async function runInSlot(
 
   const logger = deps.logger.child({ project: project.id, job_id: key.jobId, turn: key.number });
   const attempt = turn.attempts + 1;
-  logger.info({ attempt }, "turn starts");
+  const runsAgain = turn.startedAt !== null;
+  logger.info({ attempt }, runsAgain ? "turn starts again" : "turn starts");
   const watched = deps.watch.watch(key);
   const signal = AbortSignal.any([stopped, watched.signal]);
   const over = new AbortController();
   const report = new ReportWriter(clock, turn, (now) => store.setReport(key, now));
-  if (attempt > 1) report.line(`attempt ${attempt}`);
+  // An attempt that a stop of the service ended doesn't count.
+  if (runsAgain) report.line(attempt > 1 ? `attempt ${attempt}` : "starts again");
   let result: RunTurnResult;
   try {
     result = await deps.runTurn({
@@ -142,7 +144,15 @@ function failedAttempt(
 
 function end(deps: ServiceTaskDeps, key: TurnKey, result: RunTurnResult): TaskEnd {
   const isEnded = deps.store.end(key, result, deps.clock.now());
-  const fields = { job_id: key.jobId, turn: key.number, outcome: result.kind };
+  const startedAt = deps.store.turn(key)?.startedAt ?? null;
+  const fields = {
+    project: deps.store.job(key.jobId)?.projectId,
+    job_id: key.jobId,
+    turn: key.number,
+    outcome: result.kind,
+    pull_request: result.kind === "pull-request" ? result.prLink : null,
+    ms: startedAt === null ? null : deps.clock.now() - startedAt,
+  };
   if (!isEnded) deps.logger.info(fields, "turn ended after it was cancelled, or its job archived");
   else if (result.kind === "failed") {
     const { reason, details = [] } = result;

@@ -208,5 +208,5 @@ it.each([
       expect.stringMatching(/^The agent failed: .*[^.]\.$/),
     ],
   });
-  expect(steps).toContain("waiting for the model");
+  expect(steps).toContain("Waiting for the model");
 });

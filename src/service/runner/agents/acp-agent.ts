@@ -51,6 +51,10 @@ export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
     tree: run.sandbox.inside.tree,
     terminal,
     ask: asks ? run.ask : null,
+    onRefused: (what) => {
+      progress.line(`refused: ${what}`);
+      run.onRefused(what);
+    },
     redact: run.redact,
   });
   const updates = new AcpUpdates(progress, permissions, run);
