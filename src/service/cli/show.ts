@@ -94,20 +94,24 @@ function usageText({ inputTokens, outputTokens, cachedInputTokens, calls, costUs
   const counts =
     calls === null
       ? "not counted"
-      : `${calls} calls, ${inputTokens ?? "?"} tokens in (${cachedInputTokens ?? "?"} cached), ${outputTokens ?? "?"} out`;
+      : `${calls} ${calls === 1 ? "call" : "calls"}, ${inputTokens ?? "?"} tokens in (${cachedInputTokens ?? "?"} cached), ${outputTokens ?? "?"} out`;
   return costUsd === null ? counts : `${counts}, $${costUsd.toFixed(4)}`;
 }
 
 function pullRequestText(pullRequest: ReportedPullRequest): string {
   const { url, number, title, state, files, additions, deletions } = pullRequest;
-  const size = files === null ? "" : `, ${files} files, +${additions ?? "?"} -${deletions ?? "?"}`;
-  return `#${number} ${title} (${state}${size})\n${url}`;
+  const changed = files === null ? "" : `, ${files} ${files === 1 ? "file" : "files"}`;
+  const lines = additions === null || deletions === null ? "" : `, +${additions} −${deletions}`;
+  return `#${number} ${title} (${state}${changed}${lines})\n${url}`;
 }
 
-function questionLines({ text, choices, allowsText, answeredAt }: StoredQuestion): string[] {
-  const offered = choices.map(({ id, label }) => `${id}: ${label}`);
-  const answers = allowsText ? [...offered, "or in words"] : offered;
-  return block(answeredAt === null ? "asks" : "asked, answered", [text, ...answers].join("\n"));
+function questionLines({ id, text, choices, allowsText, answeredAt }: StoredQuestion): string[] {
+  const offered = choices.map((choice) => `${choice.id}: ${choice.label}`);
+  const answers = allowsText ? [...offered, offered.length === 0 ? "in words" : "or in words"] : offered;
+  return block(
+    answeredAt === null ? `asks, question ${id}` : "asked, answered",
+    [text, ...answers].join("\n"),
+  );
 }
 
 function block(name: string, text: string, maxChars = MAX_SHOWN_CHARS): string[] {

@@ -103,7 +103,11 @@ async function runInSlot(
       onStep: (step) => report.step(step),
       onPlan: (plan) => report.plan(plan),
       onUsage: (usage) => report.usage(usage),
-      ask: deps.questions.forRun(key, answerLimitMs(project), AbortSignal.any([signal, over.signal])),
+      ask: deps.questions.forRun(
+        key,
+        { limitMs: answerLimitMs(project), onProgress: (line) => report.line(line) },
+        AbortSignal.any([signal, over.signal]),
+      ),
     });
     if (result.kind === "failed") for (const line of result.details ?? []) report.line(line);
   } catch (thrown) {
