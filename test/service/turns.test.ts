@@ -224,9 +224,12 @@ it("adds up what the attempts of a turn used, and begins their steps anew", asyn
 
 it("counts in /readyz the turns that run, not those that wait for room", async () => {
   await using subject = await ServiceUnderTest.start({ jobsAtOnce: 1 });
+  const tasks = async () => (await subject.ask("/readyz", { key: null })).json();
+  // Not even what the service does for itself.
+  expect(await tasks()).toMatchObject({ tasks: { waiting: 0, running: 0 } });
   for (let n = 0; n < 5; n += 1) await send(subject, JOBS, String(n));
   await subject.runner.run(1);
-  expect(await (await subject.ask("/readyz", { key: null })).json()).toMatchObject({ tasks: { running: 1 } });
+  expect(await tasks()).toMatchObject({ tasks: { waiting: 4, running: 1 } });
 });
 
 it.each(['{"prompt":" \\n\\t\u3000"}', '{"prompt":"\\ud800"}', Buffer.from([0x7b, 0xff, 0x7d])])(
@@ -238,3 +241,21 @@ it.each(['{"prompt":" \\n\\t\u3000"}', '{"prompt":"\\ud800"}', Buffer.from([0x7b
     expect(subject.store.unfinishedJobs()).toEqual([]);
   },
 );
+
+it("says what a request should have been, in words of its own", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const { id } = await send(subject, JOBS, "Fix");
+  const error = async (path: string, body?: object) =>
+    (
+      (await (await subject.ask(path, { ...(body && { body }), method: body ? "POST" : "GET" })).json()) as {
+        error: string;
+      }
+    ).error;
+  const want = "put questionId and choice, or questionId and a text of 1 to 4000 characters";
+  expect(await error(`${JOBS}/${id}/answer`, { prompt: "1" })).toBe(`the body: ${want}`);
+  expect(await error(JOBS, [])).toBe("the body: put a JSON object with prompt");
+  expect(await error(`${JOBS}?status=done`)).toBe("status: put one of active, completed, archived, failed");
+  expect(await error(`${JOBS}/${id}/turn/first/cancel`, {})).toBe(
+    "number: put a turn's number: 1 is the create",
+  );
+});

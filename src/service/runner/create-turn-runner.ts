@@ -148,13 +148,13 @@ async function openRunner({ dataDir, env, logger, clock, containment }: TurnRunn
   if (sandbox.kind === "none") {
     logger.warn(
       { containment },
-      "agents are not held in, as the settings say: they can read and send away all that this user can read",
+      "agents run without a sandbox, as the settings say: they can read and send away all that this user can read",
     );
   } else {
     if (groups?.bounds.memory === true && sandbox.bounds.memory !== "cgroup") {
       logger.warn({}, "control groups don't work here: turns are bounded without");
     }
-    logger.info({ containment, by: sandbox.kind, bounded_by: sandbox.bounds }, "agents are held in");
+    logger.info({ containment, by: sandbox.kind, bounded_by: sandbox.bounds }, "agents run in a sandbox");
   }
   return { folders, sandbox, trees };
 }
