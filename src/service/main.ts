@@ -35,6 +35,9 @@ async function serve(config: ServiceConfig): Promise<void> {
     import("./serve-until-signal.ts"),
   ]);
   const { dataDir, containment } = config;
+  if (process.getuid?.() === 0) {
+    logger.warn({}, "runs as root, whose agents' processes aren't bounded: use a user of its own");
+  }
   const runner = createTurnRunner({ dataDir, containment, env, clock, logger });
   await serveUntilSignal(
     { config, runTurn: runner.run, upkeep: runner.upkeep, prepare: () => runner.open(), clock, logger },
@@ -43,9 +46,14 @@ async function serve(config: ServiceConfig): Promise<void> {
   );
 }
 
-async function* check(config: ServiceConfig): AsyncGenerator<Finding> {
+async function* check(config: ServiceConfig, path: string): AsyncGenerator<Finding> {
   const { checkService } = await import("./check/check-service.ts");
-  yield* checkService({ config, env: process.env, clock });
+  yield* checkService({
+    config,
+    configOption: path === "./service.yml" ? "" : ` --config ${path}`,
+    env: process.env,
+    clock,
+  });
 }
 
 try {

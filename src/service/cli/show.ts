@@ -57,8 +57,9 @@ export function jobDetails(
 }
 
 /** One line of `config check`. */
-export function findingLine({ of, what, found, fault }: Finding): string {
-  return `${fault === null ? "ok   " : "FAULT"}  ${of}  ${what}: ${lineText(fault ?? found)}\n`;
+export function findingLine({ of, what, found, fault, isWarning = false }: Finding): string {
+  const verdict = isWarning ? "warn " : "ok   ";
+  return `${fault === null ? verdict : "FAULT"}  ${of}  ${what}: ${lineText(fault ?? found)}\n`;
 }
 
 function turnLines(turn: StoredTurn): string[] {

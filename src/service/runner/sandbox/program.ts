@@ -34,7 +34,8 @@ export async function findProgram(command: string, searchPath: string): Promise<
   return { path, needs: [...new Set(needs)], names };
 }
 
-async function locate(command: string, searchPath: string): Promise<string | null> {
+/** The path of a program that is named, or found by its name in `searchPath`; null: there is none. */
+export async function locate(command: string, searchPath: string): Promise<string | null> {
   if (isAbsolute(command)) return (await isProgram(command)) ? command : null;
   // A path from the working folder would be for the agent's tree to say.
   if (command.includes(sep)) return null;
@@ -62,7 +63,7 @@ function neededFor(path: string): string[] {
 }
 
 /** The program that a script's first line names; null: the file is no script. */
-async function interpreterOf(path: string): Promise<string | null> {
+export async function interpreterOf(path: string): Promise<string | null> {
   await using file = await open(path);
   const { buffer, bytesRead } = await file.read(Buffer.alloc(MAX_SHEBANG_BYTES), 0, MAX_SHEBANG_BYTES, 0);
   const line = buffer.subarray(0, bytesRead).toString("latin1").split("\n", 1)[0] ?? "";
