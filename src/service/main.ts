@@ -56,6 +56,9 @@ async function* check(config: ServiceConfig, path: string): AsyncGenerator<Findi
   });
 }
 
+// Whoever reads the output has read enough, as `head` does.
+process.stdout.on("error", (error) => process.exit("code" in error && error.code === "EPIPE" ? 0 : 1));
+
 try {
   // What is in the environment already stays as it is.
   if (existsSync(".env")) process.loadEnvFile(".env");

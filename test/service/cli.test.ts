@@ -87,6 +87,9 @@ it(
     expect(failed).not.toContain(quick.id);
     const { stdout: shown } = await folder.run("jobs", "show", broken.id);
     expect(shown).toMatch(/turn 1: failed/);
+    const reader = folder.start("jobs", "list");
+    reader.stopReading();
+    expect({ code: await reader.exit(), stderr: reader.stderr }).toEqual({ code: 0, stderr: "" });
     expect(shown).toMatch(/reason:\n +\S/);
     expect(shown).toContain("Fix the \uFFFD[31m FAQ");
     expect(shown).not.toContain("\u001b");

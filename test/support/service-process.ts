@@ -160,6 +160,11 @@ export class ServiceProcess {
     }
   }
 
+  /** Closes the pipe that it writes its output to. */
+  stopReading(): void {
+    this.#child.stdout?.destroy();
+  }
+
   signal(signal: NodeJS.Signals): void {
     this.#child.kill(signal);
   }
