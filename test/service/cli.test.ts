@@ -87,9 +87,6 @@ it(
     expect(failed).not.toContain(quick.id);
     const { stdout: shown } = await folder.run("jobs", "show", broken.id);
     expect(shown).toMatch(/turn 1: failed/);
-    const reader = folder.start("jobs", "list");
-    reader.stopReading();
-    expect({ code: await reader.exit(), stderr: reader.stderr }).toEqual({ code: 0, stderr: "" });
     expect(shown).toMatch(/reason:\n +\S/);
     expect(shown).toContain("Fix the \uFFFD[31m FAQ");
     expect(shown).not.toContain("\u001b");
@@ -111,6 +108,16 @@ it(
     const { id } = await created(server, "slow", key);
     const watcher = folder.start("jobs", "show", id, "--watch");
     await watcher.wrote(/turn 1: running/);
+    const left = folder.start("jobs", "show", id, "--watch");
+    await left.wrote(/turn 1: running/);
+    left.stopReading();
+    const message = await fetch(`${server.url}/v2/agent/slow/job/${id}/message`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: '{"prompt":"And more"}',
+    });
+    expect(message.status).toBe(200);
+    expect({ code: await left.exit(), stderr: left.stderr }).toEqual({ code: 0, stderr: "" });
     expect(await folder.run("jobs", "archive", id)).toEqual({
       code: 0,
       stdout: `Archived job ${id}.\n`,
