@@ -17,6 +17,8 @@ export const SHOWN_CHARS = { reason: 1000, summary: 4000, line: 300, path: 200 }
 export const MAX_PLAN_STEPS = 20;
 export const MAX_LEFT_OUT = 20;
 export const MAX_QUESTIONS = 20;
+/** The most UTF-16 units of an answer in words. */
+export const MAX_ANSWER_CHARS = 4000;
 export const MAX_CHOICES = 10;
 
 const PlanStatus = z.enum(["pending", "in-progress", "completed"]);

@@ -6,9 +6,9 @@ export class ServiceConfigError extends DocsAgentError {
 
   constructor(path: string, faults: readonly string[]) {
     const list = faults.map((fault) => `  - ${fault}`).join("\n");
-    const what = faults.length === 1 ? "one setting is" : `${faults.length} settings are`;
+    const what = faults.length === 1 ? "one setting" : `${faults.length} settings`;
     super(
-      `The job service cannot use ${path}: ${what} missing or wrong.\n${list}\nservice.example.yml describes every setting.`,
+      `The job service can't use ${path}. Fix ${what}:\n${list}\nservice.example.yml describes every setting.`,
     );
   }
 }

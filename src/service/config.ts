@@ -6,8 +6,8 @@ import { messageOf } from "../errors.ts";
 import { ServiceConfigError } from "./config-error.ts";
 import { ServiceSettings } from "./config-schema.ts";
 import { CREDENTIAL_SHAPES } from "./credential-shapes.ts";
-import type { Env } from "./env.ts";
-import { modelFaults, unsetModelKeys } from "./network/model-faults.ts";
+import { type Env, variableFaults } from "./env.ts";
+import { modelFaults, modelKeyFaults } from "./network/model-faults.ts";
 import { KIND_TRAITS } from "./network/model-kinds.ts";
 import { MAX_DATA_DIR_BYTES } from "./network/socket-path.ts";
 import { repositoryKind } from "./repository.ts";
@@ -60,19 +60,19 @@ export function loadServiceConfig(path: string, env: Env | null): ServiceConfig 
   const parsed = ServiceSettings.safeParse(raw ?? {});
   if (!parsed.success) {
     faults.push(...faultsOf(parsed.error.issues, raw));
-    throw new ServiceConfigError(path, faults);
+    throw new ServiceConfigError(file, faults);
   }
   // These show names of variables, which must not be secrets put in the wrong place.
   if (faults.length === 0) {
     faults.push(
       ...crossFaults(parsed.data),
       ...modelFaults(parsed.data),
-      ...(env === null ? [] : [...envFaults(parsed.data, env), ...unsetModelKeys(parsed.data, env)]),
+      ...(env === null ? [] : [...envFaults(parsed.data, env), ...modelKeyFaults(parsed.data, env)]),
     );
   }
   const config = toConfig(parsed.data, dirname(file));
   faults.push(...pathFaults(config));
-  if (faults.length > 0) throw new ServiceConfigError(path, faults);
+  if (faults.length > 0) throw new ServiceConfigError(file, faults);
   return config;
 }
 
@@ -82,7 +82,7 @@ function readYaml(file: string): unknown {
     text = readFileSync(file, "utf8");
   } catch (thrown) {
     throw new ServiceConfigError(file, [
-      `the file cannot be read (${messageOf(thrown)}): copy service.example.yml there, or name another with --config`,
+      `Can't read the file (${messageOf(thrown)}). Copy service.example.yml there, or name another with --config.`,
     ]);
   }
   const lines = new LineCounter();
@@ -90,6 +90,7 @@ function readYaml(file: string): unknown {
   // Only where and which kind: the parser's own words quote the file.
   const faults = document.errors.map((error) => {
     const { line, col } = lines.linePos(error.pos[0]);
+    if (error.code === "TAB_AS_INDENT") return `line ${line}: indent with spaces, not tabs`;
     return `line ${line}, column ${col}: no valid YAML (${error.code.toLowerCase().replaceAll("_", " ")})`;
   });
   if (faults.length > 0) throw new ServiceConfigError(file, faults);
@@ -154,7 +155,9 @@ function faultsOf(issues: readonly z.core.$ZodIssue[], raw: unknown): string[] {
       return issue.keys.map((key) => `${at([...issue.path, key])} isn't a setting. Remove it.`);
     }
     const isMissing = valueAt(raw, issue.path) === undefined;
-    return [`${at(issue.path)} is ${isMissing ? "missing" : "not valid"}: ${issue.message}`];
+    // Where the schema has no words of its own, settings are expected below.
+    const rule = issue.message.startsWith("Invalid ") ? "a section with settings" : issue.message;
+    return [`${at(issue.path)} ${isMissing ? "is missing. Set it to" : "must be"} ${rule}.`];
   });
 }
 
@@ -163,12 +166,12 @@ function crossFaults({ projects }: ServiceSettings): string[] {
   const seen = new Set<string>();
   for (const [index, project] of projects.entries()) {
     const id = project.id.toLowerCase();
-    if (seen.has(id)) faults.push(`${at(["projects", index, "id"])} is not valid: put every id only once`);
+    if (seen.has(id)) faults.push(`${at(["projects", index, "id"])} must be there only once.`);
     seen.add(id);
     for (const name of secretNames(project)) {
       if (!project.agentEnv.includes(name)) continue;
       faults.push(
-        `${at(["projects", index, "agentEnv"])} is not valid: leave ${name} out, the agent must not see what git and the code host are used with`,
+        `${at(["projects", index, "agentEnv"])} must not have ${name}. Remove it: the agent may not see what git and the code host are used with.`,
       );
     }
   }
@@ -235,10 +238,7 @@ function envFaults({ projects }: ServiceSettings, env: Env): string[] {
       [["gitCredentialsEnv"], gitCredentialsEnv],
     ];
     return named.flatMap(([path, name]) => {
-      if (name === undefined || (env[name] ?? "").trim() !== "") return [];
-      return [
-        `${at(["projects", index, ...path])} names ${name}, which is not set: set it in the environment`,
-      ];
+      return name === undefined ? [] : variableFaults(at(["projects", index, ...path]), name, env);
     });
   });
 }

@@ -1,15 +1,19 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { JobStatus } from "../core/job.ts";
+import { MAX_ANSWER_CHARS } from "../job-client/report-schema.ts";
 import { AnswerRequest, WireJobList } from "../job-client/schema.ts";
 import { events, faults, JobAnswer, JobParams, json, ProjectParams, security } from "./route-parts.ts";
 
 const MAX_LISTED = 100;
-/** The most UTF-16 units of an answer in words. */
-const MAX_ANSWER_CHARS = 4000;
 
 const WANT_LIMIT = `put a whole number from 1 to ${MAX_LISTED}`;
+const WANT_STATUS = `put one of ${JobStatus.options.join(", ")}`;
+const WANT_NUMBER = "put a turn's number: 1 is the create";
 const ListQuery = z.object({
-  status: JobStatus.optional().openapi({ description: "Only jobs with this status." }),
+  status: z
+    .enum(JobStatus.options, WANT_STATUS)
+    .optional()
+    .openapi({ description: "Only jobs with this status." }),
   after: z.string().max(200).optional().openapi({ description: "`next` of the page before." }),
   limit: z.coerce
     .number(WANT_LIMIT)
@@ -21,7 +25,11 @@ const ListQuery = z.object({
 });
 
 const TurnParams = JobParams.extend({
-  number: z.coerce.number().int().min(1).openapi({ description: "The turn's number: 1 is the create." }),
+  number: z.coerce
+    .number(WANT_NUMBER)
+    .int(WANT_NUMBER)
+    .min(1, WANT_NUMBER)
+    .openapi({ description: "The turn's number: 1 is the create." }),
 });
 
 const WANT_ANSWER = `put a text of 1 to ${MAX_ANSWER_CHARS} characters`;
@@ -37,7 +45,7 @@ const Answer = z
           .describe("The answer in words, where the question allows it."),
       }),
     ],
-    "put questionId, and either choice or text",
+    `put questionId and choice, or questionId and a text of 1 to ${MAX_ANSWER_CHARS} characters`,
   )
   .openapi("AnswerRequest");
 

@@ -150,9 +150,10 @@ export function createJobService({
     questions,
     ready: async () => {
       await queue.check();
-      const { waiting, running, dead } = await queue.counts();
-      // Tasks that run may wait for a slot: what runs are the turns that have one.
-      return { waiting: waiting + running - slots.taken, running: slots.taken, dead };
+      const { dead } = await queue.counts();
+      const running = slots.taken;
+      // Jobs, not tasks: the service has tasks of its own.
+      return { waiting: Math.max(0, store.unfinishedJobs().length - running), running, dead };
     },
     clock,
     logger,

@@ -56,12 +56,15 @@ export function listKeys(db: DatabaseSync): AdminKey[] {
   return z.array(KeyRow).parse(rows);
 }
 
-/** Revokes a key from the next request on. Returns false when there is no such key; revoking twice changes nothing. */
-export function revokeKey(db: DatabaseSync, id: string, nowMs: number): boolean {
-  const { changes } = db
-    .prepare("UPDATE keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?")
-    .run(nowMs, id);
-  return changes === 1;
+/** Revokes a key from the next request on. */
+export function revokeKey(
+  db: DatabaseSync,
+  id: string,
+  nowMs: number,
+): "revoked" | "revoked-before" | "unknown" {
+  const revoke = db.prepare("UPDATE keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL");
+  if (revoke.run(nowMs, id).changes === 1) return "revoked";
+  return db.prepare("SELECT 1 FROM keys WHERE id = ?").get(id) === undefined ? "unknown" : "revoked-before";
 }
 
 /** Says which project a key is for. Asks the database each time, so that keys made or revoked elsewhere count at once. */

@@ -36,6 +36,9 @@ async function serve(config: ServiceConfig): Promise<void> {
     import("./serve-until-signal.ts"),
   ]);
   const { dataDir, containment } = config;
+  if (process.getuid?.() === 0) {
+    logger.warn({}, "runs as root, whose agents' processes aren't bounded: use a user of its own");
+  }
   const runner = createTurnRunner({ dataDir, containment, env, clock, logger });
   await serveUntilSignal(
     { config, runTurn: runner.run, upkeep: runner.upkeep, prepare: () => runner.open(), clock, logger },
@@ -44,10 +47,18 @@ async function serve(config: ServiceConfig): Promise<void> {
   );
 }
 
-async function* check(config: ServiceConfig): AsyncGenerator<Finding> {
+async function* check(config: ServiceConfig, path: string): AsyncGenerator<Finding> {
   const { checkService } = await import("./check/check-service.ts");
-  yield* checkService({ config, env: process.env, clock });
+  yield* checkService({
+    config,
+    configOption: path === "./service.yml" ? "" : ` --config ${path}`,
+    env: process.env,
+    clock,
+  });
 }
+
+// Whoever reads the output has read enough, as `head` does.
+process.stdout.on("error", (error) => process.exit("code" in error && error.code === "EPIPE" ? 0 : 1));
 
 try {
   // What is in the environment already stays as it is.

@@ -21,6 +21,11 @@ export function oneLine(text: string, maxLength: number): string {
   return cut(printableText(text.replace(/\s+/g, " ")).replace(/ +/g, " ").trim(), maxLength);
 }
 
+/** The text with its first letter in upper case. */
+export function sentenceCase(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 /** The end of a text, in at most `maxLength` UTF-16 units, an ellipsis before it included if there was more. */
 export function endOf(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text.toWellFormed();

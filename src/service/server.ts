@@ -3,6 +3,7 @@ import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import type { Clock } from "../core/clock.ts";
+import { formatDuration } from "../core/duration.ts";
 import type { Logger } from "../core/logger.ts";
 import type { TaskCounts } from "../core/task-queue.ts";
 import { CAPABILITIES_HEADER, parseCapabilities } from "../job-client/capabilities.ts";
@@ -193,7 +194,8 @@ function unlessRefused(accepted: Acceptance): Extract<Acceptance, { kind: "accep
       throw new HttpFault(400, "The job is archived and takes no messages: create a new one");
     case "limited": {
       const seconds = Math.max(1, Math.ceil(accepted.retryAfterMs / 1000));
-      throw new HttpFault(429, `${LIMITS[accepted.limit]}: try again in ${seconds} s`, {
+      const wait = formatDuration(seconds * 1000);
+      throw new HttpFault(429, `${LIMITS[accepted.limit]}: try again in ${wait}`, {
         "retry-after": String(seconds),
       });
     }
@@ -202,10 +204,12 @@ function unlessRefused(accepted: Acceptance): Extract<Acceptance, { kind: "accep
   }
 }
 
-function describe(issues: readonly { path: PropertyKey[]; message: string }[]): string {
-  const faults = issues.map(({ path, message }) => {
+function describe(issues: readonly { code: string; path: PropertyKey[]; message: string }[]): string {
+  const faults = issues.map(({ code, path, message }) => {
     const field = path.map(String).join(".");
-    return field === "" ? "the body: put a JSON object with prompt" : `${field}: ${message}`;
+    if (field !== "") return `${field}: ${message}`;
+    // Where a body can have one of several forms, our own words say which.
+    return `the body: ${code === "invalid_union" ? message : "put a JSON object with prompt"}`;
   });
   return [...new Set(faults)].join("; ");
 }

@@ -49,8 +49,11 @@ export type RunTurnResult =
     }
   /** The changes are on a branch, and there is no code host where anybody could be asked to merge them. */
   | { kind: "branch"; branch: string; summary: string | null; leftOut: string[] }
-  /** `isCutOff`: its agent's process ended before the turn was over. */
-  | { kind: "failed"; reason: string; isCutOff?: boolean };
+  /**
+   * `reason` is for people. `details` are lines for the operator: bounded, redacted. `isCutOff`: its agent's process ended before the turn was
+   * over.
+   */
+  | { kind: "failed"; reason: string; details?: string[]; isCutOff?: boolean };
 
 /**
  * Runs a turn from a clean worktree; safe to run again after a crash at any point. Rejects only with a transient error

@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { expect, it } from "vitest";
 import { createCodeHost } from "../../emulators/code-host/index.ts";
@@ -59,7 +59,7 @@ it("finds everything that a turn needs", async () => {
     "ok     docs  model: anthropic",
     "ok     docs  repository: branch main, and the service may push",
     "ok     docs  code host: acme/docs",
-    "ok     docs  admin key: one",
+    "ok     docs  admin key: there is one",
   ]);
   // Only asked, never pushed.
   expect((await fetch(`${codeHost.apiUrl}/repos/acme/docs/branches/docs-agent%2Fcheck`)).status).toBe(404);
@@ -110,13 +110,17 @@ it("says what is missing and what to do, for all of it at once, without a secret
   expect(ran.stderr).toContain(`Fix ${faults.length} faults.`);
   for (const [project, what, said] of [
     ["no-program", "agent", /npm install -g @agentclientprotocol\/claude-agent-acp/],
-    ["no-interpreter", "agent", /codex-acp, or not what its first line names/],
+    ["no-interpreter", "agent", /codex-acp needs no-such-interpreter, which isn't on the PATH/],
     ["no-interpreter", "model", /Add one of kind openai under models/],
     ["no-branch", "repository", /no branch man\. Set baseBranch/],
-    ["bad-token", "repository", /refused the credentials/],
-    ["bad-token", "code host", /refused the token/],
+    ["bad-token", "repository", /: The git server refused the credentials/],
+    [
+      "bad-token",
+      "code host",
+      /: The code host refused the service's token\. Set BAD_TOKEN to a valid token\./,
+    ],
     ["no-repository", "repository", /no such repository/],
-    ["no-repository", "code host", /no such repository/],
+    ["no-repository", "code host", /There is no such repository/],
     ["no-branch", "admin key", /keys create --project no-branch/],
   ] as const) {
     const line = faults.find((fault) => fault.startsWith(`FAULT  ${project}  ${what}: `));
@@ -148,4 +152,37 @@ it("finds that agents can't be held in", async () => {
     /FAULT {2}service {2}sandbox: .*No permissions to create new namespace/,
   );
   expect(lines(ran)).toContain("ok     docs  model: none");
+});
+
+it("finds what the sandbox doesn't show the agent, and repeats --config in what to do", async () => {
+  await using folder = await openFolder({ agent: "#!/bin/sh\n" });
+  const script = folder.dir.file("agent.mjs");
+  writeFileSync(script, "");
+  const project = (id: string, agent: object) => ({
+    id,
+    repository: "./docs-repository",
+    agent: { kind: "command", ...agent },
+    codeHost: { kind: "none" },
+  });
+  folder.configure({
+    dataDir: "./data",
+    projects: [
+      project("hidden", { command: ["node", script] }),
+      project("shown", { command: ["node", script], readable: [script] }),
+      project("program", { command: ["agent", "--quiet"] }),
+      project("nope", { command: ["agent"], readable: ["/nope"] }),
+    ],
+  });
+  const ran = await folder.run("--config", "./other.yml", "config", "check");
+  expect(ran.stderr).toContain("other.yml");
+  renameSync(folder.dir.file("service.yml"), folder.dir.file("other.yml"));
+  const { stdout } = await folder.run("--config", "./other.yml", "config", "check");
+  const agents = stdout.split("\n").filter((line) => line.includes("  agent: "));
+  expect(agents).toEqual([
+    `FAULT  hidden  agent: The sandbox doesn't show the agent ${script}. Add it to agent.readable.`,
+    expect.stringMatching(/^ok {5}shown {2}agent: \S*node$/),
+    `ok     program  agent: ${folder.dir.file("bin/agent")}`,
+    "FAULT  nope  agent: There is no /nope. Correct agent.readable.",
+  ]);
+  expect(stdout).toContain("keys create --project hidden --config ./other.yml");
 });

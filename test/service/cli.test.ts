@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
+import { parse } from "yaml";
+import { agentFile } from "../support/service-world.ts";
 import { ServiceFolder, type ServiceProcess } from "../support/service-process.ts";
 
 /** One ends at once and changes nothing, one goes on until it is stopped, one fails. */
@@ -60,6 +62,7 @@ it(
     expect(await folder.run("keys", "revoke", id ?? "")).toMatchObject({ code: 0 });
     expect((await create(server, "quick", key)).status).toBe(401);
     expect((await create(server, "quick", before)).status).toBe(201);
+    expect((await folder.run("keys", "revoke", id ?? "")).stdout).toContain("was already revoked");
     expect((await folder.run("keys", "list")).stdout).toMatch(new RegExp(`${id}.*Z\\s+\\d{4}-.*Z`));
   },
   TIMEOUT_MS,
@@ -105,6 +108,16 @@ it(
     const { id } = await created(server, "slow", key);
     const watcher = folder.start("jobs", "show", id, "--watch");
     await watcher.wrote(/turn 1: running/);
+    const left = folder.start("jobs", "show", id, "--watch");
+    await left.wrote(/turn 1: running/);
+    left.stopReading();
+    const message = await fetch(`${server.url}/v2/agent/slow/job/${id}/message`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: '{"prompt":"And more"}',
+    });
+    expect(message.status).toBe(200);
+    expect({ code: await left.exit(), stderr: left.stderr }).toEqual({ code: 0, stderr: "" });
     expect(await folder.run("jobs", "archive", id)).toEqual({
       code: 0,
       stdout: `Archived job ${id}.\n`,
@@ -116,6 +129,47 @@ it(
     expect((await folder.run("jobs", "archive", id)).stdout).toContain("was already archived");
     server.signal("SIGTERM");
     expect(await server.exit()).toBe(0);
+  },
+  TIMEOUT_MS,
+);
+
+it(
+  "shows what an agent asks, and takes the answer to it while the server runs",
+  async () => {
+    await using folder = await ServiceFolder.open(AGENTS);
+    const agent = agentFile("acp-agent");
+    const steps = JSON.stringify([{ permission: "execute", title: "npm test" }]);
+    const settings = parse(readFileSync(folder.dir.file("service.yml"), "utf8")) as { projects: object[] };
+    folder.change({
+      projects: settings.projects.map((project) => ({
+        ...project,
+        agent: {
+          kind: "acp",
+          command: [process.execPath, agent, steps],
+          permissions: "ask",
+          readable: [agent],
+        },
+      })),
+    });
+    const server = await folder.serve();
+    const key = await keyOf(folder, "quick");
+    const { id } = await created(server, "quick", key);
+    await server.wrote(/the agent asks/);
+    const { stdout: asking } = await folder.run("jobs", "show", id);
+    const question = /asks, question (q-\w+):\n +May the agent do this\? npm test/.exec(asking)?.[1] ?? "";
+    expect(await folder.run("jobs", "answer", id, question, "yes")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("1 (allow_always), 2 (allow_once), 3 (reject_once)") as string,
+    });
+    expect(await folder.run("jobs", "answer", id, question, "2")).toEqual({
+      code: 0,
+      stdout: `Answered question ${question} of job ${id}.\n`,
+      stderr: "",
+    });
+    await until(server, "quick", key, id, "completed");
+    const { stdout: shown } = await folder.run("jobs", "show", id);
+    expect(shown).toMatch(/asks: May the agent do this\? npm test\n +answered: allow_once/);
+    expect((await folder.run("jobs", "answer", id, question, "2")).stderr).toContain("no question");
   },
   TIMEOUT_MS,
 );
@@ -224,6 +278,9 @@ it(
       );
     }
     expect((await folder.run("keys", "create", "--project", "nope")).stderr).toContain(
+      "Known: quick, slow, broken",
+    );
+    expect((await folder.run("jobs", "list", "--project", "nope")).stderr).toContain(
       "Known: quick, slow, broken",
     );
     expect(await folder.run("keys", "create")).toMatchObject({ code: 1 });

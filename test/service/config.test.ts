@@ -122,18 +122,18 @@ it("lists every fault at once, with its place and what to put there", async () =
     ],
   });
   for (const fault of [
-    /listen\.port is not valid: put a port/,
+    /listen\.port must be a whole number from 0 to 65535 \(a port\)\./,
     /listen\.hots isn't a setting\. Remove it/,
-    /dataDir is missing: put the folder/,
-    /projects\[0\]\.id is not valid: put letters/,
-    /projects\[0\]\.repository is not valid: put an https URL/,
-    /projects\[0\]\.agent\.kind is not valid: put preset: opencode/,
-    /projects\[0\]\.docs\[0\] is not valid: put globs/,
-    /projects\[1\]\.agent\.command is not valid: put a list of texts, the program first/,
+    /dataDir is missing\. Set it to the folder/,
+    /projects\[0\]\.id must be 1 to 64 letters/,
+    /projects\[0\]\.repository must be an https URL/,
+    /projects\[0\]\.agent\.kind must be acp .* or use preset: opencode/,
+    /projects\[0\]\.docs\[0\] must be globs/,
+    /projects\[1\]\.agent\.command must be a list of texts, the program first/,
     /projects\[2\]\.id is missing/,
-    /projects\[2\]\.limits\.jobsAtOnce is not valid: .* from 1 to 100/,
+    /projects\[2\]\.limits\.jobsAtOnce must be .* from 1 to 100/,
     /projects\[2\]\.codeHost\.owner is missing/,
-    /projects\[2\]\.codeHost\.tokenEnv is missing: put the name of an environment variable/,
+    /projects\[2\]\.codeHost\.tokenEnv is missing\. Set it to the name of an environment variable/,
     /service\.example\.yml/,
   ]) {
     expect(message).toMatch(fault);
@@ -165,7 +165,7 @@ it.each([
 ])("a repository %j: %j", async (repository, isTaken) => {
   const settings = withProject({ repository });
   if (isTaken) await expect(load(settings)).resolves.toBeDefined();
-  else expect(await faultsOf(settings)).toContain("projects[0].repository is not valid");
+  else expect(await faultsOf(settings)).toContain("projects[0].repository must be");
 });
 
 it.each(["main", "release/2.x", "docs_v2", "dokümantasyon"])(
@@ -197,7 +197,7 @@ it.each([
   ".a",
   "a/.b",
 ])("refuses the base branch %j", async (baseBranch) => {
-  expect(await faultsOf(withProject({ baseBranch }))).toContain("projects[0].baseBranch is not valid");
+  expect(await faultsOf(withProject({ baseBranch }))).toContain("projects[0].baseBranch must be");
 });
 
 /** Assembled here, so that no scanner takes them for real ones. */
@@ -255,10 +255,24 @@ it("wants every variable that the file names to be set, unless nobody asks", asy
   expect((await load(settings, null)).projects[0]?.gitCredentialsEnv).toBe("EMPTY");
 });
 
+it("says what a person can't see: a tab, an example's … in a token, a section that is none", async () => {
+  const tab = "dataDir: ./data\nlisten:\n\tport: 1\n";
+  expect(await faultsOf(tab)).toContain("line 3: indent with spaces, not tabs");
+  const codeHost = { kind: "github", owner: "acme", repo: "docs", tokenEnv: "DOCS_TOKEN" };
+  const message = await faultsOf(withProject({ codeHost }), { DOCS_TOKEN: "ghp_…" });
+  expect(message).toContain(
+    "tokenEnv names DOCS_TOKEN, which has characters that no token or key has. Set it again.",
+  );
+  expect(message).not.toContain("ghp_");
+  expect(await faultsOf({ ...withProject({}), listen: 4000 })).toContain(
+    "listen must be a section with settings.",
+  );
+});
+
 it("keeps the service's own credentials from the agent", async () => {
   const codeHost = { kind: "github", owner: "acme", repo: "docs", tokenEnv: "DOCS_TOKEN" };
   expect(await faultsOf(withProject({ codeHost, agentEnv: ["DOCS_TOKEN"] }))).toContain(
-    "projects[0].agentEnv is not valid: leave DOCS_TOKEN out",
+    "projects[0].agentEnv must not have DOCS_TOKEN",
   );
 });
 
@@ -274,30 +288,30 @@ it("takes a preset: its command, unless the settings give another, and its name 
 });
 
 it.each([
-  [{ preset: "robot" }, /agent\.preset is not valid: put one of opencode, gemini, claude, codex, copilot/],
+  [{ preset: "robot" }, /agent\.preset must be one of opencode, gemini, claude, codex, copilot/],
   [{ preset: "opencode", kind: "command" }, /agent\.preset isn't a setting\. Remove it/],
-  [{ kind: "acp", command: ["x"], model: "gpt-5" }, /agent\.model is not valid: .*goes with a preset/],
+  [{ kind: "acp", command: ["x"], model: "gpt-5" }, /agent\.model must be .*beside a preset/],
 ])("refuses the agent %j", async (wrong, fault) => {
   const message = await faultsOf(withProject({ agent: wrong }));
   expect(message).toMatch(fault);
-  expect(message).toContain("one setting is");
+  expect(message).toContain("Fix one setting:");
 });
 
 it("refuses two projects of one id, whatever its case", async () => {
   const projects = [project, { ...project, id: "Docs" }];
-  expect(await faultsOf({ dataDir: "./data", projects })).toContain("projects[1].id is not valid");
+  expect(await faultsOf({ dataDir: "./data", projects })).toContain("projects[1].id must be there only once");
 });
 
 it("lets only an ACP agent ask people", async () => {
   const asking = withProject({ agent: { kind: "acp", command: ["x"], permissions: "perhaps" } });
-  expect(await faultsOf(asking)).toContain("projects[0].agent.permissions is not valid: put policy or ask");
+  expect(await faultsOf(asking)).toContain("projects[0].agent.permissions must be policy or ask");
   const command = withProject({ agent: { kind: "command", command: ["x"], permissions: "ask" } });
   expect(await faultsOf(command)).toContain("projects[0].agent.permissions");
 });
 
 it("refuses a terminal for an agent that does not speak ACP", async () => {
   const settings = withProject({ agent: { kind: "command", command: ["x"], terminal: true } });
-  expect(await faultsOf(settings)).toContain("projects[0].agent.terminal is not valid: leave terminal out");
+  expect(await faultsOf(settings)).toContain("projects[0].agent.terminal must be left out");
 });
 
 it("collects the secrets that must stay out of the log", async () => {
@@ -355,6 +369,7 @@ it("gives each project the models that it names, else all", async () => {
         kind: "openai",
         baseUrl: "http://127.0.0.1:11434/v1",
         key: "a-key-of-gpt",
+        keyEnv: "GPT_KEY",
         prices: gpt.prices,
       },
     ],
@@ -369,64 +384,49 @@ it("keeps the keys of models out of the log", async () => {
 
 it("says what is wrong with models, budgets and hosts", async () => {
   for (const [settings, fault] of [
-    [withModels({}, { ...model, name: "Claude" }), "models[0].name is not valid: put lower-case letters"],
-    [
-      withModels({}, { ...model, kind: "grok" }),
-      "models[0].kind is not valid: put anthropic, openai, gemini",
-    ],
+    [withModels({}, { ...model, name: "Claude" }), "models[0].name must be lower-case letters"],
+    [withModels({}, { ...model, kind: "grok" }), "models[0].kind must be one of anthropic, openai, gemini"],
     [
       withModels({}, { ...model, baseUrl: "http://claude.example" }),
-      "models[0].baseUrl is not valid: put an https URL",
+      "models[0].baseUrl must be an https URL",
     ],
     [
       withModels({}, { name: "claude", kind: "anthropic" }),
-      "models[0].keyEnv is missing: put the name of an environment variable",
+      "models[0].keyEnv is missing. Set it to the name of an environment variable",
     ],
     [
       withModels({}, { ...model, prices: { x: { input: 1 } } }),
-      "models[0].prices.x.output is missing: put the price",
+      "models[0].prices.x.output is missing. Set it to the price",
     ],
-    [
-      withModels({}, { ...model, prices: { x: 1 } }),
-      "models[0].prices.x is not valid: put a price per model",
-    ],
+    [withModels({}, { ...model, prices: { x: 1 } }), "models[0].prices.x must be a price per model"],
     [
       withModels({}, { ...model, prices: { x: { input: -1, output: 1 } } }),
-      "models[0].prices.x.input is not valid",
+      "models[0].prices.x.input must be",
     ],
     [
       withModels({}, { ...model, keyEnv: "UNSET" }),
-      "models[0].keyEnv names UNSET, which is not set: set it in the environment",
+      "models[0].keyEnv names UNSET, which is not set. Set it in the environment",
     ],
-    [withModels({}, model, model), "models[1].name is not valid: put every name only once"],
-    [withModels({ models: ["gpt"] }, model), "projects[0].models is not valid: gpt isn't under models"],
+    [withModels({}, model, model), "models[1].name must be there only once"],
     [
-      withModels({ agentEnv: ["CLAUDE_KEY"] }, model),
-      "projects[0].agentEnv is not valid: leave CLAUDE_KEY out",
+      withModels({ models: ["gpt"] }, model),
+      "projects[0].models must have only names that are under models. Add gpt",
     ],
+    [withModels({ agentEnv: ["CLAUDE_KEY"] }, model), "projects[0].agentEnv must not have CLAUDE_KEY"],
     [
       withModels({ budget: { tokens: 0 } }, model),
-      "projects[0].budget.tokens is not valid: put how many tokens",
+      "projects[0].budget.tokens must be a whole number from 1 to 1000000000 (how many tokens",
     ],
-    [withModels({ budget: { usd: 0 } }, gpt), "projects[0].budget.usd is not valid: put more than 0"],
+    [withModels({ budget: { usd: 0 } }, gpt), "projects[0].budget.usd must be more than 0"],
     [
       withModels({ budget: { usd: 2 } }, gpt, model),
-      "projects[0].budget.usd is not valid: put prices for the model claude",
+      "projects[0].budget.usd needs prices for the model claude",
     ],
-    [withModels({ budget: { tokens: 1000 } }), "projects[0].budget is not valid: add a model"],
-    [
-      withModels({ network: { allow: ["*"] } }),
-      "projects[0].network.allow[0] is not valid: put a list of hosts",
-    ],
-    [
-      withModels({ network: { allow: ["https://example.org"] } }),
-      "projects[0].network.allow[0] is not valid",
-    ],
-    [
-      withModels({ network: { allow: "example.org" } }),
-      "projects[0].network.allow is not valid: put a list of hosts",
-    ],
-    [withModels({ network: { maxBytes: 1 } }), "projects[0].network.maxBytes is not valid"],
+    [withModels({ budget: { tokens: 1000 } }), "projects[0].budget needs a model"],
+    [withModels({ network: { allow: ["*"] } }), "projects[0].network.allow[0] must be a list of hosts"],
+    [withModels({ network: { allow: ["https://example.org"] } }), "projects[0].network.allow[0] must be"],
+    [withModels({ network: { allow: "example.org" } }), "projects[0].network.allow must be a list of hosts"],
+    [withModels({ network: { maxBytes: 1 } }), "projects[0].network.maxBytes must be a whole number"],
   ] as const) {
     expect(await faultsOf(settings, modelEnv)).toContain(fault);
   }

@@ -38,7 +38,7 @@ it("starts without it where the settings say so, and repeats that", async () => 
   await using folder = await ServiceFolder.open({ docs: ["true"] }, { PATH: "/nowhere" });
   folder.change({ containment: "none" });
   const service = await folder.serve();
-  expect(service.stdout).toContain("agents are not held in, as the settings say");
+  expect(service.stdout).toContain("agents run without a sandbox, as the settings say");
   const check = await folder.run("config", "check");
   expect(check.stdout).toContain("containment: none");
 });

@@ -41,8 +41,8 @@ it("lets several keys of a project in, and refuses a revoked one from the next r
     expect((await subject.ask(JOBS, { body: { prompt: "Fix" }, key: sent })).status).toBe(201);
   }
   const id = listKeys(subject.db).find(({ last4 }) => last4 === old.slice(-4))?.id ?? "";
-  expect(revokeKey(subject.db, id, 5)).toBe(true);
-  expect(revokeKey(subject.db, id, 9)).toBe(true);
+  expect(revokeKey(subject.db, id, 5)).toBe("revoked");
+  expect(revokeKey(subject.db, id, 9)).toBe("revoked-before");
   expect(listKeys(subject.db).find((known) => known.id === id)?.revokedAt).toBe(5);
   expect((await subject.ask(JOBS, { body: { prompt: "Fix" }, key: old })).status).toBe(401);
   expect((await subject.ask(JOBS, { body: { prompt: "Fix" }, key })).status).toBe(201);
@@ -50,7 +50,7 @@ it("lets several keys of a project in, and refuses a revoked one from the next r
 
 it("says that there is no such key to revoke", async () => {
   await using subject = await ServiceUnderTest.start();
-  expect(revokeKey(subject.db, "key_nope", 1)).toBe(false);
+  expect(revokeKey(subject.db, "key_nope", 1)).toBe("unknown");
 });
 
 it("takes no key for another: not its hash, its start, more than it, or another prefix", async () => {

@@ -85,6 +85,8 @@ it("gives up a question that nobody answers in time", async () => {
   expect(await asked).toBeNull();
   expect(await questionsOf(subject, id)).toEqual([]);
   expect(await answer(subject, id, { questionId, choice: "1" })).toBe(404);
+  subject.clock.advance(1000);
+  expect(subject.store.turns(id)[0]?.progress).toEqual(["asks: Which page?", "not answered in time"]);
 });
 
 it.each(["end", "cancel", "archive"])("closes the questions of a turn with its %s", async (how) => {

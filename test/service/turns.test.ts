@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
 import type { ReportedUsage } from "../../src/core/job-report.ts";
 import type { WireJob } from "../../src/job-client/schema.ts";
+import { JobStore } from "../../src/service/jobs/job-store.ts";
+import { withState } from "../../src/service/state-file.ts";
 import { ServiceUnderTest } from "../support/job-service.ts";
 import { resultNamed, SUMMARY } from "../support/scripted-runner.ts";
 
@@ -58,8 +60,57 @@ it("tells a turn from its start to its pull request", async () => {
   end({ kind: "pull-request", prLink: PULL_REQUEST.url, ...result });
   await subject.service.queue.idle();
   expect((await read(subject, created.id)).turns).toMatchObject([
-    { ...running, status: "ended", outcome: "pull-request", endedAt: "2026-01-05T09:00:01Z", ...result },
+    {
+      ...running,
+      step: null,
+      status: "ended",
+      outcome: "pull-request",
+      endedAt: "2026-01-05T09:00:01Z",
+      ...result,
+    },
   ]);
+});
+
+it("logs a turn's end with its pull request and how long it took", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const { id } = await send(subject, JOBS, "Fix");
+  const { end } = await subject.runner.run(1);
+  subject.clock.advance(90_000);
+  end({ kind: "pull-request", prLink: PULL_REQUEST.url, summary: SUMMARY, leftOut: [] });
+  await subject.service.queue.idle();
+  const line = subject.logger.lines.find(({ message }) => message === "turn ended");
+  const { url } = PULL_REQUEST;
+  expect(line?.fields).toMatchObject({ project: "docs", job_id: id, turn: 1, pull_request: url, ms: 90_000 });
+});
+
+it("says that a turn starts again after a stop, which is no attempt of its own", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const { id } = await send(subject, JOBS, "Fix");
+  await subject.runner.run(1);
+  await subject.stop();
+  await subject.start();
+  await subject.runner.run(2);
+  subject.clock.advance(1000);
+  expect(subject.logger.text("info")).toMatch(/turn starts [\s\S]*turn starts again .*"attempt":1/);
+  expect(subject.store.turns(id)[0]?.progress).toEqual(["starts again"]);
+});
+
+it("logs that a turn was ended by another process", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const { id } = await send(subject, JOBS, "Fix");
+  const { input } = await subject.runner.run(1);
+  await withState({ dataDir: subject.dir.path }, subject.clock, (db) =>
+    new JobStore(db).cancel({ jobId: id, number: 1 }, subject.clock.now()),
+  );
+  subject.clock.advance(1000);
+  expect(input.signal.aborted).toBe(true);
+  const said = `turn was ended: its agent is stopped ${JSON.stringify({ job_id: id, turn: 1, outcome: "cancelled" })}`;
+  expect(
+    subject.logger
+      .text("info")
+      .split("\n")
+      .filter((line) => line === said),
+  ).toHaveLength(1);
 });
 
 it.each([
@@ -86,6 +137,21 @@ it.each([
     prLink: null,
     turns: [{ outcome: result.kind, ...told }],
   });
+});
+
+it("leaves what a failure says to the operator out of what people read", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const { id } = await send(subject, JOBS, "Fix");
+  const details = ["Set DOCS_MODEL_KEY to a valid key (models: claude).", "last words: Error"];
+  const reason = "The model provider refused the service's key.";
+  (await subject.runner.run(1)).end({ kind: "failed", reason, details });
+  await subject.service.queue.idle();
+  const told = await read(subject, id);
+  expect(told.turns).toMatchObject([{ outcome: "failed", reason }]);
+  expect(JSON.stringify(told)).not.toContain("DOCS_MODEL_KEY");
+  // What jobs show shows.
+  expect(subject.store.turns(id)[0]?.progress).toEqual(details);
+  expect(subject.logger.text("error")).toContain(JSON.stringify({ reason, details }).slice(1, -1));
 });
 
 it("tells a client that asks for nothing the contract's fields and no others", async () => {
@@ -158,9 +224,12 @@ it("adds up what the attempts of a turn used, and begins their steps anew", asyn
 
 it("counts in /readyz the turns that run, not those that wait for room", async () => {
   await using subject = await ServiceUnderTest.start({ jobsAtOnce: 1 });
+  const tasks = async () => (await subject.ask("/readyz", { key: null })).json();
+  // Not even what the service does for itself.
+  expect(await tasks()).toMatchObject({ tasks: { waiting: 0, running: 0 } });
   for (let n = 0; n < 5; n += 1) await send(subject, JOBS, String(n));
   await subject.runner.run(1);
-  expect(await (await subject.ask("/readyz", { key: null })).json()).toMatchObject({ tasks: { running: 1 } });
+  expect(await tasks()).toMatchObject({ tasks: { waiting: 4, running: 1 } });
 });
 
 it.each(['{"prompt":" \\n\\t\u3000"}', '{"prompt":"\\ud800"}', Buffer.from([0x7b, 0xff, 0x7d])])(
@@ -172,3 +241,21 @@ it.each(['{"prompt":" \\n\\t\u3000"}', '{"prompt":"\\ud800"}', Buffer.from([0x7b
     expect(subject.store.unfinishedJobs()).toEqual([]);
   },
 );
+
+it("says what a request should have been, in words of its own", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const { id } = await send(subject, JOBS, "Fix");
+  const error = async (path: string, body?: object) =>
+    (
+      (await (await subject.ask(path, { ...(body && { body }), method: body ? "POST" : "GET" })).json()) as {
+        error: string;
+      }
+    ).error;
+  const want = "put questionId and choice, or questionId and a text of 1 to 4000 characters";
+  expect(await error(`${JOBS}/${id}/answer`, { prompt: "1" })).toBe(`the body: ${want}`);
+  expect(await error(JOBS, [])).toBe("the body: put a JSON object with prompt");
+  expect(await error(`${JOBS}?status=done`)).toBe("status: put one of active, completed, archived, failed");
+  expect(await error(`${JOBS}/${id}/turn/first/cancel`, {})).toBe(
+    "number: put a turn's number: 1 is the create",
+  );
+});

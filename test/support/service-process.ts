@@ -164,6 +164,11 @@ export class ServiceProcess {
     return this.#child.pid ?? 0;
   }
 
+  /** Closes the pipe that it writes its output to. */
+  stopReading(): void {
+    this.#child.stdout?.destroy();
+  }
+
   signal(signal: NodeJS.Signals): void {
     this.#child.kill(signal);
   }

@@ -72,7 +72,15 @@ export type NetworkWorld = AsyncDisposable & {
 export type Answer = { status: number; headers: Record<string, string>; text: string };
 
 export function upstreamAt(url: string, over: Partial<ModelUpstream> = {}): ModelUpstream {
-  return { name: "up", kind: "anthropic", baseUrl: url, key: REAL_KEY, prices: {}, ...over };
+  return {
+    name: "up",
+    kind: "anthropic",
+    baseUrl: url,
+    key: REAL_KEY,
+    keyEnv: "MODEL_KEY",
+    prices: {},
+    ...over,
+  };
 }
 
 /** A turn's network on a socket in a folder of its own. */

@@ -2,30 +2,33 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
-import { DocsAgentError, messageOf } from "../../errors.ts";
+import { messageOf } from "../../errors.ts";
 import { AGENT_PRESETS } from "../agent-presets.ts";
 import type { ServiceConfig, ServiceProject } from "../config.ts";
 import { type Env, envValue } from "../env.ts";
 import { listKeys } from "../keys.ts";
-import { oneLine } from "../printable-text.ts";
+import { oneLine, sentenceCase } from "../printable-text.ts";
 import { projectSecrets } from "../project-secrets.ts";
 import { createGitHubCodeHost } from "../runner/publish/github-code-host.ts";
 import { openSandbox } from "../runner/sandbox/open-sandbox.ts";
-import { findProgram } from "../runner/sandbox/program.ts";
 import { createRedact } from "../runner/redaction.ts";
+import { detailsOf } from "../runner/run-error.ts";
 import { openDataDir, readState } from "../state-file.ts";
+import { checkAgent } from "./check-agent.ts";
+import { CheckFault } from "./check-fault.ts";
 import { checkRepository } from "./check-repository.ts";
 
 /** One thing that a turn needs. `fault` says what is wrong and what to do; null: it is there, as `found` says. */
-export type Finding = { of: string; what: string; found: string; fault: string | null };
+export type Finding = { of: string; what: string; found: string; fault: string | null; isWarning?: boolean };
 
 type Check = { of: string; what: string; run: (signal: AbortSignal) => Promise<string> };
-export type CheckDeps = { config: ServiceConfig; env: Env; clock: Clock };
-
-/** What a check throws: what is wrong, and what to do. */
-class CheckFault extends DocsAgentError {
-  readonly code = "check";
-}
+export type CheckDeps = {
+  config: ServiceConfig;
+  /** Where the settings are, as commands need it: `--config <path>`, or nothing. */
+  configOption: string;
+  env: Env;
+  clock: Clock;
+};
 
 const TIME_LIMIT_MS = 30_000;
 const NO_BRANCH_YET = "docs-agent/check";
@@ -35,6 +38,7 @@ export async function* checkService(deps: CheckDeps): AsyncGenerator<Finding> {
   const { config } = deps;
   const sandbox = config.containment === "none" ? [] : [sandboxCheck(deps)];
   yield* findingsOf([dataDirCheck(config), ...sandbox], deps);
+  yield* userFindings();
   for (const project of config.projects) yield* findingsOf(projectChecks(project, deps), deps);
 }
 
@@ -47,11 +51,16 @@ async function* findingsOf(checks: readonly Check[], { config, env }: CheckDeps)
     } catch (error) {
       const fault = signal.aborted
         ? `There was no answer within ${TIME_LIMIT_MS / 1000} s. Check the address and the network.`
-        : oneLine(redact(messageOf(error)), 1000);
+        : oneLine(redact([reasonOf(error), ...detailsOf(error)].join(" ")), 1000);
       return { of, what, found: "", fault };
     }
   });
   for (const finding of running) yield await finding;
+}
+
+/** Which git command it was is no news to whoever reads this. */
+function reasonOf(error: unknown): string {
+  return sentenceCase(messageOf(error).replace(/^git [a-z-]+: /, ""));
 }
 
 function dataDirCheck({ dataDir }: ServiceConfig): Check {
@@ -62,6 +71,18 @@ function dataDirCheck({ dataDir }: ServiceConfig): Check {
       openDataDir({ dataDir });
       return dataDir;
     },
+  };
+}
+
+/** Nothing to say of a user that isn't root. */
+function* userFindings(): Generator<Finding> {
+  if (process.getuid?.() !== 0) return;
+  yield {
+    of: "service",
+    what: "user",
+    found: "root, whose agents' processes aren't bounded. Run the service as a user of its own.",
+    isWarning: true,
+    fault: null,
   };
 }
 
@@ -80,14 +101,15 @@ function sandboxCheck({ config: { containment }, env, clock }: CheckDeps): Check
   };
 }
 
-function projectChecks(project: ServiceProject, { config, env, clock }: CheckDeps): Check[] {
+function projectChecks(project: ServiceProject, { config, configOption, env, clock }: CheckDeps): Check[] {
+  const { containment } = config;
   const { codeHost, repository, baseBranch } = project;
   const token = codeHost.kind === "github" ? envValue(env, codeHost.tokenEnv) : null;
   const credentials = project.gitCredentialsEnv === null ? token : envValue(env, project.gitCredentialsEnv);
   const redact = createRedact(projectSecrets(project, env));
   const of = project.id;
   return [
-    { of, what: "agent", run: async () => checkAgent(project, env) },
+    { of, what: "agent", run: async (signal) => checkAgent(project, { containment, env, clock, signal }) },
     { of, what: "model", run: async () => checkModel(project) },
     {
       of,
@@ -109,21 +131,8 @@ function projectChecks(project: ServiceProject, { config, env, clock }: CheckDep
           },
         ]
       : []),
-    { of, what: "admin key", run: async () => checkAdminKey(project, config) },
+    { of, what: "admin key", run: async () => checkAdminKey(project, config, configOption) },
   ];
-}
-
-async function checkAgent({ agent }: ServiceProject, env: Env): Promise<string> {
-  const [command = ""] = agent.command;
-  const found = await findProgram(command, env["PATH"] ?? "/usr/bin:/bin");
-  if (found !== null) return found.path;
-  const advice =
-    agent.kind === "acp" && agent.preset !== undefined
-      ? `Install it: npm install -g ${AGENT_PRESETS[agent.preset].npmPackage}`
-      : "Install it, or correct agent.command.";
-  throw new CheckFault(
-    `The service's PATH has no program ${command}, or not what its first line names. ${advice}`,
-  );
 }
 
 function checkModel({ agent, models, agentEnv }: ServiceProject): string {
@@ -142,9 +151,15 @@ function namesOf(models: ServiceProject["models"]): string {
   return models.map(({ name }) => name).join(", ") || "none";
 }
 
-async function checkAdminKey({ id }: ServiceProject, config: ServiceConfig): Promise<string> {
+async function checkAdminKey(
+  { id }: ServiceProject,
+  config: ServiceConfig,
+  configOption: string,
+): Promise<string> {
   const keys = readState(config, listKeys) ?? [];
   const usable = keys.filter(({ projectId, revokedAt }) => projectId === id && revokedAt === null);
-  if (usable.length > 0) return usable.length === 1 ? "one" : `${usable.length} of them`;
-  throw new CheckFault(`Nobody has a key. Create one: npm run service -- keys create --project ${id}`);
+  if (usable.length > 0) return usable.length === 1 ? "there is one" : `there are ${usable.length}`;
+  throw new CheckFault(
+    `Nobody has a key. Create one: npm run service -- keys create --project ${id}${configOption}`,
+  );
 }

@@ -5,7 +5,9 @@ import { StartError } from "../../start-error.ts";
 import type { ServiceConfig } from "../config.ts";
 import { JobStore } from "../jobs/job-store.ts";
 import { readState, withState } from "../state-file.ts";
+import { addAnswerCommand } from "./answer.ts";
 import type { CommandContext } from "./context.ts";
+import { noSuchProject } from "./no-such-project.ts";
 import { jobDetails, jobTable } from "./show.ts";
 
 const MAX_LISTED = 1000;
@@ -13,7 +15,7 @@ const WATCH_EVERY_MS = 1000;
 /** Clears the terminal and goes to its top. */
 const CLEAR = "\u001b[2J\u001b[H";
 
-/** Adds `jobs list | show | cancel | archive`. They work while the server runs. */
+/** Adds `jobs list | show | answer | cancel | archive`. They work while the server runs. */
 export function addJobsCommands(program: Command, context: CommandContext): void {
   const jobs = program.command("jobs").description("jobs and how they went");
   const { clock, write } = context;
@@ -26,7 +28,12 @@ export function addJobsCommands(program: Command, context: CommandContext): void
     .action(({ project, status }: { project?: string; status?: JobStatus }) => {
       const filter = { projectId: project ?? null, status: status ?? null, limit: MAX_LISTED };
       const config = context.settings({ needsSecrets: false });
-      write(jobTable(readState(config, (db) => new JobStore(db).jobs(filter)) ?? []));
+      const jobs = readState(config, (db) => new JobStore(db).jobs(filter)) ?? [];
+      // One that was taken out of the settings may still have jobs.
+      if (project !== undefined && jobs.length === 0 && !config.projects.some(({ id }) => id === project)) {
+        throw noSuchProject(project, config);
+      }
+      write(jobTable(jobs));
     });
 
   jobs
@@ -65,6 +72,8 @@ export function addJobsCommands(program: Command, context: CommandContext): void
           : `Canceled ${cancelled} ${cancelled === 1 ? "turn" : "turns"} of job ${id}.\n`,
       );
     });
+
+  addAnswerCommand(jobs, context);
 
   jobs
     .command("archive")

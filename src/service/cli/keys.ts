@@ -3,6 +3,7 @@ import { StartError } from "../../start-error.ts";
 import { createKey, listKeys, revokeKey } from "../keys.ts";
 import { readState, withState } from "../state-file.ts";
 import type { CommandContext } from "./context.ts";
+import { noSuchProject } from "./no-such-project.ts";
 import { keyTable } from "./show.ts";
 
 /** Adds `keys create | list | revoke`. They work while the server runs, which knows the change with the next request. */
@@ -17,10 +18,7 @@ export function addKeysCommands(program: Command, context: CommandContext): void
     .action(async ({ project }: { project: string }) => {
       const config = context.settings({ needsSecrets: false });
       if (!config.projects.some(({ id }) => id === project)) {
-        const known = config.projects.map(({ id }) => id).join(", ");
-        throw new StartError(
-          `There is no project ${JSON.stringify(project)} in the settings. Known: ${known}.`,
-        );
+        throw noSuchProject(project, config);
       }
       const { key } = await withState(config, clock, (db) =>
         createKey(db, { prefix: config.keyPrefix, projectId: project, nowMs: clock.now() }),
@@ -43,8 +41,9 @@ export function addKeysCommands(program: Command, context: CommandContext): void
     .argument("<id>", "the key's id, from keys list")
     .action(async (id: string) => {
       const config = context.settings({ needsSecrets: false });
-      const isKnown = await withState(config, clock, (db) => revokeKey(db, id, clock.now()));
-      if (!isKnown) throw new StartError(`There is no key ${JSON.stringify(id)}. See keys list.`);
-      write(`The key ${id} is revoked.\n`);
+      const revoked = await withState(config, clock, (db) => revokeKey(db, id, clock.now()));
+      if (revoked === "unknown")
+        throw new StartError(`There is no key ${JSON.stringify(id)}. See keys list.`);
+      write(revoked === "revoked" ? `Revoked key ${id}.\n` : `Key ${id} was already revoked.\n`);
     });
 }

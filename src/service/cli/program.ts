@@ -13,7 +13,7 @@ export type ProgramOptions = Omit<CommandContext, "settings"> & {
   /** Serves until it is told to stop. */
   serve: (config: ServiceConfig) => Promise<void>;
   /** Looks for what a turn needs. */
-  check: (config: ServiceConfig) => AsyncIterable<Finding>;
+  check: (config: ServiceConfig, path: string) => AsyncIterable<Finding>;
 };
 
 const AFTER = `
@@ -73,7 +73,7 @@ export function createProgram({ readSettings, serve, ...rest }: ProgramOptions):
         );
       }
       let faults = 0;
-      for await (const finding of rest.check(config)) {
+      for await (const finding of rest.check(config, program.opts<{ config: string }>().config)) {
         if (finding.fault !== null) faults += 1;
         rest.write(findingLine(finding));
       }

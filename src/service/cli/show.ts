@@ -60,8 +60,9 @@ export function jobDetails(
 }
 
 /** One line of `config check`. */
-export function findingLine({ of, what, found, fault }: Finding): string {
-  return `${fault === null ? "ok   " : "FAULT"}  ${of}  ${what}: ${lineText(fault ?? found)}\n`;
+export function findingLine({ of, what, found, fault, isWarning = false }: Finding): string {
+  const verdict = isWarning ? "warn " : "ok   ";
+  return `${fault === null ? verdict : "FAULT"}  ${of}  ${what}: ${lineText(fault ?? found)}\n`;
 }
 
 function turnLines(turn: ShownTurn): string[] {
@@ -79,7 +80,7 @@ function turnLines(turn: ShownTurn): string[] {
     ...(turn.attachments.length === 0
       ? []
       : block("attached", turn.attachments.map(attachmentLine).join("\n"))),
-    ...(turn.step === null ? [] : block("step", turn.step)),
+    ...(turn.step === null || turn.state !== "running" ? [] : block("step", turn.step)),
     ...(turn.plan.length === 0 ? [] : block("plan", turn.plan.map(planLine).join("\n"))),
     ...(turn.usage === null ? [] : block("used", usageText(turn.usage))),
     ...(turn.pullRequest === null ? [] : block("pull request", pullRequestText(turn.pullRequest))),
@@ -104,20 +105,24 @@ function usageText({ inputTokens, outputTokens, cachedInputTokens, calls, costUs
   const counts =
     calls === null
       ? "not counted"
-      : `${calls} calls, ${inputTokens ?? "?"} tokens in (${cachedInputTokens ?? "?"} cached), ${outputTokens ?? "?"} out`;
+      : `${calls} ${calls === 1 ? "call" : "calls"}, ${inputTokens ?? "?"} tokens in (${cachedInputTokens ?? "?"} cached), ${outputTokens ?? "?"} out`;
   return costUsd === null ? counts : `${counts}, $${costUsd.toFixed(4)}`;
 }
 
 function pullRequestText(pullRequest: ReportedPullRequest): string {
   const { url, number, title, state, files, additions, deletions } = pullRequest;
-  const size = files === null ? "" : `, ${files} files, +${additions ?? "?"} -${deletions ?? "?"}`;
-  return `#${number} ${title} (${state}${size})\n${url}`;
+  const changed = files === null ? "" : `, ${files} ${files === 1 ? "file" : "files"}`;
+  const lines = additions === null || deletions === null ? "" : `, +${additions} −${deletions}`;
+  return `#${number} ${title} (${state}${changed}${lines})\n${url}`;
 }
 
-function questionLines({ text, choices, allowsText, answeredAt }: StoredQuestion): string[] {
-  const offered = choices.map(({ id, label }) => `${id}: ${label}`);
-  const answers = allowsText ? [...offered, "or in words"] : offered;
-  return block(answeredAt === null ? "asks" : "asked, answered", [text, ...answers].join("\n"));
+function questionLines({ id, text, choices, allowsText, answeredAt }: StoredQuestion): string[] {
+  const offered = choices.map((choice) => `${choice.id}: ${choice.label}`);
+  const answers = allowsText ? [...offered, offered.length === 0 ? "in words" : "or in words"] : offered;
+  return block(
+    answeredAt === null ? `asks, question ${id}` : "asked, answered",
+    [text, ...answers].join("\n"),
+  );
 }
 
 function block(name: string, text: string, maxChars = MAX_SHOWN_CHARS): string[] {

@@ -30,7 +30,8 @@ function toWireTurn(turn: StoredTurn): WireTurn {
     outcome: turn.outcome,
     reason: cutOrNull(turn.reason, SHOWN_CHARS.reason),
     summary: cutOrNull(turn.summary, SHOWN_CHARS.summary),
-    step: cutOrNull(turn.step, SHOWN_CHARS.line),
+    // What was done last is no news of a turn that does nothing now.
+    step: turn.state === "running" ? cutOrNull(turn.step, SHOWN_CHARS.line) : null,
     plan: turn.plan
       .slice(0, MAX_PLAN_STEPS)
       .map(({ text, status }) => ({ text: cut(text, SHOWN_CHARS.line), status })),

@@ -1,11 +1,11 @@
 import type { ServiceSettings } from "../config-schema.ts";
-import type { Env } from "../env.ts";
+import { type Env, variableFaults } from "../env.ts";
 
 /** What is wrong with the models of a settings file, taken together. Shows names only. */
 export function modelFaults({ models, projects }: Pick<ServiceSettings, "models" | "projects">): string[] {
   const names = models.map(({ name }) => name);
   const twice = names.flatMap((name, index) =>
-    names.indexOf(name) === index ? [] : [`models[${index}].name is not valid: put every name only once`],
+    names.indexOf(name) === index ? [] : [`models[${index}].name must be there only once.`],
   );
   const ofProjects = projects.flatMap((project, index) => {
     const at = `projects[${index}]`;
@@ -18,30 +18,26 @@ export function modelFaults({ models, projects }: Pick<ServiceSettings, "models"
     return [
       ...unknown.map(
         (name) =>
-          `${at}.models is not valid: ${name} isn't under models; put a name that is, or add it there`,
+          `${at}.models must have only names that are under models. Add ${name} there, or remove it here.`,
       ),
       ...[...exposed].map(
         (name) =>
-          `${at}.agentEnv is not valid: leave ${name} out, the agent gets a placeholder for it and the service puts in the key`,
+          `${at}.agentEnv must not have ${name}. Remove it: the agent gets a placeholder, and the service puts in the key.`,
       ),
       ...unpriced.map(
-        ({ name }) => `${at}.budget.usd is not valid: put prices for the model ${name}, or leave usd out`,
+        ({ name }) => `${at}.budget.usd needs prices for the model ${name}. Add them, or remove usd.`,
       ),
       ...(used.length === 0 && !isEmpty(project.budget)
-        ? [`${at}.budget is not valid: add a model under models, only those can be counted`]
+        ? [`${at}.budget needs a model. Add one under models: only those can be counted.`]
         : []),
     ];
   });
   return [...twice, ...ofProjects];
 }
 
-/** The models whose keys are not set in the environment. */
-export function unsetModelKeys({ models }: Pick<ServiceSettings, "models">, env: Env): string[] {
-  return models.flatMap(({ keyEnv }, index) =>
-    (env[keyEnv] ?? "").trim() === ""
-      ? [`models[${index}].keyEnv names ${keyEnv}, which is not set: set it in the environment`]
-      : [],
-  );
+/** What is wrong with the variables that hold the models' keys. */
+export function modelKeyFaults({ models }: Pick<ServiceSettings, "models">, env: Env): string[] {
+  return models.flatMap(({ keyEnv }, index) => variableFaults(`models[${index}].keyEnv`, keyEnv, env));
 }
 
 function isEmpty(object: object): boolean {

@@ -6,11 +6,12 @@ import type { NetworkLimits } from "./limits.ts";
 import { prepareCall } from "./model-call.ts";
 import { ModelCallFault } from "./model-call-fault.ts";
 import { carriesKey, findOperation, type ModelOperation, parseModelTarget } from "./model-kinds.ts";
+import { type ModelTrouble, troubleOf } from "./model-trouble.ts";
 import { costUsdOf, type ModelPrice, priceOf } from "./prices.ts";
 import { sendAnswer } from "./send-answer.ts";
 import { type TurnTraffic, trafficReason } from "./traffic.ts";
 import type { Spending, TurnBudget } from "./turn-budget.ts";
-import { createUpstreamClient, mayHaveCost, type ModelUpstream } from "./upstream-client.ts";
+import { createUpstreamClient, errorCodeOf, mayHaveCost, type ModelUpstream } from "./upstream-client.ts";
 import { type CallUsage, NO_USAGE, type UsageFormat } from "./usage-formats.ts";
 
 export type ModelGatewayDeps = {
@@ -22,6 +23,8 @@ export type ModelGatewayDeps = {
   traffic: TurnTraffic;
   dispatcher: Dispatcher;
   logger: Logger;
+  /** Told after each counted call: what is wrong with its upstream; null: nothing. */
+  onTrouble: (trouble: ModelTrouble | null) => void;
   /** Ends every call. */
   signal: AbortSignal;
 };
@@ -67,10 +70,14 @@ export function createModelGateway(deps: ModelGatewayDeps): ModelGateway {
       isEstimate: true,
     });
     let status: number | null = null;
+    let code: string | null = null;
     try {
       const answered = await client.sendCall(exchange, call);
       status = answered.statusCode;
-      if (status === 401) deps.logger.error({ upstream: upstream.name }, "model upstream refused the key");
+      if (status === 401) {
+        const { name, keyEnv } = upstream;
+        deps.logger.error({ upstream: name, key_env: keyEnv }, "model upstream refused the key");
+      }
       // Providers don't charge for them.
       const isRefused = status >= 300;
       const contentType = String(answered.headers["content-type"]);
@@ -85,14 +92,20 @@ export function createModelGateway(deps: ModelGatewayDeps): ModelGateway {
       });
     } catch (thrown) {
       if (status === null && !mayHaveCost(thrown)) total = () => nothing;
+      if (status === null) code = errorCodeOf(thrown instanceof ModelCallFault ? thrown.cause : thrown);
       throw thrown;
     } finally {
       const { usage, isEstimate } = total();
       charge.settle(spendingOf(usage, price));
       const { inputTokens, outputTokens } = usage;
       const ms = Math.round(performance.now() - startMs);
-      const fields = { upstream: upstream.name, status, ms, inputTokens, outputTokens, isEstimate };
-      deps.logger.info(fields, "model call ended");
+      const known = { upstream: upstream.name, ms };
+      const used = { input_tokens: inputTokens, output_tokens: outputTokens, is_estimate: isEstimate };
+      // A call that the agent or the turn's end broke off says nothing of the upstream.
+      const isBrokenOff = status === null && signal.aborted;
+      if (!isBrokenOff) deps.onTrouble(troubleOf(upstream, { model: call.model, status, code }));
+      if (status !== null || isBrokenOff) deps.logger.info({ ...known, status, ...used }, "model call ended");
+      else deps.logger.warn({ ...known, code }, "model upstream can't be reached");
     }
   }
 

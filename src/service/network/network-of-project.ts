@@ -16,6 +16,7 @@ export function networkOf(
       kind,
       baseUrl,
       prices,
+      keyEnv,
       key: (env[keyEnv] ?? "").trim(),
     })),
     budget: { tokens: budget.tokens ?? null, usd: budget.usd ?? null },

@@ -35,15 +35,12 @@ export async function sendAnswer(
   // It may quote the key with some characters starred out, and means nothing to the agent.
   if (answered.statusCode === 401) {
     await answered.body.dump();
-    throw new ModelCallFault(
-      401,
-      `The model upstream ${upstream.name} refused the job service's key. An operator has to check it.`,
-    );
+    throw new ModelCallFault(401, "The model provider refused the service's key.");
   }
   const decoder = decoderFor(answered.headers["content-encoding"]);
   if (decoder === "unknown") {
     await answered.body.dump();
-    throw new ModelCallFault(502, `The model upstream ${upstream.name} answered in an unknown encoding.`);
+    throw new ModelCallFault(502, "The model provider answered in an unknown encoding.");
   }
   const scrubber = new KeyScrubber(upstream.key);
   response.writeHead(answered.statusCode, cleanHeaders(answered.headers, scrubber));

@@ -13,6 +13,7 @@ import type { HostRule } from "./host-rules.ts";
 import { NETWORK_LIMITS, type NetworkLimits } from "./limits.ts";
 import { KIND_TRAITS, type ModelKind } from "./model-kinds.ts";
 import { createModelGateway } from "./model-gateway.ts";
+import type { ModelTrouble } from "./model-trouble.ts";
 import { MAX_SOCKET_PATH_BYTES } from "./socket-path.ts";
 import { type HostTraffic, TurnTraffic } from "./traffic.ts";
 import { type Budget, TurnBudget, type UsedBefore } from "./turn-budget.ts";
@@ -47,6 +48,8 @@ export type TurnNetwork = AsyncDisposable & {
   models(loopbackPort: number): ModelAccess[];
   /** So far. */
   usage(): TurnUsage;
+  /** Why the last call of a model came to nothing; null: it did not. */
+  modelTrouble(): ModelTrouble | null;
   /** Resolves with the reason, a sentence for people, when a bound or the budget is exceeded. Never rejects. */
   exceeded: Promise<string>;
 };
@@ -63,6 +66,8 @@ export type TurnNetworkOptions = {
   usedBefore?: UsedBefore;
   /** Told what was used so far, whenever a call of a model has ended. */
   onUsage?: (usage: TurnUsage) => void;
+  /** Told when a call of a model has come to nothing. */
+  onTrouble?: (trouble: ModelTrouble) => void;
   logger: Logger;
   /** @default DNS */
   resolve?: Resolve;
@@ -94,6 +99,7 @@ export async function openTurnNetwork(options: TurnNetworkOptions): Promise<Turn
   });
   const onCounted = () => options.onUsage?.(usage());
   const budget = new TurnBudget(options.budget, { onExceeded, onCounted }, options.usedBefore);
+  let trouble: ModelTrouble | null = null;
   const placeholderKey = `sk-turn-${randomBytes(24).toString("hex")}`;
   // Anybody on this machine can connect to a port, but only the sandbox has the socket.
   const proxyPassword = socketPath === null ? randomBytes(16).toString("hex") : null;
@@ -115,6 +121,10 @@ export async function openTurnNetwork(options: TurnNetworkOptions): Promise<Turn
     traffic,
     dispatcher,
     logger,
+    onTrouble: (now) => {
+      trouble = now;
+      if (now !== null) options.onTrouble?.(now);
+    },
     signal,
   });
 
@@ -189,6 +199,7 @@ export async function openTurnNetwork(options: TurnNetworkOptions): Promise<Turn
       ...Object.assign({}, ...accessTo(loopbackPort).toReversed().map(modelVariables)),
     }),
     usage,
+    modelTrouble: () => trouble,
     [Symbol.asyncDispose]: () => (closing ??= close()),
   };
 }

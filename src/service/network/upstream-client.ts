@@ -15,6 +15,8 @@ export type ModelUpstream = {
   kind: ModelKind;
   baseUrl: string;
   key: string;
+  /** The variable that the key comes from. */
+  keyEnv: string;
   prices: PriceTable;
 };
 
@@ -59,7 +61,7 @@ export function createUpstreamClient({
     { upstream, operation, query, request, signal }: UpstreamRequest,
     body: Buffer | string | null,
   ): Promise<Dispatcher.ResponseData> {
-    const { kind, name, baseUrl, key } = upstream;
+    const { kind, baseUrl, key } = upstream;
     const url = upstreamUrl(kind, baseUrl, operation);
     for (const parameter of QUERY_PARAMETERS) {
       const value = query.get(parameter);
@@ -85,7 +87,7 @@ export function createUpstreamClient({
         bodyTimeout: limits.modelPauseMs,
       });
     } catch (thrown) {
-      const text = `The model upstream ${name} can't be reached (${errorCodeOf(thrown)}).`;
+      const text = `The model provider can't be reached (${errorCodeOf(thrown)}).`;
       throw new ModelCallFault(502, text, { cause: thrown });
     }
   }
@@ -113,6 +115,7 @@ export function mayHaveCost(thrown: unknown): boolean {
   );
 }
 
-function errorCodeOf(thrown: unknown): string {
+/** What went wrong, in a word. */
+export function errorCodeOf(thrown: unknown): string {
   return thrown instanceof Error && thrown.name === "AbortError" ? "ABORT_ERR" : codeOrNameOf(thrown);
 }

@@ -7,7 +7,7 @@ import type { ServiceProject } from "../config.ts";
 import type { RunTurnInput, RunTurnResult, TurnRunner, Upkeep } from "../turn-runner.ts";
 import { type Env, envValue } from "../env.ts";
 import { networkOf } from "../network/index.ts";
-import { oneLine } from "../printable-text.ts";
+import { oneLine, sentenceCase } from "../printable-text.ts";
 import { projectSecrets } from "../project-secrets.ts";
 import { openRunnerFolders, type RunnerFolders, sweep } from "./folders.ts";
 import { SafeGit } from "./git/git.ts";
@@ -16,7 +16,7 @@ import { KeptSessions } from "./kept-sessions.ts";
 import { KeyedLock } from "./keyed-lock.ts";
 import { createGitHubCodeHost } from "./publish/github-code-host.ts";
 import { createRedact, type Redact, secretForms } from "./redaction.ts";
-import { AgentCutOffError, TransientRunError, TurnFailedError } from "./run-error.ts";
+import { AgentCutOffError, detailsOf, TransientRunError, TurnFailedError } from "./run-error.ts";
 import { runTurn } from "./run-turn.ts";
 import { lookAfter, UpkeepMemory } from "./upkeep.ts";
 import { TreePool } from "./tree/tree-pool.ts";
@@ -40,6 +40,7 @@ type Opened = { folders: RunnerFolders; sandbox: Sandbox; trees: TreePool; sessi
 /** Who the commits are by. */
 const AUTHOR: Author = { name: "Docs Agent", email: "docs-agent@localhost" };
 const MAX_REASON_LENGTH = 2000;
+const MAX_DETAIL_LENGTH = 1000;
 
 /** Runs turns on this machine, and looks after what these leave. */
 export type LocalTurnRunner = {
@@ -71,7 +72,8 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
   const run: TurnRunner = async (input) => {
     const project = toRunnerProject(input.project, deps.env);
     const redact = createRedact(projectSecrets(input.project, deps.env));
-    const logger = deps.logger.child({ job_id: input.jobId });
+    const turn = input.earlierTurns.length + 1;
+    const logger = deps.logger.child({ project: project.id, job_id: input.jobId, turn });
     try {
       input.signal.throwIfAborted();
       const { folders, sandbox, trees, sessions } = await open();
@@ -94,7 +96,12 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
           redact,
           secrets: secretForms(keysOf(project)),
           signal: input.signal,
-          onProgress: (line) => input.onProgress(redact(line)),
+          onProgress: (line) => {
+            const doing = redact(line);
+            input.onProgress(doing);
+            input.onStep(sentenceCase(doing));
+          },
+          onAgentLine: (line) => input.onProgress(redact(line)),
           onStep: input.onStep,
           onPlan: input.onPlan,
           onUsage: input.onUsage,
@@ -142,13 +149,13 @@ async function openRunner({ dataDir, env, logger, clock, containment }: TurnRunn
   if (sandbox.kind === "none") {
     logger.warn(
       { containment },
-      "agents are not held in, as the settings say: they can read and send away all that this user can read",
+      "agents run without a sandbox, as the settings say: they can read and send away all that this user can read",
     );
   } else {
     if (groups?.bounds.memory === true && sandbox.bounds.memory !== "cgroup") {
       logger.warn({}, "control groups don't work here: turns are bounded without");
     }
-    logger.info({ containment, by: sandbox.kind, bounded_by: sandbox.bounds }, "agents are held in");
+    logger.info({ containment, by: sandbox.kind, bounded_by: sandbox.bounds }, "agents run in a sandbox");
   }
   return { folders, sandbox, trees, sessions };
 }
@@ -176,7 +183,13 @@ function toRunnerProject(project: ServiceProject, env: Env): RunnerProject {
     },
     codeHost:
       codeHost.kind === "github"
-        ? { apiUrl: codeHost.apiUrl, owner: codeHost.owner, repo: codeHost.repo, token }
+        ? {
+            apiUrl: codeHost.apiUrl,
+            owner: codeHost.owner,
+            repo: codeHost.repo,
+            token,
+            tokenEnv: codeHost.tokenEnv,
+          }
         : null,
     gitCredentials: gitCredentialsEnv === null ? token : envValue(env, gitCredentialsEnv),
     network: networkOf(project, env),
@@ -212,11 +225,19 @@ function keysOf({ codeHost, gitCredentials, agentEnv, network }: RunnerProject):
 function failed(error: unknown, input: RunTurnInput, redact: Redact, logger: Logger): RunTurnResult {
   input.signal.throwIfAborted();
   const reason = oneLine(redact(messageOf(error)), MAX_REASON_LENGTH);
+  const details = detailsOf(error).map((line) => oneLine(redact(line), MAX_DETAIL_LENGTH));
   if (error instanceof TurnFailedError) {
-    logger.info({ reason }, "turn failed");
-    return { kind: "failed", reason, ...(error instanceof AgentCutOffError && { isCutOff: true }) };
+    return {
+      kind: "failed",
+      reason,
+      ...(details.length > 0 && { details }),
+      ...(error instanceof AgentCutOffError && { isCutOff: true }),
+    };
   }
-  if (error instanceof TransientRunError) throw error;
+  if (error instanceof TransientRunError) {
+    const { retryAfterMs } = error;
+    throw new TransientRunError(reason, { cause: error, retryAfterMs, details });
+  }
   // A full disk, a missing program, or a fault of ours: not the turn's doing, so it may be tried again.
   // Its cause stays here: what it says is not redacted.
   logger.error(

@@ -26,7 +26,9 @@ export type AgentContext = {
   clock: Clock;
   logger: Logger;
   redact: Redact;
-} & Pick<RunTurnInput, "signal" | "onProgress" | "onStep" | "onPlan" | "onUsage" | "ask">;
+  /** Takes lines of the agent's that are bounded and clean. */
+  onAgentLine: (line: string) => void;
+} & Pick<RunTurnInput, "signal" | "onStep" | "onPlan" | "onUsage" | "ask">;
 
 /** How an agent ended. `keepSession`: to be called once its work is safe, so that the job's next turn can resume its session. Never rejects. */
 export type AgentRunResult = Omit<AgentResult, "session"> & { keepSession: () => Promise<void> };
@@ -41,13 +43,14 @@ export async function runAgent(
   context: AgentContext,
 ): Promise<AgentRunResult> {
   const { project, jobId } = turn;
-  const { clock, logger, signal, onProgress, onStep, onPlan, onUsage, ask, redact } = context;
+  const { clock, logger, signal, onAgentLine, onStep, onPlan, onUsage, ask, redact } = context;
   const { command, readable, limits, preset } = project.agent;
   const { inputTokens, outputTokens, costUsd } = turn.usedBefore ?? {};
   const network = await openTurnNetwork({
     ...project.network,
     usedBefore: { tokens: (inputTokens ?? 0) + (outputTokens ?? 0), usd: costUsd ?? 0 },
     onUsage: (usage) => tellUsage(usage, onUsage),
+    onTrouble: () => onStep("Waiting for the model"),
     socketPath: context.sandbox.kind === "none" ? null : newSocketPath(context.folders.sockets),
     logger,
   });
@@ -63,6 +66,7 @@ export async function runAgent(
   const kept = await sessions.take();
   const attachments = await placeAttachments(turn.attachments, folders.tmp, sandbox.inside.tmp);
   using disk = watchDisk(folders.job, limits.diskMegabytes, clock);
+  const bounded = AbortSignal.any([signal, disk.signal, exceededSignal(network)]);
   const port = sandbox.networkPort ?? network.port ?? 0;
   try {
     const { session, ...result } = await agents[project.agent.kind]({
@@ -80,8 +84,9 @@ export async function runAgent(
         ...project.agentEnv,
       },
       clock,
-      signal: AbortSignal.any([signal, disk.signal, exceededSignal(network)]),
-      onProgress,
+      signal: bounded,
+      onProgress: onAgentLine,
+      onRefused: (what) => logger.warn({ what }, "agent was refused a permission"),
       onStep,
       onPlan,
       onUsage,
@@ -91,10 +96,15 @@ export async function runAgent(
     });
     return { ...result, keepSession: async () => void (session && (await sessions.keep(session))) };
   } catch (error) {
-    if (!(error instanceof TurnFailedError) || !(await sandbox.ranOutOfMemory())) throw error;
-    throw new TurnFailedError(
-      `The agent needed more than its limit of ${limits.memoryMegabytes} MB of memory. ${error.message}`,
-    );
+    if (!(error instanceof TurnFailedError) || bounded.aborted) throw error;
+    if (await sandbox.ranOutOfMemory()) {
+      const limit = `The agent needed more than its limit of ${limits.memoryMegabytes} MB of memory.`;
+      throw new TurnFailedError(`${limit} ${error.message}`, { details: error.details });
+    }
+    const trouble = network.modelTrouble();
+    if (trouble === null) throw error;
+    const details = [trouble.advice, error.message, ...error.details];
+    throw new TurnFailedError(trouble.reason, { details });
   } finally {
     await forgetAgent(context.folders, jobId);
   }

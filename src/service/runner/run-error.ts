@@ -1,20 +1,42 @@
 import { DocsAgentError } from "../../errors.ts";
 
+/** Why a turn could not be run: the message is the reason, for people. `details` are lines for the operator: what to do, and what a program said. */
+abstract class RunError extends DocsAgentError {
+  readonly details: readonly string[];
+
+  constructor(message: string, { details = [], ...options }: ErrorOptions & { details?: readonly string[] }) {
+    super(message, options);
+    this.details = details.filter((line) => line.trim() !== "");
+  }
+}
+
 /** The turn could not be run now; the same turn is worth running again, because nothing of it is lost or done twice. */
-export class TransientRunError extends DocsAgentError {
+export class TransientRunError extends RunError {
   readonly code = "transient_run";
   /** How long the other side asked us to wait, in milliseconds; null if it did not say. */
   readonly retryAfterMs: number | null;
 
-  constructor(message: string, options: ErrorOptions & { retryAfterMs?: number | null } = {}) {
+  constructor(
+    message: string,
+    options: ErrorOptions & { retryAfterMs?: number | null; details?: readonly string[] } = {},
+  ) {
     super(message, options);
     this.retryAfterMs = options.retryAfterMs ?? null;
   }
 }
 
-/** The turn is over and failed; the message is the reason, for people. */
-export class TurnFailedError extends DocsAgentError {
+/** The turn is over and failed. */
+export class TurnFailedError extends RunError {
   readonly code = "turn_failed";
+
+  constructor(message: string, options: ErrorOptions & { details?: readonly string[] } = {}) {
+    super(message, options);
+  }
+}
+
+/** The details of a failure, for the operator; none of what is no failure of a run. */
+export function detailsOf(error: unknown): readonly string[] {
+  return error instanceof RunError ? error.details : [];
 }
 
 /** The agent's process ended before its turn was over: by its own fault, or by a signal that was not ours. */

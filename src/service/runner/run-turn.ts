@@ -33,6 +33,8 @@ export type RunContext = AgentContext & {
   author: Author;
   /** What must not get into a file, in all its forms. */
   secrets: readonly string[];
+  /** Told what the service itself does now. */
+  onProgress: (line: string) => void;
 };
 
 /** How a run ends that does not fail. */

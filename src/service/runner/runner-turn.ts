@@ -32,7 +32,7 @@ export type RunnerProject = {
   docs: readonly string[];
   agent: AgentSettings;
   /** Null: branches are pushed, and nobody is asked to merge them. */
-  codeHost: { apiUrl: string; owner: string; repo: string; token: string | null } | null;
+  codeHost: { apiUrl: string; owner: string; repo: string; token: string | null; tokenEnv: string } | null;
   /** What git authenticates with: a token or `user:password`; null where the repository asks for nothing. */
   gitCredentials: string | null;
   /** The environment variables that the agent sees besides the fixed ones. */

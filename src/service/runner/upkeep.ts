@@ -141,7 +141,7 @@ async function removeMergedBranches(
       if (isUnfinished(jobId)) return;
       try {
         await deleteJobBranch({ git, gitDir, remote, jobId, expected: commit, signal });
-        logger.info({ jobId }, "merged branch removed");
+        logger.info({ job_id: jobId }, "merged branch removed");
         removed += 1;
       } catch (error) {
         // Somebody else removed it, or added to it: the next fetch tells.

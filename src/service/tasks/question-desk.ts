@@ -6,6 +6,8 @@ import type { TurnKey } from "../jobs/acceptance.ts";
 import type { JobStore } from "../jobs/job-store.ts";
 import type { AgentQuestion } from "../turn-runner.ts";
 
+/** How soon an answer from the command line, another process, is noticed. */
+const LOOK_EVERY_MS = 1000;
 /** How many questions one run of an agent may ask. */
 export const MAX_ASKED = 20;
 
@@ -18,10 +20,10 @@ export class QuestionDesk {
     this.#deps = deps;
   }
 
-  /** Asks for one run of a turn: see `RunTurnInput.ask`. */
+  /** Asks for one run of a turn: see `RunTurnInput.ask`. `onProgress` is told what became of each question. */
   forRun(
     turn: TurnKey,
-    limitMs: number,
+    { limitMs, onProgress }: { limitMs: number; onProgress: (line: string) => void },
     signal: AbortSignal,
   ): (question: AgentQuestion) => Promise<QuestionAnswer | null> {
     let asked = 0;
@@ -29,7 +31,11 @@ export class QuestionDesk {
       asked += 1;
       if (asked > MAX_ASKED || signal.aborted) return null;
       try {
-        return await this.#ask(turn, question, limitMs, signal);
+        onProgress(`asks: ${question.text}`);
+        const answer = await this.#ask(turn, question, limitMs, signal);
+        if (answer !== null) onProgress(`answered: ${wordsOf(question, answer)}`);
+        else if (!signal.aborted) onProgress("not answered in time");
+        return answer;
       } catch (thrown) {
         const fields = { job_id: turn.jobId, turn: turn.number, error: messageOf(thrown) };
         this.#deps.logger.error(fields, "a question cannot be kept");
@@ -62,14 +68,42 @@ export class QuestionDesk {
       if (store.questions.close(turn, id)) giveUp();
     });
     signal.addEventListener("abort", giveUp, { once: true });
+    const stopLooking = this.#lookForAnswer(turn, id);
     try {
       const answer = await promise;
       logger.info({ ...fields, is_answered: answer !== null }, "the agent's question is closed");
       return answer;
     } finally {
       cancelLimit();
+      stopLooking();
       signal.removeEventListener("abort", giveUp);
       this.#waiting.delete(id);
     }
   }
+
+  #lookForAnswer({ jobId }: TurnKey, id: string): () => void {
+    const { store, clock, logger } = this.#deps;
+    let cancel: () => void = () => {};
+    const lookLater = () => {
+      cancel = clock.wakeAt(clock.now() + LOOK_EVERY_MS, () => {
+        lookLater();
+        try {
+          const answer = store.questions.question(jobId, id)?.answer ?? null;
+          if (answer !== null) this.answered(id, answer);
+        } catch (thrown) {
+          logger.warn(
+            { job_id: jobId, error: messageOf(thrown) },
+            "cannot see whether a question was answered",
+          );
+        }
+      });
+    };
+    lookLater();
+    return () => cancel();
+  }
+}
+
+function wordsOf({ choices }: AgentQuestion, answer: QuestionAnswer): string {
+  if ("text" in answer) return answer.text;
+  return choices.find(({ id }) => id === answer.choice)?.label ?? answer.choice;
 }

@@ -14,6 +14,9 @@ const Payload = z.object({ jobId: z.string() });
 /** Transient errors may say how long the other side wants to be left alone. */
 const RetryAfter = z.object({ retryAfterMs: z.number().transform(boundRetryAfterMs) });
 
+/** What an error says to the operator alone. */
+const Details = z.object({ details: z.array(z.string()) });
+
 /** How often a turn is started before it is given up, the first time included. */
 const MAX_ATTEMPTS = 5;
 const FIRST_DELAY_MS = 15_000;
@@ -83,12 +86,14 @@ async function runInSlot(
 
   const logger = deps.logger.child({ project: project.id, job_id: key.jobId, turn: key.number });
   const attempt = turn.attempts + 1;
-  logger.info({ attempt }, "turn starts");
+  const runsAgain = turn.startedAt !== null;
+  logger.info({ attempt }, runsAgain ? "turn starts again" : "turn starts");
   const watched = deps.watch.watch(key);
   const signal = AbortSignal.any([stopped, watched.signal]);
   const over = new AbortController();
   const report = new ReportWriter(clock, turn, (now) => store.setReport(key, now));
-  if (attempt > 1) report.line(`attempt ${attempt}`);
+  // An attempt that a stop of the service ended doesn't count.
+  if (runsAgain) report.line(attempt > 1 ? `attempt ${attempt}` : "starts again");
   function takeBack(): TaskEnd {
     store.takeBack(key);
     logger.info({}, "turn stopped: it runs again after the next start");
@@ -113,11 +118,18 @@ async function runInSlot(
       onStep: (step) => report.step(step),
       onPlan: (plan) => report.plan(plan),
       onUsage: (usage) => report.usage(usage),
-      ask: deps.questions.forRun(key, answerLimitMs(project), AbortSignal.any([signal, over.signal])),
+      ask: deps.questions.forRun(
+        key,
+        { limitMs: answerLimitMs(project), onProgress: (line) => report.line(line) },
+        AbortSignal.any([signal, over.signal]),
+      ),
     });
+    if (result.kind === "failed") for (const line of result.details ?? []) report.line(line);
   } catch (thrown) {
     if (watched.signal.aborted) return next(deps, key.jobId);
     if (stopped.aborted) return takeBack();
+    const { data } = Details.safeParse(thrown);
+    for (const line of data?.details ?? []) report.line(line);
     return failedAttempt(deps, key, { attempts: attempt, thrown });
   } finally {
     over.abort();
@@ -164,10 +176,20 @@ function failedAttempt(
 
 function end(deps: ServiceTaskDeps, key: TurnKey, result: RunTurnResult): TaskEnd {
   const isEnded = deps.store.end(key, result, deps.clock.now());
-  const fields = { job_id: key.jobId, turn: key.number, outcome: result.kind };
+  const startedAt = deps.store.turn(key)?.startedAt ?? null;
+  const fields = {
+    project: deps.store.job(key.jobId)?.projectId,
+    job_id: key.jobId,
+    turn: key.number,
+    outcome: result.kind,
+    pull_request: result.kind === "pull-request" ? result.prLink : null,
+    ms: startedAt === null ? null : deps.clock.now() - startedAt,
+  };
   if (!isEnded) deps.logger.info(fields, "turn ended after it was cancelled, or its job archived");
-  else if (result.kind === "failed") deps.logger.error({ ...fields, reason: result.reason }, "turn failed");
-  else deps.logger.info(fields, "turn ended");
+  else if (result.kind === "failed") {
+    const { reason, details = [] } = result;
+    deps.logger.error({ ...fields, reason, details }, "turn failed");
+  } else deps.logger.info(fields, "turn ended");
   return next(deps, key.jobId);
 }
 

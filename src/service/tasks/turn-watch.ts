@@ -52,7 +52,12 @@ export class TurnWatch {
     const { store, logger } = this.#deps;
     try {
       for (const { turn, abort } of all) {
-        if (store.turn(turn)?.state === "ended") abort.abort(new Error("The turn was ended"));
+        if (abort.signal.aborted) continue;
+        const stored = store.turn(turn);
+        if (stored?.state !== "ended") continue;
+        const fields = { job_id: turn.jobId, turn: turn.number, outcome: stored.outcome };
+        logger.info(fields, "turn was ended: its agent is stopped");
+        abort.abort(new Error("The turn was ended"));
       }
     } catch (thrown) {
       logger.warn({ error: messageOf(thrown) }, "cannot see whether running turns were ended");

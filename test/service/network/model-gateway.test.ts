@@ -70,7 +70,7 @@ it.each(ANSWERS)("$title: passes it on as it is, with the real key, and counts i
   expect(usage.hosts).toEqual([
     { host: "127.0.0.1", bytesIn: Buffer.byteLength(scripted.text), bytesOut: seen?.body.length },
   ]);
-  expect(world.logger.text("info")).toContain('"isEstimate":false');
+  expect(world.logger.text("info")).toContain('"is_estimate":false');
   expect(JSON.stringify(world.logger.lines)).not.toContain(REAL_KEY);
 });
 
@@ -394,9 +394,11 @@ it("says in its own words that the key is refused, to the operator too", async (
   await using world = await openNetworkWorld({ models: [upstreamAt(side.url)] });
   const answer = await world.ask({ path: MESSAGES, headers: auth(world), body: CALL });
   expect(answer.status).toBe(401);
-  expect(answer.text).toContain("refused the job service's key");
+  expect(answer.text).toContain("The model provider refused the service's key.");
   expect(answer.text).not.toContain("sk-r");
-  expect(world.logger.text("error")).toBe('model upstream refused the key {"upstream":"up"}');
+  expect(world.logger.text("error")).toBe(
+    'model upstream refused the key {"upstream":"up","key_env":"MODEL_KEY"}',
+  );
 });
 
 it("says that an upstream can't be reached, and counts nothing", async () => {
@@ -405,9 +407,9 @@ it("says that an upstream can't be reached, and counts nothing", async () => {
   await using world = await openNetworkWorld({ models: [upstreamAt(side.url)] });
   const answer = await world.ask({ path: MESSAGES, headers: auth(world), body: CALL });
   expect(answer.status).toBe(502);
-  expect(JSON.parse(answer.text).error.message).toBe(
-    "The model upstream up can't be reached (ECONNREFUSED).",
-  );
+  expect(JSON.parse(answer.text).error.message).toBe("The model provider can't be reached (ECONNREFUSED).");
+  expect(world.logger.text("warn")).toMatch(/model upstream can't be reached .*"code":"ECONNREFUSED"/);
+  expect(world.logger.text("info")).toBe("");
   expect(world.network.usage()).toMatchObject({ inputTokens: 0, outputTokens: 0 });
 });
 
@@ -424,7 +426,7 @@ it("breaks off where the upstream does, and estimates what it didn't say", async
     inputTokens: 500,
     outputTokens: Math.ceil((start.length + 900) / 4),
   });
-  expect(world.logger.text("info")).toContain('"isEstimate":true');
+  expect(world.logger.text("info")).toContain('"is_estimate":true');
 });
 
 it("ends calls that have no answer yet when the turn ends, and counts what was sent", async () => {

@@ -23,6 +23,7 @@ it("tells steps, plan and cost while the agent works", async () => {
         ],
       },
       { tool: "Read docs/install.md\nwith MODEL-KEY-0123456789" },
+      { tool: "edit", rawInput: { filePath: "/repo/docs/install.md" } },
       { cost: { amount: 0.25, currency: "USD" } },
       { cost: { amount: 30, currency: "JPY" } },
       { say: "I can't find the page you mean." },
@@ -34,7 +35,14 @@ it("tells steps, plan and cost while the agent works", async () => {
     onUsage: (now) => usage.push(now),
   });
   expect(result).toMatchObject({ kind: "no-changes", summary: "I can't find the page you mean." });
-  expect(steps).toEqual([expect.stringMatching(/^Read docs\/install\.md with /)]);
+  expect(steps).toEqual([
+    "Fetching the repository",
+    "The agent is working",
+    expect.stringMatching(/^Read docs\/install\.md with /),
+    "edit",
+    "Edit docs/install.md",
+    "Looking at what changed",
+  ]);
   expect(plans).toEqual([
     [
       { text: "Find the page", status: "in-progress" },
@@ -60,6 +68,20 @@ it("says what the agent was refused when nothing was changed, and asks nobody", 
     reason: expect.stringContaining("was refused: Run `npm install`.") as string,
   });
   expect(ask).not.toHaveBeenCalled();
+});
+
+it("tells the operator what the agent was refused, also when it opens a pull request", async () => {
+  await using world = await openRunnerWorld();
+  const steps = [
+    { permission: "execute", title: "npm test" },
+    { permission: "execute", title: "npm test" },
+  ];
+  // The agent's notes are in the docs.
+  expect(await world.run(world.acpProject(acpAgent(steps)))).toMatchObject({ kind: "pull-request" });
+  expect(world.progress.filter((line) => line.startsWith("refused"))).toEqual(["refused: npm test"]);
+  expect(world.logger.text("warn")).toBe(
+    'agent was refused a permission {"project":"docs","job_id":"job1","turn":1,"what":"npm test"}',
+  );
 });
 
 it("keeps the agent's words and what it was refused when it refuses the request", async () => {

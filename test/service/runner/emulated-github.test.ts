@@ -33,6 +33,7 @@ it("opens, finds and updates a pull request on somebody else's emulation of GitH
       owner: "acme",
       repo: "docs",
       token: TOKEN,
+      tokenEnv: "DOCS_TOKEN",
       clock: createSystemClock(),
       redact: (text) => text,
     });

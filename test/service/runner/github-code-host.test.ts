@@ -36,6 +36,7 @@ it("takes no fork's pull request for the job's, where the host doesn't filter th
     owner: "acme",
     repo: "handbook",
     token: null,
+    tokenEnv: "DOCS_TOKEN",
     clock: createSystemClock(),
     redact: (text) => text,
   });

@@ -116,7 +116,8 @@ it("fails when an agent exits with an error, with its last words redacted", asyn
   const result = await world.run(world.project(agent));
   expect(result).toEqual({
     kind: "failed",
-    reason: "The agent exited with code 1. Its last words: key [secret]",
+    reason: "The agent exited with code 1.",
+    details: ["last words: key [secret]"],
     isCutOff: true,
   });
 });
@@ -139,7 +140,8 @@ it.each(["required", "none"] as const)(
     await using world = await openRunnerWorld({ containment });
     expect(await world.run(world.project(["no-such-agent"]))).toMatchObject({
       kind: "failed",
-      reason: expect.stringContaining("agent.command"),
+      reason: "The agent couldn't be started.",
+      details: [expect.stringContaining("agent.command")],
     });
   },
 );

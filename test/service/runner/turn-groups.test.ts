@@ -138,7 +138,9 @@ it.skipIf(!groups?.controllers.includes("pids"))(
     const left = join(unit.folder, "turn-of-an-earlier-service");
     mkdirSync(left);
     const { record, log } = await runTurn(folder);
-    expect(log).toMatch(/agents are held in.*"processes":"cgroup"|"processes":"cgroup".*agents are held in/);
+    expect(log).toMatch(
+      /agents run in a sandbox.*"processes":"cgroup"|"processes":"cgroup".*agents run in a sandbox/,
+    );
     const [, refused] = /refused (\d+)/.exec(JSON.stringify(record)) ?? [];
     expect(Number(refused)).toBeGreaterThan(20);
     const turns = () => readdirSync(unit.folder).filter((name) => name.startsWith("turn-"));

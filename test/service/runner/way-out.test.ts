@@ -137,3 +137,76 @@ it("gives what an agent starts in a terminal the same way out", async () => {
   await world.run({ ...project, network: { allow: [upstream.host], maxBytes: 1_000_000 } });
   expect(await world.show("docs/answer.md")).toContain("Done.");
 });
+
+/** An agent that fails with what the model said, in its own words and again on its standard error. */
+const failing = inlineAgent(`
+  const { createInterface } = await import("node:readline");
+  const send = (message) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\\n");
+  for await (const line of createInterface({ input: process.stdin })) {
+    const { id, method } = JSON.parse(line);
+    if (method === "initialize") send({ id, result: { protocolVersion: 1, agentCapabilities: {} } });
+    if (method === "session/new") send({ id, result: { sessionId: "s" } });
+    if (method !== "session/prompt") continue;
+    const answer = await fetch(process.env.ANTHROPIC_BASE_URL + "/v1/messages", {
+      method: "POST",
+      headers: { "x-api-key": process.env.ANTHROPIC_API_KEY, "content-type": "application/json" },
+      body: JSON.stringify({ model: "claude-test", max_tokens: 10, messages: [] }),
+    });
+    const { message } = JSON.parse(await answer.text()).error;
+    console.error("Error handling request { message: '" + message + "' }");
+    send({ id, error: { code: -32603, message: "Internal error: " + message } });
+  }
+`);
+
+it.each([
+  {
+    what: "refuses the key",
+    status: 401,
+    reason: "The model provider refused the service's key.",
+    advice: "Set ANTHROPIC_KEY to a valid key (models: claude).",
+  },
+  {
+    what: "can't be reached",
+    status: null,
+    reason: "The model provider can't be reached.",
+    advice: /^Can't reach http:.* \(ECONNREFUSED\)\. Check the network and baseUrl \(models: claude\)\.$/,
+  },
+  {
+    what: "doesn't know the model",
+    status: 404,
+    reason: "The model provider doesn't know the model.",
+    advice: /^It answered 404 for claude-test\. Set agent\.model to a model it has/,
+  },
+])("gives people the reason when the model provider $what, and the operator the advice", async (given) => {
+  const { status, reason, advice } = given;
+  const server = createServer((request, response) => {
+    request.resume();
+    response.writeHead(status ?? 200, { "content-type": "application/json" });
+    response.end(JSON.stringify({ error: { message: "No such thing" } }));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  const port = address === null || typeof address === "string" ? 0 : address.port;
+  if (status === null) server.close();
+  await using world = await openRunnerWorld();
+  world.env["ANTHROPIC_KEY"] = KEY;
+  const steps: string[] = [];
+  const baseUrl = `http://127.0.0.1:${port}`;
+  const project = {
+    ...world.acpProject(failing),
+    models: [{ name: "claude", kind: "anthropic" as const, baseUrl, keyEnv: "ANTHROPIC_KEY", prices: {} }],
+  };
+  const result = await world.run(project, { onStep: (step) => steps.push(step) });
+  server.close();
+  expect(result).toEqual({
+    kind: "failed",
+    reason,
+    // What the agent wrote says no more than its own failure.
+    details: [
+      typeof advice === "string" ? advice : expect.stringMatching(advice),
+      expect.stringMatching(/^The agent failed: .*[^.]\.$/),
+    ],
+  });
+  expect(steps).toContain("Waiting for the model");
+});

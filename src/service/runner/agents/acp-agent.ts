@@ -16,13 +16,13 @@ import { AgentCutOffError, TransientRunError, TurnFailedError } from "../run-err
 import { attachmentBlocks } from "./acp-attachments.ts";
 import { createAcpFiles } from "./acp-files.ts";
 import { AcpPermissions } from "./acp-permissions.ts";
-import { type OpenSession, openSession } from "./acp-session.ts";
+import { CHECK_PROTOCOL, type OpenSession, openSession } from "./acp-session.ts";
 import { AcpTerminals } from "./acp-terminals.ts";
 import { AcpUpdates } from "./acp-updates.ts";
 import { answerForm } from "./acp-questions.ts";
 import type { AgentResult, AgentRun } from "./agent.ts";
 import { AnswerGate } from "./answer-gate.ts";
-import { failureOf, lastWordsText, refusedText } from "./ending.ts";
+import { failureOf, lastWordsOf, refusedText } from "./ending.ts";
 import { PausableClock } from "./pausable-clock.ts";
 import { ProgressLines } from "./progress.ts";
 import { attachmentsText, earlierTurnsText, RESUMED_TEXT, taskText } from "./prompt-text.ts";
@@ -31,7 +31,6 @@ import { startAgent } from "./start-agent.ts";
 const LAST_WORDS_MS = 1000;
 const AUTH_REQUIRED = -32_000;
 const MAX_SAID_LENGTH = 500;
-const NO_ACP = "The agent ended before it answered. Does its command speak the Agent Client Protocol?";
 /** Of all answers together. A single one may take that long. */
 const MAX_PERSONS_TIME_MS = 24 * 60 * 60_000;
 
@@ -55,6 +54,10 @@ export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
     attachments: attachmentsFolder(run.sandbox.inside.tmp),
     terminal,
     ask: asks ? run.ask : null,
+    onRefused: (what) => {
+      progress.line(`refused: ${what}`);
+      run.onRefused(what);
+    },
     redact: run.redact,
   });
   const updates = new AcpUpdates(progress, permissions, run);
@@ -94,10 +97,13 @@ export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
     const failure =
       ending.kind === "stopped"
         ? failureOfTurn(first.error, run, lastWords)
-        : (failureOf(ending, run.settings, lastWords) ?? new AgentCutOffError(NO_ACP));
+        : (failureOf(ending, run.settings, lastWords) ??
+          new AgentCutOffError("The agent ended before it answered.", { details: [CHECK_PROTOCOL] }));
     // The next attempt has no session to resume.
     if (run.kept !== null && session === null) {
-      throw new TransientRunError(`The agent's session could not be resumed. ${failure.message}`);
+      throw new TransientRunError(`The agent's session could not be resumed. ${failure.message}`, {
+        details: failure.details,
+      });
     }
     throw failure;
   }
@@ -187,12 +193,16 @@ async function prompt(agent: ClientContext, session: OpenSession, run: AgentRun)
 function failureOfTurn(error: unknown, run: AgentRun, lastWords: string): TurnFailedError {
   if (error instanceof TurnFailedError) return error;
   if (error instanceof RequestError && error.code === AUTH_REQUIRED) {
-    return new TurnFailedError(
-      "The agent asks for a login. Add its model under models in the settings, or name the variable with its key in agentEnv.",
-    );
+    return new TurnFailedError("The agent asks for a login.", {
+      details: ["Add its model under models, or name the variable with its key in agentEnv."],
+    });
   }
-  const said = oneLine(run.redact(messageOf(error)), 500);
-  return new TurnFailedError(`The agent failed: ${said}.${lastWordsText(lastWords)}`);
+  const said = oneLine(run.redact(messageOf(error)), MAX_SAID_LENGTH)
+    .replace(/^Internal error:? */, "")
+    .replace(/\.$/, "");
+  return new TurnFailedError(said === "" ? "The agent failed." : `The agent failed: ${said}.`, {
+    details: lastWordsOf(lastWords, said),
+  });
 }
 
 function throwUnlessDone(stopReason: StopReason, result: AgentResult): void {

@@ -6,7 +6,7 @@ import type {
 } from "@agentclientprotocol/sdk";
 import { resolve } from "node:path";
 import { MAX_CHOICES } from "../../../job-client/report-schema.ts";
-import { oneLine } from "../../printable-text.ts";
+import { oneLine, sentenceCase } from "../../printable-text.ts";
 import { isInside } from "../confined-files.ts";
 import type { AgentRun } from "./agent.ts";
 
@@ -31,6 +31,8 @@ export type PermissionRules = {
   attachments: string;
   terminal: boolean;
   ask: AgentRun["ask"] | null;
+  /** Told each thing that is refused, once. */
+  onRefused: AgentRun["onRefused"];
   redact: AgentRun["redact"];
 };
 
@@ -75,8 +77,14 @@ export class AcpPermissions {
     if (this.#isAllowed(known)) return select(options, ["allow_once", "allow_always"]);
     const chosen = await this.#askPerson(known, options);
     if (chosen?.kind.startsWith("allow")) return selected(chosen);
-    if (this.#refused.size < MAX_REFUSED) this.#refused.add(this.#named(known));
+    this.#noteRefused(this.named(known));
     return chosen ? selected(chosen) : select(options, ["reject_once", "reject_always"]);
+  }
+
+  #noteRefused(what: string): void {
+    if (this.#refused.has(what) || this.#refused.size >= MAX_REFUSED) return;
+    this.#refused.add(what);
+    this.#rules.onRefused(what);
   }
 
   /** The option that a person chose; undefined: nobody was asked, or nobody answered. */
@@ -88,7 +96,7 @@ export class AcpPermissions {
     const offered = options.slice(0, MAX_CHOICES);
     if (ask === null || offered.length === 0) return undefined;
     const answer = await ask({
-      text: `May the agent do this? ${this.#named(call)}`,
+      text: `May the agent do this? ${this.named(call)}`,
       choices: offered.map(({ name, kind }, index) => ({
         id: String(index + 1),
         label: oneLine(redact(name), MAX_LABEL_CHARS) || kind.replaceAll("_", " "),
@@ -98,15 +106,19 @@ export class AcpPermissions {
     return answer !== null && "choice" in answer ? offered[Number(answer.choice) - 1] : undefined;
   }
 
-  /** What the call is about, in one line. */
-  #named({ kind, title, paths }: KnownCall): string {
+  /** What the call is about, in one line without secrets. */
+  named({ kind, title, paths }: KnownCall): string {
     const { redact, tree } = this.#rules;
     const what = oneLine(redact(title), MAX_TITLE_CHARS) || kind;
     const missing = paths
+      .filter((path) => path !== tree)
       .map((path) => oneLine(redact(path.replace(`${tree}/`, "")), MAX_TITLE_CHARS))
       .filter((path) => !what.includes(path))
       .slice(0, MAX_PATHS);
-    return missing.length === 0 ? what : `${what} (${missing.join(", ")})`;
+    if (missing.length === 0) return what;
+    // Some agents give no more than the kind of a call for its title.
+    const isKind = /^[a-z]+$/.test(what);
+    return isKind ? `${sentenceCase(what)} ${missing.join(", ")}` : `${what} (${missing.join(", ")})`;
   }
 
   #isAllowed({ kind, paths }: KnownCall): boolean {

@@ -22,6 +22,9 @@ export type OpenSession = {
   takes: PromptCapabilities;
 };
 
+/** For the operator of an agent that doesn't answer as it should. */
+export const CHECK_PROTOCOL = "Does agent.command speak the Agent Client Protocol?";
+
 /** How long an agent may take until it has a session: some load models or download themselves first. */
 const HANDSHAKE_LIMIT_MS = 120_000;
 /** How long an agent may take to resume one. Then it still has time for a new one. */
@@ -36,9 +39,9 @@ export async function openSession(
   const { promise: late, reject } = Promise.withResolvers<never>();
   const stop = run.clock.wakeAt(run.clock.now() + HANDSHAKE_LIMIT_MS, () =>
     reject(
-      new TurnFailedError(
-        `The agent opened no session within ${HANDSHAKE_LIMIT_MS / 1000} s. Does its command speak the Agent Client Protocol?`,
-      ),
+      new TurnFailedError(`The agent opened no session within ${HANDSHAKE_LIMIT_MS / 1000} s.`, {
+        details: [CHECK_PROTOCOL],
+      }),
     ),
   );
   try {

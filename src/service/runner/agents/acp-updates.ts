@@ -1,4 +1,10 @@
-import type { Cost, PlanEntry, SessionNotification } from "@agentclientprotocol/sdk";
+import type {
+  Cost,
+  PlanEntry,
+  SessionNotification,
+  ToolCall,
+  ToolCallUpdate,
+} from "@agentclientprotocol/sdk";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { PlanStep } from "../../../core/job-report.ts";
 import { cut, startOf } from "../../../core/text.ts";
@@ -73,17 +79,13 @@ export class AcpUpdates {
         if (update.content.type === "text") this.#addText(update.content.text, update.messageId ?? undefined);
         return;
       case "tool_call":
-        this.#permissions.note(update);
         this.#closeMessage();
         this.#progress.line(update.title);
-        this.#step(update.title);
+        this.#step(update);
         return;
       case "tool_call_update":
-        this.#permissions.note(update);
         this.#closeMessage();
-        // Many agents know only now what the call is about.
-        if (update.title && update.status !== "completed" && update.status !== "failed")
-          this.#step(update.title);
+        this.#step(update);
         if (update.status === "failed") this.#progress.line(`failed: ${update.title ?? update.toolCallId}`);
         return;
       case "plan":
@@ -113,9 +115,11 @@ export class AcpUpdates {
     return this.#costUsd ?? this.#costBeforeUsd;
   }
 
-  #step(title: string): void {
-    const step = this.#line(title);
-    if (step !== "") this.#told.onStep(step);
+  /** Many agents say only in an update what the call is about, or which file. */
+  #step(update: ToolCall | ToolCallUpdate): void {
+    const call = this.#permissions.note(update);
+    if (call.title.trim() === "" || update.status === "completed" || update.status === "failed") return;
+    this.#told.onStep(oneLine(this.#permissions.named(call), SHOWN_CHARS.line));
   }
 
   #plan(entries: readonly PlanEntry[]): void {

@@ -23,6 +23,8 @@ export type AgentRun = {
   signal: AbortSignal;
   /** Takes lines that are bounded and clean. */
   onProgress: (line: string) => void;
+  /** Told what the policy, or a person, did not allow: a bounded, clean line. */
+  onRefused: (what: string) => void;
   redact: Redact;
   /** Told the process group, so that it can be found after a crash. */
   onStarted: (pid: number) => Promise<void>;

@@ -8,10 +8,11 @@ const MAX_REFUSED_SHOWN = 5;
 /** The machine has none left of what a start takes. */
 const SHORTAGE = /\b(?:EMFILE|ENFILE|EAGAIN|ENOMEM)\b/;
 
-/** The end of what the agent wrote to its standard error, as a sentence; empty if it wrote nothing. */
-export function lastWordsText(words: string): string {
+/** The end of what the agent wrote to its standard error, in a line for the operator; none if it says no more than `said`. */
+export function lastWordsOf(words: string, said = ""): string[] {
   const line = oneLine(words, Infinity);
-  return line === "" ? "" : ` Its last words: ${endOf(line, MAX_LAST_WORDS_LENGTH)}`;
+  const isNew = line !== "" && (said === "" || !line.includes(said));
+  return isNew ? [`last words: ${endOf(line, MAX_LAST_WORDS_LENGTH)}`] : [];
 }
 
 /** What an agent was refused, as a sentence; null if nothing was. */
@@ -28,22 +29,23 @@ export function failureOf(
   settings: AgentSettings,
   words: string,
 ): TurnFailedError | TransientRunError | null {
-  const detail = lastWordsText(words);
+  const details = lastWordsOf(words);
   switch (ending.kind) {
     case "exited":
       if (ending.code === 0) return null;
       return new AgentCutOffError(
         ending.code === null
-          ? `The agent was ended by ${ending.signal ?? "a signal"}.${detail}`
-          : `The agent exited with code ${ending.code}.${detail}`,
+          ? `The agent was ended by ${ending.signal ?? "a signal"}.`
+          : `The agent exited with code ${ending.code}.`,
+        { details },
       );
     case "not-started":
       if (SHORTAGE.test(ending.problem)) {
         return new TransientRunError(`The agent could not be started: ${ending.problem}.`);
       }
-      return new TurnFailedError(
-        `The agent could not be started: ${ending.problem}. Check the project's agent.command.`,
-      );
+      return new TurnFailedError("The agent couldn't be started.", {
+        details: [`${ending.problem}. Check agent.command.`],
+      });
     case "time-limit":
       return new TurnFailedError(
         `The agent did not end within its time limit of ${settings.timeLimitMs / 60_000} min, and was stopped.`,

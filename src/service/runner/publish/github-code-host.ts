@@ -43,6 +43,8 @@ export type GitHubOptions = {
   owner: string;
   repo: string;
   token: string | null;
+  /** The variable that the token comes from. */
+  tokenEnv: string;
   clock: Clock;
   redact: Redact;
 };
@@ -53,6 +55,7 @@ export function createGitHubCodeHost({
   owner,
   repo,
   token,
+  tokenEnv,
   clock,
   redact,
 }: GitHubOptions): PullRequestHost {
@@ -76,12 +79,12 @@ export function createGitHubCodeHost({
       ({ data } = await act(AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIME_LIMIT_MS)])));
     } catch (error) {
       signal.throwIfAborted();
-      throw faultOf(doing, error, { redact, nowMs: clock.now() });
+      throw faultOf(doing, error, { redact, tokenEnv, nowMs: clock.now() });
     }
     const parsed = schema.safeParse(data);
     if (parsed.success) return parsed.data;
     // A proxy or a page for people: more often a passing state than what will always be there.
-    throw new TransientRunError(`${doing}: the code host's answer is not what its API promises.`);
+    throw new TransientRunError("The code host's answer isn't what its API promises.", { details: [doing] });
   }
 
   return {
@@ -127,7 +130,8 @@ export function createGitHubCodeHost({
         );
         return toPullRequest(pull);
       } catch (error) {
-        if (error instanceof TurnFailedError && /already exists/i.test(error.message)) return "exists";
+        if (error instanceof TurnFailedError && /already exists/i.test(error.details.join(" ")))
+          return "exists";
         throw error;
       }
     },
@@ -180,11 +184,12 @@ function toPullRequest(pull: Pull): HostedPullRequest {
 function faultOf(
   doing: string,
   error: unknown,
-  { redact, nowMs }: { redact: Redact; nowMs: number },
+  { redact, tokenEnv, nowMs }: { redact: Redact; tokenEnv: string; nowMs: number },
 ): TransientRunError | TurnFailedError {
   const failure = RequestFailure.safeParse(error);
   if (!failure.success) {
-    return new TransientRunError(`${doing}: ${oneLine(redact(messageOf(error)), 300)}`);
+    const details = [`${doing}: ${oneLine(redact(messageOf(error)), 300)}`];
+    return new TransientRunError("The code host can't be reached.", { details });
   }
   const { status, message, response } = failure.data;
   const said = oneLine(redact(message), 500);
@@ -195,24 +200,33 @@ function faultOf(
   // Octokit reports a lost connection as 500 without a response.
   if (isLimited || status >= 500) {
     return new TransientRunError(
-      response
-        ? `${doing}: the code host answered ${status}.`
-        : `${doing}: the code host cannot be reached. ${said}`,
-      { retryAfterMs: parseRetryAfter(headers["retry-after"], nowMs) },
+      response ? `The code host answered ${status}.` : "The code host can't be reached.",
+      {
+        retryAfterMs: parseRetryAfter(headers["retry-after"], nowMs),
+        details: [`${doing}: ${said}`],
+      },
     );
   }
-  if (status === 401) {
-    return new TurnFailedError(`${doing}: the code host refused the token. Give it a valid one. ${said}`);
+  const [reason, advice] = refusalOf(status, tokenEnv);
+  return new TurnFailedError(reason, { details: [advice, `${doing}: ${said}`] });
+}
+
+/** What a refusal means: the reason for people, and what the operator can do. */
+function refusalOf(status: number, tokenEnv: string): [reason: string, advice: string] {
+  switch (status) {
+    case 401:
+      return ["The code host refused the service's token.", `Set ${tokenEnv} to a valid token.`];
+    case 403:
+      return [
+        "The service's token may not open pull requests.",
+        `Give the token in ${tokenEnv} the right to write pull requests.`,
+      ];
+    case 404:
+      return [
+        "There is no such repository at the code host, or the service's token may not see it.",
+        `Check codeHost.owner and codeHost.repo, and what the token in ${tokenEnv} may see.`,
+      ];
+    default:
+      return [`The code host answered ${status}.`, ""];
   }
-  if (status === 403) {
-    return new TurnFailedError(
-      `${doing}: the token may not do that. It needs to write pull requests. ${said}`,
-    );
-  }
-  if (status === 404) {
-    return new TurnFailedError(
-      `${doing}: there is no such repository at the code host, or the token may not see it. ${said}`,
-    );
-  }
-  return new TurnFailedError(`${doing}: the code host answered ${status}. ${said}`);
 }

@@ -93,9 +93,9 @@ export async function bubblewrap(options: BubblewrapOptions): Promise<Sandbox> {
     const { folders, command } = agent;
     const program = await findProgram(command, options.env["PATH"] ?? "/usr/bin:/bin");
     if (program === null) {
-      throw new TurnFailedError(
-        `The agent could not be started: there is no program ${JSON.stringify(command)}. Check the project's agent.command.`,
-      );
+      throw new TurnFailedError("The agent couldn't be started.", {
+        details: [`There is no program ${JSON.stringify(command)}. Install it, or correct agent.command.`],
+      });
     }
     const shared = [
       NAMESPACES.flat(),

@@ -40,7 +40,8 @@ export async function findProgram(
   return { path, needs: [...new Set(needs)], names };
 }
 
-async function locate(command: string, searchPath: string): Promise<string | null> {
+/** The path of a program that is named, or found by its name in `searchPath`; null: there is none. */
+export async function locate(command: string, searchPath: string): Promise<string | null> {
   if (isAbsolute(command)) return (await isProgram(command)) ? command : null;
   // A path from the working folder would be for the agent's tree to say.
   if (command.includes(sep)) return null;
@@ -68,7 +69,7 @@ function neededFor(path: string): string[] {
 }
 
 /** The program that a script's first line names; null: the file is no script. */
-async function interpreterOf(path: string): Promise<string | null> {
+export async function interpreterOf(path: string): Promise<string | null> {
   // What may be run and not read is no script: one couldn't run.
   await using file = await open(path).catch(() => null);
   if (file === null) return null;
