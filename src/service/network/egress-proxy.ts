@@ -140,7 +140,12 @@ export function createEgressProxy(deps: EgressProxyDeps): EgressProxy {
         signal,
       });
       const meter = meterFor(target, "http", outgoing);
-      outgoing.setTimeout(limits.idleMs, () => outgoing.destroy(new Error("timeout")));
+      const giveUp = () => outgoing.destroy(new Error("timeout"));
+      // Not the socket's own, which begins anew with each address that is tried.
+      const connecting = setTimeout(giveUp, limits.connectMs);
+      outgoing.once("socket", (socket) => socket.once("connect", () => clearTimeout(connecting)));
+      outgoing.once("close", () => clearTimeout(connecting));
+      outgoing.setTimeout(limits.idleMs, giveUp);
       outgoing.on("error", (error) => {
         if (response.headersSent) response.destroy();
         else answerRefusal(response, unreachable(target, error));
