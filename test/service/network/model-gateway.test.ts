@@ -3,6 +3,7 @@ import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { expect, it } from "vitest";
+import { startRawSide } from "../../support/raw-side.ts";
 import {
   type NetworkWorld,
   openNetworkWorld,
@@ -409,6 +410,22 @@ it("says that an upstream can't be reached, and counts nothing", async () => {
     "The model upstream up can't be reached (ECONNREFUSED).",
   );
   expect(world.network.usage()).toMatchObject({ inputTokens: 0, outputTokens: 0 });
+});
+
+it.each([
+  ["a status below 100", "HTTP/1.1 042 X\r\ncontent-length: 2\r\n\r\nok"],
+  ["a status below 100 and no end", "HTTP/1.1 042 X\r\ncontent-length: 9\r\n\r\nok"],
+  ["another protocol", "HTTP/1.1 101 S\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\nhey"],
+  ["no HTTP", "GARBAGE\r\n\r\n"],
+  ["control characters", "HTTP/1.1 200 OK\r\nrequest-id: \x01\x7f\r\ncontent-length: 2\r\n\r\n{}"],
+])("survives an upstream's answer with %s", async (_title, bytes) => {
+  await using side = await startRawSide(bytes);
+  await using world = await openNetworkWorld({ models: [upstreamAt(side.url)] });
+  for (const path of [MESSAGES, `${MESSAGES}/count_tokens`]) {
+    const answer = await world.ask({ path, headers: auth(world), body: CALL });
+    expect(answer.status).toBe(502);
+    expect(JSON.parse(answer.text).error.message).toContain("The model upstream");
+  }
 });
 
 it("breaks off where the upstream does, and estimates what it didn't say", async () => {
