@@ -18,6 +18,16 @@ export type ModelCall = {
 const EXPECTED_OUTPUT_TOKENS = 8192;
 
 const TokenLimit = z.int().min(1).max(10_000_000).optional().catch(undefined);
+/** Gemini reads names in either case. */
+const GenerationConfig = z
+  .object({
+    maxOutputTokens: TokenLimit,
+    max_output_tokens: TokenLimit,
+    candidateCount: TokenLimit,
+    candidate_count: TokenLimit,
+  })
+  .optional()
+  .catch(undefined);
 /** Only what we look at. */
 const Body = z.object({
   model: z.string().max(200).optional(),
@@ -28,10 +38,8 @@ const Body = z.object({
   max_completion_tokens: TokenLimit,
   max_output_tokens: TokenLimit,
   n: TokenLimit,
-  generationConfig: z
-    .object({ maxOutputTokens: TokenLimit, candidateCount: TokenLimit })
-    .optional()
-    .catch(undefined),
+  generationConfig: GenerationConfig,
+  generation_config: GenerationConfig,
   tools: z.array(z.unknown()).nullish(),
 });
 type Body = z.infer<typeof Body>;
@@ -82,7 +90,7 @@ export function prepareCall(format: UsageFormat, pathModel: string | null, given
     expected: {
       ...NO_USAGE,
       inputTokens: estimateTokens(given.length),
-      outputTokens: expectedOutput(body),
+      outputTokens: expectedOutput(format, body),
     },
   };
 }
@@ -105,15 +113,33 @@ function parseBody(json: object): Body {
   throw new ModelCallFault(400, `The request isn't valid: check ${[...new Set(fields)].join(", ")}.`);
 }
 
-function expectedOutput(body: Body): number {
-  const { generationConfig } = body;
-  const each =
-    body.max_tokens ??
-    body.max_completion_tokens ??
-    body.max_output_tokens ??
-    generationConfig?.maxOutputTokens ??
-    EXPECTED_OUTPUT_TOKENS;
-  return each * (body.n ?? generationConfig?.candidateCount ?? 1);
+/** By the limits that the API reads: others would only make a call look smaller than it is. */
+function expectedOutput(format: UsageFormat, body: Body): number {
+  const { generationConfig: camel, generation_config: snake } = body;
+  switch (format) {
+    case "anthropic":
+      return most(body.max_tokens) ?? EXPECTED_OUTPUT_TOKENS;
+    case "openai-chat":
+      return (most(body.max_tokens, body.max_completion_tokens) ?? EXPECTED_OUTPUT_TOKENS) * (body.n ?? 1);
+    case "openai-responses":
+      return most(body.max_output_tokens) ?? EXPECTED_OUTPUT_TOKENS;
+    case "gemini":
+      return (
+        (most(
+          camel?.maxOutputTokens,
+          camel?.max_output_tokens,
+          snake?.maxOutputTokens,
+          snake?.max_output_tokens,
+        ) ?? EXPECTED_OUTPUT_TOKENS) *
+        (most(camel?.candidateCount, camel?.candidate_count, snake?.candidateCount, snake?.candidate_count) ??
+          1)
+      );
+  }
+}
+
+function most(...limits: (number | undefined)[]): number | undefined {
+  const given = limits.filter((limit) => limit !== undefined);
+  return given.length === 0 ? undefined : Math.max(...given);
 }
 
 function withoutProviderTools(

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Dispatcher } from "undici";
 import type { Logger } from "../../core/logger.ts";
-import { AnswerUsage, estimateTokens } from "./answer-usage.ts";
+import { AnswerUsage } from "./answer-usage.ts";
 import type { NetworkLimits } from "./limits.ts";
 import { prepareCall } from "./model-call.ts";
 import { ModelCallFault } from "./model-call-fault.ts";
@@ -62,10 +62,7 @@ export function createModelGateway(deps: ModelGatewayDeps): ModelGateway {
 
     const startMs = performance.now();
     const nothing = { usage: NO_USAGE, isEstimate: false };
-    let total = () => ({
-      usage: { ...NO_USAGE, inputTokens: estimateTokens(body.length) },
-      isEstimate: true,
-    });
+    let total = () => ({ usage: call.expected, isEstimate: true });
     let status: number | null = null;
     try {
       const answered = await client.sendCall(exchange, call);
@@ -74,7 +71,7 @@ export function createModelGateway(deps: ModelGatewayDeps): ModelGateway {
       // Providers don't charge for them.
       const isRefused = status >= 300;
       const contentType = String(answered.headers["content-type"]);
-      const usage = isRefused ? null : new AnswerUsage(format, body.length, contentType);
+      const usage = isRefused ? null : new AnswerUsage(format, call.expected, contentType);
       total = () => usage?.total() ?? nothing;
       await sendAnswer(answered, {
         ...exchange,

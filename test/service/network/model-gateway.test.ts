@@ -453,7 +453,7 @@ it("ends calls that have no answer yet when the turn ends, and counts what was s
   await world.network[Symbol.asyncDispose]();
   expect((await answer).status).toBe(0);
   const inputTokens = Math.ceil(JSON.stringify(CALL).length / 4);
-  expect(world.network.usage()).toMatchObject({ calls: 1, inputTokens, outputTokens: 0 });
+  expect(world.network.usage()).toMatchObject({ calls: 1, inputTokens, outputTokens: CALL.max_tokens });
 });
 
 it("survives a body that is nested as deep as it fits", async () => {
@@ -493,6 +493,39 @@ it("counts a call that the agent gives up, and gives it up at the upstream", asy
   socket.destroy();
   await gone;
   await expect.poll(() => world.network.usage().inputTokens).toBe(Math.ceil(body.length / 4));
+  expect(world.network.usage().outputTokens).toBe(CALL.max_tokens);
+});
+
+it.each([
+  ["anthropic", "/v1/messages", { max_tokens: 10_000 }],
+  ["anthropic", "/v1/messages", { max_tokens: 10_000, max_output_tokens: 1, n: 1 }],
+  ["openai", "/v1/chat/completions", { max_tokens: 1, max_completion_tokens: 10_000 }],
+  ["openai", "/v1/responses", { max_output_tokens: 10_000, max_tokens: 1 }],
+  ["gemini", "/v1beta/models/m:generateContent", { generation_config: { max_output_tokens: 10_000 } }],
+  [
+    "gemini",
+    "/v1beta/models/m:generateContent",
+    { generationConfig: { maxOutputTokens: 5000, candidateCount: 2 } },
+  ],
+] as const)("keeps the budget of %s calls to %s that are given up (%j)", async (kind, path, limits) => {
+  let asked = 0;
+  await using side = await startHttpSide(() => (asked += 1));
+  await using world = await openNetworkWorld({
+    models: [upstreamAt(side.url, { kind })],
+    budget: { tokens: 20_000, usd: null },
+  });
+  const body = JSON.stringify({ ...CALL, max_tokens: undefined, ...limits });
+  const head = `POST /models/up${path} HTTP/1.1\r\nhost: x\r\nx-api-key: ${world.key}\r\ncontent-length: ${body.length}`;
+  for (let call = 1; call <= 2; call += 1) {
+    const socket = await world.dial();
+    socket.write(`${head}\r\n\r\n${body}`);
+    await expect.poll(() => asked).toBe(call);
+    socket.destroy();
+    await expect.poll(() => world.network.usage().outputTokens).toBe(call * 10_000);
+  }
+  expect(await world.network.exceeded).toBe("The turn's budget of 20,000 tokens is used up.");
+  expect((await world.ask({ path: `/models/up${path}`, headers: auth(world), body })).status).toBe(429);
+  expect(asked).toBe(2);
 });
 
 it("ends an answer without an end, and holds it back while nobody reads", async () => {
