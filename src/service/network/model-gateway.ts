@@ -3,7 +3,7 @@ import type { Dispatcher } from "undici";
 import type { Logger } from "../../core/logger.ts";
 import { AnswerUsage } from "./answer-usage.ts";
 import type { NetworkLimits } from "./limits.ts";
-import { prepareCall } from "./model-call.ts";
+import { prepareCall, prepareFreeCall } from "./model-call.ts";
 import { ModelCallFault } from "./model-call-fault.ts";
 import { carriesKey, findOperation, type ModelOperation, parseModelTarget } from "./model-kinds.ts";
 import { costUsdOf, type ModelPrice, priceOf } from "./prices.ts";
@@ -48,7 +48,7 @@ export function createModelGateway(deps: ModelGatewayDeps): ModelGateway {
       await answerCounted(exchange, operation.format, body);
       return;
     }
-    const answered = await client.send(exchange, body);
+    const answered = await client.send(exchange, body === null ? null : prepareFreeCall(body));
     await sendAnswer(answered, { ...exchange, limits, meter: traffic.meter(hostOf(upstream)), usage: null });
   }
 

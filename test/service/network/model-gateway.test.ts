@@ -313,10 +313,88 @@ it("lets no provider follow a link for the agent, but takes data, and tools that
       gemini({ functionCall: { args: { fileData: { fileUri: link } } } }),
       200,
     ],
+    [
+      "openai/responses",
+      {
+        model: "m",
+        input: [{ type: "computer_call_output", output: { type: "computer_screenshot", image_url: link } }],
+      },
+      400,
+    ],
+    ["openai/responses", { type: "tool_use", ...responses({ type: "input_image", image_url: link }) }, 400],
+    ["openai/responses", responses({ type: "input_image", image_url: ` ${data}` }), 200],
+    ["openai/responses", responses({ type: "input_file", file_id: "file-1" }), 400],
+    [
+      "openai/responses",
+      responses({ type: "input_file", file_id: null, file_url: "", file_data: data }),
+      200,
+    ],
+    ["openai/chat/completions", message([{ type: "image_url", image_url: { url: ` ${link}` } }]), 400],
+    ["openai/chat/completions", message([{ type: "image_url", image_url: { url: "//evil.test/" } }]), 400],
+    ["openai/chat/completions", message([{ image_url: { url: link } }]), 400],
+    ["openai/chat/completions", message([{ type: "image_url", imageUrl: link }]), 400],
+    ["openai/chat/completions", message([{ type: "audio_url", audio_url: { url: link } }]), 400],
+    ["openai/chat/completions", message([{ type: "video", video: [data, link] }]), 400],
+    ["openai/chat/completions", message([{ type: "input_audio", input_audio: { data: link } }]), 400],
+    ["openai/chat/completions", message([{ type: "input_audio", input_audio: { data: "//uQxAAA" } }]), 200],
+    [
+      "openai/chat/completions",
+      message([{ type: "text", text: link, annotations: [{ type: "url_citation", url: link }] }]),
+      200,
+    ],
+    [
+      "openai/chat/completions",
+      {
+        ...message("x"),
+        tools: [{ type: "function", function: { parameters: { default: { url: link } } } }],
+      },
+      200,
+    ],
+    ["anthropic/messages", message([{ type: "container_upload", file_id: "file_1" }]), 400],
+    [
+      "anthropic/messages",
+      message([{ type: "document", source: { type: "text", data: "https: is a scheme" } }]),
+      200,
+    ],
+    ["anthropic/messages/count_tokens", message([image({ type: "url", url: link })]), 400],
+    ["anthropic/messages/count_tokens", message([image({ type: "base64", data: "AAAA" })]), 200],
+    ["gemini/models/m:countTokens", { generateContentRequest: gemini({ fileData: { fileUri: link } }) }, 400],
   ] as const) {
     const answer = await world.ask({ path: `/models/${path}`, headers: auth(world), body });
     expect([path, body, answer.status]).toEqual([path, body, status]);
   }
+});
+
+it.each([
+  ["openai", "responses", { previous_response_id: "resp_1" }],
+  ["openai", "responses", { conversation: "conv_1" }],
+  ["openai", "responses", { conversation: { id: "conv_1" } }],
+  ["openai", "responses", { prompt: { id: "pmpt_1" } }],
+  ["openai", "responses", { background: "true" }],
+  ["gemini", "models/m:generateContent", { cachedContent: "cachedContents/1" }],
+] as const)("leads %s by %s to nothing that is stored at the provider (%j)", async (kind, path, fields) => {
+  await using side = await startHttpSide(usageAnswer(1, 1));
+  await using world = await openNetworkWorld({ models: [upstreamAt(side.url, { kind })] });
+  const [name = ""] = Object.keys(fields);
+  const refused = await world.ask({
+    path: `/models/up/${path}`,
+    headers: auth(world),
+    body: { ...CALL, ...fields },
+  });
+  expect(refused.status).toBe(400);
+  expect(JSON.parse(refused.text).error.message).toContain(`eave out ${name}.`);
+  expect(side.seen).toEqual([]);
+  const body = { ...CALL, [name]: null };
+  expect((await world.ask({ path: `/models/up/${path}`, headers: auth(world), body })).status).toBe(200);
+});
+
+it("leads a call to no other model than the one whose price counts", async () => {
+  await using side = await startHttpSide(usageAnswer(1, 1));
+  const models = [upstreamAt(side.url, { kind: "openai", prices: PRICES })];
+  await using world = await openNetworkWorld({ models });
+  const body = { ...CALL, models: ["dear-y"], fallbacks: ["dear-y"], preset: "dear" };
+  await world.ask({ path: "/models/up/v1/chat/completions", headers: auth(world), body });
+  expect(JSON.parse(side.seen[0]?.body ?? "")).toEqual(CALL);
 });
 
 it("asks for usage in a stream of chat completions, and leaves it to servers that don't know that", async () => {
