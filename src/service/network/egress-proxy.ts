@@ -140,7 +140,12 @@ export function createEgressProxy(deps: EgressProxyDeps): EgressProxy {
         method: request.method ?? "GET",
         path: `${url.pathname}${url.search}`,
         // Not what the agent wrote: with another Host it would reach another site at the same address.
-        headers: { ...endToEndHeaders(request.headers), host: url.host, connection: "close" },
+        headers: {
+          ...endToEndHeaders(request.headers),
+          ...framingOf(request),
+          host: url.host,
+          connection: "close",
+        },
         setHost: false,
         agent: false,
         maxHeaderSize: limits.headerBytes,
@@ -194,6 +199,13 @@ function pinned({ target, addresses }: OpenPermission) {
   };
   const { host, port } = target;
   return { host, port, lookup, autoSelectFamily: true, autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_MS };
+}
+
+/** Where the body ends. Without it the host would read a body as further requests, for sites of the agent's choice. */
+function framingOf({ headers }: IncomingMessage): Record<string, string> {
+  if (headers["transfer-encoding"] !== undefined) return { "transfer-encoding": "chunked" };
+  const length = headers["content-length"];
+  return length === undefined ? {} : { "content-length": length };
 }
 
 function isAuthorized({ headers }: IncomingMessage, password: string | null): boolean {

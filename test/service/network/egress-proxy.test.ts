@@ -251,6 +251,31 @@ it.each([
   expect((await world.ask({ method: "GET", path })).status).toBe(status);
 });
 
+it.each([
+  [
+    "in chunks",
+    "transfer-encoding: chunked",
+    (body: string) => `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
+  ],
+  [
+    "whose length is named for this connection",
+    "connection: content-length\r\ncontent-length: 50",
+    (body: string) => body,
+  ],
+  ["with a length", "content-length: 50", (body: string) => body],
+])("lets no host read the body of a GET as another request, %s", async (_title, header, framed) => {
+  await using side = await startHttpSide((_seen, _request, response) => response.end("ok"));
+  await using world = await openNetworkWorld({ allow: [`127.0.0.1:${side.port}`] });
+  const body = "GET /second HTTP/1.1\r\nhost: other.example\r\n\r\n".padEnd(50);
+  const socket = await world.dial();
+  socket.write(
+    `GET http://127.0.0.1:${side.port}/first HTTP/1.1\r\nhost: x\r\n${header}\r\n\r\n${framed(body)}`,
+  );
+  await once(socket, "data");
+  socket.end();
+  expect(side.seen.map(({ url, body: got }) => [url, got])).toEqual([["/first", body]]);
+});
+
 it.each(["https://localhost/", "ftp://localhost/", "http://user:pass@localhost/", "*", "localhost"])(
   "refuses a request for %s",
   async (path) => {
