@@ -443,10 +443,12 @@ it.each([
   expect(world.network.usage()).toMatchObject({ inputTokens: 7, outputTokens: 3 });
 });
 
+const USER_HEX = Buffer.from("user:").toString("hex");
+
 it("never shows the key, wherever the upstream puts it", async () => {
   const forms = [
     REAL_KEY,
-    Buffer.from(REAL_KEY).toString("base64url"),
+    Buffer.from(`user:${REAL_KEY}`).toString("hex"),
     encodeURIComponent(REAL_KEY),
     JSON.stringify(REAL_KEY).slice(1, -1),
   ];
@@ -462,7 +464,7 @@ it("never shows the key, wherever the upstream puts it", async () => {
   });
   await using world = await openNetworkWorld({ models: [upstreamAt(side.url)] });
   const answer = await world.ask({ path: MESSAGES, headers: auth(world), body: CALL });
-  expect(answer).toMatchObject({ status: 400, text: "[key] [key] [key] [key] sk-rea" });
+  expect(answer).toMatchObject({ status: 400, text: `[key] ${USER_HEX}[key] [key] [key] sk-rea` });
   expect(answer.headers["request-id"]).toBe("for [key]");
   expect(answer.headers).not.toHaveProperty("x-other");
   expect(world.network.usage()).toMatchObject({ calls: 1, inputTokens: 0, outputTokens: 0 });
