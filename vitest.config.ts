@@ -25,7 +25,9 @@ export default defineConfig({
         extends: true,
         test: {
           name: "redis",
-          include: ["test/e2e/{main-job,projects,incomplete-commands,silent-job-service}.test.ts"],
+          include: [
+            "test/e2e/{main-job,follow-ups,follow-ups-at-work,follow-up-policies,projects,incomplete-commands,silent-job-service}.test.ts",
+          ],
           ...onRedis,
         },
       },

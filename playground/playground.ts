@@ -67,10 +67,12 @@ export async function startPlayground(options: PlaygroundOptions): Promise<Playg
   await codeHost.createRepository(OWNER, REPO, path("sample-docs"));
 
   const saved = state.workspace();
+  const { scopes, events } = readAppSurface();
   const slack = starting.use(
     await createSlackSide({
       port: port(4),
-      scopes: readAppSurface().scopes,
+      scopes,
+      events,
       signingSecret: secrets.signingSecret,
       botToken: secrets.botToken,
       saved,

@@ -47,7 +47,18 @@ export type DocsAgentApp = {
 export function createApp(deps: AppDeps): DocsAgentApp {
   const { config, clock, random, logger } = deps;
   const { store, queue } = deps.backend;
-  const slack = createSlackConnection({ slack: config.slack, proxy: config.proxy, clock, random, logger });
+  const slack = createSlackConnection({
+    slack: config.slack,
+    proxy: config.proxy,
+    // Replies that don't mention the app.
+    wanted: {
+      setting: "FOLLOW_UPS",
+      scopes: config.followUps === "mention" ? [] : ["channels:history", "groups:history"],
+    },
+    clock,
+    random,
+    logger,
+  });
   const refs = config.projects.map(({ name, id, baseUrl }) => ({ name, id, service: serviceOf(baseUrl) }));
   const [first, ...others] = refs;
   if (first === undefined) throw new TypeError("The configuration has no project.");
@@ -70,6 +81,7 @@ export function createApp(deps: AppDeps): DocsAgentApp {
     presentation: {
       projects: projects.map(({ name }) => name),
       watchedFor: formatDuration(config.polling.deadlineMs),
+      contact: config.helpContact,
       httpOrigins: config.httpOrigins,
     },
     slackClock: slack.slackClock,
@@ -99,6 +111,7 @@ export function createApp(deps: AppDeps): DocsAgentApp {
     notifier,
     projects,
     limits: config.limits,
+    followUps: config.followUps,
     polling,
     retentionMs,
     clock,

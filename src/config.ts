@@ -6,7 +6,11 @@ import { DocsAgentError } from "./errors.ts";
 import { LOG_LEVELS } from "./logger.ts";
 import { proxySecretsOf, type ProxySettings } from "./proxy.ts";
 import { isRedisUrl, readRedisUrl } from "./store/redis/redis-location.ts";
+import { FollowUps } from "./intake/deps.ts";
 import type { SlackSettings } from "./slack/connection.ts";
+
+/** Text in which nobody is notified but a person or a channel that it names. */
+const CONTACT = /^(?:[^<>\n]|<[@#][A-Z0-9]{2,30}>)+$/;
 
 export type Config = {
   slack: SlackSettings;
@@ -21,6 +25,9 @@ export type Config = {
   jobServiceTimeoutMs: number;
   /** Requests an hour that are accepted from one person, and in one channel. 0: no limit. */
   limits: { perPerson: number; perChannel: number };
+  /** Whom messages name when only an operator can help: mrkdwn. */
+  helpContact: string;
+  followUps: FollowUps;
   /** The way to Slack and to the job services. */
   proxy: ProxySettings;
   retentionDays: number;
@@ -184,6 +191,13 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
       perPerson: requestsAnHour("REQUESTS_PER_PERSON", 100),
       perChannel: requestsAnHour("REQUESTS_PER_CHANNEL", 500),
     },
+    helpContact: read(
+      "HELP_CONTACT",
+      z.string().max(300).regex(CONTACT),
+      "put whom people should contact as Slack writes it: <@U012ABCDEF>, <#C012ABCDEF> or a few words",
+      "your Docs Agent admin",
+    ),
+    followUps: read("FOLLOW_UPS", FollowUps, `put one of ${FollowUps.options.join(", ")}`, "mention"),
     retentionDays: read(
       "RETENTION_DAYS",
       z

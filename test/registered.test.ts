@@ -37,11 +37,14 @@ function registered(): Registered {
     queue: { add: never, commit: never },
     records: {
       turn: { get: never },
+      thread: { get: never },
+      reply: { get: never },
       draft: { get: never, set: never, update: never, delete: never },
     },
     notifier: { replyPrivately: never },
     projects: [{ service: "https://agents.example", id: "docs", name: "docs" }],
     limits: { perPerson: 0, perChannel: 0 },
+    followUps: "mention",
     polling: { minMs: 5000, maxMs: 60_000, deadlineMs: 86_400_000 },
     retentionMs: 86_400_000,
     clock: new ManualClock(),
@@ -72,6 +75,13 @@ const SCOPES: Record<string, string[]> = {
   "views.open": [],
 };
 
+/** Which scope an event needs, from Slack's event pages. */
+const EVENT_SCOPES: Record<string, string[]> = {
+  app_mention: ["app_mentions:read"],
+  "message.channels": ["channels:history"],
+  "message.groups": ["groups:history"],
+};
+
 describe("manifest.yml and the code", () => {
   const manifest = readManifest();
 
@@ -79,7 +89,8 @@ describe("manifest.yml and the code", () => {
     expect(registered()).toEqual({
       command: manifest.features.slash_commands.map(({ command }) => command),
       shortcut: manifest.features.shortcuts.map(({ callback_id }) => callback_id),
-      event: manifest.settings.event_subscriptions.bot_events,
+      // Messages are one event to the code, and one for each kind of channel to Slack.
+      event: [...new Set(manifest.settings.event_subscriptions.bot_events.map((name) => name.split(".")[0]))],
     });
   });
 
@@ -97,7 +108,9 @@ describe("manifest.yml and the code", () => {
     expect(new Set(called)).toEqual(new Set(Object.keys(SCOPES)));
     const needed = new Set([
       "commands",
-      "app_mentions:read",
+      ...manifest.settings.event_subscriptions.bot_events.flatMap(
+        (name) => EVENT_SCOPES[name] ?? ["unknown"],
+      ),
       ...called.flatMap((method) => SCOPES[method] ?? []),
     ]);
     expect(new Set(manifest.oauth_config.scopes.bot)).toEqual(needed);

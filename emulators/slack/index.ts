@@ -40,6 +40,8 @@ export type SlackSideOptions = {
   limits?: LimitSettings;
   /** The bot scopes the app was installed with: those of the manifest. */
   scopes: readonly string[];
+  /** The events that the app hears of: those of the manifest. @default mentions */
+  events?: readonly string[];
   signingSecret: string;
   botToken: string;
   /** Without it nothing connects over Socket Mode. */
@@ -52,6 +54,12 @@ export type SlackSideOptions = {
   seed?: { users?: NewUser[]; channels?: NewChannel[] };
   /** The workspace as it was saved; `seed` is added to it. */
   saved?: WorkspaceSnapshot | undefined;
+};
+
+/** An app hears of no event that it wasn't given the scope for: https://docs.slack.dev/reference/events */
+const EVENT_SCOPES: Readonly<Record<string, string>> = {
+  "message.channels": "channels:history",
+  "message.groups": "groups:history",
 };
 
 /** Nothing in the workspace came to satisfy the test within its time. */
@@ -108,6 +116,10 @@ export async function createSlackSide(options: SlackSideOptions): Promise<SlackS
   const responseUrls = new ResponseUrls(workspace, slackNow);
   const socketMode = new SocketModeSide(workspace.bot.appId);
   const faults = new Faults();
+  const events = (options.events ?? ["app_mention"]).filter((name) => {
+    const scope = EVENT_SCOPES[name];
+    return scope === undefined || options.scopes.includes(scope);
+  });
   const calls: Call[] = [];
   const hooks = new Set<CallHook>();
   const deliverer = new Deliverer({
@@ -155,7 +167,7 @@ export async function createSlackSide(options: SlackSideOptions): Promise<SlackS
       hooks.add(hook);
       return () => hooks.delete(hook);
     },
-    person: (userId) => new Person(userId, { workspace, views, triggers, responseUrls, deliverer }),
+    person: (userId) => new Person(userId, { workspace, views, triggers, responseUrls, deliverer, events }),
     redeliver: (delivery, redeliverOptions) => deliverer.redeliver(delivery, redeliverOptions),
     messages: (channelId) => workspace.log(channelId).visible(),
     thread: (channelId, ts) => workspace.log(channelId).thread(ts),

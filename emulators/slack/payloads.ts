@@ -8,6 +8,7 @@ import type {
   ClosePayload,
   CommandPayload,
   MentionPayload,
+  MessagePayload,
   ShortcutPayload,
   SubmissionPayload,
   WireView,
@@ -170,25 +171,46 @@ function viewFields(workspace: Workspace, user: User, view: WireView) {
 
 /** An `app_mention` in its envelope: https://docs.slack.dev/reference/events/app_mention */
 export function mentionPayload(workspace: Workspace, message: SlackMessage) {
+  const event = { ...saidFields(workspace, message), type: "app_mention" as const };
+  return { ...eventFields(workspace, message), event } satisfies MentionPayload;
+}
+
+/** A message that somebody wrote in a channel: https://docs.slack.dev/reference/events/message.channels */
+export function messagePayload(workspace: Workspace, message: SlackMessage) {
+  const { kind } = workspace.channel(message.channel);
+  const root =
+    message.thread_ts === undefined ? undefined : workspace.log(message.channel).find(message.thread_ts);
+  const event = {
+    ...saidFields(workspace, message),
+    type: "message" as const,
+    ...(root !== undefined && { parent_user_id: root.user }),
+    channel_type: kind === "private" ? ("group" as const) : ("channel" as const),
+  };
+  return { ...eventFields(workspace, message), event } satisfies MessagePayload;
+}
+
+function saidFields({ team }: Workspace, message: SlackMessage) {
+  return {
+    user: message.user,
+    ts: message.ts,
+    client_msg_id: randomUUID(),
+    text: message.text,
+    team: team.id,
+    ...(message.thread_ts !== undefined && { thread_ts: message.thread_ts }),
+    blocks: message.blocks ?? [],
+    channel: message.channel,
+    event_ts: message.ts,
+  };
+}
+
+function eventFields(workspace: Workspace, message: SlackMessage) {
   const { team, bot } = workspace;
   return {
     token: workspace.verificationToken,
     team_id: team.id,
     context_team_id: team.id,
     api_app_id: bot.appId,
-    event: {
-      user: message.user,
-      type: "app_mention",
-      ts: message.ts,
-      client_msg_id: randomUUID(),
-      text: message.text,
-      team: team.id,
-      ...(message.thread_ts !== undefined && { thread_ts: message.thread_ts }),
-      blocks: message.blocks ?? [],
-      channel: message.channel,
-      event_ts: message.ts,
-    },
-    type: "event_callback",
+    type: "event_callback" as const,
     event_id: makeId("Ev"),
     event_time: Math.floor(Number(message.ts)),
     authorizations: [
@@ -202,7 +224,7 @@ export function mentionPayload(workspace: Workspace, message: SlackMessage) {
     ],
     is_ext_shared_channel: false,
     event_context: `4-${Buffer.from(`${team.id}:${message.channel}:${message.ts}`).toString("base64")}`,
-  } satisfies MentionPayload;
+  };
 }
 
 function interactionFields(at: Interaction) {

@@ -10,6 +10,7 @@ import {
   failureNotice,
   type Interaction,
   mentionPayload,
+  messagePayload,
   viewActionPayload,
   shortcutPayload,
   submissionPayload,
@@ -31,6 +32,8 @@ export type PersonDeps = {
   triggers: Triggers;
   responseUrls: ResponseUrls;
   deliverer: Deliverer;
+  /** The events that the app hears of. */
+  events: readonly string[];
 };
 
 /** A mention's message, and how the app took the event; no delivery where the app is no member and hears nothing. */
@@ -144,7 +147,10 @@ export class Person {
     return this.say({ ...act, text: `<@${this.#deps.workspace.bot.userId}> ${act.text}` });
   }
 
-  /** Posts a message, in a thread where `threadTs` names its root; the app hears of it if it mentions the bot. */
+  /**
+   * Posts a message, in a thread where `threadTs` names its root. The app hears of it where the bot is, if it mentions the bot and, once
+   * more, if the app hears of all messages; the answer to the mention counts.
+   */
   async say(act: {
     channel: string;
     text: string | readonly TypedPart[];
@@ -159,11 +165,20 @@ export class Person {
       ...(act.threadTs !== undefined && { threadTs: act.threadTs }),
     });
     const isMentioned = message.mentions.includes(`@${workspace.bot.userId}`);
-    // Slack sends no app_mention from direct messages: https://docs.slack.dev/reference/events/app_mention
-    if (!isMentioned || channel.kind === "im" || !workspace.isBotIn(channel.id)) {
-      return { message, delivery: undefined, status: 0, body: "" };
-    }
-    return { ...(await deliverer.deliver("events_api", mentionPayload(workspace, message))), message };
+    const { events } = this.#deps;
+    const ofMessages = channel.kind === "public" ? "message.channels" : "message.groups";
+    const isHeard = channel.kind !== "im" && channel.kind !== "mpim" && workspace.isBotIn(channel.id);
+    const payloads = [
+      // Slack sends no app_mention from direct messages: https://docs.slack.dev/reference/events/app_mention
+      ...(isHeard && isMentioned && events.includes("app_mention")
+        ? [mentionPayload(workspace, message)]
+        : []),
+      ...(isHeard && events.includes(ofMessages) ? [messagePayload(workspace, message)] : []),
+    ];
+    const [first] = await Promise.all(payloads.map((payload) => deliverer.deliver("events_api", payload)));
+    return first === undefined
+      ? { message, delivery: undefined, status: 0, body: "" }
+      : { ...first, message };
   }
 
   #interaction(channel: Channel, place: ResponsePlace): Interaction {

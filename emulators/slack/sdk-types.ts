@@ -61,3 +61,10 @@ export type MentionPayload = With<
   EnvelopedEvent,
   { event: With<types.AppMentionEvent, Blocks & { client_msg_id: string }>; event_context: string }
 >;
+export type MessagePayload = With<
+  EnvelopedEvent,
+  {
+    event: With<Omit<types.GenericMessageEvent, "subtype">, Blocks & { client_msg_id: string }>;
+    event_context: string;
+  }
+>;

@@ -17,13 +17,17 @@ const Manifest = z.object({
       .default([]),
   }),
   oauth_config: z.object({ scopes: z.object({ bot: z.array(z.string()) }) }),
+  settings: z.object({ event_subscriptions: z.object({ bot_events: z.array(z.string()) }) }),
 });
 
 /** Reads the project's `manifest.yml`; throws where it is missing or does not parse. */
 export function readAppSurface(file: URL = new URL("../../manifest.yml", import.meta.url)): AppSurface {
-  const { display_information, features, oauth_config } = Manifest.parse(parse(readFileSync(file, "utf8")));
+  const { display_information, features, oauth_config, settings } = Manifest.parse(
+    parse(readFileSync(file, "utf8")),
+  );
   return {
     scopes: oauth_config.scopes.bot,
+    events: settings.event_subscriptions.bot_events,
     appName: display_information.name,
     commands: features.slash_commands.map(({ command, description, usage_hint }) => ({
       command,

@@ -64,6 +64,8 @@ export const WeatherAction = z.discriminatedUnion("kind", [
 export type AppSurface = {
   /** The bot scopes it asks to be installed with. */
   scopes: string[];
+  /** The events that it hears of. */
+  events: string[];
   appName: string;
   commands: { command: string; description: string; usageHint: string }[];
   /** The entries of a message's menu. */

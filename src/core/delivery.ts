@@ -34,8 +34,17 @@ export const Delivery = storedObject({
   shown: z.string().nullable(),
   /** Slack's error where it did not let the status message be updated the last time; absent: it did. */
   refusedUpdate: z.string().optional(),
+  /** The turn whose status message shows this one too. Absent: it has one of its own. */
+  statusOf: z.string().optional(),
+  /** The turns that the status message shows besides its own, oldest first. */
+  alsoShows: z.array(z.string()).optional(),
 });
 export type Delivery = z.infer<typeof Delivery>;
+
+/** Whether the status message that shows the turn is there. */
+export function hasStatusMessage({ slots, statusOf }: Delivery): boolean {
+  return statusOf !== undefined || (slots[STATUS_SLOT]?.ts ?? null) !== null;
+}
 
 export function newDelivery(place: { channelId: string; threadTs: string | null }): Delivery {
   return { channelId: place.channelId, threadTs: place.threadTs, away: null, slots: {}, shown: null };

@@ -15,8 +15,8 @@ export type Recipient = { place: Place; userId: string; responseUrl: string | nu
 
 /** What a message says. How it looks is the notifier's business. */
 export type Message =
-  /** The root message, or first reply, that is updated in place. */
-  | { kind: "status"; turn: Turn; away: string | null }
+  /** The root message, or first reply, that is updated in place. `followUps`: what it shows besides its own turn, oldest first. */
+  | { kind: "status"; turn: Turn; followUps?: readonly Turn[]; away: string | null }
   /** The notification that one watch of a turn ended. */
   | { kind: "outcome"; turn: Turn; outcome: Outcome; watch: number; away: string | null }
   /** To the requester alone: the app cannot post in that channel, and how to invite it. */
@@ -25,6 +25,8 @@ export type Message =
   | { kind: "kept" }
   /** To one person alone: what they can ask for and how. */
   | { kind: "help" }
+  /** To the author of a reply in a thread alone: whether it is for the agent. */
+  | { kind: "ask"; replyId: string }
   /** To one person alone: what was wrong with what they typed. */
   | { kind: "refused"; refusal: Refusal }
   /** To the requester alone: the app gave up on a part of the request. */
@@ -32,7 +34,8 @@ export type Message =
 
 /** Why a request was not taken. */
 export type Refusal =
-  | { kind: "too-long"; length: number; limit: number }
+  /** `typed`: where it can be seen nowhere else. */
+  | { kind: "too-long"; length: number; limit: number; typed?: string | undefined }
   | { kind: "unknown-project"; name: string; known: string[] }
   /** `limit`: requests an hour. `againAtMs`: when the next one is taken, epoch milliseconds. */
   | { kind: "too-many"; scope: "person" | "channel"; limit: number; againAtMs: number };

@@ -1,4 +1,4 @@
-import { endingOf, prLinkOf } from "./outcome.ts";
+import { endingOf, prLinkOf, updateOf } from "./outcome.ts";
 import type { Outcome } from "./outcome.ts";
 import type { PullRequestReport } from "./told-turn.ts";
 
@@ -14,6 +14,8 @@ export type OutcomeWords = {
   project: string | null;
   /** The app's name, by which a reply in the thread reaches it; null: none would. */
   botName: string | null;
+  /** Who can help when the person who asked can't. */
+  contact: string;
 };
 
 /** What a person reads when a turn has ended. */
@@ -29,9 +31,6 @@ export type OutcomeText = {
   quote: string | null;
   buttons: OutcomeButton[];
 };
-
-/** Who can help when the person who asked can't. */
-const CONTACT = "your Docs Agent admin";
 
 /** The honest text of an outcome: it claims no more than is known. */
 export function outcomeText(outcome: Outcome, words: OutcomeWords): OutcomeText {
@@ -83,7 +82,14 @@ function textOf(outcome: Outcome, words: OutcomeWords): Text {
   const ending = endingOf(outcome);
   switch (ending) {
     case "pull-request":
-      return pullRequestText(told?.pullRequest, words.pr);
+      switch (updateOf(outcome)) {
+        case "updated":
+          return { ...READY, headline: `The agent updated ${words.pr ?? "the pull request"}.` };
+        case "maybe-updated":
+          return { ...READY, headline: `The agent finished. ${pr} may have new commits.` };
+        case null:
+          return pullRequestText(told?.pullRequest, words.pr);
+      }
     case "branch":
       return {
         symbol: "✅",
@@ -107,7 +113,7 @@ function textOf(outcome: Outcome, words: OutcomeWords): Text {
         headline: "The agent couldn't finish.",
         detail:
           pr === null
-            ? `If it keeps happening, contact ${CONTACT}.`
+            ? `If it keeps happening, contact ${words.contact}.`
             : `${pr} is already open. Check it carefully before you merge.`,
         buttons: ["try-again"],
       };
@@ -147,21 +153,22 @@ function textOf(outcome: Outcome, words: OutcomeWords): Text {
         buttons: ["keep-watching", "try-again"],
       };
     case "unknown":
-      return unknownText(outcome, pr);
+      return unknownText(outcome, pr, words.contact);
     case "rejected":
-      return rejectedText(outcome, words.project);
+      return rejectedText(outcome, words);
   }
 }
 
+const READY = { symbol: "✅", detail: "", buttons: [] };
+
 function pullRequestText(report: PullRequestReport | null | undefined, link: string | null): Text {
   const title = report?.title ?? null;
-  const named = { symbol: "✅", buttons: [] };
   if (title === null) {
     const headline = link === null ? "Your pull request is ready." : `Your pull request is ready: ${link}`;
-    return { ...named, headline, detail: diffText(report) };
+    return { ...READY, headline, detail: diffText(report) };
   }
   return {
-    ...named,
+    ...READY,
     headline: "Your pull request is ready:",
     subject: { text: title, isCode: false },
     detail: [link ?? "", diffText(report)].filter((part) => part !== "").join(", "),
@@ -192,13 +199,13 @@ function quoteOf(outcome: Outcome): string | null {
   }
 }
 
-function unknownText(outcome: Outcome, pr: string | null): Text {
+function unknownText(outcome: Outcome, pr: string | null, contact: string): Text {
   const symbol = "❓";
   if (outcome.job !== null) {
     return {
       symbol,
       headline: "I can't tell how your request ended.",
-      detail: fixText(true),
+      detail: fixText(true, contact),
       buttons: ["keep-watching"],
     };
   }
@@ -213,11 +220,11 @@ function unknownText(outcome: Outcome, pr: string | null): Text {
   };
 }
 
-function rejectedText(outcome: Outcome, project: string | null): Text {
+function rejectedText(outcome: Outcome, { project, contact }: OutcomeWords): Text {
   const symbol = "⛔";
   const isStarted = outcome.job !== null;
   const buttons: OutcomeButton[] = [isStarted ? "keep-watching" : "try-again"];
-  const detail = fixText(isStarted);
+  const detail = fixText(isStarted, contact);
   const refused = "The agent refused your request.";
   switch (outcome.reason) {
     case "key":
@@ -241,8 +248,8 @@ function checkText(pr: string | null): string {
 }
 
 /** What to do where only an operator can help. */
-function fixText(isStarted: boolean): string {
-  return `Contact ${CONTACT}, then ${isStarted ? "keep watching" : "try again"}.`;
+function fixText(isStarted: boolean, contact: string): string {
+  return `Contact ${contact}, then ${isStarted ? "keep watching" : "try again"}.`;
 }
 
 function count(n: number): string {

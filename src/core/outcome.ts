@@ -48,6 +48,8 @@ export const Outcome = storedObject({
   tookMs: z.number(),
   /** What the job service told of the turn itself; absent: it told nothing beyond the contract. */
   told: ToldTurn.optional(),
+  /** The pull request that the job had before this turn, as the service gave its address. Absent: there was none. */
+  prBefore: z.string().optional(),
 });
 export type Outcome = z.infer<typeof Outcome>;
 
@@ -83,6 +85,16 @@ export function endingOf({ kind, told }: Outcome): OutcomeKind | "branch" | "can
   if (kind === "no-changes" && told?.outcome === "branch") return "branch";
   if (kind === "failed" && told?.outcome === "cancelled") return "canceled";
   return kind;
+}
+
+/**
+ * Whether the turn was given to a job that already had this pull request: `updated`, or `maybe-updated` where the service says only that the
+ * job has ended. Null: the pull request is new.
+ */
+export function updateOf(outcome: Outcome): "updated" | "maybe-updated" | null {
+  const { prBefore, told } = outcome;
+  if (prBefore === undefined || prBefore !== prLinkOf(outcome)) return null;
+  return told?.outcome === "pull-request" ? "updated" : "maybe-updated";
 }
 
 /** The address of the turn's pull request as the service gave it: untrusted. Null: there is none. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Delivery } from "./delivery.ts";
 import { ProjectRef } from "./project.ts";
-import { QuotedMessage } from "./request.ts";
+import { QuotedMessage, Request } from "./request.ts";
 import { storedObject } from "./stored-object.ts";
 import { Turn } from "./turn.ts";
 
@@ -37,13 +37,16 @@ export const JobRecord = storedObject({
 });
 export type JobRecord = z.infer<typeof JobRecord>;
 
-/** The jobs that report into one thread, oldest first, by their keys. */
+/** What reports into one thread, oldest first. */
 export const ThreadRecord = storedObject({
   version: z.literal(2),
   teamId: z.string(),
   channelId: z.string(),
   ts: z.string(),
+  /** The keys of its jobs. */
   jobKeys: z.array(z.string()),
+  /** The newest of its turns, also those that have no job yet. Absent: an older version wrote it, which knew only jobs. */
+  turnIds: z.array(z.string()).optional(),
 });
 export type ThreadRecord = z.infer<typeof ThreadRecord>;
 
@@ -66,6 +69,10 @@ export const Draft = storedObject({
 });
 export type Draft = z.infer<typeof Draft>;
 
+/** A reply in a thread whose author was asked whether it is for the agent: the request that it is if so. */
+export const ReplyRecord = storedObject({ version: z.literal(1), request: Request });
+export type ReplyRecord = z.infer<typeof ReplyRecord>;
+
 /** What a job service has said of itself, by its base URL. */
 export const ServiceRecord = storedObject({
   version: z.literal(1),
@@ -84,6 +91,7 @@ export const recordSchemas = {
   job: JobRecord,
   thread: ThreadRecord,
   draft: Draft,
+  reply: ReplyRecord,
   service: ServiceRecord,
   notice: NoticeRecord,
 };

@@ -45,6 +45,8 @@ export const Request = storedObject({
   /** What the person typed, decoded, as they typed it. */
   instructions: z.string(),
   quoted: QuotedMessage.nullable(),
+  /** A follow-up: an earlier turn, whose job it is for. Absent: it gets a job of its own. */
+  follows: storedObject({ turnId: z.string() }).optional(),
   /** Where Slack takes private answers for 30 minutes; null where there is none. */
   responseUrl: z.string().nullable(),
   /** Epoch milliseconds. */

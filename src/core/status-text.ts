@@ -1,5 +1,6 @@
 import { outcomeLine } from "./outcome-text.ts";
 import type { OutcomeWords } from "./outcome-text.ts";
+import { isFollowUp } from "./turn.ts";
 import type { Turn } from "./turn.ts";
 
 /** Names what a status message shows: as long as it stays the same, the message is not touched. */
@@ -19,7 +20,12 @@ export function isOnlyStepNew(turn: Turn): boolean {
 /** No state has it in its name. */
 const BEFORE_STEP = ": ";
 
-function stateOf({ stage, watch }: Turn): string {
+function stateOf(turn: Turn): string {
+  return turn.isStartedAnew === true ? `anew-${stageKey(turn)}` : stageKey(turn);
+}
+
+function stageKey(turn: Turn): string {
+  const { stage, watch } = turn;
   switch (stage.name) {
     case "accepted":
     case "submitting":
@@ -27,7 +33,7 @@ function stateOf({ stage, watch }: Turn): string {
     case "watching":
       if (stage.troubleSince !== null) return `watching-${watch}-trouble`;
       // It reads the same.
-      return stage.progress?.isWaiting === true ? "accepted" : `watching-${watch}`;
+      return isStarting(turn) ? "accepted" : `watching-${watch}`;
     case "ended":
       return `ended-${watch}`;
   }
@@ -37,7 +43,15 @@ function stepOf({ stage }: Turn): string | null {
   return stage.name === "watching" && stage.troubleSince === null ? (stage.progress?.step ?? null) : null;
 }
 
+/** Nobody works on it yet. A follow-up has been sent, which is news. */
+function isStarting(turn: Turn): boolean {
+  const { stage } = turn;
+  return stage.name === "watching" && stage.progress?.isWaiting === true && !isFollowUp(turn);
+}
+
 const STARTING = "⏳ Starting…";
+
+const FOLLOW_UP_SENT = "Follow-up sent to the agent.";
 
 /** What the status message says of a turn: plain text, if `words` are. It may hold untrusted text, bounded. */
 export function statusText(turn: Turn, words: Pick<OutcomeWords, "watchedFor" | "pr">): string {
@@ -50,8 +64,8 @@ export function statusText(turn: Turn, words: Pick<OutcomeWords, "watchedFor" | 
         : "⏳ The agent is unavailable. Your request is saved and starts when it's back.";
     case "watching": {
       if (stage.troubleSince !== null) return "⚠️ I can't reach the agent right now. I'll keep trying.";
-      if (stage.progress?.isWaiting === true) return STARTING;
-      return `🔧 ${stepOf(turn) ?? "The agent is working. I'll reply here when it's done."}`;
+      if (isStarting(turn)) return STARTING;
+      return `🔧 ${stepOf(turn) ?? (isFollowUp(turn) ? FOLLOW_UP_SENT : "The agent is working. I'll reply here when it's done.")}`;
     }
     case "ended":
       return outcomeLine(stage.outcome, words);

@@ -43,13 +43,21 @@ export const TurnProgress = storedObject({
 });
 export type TurnProgress = z.infer<typeof TurnProgress>;
 
-/**
- * What an answer tells of our turn; null where the service does not announce that it tells of turns. Each of our turns is the create of its
- * job, which is the job's turn 1.
- */
-export function ownTurn(answer: JobServiceAnswer): ReportedTurn | null {
+/** The turns that an answer tells of, oldest first; null where the service does not announce that it tells of turns. */
+export function toldTurns(answer: JobServiceAnswer): ReportedTurn[] | null {
   if (!answer.ok || answer.capabilities?.includes("turns") !== true) return null;
-  return answer.report?.turns?.find(({ number }) => number === 1) ?? null;
+  return answer.report?.turns ?? null;
+}
+
+/** What an answer tells of the job's turn of that number (1 is the create); null: nothing, or the number isn't known. */
+export function ownTurn(answer: JobServiceAnswer, number: number | null): ReportedTurn | null {
+  return toldTurns(answer)?.find((turn) => turn.number === number) ?? null;
+}
+
+/** Whether an answer is older than the turn of that number: it tells of turns, and only of earlier ones. */
+export function isBefore(answer: JobServiceAnswer, number: number | null): boolean {
+  const last = toldTurns(answer)?.at(-1);
+  return last !== undefined && number !== null && last.number < number;
 }
 
 /** What is kept of a turn that has ended; undefined of one that has not. */

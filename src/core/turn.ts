@@ -4,12 +4,17 @@ import { Job } from "./job.ts";
 import type { JobServiceAnswer, JobServiceFault } from "./job-service.ts";
 import { Outcome, outcomeKindOf } from "./outcome.ts";
 import type { OutcomeKind, OutcomeReason } from "./outcome.ts";
-import { nextPollDelayMs } from "./polling.ts";
 import type { PollingPolicy } from "./polling.ts";
 import { Request } from "./request.ts";
 import { storedObject } from "./stored-object.ts";
-import { TurnProgress, ownTurn, progressOf, toldTurn } from "./told-turn.ts";
+import { TurnProgress, isBefore, ownTurn, progressOf, toldTurn } from "./told-turn.ts";
 import type { ToldTurn } from "./told-turn.ts";
+
+/**
+ * How the job was left by the turn before a follow-up: a poll that still shows it says nothing of the follow-up until then, epoch
+ * milliseconds. Null: that isn't known, and any end may be that of the turn before.
+ */
+const Unseen = storedObject({ until: z.number(), leftAs: z.string().nullable() });
 
 /** Where a turn stands. */
 export const TurnStage = z.discriminatedUnion("name", [
@@ -26,12 +31,16 @@ export const TurnStage = z.discriminatedUnion("name", [
     isRepeat: z.boolean().default(false),
     prompt: z.string().optional(),
   }),
-  /** The job runs. `troubleSince`: since when polls fail. `progress`: absent where the service tells nothing of it. */
+  /**
+   * The job runs. `troubleSince`: since when polls fail. `progress`: absent where the service tells nothing of it. `unseen`: no poll has
+   * seen a follow-up at work, and the service doesn't tell turns apart.
+   */
   storedObject({
     name: z.literal("watching"),
     since: z.number(),
     troubleSince: z.number().nullable(),
     progress: TurnProgress.optional(),
+    unseen: Unseen.optional(),
   }),
   storedObject({ name: z.literal("ended"), outcome: Outcome, at: z.number() }),
 ]);
@@ -49,6 +58,10 @@ export const Turn = storedObject({
   stage: TurnStage,
   /** The job as last seen; null until the create was answered. */
   job: Job.nullable(),
+  /** A follow-up's number at the job service; absent where that isn't told. */
+  number: z.number().int().optional(),
+  /** It was meant as a follow-up, but that job is closed: it got one of its own. */
+  isStartedAnew: z.boolean().optional(),
   /** Which watch this is: 1, and one more each time someone keeps watching. Each watch ends in exactly one outcome. */
   watch: z.number().int().min(1),
   delivery: Delivery,
@@ -106,113 +119,6 @@ export function deadlineOf(turn: Turn, policy: PollingPolicy): number {
   return since + policy.deadlineMs;
 }
 
-/** Services keep idempotency keys for days; after this long a key may be forgotten, and the create would run again. */
-const KEY_LASTS_MS = 24 * 60 * 60_000;
-
-/**
- * Before a create: may it be sent? A create that was already on its way is sent again only where the service honors idempotency
- * keys. Returns the turn as it has to be written down first, with the prompt that is to be sent.
- */
-export function beforeSubmit(
-  turn: Turn,
-  at: { now: number; policy: PollingPolicy; honorsKeys: boolean; prompt: string },
-): Turn {
-  const { now, policy, honorsKeys } = at;
-  switch (turn.stage.name) {
-    case "ended":
-    case "watching":
-      return turn;
-    case "submitting":
-      if (!honorsKeys || now >= Math.min(deadlineOf(turn, policy), turn.request.receivedAt + KEY_LASTS_MS)) {
-        return endTurn(turn, "unknown", now, { reason: "create-lost" });
-      }
-      return { ...turn, stage: { ...turn.stage, isRepeat: true, ...keptPrompt(turn, at.prompt) } };
-    case "accepted":
-      if (now >= deadlineOf(turn, policy)) {
-        return endTurn(turn, "expired", now, { reason: "never-started" });
-      }
-      return {
-        ...turn,
-        stage: {
-          name: "submitting",
-          waitingSince: turn.stage.waitingSince,
-          isRepeat: false,
-          ...keptPrompt(turn, at.prompt),
-        },
-      };
-  }
-}
-
-/** The prompt that a create of this turn was sent with before, or is the instructions; null: it has to be composed. */
-export function knownPrompt({ stage, request }: Turn): string | null {
-  if (stage.name === "submitting" && stage.prompt !== undefined) return stage.prompt;
-  return request.quoted === null ? request.instructions : null;
-}
-
-function keptPrompt(turn: Turn, composed: string): { prompt?: string } {
-  const prompt = knownPrompt(turn) ?? composed;
-  return prompt === turn.request.instructions ? {} : { prompt };
-}
-
-/** After a create that was sent: what its answer means. `afterMs`: send it again after that long; null: it is settled. */
-export function afterSubmit(
-  turn: Turn,
-  answer: JobServiceAnswer,
-  at: { now: number; attempt: number; random: number; policy: PollingPolicy; honorsKeys: boolean },
-): { turn: Turn; afterMs: number | null } {
-  const { now } = at;
-  if (turn.stage.name !== "submitting") return { turn, afterMs: null };
-  if (answer.ok) {
-    return { turn: turnAfterAnswer({ ...turn, stage: watchingFrom(now) }, answer, now), afterMs: null };
-  }
-  const { fault } = answer;
-  const { stage } = turn;
-  const { isRepeat } = stage;
-  const waitingSince = stage.waitingSince ?? now;
-  const ended = (kind: OutcomeKind, detail: Parameters<typeof endTurn>[3]) => ({
-    turn: endTurn(turn, kind, now, detail),
-    afterMs: null,
-  });
-  const later = (next: TurnStage) => ({
-    turn: { ...turn, stage: next },
-    afterMs: submitDelayMs(turn, fault, at),
-  });
-  switch (fault.kind) {
-    case "not-created":
-      // What is certain of this create says nothing of an earlier one whose answer was lost.
-      return later(isRepeat ? { ...stage, waitingSince } : { name: "accepted", waitingSince });
-    case "unknown":
-      if (!at.honorsKeys) return ended("unknown", { reason: "create-lost" });
-      return later({ ...stage, waitingSince, isRepeat: true });
-    case "contract":
-      return ended("unknown", { reason: "unreadable" });
-    case "missing":
-      if (isRepeat) return ended("unknown", { reason: "create-lost" });
-      return ended("rejected", { reason: "project" });
-    case "rejected":
-      if (isRepeat) return ended("unknown", { reason: "create-lost" });
-      return ended("rejected", { reason: rejectionReason(fault), said: fault.said });
-  }
-}
-
-function submitDelayMs(
-  turn: Turn,
-  fault: JobServiceFault,
-  at: { now: number; attempt: number; random: number; policy: PollingPolicy },
-): number {
-  const { now, policy, random } = at;
-  const retryAfterMs = fault.retryAfterMs ?? 0;
-  const delayMs = nextPollDelayMs({ ageMs: 0, faults: at.attempt, retryAfterMs, policy, random });
-  const left = turn.request.receivedAt + policy.deadlineMs - now;
-  return Math.max(0, Math.min(delayMs, left));
-}
-
-/** The turn, if the create that was about to be sent after `before` certainly was not. */
-export function notSubmitted(turn: Turn, before: Turn): Turn {
-  const isIntended = turn.stage.name === "submitting" && before.stage.name === "accepted";
-  return isIntended ? { ...turn, stage: before.stage } : turn;
-}
-
 /** Whether there is a job that can be watched again after this turn's end. */
 export function canKeepWatching(turn: Turn): boolean {
   if (turn.stage.name !== "ended" || turn.job === null) return false;
@@ -226,7 +132,8 @@ export function resumeTurn(turn: Turn, now: number): Turn {
 
 type Watching = Extract<TurnStage, { name: "watching" }>;
 
-function watchingFrom(since: number): Watching {
+/** The stage of a turn that is watched from then on. */
+export function watchingFrom(since: number): Watching {
   return { name: "watching", since, troubleSince: null };
 }
 
@@ -235,18 +142,44 @@ export function turnAfterAnswer(turn: Turn, answer: JobServiceAnswer & { ok: tru
   const { stage } = turn;
   if (stage.name !== "watching") return turn;
   const { job } = answer;
-  const reported = ownTurn(answer);
-  const kind = outcomeKindOf(job, reported);
+  const number = isFollowUp(turn) ? (turn.number ?? null) : 1;
+  const reported = ownTurn(answer, number);
+  const isOfTurnBefore =
+    job.status !== "archived" &&
+    (isBefore(answer, number) || (reported === null && mayBeTurnBefore(stage, job, now)));
+  const kind = isOfTurnBefore ? null : outcomeKindOf(job, reported);
   if (kind !== null) return endTurn(turn, kind, now, { job, told: toldTurn(reported) });
   const progress = progressOf(reported);
+  const isSeen = stage.unseen !== undefined && job.status === "active";
   const isSame =
+    !isSeen &&
     stage.troubleSince === null &&
     stage.progress?.isWaiting === progress?.isWaiting &&
     stage.progress?.step === progress?.step;
   if (isSame && turn.job !== null) return turn;
-  const { progress: _, ...rest } = stage;
-  const next: Watching = { ...rest, troubleSince: null, ...(progress === undefined ? {} : { progress }) };
+  const { progress: _, unseen, ...rest } = stage;
+  const next: Watching = {
+    ...rest,
+    troubleSince: null,
+    ...(progress === undefined ? {} : { progress }),
+    ...(unseen === undefined || isSeen ? {} : { unseen }),
+  };
   return { ...turn, job: turn.job ?? job, stage: next };
+}
+
+function mayBeTurnBefore({ unseen }: Watching, job: Job, now: number): boolean {
+  if (unseen === undefined || now >= unseen.until || job.status === "active") return false;
+  return unseen.leftAs === null || unseen.leftAs === leftAs(job);
+}
+
+/** How a job was left: what its record says of its end. Null: it has not ended. */
+export function leftAs({ status, prLink }: Job): string | null {
+  return status === "active" ? null : `${status} ${prLink ?? ""}`;
+}
+
+/** Whether the turn is a message to the job of another turn. */
+export function isFollowUp({ request }: Turn): boolean {
+  return request.follows !== undefined;
 }
 
 /** Notes what somebody did with a button of this turn. */

@@ -5,6 +5,7 @@ import { DocsAgentError, LimitReachedError, isStoreAnswerLost, messageOf } from 
 import { maybeKeptMessage, notKeptMessage } from "../replies/private-messages.ts";
 import type { Rendered } from "../replies/blocks.ts";
 import { acceptance } from "../tasks/accept.ts";
+import type { Aim } from "../tasks/accept.ts";
 import type { Accepted, IntakeDeps } from "./deps.ts";
 
 const HOUR_MS = 60 * 60_000;
@@ -26,13 +27,17 @@ export function notAcceptedMessage(thrown: unknown): Rendered {
  * have been. What Slack delivers twice
  * at the same time is taken once, and counted once.
  */
-export async function acceptRequest(deps: IntakeDeps, request: Request): Promise<Accepted> {
+export async function acceptRequest(
+  deps: IntakeDeps,
+  request: Request,
+  aim: Aim = "own-job",
+): Promise<Accepted> {
   const first = deps.accepting.get(request.id);
   if (first !== undefined) {
     const accepted = await first;
     return accepted.kind === "accepted" ? { kind: "known" } : accepted;
   }
-  const accepting = accept(deps, request);
+  const accepting = accept(deps, request, aim);
   deps.accepting.set(request.id, accepting);
   try {
     return await accepting;
@@ -41,11 +46,11 @@ export async function acceptRequest(deps: IntakeDeps, request: Request): Promise
   }
 }
 
-async function accept(deps: IntakeDeps, request: Request): Promise<Accepted> {
+async function accept(deps: IntakeDeps, request: Request, aim: Aim): Promise<Accepted> {
   const { person, channel } = limitsOf(deps, request);
   const within = [person, channel].filter(({ limit }) => limit > 0);
   try {
-    const isNew = await deps.queue.commit((read) => acceptance(deps, read, request, within));
+    const isNew = await deps.queue.commit((read) => acceptance(deps, read, request, aim, within));
     if (!isNew) return { kind: "known" };
   } catch (thrown) {
     if (isStoreAnswerLost(thrown)) throw new MaybeKeptError(thrown.message, { cause: thrown });
@@ -88,8 +93,10 @@ function reassureLater(deps: IntakeDeps, request: Request): void {
 
   async function reassure(): Promise<void> {
     const turn = await deps.records.turn.get(request.id);
-    const slot = turn?.delivery.slots[STATUS_SLOT];
-    if (turn === undefined || (slot !== undefined && slot.ts !== null)) return;
+    if (turn === undefined) return;
+    const { statusOf, shown, slots } = turn.delivery;
+    const isVisible = statusOf === undefined ? (slots[STATUS_SLOT]?.ts ?? null) !== null : shown !== null;
+    if (isVisible) return;
     const place = { teamId, channelId, threadTs };
     const told = await deps.notifier.replyPrivately({ place, userId, responseUrl }, { kind: "kept" });
     if (!told.ok) {

@@ -16,9 +16,9 @@ import type { IntakeDeps } from "./deps.ts";
 
 /** True also when the store's answer was lost. Pressing twice does nothing twice. */
 const NOT_KEPT =
-  "I couldn't make sure that this was saved. If nothing happens in a minute, press the button again.";
+  "I can't tell whether that was saved. If nothing happens within a minute, press the button again.";
 const ALREADY_WATCHING = "I'm already watching.";
-const ON_ITS_WAY = "There is news about this request. It will be posted here in a moment.";
+const ON_ITS_WAY = "There's news about this request. I'll post it here in a moment.";
 const FINISHED = "The agent has already finished. See the last message of this request.";
 
 /** The buttons of outcome messages. What a button did is in the turn's record, for as long as the record is kept. */
@@ -68,16 +68,20 @@ async function tryAgain(
   const turn = await deps.records.turn.get(turnId);
   if (turn === undefined) return tooOld(deps);
   const before = turn.pressed[watch];
-  if (before?.action === "try-again") return `<@${before.userId}> already did that.`;
-  const accepted = await acceptRequest(deps, again(deps, turn, watch, body));
+  if (before?.action === "try-again") return alreadyDone(before.userId, body);
+  const request = again(deps, turn, watch, body);
+  const accepted = await acceptRequest(deps, request);
   if (accepted.kind === "refused") return refusalText(accepted.refusal);
   return deps.queue.commit((read) => {
     const now = read("turn", turnId);
-    const earlier = now?.pressed[watch];
-    if (earlier?.action === "try-again") return { value: `<@${earlier.userId}> already did that.` };
-    const press = { action: "try-again", userId: body.user.id } as const;
-    const writes = now === undefined ? [] : turnWrites(deps, read, pressButton(now, watch, press));
-    return { writes, value: accepted.kind === "known" ? "Somebody already did that." : null };
+    // Two may press at once: the request that was taken names who did it.
+    const userId = read("turn", request.id)?.request.userId ?? body.user.id;
+    const isNoted = now === undefined || now.pressed[watch]?.action === "try-again";
+    const press = { action: "try-again", userId } as const;
+    return {
+      writes: isNoted ? [] : turnWrites(deps, read, pressButton(now, watch, press)),
+      value: accepted.kind === "known" ? alreadyDone(userId, body) : null,
+    };
   });
 }
 
@@ -119,6 +123,10 @@ function again({ clock }: IntakeDeps, turn: Turn, watch: number, body: BlockActi
     responseUrl: body.response_url ?? null,
     receivedAt: clock.now(),
   };
+}
+
+function alreadyDone(userId: string, { user }: BlockAction): string {
+  return userId === user.id ? "You already did that." : `<@${userId}> already did that.`;
 }
 
 function tooOld({ retentionMs }: IntakeDeps): string {

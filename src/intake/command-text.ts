@@ -6,6 +6,19 @@ export type CommandText =
 
 const PROJECT = /^project=(\S*)(?:\s+|$)/i;
 
+const NEW = /^new(?:\s+|$)/i;
+
+/** Reads a mention in a thread. `isNew`: it begins with the word `new`, which asks for a job of its own. */
+export function parseReplyText(text: string): CommandText & { isNew: boolean } {
+  const typed = text.trim();
+  if (NEW.test(typed)) return { ...parseCommandText(typed.replace(NEW, "")), isNew: true };
+  const parsed = parseCommandText(typed);
+  if (parsed.kind !== "prompt" || parsed.project === null || !NEW.test(parsed.prompt)) {
+    return { ...parsed, isNew: false };
+  }
+  return { ...parseCommandText(`project=${parsed.project} ${parsed.prompt.replace(NEW, "")}`), isNew: true };
+}
+
 /**
  * Reads the text of a command. A subcommand counts only when it stands alone: "help users find the API key" is a prompt. The
  * prompt is what was typed, without white space around it.

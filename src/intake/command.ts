@@ -67,7 +67,12 @@ export function registerCommand(app: App, deps: IntakeDeps): void {
       return;
     }
     if (parsed.prompt.length > PROMPT_MAX_CHARS) {
-      await refuse({ kind: "too-long", length: parsed.prompt.length, limit: PROMPT_MAX_CHARS });
+      await refuse({
+        kind: "too-long",
+        length: parsed.prompt.length,
+        limit: PROMPT_MAX_CHARS,
+        typed: parsed.prompt,
+      });
       return;
     }
     try {

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Notifier, Refusal } from "../core/notifier.ts";
@@ -9,17 +10,30 @@ import type { TaskQueue } from "../core/task-queue.ts";
 /** Requests an hour; 0: as many as come. */
 export type RequestLimits = { perPerson: number; perChannel: number };
 
+/**
+ * Which replies in a job's thread are follow-ups: `mention`, those that mention the app; `requester`, besides, every reply of whoever asked for
+ * the thread's newest open request; `ask`, besides, those that their author says are.
+ */
+export const FollowUps = z.enum(["mention", "ask", "requester"]);
+export type FollowUps = z.infer<typeof FollowUps>;
+
 /** What became of a request: `known` is one that was accepted before (a redelivery). */
 export type Accepted = { kind: "accepted" | "known" } | { kind: "refused"; refusal: Refusal };
 
 /** What the intake stands on. */
 export type IntakeDeps = {
   queue: Pick<TaskQueue, "add" | "commit">;
-  records: { turn: Pick<RecordStore<RecordOf<"turn">>, "get">; draft: RecordStore<RecordOf<"draft">> };
+  records: {
+    turn: Pick<RecordStore<RecordOf<"turn">>, "get">;
+    thread: Pick<RecordStore<RecordOf<"thread">>, "get">;
+    reply: Pick<RecordStore<RecordOf<"reply">>, "get">;
+    draft: RecordStore<RecordOf<"draft">>;
+  };
   notifier: Pick<Notifier, "replyPrivately">;
   /** The default first; never empty. */
   projects: readonly [ProjectRef, ...ProjectRef[]];
   limits: RequestLimits;
+  followUps: FollowUps;
   /** Requests that are being accepted at this moment, by id. */
   accepting: Map<string, Promise<Accepted>>;
   polling: PollingPolicy;

@@ -35,10 +35,7 @@ export function registerFormSubmission(app: App, deps: IntakeDeps): void {
       const { draftId } = FormMetadata.parse(JSON.parse(view.private_metadata));
       const draft = await deps.records.draft.get(draftId);
       if (draft === undefined) {
-        await refuse(
-          INSTRUCTIONS,
-          "This form is too old to be sent. Copy your text, close it, and open it again.",
-        );
+        await refuse(INSTRUCTIONS, "This form has expired. Copy your text and open it again.");
         return;
       }
       const request: Request = {

@@ -5,6 +5,7 @@ import type { IntakeDeps } from "./deps.ts";
 import { registerFormSubmission } from "./form-submission.ts";
 import { registerMention } from "./mention.ts";
 import { registerShortcut } from "./shortcut.ts";
+import { registerThreadReply } from "./thread-reply.ts";
 
 /** Registers every way in from Slack. */
 export function registerIntake(app: App, given: Omit<IntakeDeps, "accepting">): void {
@@ -13,5 +14,6 @@ export function registerIntake(app: App, given: Omit<IntakeDeps, "accepting">): 
   registerShortcut(app, deps);
   registerFormSubmission(app, deps);
   registerMention(app, deps);
+  registerThreadReply(app, deps);
   registerButtons(app, deps);
 }

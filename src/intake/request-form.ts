@@ -19,7 +19,7 @@ const DRAFT_TTL_MS = 7 * 24 * 60 * 60_000;
 /** Slack's own limit for a text field. */
 const FIELD_MAX_CHARS = 3000;
 const SHOWN_MAX_CHARS = 2500;
-const DEFAULT_INSTRUCTIONS = "Fix the docs so that the problem in this message is gone.";
+const DEFAULT_INSTRUCTIONS = "Fix the problem this message describes.";
 
 /** What a form carries back: the id of its draft. */
 export const FormMetadata = z.object({ draftId: z.string() });
@@ -53,7 +53,7 @@ export function requestForm(draftId: string, draft: Draft, projects: string[], p
   return {
     type: "modal",
     callback_id: REQUEST_FORM,
-    title: { type: "plain_text", text: quoted === null ? "Change the docs" : "Fix these docs" },
+    title: { type: "plain_text", text: quoted === null ? "Request a docs change" : "Fix these docs" },
     submit: { type: "plain_text", text: "Send" },
     close: { type: "plain_text", text: "Cancel" },
     private_metadata: JSON.stringify({ draftId } satisfies z.infer<typeof FormMetadata>),
@@ -65,10 +65,7 @@ export function requestForm(draftId: string, draft: Draft, projects: string[], p
         label: { type: "plain_text", text: "What should change?" },
         hint: {
           type: "plain_text",
-          text:
-            quoted === null
-              ? "Name the page and what is wrong on it. The result is a pull request."
-              : "The message above goes along as quoted material. The result is a pull request.",
+          text: quoted === null ? "Name the page and what's wrong." : "The agent will see the message above.",
         },
         element: {
           type: "plain_text_input",
@@ -109,7 +106,7 @@ function quotedBlocks(quoted: QuotedMessage): KnownBlock[] {
     author === null
       ? { type: "context", elements: [{ type: "mrkdwn", text: `<@${quoted.authorId}> wrote:` }] }
       : context([`${cut(author, 100)} wrote:`]),
-    elements.length === 0 ? context(["(The message has no text.)"]) : quote(elements),
+    elements.length === 0 ? context(["This message has no text."]) : quote(elements),
   ];
 }
 

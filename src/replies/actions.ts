@@ -5,6 +5,21 @@ export const VIEW_PULL_REQUEST = "view_pull_request";
 export const TRY_AGAIN = "try_again";
 export const KEEP_WATCHING = "keep_watching";
 
+export const SEND_REPLY = "send_reply";
+export const IGNORE_REPLY = "ignore_reply";
+
+const ReplyValue = z.object({ replyId: z.string() });
+
+/** What the buttons under a question about a reply carry back. */
+export function replyValue(replyId: string): string {
+  return JSON.stringify({ replyId } satisfies z.infer<typeof ReplyValue>);
+}
+
+/** The reply's id; null for anything that is not a value of ours. */
+export function parseReplyValue(value: string | undefined): string | null {
+  return parsed(ReplyValue, value)?.replyId ?? null;
+}
+
 /** What a button carries back: which watch of which turn it belongs to. */
 export const ButtonValue = z.object({ turnId: z.string(), watch: z.number().int() });
 export type ButtonValue = z.infer<typeof ButtonValue>;
@@ -15,8 +30,12 @@ export function buttonValue(value: ButtonValue): string {
 
 /** Null for anything that is not a value of ours. */
 export function parseButtonValue(value: string | undefined): ButtonValue | null {
+  return parsed(ButtonValue, value);
+}
+
+function parsed<T>(schema: z.ZodType<T>, value: string | undefined): T | null {
   try {
-    return ButtonValue.parse(JSON.parse(value ?? ""));
+    return schema.parse(JSON.parse(value ?? ""));
   } catch {
     return null;
   }

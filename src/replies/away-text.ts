@@ -3,7 +3,7 @@ import { cutEscaped } from "./mrkdwn.ts";
 
 /** A channel as mrkdwn names it. Slack has no name for direct messages, whose ids begin with D. */
 export function placeName(channelId: string): string {
-  return channelId.startsWith("D") ? "a direct message" : `<#${channelId}>`;
+  return channelId.startsWith("D") ? "that conversation" : `<#${channelId}>`;
 }
 
 /** Why a message is in a direct message and not where it was asked for, and what to do about it: mrkdwn. */
@@ -14,14 +14,14 @@ export function awayText(channelId: string, error: string, botName: string): str
     case "channel_not_found":
       // Nobody can be invited to other people's direct messages.
       return channelId.startsWith("D")
-        ? "I cannot post in that conversation, so I report here."
-        : `I am not in ${where}, so I report here. To have me report there, type \`/invite @${cutEscaped(botName, NAME_MAX)}\` in ${where}.`;
+        ? "I can't post in that conversation, so I'm replying here."
+        : `I'm not in ${where}, so I'm replying here. For replies there, type \`/invite @${cutEscaped(botName, NAME_MAX)}\` in it.`;
     case "is_archived":
-      return `I cannot post in ${where} any more because it is archived, so I report here.`;
+      return `${where} is archived, so I'm replying here.`;
     case "thread_not_found":
     case "message_not_found":
-      return `The thread in ${where} is gone, so I report here.`;
+      return `The thread in ${where} was deleted, so I'm replying here.`;
     default:
-      return `Slack does not let me post in ${where}, so I report here.`;
+      return `I can't post in ${where}, so I'm replying here.`;
   }
 }

@@ -1,4 +1,11 @@
-import type { ContextBlock, KnownBlock, RichTextBlock, RichTextElement, RichTextQuote } from "@slack/types";
+import type {
+  Button,
+  ContextBlock,
+  KnownBlock,
+  RichTextBlock,
+  RichTextElement,
+  RichTextQuote,
+} from "@slack/types";
 import { cut } from "../core/text.ts";
 import { SECTION_TEXT_MAX } from "./limits.ts";
 
@@ -27,6 +34,11 @@ export function quotePart(elements: RichTextElement[]): RichTextQuote {
 
 export function quoteText(text: string): RichTextBlock {
   return quote([{ type: "text", text }]);
+}
+
+/** A button. */
+export function labelled(actionId: string, label: string): Button {
+  return { type: "button", action_id: actionId, text: { type: "plain_text", text: label } };
 }
 
 /** A line of small print: anybody's text. */

@@ -8,7 +8,7 @@ import { cut } from "../core/text.ts";
 import type { Turn } from "../core/turn.ts";
 import { KEEP_WATCHING, TRY_AGAIN, VIEW_PULL_REQUEST, buttonValue } from "./actions.ts";
 import { awayText } from "./away-text.ts";
-import { context, plainSection, quotePart, quoteText, section } from "./blocks.ts";
+import { context, labelled, plainSection, quotePart, quoteText, section } from "./blocks.ts";
 import type { Rendered } from "./blocks.ts";
 import { NAME_MAX, SAID_MAX, STATE_MAX } from "./limits.ts";
 import { cutEscaped, escapeMrkdwn } from "./mrkdwn.ts";
@@ -29,6 +29,7 @@ export function outcomeMessage(
   const url = link === null ? null : escapeMrkdwn(link.url);
   const words: OutcomeWords = {
     watchedFor: view.watchedFor,
+    contact: view.contact,
     pr: url === null ? null : `<${url}|${label}>`,
     project: view.projects.length > 1 ? cutEscaped(turn.request.project.name, NAME_MAX) : null,
     // Slack tells apps nothing of mentions in direct messages.
@@ -131,8 +132,4 @@ function button(name: OutcomeButton, turn: Turn, watch: number, url: string | nu
         { ...labelled(KEEP_WATCHING, "Keep watching"), value: buttonValue({ turnId: turn.id, watch }) },
       ];
   }
-}
-
-function labelled(actionId: string, label: string): Button {
-  return { type: "button", action_id: actionId, text: { type: "plain_text", text: label } };
 }

@@ -4,6 +4,8 @@ export type Presentation = {
   projects: string[];
   /** The deadline, in words. */
   watchedFor: string;
+  /** Who can help when a person can't, as mrkdwn of the operator's. */
+  contact: string;
   /** Origins (`http://host:port`) whose pull requests are links although they are not https. */
   httpOrigins: string[];
 };

@@ -1,28 +1,47 @@
-import type { Refusal } from "../core/notifier.ts";
+import type { Message, Refusal } from "../core/notifier.ts";
 import { cut } from "../core/text.ts";
+import { IGNORE_REPLY, SEND_REPLY, replyValue } from "./actions.ts";
 import { placeName } from "./away-text.ts";
-import { plainSection, section } from "./blocks.ts";
+import { labelled, plainSection, quoteText, section } from "./blocks.ts";
 import type { Rendered } from "./blocks.ts";
 import { NAMES_MAX, NAME_MAX } from "./limits.ts";
 import { cutEscaped, timeOfDay, utcTimeOfDay } from "./mrkdwn.ts";
 
 /** What a person can ask for and how. */
-export function helpMessage(projects: string[]): Rendered {
-  const several = projects.length > 1;
+export function helpMessage(projects: string[], botName = "docs-agent"): Rendered {
+  const mention = `@${cutEscaped(botName, NAME_MAX)}`;
   const names = projects.map((name) => `\`${cutEscaped(name, NAME_MAX)}\``);
   const lines = [
-    "*Docs Agent turns “these docs are wrong” into a pull request.*",
-    "• `/docs-agent fix the install command on the quickstart page` — say what to change; the result arrives in a thread here.",
-    "• `/docs-agent` alone — opens a form.",
-    "• *Fix these docs*, in the menu of any message — for the message that shows the problem.",
-    "• Mention me with what to change, in a channel or a thread that I am in.",
-    ...(several
+    "*Ask for a docs change and get a pull request:*",
+    "• `/docs-agent fix the install command`; `/docs-agent` alone opens a form",
+    "• *Fix these docs* in a message's menu",
+    `• \`${mention} …\` in a channel or thread; in a request's thread that's a follow-up, and \`${mention} new …\` is a separate request`,
+    ...(projects.length > 1
       ? [
-          `• \`project=${cutEscaped(projects[1] ?? "", NAME_MAX)}\` in front picks a project. Known: ${listOf(names)}; the first is the default.`,
+          `• \`project=${cutEscaped(projects[1] ?? "", NAME_MAX)} …\` picks a project: ${listOf(names)}; the first is the default`,
         ]
       : []),
   ];
-  return { text: "How to ask Docs Agent for a change to the docs", blocks: [section(lines.join("\n"))] };
+  return { text: "How to ask for a docs change", blocks: [section(lines.join("\n"))] };
+}
+
+/** Whether a reply in a thread is for the agent. */
+export function askMessage(replyId: string): Rendered {
+  const text = "Is this for the agent?";
+  const value = replyValue(replyId);
+  return {
+    text,
+    blocks: [
+      section(text),
+      {
+        type: "actions",
+        elements: [
+          { ...labelled(SEND_REPLY, "Send it"), value, style: "primary" },
+          { ...labelled(IGNORE_REPLY, "Ignore"), value },
+        ],
+      },
+    ],
+  };
 }
 
 /** Why a request was not taken and what to do. */
@@ -32,7 +51,12 @@ export function refusalMessage(refusal: Refusal): Rendered {
     return { text: own, blocks: [section(own)] };
   }
   const text = refusalText(refusal);
-  return { text: cutEscaped(text, 3000), blocks: [plainSection(text)] };
+  const typed = refusal.kind === "too-long" ? (refusal.typed ?? "") : "";
+  return {
+    text: cutEscaped(text, 3000),
+    // What was typed is nowhere else.
+    blocks: [plainSection(text), ...(typed === "" ? [] : [quoteText(cut(typed, TYPED_MAX))])],
+  };
 }
 
 /** The same as plain text, for a field of a form. */
@@ -40,11 +64,12 @@ export function refusalText(refusal: Refusal): string {
   switch (refusal.kind) {
     case "too-long": {
       const { length, limit } = refusal;
-      return `That is too long: ${count(length)} characters, and the limit is ${count(limit)}. Nothing was started. Shorten it, or link to the long part.`;
+      return `That's ${count(length)} characters; the limit is ${count(limit)}. Shorten it and resend.`;
     }
     case "unknown-project": {
-      const known = listOf(refusal.known.map((name) => cut(name, NAME_MAX)));
-      return `There is no project “${cut(refusal.name, NAME_MAX)}” here. Nothing was started. Known projects: ${known}.`;
+      const unknown = `There's no project “${cut(refusal.name, NAME_MAX)}”.`;
+      if (refusal.known.length === 1) return `${unknown} Leave out “project=”.`;
+      return `${unknown} Choose from: ${listOf(refusal.known.map((name) => cut(name, NAME_MAX)))}.`;
     }
     case "too-many":
       return tooManyText(refusal, utcTimeOfDay);
@@ -52,6 +77,9 @@ export function refusalText(refusal: Refusal): string {
 }
 
 const MINUTE_MS = 60_000;
+const TASK_ID_MAX = 200;
+/** As much as fits into a message beside our words. */
+const TYPED_MAX = 10_000;
 
 function tooManyText(
   { scope, limit, againAtMs }: Extract<Refusal, { kind: "too-many" }>,
@@ -72,22 +100,20 @@ export function keptMessage(): Rendered {
 
 /** The app could not keep the request: nothing was started. */
 export function notKeptMessage(): Rendered {
-  const text =
-    "I could not store your request, so nothing was started. Try again in a minute; if this stays, tell whoever runs Docs Agent.";
+  const text = "I couldn't save that, so nothing was started. Try again in a minute.";
   return { text, blocks: [section(text)] };
 }
 
 /** The app can't tell whether it kept the request. */
 export function maybeKeptMessage(): Rendered {
   const text =
-    "I can't tell whether your request was stored. If nothing about it shows up within a minute, ask again; if this stays, tell whoever runs Docs Agent.";
+    "I can't tell whether that was saved. If nothing about it shows up within a minute, ask again.";
   return { text, blocks: [section(text)] };
 }
 
 /** The form could not be opened. */
 export function formNotOpenedMessage(): Rendered {
-  const text =
-    "The form could not be opened, so nothing was started. Try again, or type what should change after `/docs-agent`.";
+  const text = "I couldn't open the form. Try again, or type your request after `/docs-agent`.";
   return { text, blocks: [section(text)] };
 }
 
@@ -95,31 +121,29 @@ export function formNotOpenedMessage(): Rendered {
 export function inviteMeMessage(channelId: string, error: string, botName: string): Rendered {
   const text =
     (error === "not_in_channel" || error === "channel_not_found") && !channelId.startsWith("D")
-      ? `I am not in this channel, so I cannot post here. Your request goes on, and I report to you in a direct message. To have me report here next time, type \`/invite @${cutEscaped(botName, NAME_MAX)}\`.`
-      : "I cannot post here. Your request goes on, and I report to you in a direct message.";
+      ? `I'm not in this channel, so I'll message you directly. For replies here, type \`/invite @${cutEscaped(botName, NAME_MAX)}\`.`
+      : "I can't post here, so I'll message you directly.";
   return { text, blocks: [section(text)] };
 }
 
 /** The app gave up on a part of a request. */
-export function gaveUpMessage(taskType: string, taskId: string, channelId: string): Rendered {
+export function gaveUpMessage(
+  { taskType, taskId, channelId }: Extract<Message, { kind: "gave-up" }>,
+  contact: string,
+): Rendered {
   const text = `⚠️ ${gaveUpText(taskType, placeName(channelId))}`;
-  return {
-    text,
-    blocks: [
-      section(text),
-      plainSection(`For whoever runs Docs Agent: ${cut(taskId, 200)} was given up; the log says why.`),
-    ],
-  };
+  const id = cutEscaped(taskId, TASK_ID_MAX);
+  return { text, blocks: [section(text), section(`For ${contact}: see task \`${id}\` in the log.`)] };
 }
 
 function gaveUpText(taskType: string, where: string): string {
   switch (taskType) {
     case "open":
-      return `Something went wrong on my side with your request in ${where}, and nothing was started. Ask again.`;
+      return `Your request in ${where} couldn't be started. Ask again.`;
     case "deliver":
-      return `A job you asked for in ${where} has ended, but I could not post its result. Look for a new pull request in the repository.`;
+      return `Your request in ${where} is done, but I couldn't post the result. Check for a new pull request.`;
     default:
-      return `I lost track of a request of yours in ${where}. Its job may be running or done: look for a new pull request in the repository before you ask again.`;
+      return `I lost track of your request in ${where}. Check for a new pull request before asking again.`;
   }
 }
 

@@ -3,6 +3,7 @@ import type { Rendered } from "./blocks.ts";
 import { outcomeMessage } from "./outcome-message.ts";
 import type { Presentation } from "./presentation.ts";
 import {
+  askMessage,
   gaveUpMessage,
   helpMessage,
   inviteMeMessage,
@@ -15,7 +16,7 @@ import { statusMessage } from "./status-message.ts";
 export function render(message: Message, presentation: Presentation, botName: string): Rendered {
   switch (message.kind) {
     case "status":
-      return statusMessage(message.turn, message.away, {
+      return statusMessage(message.turn, message.followUps ?? [], message.away, {
         ...presentation,
         botName,
         showProject: presentation.projects.length > 1,
@@ -28,12 +29,14 @@ export function render(message: Message, presentation: Presentation, botName: st
     case "kept":
       return keptMessage();
     case "help":
-      return helpMessage(presentation.projects);
+      return helpMessage(presentation.projects, botName);
+    case "ask":
+      return askMessage(message.replyId);
     case "refused":
       return refusalMessage(message.refusal);
     case "invite-me":
       return inviteMeMessage(message.channelId, message.error, botName);
     case "gave-up":
-      return gaveUpMessage(message.taskType, message.taskId, message.channelId);
+      return gaveUpMessage(message, presentation.contact);
   }
 }

@@ -1,45 +1,78 @@
 import { prLinkOf } from "../core/outcome.ts";
-import type { Request } from "../core/request.ts";
 import { statusText } from "../core/status-text.ts";
 import { cut } from "../core/text.ts";
+import { isFollowUp } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
 import { awayText } from "./away-text.ts";
 import { context, quoteText, section } from "./blocks.ts";
 import type { Rendered } from "./blocks.ts";
-import { ECHO_MAX, MESSAGE_TEXT_MAX, STATE_MAX } from "./limits.ts";
+import { ECHO_MAX, MESSAGE_TEXT_MAX, SAID_MAX, STATE_MAX } from "./limits.ts";
 import { cutEscaped } from "./mrkdwn.ts";
 import type { Presentation } from "./presentation.ts";
 import { pullRequestLink } from "./pull-request-link.ts";
 
-/** Who asked for what, and how it stands: the message that is updated in place. */
+type View = Pick<Presentation, "watchedFor" | "httpOrigins"> & { botName: string; showProject: boolean };
+
+/** Who asked for what, and how it stands: the message that is updated in place. `followUps`: what else it shows, oldest first. */
 export function statusMessage(
   turn: Turn,
+  followUps: readonly Turn[],
   away: string | null,
-  view: Pick<Presentation, "watchedFor" | "httpOrigins"> & { botName: string; showProject: boolean },
+  view: View,
 ): Rendered {
-  const { request, stage } = turn;
-  const prLink = stage.name === "ended" ? prLinkOf(stage.outcome) : null;
-  const link = prLink === null ? null : pullRequestLink(prLink, view.httpOrigins);
-  const state = statusText(turn, { watchedFor: view.watchedFor, pr: link?.label ?? null });
-  const lead = leadOf(request);
+  const { request } = turn;
+  const isBare = away === null && isReply(turn);
   const from = away === null ? [] : [section(awayText(request.channelId, away, view.botName))];
+  const own = isBare ? [] : [section(leadOf(turn)), quoteText(cut(request.instructions, ECHO_MAX))];
+  const news = isBare ? newsOf(turn) : [];
+  const state = stateOf(turn, view);
   const project = view.showProject ? [`Project: ${request.project.name}`] : [];
+  const asked = `${leadOf(turn)} ${cutEscaped(request.instructions, MESSAGE_TEXT_MAX - 1000)}`;
+  const shown = followUps.slice(-FOLLOW_UPS_MAX);
+  const more = followUps.length - shown.length;
   return {
-    text: `${lead} ${cutEscaped(request.instructions, MESSAGE_TEXT_MAX - 1000)}\n${cutEscaped(state, STATE_MAX)}`,
+    text: [...(isBare ? news : [asked]), cutEscaped(state, STATE_MAX)].join("\n"),
     blocks: [
       ...from,
-      section(lead),
-      quoteText(cut(request.instructions, ECHO_MAX)),
+      ...own,
+      ...news.map(section),
       context([state, ...project]),
+      ...(more === 0 ? [] : [context([`${more} earlier ${more === 1 ? "follow-up" : "follow-ups"}`])]),
+      ...shown.flatMap((followUp) => [
+        section([leadOf(followUp), ...newsOf(followUp)].join("\n")),
+        quoteText(cut(followUp.request.instructions, SAID_MAX)),
+        context([stateOf(followUp, view)]),
+      ]),
     ],
   };
 }
 
-function leadOf(request: Request): string {
+/** The most follow-ups that one message shows, the newest of them. */
+const FOLLOW_UPS_MAX = 5;
+
+function stateOf(turn: Turn, { watchedFor, httpOrigins }: View): string {
+  const { stage } = turn;
+  const prLink = stage.name === "ended" ? prLinkOf(stage.outcome) : null;
+  const link = prLink === null ? null : pullRequestLink(prLink, httpOrigins);
+  return statusText(turn, { watchedFor, pr: link?.label ?? null });
+}
+
+function newsOf({ isStartedAnew }: Turn): string[] {
+  return isStartedAnew === true ? ["That request is closed, so I started a new one."] : [];
+}
+
+/** The message that asked for it stands in the thread, right above. */
+function isReply(turn: Turn): boolean {
+  return turn.request.from === "mention" && (isFollowUp(turn) || turn.isStartedAnew === true);
+}
+
+function leadOf(turn: Turn): string {
+  const { request } = turn;
   const who = `<@${request.userId}>`;
   switch (request.from) {
     case "command":
     case "mention":
+      if (isFollowUp(turn) || turn.isStartedAnew === true) return `${who} followed up:`;
       return `${who} requested a docs change:`;
     case "shortcut":
       return `${who} asked the agent to fix this.`;

@@ -66,7 +66,9 @@ const AgentSettings = {
   readable: list(text(WANT_READABLE, 4000).refine(isAbsolute, WANT_READABLE), WANT_READABLE).default([]),
   limits: section(
     z.strictObject({
-      memoryMegabytes: whole("how much memory the agent may use, in megabytes", 64, 1_048_576).default(4096),
+      memoryMegabytes: whole("how much memory the agent may use, in megabytes", 1024, 1_048_576).default(
+        4096,
+      ),
       processes: whole("how many processes the agent may have", 1, 32_768).default(512),
       diskMegabytes: whole(
         "how much the agent may write to its folders, in megabytes",

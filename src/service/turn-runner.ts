@@ -45,11 +45,10 @@ export type RunTurnResult =
       prLink: string;
       summary: string | null;
       leftOut: string[];
-      /** Null where the code host told nothing but the address. */
       pullRequest?: ReportedPullRequest | null;
     }
   /** The changes are on a branch, and there is no code host where anybody could be asked to merge them. */
-  | { kind: "branch"; branch: string; commit?: string; summary: string | null; leftOut: string[] }
+  | { kind: "branch"; branch: string; summary: string | null; leftOut: string[] }
   | { kind: "failed"; reason: string };
 
 /**

@@ -33,6 +33,8 @@ export type SlackSettings = {
 type SlackConnectionOptions = {
   slack: SlackSettings;
   proxy: ProxySettings;
+  /** See `SlackIdentityCheck`. */
+  wanted: { setting: string; scopes: readonly string[] };
   clock: Clock;
   /** Uniform in [0, 1). */
   random: () => number;
@@ -63,6 +65,7 @@ export type SlackConnection = {
 export function createSlackConnection({
   slack,
   proxy,
+  wanted,
   clock,
   random,
   logger,
@@ -90,6 +93,7 @@ export function createSlackConnection({
       fetch: slackClock.watching(fetch),
     }),
     team,
+    wanted,
     clock,
     random,
     logger,

@@ -26,6 +26,8 @@ type SlackIdentityOptions = {
   client: WebClient;
   /** Learns who the app is. */
   team: InstalledTeam;
+  /** Scopes for what the settings ask for, and the name of the setting that does; the app works without them, less that. */
+  wanted: { setting: string; scopes: readonly string[] };
   clock: Clock;
   /** Uniform in [0, 1). */
   random: () => number;
@@ -40,6 +42,7 @@ export class SlackIdentityCheck {
   #state = "";
   #cancelRetry = () => {};
   #isStopped = false;
+  #hasWarned = false;
 
   constructor(options: SlackIdentityOptions) {
     this.#options = options;
@@ -95,7 +98,8 @@ export class SlackIdentityCheck {
     const { client, team, clock } = this.#options;
     this.#askedAtMs = clock.monotonicMs();
     try {
-      const answer = AuthTest.safeParse(await client.auth.test());
+      const answered = await client.auth.test();
+      const answer = AuthTest.safeParse(answered);
       if (!answer.success) {
         const error = `${client.slackApiUrl} doesn't answer like Slack. Check SLACK_API_URL.`;
         this.#say(error);
@@ -104,6 +108,7 @@ export class SlackIdentityCheck {
       const { user_id, bot_id, user, url } = answer.data;
       team.learn({ botUserId: user_id, botId: bot_id, botName: user, teamUrl: url });
       this.#say("ok");
+      this.#warnOfMissing(answered.response_metadata?.scopes);
       return null;
     } catch (thrown) {
       const trouble = slackTrouble(thrown);
@@ -114,6 +119,17 @@ export class SlackIdentityCheck {
       );
       return trouble;
     }
+  }
+
+  #warnOfMissing(granted: readonly string[] | undefined): void {
+    const { setting, scopes } = this.#options.wanted;
+    const missing = scopes.filter((scope) => granted?.includes(scope) === false);
+    if (missing.length === 0 || this.#hasWarned) return;
+    this.#hasWarned = true;
+    this.#options.logger.warn(
+      { missing },
+      `${setting} needs scopes that the app doesn't have. Reinstall it.`,
+    );
   }
 
   /** Logs a change, not every attempt. */

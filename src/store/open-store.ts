@@ -145,6 +145,7 @@ export async function openStore(options: OpenStoreOptions): Promise<SqliteStore>
     draft: decidable("draft", recordSchemas.draft),
     service: decidable("service", recordSchemas.service),
     notice: decidable("notice", recordSchemas.notice),
+    reply: decidable("reply", recordSchemas.reply),
   };
 
   let logEmptiedAtMs = -Infinity;

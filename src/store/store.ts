@@ -27,5 +27,6 @@ export function recordsOf(kinds: {
     draft: kinds.draft.store,
     service: kinds.service.store,
     notice: kinds.notice.store,
+    reply: kinds.reply.store,
   };
 }

@@ -1,12 +1,28 @@
 import type { Request } from "../core/request.ts";
 import type { Limit, NewTask, Plan } from "../core/task-queue.ts";
 import type { Read } from "../core/records.ts";
+import { STATUS_SLOT } from "../core/delivery.ts";
+import { jobInThread } from "../core/follow-up.ts";
+import { projectKey } from "../core/project.ts";
+import type { ProjectRef } from "../core/project.ts";
 import { newTurn } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
 import { openTask } from "./open.ts";
+import { refreshTask } from "./refresh.ts";
 import { submitTask } from "./submit.ts";
 import { turnWrites } from "./turn-writes.ts";
 import type { TaskDeps } from "./deps.ts";
+
+/**
+ * Which job a request is for: one of its own; that of its thread, in whatever project, or only in that of the request; or that of its thread if
+ * the same person asked for its newest open request, and otherwise it is none.
+ */
+export type Aim = "own-job" | "thread" | "thread-in-project" | "own-open-request";
+
+type AcceptDeps = Pick<TaskDeps, "clock" | "polling" | "retentionMs"> & {
+  /** Those that are configured. */
+  projects: readonly ProjectRef[];
+};
 
 /**
  * Accepts a request: its turn is written down, and the create and the status message are under way, neither waiting for the other. The
@@ -14,14 +30,81 @@ import type { TaskDeps } from "./deps.ts";
  * it is new.
  */
 export function acceptance(
-  deps: Pick<TaskDeps, "clock" | "polling" | "retentionMs">,
+  deps: AcceptDeps,
   read: Read,
   request: Request,
+  aim: Aim,
   within: readonly Limit[],
 ): Plan<boolean> {
   if (read("turn", request.id) !== undefined) return { value: false };
-  const turn = newTurn(request);
+  const aimed = aimedAt(deps, read, request, aim);
+  if (aimed === undefined) return { value: false };
+  const host = statusHost(read, aimed);
+  if (host !== undefined) {
+    const turn: Turn = { ...aimed, delivery: { ...aimed.delivery, statusOf: host.id } };
+    const alsoShows = [...(host.delivery.alsoShows ?? []), turn.id];
+    const showing: Turn = { ...host, delivery: { ...host.delivery, alsoShows } };
+    return {
+      writes: [...turnWrites(deps, read, showing), ...turnWrites(deps, read, turn)],
+      adds: [submitTask(turn), refreshTask(turn)],
+      within,
+      value: true,
+    };
+  }
+  const turn = aimed;
   return { writes: turnWrites(deps, read, turn), adds: acceptedTasks(turn), within, value: true };
+}
+
+/** The turn that comes of a request with that aim. Undefined: none. */
+export function aimedAt(
+  { projects }: Pick<AcceptDeps, "projects">,
+  read: Read,
+  request: Request,
+  aim: Aim,
+): Turn | undefined {
+  if (aim === "own-job") return newTurn(request);
+  const found = jobInThread(read, request, projects);
+  if (aim === "own-open-request") {
+    const isOwn = found.kind === "open" && found.turn.request.userId === request.userId;
+    return isOwn ? followUp(request, found.turn) : undefined;
+  }
+  switch (found.kind) {
+    case "none":
+      return newTurn(request);
+    case "closed":
+      if (aim === "thread-in-project") return newTurn(request);
+      return {
+        ...newTurn({ ...request, project: found.project ?? request.project }),
+        isStartedAnew: true,
+      };
+    case "open": {
+      const isOther = projectKey(found.turn.request.project) !== projectKey(request.project);
+      return aim === "thread-in-project" && isOther ? newTurn(request) : followUp(request, found.turn);
+    }
+  }
+}
+
+function followUp(request: Request, { id, request: { project } }: Turn): Turn {
+  return newTurn({ ...request, project, follows: { turnId: id } });
+}
+
+/**
+ * The turn whose status message shows a follow-up too: one that its job still works on or, if that one is shown by another's, that other.
+ * Undefined: the follow-up needs a status message of its own.
+ */
+function statusHost(read: Read, { request, delivery }: Turn): Turn | undefined {
+  const followed = request.follows === undefined ? undefined : read("turn", request.follows.turnId);
+  if (followed === undefined || followed.stage.name === "ended") return undefined;
+  const { statusOf } = followed.delivery;
+  const host = statusOf === undefined ? followed : read("turn", statusOf);
+  const slot = host?.delivery.slots[STATUS_SLOT];
+  // One that isn't there yet may never be, or elsewhere.
+  const isHere =
+    slot !== undefined &&
+    slot.ts !== null &&
+    slot.channelId === delivery.channelId &&
+    host?.delivery.threadTs === delivery.threadTs;
+  return isHere ? host : undefined;
 }
 
 function acceptedTasks(turn: Turn): NewTask[] {

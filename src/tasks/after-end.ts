@@ -1,6 +1,7 @@
 import type { NewTask } from "../core/task-queue.ts";
 import type { Turn } from "../core/turn.ts";
-import { deliverTasks, hasStatusMessage } from "./deliver.ts";
+import { hasStatusMessage } from "../core/delivery.ts";
+import { deliverTasks } from "./deliver.ts";
 import { openTask } from "./open.ts";
 
 /**
@@ -9,5 +10,5 @@ import { openTask } from "./open.ts";
  */
 export function tasksAfterEnd(turn: Turn): NewTask[] {
   if (turn.stage.name !== "ended") return [];
-  return hasStatusMessage(turn) ? deliverTasks(turn) : [openTask(turn)];
+  return hasStatusMessage(turn.delivery) ? deliverTasks(turn) : [openTask(turn)];
 }

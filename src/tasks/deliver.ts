@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { STATUS_SLOT, outcomeSlot } from "../core/delivery.ts";
+import { STATUS_SLOT, hasStatusMessage, outcomeSlot } from "../core/delivery.ts";
 import { statusKey } from "../core/status-text.ts";
 import type { NewTask, Step, Task } from "../core/task-queue.ts";
 import type { Turn } from "../core/turn.ts";
@@ -17,17 +17,11 @@ type DeliverPayload = z.infer<typeof DeliverPayload>;
  * watch of a turn: the task's id is what makes the outcome one.
  */
 export function deliverTasks(turn: Turn): NewTask[] {
-  if (turn.stage.name !== "ended" || !hasStatusMessage(turn)) return [];
+  if (turn.stage.name !== "ended" || !hasStatusMessage(turn.delivery)) return [];
   const slot = turn.delivery.slots[outcomeSlot(turn.watch)];
   if (slot !== undefined && slot.ts !== null) return [];
   const payload = { ...turnPayload(turn), watch: turn.watch } satisfies DeliverPayload;
   return [{ id: `deliver:${turn.id}:${turn.watch}`, type: "deliver", known: "pending", payload }];
-}
-
-/** Whether the status message, which every outcome follows, is there. */
-export function hasStatusMessage({ delivery }: Turn): boolean {
-  const slot = delivery.slots[STATUS_SLOT];
-  return slot !== undefined && slot.ts !== null;
 }
 
 /** Says the outcome in the thread, once, as a reply (edits notify nobody); then the status message is brought up to date. */

@@ -5,6 +5,7 @@ import type { Step, Task, TaskEnd, TaskHandler } from "../core/task-queue.ts";
 import { DocsAgentError, messageOf } from "../errors.ts";
 import { endTurn } from "../core/turn.ts";
 import { tasksAfterEnd } from "./after-end.ts";
+import { ask } from "./ask.ts";
 import { deliver } from "./deliver.ts";
 import type { TaskDeps } from "./deps.ts";
 import { open } from "./open.ts";
@@ -25,11 +26,13 @@ const handlers: Record<
   { pool: keyof typeof POOLS; handle: (deps: TaskDeps, task: Task) => Promise<Step> }
 > = {
   submit: { pool: "creates", handle: submit },
+  message: { pool: "creates", handle: submit },
   open: { pool: "messages", handle: open },
   watch: { pool: "polls", handle: watch },
   deliver: { pool: "messages", handle: deliver },
   refresh: { pool: "updates", handle: refresh },
   reply: { pool: "messages", handle: reply },
+  ask: { pool: "messages", handle: ask },
   tell: { pool: "messages", handle: tell },
 };
 
@@ -116,16 +119,24 @@ function ended(
       logger.error({ reason: end.reason }, "task given up");
       const payload = OfSomeone.safeParse(task.payload);
       if (QUIET.has(task.type) || !payload.success) return end;
-      const { whose, turnId } = payload.data;
+      const { whose, turnId, jobKey } = payload.data;
       return (read) => {
-        const turn = turnId === undefined ? undefined : read("turn", turnId);
+        const ids = new Set([
+          ...(turnId === undefined ? [] : [turnId]),
+          ...(jobKey === undefined ? [] : (read("job", jobKey)?.turnIds ?? [])),
+        ]);
         const kind = ENDS_ITS_TURN[task.type];
-        if (turn === undefined || turn.stage.name === "ended" || kind === undefined) {
-          return { adds: [tellTask(task, whose)], value: end };
-        }
+        const open = [...ids]
+          .flatMap((id) => read("turn", id) ?? [])
+          .filter(({ id, stage }) => stage.name === "watching" || (id === turnId && stage.name !== "ended"));
+        if (open.length === 0 || kind === undefined) return { adds: [tellTask(task, whose)], value: end };
         // Its thread says so, with what to do: every turn ends in an outcome.
-        const lost = endTurn(turn, "unknown", deps.clock.now(), { reason: kind });
-        return { writes: turnWrites(deps, read, lost), adds: tasksAfterEnd(lost), value: end };
+        const lost = open.map((turn) => endTurn(turn, "unknown", deps.clock.now(), { reason: kind }));
+        return {
+          writes: lost.flatMap((turn) => turnWrites(deps, read, turn)),
+          adds: lost.flatMap(tasksAfterEnd),
+          value: end,
+        };
       };
     }
     case "retry":
@@ -141,14 +152,20 @@ function ended(
   }
 }
 
-const OfSomeone = z.object({ whose: Whose, turnId: z.string().optional() });
-/** Tasks without which their turn would never end, and why it is unknown how it ended. */
+const OfSomeone = z.object({
+  whose: Whose,
+  turnId: z.string().optional(),
+  /** Of the job that is watched. */
+  jobKey: z.string().optional(),
+});
+/** Tasks without which their turn, or all that are watched with it, would never end, and why it is unknown how it ended. */
 const ENDS_ITS_TURN: Readonly<Record<string, OutcomeReason>> = {
   submit: "create-lost",
+  message: "create-lost",
   watch: "unreadable",
 };
-/** A status message that stays behind: nothing a person has to know. */
-const QUIET: ReadonlySet<string> = new Set(["tell", "reply", "refresh"]);
+/** A status message that stays behind, say: nothing a person has to know. */
+const QUIET: ReadonlySet<string> = new Set(["tell", "reply", "ask", "refresh"]);
 
 const LogFields = TurnPayload.pick({ turnId: true, thread: true, jobId: true }).partial();
 

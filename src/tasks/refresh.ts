@@ -1,4 +1,4 @@
-import { STATUS_SLOT } from "../core/delivery.ts";
+import { STATUS_SLOT, hasStatusMessage } from "../core/delivery.ts";
 import { isOnlyStepNew, statusKey } from "../core/status-text.ts";
 import type { NewTask, Step, Task } from "../core/task-queue.ts";
 import type { Turn } from "../core/turn.ts";
@@ -14,8 +14,10 @@ import { requireTurn, turnWrites } from "./turn-writes.ts";
 const UPDATE_RATE = { gapMs: 1334, burst: 5 };
 
 /** One per status message: however much changes while it waits for its slot, it shows what is true when it runs. */
-export function refreshTask(turn: Turn): NewTask {
-  return { id: `refresh:${turn.id}`, type: "refresh", known: "latest", payload: turnPayload(turn) };
+export function refreshTask(turn: Turn, slotMs?: number): NewTask {
+  const turnId = turn.delivery.statusOf ?? turn.id;
+  const payload: TurnPayload = { ...turnPayload(turn), turnId, ...(slotMs === undefined ? {} : { slotMs }) };
+  return { id: `refresh:${turnId}`, type: "refresh", known: "latest", payload };
 }
 
 /**
@@ -23,30 +25,31 @@ export function refreshTask(turn: Turn): NewTask {
  * again by the next poll, so there is no queue of steps, and they delay no other update.
  */
 export async function stepRefreshTask(deps: TaskDeps, turn: Turn): Promise<NewTask | undefined> {
-  const { slots, refusedUpdate } = turn.delivery;
-  if (!isOnlyStepNew(turn) || (slots[STATUS_SLOT]?.ts ?? null) === null) return undefined;
-  if (refusedUpdate !== undefined) return undefined;
+  if (!isOnlyStepNew(turn) || !hasStatusMessage(turn.delivery)) return undefined;
+  if (turn.delivery.refusedUpdate !== undefined) return undefined;
   if (!(await deps.slots.takeIfIdle(gateOf(turn.request.teamId), UPDATE_RATE))) return undefined;
-  const task = refreshTask(turn);
-  return { ...task, payload: { ...turnPayload(turn), slotMs: deps.clock.now() } satisfies TurnPayload };
+  return refreshTask(turn, deps.clock.now());
 }
 
 function gateOf(teamId: string): string {
   return `update:${teamId}`;
 }
 
-/** Brings the status message up to date with the turn. Idempotent, and nothing waits for it. */
+/** Brings the status message up to date with its turn and the others that it shows. Idempotent, and nothing waits for it. */
 export async function refresh(deps: TaskDeps, task: Task): Promise<Step> {
   const payload = readPayload(TurnPayload, task);
   const turn = requireTurn(await deps.records.turn.get(payload.turnId), payload.turnId);
   const { delivery, request } = turn;
   const { teamId } = request;
   const slot = delivery.slots[STATUS_SLOT];
-  const key = statusKey(turn);
-  if (slot === undefined || slot.ts === null || delivery.shown === key) return { kind: "done" };
+  const others = await Promise.all((delivery.alsoShows ?? []).map((id) => deps.records.turn.get(id)));
+  const followUps = others.filter((other) => other !== undefined);
+  const shown = [turn, ...followUps];
+  const isShown = (other: Turn) => other.delivery.shown === statusKey(other);
+  if (slot === undefined || slot.ts === null || shown.every(isShown)) return { kind: "done" };
 
   const gate = gateOf(teamId);
-  const isStep = isOnlyStepNew(turn);
+  const isStep = shown.every((other) => isShown(other) || isOnlyStepNew(other));
   const now = deps.clock.now();
   const slotMs = await deps.slots.reserve(gate, UPDATE_RATE, payload.slotMs);
   if (slotMs > now) return { kind: "wait", dueAt: slotMs, payload: { ...payload, slotMs } };
@@ -54,7 +57,7 @@ export async function refresh(deps: TaskDeps, task: Task): Promise<Step> {
   const updated = await deps.notifier.update(
     { teamId, channelId: slot.channelId, threadTs: delivery.threadTs },
     slot.ts,
-    { kind: "status", turn, away },
+    { kind: "status", turn, followUps, away },
     { turnId: turn.id, post: STATUS_SLOT },
   );
   if (!updated.ok && updated.fault.kind !== "place") {
@@ -65,15 +68,18 @@ export async function refresh(deps: TaskDeps, task: Task): Promise<Step> {
   if (!updated.ok) {
     deps.logger.warn({ error: updated.fault.error }, "the status message can no longer be updated");
   }
+  const refused = updated.ok ? {} : { refusedUpdate: updated.fault.error };
   return (read) => {
-    const current = requireTurn(read("turn", turn.id), turn.id);
-    const { refusedUpdate: _before, ...others } = current.delivery;
-    const refused = updated.ok ? {} : { refusedUpdate: updated.fault.error };
-    const shown: Turn = { ...current, delivery: { ...others, shown: key, ...refused } };
-    const isTrue = statusKey(shown) === key || isOnlyStepNew(shown);
+    const noted = shown.flatMap((other): Turn[] => {
+      const current = read("turn", other.id);
+      if (current === undefined) return [];
+      const { refusedUpdate: _, ...rest } = current.delivery;
+      return [{ ...current, delivery: { ...rest, shown: statusKey(other), ...refused } }];
+    });
+    const isTrue = noted.every((other) => isShown(other) || isOnlyStepNew(other));
     const { slotMs: _, ...rest } = payload;
     return {
-      writes: turnWrites(deps, read, shown),
+      writes: noted.flatMap((other) => turnWrites(deps, read, other)),
       value: isTrue ? { kind: "done" } : { kind: "again", dueAt: deps.clock.now(), payload: rest },
     };
   };

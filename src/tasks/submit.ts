@@ -1,27 +1,33 @@
+import { withPrBefore } from "../core/follow-up.ts";
 import { faultForLog } from "../core/job-service.ts";
+import type { JobService, JobServiceAnswer } from "../core/job-service.ts";
 import { composePrompt, idsToName } from "../core/prompt.ts";
 import type { Names } from "../core/prompt.ts";
 import type { Request } from "../core/request.ts";
 import { AFTER_STORE_FAULT_MS } from "../core/retry.ts";
 import { statusKey } from "../core/status-text.ts";
 import type { NewTask, Step, Task } from "../core/task-queue.ts";
-import { afterSubmit, beforeSubmit, endTurn, knownPrompt, notSubmitted } from "../core/turn.ts";
+import { afterSubmit, beforeSubmit, knownPrompt, notSubmitted, onItsOwn } from "../core/submitting.ts";
+import { endTurn, isFollowUp } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
 import { isStoreAnswerLost } from "../errors.ts";
 import type { Read, Write } from "../core/records.ts";
 import { tasksAfterEnd } from "./after-end.ts";
 import type { TaskDeps } from "./deps.ts";
+import { followedTurn } from "./followed-turn.ts";
 import { closedForMs, heedRetryAfter, notAsked } from "./project-gate.ts";
 import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
 import { refreshTask } from "./refresh.ts";
-import { requireTurn, turnWrites } from "./turn-writes.ts";
+import { earlierTurns, requireTurn, turnWrites } from "./turn-writes.ts";
 import { watchTask } from "./watch.ts";
 
+/** Sends a turn: as a create, or, of a follow-up, as a message to its job. */
 export function submitTask(turn: Turn): NewTask {
   const { service } = turn.request.project;
+  const type = isFollowUp(turn) ? "message" : "submit";
   return {
-    id: `submit:${turn.id}`,
-    type: "submit",
+    id: `${type}:${turn.id}`,
+    type,
     share: service,
     known: "pending",
     payload: turnPayload(turn),
@@ -29,14 +35,27 @@ export function submitTask(turn: Turn): NewTask {
 }
 
 /**
- * Creates the job: at most once per turn. That the create is on its way is saved before it is sent; a run that finds this and no
- * answer sends it again only where the service honors idempotency keys, and ends the turn as `unknown` elsewhere. The answer is saved
- * before anyone is told.
+ * Creates the job, or sends it a message: at most once per turn. That the call is on its way is saved before it is sent; a run that finds
+ * this and no answer sends it again only where the service honors idempotency keys, and ends the turn as `unknown` elsewhere. The answer is
+ * saved before anyone is told. A follow-up waits for its job, and for the messages before it; where there is none to be had, it becomes a
+ * create.
  */
 export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
   const { turnId } = readPayload(TurnPayload, task);
   const known = requireTurn(await deps.records.turn.get(turnId), turnId);
   const { request } = known;
+  const isUnsent = known.stage.name === "accepted" || known.stage.name === "submitting";
+  const followed = isUnsent ? await followedTurn(deps, known) : undefined;
+  if (followed === "pending") {
+    const now = deps.clock.now();
+    return { kind: "wait", dueAt: now + followUpDelayMs(now - request.receivedAt) };
+  }
+  if (followed === "none" && known.stage.name === "accepted") {
+    return settle(deps, turnId, (turn) =>
+      isFollowUp(turn) && turn.stage.name === "accepted" ? onItsOwn(turn) : turn,
+    );
+  }
+  const job = typeof followed === "object" ? followed.job : null;
   const configured = deps.jobServices.of(request.project);
   if (configured === undefined) {
     deps.logger.error(
@@ -54,7 +73,8 @@ export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
   const announced = (await deps.records.service.get(service))?.honorsIdempotencyKeys ?? false;
   // At another address nobody knows the key of a create that was sent before.
   const isSentElsewhere = known.stage.name === "submitting" && service !== request.project.service;
-  const honoredKeys = !isSentElsewhere && (jobService.honorsIdempotencyKeys === true || announced);
+  const isRepeatable = !isSentElsewhere && followed !== "none";
+  const honoredKeys = isRepeatable && (jobService.honorsIdempotencyKeys === true || announced);
   const prompt = knownPrompt(known) ?? composePrompt(request, await namesFor(deps, request));
 
   const waitMs = await closedForMs(deps, request.project);
@@ -80,11 +100,17 @@ export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
   }
 
   deps.assertHeld();
+  const words = knownPrompt(before) ?? prompt;
   const answer =
-    waitMs > 0 ? notAsked(waitMs) : await jobService.createJob(knownPrompt(before) ?? prompt, turnId);
+    waitMs > 0
+      ? notAsked(waitMs)
+      : job === null
+        ? await jobService.createJob(words, turnId)
+        : await message(jobService, job.id, words, turnId);
   if (waitMs === 0) await heedRetryAfter(deps, request.project, answer);
-  if (answer.ok) deps.logger.info({ job_id: answer.job.id }, "job is created");
-  else deps.logger.warn({ fault: faultForLog(answer.fault) }, "create did not succeed");
+  const call = job === null ? "create" : "message";
+  if (answer.ok) deps.logger.info({ job_id: answer.job.id }, `${call} is taken`);
+  else deps.logger.warn({ fault: faultForLog(answer.fault) }, `${call} did not succeed`);
   const honorsKeys = honoredKeys || answer.honorsIdempotencyKeys;
   const at = {
     now: deps.clock.now(),
@@ -92,6 +118,7 @@ export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
     random: deps.random(),
     policy: deps.polling,
     honorsKeys,
+    ...(job === null ? {} : { before: job }),
   };
   const { afterMs } = afterSubmit(before, answer, at);
   const retry = afterMs === null ? null : { afterMs, reason: "the job service did not take the request" };
@@ -104,7 +131,30 @@ export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
   return settle(deps, turnId, (turn) => afterSubmit(turn, answer, at).turn, noted, retry);
 }
 
-/** Writes down how a turn stands after its create, and adds what follows from it. */
+/** How long a follow-up waits before it looks again whether its job is there: it comes soon or, while the service is down, not so soon. */
+function followUpDelayMs(ageMs: number): number {
+  return Math.min(10_000, Math.max(1_000, ageMs / 10));
+}
+
+/** Statuses by which a service may refuse a message to a job that is closed. */
+const MAY_BE_CLOSED: ReadonlySet<number | undefined> = new Set([400, 409, 410, 422]);
+
+/** Sends a message. A refusal because the job is closed reads as that there is no such job. */
+async function message(
+  jobService: JobService,
+  jobId: string,
+  prompt: string,
+  turnId: string,
+): Promise<JobServiceAnswer> {
+  // Under the bare id, the service may later get a create.
+  const answer = await jobService.sendMessage(jobId, prompt, `${turnId}:message`);
+  if (answer.ok || answer.fault.kind !== "rejected" || !MAY_BE_CLOSED.has(answer.fault.status)) return answer;
+  const seen = await jobService.getJob(jobId);
+  const isClosed = seen.ok ? seen.job.status === "archived" : seen.fault.kind === "missing";
+  return isClosed ? { ...answer, fault: { ...answer.fault, kind: "missing" } } : answer;
+}
+
+/** Writes down how a turn stands after its create or message, and adds what follows from it. */
 function settle(
   deps: TaskDeps,
   turnId: string,
@@ -114,7 +164,8 @@ function settle(
 ): Step {
   return (read: Read) => {
     const turn = requireTurn(read("turn", turnId), turnId);
-    const next = change(turn);
+    const settled = change(turn);
+    const next = isFollowUp(settled) ? withPrBefore(settled, earlierTurns(read, settled)) : settled;
     const { stage } = next;
     if (stage.name === "ended" && turn.stage.name !== "ended") {
       const { kind, reason, tookMs, told } = stage.outcome;
@@ -125,6 +176,7 @@ function settle(
     return {
       writes: [...more, ...turnWrites(deps, read, next)],
       adds: [
+        ...(isFollowUp(turn) && !isFollowUp(next) ? [submitTask(next)] : []),
         ...(stage.name === "watching" ? [watchTask(next, now + deps.polling.minMs)] : []),
         ...tasksAfterEnd(next),
         ...(statusKey(next) === next.delivery.shown || stage.name === "ended" || next.delivery.shown === null

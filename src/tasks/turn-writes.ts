@@ -17,17 +17,31 @@ export function requireTurn(turn: Turn | undefined, turnId: string): Turn {
   throw new RecordLostError(`There is no readable record of turn ${turnId}.`);
 }
 
+/** The turns of the same job before this one, oldest first. */
+export function earlierTurns(read: Read, { id, job, request }: Turn): Turn[] {
+  if (job === null) return [];
+  const turnIds = read("job", jobKey(request.project, job.id))?.turnIds ?? [];
+  const earlier = turnIds.includes(id) ? turnIds.slice(0, turnIds.indexOf(id)) : turnIds;
+  return earlier.flatMap((turnId) => read("turn", turnId) ?? []);
+}
+
 type Deps = Pick<TaskDeps, "clock" | "polling" | "retentionMs">;
 
-/** What to write when a turn has changed: the turn, its job, and the job's entry in the thread it reports into. */
+/** The most turns that a thread's record names. */
+const THREAD_TURNS_MAX = 100;
+
+/** What to write when a turn has changed: the turn, its job, and their entries in the thread it reports into. */
 export function turnWrites(deps: Deps, read: Read, turn: Turn): Write[] {
   const ttlMs = keepTurnMs(turn, deps.clock.now(), deps.polling, deps.retentionMs);
   const writes: Write[] = [{ kind: "turn", id: turn.id, record: turn, ttlMs }];
-  if (turn.job === null) return writes;
   const { project, teamId } = turn.request;
   const { channelId, threadTs } = turn.delivery;
-  const key = jobKey(project, turn.job.id);
   const thread = threadTs === null ? null : { teamId, channelId, ts: threadTs };
+  const key = turn.job === null ? null : jobKey(project, turn.job.id);
+  // Its end, or its being watched again, changes how long all of it is kept.
+  const isOtherStage = key !== null && read("turn", turn.id)?.stage.name !== turn.stage.name;
+  if (thread !== null) writes.push(...threadWrites(deps, read, { thread, turn, key, isOtherStage }));
+  if (turn.job === null || key === null) return writes;
   const known = read("job", key);
   const job: JobRecord = {
     ...known,
@@ -44,22 +58,39 @@ export function turnWrites(deps: Deps, read: Read, turn: Turn): Write[] {
     return other !== undefined && other.stage.name !== "ended";
   });
   const longestMs = deps.polling.deadlineMs + deps.retentionMs;
-  // Its end, or its being watched again, changes how long all of it is kept.
-  const isOtherStage = read("turn", turn.id)?.stage.name !== turn.stage.name;
   if (known === undefined || !isSameJob(known, job) || isOtherStage) {
     writes.push({ kind: "job", id: key, record: job, ttlMs: isWatched ? longestMs : ttlMs });
   }
-  if (thread === null) return writes;
-  const id = threadId(thread);
-  const knownThread = read("thread", id);
-  const jobKeys = knownThread?.jobKeys ?? [];
-  if (isOtherStage || !jobKeys.includes(key)) {
-    // Jobs that are no longer kept leave the thread with the next write.
-    const kept = jobKeys.filter((other) => other === key || read("job", other) !== undefined);
-    const record = { ...knownThread, version: 2 as const, ...thread, jobKeys: [...new Set([...kept, key])] };
-    writes.push({ kind: "thread", id, record, ttlMs: longestMs });
-  }
   return writes;
+}
+
+function threadWrites(
+  { polling, retentionMs }: Deps,
+  read: Read,
+  changed: {
+    thread: { teamId: string; channelId: string; ts: string };
+    turn: Turn;
+    key: string | null;
+    isOtherStage: boolean;
+  },
+): Write[] {
+  const { thread, turn, key, isOtherStage } = changed;
+  const id = threadId(thread);
+  const known = read("thread", id);
+  const jobKeys = known?.jobKeys ?? [];
+  const turnIds = known?.turnIds ?? [];
+  const isKnown = turnIds.includes(turn.id) && (key === null || jobKeys.includes(key));
+  if (isKnown && !isOtherStage) return [];
+  // Jobs that are no longer kept leave the thread with the next write.
+  const kept = jobKeys.filter((other) => other === key || read("job", other) !== undefined);
+  const record = {
+    ...known,
+    version: 2 as const,
+    ...thread,
+    jobKeys: [...new Set([...kept, ...(key === null ? [] : [key])])],
+    turnIds: [...new Set([...turnIds, turn.id])].slice(-THREAD_TURNS_MAX),
+  };
+  return [{ kind: "thread", id, record, ttlMs: polling.deadlineMs + retentionMs }];
 }
 
 function isSameJob(a: JobRecord, b: JobRecord): boolean {

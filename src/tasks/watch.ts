@@ -5,6 +5,7 @@ import { faultForLog } from "../core/job-service.ts";
 import type { JobService, JobServiceAnswer } from "../core/job-service.ts";
 import type { JobRecord } from "../core/records.ts";
 import type { NewTask, Step, Task } from "../core/task-queue.ts";
+import { withPrBefore } from "../core/follow-up.ts";
 import { endTurn } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
 import {
@@ -62,10 +63,13 @@ export async function watch(deps: TaskDeps, task: Task): Promise<Step> {
   if (answer !== null && !answer.ok) {
     deps.logger.warn({ fault: faultForLog(answer.fault) }, "poll did not succeed");
   }
+  // What began later, a message say, may be younger than the answer.
+  const asked = new Map(open.map(({ id, watch }) => [id, watch]));
   const change = (turn: Turn, state: PollState): Turn => {
     if (turn.stage.name !== "watching") return turn;
     if (jobService === undefined) return endTurn(turn, "rejected", now, { reason: "project" });
-    const polled = answer === null ? turn : turnAfterPoll(turn, state, answer, deps.clock.now());
+    const isAsked = asked.get(turn.id) === turn.watch;
+    const polled = answer === null || !isAsked ? turn : turnAfterPoll(turn, state, answer, deps.clock.now());
     return polled.stage.name === "ended" ? polled : expireTurn(polled, now, deps.polling);
   };
   const state = answer === null ? payload.state : pollStateAfter(payload.state, answer, deps.clock.now());
@@ -102,10 +106,12 @@ function stepAfter(
   const retryAfterMs = answer !== null && !answer.ok ? (answer.fault.retryAfterMs ?? 0) : 0;
   const random = deps.random();
   return (read) => {
-    const turns = turnIds.flatMap((id) => {
-      const turn = read("turn", id);
-      return turn === undefined ? [] : [{ turn, next: change(turn, state) }];
-    });
+    const turns: { turn: Turn; next: Turn }[] = [];
+    for (const turn of turnIds.flatMap((id) => read("turn", id) ?? [])) {
+      const earlier = turns.map(({ next }) => next);
+      const next = change(turn, state);
+      turns.push({ turn, next: next === turn ? turn : withPrBefore(next, earlier) });
+    }
     const changed = turns.filter(({ turn, next }) => next !== turn).map(({ next }) => next);
     for (const turn of changed) {
       if (turn.stage.name !== "ended") continue;

@@ -11,7 +11,7 @@ const running = (step: string | null) =>
   found(makeJob(), makeReported({ status: "running", outcome: null, step }));
 
 describe("the turn of the record that is ours", () => {
-  it("is the first, which the create began, whatever else the job was asked", () => {
+  it("is that of its number, whatever else the job was asked", () => {
     const answer: JobServiceAnswer = {
       ...found(),
       capabilities: ["turns"],
@@ -20,14 +20,16 @@ describe("the turn of the record that is ours", () => {
         questions: null,
       },
     };
-    expect(ownTurn(answer)?.summary).toBe("ours");
+    expect(ownTurn(answer, 1)?.summary).toBe("ours");
+    expect(ownTurn(answer, 2)?.summary).toBe("theirs");
+    expect([ownTurn(answer, 3), ownTurn(answer, null)]).toEqual([null, null]);
     const later = { turns: [makeReported({ number: 2 })], questions: null };
-    expect(ownTurn({ ...answer, report: later })).toBeNull();
+    expect(ownTurn({ ...answer, report: later }, 1)).toBeNull();
   });
 
   it("is not looked for where the service does not announce turns", () => {
     const answer = { ...found(makeJob(), makeReported()), capabilities: ["list" as const] };
-    expect(ownTurn(answer)).toBeNull();
+    expect(ownTurn(answer, 1)).toBeNull();
     expect(turnAfterAnswer(watched, answer, 9)).toBe(watched);
   });
 });

@@ -1,14 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { JobServiceAnswer } from "../../src/core/job-service.ts";
 import { OutcomeKind } from "../../src/core/outcome.ts";
+import { afterSubmit, beforeSubmit, knownPrompt } from "../../src/core/submitting.ts";
 import {
-  afterSubmit,
-  beforeSubmit,
   canKeepWatching,
   deadlineOf,
   endTurn,
   keepTurnMs,
-  knownPrompt,
   newTurn,
   pressButton,
   resumeTurn,

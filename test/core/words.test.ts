@@ -7,7 +7,13 @@ import { QUOTED_MAX_CHARS, composePrompt } from "../../src/core/prompt.ts";
 import { canKeepWatching } from "../../src/core/turn.ts";
 import { makeJob, makeOutcome, makeTurn } from "../support/builders.ts";
 
-const words: OutcomeWords = { watchedFor: "1 day", pr: null, project: null, botName: "docs-agent" };
+const words: OutcomeWords = {
+  watchedFor: "1 day",
+  pr: null,
+  project: null,
+  botName: "docs-agent",
+  contact: "your Docs Agent admin",
+};
 
 it.each([
   [0, "0 s"],

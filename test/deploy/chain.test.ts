@@ -92,7 +92,7 @@ it.skipIf(!hasProxy)(
     const told = slack.ephemerals(ANA).length;
     expect((await ana.command({ channel: DOCS, text: "fix it now" })).status).toBe(200);
     await slack.until(() => slack.ephemerals(ANA).length > told, 10_000);
-    expect(slack.visibleText(slack.ephemerals(ANA).at(-1)!)).toContain("I could not store your request");
+    expect(slack.visibleText(slack.ephemerals(ANA).at(-1)!)).toContain("I couldn't save that");
     process.kill(redis.pid, "SIGCONT");
     for (const url of urls) await isReady(url);
     const unsigned = await fetch(`${proxy.url}/slack/events`, { method: "POST", body: "unsigned" });

@@ -122,7 +122,7 @@ describe("a prompt over the limit", () => {
       .command({ channel: DOCS, text: "x".repeat(PROMPT_MAX_CHARS + 1) });
     expect(sent.status).toBe(200);
     expect(ephemeralTexts(world)).toEqual([
-      expect.stringMatching(/4,001 characters, and the limit is 4,000\. Nothing was started\./),
+      expect.stringMatching(/That's 4,001 characters; the limit is 4,000\./),
     ]);
     await nothingMore(world);
     expect(world.service.calls).toEqual([]);
@@ -133,7 +133,7 @@ describe("a prompt over the limit", () => {
     await using world = await World.start();
     await world.slack.person(ANA).mention({ channel: DOCS, text: "x".repeat(PROMPT_MAX_CHARS + 1) });
     await world.until(() => ephemeralTexts(world).length === 1);
-    expect(ephemeralTexts(world)[0]).toContain("4,001 characters, and the limit is 4,000");
+    expect(ephemeralTexts(world)[0]).toContain("That's 4,001 characters; the limit is 4,000.");
     expect(world.service.calls).toEqual([]);
   });
 
@@ -167,9 +167,7 @@ describe("an unknown project name", () => {
     await using world = await World.start(twoProjects);
     await world.slack.person(ANA).command({ channel: DOCS, text: "project=<nope> fix it" });
     expect(ephemeralTexts(world)).toEqual([
-      expect.stringContaining(
-        "There is no project “<nope>” here. Nothing was started. Known projects: docs, api.",
-      ),
+      expect.stringContaining("There's no project “<nope>”. Choose from: docs, api."),
     ]);
     await nothingMore(world);
     expect(world.service.calls).toEqual([]);
@@ -179,7 +177,7 @@ describe("an unknown project name", () => {
     await using world = await World.start(twoProjects);
     await world.slack.person(ANA).mention({ channel: DOCS, text: "project=nope fix it" });
     await world.until(() => ephemeralTexts(world).length === 1);
-    expect(ephemeralTexts(world)[0]).toContain("Known projects: docs, api.");
+    expect(ephemeralTexts(world)[0]).toContain("Choose from: docs, api.");
     expect(world.service.calls).toEqual([]);
   });
 
@@ -464,7 +462,7 @@ describe("a place that cannot take the outcome", () => {
     [
       "a thread deleted",
       (world, ts) => world.slack.workspace.deleteMessage(DOCS, ts),
-      "The thread in #docs is gone",
+      "The thread in #docs was deleted",
     ],
     [
       "a thread deleted, where Slack posts the reply in the channel",
@@ -472,14 +470,14 @@ describe("a place that cannot take the outcome", () => {
         world.slack.workspace.orphanedReplies = "unthread";
         world.slack.workspace.deleteMessage(DOCS, ts);
       },
-      "The thread in #docs is gone",
+      "The thread in #docs was deleted",
     ],
     [
       "a channel archived",
       (world) => world.slack.workspace.archiveChannel(DOCS),
-      "I cannot post in #docs any more because it is archived",
+      "#docs is archived, so I'm replying here",
     ],
-    ["the bot removed", (world) => world.slack.workspace.kick(DOCS), "I am not in #docs"],
+    ["the bot removed", (world) => world.slack.workspace.kick(DOCS), "I'm not in #docs"],
   ];
   it.each(ways)("(%s) sends it to the requester directly", async (_, happens, why) => {
     await using world = await World.start();
@@ -507,7 +505,9 @@ describe("a place that cannot take the outcome", () => {
     await nothingMore(world);
     const texts = world.slack.dm(ANA).map((message) => world.slack.visibleText(message));
     expect(texts).toEqual([
-      expect.stringContaining("type `/invite @docs-agent` in #random"),
+      expect.stringContaining(
+        "I'm not in #random, so I'm replying here. For replies there, type `/invite @docs-agent`",
+      ),
       expect.stringContaining("Your pull request is ready"),
     ]);
     expect(world.read(RANDOM)).toEqual([]);
@@ -547,7 +547,7 @@ describe("a stored record that does not parse", () => {
     await nothingMore(world);
     expect(world.read(DOCS).filter((text) => text.includes("[View pull request]"))).toHaveLength(1);
     expect(world.slack.dm(ANA).map((message) => world.slack.visibleText(message))).toEqual([
-      expect.stringContaining("I lost track of a request of yours in #docs"),
+      expect.stringContaining("I lost track of your request in #docs"),
     ]);
     const ready = await (await fetch(`${world.appUrl}/readyz`)).json();
     expect(ready).toMatchObject({ status: "ok", records_set_aside: 1, tasks: { dead: 1 } });

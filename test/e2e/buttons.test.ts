@@ -37,7 +37,10 @@ describe("Try again", () => {
     await press(world, BEN, failed, "try_again");
     await press(world, ANA, failed, "try_again");
     await world.slack.until(() => privately(world, ANA).length === 1);
-    expect(privately(world, ANA)).toEqual([expect.stringContaining("@Ben")]);
+    expect(privately(world, ANA)).toEqual([expect.stringContaining("@Ben already did that.")]);
+    await press(world, BEN, failed, "try_again");
+    await world.slack.until(() => privately(world, BEN).length === 1);
+    expect(privately(world, BEN)).toEqual([expect.stringContaining("You already did that.")]);
     await world.pass(HOUR_MS);
     expect(world.service.creates.map(({ prompt }) => prompt)).toEqual(["fix it", "fix it"]);
     expect(world.read(DOCS)).toHaveLength(4);
@@ -99,7 +102,7 @@ describe("the Keep watching button of an earlier watch", () => {
     await world.pass(HOUR_MS + 30_000);
     await press(world, BEN, first, "keep_watching");
     await world.slack.until(() => privately(world, BEN).length === 1);
-    expect(privately(world, BEN)[0]).toContain("It will be posted here in a moment.");
+    expect(privately(world, BEN)[0]).toContain("I'll post it here in a moment.");
     await world.pass(10 * 60_000);
     expect(world.read(DOCS)).toHaveLength(4);
     expect(world.read(DOCS)[3]).toContain("[Keep watching]");

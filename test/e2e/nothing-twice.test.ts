@@ -133,7 +133,7 @@ it("a request that cannot be stored is refused at once, and never half taken", a
   const sent = await world.slack.person(ANA).command({ channel: DOCS, text: "fix it" });
   expect(sent.status).toBe(200);
   const [told] = world.slack.ephemerals(ANA);
-  expect(told === undefined ? "" : world.slack.visibleText(told)).toContain("I could not store your request");
+  expect(told === undefined ? "" : world.slack.visibleText(told)).toContain("I couldn't save that");
   const mention = await world.slack.person(ANA).mention({ channel: DOCS, text: "fix that" });
   // Not acknowledged, so that Slack delivers it again.
   expect(mention.status).toBe(500);
@@ -152,7 +152,7 @@ it("ended requests and their jobs are kept for RETENTION_DAYS, and the thread's 
   const parent = world.slack.workspace.say({ channel: DOCS, user: BEN, text: "the FAQ is wrong" });
   await world.slack.person(ANA).mention({ channel: DOCS, threadTs: parent.ts, text: "fix it" });
   await world.pass(10 * 86_400_000);
-  await world.slack.person(ANA).mention({ channel: DOCS, threadTs: parent.ts, text: "fix that" });
+  await world.slack.person(ANA).mention({ channel: DOCS, threadTs: parent.ts, text: "new fix that" });
   await world.pass(3_600_000);
   const [first, second] = world.service.creates;
 

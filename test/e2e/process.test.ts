@@ -84,6 +84,8 @@ describe.concurrent("settings", () => {
         JOB_DEADLINE_MS: "0",
         JOB_SERVICE_TIMEOUT_MS: "-1",
         RETENTION_DAYS: "0",
+        FOLLOW_UPS: "everybody",
+        HELP_CONTACT: "<!channel>",
         LOG_LEVEL: "loud",
       },
     });
@@ -92,6 +94,8 @@ describe.concurrent("settings", () => {
     expect(named.toSorted()).toEqual(
       [
         "DOCS_AGENT_PROJECTS",
+        "FOLLOW_UPS",
+        "HELP_CONTACT",
         "JOB_DEADLINE_MS",
         "JOB_SERVICE_TIMEOUT_MS",
         "LOG_LEVEL",

@@ -22,7 +22,7 @@ it("a Redis that is away: a command is told that it was not stored, and work goe
   expect((await slack.person(ANA).command({ channel: DOCS, text: "fix it" })).status).toBe(200);
   await slack.until(() => slack.ephemerals(ANA).length > 0, 10_000);
   const [told] = slack.ephemerals(ANA);
-  expect(told === undefined ? "" : slack.visibleText(told)).toContain("I could not store your request");
+  expect(told === undefined ? "" : slack.visibleText(told)).toContain("I couldn't save that");
   const mention = await slack.person(ANA).mention({ channel: DOCS, text: "fix that" });
   expect(mention.status).toBe(500);
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
@@ -50,7 +50,7 @@ it("a Redis whose answer is lost: the person is told that the request may have b
   process.kill(redis.pid, "SIGCONT");
   await slack.until(() => outcomesIn(slack).length > 0, 60_000);
   expect(slack.ephemerals(ANA).map((told) => slack.visibleText(told))).toEqual([
-    expect.stringContaining("I can't tell whether your request was stored"),
+    expect.stringContaining("I can't tell whether that was saved"),
   ]);
   expectOnce(slack, service, 1);
 }, 120_000);

@@ -104,7 +104,7 @@ describe("an error code that nobody knows", () => {
     expect(dm(world)).toEqual([]);
     recover();
     await world.pass(HOUR_MS);
-    expect(dm(world)).toEqual([expect.stringContaining("I lost track of a request of yours in #docs")]);
+    expect(dm(world)).toEqual([expect.stringContaining("I lost track of your request in #docs")]);
   });
 });
 

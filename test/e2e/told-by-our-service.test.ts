@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { AppProcess } from "../support/app-process.ts";
 import { agentFile, startServiceWorld } from "../support/service-world.ts";
 import { openTempDir } from "../support/temp-dir.ts";
-import { ANA, DOCS, environment, startSlackSide } from "../support/world.ts";
+import { ANA, BEN, DOCS, environment, startSlackSide } from "../support/world.ts";
 
 const SCRIPT = [
   { tool: "Edit docs/quickstart.md" },
@@ -11,7 +11,7 @@ const SCRIPT = [
   { say: "Add the install command\n\nThe quickstart had none." },
 ];
 
-it("between Slack and our own job service, the thread says what the agent does and said", async () => {
+it("between Slack and our own job service, the thread says what the agent does and said, also to follow-ups", async () => {
   let finish = () => {};
   const mayFinish = new Promise<void>((resolve) => (finish = resolve));
   await using docs = await startServiceWorld(
@@ -57,4 +57,31 @@ it("between Slack and our own job service, the thread says what the agent does a
     () => status().endsWith("✅ acme/docs#1 Add the install command, 2 files, +3 −0"),
     20_000,
   );
+
+  const root = slack.messages(DOCS)[0]?.ts ?? "";
+  const mention = (text: string) => slack.person(BEN).mention({ channel: DOCS, threadTs: root, text });
+  const replies = () =>
+    slack
+      .thread(DOCS, root)
+      .filter(({ bot_id }) => bot_id !== undefined)
+      .map((message) => slack.visibleText(message).split("\n"));
+  expect((await mention("the same in the FAQ")).status).toBe(200);
+  await slack.until(() => replies().length === 4, 30_000);
+  expect(replies()[3]).toEqual([
+    expect.stringMatching(/^✅ @Ben The agent updated acme\/docs#1 \(http:.*\/acme\/docs\/pull\/1\)\.$/),
+    "The quickstart had none.",
+    expect.stringMatching(/^Repository: acme\/docs /),
+    "[View pull request]",
+  ]);
+
+  const jobId = /Job: (job-\w+)/.exec(replies()[3]?.[2] ?? "")?.[1] ?? "";
+  const archived = await fetch(`${baseUrl}/v2/agent/docs/job/${jobId}/archive`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${docs.apiKey}` },
+  });
+  expect(archived.status).toBe(200);
+  expect((await mention("and the glossary")).status).toBe(200);
+  await slack.until(() => replies().length === 6, 30_000);
+  expect(replies()[4]?.[0]).toBe("That request is closed, so I started a new one.");
+  expect(replies()[5]?.[0]).toBe("✅ @Ben Your pull request is ready:");
 }, 120_000);

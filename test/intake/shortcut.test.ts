@@ -29,7 +29,7 @@ function quoteIn(world: World, { view }: OpenView): string[] {
 
 describe("a message whose payload has null where others have words", () => {
   it.each<[string, Json, string[]]>([
-    ["text", { text: null }, ["@Ben wrote:", "(The message has no text.)"]],
+    ["text", { text: null }, ["@Ben wrote:", "This message has no text."]],
     ["user", { user: null }, ["an app wrote:", "The install command is wrong"]],
     [
       "user and username",
@@ -86,7 +86,7 @@ describe("a payload that cannot be read", () => {
     const answer = await world.slack.until(() =>
       world.slack.ephemerals(ANA).find(({ from }) => from === world.slack.workspace.bot.userId),
     );
-    expect(world.slack.visibleText(answer)).toMatch(/^The form could not be opened, so nothing was started/);
+    expect(world.slack.visibleText(answer)).toMatch(/^I couldn't open the form\. Try again/);
     expect(world.slack.openViews(ANA)).toEqual([]);
     expect(world.logger.text("error")).toContain("could not read a shortcut");
   });

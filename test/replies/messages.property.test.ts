@@ -191,6 +191,7 @@ const views: fc.Arbitrary<View> = fc.record({
   botName: anyText,
   projects: fc.array(anyText, { minLength: 1, maxLength: 3 }),
   watchedFor: fc.constantFrom("1 day", "45 s", "2 h 5 min"),
+  contact: fc.constantFrom("your Docs Agent admin", "<@U0ADMIN>", "<#C0HELP>"),
   httpOrigins: fc.constant([]),
 });
 
@@ -234,12 +235,12 @@ function isLeftAlone(block: AnyBlock): boolean {
 
 /**
  * What is wrong with a message: Slack refuses it, or something in it is markup that is not ours: the requester, the channel, the
- * pull request's link. Without its blocks too, which is how it goes out should Slack ever refuse them.
+ * pull request's link, and, where an operator has to help, the contact. Without its blocks too, which is how it goes out should Slack ever refuse them.
  */
 function faultsOf(
   message: Message,
   view: View,
-  allowed: { requester: string | null; prLink: string | null; time?: string },
+  allowed: { requester: string | null; prLink: string | null; time?: string; isContactNamed?: boolean },
 ): string[] {
   const { text, blocks = [] } = post(message, view);
   const faults: string[] = [];
@@ -247,10 +248,12 @@ function faultsOf(
   if (text.length > MESSAGE_TEXT_MAX) faults.push(`the text has ${text.length} characters`);
 
   const { requester } = allowed;
+  const contact = allowed.isContactNamed === true ? view.contact : null;
   const mentions = requester === null ? "" : `@${requester}`;
   // Slack notifies by the blocks; without them, by the text.
   for (const mentioned of [mentionsIn({ text, blocks }), mentionsIn({ text })]) {
-    if (mentioned.join() !== mentions) faults.push(`it notifies ${mentioned.join()}`);
+    const others = mentioned.filter((name) => `<${name}>` !== contact);
+    if (others.join() !== mentions) faults.push(`it notifies ${mentioned.join()}`);
   }
 
   const link = allowed.prLink === null ? null : pullRequestLink(allowed.prLink);
@@ -260,6 +263,7 @@ function faultsOf(
     ...[DOCS, "G0PRIVATE", "D0DIRECT"].map((id) => `<#${id}>`),
     ...(link === null ? [] : [`<${escapedUrl}>`, `<${escapedUrl}|${link.label}>`]),
     ...(allowed.time === undefined ? [] : [allowed.time]),
+    ...(contact === null ? [] : [contact]),
   ];
   for (const part of [{ text, isMarkup: true }, ...blocks.flatMap(blockTexts)]) {
     if (!part.text.isWellFormed()) faults.push(`half a character in ${part.text}`);
@@ -288,7 +292,7 @@ function isSameUpToCut(control: string, known: string): boolean {
   return control === known || (control.endsWith("…>") && known.startsWith(control.slice(0, -2)));
 }
 
-describe("whatever is typed, said or named, Slack takes it and nobody but the requester is notified:", () => {
+describe("whatever is typed, said or named, Slack takes it and nobody but the requester and the contact is notified:", () => {
   it.each(Request.shape.from.options)("the status of a request from a %s", (from) => {
     fc.assert(
       fc.property(turns, aways, views, (turn, away, view) => {
@@ -300,18 +304,60 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
     );
   });
 
+  it("the status of a follow-up, and one that shows follow-ups besides", () => {
+    const followUps = fc.tuple(turns, fc.boolean()).map(([turn, isStartedAnew]): Turn => ({
+      ...turn,
+      isStartedAnew,
+      request: {
+        ...turn.request,
+        from: "mention",
+        ...(isStartedAnew ? {} : { follows: { turnId: "command:1" } }),
+      },
+    }));
+    const shown = fc.array(followUps, { maxLength: 8 });
+    fc.assert(
+      fc.property(fc.oneof(turns, followUps), shown, aways, views, (turn, others, away, view) => {
+        const message = { kind: "status", turn, followUps: others, away } as const;
+        const faults = faultsOf(message, view, { requester: ANA, prLink: null });
+        // It names whoever asked as often as they did, and not where the thread shows it.
+        expect(faults.filter((fault) => !/^it notifies (?:@U0ANA,?)*$/.test(fault))).toEqual([]);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("the outcome of a follow-up", () => {
+    fc.assert(
+      fc.property(turns, outcomesOf(fc.constant("pull-request")), aways, views, (turn, last, away, view) => {
+        const prLink = prLinkOf(last);
+        const outcome = prLink === null ? last : { ...last, prBefore: prLink };
+        const message = { kind: "outcome", turn, outcome, watch: turn.watch, away } as const;
+        expect(faultsOf(message, view, { requester: ANA, prLink })).toEqual([]);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
   it.each(OutcomeKind.options)("the outcome %s", (kind) => {
+    const isContactNamed = ["failed", "unknown", "rejected"].includes(kind);
     fc.assert(
       fc.property(turns, outcomesOf(fc.constant(kind)), aways, views, (turn, outcome, away, view) => {
         const message = { kind: "outcome", turn, outcome, watch: turn.watch, away } as const;
-        expect(faultsOf(message, view, { requester: ANA, prLink: prLinkOf(outcome) })).toEqual([]);
+        const allowed = { requester: ANA, prLink: prLinkOf(outcome), isContactNamed };
+        expect(faultsOf(message, view, allowed)).toEqual([]);
       }),
       { numRuns: 500 },
     );
   });
 
   it("an outcome of every kind and reason, with and without everything it can carry", () => {
-    const view = { botName: "docs<!here>", projects: ["docs"], watchedFor: "1 day", httpOrigins: [] };
+    const view = {
+      botName: "docs<!here>",
+      projects: ["docs"],
+      watchedFor: "1 day",
+      contact: "your Docs Agent admin",
+      httpOrigins: [],
+    };
     const evil = "<!channel> <@U0VICTIM> <https://evil.example|x> & https://evil.example 😀".repeat(60);
     const named = { id: evil, repository: evil, ref: evil, model: evil };
     const empty = { repository: "", ref: null, model: "" };
@@ -383,6 +429,7 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
         kind: fc.constant("too-long" as const),
         length: fc.nat(),
         limit: fc.constant(PROMPT_MAX_CHARS),
+        typed: fc.option(fc.oneof(anyText, fc.constant("<!channel>".repeat(2000))), { nil: undefined }),
       }),
       fc.record({
         kind: fc.constant("unknown-project" as const),
@@ -420,7 +467,8 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
     fc.assert(
       fc.property(anyText, types, channels, views, (taskId, taskType, channelId, view) => {
         const message = { kind: "gave-up", taskId, taskType, channelId } as const;
-        expect(faultsOf(message, view, { requester: null, prLink: null })).toEqual([]);
+        const allowed = { requester: null, prLink: null, isContactNamed: true };
+        expect(faultsOf(message, view, allowed)).toEqual([]);
       }),
       { numRuns: 500 },
     );
@@ -429,7 +477,13 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
 
 describe("lists of projects", () => {
   const projects = Array.from({ length: 100 }, (_, index) => `${index}-`.padEnd(40, "x"));
-  const view = { botName: "docs", projects, watchedFor: "1 day", httpOrigins: [] };
+  const view = {
+    botName: "docs",
+    projects,
+    watchedFor: "1 day",
+    contact: "your Docs Agent admin",
+    httpOrigins: [],
+  };
 
   it("name as many as there is room for, and count the rest", () => {
     const known = { kind: "unknown-project", name: "nope", known: projects } as const;
@@ -443,7 +497,9 @@ describe("lists of projects", () => {
 
   it("name all of a few", () => {
     const few = { ...view, projects: ["docs", "api", "handbook"] };
-    expect(visibleText(post({ kind: "help" }, few))).toContain("Known: `docs`, `api`, `handbook`; the first");
+    expect(visibleText(post({ kind: "help" }, few))).toContain(
+      "picks a project: `docs`, `api`, `handbook`; the first",
+    );
   });
 });
 
@@ -527,6 +583,6 @@ describe("the form", () => {
   });
 
   it("says so where the message has no text, and no author's name", () => {
-    expect(readForm("", "").slice(0, 2)).toEqual(["an app wrote:", "(The message has no text.)"]);
+    expect(readForm("", "").slice(0, 2)).toEqual(["an app wrote:", "This message has no text."]);
   });
 });

@@ -1,7 +1,18 @@
 import { describe, expect, it } from "vitest";
 import { render } from "../../src/replies/render.ts";
 import { makeJob, makeOutcome, makeTurn } from "../support/builders.ts";
-import { ANA, LINK, presentation, read, readOutcome, request, started, withPr, without } from "./reading.ts";
+import {
+  ANA,
+  LINK,
+  PR,
+  presentation,
+  read,
+  readOutcome,
+  request,
+  started,
+  withPr,
+  without,
+} from "./reading.ts";
 import type { Row } from "./reading.ts";
 
 const notStarted = "Took: 1 min 5 s";
@@ -13,6 +24,16 @@ const rows: Row[] = [
   {
     when: "the pull request is open",
     outcome: { kind: "pull-request", job: withPr },
+    lines: [`✅ @Ana Your pull request is ready: ${LINK}`, started, "[View pull request]"],
+  },
+  {
+    when: "a follow-up's pull request was there before, and nobody says what the follow-up did",
+    outcome: { kind: "pull-request", job: withPr, prBefore: PR },
+    lines: [`✅ @Ana The agent finished. ${LINK} may have new commits.`, started, "[View pull request]"],
+  },
+  {
+    when: "a follow-up's pull request is another than the one before",
+    outcome: { kind: "pull-request", job: withPr, prBefore: `${PR}0` },
     lines: [`✅ @Ana Your pull request is ready: ${LINK}`, started, "[View pull request]"],
   },
   {
@@ -178,11 +199,11 @@ describe("an outcome also says", () => {
   it.each([
     [
       "not_in_channel",
-      "I am not in #C0DOCS, so I report here. To have me report there, type `/invite @docs-agent` in #C0DOCS.",
+      "I'm not in #C0DOCS, so I'm replying here. For replies there, type `/invite @docs-agent` in it.",
     ],
-    ["is_archived", "I cannot post in #C0DOCS any more because it is archived, so I report here."],
-    ["thread_not_found", "The thread in #C0DOCS is gone, so I report here."],
-    ["restricted_action", "Slack does not let me post in #C0DOCS, so I report here."],
+    ["is_archived", "#C0DOCS is archived, so I'm replying here."],
+    ["thread_not_found", "The thread in #C0DOCS was deleted, so I'm replying here."],
+    ["restricted_action", "I can't post in #C0DOCS, so I'm replying here."],
   ])("in a direct message, why it is there (%s) and what it is about", (away, why) => {
     const { lines } = readOutcome(makeOutcome({ kind: "pull-request", job: withPr }), away);
     expect(lines[0]).toBe(why);

@@ -11,7 +11,12 @@ import { makeJob, makeReported, makeRequest, makeTurn } from "../support/builder
 export const ANA = "U0ANA";
 export const PR = "https://github.com/acme/docs/pull/7";
 
-export const presentation = { projects: ["docs"], watchedFor: "1 day", httpOrigins: [] };
+export const presentation = {
+  projects: ["docs"],
+  watchedFor: "1 day",
+  contact: "your Docs Agent admin",
+  httpOrigins: [],
+};
 export const request = makeRequest({
   userId: ANA,
   channelId: "C0DOCS",

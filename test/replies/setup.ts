@@ -101,7 +101,12 @@ export async function startSide(
   const teams = options.teams ?? { of: async () => team };
   const notifier = createSlackNotifier({
     teams,
-    presentation: { projects: ["docs"], watchedFor: "1 day", httpOrigins: [] },
+    presentation: {
+      projects: ["docs"],
+      watchedFor: "1 day",
+      contact: "your Docs Agent admin",
+      httpOrigins: [],
+    },
     slackClock,
     logger,
     fetch,

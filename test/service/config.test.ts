@@ -1,8 +1,9 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { stringify } from "yaml";
-import { loadServiceConfig, serviceSecretsOf } from "../../src/service/config.ts";
+import { loadServiceConfig } from "../../src/service/config.ts";
+import { projectSecrets } from "../../src/service/project-secrets.ts";
 import { networkOf } from "../../src/service/network/index.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 
@@ -122,7 +123,7 @@ it("lists every fault at once, with its place and what to put there", async () =
   });
   for (const fault of [
     /listen\.port is not valid: put a port/,
-    /listen\.hots: there is no such setting/,
+    /listen\.hots isn't a setting\. Remove it/,
     /dataDir is missing: put the folder/,
     /projects\[0\]\.id is not valid: put letters/,
     /projects\[0\]\.repository is not valid: put an https URL/,
@@ -274,7 +275,7 @@ it("takes a preset: its command, unless the settings give another, and its name 
 
 it.each([
   [{ preset: "robot" }, /agent\.preset is not valid: put one of opencode, gemini, claude, codex, copilot/],
-  [{ preset: "opencode", kind: "command" }, /agent\.preset: there is no such setting/],
+  [{ preset: "opencode", kind: "command" }, /agent\.preset isn't a setting\. Remove it/],
   [{ kind: "acp", command: ["x"], model: "gpt-5" }, /agent\.model is not valid: .*goes with a preset/],
 ])("refuses the agent %j", async (wrong, fault) => {
   const message = await faultsOf(withProject({ agent: wrong }));
@@ -302,8 +303,12 @@ it("refuses a terminal for an agent that does not speak ACP", async () => {
 it("collects the secrets that must stay out of the log", async () => {
   const codeHost = { kind: "github", owner: "acme", repo: "docs", tokenEnv: "DOCS_TOKEN" };
   const config = await load(withProject({ codeHost, agentEnv: ["MODEL_KEY", "LANG"] }));
-  const given = { ...env, MODEL_KEY: "a-key-of-a-model", LANG: "C" };
-  expect(serviceSecretsOf(config, given)).toEqual(["a-value-of-the-environment", "a-key-of-a-model"]);
+  const given = { DOCS_TOKEN: "ana:a-password-of-git\n", MODEL_KEY: "a-key-of-a-model", LANG: "C" };
+  expect(config.projects.flatMap((one) => projectSecrets(one, given))).toEqual([
+    "ana:a-password-of-git",
+    "a-password-of-git",
+    "a-key-of-a-model",
+  ]);
 });
 
 const model = { name: "claude", kind: "anthropic", keyEnv: "CLAUDE_KEY" };
@@ -359,7 +364,7 @@ it("gives each project the models that it names, else all", async () => {
 
 it("keeps the keys of models out of the log", async () => {
   const config = await load(withModels({}, model, gpt), modelEnv);
-  expect(serviceSecretsOf(config, modelEnv)).toEqual(Object.values(modelEnv));
+  expect(config.projects.flatMap((one) => projectSecrets(one, modelEnv))).toEqual(Object.values(modelEnv));
 });
 
 it("says what is wrong with models, budgets and hosts", async () => {
@@ -447,4 +452,23 @@ it("takes no dataDir in a git work tree, and lets no agent read it", async () =>
   expect(await faultsOf(shown)).toContain(
     `projects[0].agent.readable is not valid: ${dir.path} would show the agent the dataDir`,
   );
+});
+
+it("lets no agent read the dataDir by another name, or what is the machine's", async () => {
+  await using dir = await openTempDir();
+  mkdirSync(dir.file("real"));
+  symlinkSync(dir.file("real"), dir.file("link"));
+  symlinkSync("/proc", dir.file("processes"));
+  const faultsFor = (path: string) =>
+    faultsOf({
+      dataDir: dir.file("link/not/there/yet"),
+      projects: [{ ...project, agent: { ...agent, readable: [path] } }],
+    });
+  for (const path of [dir.file("real"), dir.file("link")]) {
+    expect(await faultsFor(path)).toContain(`${path} would show the agent the dataDir`);
+  }
+  expect(await faultsFor(dir.file("processes"))).toContain("would show the agent /proc");
+  for (const path of ["/run/docker.sock", "/sys"]) {
+    expect(await faultsFor(path)).toContain(`${path} would show the agent /`);
+  }
 });

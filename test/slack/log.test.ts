@@ -45,6 +45,7 @@ describe("a listener that fails", () => {
         apiUrl: slack.apiUrl,
         receive: { kind: "http", signingSecret: SIGNING_SECRET },
       },
+      wanted: { setting: "", scopes: [] },
       proxy: DIRECT,
       clock: new ManualClock(),
       random: () => 0.5,

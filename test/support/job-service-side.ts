@@ -258,11 +258,11 @@ export class JobServiceSide implements AsyncDisposable {
   #message({ projectId, jobId, idempotencyKey, withTurns }: SideCall, prompt: string): Reply {
     const job = this.#find(projectId, jobId);
     if (job === null) return { status: 404, json: { error: "Job not found" } };
+    if (job.status === "archived") return { status: 400, json: { error: "The job is archived" } };
     const before = recordOf(job, withTurns);
     job.prompts.push(prompt);
     job.turns.push(newTurn(job.prompts.length, this.#time()));
     job.status = "active";
-    job.archivedAt = null;
     job.pollsOfTurn = 0;
     this.script.messaged(job, before, this.#time());
     this.messages.push({ projectId, jobId: job.id, prompt, idempotencyKey });

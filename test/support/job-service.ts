@@ -85,6 +85,8 @@ export class ServiceUnderTest implements AsyncDisposable {
   readonly keys: Record<string, string> = {};
   readonly projects: ServiceProject[];
   runner = new ScriptedRunner();
+  /** How often the runner was to look after what it keeps. */
+  upkeeps = 0;
   readonly #options: ServiceOptions;
   readonly #dead: SelfHostedJobService[] = [];
   readonly #clients: HttpJobService[] = [];
@@ -142,6 +144,9 @@ export class ServiceUnderTest implements AsyncDisposable {
       },
       database,
       runTurn: (input) => this.runner.runTurn(input),
+      upkeep: async () => {
+        this.upkeeps += 1;
+      },
       clock,
       logger,
     });

@@ -79,9 +79,11 @@ export async function startSlackSide(
   } = {},
 ): Promise<SlackSide> {
   const { withoutScopes = [], ...others } = options;
+  const manifest = readManifest();
   const slack = await createSlackSide({
     ...others,
-    scopes: readManifest().oauth_config.scopes.bot.filter((scope) => !withoutScopes.includes(scope)),
+    events: manifest.settings.event_subscriptions.bot_events,
+    scopes: manifest.oauth_config.scopes.bot.filter((scope) => !withoutScopes.includes(scope)),
     signingSecret: SIGNING_SECRET,
     botToken: BOT_TOKEN,
     appToken: APP_TOKEN,

@@ -1,12 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { newTurn } from "../../src/core/turn.ts";
+import { endTurn, newTurn } from "../../src/core/turn.ts";
 import { DocsAgentError } from "../../src/errors.ts";
 import { createTaskHandler } from "../../src/tasks/index.ts";
 import { openTask } from "../../src/tasks/open.ts";
 import { replyTask } from "../../src/tasks/reply.ts";
 import { tellTask } from "../../src/tasks/tell.ts";
-import { makeRequest } from "../support/builders.ts";
+import { turnWrites } from "../../src/tasks/turn-writes.ts";
+import { watchTask } from "../../src/tasks/watch.ts";
+import { makeJob, makeRequest } from "../support/builders.ts";
 import { TaskRig, lost, notSent, refused } from "./setup.ts";
 import type { SlackFault } from "./setup.ts";
 
@@ -148,6 +150,28 @@ describe("what a handler throws", () => {
     expect(await runWith(rig, surprise, { surprises: 7 })).toMatchObject({ kind: "dead" });
     expect(rig.added.map(({ id }) => id)).toEqual([`tell:open:${turn.id}`]);
   });
+});
+
+it("watching that is given up ends every turn of the job that is watched", async () => {
+  await using rig = await TaskRig.open();
+  const stage = { name: "watching", since: 1, troubleSince: null } as const;
+  const turns = ["command:1", "mention:2", "mention:3"].map((id) => ({
+    ...newTurn(makeRequest({ id })),
+    job: makeJob(),
+    stage,
+  }));
+  const ended = endTurn(turns[2]!, "failed", 5);
+  for (const watched of [turns[0]!, turns[1]!, ended]) {
+    await rig.queue.commit((read) => ({ writes: turnWrites(rig.deps, read, watched), value: undefined }));
+  }
+  const task = rig.task(watchTask(turns[0]!, 0), { deaths: 8 });
+  const step = await createTaskHandler(rig.deps)(task, rig.run);
+  expect(await rig.carryOut(step)).toMatchObject({ kind: "dead" });
+  for (const watched of turns.slice(0, 2)) {
+    expect((await rig.saved(watched)).stage).toMatchObject({ outcome: { kind: "unknown" } });
+  }
+  expect((await rig.saved(ended)).stage).toEqual(ended.stage);
+  expect(rig.added.map(({ id }) => id)).toEqual(["open:command:1", "open:mention:2"]);
 });
 
 it("a private answer to a mention that can be shown nowhere is given up quietly", async () => {

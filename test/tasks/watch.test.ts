@@ -111,6 +111,25 @@ it("a turn that somebody keeps watching while the poll is under way is watched f
   expect(await rig.saved(turn)).toMatchObject({ watch: 2, stage: { name: "watching" } });
 });
 
+it("an answer says nothing of a turn that began while the poll was under way", async () => {
+  await using rig = await TaskRig.open();
+  const first = await watchedTurn(rig, "command:1");
+  rig.answers[0] = done;
+  const step = await watch(rig.deps, rig.task(watchTask(first, 0)));
+  const second = await watchedTurn(rig, "mention:2");
+  await rig.carryOut(step);
+  expect(outcomeOf(await rig.saved(first))).toEqual(["no-changes", null]);
+  expect(outcomeOf(await rig.saved(second))).toBe("watching");
+  // Not even where the job's record was read before that.
+  const third = await watchedTurn(rig, "mention:3");
+  const late = await watch(rig.deps, rig.task(watchTask(first, 0)));
+  const resumed = resumeTurn(endTurn(third, "expired", 1), rig.clock.now());
+  await rig.save(resumed);
+  expect(await rig.carryOut(late)).toMatchObject({ kind: "again" });
+  expect(outcomeOf(await rig.saved(second))).toEqual(["no-changes", null]);
+  expect(await rig.saved(third)).toMatchObject({ watch: 2, stage: { name: "watching" } });
+});
+
 it("what happened to a turn's messages while the poll was under way stays", async () => {
   await using rig = await TaskRig.open();
   const turn = await watchedTurn(rig);

@@ -59,7 +59,7 @@ export const jobSql = {
     ORDER BY accepted_at DESC LIMIT 1 OFFSET ?`,
 
   /** project, key */
-  answered: `SELECT request, status, answer, turn FROM idempotency WHERE project_id = ? AND key = ?`,
+  answered: `SELECT request, answer, turn FROM idempotency WHERE project_id = ? AND key = ?`,
   /** project, key, request, status, answer, turn, created_at */
   addAnswered: `INSERT INTO idempotency (project_id, key, request, status, answer, turn, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
   /** before */

@@ -101,7 +101,6 @@ export const QuestionRow = z
 
 export const AnsweredRow = z.object({
   request: z.string(),
-  status: z.int(),
   answer: json(WireJobRecord),
   turn: z.int().nullable(),
 });

@@ -10,6 +10,7 @@ import { connect, isIP, type LookupFunction, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Logger } from "../../core/logger.ts";
+import { codeOf } from "../../errors.ts";
 import { findRoute, type Resolve } from "./find-route.ts";
 import { type HostRule, httpTargetOf, type NetworkTarget, parseAuthority, targetText } from "./host-rules.ts";
 import { endToEndHeaders } from "./http-headers.ts";
@@ -220,11 +221,7 @@ function refusal(status: ProxyRefusal["status"], reason: string): ProxyRefusal {
 }
 
 function unreachable(target: NetworkTarget, thrown: unknown): ProxyRefusal {
-  const code =
-    thrown instanceof Error && "code" in thrown && typeof thrown.code === "string"
-      ? thrown.code
-      : "no answer";
-  return refusal(502, `${targetText(target)} can't be reached (${code}).`);
+  return refusal(502, `${targetText(target)} can't be reached (${codeOf(thrown) ?? "no answer"}).`);
 }
 
 function refuseTunnel(client: Socket, { status, reason }: ProxyRefusal): void {

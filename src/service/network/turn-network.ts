@@ -5,7 +5,7 @@ import { createServer, type Server } from "node:http";
 import type { Socket } from "node:net";
 import { Agent } from "undici";
 import type { Logger } from "../../core/logger.ts";
-import { DocsAgentError } from "../../errors.ts";
+import { codeOrNameOf, DocsAgentError } from "../../errors.ts";
 import { createBoundedLogger } from "./bounded-logger.ts";
 import { createEgressProxy } from "./egress-proxy.ts";
 import { createResolve, type Resolve } from "./find-route.ts";
@@ -146,19 +146,25 @@ export async function openTurnNetwork(options: TurnNetworkOptions): Promise<Turn
   });
   server.on("drop", () => logger.warn({ max: limits.connections }, "agent has too many connections"));
 
-  const port = await listen(server, socketPath);
-
   async function close(): Promise<void> {
     ended.abort();
-    const closed = once(server, "close");
-    server.close();
+    const closed = new Promise((resolve) => server.close(resolve));
     // So that their usage is counted.
     await Promise.all(calls);
     await dispatcher.destroy();
     await closed;
-    if (socketPath !== null) await rm(socketPath, { force: true });
+    // One that was never there can't be in the way, whatever is.
+    if (socketPath !== null) await rm(socketPath, { force: true }).catch(() => {});
   }
   let closing: Promise<void> | null = null;
+
+  let port: number | null;
+  try {
+    port = await listen(server, socketPath);
+  } catch (thrown) {
+    await close();
+    throw thrown;
+  }
 
   function usage(): TurnUsage {
     const { calls, inputTokens, outputTokens, cachedInputTokens, usd } = budget.usage();
@@ -189,25 +195,22 @@ export async function openTurnNetwork(options: TurnNetworkOptions): Promise<Turn
 
 /** Resolves to the port; null: at the path. */
 async function listen(server: Server, path: string | null): Promise<number | null> {
-  if (path === null) {
-    server.listen({ host: LOOPBACK, port: 0 });
-  } else {
-    if (Buffer.byteLength(path) > MAX_SOCKET_PATH_BYTES) {
-      throw new TurnNetworkError(
-        `The path of the agent's socket is longer than ${MAX_SOCKET_PATH_BYTES} bytes. Move dataDir to a shorter path.`,
-      );
-    }
-    // Left by a process that was killed.
-    await rm(path, { force: true });
-    server.listen({ path });
+  if (path !== null && Buffer.byteLength(path) > MAX_SOCKET_PATH_BYTES) {
+    throw new TurnNetworkError(
+      `The path of the agent's socket is longer than ${MAX_SOCKET_PATH_BYTES} bytes. Move dataDir to a shorter path.`,
+    );
   }
   try {
+    // Left by a process that was killed.
+    if (path !== null) await rm(path, { force: true });
+    server.listen(path === null ? { host: LOOPBACK, port: 0 } : { path });
     await once(server, "listening");
+    if (path !== null) await chmod(path, 0o600);
   } catch (thrown) {
-    const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : "unknown error";
-    throw new TurnNetworkError(`The agent's network can't be opened (${code}).`, { cause: thrown });
+    throw new TurnNetworkError(`The agent's network can't be opened (${codeOrNameOf(thrown)}).`, {
+      cause: thrown,
+    });
   }
-  if (path !== null) await chmod(path, 0o600);
   const address = server.address();
   return address === null || typeof address === "string" ? null : address.port;
 }

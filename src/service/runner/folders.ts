@@ -15,6 +15,8 @@ export type RunnerFolders = {
   scratch: string;
   notes: string;
   agents: string;
+  /** What agents left for the next turn of their job. */
+  sessions: string;
   /** What sandboxes are made of. */
   sandbox: string;
   /** Of the agents' networks: short, because the path of a socket may not be long. */
@@ -53,6 +55,7 @@ export async function openRunnerFolders(dataDir: string): Promise<RunnerFolders>
     scratch: join(root, "scratch"),
     notes: join(root, "turns"),
     agents: join(root, "agents"),
+    sessions: join(root, "sessions"),
     sandbox: join(root, "sandbox"),
     sockets: join(root, SOCKETS_FOLDER),
     gitHome: join(root, "git-home"),
@@ -116,7 +119,7 @@ async function killLeftover(folders: RunnerFolders, name: string): Promise<void>
 }
 
 /** Removes a folder with whatever an agent made of it: closed folders, and ones nested deeper than a path can say. */
-async function removeFolder(folder: string): Promise<void> {
+export async function removeFolder(folder: string): Promise<void> {
   try {
     await rm(folder, { recursive: true, force: true, maxRetries: 3, retryDelay: 50 });
   } catch {

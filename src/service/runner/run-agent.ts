@@ -1,6 +1,7 @@
 import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
 import { presetEnv } from "../agent-presets.ts";
+import { messageOf } from "../../errors.ts";
 import type { Env } from "../env.ts";
 import type { RunTurnInput } from "../turn-runner.ts";
 import { newSocketPath, openTurnNetwork, type TurnNetwork, type TurnUsage } from "../network/index.ts";
@@ -8,32 +9,37 @@ import { agentEnv } from "./agents/agent-env.ts";
 import { agents } from "./agents/index.ts";
 import type { AgentResult } from "./agents/agent.ts";
 import { forgetAgent, noteAgent, type RunnerFolders, type TurnFolders } from "./folders.ts";
+import type { AgentSession, KeptSessions } from "./kept-sessions.ts";
 import type { Redact } from "./redaction.ts";
 import { TurnFailedError } from "./run-error.ts";
 import { placeAttachments } from "./place-attachments.ts";
-import type { RunnerTurn } from "./runner-turn.ts";
+import type { RunnerProject, RunnerTurn } from "./runner-turn.ts";
 import { watchDisk } from "./sandbox/disk-watch.ts";
-import type { Sandbox } from "./sandbox/sandbox.ts";
+import type { Sandbox, TurnSandbox } from "./sandbox/sandbox.ts";
 
 /** What running an agent stands on. */
 export type AgentContext = {
   folders: RunnerFolders;
   sandbox: Sandbox;
+  sessions: KeptSessions;
   env: Env;
   clock: Clock;
   logger: Logger;
   redact: Redact;
 } & Pick<RunTurnInput, "signal" | "onProgress" | "onStep" | "onPlan" | "onUsage" | "ask">;
 
+/** How an agent ended. `keepSession`: to be called once its work is safe, so that the job's next turn can resume its session. Never rejects. */
+export type AgentRunResult = Omit<AgentResult, "session"> & { keepSession: () => Promise<void> };
+
 /**
- * Runs the turn's agent in its sandbox, with its way out. Resolves to its own summary, if it gave one. Rejects with a `TurnFailedError` when it failed, or used more
- * than it may.
+ * Runs the turn's agent in its sandbox, with its way out, and in the session of the job's earlier turns where that was kept. Rejects with a
+ * `TurnFailedError` when it failed, or used more than it may.
  */
 export async function runAgent(
   folders: TurnFolders,
   turn: RunnerTurn,
   context: AgentContext,
-): Promise<AgentResult> {
+): Promise<AgentRunResult> {
   const { project, jobId } = turn;
   const { clock, logger, signal, onProgress, onStep, onPlan, onUsage, ask, redact } = context;
   const { command, readable, limits, preset } = project.agent;
@@ -53,15 +59,18 @@ export async function runAgent(
     limits,
     networkSocket: network.socketPath,
   });
+  const sessions = sessionsOf(folders, turn, context, sandbox);
+  const kept = await sessions.take();
   const attachments = await placeAttachments(turn.attachments, folders.tmp, sandbox.inside.tmp);
   using disk = watchDisk(folders.job, limits.diskMegabytes, clock);
   const port = sandbox.networkPort ?? network.port ?? 0;
   try {
-    return await agents[project.agent.kind]({
+    const { session, ...result } = await agents[project.agent.kind]({
       settings: project.agent,
       prompt: turn.prompt,
       attachments,
       earlierTurns: turn.earlierTurns,
+      kept,
       docs: project.docs,
       sandbox,
       env: {
@@ -80,6 +89,7 @@ export async function runAgent(
       redact,
       onStarted: (pid) => noteAgent(context.folders, jobId, pid),
     });
+    return { ...result, keepSession: async () => void (session && (await sessions.keep(session))) };
   } catch (error) {
     if (!(error instanceof TurnFailedError) || !(await sandbox.ranOutOfMemory())) throw error;
     throw new TurnFailedError(
@@ -88,6 +98,35 @@ export async function runAgent(
   } finally {
     await forgetAgent(context.folders, jobId);
   }
+}
+
+/** The job's session: taken before its agent starts, so that a turn that fails, and whose work is gone, leaves none. */
+function sessionsOf(folders: TurnFolders, turn: RunnerTurn, context: AgentContext, sandbox: TurnSandbox) {
+  const { jobId, earlierTurns } = turn;
+  const { sessions, logger } = context;
+  const agent = identityOf(turn.project, sandbox);
+  if (!sandbox.takesUsedHome) return { take: async () => null, keep: async () => {} };
+  return {
+    take: (): Promise<AgentSession | null> =>
+      sessions.take(jobId, agent, earlierTurns.length, folders.home).catch((error: unknown) => {
+        logger.warn({ problem: messageOf(error) }, "the agent's session could not be brought back");
+        return null;
+      }),
+    async keep(session: AgentSession): Promise<void> {
+      try {
+        const isKept = await sessions.keep(jobId, agent, session, folders.home);
+        if (!isKept) logger.info({}, "the agent's session is too large to keep");
+      } catch (error) {
+        logger.warn({ problem: messageOf(error) }, "the agent's session could not be kept");
+      }
+    },
+  };
+}
+
+/** An agent that was started otherwise, somewhere else or with other models resumes nothing: it may not find there what it needs. */
+function identityOf({ agent, network }: RunnerProject, { inside }: TurnSandbox): string {
+  const models = network.models.map(({ name, kind }) => [name, kind]);
+  return JSON.stringify([agent.kind, agent.command, agent.preset, models, inside.home]);
 }
 
 /** What was cut off counts by then, too. */

@@ -76,6 +76,7 @@ export async function openRedisStore(options: OpenRedisStoreOptions): Promise<Re
     draft: kept("draft", recordSchemas.draft),
     service: kept("service", recordSchemas.service),
     notice: kept("notice", recordSchemas.notice),
+    reply: kept("reply", recordSchemas.reply),
   };
 
   async function close(): Promise<void> {

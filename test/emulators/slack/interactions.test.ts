@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { startHttpApp, startSlack, startSocketApp } from "./setup.ts";
+import { allScopes, startHttpApp, startSlack, startSocketApp } from "./setup.ts";
 
 describe.each([
   ["HTTP", startHttpApp],
@@ -225,6 +225,41 @@ describe.each([
         }),
       }),
     ]);
+  });
+
+  it("hears every message in its channels if it has subscribed to them and may read there: a mention comes twice", async () => {
+    const events = ["app_mention", "message.channels", "message.groups"];
+    await using world = await startSlack({
+      events,
+      scopes: allScopes.filter((scope) => scope !== "groups:history"),
+    });
+    const { slack, docs, ada, workspace } = world;
+    const heard: unknown[] = [];
+    await using _app = await startApp(slack, (app) => {
+      app.event("app_mention", async ({ event }) => void heard.push(event.type));
+      app.event("message", async ({ event }) => void heard.push(event));
+    });
+    const person = slack.person(ada.id);
+    const root = await person.say({ channel: docs.id, text: "The FAQ is wrong" });
+    const mention = await person.mention({ channel: docs.id, threadTs: root.message.ts, text: "fix it" });
+    const secret = workspace.addChannel({
+      name: "secret",
+      members: [ada.id],
+      withBot: true,
+      isPrivate: true,
+    });
+    expect((await person.say({ channel: secret.id, text: "hush" })).delivery).toBeUndefined();
+    const elsewhere = workspace.addChannel({ name: "random", members: [ada.id] });
+    expect((await person.say({ channel: elsewhere.id, text: "hm" })).delivery).toBeUndefined();
+    await slack.until(() => heard.length === 3);
+    const said = { type: "message", user: ada.id, channel: docs.id, channel_type: "channel" };
+    expect(heard).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ ...said, text: "The FAQ is wrong" }),
+        "app_mention",
+        expect.objectContaining({ ...said, ts: mention.message.ts, thread_ts: root.message.ts }),
+      ]),
+    );
   });
 
   it("leaves the person with Slack's notice when it does not answer in time", async () => {

@@ -349,12 +349,13 @@ it("holds back a side that sends faster than the other one reads", async () => {
   // It settles at what the buffers on the way take, far from all.
   let before = -1;
   let now = 0;
-  while (now !== before) {
+  while (now === 0 || now !== before) {
     before = now;
     await sleep(200);
     now = world.network.usage().hosts[0]?.bytesIn ?? 0;
   }
   expect(now).toBeLessThan(size / 2);
+  expect(now).toBeGreaterThan(0);
   socket.resume().end();
   expect((await readAll(socket)).length).toBe(size);
 });
@@ -401,11 +402,14 @@ it("asks for its password where anybody on the machine can connect", async () =>
   socket.destroy();
 });
 
-it("says when a socket's path is too long", async () => {
+it("says when a socket's path is too long, or can't be had", async () => {
   const { openTurnNetwork } = await import("../../../src/service/network/index.ts");
   const options = { allow: [], maxBytes: 1, models: [], budget: { tokens: null, usd: null } };
   await using world = await openNetworkWorld();
   await expect(
     openTurnNetwork({ ...options, socketPath: `/tmp/${"x".repeat(110)}`, logger: world.logger }),
   ).rejects.toThrow("longer than 107 bytes");
+  await expect(openTurnNetwork({ ...options, socketPath: "/tmp", logger: world.logger })).rejects.toThrow(
+    "The agent's network can't be opened (ERR_FS_EISDIR).",
+  );
 });

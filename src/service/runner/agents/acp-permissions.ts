@@ -72,7 +72,7 @@ export class AcpPermissions {
     options: readonly PermissionOption[],
   ): Promise<RequestPermissionResponse> {
     const known = this.note(call);
-    if (await this.#isAllowed(known)) return select(options, ["allow_once", "allow_always"]);
+    if (this.#isAllowed(known)) return select(options, ["allow_once", "allow_always"]);
     const chosen = await this.#askPerson(known, options);
     if (chosen?.kind.startsWith("allow")) return selected(chosen);
     if (this.#refused.size < MAX_REFUSED) this.#refused.add(this.#named(known));
@@ -109,7 +109,7 @@ export class AcpPermissions {
     return missing.length === 0 ? what : `${what} (${missing.join(", ")})`;
   }
 
-  async #isAllowed({ kind, paths }: KnownCall): Promise<boolean> {
+  #isAllowed({ kind, paths }: KnownCall): boolean {
     if (kind === "execute") return this.#rules.terminal;
     const { tree, attachments } = this.#rules;
     // Some agents ask with kind `other` before they look outside their folder.

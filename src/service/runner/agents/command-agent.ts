@@ -31,5 +31,5 @@ export async function runCommandAgent(run: AgentRun): Promise<AgentResult> {
   const failure = failureOf(ending, run.settings, lastWords());
   if (failure) throw failure;
   const summary = endOf(printableText(run.redact(tail.toString())).trim(), MAX_SUMMARY_LENGTH);
-  return { summary: summary === "" ? null : summary, refused: [] };
+  return { summary: summary === "" ? null : summary, refused: [], session: null };
 }

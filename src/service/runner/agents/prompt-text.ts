@@ -37,6 +37,11 @@ export function attachmentsText(attachments: readonly PlacedAttachment[]): strin
   );
 }
 
+/** For a session that knows earlier turns of the job. */
+export const RESUMED_TEXT =
+  "This continues your earlier work. Other people may have changed files since then, and your changes may have been merged or undone: " +
+  "read a file again before you rely on it.";
+
 /** What an agent should know about where it is. */
 export function taskText(docs: readonly string[]): string {
   return (

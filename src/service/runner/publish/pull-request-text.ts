@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import { cut } from "../../../core/text.ts";
 import { oneLine } from "../../printable-text.ts";
 import type { Redact } from "../redaction.ts";
 import type { EarlierTurn } from "../runner-turn.ts";
+import { JOB_TRAILER, TURN_TRAILER, turnKeyOf } from "../turn-key.ts";
 import { closedMarkdown, fileName, inertText, quoted } from "./inert-text.ts";
 
 export type TurnText = {
@@ -71,15 +71,6 @@ export function commitMessageOf(turn: TurnText, redact: Redact): string {
   return `${titleOf(turn, redact)}\n\n${summary}${JOB_TRAILER}: ${turn.jobId}\n${TURN_TRAILER}: ${turnKeyOf(turn)}\n`;
 }
 
-export const JOB_TRAILER = "Docs-Agent-Job";
-export const TURN_TRAILER = "Docs-Agent-Turn";
-
-/** Names a turn of a job: its number and what was asked. */
-export function turnKeyOf({ prompt, earlierTurns }: Pick<TurnText, "prompt" | "earlierTurns">): string {
-  const asked = createHash("sha256").update(prompt).digest("hex").slice(0, 16);
-  return `${earlierTurns.length + 1}-${asked}`;
-}
-
 /** Paths for a result: redacted, bounded in number and length. */
 export function boundedPaths(paths: readonly string[], redact: Redact): string[] {
   const shown = paths.slice(0, MAX_LEFT_OUT).map((path) => oneLine(redact(path), 200));
@@ -98,5 +89,5 @@ function leftOutSection(paths: readonly string[], redact: Redact): string {
   const lines = boundedPaths(paths, redact).map((path) =>
     path.startsWith("… and") ? `- ${path}` : `- ${fileName(path)}`,
   );
-  return `Changed by the agent, but left out because it is no documentation of this project:\n\n${lines.join("\n")}`;
+  return `Not included (outside this project's docs):\n\n${lines.join("\n")}`;
 }

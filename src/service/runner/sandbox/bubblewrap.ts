@@ -1,7 +1,9 @@
+import { existsSync } from "node:fs";
 import { lstat, mkdir, readlink, realpath, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Env } from "../../env.ts";
+import { isInside } from "../confined-files.ts";
 import { TurnFailedError } from "../run-error.ts";
 import { findProgram, type Program, SYSTEM_FOLDERS } from "./program.ts";
 import type {
@@ -63,6 +65,8 @@ export type BubblewrapOptions = {
   bwrap: string;
   /** Of util-linux, absolute. */
   prlimit: string;
+  /** Which system calls an agent may make, as seccomp reads it. */
+  filter: Buffer;
   /** Null: there are no control groups to be had. */
   groups: TurnGroups | null;
   /** A folder of ours, out of the agents' reach. */
@@ -95,7 +99,8 @@ export async function bubblewrap(options: BubblewrapOptions): Promise<Sandbox> {
     }
     const shared = [
       NAMESPACES.flat(),
-      // Namespaces of its own would give an agent more of the kernel to attack.
+      // The descriptions of the service's keys stand in there.
+      existsSync("/proc/keys") ? ["--ro-bind", "/dev/null", "/proc/keys"] : [],
       options.canNest ? [] : ["--disable-userns"],
       system,
       Object.keys(OWN_ETC).flatMap((name) => ["--ro-bind", join(etc, name), `/etc/${name}`]),
@@ -116,15 +121,15 @@ export async function bubblewrap(options: BubblewrapOptions): Promise<Sandbox> {
     return {
       inside: INSIDE,
       networkPort: WAY_OUT.port,
+      // Where something is mounted in it, bubblewrap would follow a link on the way there, out of the sandbox.
+      takesUsedHome: ![...program.needs, ...agent.readable].some((path) => isInside(INSIDE.home, path)),
       ranOutOfMemory: async () => (await group?.ranOutOfMemory()) ?? false,
       [Symbol.asyncDispose]: async () => group?.[Symbol.asyncDispose](),
       contain: ({ command: inner, args }, { cwd = INSIDE.tree, env = {}, isTreeOnly = false } = {}) => ({
         ...inGroup(group?.procs ?? null, {
           command: options.bwrap,
           args: [
-            "--args",
-            "3",
-            "--",
+            ...["--args", "3", "--seccomp", "4", "--"],
             ...limitsOf(options.prlimit, agent.limits, bounds),
             ...(isTreeOnly || agent.networkSocket === null ? [] : VIA_RELAY),
             inner === command ? program.path : inner,
@@ -134,15 +139,18 @@ export async function bubblewrap(options: BubblewrapOptions): Promise<Sandbox> {
         // Bubblewrap itself runs outside: what an agent says of its environment applies inside only.
         env: {},
         cwd: "/",
-        input3: argumentsOf([
-          ...shared,
-          ...(isTreeOnly ? [] : own),
-          ...programs,
-          // Nothing else can be written to.
-          ["--remount-ro", "/dev", "--remount-ro", "/"],
-          ...Object.entries({ PATH, ...env }).map((entry) => ["--setenv", ...entry]),
-          ["--chdir", cwd],
-        ]),
+        inputs: [
+          argumentsOf([
+            ...shared,
+            ...(isTreeOnly ? [] : own),
+            ...programs,
+            // Nothing else can be written to.
+            ["--remount-ro", "/dev", "--remount-ro", "/"],
+            ...Object.entries({ PATH, ...env }).map((entry) => ["--setenv", ...entry]),
+            ["--chdir", cwd],
+          ]),
+          options.filter,
+        ],
       }),
     };
   }

@@ -10,6 +10,7 @@ import { noSandbox } from "./no-sandbox.ts";
 import { findProgram } from "./program.ts";
 import type { Sandbox } from "./sandbox.ts";
 import { SandboxMissingError } from "./sandbox-missing-error.ts";
+import { syscallFilter } from "./syscall-filter.ts";
 import type { TurnGroups } from "./turn-groups.ts";
 
 export type OpenSandboxOptions = {
@@ -50,7 +51,14 @@ export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox>
   if (bwrap === null) throw new SandboxMissingError("bubblewrap is not installed", INSTALL);
   const prlimit = await findProgram("prlimit", searchPath);
   if (prlimit === null) throw new SandboxMissingError("prlimit is not installed", INSTALL_PRLIMIT);
-  const found = { bwrap: bwrap.path, prlimit: prlimit.path, folder, env, groups };
+  const filter = syscallFilter(process.arch);
+  if (filter === null) {
+    throw new SandboxMissingError(
+      `agents' system calls can't be filtered on ${process.arch}`,
+      "Run the service on a machine with an x64 or arm64 processor.",
+    );
+  }
+  const found = { filter, bwrap: bwrap.path, prlimit: prlimit.path, folder, env, groups };
   let words: string | null = null;
   for (const canNest of [false, true]) {
     const sandbox = await bubblewrap({ ...found, canNest });

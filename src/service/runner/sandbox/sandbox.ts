@@ -6,8 +6,8 @@ export type ContainedStart = CommandLine & {
   env: Readonly<Record<string, string>>;
   /** Where it is started, on this machine. */
   cwd: string;
-  /** Written to file descriptor 3: what no other process of the machine may read in the arguments. */
-  input3?: Buffer;
+  /** Written to file descriptors from 3 on: what no other process of the machine may read in the arguments. */
+  inputs?: readonly Buffer[];
 };
 
 /** Where an agent finds its folders, as it sees them. */
@@ -26,6 +26,8 @@ export type TurnSandbox = AsyncDisposable & {
   readonly inside: InsidePaths;
   /** The port of the agent's own 127.0.0.1 that leads to its way out; null: that of this machine is its own. */
   readonly networkPort: number | null;
+  /** Whether a home with files that an agent made can be its home again. */
+  readonly takesUsedHome: boolean;
   contain(line: CommandLine, options?: StartOptions): ContainedStart;
   /** Whether the kernel ended a process in it because all of them together used more memory than they may. */
   ranOutOfMemory(): Promise<boolean>;

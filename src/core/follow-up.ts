@@ -1,0 +1,77 @@
+import { configuredProject } from "./job-service.ts";
+import { prLinkOf } from "./outcome.ts";
+import { jobKey } from "./project.ts";
+import type { ProjectRef } from "./project.ts";
+import { threadId } from "./records.ts";
+import type { Read } from "./records.ts";
+import type { Request } from "./request.ts";
+import { isFollowUp } from "./turn.ts";
+import type { Turn } from "./turn.ts";
+
+/**
+ * Whose job a reply in a thread is for.
+ *
+ * - `open`: that of `turn`, the thread's newest that has a job which takes messages, or will have one.
+ * - `closed`: the thread's jobs take none any more. `project`: of the newest one, where it is still configured.
+ * - `none`: the thread has no job.
+ */
+export type ThreadJob =
+  | { kind: "open"; turn: Turn }
+  | { kind: "closed"; project: ProjectRef | null }
+  | { kind: "none" };
+
+/** Looks for the job that a request in a thread is for. */
+export function jobInThread(
+  read: Read,
+  { teamId, channelId, threadTs }: Pick<Request, "teamId" | "channelId" | "threadTs">,
+  projects: readonly ProjectRef[],
+): ThreadJob {
+  if (threadTs === null) return { kind: "none" };
+  const closed = new Map<string, ProjectRef>();
+  for (const turn of turnsOfThread(read, threadId({ teamId, channelId, ts: threadTs }))) {
+    const { job, stage, request } = turn;
+    const { project } = request;
+    if (job === null && stage.name === "ended") continue;
+    const key = job === null ? turn.id : jobKey(project, job.id);
+    if (closed.has(key)) continue;
+    const isOpen = !isJobClosed(turn) && configuredProject(projects, project) !== undefined;
+    if (isOpen) return { kind: "open", turn };
+    closed.set(key, project);
+  }
+  const [project] = closed.values();
+  if (project === undefined) return { kind: "none" };
+  return { kind: "closed", project: configuredProject(projects, project) ?? null };
+}
+
+function isJobClosed({ stage }: Turn): boolean {
+  if (stage.name !== "ended") return false;
+  const { kind, job } = stage.outcome;
+  return kind === "archived" || kind === "missing" || job?.status === "archived";
+}
+
+/** The newest first, read as they are asked for. */
+function* turnsOfThread(read: Read, id: string): Generator<Turn> {
+  const thread = read("thread", id);
+  if (thread === undefined) return;
+  // A version that noted only the jobs may have written some of it.
+  const known = thread.turnIds ?? [];
+  const ofJobs = thread.jobKeys.flatMap((key) => read("job", key)?.turnIds ?? []);
+  for (const turnId of [
+    ...new Set([...ofJobs.filter((other) => !known.includes(other)), ...known]),
+  ].toReversed()) {
+    const turn = read("turn", turnId);
+    if (turn !== undefined) yield turn;
+  }
+}
+
+/** A follow-up that has ended, with the pull request that `earlier` turns of its job, oldest first, had left. */
+export function withPrBefore(turn: Turn, earlier: readonly Turn[]): Turn {
+  const { stage } = turn;
+  if (stage.name !== "ended" || !isFollowUp(turn)) return turn;
+  const prBefore = earlier
+    .flatMap((other) => (other.stage.name === "ended" ? (prLinkOf(other.stage.outcome) ?? []) : []))
+    .at(-1);
+  return prBefore === undefined
+    ? turn
+    : { ...turn, stage: { ...stage, outcome: { ...stage.outcome, prBefore } } };
+}

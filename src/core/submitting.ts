@@ -1,0 +1,159 @@
+import type { Job } from "./job.ts";
+import type { JobServiceAnswer, JobServiceFault } from "./job-service.ts";
+import type { OutcomeKind } from "./outcome.ts";
+import { nextPollDelayMs } from "./polling.ts";
+import type { PollingPolicy } from "./polling.ts";
+import { toldTurns } from "./told-turn.ts";
+import {
+  deadlineOf,
+  endTurn,
+  isFollowUp,
+  leftAs,
+  rejectionReason,
+  turnAfterAnswer,
+  watchingFrom,
+} from "./turn.ts";
+import type { Turn, TurnStage } from "./turn.ts";
+
+/** Services keep idempotency keys for days; after this long a key may be forgotten, and the create would run again. */
+const KEY_LASTS_MS = 24 * 60 * 60_000;
+
+/**
+ * Before a create or a message: may it be sent? One that was already on its way is sent again only where the service honors idempotency
+ * keys. Returns the turn as it has to be written down first, with the prompt that is to be sent.
+ */
+export function beforeSubmit(
+  turn: Turn,
+  at: { now: number; policy: PollingPolicy; honorsKeys: boolean; prompt: string },
+): Turn {
+  const { now, policy, honorsKeys } = at;
+  switch (turn.stage.name) {
+    case "ended":
+    case "watching":
+      return turn;
+    case "submitting":
+      if (!honorsKeys || now >= Math.min(deadlineOf(turn, policy), turn.request.receivedAt + KEY_LASTS_MS)) {
+        return endTurn(turn, "unknown", now, { reason: "create-lost" });
+      }
+      return { ...turn, stage: { ...turn.stage, isRepeat: true, ...keptPrompt(turn, at.prompt) } };
+    case "accepted":
+      if (now >= deadlineOf(turn, policy)) {
+        return endTurn(turn, "expired", now, { reason: "never-started" });
+      }
+      return {
+        ...turn,
+        stage: {
+          name: "submitting",
+          waitingSince: turn.stage.waitingSince,
+          isRepeat: false,
+          ...keptPrompt(turn, at.prompt),
+        },
+      };
+  }
+}
+
+/** The prompt that a create of this turn was sent with before, or is the instructions; null: it has to be composed. */
+export function knownPrompt({ stage, request }: Turn): string | null {
+  if (stage.name === "submitting" && stage.prompt !== undefined) return stage.prompt;
+  return request.quoted === null ? request.instructions : null;
+}
+
+function keptPrompt(turn: Turn, composed: string): { prompt?: string } {
+  const prompt = knownPrompt(turn) ?? composed;
+  return prompt === turn.request.instructions ? {} : { prompt };
+}
+
+/** After a create or a message that was sent: what its answer means. `afterMs`: send it again after that long; null: it is settled. */
+export function afterSubmit(
+  turn: Turn,
+  answer: JobServiceAnswer,
+  at: {
+    now: number;
+    attempt: number;
+    random: number;
+    policy: PollingPolicy;
+    honorsKeys: boolean;
+    /** Of a follow-up: its job as the turn before was last seen to have it. */
+    before?: Job;
+  },
+): { turn: Turn; afterMs: number | null } {
+  const { now } = at;
+  if (turn.stage.name !== "submitting") return { turn, afterMs: null };
+  if (answer.ok) {
+    const watched = { ...turn, stage: watchingFrom(now) };
+    const taken = isFollowUp(turn)
+      ? followUpTaken(watched, answer, now, at.before)
+      : turnAfterAnswer(watched, answer, now);
+    return { turn: taken, afterMs: null };
+  }
+  const { fault } = answer;
+  const { stage } = turn;
+  const { isRepeat } = stage;
+  const waitingSince = stage.waitingSince ?? now;
+  const ended = (kind: OutcomeKind, detail: Parameters<typeof endTurn>[3]) => ({
+    turn: endTurn(turn, kind, now, detail),
+    afterMs: null,
+  });
+  const later = (next: TurnStage) => ({
+    turn: { ...turn, stage: next },
+    afterMs: submitDelayMs(turn, fault, at),
+  });
+  switch (fault.kind) {
+    case "not-created":
+      // What is certain of this create says nothing of an earlier one whose answer was lost.
+      return later(isRepeat ? { ...stage, waitingSince } : { name: "accepted", waitingSince });
+    case "unknown":
+      if (!at.honorsKeys) return ended("unknown", { reason: "create-lost" });
+      return later({ ...stage, waitingSince, isRepeat: true });
+    case "contract":
+      return ended("unknown", { reason: "unreadable" });
+    case "missing":
+      if (isRepeat) return ended("unknown", { reason: "create-lost" });
+      if (isFollowUp(turn)) return { turn: { ...onItsOwn(turn), isStartedAnew: true }, afterMs: null };
+      return ended("rejected", { reason: "project" });
+    case "rejected":
+      if (isRepeat) return ended("unknown", { reason: "create-lost" });
+      return ended("rejected", { reason: rejectionReason(fault), said: fault.said });
+  }
+}
+
+/** For so long after a message a poll may still show how its job was before, where the service doesn't tell turns apart. */
+const UNSEEN_MS = 60_000;
+
+function followUpTaken(
+  turn: Turn,
+  answer: JobServiceAnswer & { ok: true },
+  now: number,
+  before: Job | undefined,
+): Turn {
+  const number = toldTurns(answer)?.at(-1)?.number;
+  if (number !== undefined) return turnAfterAnswer({ ...turn, number }, answer, now);
+  const unseen = { until: now + UNSEEN_MS, leftAs: before === undefined ? null : leftAs(before) };
+  const taken = turnAfterAnswer({ ...turn, stage: { ...watchingFrom(now), unseen } }, answer, now);
+  // This answer is no poll: the next one may be older than the message all the same.
+  return taken.stage.name === "watching" ? { ...taken, stage: { ...taken.stage, unseen } } : taken;
+}
+
+/** A follow-up that can't go to the job it was meant for: the turn, to be sent as a create. */
+export function onItsOwn(turn: Turn): Turn {
+  const { follows: _, ...request } = turn.request;
+  return { ...turn, request, stage: { name: "accepted", waitingSince: null } };
+}
+
+function submitDelayMs(
+  turn: Turn,
+  fault: JobServiceFault,
+  at: { now: number; attempt: number; random: number; policy: PollingPolicy },
+): number {
+  const { now, policy, random } = at;
+  const retryAfterMs = fault.retryAfterMs ?? 0;
+  const delayMs = nextPollDelayMs({ ageMs: 0, faults: at.attempt, retryAfterMs, policy, random });
+  const left = turn.request.receivedAt + policy.deadlineMs - now;
+  return Math.max(0, Math.min(delayMs, left));
+}
+
+/** The turn, if the create that was about to be sent after `before` certainly was not. */
+export function notSubmitted(turn: Turn, before: Turn): Turn {
+  const isIntended = turn.stage.name === "submitting" && before.stage.name === "accepted";
+  return isIntended ? { ...turn, stage: before.stage } : turn;
+}

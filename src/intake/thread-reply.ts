@@ -1,0 +1,133 @@
+import type { App, BlockAction, ButtonAction } from "@slack/bolt";
+import { z } from "zod";
+import type { Refusal } from "../core/notifier.ts";
+import { readable } from "../core/prompt.ts";
+import { threadId } from "../core/records.ts";
+import { PROMPT_MAX_CHARS } from "../core/request.ts";
+import type { Request } from "../core/request.ts";
+import { IGNORE_REPLY, SEND_REPLY, parseReplyValue } from "../replies/actions.ts";
+import { refusalText } from "../replies/private-messages.ts";
+import { aimedAt } from "../tasks/accept.ts";
+import { asking } from "../tasks/ask.ts";
+import { replyTask } from "../tasks/reply.ts";
+import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
+import type { IntakeDeps } from "./deps.ts";
+import { mentionCause } from "./mention.ts";
+import { parseMessageText } from "./message-text.ts";
+
+export const MESSAGE_EVENT = "message";
+
+const TOO_OLD = "That was too long ago. Mention me in the thread instead.";
+
+/**
+ * What a person has just written in a thread. Edits, joins, files, broadcasts to the channel and whatever else has a subtype are none, and
+ * nor is what apps write.
+ */
+const ThreadReply = z.object({
+  subtype: z.never().optional(),
+  bot_id: z.never().optional(),
+  app_id: z.never().optional(),
+  edited: z.never().optional(),
+  channel: z.string(),
+  user: z.string(),
+  text: z.string(),
+  ts: z.string(),
+  thread_ts: z.string(),
+});
+
+/**
+ * A reply in a thread that doesn't mention the app: `FOLLOW_UPS` says whether it is a follow-up. One that mentions somebody else is for them,
+ * and one that mentions the app arrives as a mention, too.
+ */
+export function registerThreadReply(app: App, deps: IntakeDeps): void {
+  app.event(MESSAGE_EVENT, async ({ event, body }) => {
+    if (deps.followUps === "mention") return;
+    const said = ThreadReply.safeParse(event);
+    if (!said.success || said.data.ts === said.data.thread_ts) return;
+    const { channel: channelId, ts, thread_ts: threadTs, user: userId, text } = said.data;
+    const { team_id: teamId } = body;
+    const thread = await deps.records.thread.get(threadId({ teamId, channelId, ts: threadTs }));
+    if (thread === undefined) return;
+    const segments = parseMessageText(text);
+    if (segments.some(({ kind }) => kind === "person" || kind === "group")) return;
+    const names = { people: new Map<string, string>(), channels: new Map<string, string>() };
+    const instructions = segments
+      .map((segment) => readable(segment, names))
+      .join("")
+      .trim();
+    if (instructions === "") return;
+    const request: Request = {
+      id: mentionCause(teamId, { channel: channelId, ts }),
+      from: "mention",
+      teamId,
+      channelId,
+      threadTs,
+      userId,
+      project: deps.projects[0],
+      instructions,
+      quoted: null,
+      responseUrl: null,
+      receivedAt: deps.clock.now(),
+    };
+    if (deps.followUps === "ask") {
+      await deps.queue.commit((read) => asking(deps, read, request));
+      return;
+    }
+    const refuse = (refusal: Refusal) =>
+      deps.queue.add(
+        replyTask(request.id, {
+          teamId,
+          channelId,
+          threadTs,
+          userId,
+          message: { kind: "refused", refusal },
+        }),
+      );
+    if (instructions.length <= PROMPT_MAX_CHARS) {
+      const accepted = await acceptRequest(deps, request, OWN);
+      if (accepted.kind === "refused") await refuse(accepted.refusal);
+      return;
+    }
+    const isOwn = await deps.queue.commit((read) => ({
+      value: aimedAt(deps, read, request, OWN) !== undefined,
+    }));
+    if (isOwn) await refuse(tooLong(request));
+  });
+
+  app.action<BlockAction<ButtonAction>>(SEND_REPLY, async ({ ack, action, body, respond }) => {
+    const said = await send(deps, action.value, body.user.id);
+    await ack();
+    await respond(
+      said === null
+        ? { delete_original: true }
+        : { text: said, response_type: "ephemeral", replace_original: true },
+    );
+  });
+
+  app.action(IGNORE_REPLY, async ({ ack, respond }) => {
+    await ack();
+    await respond({ delete_original: true });
+  });
+}
+
+const OWN = "own-open-request";
+
+function tooLong({ instructions }: Request): Refusal {
+  return { kind: "too-long", length: instructions.length, limit: PROMPT_MAX_CHARS };
+}
+
+/** Sends a reply that its author says is for the agent. What to say instead of the question; null: nothing. */
+async function send(deps: IntakeDeps, value: string | undefined, userId: string): Promise<string | null> {
+  const replyId = parseReplyValue(value);
+  try {
+    const reply = replyId === null ? undefined : await deps.records.reply.get(replyId);
+    if (reply?.request.userId !== userId) return TOO_OLD;
+    const request = { ...reply.request, receivedAt: deps.clock.now() };
+    if (request.instructions.length > PROMPT_MAX_CHARS) return refusalText(tooLong(request));
+    const accepted = await acceptRequest(deps, request, "thread");
+    return accepted.kind === "refused" ? refusalText(accepted.refusal) : null;
+  } catch (thrown) {
+    deps.logger.error({ err: thrown }, "could not accept a reply");
+    return notAcceptedMessage(thrown).text;
+  }
+}

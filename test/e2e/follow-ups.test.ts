@@ -1,0 +1,221 @@
+import { describe, expect, it } from "vitest";
+import { LINK, MINUTE_MS, PR, SENT, ask, done, jobOf, reply, said, told } from "../support/threads.ts";
+import { ANA, BEN, DOCS, World } from "../support/world.ts";
+
+describe.each([true, false])("a mention in a job's thread (the service tells of turns: %s)", (turns) => {
+  it("goes to that job, and ends in an outcome of its own", async () => {
+    await using world = await World.start({ jobService: { turns } });
+    const { service } = world;
+    const root = await done(world);
+    await reply(world, root, "and the FAQ");
+    await world.until(() => service.messages.length === 1);
+    expect(service.messages).toMatchObject([{ jobId: jobOf(world), prompt: "and the FAQ" }]);
+    await world.until(() => said(world, root)[1]?.[0] === SENT);
+    await world.pass(5 * MINUTE_MS);
+    expect(said(world, root)).toHaveLength(2);
+
+    service.finish(jobOf(world), { status: "completed", prLink: PR, turn: told("The FAQ, too.") });
+    await world.until(() => said(world, root).length === 3);
+    expect(said(world, root)[2]).toEqual(
+      turns
+        ? [`✅ @Ben The agent updated ${LINK}.`, "The FAQ, too.", expect.any(String), "[View pull request]"]
+        : [
+            `✅ @Ben The agent finished. ${LINK} may have new commits.`,
+            expect.any(String),
+            "[View pull request]",
+          ],
+    );
+    await world.pass(60 * MINUTE_MS);
+    expect(said(world, root)).toHaveLength(3);
+    expect(said(world, root)[1]?.[0]).toMatch(/^✅ acme\/docs#7/);
+    expect(service.creates).toHaveLength(1);
+    expect(service.messages).toHaveLength(1);
+  });
+
+  it("never ends with how the turn before it ended, which polls may still show", async () => {
+    await using world = await World.start({ jobService: { turns } });
+    const { service } = world;
+    const root = await done(world);
+    service.script.staleReadsAfterMessage(4);
+    await reply(world, root, "and the FAQ");
+    await world.until(() => service.messages.length === 1);
+    await world.pass(5 * MINUTE_MS);
+    expect(said(world, root)).toHaveLength(2);
+    service.finish(jobOf(world), { status: "failed", turn: { reason: "Out of money." } });
+    await world.until(() => said(world, root).length === 3);
+    expect(said(world, root)[2]?.[0]).toBe("❌ @Ben The agent couldn't finish.");
+  });
+
+  it("is announced where it is as quick as one poll", async () => {
+    await using world = await World.start({ jobService: { turns } });
+    const { service } = world;
+    const root = await done(world);
+    service.script.completeAfterPolls(1, { prLink: PR });
+    await reply(world, root, "and the FAQ");
+    await world.until(() => said(world, root).length === 3, 2 * MINUTE_MS);
+    expect(said(world, root)[2]?.[0]).toContain(turns ? "@Ben The agent updated" : "@Ben The agent finished");
+    await world.pass(60 * MINUTE_MS);
+    expect(said(world, root)).toHaveLength(3);
+  });
+
+  it("brings a new pull request in the usual words", async () => {
+    await using world = await World.start({ jobService: { turns } });
+    const { service } = world;
+    const root = await ask(world);
+    service.finish(jobOf(world), { status: "completed" });
+    await world.until(() => said(world, root).length === 1);
+    await reply(world, root, "it is on the FAQ page");
+    await world.until(() => service.messages.length === 1);
+    service.finish(jobOf(world), { status: "completed", prLink: PR });
+    // It differs from what was there before, so there is no doubt whose it is.
+    await world.until(() => said(world, root).length === 3, MINUTE_MS / 2);
+    expect(said(world, root)[2]?.[0]).toBe(`✅ @Ben Your pull request is ready: ${LINK}`);
+  });
+
+  it("starts a new job where the old one is archived, and says so", async () => {
+    await using world = await World.start({ jobService: { turns } });
+    const { service } = world;
+    const root = await done(world);
+    service.finish(jobOf(world), { status: "archived" });
+    await reply(world, root, "and the FAQ");
+    await world.until(() => service.creates.length === 2);
+    expect(service.creates[1]?.prompt).toBe("and the FAQ");
+    expect(service.messages).toEqual([]);
+    await world.until(() => said(world, root)[1]?.[0] === "That request is closed, so I started a new one.");
+    service.finish(jobOf(world), { status: "completed", prLink: PR });
+    await world.until(() => said(world, root).length === 3);
+    expect(said(world, root)[2]?.[0]).toContain("@Ben Your pull request is ready");
+    // The next one is for the new job.
+    await reply(world, root, "and the glossary", ANA);
+    await world.until(() => service.messages.length === 1);
+    expect(service.messages[0]?.jobId).toBe(jobOf(world));
+  });
+
+  it("starts a new job where the service has forgotten the old one", async () => {
+    await using world = await World.start({ jobService: { turns } });
+    const { service } = world;
+    const root = await done(world);
+    service.forget(jobOf(world));
+    await reply(world, root, "and the FAQ");
+    await world.until(() => said(world, root)[1]?.[0] === "That request is closed, so I started a new one.");
+    expect(service.creates.map(({ prompt }) => prompt)).toEqual(["fix the install page", "and the FAQ"]);
+  });
+});
+
+describe("a mention in a job's thread", () => {
+  it("that begins with `new` starts a job of its own", async () => {
+    await using world = await World.start();
+    const { service } = world;
+    const root = await done(world);
+    await reply(world, root, "new fix the glossary");
+    await world.until(() => service.creates.length === 2);
+    expect(service.creates[1]?.prompt).toBe("fix the glossary");
+    expect(service.messages).toEqual([]);
+    // It is the thread's newest now.
+    await reply(world, root, "and its links");
+    await world.until(() => service.messages.length === 1);
+    expect(service.messages[0]?.jobId).toBe("job_2");
+  });
+
+  it("waits for a job that isn't there yet, in order", async () => {
+    await using world = await World.start();
+    const { service, slack } = world;
+    await service.down();
+    const { message } = await slack.person(ANA).mention({ channel: DOCS, text: "fix the FAQ" });
+    await world.until(() => world.replies(DOCS, message.ts).length === 1);
+    await reply(world, message, "one");
+    await reply(world, message, "two", ANA);
+    await world.pass(5 * MINUTE_MS);
+    await service.up();
+    await world.until(() => service.messages.length === 2);
+    expect(service.creates).toHaveLength(1);
+    expect(service.messages.map(({ prompt }) => prompt)).toEqual(["one", "two"]);
+  });
+
+  it("becomes a create where there will be no job", async () => {
+    await using world = await World.start();
+    const { service, slack } = world;
+    await service.down();
+    const { message } = await slack.person(ANA).mention({ channel: DOCS, text: "fix the FAQ" });
+    await world.until(() => world.replies(DOCS, message.ts).length === 1);
+    await reply(world, message, "and the glossary");
+    service.faults.add({ op: "create", times: 1, fault: { kind: "status", status: 400 } });
+    await service.up();
+    await world.until(() => service.creates.length === 1);
+    expect(service.creates[0]?.prompt).toBe("and the glossary");
+    expect(service.messages).toEqual([]);
+  });
+
+  it("is sent once, however often Slack delivers it", async () => {
+    await using world = await World.start();
+    const { service, slack } = world;
+    const root = await done(world);
+    const { delivery } = await slack.person(BEN).mention({ channel: DOCS, threadTs: root.ts, text: "more" });
+    if (delivery === undefined) throw new Error("the bot is not in the channel");
+    await world.until(() => service.messages.length === 1);
+    await slack.redeliver(delivery, { retryNum: 1 });
+    await world.pass(5 * MINUTE_MS);
+    expect(service.messages).toHaveLength(1);
+    expect(said(world, root)).toHaveLength(2);
+  });
+
+  it("whose answer is lost is not sent twice; Try again repeats it, to the same job", async () => {
+    await using world = await World.start();
+    const { service, slack } = world;
+    const root = await done(world);
+    service.faults.add({ op: "message", times: 1, fault: { kind: "drop-before" } });
+    await reply(world, root, "and the FAQ");
+    await world.until(() => said(world, root).length === 3);
+    expect(said(world, root)[2]?.[0]).toBe(
+      "❓ @Ben I sent your request but got no answer, so it may be running.",
+    );
+    expect(service.messages).toEqual([]);
+    const lost = world.replies(DOCS, root.ts)[2];
+    await slack.person(ANA).click({ channel: DOCS, messageTs: lost?.ts ?? "", actionId: "try_again" });
+    await world.until(() => service.messages.length === 1);
+    expect(service.messages[0]).toMatchObject({ jobId: "job_1", prompt: "and the FAQ" });
+    expect(service.creates).toHaveLength(1);
+  });
+
+  it("is sent again where the service honors keys, and runs once", async () => {
+    await using world = await World.start({ jobService: { turns: true, idempotencyKeys: true } });
+    const { service } = world;
+    const root = await done(world);
+    service.faults.add({ op: "message", times: 1, fault: { kind: "drop-after" } });
+    await reply(world, root, "and the FAQ");
+    await world.until(() => said(world, root)[1]?.[0] === SENT);
+    await world.pass(5 * MINUTE_MS);
+    expect(service.messages).toHaveLength(1);
+    expect(service.calls.filter(({ op }) => op === "message")).toHaveLength(2);
+    service.finish(jobOf(world), { status: "completed", prLink: PR, turn: told() });
+    await world.until(() => said(world, root).length === 3);
+    expect(said(world, root)[2]?.[0]).toBe(`✅ @Ben The agent updated ${LINK}.`);
+  });
+
+  it("of another project starts a job there; of the same one it is a follow-up", async () => {
+    const two = { docs: { apiKey: "mint_a" }, api: { apiKey: "mint_b" } };
+    await using world = await World.start({
+      jobService: { projects: two },
+      env: {
+        DOCS_AGENT_PROJECT_ID: undefined,
+        DOCS_AGENT_PROJECTS: JSON.stringify([
+          { name: "docs", id: "docs", apiKey: "mint_a" },
+          { name: "api", id: "api", apiKey: "mint_b" },
+        ]),
+      },
+    });
+    const { service } = world;
+    const root = await ask(world, "project=api fix the errors page");
+    service.finish(jobOf(world), { status: "completed", prLink: PR });
+    await world.until(() => said(world, root).length === 1);
+    await reply(world, root, "and its links");
+    await reply(world, root, "project=api and its title");
+    await world.until(() => service.messages.length === 2);
+    expect(service.messages.every(({ projectId, jobId }) => projectId === "api" && jobId === "job_1")).toBe(
+      true,
+    );
+    await reply(world, root, "project=docs the same in the guide");
+    await world.until(() => service.creates.length === 2);
+    expect(service.creates[1]).toMatchObject({ projectId: "docs", prompt: "the same in the guide" });
+  });
+});

@@ -1,0 +1,69 @@
+import type { SlackMessage } from "../../emulators/slack/index.ts";
+import { ANA, BEN, DOCS } from "./world.ts";
+import type { World } from "./world.ts";
+
+export const PR = "https://github.com/acme/docs/pull/7";
+export const LINK = `acme/docs#7 (${PR})`;
+export const MINUTE_MS = 60_000;
+export const SENT = "🔧 Follow-up sent to the agent.";
+
+/** Ana's command, and the thread's root as soon as it is there. */
+export async function ask(world: World, text = "fix the install page"): Promise<SlackMessage> {
+  const before = world.service.creates.length;
+  await world.slack.person(ANA).command({ channel: DOCS, text });
+  await world.until(() => world.service.creates.length > before);
+  return world.until(() =>
+    world.slack.messages(DOCS).findLast(({ thread_ts, ts }) => (thread_ts ?? ts) === ts),
+  );
+}
+
+/** Ana's command, as in {@link ask}, whose job has ended with a pull request. */
+export async function done(world: World): Promise<SlackMessage> {
+  const root = await ask(world);
+  world.service.finish(jobOf(world), { status: "completed", prLink: PR, turn: told() });
+  await world.until(() => world.replies(DOCS, root.ts).length === 1);
+  await world.until(() => world.read(DOCS)[0]?.includes("✅"));
+  return root;
+}
+
+/** What a service tells of a turn that ended with the pull request. */
+export function told(summary = "Fixed it.") {
+  return {
+    summary,
+    pullRequest: {
+      url: PR,
+      number: 7,
+      title: "Correct the install command",
+      state: "open" as const,
+      files: 3,
+      additions: 12,
+      deletions: 4,
+      headRef: "docs-agent/job_1",
+      headSha: "0123456789abcdef0123456789abcdef01234567",
+    },
+  };
+}
+
+/** The job of the n-th create. */
+export function jobOf(world: World, n = -1): string {
+  return world.service.creates.at(n)?.jobId ?? "";
+}
+
+/** A mention of the app in a thread. */
+export async function reply(
+  world: World,
+  root: SlackMessage,
+  text: string,
+  who = BEN,
+): Promise<SlackMessage> {
+  const { message, status } = await world.slack
+    .person(who)
+    .mention({ channel: DOCS, threadTs: root.ts, text });
+  if (status !== 200) throw new Error(`the app answered ${status}`);
+  return message;
+}
+
+/** What the app has said in a thread, line by line, the root left out. */
+export function said(world: World, root: SlackMessage): string[][] {
+  return world.replies(DOCS, root.ts).map((message) => world.slack.visibleText(message).split("\n"));
+}
