@@ -25,6 +25,7 @@ it("tells steps, plan and cost while the agent works", async () => {
       { tool: "Read docs/install.md\nwith MODEL-KEY-0123456789" },
       { cost: { amount: 0.25, currency: "USD" } },
       { cost: { amount: 30, currency: "JPY" } },
+      { cost: { amount: 1e308, currency: "USD" } },
       { say: "I can't find the page you mean." },
     ]),
   );
