@@ -22,7 +22,7 @@ export function estimateTokens(bytes: number): number {
 /** Reads what a call used from its answer, as it passes. Keeps at most one event, or the whole of an answer that isn't a stream. */
 export class AnswerUsage {
   readonly #format: UsageFormat;
-  readonly #requestBytes: number;
+  readonly #expected: CallUsage;
   readonly #decoder = new StringDecoder("utf8");
   readonly #events: EventSourceParser | null;
   #text: string | null = "";
@@ -30,9 +30,10 @@ export class AnswerUsage {
   #report: UsageReport | null = null;
   #hasEnded = false;
 
-  constructor(format: UsageFormat, requestBytes: number, contentType: string) {
+  /** `expected` is what the call may use, as far as its request shows. */
+  constructor(format: UsageFormat, expected: CallUsage, contentType: string) {
     this.#format = format;
-    this.#requestBytes = requestBytes;
+    this.#expected = expected;
     this.#events = /^text\/event-stream\b/i.test(contentType)
       ? createParser({
           maxBufferSize: MAX_KEPT_CHARACTERS,
@@ -71,13 +72,15 @@ export class AnswerUsage {
   total(): { usage: CallUsage; isEstimate: boolean } {
     const usage = this.#report?.usage ?? NO_USAGE;
     // No call is without input: a report that says so says nothing.
-    const isWhole = this.#hasEnded && this.#report?.isFinal === true && usage.inputTokens > 0;
-    if (isWhole) return { usage, isEstimate: false };
+    const isReported = this.#report?.isFinal === true && usage.inputTokens > 0;
+    if (isReported && this.#hasEnded) return { usage, isEstimate: false };
+    // The provider may finish an answer that nobody reads to its end, and charge for it.
+    const unread = isReported || this.#hasEnded ? 0 : this.#expected.outputTokens;
     return {
       usage: {
         ...usage,
-        inputTokens: usage.inputTokens > 0 ? usage.inputTokens : estimateTokens(this.#requestBytes),
-        outputTokens: Math.max(usage.outputTokens, estimateTokens(this.#answerBytes)),
+        inputTokens: usage.inputTokens > 0 ? usage.inputTokens : this.#expected.inputTokens,
+        outputTokens: Math.max(usage.outputTokens, estimateTokens(this.#answerBytes), unread),
       },
       isEstimate: true,
     };

@@ -1,7 +1,14 @@
 import type { EventEmitter } from "node:events";
-import { type IncomingMessage, request as httpRequest, type ServerResponse, STATUS_CODES } from "node:http";
+import {
+  type ClientRequest,
+  type IncomingMessage,
+  request as httpRequest,
+  type ServerResponse,
+  STATUS_CODES,
+} from "node:http";
 import { connect, isIP, type LookupFunction, Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import type { Logger } from "../../core/logger.ts";
 import { codeOf } from "../../errors.ts";
 import { findRoute, type Resolve } from "./find-route.ts";
@@ -134,7 +141,12 @@ export function createEgressProxy(deps: EgressProxyDeps): EgressProxy {
         method: request.method ?? "GET",
         path: `${url.pathname}${url.search}`,
         // Not what the agent wrote: with another Host it would reach another site at the same address.
-        headers: { ...endToEndHeaders(request.headers), host: url.host, connection: "close" },
+        headers: {
+          ...endToEndHeaders(request.headers),
+          ...framingOf(request),
+          host: url.host,
+          connection: "close",
+        },
         setHost: false,
         agent: false,
         maxHeaderSize: limits.headerBytes,
@@ -147,20 +159,35 @@ export function createEgressProxy(deps: EgressProxyDeps): EgressProxy {
       outgoing.once("socket", (socket) => socket.once("connect", () => clearTimeout(connecting)));
       outgoing.once("close", () => clearTimeout(connecting));
       outgoing.setTimeout(limits.idleMs, giveUp);
-      outgoing.on("error", (error) => {
-        if (response.headersSent) response.destroy();
-        else answerRefusal(response, unreachable(target, error));
-      });
-      outgoing.once("response", (answer) => {
-        answer.once("error", () => response.destroy());
-        response.writeHead(answer.statusCode ?? 502, endToEndHeaders(answer.headers));
-        answer.on("data", (chunk: Buffer) => meter.in(chunk.length)).pipe(response);
-      });
       response.once("close", () => outgoing.destroy());
       request.once("error", () => outgoing.destroy());
       request.on("data", (chunk: Buffer) => meter.out(chunk.length)).pipe(outgoing);
+      try {
+        const answer = await answerTo(outgoing);
+        response.writeHead(answer.statusCode ?? 502, endToEndHeaders(answer.headers));
+        answer.on("data", (chunk: Buffer) => meter.in(chunk.length));
+        await pipeline(answer, response);
+      } catch (thrown) {
+        outgoing.destroy();
+        if (response.headersSent) response.destroy();
+        else answerRefusal(response, unreachable(target, thrown));
+      }
     },
   };
+}
+
+/**
+ * Rejects if there is none that could be handed on. A promise: what is thrown for an answer would end the process if a listener threw it.
+ */
+function answerTo(outgoing: ClientRequest): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  outgoing.once("response", (answer) => {
+    if ((answer.statusCode ?? 0) >= 200) resolve(answer);
+    else outgoing.destroy();
+  });
+  outgoing.on("error", reject);
+  outgoing.once("close", () => reject(new Error("It was closed.")));
+  return promise;
 }
 
 /** Connects to the addresses that were checked, whatever the name means by now. */
@@ -175,6 +202,13 @@ function pinned({ target, addresses }: OpenPermission) {
   return { host, port, lookup, autoSelectFamily: true, autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_MS };
 }
 
+/** Where the body ends. Without it the host would read a body as further requests, for sites of the agent's choice. */
+function framingOf({ headers }: IncomingMessage): Record<string, string> {
+  if (headers["transfer-encoding"] !== undefined) return { "transfer-encoding": "chunked" };
+  const length = headers["content-length"];
+  return length === undefined ? {} : { "content-length": length };
+}
+
 function isAuthorized({ headers }: IncomingMessage, password: string | null): boolean {
   if (password === null) return true;
   const [, given = ""] = /^Basic +(\S+) *$/i.exec(headers["proxy-authorization"] ?? "") ?? [];
@@ -186,8 +220,8 @@ function refusal(status: ProxyRefusal["status"], reason: string): ProxyRefusal {
   return { kind: "refused", status, reason };
 }
 
-function unreachable(target: NetworkTarget, error: Error): ProxyRefusal {
-  return refusal(502, `${targetText(target)} can't be reached (${codeOf(error) ?? "no answer"}).`);
+function unreachable(target: NetworkTarget, thrown: unknown): ProxyRefusal {
+  return refusal(502, `${targetText(target)} can't be reached (${codeOf(thrown) ?? "no answer"}).`);
 }
 
 function refuseTunnel(client: Socket, { status, reason }: ProxyRefusal): void {

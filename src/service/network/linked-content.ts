@@ -1,57 +1,61 @@
-/** What tools get and return: data of the agent's own, which no provider reads as content. */
-const TOOL_DATA: ReadonlySet<string> = new Set([
+/** What tools get and return, and what a model cited: data that no provider reads as content. In lower case, without underscores. */
+const DATA_FIELDS: ReadonlySet<string> = new Set([
+  "annotations",
   "args",
   "arguments",
-  "input_schema",
+  "citations",
+  "env",
+  "inputexamples",
+  "inputschema",
+  "metadata",
   "parameters",
+  "parametersjsonschema",
   "response",
+  "responsejsonschema",
+  "responseschema",
   "schema",
 ]);
+/** Fields for addresses, in the APIs that we know and in those like them. */
+const ADDRESS_FIELD = /ur[il]s?$/;
+/** Fields for content, in which some servers take an address too. */
+const CONTENT_FIELD = /^(?:audio|data|document|file|filedata|image|images|inputaudio|video)$/;
+const FILE_ID_FIELD = /^fileids?$/;
 
 /**
- * Whether a model call's messages have an image or a file that the provider would fetch from an address. An agent could send
- * anything to anybody in such an address.
+ * Whether a model call has content that the provider would get from elsewhere: images or files by their address, in which an agent could
+ * send anything to anybody, or files that are stored at the provider. Only data counts as content here.
  */
 export function hasLinkedContent(json: object): boolean {
-  const left: unknown[] = [json];
-  while (left.length > 0) {
-    const value = left.pop();
-    if (Array.isArray(value)) for (const item of value) left.push(item);
-    if (typeof value !== "object" || value === null || Array.isArray(value)) continue;
-    const fields = new Map<string, unknown>(Object.entries(value));
-    if (isLinked(fields)) return true;
-    const isToolUse = String(fields.get("type")).endsWith("tool_use");
-    for (const [name, inner] of fields) {
-      if (!TOOL_DATA.has(name) && !(isToolUse && name === "input")) left.push(inner);
+  const left: [name: string, value: unknown][] = [["", json]];
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    const [name, value] = next;
+    if (typeof value === "string") {
+      if (isLink(name, value)) return true;
+    } else if (Array.isArray(value)) {
+      for (const item of value) left.push([name, item]);
+    } else if (typeof value === "object" && value !== null) {
+      const type: unknown = "type" in value ? value.type : undefined;
+      for (const [inner, innerValue] of Object.entries(value)) {
+        const innerName = inner.toLowerCase().replaceAll("_", "");
+        if (!isData(type, innerName, innerValue)) left.push([innerName, innerValue]);
+      }
     }
   }
   return false;
 }
 
-/** Images and files by address, as Anthropic, OpenAI (chat and responses) and Gemini write them. */
-function isLinked(fields: ReadonlyMap<string, unknown>): boolean {
-  switch (fields.get("type")) {
-    case "url":
-      return fields.has("url");
-    case "image_url":
-    case "input_image":
-    case "input_file":
-    case "file":
-    case "video_url":
-      return ["image_url", "file_url", "video_url", "file"].some((name) => isLink(fields.get(name)));
-    default:
-      return ["fileData", "file_data"].some((name) => {
-        const file = fields.get(name);
-        return typeof file === "object" && file !== null && ("fileUri" in file || "file_uri" in file);
-      });
-  }
+function isData(type: unknown, name: string, value: unknown): boolean {
+  if (DATA_FIELDS.has(name)) return true;
+  if (name === "input") return String(type).endsWith("tool_use") && !Array.isArray(value);
+  // A document of plain text.
+  return name === "data" && type === "text";
 }
 
-function isLink(value: unknown): boolean {
-  if (typeof value === "string") return !/^data:/i.test(value);
-  if (typeof value !== "object" || value === null) return false;
-  return ["url", "file_url", "file_data"].some((name) => {
-    const inner: unknown = new Map<string, unknown>(Object.entries(value)).get(name);
-    return typeof inner === "string" && /^[a-z][a-z0-9+.-]*:\/\//i.test(inner);
-  });
+function isLink(name: string, value: string): boolean {
+  const text = value.trim();
+  if (text === "") return false;
+  if (FILE_ID_FIELD.test(name)) return true;
+  if (/^data:/i.test(text)) return false;
+  // No Base64 has a colon.
+  return ADDRESS_FIELD.test(name) || (CONTENT_FIELD.test(name) && /^[a-z][a-z0-9+.-]*:/i.test(text));
 }

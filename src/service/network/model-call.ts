@@ -18,6 +18,16 @@ export type ModelCall = {
 const EXPECTED_OUTPUT_TOKENS = 8192;
 
 const TokenLimit = z.int().min(1).max(10_000_000).optional().catch(undefined);
+/** Gemini reads names in either case. */
+const GenerationConfig = z
+  .object({
+    maxOutputTokens: TokenLimit,
+    max_output_tokens: TokenLimit,
+    candidateCount: TokenLimit,
+    candidate_count: TokenLimit,
+  })
+  .optional()
+  .catch(undefined);
 /** Only what we look at. */
 const Body = z.object({
   model: z.string().max(200).optional(),
@@ -28,10 +38,8 @@ const Body = z.object({
   max_completion_tokens: TokenLimit,
   max_output_tokens: TokenLimit,
   n: TokenLimit,
-  generationConfig: z
-    .object({ maxOutputTokens: TokenLimit, candidateCount: TokenLimit })
-    .optional()
-    .catch(undefined),
+  generationConfig: GenerationConfig,
+  generation_config: GenerationConfig,
   tools: z.array(z.unknown()).nullish(),
 });
 type Body = z.infer<typeof Body>;
@@ -42,14 +50,20 @@ type Body = z.infer<typeof Body>;
  */
 const AGENT_TOOL =
   /^(?:function|custom|namespace|local_shell|shell|apply_patch|bash|text_editor|computer|memory|tool_search)(?:_|$)/;
-/** The same without `tools`. */
-const PROVIDER_TOOL_FIELDS = [
+/** The same without `tools`, and what leads a call to another model than the one whose price counts. */
+const LEFT_OUT = [
+  "container",
   "enable_search",
+  "fallbacks",
   "mcp_servers",
+  "models",
   "plugins",
+  "preset",
   "search_parameters",
   "web_search_options",
 ] as const;
+/** What is stored at the provider, perhaps by somebody else who has the same key. */
+const STORED = ["cachedContent", "cached_content", "conversation", "previous_response_id", "prompt"] as const;
 
 /**
  * Reads a call and makes what is sent on. `pathModel` is the model that the path names, if it does. Throws a
@@ -61,17 +75,11 @@ export function prepareCall(format: UsageFormat, pathModel: string | null, given
   const model = pathModel ?? body.model ?? "";
   if (model === "") throw new ModelCallFault(400, "The request names no model.");
   // Its usage would come with a later request, if ever.
-  if (format === "openai-responses" && body.background === true) {
+  if (format === "openai-responses" && (body.background ?? false) !== false) {
     throw new ModelCallFault(400, "Background responses aren't available here. Leave out background.");
   }
-  if (hasLinkedContent(json)) {
-    throw new ModelCallFault(
-      400,
-      "Send images and files as data, not as links that the provider would follow.",
-    );
-  }
   // Written anew: of two fields with one name, the upstream could read the other one.
-  const plain = withoutProviderTools(json, body.tools ?? null, format);
+  const plain = withAgentTools(selfContained(json), body.tools ?? null, format);
   const options = body.stream_options;
   const asksForUsage = format !== "openai-chat" || body.stream !== true || options?.include_usage === true;
   const asking = { ...plain, stream_options: { ...options, include_usage: true } };
@@ -82,9 +90,35 @@ export function prepareCall(format: UsageFormat, pathModel: string | null, given
     expected: {
       ...NO_USAGE,
       inputTokens: estimateTokens(given.length),
-      outputTokens: expectedOutput(body),
+      outputTokens: expectedOutput(format, body),
     },
   };
+}
+
+/** Reads a request that costs nothing and makes what is sent on, by the same rules. */
+export function prepareFreeCall(given: Buffer): string {
+  return JSON.stringify(selfContained(parseJson(given)));
+}
+
+/** The request without what the provider would do for the agent. Throws if it needs what the provider has, or would get from elsewhere. */
+function selfContained(json: object): Record<string, unknown> {
+  const rest: Record<string, unknown> = { ...json };
+  for (const field of LEFT_OUT) delete rest[field];
+  const stored = STORED.find((field) => (rest[field] ?? null) !== null);
+  if (stored !== undefined) {
+    throw new ModelCallFault(
+      400,
+      `What is stored at the provider isn't available here. Leave out ${stored}.`,
+    );
+  }
+  const { tools: _tools, ...content } = rest;
+  if (hasLinkedContent(content)) {
+    throw new ModelCallFault(
+      400,
+      "Send images and files as data, not as links or ids that the provider would follow.",
+    );
+  }
+  return rest;
 }
 
 function parseJson(given: Buffer): object {
@@ -105,29 +139,44 @@ function parseBody(json: object): Body {
   throw new ModelCallFault(400, `The request isn't valid: check ${[...new Set(fields)].join(", ")}.`);
 }
 
-function expectedOutput(body: Body): number {
-  const { generationConfig } = body;
-  const each =
-    body.max_tokens ??
-    body.max_completion_tokens ??
-    body.max_output_tokens ??
-    generationConfig?.maxOutputTokens ??
-    EXPECTED_OUTPUT_TOKENS;
-  return each * (body.n ?? generationConfig?.candidateCount ?? 1);
+/** By the limits that the API reads: others would only make a call look smaller than it is. */
+function expectedOutput(format: UsageFormat, body: Body): number {
+  const { generationConfig: camel, generation_config: snake } = body;
+  switch (format) {
+    case "anthropic":
+      return most(body.max_tokens) ?? EXPECTED_OUTPUT_TOKENS;
+    case "openai-chat":
+      return (most(body.max_tokens, body.max_completion_tokens) ?? EXPECTED_OUTPUT_TOKENS) * (body.n ?? 1);
+    case "openai-responses":
+      return most(body.max_output_tokens) ?? EXPECTED_OUTPUT_TOKENS;
+    case "gemini":
+      return (
+        (most(
+          camel?.maxOutputTokens,
+          camel?.max_output_tokens,
+          snake?.maxOutputTokens,
+          snake?.max_output_tokens,
+        ) ?? EXPECTED_OUTPUT_TOKENS) *
+        (most(camel?.candidateCount, camel?.candidate_count, snake?.candidateCount, snake?.candidate_count) ??
+          1)
+      );
+  }
 }
 
-function withoutProviderTools(
-  json: object,
+function most(...limits: (number | undefined)[]): number | undefined {
+  const given = limits.filter((limit) => limit !== undefined);
+  return given.length === 0 ? undefined : Math.max(...given);
+}
+
+function withAgentTools(
+  request: Record<string, unknown>,
   tools: readonly unknown[] | null,
   format: UsageFormat,
 ): Record<string, unknown> {
-  const rest: Record<string, unknown> = { ...json };
-  for (const field of PROVIDER_TOOL_FIELDS) delete rest[field];
-  if (tools === null) return rest;
+  if (tools === null) return request;
+  const { tools: _tools, ...rest } = request;
   const kept = tools.flatMap((tool) => (format === "gemini" ? functionsOnly(tool) : agentToolsOnly(tool)));
-  if (kept.length > 0) rest["tools"] = kept;
-  else delete rest["tools"];
-  return rest;
+  return kept.length > 0 ? { ...rest, tools: kept } : rest;
 }
 
 const Tool = z.object({

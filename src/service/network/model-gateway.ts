@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Dispatcher } from "undici";
 import type { Logger } from "../../core/logger.ts";
-import { AnswerUsage, estimateTokens } from "./answer-usage.ts";
+import { AnswerUsage } from "./answer-usage.ts";
 import type { NetworkLimits } from "./limits.ts";
-import { prepareCall } from "./model-call.ts";
+import { prepareCall, prepareFreeCall } from "./model-call.ts";
 import { ModelCallFault } from "./model-call-fault.ts";
 import { carriesKey, findOperation, type ModelOperation, parseModelTarget } from "./model-kinds.ts";
 import { type ModelTrouble, troubleOf } from "./model-trouble.ts";
@@ -51,7 +51,7 @@ export function createModelGateway(deps: ModelGatewayDeps): ModelGateway {
       await answerCounted(exchange, operation.format, body);
       return;
     }
-    const answered = await client.send(exchange, body);
+    const answered = await client.send(exchange, body === null ? null : prepareFreeCall(body));
     await sendAnswer(answered, { ...exchange, limits, meter: traffic.meter(hostOf(upstream)), usage: null });
   }
 
@@ -65,10 +65,7 @@ export function createModelGateway(deps: ModelGatewayDeps): ModelGateway {
 
     const startMs = performance.now();
     const nothing = { usage: NO_USAGE, isEstimate: false };
-    let total = () => ({
-      usage: { ...NO_USAGE, inputTokens: estimateTokens(body.length) },
-      isEstimate: true,
-    });
+    let total = () => ({ usage: call.expected, isEstimate: true });
     let status: number | null = null;
     let code: string | null = null;
     try {
@@ -81,7 +78,7 @@ export function createModelGateway(deps: ModelGatewayDeps): ModelGateway {
       // Providers don't charge for them.
       const isRefused = status >= 300;
       const contentType = String(answered.headers["content-type"]);
-      const usage = isRefused ? null : new AnswerUsage(format, body.length, contentType);
+      const usage = isRefused ? null : new AnswerUsage(format, call.expected, contentType);
       total = () => usage?.total() ?? nothing;
       await sendAnswer(answered, {
         ...exchange,

@@ -2,18 +2,31 @@ const PLACEHOLDER = Buffer.from("[key]");
 /** A shorter one is a word that a local server takes for a key, not a secret. */
 const MIN_KEY_LENGTH = 8;
 
-/** The forms in which an upstream could send a key back: as it is, in Base64, in a URL, in JSON. */
+/** The forms in which an upstream could send a key back: as it is, in Base64 and hex, in URLs, in JSON. */
 function formsOf(key: string): Buffer[] {
+  const hex = Buffer.from(key).toString("hex");
+  const bytes = hex.match(/../g) ?? [];
   const forms = [
     key,
-    // Without padding, so that this form is no beginning of another.
-    Buffer.from(key).toString("base64").replace(/=+$/, ""),
-    Buffer.from(key).toString("base64url"),
+    ...[0, 1, 2].flatMap((offset) => base64Within(key, offset)),
+    ...[hex, bytes.map((byte) => `%${byte}`).join("")].flatMap((form) => [form, form.toUpperCase()]),
+    ...[bytes, bytes.map((byte) => byte.toUpperCase())].map((all) =>
+      all.map((byte) => `\\u00${byte}`).join(""),
+    ),
     encodeURIComponent(key),
     JSON.stringify(key).slice(1, -1),
   ];
   // Longest first: one that holds another must not leave its rest behind.
   return [...new Set(forms)].toSorted((a, b) => b.length - a.length).map((form) => Buffer.from(form));
+}
+
+/** What a key always is in the Base64 of a longer text, if so many bytes stand before its last group of three: `user:key` for example. */
+function base64Within(key: string, offset: number): string[] {
+  const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(key)]);
+  // Without the characters that its neighbors share, which hold a few bits of it at most.
+  const from = Math.ceil((offset * 8) / 6);
+  const to = Math.floor((bytes.length * 8) / 6);
+  return [bytes.toString("base64").slice(from, to), bytes.toString("base64url").slice(from, to)];
 }
 
 /** Removes a key from bytes that pass, also where it is spread over several pieces. */
@@ -61,6 +74,7 @@ export class KeyScrubber {
 /** How many bytes at the end are a proper beginning of the form. */
 function beginningAtEnd(bytes: Buffer, form: Buffer): number {
   for (let length = Math.min(form.length - 1, bytes.length); length > 0; length -= 1) {
+    if (bytes[bytes.length - length] !== form[0]) continue;
     if (bytes.subarray(bytes.length - length).equals(form.subarray(0, length))) return length;
   }
   return 0;

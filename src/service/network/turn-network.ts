@@ -142,14 +142,14 @@ export async function openTurnNetwork(options: TurnNetworkOptions): Promise<Turn
   signal.addEventListener("abort", () => {
     for (const socket of sockets) socket.destroy();
   });
-  const calls = new Set<Promise<void>>();
+  const calls = new Set<Promise<unknown>>();
+  // Whatever a handler throws ends its connection. Nobody else would catch it, and the process would end.
   server.on("request", (request, response) => {
-    if (request.url?.startsWith("/") !== true) {
-      proxy.forward(request, response).catch(() => response.destroy());
-      return;
-    }
-    const call = gateway(request, response).finally(() => calls.delete(call));
-    calls.add(call);
+    const isForGateway = request.url?.startsWith("/") === true;
+    const handled = (isForGateway ? gateway(request, response) : proxy.forward(request, response))
+      .catch(() => response.destroy())
+      .finally(() => calls.delete(handled));
+    if (isForGateway) calls.add(handled);
   });
   server.on("connect", (request, client, head) => {
     proxy.tunnel(request, client, head).catch(() => client.destroy());

@@ -53,6 +53,9 @@ const AnthropicEvent = z.object({
 });
 
 const ChatEvent = z.object({
+  choices: z
+    .array(z.object({ delta: z.unknown().optional(), finish_reason: z.unknown().optional() }))
+    .catch([]),
   usage: part({
     prompt_tokens: Count,
     completion_tokens: Count,
@@ -67,7 +70,10 @@ const ResponsesUsage = part({
   input_tokens_details: part({ cached_tokens: Count }),
   output_tokens: Count,
 });
-const ResponsesEvent = z.object({ usage: ResponsesUsage, response: part({ usage: ResponsesUsage }) });
+const ResponsesEvent = z.object({
+  usage: ResponsesUsage,
+  response: part({ usage: ResponsesUsage, status: z.unknown().optional() }),
+});
 
 const GeminiEvent = z.object({
   usageMetadata: part({
@@ -127,8 +133,9 @@ function readAnthropic(event: unknown): UsageReport | null {
 }
 
 function readChat(event: unknown): UsageReport | null {
-  const usage = ChatEvent.safeParse(event).data?.usage;
-  if (usage === null || usage === undefined) return null;
+  const { data } = ChatEvent.safeParse(event);
+  const usage = data?.usage;
+  if (data === undefined || usage === null || usage === undefined) return null;
   return {
     usage: {
       inputTokens: usage.prompt_tokens,
@@ -137,7 +144,8 @@ function readChat(event: unknown): UsageReport | null {
       outputTokens: Math.max(usage.completion_tokens, usage.total_tokens - usage.prompt_tokens),
       surchargeTokens: 0,
     },
-    isFinal: true,
+    // Some servers report with each piece.
+    isFinal: !data.choices.some(({ delta, finish_reason: reason }) => isGiven(delta) && !isGiven(reason)),
   };
 }
 
@@ -152,7 +160,7 @@ function readResponses(event: unknown): UsageReport | null {
       outputTokens: usage.output_tokens,
       surchargeTokens: 0,
     },
-    isFinal: true,
+    isFinal: data?.response?.status !== "queued" && data?.response?.status !== "in_progress",
   };
 }
 
@@ -172,7 +180,10 @@ function readGemini(event: unknown): UsageReport | null {
       surchargeTokens: 0,
     },
     isFinal:
-      data.candidates.some(({ finishReason }) => finishReason !== undefined && finishReason !== null) ||
-      (data.promptFeedback !== undefined && data.promptFeedback !== null),
+      data.candidates.some(({ finishReason }) => isGiven(finishReason)) || isGiven(data.promptFeedback),
   };
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null;
 }

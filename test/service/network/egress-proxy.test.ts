@@ -4,6 +4,7 @@ import { connect, createServer, type Socket } from "node:net";
 import { stat } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
+import { startRawSide } from "../../support/raw-side.ts";
 import { openNetworkWorld, readAll, startHttpSide } from "../../support/turn-network.ts";
 
 /** What DNS says in these tests. Every look-up is counted. */
@@ -215,6 +216,64 @@ it("forwards plain http, for the site that the URL names, without what is for th
   expect(seen?.headers).not.toHaveProperty("proxy-authorization");
   expect(seen?.headers).not.toHaveProperty("x-hop");
   expect(JSON.stringify(world.logger.lines)).not.toContain("/b");
+});
+
+it.each([
+  ["a status below 100", "HTTP/1.1 042 X\r\ncontent-length: 2\r\n\r\nok", 502],
+  ["status 000", "HTTP/1.1 000 X\r\ncontent-length: 2\r\n\r\nok", 502],
+  ["another protocol", "HTTP/1.1 101 S\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\nhey", 502],
+  ["no other protocol after all", "HTTP/1.1 101 S\r\n\r\n", 502],
+  ["no HTTP", "GARBAGE\r\n\r\n", 502],
+  ["control characters", "HTTP/1.1 200 OK\r\nx-a: \x01\x7f\r\ncontent-length: 2\r\n\r\nok", 502],
+  ["two lengths", "HTTP/1.1 200 OK\r\ncontent-length: 5\r\ncontent-length: 2\r\n\r\nokxxx", 502],
+  ["an unknown status", "HTTP/1.1 999 X\r\ncontent-length: 2\r\n\r\nok", 999],
+  ["odd bytes", "HTTP/1.1 200 OK\r\nx-a: \x80\xff\tb\r\ncontent-length: 2\r\n\r\nok", 200],
+  [
+    "interim answers",
+    "HTTP/1.1 100 C\r\n\r\nHTTP/1.1 103 E\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok",
+    200,
+  ],
+  ["a body where none may be", "HTTP/1.1 204 N\r\ncontent-length: 2\r\n\r\nok", 204],
+  [
+    "a trailer",
+    "HTTP/1.1 200 OK\r\ntrailer: x-t\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nx-t: \x80\r\n\r\n",
+    200,
+  ],
+])("survives an answer with %s", async (_title, bytes, status) => {
+  await using side = await startRawSide(bytes);
+  await using world = await openNetworkWorld({ allow: [`127.0.0.1:${side.port}`] });
+  const path = `http://127.0.0.1:${side.port}/`;
+  const answer = await world.ask({ method: "GET", path });
+  expect(answer.status).toBe(status);
+  if (status === 200) expect(answer.text).toBe("ok");
+  if (status === 502) expect(answer.text).toContain(`127.0.0.1:${side.port} can't be reached (`);
+  // And goes on.
+  expect((await world.ask({ method: "GET", path })).status).toBe(status);
+});
+
+it.each([
+  [
+    "in chunks",
+    "transfer-encoding: chunked",
+    (body: string) => `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
+  ],
+  [
+    "whose length is named for this connection",
+    "connection: content-length\r\ncontent-length: 50",
+    (body: string) => body,
+  ],
+  ["with a length", "content-length: 50", (body: string) => body],
+])("lets no host read the body of a GET as another request, %s", async (_title, header, framed) => {
+  await using side = await startHttpSide((_seen, _request, response) => response.end("ok"));
+  await using world = await openNetworkWorld({ allow: [`127.0.0.1:${side.port}`] });
+  const body = "GET /second HTTP/1.1\r\nhost: other.example\r\n\r\n".padEnd(50);
+  const socket = await world.dial();
+  socket.write(
+    `GET http://127.0.0.1:${side.port}/first HTTP/1.1\r\nhost: x\r\n${header}\r\n\r\n${framed(body)}`,
+  );
+  await once(socket, "data");
+  socket.end();
+  expect(side.seen.map(({ url, body: got }) => [url, got])).toEqual([["/first", body]]);
 });
 
 it.each(["https://localhost/", "ftp://localhost/", "http://user:pass@localhost/", "*", "localhost"])(

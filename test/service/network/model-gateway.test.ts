@@ -3,6 +3,7 @@ import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { expect, it } from "vitest";
+import { startRawSide } from "../../support/raw-side.ts";
 import {
   type NetworkWorld,
   openNetworkWorld,
@@ -312,10 +313,88 @@ it("lets no provider follow a link for the agent, but takes data, and tools that
       gemini({ functionCall: { args: { fileData: { fileUri: link } } } }),
       200,
     ],
+    [
+      "openai/responses",
+      {
+        model: "m",
+        input: [{ type: "computer_call_output", output: { type: "computer_screenshot", image_url: link } }],
+      },
+      400,
+    ],
+    ["openai/responses", { type: "tool_use", ...responses({ type: "input_image", image_url: link }) }, 400],
+    ["openai/responses", responses({ type: "input_image", image_url: ` ${data}` }), 200],
+    ["openai/responses", responses({ type: "input_file", file_id: "file-1" }), 400],
+    [
+      "openai/responses",
+      responses({ type: "input_file", file_id: null, file_url: "", file_data: data }),
+      200,
+    ],
+    ["openai/chat/completions", message([{ type: "image_url", image_url: { url: ` ${link}` } }]), 400],
+    ["openai/chat/completions", message([{ type: "image_url", image_url: { url: "//evil.test/" } }]), 400],
+    ["openai/chat/completions", message([{ image_url: { url: link } }]), 400],
+    ["openai/chat/completions", message([{ type: "image_url", imageUrl: link }]), 400],
+    ["openai/chat/completions", message([{ type: "audio_url", audio_url: { url: link } }]), 400],
+    ["openai/chat/completions", message([{ type: "video", video: [data, link] }]), 400],
+    ["openai/chat/completions", message([{ type: "input_audio", input_audio: { data: link } }]), 400],
+    ["openai/chat/completions", message([{ type: "input_audio", input_audio: { data: "//uQxAAA" } }]), 200],
+    [
+      "openai/chat/completions",
+      message([{ type: "text", text: link, annotations: [{ type: "url_citation", url: link }] }]),
+      200,
+    ],
+    [
+      "openai/chat/completions",
+      {
+        ...message("x"),
+        tools: [{ type: "function", function: { parameters: { default: { url: link } } } }],
+      },
+      200,
+    ],
+    ["anthropic/messages", message([{ type: "container_upload", file_id: "file_1" }]), 400],
+    [
+      "anthropic/messages",
+      message([{ type: "document", source: { type: "text", data: "https: is a scheme" } }]),
+      200,
+    ],
+    ["anthropic/messages/count_tokens", message([image({ type: "url", url: link })]), 400],
+    ["anthropic/messages/count_tokens", message([image({ type: "base64", data: "AAAA" })]), 200],
+    ["gemini/models/m:countTokens", { generateContentRequest: gemini({ fileData: { fileUri: link } }) }, 400],
   ] as const) {
     const answer = await world.ask({ path: `/models/${path}`, headers: auth(world), body });
     expect([path, body, answer.status]).toEqual([path, body, status]);
   }
+});
+
+it.each([
+  ["openai", "responses", { previous_response_id: "resp_1" }],
+  ["openai", "responses", { conversation: "conv_1" }],
+  ["openai", "responses", { conversation: { id: "conv_1" } }],
+  ["openai", "responses", { prompt: { id: "pmpt_1" } }],
+  ["openai", "responses", { background: "true" }],
+  ["gemini", "models/m:generateContent", { cachedContent: "cachedContents/1" }],
+] as const)("leads %s by %s to nothing that is stored at the provider (%j)", async (kind, path, fields) => {
+  await using side = await startHttpSide(usageAnswer(1, 1));
+  await using world = await openNetworkWorld({ models: [upstreamAt(side.url, { kind })] });
+  const [name = ""] = Object.keys(fields);
+  const refused = await world.ask({
+    path: `/models/up/${path}`,
+    headers: auth(world),
+    body: { ...CALL, ...fields },
+  });
+  expect(refused.status).toBe(400);
+  expect(JSON.parse(refused.text).error.message).toContain(`eave out ${name}.`);
+  expect(side.seen).toEqual([]);
+  const body = { ...CALL, [name]: null };
+  expect((await world.ask({ path: `/models/up/${path}`, headers: auth(world), body })).status).toBe(200);
+});
+
+it("leads a call to no other model than the one whose price counts", async () => {
+  await using side = await startHttpSide(usageAnswer(1, 1));
+  const models = [upstreamAt(side.url, { kind: "openai", prices: PRICES })];
+  await using world = await openNetworkWorld({ models });
+  const body = { ...CALL, models: ["dear-y"], fallbacks: ["dear-y"], preset: "dear" };
+  await world.ask({ path: "/models/up/v1/chat/completions", headers: auth(world), body });
+  expect(JSON.parse(side.seen[0]?.body ?? "")).toEqual(CALL);
 });
 
 it("asks for usage in a stream of chat completions, and leaves it to servers that don't know that", async () => {
@@ -364,10 +443,12 @@ it.each([
   expect(world.network.usage()).toMatchObject({ inputTokens: 7, outputTokens: 3 });
 });
 
+const USER_HEX = Buffer.from("user:").toString("hex");
+
 it("never shows the key, wherever the upstream puts it", async () => {
   const forms = [
     REAL_KEY,
-    Buffer.from(REAL_KEY).toString("base64url"),
+    Buffer.from(`user:${REAL_KEY}`).toString("hex"),
     encodeURIComponent(REAL_KEY),
     JSON.stringify(REAL_KEY).slice(1, -1),
   ];
@@ -383,7 +464,7 @@ it("never shows the key, wherever the upstream puts it", async () => {
   });
   await using world = await openNetworkWorld({ models: [upstreamAt(side.url)] });
   const answer = await world.ask({ path: MESSAGES, headers: auth(world), body: CALL });
-  expect(answer).toMatchObject({ status: 400, text: "[key] [key] [key] [key] sk-rea" });
+  expect(answer).toMatchObject({ status: 400, text: `[key] ${USER_HEX}[key] [key] [key] sk-rea` });
   expect(answer.headers["request-id"]).toBe("for [key]");
   expect(answer.headers).not.toHaveProperty("x-other");
   expect(world.network.usage()).toMatchObject({ calls: 1, inputTokens: 0, outputTokens: 0 });
@@ -413,6 +494,22 @@ it("says that an upstream can't be reached, and counts nothing", async () => {
   expect(world.network.usage()).toMatchObject({ inputTokens: 0, outputTokens: 0 });
 });
 
+it.each([
+  ["a status below 100", "HTTP/1.1 042 X\r\ncontent-length: 2\r\n\r\nok"],
+  ["a status below 100 and no end", "HTTP/1.1 042 X\r\ncontent-length: 9\r\n\r\nok"],
+  ["another protocol", "HTTP/1.1 101 S\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\nhey"],
+  ["no HTTP", "GARBAGE\r\n\r\n"],
+  ["control characters", "HTTP/1.1 200 OK\r\nrequest-id: \x01\x7f\r\ncontent-length: 2\r\n\r\n{}"],
+])("survives an upstream's answer with %s", async (_title, bytes) => {
+  await using side = await startRawSide(bytes);
+  await using world = await openNetworkWorld({ models: [upstreamAt(side.url)] });
+  for (const path of [MESSAGES, `${MESSAGES}/count_tokens`]) {
+    const answer = await world.ask({ path, headers: auth(world), body: CALL });
+    expect(answer.status).toBe(502);
+    expect(JSON.parse(answer.text).error.message).toContain("The model upstream");
+  }
+});
+
 it("breaks off where the upstream does, and estimates what it didn't say", async () => {
   const start = `data: ${JSON.stringify({ type: "message_start", message: { usage: { input_tokens: 500, output_tokens: 1 } } })}\n\n`;
   await using side = await startHttpSide((_seen, _request, response) => {
@@ -438,7 +535,7 @@ it("ends calls that have no answer yet when the turn ends, and counts what was s
   await world.network[Symbol.asyncDispose]();
   expect((await answer).status).toBe(0);
   const inputTokens = Math.ceil(JSON.stringify(CALL).length / 4);
-  expect(world.network.usage()).toMatchObject({ calls: 1, inputTokens, outputTokens: 0 });
+  expect(world.network.usage()).toMatchObject({ calls: 1, inputTokens, outputTokens: CALL.max_tokens });
 });
 
 it("survives a body that is nested as deep as it fits", async () => {
@@ -478,6 +575,39 @@ it("counts a call that the agent gives up, and gives it up at the upstream", asy
   socket.destroy();
   await gone;
   await expect.poll(() => world.network.usage().inputTokens).toBe(Math.ceil(body.length / 4));
+  expect(world.network.usage().outputTokens).toBe(CALL.max_tokens);
+});
+
+it.each([
+  ["anthropic", "/v1/messages", { max_tokens: 10_000 }],
+  ["anthropic", "/v1/messages", { max_tokens: 10_000, max_output_tokens: 1, n: 1 }],
+  ["openai", "/v1/chat/completions", { max_tokens: 1, max_completion_tokens: 10_000 }],
+  ["openai", "/v1/responses", { max_output_tokens: 10_000, max_tokens: 1 }],
+  ["gemini", "/v1beta/models/m:generateContent", { generation_config: { max_output_tokens: 10_000 } }],
+  [
+    "gemini",
+    "/v1beta/models/m:generateContent",
+    { generationConfig: { maxOutputTokens: 5000, candidateCount: 2 } },
+  ],
+] as const)("keeps the budget of %s calls to %s that are given up (%j)", async (kind, path, limits) => {
+  let asked = 0;
+  await using side = await startHttpSide(() => (asked += 1));
+  await using world = await openNetworkWorld({
+    models: [upstreamAt(side.url, { kind })],
+    budget: { tokens: 20_000, usd: null },
+  });
+  const body = JSON.stringify({ ...CALL, max_tokens: undefined, ...limits });
+  const head = `POST /models/up${path} HTTP/1.1\r\nhost: x\r\nx-api-key: ${world.key}\r\ncontent-length: ${body.length}`;
+  for (let call = 1; call <= 2; call += 1) {
+    const socket = await world.dial();
+    socket.write(`${head}\r\n\r\n${body}`);
+    await expect.poll(() => asked).toBe(call);
+    socket.destroy();
+    await expect.poll(() => world.network.usage().outputTokens).toBe(call * 10_000);
+  }
+  expect(await world.network.exceeded).toBe("The turn's budget of 20,000 tokens is used up.");
+  expect((await world.ask({ path: `/models/up${path}`, headers: auth(world), body })).status).toBe(429);
+  expect(asked).toBe(2);
 });
 
 it("ends an answer without an end, and holds it back while nobody reads", async () => {

@@ -11,6 +11,7 @@ function split(bytes: Buffer, cuts: readonly number[]): Buffer[] {
   const ends = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].toSorted((a, b) => a - b);
   return [...ends, bytes.length].map((end, index) => bytes.subarray(ends[index - 1] ?? 0, end));
 }
+const EXPECTED = { ...NO_USAGE, inputTokens: 100, outputTokens: 5000 };
 const cuts = fc.array(fc.nat(5000), { maxLength: 30 });
 
 it("reads the same usage wherever the answer is cut into pieces", () => {
@@ -20,7 +21,7 @@ it("reads the same usage wherever the answer is cut into pieces", () => {
       const isResponses = answer.path.endsWith("/responses");
       const usage = new AnswerUsage(
         isResponses ? "openai-responses" : format[answer.kind],
-        100,
+        EXPECTED,
         answer.contentType,
       );
       for (const piece of split(Buffer.from(answer.text), at)) usage.take(piece);
@@ -53,7 +54,7 @@ it("never counts less than nothing, whatever a provider reports", () => {
 });
 
 it("estimates an answer of which one event is too long to keep", () => {
-  const usage = new AnswerUsage("anthropic", 400, "text/event-stream");
+  const usage = new AnswerUsage("anthropic", EXPECTED, "text/event-stream");
   for (let at = 0; at < 20; at += 1) usage.take(Buffer.alloc(1024 ** 2, "data: x"));
   usage.end();
   expect(usage.total()).toMatchObject({
@@ -61,6 +62,42 @@ it("estimates an answer of which one event is too long to keep", () => {
     isEstimate: true,
   });
 });
+
+it.each([
+  ["no report", "openai-chat", {}, 100, 5000],
+  ["a report with each piece", "openai-chat", chatPiece({ delta: {}, finish_reason: null }), 9, 5000],
+  ["the last piece of a choice", "openai-chat", chatPiece({ delta: {}, finish_reason: "stop" }), 9, 20],
+  ["a report after the choices", "openai-chat", chatPiece(), 9, 20],
+  ["a response that goes on", "openai-responses", responseEvent("in_progress"), 9, 5000],
+  ["a response that is done", "openai-responses", responseEvent("completed"), 9, 20],
+  [
+    "a message's start",
+    "anthropic",
+    { type: "message_start", message: { usage: { input_tokens: 9 } } },
+    9,
+    5000,
+  ],
+] as const)(
+  "counts what was expected of an answer that breaks off after %s, unless the report is final",
+  (_title, format, event, inputTokens, outputTokens) => {
+    const usage = new AnswerUsage(format, EXPECTED, "text/event-stream");
+    usage.take(Buffer.from(`data: ${JSON.stringify(event)}\n\n`));
+    const counted = usage.total();
+    expect(counted.isEstimate).toBe(true);
+    expect(counted.usage.inputTokens).toBe(inputTokens);
+    // Or the answer's length, where that says more.
+    expect(counted.usage.outputTokens).toBeGreaterThanOrEqual(outputTokens);
+    expect(counted.usage.outputTokens).toBeLessThan(outputTokens + 50);
+  },
+);
+
+function chatPiece(...choices: object[]) {
+  return { choices, usage: { prompt_tokens: 9, completion_tokens: 20 } };
+}
+
+function responseEvent(status: string) {
+  return { response: { status, usage: { input_tokens: 9, output_tokens: 20 } } };
+}
 
 it("reads what providers report beside the usual", () => {
   // Written to the cache for 5 minutes (600) and for an hour (400): 1.25 and 2 times the price.
@@ -106,7 +143,8 @@ it("finds a model's price by its name, else by the first pattern that fits", () 
 
 it("removes a key wherever the pieces are cut, and leaves everything else", () => {
   const key = "sk-abcabcabd-1234";
-  const base64 = Buffer.from(key).toString("base64url");
+  // Of the last character, most bits aren't the key's.
+  const base64 = Buffer.from(key).toString("base64url").slice(0, -1);
   const part = fc.oneof(
     fc.constantFrom(key, base64, "sk-", "sk-abc", "sk-abcabcab", "abd-1234", base64.slice(0, 9)),
     fc.string({ maxLength: 5 }),
@@ -122,6 +160,27 @@ it("removes a key wherever the pieces are cut, and leaves everything else", () =
       expect(clean).toBe(text.replaceAll(base64, "[key]").replaceAll(key, "[key]"));
     }),
   );
+});
+
+it.each([
+  ["base64", (key: string) => Buffer.from(key).toString("base64")],
+  ["base64 of user:key", (key: string) => Buffer.from(`user:${key}`).toString("base64")],
+  ["base64 of u:key", (key: string) => Buffer.from(`u:${key}`).toString("base64")],
+  ["base64 of key:", (key: string) => Buffer.from(`${key}:`).toString("base64url")],
+  ["base64 of :key:", (key: string) => Buffer.from(`:${key}:`).toString("base64url")],
+  ["hex", (key: string) => Buffer.from(key).toString("hex")],
+  ["upper case hex", (key: string) => Buffer.from(key).toString("hex").toUpperCase()],
+  ["percent signs", (key: string) => Buffer.from(key).toString("hex").replaceAll(/../g, "%$&")],
+  ["JSON escapes", (key: string) => Buffer.from(key).toString("hex").replaceAll(/../g, "\\u00$&")],
+])("removes a key that is written in %s, and all but a few bits of it", (_title, write) => {
+  const key = "sk-abc/?~+Zz0123456";
+  const text = write(key);
+  const scrubber = new KeyScrubber(key);
+  const pieces = Array.from(Buffer.from(`<${text}>`), (byte) => scrubber.push(Buffer.of(byte)));
+  const clean = Buffer.concat([...pieces, scrubber.flush()]).toString();
+  expect(clean).toContain("[key]");
+  // Of the text around the key, and at most a character at each end that it shares with it.
+  expect(clean.length).toBeLessThanOrEqual("<dXNlcj[key]Y=>".length);
 });
 
 it("leaves a short key alone, which is a word that a local server takes", () => {

@@ -108,6 +108,8 @@ it.each([
   ["cancelled", "cancelled"],
   ["max_tokens", "before it was done"],
   ["max_turn_requests", "before it was done"],
+  ["out_of_patience", "The agent stopped before it was done (out_of_patience)."],
+  ["toString", "The agent stopped before it was done (toString)."],
 ])("fails when the agent stops with %s", async (stop, words) => {
   await using world = await openRunnerWorld();
   const result = await world.run(world.acpProject(acp({ write: "./docs/a.md", content: "a" }, { stop })));

@@ -26,6 +26,7 @@ it("tells steps, plan and cost while the agent works", async () => {
       { tool: "edit", rawInput: { filePath: "/repo/docs/install.md" } },
       { cost: { amount: 0.25, currency: "USD" } },
       { cost: { amount: 30, currency: "JPY" } },
+      { cost: { amount: 1e308, currency: "USD" } },
       { say: "I can't find the page you mean." },
     ]),
   );

@@ -114,7 +114,7 @@ export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
       ? { id: session.id, costUsd: updates.sessionCostUsd, turns: run.earlierTurns.length + 1 }
       : null,
   };
-  throwUnlessDone(first.stopReason, result);
+  throwUnlessDone(first.stopReason, result, run);
   return result;
 }
 
@@ -205,13 +205,17 @@ function failureOfTurn(error: unknown, run: AgentRun, lastWords: string): TurnFa
   });
 }
 
-function throwUnlessDone(stopReason: StopReason, result: AgentResult): void {
+function throwUnlessDone(stopReason: StopReason, result: AgentResult, run: AgentRun): void {
   if (stopReason === "end_turn") return;
   const said = result.summary === null ? null : `It said: ${oneLine(result.summary, MAX_SAID_LENGTH)}`;
   const details = [said, refusedText(result.refused)].filter((text) => text !== null);
-  throw new TurnFailedError([NOT_DONE[stopReason], ...details].join(" "));
+  const known = new Map<string, string>(Object.entries(NOT_DONE)).get(stopReason);
+  // The protocol may come to know more.
+  const other = `The agent stopped before it was done (${oneLine(run.redact(stopReason), MAX_STOP_REASON_LENGTH)}).`;
+  throw new TurnFailedError([known ?? other, ...details].join(" "));
 }
 
+const MAX_STOP_REASON_LENGTH = 100;
 const NOT_DONE: Record<Exclude<StopReason, "end_turn">, string> = {
   refusal: "The agent refused the request.",
   cancelled: "The agent says that its turn was cancelled.",

@@ -16,6 +16,8 @@ import type { OpenSession } from "./acp-session.ts";
 import type { ProgressLines } from "./progress.ts";
 
 const MAX_MESSAGE_LENGTH = 64_000;
+/** No session costs more; an agent that says so is wrong. */
+const MAX_COST_USD = 10_000;
 const PLAN_STATUS = {
   pending: "pending",
   in_progress: "in-progress",
@@ -132,7 +134,7 @@ export class AcpUpdates {
 
   /** The turn's cost so far, by the agent's own word, which is the session's. How much of its context is full says nothing about tokens used. */
   #cost({ amount, currency }: Cost): void {
-    if (currency.toUpperCase() !== "USD" || !(amount >= 0) || !Number.isFinite(amount)) return;
+    if (currency.toUpperCase() !== "USD" || !(amount >= 0 && amount <= MAX_COST_USD)) return;
     // Some agents count from 0 again in a session that they resumed.
     if (this.#costUsd === null && amount < (this.#costBeforeUsd ?? 0) - SMALL_USD) this.#costBeforeUsd = null;
     this.#costUsd = amount;
