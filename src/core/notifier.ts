@@ -35,7 +35,7 @@ export type Message =
 /** Why a request was not taken. */
 export type Refusal =
   /** `typed`: where it can be seen nowhere else. */
-  | { kind: "too-long"; length: number; limit: number; typed?: string }
+  | { kind: "too-long"; length: number; limit: number; typed?: string | undefined }
   | { kind: "unknown-project"; name: string; known: string[] }
   /** `limit`: requests an hour. `againAtMs`: when the next one is taken, epoch milliseconds. */
   | { kind: "too-many"; scope: "person" | "channel"; limit: number; againAtMs: number };

@@ -6,9 +6,6 @@ export class ServiceConfigError extends DocsAgentError {
 
   constructor(path: string, faults: readonly string[]) {
     const list = faults.map((fault) => `  - ${fault}`).join("\n");
-    const what = faults.length === 1 ? "one setting is" : `${faults.length} settings are`;
-    super(
-      `The job service cannot use ${path}: ${what} missing or wrong.\n${list}\nservice.example.yml describes every setting.`,
-    );
+    super(`The job service can't use ${path}. To fix:\n${list}\nSee service.example.yml for all settings.`);
   }
 }

@@ -54,7 +54,7 @@ export function loadServiceConfig(path: string, env: Env | null): ServiceConfig 
   const file = resolve(path);
   const raw = readYaml(file);
   const faults = tokenFaults(raw, []);
-  const parsed = ServiceSettings.safeParse(raw ?? {});
+  const parsed = ServiceSettings.safeParse(raw ?? {}, { error: otherRule });
   if (!parsed.success) {
     faults.push(...faultsOf(parsed.error.issues, raw));
     throw new ServiceConfigError(path, faults);
@@ -90,7 +90,7 @@ function readYaml(file: string): unknown {
     text = readFileSync(file, "utf8");
   } catch (thrown) {
     throw new ServiceConfigError(file, [
-      `the file cannot be read (${messageOf(thrown)}): copy service.example.yml there, or name another with --config`,
+      `Can't read the file (${messageOf(thrown)}). Copy service.example.yml there, or name another file with --config.`,
     ]);
   }
   const lines = new LineCounter();
@@ -98,13 +98,13 @@ function readYaml(file: string): unknown {
   // Only where and which kind: the parser's own words quote the file.
   const faults = document.errors.map((error) => {
     const { line, col } = lines.linePos(error.pos[0]);
-    return `line ${line}, column ${col}: no valid YAML (${error.code.toLowerCase().replaceAll("_", " ")})`;
+    return `Line ${line}, column ${col} isn't valid YAML (${error.code.toLowerCase().replaceAll("_", " ")}).`;
   });
   if (faults.length > 0) throw new ServiceConfigError(file, faults);
   try {
     return document.toJS({ maxAliasCount: 50 });
   } catch {
-    throw new ServiceConfigError(file, ["the file's aliases cannot be resolved: write the values out"]);
+    throw new ServiceConfigError(file, ["Can't resolve the file's aliases. Write the values out."]);
   }
 }
 
@@ -143,7 +143,7 @@ function tokenFaults(value: unknown, path: PropertyKey[]): string[] {
   if (typeof value === "string") {
     if (!looksSecret(value)) return [];
     return [
-      `${at(path)} looks like a secret: put it in an environment variable, name that variable here, and replace the secret, as it was in a file`,
+      `${at(path)} looks like a secret. Put it in an environment variable and name that variable here. Replace the secret, because it was in a file.`,
     ];
   }
   if (typeof value !== "object" || value === null) return [];
@@ -156,13 +156,21 @@ function looksSecret(text: string): boolean {
   return TOKEN_SHAPES.some((shape) => text.search(shape) >= 0);
 }
 
+/** The rule where the schema names none. */
+function otherRule({ code }: { code?: string }): string | undefined {
+  return code === "invalid_type" ? "a group of settings" : undefined;
+}
+
 function faultsOf(issues: readonly z.core.$ZodIssue[], raw: unknown): string[] {
   return issues.flatMap((issue) => {
     if (issue.code === "unrecognized_keys") {
-      return issue.keys.map((key) => `${at([...issue.path, key])}: there is no such setting; leave it out`);
+      return issue.keys.map((key) => `${at([...issue.path, key])} isn't a setting. Remove it.`);
     }
-    const isMissing = valueAt(raw, issue.path) === undefined;
-    return [`${at(issue.path)} is ${isMissing ? "missing" : "not valid"}: ${issue.message}`];
+    // What is wrong with a `kind` is said of the whole that it is the kind of.
+    const path =
+      issue.code === "invalid_union" && issue.path.at(-1) === "kind" ? issue.path.slice(0, -1) : issue.path;
+    const isMissing = valueAt(raw, path) === undefined;
+    return [`${at(path)} ${isMissing ? "is missing. Set it to" : "must be"} ${issue.message}.`];
   });
 }
 
@@ -171,12 +179,12 @@ function crossFaults({ projects }: ServiceSettings): string[] {
   const seen = new Set<string>();
   for (const [index, project] of projects.entries()) {
     const id = project.id.toLowerCase();
-    if (seen.has(id)) faults.push(`${at(["projects", index, "id"])} is not valid: put every id only once`);
+    if (seen.has(id)) faults.push(`${at(["projects", index, "id"])} must differ from the ids above.`);
     seen.add(id);
     for (const name of secretNames(project)) {
       if (!project.agentEnv.includes(name)) continue;
       faults.push(
-        `${at(["projects", index, "agentEnv"])} is not valid: leave ${name} out, the agent must not see what git and the code host are used with`,
+        `${at(["projects", index, "agentEnv"])} must not name ${name}. The agent must not see the credentials for git and the code host.`,
       );
     }
   }
@@ -190,14 +198,14 @@ function pathFaults({ dataDir, projects }: ServiceConfig): string[] {
     ...(workTree === null
       ? []
       : [
-          `dataDir is not valid: it lies in the git work tree ${workTree}, whose files an agent could take for its own; put a folder outside of it, for example ${join(dirname(workTree), "docs-agent-data")}`,
+          `dataDir must be outside the git work tree ${workTree}, whose files an agent could take for its own. Use a folder such as ${join(dirname(workTree), "docs-agent-data")}.`,
         ]),
     ...projects.flatMap(({ agent }, index) =>
       agent.readable
         .filter((path) => isSameOrBelow(dataDir, path) || isSameOrBelow(path, dataDir))
         .map(
           (path) =>
-            `${at(["projects", index, "agent", "readable"])} is not valid: ${path} would show the agent the dataDir; name what it needs and nothing above`,
+            `${at(["projects", index, "agent", "readable"])} must not include ${path}, which would show the agent the dataDir. Name only what the agent needs.`,
         ),
     ),
   ];
@@ -224,7 +232,7 @@ function envFaults({ projects }: ServiceSettings, env: Env): string[] {
     return named.flatMap(([path, name]) => {
       if (name === undefined || (env[name] ?? "").trim() !== "") return [];
       return [
-        `${at(["projects", index, ...path])} names ${name}, which is not set: set it in the environment`,
+        `${at(["projects", index, ...path])} names ${name}, which isn't set. Set it in the environment.`,
       ];
     });
   });

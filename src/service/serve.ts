@@ -26,7 +26,7 @@ export type RunningJobService = AsyncDisposable & {
   abort(): Promise<void>;
 };
 
-/** Starts the service. Rejects with a `StartError`, and holds nothing then, when state or address are not to be had. */
+/** Starts the service. Rejects with a `StartError`, and holds nothing then, if the state or address is unavailable. */
 export async function startJobService({
   config,
   runTurn,

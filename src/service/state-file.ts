@@ -34,10 +34,9 @@ export async function openServiceDatabase(
     );
   } catch (thrown) {
     if (!(thrown instanceof StoreInUseError)) throw thrown;
-    throw new StartError(
-      `Another job service runs on ${config.dataDir}. Stop it, or give each its own dataDir in the settings.`,
-      { cause: thrown },
-    );
+    throw new StartError(`Another job service is using ${config.dataDir}. Stop it or change dataDir.`, {
+      cause: thrown,
+    });
   }
 }
 

@@ -121,18 +121,18 @@ it("lists every fault at once, with its place and what to put there", async () =
     ],
   });
   for (const fault of [
-    /listen\.port is not valid: put a port/,
-    /listen\.hots: there is no such setting/,
-    /dataDir is missing: put the folder/,
-    /projects\[0\]\.id is not valid: put letters/,
-    /projects\[0\]\.repository is not valid: put an https URL/,
-    /projects\[0\]\.agent\.kind is not valid: put preset: opencode/,
-    /projects\[0\]\.docs\[0\] is not valid: put globs/,
-    /projects\[1\]\.agent\.command is not valid: put a list of texts, the program first/,
+    /listen\.port must be a port number, 0 to 65535\./,
+    /listen\.hots isn't a setting\. Remove it\./,
+    /dataDir is missing\. Set it to the folder/,
+    /projects\[0\]\.id must be 1 to 64 letters/,
+    /projects\[0\]\.repository must be an https URL/,
+    /projects\[0\]\.agent must be \{ preset: opencode \}/,
+    /projects\[0\]\.docs\[0\] must be a glob/,
+    /projects\[1\]\.agent\.command must be a list of texts, the program first/,
     /projects\[2\]\.id is missing/,
-    /projects\[2\]\.limits\.jobsAtOnce is not valid: .* from 1 to 100/,
+    /projects\[2\]\.limits\.jobsAtOnce must be a whole number of jobs, 1 to 100\./,
     /projects\[2\]\.codeHost\.owner is missing/,
-    /projects\[2\]\.codeHost\.tokenEnv is missing: put the name of an environment variable/,
+    /projects\[2\]\.codeHost\.tokenEnv is missing\. Set it to the name of an environment variable/,
     /service\.example\.yml/,
   ]) {
     expect(message).toMatch(fault);
@@ -164,7 +164,7 @@ it.each([
 ])("a repository %j: %j", async (repository, isTaken) => {
   const settings = withProject({ repository });
   if (isTaken) await expect(load(settings)).resolves.toBeDefined();
-  else expect(await faultsOf(settings)).toContain("projects[0].repository is not valid");
+  else expect(await faultsOf(settings)).toContain("projects[0].repository must be");
 });
 
 it.each(["main", "release/2.x", "docs_v2", "dokümantasyon"])(
@@ -196,7 +196,7 @@ it.each([
   ".a",
   "a/.b",
 ])("refuses the base branch %j", async (baseBranch) => {
-  expect(await faultsOf(withProject({ baseBranch }))).toContain("projects[0].baseBranch is not valid");
+  expect(await faultsOf(withProject({ baseBranch }))).toContain("projects[0].baseBranch must be");
 });
 
 /** Assembled here, so that no scanner takes them for real ones. */
@@ -237,7 +237,7 @@ it("says where the YAML is wrong without quoting it", async () => {
   for (const text of [`dataDir: [${secret}`, `a: ${secret}\na: 2`, `x: *${secret}`, `\t- ${secret}\n:`]) {
     const message = await faultsOf(text);
     expect(message).not.toContain(secret);
-    expect(message).toMatch(/line \d+, column \d+: no valid YAML|looks like a secret|aliases/);
+    expect(message).toMatch(/Line \d+, column \d+ isn't valid YAML|looks like a secret|aliases/);
   }
 });
 
@@ -249,15 +249,15 @@ it("wants every variable that the file names to be set, unless nobody asks", asy
   const codeHost = { kind: "github", owner: "acme", repo: "docs", tokenEnv: "DOCS_TOKEN" };
   const settings = withProject({ codeHost, gitCredentialsEnv: "EMPTY" });
   const message = await faultsOf(settings, { EMPTY: " " });
-  expect(message).toContain("projects[0].codeHost.tokenEnv names DOCS_TOKEN, which is not set");
-  expect(message).toContain("projects[0].gitCredentialsEnv names EMPTY, which is not set");
+  expect(message).toContain("projects[0].codeHost.tokenEnv names DOCS_TOKEN, which isn't set.");
+  expect(message).toContain("projects[0].gitCredentialsEnv names EMPTY, which isn't set.");
   expect((await load(settings, null)).projects[0]?.gitCredentialsEnv).toBe("EMPTY");
 });
 
 it("keeps the service's own credentials from the agent", async () => {
   const codeHost = { kind: "github", owner: "acme", repo: "docs", tokenEnv: "DOCS_TOKEN" };
   expect(await faultsOf(withProject({ codeHost, agentEnv: ["DOCS_TOKEN"] }))).toContain(
-    "projects[0].agentEnv is not valid: leave DOCS_TOKEN out",
+    "projects[0].agentEnv must not name DOCS_TOKEN.",
   );
 });
 
@@ -273,30 +273,39 @@ it("takes a preset: its command, unless the settings give another, and its name 
 });
 
 it.each([
-  [{ preset: "robot" }, /agent\.preset is not valid: put one of opencode, gemini, claude, codex, copilot/],
-  [{ preset: "opencode", kind: "command" }, /agent\.preset: there is no such setting/],
-  [{ kind: "acp", command: ["x"], model: "gpt-5" }, /agent\.model is not valid: .*goes with a preset/],
+  [{ preset: "robot" }, /agent\.preset must be one of opencode, gemini, claude, codex, copilot/],
+  [{ preset: "opencode", kind: "command" }, /agent\.preset isn't a setting\./],
+  [{ kind: "acp", command: ["x"], model: "gpt-5" }, /agent\.model must be .* only with a preset/],
 ])("refuses the agent %j", async (wrong, fault) => {
   const message = await faultsOf(withProject({ agent: wrong }));
   expect(message).toMatch(fault);
-  expect(message).toContain("one setting is");
+  expect(message.match(/^ {2}- /gm)).toHaveLength(1);
+});
+
+it("says where a group of settings is something else", async () => {
+  expect(await faultsOf(withProject({ limits: 5 }))).toContain(
+    "projects[0].limits must be a group of settings.",
+  );
+  expect(await faultsOf([])).toContain("the file must be a group of settings.");
 });
 
 it("refuses two projects of one id, whatever its case", async () => {
   const projects = [project, { ...project, id: "Docs" }];
-  expect(await faultsOf({ dataDir: "./data", projects })).toContain("projects[1].id is not valid");
+  expect(await faultsOf({ dataDir: "./data", projects })).toContain(
+    "projects[1].id must differ from the ids above.",
+  );
 });
 
 it("lets only an ACP agent ask people", async () => {
   const asking = withProject({ agent: { kind: "acp", command: ["x"], permissions: "perhaps" } });
-  expect(await faultsOf(asking)).toContain("projects[0].agent.permissions is not valid: put policy or ask");
+  expect(await faultsOf(asking)).toContain("projects[0].agent.permissions must be policy or ask.");
   const command = withProject({ agent: { kind: "command", command: ["x"], permissions: "ask" } });
   expect(await faultsOf(command)).toContain("projects[0].agent.permissions");
 });
 
 it("refuses a terminal for an agent that does not speak ACP", async () => {
   const settings = withProject({ agent: { kind: "command", command: ["x"], terminal: true } });
-  expect(await faultsOf(settings)).toContain("projects[0].agent.terminal is not valid: leave terminal out");
+  expect(await faultsOf(settings)).toContain("projects[0].agent.terminal must be left out");
 });
 
 it("collects the secrets that must stay out of the log", async () => {
@@ -364,64 +373,49 @@ it("keeps the keys of models out of the log", async () => {
 
 it("says what is wrong with models, budgets and hosts", async () => {
   for (const [settings, fault] of [
-    [withModels({}, { ...model, name: "Claude" }), "models[0].name is not valid: put lower-case letters"],
-    [
-      withModels({}, { ...model, kind: "grok" }),
-      "models[0].kind is not valid: put anthropic, openai, gemini",
-    ],
+    [withModels({}, { ...model, name: "Claude" }), "models[0].name must be 1 to 32 lower-case letters"],
+    [withModels({}, { ...model, kind: "grok" }), "models[0].kind must be one of anthropic, openai, gemini"],
     [
       withModels({}, { ...model, baseUrl: "http://claude.example" }),
-      "models[0].baseUrl is not valid: put an https URL",
+      "models[0].baseUrl must be an https URL",
     ],
     [
       withModels({}, { name: "claude", kind: "anthropic" }),
-      "models[0].keyEnv is missing: put the name of an environment variable",
+      "models[0].keyEnv is missing. Set it to the name of an environment variable",
     ],
     [
       withModels({}, { ...model, prices: { x: { input: 1 } } }),
-      "models[0].prices.x.output is missing: put the price",
+      "models[0].prices.x.output is missing. Set it to the price",
     ],
-    [
-      withModels({}, { ...model, prices: { x: 1 } }),
-      "models[0].prices.x is not valid: put a price per model",
-    ],
+    [withModels({}, { ...model, prices: { x: 1 } }), "models[0].prices.x must be a price per model"],
     [
       withModels({}, { ...model, prices: { x: { input: -1, output: 1 } } }),
-      "models[0].prices.x.input is not valid",
+      "models[0].prices.x.input must be",
     ],
     [
       withModels({}, { ...model, keyEnv: "UNSET" }),
-      "models[0].keyEnv names UNSET, which is not set: set it in the environment",
+      "models[0].keyEnv names UNSET, which isn't set. Set it in the environment.",
     ],
-    [withModels({}, model, model), "models[1].name is not valid: put every name only once"],
-    [withModels({ models: ["gpt"] }, model), "projects[0].models is not valid: gpt isn't under models"],
+    [withModels({}, model, model), "models[1].name must differ from the names above."],
     [
-      withModels({ agentEnv: ["CLAUDE_KEY"] }, model),
-      "projects[0].agentEnv is not valid: leave CLAUDE_KEY out",
+      withModels({ models: ["gpt"] }, model),
+      "projects[0].models must not name gpt, which isn't under models.",
     ],
+    [withModels({ agentEnv: ["CLAUDE_KEY"] }, model), "projects[0].agentEnv must not name CLAUDE_KEY."],
     [
       withModels({ budget: { tokens: 0 } }, model),
-      "projects[0].budget.tokens is not valid: put how many tokens",
+      "projects[0].budget.tokens must be a whole number of tokens",
     ],
-    [withModels({ budget: { usd: 0 } }, gpt), "projects[0].budget.usd is not valid: put more than 0"],
+    [withModels({ budget: { usd: 0 } }, gpt), "projects[0].budget.usd must be more than 0, or left out"],
     [
       withModels({ budget: { usd: 2 } }, gpt, model),
-      "projects[0].budget.usd is not valid: put prices for the model claude",
+      "projects[0].budget.usd needs prices for the model claude.",
     ],
-    [withModels({ budget: { tokens: 1000 } }), "projects[0].budget is not valid: add a model"],
-    [
-      withModels({ network: { allow: ["*"] } }),
-      "projects[0].network.allow[0] is not valid: put a list of hosts",
-    ],
-    [
-      withModels({ network: { allow: ["https://example.org"] } }),
-      "projects[0].network.allow[0] is not valid",
-    ],
-    [
-      withModels({ network: { allow: "example.org" } }),
-      "projects[0].network.allow is not valid: put a list of hosts",
-    ],
-    [withModels({ network: { maxBytes: 1 } }), "projects[0].network.maxBytes is not valid"],
+    [withModels({ budget: { tokens: 1000 } }), "projects[0].budget needs a model"],
+    [withModels({ network: { allow: ["*"] } }), "projects[0].network.allow[0] must be a host"],
+    [withModels({ network: { allow: ["https://example.org"] } }), "projects[0].network.allow[0] must be"],
+    [withModels({ network: { allow: "example.org" } }), "projects[0].network.allow must be a list of hosts"],
+    [withModels({ network: { maxBytes: 1 } }), "projects[0].network.maxBytes must be"],
   ] as const) {
     expect(await faultsOf(settings, modelEnv)).toContain(fault);
   }
@@ -432,13 +426,13 @@ it("takes no dataDir in a git work tree, and lets no agent read it", async () =>
   mkdirSync(dir.file("checkout/.git"), { recursive: true });
   const inside = { ...withProject({}), dataDir: dir.file("checkout/data/service") };
   expect(await faultsOf(inside)).toContain(
-    `dataDir is not valid: it lies in the git work tree ${dir.file("checkout")}`,
+    `dataDir must be outside the git work tree ${dir.file("checkout")}`,
   );
   const shown = {
     dataDir: dir.file("data"),
     projects: [{ ...project, agent: { ...agent, readable: ["/opt/vale", dir.path] } }],
   };
   expect(await faultsOf(shown)).toContain(
-    `projects[0].agent.readable is not valid: ${dir.path} would show the agent the dataDir`,
+    `projects[0].agent.readable must not include ${dir.path}, which would show the agent the dataDir.`,
   );
 });

@@ -12,7 +12,7 @@ export function addKeysCommands(program: Command, context: CommandContext): void
 
   keys
     .command("create")
-    .description("create an admin key and print it, this once")
+    .description("create an admin key (shown only once)")
     .requiredOption("--project <id>", "the project that the key is for")
     .action(async ({ project }: { project: string }) => {
       const config = context.settings({ needsSecrets: false });

@@ -5,7 +5,7 @@ import type { Env } from "../env.ts";
 export function modelFaults({ models, projects }: Pick<ServiceSettings, "models" | "projects">): string[] {
   const names = models.map(({ name }) => name);
   const twice = names.flatMap((name, index) =>
-    names.indexOf(name) === index ? [] : [`models[${index}].name is not valid: put every name only once`],
+    names.indexOf(name) === index ? [] : [`models[${index}].name must differ from the names above.`],
   );
   const ofProjects = projects.flatMap((project, index) => {
     const at = `projects[${index}]`;
@@ -18,17 +18,19 @@ export function modelFaults({ models, projects }: Pick<ServiceSettings, "models"
     return [
       ...unknown.map(
         (name) =>
-          `${at}.models is not valid: ${name} isn't under models; put a name that is, or add it there`,
+          `${at}.models must not name ${name}, which isn't under models. Add it there, or name another.`,
       ),
       ...[...exposed].map(
         (name) =>
-          `${at}.agentEnv is not valid: leave ${name} out, the agent gets a placeholder for it and the service puts in the key`,
+          `${at}.agentEnv must not name ${name}. The agent gets a placeholder for it, and the service puts in the key.`,
       ),
       ...unpriced.map(
-        ({ name }) => `${at}.budget.usd is not valid: put prices for the model ${name}, or leave usd out`,
+        ({ name }) => `${at}.budget.usd needs prices for the model ${name}. Add them, or remove usd.`,
       ),
       ...(used.length === 0 && !isEmpty(project.budget)
-        ? [`${at}.budget is not valid: add a model under models, only those can be counted`]
+        ? [
+            `${at}.budget needs a model under models, because only those calls are counted. Add one, or remove budget.`,
+          ]
         : []),
     ];
   });
@@ -39,7 +41,7 @@ export function modelFaults({ models, projects }: Pick<ServiceSettings, "models"
 export function unsetModelKeys({ models }: Pick<ServiceSettings, "models">, env: Env): string[] {
   return models.flatMap(({ keyEnv }, index) =>
     (env[keyEnv] ?? "").trim() === ""
-      ? [`models[${index}].keyEnv names ${keyEnv}, which is not set: set it in the environment`]
+      ? [`models[${index}].keyEnv names ${keyEnv}, which isn't set. Set it in the environment.`]
       : [],
   );
 }

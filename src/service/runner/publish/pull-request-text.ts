@@ -98,5 +98,5 @@ function leftOutSection(paths: readonly string[], redact: Redact): string {
   const lines = boundedPaths(paths, redact).map((path) =>
     path.startsWith("… and") ? `- ${path}` : `- ${fileName(path)}`,
   );
-  return `Changed by the agent, but left out because it is no documentation of this project:\n\n${lines.join("\n")}`;
+  return `Not included (outside this project's docs):\n\n${lines.join("\n")}`;
 }
