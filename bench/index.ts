@@ -10,6 +10,7 @@ import { polls } from "./scenarios/polls.ts";
 import { turns } from "./scenarios/turns.ts";
 import { redisMemory } from "./scenarios/redis-memory.ts";
 import { polling } from "./scenarios/polling.ts";
+import { serviceRequests } from "./scenarios/service-requests.ts";
 import { serviceTurns } from "./scenarios/service-turns.ts";
 import { start } from "./scenarios/start.ts";
 import { throughput } from "./scenarios/throughput.ts";
@@ -30,4 +31,5 @@ export const scenarios: readonly Scenario[] = [
   polls,
   redisMemory,
   serviceTurns,
+  serviceRequests,
 ];

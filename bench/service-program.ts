@@ -18,12 +18,16 @@ const Job = z.object({ id: z.string(), status: z.string() });
 /** The self-hosted job service as its npm script starts it, with one project on a repository of this machine. */
 export class ServiceProgram implements AsyncDisposable {
   readonly program: Program;
+  readonly address: string;
+  readonly key: string;
   readonly #pool: Pool;
   readonly #headers: Record<string, string>;
 
   private constructor(program: Program, key: string) {
     this.program = program;
-    this.#pool = new Pool(Ready.parse(program.ready).address, { connections: 16, pipelining: 1 });
+    this.address = Ready.parse(program.ready).address;
+    this.key = key;
+    this.#pool = new Pool(this.address, { connections: 16, pipelining: 1 });
     this.#headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
   }
 
@@ -49,7 +53,7 @@ export class ServiceProgram implements AsyncDisposable {
           repository,
           agent: { kind: "command", command: ["sh", "-c", script] },
           codeHost: { kind: "none" },
-          limits: { createsPerHour: 100_000, jobsAtOnce, queued: 1000 },
+          limits: { createsPerHour: 100_000, jobsAtOnce, queued: 10_000 },
         },
       ],
     };

@@ -33,6 +33,16 @@ export class LimitReachedError extends DocsAgentError {
   }
 }
 
+/** The `code` of anything that was thrown, such as `ENOENT`; null: it has none. */
+export function codeOf(thrown: unknown): string | null {
+  return thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : null;
+}
+
+/** The same for people: the error's name where it has no code. */
+export function codeOrNameOf(thrown: unknown): string {
+  return codeOf(thrown) ?? (thrown instanceof Error ? thrown.name : "unknown error");
+}
+
 /** The message of anything that was thrown, for logs. */
 export function messageOf(thrown: unknown): string {
   if (thrown instanceof Error) return thrown.message;

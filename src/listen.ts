@@ -1,4 +1,5 @@
 import { createServer, type Server } from "node:http";
+import { codeOf } from "./errors.ts";
 import { StartError } from "./start-error.ts";
 
 /** Servers that listen at one address. */
@@ -45,7 +46,7 @@ export async function listenWith(makeServer: () => Server, options: ListenOption
     }
   } catch (thrown) {
     await close();
-    const reason = thrown instanceof Error && "code" in thrown ? String(thrown.code) : String(thrown);
+    const reason = codeOf(thrown) ?? String(thrown);
     throw new StartError(
       `Cannot listen on ${options.host} port ${options.port} (${reason}). ${options.remedy}`,
     );

@@ -1,6 +1,6 @@
 import { Agent, EnvHttpProxyAgent, Pool } from "undici";
 import type { Dispatcher } from "undici";
-import { DocsAgentError } from "./errors.ts";
+import { codeOrNameOf, DocsAgentError } from "./errors.ts";
 
 /** The way out of the network. Each is empty where it is not set. */
 export type ProxySettings = {
@@ -73,7 +73,7 @@ class ProxyPool extends Pool {
 
   async #connect(options: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData> {
     const data = await super.connect(options).catch((thrown: unknown) => {
-      throw new ProxyConnectError(`the proxy did not open a connection (${codeOf(thrown)})`, {
+      throw new ProxyConnectError(`the proxy did not open a connection (${codeOrNameOf(thrown)})`, {
         cause: thrown,
       });
     });
@@ -87,9 +87,4 @@ type ConnectCallback = (err: Error | null, data: Dispatcher.ConnectData) => void
 
 function remedyFor(status: number): string {
   return status === 407 ? ": put a user name and password that it accepts into its address" : "";
-}
-
-function codeOf(thrown: unknown): string {
-  if (!(thrown instanceof Error)) return "unknown error";
-  return "code" in thrown && typeof thrown.code === "string" ? thrown.code : thrown.name;
 }

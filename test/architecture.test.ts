@@ -21,6 +21,15 @@ const MAY_IMPORT: Record<string, string[]> = {
   emulators: ["src/intake", "src/replies", "src"],
   playground: ["emulators", "src/replies", "src"],
 };
+/** The folders of the runner: what each may import of the others. */
+const RUNNER_MAY_IMPORT: Record<string, string[]> = {
+  git: [],
+  changes: ["git"],
+  tree: ["changes", "git"],
+  sandbox: [],
+  agents: ["sandbox"],
+  publish: [],
+};
 /** What stands at the top of `src/` and may be imported from the folders; more from a program of its own. */
 const SHARED = ["src/errors.ts", "src/proxy.ts", "src/start-error.ts"];
 const SHARED_BY_PROGRAMS = [...SHARED, "src/listen.ts", "src/logger.ts", "src/system-clock.ts"];
@@ -77,6 +86,16 @@ it("imports point one way", () => {
     return !(MAY_IMPORT[folder] ?? []).includes(folderOf(target));
   });
   expect(wrong).toEqual([]);
+});
+
+it("imports point one way in the runner, too", () => {
+  const inRunner = (file: string) => /^src\/service\/runner\/(\w+)\//.exec(file)?.[1];
+  const between = own.flatMap(({ file, target }) => {
+    const [from, to] = [inRunner(file), inRunner(target)];
+    return from === undefined || to === undefined || from === to ? [] : [{ file, from, to }];
+  });
+  expect(between.length).toBeGreaterThan(5);
+  expect(between.filter(({ from, to }) => !(RUNNER_MAY_IMPORT[from] ?? []).includes(to))).toEqual([]);
 });
 
 it("no import leads back to where it began", () => {

@@ -9,6 +9,7 @@ export const Capability = z.enum([
   "archive",
   "events",
   "questions",
+  "attachments",
 ]);
 export type Capability = z.infer<typeof Capability>;
 

@@ -1,5 +1,6 @@
 import { promisify } from "node:util";
 import { brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from "node:zlib";
+import { codeOf } from "../errors.ts";
 
 type Decoded = { body: string; reason: null } | { body: null; reason: string };
 type Decompress = (bytes: Buffer, maxBytes: number) => Promise<Buffer>;
@@ -50,9 +51,9 @@ export async function decodeBody(
     try {
       decoded = await decompress(decoded, maxBytes);
     } catch (thrown) {
-      const isTooLarge =
-        thrown instanceof Error && "code" in thrown && thrown.code === "ERR_BUFFER_TOO_LARGE";
-      if (isTooLarge) return unreadable(`a body of more than ${maxBytes} bytes`);
+      if (codeOf(thrown) === "ERR_BUFFER_TOO_LARGE") {
+        return unreadable(`a body of more than ${maxBytes} bytes`);
+      }
       return unreadable(`a body that can't be decompressed (${name})`);
     }
   }

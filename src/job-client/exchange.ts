@@ -1,4 +1,5 @@
 import type { Dispatcher } from "undici";
+import { codeOrNameOf } from "../errors.ts";
 import { ProxyConnectError } from "../proxy.ts";
 import { decodeBody } from "./decode-body.ts";
 
@@ -115,8 +116,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 
 function reasonOf(thrown: unknown): string {
   if (thrown instanceof ProxyConnectError) return thrown.message;
-  if (!(thrown instanceof Error)) return "unknown error";
-  return "code" in thrown && typeof thrown.code === "string" ? thrown.code : thrown.name;
+  return codeOrNameOf(thrown);
 }
 
 function describe(thrown: unknown): string {

@@ -1,16 +1,20 @@
 import { z } from "zod";
 import { JobStatus, type Job } from "../core/job.ts";
+import { WireAttachment } from "./attachments.ts";
 import { WireQuestion, WireTurn } from "./report-schema.ts";
 
 /** Ids are in keys, task ids and log lines; a longer one breaks the contract. */
 const JOB_ID_MAX_CHARS = 300;
 
-/** Body of a create. */
-export const CreateJobRequest = z.object({ prompt: z.string().min(1) });
+/** Body of a create. Attachments only for a service that announces them. */
+export const CreateJobRequest = z.object({
+  prompt: z.string().min(1),
+  attachments: z.array(WireAttachment).optional(),
+});
 export type CreateJobRequest = z.infer<typeof CreateJobRequest>;
 
 /** Body of a follow-up message. */
-export const MessageRequest = z.object({ prompt: z.string().min(1) });
+export const MessageRequest = CreateJobRequest.extend({});
 export type MessageRequest = z.infer<typeof MessageRequest>;
 
 /** A job as a service of this contract sends it. Times are ISO 8601, UTC. For reading one, see {@link ReceivedJobRecord}. */

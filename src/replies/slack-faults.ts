@@ -6,7 +6,7 @@ import {
 } from "@slack/web-api";
 import type { NotifierFault } from "../core/notifier.ts";
 import { cut } from "../core/text.ts";
-import { DocsAgentError, messageOf } from "../errors.ts";
+import { codeOf, codeOrNameOf, DocsAgentError, messageOf } from "../errors.ts";
 import { CONTENT_REFUSED, CREDENTIALS, FINAL, NOT_DONE } from "./slack-error-codes.ts";
 import type { CallPurpose } from "./slack-error-codes.ts";
 
@@ -81,8 +81,5 @@ export function isContentRefused(thrown: unknown): boolean {
 }
 
 function errorCode(error: Error): string {
-  const { cause } = error;
-  if (cause instanceof Error && "code" in cause && typeof cause.code === "string") return cause.code;
-  if ("code" in error && typeof error.code === "string") return error.code;
-  return error.name;
+  return codeOf(error.cause) ?? codeOrNameOf(error);
 }

@@ -70,7 +70,7 @@ const AgentSettings = {
   ).default([]),
   limits: section(
     z.strictObject({
-      memoryMegabytes: whole("megabytes", 64, 1_048_576).default(4096),
+      memoryMegabytes: whole("megabytes", 1024, 1_048_576).default(4096),
       processes: whole("processes", 1, 32_768).default(512),
       diskMegabytes: whole("megabytes", 16, 1_048_576).default(2048),
     }),

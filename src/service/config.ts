@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { LineCounter, parseDocument } from "yaml";
 import type { z } from "zod";
@@ -9,6 +9,7 @@ import { CREDENTIAL_SHAPES } from "./credential-shapes.ts";
 import type { Env } from "./env.ts";
 import { modelFaults, unsetModelKeys } from "./network/model-faults.ts";
 import { KIND_TRAITS } from "./network/model-kinds.ts";
+import { MAX_DATA_DIR_BYTES } from "./network/socket-path.ts";
 import { repositoryKind } from "./repository.ts";
 
 type ProjectSettings = ServiceSettings["projects"][number];
@@ -38,6 +39,8 @@ export type ServiceConfig = Omit<ServiceSettings, "projects" | "models" | "publi
   projects: ServiceProject[];
 };
 
+/** Processes, devices and sockets of the machine. */
+const MACHINE_FOLDERS = ["/proc", "/sys", "/run"];
 /** What a person might paste where only a name belongs. */
 const TOKEN_SHAPES = [
   ...CREDENTIAL_SHAPES,
@@ -71,17 +74,6 @@ export function loadServiceConfig(path: string, env: Env | null): ServiceConfig 
   faults.push(...pathFaults(config));
   if (faults.length > 0) throw new ServiceConfigError(path, faults);
   return config;
-}
-
-/** The values of the variables that a configuration names, to be kept out of whatever leaves the process. */
-export function serviceSecretsOf(config: Pick<ServiceConfig, "projects">, env: Env): string[] {
-  const names = config.projects.flatMap((project) => [
-    ...secretNames(project),
-    ...project.models.map(({ keyEnv }) => keyEnv),
-    ...project.agentEnv,
-  ]);
-  // A short value (a flag, a locale) is no secret, and removing it would garble every line.
-  return [...new Set(names)].map((name) => env[name] ?? "").filter((value) => value.length >= 8);
 }
 
 function readYaml(file: string): unknown {
@@ -194,21 +186,42 @@ function crossFaults({ projects }: ServiceSettings): string[] {
 /** Agents look for instructions in the folders above theirs, and what they may read must not lead to what they may not. */
 function pathFaults({ dataDir, projects }: ServiceConfig): string[] {
   const workTree = workTreeOf(dataDir);
+  const realDataDir = realPathOf(dataDir);
   return [
+    ...(Buffer.byteLength(dataDir) <= MAX_DATA_DIR_BYTES
+      ? []
+      : [
+          `dataDir is not valid: ${dataDir} is longer than ${MAX_DATA_DIR_BYTES} bytes, which is too long for the agents' sockets in it; put a folder with a shorter path`,
+        ]),
     ...(workTree === null
       ? []
       : [
           `dataDir must be outside the git work tree ${workTree}, whose files an agent could take for its own. Use a folder such as ${join(dirname(workTree), "docs-agent-data")}.`,
         ]),
     ...projects.flatMap(({ agent }, index) =>
-      agent.readable
-        .filter((path) => isSameOrBelow(dataDir, path) || isSameOrBelow(path, dataDir))
-        .map(
-          (path) =>
-            `${at(["projects", index, "agent", "readable"])} must not include ${path}, which would show the agent the dataDir. Name only what the agent needs.`,
-        ),
+      agent.readable.flatMap((path) => {
+        const real = realPathOf(path);
+        const shows =
+          isSameOrBelow(realDataDir, real) || isSameOrBelow(real, realDataDir)
+            ? "the dataDir"
+            : MACHINE_FOLDERS.find((folder) => isSameOrBelow(real, folder));
+        if (shows === undefined) return [];
+        return [
+          `${at(["projects", index, "agent", "readable"])} must not include ${path}, which would show the agent ${shows}. Name only what the agent needs.`,
+        ];
+      }),
     ),
   ];
+}
+
+/** Where a path leads; one that isn't there yet, as far as it is. */
+function realPathOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    const above = dirname(path);
+    return above === path ? path : join(realPathOf(above), basename(path));
+  }
 }
 
 function workTreeOf(folder: string): string | null {

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
@@ -6,8 +7,10 @@ import { SqliteTaskQueue } from "../queue/sqlite-task-queue.ts";
 import { GroupCommit } from "../store/group-commit.ts";
 import type { SqliteDatabase } from "../store/sqlite-database.ts";
 import { storeErrorsOf } from "../store/store-errors.ts";
+import { AttachmentFiles } from "./attachments/attachment-files.ts";
 import type { ServiceConfig } from "./config.ts";
 import { fullJob } from "./further-operations.ts";
+import type { Acceptance, TurnRequest } from "./jobs/acceptance.ts";
 import { JobFeed } from "./jobs/job-feed.ts";
 import { JobStore } from "./jobs/job-store.ts";
 import { createKeyCheck } from "./keys.ts";
@@ -21,7 +24,7 @@ import { tidyTask } from "./tasks/tidy.ts";
 import type { TurnRunner, Upkeep } from "./turn-runner.ts";
 
 export type JobServiceDeps = {
-  config: Pick<ServiceConfig, "projects" | "jobsAtOnce" | "publicBaseUrl">;
+  config: Pick<ServiceConfig, "dataDir" | "projects" | "jobsAtOnce" | "publicBaseUrl">;
   /** From `openServiceDatabase`; stays open until the service has stopped. */
   database: SqliteDatabase;
   runTurn: TurnRunner;
@@ -69,6 +72,8 @@ export function createJobService({
     clock,
     logger,
   });
+  const folder = join(config.dataDir, "attachments");
+  const attachments = new AttachmentFiles({ folder, needed: () => store.neededAttachments(), logger });
   const watch = new TurnWatch({ store, clock, logger });
   const questions = new QuestionDesk({ store, clock, logger });
   const projects = new Map(config.projects.map((project) => [project.id, project]));
@@ -106,12 +111,22 @@ export function createJobService({
     }
   }
 
+  async function accept(request: TurnRequest): Promise<Acceptance> {
+    const accepted = await queue.commit(() => {
+      const value = store.accept(request, clock.now());
+      return { value, adds: value.kind === "accepted" ? [runJobTask(value.turn.jobId)] : [] };
+    });
+    if (accepted.kind === "accepted") feed.changed(accepted.turn.jobId);
+    return accepted;
+  }
+
   const handle = createServiceTaskHandler({
     store,
     projects,
     slots,
     watch,
     questions,
+    attachments,
     runTurn,
     upkeep,
     clock,
@@ -120,10 +135,12 @@ export function createJobService({
   const app = createServiceApp({
     projects,
     store,
+    attachments,
     checkKey: createKeyCheck(db),
-    onAccepted: ({ jobId }) => void addTask(jobId),
+    accept,
     onEnded: (jobId) => {
       watch.lookAt(jobId);
+      void attachments.sweep();
       // Also a turn that waited to be tried again may have been in the next one's way.
       void addTask(jobId);
     },
@@ -145,6 +162,7 @@ export function createJobService({
     store,
     queue,
     async start() {
+      await attachments.sweep();
       await addUnfinished();
       await queue.add(tidyTask());
       queue.start((task, signal) => {

@@ -5,7 +5,8 @@ import { createSystemClock } from "../system-clock.ts";
 import { oneLine } from "./printable-text.ts";
 import type { Finding } from "./check/check-service.ts";
 import { createProgram } from "./cli/program.ts";
-import { loadServiceConfig, serviceSecretsOf, type ServiceConfig } from "./config.ts";
+import { loadServiceConfig, type ServiceConfig } from "./config.ts";
+import { projectSecrets } from "./project-secrets.ts";
 
 const clock = createSystemClock();
 
@@ -13,7 +14,7 @@ async function serve(config: ServiceConfig): Promise<void> {
   const { env } = process;
   const logger = await createLogger({
     level: config.logLevel,
-    secrets: serviceSecretsOf(config, env),
+    secrets: config.projects.flatMap((project) => projectSecrets(project, env)),
     pretty: process.stdout.isTTY,
   });
   for (const event of ["uncaughtException", "unhandledRejection"] as const) {

@@ -148,4 +148,18 @@ export const serviceMigrations: readonly Migration[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX questions_by_turn ON questions (job_id, turn);
   `,
+  `
+  -- What came with the prompts of turns.
+  CREATE TABLE attachments (
+    job_id TEXT NOT NULL REFERENCES jobs (id),
+    turn INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    -- Also the name of its file, which is there until the turn has ended.
+    id TEXT NOT NULL,
+    name TEXT NOT NULL,
+    media_type TEXT NOT NULL,
+    bytes INTEGER NOT NULL,
+    PRIMARY KEY (job_id, turn, position)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];

@@ -5,6 +5,8 @@ import { ErrorBody, WireJob } from "../job-client/schema.ts";
 
 /** The most bytes of a request's body. */
 export const MAX_BODY_BYTES = 256 * 1024;
+/** … if it has attachments, which are larger in base64. */
+export const MAX_BODY_BYTES_WITH_ATTACHMENTS = 12 * 1024 ** 2;
 
 /** Sent with every answer: what this service offers beyond the contract. */
 export const CAPABILITIES = formatCapabilities(Capability.options);
@@ -29,7 +31,7 @@ const Fault = ErrorBody.extend({}).openapi("Error");
 const capabilities = {
   [CAPABILITIES_HEADER]: {
     description:
-      "What this service offers beyond the contract, separated by commas. `idempotency-key`: a create or a message whose answer was lost may be sent again with the same `Idempotency-Key`. `turns`: jobs tell their turns. `questions`: and what their agent asks, which can be answered. `list`, `cancel`, `archive`, `events`: jobs can be listed, their turns cancelled, they can be archived and listened to.",
+      "What this service offers beyond the contract, separated by commas. `idempotency-key`: a create or a message whose answer was lost may be sent again with the same `Idempotency-Key`. `turns`: jobs tell their turns. `questions`: and what their agent asks, which can be answered. `list`, `cancel`, `archive`, `events`: jobs can be listed, their turns cancelled, they can be archived and listened to. `attachments`: creates and messages take files.",
     required: true,
     schema: { type: "string" as const, example: CAPABILITIES },
   },
@@ -78,7 +80,9 @@ export const faults = {
     Allow: { description: "The methods.", required: true, schema: { type: "string" } },
   }),
   409: fault("The question has another answer already."),
-  413: fault(`The body has more than ${MAX_BODY_BYTES} bytes.`),
+  413: fault(
+    `The body has more than ${MAX_BODY_BYTES} bytes or, of a create or a message with attachments, more than ${MAX_BODY_BYTES_WITH_ATTACHMENTS}.`,
+  ),
   415: fault("The body is not JSON."),
   422: fault("The idempotency key was used for another request."),
   429: fault("Too many of them for now.", retryAfter),

@@ -1,4 +1,5 @@
 import { createRoute, z } from "@hono/zod-openapi";
+import { ATTACHMENT_LIMITS, ATTACHMENT_TYPE } from "../job-client/attachments.ts";
 import { CreateJobRequest, MessageRequest } from "../job-client/schema.ts";
 import { faults, JobAnswer, JobParams, json, ProjectParams, ReaderHeaders, security } from "./route-parts.ts";
 
@@ -14,6 +15,45 @@ const Prompt = z
   .openapi({
     description: `What the agent is to do, at most ${MAX_PROMPT_BYTES} bytes in UTF-8, and not only white space.`,
   });
+
+const { count, bytes, totalBytes, nameChars } = ATTACHMENT_LIMITS;
+const WANT_LIST = `put a list of at most ${count} attachments`;
+const WANT_NAME = `put a file name of 1 to ${nameChars} characters`;
+const WANT_TYPE =
+  "put image/png, image/jpeg, image/gif, image/webp, application/pdf, application/json, application/yaml or text/…";
+const WANT_DATA = `put a file of 1 to ${bytes} bytes in base64`;
+const WANT_ATTACHMENT = "put name, mediaType and data";
+const Attachment = z
+  .object(
+    {
+      name: z
+        .string(WANT_NAME)
+        .min(1, WANT_NAME)
+        .max(nameChars, WANT_NAME)
+        .refine((name) => name.isWellFormed(), WANT_NAME),
+      mediaType: z.string(WANT_TYPE).regex(ATTACHMENT_TYPE, WANT_TYPE).openapi({
+        description: "The file has to be what this says. Text is in UTF-8.",
+        example: "image/png",
+      }),
+      data: z
+        .string(WANT_DATA)
+        .min(1, WANT_DATA)
+        .max(4 * Math.ceil(bytes / 3), WANT_DATA)
+        .openapi({ description: "The file in base64, with padding." }),
+    },
+    WANT_ATTACHMENT,
+  )
+  .openapi("Attachment");
+const PromptBody = {
+  prompt: Prompt,
+  attachments: z
+    .array(Attachment, WANT_LIST)
+    .max(count, WANT_LIST)
+    .optional()
+    .openapi({
+      description: `Files for the agent, at most ${totalBytes} bytes together. They are kept until the turn has ended.`,
+    }),
+};
 
 const WANT_KEY = "put 1 to 255 printable ASCII characters without spaces";
 const WriterHeaders = ReaderHeaders.extend({
@@ -63,7 +103,7 @@ export const createJobRoute = createRoute({
       required: true,
       content: {
         "application/json": {
-          schema: CreateJobRequest.extend({ prompt: Prompt }).openapi("CreateJobRequest"),
+          schema: CreateJobRequest.extend(PromptBody).openapi("CreateJobRequest"),
         },
       },
     },
@@ -102,7 +142,7 @@ export const sendMessageRoute = createRoute({
     body: {
       required: true,
       content: {
-        "application/json": { schema: MessageRequest.extend({ prompt: Prompt }).openapi("MessageRequest") },
+        "application/json": { schema: MessageRequest.extend(PromptBody).openapi("MessageRequest") },
       },
     },
   },

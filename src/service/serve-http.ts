@@ -11,7 +11,7 @@ export async function serveHttp(
   app: { fetch: (request: Request) => Response | Promise<Response> },
   { host, port }: { host: string; port: number },
 ): Promise<Listening> {
-  const answer = getRequestListener((request) => app.fetch(request), { overrideGlobalObjects: false });
+  const answer = getRequestListener((request) => app.fetch(request));
   return listenWith(
     () =>
       createServer(

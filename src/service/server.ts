@@ -6,18 +6,20 @@ import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import type { TaskCounts } from "../core/task-queue.ts";
 import { CAPABILITIES_HEADER, parseCapabilities } from "../job-client/capabilities.ts";
-import type { WireJob } from "../job-client/schema.ts";
+import type { CreateJobRequest, WireJob } from "../job-client/schema.ts";
+import type { AttachmentFiles } from "./attachments/attachment-files.ts";
+import { decodeAttachments } from "./attachments/decode-attachments.ts";
 import { boundedBody } from "./bounded-body.ts";
 import type { ServiceProject } from "./config.ts";
 import { addFurtherOperations } from "./further-operations.ts";
 import { HttpFault } from "./http-fault.ts";
-import type { Acceptance, TurnKey } from "./jobs/acceptance.ts";
+import type { Acceptance, TurnRequest } from "./jobs/acceptance.ts";
 import { type StoredJob, toRecord } from "./jobs/job.ts";
 import type { JobFeed } from "./jobs/job-feed.ts";
 import type { JobStore } from "./jobs/job-store.ts";
 import { toWireReport } from "./jobs/report.ts";
 import type { KeyCheck } from "./keys.ts";
-import { CAPABILITIES, MAX_BODY_BYTES } from "./route-parts.ts";
+import { CAPABILITIES, MAX_BODY_BYTES, MAX_BODY_BYTES_WITH_ATTACHMENTS } from "./route-parts.ts";
 import { createJobRoute, getJobRoute, healthRoute, readinessRoute, sendMessageRoute } from "./routes.ts";
 import type { QuestionDesk } from "./tasks/question-desk.ts";
 
@@ -25,9 +27,10 @@ export type ServiceAppDeps = {
   /** By id. */
   projects: ReadonlyMap<string, ServiceProject>;
   store: JobStore;
+  attachments: AttachmentFiles;
   checkKey: KeyCheck;
-  /** Called once a turn is durable, to have it run soon. */
-  onAccepted: (turn: TurnKey) => void;
+  /** Takes a request in. An accepted one is durable when this resolves, and runs soon. */
+  accept: (request: TurnRequest) => Promise<Acceptance>;
   /** Called once turns of a job were ended, to have their agents stop and the next turn run soon. */
   onEnded: (jobId: string) => void;
   feed: JobFeed;
@@ -41,7 +44,7 @@ export type ServiceAppDeps = {
 
 /** The job service's HTTP side, which listens to nothing: `fetch` takes a request and answers it. */
 export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
-  const { store, clock, projects } = deps;
+  const { store, projects } = deps;
   const app = new OpenAPIHono({
     defaultHook: (result) => {
       if (!result.success) throw new HttpFault(400, describe(result.error.issues));
@@ -71,7 +74,7 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
     authorize(deps, context.req.header("authorization"), context.req.param("projectId"));
     await next();
   });
-  app.use(boundedBody(MAX_BODY_BYTES));
+  app.use(boundedBody(MAX_BODY_BYTES, WITH_ATTACHMENTS));
 
   function jobOf(projectId: string, id: string): StoredJob {
     const job = store.job(id);
@@ -88,44 +91,41 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
     });
   }
 
-  function accept(
+  async function accept(
     projectId: string,
     jobId: string | null,
-    prompt: string,
+    { prompt, attachments = [] }: CreateJobRequest,
     headers: { "idempotency-key"?: string | undefined; [READS]?: string | undefined },
-  ): WireJob {
+  ): Promise<WireJob> {
     const project = projects.get(projectId);
     if (project === undefined) throw new HttpFault(404, "There is no such project");
     const request = { project, jobId, prompt, idempotencyKey: headers["idempotency-key"] ?? null };
-    const accepted = store.accept(request, clock.now());
+    const accepted = await deps.attachments.keep(await decodeAttachments(attachments), (written) =>
+      deps.accept({ ...request, attachments: written }),
+    );
     if (accepted.kind === "accepted") {
       const { jobId: id, number } = accepted.turn;
       deps.logger.info({ project: projectId, job_id: id, turn: number }, "turn accepted");
-      deps.onAccepted(accepted.turn);
     }
     const { record, turn } = unlessRefused(accepted);
     // A repeated request gets the record of the first answer; its turns are as they are now.
     return { ...record, ...report(record.id, headers[READS], turn?.number ?? null) };
   }
 
-  app.openapi(createJobRoute, (context) => {
+  app.openapi(createJobRoute, async (context) => {
     const { projectId } = context.req.valid("param");
-    return context.json(
-      accept(projectId, null, context.req.valid("json").prompt, context.req.valid("header")),
-      201,
-    );
+    const job = await accept(projectId, null, context.req.valid("json"), context.req.valid("header"));
+    return context.json(job, 201);
   });
   app.openapi(getJobRoute, (context) => {
     const { projectId, id } = context.req.valid("param");
     const record = toRecord(jobOf(projectId, id));
     return context.json({ ...record, ...report(id, context.req.valid("header")[READS]) }, 200);
   });
-  app.openapi(sendMessageRoute, (context) => {
+  app.openapi(sendMessageRoute, async (context) => {
     const { projectId, id } = context.req.valid("param");
-    return context.json(
-      accept(projectId, id, context.req.valid("json").prompt, context.req.valid("header")),
-      200,
-    );
+    const job = await accept(projectId, id, context.req.valid("json"), context.req.valid("header"));
+    return context.json(job, 200);
   });
   addFurtherOperations(app, { ...deps, jobOf });
   app.openapi(healthRoute, (context) => context.json({ status: "ok" as const }, 200));
@@ -153,11 +153,19 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
 }
 
 const READS = "docs-agent-capabilities";
+/** Creates and messages. Each takes several times its body's size of memory. */
+const WITH_ATTACHMENTS = {
+  path: /\/job(?:\/[^/]+\/message)?$/,
+  mark: '"attachments"',
+  maxBytes: MAX_BODY_BYTES_WITH_ATTACHMENTS,
+  atOnce: 4,
+};
 const NO_SUCH_JOB = "There is no such job in this project";
 const LIMITS = {
   creates: "Too many jobs were created in the last hour",
   messages: "Too many messages were sent in the last hour",
   queued: "Too many turns wait to run",
+  attachments: "Too many attachments wait for their turns",
 } as const;
 
 function authorize(deps: ServiceAppDeps, header: string | undefined, projectId: string): void {
@@ -220,10 +228,10 @@ function answerFault(context: Context, fault: HttpFault): Response {
 function logged({ logger, clock }: ServiceAppDeps) {
   return async (context: Context, next: () => Promise<void>): Promise<void> => {
     const startMs = clock.now();
-    await next();
     context.header("cache-control", "no-store");
     context.header(CAPABILITIES_HEADER, CAPABILITIES);
     context.header("x-content-type-options", "nosniff");
+    await next();
     const { method } = context.req;
     logger.debug({ method, status: context.res.status, ms: clock.now() - startMs }, "request answered");
   };

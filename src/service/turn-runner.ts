@@ -10,13 +10,19 @@ export type AgentQuestion = {
   allowsText: boolean;
 };
 
+/** A file that came with the prompt, and where it lies until the turn has ended. Its name is anything that a client put. */
+export type TurnAttachment = { name: string; mediaType: string; bytes: number; path: string };
+
 /** One turn of a job, as the runner gets it. */
 export type RunTurnInput = {
   jobId: string;
   prompt: string;
+  attachments: readonly TurnAttachment[];
   /** Earlier turns of the same job, oldest first. */
   earlierTurns: { prompt: string; summary: string | null }[];
   project: ServiceProject;
+  /** By earlier attempts of the turn. It counts toward the budget. */
+  usedBefore: ReportedUsage | null;
   /** Aborts when the service stops and the grace is over, or the turn was ended: cancelled, or its job archived. */
   signal: AbortSignal;
   /** A line for the operator: bounded, redacted. */
@@ -39,11 +45,10 @@ export type RunTurnResult =
       prLink: string;
       summary: string | null;
       leftOut: string[];
-      /** Null where the code host told nothing but the address. */
       pullRequest?: ReportedPullRequest | null;
     }
   /** The changes are on a branch, and there is no code host where anybody could be asked to merge them. */
-  | { kind: "branch"; branch: string; commit?: string; summary: string | null; leftOut: string[] }
+  | { kind: "branch"; branch: string; summary: string | null; leftOut: string[] }
   | { kind: "failed"; reason: string };
 
 /**

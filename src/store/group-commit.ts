@@ -1,4 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
+import { codeOf } from "../errors.ts";
 
 type Work = {
   /** Does the work in the transaction that is open. */
@@ -180,5 +181,5 @@ export class GroupCommit {
 
 /** What SQLite throws concerns the whole transaction; what a work throws by itself concerns that work. */
 function isSqliteError(thrown: unknown): boolean {
-  return thrown instanceof Error && "code" in thrown && thrown.code === "ERR_SQLITE_ERROR";
+  return codeOf(thrown) === "ERR_SQLITE_ERROR";
 }

@@ -21,8 +21,7 @@ type AskPayload = z.infer<typeof AskPayload>;
 
 /** Asks the author of a reply in the thread of an open job whether it is for the agent. Once, however often the reply arrives. */
 export function asking(deps: { projects: readonly ProjectRef[] }, read: Read, request: Request): Plan<void> {
-  const isKnown = read("turn", request.id) !== undefined || read("reply", request.id) !== undefined;
-  if (isKnown || jobInThread(read, request, deps.projects).kind !== "open") return { value: undefined };
+  if (jobInThread(read, request, deps.projects).kind !== "open") return { value: undefined };
   const payload = { replyId: request.id } satisfies AskPayload;
   return {
     writes: [{ kind: "reply", id: request.id, record: { version: 1, request }, ttlMs: KEPT_MS }],

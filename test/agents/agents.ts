@@ -10,11 +10,20 @@ export type RealAgent = {
   /** By which kind of API it reaches the scripted model, and a model's name that it accepts. */
   kind: ModelKind;
   model: string;
+  /** It loses a session that is loaded within the minute that it began in: the follow-up waits for the next one. */
+  losesNewSessions?: true;
 };
 
 export const realAgents: readonly RealAgent[] = [
   { preset: "opencode", version: "1.18.33", brings: null, kind: "anthropic", model: "claude-sonnet-4-5" },
-  { preset: "gemini", version: "0.61.0", brings: null, kind: "gemini", model: "gemini-2.5-pro" },
+  {
+    preset: "gemini",
+    version: "0.61.0",
+    brings: null,
+    kind: "gemini",
+    model: "gemini-2.5-pro",
+    losesNewSessions: true,
+  },
   {
     preset: "claude",
     version: "0.100.0",

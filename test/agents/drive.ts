@@ -11,7 +11,7 @@ import { AppProcess, type Program } from "../support/app-process.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 import type { RealAgent } from "./agents.ts";
 import type { InstalledAgent } from "./install.ts";
-import { type ScriptedModel, startScriptedModel } from "./model/server.ts";
+import { type ModelCall, type ScriptedModel, startScriptedModel } from "./model/server.ts";
 
 const run = promisify(execFile);
 const SERVICE = fileURLToPath(new URL("../../src/service/main.ts", import.meta.url));
@@ -19,6 +19,7 @@ const TOKEN = "code-host-token-0123456789";
 /** What the scripted model takes; the agent must never have it. */
 const MODEL_KEY = "sk-real-key-of-the-operator-0123456789";
 const PAGE = "docs/quickstart.md";
+const MINUTE_MS = 60_000;
 const TURN_LIMIT_MS = 4 * 60_000;
 
 /** How one agent did. `detail` helps whoever has to find out why not. */
@@ -107,13 +108,16 @@ export async function driveAgent(agent: RealAgent, installed: InstalledAgent): P
 
   const ended = (reason: string | null, detail: string): Drive => ({
     ok: reason === null,
-    reason: reason ?? "pull request and follow-up",
+    reason: reason ?? `pull request and follow-up (${followUp})`,
     detail,
     seconds: Math.round((performance.now() - startedAt) / 1000),
   });
   let jobId = "";
+  let followUp = "";
   const details = async () => `${await command("jobs", "show", jobId)}\n${callsText(model)}`;
   for (const [index, turn] of TURNS.entries()) {
+    const callsBefore = model.calls.length;
+    if (index > 0 && agent.losesNewSessions) await sleep(MINUTE_MS - (Date.now() % MINUTE_MS));
     const answer =
       index === 0
         ? await client.createJob(turn.ask, "turn-1")
@@ -129,8 +133,18 @@ export async function driveAgent(agent: RealAgent, installed: InstalledAgent): P
     if (page !== turn.page) {
       return ended(`after turn ${index + 1} the page is ${JSON.stringify(page)}`, await details());
     }
+    const knowsMore = knewAnswers(model.calls.slice(callsBefore));
+    // Otherwise the same would prove nothing in the follow-up.
+    if (index === 0 && knowsMore) return ended("turn 1 began with answers of tools", await details());
+    followUp = knowsMore ? "session resumed" : "earlier turns as text";
   }
   return ended(faultOfKeys(model, started.app.stdout), await details());
+}
+
+/** Whether a turn's first call for work came with what tools had answered in an earlier turn: text about that turn has none of it. */
+function knewAnswers(calls: readonly ModelCall[]): boolean {
+  const first = calls.find(({ reply }) => reply?.kind === "call");
+  return first !== undefined && first.results.length > 0;
 }
 
 /** Every call must come with the operator's key, which only the service has. */

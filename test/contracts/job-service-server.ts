@@ -1,41 +1,18 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { z } from "zod";
-import { WireJobRecord } from "../../src/job-client/schema.ts";
+import {
+  create,
+  faultOf,
+  get,
+  type JobServiceServer,
+  jobsOf,
+  message,
+  recordOf,
+  send,
+  settled,
+  TIMESTAMP,
+} from "./job-service-requests.ts";
 
-/** A service of the contract, as {@link describeJobServiceServer} drives it over HTTP. */
-export type JobServiceServer = AsyncDisposable & {
-  /** Without /v2 and without a slash at the end. */
-  baseUrl: string;
-  projectId: string;
-  key: string;
-  /** Another project of the same service, with its own key. */
-  other: { projectId: string; key: string };
-  /** Whether the service honours `Idempotency-Key`, which the contract leaves open. */
-  honoursIdempotencyKeys: boolean;
-  /** Makes the job's current turn end this way, soon if not at once. */
-  endTurn(jobId: string, how: "pull-request" | "no-changes" | "failed"): Promise<void>;
-  /** Archives the job; null when the service offers no way to. */
-  archive: ((jobId: string) => Promise<void>) | null;
-};
-
-type Sent = {
-  method?: string;
-  path: string;
-  key?: string | null;
-  body?: string;
-  headers?: Record<string, string>;
-};
-type Answer = { status: number; headers: Headers; json: unknown };
-
-const TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
 const PULL_REQUEST = /^https?:\/\/[^/]+\/[^/]+\/[^/]+\/pull\/\d+$/;
-const SETTLE_TIMEOUT_MS = 15_000;
-const StrictErrorBody = z.strictObject({ error: z.string().min(1) });
-const StrictJobRecord = WireJobRecord.strict().extend({
-  createdAt: z.string().regex(TIMESTAMP),
-  archivedAt: z.string().regex(TIMESTAMP).nullable(),
-});
 
 /** What a service of the contract does with whatever it is sent. Written once, for any service. */
 export function describeJobServiceServer(name: string, start: () => Promise<JobServiceServer>): void {
@@ -249,60 +226,4 @@ export function describeJobServiceServer(name: string, start: () => Promise<JobS
       expect(new Set(answers.map(({ json }) => recordOf(json).id)).size).toBe(1);
     });
   });
-}
-
-function jobsOf({ projectId }: JobServiceServer): string {
-  return `/v2/agent/${projectId}/job`;
-}
-
-function create(server: JobServiceServer, prompt: string, headers = {}): Promise<Answer> {
-  return send(server, { path: jobsOf(server), body: JSON.stringify({ prompt }), headers });
-}
-
-function get(server: JobServiceServer, id: string): Promise<Answer> {
-  return send(server, { path: `${jobsOf(server)}/${id}` });
-}
-
-function message(server: JobServiceServer, id: string, prompt: string): Promise<Answer> {
-  return send(server, { path: `${jobsOf(server)}/${id}/message`, body: JSON.stringify({ prompt }) });
-}
-
-/** One request. Every answer must be JSON, whatever its status. */
-async function send(server: JobServiceServer, sent: Sent): Promise<Answer> {
-  const { path, key = server.key, body, headers } = sent;
-  const response = await fetch(`${server.baseUrl}${path}`, {
-    method: sent.method ?? (body === undefined ? "GET" : "POST"),
-    headers: {
-      ...(key === null ? {} : { authorization: `Bearer ${key}` }),
-      ...(body === undefined ? {} : { "content-type": "application/json" }),
-      ...headers,
-    },
-    ...(body === undefined ? {} : { body }),
-  });
-  expect(response.headers.get("content-type")).toMatch(/^application\/json\b/);
-  return { status: response.status, headers: response.headers, json: await response.json() };
-}
-
-function recordOf(json: unknown): WireJobRecord {
-  return StrictJobRecord.parse(json);
-}
-
-/** The `error` text of an answer that must be a refusal with this status. */
-function faultOf({ status, json }: Answer, want: number): string {
-  expect({ status, json }).toMatchObject({ status: want });
-  return StrictErrorBody.parse(json).error;
-}
-
-async function settled(
-  server: JobServiceServer,
-  jobId: string,
-  status: WireJobRecord["status"],
-): Promise<WireJobRecord> {
-  const giveUpAt = performance.now() + SETTLE_TIMEOUT_MS;
-  for (;;) {
-    const job = recordOf((await get(server, jobId)).json);
-    if (job.status === status) return job;
-    if (performance.now() > giveUpAt) throw new Error(`Job ${jobId} is ${job.status}, not ${status}`);
-    await sleep(20);
-  }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { SlackMessage } from "../../emulators/slack/index.ts";
+import type { SlackDelivery, SlackMessage } from "../../emulators/slack/index.ts";
 import { MINUTE_MS, PR, SENT, ask, done, jobOf, reply, said } from "../support/threads.ts";
 import { ANA, BEN, DOCS, RANDOM, World } from "../support/world.ts";
 
@@ -20,12 +20,13 @@ function questions(world: World, userId: string): string[] {
   return world.slack.ephemerals(userId).map((shown) => world.slack.visibleText(shown));
 }
 
-async function press(world: World, userId: string, actionId: string): Promise<void> {
+async function press(world: World, userId: string, actionId: string): Promise<SlackDelivery> {
   const question = world.slack.ephemerals(userId)[0];
   const click = { channel: DOCS, messageTs: question?.ts ?? "", ephemeral: true, actionId };
   const sent = await world.slack.person(userId).click(click);
   expect(sent.status).toBe(200);
   await world.settle();
+  return sent.delivery;
 }
 
 const ASKED = "Is this for the agent?\n[Send it] [Ignore]";
@@ -165,8 +166,12 @@ describe("FOLLOW_UPS=ask", () => {
     const root = await done(world);
     await say(world, root, ANA, "nice!");
     expect(questions(world, ANA)).toEqual([ASKED]);
-    await press(world, ANA, "ignore_reply");
+    const { body, ...delivery } = await press(world, ANA, "ignore_reply");
     await world.slack.until(() => world.slack.ephemerals().length === 0);
+    // Nobody else can say it for them.
+    const other = body.replaceAll("ignore_reply", "send_reply").replaceAll(ANA, BEN);
+    const sent = await world.slack.redeliver({ ...delivery, body: other }, { resign: true });
+    expect(sent.status).toBe(200);
     await world.pass(5 * MINUTE_MS);
     expect(world.service.messages).toEqual([]);
   });

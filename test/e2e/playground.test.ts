@@ -63,7 +63,7 @@ describe.skipIf(!hasChromium)("the playground", { timeout: 180_000 }, () => {
   beforeAll(async () => void (browser = await startBrowser()));
   afterAll(() => browser.close());
 
-  it("turns a command into a pull request with the right diff, which can be merged", async () => {
+  it("turns a command into a pull request with the right diff, which a reply goes on with, and which can be merged", async () => {
     await using dir = await openTempDir();
     await using at = await start(browser, dir.file("playground"));
     const { tab } = at;
@@ -76,6 +76,13 @@ describe.skipIf(!hasChromium)("the playground", { timeout: 180_000 }, () => {
     expect(text).toContain("quickstart.md");
     expect(text).toContain("receive");
     expect(text).not.toContain("package.json");
+
+    const composer = tab.getByRole("textbox", { name: "Reply in thread" });
+    await composer.fill("@docs-agent fix the typos in the FAQ");
+    await composer.press("Enter");
+    await inThread(tab).getByText("The agent updated tidepool/docs#").waitFor();
+    await page.reload();
+    expect(await page.locator("body").innerText()).toContain("faq.md");
     await page.getByRole("button", { name: /Merge/ }).click();
     await page
       .getByText(/^Merged/)

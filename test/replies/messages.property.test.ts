@@ -304,6 +304,40 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
     );
   });
 
+  it("the status of a follow-up, and one that shows follow-ups besides", () => {
+    const followUps = fc.tuple(turns, fc.boolean()).map(([turn, isStartedAnew]): Turn => ({
+      ...turn,
+      isStartedAnew,
+      request: {
+        ...turn.request,
+        from: "mention",
+        ...(isStartedAnew ? {} : { follows: { turnId: "command:1" } }),
+      },
+    }));
+    const shown = fc.array(followUps, { maxLength: 8 });
+    fc.assert(
+      fc.property(fc.oneof(turns, followUps), shown, aways, views, (turn, others, away, view) => {
+        const message = { kind: "status", turn, followUps: others, away } as const;
+        const faults = faultsOf(message, view, { requester: ANA, prLink: null });
+        // It names whoever asked as often as they did, and not where the thread shows it.
+        expect(faults.filter((fault) => !/^it notifies (?:@U0ANA,?)*$/.test(fault))).toEqual([]);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("the outcome of a follow-up", () => {
+    fc.assert(
+      fc.property(turns, outcomesOf(fc.constant("pull-request")), aways, views, (turn, last, away, view) => {
+        const prLink = prLinkOf(last);
+        const outcome = prLink === null ? last : { ...last, prBefore: prLink };
+        const message = { kind: "outcome", turn, outcome, watch: turn.watch, away } as const;
+        expect(faultsOf(message, view, { requester: ANA, prLink })).toEqual([]);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
   it.each(OutcomeKind.options)("the outcome %s", (kind) => {
     const isContactNamed = ["failed", "unknown", "rejected"].includes(kind);
     fc.assert(

@@ -1,7 +1,18 @@
 import { describe, expect, it } from "vitest";
 import { render } from "../../src/replies/render.ts";
 import { makeJob, makeOutcome, makeTurn } from "../support/builders.ts";
-import { ANA, LINK, presentation, read, readOutcome, request, started, withPr, without } from "./reading.ts";
+import {
+  ANA,
+  LINK,
+  PR,
+  presentation,
+  read,
+  readOutcome,
+  request,
+  started,
+  withPr,
+  without,
+} from "./reading.ts";
 import type { Row } from "./reading.ts";
 
 const notStarted = "Took: 1 min 5 s";
@@ -13,6 +24,16 @@ const rows: Row[] = [
   {
     when: "the pull request is open",
     outcome: { kind: "pull-request", job: withPr },
+    lines: [`✅ @Ana Your pull request is ready: ${LINK}`, started, "[View pull request]"],
+  },
+  {
+    when: "a follow-up's pull request was there before, and nobody says what the follow-up did",
+    outcome: { kind: "pull-request", job: withPr, prBefore: PR },
+    lines: [`✅ @Ana The agent finished. ${LINK} may have new commits.`, started, "[View pull request]"],
+  },
+  {
+    when: "a follow-up's pull request is another than the one before",
+    outcome: { kind: "pull-request", job: withPr, prBefore: `${PR}0` },
     lines: [`✅ @Ana Your pull request is ready: ${LINK}`, started, "[View pull request]"],
   },
   {

@@ -32,6 +32,16 @@ const toldRows: Row[] = [
     ],
   },
   {
+    when: "a follow-up updated the pull request",
+    outcome: { kind: "pull-request", job: withPr, told: told(), prBefore: PR },
+    lines: [
+      `✅ @Ana The agent updated ${LINK}.`,
+      "Both pages name the right command now.",
+      onBranch,
+      "[View pull request]",
+    ],
+  },
+  {
     when: "the agent says nothing, and the code host did not count",
     outcome: {
       kind: "pull-request",
@@ -129,7 +139,8 @@ describe("where the job service tells of its turns, the thread says that, too:",
     const ended = readOutcome(makeOutcome(outcome));
     expect(ended.lines).toEqual(lines);
     const [first] = ended.notification.split("\n");
-    expect(first).toBe(lines[0]?.endsWith(":") === true ? `${lines[0]} ${lines[1]}` : lines[0]);
+    const headline = lines[0]?.replace(LINK, "acme/docs#7");
+    expect(first).toBe(headline?.endsWith(":") === true ? `${headline} ${lines[1]}` : headline);
     expect(ended.notification.endsWith(PR)).toBe(lines.at(-1)?.includes("[View pull request]") === true);
   });
 

@@ -78,6 +78,33 @@ describe("the status message says who asked for what, and how it stands:", () =>
   });
 });
 
+describe("the status of a follow-up", () => {
+  const asked = { ...request, from: "mention" as const, follows: { turnId: "command:1" } };
+  const watching = { name: "watching", since: 1, troubleSince: null } as const;
+  const followUp = makeTurn({ request: asked, stage: watching });
+
+  it("is its state alone: the thread shows the request", () => {
+    expect(read({ kind: "status", turn: followUp, away: null }).lines).toEqual([
+      "🔧 Follow-up sent to the agent.",
+    ]);
+    const anew = { ...makeTurn({ request: { ...request, from: "mention" } }), isStartedAnew: true };
+    expect(read({ kind: "status", turn: anew, away: null }).lines).toEqual([
+      "That request is closed, so I started a new one.",
+      "⏳ Starting…",
+    ]);
+  });
+
+  it("is all of it in a direct message, and below another request", () => {
+    const away = read({ kind: "status", turn: followUp, away: "is_archived" }).lines;
+    const lines = ["@Ana followed up:", "Fix the <install> command", "🔧 Follow-up sent to the agent."];
+    expect(away.slice(1)).toEqual(lines);
+    const turn = makeTurn({ request });
+    const both = read({ kind: "status", turn, followUps: [followUp], away: null }).lines;
+    expect(both.slice(3)).toEqual(lines);
+    expect(both[2]).toBe("⏳ Starting…");
+  });
+});
+
 describe("private messages", () => {
   const againAtMs = Date.UTC(2026, 0, 5, 14, 4, 1);
 

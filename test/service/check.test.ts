@@ -147,4 +147,5 @@ it("finds that agents can't be held in", async () => {
   expect(lines(ran).join("\n")).toMatch(
     /FAULT {2}service {2}sandbox: .*No permissions to create new namespace/,
   );
+  expect(lines(ran)).toContain("ok     docs  model: none");
 });

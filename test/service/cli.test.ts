@@ -218,6 +218,11 @@ it(
     for (const word of ["serve", "keys", "jobs", "config", "--config", "SERVICE_CONFIG", "SIGTERM"]) {
       expect(stdout).toContain(word);
     }
+    for (const end of ["/message", "/events", "/answer", "/cancel", "/archive"]) {
+      expect(stdout).toContain(
+        `/v2/agent/{projectId}/job/{id}${end === "/cancel" ? "/turn/{number}" : ""}${end} `,
+      );
+    }
     expect((await folder.run("keys", "create", "--project", "nope")).stderr).toContain(
       "Known: quick, slow, broken",
     );

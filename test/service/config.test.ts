@@ -1,8 +1,9 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { stringify } from "yaml";
-import { loadServiceConfig, serviceSecretsOf } from "../../src/service/config.ts";
+import { loadServiceConfig } from "../../src/service/config.ts";
+import { projectSecrets } from "../../src/service/project-secrets.ts";
 import { networkOf } from "../../src/service/network/index.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 
@@ -311,8 +312,12 @@ it("refuses a terminal for an agent that does not speak ACP", async () => {
 it("collects the secrets that must stay out of the log", async () => {
   const codeHost = { kind: "github", owner: "acme", repo: "docs", tokenEnv: "DOCS_TOKEN" };
   const config = await load(withProject({ codeHost, agentEnv: ["MODEL_KEY", "LANG"] }));
-  const given = { ...env, MODEL_KEY: "a-key-of-a-model", LANG: "C" };
-  expect(serviceSecretsOf(config, given)).toEqual(["a-value-of-the-environment", "a-key-of-a-model"]);
+  const given = { DOCS_TOKEN: "ana:a-password-of-git\n", MODEL_KEY: "a-key-of-a-model", LANG: "C" };
+  expect(config.projects.flatMap((one) => projectSecrets(one, given))).toEqual([
+    "ana:a-password-of-git",
+    "a-password-of-git",
+    "a-key-of-a-model",
+  ]);
 });
 
 const model = { name: "claude", kind: "anthropic", keyEnv: "CLAUDE_KEY" };
@@ -368,7 +373,7 @@ it("gives each project the models that it names, else all", async () => {
 
 it("keeps the keys of models out of the log", async () => {
   const config = await load(withModels({}, model, gpt), modelEnv);
-  expect(serviceSecretsOf(config, modelEnv)).toEqual(Object.values(modelEnv));
+  expect(config.projects.flatMap((one) => projectSecrets(one, modelEnv))).toEqual(Object.values(modelEnv));
 });
 
 it("says what is wrong with models, budgets and hosts", async () => {
@@ -421,6 +426,12 @@ it("says what is wrong with models, budgets and hosts", async () => {
   }
 });
 
+it("takes no dataDir with a path that is too long for sockets in it", async () => {
+  const fits = `/${"x".repeat(93)}`;
+  await expect(faultsOf({ ...withProject({}), dataDir: fits })).rejects.toThrow("The settings were taken");
+  expect(await faultsOf({ ...withProject({}), dataDir: `${fits}x` })).toContain("dataDir is not valid: /xxx");
+});
+
 it("takes no dataDir in a git work tree, and lets no agent read it", async () => {
   await using dir = await openTempDir();
   mkdirSync(dir.file("checkout/.git"), { recursive: true });
@@ -435,4 +446,23 @@ it("takes no dataDir in a git work tree, and lets no agent read it", async () =>
   expect(await faultsOf(shown)).toContain(
     `projects[0].agent.readable must not include ${dir.path}, which would show the agent the dataDir.`,
   );
+});
+
+it("lets no agent read the dataDir by another name, or what is the machine's", async () => {
+  await using dir = await openTempDir();
+  mkdirSync(dir.file("real"));
+  symlinkSync(dir.file("real"), dir.file("link"));
+  symlinkSync("/proc", dir.file("processes"));
+  const faultsFor = (path: string) =>
+    faultsOf({
+      dataDir: dir.file("link/not/there/yet"),
+      projects: [{ ...project, agent: { ...agent, readable: [path] } }],
+    });
+  for (const path of [dir.file("real"), dir.file("link")]) {
+    expect(await faultsFor(path)).toContain(`must not include ${path}, which would show the agent the dataDir.`);
+  }
+  expect(await faultsFor(dir.file("processes"))).toContain(", which would show the agent /proc.");
+  for (const path of ["/run/docker.sock", "/sys"]) {
+    expect(await faultsFor(path)).toContain(`must not include ${path}, which would show the agent /`);
+  }
 });

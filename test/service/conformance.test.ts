@@ -1,9 +1,15 @@
-import { describeJobServiceServer, type JobServiceServer } from "../contracts/job-service-server.ts";
-import { ServiceUnderTest } from "../support/job-service.ts";
+import { describeJobServiceBeyond } from "../contracts/job-service-beyond.ts";
+import type { JobServiceServer } from "../contracts/job-service-requests.ts";
+import { describeJobServiceServer } from "../contracts/job-service-server.ts";
+import { makeAskingAgent, makeServiceProject, ServiceUnderTest } from "../support/job-service.ts";
 import { resultNamed } from "../support/scripted-runner.ts";
 
-describeJobServiceServer("the self-hosted service", async () => {
-  const subject = await ServiceUnderTest.start();
+describeJobServiceServer("the self-hosted service", startService);
+describeJobServiceBeyond("the self-hosted service", startService);
+
+async function startService(): Promise<JobServiceServer> {
+  const projects = [makeServiceProject({ agent: makeAskingAgent() }), makeServiceProject({ id: "api" })];
+  const subject = await ServiceUnderTest.start({ projects });
   const ended = new Map<string, number>();
   return {
     baseUrl: subject.url,
@@ -19,6 +25,10 @@ describeJobServiceServer("the self-hosted service", async () => {
     archive: async (jobId) => {
       subject.store.archive(jobId, subject.clock.now());
     },
+    ask: async (jobId, question) => {
+      const { input } = await subject.runner.runOf(jobId, (ended.get(jobId) ?? 0) + 1);
+      return await input.ask(question);
+    },
     [Symbol.asyncDispose]: () => subject[Symbol.asyncDispose](),
-  } satisfies JobServiceServer;
-});
+  };
+}

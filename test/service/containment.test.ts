@@ -1,7 +1,8 @@
 import { randomInt } from "node:crypto";
-import { readFile, readdir } from "node:fs/promises";
+import { readFile, readdir, symlink } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { inlineAgent } from "../support/runner-world.ts";
+import { openTempDir } from "../support/temp-dir.ts";
 import { ServiceFolder } from "../support/service-process.ts";
 
 /** Processes whose command line holds these words. */
@@ -21,6 +22,16 @@ it("starts nowhere without bubblewrap, and says what to do", async () => {
   expect(stderr).toContain("apt-get install bubblewrap");
   expect(stderr).toContain('put "containment: none" into the settings file');
   expect(stderr).not.toContain("    at ");
+});
+
+it("starts nowhere without prlimit, which bounds what agents use", async () => {
+  await using programs = await openTempDir();
+  await symlink("/usr/bin/bwrap", programs.file("bwrap"));
+  await using folder = await ServiceFolder.open({ docs: ["true"] }, { PATH: programs.path });
+  const { code, stderr } = await folder.run();
+  expect(code).toBe(1);
+  expect(stderr).toContain("Agents cannot be held in: prlimit is not installed.");
+  expect(stderr).toContain("apt-get install util-linux");
 });
 
 it("starts without it where the settings say so, and repeats that", async () => {

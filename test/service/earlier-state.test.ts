@@ -10,7 +10,7 @@ const FIRST_VERSION = 2;
 
 /** Puts a state file of the first version in place: a job whose first turn ran, with two more behind it. */
 async function leaveState({ dir, clock }: ServiceUnderTest): Promise<void> {
-  for (const name of readdirSync(dir.path)) rmSync(dir.file(name));
+  for (const name of readdirSync(dir.path)) rmSync(dir.file(name), { recursive: true });
   const migrations = serviceMigrations.slice(0, FIRST_VERSION);
   const { db, close } = await openSqliteDatabase(
     { path: dir.file("job-service.sqlite") },

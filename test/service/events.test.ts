@@ -1,3 +1,4 @@
+import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import type { WireJob } from "../../src/job-client/schema.ts";
@@ -86,6 +87,25 @@ it("tells what another process wrote", async () => {
   await withState({ dataDir: subject.dir.path }, subject.clock, (db) =>
     new JobStore(db).archive(id, subject.clock.now()),
   );
+  subject.clock.advance(1000);
+  expect(jobOf(await events.next())).toMatchObject({ status: "archived" });
+});
+
+it("tells what another process wrote right after the job was read for the first time", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const id = await create(subject);
+  (await subject.runner.run(1)).end(resultNamed(id, "no-changes"));
+  await subject.service.queue.idle();
+  using other = new DatabaseSync(subject.db.location() ?? "");
+  const { questions } = subject.store;
+  const shown = questions.shown.bind(questions);
+  questions.shown = (jobId) => {
+    questions.shown = shown;
+    new JobStore(other).archive(id, subject.clock.now());
+    return shown(jobId);
+  };
+  const events = read(await subject.ask(`${JOBS}/${id}/events`));
+  expect(jobOf(await events.next())).toMatchObject({ status: "completed" });
   subject.clock.advance(1000);
   expect(jobOf(await events.next())).toMatchObject({ status: "archived" });
 });

@@ -122,7 +122,7 @@ it("says nothing of its insides when it fails, and logs them", async () => {
     const error = await faultOf(answer, 500);
     expect(error).not.toMatch(/sqlite|table|turns|\/|\bat\b .*:\d/i);
   }
-  expect(subject.logger.lines.filter(({ level }) => level === "error")).toHaveLength(2);
+  expect(subject.logger.lines.filter(({ message }) => message === "request failed")).toHaveLength(2);
   expect((await subject.ask("/healthz")).status).toBe(200);
 });
 
@@ -195,7 +195,7 @@ it("announces with every answer what it offers beyond the contract, errors inclu
   ]);
   for (const { headers } of answers) {
     expect(headers.get("Docs-Agent-Capabilities")).toBe(
-      "idempotency-key, turns, list, cancel, archive, events, questions",
+      "idempotency-key, turns, list, cancel, archive, events, questions, attachments",
     );
   }
 });

@@ -1,17 +1,33 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import type { WireJob } from "../../src/job-client/schema.ts";
 import { JobStore } from "../../src/service/jobs/job-store.ts";
 import { createKey } from "../../src/service/keys.ts";
 import { readState, withState } from "../../src/service/state-file.ts";
 import { createSystemClock } from "../../src/system-clock.ts";
+import { inlineAgent } from "../support/runner-world.ts";
 import { isSampled } from "../support/sampled.ts";
 import { ServiceFolder, type ServiceProcess } from "../support/service-process.ts";
 
 const JOBS = "/v2/agent/docs/job";
 const AGENT = fileURLToPath(new URL("../fixtures/agents/acp-agent.mjs", import.meta.url));
+/** Asks its model until it is refused, and then waits for its end. */
+const SPENDING = inlineAgent(`
+  for (let status = 200; status === 200; ) {
+    const answer = await fetch(process.env.ANTHROPIC_BASE_URL + "/v1/messages", {
+      method: "POST",
+      headers: { "x-api-key": process.env.ANTHROPIC_API_KEY, "content-type": "application/json" },
+      body: JSON.stringify({ model: "claude-test", max_tokens: 10, messages: [] }),
+    });
+    await answer.text();
+    status = answer.status;
+  }
+  setInterval(() => {}, 1000);
+`);
 const ASKING = [{ permission: "execute", title: "Run it" }, { say: "Done" }];
 
 /** One request as a careful client makes it. Null: the server died. */
@@ -75,7 +91,28 @@ const answering: Drive = async (server, key) => {
   }
 };
 
-const SCENARIOS: { what: string; agent: object; drive: Drive; outcomes: string[] }[] = [
+/** A turn that ends by itself. False: the server died before. */
+const waiting: Drive = async (server, key) => {
+  const created = await ask(server, key, JOBS, { prompt: "one" });
+  if (created === null) return false;
+  for (;;) {
+    const job = await ask(server, key, `${JOBS}/${created.id}`);
+    if (job === null) return false;
+    if (job.status !== "active") return true;
+    await sleep(10);
+  }
+};
+
+const upstream = createServer((request, response) => {
+  request.resume();
+  response.setHeader("content-type", "application/json");
+  response.end('{"content":[],"usage":{"input_tokens":900,"output_tokens":100}}');
+});
+beforeAll(async () => void (await once(upstream.listen(0, "127.0.0.1"), "listening")));
+afterAll(() => void upstream.close());
+
+type Scenario = { what: string; agent: object; drive: Drive; outcomes: string[]; reason?: RegExp };
+const SCENARIOS: Scenario[] = [
   {
     what: "cancels stay",
     agent: { kind: "command", command: ["sleep", "600"] },
@@ -93,15 +130,33 @@ const SCENARIOS: { what: string; agent: object; drive: Drive; outcomes: string[]
     drive: answering,
     outcomes: ["branch"],
   },
+  {
+    what: "a turn ends with its budget, and says so",
+    agent: { kind: "command", command: SPENDING },
+    drive: waiting,
+    outcomes: ["failed"],
+    reason: /budget of 2,500 tokens/,
+  },
 ];
 
 async function openFolder(agent: object) {
-  const folder = await ServiceFolder.open({});
+  const folder = await ServiceFolder.open({}, { MODEL_KEY: "sk-of-the-test-0123456789" });
+  const address = upstream.address();
+  const port = address === null || typeof address === "string" ? 0 : address.port;
   folder.configure({
     listen: { port: 0 },
     dataDir: "./data",
     stopGraceMinutes: 0,
-    projects: [{ id: "docs", repository: "./docs-repository", agent, codeHost: { kind: "none" } }],
+    models: [{ name: "model", kind: "anthropic", baseUrl: `http://127.0.0.1:${port}`, keyEnv: "MODEL_KEY" }],
+    projects: [
+      {
+        id: "docs",
+        repository: "./docs-repository",
+        agent,
+        codeHost: { kind: "none" },
+        budget: { tokens: 2500 },
+      },
+    ],
   });
   const config = { dataDir: folder.dir.file("data") };
   const { key } = await withState(config, createSystemClock(), (db) =>
@@ -119,7 +174,7 @@ async function driveToDeath(server: ServiceProcess, key: string, drive: Drive): 
   return !(await drive(server, key));
 }
 
-for (const { what, agent, drive, outcomes } of SCENARIOS) {
+for (const { what, agent, drive, outcomes, reason } of SCENARIOS) {
   it.each(["before", "after"])(
     `killed %s any commit, ${what}`,
     async (phase) => {
@@ -136,10 +191,12 @@ for (const { what, agent, drive, outcomes } of SCENARIOS) {
           const jobs = store.jobs({ projectId: null, status: null, limit: 10 });
           return jobs.map(({ id }) => ({
             outcomes: store.turns(id).map(({ outcome }) => outcome),
+            reason: store.turns(id)[0]?.reason ?? "",
             questions: store.questions.shown(id),
           }));
         });
-        expect(found).toEqual([{ outcomes, questions: [] }]);
+        const said = expect.stringMatching(reason ?? /^/) as string;
+        expect(found).toEqual([{ outcomes, reason: said, questions: [] }]);
       }
       expect(commit).toBeGreaterThan(8);
       expect(commit).toBeLessThan(60);

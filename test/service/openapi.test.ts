@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { z } from "zod";
 import { MAX_BODY_BYTES } from "../../src/service/route-parts.ts";
 import { MAX_LISTENERS } from "../../src/service/jobs/job-feed.ts";
+import { makeAttachment } from "../support/attachments.ts";
 import { makeAskingAgent, makeServiceProject, type Ask, ServiceUnderTest } from "../support/job-service.ts";
 
 const Documented = z.object({
@@ -81,7 +82,7 @@ it("answers every documented operation with every documented status, as document
   await ask("getJob", `${jobs}/${id}`);
   await ask("sendMessage", `${jobs}/${id}/message`, { body: prompt, headers: { "idempotency-key": "m" } });
   await ask("createJob", jobs, { body: prompt, headers: { "idempotency-key": "c" } });
-  await ask("createJob", jobs, { body: prompt });
+  await ask("createJob", jobs, { body: { ...prompt, attachments: [makeAttachment()] } });
 
   for (const [operation, path] of [
     ["createJob", jobs],
@@ -166,6 +167,36 @@ it("answers every documented operation with every documented status, as document
     .map(({ operationId, responses }) => [operationId, Object.keys(responses).toSorted()]);
   const exercised = [...seen].map(([operationId, statuses]) => [operationId, [...statuses].toSorted()]);
   expect(Object.fromEntries(exercised)).toEqual(Object.fromEntries(documented));
+});
+
+it("documents the bounds of attachments as they are", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const { components } = await documentOf(subject);
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  ajv.addSchema({ $id: "document", components });
+  const text = (data: string) => ({ name: "a.txt", mediaType: "text/plain", data });
+  for (const [attachments, isValid] of [
+    [[], true],
+    [[makeAttachment()], true],
+    [Array(5).fill(makeAttachment()), true],
+    [Array(6).fill(makeAttachment()), false],
+    [[makeAttachment("")], false],
+    [[makeAttachment("x".repeat(200))], true],
+    [[makeAttachment("x".repeat(201))], false],
+    [[makeAttachment("a.svg", "image/svg+xml")], false],
+    [[text("")], false],
+    [[text("QUFB".repeat(1_398_101))], true],
+    [[text("QUFB".repeat(1_398_103))], false],
+    [[{ name: "a", mediaType: "text/plain" }], false],
+    [null, false],
+  ] as const) {
+    const body = { prompt: "Fix", attachments };
+    for (const schema of ["CreateJobRequest", "MessageRequest"]) {
+      expect(ajv.validate({ $ref: `document#/components/schemas/${schema}` }, body)).toBe(isValid);
+    }
+    const { status } = await subject.ask("/v2/agent/docs/job", { body });
+    expect(status).toBe(isValid ? 201 : 400);
+  }
 });
 
 it("documents that keys are wanted where they are, and where the service is reached", async () => {

@@ -283,6 +283,30 @@ it("forgets archived jobs with all that was asked and said, after as long as the
   expect(await statusOf(subject, later)).toBe("archived");
 });
 
+it("has the runner look after what it keeps once a pass, not with each part of it", async () => {
+  await using subject = await ServiceUnderTest.start({
+    projects: [makeServiceProject({ keepArchivedDays: 1 })],
+  });
+  const id = await create(subject);
+  (await subject.runner.run(1)).end(resultNamed(id, "no-changes"));
+  await subject.service.queue.idle();
+  subject.store.archive(id, subject.clock.now());
+  // One more than a part has.
+  subject.db.exec("CREATE TEMP TABLE copied AS SELECT * FROM jobs");
+  for (let n = 0; n < 200; n += 1) {
+    subject.db.exec(`UPDATE copied SET id = 'copy-${n}'; INSERT INTO jobs SELECT * FROM copied`);
+  }
+  const left = () => Number(subject.db.prepare("SELECT count(*) AS n FROM jobs").get()?.["n"]);
+  const before = subject.upkeeps;
+
+  subject.clock.advance(2 * DAY_MS);
+  await untilTidied(subject);
+  expect({ left: left(), upkeeps: subject.upkeeps - before }).toEqual({ left: 1, upkeeps: 0 });
+  subject.clock.advance(1000);
+  await untilTidied(subject);
+  expect({ left: left(), upkeeps: subject.upkeeps - before }).toEqual({ left: 0, upkeeps: 1 });
+});
+
 it("forgets the jobs of a project that is no longer in the settings, in half a year", async () => {
   await using subject = await ServiceUnderTest.start();
   const id = await create(subject);

@@ -25,7 +25,7 @@ async function openTwo() {
 it("does not serve beside another server", async () => {
   await using two = await openTwo();
   await expect(advanceUntilSettled(two.clock, two.second, 1_000)).rejects.toThrow(
-    /Another job service is using .*dataDir/,
+    /Another job service is using .* Stop it or change dataDir\./,
   );
 });
 

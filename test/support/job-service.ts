@@ -85,6 +85,8 @@ export class ServiceUnderTest implements AsyncDisposable {
   readonly keys: Record<string, string> = {};
   readonly projects: ServiceProject[];
   runner = new ScriptedRunner();
+  /** How often the runner was to look after what it keeps. */
+  upkeeps = 0;
   readonly #options: ServiceOptions;
   readonly #dead: SelfHostedJobService[] = [];
   readonly #clients: HttpJobService[] = [];
@@ -135,12 +137,16 @@ export class ServiceUnderTest implements AsyncDisposable {
     const database = await openServiceDatabase({ dataDir: this.dir.path }, { clock, ownerWaitMs: 0 });
     const service = createJobService({
       config: {
+        dataDir: this.dir.path,
         projects: this.projects,
         jobsAtOnce: this.#options.jobsAtOnce ?? 8,
         publicBaseUrl: this.#options.config?.publicBaseUrl ?? null,
       },
       database,
       runTurn: (input) => this.runner.runTurn(input),
+      upkeep: async () => {
+        this.upkeeps += 1;
+      },
       clock,
       logger,
     });

@@ -222,8 +222,10 @@ export async function openRunnerWorld({
       return current.run({
         jobId,
         prompt: "Fix the typo",
+        attachments: [],
         earlierTurns: [],
         project,
+        usedBefore: null,
         signal: new AbortController().signal,
         onProgress: (line) => progress.push(line),
         onStep: () => {},

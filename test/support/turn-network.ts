@@ -80,7 +80,7 @@ export async function openNetworkWorld({
   allow = [],
   onPort = false,
   ...over
-}: Partial<Omit<TurnNetworkOptions, "allow" | "folder">> & {
+}: Partial<Omit<TurnNetworkOptions, "allow" | "socketPath">> & {
   allow?: string[];
   onPort?: boolean;
 } = {}): Promise<NetworkWorld> {
@@ -92,7 +92,7 @@ export async function openNetworkWorld({
     return rule;
   });
   const network = await openTurnNetwork({
-    folder: onPort ? null : dir.path,
+    socketPath: onPort ? null : dir.file("socket"),
     allow: rules,
     maxBytes: 1024 ** 3,
     models: [],

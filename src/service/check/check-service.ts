@@ -2,12 +2,13 @@ import { access, constants, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
-import { DocsAgentError, messageOf } from "../../errors.ts";
+import { codeOrNameOf, DocsAgentError, messageOf } from "../../errors.ts";
 import { AGENT_PRESETS } from "../agent-presets.ts";
 import type { ServiceConfig, ServiceProject } from "../config.ts";
-import type { Env } from "../env.ts";
+import { type Env, envValue } from "../env.ts";
 import { listKeys } from "../keys.ts";
 import { oneLine } from "../printable-text.ts";
+import { projectSecrets } from "../project-secrets.ts";
 import { createGitHubCodeHost } from "../runner/publish/github-code-host.ts";
 import { openSandbox } from "../runner/sandbox/open-sandbox.ts";
 import { findProgram } from "../runner/sandbox/program.ts";
@@ -38,7 +39,7 @@ export async function* checkService(deps: CheckDeps): AsyncGenerator<Finding> {
 }
 
 async function* findingsOf(checks: readonly Check[], { config, env }: CheckDeps): AsyncGenerator<Finding> {
-  const redact = createRedact(secretsOf(config, env));
+  const redact = createRedact(config.projects.flatMap((project) => projectSecrets(project, env)));
   const running = checks.map(async ({ of, what, run }): Promise<Finding> => {
     const signal = AbortSignal.timeout(TIME_LIMIT_MS);
     try {
@@ -62,9 +63,8 @@ function dataDirCheck({ dataDir }: ServiceConfig): Check {
         await mkdir(dataDir, { recursive: true, mode: 0o700 });
         await access(dataDir, constants.W_OK | constants.X_OK);
       } catch (error) {
-        const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
         throw new CheckFault(
-          `Can't write to ${dataDir} (${code}). Give it to the user that the service runs as.`,
+          `Can't write to ${dataDir} (${codeOrNameOf(error)}). Give it to the user that the service runs as.`,
         );
       }
       return dataDir;
@@ -89,9 +89,9 @@ function sandboxCheck({ config: { containment }, env, clock }: CheckDeps): Check
 
 function projectChecks(project: ServiceProject, { config, env, clock }: CheckDeps): Check[] {
   const { codeHost, repository, baseBranch } = project;
-  const token = codeHost.kind === "github" ? valueOf(env, codeHost.tokenEnv) : null;
-  const credentials = project.gitCredentialsEnv === null ? token : valueOf(env, project.gitCredentialsEnv);
-  const redact = createRedact(secretsOf(config, env));
+  const token = codeHost.kind === "github" ? envValue(env, codeHost.tokenEnv) : null;
+  const credentials = project.gitCredentialsEnv === null ? token : envValue(env, project.gitCredentialsEnv);
+  const redact = createRedact(projectSecrets(project, env));
   const of = project.id;
   return [
     { of, what: "agent", run: async () => checkAgent(project, env) },
@@ -134,10 +134,10 @@ async function checkAgent({ agent }: ServiceProject, env: Env): Promise<string> 
 }
 
 function checkModel({ agent, models, agentEnv }: ServiceProject): string {
-  if (agent.kind !== "acp" || agent.preset === undefined) return models.map(({ name }) => name).join(", ");
+  if (agent.kind !== "acp" || agent.preset === undefined) return namesOf(models);
   const kinds: readonly string[] = AGENT_PRESETS[agent.preset].modelKinds;
   const fitting = models.filter(({ kind }) => kinds.includes(kind));
-  if (fitting.length > 0) return fitting.map(({ name }) => name).join(", ");
+  if (fitting.length > 0) return namesOf(fitting);
   // Whoever gives the agent a key of its own does without ours.
   if (agentEnv.length > 0) return `by ${agentEnv.join(", ")}`;
   throw new CheckFault(
@@ -145,23 +145,13 @@ function checkModel({ agent, models, agentEnv }: ServiceProject): string {
   );
 }
 
+function namesOf(models: ServiceProject["models"]): string {
+  return models.map(({ name }) => name).join(", ") || "none";
+}
+
 async function checkAdminKey({ id }: ServiceProject, config: ServiceConfig): Promise<string> {
   const keys = readState(config, listKeys) ?? [];
   const usable = keys.filter(({ projectId, revokedAt }) => projectId === id && revokedAt === null);
   if (usable.length > 0) return usable.length === 1 ? "one" : `${usable.length} of them`;
   throw new CheckFault(`Nobody has a key. Create one: npm run service -- keys create --project ${id}`);
-}
-
-function valueOf(env: Env, name: string): string | null {
-  const value = env[name]?.trim() ?? "";
-  return value === "" ? null : value;
-}
-
-function secretsOf({ projects }: ServiceConfig, env: Env): string[] {
-  const names = projects.flatMap(({ codeHost, gitCredentialsEnv, agentEnv }) => [
-    ...(codeHost.kind === "github" ? [codeHost.tokenEnv] : []),
-    ...(gitCredentialsEnv === null ? [] : [gitCredentialsEnv]),
-    ...agentEnv,
-  ]);
-  return names.flatMap((name) => valueOf(env, name) ?? []);
 }

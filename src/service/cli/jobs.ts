@@ -87,12 +87,10 @@ function details(config: ServiceConfig, id: string): { text: string; isActive: b
   const found = readState(config, (db) => {
     const store = new JobStore(db);
     const job = store.job(id);
-    return job === null
-      ? null
-      : {
-          text: jobDetails(job, store.turns(id), store.questions.shown(id)),
-          isActive: job.status === "active",
-        };
+    if (job === null) return null;
+    const turns = store.turns(id).map((turn) => ({ ...turn, attachments: store.attachments(turn) }));
+    const text = jobDetails(job, turns, store.questions.shown(id));
+    return { text, isActive: job.status === "active" };
   });
   if (found === null) throw noSuchJob(id);
   return found;

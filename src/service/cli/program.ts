@@ -19,8 +19,13 @@ export type ProgramOptions = Omit<CommandContext, "settings"> & {
 const AFTER = `
 While it serves:
   POST /v2/agent/{projectId}/job                create a job
-  GET  /v2/agent/{projectId}/job/{id}           read it
+  GET  /v2/agent/{projectId}/job                list jobs
+  GET  /v2/agent/{projectId}/job/{id}           read one
+  GET  /v2/agent/{projectId}/job/{id}/events    follow it
   POST /v2/agent/{projectId}/job/{id}/message   give it a follow-up prompt
+  POST /v2/agent/{projectId}/job/{id}/answer    answer its agent's question
+  POST /v2/agent/{projectId}/job/{id}/turn/{number}/cancel   end one turn
+  POST /v2/agent/{projectId}/job/{id}/archive   close it
   GET  /openapi.json, /healthz, /readyz
   SIGTERM, SIGINT   graceful stop within stopGraceMinutes; a second one forces
 

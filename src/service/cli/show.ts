@@ -1,5 +1,6 @@
 import type { PlanStep, ReportedPullRequest, ReportedUsage } from "../../core/job-report.ts";
 import { cut } from "../../core/text.ts";
+import type { KeptAttachment } from "../attachments/attachment-files.ts";
 import type { Finding } from "../check/check-service.ts";
 import { terminalText } from "../printable-text.ts";
 import { toTimestamp, type StoredJob, type StoredQuestion, type StoredTurn } from "../jobs/job.ts";
@@ -33,10 +34,12 @@ export function keyTable(keys: readonly AdminKey[]): string {
   return table([["KEY", "PROJECT", "ENDS IN", "CREATED", "REVOKED"], ...rows]);
 }
 
+type ShownTurn = StoredTurn & { attachments: readonly KeptAttachment[] };
+
 /** A job with all its turns, and what its agent asks. */
 export function jobDetails(
   job: StoredJob,
-  turns: readonly StoredTurn[],
+  turns: readonly ShownTurn[],
   questions: readonly StoredQuestion[],
 ): string {
   const lines = [
@@ -61,7 +64,7 @@ export function findingLine({ of, what, found, fault }: Finding): string {
   return `${fault === null ? "ok   " : "FAULT"}  ${of}  ${what}: ${lineText(fault ?? found)}\n`;
 }
 
-function turnLines(turn: StoredTurn): string[] {
+function turnLines(turn: ShownTurn): string[] {
   const times = [
     `accepted ${toTimestamp(turn.acceptedAt)}`,
     ...(turn.startedAt === null ? [] : [`started ${toTimestamp(turn.startedAt)}`]),
@@ -73,6 +76,9 @@ function turnLines(turn: StoredTurn): string[] {
     `turn ${turn.number}: ${turn.outcome ?? turn.state}${attempts}`,
     `  ${times.join(", ")}`,
     ...block("prompt", turn.prompt),
+    ...(turn.attachments.length === 0
+      ? []
+      : block("attached", turn.attachments.map(attachmentLine).join("\n"))),
     ...(turn.step === null ? [] : block("step", turn.step)),
     ...(turn.plan.length === 0 ? [] : block("plan", turn.plan.map(planLine).join("\n"))),
     ...(turn.usage === null ? [] : block("used", usageText(turn.usage))),
@@ -83,6 +89,10 @@ function turnLines(turn: StoredTurn): string[] {
     ...(turn.leftOut.length === 0 ? [] : block("left out", turn.leftOut.join("\n"))),
     ...(turn.progress.length === 0 ? [] : block("progress", turn.progress.join("\n"), Infinity)),
   ];
+}
+
+function attachmentLine({ name, mediaType, bytes }: KeptAttachment): string {
+  return `${lineText(name)} (${mediaType}, ${bytes} bytes)`;
 }
 
 function planLine({ text, status }: PlanStep): string {

@@ -1,7 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
-import type { DatabaseSync } from "node:sqlite";
 import type { WireJobRecord } from "../../job-client/schema.ts";
-import { transaction } from "../../store/sqlite-database.ts";
+import type { WrittenAttachment } from "../attachments/attachment-files.ts";
 import type { ServiceProject } from "../config.ts";
 import { toRecord } from "./job.ts";
 import { AcceptedAtRow, AnsweredRow, CountRow, JobRow, NumberRow } from "./rows.ts";
@@ -16,6 +15,8 @@ export type TurnRequest = {
   project: ServiceProject;
   jobId: string | null;
   prompt: string;
+  /** Their files are on the disk. */
+  attachments: readonly WrittenAttachment[];
   idempotencyKey: string | null;
 };
 
@@ -29,43 +30,41 @@ export type Acceptance =
   | { kind: "key-reused" }
   | { kind: "missing" }
   | { kind: "archived" }
-  | { kind: "limited"; limit: "creates" | "messages" | "queued"; retryAfterMs: number };
+  | { kind: "limited"; limit: "creates" | "messages" | "queued" | "attachments"; retryAfterMs: number };
 
 const HOUR_MS = 60 * 60_000;
 /** When room in the queue comes depends on the agent: no better answer than a short while. */
 const QUEUE_RETRY_AFTER_MS = 60_000;
+/** Of a project's turns that have not ended. */
+const MAX_ATTACHED_BYTES = 100 * 1024 ** 2;
 
-/** Takes requests in: each in one transaction, so that no two requests at once can both be the first, or both be the last. */
+/** Takes requests in: each inside of a transaction, so that no two requests at once can both be the first, or both be the last. */
 export class Acceptances {
-  readonly #db: DatabaseSync;
   readonly #sql: JobStatements;
 
-  constructor(db: DatabaseSync, sql: JobStatements) {
-    this.#db = db;
+  constructor(sql: JobStatements) {
     this.#sql = sql;
   }
 
-  /** Accepts or refuses a request. When this returns `accepted`, the turn survives a crash and a power cut. */
   accept(request: TurnRequest, nowMs: number): Acceptance {
-    return transaction(this.#db, () => {
-      const earlier = this.#answeredBefore(request);
-      if (earlier !== null) return earlier;
-      if (request.jobId !== null) {
-        const row = this.#sql.job.get(request.jobId);
-        const job = row === undefined ? null : JobRow.parse(row);
-        if (job === null || job.projectId !== request.project.id) return { kind: "missing" };
-        if (job.status === "archived") return { kind: "archived" };
-      }
-      return this.#limited(request, nowMs) ?? this.#add(request, nowMs);
-    });
+    const earlier = this.#answeredBefore(request);
+    if (earlier !== null) return earlier;
+    if (request.jobId !== null) {
+      const row = this.#sql.job.get(request.jobId);
+      const job = row === undefined ? null : JobRow.parse(row);
+      if (job === null || job.projectId !== request.project.id) return { kind: "missing" };
+      if (job.status === "archived") return { kind: "archived" };
+    }
+    return this.#limited(request, nowMs) ?? this.#add(request, nowMs);
   }
 
-  #answeredBefore({ project, jobId, prompt, idempotencyKey }: TurnRequest): Acceptance | null {
+  #answeredBefore(asked: TurnRequest): Acceptance | null {
+    const { project, idempotencyKey } = asked;
     if (idempotencyKey === null) return null;
     const row = this.#sql.answered.get(project.id, idempotencyKey);
     if (row === undefined) return null;
     const { request, answer, turn } = AnsweredRow.parse(row);
-    if (request !== fingerprint(jobId, prompt)) return { kind: "key-reused" };
+    if (request !== fingerprint(asked)) return { kind: "key-reused" };
     return {
       kind: "repeated",
       record: answer,
@@ -73,7 +72,7 @@ export class Acceptances {
     };
   }
 
-  #limited({ project, jobId }: TurnRequest, nowMs: number): Acceptance | null {
+  #limited({ project, jobId, attachments }: TurnRequest, nowMs: number): Acceptance | null {
     const { limits } = project;
     const isCreate = jobId === null;
     const perHour = isCreate ? limits.createsPerHour : limits.messagesPerHour;
@@ -84,11 +83,18 @@ export class Acceptances {
       return { kind: "limited", limit: isCreate ? "creates" : "messages", retryAfterMs };
     }
     const { count } = CountRow.parse(this.#sql.countUnfinished.get(project.id));
-    if (count < limits.jobsAtOnce + limits.queued) return null;
-    return { kind: "limited", limit: "queued", retryAfterMs: QUEUE_RETRY_AFTER_MS };
+    if (count >= limits.jobsAtOnce + limits.queued) {
+      return { kind: "limited", limit: "queued", retryAfterMs: QUEUE_RETRY_AFTER_MS };
+    }
+    if (attachments.length === 0) return null;
+    const { count: attached } = CountRow.parse(this.#sql.attachedBytes.get(project.id));
+    const bytes = attachments.reduce((sum, attachment) => sum + attachment.bytes, attached);
+    if (bytes <= MAX_ATTACHED_BYTES) return null;
+    return { kind: "limited", limit: "attachments", retryAfterMs: QUEUE_RETRY_AFTER_MS };
   }
 
-  #add({ project, jobId, prompt, idempotencyKey }: TurnRequest, nowMs: number): Acceptance {
+  #add(asked: TurnRequest, nowMs: number): Acceptance {
+    const { project, jobId, prompt, attachments, idempotencyKey } = asked;
     const id = jobId ?? `job-${randomBytes(10).toString("hex")}`;
     if (jobId === null) {
       const { model, baseBranch } = project;
@@ -97,9 +103,12 @@ export class Acceptances {
       this.#sql.touchJob.run(nowMs, id);
     }
     const { number } = NumberRow.parse(this.#sql.addTurn.get(id, id, project.id, prompt, nowMs));
+    for (const [index, { id: file, name, mediaType, bytes }] of attachments.entries()) {
+      this.#sql.addAttachment.run(id, number, index + 1, file, name, mediaType, bytes);
+    }
     const record = toRecord(JobRow.parse(this.#sql.job.get(id)));
     if (idempotencyKey !== null) {
-      const request = fingerprint(jobId, prompt);
+      const request = fingerprint(asked);
       const status = jobId === null ? 201 : 200;
       const answer = JSON.stringify(record);
       this.#sql.addAnswered.run(project.id, idempotencyKey, request, status, answer, number, nowMs);
@@ -108,8 +117,9 @@ export class Acceptances {
   }
 }
 
-function fingerprint(jobId: string | null, prompt: string): string {
-  return createHash("sha256")
-    .update(JSON.stringify([jobId, prompt]))
-    .digest("hex");
+function fingerprint({ jobId, prompt, attachments }: TurnRequest): string {
+  const files = attachments.map(({ name, mediaType, sha256 }) => [name, mediaType, sha256]);
+  // Without attachments as ever: keys are kept over an update.
+  const asked = files.length === 0 ? [jobId, prompt] : [jobId, prompt, files];
+  return createHash("sha256").update(JSON.stringify(asked)).digest("hex");
 }

@@ -43,6 +43,8 @@ export class JobFeed {
   listen(projectId: string, jobId: string): ReadableStream<Uint8Array<ArrayBuffer>> | "full" | null {
     const listening = this.#listening.get(projectId) ?? 0;
     if (listening >= MAX_LISTENERS) return "full";
+    // Before the job is read: what another process writes from now on is noticed.
+    if (this.#cancelLook === null) this.#dataVersion = this.#deps.dataVersion();
     const state = this.#deps.read(jobId);
     if (state === null) return null;
     const watched = this.#jobs.get(jobId) ?? { data: state.data, listeners: new Set() };
@@ -103,7 +105,6 @@ export class JobFeed {
   #look(): void {
     if (this.#cancelLook !== null || this.#isClosed) return;
     const { clock, dataVersion, logger } = this.#deps;
-    this.#dataVersion = dataVersion();
     const lookLater = () => {
       this.#cancelLook = clock.wakeAt(clock.now() + LOOK_EVERY_MS, () => {
         try {

@@ -59,11 +59,25 @@ export const jobSql = {
     ORDER BY accepted_at DESC LIMIT 1 OFFSET ?`,
 
   /** project, key */
-  answered: `SELECT request, status, answer, turn FROM idempotency WHERE project_id = ? AND key = ?`,
+  answered: `SELECT request, answer, turn FROM idempotency WHERE project_id = ? AND key = ?`,
   /** project, key, request, status, answer, turn, created_at */
   addAnswered: `INSERT INTO idempotency (project_id, key, request, status, answer, turn, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
   /** before */
   forgetAnswered: `DELETE FROM idempotency WHERE created_at <= ?`,
+
+  /** job, turn, position, id, name, media type, bytes */
+  addAttachment: `INSERT INTO attachments (job_id, turn, position, id, name, media_type, bytes) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  /** job, turn */
+  attachments: `SELECT id, name, media_type, bytes FROM attachments WHERE job_id = ? AND turn = ? ORDER BY position`,
+  /** Of turns that have not ended. */
+  neededAttachments: `SELECT id FROM turns CROSS JOIN attachments ON attachments.job_id = turns.job_id AND turn = number
+    WHERE state <> 'ended'`,
+  /** project; of turns that have not ended */
+  attachedBytes: `SELECT coalesce(sum(bytes), 0) AS count
+    FROM turns CROSS JOIN attachments ON attachments.job_id = turns.job_id AND turn = number
+    WHERE project_id = ? AND state <> 'ended'`,
+  /** job */
+  forgetAttachments: `DELETE FROM attachments WHERE job_id = ?`,
 
   /** started_at, job, number */
   startTurn: `UPDATE turns SET state = 'running', attempts = attempts + 1, started_at = coalesce(started_at, ?)

@@ -5,12 +5,13 @@ import type { JobStatus } from "../../core/job.ts";
 import { cut } from "../../core/text.ts";
 import { MAX_SHOWN_TURNS } from "../../job-client/report-schema.ts";
 import { transaction } from "../../store/sqlite-database.ts";
+import type { KeptAttachment } from "../attachments/attachment-files.ts";
 import type { RunTurnResult } from "../turn-runner.ts";
 import { type Acceptance, Acceptances, type TurnKey, type TurnRequest } from "./acceptance.ts";
 import type { StoredJob, StoredTurn } from "./job.ts";
 import type { ListPlace } from "./list-cursor.ts";
 import { QuestionStore } from "./question-store.ts";
-import { DataVersionRow, IdRow, JobRow, PlaceRow, TurnRow } from "./rows.ts";
+import { AttachmentRow, DataVersionRow, IdRow, JobRow, PlaceRow, TurnRow } from "./rows.ts";
 import { type JobStatements, prepareJobStatements } from "./statements.ts";
 
 const MAX_SUMMARY_CHARS = 16_000;
@@ -29,7 +30,7 @@ export type TurnReport = {
 export type JobPage = { jobs: StoredJob[]; next: ListPlace | null };
 
 /**
- * Jobs and their turns in the service's SQLite file. Each method is synchronous and one transaction, and each write says in
+ * Jobs and their turns in the service's SQLite file. Each method is synchronous and, but for `accept`, one transaction, and each write says in
  * its condition what it rests on: other processes (the command line) write to the same rows.
  */
 export class JobStore {
@@ -43,16 +44,14 @@ export class JobStore {
   constructor(db: DatabaseSync, changed: (jobId: string) => void = () => {}) {
     this.#db = db;
     this.#sql = prepareJobStatements(db);
-    this.#acceptances = new Acceptances(db, this.#sql);
+    this.#acceptances = new Acceptances(this.#sql);
     this.#changed = changed;
     this.questions = new QuestionStore(this.#sql, changed);
   }
 
-  /** Accepts or refuses a create or a message. When this returns `accepted`, the turn survives a crash and a power cut. */
+  /** Inside of the caller's transaction: accepts or refuses a create or a message. `changed` is not told. */
   accept(request: TurnRequest, nowMs: number): Acceptance {
-    const accepted = this.#acceptances.accept(request, nowMs);
-    if (accepted.kind === "accepted") this.#changed(accepted.turn.jobId);
-    return accepted;
+    return this.#acceptances.accept(request, nowMs);
   }
 
   job(id: string): StoredJob | null {
@@ -91,6 +90,17 @@ export class JobStore {
   turn({ jobId, number }: TurnKey): StoredTurn | null {
     const row = this.#sql.turn.get(jobId, number);
     return row === undefined ? null : TurnRow.parse(row);
+  }
+
+  /** What came with a turn's prompt, in order. Its files are there until the turn has ended. */
+  attachments({ jobId, number }: TurnKey): KeptAttachment[] {
+    return z.array(AttachmentRow).parse(this.#sql.attachments.all(jobId, number));
+  }
+
+  /** The ids of the attachments of turns that have not ended. */
+  neededAttachments(): Set<string> {
+    const ids = z.array(IdRow).parse(this.#sql.neededAttachments.all());
+    return new Set(ids.map(({ id }) => id));
   }
 
   /** The jobs with a turn that has not ended, the one that has waited longest first. */
@@ -203,6 +213,7 @@ export class JobStore {
       const ids = z.array(IdRow).parse(this.#sql.forgettable.all(projectId, beforeMs, limit));
       for (const { id } of ids) {
         this.#sql.forgetJobsQuestions.run(id);
+        this.#sql.forgetAttachments.run(id);
         this.#sql.forgetTurns.run(id);
         this.#sql.forgetJob.run(id);
       }

@@ -3,6 +3,7 @@ import { JobStatus } from "../../core/job.ts";
 import { ReportedOutcome } from "../../core/job-report.ts";
 import { WirePullRequest, WireQuestion, WireTurn, WireUsage } from "../../job-client/report-schema.ts";
 import { WireJobRecord } from "../../job-client/schema.ts";
+import type { KeptAttachment } from "../attachments/attachment-files.ts";
 import type { StoredJob, StoredQuestion, StoredTurn } from "./job.ts";
 
 function json<T>(schema: z.ZodType<T>) {
@@ -74,6 +75,10 @@ export const TurnRow = z
     }),
   );
 
+export const AttachmentRow = z
+  .object({ id: z.string(), name: z.string(), media_type: z.string(), bytes: z.int() })
+  .transform(({ media_type, ...row }): KeptAttachment => ({ ...row, mediaType: media_type }));
+
 export const QuestionRow = z
   .object({
     id: z.string(),
@@ -96,7 +101,6 @@ export const QuestionRow = z
 
 export const AnsweredRow = z.object({
   request: z.string(),
-  status: z.int(),
   answer: json(WireJobRecord),
   turn: z.int().nullable(),
 });

@@ -3,6 +3,7 @@ import { type IncomingMessage, request as httpRequest, type ServerResponse, STAT
 import { connect, isIP, type LookupFunction, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Logger } from "../../core/logger.ts";
+import { codeOf } from "../../errors.ts";
 import { findRoute, type Resolve } from "./find-route.ts";
 import { type HostRule, httpTargetOf, type NetworkTarget, parseAuthority, targetText } from "./host-rules.ts";
 import { endToEndHeaders } from "./http-headers.ts";
@@ -140,7 +141,12 @@ export function createEgressProxy(deps: EgressProxyDeps): EgressProxy {
         signal,
       });
       const meter = meterFor(target, "http", outgoing);
-      outgoing.setTimeout(limits.idleMs, () => outgoing.destroy(new Error("timeout")));
+      const giveUp = () => outgoing.destroy(new Error("timeout"));
+      // Not the socket's own, which begins anew with each address that is tried.
+      const connecting = setTimeout(giveUp, limits.connectMs);
+      outgoing.once("socket", (socket) => socket.once("connect", () => clearTimeout(connecting)));
+      outgoing.once("close", () => clearTimeout(connecting));
+      outgoing.setTimeout(limits.idleMs, giveUp);
       outgoing.on("error", (error) => {
         if (response.headersSent) response.destroy();
         else answerRefusal(response, unreachable(target, error));
@@ -181,8 +187,7 @@ function refusal(status: ProxyRefusal["status"], reason: string): ProxyRefusal {
 }
 
 function unreachable(target: NetworkTarget, error: Error): ProxyRefusal {
-  const code = "code" in error && typeof error.code === "string" ? error.code : "no answer";
-  return refusal(502, `${targetText(target)} can't be reached (${code}).`);
+  return refusal(502, `${targetText(target)} can't be reached (${codeOf(error) ?? "no answer"}).`);
 }
 
 function refuseTunnel(client: Socket, { status, reason }: ProxyRefusal): void {

@@ -12,6 +12,8 @@ export type NetworkLimits = {
   modelCalls: number;
   /** The body of one model call, in bytes. */
   modelRequestBytes: number;
+  /** Time for that body to arrive; it comes from this machine. */
+  modelRequestMs: number;
   /** The answer to one model call, in bytes. */
   modelAnswerBytes: number;
   /** Time until a model begins to answer: some think for minutes without a word. */
@@ -29,6 +31,7 @@ export const NETWORK_LIMITS: NetworkLimits = {
   headerBytes: 16 * 1024,
   modelCalls: 8,
   modelRequestBytes: 8 * 1024 ** 2,
+  modelRequestMs: 30_000,
   modelAnswerBytes: 64 * 1024 ** 2,
   modelHeadersMs: 10 * 60_000,
   modelPauseMs: 5 * 60_000,

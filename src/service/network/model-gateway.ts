@@ -43,7 +43,7 @@ export function createModelGateway(deps: ModelGatewayDeps): ModelGateway {
     if (traffic.isExceeded) throw new ModelCallFault(429, trafficReason(traffic.maxBytes));
     if (operation.format !== null && budget.reason !== null) throw new ModelCallFault(429, budget.reason);
     using _place = await places.take(signal);
-    const body = operation.method === "GET" ? null : await readBody(request, limits.modelRequestBytes);
+    const body = operation.method === "GET" ? null : await readBody(request, limits);
     if (operation.format !== null && body !== null) {
       await answerCounted(exchange, operation.format, body);
       return;
@@ -129,16 +129,25 @@ function findCall({ upstreams, placeholderKey }: ModelGatewayDeps, request: Inco
   return { upstream, operation, query };
 }
 
-async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+async function readBody(
+  request: IncomingMessage,
+  { modelRequestBytes: maxBytes, modelRequestMs }: NetworkLimits,
+): Promise<Buffer> {
   const encoding = request.headers["content-encoding"] ?? "identity";
   if (encoding !== "identity") throw new ModelCallFault(415, "Send the body without compression.");
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of request) {
-    if (!Buffer.isBuffer(chunk)) continue;
-    bytes += chunk.length;
-    if (bytes > maxBytes) throw new ModelCallFault(413, `Send at most ${maxBytes} bytes.`);
-    chunks.push(chunk);
+  // It holds a place that others wait for.
+  const late = setTimeout(() => request.destroy(), modelRequestMs);
+  try {
+    for await (const chunk of request) {
+      if (!Buffer.isBuffer(chunk)) continue;
+      bytes += chunk.length;
+      if (bytes > maxBytes) throw new ModelCallFault(413, `Send at most ${maxBytes} bytes.`);
+      chunks.push(chunk);
+    }
+  } finally {
+    clearTimeout(late);
   }
   return Buffer.concat(chunks);
 }

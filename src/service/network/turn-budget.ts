@@ -3,6 +3,12 @@ import { type CallUsage, NO_USAGE } from "./usage-formats.ts";
 /** What a turn may use. Null: as much as it likes. */
 export type Budget = { tokens: number | null; usd: number | null };
 
+/** What earlier attempts of a turn used of its budget. */
+export type UsedBefore = { tokens: number; usd: number };
+
+/** Told when the budget is exceeded, with a sentence for people, and whenever a call has ended. */
+export type BudgetEvents = { onExceeded: (reason: string) => void; onCounted?: () => void };
+
 /** Tokens of a call, and their price; null if it isn't known. */
 export type Spending = CallUsage & { usd: number | null };
 
@@ -23,16 +29,18 @@ const NOTHING: Spending = { ...NO_USAGE, usd: 0 };
  */
 export class TurnBudget {
   readonly #budget: Budget;
-  readonly #onExceeded: (reason: string) => void;
+  readonly #events: BudgetEvents;
+  readonly #before: UsedBefore;
   readonly #open = new Set<OpenCall>();
   #waiting: Waiting[] = [];
   #settled: Spending = NOTHING;
   #calls = 0;
   #reason: string | null = null;
 
-  constructor(budget: Budget, onExceeded: (reason: string) => void) {
+  constructor(budget: Budget, events: BudgetEvents, before: UsedBefore = { tokens: 0, usd: 0 }) {
     this.#budget = budget;
-    this.#onExceeded = onExceeded;
+    this.#events = events;
+    this.#before = before;
   }
 
   /** Why no further call may start; null: one may. */
@@ -45,7 +53,7 @@ export class TurnBudget {
     return this.#budget.usd !== null;
   }
 
-  /** Calls so far, and what they used; of those under way, what is known of them. */
+  /** Calls of this attempt so far, and what they used; of those under way, what is known of them. */
   usage(): { calls: number } & Spending {
     return { calls: this.#calls, ...this.#used() };
   }
@@ -87,6 +95,7 @@ export class TurnBudget {
       settle: (spending) => {
         if (!this.#open.delete(call)) return;
         this.#settled = sum(this.#settled, spending);
+        this.#events.onCounted?.();
         this.#next();
       },
     };
@@ -103,8 +112,8 @@ export class TurnBudget {
         usd: Math.max(call.reserved.usd ?? 0, call.seen.usd ?? 0),
       }))
       .reduce((a, b) => ({ tokens: a.tokens + b.tokens, usd: a.usd + b.usd }), {
-        tokens: tokensOf(this.#settled) + tokensOf(reserved),
-        usd: (this.#settled.usd ?? 0) + (reserved.usd ?? 0),
+        tokens: this.#before.tokens + tokensOf(this.#settled) + tokensOf(reserved),
+        usd: this.#before.usd + (this.#settled.usd ?? 0) + (reserved.usd ?? 0),
       });
     const { tokens, usd } = this.#budget;
     return (tokens === null || expected.tokens <= tokens) && (usd === null || expected.usd <= usd);
@@ -113,12 +122,13 @@ export class TurnBudget {
   #exceededReason(): string | null {
     const { tokens, usd } = this.#budget;
     const used = this.#used();
+    const usedTokens = this.#before.tokens + tokensOf(used);
     let limit: string | null = null;
-    if (tokens !== null && tokensOf(used) >= tokens) limit = `${tokens.toLocaleString("en-US")} tokens`;
-    else if (usd !== null && (used.usd ?? 0) >= usd) limit = `$${usd.toFixed(2)}`;
+    if (tokens !== null && usedTokens >= tokens) limit = `${tokens.toLocaleString("en-US")} tokens`;
+    else if (usd !== null && this.#before.usd + (used.usd ?? 0) >= usd) limit = `$${usd.toFixed(2)}`;
     if (limit === null) return null;
     const reason = `The turn's budget of ${limit} is used up.`;
-    this.#onExceeded(reason);
+    this.#events.onExceeded(reason);
     return reason;
   }
 }

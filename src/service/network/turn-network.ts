@@ -3,10 +3,9 @@ import { once, setMaxListeners } from "node:events";
 import { chmod, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { Socket } from "node:net";
-import { join } from "node:path";
 import { Agent } from "undici";
 import type { Logger } from "../../core/logger.ts";
-import { DocsAgentError } from "../../errors.ts";
+import { codeOrNameOf, DocsAgentError } from "../../errors.ts";
 import { createBoundedLogger } from "./bounded-logger.ts";
 import { createEgressProxy } from "./egress-proxy.ts";
 import { createResolve, type Resolve } from "./find-route.ts";
@@ -14,8 +13,9 @@ import type { HostRule } from "./host-rules.ts";
 import { NETWORK_LIMITS, type NetworkLimits } from "./limits.ts";
 import { KIND_TRAITS, type ModelKind } from "./model-kinds.ts";
 import { createModelGateway } from "./model-gateway.ts";
+import { MAX_SOCKET_PATH_BYTES } from "./socket-path.ts";
 import { type HostTraffic, TurnTraffic } from "./traffic.ts";
-import { type Budget, TurnBudget } from "./turn-budget.ts";
+import { type Budget, TurnBudget, type UsedBefore } from "./turn-budget.ts";
 import type { ModelUpstream } from "./upstream-client.ts";
 
 /** What a turn used. */
@@ -52,13 +52,17 @@ export type TurnNetwork = AsyncDisposable & {
 };
 
 export type TurnNetworkOptions = {
-  /** The folder for the socket, which nobody else may write to. Null: listens on 127.0.0.1, at any free port. */
-  folder: string | null;
+  /** Where it listens: a path in a folder that nobody else may write to. Null: on 127.0.0.1, at any free port. */
+  socketPath: string | null;
   allow: readonly HostRule[];
   /** In both directions, models included. */
   maxBytes: number;
   models: readonly ModelUpstream[];
   budget: Budget;
+  /** What earlier attempts of the turn used of it. @default nothing */
+  usedBefore?: UsedBefore;
+  /** Told what was used so far, whenever a call of a model has ended. */
+  onUsage?: (usage: TurnUsage) => void;
   logger: Logger;
   /** @default DNS */
   resolve?: Resolve;
@@ -70,16 +74,13 @@ export class TurnNetworkError extends DocsAgentError {
   readonly code = "turn_network";
 }
 
-const SOCKET_NAME = "net.sock";
-/** Of Linux, without the final zero. */
-const MAX_SOCKET_PATH_BYTES = 107;
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 5 * 60_000;
 const LOOPBACK = "127.0.0.1";
 
 /** Opens the network of one turn. Disposing of it ends all connections. */
 export async function openTurnNetwork(options: TurnNetworkOptions): Promise<TurnNetwork> {
-  const { folder, models } = options;
+  const { socketPath, models } = options;
   const limits = { ...NETWORK_LIMITS, ...options.limits };
   const logger = createBoundedLogger(options.logger, limits.logLines);
   const ended = new AbortController();
@@ -91,10 +92,11 @@ export async function openTurnNetwork(options: TurnNetworkOptions): Promise<Turn
     onExceeded(reason);
     ended.abort();
   });
-  const budget = new TurnBudget(options.budget, onExceeded);
+  const onCounted = () => options.onUsage?.(usage());
+  const budget = new TurnBudget(options.budget, { onExceeded, onCounted }, options.usedBefore);
   const placeholderKey = `sk-turn-${randomBytes(24).toString("hex")}`;
   // Anybody on this machine can connect to a port, but only the sandbox has the socket.
-  const proxyPassword = folder === null ? randomBytes(16).toString("hex") : null;
+  const proxyPassword = socketPath === null ? randomBytes(16).toString("hex") : null;
   const dispatcher = new Agent({ connect: { timeout: limits.connectMs } });
   const proxy = createEgressProxy({
     rules: options.allow,
@@ -144,20 +146,30 @@ export async function openTurnNetwork(options: TurnNetworkOptions): Promise<Turn
   });
   server.on("drop", () => logger.warn({ max: limits.connections }, "agent has too many connections"));
 
-  const socketPath = folder === null ? null : join(folder, SOCKET_NAME);
-  const port = await listen(server, socketPath);
-
   async function close(): Promise<void> {
     ended.abort();
-    const closed = once(server, "close");
-    server.close();
+    const closed = new Promise((resolve) => server.close(resolve));
     // So that their usage is counted.
     await Promise.all(calls);
     await dispatcher.destroy();
     await closed;
-    if (socketPath !== null) await rm(socketPath, { force: true });
+    // One that was never there can't be in the way, whatever is.
+    if (socketPath !== null) await rm(socketPath, { force: true }).catch(() => {});
   }
   let closing: Promise<void> | null = null;
+
+  let port: number | null;
+  try {
+    port = await listen(server, socketPath);
+  } catch (thrown) {
+    await close();
+    throw thrown;
+  }
+
+  function usage(): TurnUsage {
+    const { calls, inputTokens, outputTokens, cachedInputTokens, usd } = budget.usage();
+    return { calls, inputTokens, outputTokens, cachedInputTokens, costUsd: usd, hosts: traffic.hosts() };
+  }
 
   function accessTo(loopbackPort: number): ModelAccess[] {
     return models.map(({ name, kind }) => {
@@ -176,35 +188,29 @@ export async function openTurnNetwork(options: TurnNetworkOptions): Promise<Turn
       // The first of a kind has the variables that agents know.
       ...Object.assign({}, ...accessTo(loopbackPort).toReversed().map(modelVariables)),
     }),
-    usage() {
-      const { calls, inputTokens, outputTokens, cachedInputTokens, usd } = budget.usage();
-      return { calls, inputTokens, outputTokens, cachedInputTokens, costUsd: usd, hosts: traffic.hosts() };
-    },
+    usage,
     [Symbol.asyncDispose]: () => (closing ??= close()),
   };
 }
 
 /** Resolves to the port; null: at the path. */
 async function listen(server: Server, path: string | null): Promise<number | null> {
-  if (path === null) {
-    server.listen({ host: LOOPBACK, port: 0 });
-  } else {
-    if (Buffer.byteLength(path) > MAX_SOCKET_PATH_BYTES) {
-      throw new TurnNetworkError(
-        `The path of the agent's socket is longer than ${MAX_SOCKET_PATH_BYTES} bytes. Move dataDir to a shorter path.`,
-      );
-    }
-    // Left by a process that was killed.
-    await rm(path, { force: true });
-    server.listen({ path });
+  if (path !== null && Buffer.byteLength(path) > MAX_SOCKET_PATH_BYTES) {
+    throw new TurnNetworkError(
+      `The path of the agent's socket is longer than ${MAX_SOCKET_PATH_BYTES} bytes. Move dataDir to a shorter path.`,
+    );
   }
   try {
+    // Left by a process that was killed.
+    if (path !== null) await rm(path, { force: true });
+    server.listen(path === null ? { host: LOOPBACK, port: 0 } : { path });
     await once(server, "listening");
+    if (path !== null) await chmod(path, 0o600);
   } catch (thrown) {
-    const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : "unknown error";
-    throw new TurnNetworkError(`The agent's network can't be opened (${code}).`, { cause: thrown });
+    throw new TurnNetworkError(`The agent's network can't be opened (${codeOrNameOf(thrown)}).`, {
+      cause: thrown,
+    });
   }
-  if (path !== null) await chmod(path, 0o600);
   const address = server.address();
   return address === null || typeof address === "string" ? null : address.port;
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { type Dispatcher, request as sendRequest } from "undici";
+import { codeOrNameOf } from "../../errors.ts";
 import { pickHeaders } from "./http-headers.ts";
 import type { NetworkLimits } from "./limits.ts";
 import type { ModelCall } from "./model-call.ts";
@@ -113,7 +114,5 @@ export function mayHaveCost(thrown: unknown): boolean {
 }
 
 function errorCodeOf(thrown: unknown): string {
-  if (!(thrown instanceof Error)) return "unknown error";
-  if (thrown.name === "AbortError") return "ABORT_ERR";
-  return "code" in thrown && typeof thrown.code === "string" ? thrown.code : thrown.name;
+  return thrown instanceof Error && thrown.name === "AbortError" ? "ABORT_ERR" : codeOrNameOf(thrown);
 }

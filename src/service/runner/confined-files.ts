@@ -1,7 +1,7 @@
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, readlink, realpath } from "node:fs/promises";
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
-import { DocsAgentError } from "../../errors.ts";
+import { codeOf, DocsAgentError } from "../../errors.ts";
 
 /** Somebody asked for a file that is not a regular file inside the tree. */
 export class OutsideTreeError extends DocsAgentError {
@@ -64,8 +64,4 @@ async function pathOf(file: FileHandle, stats: Stats, name: string): Promise<str
   const now = await lstat(real);
   if (now.ino !== stats.ino || now.dev !== stats.dev) throw new OutsideTreeError("The file was exchanged");
   return join(real);
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "unknown";
 }

@@ -5,12 +5,14 @@ import { DocsAgentError, messageOf } from "../../errors.ts";
 import type { ChosenPreset } from "../agent-presets.ts";
 import type { ServiceProject } from "../config.ts";
 import type { RunTurnInput, RunTurnResult, TurnRunner, Upkeep } from "../turn-runner.ts";
-import type { Env } from "../env.ts";
+import { type Env, envValue } from "../env.ts";
 import { networkOf } from "../network/index.ts";
 import { oneLine } from "../printable-text.ts";
+import { projectSecrets } from "../project-secrets.ts";
 import { openRunnerFolders, type RunnerFolders, sweep } from "./folders.ts";
 import { SafeGit } from "./git/git.ts";
 import { GitThread } from "./git/git-thread.ts";
+import { KeptSessions } from "./kept-sessions.ts";
 import { KeyedLock } from "./keyed-lock.ts";
 import { createGitHubCodeHost } from "./publish/github-code-host.ts";
 import { createRedact, type Redact, secretForms } from "./redaction.ts";
@@ -21,6 +23,7 @@ import { TreePool } from "./tree/tree-pool.ts";
 import type { Author, RunnerProject } from "./runner-turn.ts";
 import { openSandbox } from "./sandbox/open-sandbox.ts";
 import type { Sandbox } from "./sandbox/sandbox.ts";
+import { openTurnGroups } from "./sandbox/turn-groups.ts";
 
 export type TurnRunnerDeps = {
   /** One process at a time uses it. */
@@ -29,16 +32,13 @@ export type TurnRunnerDeps = {
   env: Env;
   logger: Logger;
   clock: Clock;
-  /** Applied to everything that somebody may read, after our own redaction. */
-  redact?: Redact;
-  /** Who the commits are by. @default Docs Agent <docs-agent@localhost> */
-  author?: Author;
   containment: "required" | "none";
 };
 
-type Opened = { folders: RunnerFolders; sandbox: Sandbox; trees: TreePool };
+type Opened = { folders: RunnerFolders; sandbox: Sandbox; trees: TreePool; sessions: KeptSessions };
 
-const DEFAULT_AUTHOR: Author = { name: "Docs Agent", email: "docs-agent@localhost" };
+/** Who the commits are by. */
+const AUTHOR: Author = { name: "Docs Agent", email: "docs-agent@localhost" };
 const MAX_REASON_LENGTH = 2000;
 
 /** Runs turns on this machine, and looks after what these leave. */
@@ -70,12 +70,11 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
 
   const run: TurnRunner = async (input) => {
     const project = toRunnerProject(input.project, deps.env);
-    const secrets = secretsOf(project);
-    const redact = createRedact(secrets, deps.redact);
+    const redact = createRedact(projectSecrets(input.project, deps.env));
     const logger = deps.logger.child({ job_id: input.jobId });
     try {
       input.signal.throwIfAborted();
-      const { folders, sandbox, trees } = await open();
+      const { folders, sandbox, trees, sessions } = await open();
       const result = await runTurn(
         { ...input, project },
         {
@@ -87,8 +86,9 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
           sandbox,
           mirrorLock,
           trees,
+          sessions,
           env: deps.env,
-          author: deps.author ?? DEFAULT_AUTHOR,
+          author: AUTHOR,
           clock: deps.clock,
           logger,
           redact,
@@ -108,11 +108,11 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
   };
 
   async function upkeep(input: Parameters<Upkeep>[0]): Promise<void> {
-    const { folders, trees } = await open();
+    const { folders, trees, sessions } = await open();
     const { env, clock, logger } = deps;
     const projects = input.projects.map((settings) => {
       const project = toRunnerProject(settings, env);
-      const redact = createRedact(secretsOf(project), deps.redact);
+      const redact = createRedact(projectSecrets(settings, env));
       return {
         id: project.id,
         repository: project.repository,
@@ -124,7 +124,7 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
             : null,
       };
     });
-    await lookAfter({ ...input, projects, folders, trees, mirrorLock, clock, logger, memory });
+    await lookAfter({ ...input, projects, folders, trees, sessions, mirrorLock, clock, logger, memory });
   }
 
   return { run, upkeep, open: async () => void (await open()) };
@@ -135,22 +135,28 @@ async function openRunner({ dataDir, env, logger, clock, containment }: TurnRunn
   await sweep(folders);
   const trees = new TreePool(join(folders.dataDir, "trees"), clock);
   await trees.open();
-  const sandbox = await openSandbox({ containment, folder: folders.sandbox, env, clock });
+  const sessions = new KeptSessions(folders.sessions, clock);
+  await sessions.open();
+  const groups = await openTurnGroups();
+  const sandbox = await openSandbox({ containment, folder: folders.sandbox, env, clock, groups });
   if (sandbox.kind === "none") {
     logger.warn(
       { containment },
       "agents are not held in, as the settings say: they can read and send away all that this user can read",
     );
   } else {
-    logger.info({ containment, by: sandbox.kind }, "agents are held in");
+    if (groups?.bounds.memory === true && sandbox.bounds.memory !== "cgroup") {
+      logger.warn({}, "control groups don't work here: turns are bounded without");
+    }
+    logger.info({ containment, by: sandbox.kind, bounded_by: sandbox.bounds }, "agents are held in");
   }
-  return { folders, sandbox, trees };
+  return { folders, sandbox, trees, sessions };
 }
 
 /** The one place that knows both the service's settings and the runner's. */
 function toRunnerProject(project: ServiceProject, env: Env): RunnerProject {
   const { agent, codeHost, gitCredentialsEnv } = project;
-  const token = codeHost.kind === "github" ? valueOf(env, codeHost.tokenEnv) : null;
+  const token = codeHost.kind === "github" ? envValue(env, codeHost.tokenEnv) : null;
   const secretNames = [gitCredentialsEnv, codeHost.kind === "github" ? codeHost.tokenEnv : null];
   return {
     id: project.id,
@@ -172,11 +178,11 @@ function toRunnerProject(project: ServiceProject, env: Env): RunnerProject {
       codeHost.kind === "github"
         ? { apiUrl: codeHost.apiUrl, owner: codeHost.owner, repo: codeHost.repo, token }
         : null,
-    gitCredentials: gitCredentialsEnv === null ? token : valueOf(env, gitCredentialsEnv),
+    gitCredentials: gitCredentialsEnv === null ? token : envValue(env, gitCredentialsEnv),
     network: networkOf(project, env),
     agentEnv: Object.fromEntries(
       project.agentEnv.flatMap((name) => {
-        const value = valueOf(env, name);
+        const value = envValue(env, name);
         // Ours, whatever the settings say.
         return value === null || secretNames.includes(name) ? [] : [[name, value]];
       }),
@@ -189,22 +195,6 @@ function presetOf(agent: ServiceProject["agent"]): ChosenPreset | null {
   return { name: agent.preset, model: agent.model ?? null };
 }
 
-function valueOf(env: Env, name: string): string | null {
-  const value = env[name];
-  return value === undefined || value.trim() === "" ? null : value.trim();
-}
-
-function secretsOf({ codeHost, gitCredentials, agentEnv, network }: RunnerProject): string[] {
-  const password = gitCredentials?.slice(gitCredentials.indexOf(":") + 1);
-  return [
-    codeHost?.token,
-    gitCredentials,
-    password,
-    ...Object.values(agentEnv),
-    ...modelKeys(network),
-  ].filter((value): value is string => typeof value === "string");
-}
-
 /**
  * What must not get into a file. Of the agent's variables only what looks like a key: an address or a model's name may well stand in
  * documentation.
@@ -214,13 +204,9 @@ function keysOf({ codeHost, gitCredentials, agentEnv, network }: RunnerProject):
     (value) =>
       /^[^\s]{20,}$/.test(value) && !value.includes("://") && /\d/.test(value) && /[A-Za-z]/.test(value),
   );
-  return [codeHost?.token, gitCredentials, ...given, ...modelKeys(network)].filter(
+  return [codeHost?.token, gitCredentials, ...given, ...network.models.map(({ key }) => key)].filter(
     (value): value is string => typeof value === "string",
   );
-}
-
-function modelKeys({ models }: RunnerProject["network"]): string[] {
-  return models.map(({ key }) => key).filter((key) => key !== "");
 }
 
 function failed(error: unknown, input: RunTurnInput, redact: Redact, logger: Logger): RunTurnResult {

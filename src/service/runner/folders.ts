@@ -3,6 +3,7 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } fro
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
+import { SOCKETS_FOLDER } from "../network/index.ts";
 import { killGroup } from "./process-group.ts";
 import { processStat } from "./process-stat.ts";
 
@@ -14,8 +15,12 @@ export type RunnerFolders = {
   scratch: string;
   notes: string;
   agents: string;
+  /** What agents left for the next turn of their job. */
+  sessions: string;
   /** What sandboxes are made of. */
   sandbox: string;
+  /** Of the agents' networks: short, because the path of a socket may not be long. */
+  sockets: string;
   /** Git's `HOME`, empty. */
   gitHome: string;
 };
@@ -50,7 +55,9 @@ export async function openRunnerFolders(dataDir: string): Promise<RunnerFolders>
     scratch: join(root, "scratch"),
     notes: join(root, "turns"),
     agents: join(root, "agents"),
+    sessions: join(root, "sessions"),
     sandbox: join(root, "sandbox"),
+    sockets: join(root, SOCKETS_FOLDER),
     gitHome: join(root, "git-home"),
   };
   for (const folder of Object.values(folders)) await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -60,7 +67,7 @@ export async function openRunnerFolders(dataDir: string): Promise<RunnerFolders>
 /** Removes what an earlier process left: its worktrees, and the agents that outlived it. */
 export async function sweep(folders: RunnerFolders): Promise<void> {
   for (const name of await readdir(folders.agents)) await killLeftover(folders, name);
-  for (const folder of [folders.worktrees, folders.scratch]) {
+  for (const folder of [folders.worktrees, folders.scratch, folders.sockets]) {
     for (const name of await readdir(folder)) await removeFolder(join(folder, name));
   }
 }
@@ -112,7 +119,7 @@ async function killLeftover(folders: RunnerFolders, name: string): Promise<void>
 }
 
 /** Removes a folder with whatever an agent made of it: closed folders, and ones nested deeper than a path can say. */
-async function removeFolder(folder: string): Promise<void> {
+export async function removeFolder(folder: string): Promise<void> {
   try {
     await rm(folder, { recursive: true, force: true, maxRetries: 3, retryDelay: 50 });
   } catch {

@@ -1,4 +1,4 @@
-import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { type Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -19,8 +19,8 @@ export type ProcessOptions = {
   args: readonly string[];
   cwd: string;
   env: Readonly<Record<string, string>>;
-  /** Written to its file descriptor 3. */
-  input3?: Buffer | undefined;
+  /** Written to its file descriptors from 3 on. */
+  inputs?: readonly Buffer[] | undefined;
   timeLimitMs: number;
   /** Standard output and standard error together. */
   maxOutputBytes: number;
@@ -46,39 +46,35 @@ const DRAIN_MS = 1000;
 /** A killed process is gone as soon as it is scheduled once more; on a busy machine that takes a while. */
 const KILLED_WITHIN_MS = 10_000;
 
-type Child = ChildProcessByStdio<Writable, Readable, Readable> & { stdio: readonly unknown[] };
+type Child = ChildProcess & { stdin: Writable; stdout: Readable; stderr: Readable };
 
 /**
  * Starts a program, without a shell, in a process group of its own, which is killed as a whole at its end, at the time
  * limit, at the output limit and when `signal` aborts. A process that moves itself to another group escapes this; see `sandbox/`.
  */
 export function startProcessGroup(options: ProcessOptions): ProcessGroup {
-  const child: Child = spawn(options.command, [...options.args], {
-    cwd: options.cwd,
-    env: { ...options.env },
-    detached: true,
-    stdio: options.input3 === undefined ? ["pipe", "pipe", "pipe"] : ["pipe", "pipe", "pipe", "pipe"],
-  });
-  const pipe3 = child.stdio[3];
-  if (options.input3 !== undefined && pipe3 instanceof Writable) {
-    pipe3.on("error", () => {});
-    pipe3.end(options.input3);
+  const { promise: exited, resolve: exit } = Promise.withResolvers<Ending>();
+  const started = startChild(options, exit);
+  if (started === null) return { pid: undefined, stdin: nowhere(), ended: exited, stop: () => exited };
+  const child = started;
+  for (const [index, input] of (options.inputs ?? []).entries()) {
+    const pipe: unknown = child.stdio[3 + index];
+    if (!(pipe instanceof Writable)) continue;
+    pipe.on("error", () => {});
+    pipe.end(input);
   }
   // What the process does not read is no fault of ours; its end is reported below.
   child.stdin.on("error", () => {});
-  const { promise: exited, resolve: exit } = Promise.withResolvers<Ending>();
-  child.once("error", (error) => exit({ kind: "not-started", problem: messageOf(error) }));
-  child.once("exit", (code, signal) => exit({ kind: "exited", code, signal }));
   const closed = once(child, "close").catch(() => {});
 
   let reason: Ending | undefined;
-  let cancelKill: () => void = () => {};
+  let kill: NodeJS.Timeout | undefined;
   function end(why: Ending): void {
     if (reason) return;
     reason = why;
     signalGroup(child.pid, "SIGTERM");
-    const { clock } = options;
-    cancelKill = clock.wakeAt(clock.now() + GRACE_MS, () => signalGroup(child.pid, "SIGKILL"));
+    // Not by the given clock: that may stand still for as long as a person is asked.
+    kill = setTimeout(() => signalGroup(child.pid, "SIGKILL"), GRACE_MS);
   }
 
   let outputBytes = 0;
@@ -104,7 +100,7 @@ export function startProcessGroup(options: ProcessOptions): ProcessGroup {
 
   async function finish(): Promise<Ending> {
     const ending = await exited;
-    cancelKill();
+    clearTimeout(kill);
     stopLimit();
     options.signal.removeEventListener("abort", onAbort);
     await killGroup(child.pid);
@@ -125,6 +121,34 @@ export function startProcessGroup(options: ProcessOptions): ProcessGroup {
       return ended;
     },
   };
+}
+
+/** Null: it could not be started, and `exit` is told why. */
+function startChild(options: ProcessOptions, exit: (ending: Ending) => void): Child | null {
+  const fail = (error: unknown) => exit({ kind: "not-started", problem: messageOf(error) });
+  try {
+    const child = spawn(options.command, [...options.args], {
+      cwd: options.cwd,
+      env: { ...options.env },
+      detached: true,
+      stdio: ["pipe", "pipe", "pipe", ...(options.inputs ?? []).map(() => "pipe" as const)],
+    });
+    child.on("error", fail);
+    child.once("exit", (code, signal) => exit({ kind: "exited", code, signal }));
+    return hasStreams(child) ? child : null;
+  } catch (error) {
+    fail(error);
+    return null;
+  }
+}
+
+/** Where no more files can be opened, Node.js makes no streams. It tells of that by an event. */
+function hasStreams(child: ChildProcess): child is Child {
+  return Boolean(child.stdin && child.stdout && child.stderr);
+}
+
+function nowhere(): Writable {
+  return new Writable({ write: (_chunk, _encoding, done) => done() });
 }
 
 /** SIGKILL to what is left of a group; resolves when nothing of it runs any more, or after ten seconds at the latest. */

@@ -25,10 +25,10 @@ export function secretForms(values: readonly string[]): string[] {
 }
 
 /** Removes the given secrets, in all their forms, and whatever looks like a credential. */
-export function createRedact(secrets: readonly string[], also: Redact = (text) => text): Redact {
+export function createRedact(secrets: readonly string[]): Redact {
   const forms = secretForms(secrets);
   return (text) => {
     const known = forms.reduce((clean, form) => clean.replaceAll(form, PLACEHOLDER), text);
-    return also(LOOKS_SECRET.reduce((clean, pattern) => clean.replace(pattern, PLACEHOLDER), known));
+    return LOOKS_SECRET.reduce((clean, pattern) => clean.replace(pattern, PLACEHOLDER), known);
   };
 }

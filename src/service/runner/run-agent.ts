@@ -1,63 +1,76 @@
-import { dirname } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
 import { presetEnv } from "../agent-presets.ts";
+import { messageOf } from "../../errors.ts";
 import type { Env } from "../env.ts";
 import type { RunTurnInput } from "../turn-runner.ts";
-import { openTurnNetwork, type TurnNetwork } from "../network/index.ts";
+import { newSocketPath, openTurnNetwork, type TurnNetwork, type TurnUsage } from "../network/index.ts";
 import { agentEnv } from "./agents/agent-env.ts";
 import { agents } from "./agents/index.ts";
 import type { AgentResult } from "./agents/agent.ts";
 import { forgetAgent, noteAgent, type RunnerFolders, type TurnFolders } from "./folders.ts";
+import type { AgentSession, KeptSessions } from "./kept-sessions.ts";
 import type { Redact } from "./redaction.ts";
 import { TurnFailedError } from "./run-error.ts";
-import type { RunnerTurn } from "./runner-turn.ts";
+import { placeAttachments } from "./place-attachments.ts";
+import type { RunnerProject, RunnerTurn } from "./runner-turn.ts";
 import { watchDisk } from "./sandbox/disk-watch.ts";
-import type { Sandbox } from "./sandbox/sandbox.ts";
+import type { Sandbox, TurnSandbox } from "./sandbox/sandbox.ts";
 
 /** What running an agent stands on. */
 export type AgentContext = {
   folders: RunnerFolders;
   sandbox: Sandbox;
+  sessions: KeptSessions;
   env: Env;
   clock: Clock;
   logger: Logger;
   redact: Redact;
 } & Pick<RunTurnInput, "signal" | "onProgress" | "onStep" | "onPlan" | "onUsage" | "ask">;
 
+/** How an agent ended. `keepSession`: to be called once its work is safe, so that the job's next turn can resume its session. Never rejects. */
+export type AgentRunResult = Omit<AgentResult, "session"> & { keepSession: () => Promise<void> };
+
 /**
- * Runs the turn's agent in its sandbox, with its way out. Resolves to its own summary, if it gave one. Rejects with a `TurnFailedError` when it failed, or used more
- * than it may.
+ * Runs the turn's agent in its sandbox, with its way out, and in the session of the job's earlier turns where that was kept. Rejects with a
+ * `TurnFailedError` when it failed, or used more than it may.
  */
 export async function runAgent(
   folders: TurnFolders,
   turn: RunnerTurn,
   context: AgentContext,
-): Promise<AgentResult> {
+): Promise<AgentRunResult> {
   const { project, jobId } = turn;
   const { clock, logger, signal, onProgress, onStep, onPlan, onUsage, ask, redact } = context;
   const { command, readable, limits, preset } = project.agent;
+  const { inputTokens, outputTokens, costUsd } = turn.usedBefore ?? {};
   const network = await openTurnNetwork({
     ...project.network,
-    // Beside the index, out of the agent's reach but for the socket itself.
-    folder: context.sandbox.kind === "none" ? null : dirname(folders.index),
+    usedBefore: { tokens: (inputTokens ?? 0) + (outputTokens ?? 0), usd: costUsd ?? 0 },
+    onUsage: (usage) => tellUsage(usage, onUsage),
+    socketPath: context.sandbox.kind === "none" ? null : newSocketPath(context.folders.sockets),
     logger,
   });
   await using _usage = { [Symbol.asyncDispose]: () => endNetwork(network, onUsage) };
-  const sandbox = await context.sandbox.open({
+  await using sandbox = await context.sandbox.open({
     folders,
     command: command[0] ?? "",
     readable,
     limits,
     networkSocket: network.socketPath,
   });
+  const sessions = sessionsOf(folders, turn, context, sandbox);
+  const kept = await sessions.take();
+  const attachments = await placeAttachments(turn.attachments, folders.tmp, sandbox.inside.tmp);
   using disk = watchDisk(folders.job, limits.diskMegabytes, clock);
   const port = sandbox.networkPort ?? network.port ?? 0;
   try {
-    return await agents[project.agent.kind]({
+    const { session, ...result } = await agents[project.agent.kind]({
       settings: project.agent,
       prompt: turn.prompt,
+      attachments,
       earlierTurns: turn.earlierTurns,
+      kept,
       docs: project.docs,
       sandbox,
       env: {
@@ -76,16 +89,56 @@ export async function runAgent(
       redact,
       onStarted: (pid) => noteAgent(context.folders, jobId, pid),
     });
+    return { ...result, keepSession: async () => void (session && (await sessions.keep(session))) };
+  } catch (error) {
+    if (!(error instanceof TurnFailedError) || !(await sandbox.ranOutOfMemory())) throw error;
+    throw new TurnFailedError(
+      `The agent needed more than its limit of ${limits.memoryMegabytes} MB of memory. ${error.message}`,
+    );
   } finally {
     await forgetAgent(context.folders, jobId);
   }
 }
 
+/** The job's session: taken before its agent starts, so that a turn that fails, and whose work is gone, leaves none. */
+function sessionsOf(folders: TurnFolders, turn: RunnerTurn, context: AgentContext, sandbox: TurnSandbox) {
+  const { jobId, earlierTurns } = turn;
+  const { sessions, logger } = context;
+  const agent = identityOf(turn.project, sandbox);
+  if (!sandbox.takesUsedHome) return { take: async () => null, keep: async () => {} };
+  return {
+    take: (): Promise<AgentSession | null> =>
+      sessions.take(jobId, agent, earlierTurns.length, folders.home).catch((error: unknown) => {
+        logger.warn({ problem: messageOf(error) }, "the agent's session could not be brought back");
+        return null;
+      }),
+    async keep(session: AgentSession): Promise<void> {
+      try {
+        const isKept = await sessions.keep(jobId, agent, session, folders.home);
+        if (!isKept) logger.info({}, "the agent's session is too large to keep");
+      } catch (error) {
+        logger.warn({ problem: messageOf(error) }, "the agent's session could not be kept");
+      }
+    },
+  };
+}
+
+/** An agent that was started otherwise, somewhere else or with other models resumes nothing: it may not find there what it needs. */
+function identityOf({ agent, network }: RunnerProject, { inside }: TurnSandbox): string {
+  const models = network.models.map(({ name, kind }) => [name, kind]);
+  return JSON.stringify([agent.kind, agent.command, agent.preset, models, inside.home]);
+}
+
 /** What was cut off counts by then, too. */
 async function endNetwork(network: TurnNetwork, onUsage: RunTurnInput["onUsage"]): Promise<void> {
   await network[Symbol.asyncDispose]();
-  const { calls, inputTokens, outputTokens, cachedInputTokens, costUsd } = network.usage();
-  if (calls > 0) onUsage({ calls, inputTokens, outputTokens, cachedInputTokens, costUsd });
+  const usage = network.usage();
+  if (usage.calls > 0) tellUsage(usage, onUsage);
+}
+
+function tellUsage(usage: TurnUsage, onUsage: RunTurnInput["onUsage"]): void {
+  const { calls, inputTokens, outputTokens, cachedInputTokens, costUsd } = usage;
+  onUsage({ calls, inputTokens, outputTokens, cachedInputTokens, costUsd });
 }
 
 function exceededSignal(network: TurnNetwork): AbortSignal {

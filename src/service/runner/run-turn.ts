@@ -1,12 +1,12 @@
 import { mkdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { isBaseBranch, isJobId, jobBranch } from "../branch.ts";
-import type { RunTurnInput, RunTurnResult } from "../turn-runner.ts";
+import type { RunTurnResult } from "../turn-runner.ts";
 import { refusedText } from "./agents/ending.ts";
 import { type EarlierPush, findEarlierPush, holdsPush } from "./earlier-push.ts";
 import { openTurnFolders, removeTurnFolders, type TurnFolders } from "./folders.ts";
 import { makeCommit, storeFiles } from "./git/commit.ts";
-import { fillTree } from "./git/fill-tree.ts";
+import { fillTree } from "./tree/fill-tree.ts";
 import type { SafeGit } from "./git/git.ts";
 import { ignoredPaths } from "./git/ignored-paths.ts";
 import { fetchMirror, mirrorPath, prepare, tipsOf } from "./git/mirror.ts";
@@ -15,9 +15,10 @@ import { type Remote, remoteOf } from "./git/remote.ts";
 import type { KeyedLock } from "./keyed-lock.ts";
 import type { HostedPullRequest, PullRequestHost } from "./publish/code-host.ts";
 import { publish } from "./publish/publish.ts";
-import { boundedPaths, commitMessageOf, turnKeyOf } from "./publish/pull-request-text.ts";
+import { boundedPaths, commitMessageOf } from "./publish/pull-request-text.ts";
+import { turnKeyOf } from "./turn-key.ts";
 import { readTurnNote, writeTurnNote } from "./publish/turn-note.ts";
-import { type AgentContext, runAgent } from "./run-agent.ts";
+import { type AgentContext, type AgentRunResult, runAgent } from "./run-agent.ts";
 import { TurnFailedError } from "./run-error.ts";
 import type { Author, RunnerTurn } from "./runner-turn.ts";
 import { keepTree } from "./tree/keep-tree.ts";
@@ -32,7 +33,7 @@ export type RunContext = AgentContext & {
   author: Author;
   /** What must not get into a file, in all its forms. */
   secrets: readonly string[];
-} & Pick<RunTurnInput, "signal" | "onProgress" | "onStep" | "onPlan" | "onUsage" | "ask">;
+};
 
 /** How a run ends that does not fail. */
 type Success = Exclude<RunTurnResult, { kind: "failed" }>;
@@ -51,6 +52,16 @@ type PushedWork = {
   summary: string | null;
   leftOut: string[];
   earlier: EarlierPush | null;
+};
+
+/** The agent's tree, and what belongs to it. `endTree`: for when it is not needed any more. */
+type WorkInTree = {
+  start: Start;
+  folders: TurnFolders;
+  thread: TreeThread;
+  copies: string;
+  ignoreRules: Awaited<ReturnType<typeof fillTree>>;
+  endTree: () => Promise<void>;
 };
 
 /**
@@ -101,7 +112,7 @@ async function findStart(
 ): Promise<{ start: Start; pushed: PushedWork | null }> {
   const { git, folders, logger, signal, codeHost } = context;
   const { jobId, project } = turn;
-  await fetchMirror({ mirrorsDir: folders.mirrors, git, logger }, gitDir, remote, project.baseBranch, signal);
+  await fetchMirror({ git, logger }, gitDir, remote, project.baseBranch, signal);
   const { base, job } = await tipsOf(git, gitDir, jobId, signal);
   let asked: Promise<HostedPullRequest[]> | undefined;
   const findPulls = () =>
@@ -133,8 +144,7 @@ async function workIn(
   context: RunContext,
   start: Start,
 ): Promise<Success | PushedWork> {
-  const { git, mirrorLock, signal, redact, trees, clock, onProgress } = context;
-  const { docs } = turn.project;
+  const { git, mirrorLock, signal, trees, clock, onProgress } = context;
   const { gitDir } = start;
   const scratch = dirname(folders.index);
   const [aside, copies] = [join(scratch, "aside"), join(scratch, "copies")];
@@ -159,39 +169,59 @@ async function workIn(
     });
 
     onProgress("the agent is working");
-    const { summary, refused } = await runAgent(folders, turn, context);
-
-    onProgress("looking at what changed");
-    const added = await thread.call("scan", { docs }, signal);
-    const ignored = await mirrorLock.run(gitDir, signal, async () => {
-      // The agent is gone. Whatever it may have done to the mirror's settings is undone before git runs again.
-      await prepare(git, gitDir, signal);
-      return ignoredPaths(git, gitDir, ignoreRules, added, folders.ignore, signal);
-    });
-    const chosen = { docs, ignored: [...ignored], secrets: context.secrets, copies };
-    const selection = await thread.call("select", chosen, signal);
-    const leftOut = boundedPaths(selection.leftOut, redact);
-    if (selection.committed.length === 0)
-      return { kind: "no-changes", summary, reason: reasonOf(refused, leftOut), leftOut };
-
-    const message = commitMessageOf({ ...turn, summary, leftOut }, redact);
-    const commit = await mirrorLock.run(gitDir, signal, async () => {
-      await prepare(git, gitDir, signal);
-      const count = selection.committed.filter(({ kind }) => kind !== "deleted").length;
-      const oids = count === 0 ? [] : await storeFiles(git, gitDir, copies, count, signal);
-      const index = await thread.call("nextIndex", { oids }, signal);
-      // From here on the tree is not needed.
-      void keep();
-      const allowed = new Set(selection.committed.map(({ path }) => path));
-      const made = { git, gitDir, scratch: folders.index, parent: start.commit, index, allowed, message };
-      return makeCommit({ ...made, author: context.author, atMs: clock.now(), signal });
-    });
-    if (commit === null) return { kind: "no-changes", summary, reason: reasonOf(refused, leftOut), leftOut };
-    await pushCommit(turn, context, start, { commit, summary, leftOut }, selection.committed.length);
-    return { commit, summary, leftOut, earlier: null };
+    const { keepSession, ...ran } = await runAgent(folders, turn, context);
+    // Only what the next turn finds done is for its agent to remember.
+    const work = await commitWork(
+      turn,
+      context,
+      { start, folders, thread, copies, ignoreRules, endTree: keep },
+      ran,
+    );
+    await keepSession();
+    return work;
   } finally {
     await keep();
   }
+}
+
+/** Commits and pushes what the agent changed. */
+async function commitWork(
+  turn: RunnerTurn,
+  context: RunContext,
+  { start, folders, thread, copies, ignoreRules, endTree }: WorkInTree,
+  { summary, refused }: Pick<AgentRunResult, "summary" | "refused">,
+): Promise<Success | PushedWork> {
+  const { git, mirrorLock, signal, redact, clock, onProgress } = context;
+  const { docs } = turn.project;
+  const { gitDir } = start;
+  onProgress("looking at what changed");
+  const added = await thread.call("scan", { docs }, signal);
+  const ignored = await mirrorLock.run(gitDir, signal, async () => {
+    // The agent is gone. Whatever it may have done to the mirror's settings is undone before git runs again.
+    await prepare(git, gitDir, signal);
+    return ignoredPaths(git, gitDir, ignoreRules, added, folders.ignore, signal);
+  });
+  const chosen = { docs, ignored: [...ignored], secrets: context.secrets, copies };
+  const selection = await thread.call("select", chosen, signal);
+  const leftOut = boundedPaths(selection.leftOut, redact);
+  if (selection.committed.length === 0)
+    return { kind: "no-changes", summary, reason: reasonOf(refused, leftOut), leftOut };
+
+  const message = commitMessageOf({ ...turn, summary, leftOut }, redact);
+  const commit = await mirrorLock.run(gitDir, signal, async () => {
+    await prepare(git, gitDir, signal);
+    const count = selection.committed.filter(({ kind }) => kind !== "deleted").length;
+    const oids = count === 0 ? [] : await storeFiles(git, gitDir, copies, count, signal);
+    const index = await thread.call("nextIndex", { oids }, signal);
+    // From here on the tree is not needed.
+    void endTree();
+    const allowed = new Set(selection.committed.map(({ path }) => path));
+    const made = { git, gitDir, scratch: folders.index, parent: start.commit, index, allowed, message };
+    return makeCommit({ ...made, author: context.author, atMs: clock.now(), signal });
+  });
+  if (commit === null) return { kind: "no-changes", summary, reason: reasonOf(refused, leftOut), leftOut };
+  await pushCommit(turn, context, start, { commit, summary, leftOut }, selection.committed.length);
+  return { commit, summary, leftOut, earlier: null };
 }
 
 /** Notes what is pushed before and after: whatever happens to the branch later, this turn runs no second agent. */
@@ -227,7 +257,7 @@ async function finish(turn: RunnerTurn, context: RunContext, work: PushedWork): 
   const { codeHost, redact, signal } = context;
   const { commit, summary, leftOut, earlier } = work;
   const branch = jobBranch(turn.jobId);
-  if (codeHost === null) return { kind: "branch", branch, commit, summary, leftOut };
+  if (codeHost === null) return { kind: "branch", branch, summary, leftOut };
   const { baseBranch } = turn.project;
   const isTurns = (pull: HostedPullRequest) => earlier !== null && holdsPush(pull, earlier);
   if (earlier?.isInBase && !(await codeHost.find(branch, signal)).some((pull) => holdsPush(pull, earlier))) {

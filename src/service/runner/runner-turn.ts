@@ -1,5 +1,7 @@
+import type { ReportedUsage } from "../../core/job-report.ts";
 import type { ChosenPreset } from "../agent-presets.ts";
 import type { networkOf } from "../network/index.ts";
+import type { TurnAttachment } from "../turn-runner.ts";
 import type { AgentLimits } from "./sandbox/sandbox.ts";
 
 /** What runs in the tree: a program that speaks ACP over stdio, or any program with the prompt on its standard input. */
@@ -45,8 +47,11 @@ export type EarlierTurn = { prompt: string; summary: string | null };
 export type RunnerTurn = {
   jobId: string;
   prompt: string;
+  attachments: readonly TurnAttachment[];
   earlierTurns: readonly EarlierTurn[];
   project: RunnerProject;
+  /** By earlier attempts. */
+  usedBefore: ReportedUsage | null;
 };
 
 /** Who the commits are by. */

@@ -6,9 +6,11 @@ import { messageOf } from "../../errors.ts";
 import { isJobId, jobBranch } from "../branch.ts";
 import type { RunnerFolders } from "./folders.ts";
 import type { SafeGit } from "./git/git.ts";
-import { forgetJobBranch, jobBranches, mirrorPath, packMirror } from "./git/mirror.ts";
+import { RefConflictError } from "./git/git-fault.ts";
+import { forgetJobBranch, jobBranches, mirrorPath, needsPacking, packMirror } from "./git/mirror.ts";
 import { deleteJobBranch } from "./git/push.ts";
 import { remoteOf } from "./git/remote.ts";
+import type { KeptSessions } from "./kept-sessions.ts";
 import type { KeyedLock } from "./keyed-lock.ts";
 import type { PullRequestHost } from "./publish/code-host.ts";
 import { removeTurnNote } from "./publish/turn-note.ts";
@@ -24,7 +26,7 @@ export type UpkeepProject = {
   codeHost: PullRequestHost | null;
 };
 
-/** By mirror: how far the last pass came in the branches, and when it was packed. */
+/** By mirror: how far the last pass came in the branches, and when it was last to be packed. */
 export class UpkeepMemory {
   readonly places = new Map<string, string>();
   readonly packedAtMs = new Map<string, number>();
@@ -35,6 +37,7 @@ export type UpkeepContext = {
   isUnfinished: (jobId: string) => boolean;
   folders: RunnerFolders;
   trees: TreePool;
+  sessions: KeptSessions;
   mirrorLock: KeyedLock;
   clock: Clock;
   logger: Logger;
@@ -45,6 +48,8 @@ export type UpkeepContext = {
 
 const DAY_MS = 24 * 60 * 60_000;
 const KEEP_TREES_MS = DAY_MS;
+/** A follow-up after that gets the earlier turns as text. */
+const KEEP_SESSIONS_MS = 7 * DAY_MS;
 const PACK_EVERY_MS = DAY_MS;
 /** A turn that was pushed may run again for hours, and after a stop of the service later than that. */
 const KEEP_NOTES_MS = 7 * DAY_MS;
@@ -56,12 +61,12 @@ const MAX_MIRRORS = 10;
 const MAX_BRANCHES = 20;
 
 /**
- * Removes what turns left that nobody needs any more, a bounded part at a time: kept trees, notes of turns, mirrors of projects that
+ * Removes what turns left that nobody needs any more, a bounded part at a time: kept trees and sessions, notes of turns, mirrors of projects that
  * are gone, and branches at the remote that were merged just as they are. Packs the mirrors. What fails is logged, and left for the
  * next time.
  */
 export async function lookAfter(context: UpkeepContext): Promise<void> {
-  const { folders, trees, memory, clock, logger, signal } = context;
+  const { folders, trees, sessions, memory, clock, logger, signal } = context;
   const nowMs = clock.now();
   async function step(what: string, act: () => Promise<number>): Promise<void> {
     signal.throwIfAborted();
@@ -75,6 +80,7 @@ export async function lookAfter(context: UpkeepContext): Promise<void> {
   }
 
   await step("unused trees removed", () => trees.forget(nowMs - KEEP_TREES_MS));
+  await step("unused sessions of agents removed", () => sessions.forget(nowMs - KEEP_SESSIONS_MS));
   await step("notes of ended turns removed", () =>
     removeOld(folders.notes, nowMs - KEEP_NOTES_MS, MAX_NOTES, async (name) => {
       const jobId = name.replace(/\.json(?:\.new)?$/, "");
@@ -99,13 +105,15 @@ export async function lookAfter(context: UpkeepContext): Promise<void> {
     if (!(await exists(gitDir))) continue;
     await step("merged branches removed", () => removeMergedBranches(project, gitDir, context));
     if ((memory.packedAtMs.get(gitDir) ?? 0) > nowMs - PACK_EVERY_MS) continue;
-    await step("mirror packed", async () => {
-      const isPacked = await context.mirrorLock.run(gitDir, signal, () =>
-        packMirror(project.git, gitDir, signal),
-      );
-      if (isPacked) memory.packedAtMs.set(gitDir, nowMs);
-      return isPacked ? 1 : 0;
-    });
+    await step("mirror packed", () =>
+      context.mirrorLock.run(gitDir, signal, async () => {
+        if (!(await needsPacking(project.git, gitDir, signal))) return 0;
+        // Before it is: one that takes too long would take as long in an hour.
+        memory.packedAtMs.set(gitDir, nowMs);
+        await packMirror(project.git, gitDir, signal);
+        return 1;
+      }),
+    );
   }
 }
 
@@ -121,22 +129,29 @@ async function removeMergedBranches(
   const after = places.get(key) ?? "";
   const all = await mirrorLock.run(gitDir, signal, () => jobBranches(git, gitDir, signal));
   const next = all.filter(({ jobId }) => jobId > after).slice(0, MAX_BRANCHES);
-  // From the beginning again once the end was reached.
-  places.set(key, next.length < MAX_BRANCHES ? "" : (next.at(-1)?.jobId ?? ""));
   let removed = 0;
   for (const { jobId, commit } of next) {
+    // Before anything fails: one branch must not keep the rest from their turn.
+    places.set(key, jobId);
     if (!isJobId(jobId) || isUnfinished(jobId)) continue;
     const pulls = await codeHost.find(jobBranch(jobId), signal);
     const isMerged = pulls[0]?.state === "merged" && pulls[0].headSha === commit;
     if (!isMerged || pulls.some(({ state }) => state === "open")) continue;
     await mirrorLock.run(gitDir, signal, async () => {
       if (isUnfinished(jobId)) return;
-      await deleteJobBranch({ git, gitDir, remote, jobId, expected: commit, signal });
+      try {
+        await deleteJobBranch({ git, gitDir, remote, jobId, expected: commit, signal });
+        logger.info({ jobId }, "merged branch removed");
+        removed += 1;
+      } catch (error) {
+        // Somebody else removed it, or added to it: the next fetch tells.
+        if (!(error instanceof RefConflictError)) throw error;
+      }
       await forgetJobBranch(git, gitDir, jobId, commit, signal);
-      logger.info({ jobId }, "merged branch removed");
-      removed += 1;
     });
   }
+  // From the beginning again once the end was reached.
+  if (next.length < MAX_BRANCHES) places.delete(key);
   return removed;
 }
 

@@ -1,5 +1,6 @@
 import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
+import type { AttachmentFiles } from "../attachments/attachment-files.ts";
 import type { ServiceProject } from "../config.ts";
 import type { JobStore } from "../jobs/job-store.ts";
 import type { TurnRunner, Upkeep } from "../turn-runner.ts";
@@ -15,6 +16,7 @@ export type ServiceTaskDeps = {
   slots: TurnSlots;
   watch: TurnWatch;
   questions: QuestionDesk;
+  attachments: AttachmentFiles;
   runTurn: TurnRunner;
   upkeep: Upkeep;
   clock: Clock;

@@ -38,6 +38,12 @@ export async function takeOverRunTurn(_: ServiceTaskDeps, task: Task): Promise<S
  * runner starts over from a clean worktree; a turn that has ended is not run again.
  */
 export async function runJob(deps: ServiceTaskDeps, task: Task, stopped: AbortSignal): Promise<TaskEnd> {
+  const result = await runOldest(deps, task, stopped);
+  await deps.attachments.sweep();
+  return result;
+}
+
+async function runOldest(deps: ServiceTaskDeps, task: Task, stopped: AbortSignal): Promise<TaskEnd> {
   const { store, projects, slots, clock } = deps;
   const { jobId } = Payload.parse(task.payload);
   const job = store.job(jobId);
@@ -91,7 +97,11 @@ async function runInSlot(
         .turns(key.jobId)
         .filter(({ number }) => number < key.number)
         .map(({ prompt, summary }) => ({ prompt, summary })),
+      attachments: store
+        .attachments(key)
+        .map(({ id, ...attachment }) => ({ ...attachment, path: deps.attachments.pathOf(id) })),
       project,
+      usedBefore: turn.usage,
       signal,
       onProgress: (line) => report.line(line),
       onStep: (step) => report.step(step),

@@ -33,6 +33,9 @@ export async function tidy(deps: ServiceTaskDeps, _: Task, stopped: AbortSignal)
     hasMore ||= jobs.length === LIMIT || forgotten === LIMIT;
   }
   store.forgetAnswered(nowMs - KEEP_ANSWERED_MS);
+  // Soon again, and more of it comes then: what the runner keeps can wait that long.
+  if (hasMore) return { kind: "again", dueAt: nowMs + 1000 };
+  await deps.attachments.sweep();
   try {
     const isUnfinished = (jobId: string) => store.oldestUnfinished(jobId) !== null;
     await deps.upkeep({ projects: [...projects.values()], isUnfinished, signal: stopped });
@@ -40,5 +43,5 @@ export async function tidy(deps: ServiceTaskDeps, _: Task, stopped: AbortSignal)
     if (!stopped.aborted)
       logger.warn({ problem: messageOf(thrown) }, "what the runner keeps can't be tidied");
   }
-  return { kind: "again", dueAt: hasMore ? nowMs + 1000 : nowMs + EVERY_MS };
+  return { kind: "again", dueAt: nowMs + EVERY_MS };
 }

@@ -8,9 +8,9 @@ import { openPage } from "./setup.ts";
 const PR = "https://github.com/acme/docs/pull/7";
 
 /** The real app, and the page opened by Ana in #docs. */
-async function start(browser: Browser) {
+async function start(browser: Browser, env: Record<string, string> = {}) {
   const stack = new AsyncDisposableStack();
-  const world = stack.use(await World.start());
+  const world = stack.use(await World.start({ env }));
   let isRunning = true;
   const weather = createWeatherControls(world.slack, {
     setJobServiceDown: (isDown) => (isDown ? world.service.down() : world.service.up()),
@@ -75,6 +75,37 @@ describe.skipIf(!hasChromium)("a person at the page, with the real app", () => {
     const [popup] = await Promise.all([tab.context().waitForEvent("page"), button.click()]);
     expect(popup.url()).toBe(PR);
     expect(await (await delivered).json()).toEqual({});
+    expect(faults).toEqual([]);
+  });
+
+  it("goes on in the thread: by a mention, and by a reply that they say is for the agent", async () => {
+    await using at = await start(browser, { FOLLOW_UPS: "ask" });
+    const { world, tab, faults } = at;
+    await world.slack.person(ANA).command({ channel: DOCS, text: "fix the quickstart" });
+    await world.until(() => world.service.creates.length === 1);
+    world.service.finish("job_1", { status: "completed", prLink: PR });
+    await world.until(() => world.slack.messages(DOCS).length === 2);
+    const root = inChannel(tab).filter({ hasText: "fix the quickstart" });
+    await root.getByRole("button", { name: /^1 reply/ }).click();
+    const reply = tab.getByRole("textbox", { name: "Reply in thread" });
+    await reply.fill("@docs-agent and the FAQ");
+    await reply.press("Enter");
+    await world.slack.until(() => world.slack.messages(DOCS).length === 3);
+    await world.until(() => world.service.messages.length === 1);
+    await world.until(() => JSON.stringify(world.slack.messages(DOCS)).includes("Follow-up sent"));
+    await inThread(tab).getByText("🔧 Follow-up sent to the agent.").waitFor();
+
+    await reply.fill("and the glossary");
+    await reply.press("Enter");
+    const question = inThread(tab).filter({ hasText: "Is this for the agent?" });
+    await question.waitFor();
+    await question.getByRole("button", { name: "Send it" }).click();
+    await question.waitFor({ state: "detached" });
+    await world.until(() => world.service.messages.length === 2);
+    expect(world.service.messages.map(({ prompt }) => prompt)).toEqual(["and the FAQ", "and the glossary"]);
+    world.service.finish("job_1", { status: "failed" });
+    await world.until(() => JSON.stringify(world.slack.messages(DOCS)).includes("couldn't finish"));
+    await inThread(tab).getByText("The agent couldn't finish.").first().waitFor();
     expect(faults).toEqual([]);
   });
 
@@ -185,8 +216,8 @@ describe.skipIf(!hasChromium)("a person at the page, with the real app", () => {
     await keyboard.type("also the glossary");
     await press("Enter");
     await inThread(tab).filter({ hasText: "also the glossary" }).first().waitFor();
-    await world.until(() => world.slack.thread(DOCS, world.slack.messages(DOCS)[1]?.ts ?? "").length >= 4);
-    await inThread(tab).nth(3).waitFor();
+    await world.until(() => JSON.stringify(world.slack.messages(DOCS)).includes("followed up:"));
+    await inThread(tab).nth(1).getByText("followed up:").waitFor();
     await expect.poll(() => tab.locator("#announcer").textContent()).toMatch(/docs-agent/);
     await press("Escape");
     await tab.getByRole("complementary", { name: "Thread" }).waitFor({ state: "hidden" });

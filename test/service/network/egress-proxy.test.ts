@@ -1,5 +1,6 @@
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer, type Socket } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import { stat } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
@@ -34,6 +35,27 @@ async function startEcho() {
       for (const socket of sockets) socket.destroy();
       server.close();
       await once(server, "close");
+    },
+  };
+}
+
+/** Lets nobody in: it stands still, and its queue of connections is full. */
+async function startSilent() {
+  const source = `require("node:net").createServer().listen({ host: "127.0.0.1", port: 0, backlog: 1 }, function () {
+    console.log(this.address().port);
+  })`;
+  const child = spawn(process.execPath, ["-e", source], { stdio: ["ignore", "pipe", "ignore"] });
+  const [line] = (await once(child.stdout, "data")) as [Buffer];
+  const port = Number(line.toString());
+  child.kill("SIGSTOP");
+  const queued = [1, 2, 3, 4].map(() => connect(port, "127.0.0.1").on("error", () => undefined));
+  await Promise.all(queued.slice(0, 2).map((socket) => once(socket, "connect")));
+  return {
+    port,
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of queued) socket.destroy();
+      child.kill("SIGKILL");
+      await once(child, "exit");
     },
   };
 }
@@ -244,6 +266,19 @@ it("closes connections that are idle, and those that are too many", async () => 
   for (const one of held) one.destroy();
 });
 
+it("gives up on a host that lets nobody in", async () => {
+  await using silent = await startSilent();
+  const authority = `127.0.0.1:${silent.port}`;
+  await using world = await openNetworkWorld({ allow: [authority], limits: { connectMs: 200 } });
+  const answers = [
+    await world.ask({ path: `http://${authority}/`, body: "sent" }),
+    await world.tunnel(authority),
+  ];
+  for (const answer of answers) {
+    expect(answer).toMatchObject({ status: 502, text: `${authority} can't be reached (no answer).\n` });
+  }
+});
+
 it("holds back a side that sends faster than the other one reads", async () => {
   await using echo = await startEcho();
   const authority = `127.0.0.1:${echo.port}`;
@@ -255,12 +290,13 @@ it("holds back a side that sends faster than the other one reads", async () => {
   // It settles at what the buffers on the way take, far from all.
   let before = -1;
   let now = 0;
-  while (now !== before) {
+  while (now === 0 || now !== before) {
     before = now;
     await sleep(200);
     now = world.network.usage().hosts[0]?.bytesIn ?? 0;
   }
   expect(now).toBeLessThan(size / 2);
+  expect(now).toBeGreaterThan(0);
   socket.resume().end();
   expect((await readAll(socket)).length).toBe(size);
 });
@@ -307,11 +343,14 @@ it("asks for its password where anybody on the machine can connect", async () =>
   socket.destroy();
 });
 
-it("says when a socket's path is too long", async () => {
+it("says when a socket's path is too long, or can't be had", async () => {
   const { openTurnNetwork } = await import("../../../src/service/network/index.ts");
   const options = { allow: [], maxBytes: 1, models: [], budget: { tokens: null, usd: null } };
   await using world = await openNetworkWorld();
   await expect(
-    openTurnNetwork({ ...options, folder: `/tmp/${"x".repeat(110)}`, logger: world.logger }),
+    openTurnNetwork({ ...options, socketPath: `/tmp/${"x".repeat(110)}`, logger: world.logger }),
   ).rejects.toThrow("longer than 107 bytes");
+  await expect(openTurnNetwork({ ...options, socketPath: "/tmp", logger: world.logger })).rejects.toThrow(
+    "The agent's network can't be opened (ERR_FS_EISDIR).",
+  );
 });

@@ -140,7 +140,7 @@ it("lets calls start only while they fit, in any order of events", async () => {
       fc.infiniteStream(fc.nat()),
       async (given, tokens, pick) => {
         let reasons = 0;
-        const budget = new TurnBudget({ tokens, usd: null }, () => (reasons += 1));
+        const budget = new TurnBudget({ tokens, usd: null }, { onExceeded: () => (reasons += 1) });
         const never = new AbortController().signal;
         const tokensOf = (inputTokens: number) => ({ ...NO_USAGE, inputTokens, usd: 0 });
         const running: { expected: number; used: number; end: () => void }[] = [];
@@ -177,7 +177,7 @@ it("lets calls start only while they fit, in any order of events", async () => {
 });
 
 it("lets a call that is given up out of the line", async () => {
-  const budget = new TurnBudget({ tokens: 10, usd: null }, () => undefined);
+  const budget = new TurnBudget({ tokens: 10, usd: null }, { onExceeded: () => {} });
   const spending = { ...NO_USAGE, inputTokens: 8, usd: 0 };
   const first = await budget.admit(spending, new AbortController().signal);
   const gone = new AbortController();

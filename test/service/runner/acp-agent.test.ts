@@ -62,6 +62,12 @@ it("answers permission requests by policy", async () => {
     { permission: "execute", paths: [] },
     { permission: "fetch", paths: [] },
     { permission: "edit", paths: ["./docs/quickstart.md", "./../x"] },
+    { permission: "read", paths: ["/tmp/attachments/1-shot.png"] },
+    { permission: "other", paths: ["/tmp/attachments/1-shot.png", "/x/../tmp/attachments/"] },
+    { permission: "other", paths: ["/tmp/attachments", "/tmp"] },
+    { permission: "other", paths: [] },
+    { permission: "edit", paths: ["/tmp/attachments/1-shot.png"] },
+    { permission: "read", paths: ["/tmp/attachments/../x"] },
   );
   await world.run(world.acpProject(agent));
   const answers = (await world.show("docs/answers.md"))
@@ -74,6 +80,12 @@ it("answers permission requests by policy", async () => {
     "reject_once",
     "reject_once",
     "allow_once",
+    "reject_once",
+    "reject_once",
+    "reject_once",
+    "allow_once",
+    "allow_once",
+    "reject_once",
     "reject_once",
     "reject_once",
     "reject_once",

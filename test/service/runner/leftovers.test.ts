@@ -1,9 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { existsSync, mkdirSync } from "node:fs";
 import { mkdir, readdir, readFile, readlink, writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
+import { processesOf } from "../../support/processes-of.ts";
 import { inlineAgent, openRunnerWorld, START_FILES } from "../../support/runner-world.ts";
 
 it("removes worktrees and ends agents that an earlier process left", async () => {
@@ -27,6 +29,18 @@ it("removes worktrees and ends agents that an earlier process left", async () =>
   other.kill("SIGKILL");
   expect(await readdir(agents)).toEqual([]);
   expect(await readdir(world.dir.file("data/worktrees"))).toEqual([]);
+});
+
+it("leaves no agent running that can't be noted for the time after a crash", async () => {
+  await using world = await openRunnerWorld({ containment: "none" });
+  const note = world.dir.file("data/agents/job1.json");
+  const mark = randomUUID();
+  const agent = inlineAgent(`setInterval(() => {}, 1000); // ${mark}`);
+  // Nothing can be written there, as on a full disk.
+  const onProgress = () => mkdirSync(note, { recursive: true });
+  const run = world.run(world.project(agent), { onProgress });
+  await expect(run).rejects.toMatchObject({ code: "transient_run" });
+  expect(await processesOf(mark)).toEqual([]);
 });
 
 it("does not wait for a folder that an agent closed", async () => {

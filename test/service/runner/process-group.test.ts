@@ -1,6 +1,8 @@
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { expect, it, vi } from "vitest";
 import { allProcessStats, processStat } from "../../../src/service/runner/process-stat.ts";
 import { killGroup } from "../../../src/service/runner/process-group.ts";
@@ -35,3 +37,20 @@ it("knows that a process has ended although nobody has reaped it", async () => {
   await killGroup(unreaped);
   expect(parent.child.exitCode).toBeNull();
 });
+
+it("says so when a process can't be started because no more files can be opened", async () => {
+  const child = fileURLToPath(new URL("../../support/out-of-files.ts", import.meta.url));
+  const args = ["--nofile=64", process.execPath, child];
+  const { stdout } = await promisify(execFile)("prlimit", args, { timeout: 60_000 });
+  const exited = '{"kind":"exited","code":0,"signal":null}';
+  const notStarted = expect.stringMatching(
+    /^\{"kind":"not-started","problem":"spawn \S*\s?EMFILE"\}$/,
+  ) as string;
+  const [before, git, group] = stdout.trim().split("\n");
+  expect(before).toBe(`${exited} [${exited},${exited}]`);
+  expect(git).toEqual(notStarted);
+  expect((JSON.parse(group ?? "[]") as unknown[]).map((ending) => JSON.stringify(ending))).toEqual([
+    notStarted,
+    notStarted,
+  ]);
+}, 60_000);

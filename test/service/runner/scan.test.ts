@@ -1,7 +1,7 @@
 import { mkdir, readdir, utimes, writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { scanTree } from "../../../src/service/runner/changes/scan-tree.ts";
-import { identityAt, type NotedFile } from "../../../src/service/runner/tree/noted.ts";
+import { identityAt, type NotedFile } from "../../../src/service/runner/changes/noted.ts";
 import { inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
 import { openTempDir } from "../../support/temp-dir.ts";
 

@@ -197,15 +197,16 @@ it("ends with the branch when there is no code host, also when it runs again", a
   expect(result).toEqual({
     kind: "branch",
     branch: "docs-agent/job1",
-    commit: await world.inBare("rev-parse", "docs-agent/job1"),
     summary: "Fix a typo in the readme",
     leftOut: ["src/index.js"],
   });
   expect(await world.changed()).toEqual(["README.md"]);
+  const commit = await world.inBare("rev-parse", "docs-agent/job1");
   world.restart();
   expect(
     await world.run(world.project(MUST_NOT_RUN, { repository: world.bare, codeHost: { kind: "none" } })),
   ).toEqual(result);
+  expect(await world.inBare("rev-parse", "docs-agent/job1")).toBe(commit);
 });
 
 it("leaves out a new file whose name differs from another's in case only", async () => {

@@ -1,29 +1,10 @@
-import { readdir, utimes } from "node:fs/promises";
+import { mkdir, readdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
-import type { Clock } from "../../../src/core/clock.ts";
-import { createSystemClock } from "../../../src/system-clock.ts";
+import { LaterClock } from "../../support/later-clock.ts";
 import { inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 const EDIT = inlineAgent(`fs.appendFileSync("README.md", "more\\n")`);
-
-/** The system's clock, which a test can put forward. */
-class LaterClock implements Clock {
-  readonly #clock = createSystemClock();
-  laterMs = 0;
-
-  now(): number {
-    return this.#clock.now() + this.laterMs;
-  }
-
-  monotonicMs(): number {
-    return this.#clock.monotonicMs() + this.laterMs;
-  }
-
-  wakeAt(atMs: number, wake: () => void): () => void {
-    return this.#clock.wakeAt(atMs - this.laterMs, wake);
-  }
-}
 
 it("removes kept trees after a day, notes after a week, and mirrors of removed projects after a week", async () => {
   const clock = new LaterClock();
@@ -93,8 +74,23 @@ it("removes no branch that somebody adds to between our looking and our removing
   await world.run(project, { jobId: "later" });
   await world.commitTo("docs-agent/job1", { "docs/human.md": "mine\n" }, "by hand");
   await world.upkeep([project]);
-  expect(world.logger.text("warn")).toContain("merged branches removed: failed");
   expect(await world.show("docs/human.md", "docs-agent/job1")).toBe("mine");
+  expect(world.logger.text("warn")).not.toContain("merged branches");
+});
+
+it("goes on with the next branch where somebody else removed a merged one", async () => {
+  await using world = await openRunnerWorld();
+  const project = world.project(EDIT);
+  for (const jobId of ["job1", "job2"]) {
+    await world.run(project, { jobId });
+    const number = world.pulls().find(({ head }) => head === `docs-agent/${jobId}`)?.number;
+    await world.asPerson("PUT", `${number}/merge`, { merge_method: "squash" });
+  }
+  await world.run(project, { jobId: "later" });
+  await world.inBare("update-ref", "-d", "refs/heads/docs-agent/job1");
+  await world.upkeep([project]);
+  expect(await world.branches()).toEqual(["docs-agent/later", "main"]);
+  expect(world.logger.text("warn")).not.toContain("merged branches");
 });
 
 it("packs a mirror that many objects came to", async () => {
@@ -113,6 +109,36 @@ it("packs a mirror that many objects came to", async () => {
   await world.upkeep([project]);
   expect(await loose()).toBeLessThan(100);
   expect(await world.run(world.project(EDIT), { jobId: "job3" })).toMatchObject({ kind: "pull-request" });
+});
+
+it("packs a mirror that could not be packed again only after a day", async () => {
+  const clock = new LaterClock();
+  await using world = await openRunnerWorld({ clock });
+  const real = world.env["PATH"];
+  const bin = world.dir.file("bin");
+  const tries = world.dir.file("tries");
+  await mkdir(bin);
+  await writeFile(
+    `${bin}/git`,
+    `#!/bin/sh\ncase "$1" in gc) echo try >> '${tries}'; exit 1;; esac\nPATH='${real}' exec git "$@"\n`,
+    { mode: 0o755 },
+  );
+  world.env["PATH"] = `${bin}:${real}`;
+  const many = inlineAgent(
+    `for (let i = 0; i < 900; i++) fs.writeFileSync("docs/" + i + ".md", "page " + i)`,
+  );
+  const project = world.project(many);
+  await world.run(project);
+  const tried = async () => (await readFile(tries, "utf8")).split("\n").length - 1;
+
+  await world.upkeep([project]);
+  expect(world.logger.text("warn")).toContain("mirror packed: failed");
+  clock.laterMs = DAY_MS - 60_000;
+  await world.upkeep([project]);
+  expect(await tried()).toBe(1);
+  clock.laterMs = DAY_MS + 60_000;
+  await world.upkeep([project]);
+  expect(await tried()).toBe(2);
 });
 
 it("goes on with the rest when a part fails", async () => {

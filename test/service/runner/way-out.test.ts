@@ -60,9 +60,8 @@ it.each(["required", "none"] as const)(
     const used: unknown[] = [];
     const onUsage = (usage: unknown) => used.push(usage);
     expect(await world.run(project, { onUsage })).toMatchObject({ kind: "pull-request" });
-    expect(used).toEqual([
-      { calls: 1, inputTokens: 900, outputTokens: 100, cachedInputTokens: 0, costUsd: null },
-    ]);
+    const counted = { calls: 1, inputTokens: 900, outputTokens: 100, cachedInputTokens: 0, costUsd: null };
+    expect(used.at(-1)).toEqual(counted);
     const report = await world.show("docs/report.md");
     expect(JSON.parse(report).said).toEqual([200, expect.stringContaining("Done.")]);
     expect(report).not.toContain(KEY);
@@ -86,6 +85,24 @@ it("ends a turn that uses up its budget, and says so", async () => {
     reason: expect.stringMatching(/budget of 2,500 tokens/),
   });
   expect(upstream.asked.length).toBeLessThan(5);
+});
+
+it("counts what earlier attempts of the turn used, and tells what was used while the agent still works", async () => {
+  await using upstream = await startUpstream();
+  await using world = await openRunnerWorld();
+  world.env["ANTHROPIC_KEY"] = KEY;
+  const project = world.project(asks(50), {
+    models: [
+      { name: "claude", kind: "anthropic", baseUrl: upstream.url, keyEnv: "ANTHROPIC_KEY", prices: {} },
+    ],
+    budget: { tokens: 2_500 },
+  });
+  const used: (number | null)[] = [];
+  const usedBefore = { inputTokens: 800, outputTokens: 200, cachedInputTokens: 0, calls: 1, costUsd: null };
+  const result = await world.run(project, { usedBefore, onUsage: ({ calls }) => used.push(calls) });
+  expect(result).toEqual({ kind: "failed", reason: expect.stringMatching(/budget of 2,500 tokens/) });
+  expect(upstream.asked).toHaveLength(2);
+  expect(used.slice(0, 2)).toEqual([1, 2]);
 });
 
 it("lets an agent reach the hosts that the settings name, and no other", async () => {

@@ -4,7 +4,6 @@ import {
   type ClientContext,
   methods,
   ndJsonStream,
-  PROTOCOL_VERSION,
   RequestError,
 } from "@agentclientprotocol/sdk";
 import type { StopReason } from "@agentclientprotocol/sdk";
@@ -12,24 +11,29 @@ import { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../../../errors.ts";
 import { oneLine } from "../../printable-text.ts";
-import { TurnFailedError } from "../run-error.ts";
+import { attachmentsFolder } from "../place-attachments.ts";
+import { TransientRunError, TurnFailedError } from "../run-error.ts";
+import { attachmentBlocks } from "./acp-attachments.ts";
 import { createAcpFiles } from "./acp-files.ts";
 import { AcpPermissions } from "./acp-permissions.ts";
+import { type OpenSession, openSession } from "./acp-session.ts";
 import { AcpTerminals } from "./acp-terminals.ts";
 import { AcpUpdates } from "./acp-updates.ts";
 import { answerForm } from "./acp-questions.ts";
 import type { AgentResult, AgentRun } from "./agent.ts";
+import { AnswerGate } from "./answer-gate.ts";
 import { failureOf, lastWordsText, refusedText } from "./ending.ts";
 import { PausableClock } from "./pausable-clock.ts";
 import { ProgressLines } from "./progress.ts";
-import { earlierTurnsText, taskText } from "./prompt-text.ts";
+import { attachmentsText, earlierTurnsText, RESUMED_TEXT, taskText } from "./prompt-text.ts";
 import { startAgent } from "./start-agent.ts";
 
-/** How long an agent may take until it has a session: some load models or download themselves first. */
-const HANDSHAKE_LIMIT_MS = 120_000;
 const LAST_WORDS_MS = 1000;
 const AUTH_REQUIRED = -32_000;
 const MAX_SAID_LENGTH = 500;
+const NO_ACP = "The agent ended before it answered. Does its command speak the Agent Client Protocol?";
+/** Of all answers together. A single one may take that long. */
+const MAX_PERSONS_TIME_MS = 24 * 60 * 60_000;
 
 /** Drives any agent that speaks the Agent Client Protocol over its standard input and output. Its last message is the summary. */
 export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
@@ -48,18 +52,27 @@ export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
   const { terminal, asks } = run.settings;
   const permissions = new AcpPermissions({
     tree: run.sandbox.inside.tree,
+    attachments: attachmentsFolder(run.sandbox.inside.tmp),
     terminal,
     ask: asks ? run.ask : null,
     redact: run.redact,
   });
   const updates = new AcpUpdates(progress, permissions, run);
   const terminals = new AcpTerminals(run);
-  const app = createClient(run, permissions, updates, terminals);
+  const gate = new AnswerGate(group.stdin);
+  const app = createClient(run, permissions, updates, terminals, gate);
   const stream = ndJsonStream(Writable.toWeb(group.stdin), input.readable, {
     maxMessageBytes: run.settings.maxOutputBytes,
   });
+  const opened: { session: OpenSession | null } = { session: null };
   const turn = app
-    .connectWith(stream, (agent) => converse(agent, run))
+    .connectWith(stream, async (agent) => {
+      const session = await openSession(agent, run, (line) => progress.line(line));
+      if (session.knownTurns > 0) await updates.quiet();
+      opened.session = session;
+      updates.begin(session);
+      return prompt(agent, session, run);
+    })
     .then(
       (stopReason) => ({ stopReason }),
       (error: unknown) => ({ error }),
@@ -70,35 +83,45 @@ export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
   // Nobody waits for an answer any more, and the clock goes on.
   over.abort();
   const ending = await group.stop();
-  await terminals.close();
+  await Promise.all([gate.close(), terminals.close()]);
   progress.flush();
   run.signal.throwIfAborted();
 
+  const { session } = opened;
   const lastWords = lastWordsNow();
-  // Told apart from an exit: "stopped" is our own doing, after the turn was over.
-  if (ending.kind !== "stopped" && "error" in first) {
-    throw (
-      failureOf(ending, run.settings, lastWords) ??
-      new TurnFailedError(
-        "The agent ended before it answered. Does its command speak the Agent Client Protocol?",
-      )
-    );
+  if ("error" in first) {
+    // Told apart from an exit: "stopped" is our own doing, after the turn was over.
+    const failure =
+      ending.kind === "stopped"
+        ? failureOfTurn(first.error, run, lastWords)
+        : (failureOf(ending, run.settings, lastWords) ?? new TurnFailedError(NO_ACP));
+    // The next attempt has no session to resume.
+    if (run.kept !== null && session === null) {
+      throw new TransientRunError(`The agent's session could not be resumed. ${failure.message}`);
+    }
+    throw failure;
   }
-  if ("error" in first) throw failureOfTurn(first.error, run, lastWords);
-  const result = { summary: updates.summary(), refused: permissions.refused };
+  const result = {
+    summary: updates.summary(),
+    refused: permissions.refused,
+    session: session?.isResumable
+      ? { id: session.id, costUsd: updates.sessionCostUsd, turns: run.earlierTurns.length + 1 }
+      : null,
+  };
   throwUnlessDone(first.stopReason, result);
   return result;
 }
 
 /** The run with a clock that stands still while a person is asked: their time has a limit of its own. `over`: nobody waits any more. */
 function withPersonsTime(run: AgentRun, over: AbortSignal): AgentRun {
-  const clock = new PausableClock(run.clock);
-  const isOver = new Promise<null>((resolve) => over.addEventListener("abort", () => resolve(null)));
+  const clock = new PausableClock(run.clock, MAX_PERSONS_TIME_MS);
+  const ended = AbortSignal.any([over, run.signal]);
+  const isOver = new Promise<null>((resolve) => ended.addEventListener("abort", () => resolve(null)));
   return {
     ...run,
     clock,
     ask: async (question) => {
-      if (over.aborted) return null;
+      if (ended.aborted) return null;
       const goOn = clock.pause();
       try {
         return await Promise.race([run.ask(question), isOver]);
@@ -114,8 +137,9 @@ function createClient(
   permissions: AcpPermissions,
   updates: AcpUpdates,
   terminals: AcpTerminals,
+  gate: AnswerGate,
 ) {
-  const files = createAcpFiles(run);
+  const files = createAcpFiles(run, gate);
   const app = client({ name: "docs-agent" })
     .onRequest(methods.client.fs.readTextFile, ({ params }) => files.read(params))
     .onRequest(methods.client.fs.writeTextFile, ({ params }) => files.write(params))
@@ -127,67 +151,37 @@ function createClient(
         ? answerForm(params, run)
         : { action: "decline" as const },
     )
-    .onNotification(methods.client.session.update, ({ params }) => updates.take(params.update));
+    .onNotification(methods.client.session.update, ({ params }) => updates.take(params));
   if (!run.settings.terminal) return app;
   return app
     .onRequest(methods.client.terminal.create, ({ params }) => terminals.create(params))
-    .onRequest(methods.client.terminal.output, ({ params }) => terminals.output(params.terminalId))
+    .onRequest(methods.client.terminal.output, ({ params }) =>
+      gate.run(() => terminals.output(params.terminalId)),
+    )
     .onRequest(methods.client.terminal.waitForExit, ({ params }) => terminals.exit(params.terminalId))
     .onRequest(methods.client.terminal.kill, ({ params }) => terminals.kill(params.terminalId))
     .onRequest(methods.client.terminal.release, ({ params }) => terminals.release(params.terminalId));
 }
 
-async function converse(agent: ClientContext, run: AgentRun): Promise<StopReason> {
-  const sessionId = await withinHandshake(run, () => openSession(agent, run));
-  const earlier = earlierTurnsText(run.earlierTurns);
-  const context = [taskText(run.docs), earlier].filter((text) => text !== "").join("\n\n");
+async function prompt(agent: ClientContext, session: OpenSession, run: AgentRun): Promise<StopReason> {
+  const { takes, knownTurns } = session;
+  const texts = [
+    taskText(run.docs),
+    knownTurns === 0 ? "" : RESUMED_TEXT,
+    earlierTurnsText(run.earlierTurns.slice(knownTurns)),
+    attachmentsText(run.attachments),
+  ];
+  const context = texts.filter((text) => text !== "").join("\n\n");
   const { stopReason } = await agent.request(methods.agent.session.prompt, {
-    sessionId,
+    sessionId: session.id,
     // The request itself is the last block, alone: an agent may act on nothing else.
     prompt: [
       { type: "text", text: context },
+      ...(await attachmentBlocks(run.attachments, takes)),
       { type: "text", text: run.prompt },
     ],
   });
   return stopReason;
-}
-
-async function openSession(agent: ClientContext, run: AgentRun): Promise<string> {
-  const { protocolVersion } = await agent.request(methods.agent.initialize, {
-    protocolVersion: PROTOCOL_VERSION,
-    clientInfo: { name: "docs-agent", version: "1" },
-    clientCapabilities: {
-      fs: { readTextFile: true, writeTextFile: true },
-      terminal: run.settings.terminal,
-      ...(run.settings.asks ? { elicitation: { form: {} } } : {}),
-    },
-  });
-  if (protocolVersion !== PROTOCOL_VERSION) {
-    throw new TurnFailedError(
-      `The agent speaks version ${protocolVersion} of the Agent Client Protocol; version ${PROTOCOL_VERSION} is needed.`,
-    );
-  }
-  const session = await agent.request(methods.agent.session.new, {
-    cwd: run.sandbox.inside.tree,
-    mcpServers: [],
-  });
-  return session.sessionId;
-}
-
-async function withinHandshake<Result>(run: AgentRun, act: () => Promise<Result>): Promise<Result> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const stop = run.clock.wakeAt(run.clock.now() + HANDSHAKE_LIMIT_MS, () =>
-    reject(
-      new TurnFailedError(
-        `The agent opened no session within ${HANDSHAKE_LIMIT_MS / 1000} s. Does its command speak the Agent Client Protocol?`,
-      ),
-    ),
-  );
-  try {
-    return await Promise.race([act(), late]);
-  } finally {
-    stop();
-  }
 }
 
 function failureOfTurn(error: unknown, run: AgentRun, lastWords: string): TurnFailedError {

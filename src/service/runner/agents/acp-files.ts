@@ -9,6 +9,7 @@ import { isAbsolute } from "node:path";
 import { isInside, OutsideTreeError } from "../confined-files.ts";
 import { startProcessGroup } from "../process-group.ts";
 import type { AgentRun } from "./agent.ts";
+import type { AnswerGate } from "./answer-gate.ts";
 
 const MAX_FILE_BYTES = 10 * 1024 * 1024;
 const TIME_LIMIT_MS = 10_000;
@@ -21,11 +22,12 @@ const WRITE = `mkdir -p -- "\${1%/*}" || exit; [ ! -e "$1" ] || [ -f "$1" ] || e
 
 /**
  * The protocol's file methods, for regular files in the tree. They run in the agent's sandbox, so that no link leads them to where the agent
- * itself could not go.
+ * itself could not go. What was taken before the gate closes is done to its end: half a file must not be committed.
  */
-export function createAcpFiles(run: Pick<AgentRun, "sandbox" | "clock" | "signal">) {
+export function createAcpFiles(run: Pick<AgentRun, "sandbox" | "clock" | "signal">, gate: AnswerGate) {
   async function inSandbox(script: string, path: string, args: string[], input: string): Promise<Buffer> {
     const { sandbox, clock, signal } = run;
+    signal.throwIfAborted();
     if (!isAbsolute(path)) throw RequestError.invalidParams(undefined, "The path must be absolute");
     if (path.includes("\0") || !isInside(sandbox.inside.tree, path)) {
       throw refused("The path leads out of the tree");
@@ -53,7 +55,7 @@ export function createAcpFiles(run: Pick<AgentRun, "sandbox" | "clock" | "signal
 
   return {
     async read({ path, line, limit }: ReadTextFileRequest): Promise<ReadTextFileResponse> {
-      const bytes = await inSandbox(READ, path, [String(MAX_FILE_BYTES + 1)], "");
+      const bytes = await gate.run(() => inSandbox(READ, path, [String(MAX_FILE_BYTES + 1)], ""));
       if (bytes.length > MAX_FILE_BYTES) throw refused("The file is too large");
       const content = bytes.toString("utf8");
       if (typeof line !== "number" && typeof limit !== "number") return { content };
@@ -64,7 +66,7 @@ export function createAcpFiles(run: Pick<AgentRun, "sandbox" | "clock" | "signal
 
     async write({ path, content }: WriteTextFileRequest): Promise<WriteTextFileResponse> {
       if (Buffer.byteLength(content) > MAX_FILE_BYTES) throw refused("The content is too large");
-      await inSandbox(WRITE, path, [], content);
+      await gate.run(() => inSandbox(WRITE, path, [], content));
       return {};
     },
   };

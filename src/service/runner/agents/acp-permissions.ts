@@ -4,6 +4,7 @@ import type {
   ToolCall,
   ToolCallUpdate,
 } from "@agentclientprotocol/sdk";
+import { resolve } from "node:path";
 import { MAX_CHOICES } from "../../../job-client/report-schema.ts";
 import { oneLine } from "../../printable-text.ts";
 import { isInside } from "../confined-files.ts";
@@ -26,14 +27,16 @@ const PATH_KEYS = ["path", "file_path", "filePath", "abs_path", "absolute_path"]
 /** What answers rest on. `ask` is null where nobody is asked. */
 export type PermissionRules = {
   tree: string;
+  /** The folder with copies of what came with the request. */
+  attachments: string;
   terminal: boolean;
   ask: AgentRun["ask"] | null;
   redact: AgentRun["redact"];
 };
 
 /**
- * Answers permission requests by policy: edits of named files inside the tree and looks inside it are allowed, once where the agent
- * offers that; programs only if the project allows a terminal; everything else a person decides, or it is rejected. This steers agents that ask. What
+ * Answers permission requests by policy: edits of named files inside the tree and looks inside it and at attachments are allowed, once
+ * where the agent offers that; programs only if the project allows a terminal; everything else a person decides, or it is rejected. This steers agents that ask. What
  * holds one that does not ask is the sandbox, and what is committed.
  */
 export class AcpPermissions {
@@ -69,7 +72,7 @@ export class AcpPermissions {
     options: readonly PermissionOption[],
   ): Promise<RequestPermissionResponse> {
     const known = this.note(call);
-    if (await this.#isAllowed(known)) return select(options, ["allow_once", "allow_always"]);
+    if (this.#isAllowed(known)) return select(options, ["allow_once", "allow_always"]);
     const chosen = await this.#askPerson(known, options);
     if (chosen?.kind.startsWith("allow")) return selected(chosen);
     if (this.#refused.size < MAX_REFUSED) this.#refused.add(this.#named(known));
@@ -106,15 +109,19 @@ export class AcpPermissions {
     return missing.length === 0 ? what : `${what} (${missing.join(", ")})`;
   }
 
-  async #isAllowed({ kind, paths }: KnownCall): Promise<boolean> {
+  #isAllowed({ kind, paths }: KnownCall): boolean {
     if (kind === "execute") return this.#rules.terminal;
+    const { tree, attachments } = this.#rules;
+    // Some agents ask with kind `other` before they look outside their folder.
+    if (kind === "other" && paths.length > 0) return paths.every((path) => isWithin(attachments, path));
     if (!EDITS.has(kind) && !LOOKS.has(kind)) return false;
     if (EDITS.has(kind) && paths.length === 0) return false;
-    for (const path of paths) {
-      if (path !== this.#rules.tree && !isInside(this.#rules.tree, path)) return false;
-    }
-    return true;
+    return paths.every((path) => isWithin(tree, path) || (LOOKS.has(kind) && isWithin(attachments, path)));
   }
+}
+
+function isWithin(folder: string, path: string): boolean {
+  return resolve(folder, path) === folder || isInside(folder, path);
 }
 
 function select(

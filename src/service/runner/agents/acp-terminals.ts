@@ -20,6 +20,7 @@ export class AcpTerminals {
   readonly #run: AgentRun;
   readonly #terminals = new Map<string, Terminal>();
   #started = 0;
+  #isClosed = false;
 
   constructor(run: AgentRun) {
     this.#run = run;
@@ -27,6 +28,7 @@ export class AcpTerminals {
 
   create(request: CreateTerminalRequest): CreateTerminalResponse {
     const { sandbox, settings, env, clock, signal } = this.#run;
+    if (this.#isClosed) throw RequestError.invalidParams(undefined, "The turn is over");
     if (this.#terminals.size >= MAX_TERMINALS) {
       throw RequestError.invalidParams(
         undefined,
@@ -39,7 +41,10 @@ export class AcpTerminals {
       throw RequestError.invalidParams(undefined, "The working directory lies outside the tree");
     }
     const keptBytes = Math.min(request.outputByteLimit ?? MAX_KEPT_BYTES, MAX_KEPT_BYTES);
-    const extra = (request.env ?? []).map(({ name, value }) => [name, value] as const);
+    // Its limits are set in the sandbox, by a program that these would change.
+    const extra = (request.env ?? [])
+      .filter(({ name }) => !/^(?:LD_|GLIBC_)/.test(name))
+      .map(({ name, value }) => [name, value] as const);
     const output = new TailBuffer(keptBytes);
     const group = startProcessGroup({
       ...sandbox.contain(
@@ -79,13 +84,14 @@ export class AcpTerminals {
   }
 
   async release(terminalId: string): Promise<void> {
-    const { group } = this.#find(terminalId);
+    await this.#find(terminalId).group.stop();
+    // Not before: what still ends is one of those that `close` waits for.
     this.#terminals.delete(terminalId);
-    await group.stop();
   }
 
-  /** Ends all that still run. */
+  /** Starts nothing more, and ends all that still run. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     await Promise.all([...this.#terminals.values()].map(({ group }) => group.stop()));
     this.#terminals.clear();
   }

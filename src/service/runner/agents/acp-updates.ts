@@ -1,10 +1,12 @@
-import type { Cost, PlanEntry, SessionUpdate } from "@agentclientprotocol/sdk";
+import type { Cost, PlanEntry, SessionNotification } from "@agentclientprotocol/sdk";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { PlanStep } from "../../../core/job-report.ts";
 import { cut, startOf } from "../../../core/text.ts";
 import { MAX_PLAN_STEPS, SHOWN_CHARS } from "../../../job-client/report-schema.ts";
 import { oneLine, printableText } from "../../printable-text.ts";
 import { type AgentRun, MAX_SUMMARY_LENGTH } from "./agent.ts";
 import type { AcpPermissions } from "./acp-permissions.ts";
+import type { OpenSession } from "./acp-session.ts";
 import type { ProgressLines } from "./progress.ts";
 
 const MAX_MESSAGE_LENGTH = 64_000;
@@ -14,7 +16,13 @@ const PLAN_STATUS = {
   completed: "completed",
 } as const satisfies Record<PlanEntry["status"], PlanStep["status"]>;
 
-type Told = Pick<AgentRun, "onStep" | "onPlan" | "onUsage" | "redact">;
+/** What a loaded session tells of its past comes in one go. */
+const QUIET_MS = 200;
+const MAX_NOISE_MS = 5000;
+/** Agents add up parts of cents. */
+const SMALL_USD = 1e-6;
+
+type Told = Pick<AgentRun, "kept" | "onStep" | "onPlan" | "onUsage" | "redact">;
 
 /** Tells an ACP session's updates on: progress lines, step, plan, cost. Keeps the agent's last message. */
 export class AcpUpdates {
@@ -24,6 +32,11 @@ export class AcpUpdates {
   #message = "";
   #messageId: string | undefined;
   #isOpen = false;
+  #sessionId: string | undefined;
+  #passedOver = 0;
+  /** Of the session: when this turn began, and as last told. */
+  #costBeforeUsd: number | null = null;
+  #costUsd: number | null = null;
 
   constructor(progress: ProgressLines, permissions: AcpPermissions, told: Told) {
     this.#progress = progress;
@@ -31,7 +44,30 @@ export class AcpUpdates {
     this.#told = told;
   }
 
-  take(update: SessionUpdate): void {
+  /**
+   * Resolves when nothing was told for a moment. A loaded session's past is to come before the answer; but some agents send it after that, and
+   * the connection hands on answers sooner than what came before them.
+   */
+  async quiet(): Promise<void> {
+    const giveUpAt = performance.now() + MAX_NOISE_MS;
+    let before: number;
+    do {
+      before = this.#passedOver;
+      await sleep(QUIET_MS);
+    } while (this.#passedOver > before && performance.now() < giveUpAt);
+  }
+
+  /** To be called before the prompt. What is told before, and of other sessions, is none of this turn's. */
+  begin({ id, knownTurns }: OpenSession): void {
+    this.#sessionId = id;
+    this.#costBeforeUsd = knownTurns > 0 ? (this.#told.kept?.costUsd ?? null) : null;
+  }
+
+  take({ sessionId, update }: SessionNotification): void {
+    if (sessionId !== this.#sessionId) {
+      this.#passedOver += 1;
+      return;
+    }
     switch (update.sessionUpdate) {
       case "agent_message_chunk":
         if (update.content.type === "text") this.#addText(update.content.text, update.messageId ?? undefined);
@@ -72,6 +108,11 @@ export class AcpUpdates {
     return text === "" ? null : text;
   }
 
+  /** The session's cost by the agent's own word, all its turns together; null if it gave none. */
+  get sessionCostUsd(): number | null {
+    return this.#costUsd ?? this.#costBeforeUsd;
+  }
+
   #step(title: string): void {
     const step = this.#line(title);
     if (step !== "") this.#told.onStep(step);
@@ -85,11 +126,14 @@ export class AcpUpdates {
     this.#told.onPlan(steps.filter(({ text }) => text !== ""));
   }
 
-  /** The session's cost so far, by the agent's own word. How much of its context is full says nothing about tokens used. */
+  /** The turn's cost so far, by the agent's own word, which is the session's. How much of its context is full says nothing about tokens used. */
   #cost({ amount, currency }: Cost): void {
     if (currency.toUpperCase() !== "USD" || !(amount >= 0) || !Number.isFinite(amount)) return;
+    // Some agents count from 0 again in a session that they resumed.
+    if (this.#costUsd === null && amount < (this.#costBeforeUsd ?? 0) - SMALL_USD) this.#costBeforeUsd = null;
+    this.#costUsd = amount;
     const uncounted = { inputTokens: null, outputTokens: null, cachedInputTokens: null, calls: null };
-    this.#told.onUsage({ ...uncounted, costUsd: amount });
+    this.#told.onUsage({ ...uncounted, costUsd: Math.max(0, amount - (this.#costBeforeUsd ?? 0)) });
   }
 
   #line(text: string): string {

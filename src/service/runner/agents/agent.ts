@@ -1,5 +1,7 @@
 import type { Clock } from "../../../core/clock.ts";
 import type { RunTurnInput } from "../../turn-runner.ts";
+import type { AgentSession } from "../kept-sessions.ts";
+import type { PlacedAttachment } from "../place-attachments.ts";
 import type { Redact } from "../redaction.ts";
 import type { AgentSettings, EarlierTurn } from "../runner-turn.ts";
 import type { TurnSandbox } from "../sandbox/sandbox.ts";
@@ -8,7 +10,10 @@ import type { TurnSandbox } from "../sandbox/sandbox.ts";
 export type AgentRun = {
   settings: AgentSettings;
   prompt: string;
+  attachments: readonly PlacedAttachment[];
   earlierTurns: readonly EarlierTurn[];
+  /** A session of an earlier turn, whose files are in `HOME`; null: none was kept. */
+  kept: AgentSession | null;
   /** What counts as documentation, for the agent to know. */
   docs: readonly string[];
   sandbox: TurnSandbox;
@@ -29,11 +34,13 @@ export type AgentResult = {
   summary: string | null;
   /** What it asked to be allowed and was refused. */
   refused: string[];
+  /** What its next turn can resume, with the files in `HOME`; null if it doesn't offer that. */
+  session: AgentSession | null;
 };
 
 /**
- * Runs to the agent's end. Rejects with a `TurnFailedError` if the agent failed, with
- * the signal's reason when aborted. In any case the whole process group is gone.
+ * Runs to the agent's end. Rejects with a `TurnFailedError` if the agent failed, with a `TransientRunError` if it couldn't begin with what
+ * was kept, with the signal's reason when aborted. In any case the whole process group is gone.
  */
 export type RunAgent = (run: AgentRun) => Promise<AgentResult>;
 

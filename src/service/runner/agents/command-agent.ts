@@ -2,7 +2,7 @@ import { endOf, printableText } from "../../printable-text.ts";
 import { type AgentResult, type AgentRun, MAX_SUMMARY_LENGTH } from "./agent.ts";
 import { failureOf } from "./ending.ts";
 import { ProgressLines } from "./progress.ts";
-import { earlierTurnsText } from "./prompt-text.ts";
+import { attachmentsText, earlierTurnsText } from "./prompt-text.ts";
 import { TailBuffer } from "../tail-buffer.ts";
 import { startAgent } from "./start-agent.ts";
 
@@ -10,8 +10,8 @@ import { startAgent } from "./start-agent.ts";
 const MAX_TAIL_BYTES = MAX_SUMMARY_LENGTH * 4;
 
 /**
- * Runs any program: the prompt on its standard input (after the earlier turns in a follow-up), its result is what it changed, the
- * end of its standard output is the summary.
+ * Runs any program: the prompt on its standard input (after the earlier turns in a follow-up, and a list of what is attached), its result is
+ * what it changed, the end of its standard output is the summary.
  */
 export async function runCommandAgent(run: AgentRun): Promise<AgentResult> {
   const progress = new ProgressLines(run.onProgress, run.redact);
@@ -21,13 +21,15 @@ export async function runCommandAgent(run: AgentRun): Promise<AgentResult> {
     tail.add(chunk);
     progress.write(decoder.decode(chunk, { stream: true }));
   });
-  const earlier = earlierTurnsText(run.earlierTurns);
-  group.stdin.end(earlier === "" ? run.prompt : `${earlier}\n\nNow:\n${run.prompt}`);
+  const context = [earlierTurnsText(run.earlierTurns), attachmentsText(run.attachments)]
+    .filter((text) => text !== "")
+    .join("\n\n");
+  group.stdin.end(context === "" ? run.prompt : `${context}\n\nNow:\n${run.prompt}`);
   const ending = await group.ended;
   progress.flush();
   run.signal.throwIfAborted();
   const failure = failureOf(ending, run.settings, lastWords());
   if (failure) throw failure;
   const summary = endOf(printableText(run.redact(tail.toString())).trim(), MAX_SUMMARY_LENGTH);
-  return { summary: summary === "" ? null : summary, refused: [] };
+  return { summary: summary === "" ? null : summary, refused: [], session: null };
 }

@@ -1,10 +1,12 @@
 import { endOf, oneLine } from "../../printable-text.ts";
 import type { Ending } from "../process-group.ts";
-import { TurnFailedError } from "../run-error.ts";
+import { TransientRunError, TurnFailedError } from "../run-error.ts";
 import type { AgentSettings } from "../runner-turn.ts";
 
 const MAX_LAST_WORDS_LENGTH = 500;
 const MAX_REFUSED_SHOWN = 5;
+/** The machine has none left of what a start takes. */
+const SHORTAGE = /\b(?:EMFILE|ENFILE|EAGAIN|ENOMEM)\b/;
 
 /** The end of what the agent wrote to its standard error, as a sentence; empty if it wrote nothing. */
 export function lastWordsText(words: string): string {
@@ -21,7 +23,11 @@ export function refusedText(refused: readonly string[]): string | null {
 }
 
 /** Why an agent that ended this way failed; null if it exited by itself with code 0. `words`: the end of its standard error. */
-export function failureOf(ending: Ending, settings: AgentSettings, words: string): TurnFailedError | null {
+export function failureOf(
+  ending: Ending,
+  settings: AgentSettings,
+  words: string,
+): TurnFailedError | TransientRunError | null {
   const detail = lastWordsText(words);
   switch (ending.kind) {
     case "exited":
@@ -32,6 +38,9 @@ export function failureOf(ending: Ending, settings: AgentSettings, words: string
           : `The agent exited with code ${ending.code}.${detail}`,
       );
     case "not-started":
+      if (SHORTAGE.test(ending.problem)) {
+        return new TransientRunError(`The agent could not be started: ${ending.problem}.`);
+      }
       return new TurnFailedError(
         `The agent could not be started: ${ending.problem}. Check the project's agent.command.`,
       );

@@ -5,7 +5,7 @@ import type { AgentRun } from "./agent.ts";
 /** Standard error kept for the reason of a failure, in bytes. */
 const MAX_LAST_WORDS_BYTES = 4000;
 
-/** Starts the agent's program, contained and within its limits, and notes that it runs. */
+/** Starts the agent's program, contained and within its limits, and notes that it runs. Where that can't be noted, it doesn't run on. */
 export async function startAgent(run: AgentRun, onStdout: (chunk: Buffer) => void) {
   const [program = "", ...programArgs] = run.settings.command;
   const words = new TailBuffer(MAX_LAST_WORDS_BYTES);
@@ -18,6 +18,11 @@ export async function startAgent(run: AgentRun, onStdout: (chunk: Buffer) => voi
     onStdout,
     onStderr: (chunk) => words.add(chunk),
   });
-  if (group.pid !== undefined) await run.onStarted(group.pid);
+  try {
+    if (group.pid !== undefined) await run.onStarted(group.pid);
+  } catch (error) {
+    await group.stop();
+    throw error;
+  }
   return { group, lastWords: () => run.redact(words.toString()) };
 }

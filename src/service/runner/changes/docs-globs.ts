@@ -5,15 +5,11 @@ import { isSafePath } from "../git/safe-path.ts";
 const NEVER = /(?:^|\/)\.git(?:modules|attributes|ignore)?(?:\/|$)/i;
 
 /**
- * Tells which paths count as documentation. A path counts if a glob matches it and no glob that starts with `!` does. Names
- * that start with a dot match only where the glob spells the dot (`.github/**\/*.md`). Git's own files never count.
+ * Tells which paths count as documentation. A path counts if a glob matches it. Names that start with a dot match only where the glob spells the dot (`.github/**\/*.md`). Git's own files never count.
  */
 export function createIsDoc(globs: readonly string[]): (path: string) => boolean {
   // strictSlashes: `docs/**` is what lies in docs, not a file of that name.
   const options = { dot: false, nonegate: true, windows: false, strictSlashes: true } as const;
-  const wanted = globs.filter((glob) => !glob.startsWith("!"));
-  const unwanted = globs.filter((glob) => glob.startsWith("!")).map((glob) => glob.slice(1));
-  const isWanted = picomatch(wanted, options);
-  const isUnwanted = unwanted.length === 0 ? () => false : picomatch(unwanted, { ...options, dot: true });
-  return (path) => isSafePath(path) && !NEVER.test(path) && isWanted(path) && !isUnwanted(path);
+  const isWanted = picomatch([...globs], options);
+  return (path) => isSafePath(path) && !NEVER.test(path) && isWanted(path);
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { openInside, OutsideTreeError } from "../confined-files.ts";
 import type { Snapshot } from "../git/snapshot.ts";
 import { TurnFailedError } from "../run-error.ts";
-import { identityOf, type NotedFile } from "../tree/noted.ts";
+import { identityOf, type NotedFile } from "./noted.ts";
 
 /** What differs from the start. `other`: what can't be committed, such as links, sockets and folders nobody may read. */
 export type TreeChange = { path: string; kind: "added" | "modified" | "deleted" | "other" };
@@ -24,6 +24,7 @@ const MAX_ENTRIES = 200_000;
 const MAX_DEPTH = 60;
 /** Only files that somebody touched, and that have their old size, are read at all. */
 const MAX_READ_BYTES = 2 * 1024 ** 3;
+const OUT_OF_REACH = new Set(["EACCES", "ENOENT", "ENAMETOOLONG", "ELOOP"]);
 /** Installed packages: thousands of Markdown files that nobody wrote for these docs. */
 const SKIPPED_FOLDERS = new Set(["node_modules", ".git"]);
 
@@ -68,7 +69,7 @@ export async function scanTree(
       throw new TurnFailedError(`The agent left folders more than ${MAX_DEPTH} deep behind.`);
     } else {
       await walk(path, depth + 1).catch((error: unknown) => {
-        if (!isRefusedAccess(error)) throw error;
+        if (!isOutOfReach(error)) throw error;
         blocked.add(path);
         changes.push({ path: `${path}/`, kind: "other" });
       });
@@ -139,6 +140,7 @@ function hasBelow(paths: Iterable<string>, folder: string): boolean {
   return false;
 }
 
-function isRefusedAccess(error: unknown): boolean {
-  return error instanceof Error && "code" in error && (error.code === "EACCES" || error.code === "ENOENT");
+/** Closed, gone, or below more folders than a path can name. */
+function isOutOfReach(error: unknown): boolean {
+  return error instanceof Error && "code" in error && OUT_OF_REACH.has(String(error.code));
 }

@@ -2,20 +2,26 @@ import { DocsAgentError } from "../../../errors.ts";
 import { endOf } from "../../printable-text.ts";
 import { TransientRunError, TurnFailedError } from "../run-error.ts";
 
-/** A git command failed for a reason that lies in the local repository, as far as its words tell. */
+/** A git command that talked to nobody failed. */
 export class GitError extends DocsAgentError {
   readonly code = "git";
 }
+
+/** A git command that talked to a remote failed, and its words don't tell on which side. */
+export class UnclearRemoteError extends TransientRunError {}
 
 /** A branch is not what it was, or somebody else is changing it. */
 export class RefConflictError extends TransientRunError {}
 
 const MAX_DETAIL = 600;
 const NETWORK =
-  /could not resolve|failed to connect|couldn't connect|connection (?:refused|reset|timed out|was)|timed out|early eof|unexpected disconnect|hung up|empty reply|recv failure|send failure|transfer closed|too slow|rpc failed|bad response|tls|gnutls|network is unreachable/i;
+  /could not resolve|failed to connect|couldn't connect|connection (?:refused|reset|closed|timed out|was)|no route to host|timed out|early eof|unexpected disconnect|hung up|empty reply|recv failure|send failure|transfer closed|too slow|rpc failed|bad response|tls|gnutls|network is unreachable/i;
 const CERTIFICATE = /certificate/i;
 const AUTHENTICATION =
   /authentication failed|could not read (?:username|password)|terminal prompts disabled/i;
+/** Not git's "Could not read from remote repository", which it says however ssh ended. */
+const SSH =
+  /permission denied \(|host key verification failed|permission to .+ denied|key .+ marked as read.only/i;
 const NO_REPOSITORY =
   /repository .*not found|does not appear to be a git repository|not valid: is this a git repository/i;
 const FOREIGN = /dubious ownership/i;
@@ -30,7 +36,7 @@ export function localFault(doing: string, words: string): GitError {
 }
 
 /** What a failed git command that talked to a remote means. `words` is what it wrote, without secrets. */
-export function remoteFault(doing: string, words: string): TransientRunError | TurnFailedError | GitError {
+export function remoteFault(doing: string, words: string): TransientRunError | TurnFailedError {
   const detail = detailOf(words);
   const status = Number(/(?:returned error: |HTTP )(\d{3})/.exec(words)?.[1] ?? 0);
   if (status === 429 || status >= 500) {
@@ -74,7 +80,12 @@ export function remoteFault(doing: string, words: string): TransientRunError | T
   if (NETWORK.test(words)) {
     return new TransientRunError(`${doing}: the git server cannot be reached. ${detail}`);
   }
-  return localFault(doing, words);
+  if (SSH.test(words)) {
+    return new TurnFailedError(
+      `${doing}: the git server refused the ssh key, or isn't known here. Check that the ssh agent has a key with rights on the repository, and that known_hosts has the server. ${detail}`,
+    );
+  }
+  return new UnclearRemoteError(`${doing}: ${detail}`);
 }
 
 function detailOf(words: string): string {

@@ -19,6 +19,8 @@ export type GitCall = {
   remote?: Remote;
   /** Exit codes that are answers. @default [0] */
   okCodes?: readonly number[];
+  /** @default 5 minutes, 15 with a remote */
+  timeLimitMs?: number;
   signal: AbortSignal;
 };
 
@@ -44,7 +46,7 @@ export class SafeGit {
 
   /**
    * Resolves to what the command wrote to standard output. Rejects with a `TransientRunError` or `TurnFailedError` where the
-   * remote explains the failure, with a `GitError` otherwise, and with the signal's reason when aborted.
+   * command talked to a remote, with a `GitError` otherwise, and with the signal's reason when aborted.
    */
   async run(call: GitCall): Promise<Buffer> {
     call.signal.throwIfAborted();
@@ -58,7 +60,7 @@ export class SafeGit {
         cwd: call.cwd ?? call.gitDir,
         env: this.#env(call),
         stdin: call.stdin ?? "",
-        timeLimitMs: call.remote ? REMOTE_TIME_LIMIT_MS : LOCAL_TIME_LIMIT_MS,
+        timeLimitMs: call.timeLimitMs ?? (call.remote ? REMOTE_TIME_LIMIT_MS : LOCAL_TIME_LIMIT_MS),
         maxOutputBytes: MAX_STDOUT_BYTES,
       },
       call.signal,

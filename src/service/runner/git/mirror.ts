@@ -3,9 +3,8 @@ import { mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "../../../core/logger.ts";
 import { messageOf } from "../../../errors.ts";
-import { TransientRunError } from "../run-error.ts";
 import type { SafeGit } from "./git.ts";
-import { GitError, RefConflictError } from "./git-fault.ts";
+import { GitError, RefConflictError, UnclearRemoteError } from "./git-fault.ts";
 import type { Remote } from "./remote.ts";
 import { JOB_BRANCH_PREFIX } from "../../branch.ts";
 
@@ -40,8 +39,9 @@ const LOCKED = [
 
 const MAX_LOOSE = 500;
 const MAX_PACKS = 20;
+const PACK_TIME_LIMIT_MS = 30 * 60_000;
 
-export type MirrorDeps = { mirrorsDir: string; git: SafeGit; logger: Logger };
+export type MirrorDeps = { git: SafeGit; logger: Logger };
 
 /** What the remote holds that a turn needs. */
 export type Tips = { base: string; job: string | null };
@@ -68,15 +68,29 @@ export async function fetchMirror(
     await removeLocks(gitDir);
     await fetch(deps.git, gitDir, remote, baseBranch, signal);
   } catch (error) {
-    // Nobody else changes our refs: a conflict is one with what should not be there.
-    if (!(error instanceof GitError || error instanceof RefConflictError)) throw error;
-    deps.logger.warn({ problem: error.message }, "mirror is broken, making it anew");
+    if (!(await isBroken(error, deps.git, gitDir, signal))) throw error;
+    deps.logger.warn({ problem: messageOf(error) }, "mirror is broken, making it anew");
     await rm(gitDir, { recursive: true, force: true });
     await prepare(deps.git, gitDir, signal);
-    await fetch(deps.git, gitDir, remote, baseBranch, signal).catch((again: unknown) => {
-      if (again instanceof GitError) throw new TransientRunError(messageOf(again), { cause: again });
-      throw again;
+    await fetch(deps.git, gitDir, remote, baseBranch, signal);
+  }
+}
+
+/** Whether the mirror is why it could not be brought up to date: a healthy one may have taken long to fetch. */
+async function isBroken(error: unknown, git: SafeGit, gitDir: string, signal: AbortSignal): Promise<boolean> {
+  // Nobody else changes our refs: a conflict is one with what should not be there.
+  if (error instanceof GitError || error instanceof RefConflictError) return true;
+  if (!(error instanceof UnclearRemoteError)) return false;
+  try {
+    await git.run({
+      args: ["fsck", "--connectivity-only", "--no-dangling", "--no-progress"],
+      gitDir,
+      signal,
     });
+    return false;
+  } catch (found) {
+    if (found instanceof GitError) return true;
+    throw found;
   }
 }
 
@@ -132,18 +146,21 @@ export async function forgetJobBranch(
   await git.run({ args: ["update-ref", "-d", `${JOBS_PREFIX}${jobId}`, commit], gitDir, signal });
 }
 
-/**
- * Packs the mirror if many objects came to it since, and drops what no branch has had for two weeks. Resolves to whether it did. The
- * caller holds the mirror's lock. Rejects as `SafeGit.run` does, after five minutes at the latest.
- */
-export async function packMirror(git: SafeGit, gitDir: string, signal: AbortSignal): Promise<boolean> {
+/** Whether many objects came to the mirror since it was packed. The caller holds the mirror's lock. Rejects as `SafeGit.run` does. */
+export async function needsPacking(git: SafeGit, gitDir: string, signal: AbortSignal): Promise<boolean> {
   await prepare(git, gitDir, signal);
   await removeLocks(gitDir);
   const counts = await git.text({ args: ["count-objects", "-v"], gitDir, signal });
   const count = (name: string) => Number(new RegExp(`^${name}: (\\d+)$`, "m").exec(counts)?.[1] ?? 0);
-  if (count("count") <= MAX_LOOSE && count("packs") <= MAX_PACKS) return false;
-  await git.run({ args: ["gc", "--quiet"], gitDir, signal });
-  return true;
+  return count("count") > MAX_LOOSE || count("packs") > MAX_PACKS;
+}
+
+/**
+ * Packs the mirror, and drops what no branch has had for two weeks. The caller holds the mirror's lock, and turns wait for it. Rejects
+ * as `SafeGit.run` does, after half an hour at the latest.
+ */
+export async function packMirror(git: SafeGit, gitDir: string, signal: AbortSignal): Promise<void> {
+  await git.run({ args: ["gc", "--quiet"], gitDir, timeLimitMs: PACK_TIME_LIMIT_MS, signal });
 }
 
 /** Undoes whatever was done to the mirror's settings since the last use. */

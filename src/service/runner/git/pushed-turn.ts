@@ -1,4 +1,4 @@
-import { JOB_TRAILER, TURN_TRAILER } from "../publish/pull-request-text.ts";
+import { JOB_TRAILER, TURN_TRAILER } from "../turn-key.ts";
 import type { SafeGit } from "./git.ts";
 
 const MAX_COMMITS = 200;

@@ -9,6 +9,9 @@ import type { Redact } from "../redaction.ts";
 import { TransientRunError, TurnFailedError } from "../run-error.ts";
 import type { PullRequestHost, HostedPullRequest } from "./code-host.ts";
 
+/** Missing where a host doesn't tell, null where the repository is gone. */
+const Repository = z.object({ full_name: z.string() }).nullish();
+
 const Pull = z.object({
   number: z.int().positive(),
   title: z.string(),
@@ -16,7 +19,8 @@ const Pull = z.object({
   merged_at: z.string().nullish(),
   html_url: z.url({ protocol: /^https?$/ }).max(2000),
   body: z.string().nullish(),
-  head: z.object({ ref: z.string(), sha: z.string() }),
+  head: z.object({ ref: z.string(), sha: z.string(), repo: Repository }),
+  base: z.object({ repo: Repository }).optional(),
   // Not in lists.
   changed_files: z.int().min(0).optional(),
   additions: z.int().min(0).optional(),
@@ -99,7 +103,7 @@ export function createGitHubCodeHost({
       );
       // Hosts that do not know the filter return all.
       return pulls
-        .filter(({ head }) => head.ref === branch)
+        .filter((pull) => pull.head.ref === branch && !isFromFork(pull))
         .toSorted((a, b) => b.number - a.number)
         .map(toPullRequest);
     },
@@ -150,6 +154,11 @@ export function createGitHubCodeHost({
       return toPullRequest(pull);
     },
   };
+}
+
+/** By the answer alone: the settings may have the repository's old name. */
+function isFromFork({ head, base }: Pull): boolean {
+  return head.repo && base?.repo ? head.repo.full_name !== base.repo.full_name : false;
 }
 
 function toPullRequest(pull: Pull): HostedPullRequest {

@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import { cut } from "../../../core/text.ts";
 import { oneLine } from "../../printable-text.ts";
 import type { Redact } from "../redaction.ts";
 import type { EarlierTurn } from "../runner-turn.ts";
+import { JOB_TRAILER, TURN_TRAILER, turnKeyOf } from "../turn-key.ts";
 import { closedMarkdown, fileName, inertText, quoted } from "./inert-text.ts";
 
 export type TurnText = {
@@ -69,15 +69,6 @@ export function mergedBody(existing: string | null, ours: string): string {
 export function commitMessageOf(turn: TurnText, redact: Redact): string {
   const summary = turn.summary === null ? "" : `${inertText(cut(redact(turn.summary), 2000))}\n\n`;
   return `${titleOf(turn, redact)}\n\n${summary}${JOB_TRAILER}: ${turn.jobId}\n${TURN_TRAILER}: ${turnKeyOf(turn)}\n`;
-}
-
-export const JOB_TRAILER = "Docs-Agent-Job";
-export const TURN_TRAILER = "Docs-Agent-Turn";
-
-/** Names a turn of a job: its number and what was asked. */
-export function turnKeyOf({ prompt, earlierTurns }: Pick<TurnText, "prompt" | "earlierTurns">): string {
-  const asked = createHash("sha256").update(prompt).digest("hex").slice(0, 16);
-  return `${earlierTurns.length + 1}-${asked}`;
 }
 
 /** Paths for a result: redacted, bounded in number and length. */

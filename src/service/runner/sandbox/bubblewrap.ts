@@ -1,10 +1,20 @@
+import { existsSync } from "node:fs";
 import { lstat, mkdir, readlink, realpath, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Env } from "../../env.ts";
+import { isInside } from "../confined-files.ts";
 import { TurnFailedError } from "../run-error.ts";
 import { findProgram, type Program, SYSTEM_FOLDERS } from "./program.ts";
-import type { AgentLimits, InsidePaths, Sandbox, SandboxedAgent, TurnSandbox } from "./sandbox.ts";
+import type {
+  AgentLimits,
+  CommandLine,
+  InsidePaths,
+  Sandbox,
+  SandboxedAgent,
+  TurnSandbox,
+} from "./sandbox.ts";
+import type { TurnGroups } from "./turn-groups.ts";
 
 /** Folders and files of /etc that programs need, and that hold nothing of the operator's. Private keys lie beside the certificates. */
 const ETC = [
@@ -53,8 +63,12 @@ const SHARED_MEMORY_BYTES = 256 * MEGABYTE;
 export type BubblewrapOptions = {
   /** Absolute: nothing of an agent's environment decides which program that is. */
   bwrap: string;
-  /** Of util-linux, absolute; null: processes are not limited. */
-  prlimit: string | null;
+  /** Of util-linux, absolute. */
+  prlimit: string;
+  /** Which system calls an agent may make, as seccomp reads it. */
+  filter: Buffer;
+  /** Null: there are no control groups to be had. */
+  groups: TurnGroups | null;
   /** A folder of ours, out of the agents' reach. */
   folder: string;
   /** The service's environment. */
@@ -73,6 +87,7 @@ export async function bubblewrap(options: BubblewrapOptions): Promise<Sandbox> {
   for (const [name, text] of Object.entries(OWN_ETC)) await writeFile(join(etc, name), text);
   const system = await systemMounts();
   const node = await realpath(process.execPath);
+  const bounds = boundsOf(options);
 
   async function open(agent: SandboxedAgent): Promise<TurnSandbox> {
     const { folders, command } = agent;
@@ -84,7 +99,8 @@ export async function bubblewrap(options: BubblewrapOptions): Promise<Sandbox> {
     }
     const shared = [
       NAMESPACES.flat(),
-      // Namespaces of its own would give an agent more of the kernel to attack.
+      // The descriptions of the service's keys stand in there.
+      existsSync("/proc/keys") ? ["--ro-bind", "/dev/null", "/proc/keys"] : [],
       options.canNest ? [] : ["--disable-userns"],
       system,
       Object.keys(OWN_ETC).flatMap((name) => ["--ro-bind", join(etc, name), `/etc/${name}`]),
@@ -101,37 +117,59 @@ export async function bubblewrap(options: BubblewrapOptions): Promise<Sandbox> {
       programMounts(program),
       agent.readable.flatMap((path) => ["--ro-bind-try", path, path]),
     ];
+    const group = await options.groups?.open(agent.limits);
     return {
       inside: INSIDE,
       networkPort: WAY_OUT.port,
+      // Where something is mounted in it, bubblewrap would follow a link on the way there, out of the sandbox.
+      takesUsedHome: ![...program.needs, ...agent.readable].some((path) => isInside(INSIDE.home, path)),
+      ranOutOfMemory: async () => (await group?.ranOutOfMemory()) ?? false,
+      [Symbol.asyncDispose]: async () => group?.[Symbol.asyncDispose](),
       contain: ({ command: inner, args }, { cwd = INSIDE.tree, env = {}, isTreeOnly = false } = {}) => ({
-        command: options.bwrap,
-        args: [
-          "--args",
-          "3",
-          "--",
-          ...limitsOf(options.prlimit, agent.limits),
-          ...(isTreeOnly || agent.networkSocket === null ? [] : VIA_RELAY),
-          inner === command ? program.path : inner,
-          ...args,
-        ],
+        ...inGroup(group?.procs ?? null, {
+          command: options.bwrap,
+          args: [
+            ...["--args", "3", "--seccomp", "4", "--"],
+            ...limitsOf(options.prlimit, agent.limits, bounds),
+            ...(isTreeOnly || agent.networkSocket === null ? [] : VIA_RELAY),
+            inner === command ? program.path : inner,
+            ...args,
+          ],
+        }),
         // Bubblewrap itself runs outside: what an agent says of its environment applies inside only.
         env: {},
         cwd: "/",
-        input3: argumentsOf([
-          ...shared,
-          ...(isTreeOnly ? [] : own),
-          ...programs,
-          // Nothing else can be written to.
-          ["--remount-ro", "/dev", "--remount-ro", "/"],
-          ...Object.entries({ PATH, ...env }).map((entry) => ["--setenv", ...entry]),
-          ["--chdir", cwd],
-        ]),
+        inputs: [
+          argumentsOf([
+            ...shared,
+            ...(isTreeOnly ? [] : own),
+            ...programs,
+            // Nothing else can be written to.
+            ["--remount-ro", "/dev", "--remount-ro", "/"],
+            ...Object.entries({ PATH, ...env }).map((entry) => ["--setenv", ...entry]),
+            ["--chdir", cwd],
+          ]),
+          options.filter,
+        ],
       }),
     };
   }
 
-  return { kind: "bubblewrap", open };
+  return { kind: "bubblewrap", bounds, open };
+}
+
+function boundsOf({ groups }: BubblewrapOptions): Sandbox["bounds"] {
+  return {
+    memory: groups?.bounds.memory ? "cgroup" : "rlimit",
+    processes: groups?.bounds.processes ? "cgroup" : "rlimit",
+  };
+}
+
+/** The process is in its group before it becomes the program, and all that it starts is too. */
+function inGroup(procs: string | null, line: CommandLine): CommandLine {
+  if (procs === null) return line;
+  const args = ["-c", 'echo 0 > "$0" && exec "$@"', procs, line.command, ...line.args];
+  return { command: "/bin/sh", args };
 }
 
 const NAMESPACES = [
@@ -185,14 +223,13 @@ function programMounts({ needs, names }: Program): string[] {
   ];
 }
 
-function limitsOf(prlimit: string | null, limits: AgentLimits): string[] {
-  if (prlimit === null) return [];
+function limitsOf(prlimit: string, limits: AgentLimits, bounds: Sandbox["bounds"]): string[] {
   return [
     prlimit,
     "--core=0",
-    `--data=${limits.memoryMegabytes * MEGABYTE}`,
     `--fsize=${limits.diskMegabytes * MEGABYTE}`,
-    `--nproc=${limits.processes}`,
+    ...(bounds.memory === "rlimit" ? [`--data=${limits.memoryMegabytes * MEGABYTE}`] : []),
+    ...(bounds.processes === "rlimit" ? [`--nproc=${limits.processes}`] : []),
     "--",
   ];
 }

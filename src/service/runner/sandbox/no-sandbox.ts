@@ -8,14 +8,18 @@ import type { Sandbox } from "./sandbox.ts";
 export function noSandbox(env: Env): Sandbox {
   return {
     kind: "none",
+    bounds: { memory: "none", processes: "none" },
     open: async ({ folders: { tree, home, tmp } }) => ({
       inside: { tree, home, tmp },
       networkPort: null,
+      takesUsedHome: true,
       contain: (line, options = {}) => ({
         ...line,
         env: { ...pickEnv(env, ["PATH"]), ...options.env },
         cwd: options.cwd ?? tree,
       }),
+      ranOutOfMemory: async () => false,
+      [Symbol.asyncDispose]: async () => {},
     }),
   };
 }

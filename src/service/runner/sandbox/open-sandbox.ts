@@ -10,6 +10,8 @@ import { noSandbox } from "./no-sandbox.ts";
 import { findProgram } from "./program.ts";
 import type { Sandbox } from "./sandbox.ts";
 import { SandboxMissingError } from "./sandbox-missing-error.ts";
+import { syscallFilter } from "./syscall-filter.ts";
+import type { TurnGroups } from "./turn-groups.ts";
 
 export type OpenSandboxOptions = {
   containment: "required" | "none";
@@ -18,7 +20,12 @@ export type OpenSandboxOptions = {
   /** The service's environment. */
   env: Env;
   clock: Clock;
+  /** @default null there are no control groups to be had */
+  groups?: TurnGroups | null;
 };
+
+const INSTALL_PRLIMIT =
+  "It comes with util-linux: apt-get install util-linux (Debian, Ubuntu), dnf install util-linux (Fedora, RHEL), apk add util-linux-misc (Alpine).";
 
 /** Generous, for a machine that is busy for a moment. */
 const PROBE_TIME_LIMIT_MS = 60_000;
@@ -26,9 +33,12 @@ const MAX_WORDS_BYTES = 2_000;
 const INSTALL =
   "Install bubblewrap: apt-get install bubblewrap (Debian, Ubuntu), dnf install bubblewrap (Fedora, RHEL), apk add bubblewrap (Alpine).";
 
-/** Opens what the settings ask for, and tries it. Rejects with a {@link SandboxMissingError}. */
+/**
+ * Opens what the settings ask for, and tries it; control groups are gone without where they don't work. Rejects with a
+ * {@link SandboxMissingError}.
+ */
 export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox> {
-  const { containment, env, folder } = options;
+  const { containment, env, folder, groups = null } = options;
   if (containment === "none") return noSandbox(env);
   if (process.platform !== "linux") {
     throw new SandboxMissingError(
@@ -40,7 +50,15 @@ export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox>
   const bwrap = await findProgram("bwrap", searchPath);
   if (bwrap === null) throw new SandboxMissingError("bubblewrap is not installed", INSTALL);
   const prlimit = await findProgram("prlimit", searchPath);
-  const found = { bwrap: bwrap.path, prlimit: prlimit?.path ?? null, folder, env };
+  if (prlimit === null) throw new SandboxMissingError("prlimit is not installed", INSTALL_PRLIMIT);
+  const filter = syscallFilter(process.arch);
+  if (filter === null) {
+    throw new SandboxMissingError(
+      `agents' system calls can't be filtered on ${process.arch}`,
+      "Run the service on a machine with an x64 or arm64 processor.",
+    );
+  }
+  const found = { filter, bwrap: bwrap.path, prlimit: prlimit.path, folder, env, groups };
   let words: string | null = null;
   for (const canNest of [false, true]) {
     const sandbox = await bubblewrap({ ...found, canNest });
@@ -49,6 +67,7 @@ export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox>
     // Bubblewrap before 0.8 can't forbid agents namespaces of their own.
     if (!words.includes("--disable-userns")) break;
   }
+  if (groups !== null) return openSandbox({ ...options, groups: null });
   throw new SandboxMissingError(`bubblewrap does not work here (${words})`, await remedyOf());
 }
 
@@ -58,7 +77,7 @@ async function wordsOfProbe(sandbox: Sandbox, { folder, clock }: OpenSandboxOpti
   const folders = { job, tree: join(job, "tree"), home: join(job, "home"), tmp: join(job, "tmp") };
   for (const made of Object.values(folders)) await mkdir(made, { recursive: true, mode: 0o700 });
   try {
-    const opened = await sandbox.open({
+    await using opened = await sandbox.open({
       folders,
       command: "true",
       readable: [],

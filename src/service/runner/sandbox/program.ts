@@ -16,9 +16,15 @@ export type Program = {
 };
 
 const MAX_SHEBANG_BYTES = 256;
+/** A script may be run by a script; the system goes no further than this either. */
+const MAX_SCRIPTS = 4;
 
 /** Finds a program by its absolute path, or by its name in `searchPath`. Null: it isn't there, or is no program. */
-export async function findProgram(command: string, searchPath: string): Promise<Program | null> {
+export async function findProgram(
+  command: string,
+  searchPath: string,
+  maxScripts = MAX_SCRIPTS,
+): Promise<Program | null> {
   const found = await locate(command, searchPath);
   if (found === null) return null;
   const path = await realpath(found);
@@ -26,7 +32,7 @@ export async function findProgram(command: string, searchPath: string): Promise<
   const names = new Map([[basename(command), path]]);
   const runner = await interpreterOf(path);
   if (runner !== null) {
-    const program = await findProgram(runner, searchPath);
+    const program = maxScripts > 0 ? await findProgram(runner, searchPath, maxScripts - 1) : null;
     if (program === null) return null;
     needs.push(...program.needs);
     for (const [name, target] of program.names) names.set(name, target);
@@ -63,7 +69,9 @@ function neededFor(path: string): string[] {
 
 /** The program that a script's first line names; null: the file is no script. */
 async function interpreterOf(path: string): Promise<string | null> {
-  await using file = await open(path);
+  // What may be run and not read is no script: one couldn't run.
+  await using file = await open(path).catch(() => null);
+  if (file === null) return null;
   const { buffer, bytesRead } = await file.read(Buffer.alloc(MAX_SHEBANG_BYTES), 0, MAX_SHEBANG_BYTES, 0);
   const line = buffer.subarray(0, bytesRead).toString("latin1").split("\n", 1)[0] ?? "";
   const words = /^#!\s*(.+)$/.exec(line)?.[1]?.trim().split(/\s+/);

@@ -6,8 +6,8 @@ export type ContainedStart = CommandLine & {
   env: Readonly<Record<string, string>>;
   /** Where it is started, on this machine. */
   cwd: string;
-  /** Written to file descriptor 3: what no other process of the machine may read in the arguments. */
-  input3?: Buffer;
+  /** Written to file descriptors from 3 on: what no other process of the machine may read in the arguments. */
+  inputs?: readonly Buffer[];
 };
 
 /** Where an agent finds its folders, as it sees them. */
@@ -22,11 +22,15 @@ export type StartOptions = {
 };
 
 /** The sandbox of one turn: everything that is started in it sees the same folders, and nothing else of the machine. */
-export type TurnSandbox = {
+export type TurnSandbox = AsyncDisposable & {
   readonly inside: InsidePaths;
   /** The port of the agent's own 127.0.0.1 that leads to its way out; null: that of this machine is its own. */
   readonly networkPort: number | null;
+  /** Whether a home with files that an agent made can be its home again. */
+  readonly takesUsedHome: boolean;
   contain(line: CommandLine, options?: StartOptions): ContainedStart;
+  /** Whether the kernel ended a process in it because all of them together used more memory than they may. */
+  ranOutOfMemory(): Promise<boolean>;
 };
 
 /** What an agent may use, in megabytes of 1,048,576 bytes. */
@@ -45,10 +49,14 @@ export type SandboxedAgent = {
   networkSocket: string | null;
 };
 
+/** What bounds memory or processes: a control group all those of a turn together, a resource limit each process by itself. */
+export type Bound = "cgroup" | "rlimit" | "none";
+
 /** What holds agents in on this machine. */
 export type Sandbox = {
   /** For the log. */
   readonly kind: "bubblewrap" | "none";
+  readonly bounds: { memory: Bound; processes: Bound };
   /** Rejects with a `TurnFailedError` when there is no such program. */
   open(agent: SandboxedAgent): Promise<TurnSandbox>;
 };

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { NotedFile, NotedFolder } from "./noted.ts";
+import type { NotedFile, NotedFolder } from "../changes/noted.ts";
 
 type Written = { identity: string; files: [string, NotedFile][]; folders: [string, Written][] };
 

@@ -1,6 +1,6 @@
 import { lstatSync, mkdirSync, renameSync, rmdirSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
-import { emptyFolder, identityAt, type NotedFile, type NotedFolder } from "./noted.ts";
+import { emptyFolder, identityAt, type NotedFile, type NotedFolder } from "../changes/noted.ts";
 
 type IsWanted = (path: string, file: NotedFile) => boolean;
 

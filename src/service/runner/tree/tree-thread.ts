@@ -7,6 +7,8 @@ import type { TreeAnswer, TreeCalls, TreePlace } from "./tree-calls.ts";
 
 const TIME_LIMIT_MS = 60_000;
 const MAX_HEAP_MB = 1024;
+/** What these take is up to what the agent left; the others come before it, or go by the repository. */
+const LOOKS_AT_AGENTS = new Set<keyof TreeCalls>(["scan", "select"]);
 
 /** The thread that a turn's tree lives on, so that none of it holds up whoever waits for an answer over HTTP. One call at a time. */
 export class TreeThread implements AsyncDisposable {
@@ -30,8 +32,8 @@ export class TreeThread implements AsyncDisposable {
 
   /**
    * Asks for one of `WorkTree`'s methods. Rejects with a `TurnFailedError` when the agent left too much to look at: by number or size,
-   * in time (a minute), or in memory; with the signal's reason when aborted; otherwise with a `TransientRunError`. The thread has
-   * ended then, but for the first.
+   * in time (a minute), or in memory; with the signal's reason when aborted; otherwise, as when the disk is slow, with a
+   * `TransientRunError`. The thread has ended then, but for the first.
    */
   async call<Name extends keyof TreeCalls>(
     name: Name,
@@ -44,11 +46,7 @@ export class TreeThread implements AsyncDisposable {
     const stop = () => waiting.abort(signal?.reason);
     signal?.addEventListener("abort", stop, { once: true });
     const cancelLimit = this.#clock.wakeAt(this.#clock.now() + TIME_LIMIT_MS, () =>
-      waiting.abort(
-        new TurnFailedError(
-          `The agent left more behind than can be looked through in ${TIME_LIMIT_MS / 1000} s.`,
-        ),
-      ),
+      waiting.abort(tooMuch(name, ` in ${TIME_LIMIT_MS / 1000} s`)),
     );
     try {
       const answered = once(this.#worker, "message", { signal: waiting.signal });
@@ -62,9 +60,7 @@ export class TreeThread implements AsyncDisposable {
         await this[Symbol.asyncDispose]();
         throw waiting.signal.reason;
       }
-      if (isOutOfMemory(error)) {
-        throw new TurnFailedError("The agent left more behind than can be looked through.");
-      }
+      if (isOutOfMemory(error)) throw tooMuch(name, "");
       if (error instanceof TurnFailedError || error instanceof TransientRunError) throw error;
       throw new TransientRunError(`The tree: ${messageOf(error)}`);
     } finally {
@@ -78,6 +74,12 @@ export class TreeThread implements AsyncDisposable {
     this.#hasEnded = true;
     await this.#worker.terminate();
   }
+}
+
+function tooMuch(name: keyof TreeCalls, limit: string): TurnFailedError | TransientRunError {
+  return LOOKS_AT_AGENTS.has(name)
+    ? new TurnFailedError(`The agent left more behind than can be looked through${limit}.`)
+    : new TransientRunError(`The tree could not be made ready${limit}.`);
 }
 
 function isOutOfMemory(error: unknown): boolean {

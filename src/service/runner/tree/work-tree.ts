@@ -17,7 +17,7 @@ import {
   type NotedFile,
   type NotedFolder,
   noteFolders,
-} from "./noted.ts";
+} from "../changes/noted.ts";
 
 /** What the parts of a turn's tree come to. `Uint8Array`s are what git reads. */
 export type Opened = {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import type { TreeThread } from "../tree/tree-thread.ts";
-import type { SafeGit } from "./git.ts";
-import { readObjects } from "./object-batch.ts";
+import type { SafeGit } from "../git/git.ts";
+import { readObjects } from "../git/object-batch.ts";
+import type { TreeThread } from "./tree-thread.ts";
 
 export type FillInput = {
   git: SafeGit;

@@ -1,0 +1,53 @@
+import { isUtf8 } from "node:buffer";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { ATTACHMENT_LIMITS, attachmentKindOf, type WireAttachment } from "../../job-client/attachments.ts";
+import { HttpFault } from "../http-fault.ts";
+
+/** A file that came with a prompt. */
+export type NewAttachment = { name: string; mediaType: string; content: Buffer<ArrayBuffer> };
+
+const { bytes: MAX_BYTES, totalBytes: MAX_TOTAL_BYTES } = ATTACHMENT_LIMITS;
+/** How files of these types begin: in hexadecimal, a dot for any digit. */
+const BEGINNINGS: Record<string, RegExp> = {
+  "image/png": /^89504e470d0a1a0a/,
+  "image/jpeg": /^ffd8ff/,
+  "image/gif": /^47494638(?:37|39)61/,
+  "image/webp": /^52494646.{8}57454250/,
+  "application/pdf": /^255044462d/,
+};
+const BEGINNING_BYTES = 12;
+
+/** The files themselves. Rejects with an {@link HttpFault} if one is too large, or not what its media type says. */
+export async function decodeAttachments(wire: readonly WireAttachment[]): Promise<NewAttachment[]> {
+  const decoded: NewAttachment[] = [];
+  for (const [index, { name, mediaType, data }] of wire.entries()) {
+    // Others get their turn before each of them.
+    await nextTurn();
+    const content = Buffer.from(data, "base64");
+    const want = wantOf(mediaType, data, content);
+    if (want !== null) throw new HttpFault(400, `attachments.${index}.data: ${want}`);
+    decoded.push({ name, mediaType, content });
+  }
+  const bytes = decoded.reduce((sum, { content }) => sum + content.length, 0);
+  if (bytes > MAX_TOTAL_BYTES) {
+    throw new HttpFault(400, `attachments: put at most ${MAX_TOTAL_BYTES} bytes, all of them together`);
+  }
+  return decoded;
+}
+
+/** What should be there instead; null: it is right. */
+function wantOf(mediaType: string, data: string, content: Buffer): string | null {
+  if (content.length !== decodedBytes(data)) return "put base64, with padding and without white space";
+  if (content.length === 0 || content.length > MAX_BYTES) return `put a file of 1 to ${MAX_BYTES} bytes`;
+  if (attachmentKindOf(mediaType) === "text") {
+    return isUtf8(content) && !content.includes(0) ? null : "put text in UTF-8, without zero bytes";
+  }
+  const beginning = content.toString("hex", 0, BEGINNING_BYTES);
+  return BEGINNINGS[mediaType]?.test(beginning) ? null : `put a file of the type ${mediaType}`;
+}
+
+/** How much a base64 text stands for; what is no base64 decodes to less. */
+function decodedBytes(data: string): number {
+  const padding = data.endsWith("==") ? 2 : data.endsWith("=") ? 1 : 0;
+  return (data.length / 4) * 3 - padding;
+}

@@ -1,0 +1,17 @@
+import { createHash } from "node:crypto";
+
+/** What the last lines of a commit's message name the job and the turn by. */
+export const JOB_TRAILER = "Docs-Agent-Job";
+export const TURN_TRAILER = "Docs-Agent-Turn";
+
+/** Names a turn of a job: its number and what was asked. */
+export function turnKeyOf({
+  prompt,
+  earlierTurns,
+}: {
+  prompt: string;
+  earlierTurns: readonly unknown[];
+}): string {
+  const asked = createHash("sha256").update(prompt).digest("hex").slice(0, 16);
+  return `${earlierTurns.length + 1}-${asked}`;
+}

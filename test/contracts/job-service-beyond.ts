@@ -1,0 +1,233 @@
+import { describe, expect, it } from "vitest";
+import { parseCapabilities } from "../../src/job-client/capabilities.ts";
+import { WireJob, WireJobList } from "../../src/job-client/schema.ts";
+import type { AgentQuestion } from "../../src/service/turn-runner.ts";
+import { makeAttachment } from "../support/attachments.ts";
+import {
+  create,
+  faultOf,
+  get,
+  type JobServiceServer,
+  jobsOf,
+  message,
+  recordOf,
+  send,
+  type Sent,
+  settled,
+} from "./job-service-requests.ts";
+
+const READER = { "docs-agent-capabilities": "turns, questions" };
+const QUESTION: AgentQuestion = {
+  text: "Which page?",
+  choices: [
+    { id: "1", label: "Install" },
+    { id: "2", label: "FAQ" },
+  ],
+  allowsText: false,
+};
+
+/** What a service that offers more than the contract does with the operations beyond it. Each suite asks for what it announces. */
+export function describeJobServiceBeyond(name: string, start: () => Promise<JobServiceServer>): void {
+  describe(`job service beyond the contract: ${name}`, () => {
+    it("announces the same with every answer, whatever its status", async () => {
+      await using server = await start();
+      const { id } = recordOf((await create(server, "Fix")).json);
+      const answers = [
+        await get(server, id),
+        await get(server, "nope"),
+        await message(server, id, ""),
+        await send(server, { path: jobsOf(server), key: null }),
+      ];
+      expect(answers.map(({ status }) => status)).toEqual([200, 404, 400, 401]);
+      const announced = new Set(answers.map(({ headers }) => headers.get("docs-agent-capabilities")));
+      expect([...announced].map(parseCapabilities)).toEqual([
+        expect.arrayContaining([
+          "idempotency-key",
+          "turns",
+          "questions",
+          "list",
+          "cancel",
+          "archive",
+          "events",
+          "attachments",
+        ]),
+      ]);
+    });
+
+    it("tells the turns to those who ask for them", async () => {
+      await using server = await start();
+      const { id } = recordOf((await create(server, "Fix")).json);
+      await server.endTurn(id, "pull-request");
+      const { prLink } = await settled(server, id, "completed");
+      await message(server, id, "Mention Windows too");
+      await server.endTurn(id, "failed");
+      await settled(server, id, "failed");
+      expect(await jobOf(server, id)).toMatchObject({
+        id,
+        prLink,
+        turns: [
+          { number: 1, status: "ended", outcome: "pull-request", reason: null },
+          { number: 2, status: "ended", outcome: "failed", reason: expect.stringMatching(/./) as string },
+        ],
+      });
+      recordOf((await get(server, id)).json);
+    });
+
+    it("lists the project's jobs, each once, and no other project's", async () => {
+      await using server = await start();
+      const ids: string[] = [];
+      for (let n = 0; n < 5; n += 1) ids.push(recordOf((await create(server, `Fix ${n}`)).json).id);
+      const { projectId, key } = server.other;
+      await send(server, { path: `/v2/agent/${projectId}/job`, body: '{"prompt":"Fix"}', key });
+      const seen: string[] = [];
+      let query = "?limit=2";
+      for (;;) {
+        const { jobs, next } = await list(server, query);
+        expect(jobs.length).toBeLessThanOrEqual(2);
+        seen.push(...jobs.map(({ id }) => id));
+        if (next === null) break;
+        query = `?limit=2&after=${encodeURIComponent(next)}`;
+      }
+      expect(seen.toSorted()).toEqual(ids.toSorted());
+    });
+
+    it("lists the jobs of a status", async () => {
+      await using server = await start();
+      const { id } = recordOf((await create(server, "Fix")).json);
+      await create(server, "Fix more");
+      await server.endTurn(id, "no-changes");
+      await settled(server, id, "completed");
+      expect((await list(server, "?status=completed")).jobs.map((job) => job.id)).toEqual([id]);
+      faultOf(await send(server, { path: `${jobsOf(server)}?status=gone` }), 400);
+    });
+
+    it("takes files with a create and a message, and names what is wrong with others", async () => {
+      await using server = await start();
+      const path = jobsOf(server);
+      const sendFile = (to: string, file: object) =>
+        send(server, { path: to, body: JSON.stringify({ prompt: "Fix", attachments: [file] }) });
+      const file = makeAttachment("notes.md", "text/markdown", "# Notes");
+      const { id } = recordOf((await sendFile(path, file)).json);
+      expect(recordOf((await sendFile(`${path}/${id}/message`, file)).json).id).toBe(id);
+      for (const [field, wrong] of [
+        ["name", { ...file, name: "" }],
+        ["mediaType", { ...file, mediaType: "application/x-sh" }],
+        ["data", { ...file, data: "?" }],
+        ["data", { ...file, mediaType: "image/png" }],
+      ] as const) {
+        expect(faultOf(await sendFile(path, wrong), 400)).toContain(`attachments.0.${field}: `);
+      }
+    });
+
+    it("cancels a turn, as often as it is asked to, and leaves what has ended", async () => {
+      await using server = await start();
+      const { id } = recordOf((await create(server, "Fix")).json);
+      const path = `${jobsOf(server)}/${id}/turn/1/cancel`;
+      for (let n = 0; n < 2; n += 1) {
+        const { status, json } = await send(server, { method: "POST", path, headers: READER });
+        expect(status).toBe(200);
+        expect(WireJob.parse(json)).toMatchObject({
+          status: "failed",
+          turns: [{ status: "ended", outcome: "cancelled" }],
+        });
+      }
+      faultOf(await send(server, { method: "POST", path: path.replace("/1/", "/2/") }), 404);
+      expect(recordOf((await message(server, id, "Go on")).json).status).toBe("active");
+      await settled(server, id, "active");
+    });
+
+    it("archives a job for good", async () => {
+      await using server = await start();
+      const { id } = recordOf((await create(server, "Fix")).json);
+      for (let n = 0; n < 2; n += 1) {
+        const { json } = await send(server, { method: "POST", path: `${jobsOf(server)}/${id}/archive` });
+        expect(WireJob.strict().parse(json)).toMatchObject({ id, status: "archived" });
+      }
+      faultOf(await message(server, id, "Go on"), 400);
+    });
+
+    it("takes one answer to a question, and tells the agent", async () => {
+      await using server = await start();
+      if (server.ask === null) return;
+      const { id } = recordOf((await create(server, "Fix")).json);
+      const asked = server.ask(id, QUESTION);
+      await expect.poll(async () => (await jobOf(server, id)).questions).toHaveLength(1);
+      const questionId = (await jobOf(server, id)).questions?.[0]?.id ?? "";
+      const answer = (body: object) =>
+        send(server, { path: `${jobsOf(server)}/${id}/answer`, body: JSON.stringify(body) });
+      faultOf(await answer({ questionId, choice: "3" }), 400);
+      faultOf(await answer({ questionId: "nope", choice: "1" }), 404);
+      for (let n = 0; n < 2; n += 1) expect((await answer({ questionId, choice: "2" })).status).toBe(200);
+      faultOf(await answer({ questionId, choice: "1" }), 409);
+      expect(await asked).toEqual({ choice: "2" });
+      await server.endTurn(id, "no-changes");
+      await settled(server, id, "completed");
+      expect((await jobOf(server, id)).questions).toEqual([]);
+    });
+
+    it("tells a job's changes as they happen, until it is archived", async () => {
+      await using server = await start();
+      const { id } = recordOf((await create(server, "Fix")).json);
+      const response = await fetch(`${server.baseUrl}${jobsOf(server)}/${id}/events`, {
+        headers: { authorization: `Bearer ${server.key}` },
+      });
+      expect(response.headers.get("content-type")).toMatch(/^text\/event-stream\b/);
+      const statuses: string[] = [];
+      const reading = (async () => {
+        for await (const job of jobsIn(response)) statuses.push(job.status);
+      })();
+      await expect.poll(() => statuses).toContain("active");
+      await server.endTurn(id, "no-changes");
+      await expect.poll(() => statuses.at(-1)).toBe("completed");
+      await send(server, { method: "POST", path: `${jobsOf(server)}/${id}/archive` });
+      await reading;
+      expect(statuses.at(-1)).toBe("archived");
+    });
+
+    it("asks for the project's key everywhere, and knows no other project's jobs", async () => {
+      await using server = await start();
+      const { id } = recordOf((await create(server, "Fix")).json);
+      const job = `/job/${id}`;
+      const operations: Omit<Sent, "key">[] = [
+        { path: `${job}/turn/1/cancel`, method: "POST" },
+        { path: `${job}/archive`, method: "POST" },
+        { path: `${job}/answer`, body: '{"questionId":"q","choice":"1"}' },
+        { path: `${job}/events` },
+      ];
+      for (const sent of operations) {
+        const at = (projectId: string) => ({ ...sent, path: `/v2/agent/${projectId}${sent.path}` });
+        faultOf(await send(server, { ...at(server.projectId), key: null }), 401);
+        faultOf(await send(server, { ...at(server.projectId), key: server.other.key }), 403);
+        faultOf(await send(server, { ...at(server.other.projectId), key: server.other.key }), 404);
+      }
+      faultOf(await send(server, { path: jobsOf(server), key: server.other.key }), 403);
+      expect(recordOf((await get(server, id)).json).status).toBe("active");
+    });
+  });
+}
+
+async function jobOf(server: JobServiceServer, id: string): Promise<WireJob> {
+  const { json } = await send(server, { path: `${jobsOf(server)}/${id}`, headers: READER });
+  return WireJob.strict().parse(json);
+}
+
+async function list(server: JobServiceServer, query: string): Promise<WireJobList> {
+  const { status, json } = await send(server, { path: `${jobsOf(server)}${query}` });
+  expect(status).toBe(200);
+  return WireJobList.strict().parse(json);
+}
+
+/** The jobs of a stream of server-sent events, to its end. */
+async function* jobsIn(response: Response): AsyncGenerator<WireJob> {
+  let text = "";
+  if (response.body === null) return;
+  for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
+    text += chunk;
+    const parts = text.split("\n\n");
+    text = parts.pop() ?? "";
+    for (const part of parts) {
+      const [, data] = /^event: job\ndata: (.+)$/m.exec(part) ?? [];
+      if (data !== undefined) yield WireJob.parse(JSON.parse(data));
+    }
+  }
+}

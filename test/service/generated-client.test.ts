@@ -1,0 +1,66 @@
+import { type AxiosResponse, OpenAPIClientAxios, type OpenAPIClient } from "openapi-client-axios";
+import { expect, it } from "vitest";
+import type { WireJob, WireJobList } from "../../src/job-client/schema.ts";
+import { makeAttachment } from "../support/attachments.ts";
+import { makeAskingAgent, makeServiceProject, ServiceUnderTest } from "../support/job-service.ts";
+import { resultNamed } from "../support/scripted-runner.ts";
+
+const READER = { "docs-agent-capabilities": "turns, questions" };
+
+/** A client that knows nothing of the service but its document: addresses, parameters and where these go. */
+async function generate(subject: ServiceUnderTest): Promise<{ client: OpenAPIClient; operations: string[] }> {
+  const definition = await (await subject.ask("/openapi.json", { key: null })).json();
+  const api = new OpenAPIClientAxios({
+    definition: definition as never,
+    withServer: { url: subject.url },
+    axiosConfigDefaults: { headers: { authorization: `Bearer ${subject.keys["docs"]}` } },
+  });
+  const client = await api.init();
+  return { client, operations: api.getOperations().map(({ operationId }) => operationId ?? "") };
+}
+
+it("is enough for a generated client to use every operation", async () => {
+  await using subject = await ServiceUnderTest.start({
+    projects: [makeServiceProject({ agent: makeAskingAgent() })],
+  });
+  const { client, operations } = await generate(subject);
+  const used = new Set<string>();
+  async function call<T>(operation: string, parameters: object, body?: object, config?: object): Promise<T> {
+    used.add(operation);
+    const method = client[operation] as (...args: unknown[]) => Promise<AxiosResponse<T>>;
+    const { status, data } = await method(parameters, body, config);
+    expect(status).toBeLessThan(300);
+    return data;
+  }
+  const project = { projectId: "docs" };
+  const { id } = await call<WireJob>(
+    "createJob",
+    { ...project, "idempotency-key": "one" },
+    { prompt: "Fix" },
+  );
+  expect(
+    await call<WireJob>("createJob", { ...project, "idempotency-key": "one" }, { prompt: "Fix" }),
+  ).toMatchObject({ id });
+  const job = { ...project, id };
+
+  const asked = (await subject.runner.run(1)).input.ask({ text: "Why?", choices: [], allowsText: true });
+  const { questions } = await call<WireJob>("getJob", { ...job, ...READER });
+  await call("answerQuestion", job, { questionId: questions?.[0]?.id, text: "Because" });
+  expect(await asked).toEqual({ text: "Because" });
+
+  await call("sendMessage", job, { prompt: "More", attachments: [makeAttachment()] });
+  await call("cancelTurn", { ...job, number: 2 });
+  (await subject.runner.run(1)).end(resultNamed(id, "pull-request"));
+  await subject.service.queue.idle();
+  const { turns } = await call<WireJob>("getJob", { ...job, ...READER });
+  expect(turns?.map(({ outcome }) => outcome)).toEqual(["pull-request", "cancelled"]);
+
+  await call("archiveJob", job);
+  const { jobs } = await call<WireJobList>("listJobs", { ...project, status: "archived", limit: 5 });
+  expect(jobs.map((listed) => listed.id)).toEqual([id]);
+  // Of an archived job the stream has one event.
+  expect(await call<string>("listenToJob", job)).toMatch(/^event: job\ndata: \{/);
+  await call("health", {});
+  await call("readiness", {});
+  expect([...used].toSorted()).toEqual(operations.toSorted());
+});

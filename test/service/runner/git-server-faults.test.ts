@@ -1,0 +1,90 @@
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { expect, it } from "vitest";
+import { TransientRunError } from "../../../src/service/runner/run-error.ts";
+import { inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
+
+const PROJECT = { repository: "git@git.example.com:acme/docs.git" };
+const EDIT = inlineAgent(`fs.appendFileSync("README.md", "more\\n")`);
+
+/** A world whose `ssh` runs what git asks of the server right here, or says what the file `says` has and fails. */
+async function openSshWorld() {
+  const world = await openRunnerWorld();
+  const bin = world.dir.file("bin");
+  const says = world.dir.file("says");
+  const calls = world.dir.file("calls");
+  await mkdir(bin);
+  await writeFile(
+    `${bin}/ssh`,
+    `#!/bin/sh
+echo call >> '${calls}'
+if [ -e '${says}' ]; then cat '${says}' >&2; exit 255; fi
+for last; do :; done
+cd '${world.dir.file("code-host/repositories")}' && eval "$last"
+`,
+    { mode: 0o755 },
+  );
+  world.env["PATH"] = `${bin}:${world.env["PATH"]}`;
+  const mirror = async () => {
+    const [name] = await readdir(world.dir.file("data/mirrors"));
+    return world.dir.file(`data/mirrors/${name}`);
+  };
+  return {
+    world,
+    mirror,
+    markMirror: async () => writeFile(`${await mirror()}/mark`, ""),
+    /** Whether the mirror is the one that was marked. */
+    isSameMirror: async () => (await readdir(await mirror())).includes("mark"),
+    serverSays: (words: string) => writeFile(says, words),
+    serverWorks: () => rm(says, { force: true }),
+    calls: async () => (await readFile(calls, "utf8")).split("\n").length - 1,
+    [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
+  };
+}
+
+it.each([
+  "git@git.example.com: Permission denied (publickey).\nfatal: Could not read from remote repository.\n",
+  "Host key verification failed.\nfatal: Could not read from remote repository.\n",
+])("fails a turn whose git server refuses to talk over ssh, and keeps the mirror: %j", async (words) => {
+  await using ssh = await openSshWorld();
+  const project = ssh.world.project(EDIT, PROJECT);
+  expect(await ssh.world.run(project)).toMatchObject({ kind: "pull-request" });
+  await ssh.markMirror();
+  const callsBefore = await ssh.calls();
+
+  await ssh.serverSays(words);
+  expect(await ssh.world.run(project, { jobId: "job2" })).toMatchObject({
+    kind: "failed",
+    reason: expect.stringContaining("Check that the ssh agent has a key") as string,
+  });
+  expect(await ssh.calls()).toBe(callsBefore + 1);
+  expect(await ssh.isSameMirror()).toBe(true);
+});
+
+it.each([
+  "ssh: connect to host git.example.com port 22: Connection refused\nfatal: Could not read from remote repository.\n",
+  "The server is in a mood that nobody has seen before.\n",
+])("leaves a turn for later, and keeps the mirror, when the git server says: %j", async (words) => {
+  await using ssh = await openSshWorld();
+  const project = ssh.world.project(EDIT, PROJECT);
+  await ssh.world.run(project);
+  await ssh.markMirror();
+
+  await ssh.serverSays(words);
+  await expect(ssh.world.run(project, { jobId: "job2" })).rejects.toThrow(TransientRunError);
+  expect(await ssh.isSameMirror()).toBe(true);
+  await ssh.serverWorks();
+  expect(await ssh.world.run(project, { jobId: "job2" })).toMatchObject({ kind: "pull-request" });
+});
+
+it("makes a mirror anew that lacks objects when the git server says what nobody understands", async () => {
+  await using ssh = await openSshWorld();
+  const project = ssh.world.project(EDIT, PROJECT);
+  await ssh.world.run(project);
+  const objects = `${await ssh.mirror()}/objects`;
+  for (const name of await readdir(objects)) await rm(`${objects}/${name}`, { recursive: true });
+  await ssh.serverSays("The server is in a mood that nobody has seen before.\n");
+  await expect(ssh.world.run(project, { jobId: "job2" })).rejects.toThrow(TransientRunError);
+  expect(ssh.world.logger.text("warn")).toContain("mirror is broken");
+  await ssh.serverWorks();
+  expect(await ssh.world.run(project, { jobId: "job2" })).toMatchObject({ kind: "pull-request" });
+});

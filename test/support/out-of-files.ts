@@ -1,0 +1,34 @@
+// A process that has no file descriptors left: what becomes of the processes it starts then, a line each.
+import { openSync } from "node:fs";
+import { GitThread } from "../../src/service/runner/git/git-thread.ts";
+import { startProcessGroup } from "../../src/service/runner/process-group.ts";
+import { createSystemClock } from "../../src/system-clock.ts";
+
+const { signal } = new AbortController();
+const common = { cwd: "/", env: { PATH: "/usr/bin:/bin" }, timeLimitMs: 20_000, maxOutputBytes: 10_000 };
+const git = new GitThread();
+const runGit = () => git.run({ ...common, args: ["--version"], stdin: "" }, signal);
+
+async function runTrue(): Promise<string> {
+  const group = startProcessGroup({
+    ...common,
+    command: "true",
+    args: [],
+    inputs: [Buffer.from("x")],
+    clock: createSystemClock(),
+    signal,
+    onStdout: () => {},
+    onStderr: () => {},
+  });
+  group.stdin.end("x");
+  return JSON.stringify([await group.ended, await group.stop()]);
+}
+
+console.log(JSON.stringify((await runGit()).ending), await runTrue());
+try {
+  for (;;) openSync("/dev/null", "r");
+} catch {
+  console.log(JSON.stringify((await runGit()).ending));
+  console.log(await runTrue());
+}
+process.exit();

@@ -1,0 +1,27 @@
+// The disk watch, while there are thousands of folders that it may not look into. Writes why it ended the turn.
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { watchDisk } from "../../src/service/runner/sandbox/disk-watch.ts";
+import { ManualClock } from "./manual-clock.ts";
+
+const folder = process.argv[2] ?? "";
+const clock = new ManualClock();
+using watch = watchDisk(folder, 16, clock);
+const long = join(folder, "a".repeat(200));
+mkdirSync(long);
+for (let made = 0; made < 4000; made += 1) {
+  const closed = join(long, String(made).padStart(200, "b"));
+  mkdirSync(closed);
+  chmodSync(closed, 0);
+}
+watch.signal.addEventListener("abort", () => {
+  console.log(String(watch.signal.reason));
+  process.exit();
+});
+clock.advance(5_000);
+// It waits for its next look when it is done with this one.
+while (clock.nextWakeAt() === undefined) await sleep(10);
+writeFileSync(join(folder, "much"), Buffer.alloc(40_000_000, 1));
+clock.advance(5_000);
+for (;;) await sleep(1000);
