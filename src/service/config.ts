@@ -191,7 +191,7 @@ function pathFaults({ dataDir, projects }: ServiceConfig): string[] {
     ...(Buffer.byteLength(dataDir) <= MAX_DATA_DIR_BYTES
       ? []
       : [
-          `dataDir is not valid: ${dataDir} is longer than ${MAX_DATA_DIR_BYTES} bytes, which is too long for the agents' sockets in it; put a folder with a shorter path`,
+          `dataDir must be at most ${MAX_DATA_DIR_BYTES} bytes long, or the agents' sockets in it don't work. Use a folder with a shorter path than ${dataDir}.`,
         ]),
     ...(workTree === null
       ? []

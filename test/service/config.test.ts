@@ -429,7 +429,7 @@ it("says what is wrong with models, budgets and hosts", async () => {
 it("takes no dataDir with a path that is too long for sockets in it", async () => {
   const fits = `/${"x".repeat(93)}`;
   await expect(faultsOf({ ...withProject({}), dataDir: fits })).rejects.toThrow("The settings were taken");
-  expect(await faultsOf({ ...withProject({}), dataDir: `${fits}x` })).toContain("dataDir is not valid: /xxx");
+  expect(await faultsOf({ ...withProject({}), dataDir: `${fits}x` })).toContain("dataDir must be at most");
 });
 
 it("takes no dataDir in a git work tree, and lets no agent read it", async () => {
@@ -459,7 +459,9 @@ it("lets no agent read the dataDir by another name, or what is the machine's", a
       projects: [{ ...project, agent: { ...agent, readable: [path] } }],
     });
   for (const path of [dir.file("real"), dir.file("link")]) {
-    expect(await faultsFor(path)).toContain(`must not include ${path}, which would show the agent the dataDir.`);
+    expect(await faultsFor(path)).toContain(
+      `must not include ${path}, which would show the agent the dataDir.`,
+    );
   }
   expect(await faultsFor(dir.file("processes"))).toContain(", which would show the agent /proc.");
   for (const path of ["/run/docker.sock", "/sys"]) {
