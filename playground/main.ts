@@ -15,7 +15,7 @@ const HELP = `The playground: everything on this machine, no account, no network
 
 Usage: npm run playground [-- options]
 
-Starts a workspace page that behaves like Slack towards the app, the real Slack app, the real job service with a small
+Starts a workspace page that works like Slack, with the real app behind it, the real job service with a small
 rule-based agent (no AI), a sample docs repository and a local code host. Everything listens on this machine alone.
 
   --fresh       empty the state first

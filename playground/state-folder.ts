@@ -120,7 +120,7 @@ function read<T>(file: string, schema: z.ZodType<T>): T | undefined {
     return schema.parse(JSON.parse(readFileSync(file, "utf8")));
   } catch {
     throw new StateFolderError(
-      `${file} cannot be read by this version. Start over with npm run playground -- --fresh.`,
+      `This version can't read ${file}. Start over with npm run playground -- --fresh.`,
     );
   }
 }

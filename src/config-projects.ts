@@ -15,7 +15,7 @@ const PROJECT_NAME = /^[a-z0-9][a-z0-9_-]{0,39}$/i;
 /** Slack's limit for the options of a select. The form offers the projects in one. */
 const PROJECTS_MAX = 100;
 
-const WITHOUT_V2 = "leave out the /v2 at its end, which is added to it";
+const WITHOUT_V2 = "without /v2 at its end";
 const BaseUrl = HttpUrl.refine((url) => !URL.canParse(url) || !/\/v2\/*$/i.test(new URL(url).pathname), {
   error: WITHOUT_V2,
 });
@@ -30,19 +30,19 @@ const ProjectEntry = z.strictObject({
 /** Reads the projects from the `DOCS_AGENT_*` settings. Adds what is wrong with them to `faults`. */
 export function readProjects(env: {
   given: (name: string) => string | undefined;
-  need: (name: string, schema: z.ZodType<string>, want: string) => string;
+  need: (name: string, schema: z.ZodType<string>, rule: string) => string;
   faults: string[];
   /** Whether the service at DOCS_AGENT_BASE_URL honors them. */
   idempotencyKeys: boolean;
 }): [Project, ...Project[]] {
   const { given, need, faults, idempotencyKeys } = env;
   const needBaseUrl = () =>
-    need("DOCS_AGENT_BASE_URL", BaseUrl, "put the http(s) URL of the job service, without /v2 at its end");
+    need("DOCS_AGENT_BASE_URL", BaseUrl, `the http(s) URL of the job service, ${WITHOUT_V2}`);
   const needApiKey = () =>
     need(
       "DOCS_AGENT_API_KEY",
       z.string().regex(NO_SPACE),
-      "put the project's admin API key from the job service",
+      "the project's admin API key from the job service",
     );
 
   const listed = given("DOCS_AGENT_PROJECTS");
@@ -50,26 +50,27 @@ export function readProjects(env: {
     return [
       {
         name: "default",
-        id: need("DOCS_AGENT_PROJECT_ID", z.string(), "put the project's id at the job service"),
+        id: need("DOCS_AGENT_PROJECT_ID", z.string(), "the project's id at the job service"),
         baseUrl: needBaseUrl(),
         apiKey: needApiKey(),
         idempotencyKeys,
       },
     ];
   }
-  const want = `DOCS_AGENT_PROJECTS is not valid: put a JSON array of 1 to ${PROJECTS_MAX} projects such as [{"name":"docs","id":"…"}] with name, id and, where they differ, apiKey, baseUrl and idempotencyKeys`;
+  const rule = `DOCS_AGENT_PROJECTS must be a JSON array of 1 to ${PROJECTS_MAX} projects such as [{"name":"docs","id":"…"}], each with name, id and, where they differ, apiKey, baseUrl and idempotencyKeys`;
   const parsed = z.array(ProjectEntry).min(1).max(PROJECTS_MAX).safeParse(jsonOf(listed));
   const entries = parsed.success ? parsed.data : [];
   if (!parsed.success) {
     // The places only, never the values: an entry holds a key. The one message that is passed on is our own.
     const places = parsed.error.issues
       .filter((issue) => issue.path.length > 0)
-      .map((issue) => issue.path.join(".") + (issue.message === WITHOUT_V2 ? `: ${WITHOUT_V2}` : ""));
+      .map((issue) => issue.path.join(".") + (issue.message === WITHOUT_V2 ? ` must be ${WITHOUT_V2}` : ""));
     const wrong = [...new Set(places)].join(", ");
-    faults.push(`${want}${wrong === "" ? "" : ` (wrong at ${wrong})`}.`);
+    faults.push(`${rule}${wrong === "" ? "" : ` (wrong: ${wrong})`}.`);
   }
   const names = entries.map((entry) => entry.name.toLowerCase());
-  if (new Set(names).size < names.length) faults.push(`${want}; every name only once.`);
+  if (new Set(names).size < names.length)
+    faults.push("DOCS_AGENT_PROJECTS must give each project a different name.");
   // Needed for projects without their own. If set, they are checked in any case.
   const lacks = (name: "baseUrl" | "apiKey") => entries.some((entry) => entry[name] === undefined);
   const baseUrl = lacks("baseUrl") || given("DOCS_AGENT_BASE_URL") !== undefined ? needBaseUrl() : "";

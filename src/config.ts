@@ -40,8 +40,9 @@ export class ConfigError extends DocsAgentError {
 
   constructor(faults: string[]) {
     const list = faults.map((fault) => `  - ${fault}`).join("\n");
+    const settings = faults.length === 1 ? "1 setting" : `${faults.length} settings`;
     super(
-      `Docs Agent cannot start: ${faults.length === 1 ? "one setting is" : `${faults.length} settings are`} missing or wrong.\n${list}\nSee .env.example for every setting. Settings come from the environment, or from a file .env beside package.json.`,
+      `Docs Agent can't start. Fix ${settings}:\n${list}\nSet them in the environment, or in a file .env next to package.json. See .env.example for all settings.`,
     );
   }
 }
@@ -69,20 +70,20 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     const value = env[name]?.trim();
     return value === "" ? undefined : value;
   }
-  function read<T>(name: string, schema: z.ZodType<T>, want: string, fallback: T): T {
+  function read<T>(name: string, schema: z.ZodType<T>, rule: string, fallback: T): T {
     const value = given(name);
     if (value === undefined) return fallback;
     const parsed = schema.safeParse(value);
     if (parsed.success) return parsed.data;
-    faults.push(`${name} is not valid: ${want}.`);
+    faults.push(`${name} must be ${rule}.`);
     return fallback;
   }
-  function need(name: string, schema: z.ZodType<string>, want: string): string {
+  function need(name: string, schema: z.ZodType<string>, rule: string): string {
     if (given(name) === undefined) {
-      faults.push(`${name} is missing: ${want}.`);
+      faults.push(`${name} is missing. Set it to ${rule}.`);
       return "";
     }
-    return read(name, schema, want, "");
+    return read(name, schema, rule, "");
   }
   function milliseconds(name: string, fallback: number): number {
     const schema = z
@@ -90,7 +91,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
       .regex(/^\d{1,12}$/)
       .transform(Number)
       .refine((ms) => ms >= 1);
-    return read(name, schema, `put a whole number of milliseconds, for example ${fallback}`, fallback);
+    return read(name, schema, "a whole number of milliseconds, at least 1", fallback);
   }
 
   function requestsAnHour(name: string, fallback: number): number {
@@ -98,19 +99,18 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
       .string()
       .regex(/^\d{1,6}$/)
       .transform(Number);
-    const want = `put how many requests an hour are taken, for example ${fallback}, or 0 for as many as come`;
-    return read(name, schema, want, fallback);
+    return read(name, schema, "a whole number of requests an hour, or 0 for no limit", fallback);
   }
 
   const botToken = need(
     "SLACK_BOT_TOKEN",
     z.string().regex(/^(?:xoxe\.)?xoxb-[\x21-\x7e]+$/),
-    "put the Bot User OAuth Token (xoxb-…) from OAuth & Permissions in your Slack app's settings",
+    "the Bot User OAuth Token (xoxb-…) from OAuth & Permissions in your Slack app's settings",
   );
   const appToken = read(
     "SLACK_APP_TOKEN",
     z.string().regex(/^xapp-[\x21-\x7e]+$/),
-    "put an app-level token (xapp-…) with the scope connections:write, or leave it out to receive over HTTP",
+    "an app-level token (xapp-…) with the scope connections:write, or left out to use HTTP",
     "",
   );
   const receive: Config["slack"]["receive"] =
@@ -120,20 +120,20 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
           signingSecret: need(
             "SLACK_SIGNING_SECRET",
             z.string().regex(NO_SPACE),
-            "put the Signing Secret from Basic Information in your Slack app's settings (or set SLACK_APP_TOKEN to use Socket Mode)",
+            "the Signing Secret from Basic Information in your Slack app's settings (not needed if SLACK_APP_TOKEN is set)",
           ),
         }
       : { kind: "socket", appToken };
 
   /** curl and others read the lower-case name first. */
-  function proxySetting(name: string, schema: z.ZodType<string>, want: string): string {
-    return read(given(name.toLowerCase()) === undefined ? name : name.toLowerCase(), schema, want, "");
+  function proxySetting(name: string, schema: z.ZodType<string>, rule: string): string {
+    return read(given(name.toLowerCase()) === undefined ? name : name.toLowerCase(), schema, rule, "");
   }
-  const wantProxy = "put the http(s) URL of your proxy, for example http://proxy.internal:3128";
+  const proxyRule = "the http(s) URL of your proxy, such as http://proxy.internal:3128";
 
   const minMs = milliseconds("POLL_MIN_MS", 5000);
   const maxMs = milliseconds("POLL_MAX_MS", Math.max(60_000, minMs));
-  if (maxMs < minMs) faults.push(`POLL_MAX_MS is not valid: put at least POLL_MIN_MS, which is ${minMs}.`);
+  if (maxMs < minMs) faults.push(`POLL_MAX_MS must be at least POLL_MIN_MS, which is ${minMs}.`);
 
   const config: Config = {
     slack: {
@@ -142,16 +142,11 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
       apiUrl: read(
         "SLACK_API_URL",
         HttpUrl,
-        "put the http(s) URL of Slack's Web API, or leave it out",
+        "the http(s) URL of Slack's Web API, or left out",
         "https://slack.com/api/",
       ),
     },
-    host: read(
-      "HOST",
-      z.string().regex(NO_SPACE),
-      "put an address to listen on, for example 0.0.0.0",
-      "0.0.0.0",
-    ),
+    host: read("HOST", z.string().regex(NO_SPACE), "an address to listen on, such as 0.0.0.0", "0.0.0.0"),
     port: read(
       "PORT",
       z
@@ -159,32 +154,32 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
         .regex(/^\d{1,5}$/)
         .transform(Number)
         .refine((port) => port <= 65_535),
-      "put a port number, 0 to 65535",
+      "a port number, 0 to 65535",
       3000,
     ),
     projects: readProjects({
       given,
       need,
       faults,
-      idempotencyKeys: read("DOCS_AGENT_IDEMPOTENCY_KEYS", YesOrNo, "put true or false", false),
+      idempotencyKeys: read("DOCS_AGENT_IDEMPOTENCY_KEYS", YesOrNo, "true or false", false),
     }),
     httpOrigins: read(
       "PULL_REQUEST_HTTP_ORIGINS",
       HttpOrigins,
-      "put the origins of code hosts on your own network, separated by commas, for example http://git.internal:3000",
+      "the origins of code hosts on your own network, separated by commas, such as http://git.internal:3000",
       [],
     ),
     storeUrl: read(
       "STORE_URL",
       z.string().refine(isStoreUrl),
-      "put sqlite://path, for example sqlite://./data/docs-agent.sqlite, or redis://host:6379 for several replicas, with a % in a password written as %25 (memory:// loses everything when the process ends)",
+      "sqlite://path, such as sqlite://./data/docs-agent.sqlite, or redis://host:6379 for several replicas (write a % in a password as %25), or memory://, which loses everything when the process ends",
       "sqlite://./data/docs-agent.sqlite",
     ),
     polling: { minMs, maxMs, deadlineMs: milliseconds("JOB_DEADLINE_MS", 86_400_000) },
     jobServiceTimeoutMs: milliseconds("JOB_SERVICE_TIMEOUT_MS", 15_000),
     proxy: {
-      http: proxySetting("HTTP_PROXY", ProxyUrl, wantProxy),
-      https: proxySetting("HTTPS_PROXY", ProxyUrl, wantProxy),
+      http: proxySetting("HTTP_PROXY", ProxyUrl, proxyRule),
+      https: proxySetting("HTTPS_PROXY", ProxyUrl, proxyRule),
       none: proxySetting("NO_PROXY", z.string(), ""),
     },
     limits: {
@@ -194,10 +189,10 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     helpContact: read(
       "HELP_CONTACT",
       z.string().max(300).regex(CONTACT),
-      "put whom people should contact as Slack writes it: <@U012ABCDEF>, <#C012ABCDEF> or a few words",
+      "a person (<@U012ABCDEF>), a channel (<#C012ABCDEF>) or a few words",
       "your Docs Agent admin",
     ),
-    followUps: read("FOLLOW_UPS", FollowUps, `put one of ${FollowUps.options.join(", ")}`, "mention"),
+    followUps: read("FOLLOW_UPS", FollowUps, `one of ${FollowUps.options.join(", ")}`, "mention"),
     retentionDays: read(
       "RETENTION_DAYS",
       z
@@ -205,10 +200,10 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
         .regex(/^\d{1,5}$/)
         .transform(Number)
         .refine((days) => days >= 1),
-      "put a whole number of days, at least 1",
+      "a whole number of days, at least 1",
       90,
     ),
-    logLevel: read("LOG_LEVEL", z.enum(LOG_LEVELS), `put one of ${LOG_LEVELS.join(", ")}`, "info"),
+    logLevel: read("LOG_LEVEL", z.enum(LOG_LEVELS), `one of ${LOG_LEVELS.join(", ")}`, "info"),
   };
   if (faults.length > 0) throw new ConfigError(faults);
   return config;

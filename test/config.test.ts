@@ -31,14 +31,14 @@ describe("the job service's address", () => {
     "https://jobs.example.com/v2?x=1",
   ])("is refused with /v2 at its end: %s", (url) => {
     expect(faultsOf({ DOCS_AGENT_BASE_URL: url })).toContain(
-      "DOCS_AGENT_BASE_URL is not valid: put the http(s) URL of the job service, without /v2 at its end.",
+      "DOCS_AGENT_BASE_URL must be the http(s) URL of the job service, without /v2 at its end.",
     );
     const projects = JSON.stringify([
       { name: "docs", id: "docs" },
       { name: "api", id: "api", baseUrl: url },
     ]);
     expect(faultsOf({ DOCS_AGENT_PROJECTS: projects })).toContain(
-      "(wrong at 1.baseUrl: leave out the /v2 at its end, which is added to it).",
+      "(wrong: 1.baseUrl must be without /v2 at its end).",
     );
   });
 
@@ -52,7 +52,7 @@ describe("the job service's address", () => {
   it.each(["jobs.example.com", "v2", "ftp://jobs.example.com/v2", "https://"])(
     "is refused when it is no address: %s",
     (url) => {
-      expect(faultsOf({ DOCS_AGENT_BASE_URL: url })).toContain("DOCS_AGENT_BASE_URL is not valid");
+      expect(faultsOf({ DOCS_AGENT_BASE_URL: url })).toContain("DOCS_AGENT_BASE_URL must be");
     },
   );
 });
@@ -87,10 +87,10 @@ describe("idempotency keys", () => {
 
   it("are true or false, and nothing else", () => {
     expect(faultsOf({ DOCS_AGENT_IDEMPOTENCY_KEYS: "yes" })).toContain(
-      "DOCS_AGENT_IDEMPOTENCY_KEYS is not valid: put true or false.",
+      "DOCS_AGENT_IDEMPOTENCY_KEYS must be true or false.",
     );
     const projects = '[{"name":"docs","id":"docs","idempotencyKeys":"true"}]';
-    expect(faultsOf({ DOCS_AGENT_PROJECTS: projects })).toContain("(wrong at 0.idempotencyKeys).");
+    expect(faultsOf({ DOCS_AGENT_PROJECTS: projects })).toContain("(wrong: 0.idempotencyKeys).");
   });
 });
 
@@ -121,8 +121,8 @@ describe("proxies", () => {
 
   it("of another kind are refused, and the setting is named as it was written", () => {
     const message = faultsOf({ HTTPS_PROXY: "socks5://ana:secret@proxy.internal", http_proxy: "http://" });
-    expect(message).toContain("HTTPS_PROXY is not valid: put the http(s) URL of your proxy");
-    expect(message).toContain("http_proxy is not valid");
+    expect(message).toContain("HTTPS_PROXY must be the http(s) URL of your proxy");
+    expect(message).toContain("http_proxy must be");
     expect(faultsOf({ HTTPS_PROXY: "http://ana:100%secret@proxy.internal" })).toContain("HTTPS_PROXY");
     expect(message).not.toContain("secret");
   });

@@ -85,7 +85,7 @@ function faultsOf(weather: SlackWeather) {
 async function inTime<Value>(work: Promise<Value> | Value): Promise<Value> {
   const { promise, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(
-    () => reject(new WeatherStuck(`The weather did not change within ${actTimeoutMs} ms. Look at the log.`)),
+    () => reject(new WeatherStuck(`The weather didn't change within ${actTimeoutMs} ms. Look at the log.`)),
     actTimeoutMs,
   );
   try {

@@ -8,14 +8,13 @@ import { NAMES_MAX, NAME_MAX } from "./limits.ts";
 import { cutEscaped, timeOfDay, utcTimeOfDay } from "./mrkdwn.ts";
 
 /** What a person can ask for and how. */
-export function helpMessage(projects: string[], botName = "docs-agent"): Rendered {
-  const mention = `@${cutEscaped(botName, NAME_MAX)}`;
+export function helpMessage(projects: string[]): Rendered {
   const names = projects.map((name) => `\`${cutEscaped(name, NAME_MAX)}\``);
   const lines = [
     "*Ask for a docs change and get a pull request:*",
     "• `/docs-agent fix the install command`; `/docs-agent` alone opens a form",
     "• *Fix these docs* in a message's menu",
-    `• \`${mention} …\` in a channel or thread; in a request's thread that's a follow-up, and \`${mention} new …\` is a separate request`,
+    "• Mention me in a channel or thread. In a request's thread that's a follow-up; `new` right after my name starts a separate request",
     ...(projects.length > 1
       ? [
           `• \`project=${cutEscaped(projects[1] ?? "", NAME_MAX)} …\` picks a project: ${listOf(names)}; the first is the default`,

@@ -29,7 +29,7 @@ export function render(message: Message, presentation: Presentation, botName: st
     case "kept":
       return keptMessage();
     case "help":
-      return helpMessage(presentation.projects, botName);
+      return helpMessage(presentation.projects);
     case "ask":
       return askMessage(message.replyId);
     case "refused":

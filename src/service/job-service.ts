@@ -49,7 +49,7 @@ export type SelfHostedJobService = {
   stop(graceMs: number): Promise<void>;
 };
 
-/** What an aborted runner gets to end its agent, milliseconds. */
+/** Time an aborted runner has to stop, milliseconds. */
 const ABORT_GRACE_MS = 10_000;
 const ADD_AGAIN_AFTER_MS = 10_000;
 

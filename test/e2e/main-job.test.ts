@@ -3,7 +3,7 @@ import { ANA, BEN, DOCS, World } from "../support/world.ts";
 import type { WorldOptions } from "../support/world.ts";
 
 const PR = "https://github.com/acme/docs/pull/7";
-const DEFAULT_PROMPT = "Fix the docs so that the problem in this message is gone.";
+const DEFAULT_PROMPT = "Fix the problem this message describes.";
 
 const transports: [string, WorldOptions][] = [
   ["over HTTP", {}],

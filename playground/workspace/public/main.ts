@@ -129,11 +129,11 @@ async function act(
     const { me, surface } = present();
     const result = await sendAct(me, what);
     if (result.failure !== undefined && !isQuiet && what.kind !== "shortcut") {
-      toast(`${surface.appName} did not take that: ${result.failure}. Slack shows a warning sign here.`);
+      toast(`${surface.appName} didn't respond (${result.failure}).`);
     }
     return { isDone: true, ...result };
   } catch (thrown) {
-    toast(thrown instanceof Refused ? thrown.message : "The playground did not answer. Is it still running?");
+    toast(thrown instanceof Refused ? thrown.message : "The playground didn't answer. Is it still running?");
     return { isDone: false };
   }
 }

@@ -15,7 +15,7 @@ const slackChoices = [
     value: "unavailable",
     label: "503: unavailable",
     watch:
-      "Slack itself is down for the app. Forms do not open; commands are kept and answered when it is back.",
+      "Slack itself is down for the app. Forms don't open. Commands are kept and answered when it's back.",
   },
 ] as const;
 
@@ -34,8 +34,7 @@ const switches: readonly Switch[] = [
     label: "Job service is down",
     isOn: (weather) => weather.isJobServiceDown,
     isOnFor: (isOn) => isOn,
-    watch:
-      "Ask for something: the thread says that the job service cannot be reached, and the job starts once it is up again.",
+    watch: "Ask for something: the thread says the agent is unavailable, and the job starts when it's back.",
   },
   {
     kind: "job-service-slow",
@@ -107,7 +106,7 @@ export function createWeather(app: PageApp) {
   const element = h(
     "div",
     { class: "weather" },
-    h("p", null, "Make things go wrong, and see that no request gets lost and none is answered twice."),
+    h("p", null, "Break something: nothing gets lost or said twice."),
     h("fieldset", null, h("legend", null, "Slack, towards the app"), ...radios.map(({ row }) => row)),
     h("fieldset", null, h("legend", null, "Everything else"), ...toggles.map(({ row }) => row)),
   );

@@ -86,7 +86,7 @@ it("takes no instruction from quoted material", () => {
 
 it("takes a page from quoted material, unless the instructions name one", () => {
   const quote = `${QUOTE}\nQuoted message text:\n> the quickstart says "recieve"`;
-  expect(brief(`Fix the docs so that the problem in this message is gone.\n\n${quote}`)).toBe(
+  expect(brief(`Fix the problem this message describes.\n\n${quote}`)).toBe(
     "spelling; links; in docs/quickstart.md",
   );
   expect(brief(`Fix typos in the FAQ\n\n${quote}`)).toBe("spelling; in docs/faq.md");

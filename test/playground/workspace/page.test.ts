@@ -124,7 +124,7 @@ describe.skipIf(!hasChromium)("a person at the page, with the real app", () => {
     const form = tab.getByRole("dialog", { name: "Fix these docs" });
     await form.getByText("The install page has").waitFor();
     const field = form.getByRole("textbox", { name: "What should change?" });
-    expect(await field.inputValue()).toContain("Fix the docs so that the problem");
+    expect(await field.inputValue()).toContain("Fix the problem this message describes");
     await field.fill("");
     await form.getByRole("button", { name: "Send" }).click();
     await form.getByRole("alert").getByText("Please complete this required field.").waitFor();
@@ -145,7 +145,7 @@ describe.skipIf(!hasChromium)("a person at the page, with the real app", () => {
     const { tab } = at;
     await composer(tab).fill("/docs-agent");
     await composer(tab).press("Enter");
-    const form = tab.getByRole("dialog", { name: "Change the docs" });
+    const form = tab.getByRole("dialog", { name: "Request a docs change" });
     const field = form.getByRole("textbox", { name: "What should change?" });
     await field.fill("   ");
     await form.getByRole("button", { name: "Send" }).click();
