@@ -24,7 +24,11 @@ it("two replicas in Socket Mode: Slack sends each request to one of them, and wh
 
   // One of them hears what it is sent, and ends before it can answer.
   replicas[0]?.signal("SIGSTOP");
-  const sent = await Promise.all([7, 8].map((n) => ana.mention({ channel: DOCS, text: `fix page ${n}` })));
+  const seven = ana.mention({ channel: DOCS, text: "fix page 7" });
+  // A mention is two events, one for each of them; this is one, so that the next mention goes to the other.
+  const chat = ana.say({ channel: DOCS, text: "by the way", threadTs: slack.messages(DOCS)[0]?.ts ?? "" });
+  const sent = await Promise.all([seven, ana.mention({ channel: DOCS, text: "fix page 8" })]);
+  await chat;
   expect(sent.map(({ status }) => status).toSorted()).toEqual([0, 200]);
   const unanswered = sent.find(({ status }) => status === 0)?.delivery;
   if (unanswered === undefined) throw new Error("the app is not in the channel");

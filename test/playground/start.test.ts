@@ -128,9 +128,7 @@ it.skipIf(ADDRESS === undefined).each([
       headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
       body: '{"prompt":"Fix the FAQ"}',
     });
-    await expect
-      .poll(() => asked, { timeout: PATIENCE_MS })
-      .toEqual([proxied ? `CONNECT ${host}` : "/model"]);
+    await expect.poll(() => asked[0], { timeout: PATIENCE_MS }).toBe(proxied ? `CONNECT ${host}` : "/model");
   },
   PATIENCE_MS,
 );
@@ -143,7 +141,7 @@ async function openSite(onAsked: (url: string) => void) {
   })
     .on("connect", (request, socket) => {
       onAsked(`CONNECT ${request.url}`);
-      socket.end();
+      socket.end("HTTP/1.1 502 Bad Gateway\r\n\r\n");
     })
     .listen(0, "0.0.0.0");
   await once(server, "listening");

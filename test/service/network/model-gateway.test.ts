@@ -506,7 +506,7 @@ it.each([
   for (const path of [MESSAGES, `${MESSAGES}/count_tokens`]) {
     const answer = await world.ask({ path, headers: auth(world), body: CALL });
     expect(answer.status).toBe(502);
-    expect(JSON.parse(answer.text).error.message).toContain("The model upstream");
+    expect(JSON.parse(answer.text).error.message).toContain("The model provider can't be reached");
   }
 });
 

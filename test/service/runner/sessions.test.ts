@@ -52,7 +52,9 @@ it.each([
   });
   expect(result).toMatchObject({ ...PULL_REQUEST, summary: "Did: Second" });
   expect(await toldOf(world)).toMatchObject({ how: "session/load", prompts: ["First costs 0.5"] });
-  expect([steps, plans, usage]).toEqual([[], [], []]);
+  expect([plans, usage]).toEqual([[], []]);
+  // The service's own, and none of the agent's.
+  expect(steps.join("\n")).toMatch(/^Fetching the repository\nThe agent is working\nLooking at/);
   expect(world.progress.join("\n")).not.toContain("Replayed");
 });
 
