@@ -46,6 +46,7 @@ export class ServiceProgram implements AsyncDisposable {
     const settings = {
       listen: { host: "127.0.0.1", port: 0 },
       dataDir: join(dir, "data"),
+      stopGraceMinutes: 0,
       jobsAtOnce,
       projects: [
         {
