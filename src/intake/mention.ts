@@ -2,13 +2,12 @@ import type { App } from "@slack/bolt";
 import type { Refusal } from "../core/notifier.ts";
 import { PROMPT_MAX_CHARS } from "../core/request.ts";
 import type { Request } from "../core/request.ts";
-import { readable } from "../core/prompt.ts";
 import { replyTask } from "../tasks/reply.ts";
 import type { ReplyPayload } from "../tasks/reply.ts";
 import { acceptRequest } from "./accept-request.ts";
 import { parseCommandText, parseReplyText } from "./command-text.ts";
 import type { IntakeDeps } from "./deps.ts";
-import { parseMessageText } from "./message-text.ts";
+import { parseMessageText, readableText } from "./message-text.ts";
 import { findProject, namesOf } from "./project.ts";
 
 export const MENTION_EVENT = "app_mention";
@@ -79,11 +78,7 @@ export function mentionCause(teamId: string, { channel, ts }: { channel: string;
 
 /** What the person typed besides the mention of the app. */
 function withoutMention(text: string, botUserId: string | undefined): string {
-  const names = { people: new Map<string, string>(), channels: new Map<string, string>() };
   const segments = parseMessageText(text);
   const mention = segments.findIndex((segment) => segment.kind === "person" && segment.id === botUserId);
-  return segments
-    .filter((_, index) => index !== mention)
-    .map((segment) => readable(segment, names))
-    .join("");
+  return readableText(segments.filter((_, index) => index !== mention));
 }

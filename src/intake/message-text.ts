@@ -1,5 +1,12 @@
+import { readable } from "../core/prompt.ts";
 import type { Segment } from "../core/request.ts";
 import { decodeEntities } from "../replies/mrkdwn.ts";
+
+/** As {@link parseMessageText} takes it apart, put together for reading: people and channels as they are named in it. */
+export function readableText(segments: readonly Segment[]): string {
+  const names = { people: new Map<string, string>(), channels: new Map<string, string>() };
+  return segments.map((segment) => readable(segment, names)).join("");
+}
 
 const CONTROL = /<([^<>]+)>/g;
 

@@ -1,7 +1,6 @@
 import type { App, BlockAction, ButtonAction } from "@slack/bolt";
 import { z } from "zod";
 import type { Refusal } from "../core/notifier.ts";
-import { readable } from "../core/prompt.ts";
 import { threadId } from "../core/records.ts";
 import { PROMPT_MAX_CHARS } from "../core/request.ts";
 import type { Request } from "../core/request.ts";
@@ -13,7 +12,7 @@ import { replyTask } from "../tasks/reply.ts";
 import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { mentionCause } from "./mention.ts";
-import { parseMessageText } from "./message-text.ts";
+import { parseMessageText, readableText } from "./message-text.ts";
 
 export const MESSAGE_EVENT = "message";
 
@@ -50,11 +49,7 @@ export function registerThreadReply(app: App, deps: IntakeDeps): void {
     if (thread === undefined) return;
     const segments = parseMessageText(text);
     if (segments.some(({ kind }) => kind === "person" || kind === "group")) return;
-    const names = { people: new Map<string, string>(), channels: new Map<string, string>() };
-    const instructions = segments
-      .map((segment) => readable(segment, names))
-      .join("")
-      .trim();
+    const instructions = readableText(segments).trim();
     if (instructions === "") return;
     const request: Request = {
       id: mentionCause(teamId, { channel: channelId, ts }),

@@ -20,8 +20,7 @@ const RETRY_AFTER_S = 5;
  * Makes a middleware that reads the body of a POST, at most `maxBytes` of it, whatever the headers say: 413 beyond, unless it is one of
  * the `large` ones. What is not UTF-8 is refused with 400: it would be read as something that nobody sent.
  *
- * Hono's own `bodyLimit` hands a request without `Content-Length` on as a copy made of the server's lightweight request,
- * which only works while Node's global `Request` is replaced.
+ * Hono's own `bodyLimit` knows one limit, and hands a request without `Content-Length` on as a copy.
  */
 export function boundedBody(maxBytes: number, large: LargeBodies) {
   let largeNow = 0;

@@ -3,6 +3,7 @@ import { parseCapabilities } from "../../src/job-client/capabilities.ts";
 import { WireJob, WireJobList } from "../../src/job-client/schema.ts";
 import type { AgentQuestion } from "../../src/service/turn-runner.ts";
 import { makeAttachment } from "../support/attachments.ts";
+import { readEvents } from "../support/event-stream.ts";
 import {
   create,
   faultOf,
@@ -219,15 +220,8 @@ async function list(server: JobServiceServer, query: string): Promise<WireJobLis
 
 /** The jobs of a stream of server-sent events, to its end. */
 async function* jobsIn(response: Response): AsyncGenerator<WireJob> {
-  let text = "";
-  if (response.body === null) return;
-  for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
-    text += chunk;
-    const parts = text.split("\n\n");
-    text = parts.pop() ?? "";
-    for (const part of parts) {
-      const [, data] = /^event: job\ndata: (.+)$/m.exec(part) ?? [];
-      if (data !== undefined) yield WireJob.parse(JSON.parse(data));
-    }
+  for await (const part of readEvents(response)) {
+    const [, data] = /^event: job\ndata: (.+)$/m.exec(part) ?? [];
+    if (data !== undefined) yield WireJob.parse(JSON.parse(data));
   }
 }

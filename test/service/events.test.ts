@@ -5,6 +5,7 @@ import type { WireJob } from "../../src/job-client/schema.ts";
 import { MAX_LISTENERS } from "../../src/service/jobs/job-feed.ts";
 import { JobStore } from "../../src/service/jobs/job-store.ts";
 import { withState } from "../../src/service/state-file.ts";
+import { readEvents } from "../support/event-stream.ts";
 import { ServiceUnderTest } from "../support/job-service.ts";
 import { resultNamed } from "../support/scripted-runner.ts";
 
@@ -13,18 +14,6 @@ const JOBS = "/v2/agent/docs/job";
 async function create(subject: ServiceUnderTest): Promise<string> {
   const response = await subject.ask(JOBS, { body: { prompt: "Fix" } });
   return ((await response.json()) as WireJob).id;
-}
-
-/** What a client reads, one event or comment after the other. */
-async function* read(response: Response): AsyncGenerator<string> {
-  let text = "";
-  if (response.body === null) return;
-  for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
-    text += chunk;
-    const parts = text.split("\n\n");
-    text = parts.pop() ?? "";
-    yield* parts;
-  }
 }
 
 function jobOf(part: IteratorResult<string, void>): WireJob {
@@ -39,7 +28,7 @@ it("tells a job at once, after each change, and ends when the job is archived", 
   const { input, end } = await subject.runner.run(1);
   const response = await subject.ask(`${JOBS}/${id}/events`);
   expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
-  const events = read(response);
+  const events = readEvents(response);
   expect(jobOf(await events.next())).toMatchObject({
     id,
     status: "active",
@@ -58,7 +47,7 @@ it("tells a job at once, after each change, and ends when the job is archived", 
   expect(jobOf(await events.next())).toMatchObject({ status: "archived" });
   expect(await events.next()).toMatchObject({ done: true });
 
-  const late = read(await subject.ask(`${JOBS}/${id}/events`));
+  const late = readEvents(await subject.ask(`${JOBS}/${id}/events`));
   expect(jobOf(await late.next())).toMatchObject({ status: "archived" });
   expect(await late.next()).toMatchObject({ done: true });
 });
@@ -67,7 +56,7 @@ it("sends a comment now and then, and ends after a quarter of an hour", async ()
   await using subject = await ServiceUnderTest.start();
   const id = await create(subject);
   await subject.runner.run(1);
-  const events = read(await subject.ask(`${JOBS}/${id}/events`));
+  const events = readEvents(await subject.ask(`${JOBS}/${id}/events`));
   jobOf(await events.next());
   subject.clock.advance(15_000);
   expect(await events.next()).toEqual({ done: false, value: ": heartbeat" });
@@ -82,7 +71,7 @@ it("tells what another process wrote", async () => {
   const id = await create(subject);
   (await subject.runner.run(1)).end(resultNamed(id, "no-changes"));
   await subject.service.queue.idle();
-  const events = read(await subject.ask(`${JOBS}/${id}/events`));
+  const events = readEvents(await subject.ask(`${JOBS}/${id}/events`));
   expect(jobOf(await events.next())).toMatchObject({ status: "completed" });
   await withState({ dataDir: subject.dir.path }, subject.clock, (db) =>
     new JobStore(db).archive(id, subject.clock.now()),
@@ -104,7 +93,7 @@ it("tells what another process wrote right after the job was read for the first 
     new JobStore(other).archive(id, subject.clock.now());
     return shown(jobId);
   };
-  const events = read(await subject.ask(`${JOBS}/${id}/events`));
+  const events = readEvents(await subject.ask(`${JOBS}/${id}/events`));
   expect(jobOf(await events.next())).toMatchObject({ status: "completed" });
   subject.clock.advance(1000);
   expect(jobOf(await events.next())).toMatchObject({ status: "archived" });
@@ -115,7 +104,7 @@ it("reads the job once for a change, however many listen, and not at all without
   const id = await create(subject);
   const { input } = await subject.runner.run(1);
   const all = [];
-  for (let n = 0; n < 10; n += 1) all.push(read(await subject.ask(`${JOBS}/${id}/events`)));
+  for (let n = 0; n < 10; n += 1) all.push(readEvents(await subject.ask(`${JOBS}/${id}/events`)));
   for (const events of all) await events.next();
   let reads = 0;
   const { questions } = subject.store;
@@ -158,7 +147,7 @@ it("ends the streams when the service stops", async () => {
   await using subject = await ServiceUnderTest.start();
   const id = await create(subject);
   await subject.runner.run(1);
-  const events = read(await subject.ask(`${JOBS}/${id}/events`));
+  const events = readEvents(await subject.ask(`${JOBS}/${id}/events`));
   await events.next();
   await subject.stop();
   // A connection that was cut instead would end this with an error.

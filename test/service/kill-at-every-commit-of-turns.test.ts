@@ -73,7 +73,7 @@ const cancelling: Drive = async (server, key) => {
   return (await ask(server, key, `${JOBS}/${job.id}`)) !== null;
 };
 
-/** A turn whose agent asks; whatever is open is answered until it ends. False: the server died before. */
+/** A turn until it ends; whatever its agent asks is answered. False: the server died before. */
 const answering: Drive = async (server, key) => {
   const created = await ask(server, key, JOBS, { prompt: "one" });
   if (created === null) return false;
@@ -87,18 +87,6 @@ const answering: Drive = async (server, key) => {
       const answered = await ask(server, key, `${JOBS}/${job.id}/answer`, { questionId, choice: "2" });
       if (answered === null) return false;
     }
-    await sleep(10);
-  }
-};
-
-/** A turn that ends by itself. False: the server died before. */
-const waiting: Drive = async (server, key) => {
-  const created = await ask(server, key, JOBS, { prompt: "one" });
-  if (created === null) return false;
-  for (;;) {
-    const job = await ask(server, key, `${JOBS}/${created.id}`);
-    if (job === null) return false;
-    if (job.status !== "active") return true;
     await sleep(10);
   }
 };
@@ -133,7 +121,7 @@ const SCENARIOS: Scenario[] = [
   {
     what: "a turn ends with its budget, and says so",
     agent: { kind: "command", command: SPENDING },
-    drive: waiting,
+    drive: answering,
     outcomes: ["failed"],
     reason: /budget of 2,500 tokens/,
   },

@@ -46,7 +46,7 @@ export async function runAgent(
   const { clock, logger, signal, onAgentLine, onStep, onPlan, onUsage, ask, redact } = context;
   const { command, readable, limits, preset } = project.agent;
   const { inputTokens, outputTokens, costUsd } = turn.usedBefore ?? {};
-  const network = await openTurnNetwork({
+  await using network = await openTurnNetwork({
     ...project.network,
     usedBefore: { tokens: (inputTokens ?? 0) + (outputTokens ?? 0), usd: costUsd ?? 0 },
     onUsage: (usage) => tellUsage(usage, onUsage),
@@ -54,7 +54,6 @@ export async function runAgent(
     socketPath: context.sandbox.kind === "none" ? null : newSocketPath(context.folders.sockets),
     logger,
   });
-  await using _usage = { [Symbol.asyncDispose]: () => endNetwork(network, onUsage) };
   await using sandbox = await context.sandbox.open({
     folders,
     command: command[0] ?? "",
@@ -137,13 +136,6 @@ function sessionsOf(folders: TurnFolders, turn: RunnerTurn, context: AgentContex
 function identityOf({ agent, network }: RunnerProject, { inside }: TurnSandbox): string {
   const models = network.models.map(({ name, kind }) => [name, kind]);
   return JSON.stringify([agent.kind, agent.command, agent.preset, models, inside.home]);
-}
-
-/** What was cut off counts by then, too. */
-async function endNetwork(network: TurnNetwork, onUsage: RunTurnInput["onUsage"]): Promise<void> {
-  await network[Symbol.asyncDispose]();
-  const usage = network.usage();
-  if (usage.calls > 0) tellUsage(usage, onUsage);
 }
 
 function tellUsage(usage: TurnUsage, onUsage: RunTurnInput["onUsage"]): void {

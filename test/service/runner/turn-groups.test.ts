@@ -54,6 +54,22 @@ function tryRemove(folder: string): void {
   }
 }
 
+async function openFolder(agent: string, limits: object): Promise<ServiceFolder> {
+  const command = inlineAgent(agent);
+  const folder = await ServiceFolder.open({ docs: command });
+  folder.change({
+    projects: [
+      {
+        id: "docs",
+        repository: "./docs-repository",
+        agent: { kind: "command", command, limits },
+        codeHost: { kind: "none" },
+      },
+    ],
+  });
+  return folder;
+}
+
 async function runTurn(folder: ServiceFolder): Promise<{ record: unknown; log: string }> {
   const key = (await folder.run("keys", "create", "--project", "docs")).stdout.trim();
   const service = await folder.serve();
@@ -124,17 +140,7 @@ it.skipIf(!groups?.controllers.includes("pids"))(
   "bounds the processes of a turn by a control group, as root too, and removes it",
   async () => {
     using unit = enterUnit();
-    await using folder = await ServiceFolder.open({ docs: inlineAgent(SPAWN_MANY) });
-    folder.change({
-      projects: [
-        {
-          id: "docs",
-          repository: "./docs-repository",
-          agent: { kind: "command", command: inlineAgent(SPAWN_MANY), limits: { processes: 40 } },
-          codeHost: { kind: "none" },
-        },
-      ],
-    });
+    await using folder = await openFolder(SPAWN_MANY, { processes: 40 });
     const left = join(unit.folder, "turn-of-an-earlier-service");
     mkdirSync(left);
     const { record, log } = await runTurn(folder);
@@ -163,17 +169,7 @@ it.skipIf(!groups?.controllers.includes("memory"))(
   "bounds the memory of all processes of a turn together, and says so",
   async () => {
     using _unit = enterUnit();
-    await using folder = await ServiceFolder.open({ docs: inlineAgent(FILL_MEMORY) });
-    folder.change({
-      projects: [
-        {
-          id: "docs",
-          repository: "./docs-repository",
-          agent: { kind: "command", command: inlineAgent(FILL_MEMORY), limits: { memoryMegabytes: 1024 } },
-          codeHost: { kind: "none" },
-        },
-      ],
-    });
+    await using folder = await openFolder(FILL_MEMORY, { memoryMegabytes: 1024 });
     const { record, log } = await runTurn(folder);
     expect(log).toContain('"memory":"cgroup"');
     expect(JSON.stringify(record)).toContain("needed more than its limit of 1024 MB of memory");

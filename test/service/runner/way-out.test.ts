@@ -23,10 +23,13 @@ async function startUpstream() {
   await once(server, "listening");
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("no port");
+  const url = `http://127.0.0.1:${address.port}`;
   return {
     asked,
     host: `127.0.0.1:${address.port}`,
-    url: `http://127.0.0.1:${address.port}`,
+    url,
+    /** As a project has it. */
+    model: { name: "claude", kind: "anthropic", baseUrl: url, keyEnv: "ANTHROPIC_KEY", prices: {} } as const,
     [Symbol.asyncDispose]: async () => void server.close(),
   };
 }
@@ -53,9 +56,7 @@ it.each(["required", "none"] as const)(
     await using world = await openRunnerWorld({ containment });
     world.env["ANTHROPIC_KEY"] = KEY;
     const project = world.project(asks(1), {
-      models: [
-        { name: "claude", kind: "anthropic", baseUrl: upstream.url, keyEnv: "ANTHROPIC_KEY", prices: {} },
-      ],
+      models: [upstream.model],
     });
     const used: unknown[] = [];
     const onUsage = (usage: unknown) => used.push(usage);
@@ -75,9 +76,7 @@ it("ends a turn that uses up its budget, and says so", async () => {
   await using world = await openRunnerWorld();
   world.env["ANTHROPIC_KEY"] = KEY;
   const project = world.project(asks(50), {
-    models: [
-      { name: "claude", kind: "anthropic", baseUrl: upstream.url, keyEnv: "ANTHROPIC_KEY", prices: {} },
-    ],
+    models: [upstream.model],
     budget: { tokens: 2_500 },
   });
   expect(await world.run(project)).toEqual({
@@ -92,9 +91,7 @@ it("counts what earlier attempts of the turn used, and tells what was used while
   await using world = await openRunnerWorld();
   world.env["ANTHROPIC_KEY"] = KEY;
   const project = world.project(asks(50), {
-    models: [
-      { name: "claude", kind: "anthropic", baseUrl: upstream.url, keyEnv: "ANTHROPIC_KEY", prices: {} },
-    ],
+    models: [upstream.model],
     budget: { tokens: 2_500 },
   });
   const used: (number | null)[] = [];
