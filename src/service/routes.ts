@@ -76,7 +76,7 @@ export const Readiness = z
       .object({
         waiting: z.int().describe("What waits."),
         running: z.int().describe("Turns that run."),
-        dead: z.int().describe("What was given up."),
+        dead: z.int().describe("Abandoned tasks."),
       })
       .nullable()
       .openapi({

@@ -1,5 +1,5 @@
 import type { Request } from "../core/request.ts";
-import type { Limit, NewTask, Plan } from "../core/task-queue.ts";
+import type { Limit, Plan } from "../core/task-queue.ts";
 import type { Read } from "../core/records.ts";
 import { STATUS_SLOT } from "../core/delivery.ts";
 import { jobInThread } from "../core/follow-up.ts";
@@ -37,22 +37,22 @@ export function acceptance(
   within: readonly Limit[],
 ): Plan<boolean> {
   if (read("turn", request.id) !== undefined) return { value: false };
-  const aimed = aimedAt(deps, read, request, aim);
-  if (aimed === undefined) return { value: false };
-  const host = statusHost(read, aimed);
-  if (host !== undefined) {
-    const turn: Turn = { ...aimed, delivery: { ...aimed.delivery, statusOf: host.id } };
-    const alsoShows = [...(host.delivery.alsoShows ?? []), turn.id];
-    const showing: Turn = { ...host, delivery: { ...host.delivery, alsoShows } };
-    return {
-      writes: [...turnWrites(deps, read, showing), ...turnWrites(deps, read, turn)],
-      adds: [submitTask(turn), refreshTask(turn)],
-      within,
-      value: true,
-    };
+  const turn = aimedAt(deps, read, request, aim);
+  if (turn === undefined) return { value: false };
+  const host = statusHost(read, turn);
+  if (host === undefined) {
+    const adds = [submitTask(turn), openTask(turn)];
+    return { writes: turnWrites(deps, read, turn), adds, within, value: true };
   }
-  const turn = aimed;
-  return { writes: turnWrites(deps, read, turn), adds: acceptedTasks(turn), within, value: true };
+  const shown: Turn = { ...turn, delivery: { ...turn.delivery, statusOf: host.id } };
+  const alsoShows = [...(host.delivery.alsoShows ?? []), turn.id];
+  const showing: Turn = { ...host, delivery: { ...host.delivery, alsoShows } };
+  return {
+    writes: [...turnWrites(deps, read, showing), ...turnWrites(deps, read, shown)],
+    adds: [submitTask(shown), refreshTask(shown)],
+    within,
+    value: true,
+  };
 }
 
 /** The turn that comes of a request with that aim. Undefined: none. */
@@ -105,8 +105,4 @@ function statusHost(read: Read, { request, delivery }: Turn): Turn | undefined {
     slot.channelId === delivery.channelId &&
     host?.delivery.threadTs === delivery.threadTs;
   return isHere ? host : undefined;
-}
-
-function acceptedTasks(turn: Turn): NewTask[] {
-  return [submitTask(turn), openTask(turn)];
 }

@@ -152,7 +152,7 @@ describe("what a handler throws", () => {
   });
 });
 
-it("watching that is given up ends every turn of the job that is watched", async () => {
+it("a watch that is abandoned ends every turn of the job that is watched", async () => {
   await using rig = await TaskRig.open();
   const stage = { name: "watching", since: 1, troubleSince: null } as const;
   const turns = ["command:1", "mention:2", "mention:3"].map((id) => ({

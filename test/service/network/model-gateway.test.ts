@@ -589,7 +589,7 @@ it.each([
     "/v1beta/models/m:generateContent",
     { generationConfig: { maxOutputTokens: 5000, candidateCount: 2 } },
   ],
-] as const)("keeps the budget of %s calls to %s that are given up (%j)", async (kind, path, limits) => {
+] as const)("keeps the budget of %s calls to %s that are broken off (%j)", async (kind, path, limits) => {
   let asked = 0;
   await using side = await startHttpSide(() => (asked += 1));
   await using world = await openNetworkWorld({
