@@ -22,6 +22,11 @@ export function outcomeSlot(watch: number): string {
   return `outcome-${watch}`;
 }
 
+/** The slot of a question, by its number among those of the turn. */
+export function questionSlot(number: number): string {
+  return `question-${number}`;
+}
+
 /** Where a turn reports and what it has posted there. */
 export const Delivery = storedObject({
   /** `threadTs` is null until a root message of its own is there. */

@@ -1,4 +1,5 @@
 import type { Outcome } from "./outcome.ts";
+import type { Question } from "./question.ts";
 import type { Turn } from "./turn.ts";
 
 /** Where a message goes: a channel of a team, or a thread in it. */
@@ -17,6 +18,8 @@ export type Recipient = { place: Place; userId: string; responseUrl: string | nu
 export type Message =
   /** The root message, or first reply, that is updated in place. `followUps`: what it shows besides its own turn, oldest first. */
   | { kind: "status"; turn: Turn; followUps?: readonly Turn[]; away: string | null }
+  /** What the agent asks, and, once there is one, the answer. */
+  | { kind: "question"; turn: Turn; question: Question; away: string | null }
   /** The notification that one watch of a turn ended. */
   | { kind: "outcome"; turn: Turn; outcome: Outcome; watch: number; away: string | null }
   /** To the requester alone: the app cannot post in that channel, and how to invite it. */

@@ -1,6 +1,6 @@
 import { outcomeLine } from "./outcome-text.ts";
 import type { OutcomeWords } from "./outcome-text.ts";
-import { isFollowUp } from "./turn.ts";
+import { isAsking, isFollowUp } from "./turn.ts";
 import type { Turn } from "./turn.ts";
 
 /** Names what a status message shows: as long as it stays the same, the message is not touched. */
@@ -32,6 +32,7 @@ function stageKey(turn: Turn): string {
       return stage.waitingSince === null ? "accepted" : "waiting";
     case "watching":
       if (stage.troubleSince !== null) return `watching-${watch}-trouble`;
+      if (isAsking(turn)) return `watching-${watch}-asking`;
       // It reads the same.
       return isStarting(turn) ? "accepted" : `watching-${watch}`;
     case "ended":
@@ -39,8 +40,10 @@ function stageKey(turn: Turn): string {
   }
 }
 
-function stepOf({ stage }: Turn): string | null {
-  return stage.name === "watching" && stage.troubleSince === null ? (stage.progress?.step ?? null) : null;
+function stepOf(turn: Turn): string | null {
+  const { stage } = turn;
+  if (stage.name !== "watching" || stage.troubleSince !== null || isAsking(turn)) return null;
+  return stage.progress?.step ?? null;
 }
 
 /** Nobody works on it yet. A follow-up has been sent, which is news. */
@@ -64,6 +67,7 @@ export function statusText(turn: Turn, words: Pick<OutcomeWords, "watchedFor" | 
         : "⏳ The agent is unavailable. Your request is saved and starts when it's back.";
     case "watching": {
       if (stage.troubleSince !== null) return "⚠️ I can't reach the agent right now. I'll keep trying.";
+      if (isAsking(turn)) return "💬 Waiting for an answer";
       if (isStarting(turn)) return STARTING;
       return `🔧 ${stepOf(turn) ?? (isFollowUp(turn) ? FOLLOW_UP_SENT : "The agent is working. I'll reply here when it's done.")}`;
     }

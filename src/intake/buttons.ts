@@ -15,7 +15,7 @@ import { acceptRequest } from "./accept-request.ts";
 import type { IntakeDeps } from "./deps.ts";
 
 /** True also when the store's answer was lost. Pressing twice does nothing twice. */
-const NOT_KEPT =
+export const NOT_KEPT =
   "I can't tell whether that was saved. If nothing happens within a minute, press the button again.";
 const ALREADY_WATCHING = "I'm already watching.";
 const ON_ITS_WAY = "There's news about this request. I'll post it here in a moment.";
@@ -129,7 +129,8 @@ function alreadyDone(userId: string, { user }: BlockAction): string {
   return userId === user.id ? "You already did that." : `<@${userId}> already did that.`;
 }
 
-function tooOld({ retentionMs }: IntakeDeps): string {
+/** What to say to a button whose turn is no longer kept. */
+export function tooOld({ retentionMs }: Pick<IntakeDeps, "retentionMs">): string {
   const days = Math.round(retentionMs / (24 * 60 * 60_000));
   return `I keep requests for ${days} ${days === 1 ? "day" : "days"}. Ask again with \`/docs-agent\`.`;
 }

@@ -1,5 +1,6 @@
 import type { App } from "@slack/bolt";
 import { registerButtons } from "./buttons.ts";
+import { registerAnswers } from "./answers.ts";
 import { registerCommand } from "./command.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { registerFormSubmission } from "./form-submission.ts";
@@ -16,4 +17,5 @@ export function registerIntake(app: App, given: Omit<IntakeDeps, "accepting">): 
   registerMention(app, deps);
   registerThreadReply(app, deps);
   registerButtons(app, deps);
+  registerAnswers(app, deps);
 }

@@ -23,13 +23,15 @@ export function sendText(
 
 export function routeOf(request: IncomingMessage): Route | null {
   const path = (request.url ?? "").split("?")[0] ?? "";
-  const [, project, job, message] = /^\/v2\/agent\/([^/]+)\/job(?:\/([^/]+)(\/message)?)?$/.exec(path) ?? [];
+  const [, project, job, call] =
+    /^\/v2\/agent\/([^/]+)\/job(?:\/([^/]+)(?:\/(message|answer))?)?$/.exec(path) ?? [];
   if (project === undefined) return null;
   const projectId = decode(project);
   if (job === undefined) return request.method === "POST" ? { op: "create", projectId, jobId: null } : null;
   const jobId = decode(job);
-  if (message === undefined) return request.method === "GET" ? { op: "get", projectId, jobId } : null;
-  return request.method === "POST" ? { op: "message", projectId, jobId } : null;
+  if (call === undefined) return request.method === "GET" ? { op: "get", projectId, jobId } : null;
+  if (request.method !== "POST") return null;
+  return { op: call === "answer" ? "answer" : "message", projectId, jobId };
 }
 
 export function bearer(request: IncomingMessage): string | null {
