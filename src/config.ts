@@ -2,11 +2,11 @@ import { z } from "zod";
 import { readProjects } from "./config-projects.ts";
 import type { Project } from "./config-projects.ts";
 import { HttpOrigins, HttpUrl, NO_SPACE, ProxyUrl, YesOrNo } from "./config-values.ts";
+import { FollowUps } from "./core/steering.ts";
 import { DocsAgentError } from "./errors.ts";
 import { LOG_LEVELS } from "./logger.ts";
 import { proxySecretsOf, type ProxySettings } from "./proxy.ts";
 import { isRedisUrl, readRedisUrl } from "./store/redis/redis-location.ts";
-import { FollowUps } from "./intake/deps.ts";
 import type { SlackSettings } from "./slack/connection.ts";
 
 /** Text in which nobody is notified but a person or a channel that it names. */

@@ -27,6 +27,8 @@ export type Message =
   | { kind: "help" }
   /** To the author of a reply in a thread alone: whether it is for the agent. */
   | { kind: "ask"; replyId: string }
+  /** To one person alone: only the requester may do that. */
+  | { kind: "not-allowed"; requesterId: string }
   /** To one person alone: what was wrong with what they typed. */
   | { kind: "refused"; refusal: Refusal }
   /** To the requester alone: the app gave up on a part of the request. */

@@ -1,21 +1,14 @@
-import { z } from "zod";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Notifier, Refusal } from "../core/notifier.ts";
 import type { PollingPolicy } from "../core/polling.ts";
 import type { ProjectRef } from "../core/project.ts";
 import type { RecordOf, RecordStore } from "../core/records.ts";
+import type { FollowUps } from "../core/steering.ts";
 import type { TaskQueue } from "../core/task-queue.ts";
 
 /** Requests an hour; 0: as many as come. */
 export type RequestLimits = { perPerson: number; perChannel: number };
-
-/**
- * Which replies in a job's thread are follow-ups: `mention`, those that mention the app; `requester`, besides, every reply of whoever asked for
- * the thread's newest open request; `ask`, besides, those that their author says are.
- */
-export const FollowUps = z.enum(["mention", "ask", "requester"]);
-export type FollowUps = z.infer<typeof FollowUps>;
 
 /** What became of a request: `known` is one that was accepted before (a redelivery). */
 export type Accepted = { kind: "accepted" | "known" } | { kind: "refused"; refusal: Refusal };

@@ -43,6 +43,12 @@ export function askMessage(replyId: string): Rendered {
   };
 }
 
+/** Only the requester may do that, by the operator's setting. */
+export function notAllowedMessage(requesterId: string, botName: string): Rendered {
+  const text = `Only <@${requesterId}> can do that. For your own request, use \`@${cutEscaped(botName, NAME_MAX)} new …\`.`;
+  return { text, blocks: [section(text)] };
+}
+
 /** Why a request was not taken and what to do. */
 export function refusalMessage(refusal: Refusal): Rendered {
   if (refusal.kind === "too-many") {

@@ -8,6 +8,7 @@ import {
   helpMessage,
   inviteMeMessage,
   keptMessage,
+  notAllowedMessage,
   refusalMessage,
 } from "./private-messages.ts";
 import { statusMessage } from "./status-message.ts";
@@ -32,6 +33,8 @@ export function render(message: Message, presentation: Presentation, botName: st
       return helpMessage(presentation.projects);
     case "ask":
       return askMessage(message.replyId);
+    case "not-allowed":
+      return notAllowedMessage(message.requesterId, botName);
     case "refused":
       return refusalMessage(message.refusal);
     case "invite-me":

@@ -3,7 +3,7 @@ import type { Outcome } from "../../src/core/outcome.ts";
 import type { TurnStage } from "../../src/core/turn.ts";
 import { refusalText } from "../../src/replies/private-messages.ts";
 import { makeJob, makeOutcome, makeTurn } from "../support/builders.ts";
-import { LINK, read, request, told, withPr, without } from "./reading.ts";
+import { ANA, LINK, read, request, told, withPr, without } from "./reading.ts";
 
 describe("the status message says who asked for what, and how it stands:", () => {
   const stateOf = (stage: TurnStage) => makeTurn({ request, stage });
@@ -115,6 +115,12 @@ describe("private messages", () => {
       "Got it. Your request is saved, but Slack won't let me post yet. No need to resend.",
     ]);
     expect(notification).toBe(lines[0]);
+  });
+
+  it("say whose buttons they are, and how to ask for something of one's own", () => {
+    expect(read({ kind: "not-allowed", requesterId: ANA }).lines).toEqual([
+      "Only @Ana can do that. For your own request, use `@docs-agent new …`.",
+    ]);
   });
 
   it.each([
