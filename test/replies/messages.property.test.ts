@@ -288,6 +288,11 @@ function timeIn(refusal: Refusal): { time?: string } {
   return { time: `<!date^${seconds}^{time}|${utc} UTC>` };
 }
 
+/** The pull request that a status message names. */
+function linkOf({ stage }: Turn): string | null {
+  return stage.name === "ended" ? prLinkOf(stage.outcome) : null;
+}
+
 /** A long label is cut. */
 function isSameUpToCut(control: string, known: string): boolean {
   return control === known || (control.endsWith("…>") && known.startsWith(control.slice(0, -2)));
@@ -299,7 +304,7 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
       fc.property(turns, aways, views, (turn, away, view) => {
         const asked = { ...turn, request: { ...turn.request, from } };
         const message = { kind: "status", turn: asked, away } as const;
-        expect(faultsOf(message, view, { requester: ANA, prLink: null })).toEqual([]);
+        expect(faultsOf(message, view, { requester: ANA, prLink: linkOf(turn) })).toEqual([]);
       }),
       { numRuns: 300 },
     );
@@ -319,11 +324,58 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
     fc.assert(
       fc.property(fc.oneof(turns, followUps), shown, aways, views, (turn, others, away, view) => {
         const message = { kind: "status", turn, followUps: others, away } as const;
-        const faults = faultsOf(message, view, { requester: ANA, prLink: null });
+        const prLinks = [turn, ...others].map(linkOf).flatMap((link) => pullRequestLink(link ?? "") ?? []);
+        const faults = faultsOf(message, view, { requester: ANA, prLink: null }).filter(
+          (fault) => !prLinks.some(({ url }) => fault === `a link to ${url}`),
+        );
         // It names whoever asked as often as they did, and not where the thread shows it.
         expect(faults.filter((fault) => !/^it notifies (?:@U0ANA,?)*$/.test(fault))).toEqual([]);
       }),
       { numRuns: 300 },
+    );
+  });
+
+  it("a list of requests, and how they stand", () => {
+    const url = "https://acme.slack.com/archives/C0DOCS/p1795282577290377";
+    const listed = fc.array(fc.tuple(turns, fc.boolean()), { minLength: 1, maxLength: 10 });
+    fc.assert(
+      fc.property(listed, times, fc.constantFrom("person", "channel"), views, (asked, at, of, view) => {
+        const page = asked.map(([turn, isOpen]) => ({
+          turn: { ...turn, request: { ...turn.request, receivedAt: at } },
+          url: isOpen ? url : null,
+        }));
+        const flags = { isPartial: at % 2 === 0, isHiding: at % 3 === 0 };
+        const list = { kind: "list", of, turns: page, from: 10, hasOlder: true, ...flags } as const;
+        const project = { ...makeRequest().project, name: view.projects[0] ?? "" };
+        const standing = {
+          kind: "standing",
+          own: { running: 1, waiting: 2 },
+          channel: null,
+          contacts: [{ project, isUp: at % 2 === 0, since: at, at }],
+          trouble: { ...page[0]!, at },
+          isPartial: flags.isPartial,
+        } as const;
+        const prs = asked.flatMap(([{ stage }]) =>
+          stage.name === "ended" ? (prLinkOf(stage.outcome) ?? []) : [],
+        );
+        const links = [url, ...prs.flatMap((link) => pullRequestLink(link)?.url ?? [])];
+        const faults = [list, standing].flatMap((message) =>
+          faultsOf(message, view, { requester: null, prLink: null }),
+        );
+        expect(
+          faults.filter(
+            (fault) =>
+              // It names whoever asked, to one person alone.
+              !/^it notifies (?:@U0ANA,?)+$/.test(fault) &&
+              !["<@U0ANA>", "<#C1>"].some((ours) => fault === `markup that is not ours: ${ours}`) &&
+              !/^markup that is not ours: <!date\^\d+\^\{date_short_pretty\} at \{time\}\|[\d-]+, [\d:]+ UTC>$/.test(
+                fault,
+              ) &&
+              !links.some((link) => fault === `a link to ${link}`),
+          ),
+        ).toEqual([]);
+      }),
+      { numRuns: 200 },
     );
   });
 
@@ -437,7 +489,7 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
             const message = { kind: "outcome", turn, outcome, watch: 1, away } as const;
             expect(faultsOf(message, view, { requester: ANA, prLink: prLinkOf(outcome) })).toEqual([]);
             const status = { kind: "status", turn, away } as const;
-            expect(faultsOf(status, view, { requester: ANA, prLink: null })).toEqual([]);
+            expect(faultsOf(status, view, { requester: ANA, prLink: prLinkOf(outcome) })).toEqual([]);
           }
         }
       }
