@@ -92,6 +92,12 @@ export function createApp(deps: AppDeps): DocsAgentApp {
   const { slots } = store;
   const { polling } = config;
   const retentionMs = config.retentionDays * DAY_MS;
+  const directory = createSlackDirectory({
+    teams: slack.teams,
+    allowGuests: config.allowGuests,
+    clock,
+    logger,
+  });
   const handler = createTaskHandler({
     clock,
     random,
@@ -99,7 +105,7 @@ export function createApp(deps: AppDeps): DocsAgentApp {
     slots,
     records,
     notifier,
-    directory: createSlackDirectory({ teams: slack.teams, logger }),
+    directory,
     jobServices: { of: (project) => configuredProject(configured, project) },
     polling,
     retentionMs,
@@ -109,6 +115,7 @@ export function createApp(deps: AppDeps): DocsAgentApp {
     queue,
     records,
     notifier,
+    directory,
     projects,
     limits: config.limits,
     followUps: config.followUps,
