@@ -11,6 +11,8 @@ const WITHIN_MS = 1_000;
 const KEPT_MS = 5 * 60_000;
 /** One that Slack didn't answer is asked again after this. */
 const UNANSWERED_MS = 5_000;
+/** While Slack doesn't answer, a member stays one for so long: their requests don't wait for it. */
+const TRUSTED_MS = 24 * 60 * 60_000;
 /** The most people whose answer is kept; the oldest goes first. */
 const KEPT_MAX = 10_000;
 
@@ -23,7 +25,8 @@ type Options = { teams: SlackTeams; allowGuests: boolean; clock: Pick<Clock, "mo
 
 /** Whether somebody may use the app: see `Directory.admission`. */
 export function createSlackAdmission({ teams, allowGuests, clock, logger }: Options) {
-  const known = new Map<string, { admission: Admission; untilMs: number }>();
+  /** `saidMs`: when Slack said so. */
+  const known = new Map<string, { admission: Admission; saidMs: number; untilMs: number }>();
   const asking = new Map<string, Promise<Admission>>();
   let hasWarned = false;
 
@@ -51,19 +54,24 @@ export function createSlackAdmission({ teams, allowGuests, clock, logger }: Opti
     }
   }
 
-  function keep(key: string, admission: Admission): void {
-    const isSaid = admission === "admitted" || admission === "guest";
+  /** Returns what counts from now on. */
+  function keep(key: string, answer: Admission): Admission {
+    const nowMs = clock.monotonicMs();
+    const before = known.get(key);
+    const isTrusted = before?.admission === "admitted" && nowMs < before.saidMs + TRUSTED_MS;
+    const isSaid = answer === "admitted" || answer === "guest";
+    const { admission, saidMs } =
+      answer === "unchecked" && isTrusted ? before : { admission: answer, saidMs: nowMs };
     known.delete(key);
-    known.set(key, { admission, untilMs: clock.monotonicMs() + (isSaid ? KEPT_MS : UNANSWERED_MS) });
+    known.set(key, { admission, saidMs, untilMs: nowMs + (isSaid ? KEPT_MS : UNANSWERED_MS) });
     const [oldest] = known.keys();
     if (known.size > KEPT_MAX && oldest !== undefined) known.delete(oldest);
+    return admission;
   }
 
   async function look(key: string, teamId: string, userId: string): Promise<Admission> {
     try {
-      const admission = await ask(teamId, userId);
-      keep(key, admission);
-      return admission;
+      return keep(key, await ask(teamId, userId));
     } finally {
       asking.delete(key);
     }
@@ -82,8 +90,7 @@ export function createSlackAdmission({ teams, allowGuests, clock, logger }: Opti
     const inTime = await within(WITHIN_MS, answer);
     if (inTime !== null) return inTime;
     // Whoever asks next doesn't wait as well. The answer, when it comes, takes its place.
-    keep(key, "unchecked");
-    return "unchecked";
+    return keep(key, "unchecked");
   };
 }
 

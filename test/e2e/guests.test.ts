@@ -136,6 +136,7 @@ it("people of the other workspaces of one's own organization are members", async
   );
   await world.slack.person(GUS).mention({ channel: DOCS, text: WORDS });
   await world.until(() => sent(world).length === 1);
+  expect(privately(world)).toEqual([]);
 });
 
 it("a member is looked up once in five minutes", async () => {
@@ -147,6 +148,21 @@ it("a member is looked up once in five minutes", async () => {
   await world.pass(6 * MINUTE_MS);
   await world.slack.person(BEN).command({ channel: DOCS, text: "four" });
   expect(looks()).toBe(2);
+});
+
+it("a member of yesterday's is one as long as Slack doesn't answer, for a day", async () => {
+  await using world = await World.start();
+  world.service.script.completeAfterPolls(1);
+  await world.slack.person(BEN).command({ channel: DOCS, text: "one" });
+  const fault = { kind: "error", error: "internal_error" } as const;
+  world.slack.faults.add({ method: "users.info", times: 1000, fault });
+  await world.pass(23 * 60 * MINUTE_MS);
+  await world.slack.person(BEN).command({ channel: DOCS, text: "two" });
+  await world.until(() => sent(world).length === 2);
+  await world.pass(2 * 60 * MINUTE_MS);
+  await world.slack.person(BEN).command({ channel: DOCS, text: "three" });
+  await world.pass(5 * MINUTE_MS);
+  expect(sent(world)).toEqual(["one", "two"]);
 });
 
 describe("while Slack doesn't say who somebody is", () => {
@@ -182,7 +198,7 @@ describe("while Slack doesn't say who somebody is", () => {
     const root = await world.until(() => world.slack.messages(DOCS)[0]);
     const told = await world.until(() => world.replies(DOCS, root.ts)[0]);
     expect(world.slack.visibleText(told)).toContain(
-      "⛔ @Gus Sorry, only members of this workspace can use Docs Agent.\nYour message stays in Slack.\n",
+      "⛔ @Gus Sorry, only members of this workspace can use Docs Agent.\nYour message stays in Slack.",
     );
     await world.until(() => world.read(DOCS)[0]?.includes("⛔ Refused"));
     expect(sent(world)).toEqual([]);
