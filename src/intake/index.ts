@@ -4,6 +4,7 @@ import { registerCommand } from "./command.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { registerGate } from "./gate.ts";
 import { registerFormSubmission } from "./form-submission.ts";
+import { registerLists } from "./lists.ts";
 import { registerMention } from "./mention.ts";
 import { registerShortcut } from "./shortcut.ts";
 import { registerThreadReply } from "./thread-reply.ts";
@@ -18,4 +19,5 @@ export function registerIntake(app: App, given: Omit<IntakeDeps, "accepting">): 
   registerMention(app, deps);
   registerThreadReply(app, deps);
   registerButtons(app, deps);
+  registerLists(app, deps);
 }

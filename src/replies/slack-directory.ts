@@ -31,6 +31,13 @@ export function createSlackDirectory(options: {
     }
   }
 
+  function teamUrlOf(teamId: string): Promise<string | null> {
+    return orNull("the team's address", teamId, async () => {
+      const { identity } = await teams.of(teamId);
+      return identity.teamUrl;
+    });
+  }
+
   return {
     admission: createSlackAdmission(options),
 
@@ -50,6 +57,11 @@ export function createSlackDirectory(options: {
       });
     },
 
+    async threadUrl({ teamId, channelId, ts }) {
+      const teamUrl = await teamUrlOf(teamId);
+      return teamUrl === null ? null : builtPermalink(teamUrl, channelId, ts, null);
+    },
+
     async permalink({ teamId, channelId, ts, threadTs }) {
       const said = await orNull("a permalink", ts, async () => {
         const { client } = await teams.of(teamId);
@@ -57,10 +69,7 @@ export function createSlackDirectory(options: {
         return permalink;
       });
       if (said !== null) return said;
-      const teamUrl = await orNull("the team's address", teamId, async () => {
-        const { identity } = await teams.of(teamId);
-        return identity.teamUrl;
-      });
+      const teamUrl = await teamUrlOf(teamId);
       return teamUrl === null ? null : builtPermalink(teamUrl, channelId, ts, threadTs);
     },
   };
