@@ -1,6 +1,6 @@
 import type { App } from "@slack/bolt";
-import { registerButtons } from "./buttons.ts";
 import { registerAnswers } from "./answers.ts";
+import { registerButtons } from "./buttons.ts";
 import { registerCommand } from "./command.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { registerGate } from "./gate.ts";
