@@ -3,6 +3,7 @@ import { registerButtons } from "./buttons.ts";
 import { registerCommand } from "./command.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { registerFormSubmission } from "./form-submission.ts";
+import { registerLists } from "./lists.ts";
 import { registerMention } from "./mention.ts";
 import { registerShortcut } from "./shortcut.ts";
 import { registerThreadReply } from "./thread-reply.ts";
@@ -16,4 +17,5 @@ export function registerIntake(app: App, given: Omit<IntakeDeps, "accepting">): 
   registerMention(app, deps);
   registerThreadReply(app, deps);
   registerButtons(app, deps);
+  registerLists(app, deps);
 }
