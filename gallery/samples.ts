@@ -21,6 +21,8 @@ import {
   makeUpTurn,
 } from "./made-up.ts";
 
+import { listSamples, standingSamples } from "./list-samples.ts";
+
 /** One message of the app, by name: as the core has it, or, where it is said outside the core, as it is rendered. */
 export type Sample = { name: string; message: Message | Rendered };
 
@@ -275,6 +277,8 @@ const kinds: { [K in Message["kind"]]: [string, Of<K>][] } = {
   ],
   kept: [["kept", { kind: "kept" }]],
   help: [["help", { kind: "help" }]],
+  list: listSamples,
+  standing: standingSamples,
   ask: [["is it for the agent?", { kind: "ask", replyId: "mention:3" }]],
   "not-allowed": [["not allowed", { kind: "not-allowed", requesterId: ANA }]],
   "gave-up": ["open", "deliver", "watch"].map((taskType) => [
@@ -298,6 +302,7 @@ type ByKind =
 const atOnce: Record<Exclude<PrivateMessage, ByKind>, Rendered> = {
   notKeptMessage: privateMessages.notKeptMessage(),
   maybeKeptMessage: privateMessages.maybeKeptMessage(),
+  notListedMessage: privateMessages.notListedMessage(),
   formNotOpenedMessage: privateMessages.formNotOpenedMessage(),
 };
 
