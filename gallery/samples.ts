@@ -258,6 +258,9 @@ const refusals: { [K in Refusal["kind"]]: [string, Extract<Refusal, { kind: K }>
     ["unknown project, where there is one", { kind: "unknown-project", name: "handbok", known: ["docs"] }],
     ["unknown project, longest", { kind: "unknown-project", name: LONG, known: manyNames }],
   ],
+  guest: [["guest", { kind: "guest" }]],
+  unchecked: [["not looked up yet", { kind: "unchecked" }]],
+  uncheckable: [["not to be looked up", { kind: "uncheckable" }]],
   "too-many": [
     ["too many of a person", { kind: "too-many", scope: "person", limit: 20, againAtMs: NOON }],
     ["too many of a channel", { kind: "too-many", scope: "channel", limit: 1_200, againAtMs: NOON }],
