@@ -50,6 +50,8 @@ export const Outcome = storedObject({
   told: ToldTurn.optional(),
   /** The pull request that the job had before this turn, as the service gave its address. Absent: there was none. */
   prBefore: z.string().optional(),
+  /** Nothing was sent: whoever asked may not use the app, or it can't be known. Absent: they may. */
+  admission: z.enum(["guest", "unchecked", "uncheckable"]).optional(),
 });
 export type Outcome = z.infer<typeof Outcome>;
 
@@ -100,4 +102,10 @@ export function updateOf(outcome: Outcome): "updated" | "maybe-updated" | null {
 /** The address of the turn's pull request as the service gave it: untrusted. Null: there is none. */
 export function prLinkOf({ told, job }: Outcome): string | null {
   return told?.pullRequest?.url ?? job?.prLink ?? null;
+}
+
+/** Whether the turn ended without what was asked for, and not because somebody wanted it to end. */
+export function cameToNothing(outcome: Outcome): boolean {
+  const ending = endingOf(outcome);
+  return ["failed", "expired", "missing", "unknown", "rejected"].includes(ending);
 }

@@ -8,6 +8,7 @@ import { tasksAfterEnd } from "./after-end.ts";
 import { ask } from "./ask.ts";
 import { deliver } from "./deliver.ts";
 import type { TaskDeps } from "./deps.ts";
+import { list } from "./list.ts";
 import { open } from "./open.ts";
 import { PayloadInvalidError, TurnPayload, Whose } from "./payload.ts";
 import { refresh } from "./refresh.ts";
@@ -32,6 +33,7 @@ const handlers: Record<
   deliver: { pool: "messages", handle: deliver },
   refresh: { pool: "updates", handle: refresh },
   reply: { pool: "messages", handle: reply },
+  list: { pool: "messages", handle: list },
   ask: { pool: "messages", handle: ask },
   tell: { pool: "messages", handle: tell },
 };
@@ -165,7 +167,7 @@ const ENDS_ITS_TURN: Readonly<Record<string, OutcomeReason>> = {
   watch: "unreadable",
 };
 /** A status message that stays behind, say: nothing a person has to know. */
-const QUIET: ReadonlySet<string> = new Set(["tell", "reply", "ask", "refresh"]);
+const QUIET: ReadonlySet<string> = new Set(["tell", "reply", "list", "ask", "refresh"]);
 
 const LogFields = TurnPayload.pick({ turnId: true, thread: true, jobId: true }).partial();
 
