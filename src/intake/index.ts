@@ -5,6 +5,7 @@ import type { IntakeDeps } from "./deps.ts";
 import { registerFormSubmission } from "./form-submission.ts";
 import { registerMention } from "./mention.ts";
 import { registerShortcut } from "./shortcut.ts";
+import { registerStopButton } from "./stop-button.ts";
 import { registerThreadReply } from "./thread-reply.ts";
 
 /** Registers every way in from Slack. */
@@ -16,4 +17,5 @@ export function registerIntake(app: App, given: Omit<IntakeDeps, "accepting">): 
   registerMention(app, deps);
   registerThreadReply(app, deps);
   registerButtons(app, deps);
+  registerStopButton(app, deps);
 }

@@ -10,6 +10,7 @@ import { ECHO_MAX, MESSAGE_TEXT_MAX, SAID_MAX, STATE_MAX } from "./limits.ts";
 import { cutEscaped } from "./mrkdwn.ts";
 import type { Presentation } from "./presentation.ts";
 import { pullRequestLink } from "./pull-request-link.ts";
+import { statusActions } from "./status-actions.ts";
 
 type View = Pick<Presentation, "watchedFor" | "httpOrigins"> & { botName: string; showProject: boolean };
 
@@ -43,6 +44,7 @@ export function statusMessage(
         quoteText(cut(followUp.request.instructions, SAID_MAX)),
         context([stateOf(followUp, view)]),
       ]),
+      ...statusActions([turn, ...followUps]),
     ],
   };
 }
