@@ -50,3 +50,29 @@ export function context(texts: string[]): ContextBlock {
       .map((text) => ({ type: "plain_text", text: cut(text, SECTION_TEXT_MAX), emoji: false })),
   };
 }
+
+/** A line of small print: mrkdwn of ours, and then anybody's text. */
+export function labelledText(mrkdwn: string, text: string): ContextBlock {
+  return {
+    type: "context",
+    elements: [
+      { type: "mrkdwn", text: mrkdwn, verbatim: true },
+      { type: "plain_text", text, emoji: false },
+    ],
+  };
+}
+
+/** A line of anybody's text in which one part may be a link. */
+export function linkedLine(line: string, link: { url: string; label: string } | null): RichTextBlock {
+  const at = link === null ? -1 : line.indexOf(link.label);
+  const parts: RichTextElement[] =
+    link === null || at === -1
+      ? [{ type: "text", text: line }]
+      : [
+          { type: "text", text: line.slice(0, at) },
+          { type: "link", url: link.url, text: link.label },
+          { type: "text", text: line.slice(at + link.label.length) },
+        ];
+  const elements = parts.filter((part) => part.type !== "text" || part.text !== "");
+  return { type: "rich_text", elements: [{ type: "rich_text_section", elements }] };
+}

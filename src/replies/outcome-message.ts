@@ -1,5 +1,4 @@
 import type { ActionsBlock, Button, KnownBlock, RichTextBlock } from "@slack/types";
-import { formatDuration } from "../core/duration.ts";
 import { mentionedIn } from "../core/mentions.ts";
 import { endingOf, prLinkOf } from "../core/outcome.ts";
 import type { Outcome } from "../core/outcome.ts";
@@ -9,7 +8,7 @@ import { cut } from "../core/text.ts";
 import type { Turn } from "../core/turn.ts";
 import { KEEP_WATCHING, TRY_AGAIN, VIEW_PULL_REQUEST, buttonValue } from "./actions.ts";
 import { awayText } from "./away-text.ts";
-import { context, labelled, plainSection, quotePart, quoteText, section } from "./blocks.ts";
+import { labelledText, labelled, plainSection, quotePart, quoteText, section } from "./blocks.ts";
 import type { Rendered } from "./blocks.ts";
 import { NAME_MAX, SAID_MAX, STATE_MAX } from "./limits.ts";
 import { cutEscaped, escapeMrkdwn } from "./mrkdwn.ts";
@@ -57,7 +56,7 @@ export function outcomeMessage(
           ]
         : []),
       ...(away === null ? [] : [quoteText(cut(turn.request.instructions, SAID_MAX))]),
-      context(facts(outcome)),
+      ...smallPrint(outcome, text, view.contact),
       ...actions,
     ],
   };
@@ -115,21 +114,20 @@ function withoutBlocks(lead: string, text: OutcomeText, url: string | null): str
     .join("\n");
 }
 
-function facts(outcome: Outcome): string[] {
-  const { job, told } = outcome;
-  const branch = endingOf(outcome) === "branch" ? null : (told?.branch ?? null);
-  const named: [string, string | null][] = [
-    ["Repository", job?.repository ?? null],
-    // The record's ref is what the job started from.
-    ["Base branch", job?.ref ?? null],
-    ["Branch", branch],
-    ["Model", job?.model ?? null],
-    ["Took", formatDuration(outcome.tookMs)],
-    ["Job", job?.id ?? null],
-  ];
-  return named.flatMap(([name, value]) =>
-    value === null || value === "" ? [] : [`${name}: ${cut(value, NAME_MAX)}`],
-  );
+/** Endings of which only an operator can find out more, by the job. */
+const NEEDS_LOOKING_INTO: ReadonlySet<string> = new Set([
+  "failed",
+  "missing",
+  "unknown",
+  "rejected",
+  "expired",
+]);
+
+/** Nobody is notified by it who isn't named above. */
+function smallPrint(outcome: Outcome, { detail }: OutcomeText, contact: string): KnownBlock[] {
+  const { job } = outcome;
+  if (job === null || job.id === "" || !NEEDS_LOOKING_INTO.has(endingOf(outcome))) return [];
+  return [labelledText(detail.includes(contact) ? `For ${contact}: job` : "Job", cut(job.id, NAME_MAX))];
 }
 
 function button(name: OutcomeButton, turn: Turn, watch: number, url: string | null): Button[] {

@@ -1,15 +1,17 @@
+import type { KnownBlock } from "@slack/types";
 import { prLinkOf } from "../core/outcome.ts";
 import { statusText } from "../core/status-text.ts";
 import { cut } from "../core/text.ts";
 import { isFollowUp } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
 import { awayText } from "./away-text.ts";
-import { context, quoteText, section } from "./blocks.ts";
+import { context, linkedLine, quoteText, section } from "./blocks.ts";
 import type { Rendered } from "./blocks.ts";
 import { ECHO_MAX, MESSAGE_TEXT_MAX, SAID_MAX, STATE_MAX } from "./limits.ts";
 import { cutEscaped } from "./mrkdwn.ts";
 import type { Presentation } from "./presentation.ts";
 import { pullRequestLink } from "./pull-request-link.ts";
+import type { PullRequestLink } from "./pull-request-link.ts";
 import { statusActions } from "./status-actions.ts";
 
 type View = Pick<Presentation, "watchedFor" | "httpOrigins"> & { botName: string; showProject: boolean };
@@ -27,22 +29,22 @@ export function statusMessage(
   const own = isBare ? [] : [section(leadOf(turn)), quoteText(cut(request.instructions, ECHO_MAX))];
   const news = isBare ? newsOf(turn) : [];
   const state = stateOf(turn, view);
-  const project = view.showProject ? [`Project: ${request.project.name}`] : [];
   const asked = `${leadOf(turn)} ${cutEscaped(request.instructions, MESSAGE_TEXT_MAX - 1000)}`;
   const shown = followUps.slice(-FOLLOW_UPS_MAX);
   const more = followUps.length - shown.length;
   return {
-    text: [...(isBare ? news : [asked]), cutEscaped(state, STATE_MAX)].join("\n"),
+    text: [...(isBare ? news : [asked]), cutEscaped(state.line, STATE_MAX)].join("\n"),
     blocks: [
       ...from,
       ...own,
       ...news.map(section),
-      context([state, ...project]),
+      ...stateBlocks(state),
+      ...(view.showProject ? [context([`Project: ${request.project.name}`])] : []),
       ...(more === 0 ? [] : [context([`${more} earlier ${more === 1 ? "follow-up" : "follow-ups"}`])]),
       ...shown.flatMap((followUp) => [
         section([leadOf(followUp), ...newsOf(followUp)].join("\n")),
         quoteText(cut(followUp.request.instructions, SAID_MAX)),
-        context([stateOf(followUp, view)]),
+        ...stateBlocks(stateOf(followUp, view)),
       ]),
       ...statusActions([turn, ...followUps]),
     ],
@@ -52,11 +54,19 @@ export function statusMessage(
 /** The most follow-ups that one message shows, the newest of them. */
 const FOLLOW_UPS_MAX = 5;
 
-function stateOf(turn: Turn, { watchedFor, httpOrigins }: View): string {
+/** How a turn stands: a line of plain text, and the pull request that it names, if that may be followed. */
+type State = { line: string; link: PullRequestLink | null };
+
+function stateOf(turn: Turn, { watchedFor, httpOrigins }: View): State {
   const { stage } = turn;
   const prLink = stage.name === "ended" ? prLinkOf(stage.outcome) : null;
   const link = prLink === null ? null : pullRequestLink(prLink, httpOrigins);
-  return statusText(turn, { watchedFor, pr: link?.label ?? null });
+  return { line: statusText(turn, { watchedFor, pr: link?.label ?? null }), link };
+}
+
+/** What will change is small print; a pull request stays, and can be followed. */
+function stateBlocks({ line, link }: State): KnownBlock[] {
+  return link !== null && line.includes(link.label) ? [linkedLine(line, link)] : [context([line])];
 }
 
 function newsOf({ isStartedAnew }: Turn): string[] {

@@ -1,21 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { render } from "../../src/replies/render.ts";
 import { makeJob, makeOutcome, makeTurn } from "../support/builders.ts";
-import {
-  ANA,
-  LINK,
-  PR,
-  presentation,
-  read,
-  readOutcome,
-  request,
-  started,
-  withPr,
-  without,
-} from "./reading.ts";
+import { ANA, LINK, PR, presentation, read, readOutcome, request, JOB, withPr, without } from "./reading.ts";
 import type { Row } from "./reading.ts";
 
-const notStarted = "Took: 1 min 5 s";
 const CHECK = "Check for a new pull request before trying again.";
 const FIX = "Contact your Docs Agent admin, then try again.";
 const FIX_AND_WATCH = "Contact your Docs Agent admin, then keep watching.";
@@ -24,22 +12,22 @@ const rows: Row[] = [
   {
     when: "the pull request is open",
     outcome: { kind: "pull-request", job: withPr },
-    lines: [`✅ @Ana Your pull request is ready: ${LINK}`, started, "[View pull request]"],
+    lines: [`✅ @Ana Your pull request is ready: ${LINK}`, "[View pull request]"],
   },
   {
     when: "a follow-up's pull request was there before, and nobody says what the follow-up did",
     outcome: { kind: "pull-request", job: withPr, prBefore: PR },
-    lines: [`✅ @Ana The agent finished. ${LINK} may have new commits.`, started, "[View pull request]"],
+    lines: [`✅ @Ana The agent finished. ${LINK} may have new commits.`, "[View pull request]"],
   },
   {
     when: "a follow-up's pull request is another than the one before",
     outcome: { kind: "pull-request", job: withPr, prBefore: `${PR}0` },
-    lines: [`✅ @Ana Your pull request is ready: ${LINK}`, started, "[View pull request]"],
+    lines: [`✅ @Ana Your pull request is ready: ${LINK}`, "[View pull request]"],
   },
   {
     when: "the agent changed nothing",
     outcome: { kind: "no-changes", job: without },
-    lines: ["➖ @Ana No changes made.", "Reply with @docs-agent and name the page.", started, "[Try again]"],
+    lines: ["➖ @Ana No changes made.", "Reply with @docs-agent and name the page.", "[Try again]"],
   },
   {
     when: "the job failed",
@@ -47,7 +35,7 @@ const rows: Row[] = [
     lines: [
       "❌ @Ana The agent couldn't finish.",
       "If it keeps happening, contact your Docs Agent admin.",
-      started,
+      JOB,
       "[Try again]",
     ],
   },
@@ -57,19 +45,19 @@ const rows: Row[] = [
     lines: [
       "❌ @Ana The agent couldn't finish.",
       `${LINK} is already open. Check it carefully before you merge.`,
-      started,
+      "Job job-1",
       "[View pull request] [Try again]",
     ],
   },
   {
     when: "the job was archived",
     outcome: { kind: "archived", job: without },
-    lines: ["🗄️ @Ana Your request was archived.", "Ask again if you still need it.", started],
+    lines: ["🗄️ @Ana Your request was archived.", "Ask again if you still need it."],
   },
   {
     when: "the job was archived after it opened a pull request",
     outcome: { kind: "archived", job: withPr },
-    lines: ["🗄️ @Ana Your request was archived.", `${LINK} is still there.`, started, "[View pull request]"],
+    lines: ["🗄️ @Ana Your request was archived.", `${LINK} is still there.`, "[View pull request]"],
   },
   {
     when: "the deadline passed",
@@ -77,69 +65,64 @@ const rows: Row[] = [
     lines: [
       "⌛ @Ana Not done after 1 day, so I stopped watching.",
       "The agent may still finish.",
-      started,
+      "Job job-1",
       "[Keep watching]",
     ],
   },
   {
     when: "the job service took nothing until the deadline",
     outcome: { kind: "expired", reason: "never-started", job: null },
-    lines: ["⌛ @Ana Not started: the agent was unavailable for 1 day.", notStarted, "[Try again]"],
+    lines: ["⌛ @Ana Not started: the agent was unavailable for 1 day.", "[Try again]"],
   },
   {
     when: "the job service no longer knows the job",
     outcome: { kind: "missing", job: without },
-    lines: ["❓ @Ana The agent no longer has this request.", CHECK, started, "[Keep watching] [Try again]"],
+    lines: [
+      "❓ @Ana The agent no longer has this request.",
+      CHECK,
+      "Job job-1",
+      "[Keep watching] [Try again]",
+    ],
   },
   {
     when: "the answer to the create was lost",
     outcome: { kind: "unknown", reason: "create-lost", job: null },
-    lines: [
-      "❓ @Ana I sent your request but got no answer, so it may be running.",
-      CHECK,
-      notStarted,
-      "[Try again]",
-    ],
+    lines: ["❓ @Ana I sent your request but got no answer, so it may be running.", CHECK, "[Try again]"],
   },
   {
     when: "the answer to the create cannot be read",
     outcome: { kind: "unknown", reason: "unreadable", job: null },
-    lines: ["❓ @Ana I can't tell whether your request started.", CHECK, notStarted, "[Try again]"],
+    lines: ["❓ @Ana I can't tell whether your request started.", CHECK, "[Try again]"],
   },
   {
     when: "what the job service says of the job cannot be read",
     outcome: { kind: "unknown", reason: "unreadable", job: without },
-    lines: ["❓ @Ana I can't tell how your request ended.", FIX_AND_WATCH, started, "[Keep watching]"],
+    lines: ["❓ @Ana I can't tell how your request ended.", FIX_AND_WATCH, JOB, "[Keep watching]"],
   },
   {
     when: "the key is refused at the start",
     outcome: { kind: "rejected", reason: "key", job: null },
-    lines: ["⛔ @Ana The agent refused my API key.", FIX, notStarted, "[Try again]"],
+    lines: ["⛔ @Ana The agent refused my API key.", FIX, "[Try again]"],
   },
   {
     when: "the key is refused while the job runs",
     outcome: { kind: "rejected", reason: "key", job: without },
-    lines: ["⛔ @Ana The agent refused my API key.", FIX_AND_WATCH, started, "[Keep watching]"],
+    lines: ["⛔ @Ana The agent refused my API key.", FIX_AND_WATCH, JOB, "[Keep watching]"],
   },
   {
     when: "the prompt is refused",
     outcome: { kind: "rejected", reason: "prompt", job: null, said: "too vague <!here>" },
-    lines: [
-      "⛔ @Ana The agent refused your request.",
-      "too vague <!here>",
-      "Reword or shorten it.",
-      notStarted,
-    ],
+    lines: ["⛔ @Ana The agent refused your request.", "too vague <!here>", "Reword or shorten it."],
   },
   {
     when: "the project is not known there",
     outcome: { kind: "rejected", reason: "project", job: null },
-    lines: ["⛔ @Ana The project isn't set up correctly.", FIX, notStarted, "[Try again]"],
+    lines: ["⛔ @Ana The project isn't set up correctly.", FIX, "[Try again]"],
   },
   {
     when: "the request is refused for another reason",
     outcome: { kind: "rejected", reason: "other", job: null },
-    lines: ["⛔ @Ana The agent refused your request.", FIX, notStarted, "[Try again]"],
+    lines: ["⛔ @Ana The agent refused your request.", FIX, "[Try again]"],
   },
 ];
 
@@ -160,7 +143,6 @@ describe("an outcome also says", () => {
     expect(lines).toEqual([
       "✅ @Ana Your pull request is ready.",
       "The pull request link doesn't look safe, so it isn't clickable: http://github.com@evil.example/7",
-      started,
     ]);
     expect(notification).not.toContain("evil.example");
   });
@@ -187,13 +169,6 @@ describe("an outcome also says", () => {
     const outcome = makeOutcome({ kind: "no-changes", job: without });
     const { lines } = read({ kind: "outcome", turn: direct, outcome, watch: 1, away: null });
     expect(lines[1]).toBe("Ask again and name the page.");
-  });
-
-  it("only the facts it has", () => {
-    const job = makeJob({ repository: "", ref: null, model: null });
-    expect(readOutcome(makeOutcome({ kind: "archived", job })).lines.at(-1)).toBe(
-      "Took: 1 min 5 s Job: job-1",
-    );
   });
 
   it.each([

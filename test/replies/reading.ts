@@ -46,8 +46,8 @@ export const withPr = makeJob({ prLink: PR });
 export const without = makeJob();
 /** A pull request as a service describes it. */
 export const pull = makeReported().pullRequest!;
-/** The small print of a job that was started. */
-export const started = "Repository: acme/docs Base branch: main Model: model-1 Took: 1 min 5 s Job: job-1";
+/** The small print under what only an operator can look into. */
+export const JOB = "For your Docs Agent admin: job job-1";
 export const LINK = `acme/docs#7 (${PR})`;
 
 /** What an outcome keeps of what a service told. */

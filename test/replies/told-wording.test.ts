@@ -1,21 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { render } from "../../src/replies/render.ts";
 import { makeJob, makeOutcome, makeTurn } from "../support/builders.ts";
-import {
-  LINK,
-  PR,
-  presentation,
-  pull,
-  readOutcome,
-  request,
-  started,
-  told,
-  withPr,
-  without,
-} from "./reading.ts";
+import { LINK, PR, presentation, pull, readOutcome, request, JOB, told, withPr, without } from "./reading.ts";
 import type { Row } from "./reading.ts";
-
-const onBranch = started.replace("main", "main Branch: docs-agent/job-1");
 
 /** The same, where the service tells of its turns. */
 const toldRows: Row[] = [
@@ -27,7 +14,6 @@ const toldRows: Row[] = [
       "Correct the install command",
       "Both pages name the right command now.",
       `${LINK}, 3 files, +12 −4`,
-      onBranch,
       "[View pull request]",
     ],
   },
@@ -37,7 +23,6 @@ const toldRows: Row[] = [
     lines: [
       `✅ @Ana The agent updated ${LINK}.`,
       "Both pages name the right command now.",
-      onBranch,
       "[View pull request]",
     ],
   },
@@ -55,7 +40,6 @@ const toldRows: Row[] = [
       "✅ @Ana Your pull request is ready:",
       "Correct the install command",
       `${LINK}, 1 file`,
-      onBranch,
       "[View pull request]",
     ],
   },
@@ -75,7 +59,6 @@ const toldRows: Row[] = [
       "There is no page about refunds.",
       "Which one do you mean?",
       "Reply with @docs-agent and name the page.",
-      started,
       "[Try again]",
     ],
   },
@@ -94,7 +77,7 @@ const toldRows: Row[] = [
       "❌ @Ana The agent couldn't finish.",
       "The turn reached its budget of 200,000 tokens.",
       "If it keeps happening, contact your Docs Agent admin.",
-      started,
+      JOB,
       "[Try again]",
     ],
   },
@@ -105,7 +88,7 @@ const toldRows: Row[] = [
       job: without,
       told: told({ outcome: "cancelled", pullRequest: null, summary: null }),
     },
-    lines: ["⏹️ @Ana The agent was stopped.", "No pull request was opened.", started, "[Try again]"],
+    lines: ["⏹️ @Ana The agent was stopped.", "No pull request was opened.", "[Try again]"],
   },
   {
     when: "the turn was canceled after it opened a pull request",
@@ -113,7 +96,6 @@ const toldRows: Row[] = [
     lines: [
       "⏹️ @Ana The agent was stopped.",
       `${LINK} has the work so far.`,
-      onBranch,
       "[View pull request] [Try again]",
     ],
   },
@@ -129,7 +111,6 @@ const toldRows: Row[] = [
       "docs-agent/job-1",
       "Both pages name the right command now.",
       "Open a pull request from it to merge it.",
-      started,
     ],
   },
 ];

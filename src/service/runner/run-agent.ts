@@ -114,7 +114,6 @@ function sessionsOf(folders: TurnFolders, turn: RunnerTurn, context: AgentContex
   const { jobId, earlierTurns } = turn;
   const { sessions, logger } = context;
   const agent = identityOf(turn.project, sandbox);
-  if (!sandbox.takesUsedHome) return { take: async () => null, keep: async () => {} };
   return {
     take: (): Promise<AgentSession | null> =>
       sessions.take(jobId, agent, earlierTurns.length, folders.home).catch((error: unknown) => {

@@ -63,15 +63,6 @@ it.each([
   expect(await keptJobs(world)).toEqual([]);
 });
 
-it("uses no HOME again into which something of the machine is mounted", async () => {
-  await using world = await openRunnerWorld();
-  const given = sessionProject(world, { resume: true });
-  const readable = [...given.agent.readable, "/home/agent/style-guide"];
-  const project = { ...given, agent: { ...given.agent, readable } };
-  await ask(world, project, "First");
-  expect(await keptJobs(world)).toEqual([]);
-});
-
 it("keeps nothing of an agent that does not offer to resume, of a job's first turn that failed, and of a command", async () => {
   await using world = await openRunnerWorld();
   await ask(world, sessionProject(world, {}), "First");

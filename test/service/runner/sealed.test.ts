@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { access, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
+import { normalize } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { fixtureAgent, inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
@@ -220,6 +221,44 @@ it("follows no link out for the protocol's file methods", async () => {
   expect(await world.show("docs/answers.md")).not.toContain("the operator's");
   expect(await world.show("docs/ok/new.md")).toBe("new");
 });
+
+it("lets no agent lead out what is mounted below /tmp for the next program of its turn", async () => {
+  await using world = await openRunnerWorld();
+  const [kit, outside] = [world.dir.file("kit"), world.dir.file("outside")];
+  await mkdir(kit);
+  await mkdir(outside);
+  await writeFile(`${kit}/guide`, "the guide");
+  // Where bubblewrap has the machine while it mounts.
+  const lead = `mv ${world.dir.path} /tmp/aside; rm -rf ${world.dir.path}; ln -s /oldroot${outside} ${world.dir.path}`;
+  const agent = fixtureAgent(
+    "acp-agent.mjs",
+    JSON.stringify([
+      { terminal: ["sh", "-c", lead] },
+      { terminal: ["sh", "-c", `cat ${kit}/guide > docs/guide.md; touch ${kit}/x ${world.dir.path}/x`] },
+    ]),
+  );
+  const project = world.acpProject(agent, { terminal: true });
+  project.agent.readable.push(`${kit}/guide`);
+  await world.run(project);
+  expect(await readdir(outside)).toEqual([]);
+  expect(await world.show("docs/guide.md")).toBe("the guide");
+});
+
+it.each(["/repo/style-guide", "/var/tmp/../../tmp"])(
+  "shows no agent what would lie in its own folders, and says what to do: %s",
+  async (path) => {
+    await using world = await openRunnerWorld();
+    const project = world.project(inlineAgent(""));
+    project.agent.readable.push(path);
+    expect(await world.run(project)).toEqual({
+      kind: "failed",
+      reason: "The agent couldn't be started.",
+      details: [
+        `The sandbox can't show ${normalize(path)}: in its place is a folder of the agent's own. Move it, and correct agent.command or agent.readable.`,
+      ],
+    });
+  },
+);
 
 it("shows an agent its own program also below /tmp, with the packages beside it, read-only", async () => {
   await using world = await openRunnerWorld();

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { lstat, mkdir, readlink, realpath, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Env } from "../../env.ts";
 import { isInside } from "../confined-files.ts";
@@ -40,13 +40,16 @@ const ETC = [
 /** Who an agent is in its sandbox. Outside it is the service's user. */
 const UID = "1000";
 const OWN_ETC: Record<string, string> = {
-  passwd: `agent:x:${UID}:${UID}:agent:/home/agent:/bin/sh\n`,
+  passwd: `agent:x:${UID}:${UID}:agent:/run/agent/home:/bin/sh\n`,
   group: `agent:x:${UID}:\n`,
   hosts: "127.0.0.1 localhost docs-agent\n::1 localhost\n",
   "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
 };
 
-const INSIDE: InsidePaths = { tree: "/repo", home: "/home/agent", tmp: "/tmp" };
+/** The home is where no person's is: programs lie in those. */
+const INSIDE: InsidePaths = { tree: "/repo", home: "/run/agent/home", tmp: "/tmp" };
+/** A link to `/tmp` in there. */
+const VAR_TMP = "/var/tmp";
 const BIN = "/run/agent/bin";
 /** What leads from a port of the sandbox's own loopback to the socket of the way out. */
 const RELAY = fileURLToPath(new URL("../../network/relay.ts", import.meta.url));
@@ -97,6 +100,16 @@ export async function bubblewrap(options: BubblewrapOptions): Promise<Sandbox> {
         details: [`There is no program ${JSON.stringify(command)}. Install it, or correct agent.command.`],
       });
     }
+    const readable = agent.readable.map((path) => normalize(path));
+    const taken = [...program.needs, ...readable].find(isAgentsOwn);
+    if (taken !== undefined) {
+      throw new TurnFailedError("The agent couldn't be started.", {
+        details: [
+          `The sandbox can't show ${taken}: in its place is a folder of the agent's own. Move it, and correct agent.command or agent.readable.`,
+        ],
+      });
+    }
+    const shields = shieldsOf([...program.needs, ...readable]);
     const shared = [
       NAMESPACES.flat(),
       // The descriptions of the service's keys stand in there.
@@ -109,20 +122,20 @@ export async function bubblewrap(options: BubblewrapOptions): Promise<Sandbox> {
     const own = [
       ["--bind", folders.home, INSIDE.home],
       ["--bind", folders.tmp, INSIDE.tmp],
-      ["--symlink", INSIDE.tmp, "/var/tmp"],
+      ["--symlink", INSIDE.tmp, VAR_TMP],
       wayOutMounts(node, agent.networkSocket),
     ];
-    // After the agent's own folders: a program may lie in what is /tmp or /home/agent on this machine.
+    // After the agent's own folders: a program may lie below what is /tmp on this machine.
     const programs = [
+      shields.flatMap((path) => ["--tmpfs", path]),
       programMounts(program),
-      agent.readable.flatMap((path) => ["--ro-bind-try", path, path]),
+      readable.flatMap((path) => ["--ro-bind-try", path, path]),
+      shields.flatMap((path) => ["--remount-ro", path]),
     ];
     const group = await options.groups?.open(agent.limits);
     return {
       inside: INSIDE,
       networkPort: WAY_OUT.port,
-      // Where something is mounted in it, bubblewrap would follow a link on the way there, out of the sandbox.
-      takesUsedHome: ![...program.needs, ...agent.readable].some((path) => isInside(INSIDE.home, path)),
       ranOutOfMemory: async () => (await group?.ranOutOfMemory()) ?? false,
       [Symbol.asyncDispose]: async () => group?.[Symbol.asyncDispose](),
       contain: ({ command: inner, args }, { cwd = INSIDE.tree, env = {}, isTreeOnly = false } = {}) => ({
@@ -207,6 +220,22 @@ async function systemMounts(): Promise<string[]> {
     }),
   );
   return mounts.flat();
+}
+
+/** Whether a mount at the path would need a folder that an agent can write to, or hide it. */
+function isAgentsOwn(path: string): boolean {
+  if (path === INSIDE.tmp) return true;
+  return [INSIDE.tree, INSIDE.home, VAR_TMP].some((own) => path === own || isInside(own, path));
+}
+
+/**
+ * What to mount in `/tmp` before anything is mounted further below. Bubblewrap makes the folders on the way to a mount and follows links there: an agent could
+ * put one in their place, out of the sandbox, before another program of its turn is started. What is mounted right in `/tmp` it can't move.
+ */
+function shieldsOf(paths: readonly string[]): string[] {
+  const below = paths.filter((path) => isInside(INSIDE.tmp, path));
+  const first = (path: string) => join(INSIDE.tmp, path.split("/")[2] ?? "");
+  return [...new Set(below.filter((path) => first(path) !== path).map(first))];
 }
 
 function wayOutMounts(node: string, socket: string | null): string[] {

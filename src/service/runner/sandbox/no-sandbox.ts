@@ -12,7 +12,6 @@ export function noSandbox(env: Env): Sandbox {
     open: async ({ folders: { tree, home, tmp } }) => ({
       inside: { tree, home, tmp },
       networkPort: null,
-      takesUsedHome: true,
       contain: (line, options = {}) => ({
         ...line,
         env: { ...pickEnv(env, ["PATH"]), ...options.env },

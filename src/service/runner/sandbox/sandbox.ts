@@ -26,8 +26,6 @@ export type TurnSandbox = AsyncDisposable & {
   readonly inside: InsidePaths;
   /** The port of the agent's own 127.0.0.1 that leads to its way out; null: that of this machine is its own. */
   readonly networkPort: number | null;
-  /** Whether a home with files that an agent made can be its home again. */
-  readonly takesUsedHome: boolean;
   contain(line: CommandLine, options?: StartOptions): ContainedStart;
   /** Whether the kernel ended a process in it because all of them together used more memory than they may. */
   ranOutOfMemory(): Promise<boolean>;
