@@ -71,6 +71,7 @@ const SCOPES: Record<string, string[]> = {
   "conversations.info": ["channels:read", "groups:read"],
   "conversations.open": ["im:write"],
   "conversations.replies": ["channels:history", "groups:history", "im:history"],
+  "users.conversations": ["channels:read", "groups:read"],
   "users.info": ["users:read"],
   "views.open": [],
 };

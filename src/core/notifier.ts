@@ -1,4 +1,5 @@
 import type { Outcome } from "./outcome.ts";
+import type { ListPage, Standing } from "./request-list.ts";
 import type { Turn } from "./turn.ts";
 
 /** Where a message goes: a channel of a team, or a thread in it. */
@@ -10,8 +11,11 @@ export type Posted = { channelId: string; ts: string };
 /** A search for an earlier post. `sentAtMs`: Slack's time when it was sent, at the earliest. `cursor`: where the last look ended. */
 export type Search = { sentAtMs: number; cursor: string | null };
 
-/** To one person alone, where they are: through the response URL while it lasts, else as an ephemeral message. */
-export type Recipient = { place: Place; userId: string; responseUrl: string | null };
+/**
+ * To one person alone, where they are: through the response URL while it lasts, else as an ephemeral message. `replaces`: in place of the message
+ * that the response URL came from.
+ */
+export type Recipient = { place: Place; userId: string; responseUrl: string | null; replaces?: boolean };
 
 /** What a message says. How it looks is the notifier's business. */
 export type Message =
@@ -32,6 +36,10 @@ export type Message =
   | { kind: "kept" }
   /** To one person alone: what they can ask for and how. */
   | { kind: "help" }
+  /** To one person alone: requests that they may see. */
+  | ({ kind: "list" } & ListPage)
+  /** To one person alone: how their requests, and those of the channel, stand. */
+  | ({ kind: "standing" } & Standing)
   /** To the author of a reply in a thread alone: whether it is for the agent. */
   | { kind: "ask"; replyId: string }
   /** To one person alone: only the requester may do that. */
@@ -94,10 +102,18 @@ export interface Notifier {
 export interface Directory {
   personName(teamId: string, userId: string): Promise<string | null>;
   channelName(teamId: string, channelId: string): Promise<string | null>;
+  /** As {@link permalink}, without asking Slack; null: the team's address isn't known. */
+  threadUrl(thread: { teamId: string; channelId: string; ts: string }): Promise<string | null>;
   permalink(message: {
     teamId: string;
     channelId: string;
     ts: string;
     threadTs: string | null;
   }): Promise<string | null>;
+}
+
+/** Which channels people are in. */
+export interface Memberships {
+  /** Those that the app is in, too, as of the last half minute. `isComplete`: false where Slack doesn't tell of all of them. */
+  channelsOf(teamId: string, userId: string): Promise<{ channels: ReadonlySet<string>; isComplete: boolean }>;
 }

@@ -113,3 +113,9 @@ export function updateOf(outcome: Outcome): "updated" | "maybe-updated" | null {
 export function prLinkOf({ told, job }: Outcome): string | null {
   return told?.pullRequest?.url ?? job?.prLink ?? null;
 }
+
+/** Whether the turn ended without what was asked for, and not because somebody wanted it to end. */
+export function cameToNothing(outcome: Outcome): boolean {
+  const ending = endingOf(outcome);
+  return ["failed", "expired", "missing", "unknown", "rejected"].includes(ending);
+}

@@ -87,6 +87,10 @@ export type ServiceRecord = z.infer<typeof ServiceRecord>;
 export const NoticeRecord = storedObject({ version: z.literal(1), delivery: Delivery });
 export type NoticeRecord = z.infer<typeof NoticeRecord>;
 
+/** The newest requests of one person or of one channel: their turns, oldest first. It holds no words, only ids. */
+export const RequestList = storedObject({ version: z.literal(1), turnIds: z.array(z.string()) });
+export type RequestList = z.infer<typeof RequestList>;
+
 /** Every kind of record, under the name that its keys begin with. */
 export const recordSchemas = {
   turn: Turn,
@@ -96,6 +100,7 @@ export const recordSchemas = {
   reply: ReplyRecord,
   service: ServiceRecord,
   notice: NoticeRecord,
+  list: RequestList,
 };
 export type RecordKind = keyof typeof recordSchemas;
 export type RecordOf<K extends RecordKind> = z.infer<(typeof recordSchemas)[K]>;

@@ -3,6 +3,7 @@ import { registerButtons } from "./buttons.ts";
 import { registerCommand } from "./command.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { registerFormSubmission } from "./form-submission.ts";
+import { registerLists } from "./lists.ts";
 import { registerMention } from "./mention.ts";
 import { registerShortcut } from "./shortcut.ts";
 import { registerStopButton } from "./stop-button.ts";
@@ -18,4 +19,5 @@ export function registerIntake(app: App, given: Omit<IntakeDeps, "accepting">): 
   registerThreadReply(app, deps);
   registerButtons(app, deps);
   registerStopButton(app, deps);
+  registerLists(app, deps);
 }

@@ -9,6 +9,23 @@ export const STOP_TURN = "stop_turn";
 export const SEND_REPLY = "send_reply";
 export const IGNORE_REPLY = "ignore_reply";
 
+/** The buttons that turn the pages of a list. */
+export const LIST_NEWER = "list_newer";
+export const LIST_OLDER = "list_older";
+
+/** Of which list, and how many newer requests stand before the page. */
+const ListValue = z.object({ of: z.enum(["person", "channel"]), from: z.number().int().min(0).max(1000) });
+type ListValue = z.infer<typeof ListValue>;
+
+export function listValue(value: ListValue): string {
+  return JSON.stringify(value);
+}
+
+/** Null for anything that is not a value of ours. */
+export function parseListValue(value: string | undefined): ListValue | null {
+  return parsed(ListValue, value);
+}
+
 const ReplyValue = z.object({ replyId: z.string() });
 
 /** What the buttons under a question about a reply carry back. */

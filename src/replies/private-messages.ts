@@ -15,6 +15,7 @@ export function helpMessage(projects: string[]): Rendered {
     "• `/docs-agent fix the install command`; `/docs-agent` alone opens a form",
     "• *Fix these docs* in a message's menu",
     "• Mention me in a channel or thread. In a request's thread that's a follow-up; `new` right after my name starts a separate request",
+    "• `/docs-agent list` shows your requests, `list channel` this channel's, `status` how they stand",
     ...(projects.length > 1
       ? [
           `• \`project=${cutEscaped(projects[1] ?? "", NAME_MAX)} …\` picks a project: ${listOf(names)}; the first is the default`,
@@ -113,6 +114,12 @@ export function notKeptMessage(): Rendered {
 export function maybeKeptMessage(): Rendered {
   const text =
     "I can't tell whether that was saved. If nothing about it shows up within a minute, ask again.";
+  return { text, blocks: [section(text)] };
+}
+
+/** A list could not be looked up. */
+export function notListedMessage(): Rendered {
+  const text = "I couldn't look that up. Try again in a minute.";
   return { text, blocks: [section(text)] };
 }
 

@@ -24,6 +24,13 @@ export function createSlackDirectory(options: { teams: SlackTeams; logger: Logge
     }
   }
 
+  function teamUrlOf(teamId: string): Promise<string | null> {
+    return orNull("the team's address", teamId, async () => {
+      const { identity } = await teams.of(teamId);
+      return identity.teamUrl;
+    });
+  }
+
   return {
     async personName(teamId, userId) {
       return orNull("a person's name", userId, async () => {
@@ -41,6 +48,11 @@ export function createSlackDirectory(options: { teams: SlackTeams; logger: Logge
       });
     },
 
+    async threadUrl({ teamId, channelId, ts }) {
+      const teamUrl = await teamUrlOf(teamId);
+      return teamUrl === null ? null : builtPermalink(teamUrl, channelId, ts, null);
+    },
+
     async permalink({ teamId, channelId, ts, threadTs }) {
       const said = await orNull("a permalink", ts, async () => {
         const { client } = await teams.of(teamId);
@@ -48,10 +60,7 @@ export function createSlackDirectory(options: { teams: SlackTeams; logger: Logge
         return permalink;
       });
       if (said !== null) return said;
-      const teamUrl = await orNull("the team's address", teamId, async () => {
-        const { identity } = await teams.of(teamId);
-        return identity.teamUrl;
-      });
+      const teamUrl = await teamUrlOf(teamId);
       return teamUrl === null ? null : builtPermalink(teamUrl, channelId, ts, threadTs);
     },
   };

@@ -9,6 +9,7 @@ import { ask } from "./ask.ts";
 import { cancel } from "./cancel.ts";
 import { deliver } from "./deliver.ts";
 import type { TaskDeps } from "./deps.ts";
+import { list } from "./list.ts";
 import { open } from "./open.ts";
 import { PayloadInvalidError, TurnPayload, Whose } from "./payload.ts";
 import { refresh } from "./refresh.ts";
@@ -34,6 +35,7 @@ const handlers: Record<
   deliver: { pool: "messages", handle: deliver },
   refresh: { pool: "updates", handle: refresh },
   reply: { pool: "messages", handle: reply },
+  list: { pool: "messages", handle: list },
   ask: { pool: "messages", handle: ask },
   tell: { pool: "messages", handle: tell },
 };
@@ -167,7 +169,7 @@ const ENDS_ITS_TURN: Readonly<Record<string, OutcomeReason>> = {
   watch: "unreadable",
 };
 /** A status message that stays behind, say, or a turn that goes on to its outcome: nothing a person has to know. */
-const QUIET: ReadonlySet<string> = new Set(["tell", "reply", "ask", "refresh", "cancel"]);
+const QUIET: ReadonlySet<string> = new Set(["tell", "reply", "list", "ask", "refresh", "cancel"]);
 
 const LogFields = TurnPayload.pick({ turnId: true, thread: true, jobId: true }).partial();
 

@@ -113,7 +113,11 @@ it("says what is missing and what to do, for all of it at once, without a secret
     ["no-interpreter", "agent", /codex-acp needs no-such-interpreter, which isn't on the PATH/],
     ["no-interpreter", "model", /Add one of kind openai under models/],
     ["no-branch", "repository", /no branch man\. Set baseBranch/],
-    ["bad-token", "repository", /: The git server refused the credentials/],
+    [
+      "bad-token",
+      "repository",
+      /: The git server refused the service's credentials\. Check the token's rights/,
+    ],
     [
       "bad-token",
       "code host",

@@ -94,7 +94,7 @@ it("tries again what failed for now, later each time, and keeps the reason when 
   expect(waits).toEqual([15, 60, 240, 900]);
   expect(await statusOf(subject, id)).toBe("failed");
   expect(subject.store.turns(id)[0]?.reason).toBe(
-    "given up after 5 attempts; the last: the git server answered 503 (5)",
+    "the git server answered 503 (5) Gave up after 5 attempts.",
   );
   expect(subject.logger.text("error")).toContain("the git server answered 503 (5)");
 });
@@ -182,7 +182,9 @@ it("gives up a turn that takes the process down with it each time", async () => 
   await subject.service.queue.idle();
   expect(subject.runner.runs).toHaveLength(0);
   expect(await statusOf(subject, id)).toBe("failed");
-  expect(subject.store.turns(id)[0]?.reason).toContain("the service ended in the middle of it");
+  expect(subject.store.turns(id)[0]?.reason).toBe(
+    "The service ended in the middle of it. Gave up after 5 attempts.",
+  );
 });
 
 it("lets running turns finish within the grace of a stop, and starts no more", async () => {
@@ -332,9 +334,10 @@ it("fails the turns of a project that is no longer in the settings", async () =>
   await subject.start();
   await subject.service.queue.idle();
   expect(subject.store.turns(id).map(({ reason }) => reason)).toEqual([
-    "the project docs is no longer in the settings",
-    "the project docs is no longer in the settings",
+    "The project isn't set up anymore.",
+    "The project isn't set up anymore.",
   ]);
+  expect(subject.logger.text("error")).toContain("There is no project docs in the settings. Add it again.");
 });
 
 it("keeps the last progress lines of a turn, bounded and harmless", async () => {

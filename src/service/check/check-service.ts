@@ -2,17 +2,16 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
-import { messageOf } from "../../errors.ts";
 import { AGENT_PRESETS } from "../agent-presets.ts";
 import type { ServiceConfig, ServiceProject } from "../config.ts";
 import { type Env, envValue } from "../env.ts";
 import { listKeys } from "../keys.ts";
-import { oneLine, sentenceCase } from "../printable-text.ts";
+import { oneLine } from "../printable-text.ts";
 import { projectSecrets } from "../project-secrets.ts";
 import { createGitHubCodeHost } from "../runner/publish/github-code-host.ts";
 import { openSandbox } from "../runner/sandbox/open-sandbox.ts";
 import { createRedact } from "../runner/redaction.ts";
-import { detailsOf } from "../runner/run-error.ts";
+import { operatorText } from "../runner/run-error.ts";
 import { openDataDir, readState } from "../state-file.ts";
 import { checkAgent } from "./check-agent.ts";
 import { CheckFault } from "./check-fault.ts";
@@ -51,16 +50,11 @@ async function* findingsOf(checks: readonly Check[], { config, env }: CheckDeps)
     } catch (error) {
       const fault = signal.aborted
         ? `There was no answer within ${TIME_LIMIT_MS / 1000} s. Check the address and the network.`
-        : oneLine(redact([reasonOf(error), ...detailsOf(error)].join(" ")), 1000);
+        : oneLine(redact(operatorText(error)), 1000);
       return { of, what, found: "", fault };
     }
   });
   for (const finding of running) yield await finding;
-}
-
-/** Which git command it was is no news to whoever reads this. */
-function reasonOf(error: unknown): string {
-  return sentenceCase(messageOf(error).replace(/^git [a-z-]+: /, ""));
 }
 
 function dataDirCheck({ dataDir }: ServiceConfig): Check {

@@ -244,5 +244,5 @@ function failed(error: unknown, input: RunTurnInput, redact: Redact, logger: Log
     { problem: reason, code: error instanceof DocsAgentError ? error.code : null },
     "turn broke off",
   );
-  throw new TransientRunError(`The turn broke off: ${reason}`);
+  throw new TransientRunError("The turn broke off.", { details: [reason] });
 }

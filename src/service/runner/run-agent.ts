@@ -4,7 +4,13 @@ import { presetEnv } from "../agent-presets.ts";
 import { messageOf } from "../../errors.ts";
 import type { Env } from "../env.ts";
 import type { RunTurnInput } from "../turn-runner.ts";
-import { newSocketPath, openTurnNetwork, type TurnNetwork, type TurnUsage } from "../network/index.ts";
+import {
+  type ModelTrouble,
+  newSocketPath,
+  openTurnNetwork,
+  type TurnNetwork,
+  type TurnUsage,
+} from "../network/index.ts";
 import { agentEnv } from "./agents/agent-env.ts";
 import { agents } from "./agents/index.ts";
 import type { AgentResult } from "./agents/agent.ts";
@@ -30,8 +36,14 @@ export type AgentContext = {
   onAgentLine: (line: string) => void;
 } & Pick<RunTurnInput, "signal" | "onStep" | "onPlan" | "onUsage" | "ask">;
 
-/** How an agent ended. `keepSession`: to be called once its work is safe, so that the job's next turn can resume its session. Never rejects. */
-export type AgentRunResult = Omit<AgentResult, "session"> & { keepSession: () => Promise<void> };
+/**
+ * How an agent ended. `modelTrouble`: why its last call of a model came to nothing; null if it did not. `keepSession`: to be called once its work is
+ * safe, so that the job's next turn can resume its session. Never rejects.
+ */
+export type AgentRunResult = Omit<AgentResult, "session"> & {
+  modelTrouble: ModelTrouble | null;
+  keepSession: () => Promise<void>;
+};
 
 /**
  * Runs the turn's agent in its sandbox, with its way out, and in the session of the job's earlier turns where that was kept. Rejects with a
@@ -93,7 +105,11 @@ export async function runAgent(
       redact,
       onStarted: (pid) => noteAgent(context.folders, jobId, pid),
     });
-    return { ...result, keepSession: async () => void (session && (await sessions.keep(session))) };
+    return {
+      ...result,
+      modelTrouble: network.modelTrouble(),
+      keepSession: async () => void (session && (await sessions.keep(session))),
+    };
   } catch (error) {
     if (!(error instanceof TurnFailedError) || bounded.aborted) throw error;
     if (await sandbox.ranOutOfMemory()) {

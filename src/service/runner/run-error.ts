@@ -1,4 +1,4 @@
-import { DocsAgentError } from "../../errors.ts";
+import { DocsAgentError, messageOf } from "../../errors.ts";
 
 /** Why a turn could not be run: the message is the reason, for people. `details` are lines for the operator: what to do, and what a program said. */
 abstract class RunError extends DocsAgentError {
@@ -37,6 +37,11 @@ export class TurnFailedError extends RunError {
 /** The details of a failure, for the operator; none of what is no failure of a run. */
 export function detailsOf(error: unknown): readonly string[] {
   return error instanceof RunError ? error.details : [];
+}
+
+/** All that an error says, for the operator. */
+export function operatorText(error: unknown): string {
+  return [messageOf(error), ...detailsOf(error)].join(" ");
 }
 
 /** The agent's process ended before its turn was over: by its own fault, or by a signal that was not ours. */

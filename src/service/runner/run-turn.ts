@@ -102,7 +102,9 @@ function assertNames({ jobId, project }: RunnerTurn): void {
   }
   if (!isBaseBranch(project.baseBranch)) {
     const named = JSON.stringify(project.baseBranch.slice(0, 100));
-    throw new TurnFailedError(`${named} cannot be a base branch. Correct the project's baseBranch.`);
+    throw new TurnFailedError("The project's base branch isn't set up correctly.", {
+      details: [`${named} can't be a base branch. Correct the project's baseBranch.`],
+    });
   }
 }
 
@@ -191,9 +193,10 @@ async function commitWork(
   turn: RunnerTurn,
   context: RunContext,
   { start, folders, thread, copies, ignoreRules, endTree }: WorkInTree,
-  { summary, refused }: Pick<AgentRunResult, "summary" | "refused">,
+  ran: Omit<AgentRunResult, "keepSession">,
 ): Promise<Success | PushedWork> {
   const { git, mirrorLock, signal, redact, clock, onProgress } = context;
+  const { summary } = ran;
   const { docs } = turn.project;
   const { gitDir } = start;
   onProgress("looking at what changed");
@@ -206,8 +209,7 @@ async function commitWork(
   const chosen = { docs, ignored: [...ignored], secrets: context.secrets, copies };
   const selection = await thread.call("select", chosen, signal);
   const leftOut = boundedPaths(selection.leftOut, redact);
-  if (selection.committed.length === 0)
-    return { kind: "no-changes", summary, reason: reasonOf(refused, leftOut), leftOut };
+  if (selection.committed.length === 0) return nothingChanged(ran, leftOut);
 
   const message = commitMessageOf({ ...turn, summary, leftOut }, redact);
   const commit = await mirrorLock.run(gitDir, signal, async () => {
@@ -221,7 +223,7 @@ async function commitWork(
     const made = { git, gitDir, scratch: folders.index, parent: start.commit, index, allowed, message };
     return makeCommit({ ...made, author: context.author, atMs: clock.now(), signal });
   });
-  if (commit === null) return { kind: "no-changes", summary, reason: reasonOf(refused, leftOut), leftOut };
+  if (commit === null) return nothingChanged(ran, leftOut);
   await pushCommit(turn, context, start, { commit, summary, leftOut }, selection.committed.length);
   return { commit, summary, leftOut, earlier: null };
 }
@@ -278,6 +280,18 @@ async function finish(turn: RunnerTurn, context: RunContext, work: PushedWork): 
     signal,
   });
   return { kind: "pull-request", prLink: pullRequest.url, pullRequest, summary, leftOut };
+}
+
+/** What a run is that left nothing to commit. Throws where the agent may have given up because of its model: not all that do say that they failed. */
+function nothingChanged(
+  { summary, refused, modelTrouble }: Omit<AgentRunResult, "keepSession">,
+  leftOut: string[],
+): Success {
+  if (modelTrouble !== null && leftOut.length === 0) {
+    const said = summary === null ? "" : `The agent said: ${summary}`;
+    throw new TurnFailedError(modelTrouble.reason, { details: [modelTrouble.advice, said] });
+  }
+  return { kind: "no-changes", summary, reason: reasonOf(refused, leftOut), leftOut };
 }
 
 /** Why nothing came of a run in which the agent did something, or wanted to; null: it says so itself. */

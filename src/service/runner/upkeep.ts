@@ -2,11 +2,11 @@ import { readdir, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
-import { messageOf } from "../../errors.ts";
 import { isJobId, jobBranch } from "../branch.ts";
 import type { RunnerFolders } from "./folders.ts";
 import type { SafeGit } from "./git/git.ts";
 import { RefConflictError } from "./git/git-fault.ts";
+import { operatorText } from "./run-error.ts";
 import { forgetJobBranch, jobBranches, mirrorPath, needsPacking, packMirror } from "./git/mirror.ts";
 import { deleteJobBranch } from "./git/push.ts";
 import { remoteOf } from "./git/remote.ts";
@@ -75,7 +75,7 @@ export async function lookAfter(context: UpkeepContext): Promise<void> {
       if (count > 0) logger.info({ count }, what);
     } catch (error) {
       signal.throwIfAborted();
-      logger.warn({ problem: messageOf(error) }, `${what}: failed`);
+      logger.warn({ problem: operatorText(error) }, `${what}: failed`);
     }
   }
 

@@ -58,8 +58,11 @@ async function runOldest(deps: ServiceTaskDeps, task: Task, stopped: AbortSignal
   if (hasToWait(turn, clock.now())) return { kind: "again", dueAt: turn.dueAt };
   const project = projects.get(job.projectId);
   if (project === undefined) {
-    const reason = `the project ${job.projectId} is no longer in the settings`;
-    return end(deps, turn, { kind: "failed", reason });
+    return end(deps, turn, {
+      kind: "failed",
+      reason: "The project isn't set up anymore.",
+      details: [`There is no project ${job.projectId} in the settings. Add it again.`],
+    });
   }
   const release = await slots.take(project.id, project.limits.jobsAtOnce);
   if (release === null) return again(deps);
@@ -128,9 +131,9 @@ async function runInSlot(
   } catch (thrown) {
     if (watched.signal.aborted) return next(deps, key.jobId);
     if (stopped.aborted) return takeBack();
-    const { data } = Details.safeParse(thrown);
-    for (const line of data?.details ?? []) report.line(line);
-    return failedAttempt(deps, key, { attempts: attempt, thrown });
+    const details = Details.safeParse(thrown).data?.details ?? [];
+    for (const line of details) report.line(line);
+    return failedAttempt(deps, key, { attempts: attempt, thrown, details });
   } finally {
     over.abort();
     watched.end();
@@ -159,17 +162,17 @@ async function stopComes({ slots, clock }: ServiceTaskDeps): Promise<boolean> {
 function failedAttempt(
   deps: ServiceTaskDeps,
   key: TurnKey,
-  { attempts, thrown }: { attempts: number; thrown: unknown },
+  { attempts, thrown, details }: { attempts: number; thrown: unknown; details: string[] },
 ): TaskEnd {
   const reason = messageOf(thrown);
   if (attempts >= MAX_ATTEMPTS) {
-    return end(deps, key, { kind: "failed", reason: givenUp({ attempts, reason }) });
+    return end(deps, key, { kind: "failed", reason: givenUp({ attempts, reason }), details });
   }
   const backoffMs = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 4 ** (attempts - 1));
   const asked = RetryAfter.safeParse(thrown);
   const dueAt = deps.clock.now() + Math.max(backoffMs, asked.success ? asked.data.retryAfterMs : 0);
   deps.store.postpone(key, reason, dueAt);
-  const fields = { job_id: key.jobId, turn: key.number, attempt: attempts, reason, due_at: dueAt };
+  const fields = { job_id: key.jobId, turn: key.number, attempt: attempts, reason, details, due_at: dueAt };
   deps.logger.warn(fields, "turn will be tried again");
   return { kind: "retry", dueAt, reason };
 }
@@ -209,6 +212,6 @@ function next({ store, clock }: ServiceTaskDeps, jobId: string): TaskEnd {
 }
 
 function givenUp({ attempts, reason }: Pick<StoredTurn, "attempts" | "reason">): string {
-  const last = reason ?? "the service ended in the middle of it";
-  return `given up after ${attempts} attempts; the last: ${last}`;
+  const last = reason ?? "The service ended in the middle of it.";
+  return `${last} Gave up after ${attempts} attempts.`;
 }

@@ -1,5 +1,6 @@
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
+import { remoteFault } from "../../../src/service/runner/git/git-fault.ts";
 import { TransientRunError } from "../../../src/service/runner/run-error.ts";
 import { inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
 
@@ -42,6 +43,46 @@ cd '${world.dir.file("code-host/repositories")}' && eval "$last"
 }
 
 it.each([
+  [
+    "fatal: unable to access 'https://git.example.com/': The requested URL returned error: 503",
+    "The git server answered 503.",
+  ],
+  [
+    "fatal: Authentication failed for 'https://git.example.com/'",
+    "The git server refused the service's credentials.",
+  ],
+  [
+    "fatal: repository 'https://git.example.com/' not found",
+    "There is no such repository, or the service may not see it.",
+  ],
+  [
+    "fatal: unable to access 'https://git.example.com/': The requested URL returned error: 301",
+    "The repository has moved.",
+  ],
+  [
+    "fatal: detected dubious ownership in repository at '/srv/docs'",
+    "The service may not use the repository.",
+  ],
+  ["fatal: couldn't find remote ref refs/heads/man", "The repository doesn't have the branch to start from."],
+  ["! [rejected] (stale info)", "The branch changed meanwhile."],
+  ["! [remote rejected] (pre-receive hook declined)", "The git server refused the push."],
+  [
+    "fatal: SSL certificate problem: self-signed certificate",
+    "The service doesn't trust the git server's certificate.",
+  ],
+  ["fatal: The requested URL returned error: 418", "The git server answered 418."],
+  ["fatal: Could not resolve host: git.example.com", "The git server can't be reached."],
+  ["fatal: in /srv/docs-agent/mirrors/x.git", "Git failed with the git server."],
+])(
+  "gives people a reason without settings, paths or git's words, and the operator all of it: %s",
+  (words, reason) => {
+    const fault = remoteFault("git fetch", words);
+    expect(fault.message).toBe(reason);
+    expect(fault.details.at(-1)).toBe(`git fetch: ${words}`);
+  },
+);
+
+it.each([
   "git@git.example.com: Permission denied (publickey).\nfatal: Could not read from remote repository.\n",
   "Host key verification failed.\nfatal: Could not read from remote repository.\n",
 ])("fails a turn whose git server refuses to talk over ssh, and keeps the mirror: %j", async (words) => {
@@ -54,7 +95,11 @@ it.each([
   await ssh.serverSays(words);
   expect(await ssh.world.run(project, { jobId: "job2" })).toMatchObject({
     kind: "failed",
-    reason: expect.stringContaining("Check that the ssh agent has a key") as string,
+    reason: "The git server refused the service's SSH key, or the service doesn't know the server.",
+    details: [
+      "Check that the SSH agent has a key with rights on the repository, and that known_hosts has the server.",
+      expect.stringMatching(/^git fetch: /) as string,
+    ],
   });
   expect(await ssh.calls()).toBe(callsBefore + 1);
   expect(await ssh.isSameMirror()).toBe(true);

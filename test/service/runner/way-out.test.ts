@@ -207,3 +207,53 @@ it.each([
   });
   expect(steps).toContain("Waiting for the model");
 });
+
+/** An agent that calls a model for each of these statuses of its answer, changes nothing, and ends as if all were well. */
+const giving = (statuses: number[]) =>
+  inlineAgent(`
+    for (const status of ${JSON.stringify(statuses)}) {
+      await fetch(process.env.ANTHROPIC_BASE_URL + "/v1/messages", {
+        method: "POST",
+        headers: { "x-api-key": process.env.ANTHROPIC_API_KEY, "content-type": "application/json" },
+        body: JSON.stringify({ model: "status-" + status, max_tokens: 10, messages: [] }),
+      });
+    }
+    console.log("Nothing to do.");
+  `);
+
+it.each([
+  { statuses: [200, 401], isFailure: true },
+  { statuses: [403], isFailure: true },
+  { statuses: [401, 200], isFailure: false },
+])("tells no refused key as a turn without changes: $statuses", async ({ statuses, isFailure }) => {
+  const server = createServer((request, response) => {
+    let body = "";
+    request.on("data", (chunk) => (body += chunk));
+    request.on("end", () => {
+      const status = Number(/status-(\d+)/.exec(body)?.[1]);
+      response.writeHead(status, { "content-type": "application/json" }).end("{}");
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  const port = address === null || typeof address === "string" ? 0 : address.port;
+  await using world = await openRunnerWorld();
+  world.env["ANTHROPIC_KEY"] = KEY;
+  const baseUrl = `http://127.0.0.1:${port}`;
+  const result = await world.run(
+    world.project(giving(statuses), {
+      models: [{ name: "claude", kind: "anthropic", baseUrl, keyEnv: "ANTHROPIC_KEY", prices: {} }],
+    }),
+  );
+  server.close();
+  expect(result).toEqual(
+    isFailure
+      ? {
+          kind: "failed",
+          reason: "The model provider refused the service's key.",
+          details: ["Set ANTHROPIC_KEY to a valid key (models: claude).", "The agent said: Nothing to do."],
+        }
+      : { kind: "no-changes", summary: "Nothing to do.", reason: null, leftOut: [] },
+  );
+});

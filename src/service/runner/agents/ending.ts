@@ -41,7 +41,7 @@ export function failureOf(
       );
     case "not-started":
       if (SHORTAGE.test(ending.problem)) {
-        return new TransientRunError(`The agent could not be started: ${ending.problem}.`);
+        return new TransientRunError("The agent couldn't be started.", { details: [`${ending.problem}.`] });
       }
       return new TurnFailedError("The agent couldn't be started.", {
         details: [`${ending.problem}. Check agent.command.`],

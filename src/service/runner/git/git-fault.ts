@@ -1,10 +1,11 @@
-import { DocsAgentError } from "../../../errors.ts";
 import { endOf } from "../../printable-text.ts";
 import { TransientRunError, TurnFailedError } from "../run-error.ts";
 
-/** A git command that talked to nobody failed. */
-export class GitError extends DocsAgentError {
-  readonly code = "git";
+/** A git command that talked to nobody failed. `detail` says which, and how, for the operator. */
+export class GitError extends TransientRunError {
+  constructor(detail: string) {
+    super("Git failed on the service's machine.", { details: [detail] });
+  }
 }
 
 /** A git command that talked to a remote failed, and its words don't tell on which side. */
@@ -35,57 +36,64 @@ export function localFault(doing: string, words: string): GitError {
   return new GitError(`${doing}: ${detailOf(words)}`);
 }
 
-/** What a failed git command that talked to a remote means. `words` is what it wrote, without secrets. */
+/**
+ * What a failed git command that talked to a remote means. `words` is what it wrote, without secrets. The reason is for people, and what to do is in
+ * the details.
+ */
 export function remoteFault(doing: string, words: string): TransientRunError | TurnFailedError {
-  const detail = detailOf(words);
+  const said = `${doing}: ${detailOf(words)}`;
+  const failed = (reason: string, advice: string) => new TurnFailedError(reason, { details: [advice, said] });
   const status = Number(/(?:returned error: |HTTP )(\d{3})/.exec(words)?.[1] ?? 0);
   if (status === 429 || status >= 500) {
-    return new TransientRunError(`${doing}: the git server answered ${status}.`);
+    return new TransientRunError(`The git server answered ${status}.`, { details: [said] });
   }
   if (status === 401 || status === 403 || AUTHENTICATION.test(words)) {
-    return new TurnFailedError(
-      `${doing}: the git server refused the credentials. Check the token's rights on the repository. ${detail}`,
+    return failed(
+      "The git server refused the service's credentials.",
+      "Check the token's rights on the repository.",
     );
   }
   if (status === 404 || NO_REPOSITORY.test(words)) {
-    return new TurnFailedError(
-      `${doing}: there is no such repository, or the token may not see it. Check the project's repository. ${detail}`,
+    return failed(
+      "There is no such repository, or the service may not see it.",
+      "Check the project's repository, and what its token may see.",
     );
   }
   if (status >= 300 && status < 400) {
-    return new TurnFailedError(
-      `${doing}: the repository has moved. Put its new URL into the project's settings. ${detail}`,
-    );
+    return failed("The repository has moved.", "Set the project's repository to its new URL.");
   }
   if (FOREIGN.test(words)) {
-    return new TurnFailedError(
-      `${doing}: the repository belongs to another user of this machine. Give it to the user that the service runs as.`,
+    return failed(
+      "The service may not use the repository.",
+      "It belongs to another user of this machine. Give it to the user that the service runs as.",
     );
   }
   if (NO_BRANCH.test(words)) {
-    return new TurnFailedError(
-      `${doing}: the base branch does not exist. Check the project's baseBranch. ${detail}`,
-    );
+    return failed("The repository doesn't have the branch to start from.", "Check the project's baseBranch.");
   }
-  if (RACE.test(words)) return new RefConflictError(`${doing}: the branch changed meanwhile.`);
+  if (RACE.test(words)) {
+    return new RefConflictError("The branch changed meanwhile.", { details: [said] });
+  }
   if (REFUSED.test(words)) {
-    return new TurnFailedError(
-      `${doing}: the git server refused the push. Check the rules of its branches. ${detail}`,
-    );
+    return failed("The git server refused the push.", "Check the rules of its branches.");
   }
   if (CERTIFICATE.test(words)) {
-    return new TurnFailedError(`${doing}: the git server's certificate is not trusted. ${detail}`);
-  }
-  if (status >= 400) return new TurnFailedError(`${doing}: the git server answered ${status}. ${detail}`);
-  if (NETWORK.test(words)) {
-    return new TransientRunError(`${doing}: the git server cannot be reached. ${detail}`);
-  }
-  if (SSH.test(words)) {
-    return new TurnFailedError(
-      `${doing}: the git server refused the ssh key, or isn't known here. Check that the ssh agent has a key with rights on the repository, and that known_hosts has the server. ${detail}`,
+    return failed(
+      "The service doesn't trust the git server's certificate.",
+      "Set SSL_CERT_FILE to a file with the certificate of whoever signed it.",
     );
   }
-  return new UnclearRemoteError(`${doing}: ${detail}`);
+  if (status >= 400) return failed(`The git server answered ${status}.`, "");
+  if (NETWORK.test(words)) {
+    return new TransientRunError("The git server can't be reached.", { details: [said] });
+  }
+  if (SSH.test(words)) {
+    return failed(
+      "The git server refused the service's SSH key, or the service doesn't know the server.",
+      "Check that the SSH agent has a key with rights on the repository, and that known_hosts has the server.",
+    );
+  }
+  return new UnclearRemoteError("Git failed with the git server.", { details: [said] });
 }
 
 function detailOf(words: string): string {

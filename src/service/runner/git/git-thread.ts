@@ -44,7 +44,11 @@ export class GitThread {
       this.#waiting.clear();
     };
     worker.on("error", (error: unknown) =>
-      end(new TransientRunError(`The thread that runs git broke off: ${messageOf(error)}`)),
+      end(
+        new TransientRunError("The turn broke off.", {
+          details: [`The thread that runs git broke off: ${messageOf(error)}`],
+        }),
+      ),
     );
     worker.on("exit", () => end(new TransientRunError("The thread that runs git has ended.")));
     return worker;

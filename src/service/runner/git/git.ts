@@ -73,13 +73,13 @@ export class SafeGit {
         if (ending.code !== null && (call.okCodes ?? [0]).includes(ending.code)) return stdout;
         throw this.#fault(doing, call, `${stderr}\n${call.remote ? stdout.toString("utf8") : ""}`);
       case "time-limit":
-        throw new TransientRunError(`${doing} took too long and was stopped.`);
+        throw broken(call, `${doing} took too long and was stopped.`);
       case "output-limit":
         throw new GitError(`${doing} wrote more than ${MAX_STDOUT_BYTES} bytes.`);
       case "not-started":
-        throw new TransientRunError(`${doing} could not be started: ${ending.problem}. Is git installed?`);
+        throw broken(call, `${doing} couldn't be started: ${ending.problem}. Check that git is installed.`);
       case "stopped":
-        throw new TransientRunError(`${doing} was stopped.`);
+        throw broken(call, `${doing} was stopped.`);
     }
   }
 
@@ -111,4 +111,10 @@ export class SafeGit {
     const clean = this.#deps.redact(words);
     return call.remote ? remoteFault(doing, clean) : localFault(doing, clean);
   }
+}
+
+/** Says nothing about the mirror, as a `GitError` would. */
+function broken({ remote }: GitCall, detail: string): TransientRunError {
+  const reason = remote ? "Git failed with the git server." : "Git failed on the service's machine.";
+  return new TransientRunError(reason, { details: [detail] });
 }

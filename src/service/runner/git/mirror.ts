@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "../../../core/logger.ts";
-import { messageOf } from "../../../errors.ts";
+import { operatorText } from "../run-error.ts";
 import type { SafeGit } from "./git.ts";
 import { GitError, RefConflictError, UnclearRemoteError } from "./git-fault.ts";
 import type { Remote } from "./remote.ts";
@@ -69,7 +69,7 @@ export async function fetchMirror(
     await fetch(deps.git, gitDir, remote, baseBranch, signal);
   } catch (error) {
     if (!(await isBroken(error, deps.git, gitDir, signal))) throw error;
-    deps.logger.warn({ problem: messageOf(error) }, "mirror is broken, making it anew");
+    deps.logger.warn({ problem: operatorText(error) }, "mirror is broken, making it anew");
     await rm(gitDir, { recursive: true, force: true });
     await prepare(deps.git, gitDir, signal);
     await fetch(deps.git, gitDir, remote, baseBranch, signal);

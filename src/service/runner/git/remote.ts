@@ -18,9 +18,9 @@ export type Remote = {
 export function remoteOf(repository: string, credentials: string | null): Remote {
   const kind = repositoryKind(repository);
   if (kind === null || (kind === "local" && !isAbsolute(repository))) {
-    throw new TurnFailedError(
-      "The project's repository is not an address that can be used. Put an https or ssh URL without credentials, or an absolute path.",
-    );
+    throw new TurnFailedError("The project's repository isn't set up correctly.", {
+      details: ["repository must be an https or ssh URL without credentials, or an absolute path."],
+    });
   }
   const url = URL.parse(repository);
   if (kind === "local" || url === null) return { url: repository, kind, credentials: [] };

@@ -54,7 +54,7 @@ export class TreeThread implements AsyncDisposable {
       const [answer]: TreeAnswer<Name>[] = await answered;
       if (answer?.isDone) return answer.output;
       const problem = answer?.problem ?? "no answer";
-      throw answer?.isTurns ? new TurnFailedError(problem) : new TransientRunError(`The tree: ${problem}`);
+      throw answer?.isTurns ? new TurnFailedError(problem) : brokenOff(problem);
     } catch (error) {
       if (waiting.signal.aborted) {
         await this[Symbol.asyncDispose]();
@@ -62,7 +62,7 @@ export class TreeThread implements AsyncDisposable {
       }
       if (isOutOfMemory(error)) throw tooMuch(name, "");
       if (error instanceof TurnFailedError || error instanceof TransientRunError) throw error;
-      throw new TransientRunError(`The tree: ${messageOf(error)}`);
+      throw brokenOff(messageOf(error));
     } finally {
       cancelLimit();
       signal?.removeEventListener("abort", stop);
@@ -74,6 +74,11 @@ export class TreeThread implements AsyncDisposable {
     this.#hasEnded = true;
     await this.#worker.terminate();
   }
+}
+
+/** The problem may name folders of the machine. */
+function brokenOff(problem: string): TransientRunError {
+  return new TransientRunError("The turn broke off.", { details: [`The tree: ${problem}`] });
 }
 
 function tooMuch(name: keyof TreeCalls, limit: string): TurnFailedError | TransientRunError {
