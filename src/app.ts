@@ -96,6 +96,12 @@ export function createApp(deps: AppDeps): DocsAgentApp {
   const { slots } = store;
   const { polling } = config;
   const retentionMs = config.retentionDays * DAY_MS;
+  const directory = createSlackDirectory({
+    teams: slack.teams,
+    allowGuests: config.allowGuests,
+    clock,
+    logger,
+  });
   const handler = createTaskHandler({
     clock,
     random,
@@ -103,7 +109,7 @@ export function createApp(deps: AppDeps): DocsAgentApp {
     slots,
     records,
     notifier,
-    directory: createSlackDirectory({ teams: slack.teams, logger }),
+    directory,
     memberships: createSlackMemberships({ teams: slack.teams, clock, logger }),
     contacts,
     jobServices: { of: (project) => configuredProject(configured, project) },
@@ -115,6 +121,7 @@ export function createApp(deps: AppDeps): DocsAgentApp {
     queue,
     records,
     notifier,
+    directory,
     projects,
     limits: config.limits,
     followUps: config.followUps,

@@ -1,8 +1,10 @@
 import type { Job } from "./job.ts";
 import type { JobServiceAnswer, JobServiceFault } from "./job-service.ts";
+import type { Admission } from "./notifier.ts";
 import type { OutcomeKind } from "./outcome.ts";
 import { nextPollDelayMs } from "./polling.ts";
 import type { PollingPolicy } from "./polling.ts";
+import type { Request } from "./request.ts";
 import { withoutSending } from "./stop.ts";
 import { toldTurns } from "./told-turn.ts";
 import {
@@ -53,6 +55,19 @@ export function beforeSubmit(
       };
   }
 }
+
+/** The turn of somebody who may not use the app, ended: nothing of what they wrote is kept. */
+export function refuseTurn(turn: Turn, admission: Exclude<Admission, "admitted">, now: number): Turn {
+  const { id, from, teamId, channelId, threadTs, userId, project, responseUrl, receivedAt } = turn.request;
+  const place = { teamId, channelId, threadTs, userId, responseUrl };
+  const request: Request = { id, from, ...place, project, instructions: NOT_KEPT, quoted: null, receivedAt };
+  const ended = endTurn(turn, "rejected", now, { reason: "other" });
+  if (ended.stage.name !== "ended") return ended;
+  return { ...ended, request, stage: { ...ended.stage, outcome: { ...ended.stage.outcome, admission } } };
+}
+
+/** In place of what somebody wrote whose words aren't kept. */
+const NOT_KEPT = "(not kept)";
 
 /** The prompt that a create of this turn was sent with before, or is the instructions; null: it has to be composed. */
 export function knownPrompt({ stage, request }: Turn): string | null {

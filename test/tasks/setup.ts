@@ -151,6 +151,7 @@ export class TaskRig implements AsyncDisposable {
       records: store.records,
       notifier: this.slack,
       directory: {
+        admission: async () => "admitted",
         personName: async () => null,
         channelName: async () => null,
         permalink: async () => null,
