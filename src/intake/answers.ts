@@ -8,9 +8,9 @@ import { refusalText } from "../replies/private-messages.ts";
 import { answering } from "../tasks/answer.ts";
 import type { AnswerTaken, GivenAnswer } from "../tasks/answer.ts";
 import { ANSWER, ANSWER_FORM, answerModal } from "./answer-form.ts";
-import { NOT_KEPT, tooOld } from "./buttons.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { sayNotAllowed } from "./not-allowed.ts";
+import { NOT_KEPT, tooOld } from "./press.ts";
 
 const CLOSED = "The agent no longer waits for an answer.";
 const FORM_NOT_OPENED = "I couldn't open the form. Press the button again.";

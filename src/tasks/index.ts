@@ -7,6 +7,7 @@ import { endTurn } from "../core/turn.ts";
 import { tasksAfterEnd } from "./after-end.ts";
 import { answer } from "./answer.ts";
 import { ask } from "./ask.ts";
+import { cancel } from "./cancel.ts";
 import { deliver } from "./deliver.ts";
 import type { TaskDeps } from "./deps.ts";
 import { list } from "./list.ts";
@@ -32,6 +33,7 @@ const handlers: Record<
   message: { pool: "creates", handle: submit },
   open: { pool: "messages", handle: open },
   watch: { pool: "polls", handle: watch },
+  cancel: { pool: "creates", handle: cancel },
   question: { pool: "messages", handle: question },
   answer: { pool: "creates", handle: answer },
   deliver: { pool: "messages", handle: deliver },
@@ -170,8 +172,8 @@ const ENDS_ITS_TURN: Readonly<Record<string, OutcomeReason>> = {
   message: "create-lost",
   watch: "unreadable",
 };
-/** A status message that stays behind, say: nothing a person has to know. */
-const QUIET: ReadonlySet<string> = new Set(["tell", "reply", "list", "ask", "refresh"]);
+/** A status message that stays behind, say, or a turn that goes on to its outcome: nothing a person has to know. */
+const QUIET: ReadonlySet<string> = new Set(["tell", "reply", "list", "ask", "refresh", "cancel"]);
 
 const LogFields = TurnPayload.pick({ turnId: true, thread: true, jobId: true }).partial();
 

@@ -34,6 +34,8 @@ export type JobServiceSideOptions = {
   turns?: boolean;
   /** Announces that agents ask, tells those clients of it that ask for it, and takes answers. @default false */
   questions?: boolean;
+  /** Announces that turns can be canceled, and cancels them; elsewhere there is no such route. @default false */
+  cancels?: boolean;
   /** Epoch milliseconds, for `createdAt` and `archivedAt`. @default Date.now */
   now?: () => number;
 };
@@ -43,6 +45,8 @@ export type SideCall = {
   op: JobServiceOp;
   projectId: string;
   jobId: string | null;
+  /** Of a cancel. */
+  turn?: number;
   prompt: string | null;
   idempotencyKey: string | null;
   authorized: boolean;
@@ -75,6 +79,8 @@ export class JobServiceSide implements AsyncDisposable {
   readonly messages: SideMessage[] = [];
   /** The answers that were taken, each once, in order: a choice's id, or words. */
   readonly answers: SideAnswer[] = [];
+  /** The turns that were canceled, as `job/number`, in order. */
+  readonly cancels: string[] = [];
   /** The gets that were answered with a record. */
   readonly gets: SideGet[] = [];
   readonly jobs = new Map<string, SideJob>();
@@ -90,6 +96,7 @@ export class JobServiceSide implements AsyncDisposable {
   readonly #announced: Record<string, string>;
   readonly #tellsTurns: boolean;
   readonly #tellsQuestions: boolean;
+  readonly #cancels: boolean;
   /** By project and key; null where keys are not honored. */
   readonly #answered: Map<string, Reply> | null;
   #port: number;
@@ -104,6 +111,7 @@ export class JobServiceSide implements AsyncDisposable {
     idempotencyKeys = false,
     turns = false,
     questions = false,
+    cancels = false,
     now = () => Date.now(),
   }: JobServiceSideOptions) {
     this.#projects = projects ?? { [DEFAULT_PROJECT_ID]: { apiKey } };
@@ -113,7 +121,9 @@ export class JobServiceSide implements AsyncDisposable {
       ...(idempotencyKeys ? ["idempotency-key"] : []),
       ...(turns ? ["turns"] : []),
       ...(questions ? ["questions"] : []),
+      ...(cancels ? ["cancel"] : []),
     ];
+    this.#cancels = cancels;
     this.#announced = offered.length === 0 ? {} : { "docs-agent-capabilities": offered.join(", ") };
     this.#tellsTurns = turns;
     this.#tellsQuestions = questions;
@@ -216,7 +226,8 @@ export class JobServiceSide implements AsyncDisposable {
     if (body === null) return;
     const route = routeOf(request);
     const headers = this.#announced;
-    if (route === null) return send(response, { status: 404, json: { error: "No such route" } }, headers);
+    if (route === null || (route.op === "cancel" && !this.#cancels))
+      return send(response, { status: 404, json: { error: "No such route" } }, headers);
 
     const call = this.#record(route, request, body);
     const fault = this.faults.take(call.op);
@@ -232,7 +243,7 @@ export class JobServiceSide implements AsyncDisposable {
   #record(route: Route, request: IncomingMessage, body: string): SideCall {
     const reads = header(request, "docs-agent-capabilities") ?? "";
     const parsed =
-      route.op === "get" || route.op === "answer" ? null : CreateJobRequest.safeParse(parseJson(body));
+      route.op === "create" || route.op === "message" ? CreateJobRequest.safeParse(parseJson(body)) : null;
     const call: SideCall = {
       ...route,
       prompt: parsed?.data?.prompt ?? null,
@@ -266,6 +277,7 @@ export class JobServiceSide implements AsyncDisposable {
 
   #perform(call: SideCall, request: IncomingMessage, body: string): Reply {
     if (call.op === "get") return this.#get(call);
+    if (call.op === "cancel") return this.#cancel(call);
     if (!header(request, "content-type")?.startsWith("application/json")) {
       return { status: 400, json: { error: "Content-Type must be application/json" } };
     }
@@ -353,6 +365,20 @@ export class JobServiceSide implements AsyncDisposable {
   #answer(job: SideJob, questionId: string, answer: string): void {
     const question = job.questions.find(({ id }) => id === questionId);
     if (question !== undefined) Object.assign(question, { answer, answeredAt: this.#time() });
+  }
+
+  #cancel(call: SideCall): Reply {
+    const { projectId, jobId, turn: number } = call;
+    const job = this.#find(projectId, jobId);
+    const turn = job?.turns.find((candidate) => candidate.number === number);
+    if (job === null || turn === undefined) return { status: 404, json: { error: "Job or turn not found" } };
+    if (turn.status !== "ended") {
+      if (turn === job.turns.at(-1)) {
+        endJob(job, { status: "failed", turn: { outcome: "cancelled" } }, this.#time());
+      } else Object.assign(turn, { status: "ended", outcome: "cancelled", endedAt: this.#time() });
+      this.cancels.push(`${job.id}/${turn.number}`);
+    }
+    return { status: 200, json: recordOf(job, call) };
   }
 
   #find(projectId: string, jobId: string | null): SideJob | null {
