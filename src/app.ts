@@ -10,8 +10,10 @@ import type { ProjectRef } from "./core/project.ts";
 import type { Backend } from "./backend.ts";
 import { createHealth } from "./health.ts";
 import { registerIntake } from "./intake/index.ts";
+import { createContacts } from "./job-client/contacts.ts";
 import { createHttpJobService } from "./job-client/http-job-service.ts";
 import { createSlackDirectory } from "./replies/slack-directory.ts";
+import { createSlackMemberships } from "./replies/slack-memberships.ts";
 import { createSlackNotifier } from "./replies/slack-notifier.ts";
 import { createSlackConnection, SLACK_TIMEOUT_MS } from "./slack/connection.ts";
 import { createTaskHandler } from "./tasks/index.ts";
@@ -63,7 +65,8 @@ export function createApp(deps: AppDeps): DocsAgentApp {
   const [first, ...others] = refs;
   if (first === undefined) throw new TypeError("The configuration has no project.");
   const projects: [ProjectRef, ...ProjectRef[]] = [first, ...others];
-  const configured = config.projects.map(({ id, baseUrl, apiKey, idempotencyKeys }) => ({
+  const contacts = createContacts(clock);
+  const configured = config.projects.map(({ name, id, baseUrl, apiKey, idempotencyKeys }) => ({
     service: serviceOf(baseUrl),
     id,
     jobService: createHttpJobService({
@@ -73,6 +76,7 @@ export function createApp(deps: AppDeps): DocsAgentApp {
       idempotencyKeys,
       proxy: config.proxy,
       timeoutMs: config.jobServiceTimeoutMs,
+      onAnswer: contacts.noting({ name, id, service: serviceOf(baseUrl) }),
     }),
   }));
   const { records } = store;
@@ -92,6 +96,12 @@ export function createApp(deps: AppDeps): DocsAgentApp {
   const { slots } = store;
   const { polling } = config;
   const retentionMs = config.retentionDays * DAY_MS;
+  const directory = createSlackDirectory({
+    teams: slack.teams,
+    allowGuests: config.allowGuests,
+    clock,
+    logger,
+  });
   const handler = createTaskHandler({
     clock,
     random,
@@ -99,7 +109,9 @@ export function createApp(deps: AppDeps): DocsAgentApp {
     slots,
     records,
     notifier,
-    directory: createSlackDirectory({ teams: slack.teams, logger }),
+    directory,
+    memberships: createSlackMemberships({ teams: slack.teams, clock, logger }),
+    contacts,
     jobServices: { of: (project) => configuredProject(configured, project) },
     polling,
     retentionMs,
@@ -109,6 +121,7 @@ export function createApp(deps: AppDeps): DocsAgentApp {
     queue,
     records,
     notifier,
+    directory,
     projects,
     limits: config.limits,
     followUps: config.followUps,

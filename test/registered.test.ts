@@ -42,6 +42,7 @@ function registered(): Registered {
       draft: { get: never, set: never, update: never, delete: never },
     },
     notifier: { replyPrivately: never },
+    directory: { admission: never },
     projects: [{ service: "https://agents.example", id: "docs", name: "docs" }],
     limits: { perPerson: 0, perChannel: 0 },
     followUps: "mention",
@@ -71,6 +72,7 @@ const SCOPES: Record<string, string[]> = {
   "conversations.info": ["channels:read", "groups:read"],
   "conversations.open": ["im:write"],
   "conversations.replies": ["channels:history", "groups:history", "im:history"],
+  "users.conversations": ["channels:read", "groups:read"],
   "users.info": ["users:read"],
   "views.open": [],
 };

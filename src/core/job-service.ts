@@ -50,6 +50,23 @@ export function faultForLog({
   };
 }
 
+/**
+ * How the last call to a project's job service went, as far as this process made one. `isUp`: it takes requests. `since`: the first call of
+ * which that is true, without one in between of which it isn't; `at`: the last one. Epoch milliseconds.
+ */
+export type Contact = { project: ProjectRef; isUp: boolean; since: number; at: number };
+
+/** How the job services of the configured projects were last found. */
+export interface Contacts {
+  /** Those that were called since this process started. */
+  last(): Contact[];
+}
+
+/** Whether an answer shows a service that takes requests, whatever it makes of this one. */
+export function isFromServiceThatIsUp(answer: JobServiceAnswer): boolean {
+  return answer.ok || !["not-created", "unknown"].includes(answer.fault.kind);
+}
+
 /** The job services of the projects that are configured. */
 export interface JobServices {
   /** `service`: where it is now, which may be another address than the project's. Undefined: it is not configured any more. */

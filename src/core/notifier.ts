@@ -1,4 +1,5 @@
 import type { Outcome } from "./outcome.ts";
+import type { ListPage, Standing } from "./request-list.ts";
 import type { Turn } from "./turn.ts";
 
 /** Where a message goes: a channel of a team, or a thread in it. */
@@ -10,21 +11,35 @@ export type Posted = { channelId: string; ts: string };
 /** A search for an earlier post. `sentAtMs`: Slack's time when it was sent, at the earliest. `cursor`: where the last look ended. */
 export type Search = { sentAtMs: number; cursor: string | null };
 
-/** To one person alone, where they are: through the response URL while it lasts, else as an ephemeral message. */
-export type Recipient = { place: Place; userId: string; responseUrl: string | null };
+/**
+ * To one person alone, where they are: through the response URL while it lasts, else as an ephemeral message. `replaces`: in place of the message
+ * that the response URL came from.
+ */
+export type Recipient = { place: Place; userId: string; responseUrl: string | null; replaces?: boolean };
 
 /** What a message says. How it looks is the notifier's business. */
 export type Message =
   /** The root message, or first reply, that is updated in place. `followUps`: what it shows besides its own turn, oldest first. */
   | { kind: "status"; turn: Turn; followUps?: readonly Turn[]; away: string | null }
-  /** The notification that one watch of a turn ended. */
-  | { kind: "outcome"; turn: Turn; outcome: Outcome; watch: number; away: string | null }
+  /** The notification that one watch of a turn ended. `muted`: who isn't to be mentioned. */
+  | {
+      kind: "outcome";
+      turn: Turn;
+      outcome: Outcome;
+      watch: number;
+      away: string | null;
+      muted?: readonly string[];
+    }
   /** To the requester alone: the app cannot post in that channel, and how to invite it. */
   | { kind: "invite-me"; channelId: string; error: string }
   /** To the requester alone: the request is saved, and Slack does not take the status message yet. */
   | { kind: "kept" }
   /** To one person alone: what they can ask for and how. */
   | { kind: "help" }
+  /** To one person alone: requests that they may see. */
+  | ({ kind: "list" } & ListPage)
+  /** To one person alone: how their requests, and those of the channel, stand. */
+  | ({ kind: "standing" } & Standing)
   /** To the author of a reply in a thread alone: whether it is for the agent. */
   | { kind: "ask"; replyId: string }
   /** To one person alone: only the requester may do that. */
@@ -40,7 +55,13 @@ export type Refusal =
   | { kind: "too-long"; length: number; limit: number; typed?: string | undefined }
   | { kind: "unknown-project"; name: string; known: string[] }
   /** `limit`: requests an hour. `againAtMs`: when the next one is taken, epoch milliseconds. */
-  | { kind: "too-many"; scope: "person" | "channel"; limit: number; againAtMs: number };
+  | { kind: "too-many"; scope: "person" | "channel"; limit: number; againAtMs: number }
+  /** Guests and people of other organizations aren't let in. */
+  | { kind: "guest" }
+  /** Slack doesn't say now whether they are a member. */
+  | { kind: "unchecked" }
+  /** Slack will not say whether they are: the app lacks a scope. */
+  | { kind: "uncheckable" };
 
 /** Names a post so that it can be found again: carried as the Slack message's metadata. */
 export type PostLabel = { turnId: string; post: string };
@@ -83,14 +104,34 @@ export interface Notifier {
   slackTimeMs(): number;
 }
 
-/** Readable names from Slack. Null where Slack does not say; never throws. */
+/**
+ * Whether somebody may use the app.
+ *
+ * - `admitted`: a member, or the operator lets everybody in. What they wrote may leave Slack.
+ * - `guest`: a guest, or of another organization, which the operator doesn't let in.
+ * - `unchecked`: Slack doesn't say now.
+ * - `uncheckable`: Slack will not say until the operator grants the app a scope.
+ */
+export type Admission = "admitted" | "guest" | "unchecked" | "uncheckable";
+
+/** Who is who in Slack. Names are null where Slack does not say; never throws. */
 export interface Directory {
+  /** Waits a second at most for Slack. Remembered for minutes, also for whoever else asks. */
+  admission(teamId: string, userId: string): Promise<Admission>;
   personName(teamId: string, userId: string): Promise<string | null>;
   channelName(teamId: string, channelId: string): Promise<string | null>;
+  /** As {@link permalink}, without asking Slack; null: the team's address isn't known. */
+  threadUrl(thread: { teamId: string; channelId: string; ts: string }): Promise<string | null>;
   permalink(message: {
     teamId: string;
     channelId: string;
     ts: string;
     threadTs: string | null;
   }): Promise<string | null>;
+}
+
+/** Which channels people are in. */
+export interface Memberships {
+  /** Those that the app is in, too, as of the last half minute. `isComplete`: false where Slack doesn't tell of all of them. */
+  channelsOf(teamId: string, userId: string): Promise<{ channels: ReadonlySet<string>; isComplete: boolean }>;
 }

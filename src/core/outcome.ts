@@ -50,6 +50,10 @@ export const Outcome = storedObject({
   told: ToldTurn.optional(),
   /** The pull request that the job had before this turn, as the service gave its address. Absent: there was none. */
   prBefore: z.string().optional(),
+  /** Nothing was sent: whoever asked may not use the app, or it can't be known. Absent: they may. */
+  admission: z.enum(["guest", "unchecked", "uncheckable"]).optional(),
+  /** Who stopped it. Absent: nobody did, or it ended by itself before. */
+  stoppedBy: z.string().optional(),
 });
 export type Outcome = z.infer<typeof Outcome>;
 
@@ -80,11 +84,21 @@ export function outcomeKindOf(job: Job, reported: ReportedTurn | null): OutcomeK
   }
 }
 
-/** How a turn ended, with what {@link OutcomeKind} can't name. */
-export function endingOf({ kind, told }: Outcome): OutcomeKind | "branch" | "canceled" {
+/**
+ * How a turn ended, with what {@link OutcomeKind} can't name. Of those that somebody stopped, `withdrawn` were never sent, and `unwatched`
+ * go on, as the service can't stop them.
+ */
+export function endingOf({
+  kind,
+  told,
+  job,
+  stoppedBy,
+}: Outcome): OutcomeKind | "branch" | "canceled" | "withdrawn" | "unwatched" {
   if (kind === "no-changes" && told?.outcome === "branch") return "branch";
   if (kind === "failed" && told?.outcome === "cancelled") return "canceled";
-  return kind;
+  if (stoppedBy === undefined) return kind;
+  if (kind === "expired") return "unwatched";
+  return job === null ? "withdrawn" : "canceled";
 }
 
 /**
@@ -100,4 +114,10 @@ export function updateOf(outcome: Outcome): "updated" | "maybe-updated" | null {
 /** The address of the turn's pull request as the service gave it: untrusted. Null: there is none. */
 export function prLinkOf({ told, job }: Outcome): string | null {
   return told?.pullRequest?.url ?? job?.prLink ?? null;
+}
+
+/** Whether the turn ended without what was asked for, and not because somebody wanted it to end. */
+export function cameToNothing(outcome: Outcome): boolean {
+  const ending = endingOf(outcome);
+  return ["failed", "expired", "missing", "unknown", "rejected"].includes(ending);
 }

@@ -78,12 +78,18 @@ export const ServiceRecord = storedObject({
   version: z.literal(1),
   /** The same create may be sent again under the same key: the job is made once. */
   honorsIdempotencyKeys: z.boolean(),
+  /** What its newest answer to a create or a message announced (`Capability`). Absent: an older version wrote this. */
+  capabilities: z.array(z.string()).optional(),
 });
 export type ServiceRecord = z.infer<typeof ServiceRecord>;
 
 /** What was posted to tell a person that a task of theirs was given up, by that task's id. */
 export const NoticeRecord = storedObject({ version: z.literal(1), delivery: Delivery });
 export type NoticeRecord = z.infer<typeof NoticeRecord>;
+
+/** The newest requests of one person or of one channel: their turns, oldest first. It holds no words, only ids. */
+export const RequestList = storedObject({ version: z.literal(1), turnIds: z.array(z.string()) });
+export type RequestList = z.infer<typeof RequestList>;
 
 /** Every kind of record, under the name that its keys begin with. */
 export const recordSchemas = {
@@ -94,6 +100,7 @@ export const recordSchemas = {
   reply: ReplyRecord,
   service: ServiceRecord,
   notice: NoticeRecord,
+  list: RequestList,
 };
 export type RecordKind = keyof typeof recordSchemas;
 export type RecordOf<K extends RecordKind> = z.infer<(typeof recordSchemas)[K]>;

@@ -44,6 +44,8 @@ export const Request = storedObject({
   project: ProjectRef,
   /** What the person typed, decoded, as they typed it. */
   instructions: z.string(),
+  /** Slack has said, or the operator, that this person may use the app. Absent: that has to be known before anything of it leaves Slack. */
+  isAdmitted: z.boolean().optional(),
   quoted: QuotedMessage.nullable(),
   /** A follow-up: an earlier turn, whose job it is for. Absent: it gets a job of its own. */
   follows: storedObject({ turnId: z.string() }).optional(),

@@ -1,8 +1,11 @@
 import type { Job } from "./job.ts";
 import type { JobServiceAnswer, JobServiceFault } from "./job-service.ts";
+import type { Admission } from "./notifier.ts";
 import type { OutcomeKind } from "./outcome.ts";
 import { nextPollDelayMs } from "./polling.ts";
 import type { PollingPolicy } from "./polling.ts";
+import type { Request } from "./request.ts";
+import { withoutSending } from "./stop.ts";
 import { toldTurns } from "./told-turn.ts";
 import {
   deadlineOf,
@@ -37,6 +40,7 @@ export function beforeSubmit(
       }
       return { ...turn, stage: { ...turn.stage, isRepeat: true, ...keptPrompt(turn, at.prompt) } };
     case "accepted":
+      if (turn.stop !== undefined) return withoutSending(turn, now);
       if (now >= deadlineOf(turn, policy)) {
         return endTurn(turn, "expired", now, { reason: "never-started" });
       }
@@ -51,6 +55,19 @@ export function beforeSubmit(
       };
   }
 }
+
+/** The turn of somebody who may not use the app, ended: nothing of what they wrote is kept. */
+export function refuseTurn(turn: Turn, admission: Exclude<Admission, "admitted">, now: number): Turn {
+  const { id, from, teamId, channelId, threadTs, userId, project, responseUrl, receivedAt } = turn.request;
+  const place = { teamId, channelId, threadTs, userId, responseUrl };
+  const request: Request = { id, from, ...place, project, instructions: NOT_KEPT, quoted: null, receivedAt };
+  const ended = endTurn(turn, "rejected", now, { reason: "other" });
+  if (ended.stage.name !== "ended") return ended;
+  return { ...ended, request, stage: { ...ended.stage, outcome: { ...ended.stage.outcome, admission } } };
+}
+
+/** In place of what somebody wrote whose words aren't kept. */
+const NOT_KEPT = "(not kept)";
 
 /** The prompt that a create of this turn was sent with before, or is the instructions; null: it has to be composed. */
 export function knownPrompt({ stage, request }: Turn): string | null {
@@ -94,10 +111,10 @@ export function afterSubmit(
     turn: endTurn(turn, kind, now, detail),
     afterMs: null,
   });
-  const later = (next: TurnStage) => ({
-    turn: { ...turn, stage: next },
-    afterMs: submitDelayMs(turn, fault, at),
-  });
+  const later = (next: TurnStage) => {
+    const waiting = withoutSending({ ...turn, stage: next }, now);
+    return { turn: waiting, afterMs: waiting.stage.name === "ended" ? null : submitDelayMs(turn, fault, at) };
+  };
   switch (fault.kind) {
     case "not-created":
       // What is certain of this create says nothing of an earlier one whose answer was lost.
@@ -109,7 +126,9 @@ export function afterSubmit(
       return ended("unknown", { reason: "unreadable" });
     case "missing":
       if (isRepeat) return ended("unknown", { reason: "create-lost" });
-      if (isFollowUp(turn)) return { turn: { ...onItsOwn(turn), isStartedAnew: true }, afterMs: null };
+      if (isFollowUp(turn)) {
+        return { turn: withoutSending({ ...onItsOwn(turn), isStartedAnew: true }, now), afterMs: null };
+      }
       return ended("rejected", { reason: "project" });
     case "rejected":
       if (isRepeat) return ended("unknown", { reason: "create-lost" });

@@ -1,10 +1,23 @@
+import type { ListOf } from "../core/request-list.ts";
+
 /** What a person typed after `/docs-agent`, or after a mention of the app. */
 export type CommandText =
   | { kind: "help" }
+  /** Of the person's own requests, or of those in this channel. */
+  | { kind: "list"; of: ListOf }
+  | { kind: "status" }
   | { kind: "empty"; project: string | null }
   | { kind: "prompt"; project: string | null; prompt: string };
 
 const PROJECT = /^project=(\S*)(?:\s+|$)/i;
+
+/** What counts only when nothing else was typed. */
+const ALONE: ReadonlyMap<string, CommandText> = new Map<string, CommandText>([
+  ["help", { kind: "help" }],
+  ["list", { kind: "list", of: "person" }],
+  ["list channel", { kind: "list", of: "channel" }],
+  ["status", { kind: "status" }],
+]);
 
 const NEW = /^new(?:\s+|$)/i;
 
@@ -25,7 +38,8 @@ export function parseReplyText(text: string): CommandText & { isNew: boolean } {
  */
 export function parseCommandText(text: string): CommandText {
   const typed = text.trim();
-  if (typed.toLowerCase() === "help") return { kind: "help" };
+  const alone = ALONE.get(typed.toLowerCase().replaceAll(/\s+/g, " "));
+  if (alone !== undefined) return alone;
   const match = PROJECT.exec(typed);
   const project = match?.[1] ?? null;
   const prompt = match === null ? typed : typed.slice(match[0].length).trim();

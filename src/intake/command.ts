@@ -3,10 +3,16 @@ import { z } from "zod";
 import type { Refusal } from "../core/notifier.ts";
 import { PROMPT_MAX_CHARS } from "../core/request.ts";
 import { decodeEntities } from "../replies/mrkdwn.ts";
-import { helpMessage, notKeptMessage, refusalMessage } from "../replies/private-messages.ts";
+import {
+  helpMessage,
+  notKeptMessage,
+  notListedMessage,
+  refusalMessage,
+} from "../replies/private-messages.ts";
 import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
 import { parseCommandText } from "./command-text.ts";
 import type { IntakeDeps } from "./deps.ts";
+import { askForList } from "./lists.ts";
 import { openRequestForm } from "./request-form.ts";
 import { findProject, namesOf } from "./project.ts";
 
@@ -22,7 +28,7 @@ const TypedCommand = z.object({
   response_url: z.string().nullish(),
 });
 
-/** `/docs-agent <prompt>`, `/docs-agent` alone, `/docs-agent help`. */
+/** `/docs-agent <prompt>`; alone; and with one of the words that count alone. */
 export function registerCommand(app: App, deps: IntakeDeps): void {
   app.command(COMMAND, async ({ command, ack, client, respond }) => {
     const ephemeral = { response_type: "ephemeral" } as const;
@@ -41,6 +47,18 @@ export function registerCommand(app: App, deps: IntakeDeps): void {
     const parsed = parseCommandText(decodeEntities(text));
     if (parsed.kind === "help") {
       await ack({ ...ephemeral, ...helpMessage(namesOf(deps.projects)) });
+      return;
+    }
+    if (parsed.kind === "list" || parsed.kind === "status") {
+      try {
+        const asked = { teamId, channelId, threadTs: null, userId, responseUrl };
+        await askForList(deps, `command:${trigger_id}`, parsed, asked);
+      } catch (thrown) {
+        deps.logger.error({ err: thrown }, "could not take a command");
+        await ack({ ...ephemeral, ...notListedMessage() });
+        return;
+      }
+      await ack();
       return;
     }
     const project = findProject(deps.projects, parsed.project);

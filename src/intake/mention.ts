@@ -7,6 +7,7 @@ import type { ReplyPayload } from "../tasks/reply.ts";
 import { acceptRequest } from "./accept-request.ts";
 import { parseCommandText, parseReplyText } from "./command-text.ts";
 import type { IntakeDeps } from "./deps.ts";
+import { askForList } from "./lists.ts";
 import { parseMessageText, readableText } from "./message-text.ts";
 import { findProject, namesOf } from "./project.ts";
 
@@ -39,6 +40,11 @@ export function registerMention(app: App, deps: IntakeDeps): void {
     const typed = withoutMention(event.text, context.botUserId);
     const parsed =
       event.thread_ts === undefined ? { ...parseCommandText(typed), isNew: true } : parseReplyText(typed);
+    if (parsed.kind === "list" || parsed.kind === "status") {
+      const place = { teamId: body.team_id, channelId, threadTs: event.thread_ts ?? null };
+      await askForList(deps, cause, parsed, { ...place, userId, responseUrl: null });
+      return;
+    }
     if (parsed.kind !== "prompt") {
       await reply({ kind: "help" });
       return;

@@ -24,6 +24,8 @@ export type HttpJobServiceOptions = {
   idempotencyKeys?: boolean;
   /** @default DIRECT */
   proxy?: ProxySettings;
+  /** Called with each answer. */
+  onAnswer?: (answer: JobServiceAnswer) => void;
   /** Epoch milliseconds; dates in `Retry-After` are compared with it. @default Date.now */
   now?: () => number;
 };
@@ -42,6 +44,7 @@ export class HttpJobService implements JobService {
   readonly #projectPath: string;
   readonly #apiKey: string;
   readonly #timeoutMs: number;
+  readonly #onAnswer: (answer: JobServiceAnswer) => void;
   readonly #now: () => number;
   readonly #polls: Dispatcher;
   readonly #creates: Dispatcher;
@@ -54,6 +57,7 @@ export class HttpJobService implements JobService {
     timeoutMs,
     idempotencyKeys = false,
     proxy = DIRECT,
+    onAnswer = () => {},
     now = () => Date.now(),
   }: HttpJobServiceOptions) {
     const url = new URL(baseUrl);
@@ -64,6 +68,7 @@ export class HttpJobService implements JobService {
     this.#apiKey = apiKey;
     this.#timeoutMs = timeoutMs;
     this.honorsIdempotencyKeys = idempotencyKeys;
+    this.#onAnswer = onAnswer;
     this.#now = now;
     // 0 switches undici's own limits off: `timeoutMs` covers the call as a whole.
     const limits = { timeoutMs, headersTimeout: 0, bodyTimeout: 0 };
@@ -136,7 +141,7 @@ export class HttpJobService implements JobService {
     };
     const outgoing = { ...request, origin: this.#origin, path: this.#basePath + path, headers };
     const exchanged = await exchange(dispatcher, outgoing, this.#timeoutMs);
-    return readExchange(exchanged, {
+    const answer = readExchange(exchanged, {
       call: `${request.method} ${this.#redact(path).slice(0, MAX_CALL_CHARS)}`,
       isRead: request.method === "GET",
       jobId,
@@ -145,6 +150,8 @@ export class HttpJobService implements JobService {
       redact: (text) => this.#redact(text),
       now: this.#now,
     });
+    this.#onAnswer(answer);
+    return answer;
   }
 
   #redact(text: string): string {

@@ -4,9 +4,27 @@ import { z } from "zod";
 export const VIEW_PULL_REQUEST = "view_pull_request";
 export const TRY_AGAIN = "try_again";
 export const KEEP_WATCHING = "keep_watching";
+export const STOP_TURN = "stop_turn";
 
 export const SEND_REPLY = "send_reply";
 export const IGNORE_REPLY = "ignore_reply";
+
+/** The buttons that turn the pages of a list. */
+export const LIST_NEWER = "list_newer";
+export const LIST_OLDER = "list_older";
+
+/** Of which list, and how many newer requests stand before the page. */
+const ListValue = z.object({ of: z.enum(["person", "channel"]), from: z.number().int().min(0).max(1000) });
+type ListValue = z.infer<typeof ListValue>;
+
+export function listValue(value: ListValue): string {
+  return JSON.stringify(value);
+}
+
+/** Null for anything that is not a value of ours. */
+export function parseListValue(value: string | undefined): ListValue | null {
+  return parsed(ListValue, value);
+}
 
 const ReplyValue = z.object({ replyId: z.string() });
 

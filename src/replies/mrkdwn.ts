@@ -34,3 +34,9 @@ export function timeOfDay(epochMs: number): string {
 export function utcTimeOfDay(epochMs: number): string {
   return `${new Date(epochMs).toISOString().slice("2026-01-05T".length, "2026-01-05T14:05".length)} UTC`;
 }
+
+/** A moment as a day and a time of day where the reader is. */
+export function dateAndTime(epochMs: number): string {
+  const day = new Date(epochMs).toISOString().slice(0, "2026-01-05".length);
+  return `<!date^${Math.floor(epochMs / 1000)}^{date_short_pretty} at {time}|${day}, ${utcTimeOfDay(epochMs)}>`;
+}

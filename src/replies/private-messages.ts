@@ -15,6 +15,7 @@ export function helpMessage(projects: string[]): Rendered {
     "• `/docs-agent fix the install command`; `/docs-agent` alone opens a form",
     "• *Fix these docs* in a message's menu",
     "• Mention me in a channel or thread. In a request's thread that's a follow-up; `new` right after my name starts a separate request",
+    "• `/docs-agent list` shows your requests, `list channel` this channel's, `status` how they stand",
     ...(projects.length > 1
       ? [
           `• \`project=${cutEscaped(projects[1] ?? "", NAME_MAX)} …\` picks a project: ${listOf(names)}; the first is the default`,
@@ -78,6 +79,12 @@ export function refusalText(refusal: Refusal): string {
     }
     case "too-many":
       return tooManyText(refusal, utcTimeOfDay);
+    case "guest":
+      return "Sorry, only members of this workspace can use Docs Agent. Your message stays in Slack.";
+    case "unchecked":
+      return "I can't check right now whether you're a member of this workspace. Try again in a minute.";
+    case "uncheckable":
+      return "I can't check who is a member of this workspace, so I can't take requests. Your message stays in Slack. Contact your Docs Agent admin.";
   }
 }
 
@@ -113,6 +120,12 @@ export function notKeptMessage(): Rendered {
 export function maybeKeptMessage(): Rendered {
   const text =
     "I can't tell whether that was saved. If nothing about it shows up within a minute, ask again.";
+  return { text, blocks: [section(text)] };
+}
+
+/** A list could not be looked up. */
+export function notListedMessage(): Rendered {
+  const text = "I couldn't look that up. Try again in a minute.";
   return { text, blocks: [section(text)] };
 }
 

@@ -1,5 +1,6 @@
 import type { Message } from "../core/notifier.ts";
 import type { Rendered } from "./blocks.ts";
+import { listMessage, standingMessage } from "./list-message.ts";
 import { outcomeMessage } from "./outcome-message.ts";
 import type { Presentation } from "./presentation.ts";
 import {
@@ -23,14 +24,22 @@ export function render(message: Message, presentation: Presentation, botName: st
         showProject: presentation.projects.length > 1,
       });
     case "outcome":
-      return outcomeMessage(message.turn, message.outcome, message.watch, message.away, {
-        ...presentation,
-        botName,
-      });
+      return outcomeMessage(
+        message.turn,
+        message.outcome,
+        message.watch,
+        message.away,
+        { ...presentation, botName },
+        message.muted,
+      );
     case "kept":
       return keptMessage();
     case "help":
       return helpMessage(presentation.projects);
+    case "list":
+      return listMessage(message, presentation);
+    case "standing":
+      return standingMessage(message, presentation);
     case "ask":
       return askMessage(message.replyId);
     case "not-allowed":

@@ -8,19 +8,23 @@ export type Responded = { kind: "shown" } | { kind: "over" } | { kind: "fault"; 
 
 /**
  * Shows a message to one person alone through a response URL, which takes five of them within 30 minutes, also where the app
- * is not a member (docs.slack.dev/interactivity/handling-user-interaction#message_responses).
+ * is not a member; `replaces`: in place of the message that it came from (docs.slack.dev/interactivity/handling-user-interaction#message_responses).
  */
 export async function respondPrivately(
   responseUrl: string,
   content: Rendered,
-  options: { fetch: FetchFunction; timeoutMs: number },
+  options: { fetch: FetchFunction; timeoutMs: number; replaces?: boolean },
 ): Promise<Responded> {
   if (!URL.canParse(responseUrl)) return { kind: "over" };
   try {
     const response = await options.fetch(responseUrl, {
       method: "POST",
       headers: { "content-type": "application/json" },
-      body: JSON.stringify({ response_type: "ephemeral", replace_original: false, ...content }),
+      body: JSON.stringify({
+        response_type: "ephemeral",
+        replace_original: options.replaces === true,
+        ...content,
+      }),
       redirect: "error",
       signal: AbortSignal.timeout(options.timeoutMs),
     });

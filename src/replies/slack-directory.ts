@@ -1,10 +1,17 @@
+import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Directory } from "../core/notifier.ts";
+import { createSlackAdmission } from "./slack-admission.ts";
 import { slackFault } from "./slack-faults.ts";
 import type { SlackTeams } from "./slack-teams.ts";
 
-/** Looks names up in Slack. */
-export function createSlackDirectory(options: { teams: SlackTeams; logger: Logger }): Directory {
+/** Looks people and channels up in Slack. `allowGuests`: guests and people of other organizations are admitted like members. */
+export function createSlackDirectory(options: {
+  teams: SlackTeams;
+  allowGuests: boolean;
+  clock: Pick<Clock, "monotonicMs">;
+  logger: Logger;
+}): Directory {
   const { teams, logger } = options;
 
   async function orNull(
@@ -24,7 +31,16 @@ export function createSlackDirectory(options: { teams: SlackTeams; logger: Logge
     }
   }
 
+  function teamUrlOf(teamId: string): Promise<string | null> {
+    return orNull("the team's address", teamId, async () => {
+      const { identity } = await teams.of(teamId);
+      return identity.teamUrl;
+    });
+  }
+
   return {
+    admission: createSlackAdmission(options),
+
     async personName(teamId, userId) {
       return orNull("a person's name", userId, async () => {
         const { client } = await teams.of(teamId);
@@ -41,6 +57,11 @@ export function createSlackDirectory(options: { teams: SlackTeams; logger: Logge
       });
     },
 
+    async threadUrl({ teamId, channelId, ts }) {
+      const teamUrl = await teamUrlOf(teamId);
+      return teamUrl === null ? null : builtPermalink(teamUrl, channelId, ts, null);
+    },
+
     async permalink({ teamId, channelId, ts, threadTs }) {
       const said = await orNull("a permalink", ts, async () => {
         const { client } = await teams.of(teamId);
@@ -48,10 +69,7 @@ export function createSlackDirectory(options: { teams: SlackTeams; logger: Logge
         return permalink;
       });
       if (said !== null) return said;
-      const teamUrl = await orNull("the team's address", teamId, async () => {
-        const { identity } = await teams.of(teamId);
-        return identity.teamUrl;
-      });
+      const teamUrl = await teamUrlOf(teamId);
       return teamUrl === null ? null : builtPermalink(teamUrl, channelId, ts, threadTs);
     },
   };

@@ -98,11 +98,11 @@ export function createSlackNotifier(options: SlackNotifierOptions): Notifier {
       });
     },
 
-    async replyPrivately({ place, userId, responseUrl }, message) {
+    async replyPrivately({ place, userId, responseUrl, replaces = false }, message) {
       return inTeam(place.teamId, "reply-privately", async ({ client, identity }) => {
         const rendered = render(message, presentation, identity.botName);
         if (responseUrl !== null) {
-          const responded = await respondPrivately(responseUrl, rendered, options);
+          const responded = await respondPrivately(responseUrl, rendered, { ...options, replaces });
           if (responded.kind === "shown") return done(null);
           if (responded.kind === "fault") return { ok: false, fault: responded.fault };
         }

@@ -12,6 +12,7 @@ import { cutEscaped } from "./mrkdwn.ts";
 import type { Presentation } from "./presentation.ts";
 import { pullRequestLink } from "./pull-request-link.ts";
 import type { PullRequestLink } from "./pull-request-link.ts";
+import { statusActions } from "./status-actions.ts";
 
 type View = Pick<Presentation, "watchedFor" | "httpOrigins"> & { botName: string; showProject: boolean };
 
@@ -45,6 +46,7 @@ export function statusMessage(
         quoteText(cut(followUp.request.instructions, SAID_MAX)),
         ...stateBlocks(stateOf(followUp, view)),
       ]),
+      ...statusActions([turn, ...followUps]),
     ],
   };
 }

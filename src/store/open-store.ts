@@ -146,6 +146,7 @@ export async function openStore(options: OpenStoreOptions): Promise<SqliteStore>
     service: decidable("service", recordSchemas.service),
     notice: decidable("notice", recordSchemas.notice),
     reply: decidable("reply", recordSchemas.reply),
+    list: decidable("list", recordSchemas.list),
   };
 
   let logEmptiedAtMs = -Infinity;

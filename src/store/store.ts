@@ -28,5 +28,6 @@ export function recordsOf(kinds: {
     service: kinds.service.store,
     notice: kinds.notice.store,
     reply: kinds.reply.store,
+    list: kinds.list.store,
   };
 }

@@ -1,10 +1,11 @@
 import type { Request } from "../core/request.ts";
 import type { Limit, Plan } from "../core/task-queue.ts";
-import type { Read } from "../core/records.ts";
+import type { Read, Write } from "../core/records.ts";
 import { STATUS_SLOT } from "../core/delivery.ts";
 import { jobInThread } from "../core/follow-up.ts";
 import { projectKey } from "../core/project.ts";
 import type { ProjectRef } from "../core/project.ts";
+import { listsWith } from "../core/request-list.ts";
 import { newTurn } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
 import { openTask } from "./open.ts";
@@ -39,20 +40,27 @@ export function acceptance(
   if (read("turn", request.id) !== undefined) return { value: false };
   const turn = aimedAt(deps, read, request, aim);
   if (turn === undefined) return { value: false };
+  const lists = listWrites(deps, read, turn.request);
   const host = statusHost(read, turn);
   if (host === undefined) {
     const adds = [submitTask(turn), openTask(turn)];
-    return { writes: turnWrites(deps, read, turn), adds, within, value: true };
+    return { writes: [...turnWrites(deps, read, turn), ...lists], adds, within, value: true };
   }
   const shown: Turn = { ...turn, delivery: { ...turn.delivery, statusOf: host.id } };
   const alsoShows = [...(host.delivery.alsoShows ?? []), turn.id];
   const showing: Turn = { ...host, delivery: { ...host.delivery, alsoShows } };
   return {
-    writes: [...turnWrites(deps, read, showing), ...turnWrites(deps, read, shown)],
+    writes: [...turnWrites(deps, read, showing), ...turnWrites(deps, read, shown), ...lists],
     adds: [submitTask(shown), refreshTask(shown)],
     within,
     value: true,
   };
+}
+
+/** Lists are kept as long as the turn that is added to them may be. */
+function listWrites({ polling, retentionMs }: AcceptDeps, read: Read, request: Request): Write[] {
+  const ttlMs = polling.deadlineMs + retentionMs;
+  return listsWith(read, request).map(({ id, record }) => ({ kind: "list", id, record, ttlMs }));
 }
 
 /** The turn that comes of a request with that aim. Undefined: none. */

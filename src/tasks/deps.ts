@@ -1,7 +1,7 @@
 import type { Clock } from "../core/clock.ts";
-import type { JobServices } from "../core/job-service.ts";
+import type { Contacts, JobServices } from "../core/job-service.ts";
 import type { Logger } from "../core/logger.ts";
-import type { Directory, Notifier } from "../core/notifier.ts";
+import type { Directory, Memberships, Notifier } from "../core/notifier.ts";
 import type { PollingPolicy } from "../core/polling.ts";
 import type { RecordKind, RecordOf, RecordStore } from "../core/records.ts";
 import type { Slots } from "../core/slots.ts";
@@ -21,7 +21,9 @@ export type TaskDeps = {
   records: { [K in RecordKind]: Pick<RecordStore<RecordOf<K>>, "get"> };
   notifier: Notifier;
   directory: Directory;
+  memberships: Memberships;
   jobServices: JobServices;
+  contacts: Contacts;
   polling: PollingPolicy;
   /** How long the records of an ended turn are kept, milliseconds. */
   retentionMs: number;

@@ -4,21 +4,29 @@ import type { JobService, JobServiceAnswer } from "../core/job-service.ts";
 import { composePrompt, idsToName } from "../core/prompt.ts";
 import type { Names } from "../core/prompt.ts";
 import type { Request } from "../core/request.ts";
-import { AFTER_STORE_FAULT_MS } from "../core/retry.ts";
+import { AFTER_STORE_FAULT_MS, retryDelayMs } from "../core/retry.ts";
 import { statusKey } from "../core/status-text.ts";
 import type { NewTask, Step, Task } from "../core/task-queue.ts";
-import { afterSubmit, beforeSubmit, knownPrompt, notSubmitted, onItsOwn } from "../core/submitting.ts";
-import { endTurn, isFollowUp } from "../core/turn.ts";
+import {
+  afterSubmit,
+  beforeSubmit,
+  knownPrompt,
+  notSubmitted,
+  onItsOwn,
+  refuseTurn,
+} from "../core/submitting.ts";
+import { deadlineOf, endTurn, isFollowUp } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
 import { isStoreAnswerLost } from "../errors.ts";
 import type { Read, Write } from "../core/records.ts";
 import { tasksAfterEnd } from "./after-end.ts";
+import { cancelTask } from "./cancel.ts";
 import type { TaskDeps } from "./deps.ts";
 import { followedTurn } from "./followed-turn.ts";
 import { closedForMs, heedRetryAfter, notAsked } from "./project-gate.ts";
 import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
 import { refreshTask } from "./refresh.ts";
-import { earlierTurns, requireTurn, turnWrites } from "./turn-writes.ts";
+import { earlierTurns, endedForLog, requireTurn, turnWrites } from "./turn-writes.ts";
 import { watchTask } from "./watch.ts";
 
 /** Sends a turn: as a create, or, of a follow-up, as a message to its job. */
@@ -44,6 +52,8 @@ export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
   const { turnId } = readPayload(TurnPayload, task);
   const known = requireTurn(await deps.records.turn.get(turnId), turnId);
   const { request } = known;
+  const heldBack = await unlessAdmitted(deps, task, known);
+  if (heldBack !== null) return heldBack;
   const isUnsent = known.stage.name === "accepted" || known.stage.name === "submitting";
   const followed = isUnsent ? await followedTurn(deps, known) : undefined;
   if (followed === "pending") {
@@ -70,7 +80,8 @@ export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
     );
   }
   const { service, jobService } = configured;
-  const announced = (await deps.records.service.get(service))?.honorsIdempotencyKeys ?? false;
+  const announcedBefore = await deps.records.service.get(service);
+  const announced = announcedBefore?.honorsIdempotencyKeys ?? false;
   // At another address nobody knows the key of a create that was sent before.
   const isSentElsewhere = known.stage.name === "submitting" && service !== request.project.service;
   const isRepeatable = !isSentElsewhere && followed !== "none";
@@ -84,7 +95,7 @@ export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
   try {
     before = await deps.commit((read) => {
       const turn = requireTurn(read("turn", turnId), turnId);
-      const next = beforeSubmit(turn, sending);
+      const next = beforeSubmit(turn.stage.name === "accepted" ? asAdmitted(turn) : turn, sending);
       return { writes: next.stage.name === "submitting" ? turnWrites(deps, read, next) : [], value: next };
     });
   } catch (thrown) {
@@ -124,11 +135,37 @@ export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
   const retry = afterMs === null ? null : { afterMs, reason: "the job service did not take the request" };
   // Only the service's own answer says that it does not honor them any more.
   const announces = answer.ok ? answer.honorsIdempotencyKeys : announced || answer.honorsIdempotencyKeys;
-  const noted: Write[] =
-    announces === announced
-      ? []
-      : [{ kind: "service", id: service, record: { version: 1, honorsIdempotencyKeys: announces } }];
+  const capabilities = answer.ok ? answer.capabilities : announcedBefore?.capabilities;
+  const announcement = {
+    ...announcedBefore,
+    version: 1 as const,
+    honorsIdempotencyKeys: announces,
+    ...(capabilities === undefined ? {} : { capabilities: [...capabilities] }),
+  };
+  const isNoted = announces === announced && capabilities?.join() === announcedBefore?.capabilities?.join();
+  const noted: Write[] = isNoted ? [] : [{ kind: "service", id: service, record: announcement }];
   return settle(deps, turnId, (turn) => afterSubmit(turn, answer, at).turn, noted, retry);
+}
+
+/** Nothing leaves Slack of somebody who may not use the app: their turn ends, or waits until Slack says who they are. Null: they may. */
+async function unlessAdmitted(deps: TaskDeps, task: Task, turn: Turn): Promise<Step | null> {
+  const { stage, request } = turn;
+  if (stage.name !== "accepted" || request.isAdmitted === true) return null;
+  const admission = await deps.directory.admission(request.teamId, request.userId);
+  if (admission === "admitted") return null;
+  const now = deps.clock.now();
+  if (admission === "unchecked" && now < deadlineOf(turn, deps.polling)) {
+    const delayMs = retryDelayMs({ attempt: task.attempt, retryAfterMs: 0, random: deps.random() });
+    return { kind: "retry", dueAt: now + delayMs, reason: "Slack doesn't say whether this is a member" };
+  }
+  return settle(deps, turn.id, (current) =>
+    current.stage.name === "accepted" ? refuseTurn(current, admission, now) : current,
+  );
+}
+
+/** So that it isn't asked again if the service is away for long. */
+function asAdmitted(turn: Turn): Turn {
+  return { ...turn, request: { ...turn.request, isAdmitted: true } };
 }
 
 /** How long a follow-up waits before it looks again whether its job is there: it comes soon or, while the service is down, not so soon. */
@@ -168,16 +205,15 @@ function settle(
     const next = isFollowUp(settled) ? withPrBefore(settled, earlierTurns(read, settled)) : settled;
     const { stage } = next;
     if (stage.name === "ended" && turn.stage.name !== "ended") {
-      const { kind, reason, tookMs, told } = stage.outcome;
-      const said = told === undefined ? {} : { told: told.outcome };
-      deps.logger.info({ outcome: kind, ...said, reason, took_ms: tookMs }, "turn ended");
+      deps.logger.info(endedForLog(stage.outcome), "turn ended");
     }
     const now = deps.clock.now();
     return {
       writes: [...more, ...turnWrites(deps, read, next)],
       adds: [
-        ...(isFollowUp(turn) && !isFollowUp(next) ? [submitTask(next)] : []),
+        ...(isFollowUp(turn) && !isFollowUp(next) && stage.name === "accepted" ? [submitTask(next)] : []),
         ...(stage.name === "watching" ? [watchTask(next, now + deps.polling.minMs)] : []),
+        ...(stage.name === "watching" && next.stop !== undefined ? [cancelTask(next)] : []),
         ...tasksAfterEnd(next),
         ...(statusKey(next) === next.delivery.shown || stage.name === "ended" || next.delivery.shown === null
           ? []

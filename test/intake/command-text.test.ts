@@ -18,6 +18,27 @@ describe("help", () => {
   });
 });
 
+describe("list and status", () => {
+  it.each([
+    ["list", { kind: "list", of: "person" }],
+    [" LIST  channel\n", { kind: "list", of: "channel" }],
+    ["Status", { kind: "status" }],
+  ])("are what %j asks for", (text, expected) => {
+    expect(parseCommandText(text)).toEqual(expected);
+  });
+
+  it.each([
+    "list the options on the page",
+    "list channels",
+    "status codes",
+    "channel list",
+    "list!",
+    "constructor",
+  ])("are not what %j asks for: it is a prompt", (text) => {
+    expect(parseCommandText(text)).toEqual({ kind: "prompt", project: null, prompt: text });
+  });
+});
+
 describe("nothing typed", () => {
   it.each(["", " ", "\n\t ", "\u00a0\u3000"])("%j is empty", (text) => {
     expect(parseCommandText(text)).toEqual({ kind: "empty", project: null });
@@ -62,12 +83,29 @@ it("leaves any other prompt as it was typed, without the white space around it",
   const whiteSpace = fc.string({ unit: fc.constantFrom(" ", "\n", "\t", "\u00a0"), maxLength: 4 });
   const words = fc.oneof(
     fc.string({ unit: "binary" }),
-    fc.string({ unit: fc.constantFrom("project", "=", "help", " ", "\n", "\t", "docs", "&lt;", "<", "```") }),
+    fc.string({
+      unit: fc.constantFrom(
+        "project",
+        "=",
+        "help",
+        "list",
+        "channel",
+        " ",
+        "\n",
+        "\t",
+        "docs",
+        "&lt;",
+        "<",
+        "```",
+      ),
+    }),
   );
   fc.assert(
     fc.property(whiteSpace, words, whiteSpace, (before, typed, after) => {
       const prompt = typed.trim();
-      fc.pre(prompt !== "" && !/^project=/i.test(prompt) && prompt.toLowerCase() !== "help");
+      fc.pre(
+        prompt !== "" && !/^project=/i.test(prompt) && !/^(?:help|status|list(?:\s+channel)?)$/i.test(prompt),
+      );
       expect(parseCommandText(`${before}${typed}${after}`)).toEqual({
         kind: "prompt",
         project: null,

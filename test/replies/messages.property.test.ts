@@ -334,6 +334,50 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
     );
   });
 
+  it("a list of requests, and how they stand", () => {
+    const url = "https://acme.slack.com/archives/C0DOCS/p1795282577290377";
+    const listed = fc.array(fc.tuple(turns, fc.boolean()), { minLength: 1, maxLength: 10 });
+    fc.assert(
+      fc.property(listed, times, fc.constantFrom("person", "channel"), views, (asked, at, of, view) => {
+        const page = asked.map(([turn, isOpen]) => ({
+          turn: { ...turn, request: { ...turn.request, receivedAt: at } },
+          url: isOpen ? url : null,
+        }));
+        const flags = { isPartial: at % 2 === 0, isHiding: at % 3 === 0 };
+        const list = { kind: "list", of, turns: page, from: 10, hasOlder: true, ...flags } as const;
+        const project = { ...makeRequest().project, name: view.projects[0] ?? "" };
+        const standing = {
+          kind: "standing",
+          own: { running: 1, waiting: 2 },
+          channel: null,
+          contacts: [{ project, isUp: at % 2 === 0, since: at, at }],
+          trouble: { ...page[0]!, at },
+          isPartial: flags.isPartial,
+        } as const;
+        const prs = asked.flatMap(([{ stage }]) =>
+          stage.name === "ended" ? (prLinkOf(stage.outcome) ?? []) : [],
+        );
+        const links = [url, ...prs.flatMap((link) => pullRequestLink(link)?.url ?? [])];
+        const faults = [list, standing].flatMap((message) =>
+          faultsOf(message, view, { requester: null, prLink: null }),
+        );
+        expect(
+          faults.filter(
+            (fault) =>
+              // It names whoever asked, to one person alone.
+              !/^it notifies (?:@U0ANA,?)+$/.test(fault) &&
+              !["<@U0ANA>", "<#C1>"].some((ours) => fault === `markup that is not ours: ${ours}`) &&
+              !/^markup that is not ours: <!date\^\d+\^\{date_short_pretty\} at \{time\}\|[\d-]+, [\d:]+ UTC>$/.test(
+                fault,
+              ) &&
+              !links.some((link) => fault === `a link to ${link}`),
+          ),
+        ).toEqual([]);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
   it("the outcome of a follow-up", () => {
     fc.assert(
       fc.property(turns, outcomesOf(fc.constant("pull-request")), aways, views, (turn, last, away, view) => {

@@ -46,7 +46,7 @@ export function conversationScopes(verb: "read" | "history"): string[] {
 
 /** Refuses a conversation of a kind whose own scope the app lacks. */
 export function refuseWithoutKindScope(
-  channel: Channel,
+  channel: Pick<Channel, "kind">,
   verb: "read" | "history",
   scopes: readonly string[],
 ): void {

@@ -2,16 +2,31 @@ import type { webApi } from "@slack/bolt";
 import * as z from "zod";
 import { SlackRefusal } from "../refusal.ts";
 import type { Answer } from "../sdk-types.ts";
-import { type Args, readArgs } from "./args.ts";
-import type { MethodContext, MethodTable } from "./method.ts";
-import { userToWire } from "./wire.ts";
+import { type Args, Flag, readArgs } from "./args.ts";
+import {
+  type MethodContext,
+  type MethodTable,
+  conversationScopes,
+  refuseWithoutKindScope,
+} from "./method.ts";
+import type { Channel, ChannelKind } from "../workspace.ts";
+import { channelToWire, userToWire } from "./wire.ts";
 
 const UserArgs = z.object({ user: z.string().min(1) });
 
-/** Who one is, who others are, and the Socket Mode connection. */
+const ConversationsArgs = z.object({
+  user: z.string().optional(),
+  types: z.string().optional(),
+  limit: z.coerce.number().int().min(1).max(999).optional(),
+  cursor: z.string().optional(),
+  exclude_archived: Flag.optional(),
+});
+
+/** Who one is, who others are and where, and the Socket Mode connection. */
 export const teamMethods: MethodTable = {
   "auth.test": { token: "bot", scopes: [], run: authTest },
   "users.info": { token: "bot", scopes: ["users:read"], run: usersInfo },
+  "users.conversations": { token: "bot", scopes: conversationScopes("read"), run: usersConversations },
   "apps.connections.open": { token: "app", scopes: [], run: openConnection },
 };
 
@@ -24,6 +39,7 @@ function authTest(_args: Args, { workspace: { team, bot } }: MethodContext) {
     user_id: bot.userId,
     bot_id: bot.botId,
     is_enterprise_install: false,
+    ...(team.enterpriseId !== undefined && { enterprise_id: team.enterpriseId }),
   } satisfies Answer<webApi.AuthTestResponse>;
 }
 
@@ -39,6 +55,60 @@ function usersInfo(args: Args, { workspace }: MethodContext) {
   const user = workspace.findUser(id);
   if (user === undefined) throw new SlackRefusal("user_not_found");
   return { user: userToWire(user, workspace) } satisfies Answer<webApi.UsersInfoResponse>;
+}
+
+const kindOfType: Record<string, ChannelKind> = {
+  public_channel: "public",
+  private_channel: "private",
+  mpim: "mpim",
+  im: "im",
+};
+
+/**
+ * "Using a bot user token, this method returns the channels and conversations your bot is party to. Specifying a user parameter filters to
+ * conversations your bot shares with that" user: https://docs.slack.dev/reference/methods/users.conversations. Every kind that is asked for needs
+ * its own scope.
+ */
+function usersConversations(args: Args, { workspace, scopes }: MethodContext) {
+  const request = readArgs(ConversationsArgs, args);
+  const kinds = (request.types ?? "public_channel").split(",").map((type) => {
+    const kind = kindOfType[type.trim()];
+    if (kind === undefined) throw new SlackRefusal("invalid_types");
+    refuseWithoutKindScope({ kind }, "read", scopes);
+    return kind;
+  });
+  const { bot } = workspace;
+  const whose = request.user ?? bot.userId;
+  if (whose !== bot.userId && workspace.findUser(whose) === undefined)
+    throw new SlackRefusal("user_not_found");
+  const shared = workspace
+    .channels()
+    .filter(({ kind, members }) => kinds.includes(kind) && members.has(bot.userId) && members.has(whose))
+    .filter(({ isArchived }) => !(isArchived && request.exclude_archived === true));
+  const start = startOfPage(shared, request.cursor);
+  const limit = request.limit ?? 100;
+  const next = shared[start + limit];
+  return {
+    channels: shared.slice(start, start + limit).map((channel) => {
+      const {
+        is_member: _,
+        num_members: __,
+        ...shown
+      } = { is_member: null, num_members: null, ...channelToWire(channel, workspace) };
+      return shown;
+    }),
+    response_metadata: {
+      next_cursor: next === undefined ? "" : Buffer.from(`channel:${next.id}`).toString("base64"),
+    },
+  } satisfies Answer<webApi.UsersConversationsResponse>;
+}
+
+function startOfPage(channels: readonly Channel[], cursor: string | undefined): number {
+  if (cursor === undefined || cursor === "") return 0;
+  const id = Buffer.from(cursor, "base64").toString().replace("channel:", "");
+  const start = channels.findIndex((channel) => channel.id === id);
+  if (start === -1) throw new SlackRefusal("invalid_cursor");
+  return start;
 }
 
 function openConnection(_args: Args, { socketMode }: MethodContext) {

@@ -77,6 +77,7 @@ export async function openRedisStore(options: OpenRedisStoreOptions): Promise<Re
     service: kept("service", recordSchemas.service),
     notice: kept("notice", recordSchemas.notice),
     reply: kept("reply", recordSchemas.reply),
+    list: kept("list", recordSchemas.list),
   };
 
   async function close(): Promise<void> {

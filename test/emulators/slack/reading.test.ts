@@ -117,3 +117,37 @@ describe("reading a channel", () => {
     expect(await refusalOf(client.conversations.open({ users: "U0NOBODY" }))).toBe("user_not_found");
   });
 });
+
+describe("which channels a person is in", () => {
+  it("names those that the bot is in, too, a page at a time", async () => {
+    await using world = await startSlack();
+    const { client, workspace, ada, grace, docs } = world;
+    const secret = workspace.addChannel({
+      name: "secret",
+      members: [ada.id],
+      isPrivate: true,
+      withBot: true,
+    });
+    workspace.addChannel({ name: "random", members: [ada.id] });
+    workspace.openDirectMessage([ada.id]);
+    const of = async (user: string, types: string, cursor = "") => {
+      const answer = await client.users.conversations({ user, types, limit: 1, cursor });
+      return [answer.channels?.map(({ id }) => id), answer.response_metadata?.next_cursor] as const;
+    };
+    const both = "public_channel,private_channel";
+    const [first, next = ""] = await of(ada.id, both);
+    expect(first).toEqual([docs.id]);
+    expect(await of(ada.id, both, next)).toEqual([[secret.id], ""]);
+    expect(await of(grace.id, both)).toEqual([[docs.id], ""]);
+    expect(await refusalOf(client.users.conversations({ types: "channels" }))).toBe("invalid_types");
+    expect(await refusalOf(client.users.conversations({ user: "U0NOBODY" }))).toBe("user_not_found");
+  });
+
+  it("needs the scope for every kind that is asked for", async () => {
+    await using world = await startSlack({ scopes: ["channels:read"] });
+    const { client, ada } = world;
+    const of = (types: string) => client.users.conversations({ user: ada.id, types });
+    expect((await of("public_channel")).channels).toHaveLength(1);
+    expect(await refusalOf(of("public_channel,private_channel"))).toBe("missing_scope");
+  });
+});

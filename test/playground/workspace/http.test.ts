@@ -39,7 +39,9 @@ describe("what the page is told", () => {
       links: [{ label: "Code host" }],
       weather: { slack: "clear", isAppRunning: true },
       surface: {
-        commands: [{ command: "/docs-agent", usageHint: "[project=name] what to change | help" }],
+        commands: [
+          { command: "/docs-agent", usageHint: "[project=name] what to change | list | status | help" },
+        ],
         messageShortcuts: [{ name: "Fix these docs", callbackId: "fix_these_docs" }],
         takesDirectMessages: false,
       },

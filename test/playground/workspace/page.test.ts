@@ -49,7 +49,9 @@ describe.skipIf(!hasChromium)("a person at the page, with the real app", () => {
     await composer(tab).fill("/doc");
     await tab.getByRole("option", { name: /\/docs-agent \[project=name\] what to change/ }).waitFor();
     await composer(tab).press("Tab");
-    await tab.getByText("/docs-agent [project=name] what to change | help", { exact: true }).waitFor();
+    await tab
+      .getByText("/docs-agent [project=name] what to change | list | status | help", { exact: true })
+      .waitFor();
     await composer(tab).pressSequentially("fix the typos in the quickstart");
     await composer(tab).press("Enter");
 

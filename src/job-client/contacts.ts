@@ -1,0 +1,25 @@
+import type { Clock } from "../core/clock.ts";
+import { isFromServiceThatIsUp } from "../core/job-service.ts";
+import type { Contact, Contacts, JobServiceAnswer } from "../core/job-service.ts";
+import { projectKey } from "../core/project.ts";
+import type { ProjectRef } from "../core/project.ts";
+
+/** Remembers how each project's job service was last found: of this process alone, and only by the calls that were made anyway. */
+export function createContacts(
+  clock: Pick<Clock, "now">,
+): Contacts & { noting(project: ProjectRef): (answer: JobServiceAnswer) => void } {
+  const contacts = new Map<string, Contact>();
+  return {
+    last: () => [...contacts.values()],
+
+    noting(project) {
+      const key = projectKey(project);
+      return (answer) => {
+        const at = clock.now();
+        const isUp = isFromServiceThatIsUp(answer);
+        const known = contacts.get(key);
+        contacts.set(key, { project, isUp, since: known?.isUp === isUp ? known.since : at, at });
+      };
+    },
+  };
+}

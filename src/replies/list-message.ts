@@ -1,0 +1,123 @@
+import type { ActionsBlock, KnownBlock, RichTextElement } from "@slack/types";
+import type { Contact } from "../core/job-service.ts";
+import { prLinkOf } from "../core/outcome.ts";
+import type { ListPage, ListedTurn, RequestCounts, Standing } from "../core/request-list.ts";
+import { isDirect } from "../core/request-list.ts";
+import { statusText } from "../core/status-text.ts";
+import { cut, plainLine } from "../core/text.ts";
+import { LIST_NEWER, LIST_OLDER, listValue } from "./actions.ts";
+import { context, labelled, section } from "./blocks.ts";
+import type { Rendered } from "./blocks.ts";
+import { NAME_MAX } from "./limits.ts";
+import { cutEscaped, dateAndTime } from "./mrkdwn.ts";
+import type { Presentation } from "./presentation.ts";
+import { pullRequestLink } from "./pull-request-link.ts";
+
+type View = Pick<Presentation, "projects" | "watchedFor" | "httpOrigins">;
+
+/** How much of a request, and of its state, stands in a list. */
+const WORDS_MAX = 100;
+const STATE_LINE_MAX = 200;
+const PAGE_SIZE = 10;
+
+const PARTIAL = "Slack didn't tell me all the channels you're in, so some requests may be missing.";
+const HIDING = "Requests in channels that you or I have left aren't listed.";
+
+/** Requests that a person may see, a page of them. */
+export function listMessage(page: ListPage, view: View): Rendered {
+  const { of, turns, from, hasOlder, isPartial, isHiding } = page;
+  const title = of === "person" ? "Your requests" : "Requests in this channel";
+  const empty = of === "person" ? "You have no recent requests." : "No recent requests in this channel.";
+  const note = isPartial ? [context([PARTIAL])] : isHiding ? [context([HIDING])] : [];
+  if (turns.length === 0) {
+    const text = isPartial || isHiding ? "I found no requests to list." : empty;
+    return { text, blocks: [section(text), ...note] };
+  }
+  const number = from / PAGE_SIZE + 1;
+  return {
+    text: title,
+    blocks: [
+      section(number === 1 ? `*${title}*` : `*${title}*, page ${number}`),
+      ...turns.flatMap((listed) => [row(listed, view), smallPrint(listed, of)]),
+      ...note,
+      ...pages(page, hasOlder),
+    ],
+  };
+}
+
+/** The request's first words, which lead to its thread; how it stands; its pull request. */
+function row({ turn, url }: ListedTurn, view: View): KnownBlock {
+  const words = plainLine(turn.request.instructions, WORDS_MAX) || "…";
+  const prLink = turn.stage.name === "ended" ? prLinkOf(turn.stage.outcome) : null;
+  const pr = prLink === null ? null : pullRequestLink(prLink, view.httpOrigins);
+  const state = plainLine(statusText(turn, { watchedFor: view.watchedFor, pr: null }), STATE_LINE_MAX);
+  const elements: RichTextElement[] = [
+    url === null
+      ? { type: "text", text: words, style: { bold: true } }
+      : { type: "link", url, text: words, style: { bold: true } },
+    { type: "text", text: pr === null ? `\n${state}` : `\n${state} · ` },
+    ...(pr === null ? [] : [{ type: "link" as const, url: pr.url, text: cut(pr.label, NAME_MAX) }]),
+  ];
+  return { type: "rich_text", elements: [{ type: "rich_text_section", elements }] };
+}
+
+function smallPrint({ turn }: ListedTurn, of: ListPage["of"]): KnownBlock {
+  const { userId, receivedAt } = turn.request;
+  const { channelId } = turn.delivery;
+  const where = isDirect(channelId) ? "Direct message" : `<#${channelId}>`;
+  const text = `${of === "person" ? where : `<@${userId}>`} · ${dateAndTime(receivedAt)}`;
+  return { type: "context", elements: [{ type: "mrkdwn", text }] };
+}
+
+function pages({ of, from }: ListPage, hasOlder: boolean): ActionsBlock[] {
+  const elements = [
+    ...(from === 0
+      ? []
+      : [
+          {
+            ...labelled(LIST_NEWER, "Newer"),
+            value: listValue({ of, from: Math.max(0, from - PAGE_SIZE) }),
+          },
+        ]),
+    ...(hasOlder
+      ? [{ ...labelled(LIST_OLDER, "Older"), value: listValue({ of, from: from + PAGE_SIZE }) }]
+      : []),
+  ];
+  return elements.length === 0 ? [] : [{ type: "actions", elements }];
+}
+
+/** How a person's requests stand, and whether the agent can be reached. */
+export function standingMessage(standing: Standing, view: View): Rendered {
+  const { own, channel, contacts, trouble, isPartial } = standing;
+  const lines = [
+    own === null ? "You have no recent requests." : `Your requests: ${countsText(own)}`,
+    ...(channel === null ? [] : [`This channel: ${countsText(channel)}`]),
+    ...contactLines(contacts, view),
+  ];
+  return {
+    text: lines[0] ?? "",
+    blocks: [
+      section(lines.join("\n")),
+      ...(trouble === null
+        ? []
+        : [section(`The last one that didn't work out, ${dateAndTime(trouble.at)}:`), row(trouble, view)]),
+      ...(isPartial ? [context([PARTIAL])] : []),
+    ],
+  };
+}
+
+function countsText({ running, waiting }: RequestCounts): string {
+  return `${running} running, ${waiting} waiting.`;
+}
+
+function contactLines(contacts: readonly Contact[], { projects }: View): string[] {
+  const down = contacts.filter(({ isUp }) => !isUp);
+  if (down.length > 0) {
+    return down.map(({ project, since }) => {
+      const name = projects.length > 1 ? ` for ${cutEscaped(project.name, NAME_MAX)}` : "";
+      return `⚠️ The agent${name} hasn't answered since ${dateAndTime(since)}. Waiting requests start when it's back.`;
+    });
+  }
+  const lastMs = Math.max(...contacts.map(({ at }) => at));
+  return contacts.length === 0 ? [] : [`✅ The agent last answered ${dateAndTime(lastMs)}.`];
+}

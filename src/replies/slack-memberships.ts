@@ -1,0 +1,88 @@
+import { z } from "zod";
+import type { Clock } from "../core/clock.ts";
+import type { Logger } from "../core/logger.ts";
+import type { Memberships } from "../core/notifier.ts";
+import { slackFault } from "./slack-faults.ts";
+import type { SlackTeams } from "./slack-teams.ts";
+
+type Channels = Awaited<ReturnType<Memberships["channelsOf"]>>;
+
+/** Long enough for somebody who turns pages. */
+const FRESH_MS = 30_000;
+/** How many people are remembered, so long. */
+const REMEMBERED_MAX = 1000;
+/** Slack recommends at most 200 for a page, takes 999, and 50 calls and more a minute (tier 3). */
+const PAGE_LIMIT = 200;
+const PAGES_MAX = 5;
+/** Asked for one by one: without the scope for one kind Slack refuses the whole call. */
+const KINDS = ["public_channel", "private_channel"];
+
+const Page = z.object({
+  channels: z.array(z.object({ id: z.string() })).default([]),
+  response_metadata: z.object({ next_cursor: z.string().optional() }).optional(),
+});
+
+/**
+ * Asks Slack which channels a person is in (docs.slack.dev/reference/methods/users.conversations). With a bot's token, and the person's id, Slack
+ * names the channels that both are in.
+ */
+export function createSlackMemberships({
+  teams,
+  clock,
+  logger,
+}: {
+  teams: SlackTeams;
+  clock: Pick<Clock, "monotonicMs">;
+  logger: Logger;
+}): Memberships {
+  const remembered = new Map<string, { askedAtMs: number; channels: Promise<Channels> }>();
+
+  async function channelsOfKind(teamId: string, user: string, types: string): Promise<Channels> {
+    const channels = new Set<string>();
+    try {
+      const { client } = await teams.of(teamId);
+      let cursor: string | undefined;
+      for (let page = 0; page < PAGES_MAX; page += 1) {
+        const answer = Page.parse(
+          await client.users.conversations({
+            user,
+            types,
+            limit: PAGE_LIMIT,
+            ...(cursor === undefined ? {} : { cursor }),
+          }),
+        );
+        for (const { id } of answer.channels) channels.add(id);
+        cursor = answer.response_metadata?.next_cursor || undefined;
+        if (cursor === undefined) return { channels, isComplete: true };
+      }
+    } catch (thrown) {
+      logger.warn({ fault: slackFault(thrown), types }, "cannot look up which channels a person is in");
+    }
+    return { channels, isComplete: false };
+  }
+
+  async function ask(teamId: string, userId: string): Promise<Channels> {
+    const found = await Promise.all(KINDS.map((kind) => channelsOfKind(teamId, userId, kind)));
+    return {
+      channels: new Set(found.flatMap(({ channels }) => [...channels])),
+      isComplete: found.every(({ isComplete }) => isComplete),
+    };
+  }
+
+  return {
+    async channelsOf(teamId, userId) {
+      const key = `${teamId}:${userId}`;
+      const nowMs = clock.monotonicMs();
+      const known = remembered.get(key);
+      if (known !== undefined && nowMs - known.askedAtMs < FRESH_MS) return known.channels;
+      remembered.delete(key);
+      const [oldest] = remembered.keys();
+      if (oldest !== undefined && remembered.size >= REMEMBERED_MAX) remembered.delete(oldest);
+      const channels = ask(teamId, userId);
+      remembered.set(key, { askedAtMs: nowMs, channels });
+      // What Slack didn't tell is asked again the next time.
+      if (!(await channels).isComplete) remembered.delete(key);
+      return channels;
+    },
+  };
+}

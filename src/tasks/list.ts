@@ -1,0 +1,128 @@
+import { z } from "zod";
+import { countsOf, isDirect, maySee, requestListId } from "../core/request-list.ts";
+import type { ListOf, ListPage, ListedTurn, Standing, Viewer } from "../core/request-list.ts";
+import { storedObject } from "../core/stored-object.ts";
+import type { NewTask, Step, Task } from "../core/task-queue.ts";
+import { cameToNothing } from "../core/outcome.ts";
+import type { Turn } from "../core/turn.ts";
+import type { TaskDeps } from "./deps.ts";
+import { readPayload } from "./payload.ts";
+import { afterFault } from "./post.ts";
+
+/** As long as nobody has forgotten that they asked. */
+const WANTED_FOR_MS = 10 * 60_000;
+const PAGE_SIZE = 10;
+/** What went wrong before that is no news. */
+const LATELY_MS = 24 * 60 * 60_000;
+
+const ListPayload = storedObject({
+  teamId: z.string(),
+  channelId: z.string(),
+  threadTs: z.string().nullable(),
+  userId: z.string(),
+  responseUrl: z.string().nullable(),
+  of: z.enum(["person", "channel", "standing"]),
+  /** How many newer requests to leave out. */
+  from: z.number().int().min(0),
+  /** Somebody turns the pages of a list that is there. */
+  replaces: z.boolean(),
+  slotMs: z.number().optional(),
+  lookMs: z.number().optional(),
+});
+export type ListPayload = z.infer<typeof ListPayload>;
+
+/** Shows somebody their requests, the channel's, or how they stand; `cause` is derived from what Slack sent. */
+export function listTask(cause: string, payload: ListPayload): NewTask {
+  return { id: `list:${cause}`, type: "list", payload };
+}
+
+/** Answers privately, with what is true when it runs; twice, if the answer to that is lost. */
+export async function list(deps: TaskDeps, task: Task): Promise<Step> {
+  const payload = readPayload(ListPayload, task);
+  const { teamId, channelId, threadTs, userId, responseUrl, of, replaces } = payload;
+  const { channels, isComplete } = await deps.memberships.channelsOf(teamId, userId);
+  const viewer: Viewer = {
+    teamId,
+    userId,
+    // Whoever types in a channel is in it. An old list can be on a screen longer than its reader is in the channel.
+    channels: replaces ? channels : new Set([...channels, channelId]),
+  };
+  const message =
+    of === "standing"
+      ? ({ kind: "standing", ...(await standingOf(deps, payload, viewer)), isPartial: !isComplete } as const)
+      : ({ kind: "list", ...(await pageOf(deps, of, payload, viewer)), isPartial: !isComplete } as const);
+  const told = await deps.notifier.replyPrivately(
+    { place: { teamId, channelId, threadTs }, userId, responseUrl, replaces },
+    message,
+  );
+  const isWanted = deps.clock.now() - task.addedAt < WANTED_FOR_MS;
+  if (told.ok || told.fault.kind === "place" || !isWanted) return { kind: "done" };
+  return afterFault(deps, { ...task, payload }, told.fault);
+}
+
+/** Newest first. */
+async function listedTurns(
+  { records }: Pick<TaskDeps, "records">,
+  of: ListOf,
+  place: Pick<ListPayload, "teamId" | "userId" | "channelId">,
+): Promise<Turn[]> {
+  const { channelId } = place;
+  const known = await records.list.get(requestListId(of, place));
+  const turns = await Promise.all((known?.turnIds ?? []).toReversed().map((id) => records.turn.get(id)));
+  const kept = turns.filter((turn) => turn !== undefined);
+  if (of === "person" || !isDirect(channelId)) return kept;
+  return kept.filter(
+    ({ request, delivery }) => request.channelId === channelId || delivery.channelId === channelId,
+  );
+}
+
+async function pageOf(
+  deps: TaskDeps,
+  of: ListOf,
+  payload: ListPayload,
+  viewer: Viewer,
+): Promise<Omit<ListPage, "isPartial">> {
+  const turns = await listedTurns(deps, of, payload);
+  const seen = turns.filter((turn) => maySee(turn, viewer));
+  const lastPage = Math.max(0, Math.ceil(seen.length / PAGE_SIZE) - 1);
+  const from = Math.min(payload.from, lastPage * PAGE_SIZE);
+  const page = seen.slice(from, from + PAGE_SIZE);
+  return {
+    of,
+    turns: await Promise.all(page.map((turn) => withUrl(deps, turn))),
+    from,
+    hasOlder: seen.length > from + PAGE_SIZE,
+    isHiding: of === "person" && seen.length < turns.length,
+  };
+}
+
+async function standingOf(
+  deps: TaskDeps,
+  payload: ListPayload,
+  viewer: Viewer,
+): Promise<Omit<Standing, "isPartial">> {
+  const visible = async (of: ListOf) =>
+    (await listedTurns(deps, of, payload)).filter((turn) => maySee(turn, viewer));
+  const own = await visible("person");
+  const since = deps.clock.now() - LATELY_MS;
+  const troubled = own.flatMap((turn) => {
+    const { stage } = turn;
+    return stage.name === "ended" && stage.at > since && cameToNothing(stage.outcome)
+      ? [{ turn, at: stage.at }]
+      : [];
+  });
+  const [newest] = troubled.toSorted((one, other) => other.at - one.at);
+  return {
+    own: own.length === 0 ? null : countsOf(own),
+    channel: isDirect(payload.channelId) ? null : countsOf(await visible("channel")),
+    contacts: deps.contacts.last(),
+    trouble: newest === undefined ? null : { ...(await withUrl(deps, newest.turn)), at: newest.at },
+  };
+}
+
+async function withUrl({ directory }: Pick<TaskDeps, "directory">, turn: Turn): Promise<ListedTurn> {
+  const { channelId, threadTs } = turn.delivery;
+  if (threadTs === null) return { turn, url: null };
+  const { teamId } = turn.request;
+  return { turn, url: await directory.threadUrl({ teamId, channelId, ts: threadTs }) };
+}
