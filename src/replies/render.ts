@@ -24,14 +24,10 @@ export function render(message: Message, presentation: Presentation, botName: st
         showProject: presentation.projects.length > 1,
       });
     case "outcome":
-      return outcomeMessage(
-        message.turn,
-        message.outcome,
-        message.watch,
-        message.away,
-        { ...presentation, botName },
-        message.muted,
-      );
+      return outcomeMessage(message.turn, message.outcome, message.watch, message.away, {
+        ...presentation,
+        botName,
+      });
     case "kept":
       return keptMessage();
     case "help":
