@@ -50,6 +50,9 @@ const questions: [string, Question, string | null][] = [
   ["answered elsewhere", { ...short, closed: "elsewhere" }, null],
 ];
 
+/** A turn whose agent waits for an answer. */
+export const askingTurn = { ...turn, questions: [short] };
+
 export const questionSamples = questions.map(([name, question, away]): [string, QuestionMessage] => [
   name,
   { kind: "question", turn, question, away },

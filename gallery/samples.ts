@@ -22,7 +22,7 @@ import {
 } from "./made-up.ts";
 
 import { listSamples, standingSamples } from "./list-samples.ts";
-import { questionSamples } from "./question-samples.ts";
+import { askingTurn, questionSamples } from "./question-samples.ts";
 
 /** One message of the app, by name: as the core has it, or, where it is said outside the core, as it is rendered. */
 export type Sample = { name: string; message: Message | Rendered };
@@ -75,6 +75,14 @@ const endings: Record<Ending, { short: Partial<Outcome>; long: Partial<Outcome> 
       told: makeUpTold({ outcome: "cancelled", pullRequest: null, summary: null }),
     },
     long: { kind: "failed", told: makeUpTold(longest({ outcome: "cancelled" })) },
+  },
+  withdrawn: {
+    short: { kind: "failed", ...noJob, stoppedBy: BEN },
+    long: { kind: "failed", ...noJob, stoppedBy: BEN },
+  },
+  unwatched: {
+    short: { kind: "expired", reason: "deadline", ...withoutPr, stoppedBy: BEN },
+    long: { kind: "expired", reason: "deadline", stoppedBy: BEN },
   },
   archived: { short: { kind: "archived", ...withoutPr }, long: { kind: "archived" } },
   expired: {
@@ -216,6 +224,7 @@ function statusSamples(): [string, Of<"status">][] {
       `from a ${from}`,
       status({ turn: makeUpTurn(watching, request) }),
     ]),
+    ["waiting for an answer", status({ turn: askingTurn })],
     ["of a follow-up", status({ turn: followUp })],
     ["with a follow-up", status({ followUps: [followUp] })],
     ["of a request that is started anew", status({ turn: { ...followUp, isStartedAnew: true } })],

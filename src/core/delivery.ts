@@ -27,6 +27,11 @@ export function questionSlot(number: number): string {
   return `question-${number}`;
 }
 
+/** Whether the post of that name is an outcome. */
+export function isOutcomeSlot(name: string): boolean {
+  return name.startsWith("outcome-");
+}
+
 /** Where a turn reports and what it has posted there. */
 export const Delivery = storedObject({
   /** `threadTs` is null until a root message of its own is there. */
