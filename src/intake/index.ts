@@ -3,6 +3,7 @@ import { registerButtons } from "./buttons.ts";
 import { registerCommand } from "./command.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { registerGate } from "./gate.ts";
+import { registerFollowMenu } from "./follow-menu.ts";
 import { registerFormSubmission } from "./form-submission.ts";
 import { registerLists } from "./lists.ts";
 import { registerMention } from "./mention.ts";
@@ -21,5 +22,6 @@ export function registerIntake(app: App, given: Omit<IntakeDeps, "accepting">): 
   registerThreadReply(app, deps);
   registerButtons(app, deps);
   registerStopButton(app, deps);
+  registerFollowMenu(app, deps);
   registerLists(app, deps);
 }
