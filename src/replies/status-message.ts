@@ -2,6 +2,7 @@ import type { KnownBlock } from "@slack/types";
 import { prLinkOf } from "../core/outcome.ts";
 import { statusText } from "../core/status-text.ts";
 import { cut } from "../core/text.ts";
+import { sharedText } from "../core/thread-context.ts";
 import { withLatestTries } from "../core/tries.ts";
 import { isFollowUp } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
@@ -41,6 +42,7 @@ export function statusMessage(
       ...own,
       ...[...news, ...retriedBy(turn, latest)].map(section),
       ...stateBlocks(state),
+      ...sharedOf(turn),
       ...(view.showProject ? [context([`Project: ${request.project.name}`])] : []),
       ...(more === 0 ? [] : [context([`${more} earlier ${more === 1 ? "follow-up" : "follow-ups"}`])]),
       ...shown.flatMap(({ turn: followUp, latest: newest }) => [
@@ -48,6 +50,7 @@ export function statusMessage(
         quoteText(cut(followUp.request.instructions, SAID_MAX)),
         ...retriedBy(followUp, newest).map(section),
         ...stateBlocks(stateOf(newest, view)),
+        ...sharedOf(followUp),
       ]),
       ...statusActions([turn, ...followUps]),
     ],
@@ -79,6 +82,12 @@ function newsOf({ isStartedAnew }: Turn): string[] {
 /** Who tried it again last; the request stands above. */
 function retriedBy(turn: Turn, latest: Turn): string[] {
   return latest === turn ? [] : [leadOf(latest)];
+}
+
+/** What left Slack besides the request itself. */
+function sharedOf({ request }: Turn): KnownBlock[] {
+  const shared = sharedText(request);
+  return shared === "" ? [] : [context([shared])];
 }
 
 /** The message that asked for it stands in the thread, right above. */
