@@ -1,4 +1,5 @@
 import type { App } from "@slack/bolt";
+import { registerAppHome } from "./app-home.ts";
 import { registerButtons } from "./buttons.ts";
 import { registerCommand } from "./command.ts";
 import type { IntakeDeps } from "./deps.ts";
@@ -18,4 +19,5 @@ export function registerIntake(app: App, given: Omit<IntakeDeps, "accepting">): 
   registerThreadReply(app, deps);
   registerButtons(app, deps);
   registerLists(app, deps);
+  registerAppHome(app, deps);
 }
