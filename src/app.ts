@@ -10,6 +10,7 @@ import type { ProjectRef } from "./core/project.ts";
 import type { Backend } from "./backend.ts";
 import { createHealth } from "./health.ts";
 import { registerIntake } from "./intake/index.ts";
+import { createSlackThreadReader } from "./intake/slack-thread-reader.ts";
 import { createContacts } from "./job-client/contacts.ts";
 import { createHttpJobService } from "./job-client/http-job-service.ts";
 import { createSlackDirectory } from "./replies/slack-directory.ts";
@@ -96,6 +97,12 @@ export function createApp(deps: AppDeps): DocsAgentApp {
   const { slots } = store;
   const { polling } = config;
   const retentionMs = config.retentionDays * DAY_MS;
+  const directory = createSlackDirectory({
+    teams: slack.teams,
+    allowGuests: config.allowGuests,
+    clock,
+    logger,
+  });
   const handler = createTaskHandler({
     clock,
     random,
@@ -103,7 +110,8 @@ export function createApp(deps: AppDeps): DocsAgentApp {
     slots,
     records,
     notifier,
-    directory: createSlackDirectory({ teams: slack.teams, logger }),
+    directory,
+    threadReader: createSlackThreadReader({ teams: slack.teams, clock, logger }),
     memberships: createSlackMemberships({ teams: slack.teams, clock, logger }),
     contacts,
     jobServices: { of: (project) => configuredProject(configured, project) },
@@ -115,6 +123,7 @@ export function createApp(deps: AppDeps): DocsAgentApp {
     queue,
     records,
     notifier,
+    directory,
     projects,
     limits: config.limits,
     followUps: config.followUps,

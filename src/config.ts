@@ -28,6 +28,8 @@ export type Config = {
   /** Whom messages name when only an operator can help: mrkdwn. */
   helpContact: string;
   followUps: FollowUps;
+  /** Guests and people of other organizations may use the app, too. */
+  allowGuests: boolean;
   /** The way to Slack and to the job services. */
   proxy: ProxySettings;
   retentionDays: number;
@@ -192,6 +194,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
       "a person (<@U012ABCDEF>), a channel (<#C012ABCDEF>) or a few words",
       "your Docs Agent admin",
     ),
+    allowGuests: read("ALLOW_GUESTS", YesOrNo, "true or false", false),
     followUps: read("FOLLOW_UPS", FollowUps, `one of ${FollowUps.options.join(", ")}`, "mention"),
     retentionDays: read(
       "RETENTION_DAYS",

@@ -19,7 +19,8 @@ const MAY_IMPORT: Record<string, string[]> = {
   "src/migrate": ["src/core", "src/store", "src/queue", "src"],
   // Slack's entities, which both sides of the wire write and read the same way.
   emulators: ["src/intake", "src/replies", "src"],
-  playground: ["emulators", "src/replies", "src"],
+  gallery: ["emulators", "src/core", "src/replies", "src"],
+  playground: ["emulators", "gallery", "src/replies", "src"],
 };
 /** The folders of the runner: what each may import of the others. */
 const RUNNER_MAY_IMPORT: Record<string, string[]> = {
@@ -38,7 +39,7 @@ const PROGRAMS = ["src/service", "src/migrate", "playground"];
 type Import = { file: string; folder: string; target: string };
 
 function imports(): Import[] {
-  return ["src", "emulators", "playground"]
+  return ["src", "emulators", "gallery", "playground"]
     .flatMap((top) =>
       readdirSync(join(ROOT, top), { recursive: true, encoding: "utf8" }).map((name) => `${top}/${name}`),
     )

@@ -42,6 +42,7 @@ function registered(): Registered {
       draft: { get: never, set: never, update: never, delete: never },
     },
     notifier: { replyPrivately: never },
+    directory: { admission: never },
     projects: [{ service: "https://agents.example", id: "docs", name: "docs" }],
     limits: { perPerson: 0, perChannel: 0 },
     followUps: "mention",

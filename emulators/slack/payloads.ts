@@ -51,7 +51,7 @@ export function shortcutPayload(at: Interaction, callbackId: string, message: Sl
     type: "message_action",
     ...interactionFields(at),
     // Unlike in other payloads there is no `username`.
-    user: { id: at.user.id, name: at.user.name, team_id: at.workspace.team.id },
+    user: { id: at.user.id, name: at.user.name, team_id: homeOf(at.user, at.workspace) },
     callback_id: callbackId,
     message_ts: message.ts,
     message: messageToWire(message, at.workspace),
@@ -205,13 +205,17 @@ export function homeOpenedPayload(workspace: Workspace, user: User, channel: Cha
 
 const channelTypes = { public: "channel", private: "group", im: "im", mpim: "mpim" } as const;
 
-function saidFields({ team }: Workspace, message: SlackMessage) {
+function saidFields(workspace: Workspace, message: SlackMessage) {
+  const author = workspace.findUser(message.user);
+  const home = homeOf(author, workspace);
   return {
     user: message.user,
     ts: message.ts,
     client_msg_id: randomUUID(),
     text: message.text,
-    team: team.id,
+    team: home,
+    // From recorded payloads of shared channels (fixtures/slack-samples/events/AppMentionPayload.json).
+    ...(author?.home !== undefined && { user_team: home, source_team: home }),
     ...(message.thread_ts !== undefined && { thread_ts: message.thread_ts }),
     blocks: message.blocks ?? [],
     channel: message.channel,
@@ -238,7 +242,9 @@ function eventFields(workspace: Workspace, message: Pick<SlackMessage, "channel"
         is_enterprise_install: false,
       },
     ],
-    is_ext_shared_channel: false,
+    is_ext_shared_channel: [...workspace.channel(message.channel).members].some(
+      (id) => workspace.findUser(id)?.home !== undefined,
+    ),
     event_context: `4-${Buffer.from(`${team.id}:${message.channel}:${message.ts}`).toString("base64")}`,
   };
 }
@@ -260,7 +266,11 @@ function teamOf({ team }: Workspace) {
 }
 
 function userOf(user: User, { team }: Workspace) {
-  return { id: user.id, username: user.name, name: user.name, team_id: team.id };
+  return { id: user.id, username: user.name, name: user.name, team_id: user.home?.teamId ?? team.id };
+}
+
+function homeOf(user: User | undefined, { team }: Workspace): string {
+  return user?.home?.teamId ?? team.id;
 }
 
 /** Slack does not tell apps the names of private conversations in these payloads. */

@@ -1,9 +1,22 @@
 import { z } from "zod";
 import { MessageBlocks } from "./block-kit/blocks.ts";
 
-const Team = z.object({ id: z.string(), name: z.string(), domain: z.string(), url: z.string() });
+const Team = z.object({
+  id: z.string(),
+  name: z.string(),
+  domain: z.string(),
+  url: z.string(),
+  enterpriseId: z.string().exactOptional(),
+});
 const Bot = z.object({ userId: z.string(), botId: z.string(), appId: z.string(), name: z.string() });
-const User = z.object({ id: z.string(), name: z.string(), real_name: z.string(), display_name: z.string() });
+const User = z.object({
+  id: z.string(),
+  name: z.string(),
+  real_name: z.string(),
+  display_name: z.string(),
+  guest: z.enum(["multi-channel", "single-channel"]).exactOptional(),
+  home: z.object({ teamId: z.string(), enterpriseId: z.string().exactOptional() }).exactOptional(),
+});
 
 const SavedChannel = z.object({
   id: z.string(),

@@ -6,11 +6,33 @@ import { type Ephemeral, type SlackMessage, Messages, type Metadata } from "./me
 import type { WorkspaceSnapshot } from "./snapshot.ts";
 import { encodeTyped, richTextOf, type TypedPart } from "./typed-text.ts";
 
-export type Team = { id: string; name: string; domain: string; url: string };
+export type Team = {
+  id: string;
+  name: string;
+  domain: string;
+  url: string;
+  /** The organization that it belongs to, if any. */
+  enterpriseId?: string;
+};
 
 export type Bot = { userId: string; botId: string; appId: string; name: string };
 
-export type User = { id: string; name: string; real_name: string; display_name: string };
+export type User = {
+  id: string;
+  name: string;
+  real_name: string;
+  display_name: string;
+  /** Invited to some channels only; absent: a member, or of another workspace. */
+  guest?: Guest;
+  /** Of another workspace, in channels that are shared with it. Absent: of this one. */
+  home?: Home;
+};
+
+/** https://slack.com/help/articles/202518103-Understand-guest-roles-in-Slack */
+export type Guest = "multi-channel" | "single-channel";
+
+/** Where somebody of another workspace is from; `enterpriseId`: the organization it belongs to, if any. */
+export type Home = { teamId: string; enterpriseId?: string };
 
 export type ChannelKind = "public" | "private" | "im" | "mpim";
 
@@ -23,7 +45,14 @@ export type Channel = {
   isArchived: boolean;
 };
 
-export type NewUser = { name: string; id?: string; realName?: string; displayName?: string };
+export type NewUser = {
+  name: string;
+  id?: string;
+  realName?: string;
+  displayName?: string;
+  guest?: Guest;
+  home?: Home;
+};
 
 /** A channel to be: `members` are user ids, and `withBot` adds the bot to them. */
 export type NewChannel = {
@@ -125,6 +154,8 @@ export class Workspace {
       name: user.name,
       real_name: realName,
       display_name: user.displayName ?? user.name,
+      ...(user.guest !== undefined && { guest: user.guest }),
+      ...(user.home !== undefined && { home: user.home }),
     };
     this.#users.set(added.id, added);
     this.changed();

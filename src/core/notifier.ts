@@ -50,7 +50,13 @@ export type Refusal =
   | { kind: "too-long"; length: number; limit: number; typed?: string | undefined }
   | { kind: "unknown-project"; name: string; known: string[] }
   /** `limit`: requests an hour. `againAtMs`: when the next one is taken, epoch milliseconds. */
-  | { kind: "too-many"; scope: "person" | "channel"; limit: number; againAtMs: number };
+  | { kind: "too-many"; scope: "person" | "channel"; limit: number; againAtMs: number }
+  /** Guests and people of other organizations aren't let in. */
+  | { kind: "guest" }
+  /** Slack doesn't say now whether they are a member. */
+  | { kind: "unchecked" }
+  /** Slack will not say whether they are: the app lacks a scope. */
+  | { kind: "uncheckable" };
 
 /** Names a post so that it can be found again: carried as the Slack message's metadata. */
 export type PostLabel = { turnId: string; post: string };
@@ -95,8 +101,20 @@ export interface Notifier {
   slackTimeMs(): number;
 }
 
-/** Readable names from Slack. Null where Slack does not say; never throws. */
+/**
+ * Whether somebody may use the app.
+ *
+ * - `admitted`: a member, or the operator lets everybody in. What they wrote may leave Slack.
+ * - `guest`: a guest, or of another organization, which the operator doesn't let in.
+ * - `unchecked`: Slack doesn't say now.
+ * - `uncheckable`: Slack will not say until the operator grants the app a scope.
+ */
+export type Admission = "admitted" | "guest" | "unchecked" | "uncheckable";
+
+/** Who is who in Slack. Names are null where Slack does not say; never throws. */
 export interface Directory {
+  /** Waits a second at most for Slack. Remembered for minutes, also for whoever else asks. */
+  admission(teamId: string, userId: string): Promise<Admission>;
   personName(teamId: string, userId: string): Promise<string | null>;
   channelName(teamId: string, channelId: string): Promise<string | null>;
   /** As {@link permalink}, without asking Slack; null: the team's address isn't known. */

@@ -226,6 +226,7 @@ function rejectedText(outcome: Outcome, { project, contact }: OutcomeWords): Tex
   const buttons: OutcomeButton[] = [isStarted ? "keep-watching" : "try-again"];
   const detail = fixText(isStarted, contact);
   const refused = "The agent refused your request.";
+  if (outcome.admission !== undefined) return { symbol, ...admissionText(outcome.admission, contact) };
   switch (outcome.reason) {
     case "key":
       return { symbol, headline: "The agent refused my API key.", detail, buttons };
@@ -239,6 +240,30 @@ function rejectedText(outcome: Outcome, { project, contact }: OutcomeWords): Tex
     }
     default:
       return { symbol, headline: refused, detail, buttons };
+  }
+}
+
+/** Nothing was sent: who may not use the app, or can't be told. */
+function admissionText(admission: NonNullable<Outcome["admission"]>, contact: string): Omit<Text, "symbol"> {
+  switch (admission) {
+    case "guest":
+      return {
+        headline: "Sorry, only members of this workspace can use Docs Agent.",
+        detail: "Your message stays in Slack.",
+        buttons: [],
+      };
+    case "unchecked":
+      return {
+        headline: "I couldn't check whether you're a member of this workspace, so I sent nothing.",
+        detail: "Ask again.",
+        buttons: [],
+      };
+    case "uncheckable":
+      return {
+        headline: "I can't check who is a member of this workspace, so I sent nothing.",
+        detail: `Contact ${contact}.`,
+        buttons: [],
+      };
   }
 }
 

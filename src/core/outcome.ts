@@ -50,6 +50,8 @@ export const Outcome = storedObject({
   told: ToldTurn.optional(),
   /** The pull request that the job had before this turn, as the service gave its address. Absent: there was none. */
   prBefore: z.string().optional(),
+  /** Nothing was sent: whoever asked may not use the app, or it can't be known. Absent: they may. */
+  admission: z.enum(["guest", "unchecked", "uncheckable"]).optional(),
 });
 export type Outcome = z.infer<typeof Outcome>;
 

@@ -24,8 +24,8 @@ export function notAcceptedMessage(thrown: unknown): Rendered {
 
 /**
  * Accepts a request durably, within the limits of its person and channel. Rejects when it cannot be stored, or may not
- * have been. What Slack delivers twice
- * at the same time is taken once, and counted once.
+ * have been. What Slack delivers twice at the same time is taken once, and counted once. Where Slack doesn't say in time whether its
+ * person may use the app, it is accepted, and goes no further until it is known (`tasks/submit.ts`).
  */
 export async function acceptRequest(
   deps: IntakeDeps,
@@ -46,7 +46,14 @@ export async function acceptRequest(
   }
 }
 
-async function accept(deps: IntakeDeps, request: Request, aim: Aim): Promise<Accepted> {
+async function accept(deps: IntakeDeps, asked: Request, aim: Aim): Promise<Accepted> {
+  const admission = await deps.directory.admission(asked.teamId, asked.userId);
+  if (admission === "guest" || admission === "uncheckable") {
+    return { kind: "refused", refusal: { kind: admission } };
+  }
+  // Of whoever asks now: a retry is a copy of somebody else's request.
+  const { isAdmitted: _, ...rest } = asked;
+  const request: Request = admission === "admitted" ? { ...rest, isAdmitted: true } : rest;
   const { person, channel } = limitsOf(deps, request);
   const within = [person, channel].filter(({ limit }) => limit > 0);
   try {

@@ -1,6 +1,6 @@
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
-import type { Notifier, Refusal } from "../core/notifier.ts";
+import type { Directory, Notifier, Refusal } from "../core/notifier.ts";
 import type { PollingPolicy } from "../core/polling.ts";
 import type { ProjectRef } from "../core/project.ts";
 import type { RecordOf, RecordStore } from "../core/records.ts";
@@ -23,6 +23,7 @@ export type IntakeDeps = {
     draft: RecordStore<RecordOf<"draft">>;
   };
   notifier: Pick<Notifier, "replyPrivately">;
+  directory: Pick<Directory, "admission">;
   /** The default first; never empty. */
   projects: readonly [ProjectRef, ...ProjectRef[]];
   limits: RequestLimits;

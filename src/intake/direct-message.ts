@@ -1,6 +1,9 @@
 import { z } from "zod";
 import type { SaidToApp } from "./said-to-app.ts";
 
+/** Slack's own notices come from it. */
+export const SLACKBOT_USER_ID = "USLACKBOT";
+
 /**
  * What a person writes to the app in their direct messages; all of it is for the app. Edits, deletions and whatever else has another subtype
  * are not, nor is what apps write, this one included (docs.slack.dev/reference/events/message.im).
@@ -25,9 +28,7 @@ export function isDirectMessage(event: object): boolean {
 /** What an event in direct messages says to the app; null: nothing. */
 export function saidDirectly(teamId: string, event: object): SaidToApp | null {
   const said = DirectMessage.safeParse(event);
-  if (!said.success || said.data.user === SLACKBOT) return null;
+  if (!said.success || said.data.user === SLACKBOT_USER_ID) return null;
   const { channel: channelId, user: userId, text, ts, thread_ts: threadTs = null } = said.data;
   return { teamId, channelId, ts, threadTs, userId, text };
 }
-
-const SLACKBOT = "USLACKBOT";

@@ -3,15 +3,17 @@ import { registerAppHome } from "./app-home.ts";
 import { registerButtons } from "./buttons.ts";
 import { registerCommand } from "./command.ts";
 import type { IntakeDeps } from "./deps.ts";
+import { registerGate } from "./gate.ts";
 import { registerFormSubmission } from "./form-submission.ts";
 import { registerLists } from "./lists.ts";
 import { registerMention } from "./mention.ts";
 import { registerShortcut } from "./shortcut.ts";
 import { registerThreadReply } from "./thread-reply.ts";
 
-/** Registers every way in from Slack. */
+/** Registers every way in from Slack, behind the gate. */
 export function registerIntake(app: App, given: Omit<IntakeDeps, "accepting">): void {
   const deps: IntakeDeps = { ...given, accepting: new Map() };
+  registerGate(app, deps);
   registerCommand(app, deps);
   registerShortcut(app, deps);
   registerFormSubmission(app, deps);

@@ -62,6 +62,7 @@ export async function takeSaid(
     project,
     instructions: parsed.prompt,
     quoted: null,
+    messageTs: ts,
     responseUrl: null,
     receivedAt: deps.clock.now(),
   };

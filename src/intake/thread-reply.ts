@@ -58,6 +58,9 @@ export function registerThreadReply(app: App, deps: IntakeDeps): void {
     if (segments.some(({ kind }) => kind === "person" || kind === "group")) return;
     const instructions = readableText(segments).trim();
     if (instructions === "") return;
+    // A guest who only talks to others isn't told what they can't do, and nothing of it is kept.
+    const admission = await deps.directory.admission(teamId, userId);
+    if (admission === "guest" || admission === "uncheckable") return;
     const request: Request = {
       id: mentionCause(teamId, { channel: channelId, ts }),
       from: "mention",
@@ -68,6 +71,7 @@ export function registerThreadReply(app: App, deps: IntakeDeps): void {
       project: deps.projects[0],
       instructions,
       quoted: null,
+      messageTs: ts,
       responseUrl: null,
       receivedAt: deps.clock.now(),
     };

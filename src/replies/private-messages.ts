@@ -99,6 +99,12 @@ export function refusalText(refusal: Refusal): string {
     }
     case "too-many":
       return tooManyText(refusal, utcTimeOfDay);
+    case "guest":
+      return "Sorry, only members of this workspace can use Docs Agent. Your message stays in Slack.";
+    case "unchecked":
+      return "I can't check right now whether you're a member of this workspace. Try again in a minute.";
+    case "uncheckable":
+      return "I can't check who is a member of this workspace, so I can't take requests. Your message stays in Slack. Contact your Docs Agent admin.";
   }
 }
 

@@ -1,10 +1,17 @@
+import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Directory } from "../core/notifier.ts";
+import { createSlackAdmission } from "./slack-admission.ts";
 import { slackFault } from "./slack-faults.ts";
 import type { SlackTeams } from "./slack-teams.ts";
 
-/** Looks names up in Slack. */
-export function createSlackDirectory(options: { teams: SlackTeams; logger: Logger }): Directory {
+/** Looks people and channels up in Slack. `allowGuests`: guests and people of other organizations are admitted like members. */
+export function createSlackDirectory(options: {
+  teams: SlackTeams;
+  allowGuests: boolean;
+  clock: Pick<Clock, "monotonicMs">;
+  logger: Logger;
+}): Directory {
   const { teams, logger } = options;
 
   async function orNull(
@@ -32,6 +39,8 @@ export function createSlackDirectory(options: { teams: SlackTeams; logger: Logge
   }
 
   return {
+    admission: createSlackAdmission(options),
+
     async personName(teamId, userId) {
       return orNull("a person's name", userId, async () => {
         const { client } = await teams.of(teamId);

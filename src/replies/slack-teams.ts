@@ -2,7 +2,15 @@ import type { WebClient } from "@slack/web-api";
 import { DocsAgentError } from "../errors.ts";
 
 /** Who the app is in a workspace that it is installed in. Empty: not known yet. */
-export type SlackIdentity = { botUserId: string; botId: string; botName: string; teamUrl: string };
+export type SlackIdentity = {
+  botUserId: string;
+  botId: string;
+  botName: string;
+  teamUrl: string;
+  teamId: string;
+  /** Of the organization that the workspace belongs to; empty also where it belongs to none. */
+  enterpriseId: string;
+};
 
 /** A workspace, as the app acts in it. */
 export type SlackTeam = { client: WebClient; identity: SlackIdentity };
@@ -22,7 +30,14 @@ export class TeamUnknownError extends DocsAgentError {
   }
 }
 
-const UNKNOWN: SlackIdentity = { botUserId: "", botId: "", botName: "docs-agent", teamUrl: "" };
+const UNKNOWN: SlackIdentity = {
+  botUserId: "",
+  botId: "",
+  botName: "docs-agent",
+  teamUrl: "",
+  teamId: "",
+  enterpriseId: "",
+};
 
 /** The one workspace of an app with one bot token: every team id means it. */
 export class InstalledTeam implements SlackTeams {

@@ -19,6 +19,8 @@ const AuthTest = z.object({
   bot_id: z.string().default(""),
   user: z.string().default("docs-agent"),
   url: z.string().default(""),
+  team_id: z.string().default(""),
+  enterprise_id: z.string().nullish(),
 });
 
 type SlackIdentityOptions = {
@@ -105,8 +107,15 @@ export class SlackIdentityCheck {
         this.#say(error);
         return { error, isTokenRefused: false, retryAfterMs: 0 };
       }
-      const { user_id, bot_id, user, url } = answer.data;
-      team.learn({ botUserId: user_id, botId: bot_id, botName: user, teamUrl: url });
+      const { user_id, bot_id, user, url, team_id, enterprise_id } = answer.data;
+      team.learn({
+        botUserId: user_id,
+        botId: bot_id,
+        botName: user,
+        teamUrl: url,
+        teamId: team_id,
+        enterpriseId: enterprise_id ?? "",
+      });
       this.#say("ok");
       this.#warnOfMissing(answered.response_metadata?.scopes);
       return null;

@@ -15,6 +15,10 @@ const RefusalPayload = z.discriminatedUnion("kind", [
     limit: z.number(),
     againAtMs: z.number(),
   }),
+  // An older replica gives these up, quietly.
+  storedObject({ kind: z.literal("guest") }),
+  storedObject({ kind: z.literal("unchecked") }),
+  storedObject({ kind: z.literal("uncheckable") }),
 ]) satisfies z.ZodType<Refusal>;
 
 const ReplyPayload = storedObject({

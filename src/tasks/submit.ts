@@ -4,11 +4,19 @@ import type { JobService, JobServiceAnswer } from "../core/job-service.ts";
 import { composePrompt, idsToName } from "../core/prompt.ts";
 import type { Names } from "../core/prompt.ts";
 import type { Request } from "../core/request.ts";
-import { AFTER_STORE_FAULT_MS } from "../core/retry.ts";
+import { AFTER_STORE_FAULT_MS, retryDelayMs } from "../core/retry.ts";
 import { statusKey } from "../core/status-text.ts";
 import type { NewTask, Step, Task } from "../core/task-queue.ts";
-import { afterSubmit, beforeSubmit, knownPrompt, notSubmitted, onItsOwn } from "../core/submitting.ts";
-import { endTurn, isFollowUp } from "../core/turn.ts";
+import {
+  afterSubmit,
+  beforeSubmit,
+  knownPrompt,
+  notSubmitted,
+  onItsOwn,
+  refuseTurn,
+  withThread,
+} from "../core/submitting.ts";
+import { deadlineOf, endTurn, isFollowUp } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
 import { isStoreAnswerLost } from "../errors.ts";
 import type { Read, Write } from "../core/records.ts";
@@ -18,6 +26,7 @@ import { followedTurn } from "./followed-turn.ts";
 import { closedForMs, heedRetryAfter, notAsked } from "./project-gate.ts";
 import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
 import { refreshTask } from "./refresh.ts";
+import { threadOfRequest } from "./thread-of-request.ts";
 import { earlierTurns, requireTurn, turnWrites } from "./turn-writes.ts";
 import { watchTask } from "./watch.ts";
 
@@ -41,14 +50,16 @@ export function submitTask(turn: Turn): NewTask {
  * create.
  */
 export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
-  const { turnId } = readPayload(TurnPayload, task);
+  const payload = readPayload(TurnPayload, task);
+  const { turnId } = payload;
   const known = requireTurn(await deps.records.turn.get(turnId), turnId);
-  const { request } = known;
+  const heldBack = await unlessAdmitted(deps, task, known);
+  if (heldBack !== null) return heldBack;
   const isUnsent = known.stage.name === "accepted" || known.stage.name === "submitting";
   const followed = isUnsent ? await followedTurn(deps, known) : undefined;
   if (followed === "pending") {
     const now = deps.clock.now();
-    return { kind: "wait", dueAt: now + followUpDelayMs(now - request.receivedAt) };
+    return { kind: "wait", dueAt: now + followUpDelayMs(now - known.request.receivedAt) };
   }
   if (followed === "none" && known.stage.name === "accepted") {
     return settle(deps, turnId, (turn) =>
@@ -56,6 +67,11 @@ export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
     );
   }
   const job = typeof followed === "object" ? followed.job : null;
+  const isFirst = known.stage.name === "accepted";
+  const thread = isFirst ? await threadOfRequest(deps, known, job, payload) : undefined;
+  if (thread !== undefined && "wait" in thread) return thread.wait;
+  const withContext = withThread(known, thread);
+  const { request } = withContext;
   const configured = deps.jobServices.of(request.project);
   if (configured === undefined) {
     deps.logger.error(
@@ -75,7 +91,7 @@ export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
   const isSentElsewhere = known.stage.name === "submitting" && service !== request.project.service;
   const isRepeatable = !isSentElsewhere && followed !== "none";
   const honoredKeys = isRepeatable && (jobService.honorsIdempotencyKeys === true || announced);
-  const prompt = knownPrompt(known) ?? composePrompt(request, await namesFor(deps, request));
+  const prompt = knownPrompt(withContext) ?? composePrompt(request, await namesFor(deps, request));
 
   const waitMs = await closedForMs(deps, request.project);
 
@@ -83,8 +99,8 @@ export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
   let before: Turn;
   try {
     before = await deps.commit((read) => {
-      const turn = requireTurn(read("turn", turnId), turnId);
-      const next = beforeSubmit(turn, sending);
+      const turn = withThread(requireTurn(read("turn", turnId), turnId), thread);
+      const next = beforeSubmit(turn.stage.name === "accepted" ? asAdmitted(turn) : turn, sending);
       return { writes: next.stage.name === "submitting" ? turnWrites(deps, read, next) : [], value: next };
     });
   } catch (thrown) {
@@ -129,6 +145,27 @@ export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
       ? []
       : [{ kind: "service", id: service, record: { version: 1, honorsIdempotencyKeys: announces } }];
   return settle(deps, turnId, (turn) => afterSubmit(turn, answer, at).turn, noted, retry);
+}
+
+/** Nothing leaves Slack of somebody who may not use the app: their turn ends, or waits until Slack says who they are. Null: they may. */
+async function unlessAdmitted(deps: TaskDeps, task: Task, turn: Turn): Promise<Step | null> {
+  const { stage, request } = turn;
+  if (stage.name !== "accepted" || request.isAdmitted === true) return null;
+  const admission = await deps.directory.admission(request.teamId, request.userId);
+  if (admission === "admitted") return null;
+  const now = deps.clock.now();
+  if (admission === "unchecked" && now < deadlineOf(turn, deps.polling)) {
+    const delayMs = retryDelayMs({ attempt: task.attempt, retryAfterMs: 0, random: deps.random() });
+    return { kind: "retry", dueAt: now + delayMs, reason: "Slack doesn't say whether this is a member" };
+  }
+  return settle(deps, turn.id, (current) =>
+    current.stage.name === "accepted" ? refuseTurn(current, admission, now) : current,
+  );
+}
+
+/** So that it isn't asked again if the service is away for long. */
+function asAdmitted(turn: Turn): Turn {
+  return { ...turn, request: { ...turn.request, isAdmitted: true } };
 }
 
 /** How long a follow-up waits before it looks again whether its job is there: it comes soon or, while the service is down, not so soon. */
@@ -196,14 +233,14 @@ const MAX_NAMES = 20;
 /** The create does not wait for a Slack that is slow: names that are not there by then stay ids, too. */
 const NAMES_WITHIN_MS = 2_000;
 
-async function namesFor(deps: TaskDeps, { teamId, quoted }: Request): Promise<Names> {
+async function namesFor(deps: TaskDeps, request: Request): Promise<Names> {
   const people = new Map<string, string>();
   const channels = new Map<string, string>();
   let link: string | null = null;
-  if (quoted === null) return { people, channels, permalink: link };
+  const ids = idsToName(request);
+  if (ids === null) return { people, channels, permalink: link };
   const { directory } = deps;
-  const ids = idsToName(quoted);
-  const { channelId, ts, threadTs } = quoted;
+  const { teamId } = request;
   const looks = [
     ...ids.people
       .slice(0, MAX_NAMES)
@@ -211,7 +248,7 @@ async function namesFor(deps: TaskDeps, { teamId, quoted }: Request): Promise<Na
     ...ids.channels
       .slice(0, MAX_NAMES)
       .map(async (id) => note(channels, id, await directory.channelName(teamId, id))),
-    directory.permalink({ teamId, channelId, ts, threadTs }).then((found) => {
+    directory.permalink({ teamId, ...ids.message }).then((found) => {
       link = found;
     }),
   ];

@@ -25,10 +25,15 @@ function answers(world: World, { channel, ts }: SlackMessage): string[][] {
   return world.replies(channel, ts).map((message) => world.slack.visibleText(message).split("\n"));
 }
 
+/** What was typed; what of its thread goes along stands below. */
+function firstLine({ prompt }: { prompt: string }): string {
+  return prompt.split("\n", 1)[0] ?? "";
+}
+
 function prompts({ service }: World) {
   return {
-    creates: service.creates.map(({ prompt }) => prompt),
-    messages: service.messages.map(({ prompt }) => prompt),
+    creates: service.creates.map(firstLine),
+    messages: service.messages.map(firstLine),
   };
 }
 
@@ -164,7 +169,7 @@ it("a reply to what was moved here goes to that job, also where only the outcome
   const outcome = await world.until(() => slack.dm(BEN)[0]);
   await write(world, "and the FAQ", outcome, BEN);
   await world.until(() => service.messages.length === 2);
-  expect(service.messages.map(({ jobId, prompt }) => [jobId, prompt])).toEqual([
+  expect(service.messages.map((message) => [message.jobId, firstLine(message)])).toEqual([
     [jobOf(world, 0), "and its title"],
     [jobOf(world, 1), "and the FAQ"],
   ]);
@@ -222,7 +227,7 @@ it("welcomes a newcomer once, and a suggestion that is pressed is a request, onc
   await slack.person(ANA).click(press);
   await slack.until(() => slack.ephemerals(ANA).length > 0);
   await world.pass(5 * MINUTE_MS);
-  expect(service.creates.map(({ prompt }) => prompt)).toEqual(["Fix the broken links in the docs"]);
+  expect(service.creates.map(firstLine)).toEqual(["Fix the broken links in the docs"]);
   const root = slack.dm(ANA)[1];
   expect(root === undefined ? "" : slack.visibleText(root)).toContain(
     "@Ana requested a docs change:\nFix the broken",

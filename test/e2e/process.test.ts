@@ -84,6 +84,7 @@ describe.concurrent("settings", () => {
         JOB_SERVICE_TIMEOUT_MS: "-1",
         RETENTION_DAYS: "0",
         FOLLOW_UPS: "everybody",
+        ALLOW_GUESTS: "some",
         HELP_CONTACT: "<!channel>",
         LOG_LEVEL: "loud",
       },
@@ -92,6 +93,7 @@ describe.concurrent("settings", () => {
     const named = [...app.stderr.matchAll(/^ {2}- (\w+) must be \S/gm)].map((match) => match[1]);
     expect(named.toSorted()).toEqual(
       [
+        "ALLOW_GUESTS",
         "DOCS_AGENT_PROJECTS",
         "FOLLOW_UPS",
         "HELP_CONTACT",

@@ -282,6 +282,8 @@ it("the job is created and ends while Slack takes nothing at all, and both are t
   await using world = await World.start();
   const { slack, service } = world;
   service.script.completeAfterPolls(1, { prLink: PR });
+  // Slack has said before that Ana is a member.
+  await slack.person(ANA).command({ channel: DOCS, text: "help" });
   const stop = slack.faults.add({
     method: "*",
     times: Number.POSITIVE_INFINITY,

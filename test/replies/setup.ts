@@ -96,6 +96,8 @@ export async function startSide(
       botId: slack.workspace.bot.botId,
       botName: "docs-agent",
       teamUrl: slack.workspace.team.url,
+      teamId: slack.workspace.team.id,
+      enterpriseId: "",
     },
   };
   const teams = options.teams ?? { of: async () => team };

@@ -3,8 +3,8 @@ import { createSlackDirectory } from "../../src/replies/slack-directory.ts";
 import { ANA, DOCS, RANDOM, TEAM, startSide } from "./setup.ts";
 import type { Side } from "./setup.ts";
 
-function directoryOf({ teams, logger }: Side) {
-  return createSlackDirectory({ teams, logger });
+function directoryOf({ teams, clock, logger }: Side) {
+  return createSlackDirectory({ teams, allowGuests: false, clock, logger });
 }
 
 it("names people and channels of a team", async () => {

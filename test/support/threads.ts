@@ -67,3 +67,8 @@ export async function reply(
 export function said(world: World, root: SlackMessage): string[][] {
   return world.replies(DOCS, root.ts).map((message) => world.slack.visibleText(message).split("\n"));
 }
+
+/** What somebody asked for: the first line of a prompt, without what it quotes. */
+export function askedFor({ prompt }: { prompt: string }): string {
+  return prompt.split("\n", 1)[0] ?? "";
+}

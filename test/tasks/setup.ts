@@ -155,10 +155,14 @@ export class TaskRig implements AsyncDisposable {
       records: store.records,
       notifier: this.slack,
       directory: {
+        admission: async () => "admitted",
         personName: async () => null,
         channelName: async () => null,
         permalink: async () => null,
         threadUrl: async () => null,
+      },
+      threadReader: {
+        read: async () => ({ ok: false, fault: { kind: "credentials", error: "missing_scope" } }),
       },
       memberships: { channelsOf: async () => ({ channels: new Set(), isComplete: true }) },
       contacts: { last: () => [] },

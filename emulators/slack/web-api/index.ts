@@ -1,13 +1,20 @@
 import { SlackRefusal } from "../refusal.ts";
 import type { TokenState } from "../workspace.ts";
 import type { Args } from "./args.ts";
+import { blocksMethods } from "./blocks.ts";
 import { chatMethods } from "./chat.ts";
 import { conversationsMethods } from "./conversations.ts";
 import { type Method, type MethodContext, type MethodTable, refuseWithoutScope } from "./method.ts";
 import { teamMethods } from "./team.ts";
 import { viewsMethods } from "./views.ts";
 
-const methods: MethodTable = { ...teamMethods, ...chatMethods, ...conversationsMethods, ...viewsMethods };
+const methods: MethodTable = {
+  ...teamMethods,
+  ...blocksMethods,
+  ...chatMethods,
+  ...conversationsMethods,
+  ...viewsMethods,
+};
 
 export type SlackSideTokens = { bot: string; app: string | undefined };
 

@@ -39,6 +39,7 @@ function authTest(_args: Args, { workspace: { team, bot } }: MethodContext) {
     user_id: bot.userId,
     bot_id: bot.botId,
     is_enterprise_install: false,
+    ...(team.enterpriseId !== undefined && { enterprise_id: team.enterpriseId }),
   } satisfies Answer<webApi.AuthTestResponse>;
 }
 

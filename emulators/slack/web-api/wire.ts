@@ -91,10 +91,20 @@ export function channelToWire(channel: Channel, workspace: Workspace) {
   } satisfies WireChannel;
 }
 
+/**
+ * A user as https://docs.slack.dev/reference/objects/user-object describes it: guests are `is_restricted`, those of a single channel
+ * `is_ultra_restricted` too; people of other workspaces have another `team_id` and, where the app shares no channel with them, are
+ * `is_stranger`; `enterprise_user` names the organization.
+ */
 export function userToWire(user: User, workspace: Workspace) {
+  const teamId = user.home?.teamId ?? workspace.team.id;
+  const enterpriseId = user.home === undefined ? workspace.team.enterpriseId : user.home.enterpriseId;
+  const isShared = workspace
+    .channels()
+    .some(({ id, members }) => members.has(user.id) && workspace.isBotIn(id));
   return {
     id: user.id,
-    team_id: workspace.team.id,
+    team_id: teamId,
     name: user.name,
     deleted: false,
     real_name: user.real_name,
@@ -106,11 +116,16 @@ export function userToWire(user: User, workspace: Workspace) {
       real_name_normalized: user.real_name,
       display_name: user.display_name,
       display_name_normalized: user.display_name,
-      team: workspace.team.id,
+      team: teamId,
     },
     is_admin: false,
     is_owner: false,
-    is_restricted: false,
+    is_restricted: user.guest !== undefined,
+    is_ultra_restricted: user.guest === "single-channel",
+    ...(user.home !== undefined && { is_stranger: !isShared }),
+    ...(enterpriseId !== undefined && {
+      enterprise_user: { id: user.id, enterprise_id: enterpriseId, teams: [teamId] },
+    }),
     is_bot: false,
     is_app_user: false,
     updated: 0,

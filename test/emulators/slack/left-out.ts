@@ -75,7 +75,6 @@ export const LEFT_OUT = {
     "user.profile.status_emoji_display_info",
     "user.profile.start_date",
     "user.is_primary_owner",
-    "user.is_ultra_restricted",
     "user.locale",
     "user.has_2fa",
     "user.is_email_confirmed",

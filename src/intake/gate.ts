@@ -1,0 +1,128 @@
+import type { App } from "@slack/bolt";
+import { z } from "zod";
+import type { Refusal } from "../core/notifier.ts";
+import { refusalMessage, refusalText } from "../replies/private-messages.ts";
+import { replyTask } from "../tasks/reply.ts";
+import type { IntakeDeps } from "./deps.ts";
+import { SLACKBOT_USER_ID } from "./direct-message.ts";
+import { mentionCause } from "./said-to-app.ts";
+
+const Person = z.object({ id: z.string() });
+
+/** Who did something in a message, a menu or a form. `team` is null where the app is installed for a whole organization. */
+const Interaction = z.object({
+  team: z.object({ id: z.string() }).nullish(),
+  user: Person.extend({ team_id: z.string().nullish() }),
+});
+const Command = z.object({ team_id: z.string(), user_id: z.string() });
+const Event = z.object({
+  team_id: z.string(),
+  event: z.object({
+    type: z.string(),
+    user: z.union([z.string(), Person.transform(({ id }) => id)]),
+    // What apps write is nobody's request.
+    bot_id: z.never().optional(),
+    subtype: z.string().optional(),
+    channel: z.string().optional(),
+    channel_type: z.string().optional(),
+    ts: z.string().optional(),
+    thread_ts: z.string().optional(),
+  }),
+});
+
+type Actor = { teamId: string; userId: string };
+
+/**
+ * The gate that everything from Slack comes through: what a guest or somebody of another organization does ends here, before anything of it
+ * is stored. Where Slack doesn't say in time who they are, a press or a form waits for its person, who can repeat it; a command or a mention
+ * is let in, to be accepted, and `tasks/submit.ts` sends nothing of it before it is known.
+ */
+export function registerGate(app: App, deps: IntakeDeps): void {
+  app.use(async (args) => {
+    const actor = actorOf(args.body);
+    if (actor === null || isHarmless(args.body)) return args.next();
+    const admission = await deps.directory.admission(actor.teamId, actor.userId);
+    if (admission === "admitted") return args.next();
+    const refusal: Refusal = { kind: admission };
+    const isUnchecked = admission === "unchecked";
+    const answer = {
+      ...refusalMessage(refusal),
+      response_type: "ephemeral",
+      replace_original: false,
+    } as const;
+
+    if ("command" in args) {
+      return isUnchecked ? args.next() : args.ack(answer);
+    }
+    if ("view" in args) {
+      const field = firstInput(args.view.blocks);
+      return field === undefined || args.body.type !== "view_submission"
+        ? args.ack()
+        : args.ack({ response_action: "errors", errors: { [field]: refusalText(refusal) } });
+    }
+    if ("shortcut" in args) {
+      if (isUnchecked) return args.next();
+      await args.ack();
+      if ("respond" in args) await args.respond(answer);
+      return;
+    }
+    if ("action" in args) {
+      await args.ack();
+      if ("response_url" in args.body) await args.respond(answer);
+      return;
+    }
+    if ("event" in args && isUnchecked) return args.next();
+    await refuseEvent(deps, args.body, refusal);
+  });
+}
+
+/** Who did it; null: nobody in particular, or what is no request of anybody's. */
+function actorOf(body: unknown): Actor | null {
+  const interaction = Interaction.safeParse(body);
+  if (interaction.success) {
+    const { team, user } = interaction.data;
+    return { teamId: team?.id ?? user.team_id ?? "", userId: user.id };
+  }
+  const command = Command.safeParse(body);
+  if (command.success) return { teamId: command.data.team_id, userId: command.data.user_id };
+  const event = Event.safeParse(body);
+  return event.success && !isTalk(event.data)
+    ? { teamId: event.data.team_id, userId: event.data.event.user }
+    : null;
+}
+
+/** What is written among people, most of it not for the app: looked at where it could become a request (`thread-reply.ts`). */
+function isTalk({ event }: z.infer<typeof Event>): boolean {
+  if (event.user === SLACKBOT_USER_ID) return true;
+  return event.type === "message" && event.channel_type !== "im";
+}
+
+const Presses = z.object({ actions: z.array(z.object({ url: z.string() })).min(1) });
+
+/** A button that only opens a link; Slack opens it by itself. */
+function isHarmless(body: unknown): boolean {
+  return Presses.safeParse(body).success;
+}
+
+const Input = z.object({ type: z.literal("input"), block_id: z.string() });
+
+/** Where a form can show what is wrong. */
+function firstInput(blocks: readonly unknown[]): string | undefined {
+  return blocks.map((block) => Input.safeParse(block).data?.block_id).find((id) => id !== undefined);
+}
+
+/** Messages that somebody wrote; others tell that somebody joined, say. https://docs.slack.dev/reference/events/message */
+const SAID: ReadonlySet<string | undefined> = new Set([undefined, "file_share", "thread_broadcast"]);
+
+/** Says it once, to the person alone; what isn't said to the app needs no answer. */
+async function refuseEvent(deps: IntakeDeps, body: unknown, refusal: Refusal): Promise<void> {
+  const parsed = Event.safeParse(body);
+  if (!parsed.success) return;
+  const { team_id: teamId, event } = parsed.data;
+  const { channel, ts, thread_ts } = event;
+  const isSaid = event.type === "app_mention" || event.type === "message";
+  if (!isSaid || !SAID.has(event.subtype) || channel === undefined || ts === undefined) return;
+  const cause = mentionCause(teamId, { channel, ts });
+  const place = { teamId, channelId: channel, threadTs: thread_ts ?? null, userId: event.user };
+  await deps.queue.add(replyTask(cause, { ...place, message: { kind: "refused", refusal } }));
+}

@@ -1,0 +1,122 @@
+import type { UsersInfoResponse } from "@slack/web-api";
+import type { Clock } from "../core/clock.ts";
+import type { Logger } from "../core/logger.ts";
+import type { Admission } from "../core/notifier.ts";
+import { slackFault } from "./slack-faults.ts";
+import type { SlackIdentity, SlackTeams } from "./slack-teams.ts";
+
+/** Slack waits 3 s for an ack, and what comes of the request is stored in that time, too. */
+const WITHIN_MS = 1_000;
+/** A guest who becomes a member waits this long at most; so does the app after somebody becomes a guest. */
+const KEPT_MS = 5 * 60_000;
+/** One that Slack didn't answer is asked again after this. */
+const UNANSWERED_MS = 5_000;
+/** While Slack doesn't answer, a member stays one for so long: their requests don't wait for it. */
+const TRUSTED_MS = 24 * 60 * 60_000;
+/** The most people whose answer is kept; the oldest goes first. */
+const KEPT_MAX = 10_000;
+
+/** users.info: people of other organizations whom the app shares no channel with. https://docs.slack.dev/reference/methods/users.info */
+const NOT_HERE: ReadonlySet<string> = new Set(["user_not_found", "user_not_visible"]);
+
+type User = NonNullable<UsersInfoResponse["user"]>;
+
+type Options = { teams: SlackTeams; allowGuests: boolean; clock: Pick<Clock, "monotonicMs">; logger: Logger };
+
+/** Whether somebody may use the app: see `Directory.admission`. */
+export function createSlackAdmission({ teams, allowGuests, clock, logger }: Options) {
+  /** `saidMs`: when Slack said so. */
+  const known = new Map<string, { admission: Admission; saidMs: number; untilMs: number }>();
+  const asking = new Map<string, Promise<Admission>>();
+  let hasWarned = false;
+
+  async function ask(teamId: string, userId: string): Promise<Admission> {
+    try {
+      const { client, identity } = await teams.of(teamId);
+      const { user } = await client.users.info({ user: userId });
+      if (user === undefined || identity.teamId === "") return "unchecked";
+      return isMember(user, identity) ? "admitted" : "guest";
+    } catch (thrown) {
+      const fault = slackFault(thrown);
+      if (NOT_HERE.has(fault.error)) return "guest";
+      if (fault.error !== "missing_scope") {
+        logger.warn({ user: userId, fault }, "cannot look up whether a person is a member");
+        return "unchecked";
+      }
+      if (!hasWarned) {
+        hasWarned = true;
+        logger.error(
+          { missing: ["users:read"] },
+          "Members can't be told from guests, so nobody is let in. Reinstall the app with users:read, or set ALLOW_GUESTS to true.",
+        );
+      }
+      return "uncheckable";
+    }
+  }
+
+  /** Returns what counts from now on. */
+  function keep(key: string, answer: Admission): Admission {
+    const nowMs = clock.monotonicMs();
+    const before = known.get(key);
+    const isTrusted = before?.admission === "admitted" && nowMs < before.saidMs + TRUSTED_MS;
+    const isSaid = answer === "admitted" || answer === "guest";
+    const { admission, saidMs } =
+      answer === "unchecked" && isTrusted ? before : { admission: answer, saidMs: nowMs };
+    known.delete(key);
+    known.set(key, { admission, saidMs, untilMs: nowMs + (isSaid ? KEPT_MS : UNANSWERED_MS) });
+    const [oldest] = known.keys();
+    if (known.size > KEPT_MAX && oldest !== undefined) known.delete(oldest);
+    return admission;
+  }
+
+  async function look(key: string, teamId: string, userId: string): Promise<Admission> {
+    try {
+      return keep(key, await ask(teamId, userId));
+    } finally {
+      asking.delete(key);
+    }
+  }
+
+  return async function admission(teamId: string, userId: string): Promise<Admission> {
+    if (allowGuests) return "admitted";
+    const key = `${teamId}:${userId}`;
+    const before = known.get(key);
+    if (before !== undefined && clock.monotonicMs() < before.untilMs) return before.admission;
+    let answer = asking.get(key);
+    if (answer === undefined) {
+      answer = look(key, teamId, userId);
+      asking.set(key, answer);
+    }
+    const inTime = await within(WITHIN_MS, answer);
+    if (inTime !== null) return inTime;
+    // Whoever asks next doesn't wait as well. The answer, when it comes, takes its place.
+    return keep(key, "unchecked");
+  };
+}
+
+/** What it resolves to; null if it takes longer. */
+async function within<T>(ms: number, answer: Promise<T>): Promise<T | null> {
+  const { promise, resolve } = Promise.withResolvers<null>();
+  const timer = setTimeout(() => resolve(null), ms);
+  try {
+    return await Promise.race([answer, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * From https://docs.slack.dev/reference/objects/user-object and https://docs.slack.dev/apis/slack-connect: `is_restricted` is any guest,
+ * `is_ultra_restricted` one of a single channel; `is_stranger` is of another workspace and in no channel that the app sees. Somebody of
+ * another organization in a shared channel has none of these, but another `team_id`. So do people of the other workspaces of one's own
+ * Enterprise Grid, where `enterprise_user` names the organization; they may have no `team_id` at all.
+ */
+function isMember(user: User, { teamId, enterpriseId }: SlackIdentity): boolean {
+  if (user.is_restricted === true || user.is_ultra_restricted === true || user.is_stranger === true) {
+    return false;
+  }
+  const enterprise = user.enterprise_user;
+  const organization = enterprise?.enterprise_id ?? user.enterprise_id ?? "";
+  if (enterpriseId !== "" && organization === enterpriseId) return true;
+  return [user.team_id, ...(user.teams ?? []), ...(enterprise?.teams ?? [])].includes(teamId);
+}
