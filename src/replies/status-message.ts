@@ -13,6 +13,7 @@ import { cutEscaped } from "./mrkdwn.ts";
 import type { Presentation } from "./presentation.ts";
 import { pullRequestLink } from "./pull-request-link.ts";
 import type { PullRequestLink } from "./pull-request-link.ts";
+import { statusActions } from "./status-actions.ts";
 
 type View = Pick<Presentation, "watchedFor" | "httpOrigins"> & { botName: string; showProject: boolean };
 
@@ -48,6 +49,7 @@ export function statusMessage(
         ...stateBlocks(stateOf(followUp, view)),
         ...sharedOf(followUp),
       ]),
+      ...statusActions([turn, ...followUps]),
     ],
   };
 }
