@@ -1,5 +1,6 @@
 import type { App } from "@slack/bolt";
 import { registerAppHome } from "./app-home.ts";
+import { registerAnswers } from "./answers.ts";
 import { registerButtons } from "./buttons.ts";
 import { registerCommand } from "./command.ts";
 import type { IntakeDeps } from "./deps.ts";
@@ -21,6 +22,7 @@ export function registerIntake(app: App, given: Omit<IntakeDeps, "accepting">): 
   registerMention(app, deps);
   registerThreadReply(app, deps);
   registerButtons(app, deps);
+  registerAnswers(app, deps);
   registerStopButton(app, deps);
   registerLists(app, deps);
   registerAppHome(app, deps);

@@ -13,6 +13,7 @@ import {
   refusalMessage,
   welcomeMessage,
 } from "./private-messages.ts";
+import { questionMessage } from "./question-message.ts";
 import { statusMessage } from "./status-message.ts";
 
 /** Any message as Slack takes it. `botName`: the app's own name in that team, without the `@`. */
@@ -33,6 +34,8 @@ export function render(message: Message, presentation: Presentation, botName: st
         { ...presentation, botName },
         message.muted,
       );
+    case "question":
+      return questionMessage(message.turn, message.question, message.away, { ...presentation, botName });
     case "kept":
       return keptMessage();
     case "help":
