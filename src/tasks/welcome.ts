@@ -28,7 +28,7 @@ export function welcomeTask(payload: WelcomePayload): NewTask {
 /** Welcomes a newcomer, once: somebody who has asked for nothing, and in whose direct messages nothing stands. */
 export async function welcome(deps: TaskDeps, task: Task): Promise<Step> {
   const payload = readPayload(WelcomePayload, task);
-  const { teamId, channelId, userId } = payload;
+  const { teamId, channelId } = payload;
   const known = (await deps.records.notice.get(task.id))?.delivery;
   if (known === undefined) {
     const asked = await deps.records.list.get(requestListId("person", payload));
