@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Button, StaticSelect } from "./block-kit/objects.ts";
+import type { Button, Overflow, StaticSelect } from "./block-kit/objects.ts";
 import { makeId } from "./ids.ts";
 import { type Ephemeral, type SlackMessage, slackbot } from "./messages.ts";
 import { ImpossibleForAPerson } from "./refusal.ts";
@@ -61,7 +61,7 @@ export function shortcutPayload(at: Interaction, callbackId: string, message: Sl
 
 /** What a person pressed or chose. */
 export type Act = {
-  element: Button | StaticSelect;
+  element: Button | StaticSelect | Overflow;
   blockId: string;
   /** The value of the option chosen in a select menu. */
   option?: string;
@@ -118,7 +118,7 @@ export function viewActionPayload(
 
 function actionOf({ element, blockId, option }: Act) {
   const common = { type: element.type, action_id: element.action_id, block_id: blockId };
-  if (element.type === "static_select") {
+  if (element.type === "static_select" || element.type === "overflow") {
     return { ...common, selected_option: optionOf(element, option ?? "") };
   }
   const { value, url, style } = element;
@@ -131,11 +131,14 @@ function actionOf({ element, blockId, option }: Act) {
   };
 }
 
-/** The option of a select menu with this value; an error where it offers none. */
-export function optionOf(select: StaticSelect, value: string): StaticSelect["options"][number] {
-  const option = select.options.find((candidate) => candidate.value === value);
+/** The option of a menu with this value; an error where it offers none. */
+export function optionOf(
+  menu: StaticSelect | Overflow,
+  value: string,
+): (StaticSelect | Overflow)["options"][number] {
+  const option = menu.options.find((candidate) => candidate.value === value);
   if (option !== undefined) return option;
-  const offered = select.options.map((candidate) => candidate.value).join(", ");
+  const offered = menu.options.map((candidate) => candidate.value).join(", ");
   throw new ImpossibleForAPerson(`The menu does not offer "${value}". Choose one of: ${offered}.`);
 }
 

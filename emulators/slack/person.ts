@@ -1,6 +1,6 @@
 import { escapeMrkdwn } from "../../src/replies/mrkdwn.ts";
 import type { AnyBlock } from "./block-kit/blocks.ts";
-import type { Button, StaticSelect } from "./block-kit/objects.ts";
+import type { Button, Overflow, StaticSelect } from "./block-kit/objects.ts";
 import type { Deliverer, SlackDelivery, DeliveryOutcome } from "./deliver.ts";
 import type { SlackMessage } from "./messages.ts";
 import {
@@ -267,7 +267,7 @@ export class Person {
 function findElement(
   blocks: readonly AnyBlock[],
   { actionId, blockId }: { actionId: string; blockId?: string },
-): { element: Button | StaticSelect; blockId: string } {
+): { element: Button | StaticSelect | Overflow; blockId: string } {
   for (const block of blocks) {
     if (blockId !== undefined && block.block_id !== blockId) continue;
     const elements =
