@@ -22,6 +22,7 @@ import {
 } from "./made-up.ts";
 
 import { listSamples, standingSamples } from "./list-samples.ts";
+import { askingTurn, questionSamples } from "./question-samples.ts";
 
 /** One message of the app, by name: as the core has it, or, where it is said outside the core, as it is rendered. */
 export type Sample = { name: string; message: Message | Rendered };
@@ -74,6 +75,14 @@ const endings: Record<Ending, { short: Partial<Outcome>; long: Partial<Outcome> 
       told: makeUpTold({ outcome: "cancelled", pullRequest: null, summary: null }),
     },
     long: { kind: "failed", told: makeUpTold(longest({ outcome: "cancelled" })) },
+  },
+  withdrawn: {
+    short: { kind: "failed", ...noJob, stoppedBy: BEN },
+    long: { kind: "failed", ...noJob, stoppedBy: BEN },
+  },
+  unwatched: {
+    short: { kind: "expired", reason: "deadline", ...withoutPr, stoppedBy: BEN },
+    long: { kind: "expired", reason: "deadline", stoppedBy: BEN },
   },
   archived: { short: { kind: "archived", ...withoutPr }, long: { kind: "archived" } },
   expired: {
@@ -215,6 +224,7 @@ function statusSamples(): [string, Of<"status">][] {
       `from a ${from}`,
       status({ turn: makeUpTurn(watching, request) }),
     ]),
+    ["waiting for an answer", status({ turn: askingTurn })],
     ["of a follow-up", status({ turn: followUp })],
     ["with a follow-up", status({ followUps: [followUp] })],
     ["of a request that is started anew", status({ turn: { ...followUp, isStartedAnew: true } })],
@@ -271,6 +281,7 @@ const refusals: { [K in Refusal["kind"]]: [string, Extract<Refusal, { kind: K }>
 const kinds: { [K in Message["kind"]]: [string, Of<K>][] } = {
   status: statusSamples(),
   outcome: outcomeSamples(),
+  question: questionSamples,
   refused: Object.values(refusals)
     .flat()
     .map(([name, refusal]) => [name, { kind: "refused", refusal }]),
@@ -280,11 +291,12 @@ const kinds: { [K in Message["kind"]]: [string, Of<K>][] } = {
   ],
   kept: [["kept", { kind: "kept" }]],
   help: [["help", { kind: "help" }]],
+  welcome: [["welcome", { kind: "welcome" }]],
   list: listSamples,
   standing: standingSamples,
   ask: [["is it for the agent?", { kind: "ask", replyId: "mention:3" }]],
   "not-allowed": [["not allowed", { kind: "not-allowed", requesterId: ANA }]],
-  "gave-up": ["open", "deliver", "watch"].map((taskType) => [
+  "gave-up": ["open", "deliver", "question", "answer", "watch"].map((taskType) => [
     `gave up: ${taskType}`,
     { kind: "gave-up", taskId: `${taskType}:command:1`, taskType, channelId: DOCS },
   ]),
@@ -299,7 +311,8 @@ type ByKind =
   | "inviteMeMessage"
   | "keptMessage"
   | "notAllowedMessage"
-  | "refusalMessage";
+  | "refusalMessage"
+  | "welcomeMessage";
 
 /** What is said to one person at once, before there is anything to keep. */
 const atOnce: Record<Exclude<PrivateMessage, ByKind>, Rendered> = {

@@ -1,4 +1,5 @@
 import type { Outcome } from "./outcome.ts";
+import type { Question } from "./question.ts";
 import type { ListPage, Standing } from "./request-list.ts";
 import type { Turn } from "./turn.ts";
 
@@ -21,14 +22,25 @@ export type Recipient = { place: Place; userId: string; responseUrl: string | nu
 export type Message =
   /** The root message, or first reply, that is updated in place. `followUps`: what it shows besides its own turn, oldest first. */
   | { kind: "status"; turn: Turn; followUps?: readonly Turn[]; away: string | null }
-  /** The notification that one watch of a turn ended. */
-  | { kind: "outcome"; turn: Turn; outcome: Outcome; watch: number; away: string | null }
+  /** What the agent asks, and, once there is one, the answer. */
+  | { kind: "question"; turn: Turn; question: Question; away: string | null }
+  /** The notification that one watch of a turn ended. `muted`: who isn't to be mentioned. */
+  | {
+      kind: "outcome";
+      turn: Turn;
+      outcome: Outcome;
+      watch: number;
+      away: string | null;
+      muted?: readonly string[];
+    }
   /** To the requester alone: the app cannot post in that channel, and how to invite it. */
   | { kind: "invite-me"; channelId: string; error: string }
   /** To the requester alone: the request is saved, and Slack does not take the status message yet. */
   | { kind: "kept" }
   /** To one person alone: what they can ask for and how. */
   | { kind: "help" }
+  /** In direct messages with a newcomer: what they can do. */
+  | { kind: "welcome" }
   /** To one person alone: requests that they may see. */
   | ({ kind: "list" } & ListPage)
   /** To one person alone: how their requests, and those of the channel, stand. */
@@ -87,6 +99,8 @@ export interface Notifier {
     label: PostLabel,
     search: Search,
   ): Promise<NotifierAnswer<{ ts: string | null; next: string | null }>>;
+  /** Whether nothing was ever written there. */
+  isEmpty(place: Place): Promise<NotifierAnswer<boolean>>;
   /** Replaces a post's content. Idempotent. `place.threadTs` is ignored. */
   update(place: Place, ts: string, message: Message, label: PostLabel): Promise<NotifierAnswer<null>>;
   /** Shows a message to one person alone. Not idempotent. */

@@ -47,6 +47,8 @@ export const ThreadRecord = storedObject({
   jobKeys: z.array(z.string()),
   /** The newest of its turns, also those that have no job yet. Absent: an older version wrote it, which knew only jobs. */
   turnIds: z.array(z.string()).optional(),
+  /** Who isn't to be mentioned in it. Absent: nobody said so. */
+  muted: z.array(z.string()).optional(),
 });
 export type ThreadRecord = z.infer<typeof ThreadRecord>;
 
@@ -78,6 +80,8 @@ export const ServiceRecord = storedObject({
   version: z.literal(1),
   /** The same create may be sent again under the same key: the job is made once. */
   honorsIdempotencyKeys: z.boolean(),
+  /** What its newest answer to a create or a message announced (`Capability`). Absent: an older version wrote this. */
+  capabilities: z.array(z.string()).optional(),
 });
 export type ServiceRecord = z.infer<typeof ServiceRecord>;
 

@@ -1,7 +1,7 @@
 import { outcomeLine } from "./outcome-text.ts";
 import type { OutcomeWords } from "./outcome-text.ts";
 import { sharedText } from "./thread-context.ts";
-import { isFollowUp } from "./turn.ts";
+import { isAsking, isFollowUp } from "./turn.ts";
 import type { Turn } from "./turn.ts";
 
 /** Names what a status message shows: as long as it stays the same, the message is not touched. */
@@ -32,12 +32,14 @@ function newsKey(turn: Turn): string {
 
 function stageKey(turn: Turn): string {
   const { stage, watch } = turn;
+  if (isStopping(turn)) return isInTrouble(turn) ? `stopping-${watch}-trouble` : `stopping-${watch}`;
   switch (stage.name) {
     case "accepted":
     case "submitting":
       return stage.waitingSince === null ? "accepted" : "waiting";
     case "watching":
       if (stage.troubleSince !== null) return `watching-${watch}-trouble`;
+      if (isAsking(turn)) return `watching-${watch}-asking`;
       // It reads the same.
       return isStarting(turn) ? "accepted" : `watching-${watch}`;
     case "ended":
@@ -45,8 +47,19 @@ function stageKey(turn: Turn): string {
   }
 }
 
-function stepOf({ stage }: Turn): string | null {
-  return stage.name === "watching" && stage.troubleSince === null ? (stage.progress?.step ?? null) : null;
+function stepOf(turn: Turn): string | null {
+  const { stage } = turn;
+  if (stage.name !== "watching" || stage.troubleSince !== null) return null;
+  return isStopping(turn) || isAsking(turn) ? null : (stage.progress?.step ?? null);
+}
+
+/** Somebody has stopped it, and it has not ended yet. */
+function isStopping({ stage, stop }: Turn): boolean {
+  return stop !== undefined && stage.name !== "ended";
+}
+
+function isInTrouble({ stage }: Turn): boolean {
+  return stage.name === "watching" && stage.troubleSince !== null;
 }
 
 /** Nobody works on it yet. A follow-up has been sent, which is news. */
@@ -57,11 +70,16 @@ function isStarting(turn: Turn): boolean {
 
 const STARTING = "⏳ Starting…";
 
+const STOPPING = "⏹️ Stopping…";
+
+const TROUBLE = "I can't reach the agent right now. I'll keep trying.";
+
 const FOLLOW_UP_SENT = "Follow-up sent to the agent.";
 
 /** What the status message says of a turn: plain text, if `words` are. It may hold untrusted text, bounded. */
 export function statusText(turn: Turn, words: Pick<OutcomeWords, "watchedFor" | "pr">): string {
   const { stage } = turn;
+  if (isStopping(turn)) return isInTrouble(turn) ? `${STOPPING} ${TROUBLE}` : STOPPING;
   switch (stage.name) {
     case "accepted":
     case "submitting":
@@ -69,7 +87,8 @@ export function statusText(turn: Turn, words: Pick<OutcomeWords, "watchedFor" | 
         ? STARTING
         : "⏳ The agent is unavailable. Your request is saved and starts when it's back.";
     case "watching": {
-      if (stage.troubleSince !== null) return "⚠️ I can't reach the agent right now. I'll keep trying.";
+      if (stage.troubleSince !== null) return `⚠️ ${TROUBLE}`;
+      if (isAsking(turn)) return "💬 Waiting for an answer";
       if (isStarting(turn)) return STARTING;
       return `🔧 ${stepOf(turn) ?? (isFollowUp(turn) ? FOLLOW_UP_SENT : "The agent is working. I'll reply here when it's done.")}`;
     }

@@ -6,6 +6,7 @@ import { nextPollDelayMs } from "./polling.ts";
 import type { PollingPolicy } from "./polling.ts";
 import { quotesNothing } from "./prompt.ts";
 import type { Request, ThreadContext } from "./request.ts";
+import { withoutSending } from "./stop.ts";
 import { toldTurns } from "./told-turn.ts";
 import {
   deadlineOf,
@@ -40,6 +41,7 @@ export function beforeSubmit(
       }
       return { ...turn, stage: { ...turn.stage, isRepeat: true, ...keptPrompt(turn, at.prompt) } };
     case "accepted":
+      if (turn.stop !== undefined) return withoutSending(turn, now);
       if (now >= deadlineOf(turn, policy)) {
         return endTurn(turn, "expired", now, { reason: "never-started" });
       }
@@ -116,10 +118,10 @@ export function afterSubmit(
     turn: endTurn(turn, kind, now, detail),
     afterMs: null,
   });
-  const later = (next: TurnStage) => ({
-    turn: { ...turn, stage: next },
-    afterMs: submitDelayMs(turn, fault, at),
-  });
+  const later = (next: TurnStage) => {
+    const waiting = withoutSending({ ...turn, stage: next }, now);
+    return { turn: waiting, afterMs: waiting.stage.name === "ended" ? null : submitDelayMs(turn, fault, at) };
+  };
   switch (fault.kind) {
     case "not-created":
       // What is certain of this create says nothing of an earlier one whose answer was lost.
@@ -131,7 +133,9 @@ export function afterSubmit(
       return ended("unknown", { reason: "unreadable" });
     case "missing":
       if (isRepeat) return ended("unknown", { reason: "create-lost" });
-      if (isFollowUp(turn)) return { turn: { ...onItsOwn(turn), isStartedAnew: true }, afterMs: null };
+      if (isFollowUp(turn)) {
+        return { turn: withoutSending({ ...onItsOwn(turn), isStartedAnew: true }, now), afterMs: null };
+      }
       return ended("rejected", { reason: "project" });
     case "rejected":
       if (isRepeat) return ended("unknown", { reason: "create-lost" });

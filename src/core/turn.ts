@@ -5,6 +5,7 @@ import type { JobServiceAnswer, JobServiceFault } from "./job-service.ts";
 import { Outcome, outcomeKindOf } from "./outcome.ts";
 import type { OutcomeKind, OutcomeReason } from "./outcome.ts";
 import type { PollingPolicy } from "./polling.ts";
+import { Question, closeQuestions, isOpen, questionsAfter, toldQuestions } from "./question.ts";
 import { Request } from "./request.ts";
 import { storedObject } from "./stored-object.ts";
 import { TurnProgress, isBefore, ownTurn, progressOf, toldTurn } from "./told-turn.ts";
@@ -50,6 +51,9 @@ export type TurnStage = z.infer<typeof TurnStage>;
 export const Press = storedObject({ action: z.enum(["try-again", "keep-watching"]), userId: z.string() });
 export type Press = z.infer<typeof Press>;
 
+/** Somebody wants the turn to stop. `isTaken`: the job service has taken the cancel, and the turn's end is still to come. */
+const Stop = storedObject({ userId: z.string(), at: z.number(), isTaken: z.boolean().optional() });
+
 /** The record of one turn: one prompt given to a job, how it stands, and what was said of it in Slack. */
 export const Turn = storedObject({
   version: z.literal(2),
@@ -65,6 +69,12 @@ export const Turn = storedObject({
   /** Which watch this is: 1, and one more each time someone keeps watching. Each watch ends in exactly one outcome. */
   watch: z.number().int().min(1),
   delivery: Delivery,
+  /** What its agent has asked, the oldest first. Absent: nothing. */
+  questions: z.array(Question).optional(),
+  /** Absent: nobody has stopped this watch of it. */
+  stop: Stop.optional(),
+  /** Who besides the requester wants to be mentioned in its outcome. Absent: nobody. */
+  followers: z.array(z.string()).optional(),
   /** By the watch whose outcome carries the button. */
   pressed: z.record(z.string(), Press),
 });
@@ -83,7 +93,7 @@ export function newTurn(request: Request): Turn {
   };
 }
 
-/** The turn, ended. */
+/** The turn, ended, and its questions with it. */
 export function endTurn(
   turn: Turn,
   kind: OutcomeKind,
@@ -93,6 +103,7 @@ export function endTurn(
     said?: string | undefined;
     job?: Job;
     told?: ToldTurn | undefined;
+    stoppedBy?: string | undefined;
   } = {},
 ): Turn {
   const job = detail.job ?? turn.job;
@@ -103,8 +114,13 @@ export function endTurn(
     job,
     tookMs: Math.max(0, now - turn.request.receivedAt),
     ...(detail.told === undefined ? {} : { told: detail.told }),
+    ...(detail.stoppedBy === undefined ? {} : { stoppedBy: detail.stoppedBy }),
   };
-  return { ...turn, job, stage: { name: "ended", outcome, at: now } };
+  return {
+    ...withQuestions(turn, closeQuestions(turn.questions ?? [])),
+    job,
+    stage: { name: "ended", outcome, at: now },
+  };
 }
 
 /** How long a turn's record is kept from now on, milliseconds: `retentionMs` after its end, and never less than its watch lasts. */
@@ -127,7 +143,8 @@ export function canKeepWatching(turn: Turn): boolean {
 
 /** The turn, watched again from now on. Only where {@link canKeepWatching}. */
 export function resumeTurn(turn: Turn, now: number): Turn {
-  return { ...turn, watch: turn.watch + 1, stage: watchingFrom(now) };
+  const { stop: _, ...rest } = turn;
+  return { ...rest, watch: turn.watch + 1, stage: watchingFrom(now) };
 }
 
 type Watching = Extract<TurnStage, { name: "watching" }>;
@@ -148,14 +165,20 @@ export function turnAfterAnswer(turn: Turn, answer: JobServiceAnswer & { ok: tru
     job.status !== "archived" &&
     (isBefore(answer, number) || (reported === null && mayBeTurnBefore(stage, job, now)));
   const kind = isOfTurnBefore ? null : outcomeKindOf(job, reported);
-  if (kind !== null) return endTurn(turn, kind, now, { job, told: toldTurn(reported) });
-  const progress = progressOf(reported);
+  if (kind !== null) {
+    const told = toldTurn(reported);
+    return endTurn(turn, kind, now, { job, told, stoppedBy: stopperOf(turn, kind, told) });
+  }
+  const asked = isOfTurnBefore ? null : toldQuestions(answer, number);
+  const told = asked === null ? turn : withQuestions(turn, questionsAfter(turn.questions ?? [], asked));
+  const progress = progressOf(reported, asked?.some(({ answeredAt }) => answeredAt === null) === true);
   const isSeen = stage.unseen !== undefined && job.status === "active";
   const isSame =
     !isSeen &&
     stage.troubleSince === null &&
     stage.progress?.isWaiting === progress?.isWaiting &&
-    stage.progress?.step === progress?.step;
+    stage.progress?.step === progress?.step &&
+    told === turn;
   if (isSame && turn.job !== null) return turn;
   const { progress: _, unseen, ...rest } = stage;
   const next: Watching = {
@@ -164,7 +187,36 @@ export function turnAfterAnswer(turn: Turn, answer: JobServiceAnswer & { ok: tru
     ...(progress === undefined ? {} : { progress }),
     ...(unseen === undefined || isSeen ? {} : { unseen }),
   };
-  return { ...turn, job: turn.job ?? job, stage: next };
+  return { ...told, job: turn.job ?? job, stage: next };
+}
+
+function withQuestions(turn: Turn, questions: readonly Question[]): Turn {
+  const isSame = questions === turn.questions || questions.length === 0;
+  return isSame ? turn : { ...turn, questions: [...questions] };
+}
+
+/** Whether a watched turn's agent waits for a person's answer. */
+export function isAsking({ stage, questions = [] }: Turn): boolean {
+  return stage.name === "watching" && questions.some(isOpen);
+}
+
+/** The turn's question of that number. */
+export function questionOf({ questions = [] }: Turn, number: number): Question | undefined {
+  return questions.find((question) => question.number === number);
+}
+
+/** The turn with one of its questions changed. */
+export function withQuestion(turn: Turn, changed: Question): Turn {
+  const questions = (turn.questions ?? []).map((question) =>
+    question.number === changed.number ? changed : question,
+  );
+  return { ...turn, questions };
+}
+
+/** Who stopped a turn that ended like this: by the service's word or, if it tells nothing of turns, because it took the cancel. */
+function stopperOf({ stop }: Turn, kind: OutcomeKind, told: ToldTurn | undefined): string | undefined {
+  const isStopped = told === undefined ? stop?.isTaken === true : told.outcome === "cancelled";
+  return isStopped && kind === "failed" ? stop?.userId : undefined;
 }
 
 function mayBeTurnBefore({ unseen }: Watching, job: Job, now: number): boolean {

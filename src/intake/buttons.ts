@@ -14,13 +14,10 @@ import { turnWrites } from "../tasks/turn-writes.ts";
 import { watchTask } from "../tasks/watch.ts";
 import { acceptRequest } from "./accept-request.ts";
 import type { IntakeDeps } from "./deps.ts";
+import { FINISHED, alreadyDone, press, tooOld } from "./press.ts";
 
-/** True also when the store's answer was lost. Pressing twice does nothing twice. */
-const NOT_KEPT =
-  "I can't tell whether that was saved. If nothing happens within a minute, press the button again.";
 const ALREADY_WATCHING = "I'm already watching.";
 const ON_ITS_WAY = "There's news about this request. I'll post it here in a moment.";
-const FINISHED = "The agent has already finished. See the last message of this request.";
 
 /** The buttons of outcome messages. What a button did is in the turn's record, for as long as the record is kept. */
 export function registerButtons(app: App, deps: IntakeDeps): void {
@@ -30,34 +27,20 @@ export function registerButtons(app: App, deps: IntakeDeps): void {
   });
 
   app.action<BlockAction<ButtonAction>>(TRY_AGAIN, async ({ ack, action, body, respond }) => {
-    const said = await press(deps, action.value, (pressed) => tryAgain(deps, pressed, body));
+    const said = await press(deps, parseButtonValue(action.value), (pressed) =>
+      tryAgain(deps, pressed, body),
+    );
     await ack();
     if (said !== null) await respond({ text: said, response_type: "ephemeral", replace_original: false });
   });
 
   app.action<BlockAction<ButtonAction>>(KEEP_WATCHING, async ({ ack, action, body, respond }) => {
-    const said = await press(deps, action.value, (pressed) =>
+    const said = await press(deps, parseButtonValue(action.value), (pressed) =>
       deps.queue.commit(keepWatching(deps, pressed, body.user.id)),
     );
     await ack();
     if (said !== null) await respond({ text: said, response_type: "ephemeral", replace_original: false });
   });
-}
-
-/** What to say to the person who pressed a button; null: what they see says enough. */
-async function press(
-  deps: IntakeDeps,
-  value: string | undefined,
-  act: (pressed: ButtonValue) => Promise<string | null>,
-): Promise<string | null> {
-  const pressed = parseButtonValue(value);
-  if (pressed === null) return tooOld(deps);
-  try {
-    return await act(pressed);
-  } catch (thrown) {
-    deps.logger.error({ err: thrown, turn: pressed.turnId }, "could not accept a button");
-    return NOT_KEPT;
-  }
 }
 
 /** The same request once more, by whoever pressed the button, in the thread the button is in. */
@@ -118,19 +101,11 @@ function again({ clock }: IntakeDeps, turn: Turn, watch: number, body: BlockActi
     // Hashed, so the id doesn't grow with each retry.
     id: `again:${createHash("sha256").update(`${turn.id}\n${watch}`).digest("hex").slice(0, 32)}`,
     from: "try-again",
+    retries: { turnId: turn.id },
     channelId: body.channel?.id ?? turn.delivery.channelId,
     threadTs,
     userId: body.user.id,
     responseUrl: body.response_url ?? null,
     receivedAt: clock.now(),
   };
-}
-
-function alreadyDone(userId: string, { user }: BlockAction): string {
-  return userId === user.id ? "You already did that." : `<@${userId}> already did that.`;
-}
-
-function tooOld({ retentionMs }: IntakeDeps): string {
-  const days = Math.round(retentionMs / (24 * 60 * 60_000));
-  return `I keep requests for ${days} ${days === 1 ? "day" : "days"}. Ask again with \`/docs-agent\`.`;
 }

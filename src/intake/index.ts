@@ -1,12 +1,16 @@
 import type { App } from "@slack/bolt";
+import { registerAppHome } from "./app-home.ts";
+import { registerAnswers } from "./answers.ts";
 import { registerButtons } from "./buttons.ts";
 import { registerCommand } from "./command.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { registerGate } from "./gate.ts";
+import { registerFollowMenu } from "./follow-menu.ts";
 import { registerFormSubmission } from "./form-submission.ts";
 import { registerLists } from "./lists.ts";
 import { registerMention } from "./mention.ts";
 import { registerShortcut } from "./shortcut.ts";
+import { registerStopButton } from "./stop-button.ts";
 import { registerThreadReply } from "./thread-reply.ts";
 
 /** Registers every way in from Slack, behind the gate. */
@@ -19,5 +23,9 @@ export function registerIntake(app: App, given: Omit<IntakeDeps, "accepting">): 
   registerMention(app, deps);
   registerThreadReply(app, deps);
   registerButtons(app, deps);
+  registerAnswers(app, deps);
+  registerStopButton(app, deps);
+  registerFollowMenu(app, deps);
   registerLists(app, deps);
+  registerAppHome(app, deps);
 }

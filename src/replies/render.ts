@@ -11,7 +11,9 @@ import {
   keptMessage,
   notAllowedMessage,
   refusalMessage,
+  welcomeMessage,
 } from "./private-messages.ts";
+import { questionMessage } from "./question-message.ts";
 import { statusMessage } from "./status-message.ts";
 
 /** Any message as Slack takes it. `botName`: the app's own name in that team, without the `@`. */
@@ -24,14 +26,22 @@ export function render(message: Message, presentation: Presentation, botName: st
         showProject: presentation.projects.length > 1,
       });
     case "outcome":
-      return outcomeMessage(message.turn, message.outcome, message.watch, message.away, {
-        ...presentation,
-        botName,
-      });
+      return outcomeMessage(
+        message.turn,
+        message.outcome,
+        message.watch,
+        message.away,
+        { ...presentation, botName },
+        message.muted,
+      );
+    case "question":
+      return questionMessage(message.turn, message.question, message.away, { ...presentation, botName });
     case "kept":
       return keptMessage();
     case "help":
       return helpMessage(presentation.projects);
+    case "welcome":
+      return welcomeMessage(presentation.projects);
     case "list":
       return listMessage(message, presentation);
     case "standing":

@@ -5,18 +5,22 @@ import type { Step, Task, TaskEnd, TaskHandler } from "../core/task-queue.ts";
 import { DocsAgentError, messageOf } from "../errors.ts";
 import { endTurn } from "../core/turn.ts";
 import { tasksAfterEnd } from "./after-end.ts";
+import { answer } from "./answer.ts";
 import { ask } from "./ask.ts";
+import { cancel } from "./cancel.ts";
 import { deliver } from "./deliver.ts";
 import type { TaskDeps } from "./deps.ts";
 import { list } from "./list.ts";
 import { open } from "./open.ts";
 import { PayloadInvalidError, TurnPayload, Whose } from "./payload.ts";
+import { question } from "./question.ts";
 import { refresh } from "./refresh.ts";
 import { reply } from "./reply.ts";
 import { submit } from "./submit.ts";
 import { tell, tellTask } from "./tell.ts";
 import { RecordLostError, turnWrites } from "./turn-writes.ts";
 import { watch } from "./watch.ts";
+import { welcome } from "./welcome.ts";
 
 /**
  * Every type of task and what it does, in the order of the flow. Each pool has a budget of its own: nothing that goes to Slack waits for
@@ -30,11 +34,15 @@ const handlers: Record<
   message: { pool: "creates", handle: submit },
   open: { pool: "messages", handle: open },
   watch: { pool: "polls", handle: watch },
+  cancel: { pool: "creates", handle: cancel },
+  question: { pool: "messages", handle: question },
+  answer: { pool: "creates", handle: answer },
   deliver: { pool: "messages", handle: deliver },
   refresh: { pool: "updates", handle: refresh },
   reply: { pool: "messages", handle: reply },
   list: { pool: "messages", handle: list },
   ask: { pool: "messages", handle: ask },
+  welcome: { pool: "messages", handle: welcome },
   tell: { pool: "messages", handle: tell },
 };
 
@@ -166,8 +174,8 @@ const ENDS_ITS_TURN: Readonly<Record<string, OutcomeReason>> = {
   message: "create-lost",
   watch: "unreadable",
 };
-/** A status message that stays behind, say: nothing a person has to know. */
-const QUIET: ReadonlySet<string> = new Set(["tell", "reply", "list", "ask", "refresh"]);
+/** A status message that stays behind, say, or a turn that goes on to its outcome: nothing a person has to know. */
+const QUIET: ReadonlySet<string> = new Set(["tell", "reply", "list", "welcome", "ask", "refresh", "cancel"]);
 
 const LogFields = TurnPayload.pick({ turnId: true, thread: true, jobId: true }).partial();
 

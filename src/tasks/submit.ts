@@ -21,13 +21,14 @@ import type { Turn } from "../core/turn.ts";
 import { isStoreAnswerLost } from "../errors.ts";
 import type { Read, Write } from "../core/records.ts";
 import { tasksAfterEnd } from "./after-end.ts";
+import { cancelTask } from "./cancel.ts";
 import type { TaskDeps } from "./deps.ts";
 import { followedTurn } from "./followed-turn.ts";
 import { closedForMs, heedRetryAfter, notAsked } from "./project-gate.ts";
 import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
 import { refreshTask } from "./refresh.ts";
 import { threadOfRequest } from "./thread-of-request.ts";
-import { earlierTurns, requireTurn, turnWrites } from "./turn-writes.ts";
+import { earlierTurns, endedForLog, requireTurn, turnWrites } from "./turn-writes.ts";
 import { watchTask } from "./watch.ts";
 
 /** Sends a turn: as a create, or, of a follow-up, as a message to its job. */
@@ -86,7 +87,8 @@ export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
     );
   }
   const { service, jobService } = configured;
-  const announced = (await deps.records.service.get(service))?.honorsIdempotencyKeys ?? false;
+  const announcedBefore = await deps.records.service.get(service);
+  const announced = announcedBefore?.honorsIdempotencyKeys ?? false;
   // At another address nobody knows the key of a create that was sent before.
   const isSentElsewhere = known.stage.name === "submitting" && service !== request.project.service;
   const isRepeatable = !isSentElsewhere && followed !== "none";
@@ -140,10 +142,15 @@ export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
   const retry = afterMs === null ? null : { afterMs, reason: "the job service did not take the request" };
   // Only the service's own answer says that it does not honor them any more.
   const announces = answer.ok ? answer.honorsIdempotencyKeys : announced || answer.honorsIdempotencyKeys;
-  const noted: Write[] =
-    announces === announced
-      ? []
-      : [{ kind: "service", id: service, record: { version: 1, honorsIdempotencyKeys: announces } }];
+  const capabilities = answer.ok ? answer.capabilities : announcedBefore?.capabilities;
+  const announcement = {
+    ...announcedBefore,
+    version: 1 as const,
+    honorsIdempotencyKeys: announces,
+    ...(capabilities === undefined ? {} : { capabilities: [...capabilities] }),
+  };
+  const isNoted = announces === announced && capabilities?.join() === announcedBefore?.capabilities?.join();
+  const noted: Write[] = isNoted ? [] : [{ kind: "service", id: service, record: announcement }];
   return settle(deps, turnId, (turn) => afterSubmit(turn, answer, at).turn, noted, retry);
 }
 
@@ -205,16 +212,15 @@ function settle(
     const next = isFollowUp(settled) ? withPrBefore(settled, earlierTurns(read, settled)) : settled;
     const { stage } = next;
     if (stage.name === "ended" && turn.stage.name !== "ended") {
-      const { kind, reason, tookMs, told } = stage.outcome;
-      const said = told === undefined ? {} : { told: told.outcome };
-      deps.logger.info({ outcome: kind, ...said, reason, took_ms: tookMs }, "turn ended");
+      deps.logger.info(endedForLog(stage.outcome), "turn ended");
     }
     const now = deps.clock.now();
     return {
       writes: [...more, ...turnWrites(deps, read, next)],
       adds: [
-        ...(isFollowUp(turn) && !isFollowUp(next) ? [submitTask(next)] : []),
+        ...(isFollowUp(turn) && !isFollowUp(next) && stage.name === "accepted" ? [submitTask(next)] : []),
         ...(stage.name === "watching" ? [watchTask(next, now + deps.polling.minMs)] : []),
+        ...(stage.name === "watching" && next.stop !== undefined ? [cancelTask(next)] : []),
         ...tasksAfterEnd(next),
         ...(statusKey(next) === next.delivery.shown || stage.name === "ended" || next.delivery.shown === null
           ? []

@@ -1,3 +1,4 @@
+import type { Outcome } from "../core/outcome.ts";
 import { jobKey } from "../core/project.ts";
 import { threadId } from "../core/records.ts";
 import type { JobRecord, Read, Write } from "../core/records.ts";
@@ -17,6 +18,17 @@ export function requireTurn(turn: Turn | undefined, turnId: string): Turn {
   throw new RecordLostError(`There is no readable record of turn ${turnId}.`);
 }
 
+/** How a turn ended, as it goes to the log. */
+export function endedForLog({ kind, reason, tookMs, told, stoppedBy }: Outcome): Record<string, unknown> {
+  return {
+    outcome: kind,
+    ...(told === undefined ? {} : { told: told.outcome }),
+    ...(stoppedBy === undefined ? {} : { stopped: true }),
+    reason,
+    took_ms: tookMs,
+  };
+}
+
 /** The turns of the same job before this one, oldest first. */
 export function earlierTurns(read: Read, { id, job, request }: Turn): Turn[] {
   if (job === null) return [];
@@ -32,7 +44,7 @@ const THREAD_TURNS_MAX = 100;
 
 /** What to write when a turn has changed: the turn, its job, and their entries in the thread it reports into. */
 export function turnWrites(deps: Deps, read: Read, turn: Turn): Write[] {
-  const ttlMs = keepTurnMs(turn, deps.clock.now(), deps.polling, deps.retentionMs);
+  const ttlMs = keptMs(deps, read, turn);
   const writes: Write[] = [{ kind: "turn", id: turn.id, record: turn, ttlMs }];
   const { project, teamId } = turn.request;
   const { channelId, threadTs } = turn.delivery;
@@ -62,6 +74,12 @@ export function turnWrites(deps: Deps, read: Read, turn: Turn): Write[] {
     writes.push({ kind: "job", id: key, record: job, ttlMs: isWatched ? longestMs : ttlMs });
   }
   return writes;
+}
+
+/** A turn is kept as long as those that its status message shows. */
+function keptMs({ clock, polling, retentionMs }: Deps, read: Read, turn: Turn): number {
+  const shown = (turn.delivery.alsoShows ?? []).flatMap((id) => read("turn", id) ?? []);
+  return Math.max(...[turn, ...shown].map((each) => keepTurnMs(each, clock.now(), polling, retentionMs)));
 }
 
 function threadWrites(

@@ -12,6 +12,7 @@ const words: OutcomeWords = {
   pr: null,
   project: null,
   botName: "docs-agent",
+  stopper: null,
   contact: "your Docs Agent admin",
 };
 
