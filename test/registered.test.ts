@@ -81,9 +81,11 @@ const SCOPES: Record<string, string[]> = {
 
 /** Which scope an event needs, from Slack's event pages. */
 const EVENT_SCOPES: Record<string, string[]> = {
+  app_home_opened: [],
   app_mention: ["app_mentions:read"],
   "message.channels": ["channels:history"],
   "message.groups": ["groups:history"],
+  "message.im": ["im:history"],
 };
 
 describe("manifest.yml and the code", () => {
