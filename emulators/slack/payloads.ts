@@ -7,6 +7,7 @@ import type {
   ActionPayload,
   ClosePayload,
   CommandPayload,
+  HomeOpenedPayload,
   MentionPayload,
   MessagePayload,
   ShortcutPayload,
@@ -178,7 +179,7 @@ export function mentionPayload(workspace: Workspace, message: SlackMessage) {
   return { ...eventFields(workspace, message), event } satisfies MentionPayload;
 }
 
-/** A message that somebody wrote in a channel: https://docs.slack.dev/reference/events/message.channels */
+/** A message that somebody wrote: https://docs.slack.dev/reference/events/message.channels, and …/message.im */
 export function messagePayload(workspace: Workspace, message: SlackMessage) {
   const { kind } = workspace.channel(message.channel);
   const root =
@@ -187,10 +188,25 @@ export function messagePayload(workspace: Workspace, message: SlackMessage) {
     ...saidFields(workspace, message),
     type: "message" as const,
     ...(root !== undefined && { parent_user_id: root.user }),
-    channel_type: kind === "private" ? ("group" as const) : ("channel" as const),
+    channel_type: channelTypes[kind],
   };
   return { ...eventFields(workspace, message), event } satisfies MessagePayload;
 }
+
+/** Somebody opened their direct messages with the app: https://docs.slack.dev/reference/events/app_home_opened */
+export function homeOpenedPayload(workspace: Workspace, user: User, channel: Channel) {
+  const ts = workspace.timestamps.next();
+  const event = {
+    type: "app_home_opened" as const,
+    user: user.id,
+    channel: channel.id,
+    tab: "messages" as const,
+    event_ts: ts,
+  };
+  return { ...eventFields(workspace, { channel: channel.id, ts }), event } satisfies HomeOpenedPayload;
+}
+
+const channelTypes = { public: "channel", private: "group", im: "im", mpim: "mpim" } as const;
 
 function saidFields(workspace: Workspace, message: SlackMessage) {
   const author = workspace.findUser(message.user);
@@ -210,7 +226,7 @@ function saidFields(workspace: Workspace, message: SlackMessage) {
   };
 }
 
-function eventFields(workspace: Workspace, message: SlackMessage) {
+function eventFields(workspace: Workspace, message: Pick<SlackMessage, "channel" | "ts">) {
   const { team, bot } = workspace;
   return {
     token: workspace.verificationToken,

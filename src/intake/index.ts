@@ -1,4 +1,5 @@
 import type { App } from "@slack/bolt";
+import { registerAppHome } from "./app-home.ts";
 import { registerAnswers } from "./answers.ts";
 import { registerButtons } from "./buttons.ts";
 import { registerCommand } from "./command.ts";
@@ -26,4 +27,5 @@ export function registerIntake(app: App, given: Omit<IntakeDeps, "accepting">): 
   registerStopButton(app, deps);
   registerFollowMenu(app, deps);
   registerLists(app, deps);
+  registerAppHome(app, deps);
 }

@@ -10,6 +10,22 @@ export const FOLLOW_MENU = "follow_menu";
 export const SEND_REPLY = "send_reply";
 export const IGNORE_REPLY = "ignore_reply";
 
+/** The buttons with the prompts that are suggested to a newcomer, one by one. */
+export const SUGGESTION = /^suggestion_\d$/;
+
+const SuggestionValue = z.object({ prompt: z.string().min(1) });
+
+/** What the n-th of them is called, and what it carries back. */
+export function suggestion(n: number, prompt: string): { actionId: string; value: string } {
+  const value = JSON.stringify({ prompt } satisfies z.infer<typeof SuggestionValue>);
+  return { actionId: `suggestion_${n}`, value };
+}
+
+/** The prompt; null for anything that is not a value of ours. */
+export function parseSuggestion(value: string | undefined): string | null {
+  return parsed(SuggestionValue, value)?.prompt ?? null;
+}
+
 /** The buttons that turn the pages of a list. */
 export const LIST_NEWER = "list_newer";
 export const LIST_OLDER = "list_older";

@@ -47,7 +47,17 @@ export async function deliver(deps: TaskDeps, task: Task): Promise<Step> {
   deps.logger.info({ outcome: outcome.kind, away }, "outcome delivered");
   return (read) => {
     const now = requireTurn(read("turn", turnId), turnId);
-    const delivered: Turn = { ...now, delivery: attempt.change(now.delivery) };
+    const delivery = attempt.change(now.delivery);
+    const slot = delivery.slots[outcomeSlot(watch)];
+    const delivered: Turn = {
+      ...now,
+      delivery: {
+        ...delivery,
+        channelId: slot?.channelId ?? delivery.channelId,
+        // The first that is posted in the direct messages is where one can reply there.
+        threadTs: delivery.threadTs ?? slot?.ts ?? null,
+      },
+    };
     return {
       writes: turnWrites(deps, read, delivered),
       adds: statusKey(delivered) === delivered.delivery.shown ? [] : [refreshTask(delivered)],
