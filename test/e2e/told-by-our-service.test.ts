@@ -41,7 +41,7 @@ it("between Slack and our own job service, the thread says what the agent does a
     200,
   );
   const status = () => slack.messages(DOCS).map((message) => slack.visibleText(message))[0] ?? "";
-  await slack.until(() => /🔧 Pushing \d changed files?$/.test(status()), 30_000);
+  await slack.until(() => /🔧 Pushing \d changed files?$/m.test(status()), 30_000);
   finish();
   const reply = await slack.until(() => slack.messages(DOCS)[1], 30_000);
   expect(slack.visibleText(reply).split("\n")).toEqual([
@@ -53,7 +53,7 @@ it("between Slack and our own job service, the thread says what the agent does a
   ]);
   expect(reply.mentions).toEqual([`@${ANA}`]);
   await slack.until(
-    () => /✅ acme\/docs#1 \(http.*\) Add the install command, 2 files, \+3 −0$/.test(status()),
+    () => /✅ acme\/docs#1 \(http.*\) Add the install command, 2 files, \+3 −0$/m.test(status()),
     20_000,
   );
 
