@@ -75,6 +75,14 @@ const endings: Record<Ending, { short: Partial<Outcome>; long: Partial<Outcome> 
     },
     long: { kind: "failed", told: makeUpTold(longest({ outcome: "cancelled" })) },
   },
+  withdrawn: {
+    short: { kind: "failed", ...noJob, stoppedBy: BEN },
+    long: { kind: "failed", ...noJob, stoppedBy: BEN },
+  },
+  unwatched: {
+    short: { kind: "expired", reason: "deadline", ...withoutPr, stoppedBy: BEN },
+    long: { kind: "expired", reason: "deadline", stoppedBy: BEN },
+  },
   archived: { short: { kind: "archived", ...withoutPr }, long: { kind: "archived" } },
   expired: {
     short: { kind: "expired", reason: "never-started", ...noJob },
