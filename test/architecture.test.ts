@@ -33,7 +33,13 @@ const RUNNER_MAY_IMPORT: Record<string, string[]> = {
 };
 /** What stands at the top of `src/` and may be imported from the folders; more from a program of its own. */
 const SHARED = ["src/errors.ts", "src/proxy.ts", "src/start-error.ts"];
-const SHARED_BY_PROGRAMS = [...SHARED, "src/listen.ts", "src/logger.ts", "src/system-clock.ts"];
+const SHARED_BY_PROGRAMS = [
+  ...SHARED,
+  "src/listen.ts",
+  "src/logger.ts",
+  "src/proxy-settings.ts",
+  "src/system-clock.ts",
+];
 const PROGRAMS = ["src/service", "src/migrate", "playground"];
 
 type Import = { file: string; folder: string; target: string };

@@ -1,5 +1,6 @@
 import { outcomeLine } from "./outcome-text.ts";
 import type { OutcomeWords } from "./outcome-text.ts";
+import { sharedText } from "./thread-context.ts";
 import { isFollowUp } from "./turn.ts";
 import type { Turn } from "./turn.ts";
 
@@ -21,6 +22,11 @@ export function isOnlyStepNew(turn: Turn): boolean {
 const BEFORE_STEP = ": ";
 
 function stateOf(turn: Turn): string {
+  const shared = sharedText(turn.request);
+  return shared === "" ? newsKey(turn) : `${newsKey(turn)} (${shared})`;
+}
+
+function newsKey(turn: Turn): string {
   return turn.isStartedAnew === true ? `anew-${stageKey(turn)}` : stageKey(turn);
 }
 

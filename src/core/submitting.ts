@@ -4,7 +4,8 @@ import type { Admission } from "./notifier.ts";
 import type { OutcomeKind } from "./outcome.ts";
 import { nextPollDelayMs } from "./polling.ts";
 import type { PollingPolicy } from "./polling.ts";
-import type { Request } from "./request.ts";
+import { quotesNothing } from "./prompt.ts";
+import type { Request, ThreadContext } from "./request.ts";
 import { withoutSending } from "./stop.ts";
 import { toldTurns } from "./told-turn.ts";
 import {
@@ -56,6 +57,12 @@ export function beforeSubmit(
   }
 }
 
+/** The turn, with what of its thread goes along; one that was on its way before keeps what it had. */
+export function withThread(turn: Turn, context: ThreadContext | undefined): Turn {
+  if (context === undefined || turn.stage.name !== "accepted") return turn;
+  return { ...turn, request: { ...turn.request, context } };
+}
+
 /** The turn of somebody who may not use the app, ended: nothing of what they wrote is kept. */
 export function refuseTurn(turn: Turn, admission: Exclude<Admission, "admitted">, now: number): Turn {
   const { id, from, teamId, channelId, threadTs, userId, project, responseUrl, receivedAt } = turn.request;
@@ -72,7 +79,7 @@ const NOT_KEPT = "(not kept)";
 /** The prompt that a create of this turn was sent with before, or is the instructions; null: it has to be composed. */
 export function knownPrompt({ stage, request }: Turn): string | null {
   if (stage.name === "submitting" && stage.prompt !== undefined) return stage.prompt;
-  return request.quoted === null ? request.instructions : null;
+  return quotesNothing(request) ? request.instructions : null;
 }
 
 function keptPrompt(turn: Turn, composed: string): { prompt?: string } {
@@ -155,7 +162,8 @@ function followUpTaken(
 
 /** A follow-up that can't go to the job it was meant for: the turn, to be sent as a create. */
 export function onItsOwn(turn: Turn): Turn {
-  const { follows: _, ...request } = turn.request;
+  // Whoever gets it now has seen nothing of the thread.
+  const { follows: _, context: __, ...request } = turn.request;
   return { ...turn, request, stage: { name: "accepted", waitingSince: null } };
 }
 

@@ -3,6 +3,7 @@ import type { App, BlockAction, ButtonAction } from "@slack/bolt";
 import { outcomeSlot } from "../core/delivery.ts";
 import type { Decision, Plan } from "../core/task-queue.ts";
 import type { Request } from "../core/request.ts";
+import { askedAgain } from "../core/thread-context.ts";
 import { canKeepWatching, pressButton, resumeTurn } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
 import { KEEP_WATCHING, TRY_AGAIN, VIEW_PULL_REQUEST } from "../replies/actions.ts";
@@ -94,7 +95,7 @@ function again({ clock }: IntakeDeps, turn: Turn, watch: number, body: BlockActi
   const { container } = body;
   const threadTs = body.message?.thread_ts ?? container.thread_ts ?? body.message?.ts ?? null;
   return {
-    ...turn.request,
+    ...askedAgain(turn.request),
     // Hashed, so the id doesn't grow with each retry.
     id: `again:${createHash("sha256").update(`${turn.id}\n${watch}`).digest("hex").slice(0, 32)}`,
     from: "try-again",

@@ -64,6 +64,7 @@ export function registerThreadReply(app: App, deps: IntakeDeps): void {
       project: deps.projects[0],
       instructions,
       quoted: null,
+      messageTs: ts,
       responseUrl: null,
       receivedAt: deps.clock.now(),
     };

@@ -2,6 +2,7 @@ import type { KnownBlock } from "@slack/types";
 import { prLinkOf } from "../core/outcome.ts";
 import { statusText } from "../core/status-text.ts";
 import { cut } from "../core/text.ts";
+import { sharedText } from "../core/thread-context.ts";
 import { isFollowUp } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
 import { awayText } from "./away-text.ts";
@@ -39,12 +40,14 @@ export function statusMessage(
       ...own,
       ...news.map(section),
       ...stateBlocks(state),
+      ...sharedOf(turn),
       ...(view.showProject ? [context([`Project: ${request.project.name}`])] : []),
       ...(more === 0 ? [] : [context([`${more} earlier ${more === 1 ? "follow-up" : "follow-ups"}`])]),
       ...shown.flatMap((followUp) => [
         section([leadOf(followUp), ...newsOf(followUp)].join("\n")),
         quoteText(cut(followUp.request.instructions, SAID_MAX)),
         ...stateBlocks(stateOf(followUp, view)),
+        ...sharedOf(followUp),
       ]),
       ...statusActions([turn, ...followUps]),
     ],
@@ -71,6 +74,12 @@ function stateBlocks({ line, link }: State): KnownBlock[] {
 
 function newsOf({ isStartedAnew }: Turn): string[] {
   return isStartedAnew === true ? ["That request is closed, so I started a new one."] : [];
+}
+
+/** What left Slack besides the request itself. */
+function sharedOf({ request }: Turn): KnownBlock[] {
+  const shared = sharedText(request);
+  return shared === "" ? [] : [context([shared])];
 }
 
 /** The message that asked for it stands in the thread, right above. */

@@ -121,7 +121,7 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
   // Asked more than all others, and of what it is asked nothing can be invalid: checking that takes as long as answering.
   app.openAPIRegistry.registerPath(getJobRoute);
   app.get(getJobRoute.getRoutingPath(), (context) => {
-    const { projectId = "", id = "" } = context.req.param();
+    const { projectId, id } = context.req.param();
     const job: WireJob = { ...toRecord(jobOf(projectId, id)), ...report(id, context.req.header(READS)) };
     return context.json(job);
   });

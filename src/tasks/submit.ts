@@ -14,6 +14,7 @@ import {
   notSubmitted,
   onItsOwn,
   refuseTurn,
+  withThread,
 } from "../core/submitting.ts";
 import { deadlineOf, endTurn, isFollowUp } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
@@ -26,6 +27,7 @@ import { followedTurn } from "./followed-turn.ts";
 import { closedForMs, heedRetryAfter, notAsked } from "./project-gate.ts";
 import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
 import { refreshTask } from "./refresh.ts";
+import { threadOfRequest } from "./thread-of-request.ts";
 import { earlierTurns, endedForLog, requireTurn, turnWrites } from "./turn-writes.ts";
 import { watchTask } from "./watch.ts";
 
@@ -49,16 +51,16 @@ export function submitTask(turn: Turn): NewTask {
  * create.
  */
 export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
-  const { turnId } = readPayload(TurnPayload, task);
+  const payload = readPayload(TurnPayload, task);
+  const { turnId } = payload;
   const known = requireTurn(await deps.records.turn.get(turnId), turnId);
-  const { request } = known;
   const heldBack = await unlessAdmitted(deps, task, known);
   if (heldBack !== null) return heldBack;
   const isUnsent = known.stage.name === "accepted" || known.stage.name === "submitting";
   const followed = isUnsent ? await followedTurn(deps, known) : undefined;
   if (followed === "pending") {
     const now = deps.clock.now();
-    return { kind: "wait", dueAt: now + followUpDelayMs(now - request.receivedAt) };
+    return { kind: "wait", dueAt: now + followUpDelayMs(now - known.request.receivedAt) };
   }
   if (followed === "none" && known.stage.name === "accepted") {
     return settle(deps, turnId, (turn) =>
@@ -66,6 +68,11 @@ export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
     );
   }
   const job = typeof followed === "object" ? followed.job : null;
+  const isFirst = known.stage.name === "accepted";
+  const thread = isFirst ? await threadOfRequest(deps, known, job, payload) : undefined;
+  if (thread !== undefined && "wait" in thread) return thread.wait;
+  const withContext = withThread(known, thread);
+  const { request } = withContext;
   const configured = deps.jobServices.of(request.project);
   if (configured === undefined) {
     deps.logger.error(
@@ -86,7 +93,7 @@ export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
   const isSentElsewhere = known.stage.name === "submitting" && service !== request.project.service;
   const isRepeatable = !isSentElsewhere && followed !== "none";
   const honoredKeys = isRepeatable && (jobService.honorsIdempotencyKeys === true || announced);
-  const prompt = knownPrompt(known) ?? composePrompt(request, await namesFor(deps, request));
+  const prompt = knownPrompt(withContext) ?? composePrompt(request, await namesFor(deps, request));
 
   const waitMs = await closedForMs(deps, request.project);
 
@@ -94,7 +101,7 @@ export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
   let before: Turn;
   try {
     before = await deps.commit((read) => {
-      const turn = requireTurn(read("turn", turnId), turnId);
+      const turn = withThread(requireTurn(read("turn", turnId), turnId), thread);
       const next = beforeSubmit(turn.stage.name === "accepted" ? asAdmitted(turn) : turn, sending);
       return { writes: next.stage.name === "submitting" ? turnWrites(deps, read, next) : [], value: next };
     });
@@ -232,14 +239,14 @@ const MAX_NAMES = 20;
 /** The create does not wait for a Slack that is slow: names that are not there by then stay ids, too. */
 const NAMES_WITHIN_MS = 2_000;
 
-async function namesFor(deps: TaskDeps, { teamId, quoted }: Request): Promise<Names> {
+async function namesFor(deps: TaskDeps, request: Request): Promise<Names> {
   const people = new Map<string, string>();
   const channels = new Map<string, string>();
   let link: string | null = null;
-  if (quoted === null) return { people, channels, permalink: link };
+  const ids = idsToName(request);
+  if (ids === null) return { people, channels, permalink: link };
   const { directory } = deps;
-  const ids = idsToName(quoted);
-  const { channelId, ts, threadTs } = quoted;
+  const { teamId } = request;
   const looks = [
     ...ids.people
       .slice(0, MAX_NAMES)
@@ -247,7 +254,7 @@ async function namesFor(deps: TaskDeps, { teamId, quoted }: Request): Promise<Na
     ...ids.channels
       .slice(0, MAX_NAMES)
       .map(async (id) => note(channels, id, await directory.channelName(teamId, id))),
-    directory.permalink({ teamId, channelId, ts, threadTs }).then((found) => {
+    directory.permalink({ teamId, ...ids.message }).then((found) => {
       link = found;
     }),
   ];

@@ -70,3 +70,8 @@ export function said(world: World, root: SlackMessage): string[][] {
     .replies(DOCS, root.ts)
     .map((message) => withoutStop(world.slack.visibleText(message)).split("\n"));
 }
+
+/** What somebody asked for: the first line of a prompt, without what it quotes. */
+export function askedFor({ prompt }: { prompt: string }): string {
+  return prompt.split("\n", 1)[0] ?? "";
+}
