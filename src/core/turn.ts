@@ -7,7 +7,7 @@ import type { OutcomeKind, OutcomeReason } from "./outcome.ts";
 import type { PollingPolicy } from "./polling.ts";
 import { Request } from "./request.ts";
 import { storedObject } from "./stored-object.ts";
-import { TurnProgress, isBefore, ownTurn, progressOf, toldTurn } from "./told-turn.ts";
+import { TurnProgress, isBefore, isSamePlan, ownTurn, progressOf, toldTurn } from "./told-turn.ts";
 import type { ToldTurn } from "./told-turn.ts";
 
 /**
@@ -168,7 +168,8 @@ export function turnAfterAnswer(turn: Turn, answer: JobServiceAnswer & { ok: tru
     !isSeen &&
     stage.troubleSince === null &&
     stage.progress?.isWaiting === progress?.isWaiting &&
-    stage.progress?.step === progress?.step;
+    stage.progress?.step === progress?.step &&
+    isSamePlan(stage.progress?.plan, progress?.plan);
   if (isSame && turn.job !== null) return turn;
   const { progress: _, unseen, ...rest } = stage;
   const next: Watching = {
