@@ -2,7 +2,7 @@ import { outcomeLine } from "./outcome-text.ts";
 import type { OutcomeWords } from "./outcome-text.ts";
 import { sharedText } from "./thread-context.ts";
 import type { TurnProgress } from "./told-turn.ts";
-import { isFollowUp } from "./turn.ts";
+import { isAsking, isFollowUp } from "./turn.ts";
 import type { Turn } from "./turn.ts";
 
 /** Names what a status message shows: as long as it stays the same, the message is not touched. */
@@ -40,6 +40,7 @@ function stageKey(turn: Turn): string {
       return stage.waitingSince === null ? "accepted" : "waiting";
     case "watching":
       if (stage.troubleSince !== null) return `watching-${watch}-trouble`;
+      if (isAsking(turn)) return `watching-${watch}-asking`;
       // It reads the same.
       return isStarting(turn) ? "accepted" : `watching-${watch}`;
     case "ended":
@@ -59,14 +60,14 @@ function planKey(turn: Turn): string | null {
 /** The agent's plan, while it works by it and can be reached. */
 export function planOf(turn: Turn): TurnProgress["plan"] | null {
   const { stage } = turn;
-  if (isStopping(turn) || stage.name !== "watching" || stage.troubleSince !== null) return null;
-  return stage.progress?.plan ?? null;
+  if (stage.name !== "watching" || stage.troubleSince !== null) return null;
+  return isStopping(turn) || isAsking(turn) ? null : (stage.progress?.plan ?? null);
 }
 
 function stepOf(turn: Turn): string | null {
   const { stage } = turn;
-  if (isStopping(turn)) return null;
-  return stage.name === "watching" && stage.troubleSince === null ? (stage.progress?.step ?? null) : null;
+  if (stage.name !== "watching" || stage.troubleSince !== null) return null;
+  return isStopping(turn) || isAsking(turn) ? null : (stage.progress?.step ?? null);
 }
 
 /** Somebody has stopped it, and it has not ended yet. */
@@ -104,6 +105,7 @@ export function statusText(turn: Turn, words: Pick<OutcomeWords, "watchedFor" | 
         : "⏳ The agent is unavailable. Your request is saved and starts when it's back.";
     case "watching": {
       if (stage.troubleSince !== null) return `⚠️ ${TROUBLE}`;
+      if (isAsking(turn)) return "💬 Waiting for an answer";
       if (isStarting(turn)) return STARTING;
       return `🔧 ${stepOf(turn) ?? (isFollowUp(turn) ? FOLLOW_UP_SENT : "The agent is working. I'll reply here when it's done.")}`;
     }

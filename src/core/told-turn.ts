@@ -86,14 +86,14 @@ export function toldTurn(reported: ReportedTurn | null): ToldTurn | undefined {
   };
 }
 
-/** What is shown of a turn while it runs; undefined where nothing is told. */
-export function progressOf(reported: ReportedTurn | null): TurnProgress | undefined {
+/** What is shown of a turn while it runs; undefined where nothing is told. `isAsking`: its step is only the question, which is shown itself. */
+export function progressOf(reported: ReportedTurn | null, isAsking = false): TurnProgress | undefined {
   if (reported === null || reported.status === "ended") return undefined;
   if (reported.status === "waiting") return { isWaiting: true, step: null };
   const plan = shownPlan(reported.plan);
   return {
     isWaiting: false,
-    step: lineOrNull(reported.step),
+    step: isAsking ? null : lineOrNull(reported.step),
     ...(plan.length < PLAN_MIN_STEPS ? {} : { plan }),
   };
 }
