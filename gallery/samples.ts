@@ -308,6 +308,7 @@ const kinds: { [K in Message["kind"]]: [string, Of<K>][] } = {
   ],
   kept: [["kept", { kind: "kept" }]],
   help: [["help", { kind: "help" }]],
+  welcome: [["welcome", { kind: "welcome" }]],
   list: listSamples,
   standing: standingSamples,
   ask: [["is it for the agent?", { kind: "ask", replyId: "mention:3" }]],
@@ -327,7 +328,8 @@ type ByKind =
   | "inviteMeMessage"
   | "keptMessage"
   | "notAllowedMessage"
-  | "refusalMessage";
+  | "refusalMessage"
+  | "welcomeMessage";
 
 /** What is said to one person at once, before there is anything to keep. */
 const atOnce: Record<Exclude<PrivateMessage, ByKind>, Rendered> = {

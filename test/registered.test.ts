@@ -42,6 +42,7 @@ function registered(): Registered {
       draft: { get: never, set: never, update: never, delete: never },
     },
     notifier: { replyPrivately: never },
+    threadReader: { read: never },
     directory: { admission: never },
     projects: [{ service: "https://agents.example", id: "docs", name: "docs" }],
     limits: { perPerson: 0, perChannel: 0 },
@@ -75,13 +76,16 @@ const SCOPES: Record<string, string[]> = {
   "users.conversations": ["channels:read", "groups:read"],
   "users.info": ["users:read"],
   "views.open": [],
+  "views.update": [],
 };
 
 /** Which scope an event needs, from Slack's event pages. */
 const EVENT_SCOPES: Record<string, string[]> = {
+  app_home_opened: [],
   app_mention: ["app_mentions:read"],
   "message.channels": ["channels:history"],
   "message.groups": ["groups:history"],
+  "message.im": ["im:history"],
 };
 
 describe("manifest.yml and the code", () => {

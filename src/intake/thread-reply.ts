@@ -11,7 +11,8 @@ import { asking } from "../tasks/ask.ts";
 import { replyTask } from "../tasks/reply.ts";
 import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
 import type { IntakeDeps } from "./deps.ts";
-import { mentionCause } from "./mention.ts";
+import { isDirectMessage, saidDirectly } from "./direct-message.ts";
+import { mentionCause, takeSaid } from "./said-to-app.ts";
 import { parseMessageText, readableText } from "./message-text.ts";
 
 export const MESSAGE_EVENT = "message";
@@ -35,11 +36,17 @@ const ThreadReply = z.object({
 });
 
 /**
- * A reply in a thread that doesn't mention the app: `FOLLOW_UPS` says whether it is a follow-up. One that mentions somebody else is for them,
+ * A direct message to the app is for the app. A reply in a channel's thread that doesn't mention the app: `FOLLOW_UPS` says whether it is a follow-up. One that mentions somebody else is for them,
  * and one that mentions the app arrives as a mention, too.
  */
 export function registerThreadReply(app: App, deps: IntakeDeps): void {
-  app.event(MESSAGE_EVENT, async ({ event, body }) => {
+  app.event(MESSAGE_EVENT, async ({ event, body, context }) => {
+    if (isDirectMessage(event)) {
+      const direct = saidDirectly(body.team_id, event);
+      if (direct !== null && direct.userId !== context.botUserId)
+        await takeSaid(deps, direct, context.botUserId);
+      return;
+    }
     if (deps.followUps === "mention") return;
     const said = ThreadReply.safeParse(event);
     if (!said.success || said.data.ts === said.data.thread_ts) return;

@@ -4,6 +4,7 @@ import { planOf, statusText } from "../core/status-text.ts";
 import { cut } from "../core/text.ts";
 import type { TurnProgress } from "../core/told-turn.ts";
 import { sharedText } from "../core/thread-context.ts";
+import { withLatestTries } from "../core/tries.ts";
 import { isFollowUp } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
 import { awayText } from "./away-text.ts";
@@ -30,22 +31,24 @@ export function statusMessage(
   const from = away === null ? [] : [section(awayText(request.channelId, away, view.botName))];
   const own = isBare ? [] : [section(leadOf(turn)), quoteText(cut(request.instructions, ECHO_MAX))];
   const news = isBare ? newsOf(turn) : [];
-  const state = stateOf(turn, view);
+  const [{ latest }, ...others] = withLatestTries([turn, ...followUps]);
+  const state = stateOf(latest, view);
   const asked = `${leadOf(turn)} ${cutEscaped(request.instructions, MESSAGE_TEXT_MAX - 1000)}`;
-  const shown = followUps.slice(-FOLLOW_UPS_MAX);
-  const more = followUps.length - shown.length;
+  const shown = others.slice(-FOLLOW_UPS_MAX);
+  const more = others.length - shown.length;
   const blocksWith = (stateBlocks: (state: State, id: string) => KnownBlock[]): KnownBlock[] => [
     ...from,
     ...own,
-    ...news.map(section),
+    ...[...news, ...retriedBy(turn, latest)].map(section),
     ...stateBlocks(state, "request"),
     ...sharedOf(turn),
     ...(view.showProject ? [context([`Project: ${request.project.name}`])] : []),
     ...(more === 0 ? [] : [context([`${more} earlier ${more === 1 ? "follow-up" : "follow-ups"}`])]),
-    ...shown.flatMap((followUp, n) => [
+    ...shown.flatMap(({ turn: followUp, latest: newest }, n) => [
       section([leadOf(followUp), ...newsOf(followUp)].join("\n")),
       quoteText(cut(followUp.request.instructions, SAID_MAX)),
-      ...stateBlocks(stateOf(followUp, view), `follow-up-${n + 1}`),
+      ...retriedBy(followUp, newest).map(section),
+      ...stateBlocks(stateOf(newest, view), `follow-up-${n + 1}`),
       ...sharedOf(followUp),
     ]),
     ...statusActions([turn, ...followUps]),
@@ -53,7 +56,7 @@ export function statusMessage(
   return {
     text: [...(isBare ? news : [asked]), cutEscaped(state.line, STATE_MAX)].join("\n"),
     blocks: blocksWith((each, id) => workBlocks(each, id) ?? plainState(each)),
-    ...([turn, ...shown].some(({ stage }) => stage.name !== "ended")
+    ...([turn, ...followUps].some(({ stage }) => stage.name !== "ended")
       ? { plainBlocks: blocksWith(plainState) }
       : {}),
   };
@@ -98,6 +101,11 @@ function plainState({ line, link }: State): KnownBlock[] {
 
 function newsOf({ isStartedAnew }: Turn): string[] {
   return isStartedAnew === true ? ["That request is closed, so I started a new one."] : [];
+}
+
+/** Who tried it again last; the request stands above. */
+function retriedBy(turn: Turn, latest: Turn): string[] {
+  return latest === turn ? [] : [leadOf(latest)];
 }
 
 /** What left Slack besides the request itself. */

@@ -62,6 +62,7 @@ async function run(rig: TaskRig, given: Event[], lagMs: number) {
   let event = works;
   const notifier: Notifier = {
     slackTimeMs: () => slack.slackTimeMs(),
+    isEmpty: () => slack.isEmpty(),
     update: () => slack.update(),
     replyPrivately: (to, message) => slack.replyPrivately(to, message),
     openDirectMessage: () => slack.openDirectMessage(),

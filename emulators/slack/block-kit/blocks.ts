@@ -1,8 +1,10 @@
 import * as z from "zod";
 import {
   Button,
+  Checkboxes,
   ImageBlock,
   ImageElement,
+  Overflow,
   PlainTextInput,
   plainText,
   StaticSelect,
@@ -23,7 +25,7 @@ const Section = z
     block_id: BlockId,
     text: textObject(3000).optional(),
     fields: z.array(textObject(2000)).min(1).max(10).optional(),
-    accessory: z.discriminatedUnion("type", [Button, StaticSelect, ImageElement]).optional(),
+    accessory: z.discriminatedUnion("type", [Button, StaticSelect, Overflow, ImageElement]).optional(),
     expand: z.boolean().optional(),
   })
   .refine((section) => section.text !== undefined || section.fields !== undefined, {
@@ -48,7 +50,7 @@ const Actions = z
     type: z.literal("actions"),
     block_id: BlockId,
     elements: z
-      .array(z.discriminatedUnion("type", [Button, StaticSelect]))
+      .array(z.discriminatedUnion("type", [Button, StaticSelect, Overflow]))
       .min(1)
       .max(25),
   })
@@ -117,7 +119,7 @@ const Input = z.strictObject({
   hint: plainText(2000).optional(),
   optional: z.boolean().optional(),
   dispatch_action: z.boolean().optional(),
-  element: z.discriminatedUnion("type", [PlainTextInput, StaticSelect]),
+  element: z.discriminatedUnion("type", [PlainTextInput, StaticSelect, Checkboxes]),
 });
 
 const shared = [Section, Header, Divider, Context, Actions, ImageBlock, RichTextBlock] as const;
