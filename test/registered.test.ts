@@ -5,7 +5,9 @@ import { describe, expect, it } from "vitest";
 import { BoltApp } from "../src/slack/bolt-app.ts";
 import { InstalledTeam } from "../src/replies/slack-teams.ts";
 import { registerIntake } from "../src/intake/index.ts";
-import { readManifest } from "./support/manifest.ts";
+import { OPTIONAL_SCOPES } from "../src/slack/optional-scopes.ts";
+import type { FollowUps } from "../src/core/steering.ts";
+import { manifestScopes, readManifest } from "./support/manifest.ts";
 import { ManualClock } from "./support/manual-clock.ts";
 import { RecordingLogger } from "./support/recording-logger.ts";
 import { SIGNING_SECRET, BOT_TOKEN } from "./support/world.ts";
@@ -13,7 +15,7 @@ import { SIGNING_SECRET, BOT_TOKEN } from "./support/world.ts";
 type Registered = { command: string[]; shortcut: string[]; event: string[] };
 
 /** What the real registration registers with a real Bolt app. */
-function registered(): Registered {
+function registered(followUps: FollowUps): Registered {
   const seen: Registered = { command: [], shortcut: [], event: [] };
   const app = new BoltApp({
     receiver: new HTTPReceiver({ signingSecret: SIGNING_SECRET }),
@@ -45,7 +47,7 @@ function registered(): Registered {
     directory: { admission: never },
     projects: [{ service: "https://agents.example", id: "docs", name: "docs" }],
     limits: { perPerson: 0, perChannel: 0 },
-    followUps: "mention",
+    followUps,
     polling: { minMs: 5000, maxMs: 60_000, deadlineMs: 86_400_000 },
     retentionMs: 86_400_000,
     clock: new ManualClock(),
@@ -69,6 +71,8 @@ const SCOPES: Record<string, string[]> = {
   "chat.postMessage": ["chat:write"],
   "chat.update": ["chat:write"],
   "conversations.history": ["channels:history", "groups:history", "im:history"],
+  "reactions.add": ["reactions:write"],
+  "reactions.remove": ["reactions:write"],
   "conversations.info": ["channels:read", "groups:read"],
   "conversations.open": ["im:write"],
   "conversations.replies": ["channels:history", "groups:history", "im:history"],
@@ -88,12 +92,23 @@ describe("manifest.yml and the code", () => {
   const manifest = readManifest();
 
   it("agree on commands, shortcuts and events", () => {
-    expect(registered()).toEqual({
+    expect(registered("mention")).toEqual({
       command: manifest.features.slash_commands.map(({ command }) => command),
       shortcut: manifest.features.shortcuts.map(({ callback_id }) => callback_id),
       // Messages are one event to the code, and one for each kind of channel to Slack.
       event: [...new Set(manifest.settings.event_subscriptions.bot_events.map((name) => name.split(".")[0]))],
     });
+  });
+
+  it("agree that replies without a mention are heard only where the settings ask for them", () => {
+    expect(registered("ask").event).toEqual([...registered("mention").event, "message"]);
+    expect(registered("requester").event).toEqual(registered("ask").event);
+    const source = readFileSync(new URL("../manifest.yml", import.meta.url), "utf8");
+    for (const event of ["message.channels", "message.groups"]) expect(source).toContain(event);
+  });
+
+  it("agree on what is optional", () => {
+    expect(manifest.oauth_config.scopes.bot_optional).toEqual(Object.keys(OPTIONAL_SCOPES));
   });
 
   it("agree on the text of commands: as typed, not as markup", () => {
@@ -115,6 +130,6 @@ describe("manifest.yml and the code", () => {
       ),
       ...called.flatMap((method) => SCOPES[method] ?? []),
     ]);
-    expect(new Set(manifest.oauth_config.scopes.bot)).toEqual(needed);
+    expect(new Set(manifestScopes())).toEqual(needed);
   });
 });

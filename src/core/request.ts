@@ -47,6 +47,8 @@ export const Request = storedObject({
   /** Slack has said, or the operator, that this person may use the app. Absent: that has to be known before anything of it leaves Slack. */
   isAdmitted: z.boolean().optional(),
   quoted: QuotedMessage.nullable(),
+  /** The message that asked, in the request's channel; absent: none did, or an older version took it. */
+  messageTs: z.string().optional(),
   /** A follow-up: an earlier turn, whose job it is for. Absent: it gets a job of its own. */
   follows: storedObject({ turnId: z.string() }).optional(),
   /** Where Slack takes private answers for 30 minutes; null where there is none. */

@@ -68,6 +68,7 @@ export function registerMention(app: App, deps: IntakeDeps): void {
       project,
       instructions: parsed.prompt,
       quoted: null,
+      messageTs: event.ts,
       responseUrl: null,
       receivedAt: deps.clock.now(),
     };

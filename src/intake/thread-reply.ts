@@ -39,8 +39,12 @@ const ThreadReply = z.object({
  * and one that mentions the app arrives as a mention, too.
  */
 export function registerThreadReply(app: App, deps: IntakeDeps): void {
+  if (deps.followUps !== "mention") registerMessages(app, deps);
+  registerQuestion(app, deps);
+}
+
+function registerMessages(app: App, deps: IntakeDeps): void {
   app.event(MESSAGE_EVENT, async ({ event, body }) => {
-    if (deps.followUps === "mention") return;
     const said = ThreadReply.safeParse(event);
     if (!said.success || said.data.ts === said.data.thread_ts) return;
     const { channel: channelId, ts, thread_ts: threadTs, user: userId, text } = said.data;
@@ -64,6 +68,7 @@ export function registerThreadReply(app: App, deps: IntakeDeps): void {
       project: deps.projects[0],
       instructions,
       quoted: null,
+      messageTs: ts,
       responseUrl: null,
       receivedAt: deps.clock.now(),
     };
@@ -91,7 +96,10 @@ export function registerThreadReply(app: App, deps: IntakeDeps): void {
     }));
     if (isOwn) await refuse(tooLong(request));
   });
+}
 
+/** The buttons of "Is this for the agent?". */
+function registerQuestion(app: App, deps: IntakeDeps): void {
   app.action<BlockAction<ButtonAction>>(SEND_REPLY, async ({ ack, action, body, respond }) => {
     const said = await send(deps, action.value, body.user.id);
     await ack();

@@ -3,12 +3,14 @@ import type { Turn } from "../core/turn.ts";
 import { hasStatusMessage } from "../core/delivery.ts";
 import { deliverTasks } from "./deliver.ts";
 import { openTask } from "./open.ts";
+import { reactTasks } from "./react.ts";
 
 /**
- * What is to be added when a turn may have ended: its outcome. Where the status message that comes before it is not there, that one
+ * What is to be added when a turn may have ended: its outcome, and a reaction. Where the status message that comes before it is not there, that one
  * brings the outcome with it; it is added again, in case it was given up before there was an outcome to tell.
  */
 export function tasksAfterEnd(turn: Turn): NewTask[] {
   if (turn.stage.name !== "ended") return [];
-  return hasStatusMessage(turn.delivery) ? deliverTasks(turn) : [openTask(turn)];
+  const outcome = hasStatusMessage(turn.delivery) ? deliverTasks(turn) : [openTask(turn)];
+  return [...outcome, ...reactTasks(turn)];
 }

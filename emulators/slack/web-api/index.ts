@@ -4,10 +4,17 @@ import type { Args } from "./args.ts";
 import { chatMethods } from "./chat.ts";
 import { conversationsMethods } from "./conversations.ts";
 import { type Method, type MethodContext, type MethodTable, refuseWithoutScope } from "./method.ts";
+import { reactionsMethods } from "./reactions.ts";
 import { teamMethods } from "./team.ts";
 import { viewsMethods } from "./views.ts";
 
-const methods: MethodTable = { ...teamMethods, ...chatMethods, ...conversationsMethods, ...viewsMethods };
+const methods: MethodTable = {
+  ...teamMethods,
+  ...chatMethods,
+  ...conversationsMethods,
+  ...reactionsMethods,
+  ...viewsMethods,
+};
 
 export type SlackSideTokens = { bot: string; app: string | undefined };
 
