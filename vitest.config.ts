@@ -26,7 +26,7 @@ export default defineConfig({
         test: {
           name: "redis",
           include: [
-            "test/e2e/{main-job,follow-ups,follow-ups-at-work,follow-up-policies,reactions,projects,lists,incomplete-commands,silent-job-service}.test.ts",
+            "test/e2e/{main-job,context,follow-ups,follow-ups-at-work,follow-up-policies,reactions,stop,projects,lists,incomplete-commands,silent-job-service}.test.ts",
           ],
           ...onRedis,
         },

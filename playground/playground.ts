@@ -6,6 +6,8 @@ import { stringify } from "yaml";
 import { z } from "zod";
 import { createCodeHost } from "../emulators/code-host/index.ts";
 import type { CodeHost } from "../emulators/code-host/index.ts";
+import { renderedSamples } from "../gallery/gallery.ts";
+import { galleryPage } from "../gallery/page.ts";
 import { startJobServiceGate } from "./job-service-gate.ts";
 import { createManagedProcess } from "./managed-process.ts";
 import type { ManagedProcess } from "./managed-process.ts";
@@ -108,6 +110,7 @@ export async function startPlayground(options: PlaygroundOptions): Promise<Playg
       slack,
       weather,
       port: port(0),
+      gallery: galleryPage(renderedSamples()),
       links: [{ label: "Docs repository", url: `${codeHost.url}/${OWNER}/${REPO}` }],
     }),
   );

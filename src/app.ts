@@ -10,6 +10,7 @@ import type { ProjectRef } from "./core/project.ts";
 import type { Backend } from "./backend.ts";
 import { createHealth } from "./health.ts";
 import { registerIntake } from "./intake/index.ts";
+import { createSlackThreadReader } from "./intake/slack-thread-reader.ts";
 import { createContacts } from "./job-client/contacts.ts";
 import { createHttpJobService } from "./job-client/http-job-service.ts";
 import { createSlackDirectory } from "./replies/slack-directory.ts";
@@ -110,6 +111,7 @@ export function createApp(deps: AppDeps): DocsAgentApp {
     records,
     notifier,
     directory,
+    threadReader: createSlackThreadReader({ teams: slack.teams, clock, logger }),
     memberships: createSlackMemberships({ teams: slack.teams, clock, logger }),
     contacts,
     jobServices: { of: (project) => configuredProject(configured, project) },

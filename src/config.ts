@@ -1,11 +1,12 @@
 import { z } from "zod";
 import { readProjects } from "./config-projects.ts";
 import type { Project } from "./config-projects.ts";
-import { HttpOrigins, HttpUrl, NO_SPACE, ProxyUrl, YesOrNo } from "./config-values.ts";
+import { HttpOrigins, HttpUrl, NO_SPACE, YesOrNo } from "./config-values.ts";
 import { FollowUps } from "./core/steering.ts";
 import { DocsAgentError } from "./errors.ts";
 import { LOG_LEVELS } from "./logger.ts";
-import { proxySecretsOf, type ProxySettings } from "./proxy.ts";
+import { proxySecretsOf, readProxySettings } from "./proxy-settings.ts";
+import type { ProxySettings } from "./proxy.ts";
 import { isRedisUrl, readRedisUrl } from "./store/redis/redis-location.ts";
 import type { SlackSettings } from "./slack/connection.ts";
 
@@ -127,11 +128,11 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
         }
       : { kind: "socket", appToken };
 
-  /** curl and others read the lower-case name first. */
-  function proxySetting(name: string, schema: z.ZodType<string>, rule: string): string {
-    return read(given(name.toLowerCase()) === undefined ? name : name.toLowerCase(), schema, rule, "");
+  function proxySettings(): ProxySettings {
+    const found = readProxySettings(env);
+    faults.push(...found.faults);
+    return found.proxy;
   }
-  const proxyRule = "the http(s) URL of your proxy, such as http://proxy.internal:3128";
 
   const minMs = milliseconds("POLL_MIN_MS", 5000);
   const maxMs = milliseconds("POLL_MAX_MS", Math.max(60_000, minMs));
@@ -179,11 +180,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     ),
     polling: { minMs, maxMs, deadlineMs: milliseconds("JOB_DEADLINE_MS", 86_400_000) },
     jobServiceTimeoutMs: milliseconds("JOB_SERVICE_TIMEOUT_MS", 15_000),
-    proxy: {
-      http: proxySetting("HTTP_PROXY", ProxyUrl, proxyRule),
-      https: proxySetting("HTTPS_PROXY", ProxyUrl, proxyRule),
-      none: proxySetting("NO_PROXY", z.string(), ""),
-    },
+    proxy: proxySettings(),
     limits: {
       perPerson: requestsAnHour("REQUESTS_PER_PERSON", 100),
       perChannel: requestsAnHour("REQUESTS_PER_CHANNEL", 500),

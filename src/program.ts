@@ -4,13 +4,12 @@ import { flushCompileCache } from "node:module";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createApp } from "./app.ts";
 import { openBackend } from "./backend.ts";
-import { setGlobalDispatcher } from "undici";
 import { type Config, loadConfig, secretsOf } from "./config.ts";
 import type { Clock } from "./core/clock.ts";
 import type { Logger } from "./core/logger.ts";
 import { listenWith } from "./listen.ts";
 import { createLogger } from "./logger.ts";
-import { createDispatcher, isProxied } from "./proxy.ts";
+import { fetchThrough } from "./proxy.ts";
 import { isRedisUrl, shownStoreUrl } from "./store/redis/redis-location.ts";
 import { StartError } from "./start-error.ts";
 import type { StopSignals } from "./stop-signals.ts";
@@ -71,8 +70,8 @@ export async function run({ args, env, stop }: RunOptions): Promise<void> {
   // What is in the environment already stays as it is.
   if (existsSync(".env")) process.loadEnvFile(".env");
   const config = loadConfig(env);
-  // Slack's Web API and response URLs are fetched; Node's fetch takes undici's global dispatcher.
-  if (isProxied(config.proxy)) setGlobalDispatcher(createDispatcher(config.proxy));
+  // Slack's Web API and response URLs are fetched.
+  fetchThrough(config.proxy);
   const logger = await createLogger({
     level: config.logLevel,
     secrets: secretsOf(config),

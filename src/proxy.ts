@@ -1,4 +1,4 @@
-import { Agent, EnvHttpProxyAgent, Pool } from "undici";
+import { Agent, EnvHttpProxyAgent, Pool, setGlobalDispatcher } from "undici";
 import type { Dispatcher } from "undici";
 import { codeOrNameOf, DocsAgentError } from "./errors.ts";
 
@@ -21,13 +21,6 @@ const CONNECT_TIMEOUT_MS = 10_000;
 /** The proxy did not open a tunnel, so the target saw nothing. */
 export class ProxyConnectError extends DocsAgentError {
   readonly code = "ERR_PROXY_CONNECT";
-}
-
-/** Secrets in the addresses of the proxies, as they are written there and as they are sent. */
-export function proxySecretsOf({ http, https }: ProxySettings): string[] {
-  const passwords = [http, https].map((address) => (address === "" ? "" : new URL(address).password));
-  const forms = passwords.flatMap((password) => [password, decodeURIComponent(password)]);
-  return [...new Set(forms)].filter((form) => form !== "");
 }
 
 /** Whether anything goes through a proxy. */
@@ -53,6 +46,11 @@ export function createDispatcher(
     noProxy: proxy.none,
     clientFactory: (address, given) => new ProxyPool(address, { ...given, headersTimeout: timeoutMs }),
   });
+}
+
+/** From now on, what this process fetches goes through the proxies: Node's `fetch` takes undici's global dispatcher. */
+export function fetchThrough(proxy: ProxySettings): void {
+  if (isProxied(proxy)) setGlobalDispatcher(createDispatcher(proxy));
 }
 
 /**

@@ -19,7 +19,8 @@ const MAY_IMPORT: Record<string, string[]> = {
   "src/migrate": ["src/core", "src/store", "src/queue", "src"],
   // Slack's entities, which both sides of the wire write and read the same way.
   emulators: ["src/intake", "src/replies", "src"],
-  playground: ["emulators", "src/replies", "src"],
+  gallery: ["emulators", "src/core", "src/replies", "src"],
+  playground: ["emulators", "gallery", "src/replies", "src"],
 };
 /** The folders of the runner: what each may import of the others. */
 const RUNNER_MAY_IMPORT: Record<string, string[]> = {
@@ -32,13 +33,19 @@ const RUNNER_MAY_IMPORT: Record<string, string[]> = {
 };
 /** What stands at the top of `src/` and may be imported from the folders; more from a program of its own. */
 const SHARED = ["src/errors.ts", "src/proxy.ts", "src/start-error.ts"];
-const SHARED_BY_PROGRAMS = [...SHARED, "src/listen.ts", "src/logger.ts", "src/system-clock.ts"];
+const SHARED_BY_PROGRAMS = [
+  ...SHARED,
+  "src/listen.ts",
+  "src/logger.ts",
+  "src/proxy-settings.ts",
+  "src/system-clock.ts",
+];
 const PROGRAMS = ["src/service", "src/migrate", "playground"];
 
 type Import = { file: string; folder: string; target: string };
 
 function imports(): Import[] {
-  return ["src", "emulators", "playground"]
+  return ["src", "emulators", "gallery", "playground"]
     .flatMap((top) =>
       readdirSync(join(ROOT, top), { recursive: true, encoding: "utf8" }).map((name) => `${top}/${name}`),
     )

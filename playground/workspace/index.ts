@@ -28,6 +28,8 @@ export type WorkspacePageOptions = {
   host?: "127.0.0.1" | "::1";
   /** Where else to look, such as the code host; shown at the top of the page. */
   links?: readonly PageLink[];
+  /** The page of every message, served at `/messages` and linked at the top. */
+  gallery?: string;
   /** After how long events that the app did not take are sent again. @default as Slack: 1 s, 1 min, 5 min */
   eventRetryDelaysMs?: readonly number[];
   logger?: PageLogger;
@@ -52,7 +54,8 @@ export async function createWorkspacePage(options: WorkspacePageOptions): Promis
   const app = createPageApp({
     slack,
     weather,
-    links,
+    links: options.gallery === undefined ? links : [...links, { label: "All messages", url: "/messages" }],
+    gallery: options.gallery,
     changes,
     retries,
     token,

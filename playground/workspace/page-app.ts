@@ -7,7 +7,7 @@ import { ImpossibleForAPerson, NotInWorkspace } from "../../emulators/slack/inde
 import { type ActDeps, perform } from "./acts.ts";
 import type { Asset } from "./assets.ts";
 import type { Changes } from "./changes.ts";
-import { fromThisPageOnly, ownHostOnly, secureHeaders } from "./guard.ts";
+import { fromThisPageOnly, ownHostOnly, secureHeaders, standalonePolicy } from "./guard.ts";
 import { PageAct, type StateAnswer, WeatherAction, type WeatherState } from "./page-protocol.ts";
 import { type PageStateDeps, readPageState } from "./page-state.ts";
 import { type WeatherControls, WeatherStuck } from "./weather.ts";
@@ -28,6 +28,8 @@ export type PageAppDeps = PageStateDeps &
     /** Values of `Host` that are this page. */
     hosts: () => readonly string[];
     logger: PageLogger | undefined;
+    /** The page of every message. */
+    gallery: string | undefined;
   };
 
 const id = z.string().min(1).max(255);
@@ -53,6 +55,11 @@ export function createPageApp(deps: PageAppDeps): Hono {
   app.post("/api/*", fromThisPageOnly(deps.token));
 
   app.get("/", (context) => serve("index.html", context.body, assets));
+  app.get("/messages", (context) =>
+    deps.gallery === undefined
+      ? context.notFound()
+      : context.html(deps.gallery, 200, { "content-security-policy": standalonePolicy }),
+  );
   app.get("/assets/:name", (context) => serve(context.req.param("name"), context.body, assets));
 
   app.get("/api/state", async (context) => {

@@ -22,6 +22,11 @@ export function outcomeSlot(watch: number): string {
   return `outcome-${watch}`;
 }
 
+/** Whether the post of that name is an outcome. */
+export function isOutcomeSlot(name: string): boolean {
+  return name.startsWith("outcome-");
+}
+
 /** Where a turn reports and what it has posted there. */
 export const Delivery = storedObject({
   /** `threadTs` is null until a root message of its own is there. */

@@ -22,8 +22,15 @@ export type Recipient = { place: Place; userId: string; responseUrl: string | nu
 export type Message =
   /** The root message, or first reply, that is updated in place. `followUps`: what it shows besides its own turn, oldest first. */
   | { kind: "status"; turn: Turn; followUps?: readonly Turn[]; away: string | null }
-  /** The notification that one watch of a turn ended. */
-  | { kind: "outcome"; turn: Turn; outcome: Outcome; watch: number; away: string | null }
+  /** The notification that one watch of a turn ended. `muted`: who isn't to be mentioned. */
+  | {
+      kind: "outcome";
+      turn: Turn;
+      outcome: Outcome;
+      watch: number;
+      away: string | null;
+      muted?: readonly string[];
+    }
   /** To the requester alone: the app cannot post in that channel, and how to invite it. */
   | { kind: "invite-me"; channelId: string; error: string }
   /** To the requester alone: the request is saved, and Slack does not take the status message yet. */

@@ -14,6 +14,8 @@ export type OutcomeWords = {
   project: string | null;
   /** The app's name, by which a reply in the thread reaches it; null: none would. */
   botName: string | null;
+  /** Who stopped it; null: nobody did, or they aren't to be mentioned. */
+  stopper: string | null;
   /** Who can help when the person who asked can't. */
   contact: string;
 };
@@ -62,6 +64,10 @@ export function outcomeLine(outcome: Outcome, words: Pick<OutcomeWords, "watched
       return "❌ Couldn't finish";
     case "canceled":
       return "⏹️ Stopped";
+    case "withdrawn":
+      return "⏹️ Canceled before it started";
+    case "unwatched":
+      return "⏹️ Updates stopped";
     case "archived":
       return "🗄️ Archived";
     case "expired":
@@ -79,6 +85,7 @@ type Text = Pick<OutcomeText, "symbol" | "headline" | "detail" | "buttons"> & Pa
 function textOf(outcome: Outcome, words: OutcomeWords): Text {
   const { told } = outcome;
   const pr = prLinkOf(outcome) === null ? null : (words.pr ?? "The pull request");
+  const by = words.stopper;
   const ending = endingOf(outcome);
   switch (ending) {
     case "pull-request":
@@ -120,9 +127,23 @@ function textOf(outcome: Outcome, words: OutcomeWords): Text {
     case "canceled":
       return {
         symbol: "⏹️",
-        headline: "The agent was stopped.",
+        headline: by === null ? "The agent was stopped." : `${by} stopped the agent.`,
         detail: pr === null ? "No pull request was opened." : `${pr} has the work so far.`,
         buttons: ["try-again"],
+      };
+    case "withdrawn":
+      return {
+        symbol: "⏹️",
+        headline: `${by === null ? "This request was canceled" : `${by} canceled this request`} before it started.`,
+        detail: "",
+        buttons: ["try-again"],
+      };
+    case "unwatched":
+      return {
+        symbol: "⏹️",
+        headline: by === null ? "Updates were stopped." : `${by} stopped updates.`,
+        detail: "The agent can't be stopped and may still open a pull request.",
+        buttons: ["keep-watching"],
       };
     case "archived":
       return {

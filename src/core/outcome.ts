@@ -52,6 +52,8 @@ export const Outcome = storedObject({
   prBefore: z.string().optional(),
   /** Nothing was sent: whoever asked may not use the app, or it can't be known. Absent: they may. */
   admission: z.enum(["guest", "unchecked", "uncheckable"]).optional(),
+  /** Who stopped it. Absent: nobody did, or it ended by itself before. */
+  stoppedBy: z.string().optional(),
 });
 export type Outcome = z.infer<typeof Outcome>;
 
@@ -82,11 +84,21 @@ export function outcomeKindOf(job: Job, reported: ReportedTurn | null): OutcomeK
   }
 }
 
-/** How a turn ended, with what {@link OutcomeKind} can't name. */
-export function endingOf({ kind, told }: Outcome): OutcomeKind | "branch" | "canceled" {
+/**
+ * How a turn ended, with what {@link OutcomeKind} can't name. Of those that somebody stopped, `withdrawn` were never sent, and `unwatched`
+ * go on, as the service can't stop them.
+ */
+export function endingOf({
+  kind,
+  told,
+  job,
+  stoppedBy,
+}: Outcome): OutcomeKind | "branch" | "canceled" | "withdrawn" | "unwatched" {
   if (kind === "no-changes" && told?.outcome === "branch") return "branch";
   if (kind === "failed" && told?.outcome === "cancelled") return "canceled";
-  return kind;
+  if (stoppedBy === undefined) return kind;
+  if (kind === "expired") return "unwatched";
+  return job === null ? "withdrawn" : "canceled";
 }
 
 /**

@@ -1,4 +1,4 @@
-import { endingOf } from "./outcome.ts";
+import { cameToNothing, endingOf } from "./outcome.ts";
 import type { Request } from "./request.ts";
 import type { Turn } from "./turn.ts";
 
@@ -20,21 +20,9 @@ export function askingMessage({
 /** How a turn stands, as a reaction; null: it was stopped or archived, which is neither. */
 export function reactionOf({ stage }: Turn): Reaction | null {
   if (stage.name !== "ended") return "eyes";
-  switch (endingOf(stage.outcome)) {
-    case "pull-request":
-    case "branch":
-    case "no-changes":
-      return "white_check_mark";
-    case "archived":
-    case "canceled":
-      return null;
-    case "failed":
-    case "expired":
-    case "missing":
-    case "unknown":
-    case "rejected":
-      return "x";
-  }
+  const { outcome } = stage;
+  if (cameToNothing(outcome)) return "x";
+  return ["pull-request", "branch", "no-changes"].includes(endingOf(outcome)) ? "white_check_mark" : null;
 }
 
 /** One step to what should be there. */

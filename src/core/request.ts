@@ -31,6 +31,36 @@ export const QuotedMessage = storedObject({
 });
 export type QuotedMessage = z.infer<typeof QuotedMessage>;
 
+/** A message of the thread that a request was made in. It leaves Slack as quoted material, too. */
+export const ThreadMessage = storedObject({
+  segments: z.array(Segment),
+  /** Who wrote it: a user id, or null for an app's message. */
+  authorId: z.string().nullable(),
+  /** The name to use where there is no user id. */
+  authorName: z.string().nullable(),
+  ts: z.string(),
+  /** It is one of our own: how an earlier request ended. */
+  isOwn: z.boolean().optional(),
+});
+export type ThreadMessage = z.infer<typeof ThreadMessage>;
+
+/** What of its thread goes along with a request: read or picked once, so that however often it is sent, the words are the same. */
+export const ThreadContext = storedObject({
+  /** Oldest first; the thread's first message leads where it is among them. */
+  messages: z.array(ThreadMessage),
+  /** How many others there are that were too many. */
+  leftOut: z.number().int(),
+  /** The newest message that was looked at. Absent: Slack did not let the thread be read, and nothing of it goes along. */
+  upTo: z.string().optional(),
+  /** How many more are left out because guests wrote them, or people of other organizations. */
+  ofGuests: z.number().int().optional(),
+  /** Slack stopped before the newest ones. */
+  isCutShort: z.boolean().optional(),
+  /** Messages that a person chose not to share: no later request takes them along. */
+  withheld: z.array(z.string()).optional(),
+});
+export type ThreadContext = z.infer<typeof ThreadContext>;
+
 /** What a person asked for in Slack: prompt, context, who, where from. */
 export const Request = storedObject({
   /** Derived from what Slack sent, so that a redelivery has the same id. Also the id of the turn. */
@@ -47,8 +77,10 @@ export const Request = storedObject({
   /** Slack has said, or the operator, that this person may use the app. Absent: that has to be known before anything of it leaves Slack. */
   isAdmitted: z.boolean().optional(),
   quoted: QuotedMessage.nullable(),
-  /** The message that asked, in the request's channel; absent: none did, or an older version took it. */
+  /** The message that asked, in the request's channel. Absent: no message did. */
   messageTs: z.string().optional(),
+  /** Absent: nothing of a thread goes along, or it has not been read yet. */
+  context: ThreadContext.optional(),
   /** A follow-up: an earlier turn, whose job it is for. Absent: it gets a job of its own. */
   follows: storedObject({ turnId: z.string() }).optional(),
   /** Where Slack takes private answers for 30 minutes; null where there is none. */

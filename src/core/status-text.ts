@@ -1,5 +1,6 @@
 import { outcomeLine } from "./outcome-text.ts";
 import type { OutcomeWords } from "./outcome-text.ts";
+import { sharedText } from "./thread-context.ts";
 import { isFollowUp } from "./turn.ts";
 import type { Turn } from "./turn.ts";
 
@@ -21,11 +22,17 @@ export function isOnlyStepNew(turn: Turn): boolean {
 const BEFORE_STEP = ": ";
 
 function stateOf(turn: Turn): string {
+  const shared = sharedText(turn.request);
+  return shared === "" ? newsKey(turn) : `${newsKey(turn)} (${shared})`;
+}
+
+function newsKey(turn: Turn): string {
   return turn.isStartedAnew === true ? `anew-${stageKey(turn)}` : stageKey(turn);
 }
 
 function stageKey(turn: Turn): string {
   const { stage, watch } = turn;
+  if (isStopping(turn)) return isInTrouble(turn) ? `stopping-${watch}-trouble` : `stopping-${watch}`;
   switch (stage.name) {
     case "accepted":
     case "submitting":
@@ -39,8 +46,19 @@ function stageKey(turn: Turn): string {
   }
 }
 
-function stepOf({ stage }: Turn): string | null {
+function stepOf(turn: Turn): string | null {
+  const { stage } = turn;
+  if (isStopping(turn)) return null;
   return stage.name === "watching" && stage.troubleSince === null ? (stage.progress?.step ?? null) : null;
+}
+
+/** Somebody has stopped it, and it has not ended yet. */
+function isStopping({ stage, stop }: Turn): boolean {
+  return stop !== undefined && stage.name !== "ended";
+}
+
+function isInTrouble({ stage }: Turn): boolean {
+  return stage.name === "watching" && stage.troubleSince !== null;
 }
 
 /** Nobody works on it yet. A follow-up has been sent, which is news. */
@@ -51,11 +69,16 @@ function isStarting(turn: Turn): boolean {
 
 const STARTING = "⏳ Starting…";
 
+const STOPPING = "⏹️ Stopping…";
+
+const TROUBLE = "I can't reach the agent right now. I'll keep trying.";
+
 const FOLLOW_UP_SENT = "Follow-up sent to the agent.";
 
 /** What the status message says of a turn: plain text, if `words` are. It may hold untrusted text, bounded. */
 export function statusText(turn: Turn, words: Pick<OutcomeWords, "watchedFor" | "pr">): string {
   const { stage } = turn;
+  if (isStopping(turn)) return isInTrouble(turn) ? `${STOPPING} ${TROUBLE}` : STOPPING;
   switch (stage.name) {
     case "accepted":
     case "submitting":
@@ -63,7 +86,7 @@ export function statusText(turn: Turn, words: Pick<OutcomeWords, "watchedFor" | 
         ? STARTING
         : "⏳ The agent is unavailable. Your request is saved and starts when it's back.";
     case "watching": {
-      if (stage.troubleSince !== null) return "⚠️ I can't reach the agent right now. I'll keep trying.";
+      if (stage.troubleSince !== null) return `⚠️ ${TROUBLE}`;
       if (isStarting(turn)) return STARTING;
       return `🔧 ${stepOf(turn) ?? (isFollowUp(turn) ? FOLLOW_UP_SENT : "The agent is working. I'll reply here when it's done.")}`;
     }

@@ -4,7 +4,9 @@ import type { Admission } from "./notifier.ts";
 import type { OutcomeKind } from "./outcome.ts";
 import { nextPollDelayMs } from "./polling.ts";
 import type { PollingPolicy } from "./polling.ts";
-import type { Request } from "./request.ts";
+import { quotesNothing } from "./prompt.ts";
+import type { Request, ThreadContext } from "./request.ts";
+import { withoutSending } from "./stop.ts";
 import { toldTurns } from "./told-turn.ts";
 import {
   deadlineOf,
@@ -39,6 +41,7 @@ export function beforeSubmit(
       }
       return { ...turn, stage: { ...turn.stage, isRepeat: true, ...keptPrompt(turn, at.prompt) } };
     case "accepted":
+      if (turn.stop !== undefined) return withoutSending(turn, now);
       if (now >= deadlineOf(turn, policy)) {
         return endTurn(turn, "expired", now, { reason: "never-started" });
       }
@@ -52,6 +55,12 @@ export function beforeSubmit(
         },
       };
   }
+}
+
+/** The turn, with what of its thread goes along; one that was on its way before keeps what it had. */
+export function withThread(turn: Turn, context: ThreadContext | undefined): Turn {
+  if (context === undefined || turn.stage.name !== "accepted") return turn;
+  return { ...turn, request: { ...turn.request, context } };
 }
 
 /** The turn of somebody who may not use the app, ended: nothing of what they wrote is kept. */
@@ -70,7 +79,7 @@ const NOT_KEPT = "(not kept)";
 /** The prompt that a create of this turn was sent with before, or is the instructions; null: it has to be composed. */
 export function knownPrompt({ stage, request }: Turn): string | null {
   if (stage.name === "submitting" && stage.prompt !== undefined) return stage.prompt;
-  return request.quoted === null ? request.instructions : null;
+  return quotesNothing(request) ? request.instructions : null;
 }
 
 function keptPrompt(turn: Turn, composed: string): { prompt?: string } {
@@ -109,10 +118,10 @@ export function afterSubmit(
     turn: endTurn(turn, kind, now, detail),
     afterMs: null,
   });
-  const later = (next: TurnStage) => ({
-    turn: { ...turn, stage: next },
-    afterMs: submitDelayMs(turn, fault, at),
-  });
+  const later = (next: TurnStage) => {
+    const waiting = withoutSending({ ...turn, stage: next }, now);
+    return { turn: waiting, afterMs: waiting.stage.name === "ended" ? null : submitDelayMs(turn, fault, at) };
+  };
   switch (fault.kind) {
     case "not-created":
       // What is certain of this create says nothing of an earlier one whose answer was lost.
@@ -124,7 +133,9 @@ export function afterSubmit(
       return ended("unknown", { reason: "unreadable" });
     case "missing":
       if (isRepeat) return ended("unknown", { reason: "create-lost" });
-      if (isFollowUp(turn)) return { turn: { ...onItsOwn(turn), isStartedAnew: true }, afterMs: null };
+      if (isFollowUp(turn)) {
+        return { turn: withoutSending({ ...onItsOwn(turn), isStartedAnew: true }, now), afterMs: null };
+      }
       return ended("rejected", { reason: "project" });
     case "rejected":
       if (isRepeat) return ended("unknown", { reason: "create-lost" });
@@ -151,7 +162,8 @@ function followUpTaken(
 
 /** A follow-up that can't go to the job it was meant for: the turn, to be sent as a create. */
 export function onItsOwn(turn: Turn): Turn {
-  const { follows: _, ...request } = turn.request;
+  // Whoever gets it now has seen nothing of the thread.
+  const { follows: _, context: __, ...request } = turn.request;
   return { ...turn, request, stage: { name: "accepted", waitingSince: null } };
 }
 

@@ -50,6 +50,9 @@ export type TurnStage = z.infer<typeof TurnStage>;
 export const Press = storedObject({ action: z.enum(["try-again", "keep-watching"]), userId: z.string() });
 export type Press = z.infer<typeof Press>;
 
+/** Somebody wants the turn to stop. `isTaken`: the job service has taken the cancel, and the turn's end is still to come. */
+const Stop = storedObject({ userId: z.string(), at: z.number(), isTaken: z.boolean().optional() });
+
 /** The record of one turn: one prompt given to a job, how it stands, and what was said of it in Slack. */
 export const Turn = storedObject({
   version: z.literal(2),
@@ -65,6 +68,10 @@ export const Turn = storedObject({
   /** Which watch this is: 1, and one more each time someone keeps watching. Each watch ends in exactly one outcome. */
   watch: z.number().int().min(1),
   delivery: Delivery,
+  /** Absent: nobody has stopped this watch of it. */
+  stop: Stop.optional(),
+  /** Who besides the requester wants to be mentioned in its outcome. Absent: nobody. */
+  followers: z.array(z.string()).optional(),
   /** By the watch whose outcome carries the button. */
   pressed: z.record(z.string(), Press),
 });
@@ -93,6 +100,7 @@ export function endTurn(
     said?: string | undefined;
     job?: Job;
     told?: ToldTurn | undefined;
+    stoppedBy?: string | undefined;
   } = {},
 ): Turn {
   const job = detail.job ?? turn.job;
@@ -103,6 +111,7 @@ export function endTurn(
     job,
     tookMs: Math.max(0, now - turn.request.receivedAt),
     ...(detail.told === undefined ? {} : { told: detail.told }),
+    ...(detail.stoppedBy === undefined ? {} : { stoppedBy: detail.stoppedBy }),
   };
   return { ...turn, job, stage: { name: "ended", outcome, at: now } };
 }
@@ -127,7 +136,8 @@ export function canKeepWatching(turn: Turn): boolean {
 
 /** The turn, watched again from now on. Only where {@link canKeepWatching}. */
 export function resumeTurn(turn: Turn, now: number): Turn {
-  return { ...turn, watch: turn.watch + 1, stage: watchingFrom(now) };
+  const { stop: _, ...rest } = turn;
+  return { ...rest, watch: turn.watch + 1, stage: watchingFrom(now) };
 }
 
 type Watching = Extract<TurnStage, { name: "watching" }>;
@@ -148,7 +158,10 @@ export function turnAfterAnswer(turn: Turn, answer: JobServiceAnswer & { ok: tru
     job.status !== "archived" &&
     (isBefore(answer, number) || (reported === null && mayBeTurnBefore(stage, job, now)));
   const kind = isOfTurnBefore ? null : outcomeKindOf(job, reported);
-  if (kind !== null) return endTurn(turn, kind, now, { job, told: toldTurn(reported) });
+  if (kind !== null) {
+    const told = toldTurn(reported);
+    return endTurn(turn, kind, now, { job, told, stoppedBy: stopperOf(turn, kind, told) });
+  }
   const progress = progressOf(reported);
   const isSeen = stage.unseen !== undefined && job.status === "active";
   const isSame =
@@ -165,6 +178,12 @@ export function turnAfterAnswer(turn: Turn, answer: JobServiceAnswer & { ok: tru
     ...(unseen === undefined || isSeen ? {} : { unseen }),
   };
   return { ...turn, job: turn.job ?? job, stage: next };
+}
+
+/** Who stopped a turn that ended like this: by the service's word or, if it tells nothing of turns, because it took the cancel. */
+function stopperOf({ stop }: Turn, kind: OutcomeKind, told: ToldTurn | undefined): string | undefined {
+  const isStopped = told === undefined ? stop?.isTaken === true : told.outcome === "cancelled";
+  return isStopped && kind === "failed" ? stop?.userId : undefined;
 }
 
 function mayBeTurnBefore({ unseen }: Watching, job: Job, now: number): boolean {

@@ -3,9 +3,10 @@ import type { App, BlockAction, ButtonAction } from "@slack/bolt";
 import { outcomeSlot } from "../core/delivery.ts";
 import type { Decision, Plan } from "../core/task-queue.ts";
 import type { Request } from "../core/request.ts";
+import { askedAgain } from "../core/thread-context.ts";
 import { canKeepWatching, pressButton, resumeTurn } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
-import { KEEP_WATCHING, TRY_AGAIN, VIEW_PULL_REQUEST, parseButtonValue } from "../replies/actions.ts";
+import { KEEP_WATCHING, TRY_AGAIN, VIEW_PULL_REQUEST } from "../replies/actions.ts";
 import type { ButtonValue } from "../replies/actions.ts";
 import { refusalText } from "../replies/private-messages.ts";
 import { reactTasks } from "../tasks/react.ts";
@@ -14,13 +15,10 @@ import { turnWrites } from "../tasks/turn-writes.ts";
 import { watchTask } from "../tasks/watch.ts";
 import { acceptRequest } from "./accept-request.ts";
 import type { IntakeDeps } from "./deps.ts";
+import { FINISHED, alreadyDone, press, tooOld } from "./press.ts";
 
-/** True also when the store's answer was lost. Pressing twice does nothing twice. */
-const NOT_KEPT =
-  "I can't tell whether that was saved. If nothing happens within a minute, press the button again.";
 const ALREADY_WATCHING = "I'm already watching.";
 const ON_ITS_WAY = "There's news about this request. I'll post it here in a moment.";
-const FINISHED = "The agent has already finished. See the last message of this request.";
 
 /** The buttons of outcome messages. What a button did is in the turn's record, for as long as the record is kept. */
 export function registerButtons(app: App, deps: IntakeDeps): void {
@@ -42,22 +40,6 @@ export function registerButtons(app: App, deps: IntakeDeps): void {
     await ack();
     if (said !== null) await respond({ text: said, response_type: "ephemeral", replace_original: false });
   });
-}
-
-/** What to say to the person who pressed a button; null: what they see says enough. */
-async function press(
-  deps: IntakeDeps,
-  value: string | undefined,
-  act: (pressed: ButtonValue) => Promise<string | null>,
-): Promise<string | null> {
-  const pressed = parseButtonValue(value);
-  if (pressed === null) return tooOld(deps);
-  try {
-    return await act(pressed);
-  } catch (thrown) {
-    deps.logger.error({ err: thrown, turn: pressed.turnId }, "could not accept a button");
-    return NOT_KEPT;
-  }
 }
 
 /** The same request once more, by whoever pressed the button, in the thread the button is in. */
@@ -114,7 +96,7 @@ function again({ clock }: IntakeDeps, turn: Turn, watch: number, body: BlockActi
   const { container } = body;
   const threadTs = body.message?.thread_ts ?? container.thread_ts ?? body.message?.ts ?? null;
   return {
-    ...turn.request,
+    ...askedAgain(turn.request),
     // Hashed, so the id doesn't grow with each retry.
     id: `again:${createHash("sha256").update(`${turn.id}\n${watch}`).digest("hex").slice(0, 32)}`,
     from: "try-again",
@@ -124,13 +106,4 @@ function again({ clock }: IntakeDeps, turn: Turn, watch: number, body: BlockActi
     responseUrl: body.response_url ?? null,
     receivedAt: clock.now(),
   };
-}
-
-function alreadyDone(userId: string, { user }: BlockAction): string {
-  return userId === user.id ? "You already did that." : `<@${userId}> already did that.`;
-}
-
-function tooOld({ retentionMs }: IntakeDeps): string {
-  const days = Math.round(retentionMs / (24 * 60 * 60_000));
-  return `I keep requests for ${days} ${days === 1 ? "day" : "days"}. Ask again with \`/docs-agent\`.`;
 }

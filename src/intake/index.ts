@@ -7,6 +7,7 @@ import { registerFormSubmission } from "./form-submission.ts";
 import { registerLists } from "./lists.ts";
 import { registerMention } from "./mention.ts";
 import { registerShortcut } from "./shortcut.ts";
+import { registerStopButton } from "./stop-button.ts";
 import { registerThreadReply } from "./thread-reply.ts";
 
 /** Registers every way in from Slack, behind the gate. */
@@ -19,5 +20,6 @@ export function registerIntake(app: App, given: Omit<IntakeDeps, "accepting">): 
   registerMention(app, deps);
   registerThreadReply(app, deps);
   registerButtons(app, deps);
+  registerStopButton(app, deps);
   registerLists(app, deps);
 }

@@ -4,24 +4,12 @@ import type { QuotedMessage } from "../core/request.ts";
 import { formNotOpenedMessage } from "../replies/private-messages.ts";
 import type { Draft } from "../core/records.ts";
 import type { IntakeDeps } from "./deps.ts";
-import { parseMessageText } from "./message-text.ts";
 import { openRequestForm } from "./request-form.ts";
+import { SaidMessage, authorOf, wordsOf } from "./slack-message.ts";
 
 export const FIX_THESE_DOCS = "fix_these_docs";
 
 const OptionalText = z.string().nullish();
-
-/** What of a picked message we use; apps post messages whose words are only in attachments, and leave fields null. */
-const PickedMessage = z.object({
-  ts: z.string(),
-  thread_ts: OptionalText,
-  text: OptionalText,
-  user: OptionalText,
-  username: OptionalText,
-  bot_profile: z.object({ name: OptionalText }).nullish(),
-  attachments: z.array(z.object({ fallback: OptionalText, text: OptionalText }).nullish()).nullish(),
-});
-type PickedMessage = z.infer<typeof PickedMessage>;
 
 /** What of a message shortcut's payload we use. `team` is null where the app is installed for a whole organization. */
 const Picked = z
@@ -31,7 +19,7 @@ const Picked = z
     user: z.object({ team_id: OptionalText }),
     channel: z.object({ id: z.string() }),
     response_url: OptionalText,
-    message: PickedMessage,
+    message: SaidMessage,
   })
   .transform(({ team, user, ...picked }, context) => {
     const teamId = team?.id ?? user.team_id ?? null;
@@ -84,13 +72,10 @@ function draftOf({ teamId, channel, response_url, message }: Picked): Draft {
   };
 }
 
-function quotedOf(message: PickedMessage, channelId: string): QuotedMessage {
-  const attached = (message.attachments ?? []).map((part) => part?.text ?? part?.fallback ?? "");
-  const text = [message.text ?? "", ...attached].filter((part) => part !== "").join("\n");
+function quotedOf(message: SaidMessage, channelId: string): QuotedMessage {
   return {
-    segments: parseMessageText(text),
-    authorId: message.user ?? null,
-    authorName: message.username ?? message.bot_profile?.name ?? null,
+    segments: wordsOf(message),
+    ...authorOf(message),
     channelId,
     ts: message.ts,
     threadTs: message.thread_ts ?? null,

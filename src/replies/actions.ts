@@ -4,6 +4,7 @@ import { z } from "zod";
 export const VIEW_PULL_REQUEST = "view_pull_request";
 export const TRY_AGAIN = "try_again";
 export const KEEP_WATCHING = "keep_watching";
+export const STOP_TURN = "stop_turn";
 
 export const SEND_REPLY = "send_reply";
 export const IGNORE_REPLY = "ignore_reply";

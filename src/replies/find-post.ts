@@ -1,6 +1,7 @@
 import { WebAPIPlatformError } from "@slack/web-api";
 import type { WebClient } from "@slack/web-api";
 import { z } from "zod";
+import { isOutcomeSlot } from "../core/delivery.ts";
 import type { Place, PostLabel, Search } from "../core/notifier.ts";
 
 /** The type of the metadata that our messages carry. */
@@ -17,6 +18,16 @@ const PostMetadata = z.object({
   event_type: z.literal(METADATA_EVENT_TYPE),
   event_payload: z.object({ turn_id: z.string(), post: z.string() }),
 });
+
+/** The first line of a message of ours that says how a request ended; null: it says something else. */
+export function outcomeLineOf(message: {
+  text?: string | null | undefined;
+  metadata?: unknown;
+}): string | null {
+  const parsed = PostMetadata.safeParse(message.metadata);
+  const isOutcome = parsed.success && isOutcomeSlot(parsed.data.event_payload.post);
+  return isOutcome ? (message.text?.split("\n", 1)[0] ?? null) : null;
+}
 
 /** How a post carries its label. */
 export function metadataOf(label: PostLabel) {

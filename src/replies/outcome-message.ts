@@ -1,4 +1,5 @@
 import type { ActionsBlock, Button, KnownBlock, RichTextBlock } from "@slack/types";
+import { mentionedIn } from "../core/mentions.ts";
 import { endingOf, prLinkOf } from "../core/outcome.ts";
 import type { Outcome } from "../core/outcome.ts";
 import { outcomeText } from "../core/outcome-text.ts";
@@ -14,28 +15,32 @@ import { cutEscaped, escapeMrkdwn } from "./mrkdwn.ts";
 import type { Presentation } from "./presentation.ts";
 import { pullRequestLink } from "./pull-request-link.ts";
 
-/** The notification that a turn has ended: mentions the requester, says what happened and what to do next. */
+/** The notification that a turn has ended: says what happened and what to do next, and mentions all but the `muted` it concerns. */
 export function outcomeMessage(
   turn: Turn,
   outcome: Outcome,
   watch: number,
   away: string | null,
   view: Presentation & { botName: string },
+  muted: readonly string[] = [],
 ): Rendered {
   const prLink = prLinkOf(outcome);
   const link = prLink === null ? null : pullRequestLink(prLink, view.httpOrigins);
   const label = link === null ? null : cutEscaped(link.label, NAME_MAX);
   const url = link === null ? null : escapeMrkdwn(link.url);
+  const { stoppedBy } = outcome;
+  const stopper = stoppedBy === undefined || muted.includes(stoppedBy) ? null : stoppedBy;
   const words: OutcomeWords = {
     watchedFor: view.watchedFor,
     contact: view.contact,
+    stopper: stopper === null ? null : `<@${stopper}>`,
     pr: url === null ? null : `<${url}|${label}>`,
     project: view.projects.length > 1 ? cutEscaped(turn.request.project.name, NAME_MAX) : null,
     // Slack tells apps nothing of mentions in direct messages.
     botName: turn.delivery.channelId.startsWith("D") ? null : cutEscaped(view.botName, NAME_MAX),
   };
   const text = outcomeText(outcome, words);
-  const lead = `${text.symbol} <@${turn.request.userId}> `;
+  const lead = leadOf(text.symbol, mentionedIn(turn, muted), stopper);
   const buttons = text.buttons.flatMap((name) => button(name, turn, watch, link?.url ?? null));
   const actions: ActionsBlock[] = buttons.length === 0 ? [] : [{ type: "actions", elements: buttons }];
   return {
@@ -55,6 +60,13 @@ export function outcomeMessage(
       ...actions,
     ],
   };
+}
+
+/** Whoever is mentioned; not twice who stopped it, with whom the headline begins. */
+function leadOf(symbol: string, mentioned: readonly string[], stopper: string | null): string {
+  const others = mentioned.filter((userId) => userId !== stopper).map((userId) => `<@${userId}>`);
+  if (others.length === 0) return `${symbol} `;
+  return `${symbol} ${others.join(" ")}${stopper === null ? "" : ","} `;
 }
 
 /** Our words around the agent's: theirs are rich text, in which nothing is markup. */

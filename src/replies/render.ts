@@ -24,10 +24,14 @@ export function render(message: Message, presentation: Presentation, botName: st
         showProject: presentation.projects.length > 1,
       });
     case "outcome":
-      return outcomeMessage(message.turn, message.outcome, message.watch, message.away, {
-        ...presentation,
-        botName,
-      });
+      return outcomeMessage(
+        message.turn,
+        message.outcome,
+        message.watch,
+        message.away,
+        { ...presentation, botName },
+        message.muted,
+      );
     case "kept":
       return keptMessage();
     case "help":

@@ -2,6 +2,7 @@ import type { KnownBlock } from "@slack/types";
 import { prLinkOf } from "../core/outcome.ts";
 import { statusText } from "../core/status-text.ts";
 import { cut } from "../core/text.ts";
+import { sharedText } from "../core/thread-context.ts";
 import { isFollowUp } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
 import { awayText } from "./away-text.ts";
@@ -12,6 +13,7 @@ import { cutEscaped } from "./mrkdwn.ts";
 import type { Presentation } from "./presentation.ts";
 import { pullRequestLink } from "./pull-request-link.ts";
 import type { PullRequestLink } from "./pull-request-link.ts";
+import { statusActions } from "./status-actions.ts";
 
 type View = Pick<Presentation, "watchedFor" | "httpOrigins"> & { botName: string; showProject: boolean };
 
@@ -38,13 +40,16 @@ export function statusMessage(
       ...own,
       ...news.map(section),
       ...stateBlocks(state),
+      ...sharedOf(turn),
       ...(view.showProject ? [context([`Project: ${request.project.name}`])] : []),
       ...(more === 0 ? [] : [context([`${more} earlier ${more === 1 ? "follow-up" : "follow-ups"}`])]),
       ...shown.flatMap((followUp) => [
         section([leadOf(followUp), ...newsOf(followUp)].join("\n")),
         quoteText(cut(followUp.request.instructions, SAID_MAX)),
         ...stateBlocks(stateOf(followUp, view)),
+        ...sharedOf(followUp),
       ]),
+      ...statusActions([turn, ...followUps]),
     ],
   };
 }
@@ -69,6 +74,12 @@ function stateBlocks({ line, link }: State): KnownBlock[] {
 
 function newsOf({ isStartedAnew }: Turn): string[] {
   return isStartedAnew === true ? ["That request is closed, so I started a new one."] : [];
+}
+
+/** What left Slack besides the request itself. */
+function sharedOf({ request }: Turn): KnownBlock[] {
+  const shared = sharedText(request);
+  return shared === "" ? [] : [context([shared])];
 }
 
 /** The message that asked for it stands in the thread, right above. */

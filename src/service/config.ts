@@ -3,6 +3,7 @@ import { basename, dirname, isAbsolute, join, relative, resolve } from "node:pat
 import { LineCounter, parseDocument } from "yaml";
 import type { z } from "zod";
 import { messageOf } from "../errors.ts";
+import { readProxySettings } from "../proxy-settings.ts";
 import { ServiceConfigError } from "./config-error.ts";
 import { ServiceSettings } from "./config-schema.ts";
 import { CREDENTIAL_SHAPES } from "./credential-shapes.ts";
@@ -67,7 +68,13 @@ export function loadServiceConfig(path: string, env: Env | null): ServiceConfig 
     faults.push(
       ...crossFaults(parsed.data),
       ...modelFaults(parsed.data),
-      ...(env === null ? [] : [...envFaults(parsed.data, env), ...modelKeyFaults(parsed.data, env)]),
+      ...(env === null
+        ? []
+        : [
+            ...envFaults(parsed.data, env),
+            ...modelKeyFaults(parsed.data, env),
+            ...readProxySettings(env).faults,
+          ]),
     );
   }
   const config = toConfig(parsed.data, dirname(file));

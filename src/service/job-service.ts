@@ -80,13 +80,12 @@ export function createJobService({
   const questions = new QuestionDesk({ store, clock, logger });
   const projects = new Map(config.projects.map((project) => [project.id, project]));
   const slots = new TurnSlots(config.jobsAtOnce);
-  // Claimed turns wait for their slot in memory: as many as can be accepted.
-  const concurrency = config.projects.reduce(
-    (sum, { limits }) => sum + limits.jobsAtOnce + limits.queued,
-    16,
-  );
   const commits = new GroupCommit({ db, toStoreError: storeErrorsOf(db), assertOwned });
-  const pools = { of: () => "all", budgets: { all: concurrency } };
+  // Of each project so many jobs are claimed that one is there for each slot that becomes free. The others wait in the table alone.
+  const pools = {
+    of: (type: string) => (type === "run-job" ? "jobs" : "others"),
+    budgets: { jobs: 2 * config.jobsAtOnce, others: 16 },
+  };
   const queue = new SqliteTaskQueue({ db, commits, clock, logger, pools });
   const underWay = new Set<Promise<unknown>>();
   let cancelAddAgain: () => void = () => {};
@@ -95,7 +94,8 @@ export function createJobService({
   /** The job's turns are durable already: a task that cannot be added now is added later, or at the next start. */
   async function addTask(jobId: string): Promise<void> {
     try {
-      await queue.add(runJobTask(jobId));
+      const job = store.job(jobId);
+      if (job !== null) await queue.add(runJobTask(jobId, job.projectId));
     } catch (thrown) {
       const fields = { job_id: jobId, error: messageOf(thrown) };
       logger.error(fields, "a job's turns cannot be queued; trying again");
@@ -116,7 +116,8 @@ export function createJobService({
   async function accept(request: TurnRequest): Promise<Acceptance> {
     const accepted = await queue.commit(() => {
       const value = store.accept(request, clock.now());
-      return { value, adds: value.kind === "accepted" ? [runJobTask(value.turn.jobId)] : [] };
+      const { id: projectId } = request.project;
+      return { value, adds: value.kind === "accepted" ? [runJobTask(value.turn.jobId, projectId)] : [] };
     });
     if (accepted.kind === "accepted") feed.changed(accepted.turn.jobId);
     return accepted;

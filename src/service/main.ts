@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { DocsAgentError, messageOf } from "../errors.ts";
 import { createLogger } from "../logger.ts";
+import { readProxySettings } from "../proxy-settings.ts";
 import { createSystemClock } from "../system-clock.ts";
 import { oneLine } from "./printable-text.ts";
 import type { Finding } from "./check/check-service.ts";
@@ -9,6 +10,12 @@ import { loadServiceConfig, type ServiceConfig } from "./config.ts";
 import { projectSecrets } from "./project-secrets.ts";
 
 const clock = createSystemClock();
+
+/** The code host is fetched from. */
+async function useProxy(): Promise<void> {
+  const { fetchThrough } = await import("../proxy.ts");
+  fetchThrough(readProxySettings(process.env).proxy);
+}
 
 async function serve(config: ServiceConfig): Promise<void> {
   const { env } = process;
@@ -30,6 +37,7 @@ async function serve(config: ServiceConfig): Promise<void> {
   console.error = (...parts: unknown[]) => {
     logger.warn({ detail: oneLine(parts.map(String).join(" "), 500) }, "protocol oddity of an agent");
   };
+  await useProxy();
   // Only here: the commands beside a running server need none of it, and start twice as fast without.
   const [{ createTurnRunner }, { serveUntilSignal }] = await Promise.all([
     import("./runner/index.ts"),
@@ -48,6 +56,7 @@ async function serve(config: ServiceConfig): Promise<void> {
 }
 
 async function* check(config: ServiceConfig, path: string): AsyncGenerator<Finding> {
+  await useProxy();
   const { checkService } = await import("./check/check-service.ts");
   yield* checkService({
     config,

@@ -162,4 +162,30 @@ export const serviceMigrations: readonly Migration[] = [
     PRIMARY KEY (job_id, turn, position)
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  -- Limits look instead of counting: the more there are, the longer counting takes. Which create of its project a first turn is, or which
+  -- message a later one is; what was forgotten leaves a gap.
+  ALTER TABLE turns ADD COLUMN nth INTEGER NOT NULL DEFAULT 0;
+  UPDATE turns SET nth = counted.nth
+    FROM (SELECT job_id, number, row_number() OVER (PARTITION BY project_id, number = 1 ORDER BY accepted_at, job_id, number) AS nth
+      FROM turns) AS counted
+    WHERE turns.job_id = counted.job_id AND turns.number = counted.number;
+  CREATE INDEX creates_in_order ON turns (project_id, nth) WHERE number = 1;
+  CREATE INDEX messages_in_order ON turns (project_id, nth) WHERE number > 1;
+  DROP INDEX turns_by_acceptance;
+
+  -- How many turns of a project have not ended, whoever adds and ends them. A table that takes the place of turns needs the triggers, too.
+  CREATE TABLE unfinished (project_id TEXT PRIMARY KEY, turns INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  INSERT INTO unfinished (project_id, turns) SELECT project_id, count(*) FROM turns WHERE state <> 'ended' GROUP BY project_id;
+  CREATE TRIGGER turn_added AFTER INSERT ON turns WHEN NEW.state <> 'ended' BEGIN
+    INSERT INTO unfinished (project_id, turns) VALUES (NEW.project_id, 1)
+      ON CONFLICT (project_id) DO UPDATE SET turns = turns + 1;
+  END;
+  CREATE TRIGGER turn_ended AFTER UPDATE OF state ON turns WHEN OLD.state <> 'ended' AND NEW.state = 'ended' BEGIN
+    UPDATE unfinished SET turns = turns - 1 WHERE project_id = NEW.project_id;
+  END;
+  CREATE TRIGGER turn_forgotten AFTER DELETE ON turns WHEN OLD.state <> 'ended' BEGIN
+    UPDATE unfinished SET turns = turns - 1 WHERE project_id = OLD.project_id;
+  END;
+  `,
 ];

@@ -1,3 +1,4 @@
+import { proxySecretsOf, readProxySettings } from "../proxy-settings.ts";
 import type { ServiceProject } from "./config.ts";
 import { type Env, envValue } from "./env.ts";
 
@@ -6,7 +7,7 @@ const MIN_LENGTH = 8;
 
 /**
  * The values of the variables that a project names, to be kept out of whatever leaves the process: what git, the code host and models are
- * used with, and what the agent gets.
+ * used with, what the agent gets, and the passwords of proxies.
  */
 export function projectSecrets(
   {
@@ -26,5 +27,8 @@ export function projectSecrets(
   const others = [...models.map(({ keyEnv }) => keyEnv), ...agentEnv].flatMap(
     (name) => envValue(env, name) ?? [],
   );
-  return [...new Set([...given, ...passwords, ...others])].filter((value) => value.length >= MIN_LENGTH);
+  const ofProxies = proxySecretsOf(readProxySettings(env).proxy);
+  return [...new Set([...given, ...passwords, ...others, ...ofProxies])].filter(
+    (value) => value.length >= MIN_LENGTH,
+  );
 }

@@ -5,6 +5,7 @@ import type { Directory, Memberships, Notifier } from "../core/notifier.ts";
 import type { PollingPolicy } from "../core/polling.ts";
 import type { RecordKind, RecordOf, RecordStore } from "../core/records.ts";
 import type { Slots } from "../core/slots.ts";
+import type { ThreadReader } from "../core/thread-context.ts";
 import type { TaskRun } from "../core/task-queue.ts";
 
 /** All that the tasks stand on; each takes the part it needs. */
@@ -21,6 +22,7 @@ export type TaskDeps = {
   records: { [K in RecordKind]: Pick<RecordStore<RecordOf<K>>, "get"> };
   notifier: Notifier;
   directory: Directory;
+  threadReader: ThreadReader;
   memberships: Memberships;
   jobServices: JobServices;
   contacts: Contacts;

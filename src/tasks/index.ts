@@ -6,6 +6,7 @@ import { DocsAgentError, messageOf } from "../errors.ts";
 import { endTurn } from "../core/turn.ts";
 import { tasksAfterEnd } from "./after-end.ts";
 import { ask } from "./ask.ts";
+import { cancel } from "./cancel.ts";
 import { deliver } from "./deliver.ts";
 import type { TaskDeps } from "./deps.ts";
 import { list } from "./list.ts";
@@ -31,6 +32,7 @@ const handlers: Record<
   message: { pool: "creates", handle: submit },
   open: { pool: "messages", handle: open },
   watch: { pool: "polls", handle: watch },
+  cancel: { pool: "creates", handle: cancel },
   deliver: { pool: "messages", handle: deliver },
   refresh: { pool: "updates", handle: refresh },
   react: { pool: "reactions", handle: react },
@@ -168,8 +170,8 @@ const ENDS_ITS_TURN: Readonly<Record<string, OutcomeReason>> = {
   message: "create-lost",
   watch: "unreadable",
 };
-/** A status message that stays behind, say: nothing a person has to know. */
-const QUIET: ReadonlySet<string> = new Set(["tell", "reply", "list", "ask", "refresh", "react"]);
+/** A status message that stays behind, say, or a turn that goes on to its outcome: nothing a person has to know. */
+const QUIET: ReadonlySet<string> = new Set(["tell", "reply", "list", "ask", "refresh", "react", "cancel"]);
 
 const LogFields = TurnPayload.pick({ turnId: true, thread: true, jobId: true }).partial();
 

@@ -39,6 +39,9 @@ export const TurnPayload = storedObject({
   slotMs: z.number().optional(),
   /** As `slotMs`, for a look at what is there already. */
   lookMs: z.number().optional(),
+  /** A thread was read in part: up to this message, after how many that are left out. */
+  threadAfter: z.string().optional(),
+  threadSkipped: z.number().optional(),
 });
 export type TurnPayload = z.infer<typeof TurnPayload>;
 

@@ -14,18 +14,21 @@ import {
   notSubmitted,
   onItsOwn,
   refuseTurn,
+  withThread,
 } from "../core/submitting.ts";
 import { deadlineOf, endTurn, isFollowUp } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
 import { isStoreAnswerLost } from "../errors.ts";
 import type { Read, Write } from "../core/records.ts";
 import { tasksAfterEnd } from "./after-end.ts";
+import { cancelTask } from "./cancel.ts";
 import type { TaskDeps } from "./deps.ts";
 import { followedTurn } from "./followed-turn.ts";
 import { closedForMs, heedRetryAfter, notAsked } from "./project-gate.ts";
 import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
 import { refreshTask } from "./refresh.ts";
-import { earlierTurns, requireTurn, turnWrites } from "./turn-writes.ts";
+import { threadOfRequest } from "./thread-of-request.ts";
+import { earlierTurns, endedForLog, requireTurn, turnWrites } from "./turn-writes.ts";
 import { watchTask } from "./watch.ts";
 
 /** Sends a turn: as a create, or, of a follow-up, as a message to its job. */
@@ -48,16 +51,16 @@ export function submitTask(turn: Turn): NewTask {
  * create.
  */
 export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
-  const { turnId } = readPayload(TurnPayload, task);
+  const payload = readPayload(TurnPayload, task);
+  const { turnId } = payload;
   const known = requireTurn(await deps.records.turn.get(turnId), turnId);
-  const { request } = known;
   const heldBack = await unlessAdmitted(deps, task, known);
   if (heldBack !== null) return heldBack;
   const isUnsent = known.stage.name === "accepted" || known.stage.name === "submitting";
   const followed = isUnsent ? await followedTurn(deps, known) : undefined;
   if (followed === "pending") {
     const now = deps.clock.now();
-    return { kind: "wait", dueAt: now + followUpDelayMs(now - request.receivedAt) };
+    return { kind: "wait", dueAt: now + followUpDelayMs(now - known.request.receivedAt) };
   }
   if (followed === "none" && known.stage.name === "accepted") {
     return settle(deps, turnId, (turn) =>
@@ -65,6 +68,11 @@ export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
     );
   }
   const job = typeof followed === "object" ? followed.job : null;
+  const isFirst = known.stage.name === "accepted";
+  const thread = isFirst ? await threadOfRequest(deps, known, job, payload) : undefined;
+  if (thread !== undefined && "wait" in thread) return thread.wait;
+  const withContext = withThread(known, thread);
+  const { request } = withContext;
   const configured = deps.jobServices.of(request.project);
   if (configured === undefined) {
     deps.logger.error(
@@ -79,12 +87,13 @@ export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
     );
   }
   const { service, jobService } = configured;
-  const announced = (await deps.records.service.get(service))?.honorsIdempotencyKeys ?? false;
+  const announcedBefore = await deps.records.service.get(service);
+  const announced = announcedBefore?.honorsIdempotencyKeys ?? false;
   // At another address nobody knows the key of a create that was sent before.
   const isSentElsewhere = known.stage.name === "submitting" && service !== request.project.service;
   const isRepeatable = !isSentElsewhere && followed !== "none";
   const honoredKeys = isRepeatable && (jobService.honorsIdempotencyKeys === true || announced);
-  const prompt = knownPrompt(known) ?? composePrompt(request, await namesFor(deps, request));
+  const prompt = knownPrompt(withContext) ?? composePrompt(request, await namesFor(deps, request));
 
   const waitMs = await closedForMs(deps, request.project);
 
@@ -92,7 +101,7 @@ export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
   let before: Turn;
   try {
     before = await deps.commit((read) => {
-      const turn = requireTurn(read("turn", turnId), turnId);
+      const turn = withThread(requireTurn(read("turn", turnId), turnId), thread);
       const next = beforeSubmit(turn.stage.name === "accepted" ? asAdmitted(turn) : turn, sending);
       return { writes: next.stage.name === "submitting" ? turnWrites(deps, read, next) : [], value: next };
     });
@@ -133,10 +142,15 @@ export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
   const retry = afterMs === null ? null : { afterMs, reason: "the job service did not take the request" };
   // Only the service's own answer says that it does not honor them any more.
   const announces = answer.ok ? answer.honorsIdempotencyKeys : announced || answer.honorsIdempotencyKeys;
-  const noted: Write[] =
-    announces === announced
-      ? []
-      : [{ kind: "service", id: service, record: { version: 1, honorsIdempotencyKeys: announces } }];
+  const capabilities = answer.ok ? answer.capabilities : announcedBefore?.capabilities;
+  const announcement = {
+    ...announcedBefore,
+    version: 1 as const,
+    honorsIdempotencyKeys: announces,
+    ...(capabilities === undefined ? {} : { capabilities: [...capabilities] }),
+  };
+  const isNoted = announces === announced && capabilities?.join() === announcedBefore?.capabilities?.join();
+  const noted: Write[] = isNoted ? [] : [{ kind: "service", id: service, record: announcement }];
   return settle(deps, turnId, (turn) => afterSubmit(turn, answer, at).turn, noted, retry);
 }
 
@@ -198,16 +212,15 @@ function settle(
     const next = isFollowUp(settled) ? withPrBefore(settled, earlierTurns(read, settled)) : settled;
     const { stage } = next;
     if (stage.name === "ended" && turn.stage.name !== "ended") {
-      const { kind, reason, tookMs, told } = stage.outcome;
-      const said = told === undefined ? {} : { told: told.outcome };
-      deps.logger.info({ outcome: kind, ...said, reason, took_ms: tookMs }, "turn ended");
+      deps.logger.info(endedForLog(stage.outcome), "turn ended");
     }
     const now = deps.clock.now();
     return {
       writes: [...more, ...turnWrites(deps, read, next)],
       adds: [
-        ...(isFollowUp(turn) && !isFollowUp(next) ? [submitTask(next)] : []),
+        ...(isFollowUp(turn) && !isFollowUp(next) && stage.name === "accepted" ? [submitTask(next)] : []),
         ...(stage.name === "watching" ? [watchTask(next, now + deps.polling.minMs)] : []),
+        ...(stage.name === "watching" && next.stop !== undefined ? [cancelTask(next)] : []),
         ...tasksAfterEnd(next),
         ...(statusKey(next) === next.delivery.shown || stage.name === "ended" || next.delivery.shown === null
           ? []
@@ -226,14 +239,14 @@ const MAX_NAMES = 20;
 /** The create does not wait for a Slack that is slow: names that are not there by then stay ids, too. */
 const NAMES_WITHIN_MS = 2_000;
 
-async function namesFor(deps: TaskDeps, { teamId, quoted }: Request): Promise<Names> {
+async function namesFor(deps: TaskDeps, request: Request): Promise<Names> {
   const people = new Map<string, string>();
   const channels = new Map<string, string>();
   let link: string | null = null;
-  if (quoted === null) return { people, channels, permalink: link };
+  const ids = idsToName(request);
+  if (ids === null) return { people, channels, permalink: link };
   const { directory } = deps;
-  const ids = idsToName(quoted);
-  const { channelId, ts, threadTs } = quoted;
+  const { teamId } = request;
   const looks = [
     ...ids.people
       .slice(0, MAX_NAMES)
@@ -241,7 +254,7 @@ async function namesFor(deps: TaskDeps, { teamId, quoted }: Request): Promise<Na
     ...ids.channels
       .slice(0, MAX_NAMES)
       .map(async (id) => note(channels, id, await directory.channelName(teamId, id))),
-    directory.permalink({ teamId, channelId, ts, threadTs }).then((found) => {
+    directory.permalink({ teamId, ...ids.message }).then((found) => {
       link = found;
     }),
   ];

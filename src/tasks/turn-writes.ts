@@ -1,3 +1,4 @@
+import type { Outcome } from "../core/outcome.ts";
 import { jobKey } from "../core/project.ts";
 import { threadId } from "../core/records.ts";
 import type { JobRecord, Read, Write } from "../core/records.ts";
@@ -15,6 +16,17 @@ export class RecordLostError extends DocsAgentError {
 export function requireTurn(turn: Turn | undefined, turnId: string): Turn {
   if (turn !== undefined) return turn;
   throw new RecordLostError(`There is no readable record of turn ${turnId}.`);
+}
+
+/** How a turn ended, as it goes to the log. */
+export function endedForLog({ kind, reason, tookMs, told, stoppedBy }: Outcome): Record<string, unknown> {
+  return {
+    outcome: kind,
+    ...(told === undefined ? {} : { told: told.outcome }),
+    ...(stoppedBy === undefined ? {} : { stopped: true }),
+    reason,
+    took_ms: tookMs,
+  };
 }
 
 /** The turns of the same job before this one, oldest first. */

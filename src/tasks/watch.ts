@@ -21,7 +21,7 @@ import type { TaskDeps } from "./deps.ts";
 import { closedForMs, heedRetryAfter, notAsked } from "./project-gate.ts";
 import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
 import { refreshTask, stepRefreshTask } from "./refresh.ts";
-import { RecordLostError, turnWrites } from "./turn-writes.ts";
+import { RecordLostError, endedForLog, turnWrites } from "./turn-writes.ts";
 
 /** `turnId` is the turn that began the watching; which turns are open is for the job's record to say. */
 const WatchPayload = TurnPayload.extend({ jobKey: z.string(), state: PollState });
@@ -115,11 +115,9 @@ function stepAfter(
     const changed = turns.filter(({ turn, next }) => next !== turn).map(({ next }) => next);
     for (const turn of changed) {
       if (turn.stage.name !== "ended") continue;
-      const { kind, reason, tookMs, told } = turn.stage.outcome;
       // A task that is older than its thread does not name it.
       const thread = payload.thread === null ? { thread: turnPayload(turn).thread } : {};
-      const said = told === undefined ? {} : { told: told.outcome };
-      deps.logger.info({ ...thread, outcome: kind, ...said, reason, took_ms: tookMs }, "turn ended");
+      deps.logger.info({ ...thread, ...endedForLog(turn.stage.outcome) }, "turn ended");
     }
     const watched = turns.map(({ next }) => next).filter((turn) => turn.stage.name === "watching");
     const at = { now, retryAfterMs, random, policy: deps.polling };

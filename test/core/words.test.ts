@@ -12,6 +12,7 @@ const words: OutcomeWords = {
   pr: null,
   project: null,
   botName: "docs-agent",
+  stopper: null,
   contact: "your Docs Agent admin",
 };
 
@@ -74,13 +75,13 @@ describe("the prompt", () => {
   };
 
   it("is exactly what was typed where nothing is quoted", () => {
-    expect(composePrompt({ instructions: "fix <!channel> & more", quoted: null }, names)).toBe(
-      "fix <!channel> & more",
-    );
+    expect(
+      composePrompt({ channelId: "C1", instructions: "fix <!channel> & more", quoted: null }, names),
+    ).toBe("fix <!channel> & more");
   });
 
   it("labels every part of a quoted message and marks each of its lines", () => {
-    const lines = composePrompt({ instructions: "fix it", quoted }, names).split("\n");
+    const lines = composePrompt({ channelId: "C1", instructions: "fix it", quoted }, names).split("\n");
     expect(lines[0]).toBe("fix it");
     expect(lines).toContain("Quoted message written by: Ana Lima");
     expect(lines).toContain("Quoted message posted in: #docs");
@@ -90,7 +91,7 @@ describe("the prompt", () => {
 
   it("cuts a long quotation and says so", () => {
     const long = { ...quoted, segments: [{ kind: "text" as const, text: "x".repeat(QUOTED_MAX_CHARS + 5) }] };
-    expect(composePrompt({ instructions: "fix it", quoted: long }, names)).toMatch(
+    expect(composePrompt({ channelId: "C1", instructions: "fix it", quoted: long }, names)).toMatch(
       /> \[cut here: 5 more characters in Slack\]$/,
     );
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { SlackDelivery, SlackMessage } from "../../emulators/slack/index.ts";
-import { MINUTE_MS, PR, SENT, ask, done, jobOf, reply, said } from "../support/threads.ts";
+import { MINUTE_MS, PR, SENT, ask, done, jobOf, reply, said, askedFor } from "../support/threads.ts";
 import { ANA, BEN, DOCS, RANDOM, World } from "../support/world.ts";
 
 type Policy = "mention" | "ask" | "requester";
@@ -37,7 +37,7 @@ describe.each<Policy>(["mention", "ask", "requester"])("whatever the policy (%s)
     const root = await done(world);
     await reply(world, root, "and the FAQ", ANA);
     await world.pass(5 * MINUTE_MS);
-    expect(world.service.messages.map(({ prompt }) => prompt)).toEqual(["and the FAQ"]);
+    expect(world.service.messages.map(askedFor)).toEqual(["and the FAQ"]);
     expect(questions(world, ANA)).toEqual([]);
   });
 
@@ -105,11 +105,7 @@ describe("FOLLOW_UPS=requester", () => {
     await say(world, root, ANA, "thanks");
     await say(world, root, BEN, "all of it");
     await world.pass(5 * MINUTE_MS);
-    expect(service.messages.map(({ prompt }) => prompt)).toEqual([
-      "and the <FAQ> & more",
-      "and the glossary",
-      "all of it",
-    ]);
+    expect(service.messages.map(askedFor)).toEqual(["and the <FAQ> & more", "and the glossary", "all of it"]);
     expect(slack.ephemerals()).toEqual([]);
   });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { askedFor } from "../support/threads.ts";
 import { ANA, BEN, DOCS, World } from "../support/world.ts";
 import type { WorldOptions } from "../support/world.ts";
 
@@ -131,6 +132,6 @@ describe.each(transports)("%s", (_, options) => {
       .mention({ channel: DOCS, threadTs: parent.ts, text: "say 30 days in the FAQ" });
     expect(sent.status).toBe(200);
     await world.until(() => world.replies(DOCS, parent.ts).length === 2);
-    expect(service.creates.map(({ prompt }) => prompt)).toEqual(["say 30 days in the FAQ"]);
+    expect(service.creates.map(askedFor)).toEqual(["say 30 days in the FAQ"]);
   });
 });

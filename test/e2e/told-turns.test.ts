@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { WireTurn } from "../../src/job-client/report-schema.ts";
 import type { SideOutcome } from "../support/job-service-jobs.ts";
 import { internalApp } from "../../emulators/slack/limits.ts";
+import { withoutStop } from "../support/status-buttons.ts";
 import { ANA, DOCS, World } from "../support/world.ts";
 
 const PR = "https://github.com/acme/docs/pull/7";
@@ -23,7 +24,7 @@ const pullRequest: NonNullable<WireTurn["pullRequest"]> = {
 function stateOf(world: World, n = 0): string {
   const roots = world.slack.messages(DOCS).filter(({ thread_ts, ts }) => (thread_ts ?? ts) === ts);
   const root = roots[n];
-  return root === undefined ? "" : (world.slack.visibleText(root).split("\n").at(-1) ?? "");
+  return root === undefined ? "" : (withoutStop(world.slack.visibleText(root)).split("\n").at(-1) ?? "");
 }
 
 function updates({ slack }: World): number {

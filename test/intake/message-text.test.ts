@@ -28,7 +28,7 @@ function quotedLines(text: string): string[] {
     ts: "1.1",
     threadTs: null,
   };
-  const lines = composePrompt({ instructions: "Fix it", quoted }, names).split("\n");
+  const lines = composePrompt({ channelId: "C1", instructions: "Fix it", quoted }, names).split("\n");
   return lines.slice(lines.indexOf("Quoted message text:") + 1);
 }
 

@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { expect, it } from "vitest";
 import { createCodeHost } from "../../emulators/code-host/index.ts";
+import { ConnectProxy } from "../support/connect-proxy.ts";
 import { type Ran, ServiceFolder } from "../support/service-process.ts";
 
 const TOKEN = "code-host-token-0123456789";
@@ -133,6 +134,35 @@ it("says what is missing and what to do, for all of it at once, without a secret
   expect(faults.some((fault) => fault.includes("no-program  repository"))).toBe(false);
   for (const secret of [TOKEN, "wrong-0123456789", KEY])
     expect(ran.stdout + ran.stderr).not.toContain(secret);
+});
+
+it("asks the git server and the code host through the proxy of the environment, and never shows its password", async () => {
+  await using folder = await openFolder({});
+  await using proxy = await ConnectProxy.start({ login: "ana:secret-of-the-proxy" });
+  await using codeHost = await createCodeHost({ dataDir: folder.dir.file("host"), tokens: [TOKEN] });
+  await codeHost.createRepository("acme", "docs", folder.dir.file("docs-repository"));
+  const { apiUrl } = codeHost;
+  folder.configure({
+    ...WITHOUT_PROJECTS,
+    projects: [
+      {
+        id: "docs",
+        repository: codeHost.gitUrl("acme", "docs"),
+        agent: { kind: "command", command: ["true"] },
+        codeHost: { kind: "github", apiUrl, owner: "acme", repo: "docs", tokenEnv: "DOCS_TOKEN" },
+      },
+    ],
+  });
+  folder.env["HTTP_PROXY"] = proxy.url.replace("//", "//ana:secret-of-the-proxy@");
+  const ran = await folder.run("config", "check");
+  expect(lines(ran)).toContain("ok     docs  code host: acme/docs");
+  expect(proxy.asked).toEqual([new URL(apiUrl).host]);
+  // Git asks for plain http without a tunnel, which this proxy doesn't take.
+  expect(proxy.others[0]).toContain("/acme/docs.git/info/refs");
+  folder.env["HTTP_PROXY"] = "socks5://ana:secret-of-the-proxy@127.0.0.1";
+  const wrong = await folder.run("config", "check");
+  expect(wrong.stderr).toContain("HTTP_PROXY must be the http(s) URL of your proxy");
+  expect(ran.stdout + ran.stderr + wrong.stdout + wrong.stderr).not.toContain("secret-of-the-proxy");
 });
 
 it("finds that agents can't be held in", async () => {

@@ -374,6 +374,7 @@ it("gives each project the models that it names, else all", async () => {
       },
     ],
     budget: { tokens: 200_000, usd: 2 },
+    proxy: { http: "", https: "", none: "" },
   });
 });
 

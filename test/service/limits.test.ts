@@ -1,4 +1,6 @@
 import { expect, it } from "vitest";
+import { JobStore } from "../../src/service/jobs/job-store.ts";
+import { withState } from "../../src/service/state-file.ts";
 import { makeServiceProject, ServiceUnderTest } from "../support/job-service.ts";
 import { resultNamed } from "../support/scripted-runner.ts";
 
@@ -99,6 +101,50 @@ it("refuses turns when too many wait, until one has ended", async () => {
   await create(subject);
 });
 
+it("counts what waits, whoever ends it: a cancel, another process, a turn of a job that is forgotten, over a restart", async () => {
+  await using subject = await start({ jobsAtOnce: 1, queued: 2 });
+  const isFull = async () => void (await refused(await subject.ask(JOBS, { body: { prompt: "Fix" } })));
+  const ids = [await create(subject), await create(subject), await create(subject)];
+  await isFull();
+  await subject.runner.runOf(ids[0] ?? "");
+
+  expect((await subject.ask(`${JOBS}/${ids[2]}/turn/1/cancel`, { method: "POST" })).status).toBe(200);
+  // Again: it has ended already.
+  expect((await subject.ask(`${JOBS}/${ids[2]}/turn/1/cancel`, { method: "POST" })).status).toBe(200);
+  await create(subject);
+  await isFull();
+
+  await withState({ dataDir: subject.dir.path }, subject.clock, (db) =>
+    new JobStore(db).archive(ids[1] ?? "", subject.clock.now()),
+  );
+  expect(subject.store.forgetArchived("docs", subject.clock.now(), 10)).toBe(1);
+  await create(subject);
+  await isFull();
+
+  await subject.crash();
+  await subject.start();
+  await isFull();
+  // Of the other project none waits.
+  await create(subject, "Fix", "api");
+});
+
+it("knows the oldest create that counts, also after jobs were forgotten", async () => {
+  await using subject = await start({ createsPerHour: 3 });
+  for (const id of [await create(subject), await create(subject)]) {
+    expect((await subject.ask(`${JOBS}/${id}/archive`, { method: "POST" })).status).toBe(200);
+  }
+  const dayMs = 24 * 60 * MINUTE_MS;
+  subject.clock.advance(dayMs);
+  await create(subject);
+  expect(subject.store.forgetArchived("docs", subject.clock.now() - dayMs, 10)).toBe(2);
+  subject.clock.advance(10 * MINUTE_MS);
+  for (const _ of [1, 2]) await create(subject);
+  expect((await refused(await subject.ask(JOBS, { body: { prompt: "Fix" } }))).retryAfter).toBe("3000");
+  subject.clock.advance(50 * MINUTE_MS);
+  await create(subject);
+  expect((await refused(await subject.ask(JOBS, { body: { prompt: "Fix" } }))).retryAfter).toBe("600");
+});
+
 it("runs so many of a project at once, the others in the order they came, all of them active", async () => {
   await using subject = await start({ jobsAtOnce: 2 });
   const ids = [];
@@ -126,4 +172,24 @@ it("runs so many of all projects at once, and a full project does not hold up an
   (await subject.runner.run(3)).end(resultNamed("job-0", "no-changes"));
   await subject.runner.run(4);
   expect(subject.runner.runs.at(-1)?.input.prompt).toBe("e");
+});
+
+it("does not hold up a project behind another's many that wait", async () => {
+  await using subject = await start({ jobsAtOnce: 1 }, 2);
+  const prompts = Array.from({ length: 12 }, (_, index) => `docs ${index}`);
+  for (const prompt of prompts) await create(subject, prompt);
+  await subject.runner.run(1);
+  const api = await create(subject, "api", "api");
+  (await subject.runner.runOf(api)).end(resultNamed(api, "no-changes"));
+  for (const [index] of prompts.entries()) {
+    // The other project's was the second run.
+    const run = await subject.runner.run(index === 0 ? 1 : index + 2);
+    run.end(resultNamed(run.input.jobId, "no-changes"));
+  }
+  await subject.service.queue.idle();
+  expect(subject.runner.runs.map(({ input }) => input.prompt)).toEqual([
+    "docs 0",
+    "api",
+    ...prompts.slice(1),
+  ]);
 });

@@ -32,6 +32,8 @@ export type JobServiceSideOptions = {
   idempotencyKeys?: boolean;
   /** Announces that it tells of turns, and tells those clients of them that ask for it. @default false */
   turns?: boolean;
+  /** Announces that turns can be canceled, and cancels them; elsewhere there is no such route. @default false */
+  cancels?: boolean;
   /** Epoch milliseconds, for `createdAt` and `archivedAt`. @default Date.now */
   now?: () => number;
 };
@@ -41,6 +43,8 @@ export type SideCall = {
   op: JobServiceOp;
   projectId: string;
   jobId: string | null;
+  /** Of a cancel. */
+  turn?: number;
   prompt: string | null;
   idempotencyKey: string | null;
   authorized: boolean;
@@ -67,6 +71,8 @@ export class JobServiceSide implements AsyncDisposable {
   readonly creates: SideCreate[] = [];
   /** The messages that reached a job, in order. */
   readonly messages: SideMessage[] = [];
+  /** The turns that were canceled, as `job/number`, in order. */
+  readonly cancels: string[] = [];
   /** The gets that were answered with a record. */
   readonly gets: SideGet[] = [];
   readonly jobs = new Map<string, SideJob>();
@@ -81,6 +87,7 @@ export class JobServiceSide implements AsyncDisposable {
   readonly #hookFaults: unknown[] = [];
   readonly #announced: Record<string, string>;
   readonly #tellsTurns: boolean;
+  readonly #cancels: boolean;
   /** By project and key; null where keys are not honored. */
   readonly #answered: Map<string, Reply> | null;
   #port: number;
@@ -93,12 +100,18 @@ export class JobServiceSide implements AsyncDisposable {
     port = 0,
     idempotencyKeys = false,
     turns = false,
+    cancels = false,
     now = () => Date.now(),
   }: JobServiceSideOptions) {
     this.#projects = projects ?? { [DEFAULT_PROJECT_ID]: { apiKey } };
     this.#port = port;
     this.#now = now;
-    const offered = [...(idempotencyKeys ? ["idempotency-key"] : []), ...(turns ? ["turns"] : [])];
+    const offered = [
+      ...(idempotencyKeys ? ["idempotency-key"] : []),
+      ...(turns ? ["turns"] : []),
+      ...(cancels ? ["cancel"] : []),
+    ];
+    this.#cancels = cancels;
     this.#announced = offered.length === 0 ? {} : { "docs-agent-capabilities": offered.join(", ") };
     this.#tellsTurns = turns;
     this.#answered = idempotencyKeys ? new Map() : null;
@@ -166,7 +179,8 @@ export class JobServiceSide implements AsyncDisposable {
     if (body === null) return;
     const route = routeOf(request);
     const headers = this.#announced;
-    if (route === null) return send(response, { status: 404, json: { error: "No such route" } }, headers);
+    if (route === null || (route.op === "cancel" && !this.#cancels))
+      return send(response, { status: 404, json: { error: "No such route" } }, headers);
 
     const call = this.#record(route, request, body);
     const fault = this.faults.take(call.op);
@@ -180,7 +194,8 @@ export class JobServiceSide implements AsyncDisposable {
   }
 
   #record(route: Route, request: IncomingMessage, body: string): SideCall {
-    const parsed = route.op === "get" ? null : CreateJobRequest.safeParse(parseJson(body));
+    const parsed =
+      route.op === "get" || route.op === "cancel" ? null : CreateJobRequest.safeParse(parseJson(body));
     const call: SideCall = {
       ...route,
       prompt: parsed?.data?.prompt ?? null,
@@ -213,6 +228,7 @@ export class JobServiceSide implements AsyncDisposable {
 
   #perform(call: SideCall, request: IncomingMessage, body: string): Reply {
     if (call.op === "get") return this.#get(call);
+    if (call.op === "cancel") return this.#cancel(call);
     if (!header(request, "content-type")?.startsWith("application/json")) {
       return { status: 400, json: { error: "Content-Type must be application/json" } };
     }
@@ -266,6 +282,19 @@ export class JobServiceSide implements AsyncDisposable {
     job.pollsOfTurn = 0;
     this.script.messaged(job, before, this.#time());
     this.messages.push({ projectId, jobId: job.id, prompt, idempotencyKey });
+    return { status: 200, json: recordOf(job, withTurns) };
+  }
+
+  #cancel({ projectId, jobId, turn: number, withTurns }: SideCall): Reply {
+    const job = this.#find(projectId, jobId);
+    const turn = job?.turns.find((candidate) => candidate.number === number);
+    if (job === null || turn === undefined) return { status: 404, json: { error: "Job or turn not found" } };
+    if (turn.status !== "ended") {
+      if (turn === job.turns.at(-1)) {
+        endJob(job, { status: "failed", turn: { outcome: "cancelled" } }, this.#time());
+      } else Object.assign(turn, { status: "ended", outcome: "cancelled", endedAt: this.#time() });
+      this.cancels.push(`${job.id}/${turn.number}`);
+    }
     return { status: 200, json: recordOf(job, withTurns) };
   }
 

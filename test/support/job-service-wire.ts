@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { JobServiceOp } from "./job-service-faults.ts";
 
-export type Route = { op: JobServiceOp; projectId: string; jobId: string | null };
+/** `turn`: the number of the turn that is canceled. */
+export type Route = { op: JobServiceOp; projectId: string; jobId: string | null; turn?: number };
 export type Reply = { status: number; json: unknown };
 
 export function send(
@@ -23,11 +24,15 @@ export function sendText(
 
 export function routeOf(request: IncomingMessage): Route | null {
   const path = (request.url ?? "").split("?")[0] ?? "";
-  const [, project, job, message] = /^\/v2\/agent\/([^/]+)\/job(?:\/([^/]+)(\/message)?)?$/.exec(path) ?? [];
+  const [, project, job, message, turn] =
+    /^\/v2\/agent\/([^/]+)\/job(?:\/([^/]+)(\/message)?(?:\/turn\/(\d+)\/cancel)?)?$/.exec(path) ?? [];
   if (project === undefined) return null;
   const projectId = decode(project);
   if (job === undefined) return request.method === "POST" ? { op: "create", projectId, jobId: null } : null;
   const jobId = decode(job);
+  if (turn !== undefined) {
+    return request.method === "POST" ? { op: "cancel", projectId, jobId, turn: Number(turn) } : null;
+  }
   if (message === undefined) return request.method === "GET" ? { op: "get", projectId, jobId } : null;
   return request.method === "POST" ? { op: "message", projectId, jobId } : null;
 }

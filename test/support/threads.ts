@@ -1,4 +1,5 @@
 import type { SlackMessage } from "../../emulators/slack/index.ts";
+import { withoutStop } from "./status-buttons.ts";
 import { ANA, BEN, DOCS } from "./world.ts";
 import type { World } from "./world.ts";
 
@@ -65,5 +66,12 @@ export async function reply(
 
 /** What the app has said in a thread, line by line, the root left out. */
 export function said(world: World, root: SlackMessage): string[][] {
-  return world.replies(DOCS, root.ts).map((message) => world.slack.visibleText(message).split("\n"));
+  return world
+    .replies(DOCS, root.ts)
+    .map((message) => withoutStop(world.slack.visibleText(message)).split("\n"));
+}
+
+/** What somebody asked for: the first line of a prompt, without what it quotes. */
+export function askedFor({ prompt }: { prompt: string }): string {
+  return prompt.split("\n", 1)[0] ?? "";
 }

@@ -161,6 +161,9 @@ export class TaskRig implements AsyncDisposable {
         permalink: async () => null,
         threadUrl: async () => null,
       },
+      threadReader: {
+        read: async () => ({ ok: false, fault: { kind: "credentials", error: "missing_scope" } }),
+      },
       memberships: { channelsOf: async () => ({ channels: new Set(), isComplete: true }) },
       contacts: { last: () => [] },
       jobServices: { of: ({ service }) => ({ service, jobService }) },

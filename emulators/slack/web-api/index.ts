@@ -1,6 +1,7 @@
 import { SlackRefusal } from "../refusal.ts";
 import type { TokenState } from "../workspace.ts";
 import type { Args } from "./args.ts";
+import { blocksMethods } from "./blocks.ts";
 import { chatMethods } from "./chat.ts";
 import { conversationsMethods } from "./conversations.ts";
 import { type Method, type MethodContext, type MethodTable, refuseWithoutScope } from "./method.ts";
@@ -10,6 +11,7 @@ import { viewsMethods } from "./views.ts";
 
 const methods: MethodTable = {
   ...teamMethods,
+  ...blocksMethods,
   ...chatMethods,
   ...conversationsMethods,
   ...reactionsMethods,

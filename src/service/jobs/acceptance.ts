@@ -102,7 +102,8 @@ export class Acceptances {
     } else {
       this.#sql.touchJob.run(nowMs, id);
     }
-    const { number } = NumberRow.parse(this.#sql.addTurn.get(id, id, project.id, prompt, nowMs));
+    const addTurn = jobId === null ? this.#sql.addFirstTurn : this.#sql.addNextTurn;
+    const { number } = NumberRow.parse(addTurn.get(id, project.id, prompt, nowMs));
     for (const [index, { id: file, name, mediaType, bytes }] of attachments.entries()) {
       this.#sql.addAttachment.run(id, number, index + 1, file, name, mediaType, bytes);
     }

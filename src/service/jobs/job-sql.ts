@@ -20,9 +20,14 @@ const QUESTION = `SELECT id, job_id, turn, text, choices, allows_text, asked_at,
 export const jobSql = {
   /** id, project, repository, ref, model, created_at, active_at */
   addJob: `INSERT INTO jobs (id, project_id, repository, ref, model, created_at, active_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-  /** job, job, project, prompt, accepted_at; the number is the job's next */
-  addTurn: `INSERT INTO turns (job_id, number, project_id, prompt, accepted_at, state)
-    VALUES (?, (SELECT coalesce(max(number), 0) + 1 FROM turns WHERE job_id = ?), ?, ?, ?, 'waiting') RETURNING number`,
+  /** job, project, prompt, accepted_at; a job's first turn */
+  addFirstTurn: `INSERT INTO turns (job_id, number, project_id, prompt, accepted_at, state, nth)
+    VALUES (?1, 1, ?2, ?3, ?4, 'waiting',
+      (SELECT coalesce(max(nth), 0) + 1 FROM turns WHERE project_id = ?2 AND number = 1)) RETURNING number`,
+  /** As addFirstTurn, for a message; the number is the job's next. */
+  addNextTurn: `INSERT INTO turns (job_id, number, project_id, prompt, accepted_at, state, nth)
+    VALUES (?1, (SELECT max(number) + 1 FROM turns WHERE job_id = ?1), ?2, ?3, ?4, 'waiting',
+      (SELECT coalesce(max(nth), 0) + 1 FROM turns WHERE project_id = ?2 AND number > 1)) RETURNING number`,
   /** active_at, id */
   touchJob: `UPDATE jobs SET active_at = ? WHERE id = ?`,
   /** id */
@@ -50,13 +55,13 @@ export const jobSql = {
   oldestUnfinished: `${TURN} WHERE job_id = ? AND state <> 'ended' ORDER BY number LIMIT 1`,
 
   /** project */
-  countUnfinished: `SELECT count(*) AS count FROM turns WHERE project_id = ? AND state <> 'ended'`,
+  countUnfinished: `SELECT coalesce((SELECT turns FROM unfinished WHERE project_id = ?), 0) AS count`,
   /** project, after, limit - 1; when the one was accepted that has to grow old before there is room */
-  blockingCreate: `SELECT accepted_at FROM turns WHERE project_id = ? AND accepted_at > ? AND number = 1
-    ORDER BY accepted_at DESC LIMIT 1 OFFSET ?`,
+  blockingCreate: `SELECT accepted_at FROM turns WHERE project_id = ?1 AND accepted_at > ?2 AND number = 1
+    AND nth = (SELECT max(nth) FROM turns WHERE project_id = ?1 AND number = 1) - ?3`,
   /** As blockingCreate. */
-  blockingMessage: `SELECT accepted_at FROM turns WHERE project_id = ? AND accepted_at > ? AND number > 1
-    ORDER BY accepted_at DESC LIMIT 1 OFFSET ?`,
+  blockingMessage: `SELECT accepted_at FROM turns WHERE project_id = ?1 AND accepted_at > ?2 AND number > 1
+    AND nth = (SELECT max(nth) FROM turns WHERE project_id = ?1 AND number > 1) - ?3`,
 
   /** project, key */
   answered: `SELECT request, answer, turn FROM idempotency WHERE project_id = ? AND key = ?`,
@@ -107,7 +112,7 @@ export const jobSql = {
   /** job */
   forgetJob: `DELETE FROM jobs WHERE id = ?`,
   /** Of all jobs. */
-  projectIds: `SELECT DISTINCT project_id AS id FROM turns`,
+  projectIds: `SELECT DISTINCT project_id AS id FROM jobs`,
 
   /** ended_at, job */
   archiveTurns: `UPDATE turns SET state = 'ended', ended_at = ?, outcome = 'archived', reason = NULL

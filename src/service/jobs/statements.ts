@@ -8,7 +8,8 @@ export function prepareJobStatements(db: DatabaseSync): JobStatements {
   const prepare = (name: keyof typeof jobSql) => db.prepare(jobSql[name]);
   return {
     addJob: prepare("addJob"),
-    addTurn: prepare("addTurn"),
+    addFirstTurn: prepare("addFirstTurn"),
+    addNextTurn: prepare("addNextTurn"),
     touchJob: prepare("touchJob"),
     job: prepare("job"),
     jobs: prepare("jobs"),

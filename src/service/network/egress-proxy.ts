@@ -6,11 +6,15 @@ import {
   type ServerResponse,
   STATUS_CODES,
 } from "node:http";
-import { connect, isIP, type LookupFunction, Socket } from "node:net";
+import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Logger } from "../../core/logger.ts";
 import { codeOf } from "../../errors.ts";
+import { proxyFor } from "../../proxy-settings.ts";
+import type { ProxySettings } from "../../proxy.ts";
+import { scopeOf } from "./addresses.ts";
+import { connectOut, type WayOut } from "./connect-out.ts";
 import { findRoute, type Resolve } from "./find-route.ts";
 import { type HostRule, httpTargetOf, type NetworkTarget, parseAuthority, targetText } from "./host-rules.ts";
 import { endToEndHeaders } from "./http-headers.ts";
@@ -19,12 +23,14 @@ import { isSameSecret } from "./same-secret.ts";
 import { type TurnTraffic, type TrafficMeter, trafficReason } from "./traffic.ts";
 
 type ProxyRefusal = { kind: "refused"; status: 400 | 403 | 407 | 429 | 502; reason: string };
-type OpenPermission = { kind: "open"; target: NetworkTarget; addresses: readonly string[] };
+type OpenPermission = WayOut & { kind: "open" };
 type Permission = OpenPermission | ProxyRefusal;
 
 export type EgressProxyDeps = {
   rules: readonly HostRule[];
   resolve: Resolve;
+  /** The operator's way out. */
+  proxy: ProxySettings;
   /** What clients must send in Proxy-Authorization, with any user name; null: nothing. */
   password: string | null;
   traffic: TurnTraffic;
@@ -44,14 +50,16 @@ export type EgressProxy = {
 
 const CHALLENGE = 'Basic realm="turn"';
 const PLAIN_TEXT = "text/plain; charset=utf-8";
-/** Time for one of several addresses before the next is tried beside it. */
-const NEXT_ADDRESS_MS = 1000;
 
 /** Makes the proxy of one turn. */
 export function createEgressProxy(deps: EgressProxyDeps): EgressProxy {
   const { rules, resolve, traffic, limits, signal } = deps;
 
-  async function permit(request: IncomingMessage, target: NetworkTarget | null): Promise<Permission> {
+  async function permit(
+    request: IncomingMessage,
+    target: NetworkTarget | null,
+    scheme: "http" | "https",
+  ): Promise<Permission> {
     if (!isAuthorized(request, deps.password)) {
       return refusal(
         407,
@@ -62,11 +70,17 @@ export function createEgressProxy(deps: EgressProxyDeps): EgressProxy {
       return refusal(400, "Send CONNECT with host:port, or a request with an http:// URL.");
     }
     if (traffic.isExceeded) return refusal(429, trafficReason(traffic.maxBytes));
-    const route = await findRoute(target, rules, resolve);
-    if (route.kind === "open") return { kind: "open", target, addresses: route.addresses };
+    const proxy = wayTo(target, scheme);
+    const route = await findRoute(target, rules, resolve, proxy !== null);
+    if (route.kind === "open") return { kind: "open", target, addresses: route.addresses, proxy };
     if (route.kind === "refused")
       deps.logger.warn({ target: targetText(target) }, "agent was refused a host");
     return refusal(route.kind === "refused" ? 403 : 502, route.reason);
+  }
+
+  /** Through a proxy, this machine's own addresses would be the proxy's. */
+  function wayTo(target: NetworkTarget, scheme: "http" | "https"): string | null {
+    return scopeOf(target.host) === "loopback" ? null : proxyFor(deps.proxy, { ...target, scheme });
   }
 
   function meterFor({ host, port }: NetworkTarget, kind: string, closing: EventEmitter): TrafficMeter {
@@ -81,7 +95,7 @@ export function createEgressProxy(deps: EgressProxyDeps): EgressProxy {
     async tunnel(request, client, head) {
       // Without a listener, a client that resets its connection would end the process.
       client.on("error", () => client.destroy());
-      const permission = await permit(request, parseAuthority(request.url ?? ""));
+      const permission = await permit(request, parseAuthority(request.url ?? ""), "https");
       if (!(client instanceof Socket) || client.destroyed) {
         client.destroy();
         return;
@@ -90,43 +104,46 @@ export function createEgressProxy(deps: EgressProxyDeps): EgressProxy {
         refuseTunnel(client, permission);
         return;
       }
-      if (signal.aborted) {
-        client.destroy();
+      const { target } = permission;
+      const hungUp = new AbortController();
+      const hangUp = () => hungUp.abort();
+      client.once("close", hangUp);
+      let upstream: Socket;
+      try {
+        upstream = await connectOut(permission, limits, AbortSignal.any([signal, hungUp.signal]));
+      } catch (thrown) {
+        if (signal.aborted) client.destroy();
+        else refuseTunnel(client, unreachable(target, thrown));
         return;
       }
-      const { target } = permission;
-      const upstream = connect({ ...pinned(permission), allowHalfOpen: true });
+      client.off("close", hangUp);
       const destroy = () => upstream.destroy();
       signal.addEventListener("abort", destroy, { once: true });
-      upstream.setTimeout(limits.connectMs, () => upstream.destroy(new Error("timeout")));
-      client.once("close", destroy);
-      let isOpen = false;
-      upstream.on("error", (error) => {
-        if (!isOpen) refuseTunnel(client, unreachable(target, error));
-      });
+      upstream.on("error", destroy);
       upstream.once("close", () => {
         signal.removeEventListener("abort", destroy);
         client.destroySoon();
       });
-      upstream.once("connect", () => {
-        isOpen = true;
-        upstream.setTimeout(limits.idleMs);
-        // Also once the upstream is gone and only what it sent is left.
-        client.setTimeout(limits.idleMs, () => client.destroy());
-        client.off("close", destroy).once("close", () => upstream.destroySoon());
-        const meter = meterFor(target, "tunnel", upstream);
-        client.write("HTTP/1.1 200 Connection established\r\n\r\n");
-        meter.out(head.length);
-        upstream.write(head);
-        // Added together with the pipe: a listener of its own would start the flow too early.
-        client.on("data", (chunk: Buffer) => meter.out(chunk.length)).pipe(upstream);
-        upstream.on("data", (chunk: Buffer) => meter.in(chunk.length)).pipe(client);
-      });
+      if (signal.aborted || client.destroyed) {
+        destroy();
+        return;
+      }
+      upstream.setTimeout(limits.idleMs, destroy);
+      // Also once the upstream is gone and only what it sent is left.
+      client.setTimeout(limits.idleMs, () => client.destroy());
+      client.once("close", () => upstream.destroySoon());
+      const meter = meterFor(target, "tunnel", upstream);
+      client.write("HTTP/1.1 200 Connection established\r\n\r\n");
+      meter.out(head.length);
+      upstream.write(head);
+      // Added together with the pipe: a listener of its own would start the flow too early.
+      client.on("data", (chunk: Buffer) => meter.out(chunk.length)).pipe(upstream);
+      upstream.on("data", (chunk: Buffer) => meter.in(chunk.length)).pipe(client);
     },
 
     async forward(request, response) {
       const url = URL.parse(request.url ?? "");
-      const permission = await permit(request, url === null ? null : httpTargetOf(url));
+      const permission = await permit(request, url === null ? null : httpTargetOf(url), "http");
       if (permission.kind === "refused") {
         if (!response.destroyed) answerRefusal(response, permission);
         return;
@@ -136,8 +153,18 @@ export function createEgressProxy(deps: EgressProxyDeps): EgressProxy {
         return;
       }
       const { target } = permission;
+      const hungUp = new AbortController();
+      response.once("close", () => hungUp.abort());
+      let socket: Socket;
+      try {
+        socket = await connectOut(permission, limits, AbortSignal.any([signal, hungUp.signal]));
+      } catch (thrown) {
+        if (signal.aborted) response.destroy();
+        else answerRefusal(response, unreachable(target, thrown));
+        return;
+      }
       const outgoing = httpRequest({
-        ...pinned(permission),
+        createConnection: () => socket,
         method: request.method ?? "GET",
         path: `${url.pathname}${url.search}`,
         // Not what the agent wrote: with another Host it would reach another site at the same address.
@@ -148,17 +175,11 @@ export function createEgressProxy(deps: EgressProxyDeps): EgressProxy {
           connection: "close",
         },
         setHost: false,
-        agent: false,
         maxHeaderSize: limits.headerBytes,
         signal,
       });
       const meter = meterFor(target, "http", outgoing);
-      const giveUp = () => outgoing.destroy(new Error("timeout"));
-      // Not the socket's own, which begins anew with each address that is tried.
-      const connecting = setTimeout(giveUp, limits.connectMs);
-      outgoing.once("socket", (socket) => socket.once("connect", () => clearTimeout(connecting)));
-      outgoing.once("close", () => clearTimeout(connecting));
-      outgoing.setTimeout(limits.idleMs, giveUp);
+      outgoing.setTimeout(limits.idleMs, () => outgoing.destroy(new Error("timeout")));
       response.once("close", () => outgoing.destroy());
       request.once("error", () => outgoing.destroy());
       request.on("data", (chunk: Buffer) => meter.out(chunk.length)).pipe(outgoing);
@@ -188,18 +209,6 @@ function answerTo(outgoing: ClientRequest): Promise<IncomingMessage> {
   outgoing.on("error", reject);
   outgoing.once("close", () => reject(new Error("It was closed.")));
   return promise;
-}
-
-/** Connects to the addresses that were checked, whatever the name means by now. */
-function pinned({ target, addresses }: OpenPermission) {
-  const known = addresses.map((address) => ({ address, family: isIP(address) }));
-  const lookup: LookupFunction = (_host, options, callback) => {
-    const [first] = known;
-    if (options.all === true) callback(null, known);
-    else if (first !== undefined) callback(null, first.address, first.family);
-  };
-  const { host, port } = target;
-  return { host, port, lookup, autoSelectFamily: true, autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_MS };
 }
 
 /** Where the body ends. Without it the host would read a body as further requests, for sites of the agent's choice. */

@@ -16,11 +16,15 @@ const MAX_ADDRESSES = 8;
 /**
  * Decides whether a target may be reached, and by which addresses. A name that isn't on the list isn't looked up. Connect to
  * nothing but the addresses given: a second look-up could answer differently.
+ *
+ * `isProxied`: the operator's proxy looks the name up, so which address it takes can't be known. Then all addresses that are known here must be
+ * open. Where none are, as in a network without DNS for the internet, the operator must have named this very host.
  */
 export async function findRoute(
   target: NetworkTarget,
   rules: readonly HostRule[],
   resolve: Resolve,
+  isProxied = false,
 ): Promise<Route> {
   const rule = findRule(rules, target);
   if (rule === null) {
@@ -35,9 +39,18 @@ export async function findRoute(
   } catch {
     // The same as no address: which of the many ways a look-up can fail helps nobody here.
   }
+  if (found.length === 0 && isProxied && !rule.isWildcard) return { kind: "open", addresses: [] };
+  if (found.length === 0 && isProxied) {
+    return {
+      kind: "refused",
+      reason: `${target.host} has no address here, so only the proxy could tell whether it is on the internet. An operator can add the whole name to network.allow in the job service's settings.`,
+    };
+  }
   if (found.length === 0) return { kind: "unknown", reason: `${target.host} has no address.` };
-  const addresses = found.filter((address) => isOpen(address, rule)).slice(0, MAX_ADDRESSES);
-  if (addresses.length > 0) return { kind: "open", addresses };
+  const addresses = found.filter((address) => isOpen(address, rule));
+  if (addresses.length > 0 && (!isProxied || addresses.length === found.length)) {
+    return { kind: "open", addresses: addresses.slice(0, MAX_ADDRESSES) };
+  }
   return {
     kind: "refused",
     reason: `${targetText(target)} leads to an address that isn't on the internet. An operator can name the address, or the host with its port, in network.allow in the job service's settings.`,

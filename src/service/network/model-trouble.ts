@@ -1,4 +1,7 @@
+import type { ProxyConnectError } from "../../proxy.ts";
 import type { ModelUpstream } from "./upstream-client.ts";
+
+const PROXY_REFUSED: ProxyConnectError["code"] = "ERR_PROXY_CONNECT";
 
 /** Why a call of a model came to nothing. `reason` is for people, `advice` for the operator. */
 export type ModelTrouble = { reason: string; advice: string };
@@ -13,8 +16,12 @@ export function troubleOf(
 ): ModelTrouble | null {
   const of = `(models: ${name})`;
   if (status === null) {
+    const reason = "The model provider can't be reached.";
+    if (code === PROXY_REFUSED) {
+      return { reason, advice: `The proxy opens no connection to ${baseUrl}. Check HTTPS_PROXY ${of}.` };
+    }
     return {
-      reason: "The model provider can't be reached.",
+      reason,
       advice: `Can't reach ${baseUrl} (${code ?? "no answer"}). Check the network and baseUrl ${of}.`,
     };
   }

@@ -3,9 +3,9 @@ import { once, setMaxListeners } from "node:events";
 import { chmod, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { Socket } from "node:net";
-import { Agent } from "undici";
 import type { Logger } from "../../core/logger.ts";
 import { codeOrNameOf, DocsAgentError } from "../../errors.ts";
+import { createDispatcher, DIRECT, type ProxySettings } from "../../proxy.ts";
 import { createBoundedLogger } from "./bounded-logger.ts";
 import { createEgressProxy } from "./egress-proxy.ts";
 import { createResolve, type Resolve } from "./find-route.ts";
@@ -68,6 +68,8 @@ export type TurnNetworkOptions = {
   onUsage?: (usage: TurnUsage) => void;
   /** Told when a call of a model has come to nothing. */
   onTrouble?: (trouble: ModelTrouble) => void;
+  /** The operator's way out. @default everything is reached directly */
+  proxy?: ProxySettings;
   logger: Logger;
   /** @default DNS */
   resolve?: Resolve;
@@ -85,7 +87,7 @@ const LOOPBACK = "127.0.0.1";
 
 /** Opens the network of one turn. Disposing of it ends all connections. */
 export async function openTurnNetwork(options: TurnNetworkOptions): Promise<TurnNetwork> {
-  const { socketPath, models } = options;
+  const { socketPath, models, proxy: way = DIRECT } = options;
   const limits = { ...NETWORK_LIMITS, ...options.limits };
   const logger = createBoundedLogger(options.logger, limits.logLines);
   const ended = new AbortController();
@@ -103,10 +105,11 @@ export async function openTurnNetwork(options: TurnNetworkOptions): Promise<Turn
   const placeholderKey = `sk-turn-${randomBytes(24).toString("hex")}`;
   // Anybody on this machine can connect to a port, but only the sandbox has the socket.
   const proxyPassword = socketPath === null ? randomBytes(16).toString("hex") : null;
-  const dispatcher = new Agent({ connect: { timeout: limits.connectMs } });
+  const dispatcher = createDispatcher(way, { timeoutMs: limits.connectMs });
   const proxy = createEgressProxy({
     rules: options.allow,
     resolve: options.resolve ?? createResolve(signal),
+    proxy: way,
     password: proxyPassword,
     traffic,
     limits,

@@ -28,14 +28,16 @@ const STOP_COMES_WITHIN_MS = 1000;
  * The task that runs a job's turns. A job has one, so that its turns run in order and never two at a time. It is added with each
  * accepted turn, and so runs once more after that, whatever it does now.
  */
-export function runJobTask(jobId: string): NewTask {
-  return { id: `run-job:${jobId}`, type: "run-job", known: "latest", payload: { jobId } };
+export function runJobTask(jobId: string, projectId: string): NewTask {
+  return { id: `run-job:${jobId}`, type: "run-job", share: projectId, known: "latest", payload: { jobId } };
 }
 
 /** A task of an earlier version, which had one for each turn: leaves its turn to the job's task. */
-export async function takeOverRunTurn(_: ServiceTaskDeps, task: Task): Promise<Step> {
+export async function takeOverRunTurn({ store }: ServiceTaskDeps, task: Task): Promise<Step> {
   const { jobId } = Payload.parse(task.payload);
-  return () => ({ adds: [runJobTask(jobId)], value: { kind: "done" } });
+  const job = store.job(jobId);
+  if (job === null) return { kind: "dead", reason: `no such job: ${jobId}` };
+  return () => ({ adds: [runJobTask(jobId, job.projectId)], value: { kind: "done" } });
 }
 
 /**

@@ -28,6 +28,17 @@ async function stateOf(url: string, look: Record<string, string>): Promise<PageS
   return (await response.json()) as PageState & { version: number };
 }
 
+it("links to a page of every message, which loads nothing", async () => {
+  await using world = await startWorkspace({ gallery: "<p>all of them</p>" });
+  const { links } = await stateOf(world.page.url, { as: world.people.mara });
+  expect(links).toEqual([{ label: "All messages", url: "/messages" }]);
+  const page = await fetch(new URL("/messages", world.page.url));
+  expect(await page.text()).toBe("<p>all of them</p>");
+  expect(page.headers.get("content-security-policy")).toMatch(
+    /^default-src 'none'; script-src 'unsafe-inline' data:;/,
+  );
+});
+
 describe("what the page is told", () => {
   it("is the workspace as one person sees it", async () => {
     await using world = await startWorkspace({ links: [{ label: "Code host", url: "http://127.0.0.1:1/" }] });

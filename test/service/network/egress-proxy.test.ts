@@ -4,6 +4,7 @@ import { connect, createServer, type Socket } from "node:net";
 import { stat } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
+import { ConnectProxy } from "../../support/connect-proxy.ts";
 import { startRawSide } from "../../support/raw-side.ts";
 import { openNetworkWorld, readAll, startHttpSide } from "../../support/turn-network.ts";
 
@@ -413,3 +414,85 @@ it("says when a socket's path is too long, or can't be had", async () => {
     "The agent's network can't be opened (ERR_FS_EISDIR).",
   );
 });
+
+const LOGIN = "ana:secret-of-the-proxy";
+
+/** A turn's network whose operator reaches the internet by a proxy only. All names lead to `port` there. */
+async function openBehindProxy(
+  port: number,
+  allow: string[],
+  names: Record<string, string[]> = {},
+  none = "",
+) {
+  const proxy = await ConnectProxy.start({ login: LOGIN, leadsTo: port });
+  const https = proxy.url.replace("//", `//${LOGIN}@`);
+  const { resolve } = dns(names);
+  const world = await openNetworkWorld({ allow, resolve, proxy: { http: https, https, none } });
+  return {
+    proxy,
+    world,
+    async [Symbol.asyncDispose]() {
+      await world[Symbol.asyncDispose]();
+      await proxy[Symbol.asyncDispose]();
+    },
+  };
+}
+
+it("reaches hosts through the operator's proxy, tunnels and plain http, without telling the agent its password", async () => {
+  await using side = await startHttpSide((_seen, _request, response) => response.end("here"));
+  await using behind = await openBehindProxy(side.port, ["example.org", "*.example.com"], {
+    "www.example.com": ["93.184.215.14"],
+  });
+  const { world, proxy } = behind;
+  const { status, socket } = await world.tunnel("example.org:443");
+  expect(status).toBe(200);
+  socket.end("GET /in-the-tunnel HTTP/1.1\r\nhost: example.org\r\nconnection: close\r\n\r\n");
+  expect((await readAll(socket)).toString()).toContain("here");
+  expect(await world.ask({ method: "GET", path: "http://www.example.com/a?b" })).toMatchObject({
+    status: 200,
+    text: "here",
+  });
+  expect(proxy.asked).toEqual(["example.org:443", "www.example.com:80"]);
+  expect(side.seen.map(({ url }) => url)).toEqual(["/in-the-tunnel", "/a?b"]);
+  expect(side.seen[1]?.headers).not.toHaveProperty("proxy-authorization");
+});
+
+it.each([
+  ["not on the list", "example.net:443", {}],
+  ["private here", "example.org:443", { "example.org": ["10.0.0.1"] }],
+  ["in part private here", "example.org:443", { "example.org": ["93.184.215.14", "10.0.0.1"] }],
+  ["below a wildcard, and not known here", "www.example.com:443", {}],
+  ["an address of the proxy's network", "10.0.0.1:443", {}],
+  ["the metadata service", "169.254.169.254:80", {}],
+])("asks the operator's proxy for no host that is %s", async (_what, target, names) => {
+  await using behind = await openBehindProxy(1, ["example.org", "*.example.com"], names);
+  const { status, text } = await behind.world.tunnel(target);
+  expect(status).toBe(403);
+  expect(text).toContain("An operator can");
+  expect(behind.proxy.asked).toEqual([]);
+});
+
+it("reaches this machine, and the hosts in NO_PROXY, without the operator's proxy", async () => {
+  await using echo = await startEcho();
+  const allow = [`127.0.0.1:${echo.port}`, `localhost:${echo.port}`];
+  const names = { localhost: ["127.0.0.1"] };
+  await using behind = await openBehindProxy(1, allow, names, "example.net, localhost");
+  for (const host of ["127.0.0.1", "localhost"]) {
+    const { status, socket } = await behind.world.tunnel(`${host}:${echo.port}`);
+    expect(status).toBe(200);
+    socket.end();
+  }
+  expect(behind.proxy.asked).toEqual([]);
+});
+
+it.each([{ status: 403 }, { status: 407 }, "hang-up"] as const)(
+  "says that a host can't be reached when the operator's proxy opens no tunnel: %j",
+  async (mood) => {
+    await using behind = await openBehindProxy(1, ["example.org"]);
+    behind.proxy.mood = mood;
+    const { status, text } = await behind.world.tunnel("example.org:443");
+    expect(status).toBe(502);
+    expect(text).toMatch(/^example\.org:443 can't be reached \((ERR_PROXY_CONNECT|ECONNRESET)\)\.\n$/);
+    expect((await behind.world.ask({ method: "GET", path: "http://example.org/" })).status).toBe(502);
+  },
+);

@@ -3,6 +3,7 @@ import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { expect, it } from "vitest";
+import { ConnectProxy } from "../../support/connect-proxy.ts";
 import { startRawSide } from "../../support/raw-side.ts";
 import {
   type NetworkWorld,
@@ -492,6 +493,30 @@ it("says that an upstream can't be reached, and counts nothing", async () => {
   expect(world.logger.text("warn")).toMatch(/model upstream can't be reached .*"code":"ECONNREFUSED"/);
   expect(world.logger.text("info")).toBe("");
   expect(world.network.usage()).toMatchObject({ inputTokens: 0, outputTokens: 0 });
+});
+
+it("calls models through the operator's proxy, and says so when that lets it through no more", async () => {
+  await using side = await startHttpSide(usageAnswer(5, 1));
+  await using proxy = await ConnectProxy.start({ login: "ana:secret", leadsTo: side.port });
+  const http = proxy.url.replace("//", "//ana:secret@");
+  const models = [upstreamAt("http://models.internal")];
+  await using world = await openNetworkWorld({ models, proxy: { http, https: "", none: "" } });
+  expect(await world.ask({ path: MESSAGES, headers: auth(world), body: CALL })).toMatchObject({
+    status: 200,
+  });
+  expect(proxy.asked).toEqual(["models.internal:80"]);
+  expect(side.seen[0]?.headers["x-api-key"]).toBe(REAL_KEY);
+  expect(side.seen[0]?.headers).not.toHaveProperty("proxy-authorization");
+
+  await using refused = await openNetworkWorld({ models, proxy: { http: proxy.url, https: "", none: "" } });
+  expect(await refused.ask({ path: MESSAGES, headers: auth(refused), body: CALL })).toMatchObject({
+    status: 502,
+  });
+  expect(refused.network.modelTrouble()).toEqual({
+    reason: "The model provider can't be reached.",
+    advice: "The proxy opens no connection to http://models.internal. Check HTTPS_PROXY (models: up).",
+  });
+  expect(refused.network.usage()).toMatchObject({ inputTokens: 0, outputTokens: 0 });
 });
 
 it.each([

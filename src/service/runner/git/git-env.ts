@@ -1,16 +1,11 @@
+import { readProxySettings } from "../../../proxy-settings.ts";
 import { type Env, pickEnv } from "../../env.ts";
 
 /** What git may know of the service's environment: how to find itself and how to reach the network. */
 const PASSED_ON = [
   "PATH",
-  "HTTP_PROXY",
-  "HTTPS_PROXY",
   "ALL_PROXY",
-  "NO_PROXY",
-  "http_proxy",
-  "https_proxy",
   "all_proxy",
-  "no_proxy",
   "SSL_CERT_FILE",
   "SSL_CERT_DIR",
   "GIT_SSL_CAINFO",
@@ -56,6 +51,7 @@ export function gitEnv(env: Env, home: string, settings: readonly GitSetting[]):
   const all = [...SETTINGS, ...settings];
   return {
     ...pickEnv(env, PASSED_ON),
+    ...proxyEnv(env),
     HOME: home,
     LC_ALL: "C",
     GIT_TERMINAL_PROMPT: "0",
@@ -73,4 +69,11 @@ export function gitEnv(env: Env, home: string, settings: readonly GitSetting[]):
       ]),
     ),
   };
+}
+
+/** As we read them: git itself knows HTTP_PROXY in lower case only, and doesn't take it for https. */
+function proxyEnv(env: Env): Record<string, string> {
+  const { http, https, none } = readProxySettings(env).proxy;
+  const variables = { http_proxy: http, https_proxy: https || http, no_proxy: none };
+  return Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== ""));
 }

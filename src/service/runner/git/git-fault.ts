@@ -16,7 +16,7 @@ export class RefConflictError extends TransientRunError {}
 
 const MAX_DETAIL = 600;
 const NETWORK =
-  /could not resolve|failed to connect|couldn't connect|connection (?:refused|reset|closed|timed out|was)|no route to host|timed out|early eof|unexpected disconnect|hung up|empty reply|recv failure|send failure|transfer closed|too slow|rpc failed|bad response|tls|gnutls|network is unreachable/i;
+  /could not resolve|failed to connect|couldn't connect|connection (?:refused|reset|closed|timed out|was)|no route to host|timed out|early eof|unexpected disconnect|hung up|empty reply|recv failure|send failure|transfer closed|too slow|rpc failed|bad response|tls|gnutls|network is unreachable|proxy/i;
 const CERTIFICATE = /certificate/i;
 const AUTHENTICATION =
   /authentication failed|could not read (?:username|password)|terminal prompts disabled/i;

@@ -1,0 +1,64 @@
+import { WebAPIPlatformError } from "@slack/web-api";
+import type { WebClient } from "@slack/web-api";
+import { readContent } from "../emulators/slack/web-api/chat.ts";
+import { SlackRefusal } from "../emulators/slack/refusal.ts";
+import type { Rendered } from "../src/replies/blocks.ts";
+import { MESSAGE_TEXT_MAX } from "../src/replies/limits.ts";
+import { render } from "../src/replies/render.ts";
+import { CONTACT } from "./made-up.ts";
+import { samples } from "./samples.ts";
+
+/** One message as Slack gets it, and what is wrong with it. */
+export type Shown = { name: string; content: Rendered; faults: string[] };
+
+/** The messages of one kind. */
+export type Group = { title: string; messages: Shown[] };
+
+/** Every sample, rendered as for a workspace with two projects, and checked against Slack's limits. */
+export function renderedSamples(): Group[] {
+  const presentation = {
+    projects: ["docs", "handbook"],
+    watchedFor: "1 day",
+    contact: CONTACT,
+    httpOrigins: [],
+  };
+  return Object.entries(samples).map(([title, group]) => ({
+    title,
+    messages: group.map(({ name, message }) => {
+      const content = "kind" in message ? render(message, presentation, "docs-agent") : message;
+      return { name, content, faults: faultsOf(content) };
+    }),
+  }));
+}
+
+/** What Slack's documented rules, as the stand-in keeps them, have against a message. */
+export function faultsOf({ text, blocks }: Rendered): string[] {
+  const faults = text.length > MESSAGE_TEXT_MAX ? [`its text has ${text.length} characters`] : [];
+  try {
+    readContent({ text, blocks: JSON.parse(JSON.stringify(blocks)) });
+  } catch (thrown) {
+    if (!(thrown instanceof SlackRefusal)) throw thrown;
+    faults.push(`${thrown.error} ${JSON.stringify(thrown.details["errors"] ?? "")}`);
+  }
+  return faults;
+}
+
+/** Adds what Slack itself says of each message: https://docs.slack.dev/reference/methods/blocks.validate */
+export async function askSlack(groups: readonly Group[], client: WebClient): Promise<void> {
+  for (const { content, faults } of groups.flatMap(({ messages }) => messages)) {
+    try {
+      await client.blocks.validate({ message: { blocks: content.blocks } });
+    } catch (thrown) {
+      if (!(thrown instanceof WebAPIPlatformError) || !/^invalid_(blocks|message)$/.test(thrown.data.error))
+        throw thrown;
+      faults.push(`Slack: ${JSON.stringify(thrown.data)}`);
+    }
+  }
+}
+
+/** A line for each fault. */
+export function faultLines(groups: readonly Group[]): string[] {
+  return groups.flatMap(({ title, messages }) =>
+    messages.flatMap(({ name, faults }) => faults.map((fault) => `${title}, ${name}: ${fault}`)),
+  );
+}

@@ -1,0 +1,124 @@
+import type { Job } from "../src/core/job.ts";
+import type { ReportedTurn } from "../src/core/job-report.ts";
+import type { Outcome } from "../src/core/outcome.ts";
+import type { Request } from "../src/core/request.ts";
+import { toldTurn } from "../src/core/told-turn.ts";
+import type { ToldTurn } from "../src/core/told-turn.ts";
+import { newTurn } from "../src/core/turn.ts";
+import type { Turn, TurnStage } from "../src/core/turn.ts";
+
+/** The people and places of the gallery, by id. */
+export const NAMES: Readonly<Record<string, string>> = {
+  U0ANA: "Ana Lima",
+  U0BEN: "Ben Okoro",
+  U0HELP: "Docs platform team",
+  C0DOCS: "docs",
+};
+export const ANA = "U0ANA";
+export const BEN = "U0BEN";
+export const DOCS = "C0DOCS";
+export const CONTACT = "<@U0HELP>";
+export const NOON = Date.UTC(2026, 10, 23, 12);
+const PR = "https://github.com/tidepool/docs/pull/7";
+
+/** As long as the rules let anybody's text be, with everything in it that could be taken for markup. */
+export const LONG =
+  "Everything that anybody types or says: <!channel> *bold* <https://evil.example|x> & 😀 … "
+    .repeat(120)
+    .slice(0, 4000);
+/** One word that no line ends in. */
+export const UNBROKEN = "https://example.com/".padEnd(1900, "unbroken-");
+
+export function makeUpRequest(request: Partial<Request> = {}): Request {
+  return {
+    id: "command:1",
+    from: "command",
+    teamId: "T0TIDEPOOL",
+    channelId: DOCS,
+    threadTs: null,
+    userId: ANA,
+    project: { service: "https://agents.example", id: "docs", name: "docs" },
+    instructions: "The install command on the quickstart page is npm i tidepool.",
+    quoted: null,
+    responseUrl: null,
+    receivedAt: NOON,
+    ...request,
+  };
+}
+
+export function makeUpTurn(stage: TurnStage, request: Partial<Request> = {}): Turn {
+  return { ...newTurn(makeUpRequest(request)), stage };
+}
+
+export function makeUpJob(job: Partial<Job> = {}): Job {
+  return {
+    id: "job-4f1c",
+    status: "completed",
+    repository: "tidepool/docs",
+    ref: "main",
+    model: "model-1",
+    prLink: PR,
+    ...job,
+  };
+}
+
+export function makeUpOutcome(outcome: Partial<Outcome>): Outcome {
+  return { kind: "failed", reason: null, said: null, job: makeUpJob(), tookMs: 200_000, ...outcome };
+}
+
+/** A turn as a service tells it. */
+export function makeUpReport(turn: Partial<ReportedTurn> = {}): ReportedTurn {
+  return {
+    number: 1,
+    status: "ended",
+    outcome: "pull-request",
+    reason: null,
+    summary: "The quickstart and the FAQ named a package that was renamed.",
+    step: null,
+    plan: [],
+    usage: null,
+    pullRequest: {
+      url: PR,
+      number: 7,
+      title: "Correct the install command",
+      state: "open",
+      files: 2,
+      additions: 12,
+      deletions: 4,
+      headRef: "docs-agent/job-4f1c",
+      headSha: "0123456789abcdef0123456789abcdef01234567",
+    },
+    branch: null,
+    acceptedAt: null,
+    startedAt: null,
+    endedAt: null,
+    leftOut: [],
+    ...turn,
+  };
+}
+
+/** How a turn ended, as a service tells it. */
+export function makeUpTold(turn: Partial<ReportedTurn> = {}): ToldTurn {
+  const told = toldTurn(makeUpReport(turn));
+  if (told === undefined) throw new TypeError("A turn that has not ended tells nothing of its end.");
+  return told;
+}
+
+/** The same with as much of everything as a service may tell. */
+export function longest(turn: Partial<ReportedTurn>): Partial<ReportedTurn> {
+  const { pullRequest } = makeUpReport();
+  return {
+    reason: LONG,
+    summary: `${LONG}\n`.repeat(8),
+    branch: LONG,
+    ...turn,
+    pullRequest: pullRequest && {
+      ...pullRequest,
+      url: UNBROKEN,
+      title: LONG,
+      files: 12_000,
+      additions: 345_678,
+      deletions: 98_765,
+    },
+  };
+}

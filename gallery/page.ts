@@ -1,0 +1,56 @@
+import { readFileSync } from "node:fs";
+import { stripTypeScriptTypes } from "node:module";
+import type { Group } from "./gallery.ts";
+import { NAMES } from "./made-up.ts";
+
+/** The page's own drawing of messages. */
+const drawing = new URL("../playground/workspace/public/", import.meta.url);
+const STYLES = ["base.css", "conversation.css", "blocks.css", "gallery.css"];
+const SCRIPT = "gallery.ts";
+
+/**
+ * One HTML file with everything in it: it loads nothing, and opens from a disk as well. The modules are in its import map, each under
+ * the name that the others import it by.
+ */
+export function galleryPage(groups: readonly Group[]): string {
+  const modules = modulesFrom(SCRIPT);
+  const imports = Object.fromEntries(
+    [...modules].map(([name, code]) => [
+      `page/${name}`,
+      `data:text/javascript;base64,${Buffer.from(code).toString("base64")}`,
+    ]),
+  );
+  return `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <meta name="color-scheme" content="light dark" />
+    <title>Every message of Docs Agent</title>
+    <style>${STYLES.map((name) => readFileSync(new URL(name, drawing), "utf8")).join("\n")}</style>
+    <script type="importmap">${asScript({ imports })}</script>
+    <script type="application/json" id="gallery">${asScript({ names: NAMES, groups })}</script>
+    <script type="module">import "page/${SCRIPT}";</script>
+  </head>
+  <body class="gallery"></body>
+</html>
+`;
+}
+
+/** A module and all that it imports, as JavaScript, by file name. */
+function modulesFrom(first: string): ReadonlyMap<string, string> {
+  const modules = new Map<string, string>();
+  const wanted = [first];
+  for (let name = wanted.pop(); name !== undefined; name = wanted.pop()) {
+    if (modules.has(name)) continue;
+    const code = stripTypeScriptTypes(readFileSync(new URL(name, drawing), "utf8"));
+    modules.set(name, code.replaceAll(/(from|import) "\.\//g, '$1 "page/'));
+    wanted.push(...[...code.matchAll(/(?:from|import) "\.\/([\w-]+\.ts)"/g)].map(([, found = ""]) => found));
+  }
+  return modules;
+}
+
+/** JSON that ends no script element, whatever is in it. */
+function asScript(value: unknown): string {
+  return JSON.stringify(value).replaceAll("<", String.raw`\u003c`);
+}

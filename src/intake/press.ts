@@ -1,0 +1,38 @@
+import type { BlockAction } from "@slack/bolt";
+import { parseButtonValue } from "../replies/actions.ts";
+import type { ButtonValue } from "../replies/actions.ts";
+import type { IntakeDeps } from "./deps.ts";
+
+/** True also when the store's answer was lost. Pressing twice does nothing twice. */
+const NOT_KEPT =
+  "I can't tell whether that was saved. If nothing happens within a minute, press the button again.";
+
+/** The turn that a button belongs to has ended. */
+export const FINISHED = "The agent has already finished. See the last message of this request.";
+
+/** What to say to the person who pressed a button; null: what they see says enough. */
+export async function press(
+  deps: IntakeDeps,
+  value: string | undefined,
+  act: (pressed: ButtonValue) => Promise<string | null>,
+): Promise<string | null> {
+  const pressed = parseButtonValue(value);
+  if (pressed === null) return tooOld(deps);
+  try {
+    return await act(pressed);
+  } catch (thrown) {
+    deps.logger.error({ err: thrown, turn: pressed.turnId }, "could not accept a button");
+    return NOT_KEPT;
+  }
+}
+
+/** Somebody was first, perhaps the person themselves. */
+export function alreadyDone(userId: string, { user }: Pick<BlockAction, "user">): string {
+  return userId === user.id ? "You already did that." : `<@${userId}> already did that.`;
+}
+
+/** What a button belongs to is no longer kept. */
+export function tooOld({ retentionMs }: Pick<IntakeDeps, "retentionMs">): string {
+  const days = Math.round(retentionMs / (24 * 60 * 60_000));
+  return `I keep requests for ${days} ${days === 1 ? "day" : "days"}. Ask again with \`/docs-agent\`.`;
+}

@@ -1,0 +1,106 @@
+import { withPrBefore } from "../core/follow-up.ts";
+import { faultForLog } from "../core/job-service.ts";
+import type { JobService, JobServiceAnswer } from "../core/job-service.ts";
+import { retryDelayMs } from "../core/retry.ts";
+import { statusKey } from "../core/status-text.ts";
+import { cancelNumber, turnAfterCancel, unwatchTurn } from "../core/stop.ts";
+import type { NewTask, Step, Task } from "../core/task-queue.ts";
+import { turnAfterAnswer } from "../core/turn.ts";
+import type { Turn } from "../core/turn.ts";
+import { tasksAfterEnd } from "./after-end.ts";
+import type { TaskDeps } from "./deps.ts";
+import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
+import { closedForMs, heedRetryAfter, notAsked } from "./project-gate.ts";
+import { refreshTask } from "./refresh.ts";
+import { earlierTurns, endedForLog, requireTurn, turnWrites } from "./turn-writes.ts";
+
+/** Stops a turn that is watched. One per watch. */
+export function cancelTask(turn: Turn): NewTask {
+  const { service } = turn.request.project;
+  return {
+    id: `cancel:${turn.id}:${turn.watch}`,
+    type: "cancel",
+    share: service,
+    known: "pending",
+    payload: turnPayload(turn),
+  };
+}
+
+/** The task is tried at least this often, so that a stop is soon there when the job service is back. */
+const SLOWEST_ATTEMPT = 6;
+
+/**
+ * Cancels a turn that somebody has stopped, where the job service announces at that moment that it can; elsewhere the turn is no longer
+ * watched. A turn that has ended by then keeps its own outcome. Safe to repeat: canceling twice is canceling once.
+ */
+export async function cancel(deps: TaskDeps, task: Task): Promise<Step> {
+  const { turnId } = readPayload(TurnPayload, task);
+  const turn = requireTurn(await deps.records.turn.get(turnId), turnId);
+  const { job, stage, stop } = turn;
+  const configured = deps.jobServices.of(turn.request.project);
+  // A watch whose project is no longer configured ends by itself.
+  if (configured === undefined || job === null) return { kind: "done" };
+  if (stage.name !== "watching" || stop === undefined || stop.isTaken === true) return { kind: "done" };
+  const { jobService, service } = configured;
+
+  const waitMs = await closedForMs(deps, turn.request.project);
+  const seen = waitMs > 0 ? notAsked(waitMs) : await jobService.getJob(job.id);
+  const { capabilities = [] } = seen;
+  const offered = seen.ok ? capabilities : (await deps.records.service.get(service))?.capabilities;
+  const now = deps.clock.now();
+  const change = (current: Turn): Turn => (seen.ok ? turnAfterAnswer(current, seen, now) : current);
+  const number = cancelNumber(turn);
+  if (offered !== undefined && (number === null || !offered.includes("cancel"))) {
+    return settle(deps, turnId, (current) => unwatchTurn(change(current), now));
+  }
+  if (!seen.ok || number === null) return after(deps, task, turn, seen);
+  if (change(turn).stage.name === "ended") return settle(deps, turnId, change);
+  return canceled(deps, task, turn, { jobService, jobId: job.id, number });
+}
+
+async function canceled(
+  deps: TaskDeps,
+  task: Task,
+  turn: Turn,
+  { jobService, jobId, number }: { jobService: JobService; jobId: string; number: number },
+): Promise<Step> {
+  const answer = await jobService.cancelTurn(jobId, number);
+  const now = deps.clock.now();
+  if (answer.ok) {
+    deps.logger.info({ job_id: jobId }, "cancel is taken");
+    return settle(deps, turn.id, (current) => turnAfterCancel(current, answer, now));
+  }
+  const { kind } = answer.fault;
+  if (kind !== "rejected" && kind !== "missing") return after(deps, task, turn, answer);
+  deps.logger.warn({ fault: faultForLog(answer.fault) }, "cancel was refused");
+  return settle(deps, turn.id, (current) => unwatchTurn(current, now));
+}
+
+/** It did not get through: again later, as long as the turn is watched. */
+async function after(deps: TaskDeps, task: Task, turn: Turn, answer: JobServiceAnswer): Promise<Step> {
+  await heedRetryAfter(deps, turn.request.project, answer);
+  if (!answer.ok) deps.logger.warn({ fault: faultForLog(answer.fault) }, "cancel did not succeed");
+  const delayMs = retryDelayMs({
+    attempt: Math.min(task.attempt, SLOWEST_ATTEMPT),
+    retryAfterMs: answer.ok ? 0 : (answer.fault.retryAfterMs ?? 0),
+    random: deps.random(),
+  });
+  const reason = "the job service did not take the cancel";
+  return { kind: "retry", dueAt: deps.clock.now() + delayMs, reason };
+}
+
+function settle(deps: TaskDeps, turnId: string, change: (turn: Turn) => Turn): Step {
+  return (read) => {
+    const turn = requireTurn(read("turn", turnId), turnId);
+    const changed = change(turn);
+    if (changed === turn) return { value: { kind: "done" } };
+    const next = withPrBefore(changed, earlierTurns(read, changed));
+    if (next.stage.name === "ended") deps.logger.info(endedForLog(next.stage.outcome), "turn ended");
+    const isNews = next.stage.name !== "ended" && statusKey(next) !== next.delivery.shown;
+    return {
+      writes: turnWrites(deps, read, next),
+      adds: [...tasksAfterEnd(next), ...(isNews ? [refreshTask(next)] : [])],
+      value: { kind: "done" },
+    };
+  };
+}

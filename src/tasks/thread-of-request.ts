@@ -1,0 +1,109 @@
+import type { Job } from "../core/job.ts";
+import { jobKey } from "../core/project.ts";
+import { threadId } from "../core/records.ts";
+import type { ThreadContext } from "../core/request.ts";
+import type { TaskEnd } from "../core/task-queue.ts";
+import { compareTs, needsThread, seenUpTo, without } from "../core/thread-context.ts";
+import type { Turn } from "../core/turn.ts";
+import type { TaskDeps } from "./deps.ts";
+import type { TurnPayload } from "./payload.ts";
+
+/** A request waits so long for a thread at most: where Slack says when to come again, some apps get one call a minute; and where it doesn't. */
+const PATIENCE_MS = { told: 75_000, untold: 10_000 };
+const AGAIN_AFTER_MS = 4_000;
+/** How many of the thread's newest turns are asked what has been seen or withheld. */
+const TURNS = 20;
+
+/**
+ * What of its thread goes along with a turn that is about to be sent: what was said since `job`, where it is a follow-up, was last told. `wait`: Slack
+ * is asked again soon. Undefined: nothing has to be read.
+ */
+export async function threadOfRequest(
+  deps: Pick<TaskDeps, "records" | "threadReader" | "directory" | "clock" | "logger">,
+  turn: Turn,
+  job: Job | null,
+  payload: TurnPayload,
+): Promise<ThreadContext | { wait: TaskEnd } | undefined> {
+  const { request } = turn;
+  const { teamId, channelId, threadTs, messageTs, receivedAt } = request;
+  if (!needsThread(request) || threadTs === null || messageTs === undefined) return undefined;
+  const others = await turnsOfThread(deps, turn, threadTs);
+  const withheld = new Set(others.flatMap((other) => other.request.context?.withheld ?? []));
+  const seen = payload.threadAfter ?? (job === null ? null : newestSeen(others, turn, job));
+  const read = await deps.threadReader.read(
+    { teamId, channelId, threadTs },
+    { after: seen, before: messageTs },
+  );
+  const stopped = read.ok ? read.value.stopped : read.fault;
+  const againMs = stopped === null ? null : againAfterMs(stopped, read.ok, deps.clock.now() - receivedAt);
+  const skipped = payload.threadSkipped ?? 0;
+  if (againMs !== null) {
+    const next = read.ok && read.value.upTo !== null ? { threadAfter: read.value.upTo } : {};
+    const count = read.ok ? read.value.messages.length + read.value.leftOut : 0;
+    const waiting = { ...payload, ...next, threadSkipped: skipped + count };
+    return { wait: { kind: "wait", dueAt: deps.clock.now() + againMs, payload: waiting } };
+  }
+  if (!read.ok) {
+    deps.logger.warn({ error: read.fault.error }, "could not read a thread; the request goes without it");
+    return { messages: [], leftOut: 0 };
+  }
+  const context: ThreadContext = {
+    messages: read.value.messages,
+    leftOut: read.value.leftOut + skipped,
+    upTo: messageTs,
+    ...(stopped === null ? {} : { isCutShort: true }),
+  };
+  // Whoever works on a job knows how its turns ended.
+  const shared = without(context, ({ ts, isOwn }) => withheld.has(ts) || (isOwn === true && job !== null));
+  return withoutGuests(deps, teamId, shared);
+}
+
+/** Nothing leaves Slack of somebody who may not use the app, also if they can't be told from such people now. */
+async function withoutGuests(
+  { directory }: Pick<TaskDeps, "directory">,
+  teamId: string,
+  context: ThreadContext,
+): Promise<ThreadContext> {
+  const authors = new Set(context.messages.flatMap(({ authorId }) => authorId ?? []));
+  const admissions = await Promise.all(
+    [...authors].map(async (id) => [id, await directory.admission(teamId, id)] as const),
+  );
+  const refused = new Set(admissions.flatMap(([id, admission]) => (admission === "admitted" ? [] : [id])));
+  const shared = without(context, ({ authorId }) => authorId !== null && refused.has(authorId));
+  const ofGuests = context.messages.length - shared.messages.length;
+  return ofGuests === 0 ? shared : { ...shared, ofGuests };
+}
+
+/** For how long to wait for Slack; null: not any more, or waiting changes nothing. */
+function againAfterMs(
+  { kind, retryAfterMs }: { kind?: string; retryAfterMs?: number | undefined },
+  isPart: boolean,
+  ageMs: number,
+): number | null {
+  if (kind === "place" || kind === "credentials") return null;
+  // What stopped for another reason stops there again.
+  if (isPart && retryAfterMs === undefined) return null;
+  const delayMs = retryAfterMs ?? AGAIN_AFTER_MS;
+  const patienceMs = retryAfterMs === undefined ? PATIENCE_MS.untold : PATIENCE_MS.told;
+  return ageMs + delayMs <= patienceMs ? delayMs : null;
+}
+
+/** The newest message that the job was told, as far as its turns say. */
+function newestSeen(others: readonly Turn[], turn: Turn, job: Job): string | null {
+  const key = jobKey(turn.request.project, job.id);
+  const seen = others
+    .filter((other) => other.job !== null && jobKey(other.request.project, other.job.id) === key)
+    .flatMap((other) => seenUpTo(other.request) ?? []);
+  return seen.toSorted(compareTs).at(-1) ?? null;
+}
+
+async function turnsOfThread(
+  { records }: Pick<TaskDeps, "records">,
+  { id, request: { teamId, channelId } }: Turn,
+  ts: string,
+): Promise<Turn[]> {
+  const thread = await records.thread.get(threadId({ teamId, channelId, ts }));
+  const ids = (thread?.turnIds ?? []).filter((other) => other !== id).slice(-TURNS);
+  const turns = await Promise.all(ids.map((other) => records.turn.get(other)));
+  return turns.filter((other) => other !== undefined);
+}

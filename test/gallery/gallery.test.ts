@@ -1,0 +1,73 @@
+import { execFile } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import { WebClient } from "@slack/web-api";
+import { expect, it } from "vitest";
+import { createSlackSide } from "../../emulators/slack/index.ts";
+import { askSlack, faultLines, faultsOf, renderedSamples } from "../../gallery/gallery.ts";
+import { galleryPage } from "../../gallery/page.ts";
+import { hasChromium, startBrowser } from "../support/browser.ts";
+import { silentSlackLogger } from "../support/silent-slack-logger.ts";
+import { openTempDir } from "../support/temp-dir.ts";
+
+const MAIN = fileURLToPath(new URL("../../gallery/main.ts", import.meta.url));
+const BOT_TOKEN = "xoxb-1234567890-abcdefghijkl";
+const tooLong = {
+  text: "x",
+  blocks: [{ type: "header", text: { type: "plain_text", text: "x".repeat(151) } }],
+};
+
+it("Slack takes every message, the longest, too", () => {
+  expect(faultLines(renderedSamples())).toEqual([]);
+});
+
+it("says what Slack would refuse", () => {
+  expect(faultsOf(tooLong as never)).toEqual([expect.stringContaining("must be less than 151 characters")]);
+});
+
+it("asks Slack itself about each message where there is a token", async () => {
+  await using slack = await createSlackSide({ scopes: [], signingSecret: "secret", botToken: BOT_TOKEN });
+  const client = new WebClient(BOT_TOKEN, { slackApiUrl: slack.apiUrl, logger: silentSlackLogger });
+  const groups = renderedSamples();
+  await askSlack(groups, client);
+  expect(faultLines(groups)).toEqual([]);
+  const broken = [{ title: "kept", messages: [{ name: "kept", content: tooLong as never, faults: [] }] }];
+  await askSlack(broken, client);
+  expect(faultLines(broken)).toEqual([expect.stringMatching(/^kept, kept: Slack: .*"invalid_message"/)]);
+});
+
+it("writes one file, which says where it is", async () => {
+  await using dir = await openTempDir();
+  const file = dir.file("messages.html");
+  const run = promisify(execFile);
+  const { stdout } = await run(process.execPath, ["--no-warnings", MAIN, "--out", file], { env: {} });
+  expect(stdout).toMatch(/^Wrote \d+ messages to /);
+  expect(stdout).toContain(file);
+  expect(readFileSync(file, "utf8")).toContain("<!doctype html>");
+});
+
+it.skipIf(!hasChromium)("its page draws every message in both themes, and fits a phone", async () => {
+  await using dir = await openTempDir();
+  await using browser = await startBrowser();
+  const groups = renderedSamples();
+  const count = groups.reduce((sum, { messages }) => sum + messages.length, 0);
+  const file = dir.file("messages.html");
+  writeFileSync(file, galleryPage(groups));
+  const tab = await browser.newPage({ viewport: { width: 390, height: 800 } });
+  const faults: string[] = [];
+  tab.on("pageerror", (error) => faults.push(error.message));
+  tab.on("request", (request) => {
+    if (/^https?:/.test(request.url())) faults.push(`it loads ${request.url()}`);
+  });
+  await tab.goto(pathToFileURL(file).href);
+  await tab
+    .getByRole("article")
+    .nth(count - 1)
+    .waitFor();
+  expect(await tab.locator(".theme-light .content").count()).toBe(count);
+  expect(await tab.locator(".theme-dark .content").count()).toBe(count);
+  expect(await tab.locator(".unsupported, .fault").count()).toBe(0);
+  expect(await tab.evaluate<number>("document.documentElement.scrollWidth")).toBe(390);
+  expect(faults).toEqual([]);
+});
