@@ -22,6 +22,7 @@ import {
 } from "./made-up.ts";
 
 import { listSamples, standingSamples } from "./list-samples.ts";
+import { askingTurn, questionSamples } from "./question-samples.ts";
 
 /** One message of the app, by name: as the core has it, or, where it is said outside the core, as it is rendered. */
 export type Sample = { name: string; message: Message | Rendered };
@@ -223,6 +224,7 @@ function statusSamples(): [string, Of<"status">][] {
       `from a ${from}`,
       status({ turn: makeUpTurn(watching, request) }),
     ]),
+    ["waiting for an answer", status({ turn: askingTurn })],
     ["of a follow-up", status({ turn: followUp })],
     ["with a follow-up", status({ followUps: [followUp] })],
     ["of a request that is started anew", status({ turn: { ...followUp, isStartedAnew: true } })],
@@ -279,6 +281,7 @@ const refusals: { [K in Refusal["kind"]]: [string, Extract<Refusal, { kind: K }>
 const kinds: { [K in Message["kind"]]: [string, Of<K>][] } = {
   status: statusSamples(),
   outcome: outcomeSamples(),
+  question: questionSamples,
   refused: Object.values(refusals)
     .flat()
     .map(([name, refusal]) => [name, { kind: "refused", refusal }]),
@@ -292,7 +295,7 @@ const kinds: { [K in Message["kind"]]: [string, Of<K>][] } = {
   standing: standingSamples,
   ask: [["is it for the agent?", { kind: "ask", replyId: "mention:3" }]],
   "not-allowed": [["not allowed", { kind: "not-allowed", requesterId: ANA }]],
-  "gave-up": ["open", "deliver", "watch"].map((taskType) => [
+  "gave-up": ["open", "deliver", "question", "answer", "watch"].map((taskType) => [
     `gave up: ${taskType}`,
     { kind: "gave-up", taskId: `${taskType}:command:1`, taskType, channelId: DOCS },
   ]),

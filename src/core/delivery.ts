@@ -22,6 +22,11 @@ export function outcomeSlot(watch: number): string {
   return `outcome-${watch}`;
 }
 
+/** The slot of a question, by its number among those of the turn. */
+export function questionSlot(number: number): string {
+  return `question-${number}`;
+}
+
 /** Whether the post of that name is an outcome. */
 export function isOutcomeSlot(name: string): boolean {
   return name.startsWith("outcome-");

@@ -1,4 +1,5 @@
 import type { Outcome } from "./outcome.ts";
+import type { Question } from "./question.ts";
 import type { ListPage, Standing } from "./request-list.ts";
 import type { ReactionChange } from "./reaction.ts";
 import type { Turn } from "./turn.ts";
@@ -22,6 +23,8 @@ export type Recipient = { place: Place; userId: string; responseUrl: string | nu
 export type Message =
   /** The root message, or first reply, that is updated in place. `followUps`: what it shows besides its own turn, oldest first. */
   | { kind: "status"; turn: Turn; followUps?: readonly Turn[]; away: string | null }
+  /** What the agent asks, and, once there is one, the answer. */
+  | { kind: "question"; turn: Turn; question: Question; away: string | null }
   /** The notification that one watch of a turn ended. `muted`: who isn't to be mentioned. */
   | {
       kind: "outcome";

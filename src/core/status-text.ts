@@ -1,7 +1,7 @@
 import { outcomeLine } from "./outcome-text.ts";
 import type { OutcomeWords } from "./outcome-text.ts";
 import { sharedText } from "./thread-context.ts";
-import { isFollowUp } from "./turn.ts";
+import { isAsking, isFollowUp } from "./turn.ts";
 import type { Turn } from "./turn.ts";
 
 /** Names what a status message shows: as long as it stays the same, the message is not touched. */
@@ -39,6 +39,7 @@ function stageKey(turn: Turn): string {
       return stage.waitingSince === null ? "accepted" : "waiting";
     case "watching":
       if (stage.troubleSince !== null) return `watching-${watch}-trouble`;
+      if (isAsking(turn)) return `watching-${watch}-asking`;
       // It reads the same.
       return isStarting(turn) ? "accepted" : `watching-${watch}`;
     case "ended":
@@ -48,8 +49,8 @@ function stageKey(turn: Turn): string {
 
 function stepOf(turn: Turn): string | null {
   const { stage } = turn;
-  if (isStopping(turn)) return null;
-  return stage.name === "watching" && stage.troubleSince === null ? (stage.progress?.step ?? null) : null;
+  if (stage.name !== "watching" || stage.troubleSince !== null) return null;
+  return isStopping(turn) || isAsking(turn) ? null : (stage.progress?.step ?? null);
 }
 
 /** Somebody has stopped it, and it has not ended yet. */
@@ -87,6 +88,7 @@ export function statusText(turn: Turn, words: Pick<OutcomeWords, "watchedFor" | 
         : "⏳ The agent is unavailable. Your request is saved and starts when it's back.";
     case "watching": {
       if (stage.troubleSince !== null) return `⚠️ ${TROUBLE}`;
+      if (isAsking(turn)) return "💬 Waiting for an answer";
       if (isStarting(turn)) return STARTING;
       return `🔧 ${stepOf(turn) ?? (isFollowUp(turn) ? FOLLOW_UP_SENT : "The agent is working. I'll reply here when it's done.")}`;
     }

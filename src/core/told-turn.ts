@@ -74,11 +74,11 @@ export function toldTurn(reported: ReportedTurn | null): ToldTurn | undefined {
   };
 }
 
-/** What is shown of a turn while it runs; undefined where nothing is told. */
-export function progressOf(reported: ReportedTurn | null): TurnProgress | undefined {
+/** What is shown of a turn while it runs; undefined where nothing is told. `isAsking`: its step is only the question, which is shown itself. */
+export function progressOf(reported: ReportedTurn | null, isAsking = false): TurnProgress | undefined {
   if (reported === null || reported.status === "ended") return undefined;
   const isWaiting = reported.status === "waiting";
-  return { isWaiting, step: isWaiting ? null : lineOrNull(reported.step) };
+  return { isWaiting, step: isWaiting || isAsking ? null : lineOrNull(reported.step) };
 }
 
 function pullRequestReport(

@@ -5,6 +5,7 @@ import type { JobServiceAnswer, JobServiceFault } from "./job-service.ts";
 import { Outcome, outcomeKindOf } from "./outcome.ts";
 import type { OutcomeKind, OutcomeReason } from "./outcome.ts";
 import type { PollingPolicy } from "./polling.ts";
+import { Question, closeQuestions, isOpen, questionsAfter, toldQuestions } from "./question.ts";
 import { Request } from "./request.ts";
 import { storedObject } from "./stored-object.ts";
 import { TurnProgress, isBefore, ownTurn, progressOf, toldTurn } from "./told-turn.ts";
@@ -68,6 +69,8 @@ export const Turn = storedObject({
   /** Which watch this is: 1, and one more each time someone keeps watching. Each watch ends in exactly one outcome. */
   watch: z.number().int().min(1),
   delivery: Delivery,
+  /** What its agent has asked, the oldest first. Absent: nothing. */
+  questions: z.array(Question).optional(),
   /** Absent: nobody has stopped this watch of it. */
   stop: Stop.optional(),
   /** Who besides the requester wants to be mentioned in its outcome. Absent: nobody. */
@@ -90,7 +93,7 @@ export function newTurn(request: Request): Turn {
   };
 }
 
-/** The turn, ended. */
+/** The turn, ended, and its questions with it. */
 export function endTurn(
   turn: Turn,
   kind: OutcomeKind,
@@ -113,7 +116,11 @@ export function endTurn(
     ...(detail.told === undefined ? {} : { told: detail.told }),
     ...(detail.stoppedBy === undefined ? {} : { stoppedBy: detail.stoppedBy }),
   };
-  return { ...turn, job, stage: { name: "ended", outcome, at: now } };
+  return {
+    ...withQuestions(turn, closeQuestions(turn.questions ?? [])),
+    job,
+    stage: { name: "ended", outcome, at: now },
+  };
 }
 
 /** How long a turn's record is kept from now on, milliseconds: `retentionMs` after its end, and never less than its watch lasts. */
@@ -162,13 +169,16 @@ export function turnAfterAnswer(turn: Turn, answer: JobServiceAnswer & { ok: tru
     const told = toldTurn(reported);
     return endTurn(turn, kind, now, { job, told, stoppedBy: stopperOf(turn, kind, told) });
   }
-  const progress = progressOf(reported);
+  const asked = isOfTurnBefore ? null : toldQuestions(answer, number);
+  const told = asked === null ? turn : withQuestions(turn, questionsAfter(turn.questions ?? [], asked));
+  const progress = progressOf(reported, asked?.some(({ answeredAt }) => answeredAt === null) === true);
   const isSeen = stage.unseen !== undefined && job.status === "active";
   const isSame =
     !isSeen &&
     stage.troubleSince === null &&
     stage.progress?.isWaiting === progress?.isWaiting &&
-    stage.progress?.step === progress?.step;
+    stage.progress?.step === progress?.step &&
+    told === turn;
   if (isSame && turn.job !== null) return turn;
   const { progress: _, unseen, ...rest } = stage;
   const next: Watching = {
@@ -177,7 +187,30 @@ export function turnAfterAnswer(turn: Turn, answer: JobServiceAnswer & { ok: tru
     ...(progress === undefined ? {} : { progress }),
     ...(unseen === undefined || isSeen ? {} : { unseen }),
   };
-  return { ...turn, job: turn.job ?? job, stage: next };
+  return { ...told, job: turn.job ?? job, stage: next };
+}
+
+function withQuestions(turn: Turn, questions: readonly Question[]): Turn {
+  const isSame = questions === turn.questions || questions.length === 0;
+  return isSame ? turn : { ...turn, questions: [...questions] };
+}
+
+/** Whether a watched turn's agent waits for a person's answer. */
+export function isAsking({ stage, questions = [] }: Turn): boolean {
+  return stage.name === "watching" && questions.some(isOpen);
+}
+
+/** The turn's question of that number. */
+export function questionOf({ questions = [] }: Turn, number: number): Question | undefined {
+  return questions.find((question) => question.number === number);
+}
+
+/** The turn with one of its questions changed. */
+export function withQuestion(turn: Turn, changed: Question): Turn {
+  const questions = (turn.questions ?? []).map((question) =>
+    question.number === changed.number ? changed : question,
+  );
+  return { ...turn, questions };
 }
 
 /** Who stopped a turn that ended like this: by the service's word or, if it tells nothing of turns, because it took the cancel. */

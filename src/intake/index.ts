@@ -1,4 +1,5 @@
 import type { App } from "@slack/bolt";
+import { registerAnswers } from "./answers.ts";
 import { registerButtons } from "./buttons.ts";
 import { registerCommand } from "./command.ts";
 import type { IntakeDeps } from "./deps.ts";
@@ -20,6 +21,7 @@ export function registerIntake(app: App, given: Omit<IntakeDeps, "accepting">): 
   registerMention(app, deps);
   registerThreadReply(app, deps);
   registerButtons(app, deps);
+  registerAnswers(app, deps);
   registerStopButton(app, deps);
   registerLists(app, deps);
 }

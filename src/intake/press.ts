@@ -4,7 +4,7 @@ import type { ButtonValue } from "../replies/actions.ts";
 import type { IntakeDeps } from "./deps.ts";
 
 /** True also when the store's answer was lost. Pressing twice does nothing twice. */
-const NOT_KEPT =
+export const NOT_KEPT =
   "I can't tell whether that was saved. If nothing happens within a minute, press the button again.";
 
 /** The turn that a button belongs to has ended. */

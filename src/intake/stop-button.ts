@@ -10,6 +10,7 @@ import { cancelTask } from "../tasks/cancel.ts";
 import { refreshTask } from "../tasks/refresh.ts";
 import { turnWrites } from "../tasks/turn-writes.ts";
 import type { IntakeDeps } from "./deps.ts";
+import { sayNotAllowed } from "./not-allowed.ts";
 import { FINISHED, alreadyDone, press, tooOld } from "./press.ts";
 
 /** **Stop** in a status message: every turn that the message shows and that has not ended. */
@@ -66,14 +67,4 @@ function stoppedAlready(shown: readonly Turn[], body: BlockAction): string | nul
   const stage = shown.at(-1)?.stage;
   const stoppedBy = stage?.name === "ended" ? stage.outcome.stoppedBy : undefined;
   return stoppedBy === undefined ? null : alreadyDone(stoppedBy, body);
-}
-
-async function sayNotAllowed(deps: IntakeDeps, body: BlockAction, requesterId: string): Promise<void> {
-  const teamId = body.team?.id ?? body.user.team_id ?? "";
-  const place = { teamId, channelId: body.channel?.id ?? "", threadTs: null };
-  const told = await deps.notifier.replyPrivately(
-    { place, userId: body.user.id, responseUrl: body.response_url },
-    { kind: "not-allowed", requesterId },
-  );
-  if (!told.ok) deps.logger.warn({ error: told.fault.error }, "could not say who may stop a request");
 }

@@ -20,6 +20,8 @@ export const MAX_QUESTIONS = 20;
 /** The most UTF-16 units of an answer in words. */
 export const MAX_ANSWER_CHARS = 4000;
 export const MAX_CHOICES = 10;
+/** How many choices a client reads of a service that offers more than ours. */
+const MAX_READ_CHOICES = 100;
 
 const PlanStatus = z.enum(["pending", "in-progress", "completed"]);
 const PullRequestState = z.enum(["open", "closed", "merged"]);
@@ -173,7 +175,7 @@ const ReceivedQuestion = z.object({
   id: z.string().min(1).max(SHOWN_CHARS.line),
   turn: z.int().min(1),
   text: clipped(SHOWN_CHARS.reason),
-  choices: readable(z.object({ id: z.string().min(1).max(SHOWN_CHARS.line), label: Line }), MAX_CHOICES),
+  choices: readable(z.object({ id: z.string().min(1).max(SHOWN_CHARS.line), label: Line }), MAX_READ_CHOICES),
   allowsText: z.boolean().catch(false),
   askedAt: orNull(Millis),
   answeredAt: orNull(Millis),

@@ -51,6 +51,31 @@ export function parseButtonValue(value: string | undefined): ButtonValue | null 
   return parsed(ButtonValue, value);
 }
 
+/** The button of each choice of a question has a number in its id: Slack takes no id twice in a block. */
+const ANSWER_CHOICE = "answer_choice";
+export const ANY_ANSWER_CHOICE = /^answer_choice_\d+$/;
+export const ANSWER_IN_WORDS = "answer_in_words";
+
+export function answerChoice(index: number): string {
+  return `${ANSWER_CHOICE}_${index}`;
+}
+
+/** What the buttons under a question, and its form, carry back: which question of which turn, and the choice by its place. */
+const QuestionValue = z.object({ turnId: z.string(), question: z.number().int(), choice: z.number().int() });
+export type QuestionValue = z.infer<typeof QuestionValue>;
+
+/** In place of a choice, where the answer is in words. */
+export const IN_WORDS = -1;
+
+export function questionValue(value: QuestionValue): string {
+  return JSON.stringify(value);
+}
+
+/** Null for anything that is not a value of ours. */
+export function parseQuestionValue(value: string | undefined): QuestionValue | null {
+  return parsed(QuestionValue, value);
+}
+
 function parsed<T>(schema: z.ZodType<T>, value: string | undefined): T | null {
   try {
     return schema.parse(JSON.parse(value ?? ""));

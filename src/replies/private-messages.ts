@@ -160,6 +160,10 @@ function gaveUpText(taskType: string, where: string): string {
       return `Your request in ${where} couldn't be started. Ask again.`;
     case "deliver":
       return `Your request in ${where} is done, but I couldn't post the result. Check for a new pull request.`;
+    case "question":
+      return `The agent has a question about your request in ${where}, but I couldn't post it.`;
+    case "answer":
+      return `An answer to the agent's question in ${where} may not have reached it.`;
     default:
       return `I lost track of your request in ${where}. Check for a new pull request before asking again.`;
   }

@@ -12,6 +12,7 @@ import {
   notAllowedMessage,
   refusalMessage,
 } from "./private-messages.ts";
+import { questionMessage } from "./question-message.ts";
 import { statusMessage } from "./status-message.ts";
 
 /** Any message as Slack takes it. `botName`: the app's own name in that team, without the `@`. */
@@ -32,6 +33,8 @@ export function render(message: Message, presentation: Presentation, botName: st
         { ...presentation, botName },
         message.muted,
       );
+    case "question":
+      return questionMessage(message.turn, message.question, message.away, { ...presentation, botName });
     case "kept":
       return keptMessage();
     case "help":

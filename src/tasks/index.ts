@@ -5,6 +5,7 @@ import type { Step, Task, TaskEnd, TaskHandler } from "../core/task-queue.ts";
 import { DocsAgentError, messageOf } from "../errors.ts";
 import { endTurn } from "../core/turn.ts";
 import { tasksAfterEnd } from "./after-end.ts";
+import { answer } from "./answer.ts";
 import { ask } from "./ask.ts";
 import { cancel } from "./cancel.ts";
 import { deliver } from "./deliver.ts";
@@ -12,7 +13,11 @@ import type { TaskDeps } from "./deps.ts";
 import { list } from "./list.ts";
 import { open } from "./open.ts";
 import { PayloadInvalidError, TurnPayload, Whose } from "./payload.ts";
+<<<<<<< HEAD
 import { react } from "./react.ts";
+=======
+import { question } from "./question.ts";
+>>>>>>> main
 import { refresh } from "./refresh.ts";
 import { reply } from "./reply.ts";
 import { submit } from "./submit.ts";
@@ -33,6 +38,8 @@ const handlers: Record<
   open: { pool: "messages", handle: open },
   watch: { pool: "polls", handle: watch },
   cancel: { pool: "creates", handle: cancel },
+  question: { pool: "messages", handle: question },
+  answer: { pool: "creates", handle: answer },
   deliver: { pool: "messages", handle: deliver },
   refresh: { pool: "updates", handle: refresh },
   react: { pool: "reactions", handle: react },

@@ -4,14 +4,8 @@ import type { NewTask, Step, Task } from "../core/task-queue.ts";
 import type { Turn } from "../core/turn.ts";
 import type { TaskDeps } from "./deps.ts";
 import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
-import { afterFault } from "./post.ts";
 import { requireTurn, turnWrites } from "./turn-writes.ts";
-
-/**
- * Slack takes 50 updates and more a minute, over a whole workspace (tier 3, docs.slack.dev/apis/web-api/rate-limits): 45 a minute, and
- * five at once after a pause.
- */
-const UPDATE_RATE = { gapMs: 1334, burst: 5 };
+import { UPDATE_RATE, updateGate, updatePost } from "./update.ts";
 
 /** One per status message: however much changes while it waits for its slot, it shows what is true when it runs. */
 export function refreshTask(turn: Turn, slotMs?: number): NewTask {
@@ -27,12 +21,8 @@ export function refreshTask(turn: Turn, slotMs?: number): NewTask {
 export async function stepRefreshTask(deps: TaskDeps, turn: Turn): Promise<NewTask | undefined> {
   if (!isOnlyStepNew(turn) || !hasStatusMessage(turn.delivery)) return undefined;
   if (turn.delivery.refusedUpdate !== undefined) return undefined;
-  if (!(await deps.slots.takeIfIdle(gateOf(turn.request.teamId), UPDATE_RATE))) return undefined;
+  if (!(await deps.slots.takeIfIdle(updateGate(turn.request.teamId), UPDATE_RATE))) return undefined;
   return refreshTask(turn, deps.clock.now());
-}
-
-function gateOf(teamId: string): string {
-  return `update:${teamId}`;
 }
 
 /** Brings the status message up to date with its turn and the others that it shows. Idempotent, and nothing waits for it. */
@@ -48,27 +38,24 @@ export async function refresh(deps: TaskDeps, task: Task): Promise<Step> {
   const isShown = (other: Turn) => other.delivery.shown === statusKey(other);
   if (slot === undefined || slot.ts === null || shown.every(isShown)) return { kind: "done" };
 
-  const gate = gateOf(teamId);
   const isStep = shown.every((other) => isShown(other) || isOnlyStepNew(other));
-  const now = deps.clock.now();
-  const slotMs = await deps.slots.reserve(gate, UPDATE_RATE, payload.slotMs);
-  if (slotMs > now) return { kind: "wait", dueAt: slotMs, payload: { ...payload, slotMs } };
-  const away = slot.channelId === request.channelId ? null : delivery.away;
-  const updated = await deps.notifier.update(
-    { teamId, channelId: slot.channelId, threadTs: delivery.threadTs },
-    slot.ts,
-    { kind: "status", turn, followUps, away },
-    { turnId: turn.id, post: STATUS_SLOT },
+  const updated = await updatePost(
+    deps,
+    { ...task, payload },
+    {
+      place: { teamId, channelId: slot.channelId, threadTs: delivery.threadTs },
+      ts: slot.ts,
+      message: {
+        kind: "status",
+        turn,
+        followUps,
+        away: slot.channelId === request.channelId ? null : delivery.away,
+      },
+      label: { turnId: turn.id, post: STATUS_SLOT },
+    },
   );
-  if (!updated.ok && updated.fault.kind !== "place") {
-    const { retryAfterMs } = updated.fault;
-    if (retryAfterMs !== undefined) await deps.slots.postpone(gate, now + retryAfterMs);
-    return isStep ? { kind: "done" } : afterFault(deps, { ...task, payload }, updated.fault);
-  }
-  if (!updated.ok) {
-    deps.logger.warn({ error: updated.fault.error }, "the status message can no longer be updated");
-  }
-  const refused = updated.ok ? {} : { refusedUpdate: updated.fault.error };
+  if (updated.kind === "later") return updated.isFault && isStep ? { kind: "done" } : updated.end;
+  const refused = updated.refused === null ? {} : { refusedUpdate: updated.refused };
   return (read) => {
     const noted = shown.flatMap((other): Turn[] => {
       const current = read("turn", other.id);

@@ -20,6 +20,7 @@ import { tasksAfterEnd } from "./after-end.ts";
 import type { TaskDeps } from "./deps.ts";
 import { closedForMs, heedRetryAfter, notAsked } from "./project-gate.ts";
 import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
+import { questionTasks } from "./question.ts";
 import { refreshTask, stepRefreshTask } from "./refresh.ts";
 import { RecordLostError, endedForLog, turnWrites } from "./turn-writes.ts";
 
@@ -124,7 +125,11 @@ function stepAfter(
     return {
       writes: changed.flatMap((turn) => turnWrites(deps, read, turn)),
       adds: [
-        ...changed.flatMap((turn) => [...tasksAfterEnd(turn), ...refreshTasks(turn)]),
+        ...changed.flatMap((turn) => [
+          ...tasksAfterEnd(turn),
+          ...openQuestionTasks(turn),
+          ...refreshTasks(turn),
+        ]),
         ...turns.flatMap(({ next }) => (isOnlyStepNew(next) ? (steps.get(next.id) ?? []) : [])),
       ],
       value:
@@ -137,6 +142,11 @@ function stepAfter(
             },
     };
   };
+}
+
+/** Those of a turn that has ended come with its end. */
+function openQuestionTasks(turn: Turn): NewTask[] {
+  return turn.stage.name === "ended" ? [] : questionTasks(turn);
 }
 
 /** What is to be added when a watched turn has changed, and its message should say so soon: not for a step alone. */

@@ -32,7 +32,10 @@ function takeOver(afterMs: number): Promise<World> {
       db.exec(`BEGIN; ${sql} COMMIT;`);
       db.close();
       for (const job of before.jobs) {
-        service.jobs.set(job.id, structuredClone({ ...job, pollsOfTurn: 0, staleReads: null, turns: [] }));
+        service.jobs.set(
+          job.id,
+          structuredClone({ ...job, pollsOfTurn: 0, staleReads: null, turns: [], questions: [] }),
+        );
       }
       service.script.completeAfterPolls(2, { prLink: PR });
     },

@@ -7,6 +7,7 @@ import { ReportedOutcome } from "../../src/core/job-report.ts";
 import type { ReportedTurn } from "../../src/core/job-report.ts";
 import { OutcomeKind, OutcomeReason, prLinkOf } from "../../src/core/outcome.ts";
 import type { Outcome } from "../../src/core/outcome.ts";
+import { AnswerResult, questionsAfter } from "../../src/core/question.ts";
 import { PROMPT_MAX_CHARS, Request } from "../../src/core/request.ts";
 import type { QuotedMessage } from "../../src/core/request.ts";
 import { progressOf, toldTurn } from "../../src/core/told-turn.ts";
@@ -385,6 +386,37 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
         const outcome = prLink === null ? last : { ...last, prBefore: prLink };
         const message = { kind: "outcome", turn, outcome, watch: turn.watch, away } as const;
         expect(faultsOf(message, view, { requester: ANA, prLink })).toEqual([]);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("a question, open, closed, or answered by the requester", () => {
+    const told = fc.record({
+      text: anyText,
+      choices: fc.array(fc.record({ id: anyText, label: anyText }), { maxLength: 30 }),
+      allowsText: fc.boolean(),
+    });
+    const ends = fc.oneof(
+      fc.constant({}),
+      fc.record({ closed: fc.constantFrom("unanswered" as const, "elsewhere" as const) }),
+      fc
+        .record({
+          userId: fc.constant(ANA),
+          choiceId: fc.option(anyText),
+          words: anyText.map((text) => text.slice(0, 3000) || "x"),
+          result: fc.constantFrom(...AnswerResult.options),
+        })
+        .map((answer) => ({ answer })),
+    );
+    const common = { id: "q", turn: 1, askedAt: null, answeredAt: null };
+    fc.assert(
+      fc.property(turns, told, ends, aways, views, (turn, asked, end, away, view) => {
+        const [open] = questionsAfter([], [{ ...common, ...asked }]);
+        const question = { ...open!, ...end };
+        const message = { kind: "question", turn, question, away } as const;
+        const requester = "closed" in end ? null : ANA;
+        expect(faultsOf(message, view, { requester, prLink: null, isContactNamed: true })).toEqual([]);
       }),
       { numRuns: 500 },
     );

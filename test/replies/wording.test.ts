@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Outcome } from "../../src/core/outcome.ts";
+import type { Question } from "../../src/core/question.ts";
 import type { TurnStage } from "../../src/core/turn.ts";
 import { refusalText } from "../../src/replies/private-messages.ts";
 import { makeJob, makeOutcome, makeTurn } from "../support/builders.ts";
@@ -103,6 +104,62 @@ describe("the status of a follow-up", () => {
     const both = read({ kind: "status", turn, followUps: [followUp], away: null }).lines;
     expect(both.slice(3)).toEqual(lines);
     expect(both[2]).toBe("⏳ Starting…");
+  });
+});
+
+describe("a question of the agent's says afterwards who answered what, and what came of it:", () => {
+  const question: Question = {
+    id: "q-1",
+    number: 1,
+    text: "Which page?",
+    choices: [{ id: "1", label: "Install" }],
+    moreChoices: 0,
+    allowsText: true,
+  };
+  const answer = { userId: ANA, choiceId: "1", words: "Install" };
+  const linesOf = (over: Partial<Question>) =>
+    read({ kind: "question", turn: makeTurn({ request }), question: { ...question, ...over }, away: null });
+
+  it.each<[Partial<Question>, string[]]>([
+    [{ closed: "unanswered" }, ["Not answered in time."]],
+    [{ closed: "elsewhere" }, ["Answered outside Slack."]],
+    [{ answer }, ["@Ana answered: Install"]],
+    [{ answer: { ...answer, result: "taken" } }, ["@Ana answered: Install"]],
+    [
+      { answer: { ...answer, result: "late" } },
+      ["@Ana answered: Install", "Too late: the agent had already gone on."],
+    ],
+    [
+      { answer: { ...answer, result: "elsewhere" } },
+      ["@Ana answered: Install", "Too late: the agent had already got another answer outside Slack."],
+    ],
+    [
+      { answer: { ...answer, result: "refused" } },
+      [
+        "@Ana answered: Install",
+        "The agent didn't accept this answer. If it keeps happening, contact your Docs Agent admin.",
+      ],
+    ],
+    [
+      { answer: { ...answer, result: "unsent" } },
+      ["@Ana answered: Install", "I couldn't reach the agent, so it didn't get this answer."],
+    ],
+    [
+      { answer: { ...answer, result: "unsure" } },
+      ["@Ana answered: Install", "I can't tell whether the agent got this answer."],
+    ],
+  ])("%o", (over, end) => {
+    const { lines, notification } = linesOf(over);
+    expect(lines).toEqual(["💬 The agent asked:", "Which page?", ...end]);
+    expect(notification).toBe(["💬 The agent asked: Which page?", ...end].join("\n"));
+  });
+
+  it("or that it can't be answered here", () => {
+    expect(linesOf({ choices: [], allowsText: false }).lines).toEqual([
+      "💬 @Ana The agent asks:",
+      "Which page?",
+      "This question can't be answered in Slack.",
+    ]);
   });
 });
 

@@ -1,5 +1,5 @@
 import type { JobStatus } from "../../src/core/job.ts";
-import type { WireTurn } from "../../src/job-client/report-schema.ts";
+import type { WireQuestion, WireTurn } from "../../src/job-client/report-schema.ts";
 import type { WireJob, WireJobRecord } from "../../src/job-client/schema.ts";
 
 /** A job as the service side holds it; tests may read all of it. */
@@ -18,7 +18,12 @@ export type SideJob = {
   staleReads: { left: number; record: WireJobRecord } | null;
   /** As a service tells them that tells of turns. */
   turns: WireTurn[];
+  /** Those of turns that have not ended, as a service tells them that tells of questions. */
+  questions: SideQuestion[];
 };
+
+/** A question and the answer it has. */
+export type SideQuestion = WireQuestion & { answer: string | null };
 
 /** How a job ends. `prLink` absent: the job keeps the one it has. `turn`: what is told of the turn. */
 export type SideOutcome = {
@@ -88,6 +93,8 @@ export function endJob(job: SideJob, { status, prLink, turn = {} }: SideOutcome,
   const kind = prLink ? "pull-request" : "no-changes";
   const outcome = status === "completed" ? kind : status;
   if (current !== undefined) Object.assign(current, { status: "ended", outcome, endedAt: at, ...turn });
+  // They end with their turn.
+  job.questions = job.questions.filter((question) => question.turn !== current?.number);
   job.status = status;
   if (prLink !== undefined) job.prLink = prLink;
   if (status === "archived") job.archivedAt = at;
@@ -113,8 +120,11 @@ export function newTurn(number: number, at: string): WireTurn {
   };
 }
 
-/** The job as it goes over the wire, with its turns if they are asked for. */
-export function recordOf(job: SideJob, withTurns: boolean): WireJob {
+/** The job as it goes over the wire, with its turns and questions if they are asked for. */
+export function recordOf(
+  job: SideJob,
+  { withTurns, withQuestions }: { withTurns: boolean; withQuestions: boolean },
+): WireJob {
   return {
     id: job.id,
     status: job.status,
@@ -124,5 +134,11 @@ export function recordOf(job: SideJob, withTurns: boolean): WireJob {
     createdAt: job.createdAt,
     archivedAt: job.archivedAt,
     ...(withTurns ? { turns: structuredClone(job.turns) } : {}),
+    ...(withQuestions ? { questions: job.questions.map(asTold) } : {}),
   };
+}
+
+function asTold(question: SideQuestion): WireQuestion {
+  const { answer: _, ...told } = question;
+  return told;
 }

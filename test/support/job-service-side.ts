@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { CreateJobRequest, type WireJobRecord } from "../../src/job-client/schema.ts";
+import { AnswerRequest, CreateJobRequest, type WireJobRecord } from "../../src/job-client/schema.ts";
 import { faultAfter, faultBefore, FaultPlan, type JobServiceOp } from "./job-service-faults.ts";
-import type { WireTurn } from "../../src/job-client/report-schema.ts";
+import type { WireQuestion, WireTurn } from "../../src/job-client/report-schema.ts";
 import { endJob, JobScript, newTurn, recordOf, type SideJob, type SideOutcome } from "./job-service-jobs.ts";
 import {
   bearer,
@@ -32,6 +32,8 @@ export type JobServiceSideOptions = {
   idempotencyKeys?: boolean;
   /** Announces that it tells of turns, and tells those clients of them that ask for it. @default false */
   turns?: boolean;
+  /** Announces that agents ask, tells those clients of it that ask for it, and takes answers. @default false */
+  questions?: boolean;
   /** Announces that turns can be canceled, and cancels them; elsewhere there is no such route. @default false */
   cancels?: boolean;
   /** Epoch milliseconds, for `createdAt` and `archivedAt`. @default Date.now */
@@ -50,7 +52,11 @@ export type SideCall = {
   authorized: boolean;
   /** The client reads what is told of turns, and the service tells it. */
   withTurns: boolean;
+  /** As `withTurns`, of questions. */
+  withQuestions: boolean;
 };
+/** An answer that reached the agent. */
+export type SideAnswer = { jobId: string; questionId: string; answer: string };
 export type SideCreate = { projectId: string; jobId: string; prompt: string; idempotencyKey: string | null };
 export type SideMessage = SideCreate;
 export type SideGet = { projectId: string; jobId: string; record: WireJobRecord };
@@ -71,6 +77,8 @@ export class JobServiceSide implements AsyncDisposable {
   readonly creates: SideCreate[] = [];
   /** The messages that reached a job, in order. */
   readonly messages: SideMessage[] = [];
+  /** The answers that were taken, each once, in order: a choice's id, or words. */
+  readonly answers: SideAnswer[] = [];
   /** The turns that were canceled, as `job/number`, in order. */
   readonly cancels: string[] = [];
   /** The gets that were answered with a record. */
@@ -87,12 +95,14 @@ export class JobServiceSide implements AsyncDisposable {
   readonly #hookFaults: unknown[] = [];
   readonly #announced: Record<string, string>;
   readonly #tellsTurns: boolean;
+  readonly #tellsQuestions: boolean;
   readonly #cancels: boolean;
   /** By project and key; null where keys are not honored. */
   readonly #answered: Map<string, Reply> | null;
   #port: number;
   #hook: CallHook | null = null;
   #jobsMade = 0;
+  #questionsAsked = 0;
 
   constructor({
     apiKey = DEFAULT_API_KEY,
@@ -100,6 +110,7 @@ export class JobServiceSide implements AsyncDisposable {
     port = 0,
     idempotencyKeys = false,
     turns = false,
+    questions = false,
     cancels = false,
     now = () => Date.now(),
   }: JobServiceSideOptions) {
@@ -109,11 +120,13 @@ export class JobServiceSide implements AsyncDisposable {
     const offered = [
       ...(idempotencyKeys ? ["idempotency-key"] : []),
       ...(turns ? ["turns"] : []),
+      ...(questions ? ["questions"] : []),
       ...(cancels ? ["cancel"] : []),
     ];
     this.#cancels = cancels;
     this.#announced = offered.length === 0 ? {} : { "docs-agent-capabilities": offered.join(", ") };
     this.#tellsTurns = turns;
+    this.#tellsQuestions = questions;
     this.#answered = idempotencyKeys ? new Map() : null;
     this.#server.on("connection", () => (this.connections += 1));
   }
@@ -150,6 +163,40 @@ export class JobServiceSide implements AsyncDisposable {
   tell(jobId: string, turn: Partial<WireTurn>): void {
     const current = this.#job(jobId).turns.at(-1);
     if (current !== undefined) Object.assign(current, { status: "running", ...turn });
+  }
+
+  /** The agent of the job's current turn asks; returns the question's id. */
+  ask(jobId: string, question: Partial<WireQuestion> = {}): string {
+    const job = this.#job(jobId);
+    this.#questionsAsked += 1;
+    const id = question.id ?? `q-${this.#questionsAsked}`;
+    this.tell(jobId, {});
+    job.questions.push({
+      turn: job.turns.length,
+      text: "Which page?",
+      choices: [
+        { id: "1", label: "Install" },
+        { id: "2", label: "FAQ" },
+      ],
+      allowsText: true,
+      askedAt: this.#time(),
+      answeredAt: null,
+      ...question,
+      id,
+      answer: null,
+    });
+    return id;
+  }
+
+  /** Somebody answers by another way than this API. */
+  answerElsewhere(jobId: string, questionId: string, answer: string): void {
+    this.#answer(this.#job(jobId), questionId, answer);
+  }
+
+  /** The agent no longer waits for an answer. */
+  closeQuestion(jobId: string, questionId: string): void {
+    const job = this.#job(jobId);
+    job.questions = job.questions.filter(({ id }) => id !== questionId);
   }
 
   /** The job is gone: 404 from now on. */
@@ -194,13 +241,15 @@ export class JobServiceSide implements AsyncDisposable {
   }
 
   #record(route: Route, request: IncomingMessage, body: string): SideCall {
+    const reads = header(request, "docs-agent-capabilities") ?? "";
     const parsed =
-      route.op === "get" || route.op === "cancel" ? null : CreateJobRequest.safeParse(parseJson(body));
+      route.op === "create" || route.op === "message" ? CreateJobRequest.safeParse(parseJson(body)) : null;
     const call: SideCall = {
       ...route,
       prompt: parsed?.data?.prompt ?? null,
       idempotencyKey: header(request, "idempotency-key"),
-      withTurns: this.#tellsTurns && /\bturns\b/.test(header(request, "docs-agent-capabilities") ?? ""),
+      withTurns: this.#tellsTurns && /\bturns\b/.test(reads),
+      withQuestions: this.#tellsQuestions && /\bquestions\b/.test(reads),
       authorized: bearer(request) !== null && bearer(request) === this.#projects[route.projectId]?.apiKey,
     };
     this.calls.push(call);
@@ -233,11 +282,13 @@ export class JobServiceSide implements AsyncDisposable {
       return { status: 400, json: { error: "Content-Type must be application/json" } };
     }
     if (parseJson(body) === undefined) return { status: 400, json: { error: "The body is not JSON" } };
+    if (call.op === "answer") return this.#takeAnswer(call, body);
     if (call.prompt === null) return { status: 400, json: { error: "prompt must be a non-empty string" } };
     return call.op === "create" ? this.#create(call, call.prompt) : this.#message(call, call.prompt);
   }
 
-  #create({ projectId, idempotencyKey, withTurns }: SideCall, prompt: string): Reply {
+  #create(call: SideCall, prompt: string): Reply {
+    const { projectId, idempotencyKey } = call;
     this.#jobsMade += 1;
     const job: SideJob = {
       id: `job_${this.#jobsMade}`,
@@ -250,14 +301,16 @@ export class JobServiceSide implements AsyncDisposable {
       pollsOfTurn: 0,
       staleReads: null,
       turns: [newTurn(1, this.#time())],
+      questions: [],
     };
     this.jobs.set(job.id, job);
     this.script.created(job, this.#time());
     this.creates.push({ projectId, jobId: job.id, prompt, idempotencyKey });
-    return { status: 201, json: recordOf(job, withTurns) };
+    return { status: 201, json: recordOf(job, call) };
   }
 
-  #get({ projectId, jobId, withTurns }: SideCall): Reply {
+  #get(call: SideCall): Reply {
+    const { projectId, jobId } = call;
     const job = this.#find(projectId, jobId);
     if (job === null) return { status: 404, json: { error: "Job not found" } };
     if (job.staleReads !== null && job.staleReads.left > 0) {
@@ -266,26 +319,56 @@ export class JobServiceSide implements AsyncDisposable {
       return { status: 200, json: job.staleReads.record };
     }
     this.script.polled(job, this.#time());
-    const record = recordOf(job, withTurns);
+    const record = recordOf(job, call);
     this.gets.push({ projectId, jobId: job.id, record });
     return { status: 200, json: record };
   }
 
-  #message({ projectId, jobId, idempotencyKey, withTurns }: SideCall, prompt: string): Reply {
+  #message(call: SideCall, prompt: string): Reply {
+    const { projectId, jobId, idempotencyKey } = call;
     const job = this.#find(projectId, jobId);
     if (job === null) return { status: 404, json: { error: "Job not found" } };
     if (job.status === "archived") return { status: 400, json: { error: "The job is archived" } };
-    const before = recordOf(job, withTurns);
+    const before = recordOf(job, call);
     job.prompts.push(prompt);
     job.turns.push(newTurn(job.prompts.length, this.#time()));
     job.status = "active";
     job.pollsOfTurn = 0;
     this.script.messaged(job, before, this.#time());
     this.messages.push({ projectId, jobId: job.id, prompt, idempotencyKey });
-    return { status: 200, json: recordOf(job, withTurns) };
+    return { status: 200, json: recordOf(job, call) };
   }
 
-  #cancel({ projectId, jobId, turn: number, withTurns }: SideCall): Reply {
+  /** As our own service does: the same answer again is fine, another one is not, and a question that is over is unknown. */
+  #takeAnswer(call: SideCall, body: string): Reply {
+    if (!this.#tellsQuestions) return { status: 404, json: { error: "No such route" } };
+    const parsed = AnswerRequest.safeParse(parseJson(body));
+    if (!parsed.success) return { status: 400, json: { error: "put questionId and choice, or text" } };
+    const job = this.#find(call.projectId, call.jobId);
+    const question = job?.questions.find(({ id }) => id === parsed.data.questionId);
+    if (job === null || question === undefined) return { status: 404, json: { error: "No such question" } };
+    const { data } = parsed;
+    const isOffered =
+      "text" in data ? question.allowsText : question.choices.some(({ id }) => id === data.choice);
+    if (!isOffered) return { status: 400, json: { error: "That is no answer to this question" } };
+    const answer = "text" in data ? data.text : data.choice;
+    if (question.answer !== null && question.answer !== answer) {
+      return { status: 409, json: { error: "The question is answered" } };
+    }
+    if (question.answer === null) {
+      this.#answer(job, question.id, answer);
+      this.answers.push({ jobId: job.id, questionId: question.id, answer });
+    }
+    return { status: 200, json: recordOf(job, call) };
+  }
+
+  #answer(job: SideJob, questionId: string, answer: string): void {
+    const question = job.questions.find(({ id }) => id === questionId);
+    if (question !== undefined) Object.assign(question, { answer, answeredAt: this.#time() });
+  }
+
+  #cancel(call: SideCall): Reply {
+    const { projectId, jobId, turn: number } = call;
     const job = this.#find(projectId, jobId);
     const turn = job?.turns.find((candidate) => candidate.number === number);
     if (job === null || turn === undefined) return { status: 404, json: { error: "Job or turn not found" } };
@@ -295,7 +378,7 @@ export class JobServiceSide implements AsyncDisposable {
       } else Object.assign(turn, { status: "ended", outcome: "cancelled", endedAt: this.#time() });
       this.cancels.push(`${job.id}/${turn.number}`);
     }
-    return { status: 200, json: recordOf(job, withTurns) };
+    return { status: 200, json: recordOf(job, call) };
   }
 
   #find(projectId: string, jobId: string | null): SideJob | null {

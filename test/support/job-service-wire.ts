@@ -24,17 +24,19 @@ export function sendText(
 
 export function routeOf(request: IncomingMessage): Route | null {
   const path = (request.url ?? "").split("?")[0] ?? "";
-  const [, project, job, message, turn] =
-    /^\/v2\/agent\/([^/]+)\/job(?:\/([^/]+)(\/message)?(?:\/turn\/(\d+)\/cancel)?)?$/.exec(path) ?? [];
+  const [, project, job, call, turn] =
+    /^\/v2\/agent\/([^/]+)\/job(?:\/([^/]+)(?:\/(message|answer))?(?:\/turn\/(\d+)\/cancel)?)?$/.exec(path) ??
+    [];
   if (project === undefined) return null;
   const projectId = decode(project);
   if (job === undefined) return request.method === "POST" ? { op: "create", projectId, jobId: null } : null;
   const jobId = decode(job);
-  if (turn !== undefined) {
-    return request.method === "POST" ? { op: "cancel", projectId, jobId, turn: Number(turn) } : null;
+  if (turn === undefined && call === undefined) {
+    return request.method === "GET" ? { op: "get", projectId, jobId } : null;
   }
-  if (message === undefined) return request.method === "GET" ? { op: "get", projectId, jobId } : null;
-  return request.method === "POST" ? { op: "message", projectId, jobId } : null;
+  if (request.method !== "POST") return null;
+  if (turn !== undefined) return { op: "cancel", projectId, jobId, turn: Number(turn) };
+  return { op: call === "answer" ? "answer" : "message", projectId, jobId };
 }
 
 export function bearer(request: IncomingMessage): string | null {

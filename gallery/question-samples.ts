@@ -1,0 +1,59 @@
+import type { Message } from "../src/core/notifier.ts";
+import { AnswerResult, questionsAfter } from "../src/core/question.ts";
+import type { PersonAnswer, Question } from "../src/core/question.ts";
+import { BEN, LONG, NOON, UNBROKEN, makeUpTurn } from "./made-up.ts";
+
+type QuestionMessage = Extract<Message, { kind: "question" }>;
+
+const turn = makeUpTurn({ name: "watching", since: NOON, troubleSince: null });
+
+function asked(text: string, labels: readonly string[], allowsText: boolean): Question {
+  const choices = labels.map((label, index) => ({ id: `${index}`, label }));
+  const told = { id: "q-1", turn: 1, text, choices, allowsText, askedAt: NOON, answeredAt: null };
+  const [question] = questionsAfter([], [told]);
+  if (question === undefined) throw new TypeError("Nothing is asked.");
+  return question;
+}
+
+const short = asked("Which page do you mean?", ["Install", "Quickstart"], true);
+const answer: PersonAnswer = { userId: BEN, choiceId: "1", words: "Quickstart" };
+const longest = asked(
+  LONG,
+  Array.from({ length: 30 }, () => LONG),
+  true,
+);
+
+/** What the agent asks, and how that ends. A new result of an answer is in here by itself. */
+const questions: [string, Question, string | null][] = [
+  ["choices and words", short, null],
+  ["choices alone", { ...short, allowsText: false }, null],
+  ["words alone", { ...short, choices: [] }, null],
+  ["no way to answer", { ...short, choices: [], allowsText: false }, null],
+  [
+    "long choices",
+    asked("Which of them?", ["The page that says how to install it", "The quickstart"], false),
+    null,
+  ],
+  ["longest", longest, "not_in_channel"],
+  ["being sent", { ...short, answer }, null],
+  ...AnswerResult.options.map((result): [string, Question, null] => [
+    result,
+    { ...short, answer: { ...answer, result } },
+    null,
+  ]),
+  [
+    "longest answer",
+    { ...longest, answer: { ...answer, choiceId: null, words: UNBROKEN, result: "refused" } },
+    "not_in_channel",
+  ],
+  ["nobody answered", { ...short, closed: "unanswered" }, null],
+  ["answered elsewhere", { ...short, closed: "elsewhere" }, null],
+];
+
+/** A turn whose agent waits for an answer. */
+export const askingTurn = { ...turn, questions: [short] };
+
+export const questionSamples = questions.map(([name, question, away]): [string, QuestionMessage] => [
+  name,
+  { kind: "question", turn, question, away },
+]);

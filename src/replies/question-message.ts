@@ -1,0 +1,118 @@
+import type { Button, KnownBlock, RichTextBlock, RichTextSection } from "@slack/types";
+import type { PersonAnswer, Question } from "../core/question.ts";
+import { isOpen } from "../core/question.ts";
+import { cut } from "../core/text.ts";
+import type { Turn } from "../core/turn.ts";
+import { ANSWER_IN_WORDS, IN_WORDS, answerChoice, questionValue } from "./actions.ts";
+import { awayText } from "./away-text.ts";
+import { context, labelled, quoteText, section } from "./blocks.ts";
+import type { Rendered } from "./blocks.ts";
+import { SAID_MAX, STATE_MAX } from "./limits.ts";
+import { cutEscaped } from "./mrkdwn.ts";
+
+/** "text may truncate with ~30 characters" (docs.slack.dev/reference/block-kit/block-elements/button-element). */
+const BUTTON_READABLE_MAX = 30;
+
+type View = { botName: string; contact: string };
+
+/** What the agent asks: mentions the requester and offers the choices; once it is closed, who answered what in place of the buttons. */
+export function questionMessage(turn: Turn, question: Question, away: string | null, view: View): Rendered {
+  const { request } = turn;
+  const { answer, text } = question;
+  const lead = isOpen(question) ? `💬 <@${request.userId}> The agent asks:` : "💬 The agent asked:";
+  const end = endOf(question, view.contact);
+  const answered =
+    answer === undefined ? "" : `<@${answer.userId}> answered: ${cutEscaped(answer.words, SAID_MAX)}`;
+  return {
+    text: [`${lead} ${cutEscaped(text, STATE_MAX)}`, answered, end].filter((line) => line !== "").join("\n"),
+    blocks: [
+      ...(away === null ? [] : [section(awayText(request.channelId, away, view.botName))]),
+      section(lead),
+      quoteText(text || "(no text)"),
+      ...(isOpen(question) ? waysToAnswer(turn, question) : []),
+      ...(answer === undefined ? [] : [answerBlock(answer)]),
+      ...(end === "" ? [] : [section(end)]),
+    ],
+  };
+}
+
+/** Long choices stand above their buttons, which have their numbers: all of each can be read. */
+function waysToAnswer(turn: Turn, question: Question): KnownBlock[] {
+  const { choices, moreChoices, allowsText } = question;
+  const isListed = choices.some(({ label }) => label.length > BUTTON_READABLE_MAX);
+  const valueOf = (choice: number) => questionValue({ turnId: turn.id, question: question.number, choice });
+  const buttons: Button[] = [
+    ...choices.map(({ label }, index) => ({
+      ...named(answerChoice(index), isListed ? `${index + 1}` : label),
+      value: valueOf(index),
+      ...(isListed ? { accessibility_label: cut(label, ACCESSIBILITY_LABEL_MAX) } : {}),
+    })),
+    ...(allowsText ? [{ ...labelled(ANSWER_IN_WORDS, "Answer…"), value: valueOf(IN_WORDS) }] : []),
+  ];
+  const notes = [
+    ...(moreChoices === 0
+      ? []
+      : [`${moreChoices} more ${moreChoices === 1 ? "choice doesn't" : "choices don't"} fit here.`]),
+    ...(buttons.length === 0 ? ["This question can't be answered in Slack."] : []),
+  ];
+  return [
+    ...(isListed ? [numbered(choices.map(({ label }) => label))] : []),
+    ...(notes.length === 0 ? [] : [context(notes)]),
+    ...(buttons.length === 0 ? [] : [{ type: "actions" as const, elements: buttons }]),
+  ];
+}
+
+/** docs.slack.dev/reference/block-kit/block-elements/button-element */
+const ACCESSIBILITY_LABEL_MAX = 75;
+
+/** A button with a label of anybody's: nothing in it becomes an emoji. */
+function named(actionId: string, label: string): Button {
+  return { type: "button", action_id: actionId, text: { type: "plain_text", text: label, emoji: false } };
+}
+
+function numbered(labels: string[]): RichTextBlock {
+  const elements = labels.map((text): RichTextSection => ({
+    type: "rich_text_section",
+    elements: [{ type: "text", text }],
+  }));
+  return { type: "rich_text", elements: [{ type: "rich_text_list", style: "ordered", elements }] };
+}
+
+function answerBlock({ userId, words }: PersonAnswer): RichTextBlock {
+  return {
+    type: "rich_text",
+    elements: [
+      {
+        type: "rich_text_section",
+        elements: [
+          { type: "user", user_id: userId },
+          { type: "text", text: " answered: " },
+          { type: "text", text: cut(words, SAID_MAX), style: { bold: true } },
+        ],
+      },
+    ],
+  };
+}
+
+/** What else there is to say of a question that takes no answer any more; may be empty. */
+function endOf({ answer, closed }: Question, contact: string): string {
+  if (answer === undefined) {
+    if (closed === undefined) return "";
+    return closed === "elsewhere" ? "Answered outside Slack." : "Not answered in time.";
+  }
+  switch (answer.result) {
+    case undefined:
+    case "taken":
+      return "";
+    case "late":
+      return "Too late: the agent had already gone on.";
+    case "elsewhere":
+      return "Too late: the agent had already got another answer outside Slack.";
+    case "refused":
+      return `The agent didn't accept this answer. If it keeps happening, contact ${contact}.`;
+    case "unsent":
+      return "I couldn't reach the agent, so it didn't get this answer.";
+    case "unsure":
+      return "I can't tell whether the agent got this answer.";
+  }
+}

@@ -1,0 +1,148 @@
+import { faultForLog } from "../core/job-service.ts";
+import type { Read } from "../core/records.ts";
+import { answerQuestion, resultOf, sentAnswer } from "../core/question.ts";
+import type { AnswerResult, Answering } from "../core/question.ts";
+import { isGivenUp, retryDelayMs } from "../core/retry.ts";
+import { statusKey } from "../core/status-text.ts";
+import { maySteer } from "../core/steering.ts";
+import type { FollowUps } from "../core/steering.ts";
+import type { NewTask, Plan, Step, Task } from "../core/task-queue.ts";
+import { questionOf, withQuestion } from "../core/turn.ts";
+import type { Turn } from "../core/turn.ts";
+import type { TaskDeps } from "./deps.ts";
+import { readPayload, turnPayload } from "./payload.ts";
+import { closedForMs, heedRetryAfter } from "./project-gate.ts";
+import { QuestionPayload, questionTasks } from "./question.ts";
+import { refreshTask } from "./refresh.ts";
+import { requireTurn, turnWrites } from "./turn-writes.ts";
+import { watchTask } from "./watch.ts";
+
+/** Somebody's answer to a question: with the choice at that place, or in words. */
+export type GivenAnswer = {
+  turnId: string;
+  question: number;
+  userId: string;
+  given: { choice: number } | { text: string };
+};
+
+/** What becomes of it. `gone`: the turn is no longer kept. */
+export type AnswerTaken =
+  | { kind: Exclude<Answering["kind"], "answered"> | "gone" }
+  | { kind: "answered"; userId: string }
+  | { kind: "not-allowed"; requesterId: string };
+
+type TakeDeps = Pick<TaskDeps, "clock" | "polling" | "retentionMs"> & { followUps: FollowUps };
+
+/** Takes an answer: it is written down, and on its way to the agent. The first one counts; the same again changes nothing. */
+export function answering(
+  deps: TakeDeps,
+  read: Read,
+  { turnId, question: number, userId, given }: GivenAnswer,
+): Plan<AnswerTaken> {
+  const turn = read("turn", turnId);
+  const asked = turn === undefined ? undefined : questionOf(turn, number);
+  if (turn === undefined || asked === undefined) return { value: { kind: "gone" } };
+  if (!maySteer(deps.followUps, turn, userId)) {
+    return { value: { kind: "not-allowed", requesterId: turn.request.userId } };
+  }
+  const answered = answerQuestion(asked, userId, given);
+  switch (answered.kind) {
+    case "answered":
+      return { value: answered };
+    case "known":
+    case "closed":
+      // Its message may not have been brought up to date yet.
+      return { adds: questionTasks(turn), value: { kind: answered.kind } };
+    case "taken": {
+      const next = withQuestion(turn, answered.question);
+      return {
+        writes: turnWrites(deps, read, next),
+        adds: [answerTask(next, number), ...questionTasks(next), ...refreshTasks(next)],
+        value: { kind: "taken" },
+      };
+    }
+  }
+}
+
+function answerTask(turn: Turn, number: number): NewTask {
+  const { service } = turn.request.project;
+  const payload = { ...turnPayload(turn), question: number } satisfies QuestionPayload;
+  return { id: `answer:${turn.id}:${number}`, type: "answer", share: service, payload };
+}
+
+function refreshTasks(turn: Turn): NewTask[] {
+  return statusKey(turn) === turn.delivery.shown ? [] : [refreshTask(turn)];
+}
+
+/**
+ * Takes an answer to the job service, for a day while that is away. Safe to repeat, as the same answer is. That it is on its way is saved
+ * before: if the question is gone afterwards, the agent may have got it.
+ */
+export async function answer(deps: TaskDeps, task: Task): Promise<Step> {
+  const { turnId, question: number } = readPayload(QuestionPayload, task);
+  const turn = requireTurn(await deps.records.turn.get(turnId), turnId);
+  const { job, request } = turn;
+  const asked = questionOf(turn, number);
+  const given = asked?.answer;
+  if (job === null || given === undefined || given.result !== undefined) return { kind: "done" };
+  const jobService = deps.jobServices.of(request.project)?.jobService;
+  const wasSentBefore = given.mayBeSent === true;
+  if (jobService === undefined) {
+    deps.logger.error({ project: request.project.name }, "the project of this job is no longer configured");
+    return settle(deps, turnId, number, { result: wasSentBefore ? "unsure" : "unsent" });
+  }
+  const now = deps.clock.now();
+  const waitMs = await closedForMs(deps, request.project);
+  if (waitMs > 0) return { kind: "wait", dueAt: now + waitMs };
+  if (!wasSentBefore) {
+    await deps.commit((read) => ({
+      ...change(deps, read, turnId, number, { mayBeSent: true }),
+      value: null,
+    }));
+  }
+  deps.assertHeld();
+  const said = await jobService.answerQuestion(job.id, asked?.id ?? "", sentAnswer(given));
+  await heedRetryAfter(deps, request.project, said);
+  const result = resultOf(said, wasSentBefore);
+  if (said.ok) deps.logger.info({ question: number }, "an answer is taken");
+  else deps.logger.warn({ question: number, fault: faultForLog(said.fault) }, "an answer was not taken");
+  if (result !== null) return settle(deps, turnId, number, { result });
+  const fault = said.ok ? undefined : said.fault;
+  const mayBeSent = wasSentBefore || fault?.kind === "unknown";
+  if (isGivenUp(task, deps.clock.now())) {
+    return settle(deps, turnId, number, { result: mayBeSent ? "unsure" : "unsent" });
+  }
+  const retryAfterMs = fault?.retryAfterMs ?? 0;
+  const delayMs = retryDelayMs({ attempt: task.attempt, retryAfterMs, random: deps.random() });
+  const dueAt = deps.clock.now() + delayMs;
+  return (read) => ({
+    ...change(deps, read, turnId, number, { mayBeSent }),
+    value: { kind: "retry", dueAt, reason: "the job service did not take the answer" },
+  });
+}
+
+/** Writes down how the sending ended; the message says so, and the next poll comes soon. */
+function settle(deps: TaskDeps, turnId: string, number: number, ended: { result: AnswerResult }): Step {
+  return (read) => ({ ...change(deps, read, turnId, number, ended), value: { kind: "done" } });
+}
+
+function change(
+  deps: TaskDeps,
+  read: Read,
+  turnId: string,
+  number: number,
+  noted: { mayBeSent?: boolean; result?: AnswerResult },
+) {
+  const turn = requireTurn(read("turn", turnId), turnId);
+  const asked = questionOf(turn, number);
+  if (asked?.answer === undefined) return {};
+  const next = withQuestion(turn, { ...asked, answer: { ...asked.answer, ...noted } });
+  const isWatched = noted.result !== undefined && next.stage.name === "watching";
+  return {
+    writes: turnWrites(deps, read, next),
+    adds: [
+      ...questionTasks(next),
+      ...(isWatched ? [watchTask(next, deps.clock.now() + deps.polling.minMs)] : []),
+    ],
+  };
+}
