@@ -13,11 +13,8 @@ import type { TaskDeps } from "./deps.ts";
 import { list } from "./list.ts";
 import { open } from "./open.ts";
 import { PayloadInvalidError, TurnPayload, Whose } from "./payload.ts";
-<<<<<<< HEAD
-import { react } from "./react.ts";
-=======
 import { question } from "./question.ts";
->>>>>>> main
+import { react } from "./react.ts";
 import { refresh } from "./refresh.ts";
 import { reply } from "./reply.ts";
 import { submit } from "./submit.ts";
