@@ -291,6 +291,7 @@ const kinds: { [K in Message["kind"]]: [string, Of<K>][] } = {
   ],
   kept: [["kept", { kind: "kept" }]],
   help: [["help", { kind: "help" }]],
+  welcome: [["welcome", { kind: "welcome" }]],
   list: listSamples,
   standing: standingSamples,
   ask: [["is it for the agent?", { kind: "ask", replyId: "mention:3" }]],
@@ -310,7 +311,8 @@ type ByKind =
   | "inviteMeMessage"
   | "keptMessage"
   | "notAllowedMessage"
-  | "refusalMessage";
+  | "refusalMessage"
+  | "welcomeMessage";
 
 /** What is said to one person at once, before there is anything to keep. */
 const atOnce: Record<Exclude<PrivateMessage, ByKind>, Rendered> = {

@@ -6,7 +6,6 @@ import { BoltApp } from "../src/slack/bolt-app.ts";
 import { InstalledTeam } from "../src/replies/slack-teams.ts";
 import { registerIntake } from "../src/intake/index.ts";
 import { OPTIONAL_SCOPES } from "../src/slack/optional-scopes.ts";
-import type { FollowUps } from "../src/core/steering.ts";
 import { manifestScopes, readManifest } from "./support/manifest.ts";
 import { ManualClock } from "./support/manual-clock.ts";
 import { RecordingLogger } from "./support/recording-logger.ts";
@@ -15,7 +14,7 @@ import { SIGNING_SECRET, BOT_TOKEN } from "./support/world.ts";
 type Registered = { command: string[]; shortcut: string[]; event: string[] };
 
 /** What the real registration registers with a real Bolt app. */
-function registered(followUps: FollowUps): Registered {
+function registered(): Registered {
   const seen: Registered = { command: [], shortcut: [], event: [] };
   const app = new BoltApp({
     receiver: new HTTPReceiver({ signingSecret: SIGNING_SECRET }),
@@ -47,7 +46,7 @@ function registered(followUps: FollowUps): Registered {
     directory: { admission: never },
     projects: [{ service: "https://agents.example", id: "docs", name: "docs" }],
     limits: { perPerson: 0, perChannel: 0 },
-    followUps,
+    followUps: "mention",
     polling: { minMs: 5000, maxMs: 60_000, deadlineMs: 86_400_000 },
     retentionMs: 86_400_000,
     clock: new ManualClock(),
@@ -83,16 +82,18 @@ const SCOPES: Record<string, string[]> = {
 
 /** Which scope an event needs, from Slack's event pages. */
 const EVENT_SCOPES: Record<string, string[]> = {
+  app_home_opened: [],
   app_mention: ["app_mentions:read"],
   "message.channels": ["channels:history"],
   "message.groups": ["groups:history"],
+  "message.im": ["im:history"],
 };
 
 describe("manifest.yml and the code", () => {
   const manifest = readManifest();
 
   it("agree on commands, shortcuts and events", () => {
-    expect(registered("mention")).toEqual({
+    expect(registered()).toEqual({
       command: manifest.features.slash_commands.map(({ command }) => command),
       shortcut: manifest.features.shortcuts.map(({ callback_id }) => callback_id),
       // Messages are one event to the code, and one for each kind of channel to Slack.
@@ -100,11 +101,9 @@ describe("manifest.yml and the code", () => {
     });
   });
 
-  it("agree that replies without a mention are heard only where the settings ask for them", () => {
-    expect(registered("ask").event).toEqual([...registered("mention").event, "message"]);
-    expect(registered("requester").event).toEqual(registered("ask").event);
-    const source = readFileSync(new URL("../manifest.yml", import.meta.url), "utf8");
-    for (const event of ["message.channels", "message.groups"]) expect(source).toContain(event);
+  it("agree that the app hears of messages in channels only where its operator adds that", () => {
+    const { bot_events } = manifest.settings.event_subscriptions;
+    expect(bot_events.filter((name) => name === "message.channels" || name === "message.groups")).toEqual([]);
   });
 
   it("agree on what is optional", () => {

@@ -60,6 +60,7 @@ export type SlackSideOptions = {
 const EVENT_SCOPES: Readonly<Record<string, string>> = {
   "message.channels": "channels:history",
   "message.groups": "groups:history",
+  "message.im": "im:history",
 };
 
 /** Nothing in the workspace came to satisfy the test within its time. */

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Button, StaticSelect } from "./block-kit/objects.ts";
+import type { Button, Overflow, StaticSelect } from "./block-kit/objects.ts";
 import { makeId } from "./ids.ts";
 import { type Ephemeral, type SlackMessage, slackbot } from "./messages.ts";
 import { ImpossibleForAPerson } from "./refusal.ts";
@@ -7,6 +7,7 @@ import type {
   ActionPayload,
   ClosePayload,
   CommandPayload,
+  HomeOpenedPayload,
   MentionPayload,
   MessagePayload,
   ShortcutPayload,
@@ -60,7 +61,7 @@ export function shortcutPayload(at: Interaction, callbackId: string, message: Sl
 
 /** What a person pressed or chose. */
 export type Act = {
-  element: Button | StaticSelect;
+  element: Button | StaticSelect | Overflow;
   blockId: string;
   /** The value of the option chosen in a select menu. */
   option?: string;
@@ -117,7 +118,7 @@ export function viewActionPayload(
 
 function actionOf({ element, blockId, option }: Act) {
   const common = { type: element.type, action_id: element.action_id, block_id: blockId };
-  if (element.type === "static_select") {
+  if (element.type === "static_select" || element.type === "overflow") {
     return { ...common, selected_option: optionOf(element, option ?? "") };
   }
   const { value, url, style } = element;
@@ -130,11 +131,14 @@ function actionOf({ element, blockId, option }: Act) {
   };
 }
 
-/** The option of a select menu with this value; an error where it offers none. */
-export function optionOf(select: StaticSelect, value: string): StaticSelect["options"][number] {
-  const option = select.options.find((candidate) => candidate.value === value);
+/** The option of a menu with this value; an error where it offers none. */
+export function optionOf(
+  menu: StaticSelect | Overflow,
+  value: string,
+): (StaticSelect | Overflow)["options"][number] {
+  const option = menu.options.find((candidate) => candidate.value === value);
   if (option !== undefined) return option;
-  const offered = select.options.map((candidate) => candidate.value).join(", ");
+  const offered = menu.options.map((candidate) => candidate.value).join(", ");
   throw new ImpossibleForAPerson(`The menu does not offer "${value}". Choose one of: ${offered}.`);
 }
 
@@ -175,7 +179,7 @@ export function mentionPayload(workspace: Workspace, message: SlackMessage) {
   return { ...eventFields(workspace, message), event } satisfies MentionPayload;
 }
 
-/** A message that somebody wrote in a channel: https://docs.slack.dev/reference/events/message.channels */
+/** A message that somebody wrote: https://docs.slack.dev/reference/events/message.channels, and …/message.im */
 export function messagePayload(workspace: Workspace, message: SlackMessage) {
   const { kind } = workspace.channel(message.channel);
   const root =
@@ -184,10 +188,25 @@ export function messagePayload(workspace: Workspace, message: SlackMessage) {
     ...saidFields(workspace, message),
     type: "message" as const,
     ...(root !== undefined && { parent_user_id: root.user }),
-    channel_type: kind === "private" ? ("group" as const) : ("channel" as const),
+    channel_type: channelTypes[kind],
   };
   return { ...eventFields(workspace, message), event } satisfies MessagePayload;
 }
+
+/** Somebody opened their direct messages with the app: https://docs.slack.dev/reference/events/app_home_opened */
+export function homeOpenedPayload(workspace: Workspace, user: User, channel: Channel) {
+  const ts = workspace.timestamps.next();
+  const event = {
+    type: "app_home_opened" as const,
+    user: user.id,
+    channel: channel.id,
+    tab: "messages" as const,
+    event_ts: ts,
+  };
+  return { ...eventFields(workspace, { channel: channel.id, ts }), event } satisfies HomeOpenedPayload;
+}
+
+const channelTypes = { public: "channel", private: "group", im: "im", mpim: "mpim" } as const;
 
 function saidFields(workspace: Workspace, message: SlackMessage) {
   const author = workspace.findUser(message.user);
@@ -207,7 +226,7 @@ function saidFields(workspace: Workspace, message: SlackMessage) {
   };
 }
 
-function eventFields(workspace: Workspace, message: SlackMessage) {
+function eventFields(workspace: Workspace, message: Pick<SlackMessage, "channel" | "ts">) {
   const { team, bot } = workspace;
   return {
     token: workspace.verificationToken,

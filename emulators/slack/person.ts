@@ -1,6 +1,6 @@
 import { escapeMrkdwn } from "../../src/replies/mrkdwn.ts";
 import type { AnyBlock } from "./block-kit/blocks.ts";
-import type { Button, StaticSelect } from "./block-kit/objects.ts";
+import type { Button, Overflow, StaticSelect } from "./block-kit/objects.ts";
 import type { Deliverer, SlackDelivery, DeliveryOutcome } from "./deliver.ts";
 import type { SlackMessage } from "./messages.ts";
 import {
@@ -8,6 +8,7 @@ import {
   closePayload,
   commandPayload,
   failureNotice,
+  homeOpenedPayload,
   type Interaction,
   mentionPayload,
   messagePayload,
@@ -166,11 +167,17 @@ export class Person {
     });
     const isMentioned = message.mentions.includes(`@${workspace.bot.userId}`);
     const { events } = this.#deps;
-    const ofMessages = channel.kind === "public" ? "message.channels" : "message.groups";
-    const isHeard = channel.kind !== "im" && channel.kind !== "mpim" && workspace.isBotIn(channel.id);
+    const isDirect = channel.kind === "im" || channel.kind === "mpim";
+    const ofMessages = {
+      public: "message.channels",
+      private: "message.groups",
+      im: "message.im",
+      mpim: "message.mpim",
+    }[channel.kind];
+    const isHeard = workspace.isBotIn(channel.id);
     const payloads = [
       // Slack sends no app_mention from direct messages: https://docs.slack.dev/reference/events/app_mention
-      ...(isHeard && isMentioned && events.includes("app_mention")
+      ...(isHeard && isMentioned && !isDirect && events.includes("app_mention")
         ? [mentionPayload(workspace, message)]
         : []),
       ...(isHeard && events.includes(ofMessages) ? [messagePayload(workspace, message)] : []),
@@ -179,6 +186,15 @@ export class Person {
     return first === undefined
       ? { message, delivery: undefined, status: 0, body: "" }
       : { ...first, message };
+  }
+
+  /** Opens the direct messages with the app, and tells the app so, if it hears of that. */
+  async openApp(): Promise<{ channel: Channel; outcome: DeliveryOutcome | undefined }> {
+    const { workspace, events, deliverer } = this.#deps;
+    const channel = workspace.openDirectMessage([this.user.id]);
+    if (!events.includes("app_home_opened")) return { channel, outcome: undefined };
+    const payload = homeOpenedPayload(workspace, this.user, channel);
+    return { channel, outcome: await deliverer.deliver("events_api", payload) };
   }
 
   #interaction(channel: Channel, place: ResponsePlace): Interaction {
@@ -251,7 +267,7 @@ export class Person {
 function findElement(
   blocks: readonly AnyBlock[],
   { actionId, blockId }: { actionId: string; blockId?: string },
-): { element: Button | StaticSelect; blockId: string } {
+): { element: Button | StaticSelect | Overflow; blockId: string } {
   for (const block of blocks) {
     if (blockId !== undefined && block.block_id !== blockId) continue;
     const elements =

@@ -61,6 +61,10 @@ export type MentionPayload = With<
   EnvelopedEvent,
   { event: With<types.AppMentionEvent, Blocks & { client_msg_id: string }>; event_context: string }
 >;
+export type HomeOpenedPayload = With<
+  EnvelopedEvent,
+  { event: Known<types.AppHomeOpenedEvent>; event_context: string }
+>;
 export type MessagePayload = With<
   EnvelopedEvent,
   {

@@ -1,6 +1,6 @@
 import { decodeEntities } from "../../src/replies/mrkdwn.ts";
 import type { AnyBlock } from "./block-kit/blocks.ts";
-import type { Button, StaticSelect, TextObject } from "./block-kit/objects.ts";
+import type { Button, Overflow, StaticSelect, TextObject } from "./block-kit/objects.ts";
 import { type RichTextBlock, type RichTextElement, richTextLines } from "./block-kit/rich-text.ts";
 
 /** The name of a user or a channel, where it is known. */
@@ -43,7 +43,7 @@ function readBlock(block: AnyBlock, nameOf: NameOf): string {
   }
 }
 
-type Element = TextObject | Button | StaticSelect | { type: "image"; alt_text: string };
+type Element = TextObject | Button | StaticSelect | Overflow | { type: "image"; alt_text: string };
 
 function readElement(element: Element, nameOf: NameOf): string {
   switch (element.type) {
@@ -51,6 +51,8 @@ function readElement(element: Element, nameOf: NameOf): string {
       return `[${element.text.text}]`;
     case "static_select":
       return `[${(element.initial_option?.text ?? element.placeholder)?.text ?? ""}]`;
+    case "overflow":
+      return "[⋯]";
     case "image":
       return `[${element.alt_text}]`;
     case "plain_text":

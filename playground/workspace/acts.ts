@@ -52,8 +52,14 @@ export async function perform(act: PageAct, person: Person, deps: ActDeps): Prom
       slack.workspace.invite(act.channel, person.user.id);
       return { channel: act.channel };
     case "open-direct-message":
-      return { channel: slack.workspace.openDirectMessage([person.user.id]).id };
+      return openApp(person, deps);
   }
+}
+
+async function openApp(person: Person, { retries }: ActDeps): Promise<ActResult> {
+  const { channel, outcome } = await person.openApp();
+  if (outcome !== undefined) retries.follow(outcome);
+  return { channel: channel.id };
 }
 
 function pressedOf({
@@ -83,14 +89,10 @@ async function compose(
   person: Person,
   deps: ActDeps,
 ): Promise<ActResult> {
-  const { slack, surface, retries } = deps;
+  const { slack, retries } = deps;
   const { workspace } = slack;
   const composed = readComposed(act.text, workspace);
   const channel = workspace.channel(act.channel);
-  const isAppDm = channel.kind === "im" && workspace.isBotIn(channel.id);
-  if (isAppDm && !surface.takesDirectMessages) {
-    throw new ImpossibleForAPerson("Sending messages to this app has been turned off.");
-  }
   if (composed.kind === "message") {
     if (composed.parts.length === 0) return {};
     const outcome = await person.say({

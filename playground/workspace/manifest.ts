@@ -6,7 +6,6 @@ import type { AppSurface } from "./page-protocol.ts";
 const Manifest = z.object({
   display_information: z.object({ name: z.string(), description: z.string().optional() }),
   features: z.object({
-    app_home: z.object({ messages_tab_read_only_enabled: z.boolean().optional() }).optional(),
     slash_commands: z
       .array(z.object({ command: z.string(), description: z.string(), usage_hint: z.string().optional() }))
       .default([]),
@@ -39,6 +38,5 @@ export function readAppSurface(file: URL = new URL("../../manifest.yml", import.
     messageShortcuts: features.shortcuts
       .filter(({ type }) => type === "message")
       .map(({ name, callback_id, description }) => ({ name, callbackId: callback_id, description })),
-    takesDirectMessages: features.app_home?.messages_tab_read_only_enabled !== true,
   };
 }

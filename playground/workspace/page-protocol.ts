@@ -70,8 +70,6 @@ export type AppSurface = {
   commands: { command: string; description: string; usageHint: string }[];
   /** The entries of a message's menu. */
   messageShortcuts: { name: string; callbackId: string; description: string }[];
-  /** Whether people can write to the bot in its direct messages. */
-  takesDirectMessages: boolean;
 };
 
 export type PageLink = { label: string; url: string };

@@ -40,6 +40,8 @@ export type Message =
   | { kind: "kept" }
   /** To one person alone: what they can ask for and how. */
   | { kind: "help" }
+  /** In direct messages with a newcomer: what they can do. */
+  | { kind: "welcome" }
   /** To one person alone: requests that they may see. */
   | ({ kind: "list" } & ListPage)
   /** To one person alone: how their requests, and those of the channel, stand. */
@@ -98,6 +100,8 @@ export interface Notifier {
     label: PostLabel,
     search: Search,
   ): Promise<NotifierAnswer<{ ts: string | null; next: string | null }>>;
+  /** Whether nothing was ever written there. */
+  isEmpty(place: Place): Promise<NotifierAnswer<boolean>>;
   /** Replaces a post's content. Idempotent. `place.threadTs` is ignored. */
   update(place: Place, ts: string, message: Message, label: PostLabel): Promise<NotifierAnswer<null>>;
   /** Adds the app's reaction to a message, or takes it away. Idempotent. */

@@ -12,7 +12,7 @@ export type OutcomeWords = {
   pr: string | null;
   /** The project's name; null: there is only one. */
   project: string | null;
-  /** The app's name, by which a reply in the thread reaches it; null: none would. */
+  /** The app's name, by which a reply in the thread reaches it; null: any reply does. */
   botName: string | null;
   /** Who stopped it; null: nobody did, or they aren't to be mentioned. */
   stopper: string | null;
@@ -111,7 +111,7 @@ function textOf(outcome: Outcome, words: OutcomeWords): Text {
       return {
         symbol: "➖",
         headline: "No changes made.",
-        detail: `${words.botName === null ? "Ask again" : `Reply with @${words.botName}`} and name the page.`,
+        detail: `${words.botName === null ? "Reply" : `Reply with @${words.botName}`} and name the page.`,
         buttons: ["try-again"],
       };
     case "failed":

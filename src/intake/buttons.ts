@@ -6,7 +6,7 @@ import type { Request } from "../core/request.ts";
 import { askedAgain } from "../core/thread-context.ts";
 import { canKeepWatching, pressButton, resumeTurn } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
-import { KEEP_WATCHING, TRY_AGAIN, VIEW_PULL_REQUEST } from "../replies/actions.ts";
+import { KEEP_WATCHING, TRY_AGAIN, VIEW_PULL_REQUEST, parseButtonValue } from "../replies/actions.ts";
 import type { ButtonValue } from "../replies/actions.ts";
 import { refusalText } from "../replies/private-messages.ts";
 import { reactTasks } from "../tasks/react.ts";
@@ -28,13 +28,15 @@ export function registerButtons(app: App, deps: IntakeDeps): void {
   });
 
   app.action<BlockAction<ButtonAction>>(TRY_AGAIN, async ({ ack, action, body, respond }) => {
-    const said = await press(deps, action.value, (pressed) => tryAgain(deps, pressed, body));
+    const said = await press(deps, parseButtonValue(action.value), (pressed) =>
+      tryAgain(deps, pressed, body),
+    );
     await ack();
     if (said !== null) await respond({ text: said, response_type: "ephemeral", replace_original: false });
   });
 
   app.action<BlockAction<ButtonAction>>(KEEP_WATCHING, async ({ ack, action, body, respond }) => {
-    const said = await press(deps, action.value, (pressed) =>
+    const said = await press(deps, parseButtonValue(action.value), (pressed) =>
       deps.queue.commit(keepWatching(deps, pressed, body.user.id)),
     );
     await ack();
@@ -100,6 +102,7 @@ function again({ clock }: IntakeDeps, turn: Turn, watch: number, body: BlockActi
     // Hashed, so the id doesn't grow with each retry.
     id: `again:${createHash("sha256").update(`${turn.id}\n${watch}`).digest("hex").slice(0, 32)}`,
     from: "try-again",
+    retries: { turnId: turn.id },
     channelId: body.channel?.id ?? turn.delivery.channelId,
     threadTs,
     userId: body.user.id,

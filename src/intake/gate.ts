@@ -4,7 +4,8 @@ import type { Refusal } from "../core/notifier.ts";
 import { refusalMessage, refusalText } from "../replies/private-messages.ts";
 import { replyTask } from "../tasks/reply.ts";
 import type { IntakeDeps } from "./deps.ts";
-import { mentionCause } from "./mention.ts";
+import { SLACKBOT_USER_ID } from "./direct-message.ts";
+import { mentionCause } from "./said-to-app.ts";
 
 const Person = z.object({ id: z.string() });
 
@@ -92,6 +93,7 @@ function actorOf(body: unknown): Actor | null {
 
 /** What is written among people, most of it not for the app: looked at where it could become a request (`thread-reply.ts`). */
 function isTalk({ event }: z.infer<typeof Event>): boolean {
+  if (event.user === SLACKBOT_USER_ID) return true;
   return event.type === "message" && event.channel_type !== "im";
 }
 

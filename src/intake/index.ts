@@ -1,9 +1,11 @@
 import type { App } from "@slack/bolt";
+import { registerAppHome } from "./app-home.ts";
 import { registerAnswers } from "./answers.ts";
 import { registerButtons } from "./buttons.ts";
 import { registerCommand } from "./command.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { registerGate } from "./gate.ts";
+import { registerFollowMenu } from "./follow-menu.ts";
 import { registerFormSubmission } from "./form-submission.ts";
 import { registerLists } from "./lists.ts";
 import { registerMention } from "./mention.ts";
@@ -23,5 +25,7 @@ export function registerIntake(app: App, given: Omit<IntakeDeps, "accepting">): 
   registerButtons(app, deps);
   registerAnswers(app, deps);
   registerStopButton(app, deps);
+  registerFollowMenu(app, deps);
   registerLists(app, deps);
+  registerAppHome(app, deps);
 }

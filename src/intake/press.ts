@@ -1,6 +1,4 @@
 import type { BlockAction } from "@slack/bolt";
-import { parseButtonValue } from "../replies/actions.ts";
-import type { ButtonValue } from "../replies/actions.ts";
 import type { IntakeDeps } from "./deps.ts";
 
 /** True also when the store's answer was lost. Pressing twice does nothing twice. */
@@ -10,13 +8,12 @@ export const NOT_KEPT =
 /** The turn that a button belongs to has ended. */
 export const FINISHED = "The agent has already finished. See the last message of this request.";
 
-/** What to say to the person who pressed a button; null: what they see says enough. */
-export async function press(
+/** What to say to the person who pressed a button, `pressed` being what it carries; null: what they see says enough. */
+export async function press<T extends { turnId: string }>(
   deps: IntakeDeps,
-  value: string | undefined,
-  act: (pressed: ButtonValue) => Promise<string | null>,
+  pressed: T | null,
+  act: (pressed: T) => Promise<string | null>,
 ): Promise<string | null> {
-  const pressed = parseButtonValue(value);
   if (pressed === null) return tooOld(deps);
   try {
     return await act(pressed);

@@ -11,7 +11,8 @@ import { asking } from "../tasks/ask.ts";
 import { replyTask } from "../tasks/reply.ts";
 import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
 import type { IntakeDeps } from "./deps.ts";
-import { mentionCause } from "./mention.ts";
+import { isDirectMessage, saidDirectly } from "./direct-message.ts";
+import { mentionCause, takeSaid } from "./said-to-app.ts";
 import { parseMessageText, readableText } from "./message-text.ts";
 
 export const MESSAGE_EVENT = "message";
@@ -35,16 +36,18 @@ const ThreadReply = z.object({
 });
 
 /**
- * A reply in a thread that doesn't mention the app: `FOLLOW_UPS` says whether it is a follow-up. One that mentions somebody else is for them,
+ * A direct message to the app is for the app. A reply in a channel's thread that doesn't mention the app: `FOLLOW_UPS` says whether it is a follow-up. One that mentions somebody else is for them,
  * and one that mentions the app arrives as a mention, too.
  */
 export function registerThreadReply(app: App, deps: IntakeDeps): void {
-  if (deps.followUps !== "mention") registerMessages(app, deps);
-  registerQuestion(app, deps);
-}
-
-function registerMessages(app: App, deps: IntakeDeps): void {
-  app.event(MESSAGE_EVENT, async ({ event, body }) => {
+  app.event(MESSAGE_EVENT, async ({ event, body, context }) => {
+    if (isDirectMessage(event)) {
+      const direct = saidDirectly(body.team_id, event);
+      if (direct !== null && direct.userId !== context.botUserId)
+        await takeSaid(deps, direct, context.botUserId);
+      return;
+    }
+    if (deps.followUps === "mention") return;
     const said = ThreadReply.safeParse(event);
     if (!said.success || said.data.ts === said.data.thread_ts) return;
     const { channel: channelId, ts, thread_ts: threadTs, user: userId, text } = said.data;
@@ -96,10 +99,6 @@ function registerMessages(app: App, deps: IntakeDeps): void {
     }));
     if (isOwn) await refuse(tooLong(request));
   });
-}
-
-/** The buttons of "Is this for the agent?". */
-function registerQuestion(app: App, deps: IntakeDeps): void {
   app.action<BlockAction<ButtonAction>>(SEND_REPLY, async ({ ack, action, body, respond }) => {
     const said = await send(deps, action.value, body.user.id);
     await ack();

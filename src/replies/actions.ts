@@ -5,9 +5,26 @@ export const VIEW_PULL_REQUEST = "view_pull_request";
 export const TRY_AGAIN = "try_again";
 export const KEEP_WATCHING = "keep_watching";
 export const STOP_TURN = "stop_turn";
+export const FOLLOW_MENU = "follow_menu";
 
 export const SEND_REPLY = "send_reply";
 export const IGNORE_REPLY = "ignore_reply";
+
+/** The buttons with the prompts that are suggested to a newcomer, one by one. */
+export const SUGGESTION = /^suggestion_\d$/;
+
+const SuggestionValue = z.object({ prompt: z.string().min(1) });
+
+/** What the n-th of them is called, and what it carries back. */
+export function suggestion(n: number, prompt: string): { actionId: string; value: string } {
+  const value = JSON.stringify({ prompt } satisfies z.infer<typeof SuggestionValue>);
+  return { actionId: `suggestion_${n}`, value };
+}
+
+/** The prompt; null for anything that is not a value of ours. */
+export function parseSuggestion(value: string | undefined): string | null {
+  return parsed(SuggestionValue, value)?.prompt ?? null;
+}
 
 /** The buttons that turn the pages of a list. */
 export const LIST_NEWER = "list_newer";
@@ -49,6 +66,19 @@ export function buttonValue(value: ButtonValue): string {
 /** Null for anything that is not a value of ours. */
 export function parseButtonValue(value: string | undefined): ButtonValue | null {
   return parsed(ButtonValue, value);
+}
+
+/** What an entry of the menu in a status message carries back. */
+const FollowValue = z.object({ turnId: z.string(), choice: z.enum(["follow", "mute"]) });
+export type FollowValue = z.infer<typeof FollowValue>;
+
+export function followValue(value: FollowValue): string {
+  return JSON.stringify(value);
+}
+
+/** Null for anything that is not a value of ours. */
+export function parseFollowValue(value: string | undefined): FollowValue | null {
+  return parsed(FollowValue, value);
 }
 
 /** The button of each choice of a question has a number in its id: Slack takes no id twice in a block. */

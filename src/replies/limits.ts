@@ -15,3 +15,5 @@ export const LINK_MAX = 2000;
 export const NAMES_MAX = 2000;
 /** How much of a repository, branch or model name is shown. */
 export const NAME_MAX = 100;
+/** The value of a menu's entry: https://docs.slack.dev/reference/block-kit/composition-objects/option-object */
+export const OPTION_VALUE_MAX = 150;

@@ -4,6 +4,7 @@ import { endingOf, prLinkOf } from "../core/outcome.ts";
 import type { Outcome } from "../core/outcome.ts";
 import { outcomeText } from "../core/outcome-text.ts";
 import type { OutcomeButton, OutcomeText, OutcomeWords } from "../core/outcome-text.ts";
+import { isDirect } from "../core/request-list.ts";
 import { cut } from "../core/text.ts";
 import type { Turn } from "../core/turn.ts";
 import { KEEP_WATCHING, TRY_AGAIN, VIEW_PULL_REQUEST, buttonValue } from "./actions.ts";
@@ -36,8 +37,7 @@ export function outcomeMessage(
     stopper: stopper === null ? null : `<@${stopper}>`,
     pr: url === null ? null : `<${url}|${label}>`,
     project: view.projects.length > 1 ? cutEscaped(turn.request.project.name, NAME_MAX) : null,
-    // Slack tells apps nothing of mentions in direct messages.
-    botName: turn.delivery.channelId.startsWith("D") ? null : cutEscaped(view.botName, NAME_MAX),
+    botName: isDirect(turn.delivery.channelId) ? null : cutEscaped(view.botName, NAME_MAX),
   };
   const text = outcomeText(outcome, words);
   const lead = leadOf(text.symbol, mentionedIn(turn, muted), stopper);

@@ -1,8 +1,9 @@
 import type { Message, Refusal } from "../core/notifier.ts";
+import { suggestedPrompts } from "../core/suggestions.ts";
 import { cut } from "../core/text.ts";
-import { IGNORE_REPLY, SEND_REPLY, replyValue } from "./actions.ts";
+import { IGNORE_REPLY, SEND_REPLY, replyValue, suggestion } from "./actions.ts";
 import { placeName } from "./away-text.ts";
-import { labelled, plainSection, quoteText, section } from "./blocks.ts";
+import { context, labelled, plainSection, quoteText, section } from "./blocks.ts";
 import type { Rendered } from "./blocks.ts";
 import { NAMES_MAX, NAME_MAX } from "./limits.ts";
 import { cutEscaped, timeOfDay, utcTimeOfDay } from "./mrkdwn.ts";
@@ -14,7 +15,7 @@ export function helpMessage(projects: string[]): Rendered {
     "*Ask for a docs change and get a pull request:*",
     "• `/docs-agent fix the install command`; `/docs-agent` alone opens a form",
     "• *Fix these docs* in a message's menu",
-    "• Mention me in a channel or thread. In a request's thread that's a follow-up; `new` right after my name starts a separate request",
+    "• Mention me in a channel or thread, or message me directly. In a request's thread that's a follow-up; starting with `new` makes it a separate request",
     "• `/docs-agent list` shows your requests, `list channel` this channel's, `status` how they stand",
     ...(projects.length > 1
       ? [
@@ -23,6 +24,25 @@ export function helpMessage(projects: string[]): Rendered {
       : []),
   ];
   return { text: "How to ask for a docs change", blocks: [section(lines.join("\n"))] };
+}
+
+/** What a newcomer can do in direct messages, with prompts to begin with. */
+export function welcomeMessage(projects: string[]): Rendered {
+  const text = "Hi! Tell me what's wrong in the docs, and the agent prepares a pull request.";
+  return {
+    text,
+    blocks: [
+      section(`${text} Write it here in your own words, or try one of these:`),
+      {
+        type: "actions",
+        elements: suggestedPrompts(projects).map((prompt, n) => {
+          const { actionId, value } = suggestion(n, prompt);
+          return { ...labelled(actionId, prompt), value };
+        }),
+      },
+      context(["“help” shows everything you can do."]),
+    ],
+  };
 }
 
 /** Whether a reply in a thread is for the agent. */

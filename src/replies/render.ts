@@ -11,6 +11,7 @@ import {
   keptMessage,
   notAllowedMessage,
   refusalMessage,
+  welcomeMessage,
 } from "./private-messages.ts";
 import { questionMessage } from "./question-message.ts";
 import { statusMessage } from "./status-message.ts";
@@ -39,6 +40,8 @@ export function render(message: Message, presentation: Presentation, botName: st
       return keptMessage();
     case "help":
       return helpMessage(presentation.projects);
+    case "welcome":
+      return welcomeMessage(presentation.projects);
     case "list":
       return listMessage(message, presentation);
     case "standing":

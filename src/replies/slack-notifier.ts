@@ -84,6 +84,13 @@ export function createSlackNotifier(options: SlackNotifierOptions): Notifier {
       );
     },
 
+    async isEmpty(place) {
+      return inTeam(place.teamId, "find", async ({ client }) => {
+        const { messages } = await client.conversations.history({ channel: place.channelId, limit: 1 });
+        return done(messages?.length === 0);
+      });
+    },
+
     async update(place, ts, message, label) {
       return inTeam(place.teamId, "update", async ({ client, identity }) => {
         await withPlainFallback(logger, render(message, presentation, identity.botName), (content) =>

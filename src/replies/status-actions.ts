@@ -1,12 +1,19 @@
-import type { ActionsBlock, Button } from "@slack/types";
+import type { ActionsBlock, Button, Overflow } from "@slack/types";
 import type { Turn } from "../core/turn.ts";
-import { STOP_TURN, buttonValue } from "./actions.ts";
+import { FOLLOW_MENU, STOP_TURN, buttonValue, followValue } from "./actions.ts";
+import type { FollowValue } from "./actions.ts";
 import { labelled } from "./blocks.ts";
+import { OPTION_VALUE_MAX } from "./limits.ts";
 
 /** What can be done with the turns that a status message shows, the one it belongs to first; nothing once they have ended. */
 export function statusActions(shown: readonly [Turn, ...Turn[]]): ActionsBlock[] {
-  const isStoppable = shown.some(({ stage, stop }) => stage.name !== "ended" && stop === undefined);
-  return isStoppable ? [{ type: "actions", elements: [stopButton(shown[0])] }] : [];
+  const open = shown.filter(({ stage }) => stage.name !== "ended");
+  const [host] = shown;
+  const elements = [
+    ...(open.some(({ stop }) => stop === undefined) ? [stopButton(host)] : []),
+    ...(open.length > 0 ? followMenu(host) : []),
+  ];
+  return elements.length === 0 ? [] : [{ type: "actions", elements }];
 }
 
 function stopButton({ id, watch }: Turn): Button {
@@ -24,4 +31,18 @@ function stopButton({ id, watch }: Turn): Button {
       style: "danger",
     },
   };
+}
+
+function followMenu({ id: turnId }: Turn): Overflow[] {
+  const options = [
+    option("Mention me in the result", { turnId, choice: "follow" }),
+    option("Don't mention me in this thread", { turnId, choice: "mute" }),
+  ];
+  // An id is made of what Slack sent, and may be longer than it ever was.
+  const isTooLong = options.some(({ value }) => value.length > OPTION_VALUE_MAX);
+  return isTooLong ? [] : [{ type: "overflow", action_id: FOLLOW_MENU, options }];
+}
+
+function option(text: string, value: FollowValue) {
+  return { text: { type: "plain_text" as const, text }, value: followValue(value) };
 }

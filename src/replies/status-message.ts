@@ -3,6 +3,7 @@ import { prLinkOf } from "../core/outcome.ts";
 import { statusText } from "../core/status-text.ts";
 import { cut } from "../core/text.ts";
 import { sharedText } from "../core/thread-context.ts";
+import { withLatestTries } from "../core/tries.ts";
 import { isFollowUp } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
 import { awayText } from "./away-text.ts";
@@ -29,24 +30,26 @@ export function statusMessage(
   const from = away === null ? [] : [section(awayText(request.channelId, away, view.botName))];
   const own = isBare ? [] : [section(leadOf(turn)), quoteText(cut(request.instructions, ECHO_MAX))];
   const news = isBare ? newsOf(turn) : [];
-  const state = stateOf(turn, view);
+  const [{ latest }, ...others] = withLatestTries([turn, ...followUps]);
+  const state = stateOf(latest, view);
   const asked = `${leadOf(turn)} ${cutEscaped(request.instructions, MESSAGE_TEXT_MAX - 1000)}`;
-  const shown = followUps.slice(-FOLLOW_UPS_MAX);
-  const more = followUps.length - shown.length;
+  const shown = others.slice(-FOLLOW_UPS_MAX);
+  const more = others.length - shown.length;
   return {
     text: [...(isBare ? news : [asked]), cutEscaped(state.line, STATE_MAX)].join("\n"),
     blocks: [
       ...from,
       ...own,
-      ...news.map(section),
+      ...[...news, ...retriedBy(turn, latest)].map(section),
       ...stateBlocks(state),
       ...sharedOf(turn),
       ...(view.showProject ? [context([`Project: ${request.project.name}`])] : []),
       ...(more === 0 ? [] : [context([`${more} earlier ${more === 1 ? "follow-up" : "follow-ups"}`])]),
-      ...shown.flatMap((followUp) => [
+      ...shown.flatMap(({ turn: followUp, latest: newest }) => [
         section([leadOf(followUp), ...newsOf(followUp)].join("\n")),
         quoteText(cut(followUp.request.instructions, SAID_MAX)),
-        ...stateBlocks(stateOf(followUp, view)),
+        ...retriedBy(followUp, newest).map(section),
+        ...stateBlocks(stateOf(newest, view)),
         ...sharedOf(followUp),
       ]),
       ...statusActions([turn, ...followUps]),
@@ -74,6 +77,11 @@ function stateBlocks({ line, link }: State): KnownBlock[] {
 
 function newsOf({ isStartedAnew }: Turn): string[] {
   return isStartedAnew === true ? ["That request is closed, so I started a new one."] : [];
+}
+
+/** Who tried it again last; the request stands above. */
+function retriedBy(turn: Turn, latest: Turn): string[] {
+  return latest === turn ? [] : [leadOf(latest)];
 }
 
 /** What left Slack besides the request itself. */

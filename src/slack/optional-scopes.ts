@@ -2,7 +2,8 @@
 export const OPTIONAL_SCOPES: Readonly<Record<string, string>> = {
   "channels:history": "after a crash, a post in a public channel may be doubled",
   "groups:history": "after a crash, a post in a private channel may be doubled",
-  "im:history": "after a crash, a direct message may be doubled",
+  "im:history":
+    "what people write to the app in direct messages isn't heard; after a crash, one of its own may be doubled",
   "channels:read": "public channels have no names in prompts, and are left out of lists",
   "groups:read": "private channels have no names in prompts, and are left out of lists",
   "reactions:write": "no reactions under the messages that ask",

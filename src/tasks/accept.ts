@@ -98,14 +98,18 @@ function followUp(request: Request, { id, request: { project } }: Turn): Turn {
 }
 
 /**
- * The turn whose status message shows a follow-up too: one that its job still works on or, if that one is shown by another's, that other.
- * Undefined: the follow-up needs a status message of its own.
+ * The turn whose status message shows another one too: that of a turn which is tried again, or of one that the job of a follow-up still works on
+ * or, if it is shown by another's, that other. Undefined: the turn needs a status message of its own.
  */
 function statusHost(read: Read, { request, delivery }: Turn): Turn | undefined {
-  const followed = request.follows === undefined ? undefined : read("turn", request.follows.turnId);
-  if (followed === undefined || followed.stage.name === "ended") return undefined;
-  const { statusOf } = followed.delivery;
-  const host = statusOf === undefined ? followed : read("turn", statusOf);
+  const { retries, follows } = request;
+  const shown = retries ?? follows;
+  const before = shown === undefined ? undefined : read("turn", shown.turnId);
+  if (before === undefined || (retries === undefined && before.stage.name === "ended")) return undefined;
+  const { statusOf } = before.delivery;
+  const host = statusOf === undefined ? before : read("turn", statusOf);
+  // Slack doesn't let it be updated.
+  if (host?.delivery.refusedUpdate !== undefined) return undefined;
   const slot = host?.delivery.slots[STATUS_SLOT];
   // One that isn't there yet may never be, or elsewhere.
   const isHere =

@@ -4,6 +4,7 @@ import { statusKey } from "../core/status-text.ts";
 import type { NewTask, Step, Task } from "../core/task-queue.ts";
 import type { Turn } from "../core/turn.ts";
 import type { TaskDeps } from "./deps.ts";
+import { mutedIn } from "./muted.ts";
 import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
 import { postForTurn } from "./post-for-turn.ts";
 import { refreshTask } from "./refresh.ts";
@@ -38,6 +39,7 @@ export async function deliver(deps: TaskDeps, task: Task): Promise<Step> {
     turn,
     outcome,
     watch,
+    muted: await mutedIn(deps, turn),
     // If the status message is already in the direct message, it has explained why.
     away: slots[STATUS_SLOT]?.channelId === channelId ? null : away,
   });
@@ -45,7 +47,17 @@ export async function deliver(deps: TaskDeps, task: Task): Promise<Step> {
   deps.logger.info({ outcome: outcome.kind, away }, "outcome delivered");
   return (read) => {
     const now = requireTurn(read("turn", turnId), turnId);
-    const delivered: Turn = { ...now, delivery: attempt.change(now.delivery) };
+    const delivery = attempt.change(now.delivery);
+    const slot = delivery.slots[outcomeSlot(watch)];
+    const delivered: Turn = {
+      ...now,
+      delivery: {
+        ...delivery,
+        channelId: slot?.channelId ?? delivery.channelId,
+        // The first that is posted in the direct messages is where one can reply there.
+        threadTs: delivery.threadTs ?? slot?.ts ?? null,
+      },
+    };
     return {
       writes: turnWrites(deps, read, delivered),
       adds: statusKey(delivered) === delivered.delivery.shown ? [] : [refreshTask(delivered)],

@@ -21,6 +21,7 @@ import { submit } from "./submit.ts";
 import { tell, tellTask } from "./tell.ts";
 import { RecordLostError, turnWrites } from "./turn-writes.ts";
 import { watch } from "./watch.ts";
+import { welcome } from "./welcome.ts";
 
 /**
  * Every type of task and what it does, in the order of the flow. Each pool has a budget of its own: nothing that goes to Slack waits for
@@ -43,6 +44,7 @@ const handlers: Record<
   reply: { pool: "messages", handle: reply },
   list: { pool: "messages", handle: list },
   ask: { pool: "messages", handle: ask },
+  welcome: { pool: "messages", handle: welcome },
   tell: { pool: "messages", handle: tell },
 };
 
@@ -175,7 +177,16 @@ const ENDS_ITS_TURN: Readonly<Record<string, OutcomeReason>> = {
   watch: "unreadable",
 };
 /** A status message that stays behind, say, or a turn that goes on to its outcome: nothing a person has to know. */
-const QUIET: ReadonlySet<string> = new Set(["tell", "reply", "list", "ask", "refresh", "react", "cancel"]);
+const QUIET: ReadonlySet<string> = new Set([
+  "tell",
+  "reply",
+  "list",
+  "welcome",
+  "ask",
+  "refresh",
+  "react",
+  "cancel",
+]);
 
 const LogFields = TurnPayload.pick({ turnId: true, thread: true, jobId: true }).partial();
 

@@ -5,9 +5,9 @@ import { storedObject } from "../core/stored-object.ts";
 import type { NewTask, Step, Task } from "../core/task-queue.ts";
 import { cameToNothing } from "../core/outcome.ts";
 import type { Turn } from "../core/turn.ts";
+import { answerPrivately } from "./answer-privately.ts";
 import type { TaskDeps } from "./deps.ts";
 import { readPayload } from "./payload.ts";
-import { afterFault } from "./post.ts";
 
 /** As long as nobody has forgotten that they asked. */
 const WANTED_FOR_MS = 10 * 60_000;
@@ -36,7 +36,7 @@ export function listTask(cause: string, payload: ListPayload): NewTask {
   return { id: `list:${cause}`, type: "list", payload };
 }
 
-/** Answers privately, with what is true when it runs; twice, if the answer to that is lost. */
+/** Answers with what is true when it runs. */
 export async function list(deps: TaskDeps, task: Task): Promise<Step> {
   const payload = readPayload(ListPayload, task);
   const { teamId, channelId, threadTs, userId, responseUrl, of, replaces } = payload;
@@ -51,13 +51,13 @@ export async function list(deps: TaskDeps, task: Task): Promise<Step> {
     of === "standing"
       ? ({ kind: "standing", ...(await standingOf(deps, payload, viewer)), isPartial: !isComplete } as const)
       : ({ kind: "list", ...(await pageOf(deps, of, payload, viewer)), isPartial: !isComplete } as const);
-  const told = await deps.notifier.replyPrivately(
+  if (deps.clock.now() - task.addedAt >= WANTED_FOR_MS) return { kind: "done" };
+  return answerPrivately(
+    deps,
+    { ...task, payload },
     { place: { teamId, channelId, threadTs }, userId, responseUrl, replaces },
     message,
   );
-  const isWanted = deps.clock.now() - task.addedAt < WANTED_FOR_MS;
-  if (told.ok || told.fault.kind === "place" || !isWanted) return { kind: "done" };
-  return afterFault(deps, { ...task, payload }, told.fault);
 }
 
 /** Newest first. */

@@ -2,9 +2,9 @@ import { z } from "zod";
 import type { Refusal } from "../core/notifier.ts";
 import { storedObject } from "../core/stored-object.ts";
 import type { NewTask, Step, Task } from "../core/task-queue.ts";
+import { answerPrivately } from "./answer-privately.ts";
 import type { TaskDeps } from "./deps.ts";
 import { readPayload } from "./payload.ts";
-import { afterFault } from "./post.ts";
 
 const RefusalPayload = z.discriminatedUnion("kind", [
   storedObject({ kind: z.literal("too-long"), length: z.number(), limit: z.number() }),
@@ -44,31 +44,10 @@ export function replyTask(cause: string, payload: ReplyPayload): NewTask {
 export async function reply(deps: TaskDeps, task: Task): Promise<Step> {
   const payload = readPayload(ReplyPayload, task);
   const { teamId, channelId, threadTs, userId, message } = payload;
-  const answer = await deps.notifier.replyPrivately(
+  return answerPrivately(
+    deps,
+    { ...task, payload },
     { place: { teamId, channelId, threadTs }, userId, responseUrl: null },
     message,
   );
-  if (answer.ok) return { kind: "done" };
-  if (answer.fault.kind === "place") return inDirectMessage(deps, { ...task, payload }, answer.fault.error);
-  return afterFault(deps, { ...task, payload }, answer.fault);
-}
-
-/** Where a place takes no private answer, the person gets it in a direct message; twice, if the answer to that is lost. */
-async function inDirectMessage(
-  deps: TaskDeps,
-  task: Task & { payload: ReplyPayload },
-  refused: string,
-): Promise<Step> {
-  const { teamId, userId, message } = task.payload;
-  const dm = await deps.notifier.openDirectMessage(teamId, userId);
-  const posted = dm.ok
-    ? await deps.notifier.post({ teamId, channelId: dm.value.channelId, threadTs: null }, message, {
-        turnId: task.id,
-        post: "reply",
-      })
-    : dm;
-  if (posted.ok) return { kind: "done" };
-  const { fault } = posted;
-  if (fault.kind === "place") return { kind: "dead", reason: `${refused}; ${fault.error}` };
-  return afterFault(deps, task, fault);
 }

@@ -44,7 +44,7 @@ const THREAD_TURNS_MAX = 100;
 
 /** What to write when a turn has changed: the turn, its job, and their entries in the thread it reports into. */
 export function turnWrites(deps: Deps, read: Read, turn: Turn): Write[] {
-  const ttlMs = keepTurnMs(turn, deps.clock.now(), deps.polling, deps.retentionMs);
+  const ttlMs = keptMs(deps, read, turn);
   const writes: Write[] = [{ kind: "turn", id: turn.id, record: turn, ttlMs }];
   const { project, teamId } = turn.request;
   const { channelId, threadTs } = turn.delivery;
@@ -74,6 +74,12 @@ export function turnWrites(deps: Deps, read: Read, turn: Turn): Write[] {
     writes.push({ kind: "job", id: key, record: job, ttlMs: isWatched ? longestMs : ttlMs });
   }
   return writes;
+}
+
+/** A turn is kept as long as those that its status message shows. */
+function keptMs({ clock, polling, retentionMs }: Deps, read: Read, turn: Turn): number {
+  const shown = (turn.delivery.alsoShows ?? []).flatMap((id) => read("turn", id) ?? []);
+  return Math.max(...[turn, ...shown].map((each) => keepTurnMs(each, clock.now(), polling, retentionMs)));
 }
 
 function threadWrites(

@@ -43,8 +43,15 @@ describe("Try again", () => {
     expect(privately(world, BEN)).toEqual([expect.stringContaining("You already did that.")]);
     await world.pass(HOUR_MS);
     expect(world.service.creates.map(({ prompt }) => prompt)).toEqual(["fix it", "fix it"]);
-    expect(world.read(DOCS)).toHaveLength(4);
-    expect(world.read(DOCS)[3]).toContain("Your pull request is ready");
+    expect(world.read(DOCS)).toHaveLength(3);
+    expect(world.read(DOCS)[2]).toContain("Your pull request is ready");
+    // The root shows the newest state, with its link.
+    expect(world.read(DOCS)[0]?.split("\n")).toEqual([
+      "@Ana requested a docs change:",
+      "fix it",
+      "@Ben tried again:",
+      `✅ acme/docs#7 (${PR})`,
+    ]);
 
     // Also when the second request is as old as the ids of tasks that are done.
     await world.pass(10 * DAY_MS);
@@ -65,6 +72,41 @@ describe("Try again", () => {
     await world.pass(HOUR_MS);
     expect(world.service.creates).toHaveLength(1);
   });
+});
+
+it("Try again, again and again, shows the newest state on the root, and can be stopped there", async () => {
+  await using world = await World.start({ jobService: { turns: true, cancels: true } });
+  const failed = await failedRequest(world);
+  world.service.script.endAfterPolls(1, () => ({ status: "failed" }));
+  await press(world, BEN, failed, "try_again");
+  const failedAgain = await world.until(() => world.slack.messages(DOCS)[2]);
+  world.service.script.reset();
+  await press(world, ANA, failedAgain, "try_again");
+  await world.until(() => world.service.creates.length === 3);
+  await world.until(() => world.read(DOCS)[0]?.includes("@Ana tried again:\n⏳ Starting…"));
+  await world.stopApp();
+  await world.startApp();
+  const root = world.slack.messages(DOCS)[0];
+  if (root === undefined) throw new Error("no root");
+  await press(world, BEN, root, "stop_turn");
+  await world.until(() => world.slack.messages(DOCS).length === 4);
+  expect(world.read(DOCS)[3]?.split("\n")[0]).toBe("⏹️ @Ana, @Ben stopped the agent.");
+  await world.until(() => world.read(DOCS)[0]?.endsWith("@Ana tried again:\n⏹️ Stopped"));
+  expect(world.read(DOCS)[0]).not.toMatch(/❌|@Ben/);
+});
+
+it("Try again has a status message of its own where Slack doesn't let the root be updated", async () => {
+  await using world = await World.start();
+  world.slack.faults.add({
+    method: "chat.update",
+    times: 20,
+    fault: { kind: "error", error: "message_not_found" },
+  });
+  const failed = await failedRequest(world);
+  await world.pass(60_000);
+  await press(world, BEN, failed, "try_again");
+  await world.until(() => world.slack.messages(DOCS).length === 4);
+  expect(world.read(DOCS)[2]).toContain("@Ben tried again:");
 });
 
 describe("the Keep watching button of an earlier watch", () => {

@@ -163,10 +163,10 @@ describe("Stop", () => {
     const message = await working(world);
     await service.down();
     await press(world, BEN, message, STOP);
-    await world.until(() => root(world).endsWith("⏹️ Stopping…"));
+    await world.until(() => world.read(DOCS)[0]?.endsWith("⏹️ Stopping…"));
     await restart(world);
     await world.until(() =>
-      root(world).endsWith("⏹️ Stopping… I can't reach the agent right now. I'll keep trying."),
+      world.read(DOCS)[0]?.endsWith("⏹️ Stopping… I can't reach the agent right now. I'll keep trying."),
     );
     await service.up();
     await world.until(() => said(world, message).length === 1);

@@ -163,12 +163,12 @@ describe("an outcome also says", () => {
     expect(render(message, several, "docs-agent").text).toContain("The project docs isn't set up correctly.");
   });
 
-  it("no more than helps: in a direct message a mention reaches nobody", () => {
+  it("no more than helps: in a direct message every reply reaches the app", () => {
     const turn = makeTurn({ request: { ...request, channelId: "D0ANA" } });
     const direct = { ...turn, delivery: { ...turn.delivery, channelId: "D0ANA" } };
     const outcome = makeOutcome({ kind: "no-changes", job: without });
     const { lines } = read({ kind: "outcome", turn: direct, outcome, watch: 1, away: null });
-    expect(lines[1]).toBe("Ask again and name the page.");
+    expect(lines[1]).toBe("Reply and name the page.");
   });
 
   it.each([

@@ -62,6 +62,7 @@ async function run(rig: TaskRig, given: Event[], lagMs: number) {
   let event = works;
   const notifier: Notifier = {
     slackTimeMs: () => slack.slackTimeMs(),
+    isEmpty: () => slack.isEmpty(),
     update: () => slack.update(),
     react: () => slack.react(),
     replyPrivately: (to, message) => slack.replyPrivately(to, message),

@@ -59,6 +59,10 @@ export class ScriptedSlack implements Notifier {
     return this.#answer("find", { ts: found?.ts ?? null, next: null });
   }
 
+  async isEmpty() {
+    return this.#answer("isEmpty", true);
+  }
+
   async update() {
     return this.#answer("update", null);
   }

@@ -3,6 +3,7 @@ import {
   Button,
   ImageBlock,
   ImageElement,
+  Overflow,
   PlainTextInput,
   plainText,
   StaticSelect,
@@ -23,7 +24,7 @@ const Section = z
     block_id: BlockId,
     text: textObject(3000).optional(),
     fields: z.array(textObject(2000)).min(1).max(10).optional(),
-    accessory: z.discriminatedUnion("type", [Button, StaticSelect, ImageElement]).optional(),
+    accessory: z.discriminatedUnion("type", [Button, StaticSelect, Overflow, ImageElement]).optional(),
     expand: z.boolean().optional(),
   })
   .refine((section) => section.text !== undefined || section.fields !== undefined, {
@@ -48,7 +49,7 @@ const Actions = z
     type: z.literal("actions"),
     block_id: BlockId,
     elements: z
-      .array(z.discriminatedUnion("type", [Button, StaticSelect]))
+      .array(z.discriminatedUnion("type", [Button, StaticSelect, Overflow]))
       .min(1)
       .max(25),
   })

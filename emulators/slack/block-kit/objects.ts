@@ -89,6 +89,21 @@ export const StaticSelect = z
     }
   });
 
+/**
+ * A menu behind an ellipsis, of up to five entries: https://docs.slack.dev/reference/block-kit/block-elements/overflow-menu-element.
+ * Fewer than two were refused by earlier versions of that page.
+ */
+export type Overflow = z.infer<typeof Overflow>;
+export const Overflow = z.strictObject({
+  type: z.literal("overflow"),
+  action_id: ActionId,
+  options: z
+    .array(Option.omit({ description: true }))
+    .min(2)
+    .max(5),
+  confirm: Confirm.optional(),
+});
+
 export type PlainTextInput = z.infer<typeof PlainTextInput>;
 export const PlainTextInput = z
   .strictObject({

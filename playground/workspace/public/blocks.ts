@@ -1,7 +1,8 @@
 import type { AnyBlock, InputBlock } from "../../../emulators/slack/block-kit/blocks.ts";
-import type { Button, StaticSelect } from "../../../emulators/slack/block-kit/objects.ts";
+import type { Button, Overflow, StaticSelect } from "../../../emulators/slack/block-kit/objects.ts";
 import { askToConfirm } from "./confirm.ts";
 import { h } from "./dom.ts";
+import { openMenu } from "./menu.ts";
 import {
   type ShownNames,
   opensNewTab,
@@ -110,6 +111,8 @@ function renderControl(element: Control, block: AnyBlock, context: BlockContext)
       return renderButton(element, block, context);
     case "static_select":
       return renderSelect(element, block, context);
+    case "overflow":
+      return renderOverflow(element, block, context);
     default:
       return renderUnsupported(element);
   }
@@ -170,6 +173,34 @@ function renderSelect(element: StaticSelect, block: AnyBlock, context: BlockCont
   }
   select.addEventListener("change", () => void choose());
   return select;
+}
+
+function renderOverflow(element: Overflow, block: AnyBlock, context: BlockContext): HTMLElement {
+  const button = h(
+    "button",
+    {
+      class: "button",
+      type: "button",
+      "aria-label": "More actions",
+      "aria-haspopup": "menu",
+      data: { focus: `${block.block_id} ${element.action_id}` },
+    },
+    h("span", { "aria-hidden": "true" }, "⋯"),
+  );
+  async function choose(option: string): Promise<void> {
+    if (element.confirm !== undefined && !(await askToConfirm(element.confirm, context))) return;
+    await context.press({ ...namesOf(element, block), option });
+  }
+  button.addEventListener("click", () =>
+    openMenu(
+      button,
+      element.options.map(({ text, value }) => ({
+        label: renderPlainText(text),
+        choose: () => void choose(value),
+      })),
+    ),
+  );
+  return button;
 }
 
 /** Slack gives every block and control of a message or view a name. */

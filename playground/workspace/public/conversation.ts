@@ -21,8 +21,8 @@ export function createConversation(parent: HTMLElement, composer: Composer, app:
   listenToFeed(feed, "main", app);
 
   /** Where nothing can be written, the page says why instead of taking it. */
-  function showClosed(channel: PageChannel, state: PageState): void {
-    const why = whyClosed(channel, state);
+  function showClosed(channel: PageChannel): void {
+    const why = whyClosed(channel);
     composer.element.hidden = why !== null;
     closed.hidden = why === null;
     if (closed.dataset["why"] === (why ?? "")) return;
@@ -54,7 +54,7 @@ export function createConversation(parent: HTMLElement, composer: Composer, app:
       earlier.hidden = state.current?.hasEarlier !== true;
       showMessages(feed, state.current?.messages ?? [], "main", app);
       composer.setPlace(`Message ${label}`);
-      showClosed(channel, state);
+      showClosed(channel);
     },
   };
 }
@@ -74,9 +74,7 @@ function aboutOf(channel: PageChannel, { surface, bot }: PageState): string {
   return `${channel.members - (channel.withBot ? 1 : 0)} people · ${where}`;
 }
 
-function whyClosed(channel: PageChannel, { surface }: PageState): string | null {
-  const isAppDm = channel.kind === "im" && channel.withBot;
-  if (isAppDm && !surface.takesDirectMessages) return "Sending messages to this app has been turned off.";
+function whyClosed(channel: PageChannel): string | null {
   if (channel.isArchived) return "This channel is archived.";
   return channel.isMember ? null : `You are not in #${channel.name}.`;
 }

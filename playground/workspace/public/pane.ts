@@ -81,9 +81,8 @@ export function createPane(aside: HTMLElement, app: PageApp) {
   };
 }
 
-function canReply({ channels, current, surface }: PageState): boolean {
+function canReply({ channels, current }: PageState): boolean {
   const channel = channels.find(({ id }) => id === current?.channel);
   if (channel === undefined) return false;
-  if (channel.kind === "im" && channel.withBot && !surface.takesDirectMessages) return false;
   return channel.isMember && !channel.isArchived;
 }

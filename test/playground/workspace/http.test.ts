@@ -54,7 +54,6 @@ describe("what the page is told", () => {
           { command: "/docs-agent", usageHint: "[project=name] what to change | list | status | help" },
         ],
         messageShortcuts: [{ name: "Fix these docs", callbackId: "fix_these_docs" }],
-        takesDirectMessages: false,
       },
     });
     expect(state.channels.map(({ name, withBot }) => [name, withBot])).toEqual([
@@ -176,17 +175,23 @@ describe("what a person does", () => {
     expect(slack.workspace.isBotIn(channels.general)).toBe(false);
   });
 
+  it("opens the direct messages with the app, and writes there", async () => {
+    await using world = await startWorkspace();
+    const opened = await world.act({ kind: "open-direct-message" });
+    expect(opened).toMatchObject({ status: 200, body: { channel: expect.stringMatching(/^D/) } });
+    const written = await world.act({ kind: "compose", channel: opened.body["channel"], text: "hi" });
+    expect(written.status).toBe(200);
+    expect(world.slack.dm(world.people.mara).map(({ text }) => text)).toEqual(["hi"]);
+  });
+
   it("is refused where Slack's client would not let them", async () => {
     await using world = await startWorkspace();
     const { slack, people, channels } = world;
     const secret = slack.workspace.addChannel({ name: "secret", members: [people.theo], isPrivate: true });
-    const own = await world.act({ kind: "open-direct-message" });
-    expect(own).toMatchObject({ status: 200, body: { channel: expect.stringMatching(/^D/) } });
     const acts = [
       { kind: "compose", channel: secret.id, text: "hi" },
       { kind: "compose", channel: secret.id, text: "/invite @docs-agent" },
       { kind: "join", channel: secret.id },
-      { kind: "compose", channel: own.body["channel"], text: "hi" },
       { kind: "close-view", viewId: "V1" },
     ];
     for (const act of acts)

@@ -1,0 +1,54 @@
+import type { App, BlockAction, ButtonAction } from "@slack/bolt";
+import { SUGGESTION, parseSuggestion } from "../replies/actions.ts";
+import { refusalMessage } from "../replies/private-messages.ts";
+import { welcomeTask } from "../tasks/welcome.ts";
+import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
+import type { IntakeDeps } from "./deps.ts";
+
+export const HOME_OPENED_EVENT = "app_home_opened";
+
+const ASKED_BEFORE = "You already asked for that here. Send it as a message to ask again.";
+
+/** Somebody opens their direct messages with the app, and presses one of the prompts that it suggests to a newcomer. */
+export function registerAppHome(app: App, deps: IntakeDeps): void {
+  app.event(HOME_OPENED_EVENT, async ({ event, body }) => {
+    if (event.tab !== "messages") return;
+    const { user: userId, channel: channelId } = event;
+    await deps.queue.add(welcomeTask({ teamId: body.team_id, channelId, userId }));
+  });
+
+  app.action<BlockAction<ButtonAction>>(SUGGESTION, async ({ ack, action, body, respond }) => {
+    const ephemeral = { response_type: "ephemeral", replace_original: false } as const;
+    const prompt = parseSuggestion(action.value);
+    const teamId = body.team?.id ?? body.user.team_id;
+    const channelId = body.channel?.id;
+    const ts = body.message?.ts;
+    if (prompt === null || teamId === undefined || channelId === undefined || ts === undefined) {
+      await ack();
+      return;
+    }
+    try {
+      const accepted = await acceptRequest(deps, {
+        // Pressing it twice asks once.
+        id: `suggestion:${teamId}:${channelId}:${ts}:${action.action_id}`,
+        from: "command",
+        teamId,
+        channelId,
+        threadTs: null,
+        userId: body.user.id,
+        project: deps.projects[0],
+        instructions: prompt,
+        quoted: null,
+        responseUrl: body.response_url,
+        receivedAt: deps.clock.now(),
+      });
+      await ack();
+      if (accepted.kind === "refused") await respond({ ...refusalMessage(accepted.refusal), ...ephemeral });
+      if (accepted.kind === "known") await respond({ text: ASKED_BEFORE, ...ephemeral });
+    } catch (thrown) {
+      deps.logger.error({ err: thrown }, "could not accept a suggested request");
+      await ack();
+      await respond({ ...notAcceptedMessage(thrown), ...ephemeral });
+    }
+  });
+}

@@ -1,0 +1,34 @@
+import { z } from "zod";
+import type { SaidToApp } from "./said-to-app.ts";
+
+/** Slack's own notices come from it. */
+export const SLACKBOT_USER_ID = "USLACKBOT";
+
+/**
+ * What a person writes to the app in their direct messages; all of it is for the app. Edits, deletions and whatever else has another subtype
+ * are not, nor is what apps write, this one included (docs.slack.dev/reference/events/message.im).
+ */
+const DirectMessage = z.object({
+  channel_type: z.literal("im"),
+  subtype: z.enum(["file_share", "thread_broadcast"]).optional(),
+  bot_id: z.never().optional(),
+  app_id: z.never().optional(),
+  edited: z.never().optional(),
+  channel: z.string(),
+  user: z.string(),
+  text: z.string().default(""),
+  ts: z.string(),
+  thread_ts: z.string().optional(),
+});
+
+export function isDirectMessage(event: object): boolean {
+  return "channel_type" in event && event.channel_type === "im";
+}
+
+/** What an event in direct messages says to the app; null: nothing. */
+export function saidDirectly(teamId: string, event: object): SaidToApp | null {
+  const said = DirectMessage.safeParse(event);
+  if (!said.success || said.data.user === SLACKBOT_USER_ID) return null;
+  const { channel: channelId, user: userId, text, ts, thread_ts: threadTs = null } = said.data;
+  return { teamId, channelId, ts, threadTs, userId, text };
+}
