@@ -59,7 +59,8 @@ describe("the message that asked shows", () => {
     await world.until(() => under(world, message).join() === "eyes");
     await world.until(() => world.service.creates.length === 2);
     world.service.finish(jobOf(world), { status: "completed", prLink: PR });
-    await world.until(() => under(world, message).join() === "white_check_mark");
+    await world.until(() => !under(world, message).includes("eyes"));
+    expect(under(world, message)).toEqual(["white_check_mark"]);
   });
 });
 
