@@ -1,7 +1,7 @@
 import type { FetchFunction, WebClient } from "@slack/web-api";
 import { z } from "zod";
 import type { Logger } from "../core/logger.ts";
-import type { Notifier, NotifierAnswer, Place } from "../core/notifier.ts";
+import type { Notifier, NotifierAnswer, NotifierFault, Place } from "../core/notifier.ts";
 import { messageOf } from "../errors.ts";
 import type { Rendered } from "./blocks.ts";
 import { findPost, isInThread, metadataOf } from "./find-post.ts";
@@ -11,6 +11,7 @@ import { respondPrivately } from "./response-url.ts";
 import type { SlackClock } from "./slack-clock.ts";
 import type { CallPurpose } from "./slack-error-codes.ts";
 import { isContentRefused, slackFault } from "./slack-faults.ts";
+import { grants } from "./slack-teams.ts";
 import type { SlackTeam, SlackTeams } from "./slack-teams.ts";
 
 type SlackNotifierOptions = {
@@ -106,6 +107,21 @@ export function createSlackNotifier(options: SlackNotifierOptions): Notifier {
       });
     },
 
+    async react({ teamId, channelId, ts }, { name, isOn }) {
+      return inTeam(teamId, "react", async ({ client, identity }) => {
+        if (!grants(identity, "reactions:write")) return { ok: false, fault: NO_SCOPE };
+        const reaction = { channel: channelId, timestamp: ts, name };
+        try {
+          if (isOn) await client.reactions.add(reaction);
+          else await client.reactions.remove(reaction);
+        } catch (thrown) {
+          const isSo = isOn ? "already_reacted" : "no_reaction";
+          if (slackFault(thrown).error !== isSo) throw thrown;
+        }
+        return done(null);
+      });
+    },
+
     async replyPrivately({ place, userId, responseUrl, replaces = false }, message) {
       return inTeam(place.teamId, "reply-privately", async ({ client, identity }) => {
         const rendered = render(message, presentation, identity.botName);
@@ -141,6 +157,8 @@ export function createSlackNotifier(options: SlackNotifierOptions): Notifier {
     slackTimeMs: () => slackClock.timeMs(),
   };
 }
+
+const NO_SCOPE: NotifierFault = { kind: "credentials", error: "missing_scope" };
 
 function done<T>(value: T): NotifierAnswer<T> {
   return { ok: true, value };
