@@ -1,5 +1,5 @@
 import type { AnyBlock } from "./blocks.ts";
-import type { TextObject } from "./objects.ts";
+import type { Checkboxes, TextObject } from "./objects.ts";
 import { richTextLines } from "./rich-text.ts";
 
 /** A piece of text in a block, and whether Slack reads markup in it. */
@@ -30,12 +30,27 @@ export function blockTexts(block: AnyBlock): BlockText[] {
           if (element.type === "link") return [{ text: element.text ?? element.url, isMarkup: false }];
           return [];
         });
+    case "task_card":
+      return [
+        { text: block.title, isMarkup: false },
+        ...[block.details, block.output].flatMap((part) => (part === undefined ? [] : blockTexts(part))),
+        ...(block.sources ?? []).map(({ text }) => ({ text, isMarkup: false })),
+      ];
+    case "plan":
+      return [{ text: block.title, isMarkup: false }, ...(block.tasks ?? []).flatMap(blockTexts)];
     case "input":
-      return [textOf(block.label)];
+      return [
+        textOf(block.label),
+        ...(block.element.type === "checkboxes" ? block.element.options.flatMap(optionTexts) : []),
+      ];
     case "divider":
     case "image":
       return [];
   }
+}
+
+function optionTexts({ text, description }: Checkboxes["options"][number]): BlockText[] {
+  return [textOf(text), ...(description === undefined ? [] : [textOf(description)])];
 }
 
 function textOf(object: TextObject): BlockText {
