@@ -5,6 +5,7 @@ import { refusalText } from "../replies/private-messages.ts";
 import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { FormMetadata, INSTRUCTIONS, PROJECT, REQUEST_FORM } from "./request-form.ts";
+import { sharedOf } from "./share-list.ts";
 import { findProject, namesOf } from "./project.ts";
 
 /** The form of `/docs-agent` and of **Fix these docs**, sent. */
@@ -47,7 +48,7 @@ export function registerFormSubmission(app: App, deps: IntakeDeps): void {
         userId: body.user.id,
         project,
         instructions,
-        quoted: draft.quoted,
+        ...(await ofMembers(deps, draft.teamId, sharedOf(draft, values))),
         responseUrl: draft.responseUrl,
         receivedAt: deps.clock.now(),
       };
@@ -63,6 +64,18 @@ export function registerFormSubmission(app: App, deps: IntakeDeps): void {
     }
     await ack();
   });
+}
+
+/** The picked message does not leave Slack if a guest wrote it. */
+async function ofMembers(
+  { directory }: IntakeDeps,
+  teamId: string,
+  shared: Pick<Request, "quoted" | "context">,
+): Promise<Pick<Request, "quoted" | "context">> {
+  const authorId = shared.quoted?.authorId ?? null;
+  if (authorId === null || (await directory.admission(teamId, authorId)) === "admitted") return shared;
+  const { context = { messages: [], leftOut: 0, upTo: shared.quoted?.ts } } = shared;
+  return { quoted: null, context: { ...context, ofGuests: (context.ofGuests ?? 0) + 1 } };
 }
 
 function selected(value: ViewStateValue | undefined): string | null {
