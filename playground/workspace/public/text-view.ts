@@ -44,7 +44,7 @@ function renderNode(node: Markup, names: ShownNames, readsEmoji: boolean): Node 
     case "text":
       return document.createTextNode(readsEmoji ? withEmoji(node.text) : node.text);
     case "link":
-      return renderLink(node.url, node.label, names);
+      return renderTextLink(node.url, node.label, names);
     case "user":
       return renderUser(node.id, names, node.label);
     case "channel":
@@ -71,7 +71,8 @@ export function safeUrl(url: string): string | null {
 const PERMALINK =
   /^https:\/\/[\w-]+\.slack\.com\/archives\/([CDG][A-Z0-9]+)\/p(\d+)(\d{6})(?:\?thread_ts=(\d+\.\d{6}))?/;
 
-function renderLink(url: string, label: string | null | undefined, names: ShownNames): HTMLElement {
+/** A link that stands in a text. */
+function renderTextLink(url: string, label: string | null | undefined, names: ShownNames): HTMLElement {
   const [isPermalink, channelId = "", seconds, micros, root] = PERMALINK.exec(url) ?? [];
   if (isPermalink !== undefined && names.canGoTo(channelId)) {
     // As in Slack, it leads to the message and not out of the page.
@@ -90,6 +91,11 @@ function renderLink(url: string, label: string | null | undefined, names: ShownN
       label || url,
     );
   }
+  return renderLink(url, label);
+}
+
+/** A link, if its address may be followed. */
+export function renderLink(url: string, label: string | null | undefined): HTMLElement {
   const href = safeUrl(url);
   const text = label === null || label === undefined || label === "" ? url : label;
   if (href === null) return h("span", { class: "no-link" }, text);
@@ -151,7 +157,7 @@ function renderElement(element: RichTextElement, names: ShownNames): Node {
     case "text":
       return document.createTextNode(element.text);
     case "link":
-      return renderLink(element.url, element.text, names);
+      return renderTextLink(element.url, element.text, names);
     case "user":
       return renderUser(element.user_id, names, null);
     case "usergroup":
