@@ -311,7 +311,7 @@ describe.skipIf(!hasChromium)("a person at the page, with the real app", () => {
     await tab.getByRole("navigation").getByRole("button", { name: "docs-agent" }).click();
     await world.until(() => world.slack.dm(BEN).length === 1);
     await tab.getByRole("button", { name: "Fix the broken links in the docs" }).click();
-    await world.until(() => world.service.creates.length === 12);
+    await world.until(() => world.service.creates.length === 12 && world.slack.dm(BEN).length === 2);
     await inChannel(tab).getByText("Fix the broken links in the docs", { exact: true }).nth(1).waitFor();
     expect(faults).toEqual([]);
   });
