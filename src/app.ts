@@ -103,6 +103,7 @@ export function createApp(deps: AppDeps): DocsAgentApp {
     clock,
     logger,
   });
+  const threadReader = createSlackThreadReader({ teams: slack.teams, clock, logger });
   const handler = createTaskHandler({
     clock,
     random,
@@ -111,7 +112,7 @@ export function createApp(deps: AppDeps): DocsAgentApp {
     records,
     notifier,
     directory,
-    threadReader: createSlackThreadReader({ teams: slack.teams, clock, logger }),
+    threadReader,
     memberships: createSlackMemberships({ teams: slack.teams, clock, logger }),
     contacts,
     jobServices: { of: (project) => configuredProject(configured, project) },
@@ -124,6 +125,7 @@ export function createApp(deps: AppDeps): DocsAgentApp {
     records,
     notifier,
     directory,
+    threadReader,
     projects,
     limits: config.limits,
     followUps: config.followUps,

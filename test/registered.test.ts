@@ -42,6 +42,7 @@ function registered(): Registered {
       draft: { get: never, set: never, update: never, delete: never },
     },
     notifier: { replyPrivately: never },
+    threadReader: { read: never },
     directory: { admission: never },
     projects: [{ service: "https://agents.example", id: "docs", name: "docs" }],
     limits: { perPerson: 0, perChannel: 0 },
@@ -75,6 +76,7 @@ const SCOPES: Record<string, string[]> = {
   "users.conversations": ["channels:read", "groups:read"],
   "users.info": ["users:read"],
   "views.open": [],
+  "views.update": [],
 };
 
 /** Which scope an event needs, from Slack's event pages. */

@@ -1,9 +1,10 @@
 import type { ModalView } from "./block-kit/blocks.ts";
+import type { Checkboxes } from "./block-kit/objects.ts";
 import { optionOf } from "./payloads.ts";
 import { ImpossibleForAPerson } from "./refusal.ts";
 import { inputsOf, type ViewInput, type ViewValues } from "./views.ts";
 
-/** What a person typed or chose, by block id and action id: the text, or the value of an option. */
+/** What a person typed or chose, by block id and action id: the text, the value of an option, or those of the ticked ones, a line each. */
 export type TypedValues = Record<string, Record<string, string>>;
 
 /** The state of a modal with these values; an error where Slack's client would not let the person submit it. */
@@ -37,6 +38,11 @@ function valueOf({ block, element }: ViewInput, typed: string | undefined): unkn
     if (isRequired && chosen === null) refuseEmpty(block.block_id);
     return { type: element.type, selected_option: chosen };
   }
+  if (element.type === "checkboxes") {
+    const ticked = typed === undefined ? (element.initial_options ?? []) : tickedOf(element, typed);
+    if (isRequired && ticked.length === 0) refuseEmpty(block.block_id);
+    return { type: element.type, selected_options: ticked };
+  }
   const text = typed ?? element.initial_value ?? "";
   if (isRequired && text === "") refuseEmpty(block.block_id);
   const maximum = element.max_length ?? 3000;
@@ -47,6 +53,13 @@ function valueOf({ block, element }: ViewInput, typed: string | undefined): unkn
     );
   }
   return { type: element.type, value: text === "" ? null : text };
+}
+
+function tickedOf({ options }: Checkboxes, typed: string): Checkboxes["options"] {
+  const values = typed.split("\n").filter((value) => value !== "");
+  const unknown = values.find((value) => !options.some((option) => option.value === value));
+  if (unknown !== undefined) throw new ImpossibleForAPerson(`There is no checkbox "${unknown}".`);
+  return options.filter(({ value }) => values.includes(value));
 }
 
 function refuseEmpty(blockId: string | undefined): never {

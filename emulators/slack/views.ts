@@ -1,5 +1,5 @@
 import type { ModalView, ViewBlock } from "./block-kit/blocks.ts";
-import type { PlainText, PlainTextInput, StaticSelect } from "./block-kit/objects.ts";
+import type { Checkboxes, PlainText, PlainTextInput, StaticSelect } from "./block-kit/objects.ts";
 import { makeId, makeSecret } from "./ids.ts";
 import { SlackRefusal } from "./refusal.ts";
 import type { WireView } from "./sdk-types.ts";
@@ -143,7 +143,7 @@ export class Views {
 /** `state.values` of a view: what stands in each input, by block id and action id. */
 export type ViewValues = Record<string, Record<string, unknown>>;
 
-export type ViewInput = { block: ViewBlock; element: PlainTextInput | StaticSelect };
+export type ViewInput = { block: ViewBlock; element: PlainTextInput | StaticSelect | Checkboxes };
 
 /** Every element of a view that holds a value, with the block it is in. */
 export function inputsOf(view: ModalView): ViewInput[] {

@@ -18,7 +18,7 @@ export type Desk = {
   readonly signal: AbortSignal;
 };
 
-/** Does what a prompt asks, as far as it is understood. Throws the signal's reason when it is cancelled. */
+/** Does what a prompt asks, as far as it is understood. Throws the signal's reason when it is canceled. */
 export async function takeTurn(prompt: string, desk: Desk, words: WordList): Promise<void> {
   const files = await desk.listFiles();
   const pages = files.filter(isPage);

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Delivery } from "./delivery.ts";
 import { ProjectRef } from "./project.ts";
-import { QuotedMessage, Request } from "./request.ts";
+import { QuotedMessage, Request, ThreadContext } from "./request.ts";
 import { storedObject } from "./stored-object.ts";
 import { Turn } from "./turn.ts";
 
@@ -67,6 +67,10 @@ export const Draft = storedObject({
   channelId: z.string(),
   threadTs: z.string().nullable(),
   quoted: QuotedMessage.nullable(),
+  /** What else of its thread the form lists. */
+  context: ThreadContext.optional(),
+  /** Its thread has yet to be read. */
+  isThreadUnread: z.boolean().optional(),
   responseUrl: z.string().nullable(),
 });
 export type Draft = z.infer<typeof Draft>;

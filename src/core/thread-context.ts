@@ -4,8 +4,9 @@ import { startOf } from "./text.ts";
 
 /** The most messages of a thread that go along: its first one and the newest others. */
 export const THREAD_MAX_MESSAGES = 20;
-/** The most characters of one of them that are kept. */
-const MESSAGE_MAX_CHARS = 6_000;
+/** The most characters of one of them that are kept, and of all. */
+const MESSAGE_MAX_CHARS = 4_000;
+const TOTAL_MAX_CHARS = 12_000;
 
 /** What was said in a thread. */
 export type ThreadRead = {
@@ -35,14 +36,19 @@ export function newestOf(
   const sorted = messages.toSorted((a, b) => compareTs(a.ts, b.ts));
   const [first, ...others] = sorted;
   const root = first?.ts === threadTs ? [first] : [];
-  const kept = (root.length === 0 ? sorted : others).slice(-(THREAD_MAX_MESSAGES - root.length));
-  return {
-    messages: [...root, ...kept].map((message) => ({
-      ...message,
-      segments: startOfSegments(message.segments, MESSAGE_MAX_CHARS),
-    })),
-    leftOut: sorted.length - root.length - kept.length,
-  };
+  const newest = (root.length === 0 ? sorted : others).slice(-(THREAD_MAX_MESSAGES - root.length));
+  const kept: ThreadMessage[] = [];
+  let left = TOTAL_MAX_CHARS;
+  for (const message of newest.toReversed().map(shortened)) {
+    left -= message.segments.reduce((sum, segment) => sum + lengthOf(segment), 0);
+    if (left < 0) break;
+    kept.unshift(message);
+  }
+  return { messages: [...root.map(shortened), ...kept], leftOut: sorted.length - root.length - kept.length };
+}
+
+function shortened(message: ThreadMessage): ThreadMessage {
+  return { ...message, segments: startOfSegments(message.segments, MESSAGE_MAX_CHARS) };
 }
 
 /** Negative: `a` is earlier. Slack's timestamps are of one length. */
@@ -55,15 +61,17 @@ function startOfSegments(segments: readonly Segment[], max: number): Segment[] {
   let left = max;
   for (const segment of segments) {
     if (left <= 0) break;
-    const whole =
-      ("text" in segment ? segment.text.length : 20) +
-      ("url" in segment ? segment.url.length : 0) +
-      ("label" in segment ? (segment.label ?? "").length : 0);
+    const whole = lengthOf(segment);
     if (whole > left && segment.kind !== "text") break;
     kept.push(segment.kind === "text" ? { ...segment, text: startOf(segment.text, left) } : segment);
     left -= whole;
   }
   return kept;
+}
+
+function lengthOf(segment: Segment): number {
+  if (segment.kind === "text") return segment.text.length;
+  return 20 + ("url" in segment ? segment.url.length : 0) + (segment.label ?? "").length;
 }
 
 /** Whether the thread has to be read before the request can be sent. */
@@ -91,14 +99,20 @@ export function without(
 }
 
 /** What the thread says of what went along from it; empty: nothing is to be said. */
-export function sharedText({ context }: Pick<Request, "context">): string {
+export function sharedText({ context, quoted }: Pick<Request, "context" | "quoted">): string {
   if (context === undefined) return "";
   if (context.upTo === undefined) return "I couldn't read the thread, so only your message was sent.";
   const { messages, leftOut, ofGuests = 0, isCutShort } = context;
-  if (messages.length === 0 && ofGuests === 0 && isCutShort !== true) return "";
-  const count = messages.length === 1 ? "1 message" : `${messages.length} messages`;
-  const more = leftOut === 0 ? "" : `, ${leftOut} earlier left out`;
-  const guests = ofGuests === 0 ? "" : `, ${ofGuests} by guests left out`;
-  const stopped = isCutShort === true ? "; I couldn't read the newest ones" : "";
-  return `With ${count} from this thread${more}${guests}${stopped}`;
+  // What a form was opened for alone needs no word.
+  const isAlone = messages.length === 0;
+  const shared = messages.length + (quoted === null ? 0 : 1);
+  const parts = [
+    ...(isAlone ? [] : [`With ${shared} ${shared === 1 ? "message" : "messages"} from this thread`]),
+    ...(leftOut === 0 || isAlone ? [] : [`${leftOut} earlier left out`]),
+    ...(ofGuests === 0
+      ? []
+      : [isAlone ? `Messages by guests left out: ${ofGuests}` : `${ofGuests} by guests left out`]),
+    ...(isCutShort === true ? ["I couldn't read the newest ones"] : []),
+  ];
+  return parts.join(", ");
 }

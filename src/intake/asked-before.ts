@@ -54,10 +54,10 @@ export function registerFollowIt(app: App, deps: IntakeDeps): void {
     );
     await ack();
     if (said === null || body.view === undefined) return;
-    const { id, hash, private_metadata: metadata } = body.view;
+    const { id, hash, state, private_metadata: metadata } = body.view;
     try {
       const view = said === FOLLOWING ? saidView(said) : await formSaying(deps, metadata, said);
-      await client.views.update({ view_id: id, hash, view });
+      await client.views.update({ view_id: id, hash, view: asTicked(view, state.values) });
     } catch (thrown) {
       deps.logger.warn({ err: thrown }, "could not say in a form that its request is followed");
     }
@@ -71,6 +71,29 @@ async function formSaying(deps: IntakeDeps, metadata: string, said: string): Pro
   if (draft === undefined) return saidView(said);
   const asked = [section(said)];
   return requestForm(draftId, draft, namesOf(deps.projects), deps.projects[0].name, { told, asked });
+}
+
+/** A form that replaces one, with what was ticked in that: nothing is ticked again that somebody has unticked. */
+export function asTicked(view: ModalView, values: TickedValues): ModalView {
+  return { ...view, blocks: view.blocks.map((block) => blockAsTicked(block, values)) };
+}
+
+type TickedValues = Record<
+  string,
+  Record<string, { selected_options?: { value?: string | undefined }[] | null | undefined }>
+>;
+
+type ViewBlock = ModalView["blocks"][number];
+
+function blockAsTicked(block: ViewBlock, values: TickedValues): ViewBlock {
+  if (block.type !== "input" || !("element" in block) || block.element.type !== "checkboxes") return block;
+  const { initial_options: _, ...element } = block.element;
+  const was = values[block.block_id ?? ""]?.[element.action_id ?? ""];
+  if (was === undefined) return block;
+  const ticked = new Set((was.selected_options ?? []).map(({ value }) => value));
+  const initial = element.options.filter(({ value }) => ticked.has(value));
+  // Slack takes no empty list.
+  return { ...block, element: { ...element, ...(initial.length === 0 ? {} : { initial_options: initial }) } };
 }
 
 function saidView(text: string): ModalView {

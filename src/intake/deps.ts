@@ -5,6 +5,7 @@ import type { PollingPolicy } from "../core/polling.ts";
 import type { ProjectRef } from "../core/project.ts";
 import type { RecordOf, RecordStore } from "../core/records.ts";
 import type { FollowUps } from "../core/steering.ts";
+import type { ThreadReader } from "../core/thread-context.ts";
 import type { Acceptance } from "../tasks/accept.ts";
 import type { TaskQueue } from "../core/task-queue.ts";
 
@@ -25,6 +26,7 @@ export type IntakeDeps = {
   };
   notifier: Pick<Notifier, "replyPrivately">;
   directory: Pick<Directory, "admission">;
+  threadReader: ThreadReader;
   /** The default first; never empty. */
   projects: readonly [ProjectRef, ...ProjectRef[]];
   limits: RequestLimits;

@@ -3,9 +3,10 @@ import { PROMPT_MAX_CHARS } from "../core/request.ts";
 import type { Request } from "../core/request.ts";
 import { refusalText } from "../replies/private-messages.ts";
 import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
-import { askedBefore } from "./asked-before.ts";
+import { asTicked, askedBefore } from "./asked-before.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { FormMetadata, INSTRUCTIONS, PROJECT, REQUEST_FORM, requestForm } from "./request-form.ts";
+import { sharedOf } from "./share-list.ts";
 import { findProject, namesOf } from "./project.ts";
 
 /** The form of `/docs-agent` and of **Fix these docs**, sent. */
@@ -48,7 +49,7 @@ export function registerFormSubmission(app: App, deps: IntakeDeps): void {
         userId: body.user.id,
         project,
         instructions,
-        quoted: draft.quoted,
+        ...(await ofMembers(deps, draft.teamId, sharedOf(draft, values))),
         responseUrl: draft.responseUrl,
         receivedAt: deps.clock.now(),
       };
@@ -61,7 +62,7 @@ export function registerFormSubmission(app: App, deps: IntakeDeps): void {
       if (accepted.kind === "asked-before") {
         const state = { ...askedBefore(deps, accepted.turn, body.user.id, told), instructions };
         const again = requestForm(draftId, draft, namesOf(deps.projects), project.name, state);
-        await ack({ response_action: "update", view: again });
+        await ack({ response_action: "update", view: asTicked(again, values) });
         return;
       }
       if (accepted.kind === "refused") {
@@ -75,6 +76,18 @@ export function registerFormSubmission(app: App, deps: IntakeDeps): void {
     }
     await ack();
   });
+}
+
+/** The picked message does not leave Slack if a guest wrote it. */
+async function ofMembers(
+  { directory }: IntakeDeps,
+  teamId: string,
+  shared: Pick<Request, "quoted" | "context">,
+): Promise<Pick<Request, "quoted" | "context">> {
+  const authorId = shared.quoted?.authorId ?? null;
+  if (authorId === null || (await directory.admission(teamId, authorId)) === "admitted") return shared;
+  const { context = { messages: [], leftOut: 0, upTo: shared.quoted?.ts } } = shared;
+  return { quoted: null, context: { ...context, ofGuests: (context.ofGuests ?? 0) + 1 } };
 }
 
 function selected(value: ViewStateValue | undefined): string | null {

@@ -4,11 +4,14 @@ import type { WebClient } from "@slack/web-api";
 import { z } from "zod";
 import type { QuotedMessage, Segment } from "../core/request.ts";
 import { cut } from "../core/text.ts";
+import { messageOf } from "../errors.ts";
 import { context, quote } from "../replies/blocks.ts";
 import { formNotOpenedMessage } from "../replies/private-messages.ts";
 import type { Draft } from "../core/records.ts";
 import type { IntakeDeps } from "./deps.ts";
+import { withoutGuests } from "../tasks/thread-of-request.ts";
 import { namesOf } from "./project.ts";
+import { shareList } from "./share-list.ts";
 
 export const REQUEST_FORM = "request_form";
 export const INSTRUCTIONS = "instructions";
@@ -30,7 +33,7 @@ type FormState = { told?: string[]; asked?: KnownBlock[]; instructions?: string 
 
 /**
  * Keeps the draft, then opens the form; says so privately when it cannot. `triggerId` lasts about three seconds, so there is no
- * second try.
+ * second try, and a thread is read only when the form is there.
  */
 export async function openRequestForm(
   deps: IntakeDeps,
@@ -39,16 +42,52 @@ export async function openRequestForm(
   form: { triggerId: string; project: string; draft: Draft; state?: FormState | undefined },
 ): Promise<void> {
   const draftId = form.triggerId;
+  const viewOf = (draft: Draft) =>
+    requestForm(draftId, draft, namesOf(deps.projects), form.project, form.state);
+  let open: { id?: string; hash?: string } | undefined;
   try {
     await deps.records.draft.set(draftId, form.draft, DRAFT_TTL_MS);
-    await client.views.open({
-      trigger_id: form.triggerId,
-      view: requestForm(draftId, form.draft, namesOf(deps.projects), form.project, form.state),
-    });
+    ({ view: open } = await client.views.open({ trigger_id: form.triggerId, view: viewOf(form.draft) }));
   } catch (thrown) {
     deps.logger.error({ err: thrown }, "could not open the form");
     await respond({ ...formNotOpenedMessage(), response_type: "ephemeral", replace_original: false });
+    return;
   }
+  if (form.draft.isThreadUnread !== true || open?.id === undefined) return;
+  try {
+    const draft = await withThread(deps, form.draft);
+    // Before the form shows it: what it shows can be sent.
+    await deps.records.draft.set(draftId, draft, DRAFT_TTL_MS);
+    await client.views.update({
+      view_id: open.id,
+      ...(open.hash === undefined ? {} : { hash: open.hash }),
+      view: viewOf(draft),
+    });
+  } catch (thrown) {
+    // It was sent or closed meanwhile, say: then only what it showed goes along.
+    deps.logger.warn({ error: messageOf(thrown) }, "could not list a thread in the form");
+  }
+}
+
+const THE_LAST = "9999999999.999999";
+
+/** The draft with the thread of its message, as far as Slack lets it be read now. */
+async function withThread(deps: IntakeDeps, { isThreadUnread: _, ...draft }: Draft): Promise<Draft> {
+  const { teamId, channelId, threadTs, quoted } = draft;
+  if (threadTs === null || quoted === null) return draft;
+  const read = await deps.threadReader.read(
+    { teamId, channelId, threadTs },
+    { after: null, before: THE_LAST },
+  );
+  if (!read.ok) return { ...draft, context: { messages: [], leftOut: 0 } };
+  const { messages, leftOut, upTo, stopped } = read.value;
+  const context = {
+    messages: messages.filter(({ ts }) => ts !== quoted.ts),
+    leftOut,
+    upTo: upTo ?? quoted.ts,
+    ...(stopped === null ? {} : { isCutShort: true }),
+  };
+  return { ...draft, context: await withoutGuests(deps, teamId, context) };
 }
 
 /** The form: what should change, in which project, and the quoted message, if any, to look at. */
@@ -72,6 +111,7 @@ export function requestForm(
     blocks: [
       ...asked,
       ...(quoted === null ? [] : quotedBlocks(quoted)),
+      ...shareList(draft),
       {
         type: "input",
         block_id: INSTRUCTIONS,

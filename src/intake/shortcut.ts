@@ -71,6 +71,7 @@ function draftOf({ teamId, channel, response_url, message }: Picked): Draft {
     channelId: channel.id,
     threadTs: quoted.threadTs ?? quoted.ts,
     quoted,
+    ...(quoted.threadTs === null ? {} : { isThreadUnread: true }),
     responseUrl: response_url ?? null,
   };
 }

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Context } from "hono";
-import { HttpFault } from "./http-fault.ts";
+import { HttpFault, mustBe } from "./http-fault.ts";
 
 /** Bodies that may be larger than others. */
 export type LargeBodies = {
@@ -41,7 +41,7 @@ export function boundedBody(maxBytes: number, large: LargeBodies) {
     try {
       if (Number(req.header("content-length") ?? 0) > limit) throw tooLarge(limit);
       const body = await readAtMost(req.raw.body, { maxBytes, goOn, limit });
-      if (!isUtf8(body)) throw new HttpFault(400, "the body: put text in UTF-8");
+      if (!isUtf8(body)) throw new HttpFault(400, mustBe("The body", "text in UTF-8"));
       // Where Hono looks before it reads a body: a new `Request` would copy it twice.
       Object.assign(req.bodyCache, { text: Promise.resolve(body.toString()) });
       // Others get their turn before so much is parsed. Sockets are read between the first and the second.
@@ -60,11 +60,11 @@ export function boundedBody(maxBytes: number, large: LargeBodies) {
 const CLOSES = { connection: "close" };
 
 function tooLarge(limit: number): HttpFault {
-  return new HttpFault(413, `Send at most ${limit} bytes`, CLOSES);
+  return new HttpFault(413, `Send at most ${limit} bytes.`, CLOSES);
 }
 
 function tooManyAtOnce(): HttpFault {
-  const want = `Too many large requests at once: try again in ${RETRY_AFTER_S} s`;
+  const want = `Too many large requests at once. Try again in ${RETRY_AFTER_S} s.`;
   return new HttpFault(429, want, { ...CLOSES, "retry-after": String(RETRY_AFTER_S) });
 }
 
@@ -87,7 +87,7 @@ async function readAtMost(
   } catch (thrown) {
     if (thrown instanceof HttpFault) throw thrown;
     // The client went away: nobody reads the answer, and nothing is wrong here.
-    throw new HttpFault(400, "the body: it ended too early", CLOSES);
+    throw new HttpFault(400, "The body ended too early. Send it again.", CLOSES);
   }
   return Buffer.concat(chunks);
 }

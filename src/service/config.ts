@@ -7,8 +7,8 @@ import { readProxySettings } from "../proxy-settings.ts";
 import { ServiceConfigError } from "./config-error.ts";
 import { ServiceSettings } from "./config-schema.ts";
 import { CREDENTIAL_SHAPES } from "./credential-shapes.ts";
-import { type Env, variableFaults } from "./env.ts";
-import { modelFaults, modelKeyFaults } from "./network/model-faults.ts";
+import { type Env, type NamedVariable, variableFaults } from "./env.ts";
+import { modelFaults, modelKeys } from "./network/model-faults.ts";
 import { KIND_TRAITS } from "./network/model-kinds.ts";
 import { MAX_DATA_DIR_BYTES } from "./network/socket-path.ts";
 import { repositoryKind } from "./repository.ts";
@@ -71,8 +71,7 @@ export function loadServiceConfig(path: string, env: Env | null): ServiceConfig 
       ...(env === null
         ? []
         : [
-            ...envFaults(parsed.data, env),
-            ...modelKeyFaults(parsed.data, env),
+            ...variableFaults([...projectVariables(parsed.data), ...modelKeys(parsed.data)], env),
             ...readProxySettings(env).faults,
           ]),
     );
@@ -237,16 +236,16 @@ function isSameOrBelow(path: string, folder: string): boolean {
   return rest === "" || !(rest.startsWith("..") || isAbsolute(rest));
 }
 
-function envFaults({ projects }: ServiceSettings, env: Env): string[] {
-  return projects.flatMap((project, index) => {
-    const { codeHost, gitCredentialsEnv } = project;
+/** The variables that hold what git and the code host are used with. */
+function projectVariables({ projects }: ServiceSettings): NamedVariable[] {
+  return projects.flatMap(({ codeHost, gitCredentialsEnv }, index) => {
     const named: [string[], string | undefined][] = [
       [["codeHost", "tokenEnv"], codeHost.kind === "github" ? codeHost.tokenEnv : undefined],
       [["gitCredentialsEnv"], gitCredentialsEnv],
     ];
-    return named.flatMap(([path, name]) => {
-      return name === undefined ? [] : variableFaults(at(["projects", index, ...path]), name, env);
-    });
+    return named.flatMap(([path, name]) =>
+      name === undefined ? [] : [{ place: at(["projects", index, ...path]), name }],
+    );
   });
 }
 

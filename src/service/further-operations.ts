@@ -10,7 +10,7 @@ import {
   listenRoute,
   listJobsRoute,
 } from "./further-routes.ts";
-import { HttpFault } from "./http-fault.ts";
+import { HttpFault, mustBe } from "./http-fault.ts";
 import { type StoredJob, type StoredQuestion, toRecord } from "./jobs/job.ts";
 import type { JobFeed } from "./jobs/job-feed.ts";
 import type { JobStore } from "./jobs/job-store.ts";
@@ -41,7 +41,7 @@ export function addFurtherOperations(app: OpenAPIHono, deps: FurtherOperationDep
     const { projectId } = context.req.valid("param");
     const { status, after, limit } = context.req.valid("query");
     const place = after === undefined ? LIST_START : parseCursor(after);
-    if (place === null) throw new HttpFault(400, "after: put next of the page before");
+    if (place === null) throw new HttpFault(400, mustBe("after", "the next of the page before"));
     const { jobs, next } = store.page(projectId, place, status ?? null, limit);
     return context.json({ jobs: jobs.map(toRecord), next: next === null ? null : toCursor(next) }, 200);
   });
@@ -49,9 +49,9 @@ export function addFurtherOperations(app: OpenAPIHono, deps: FurtherOperationDep
   app.openapi(cancelTurnRoute, (context) => {
     const { projectId, id, number } = context.req.valid("param");
     const turn = { jobId: jobOf(projectId, id).id, number };
-    if (store.turn(turn) === null) throw new HttpFault(404, "There is no such turn of this job");
+    if (store.turn(turn) === null) throw new HttpFault(404, "There is no such turn of this job.");
     if (store.cancel(turn, clock.now())) {
-      logger.info({ project: projectId, job_id: id, turn: number }, "turn cancelled");
+      logger.info({ project: projectId, job_id: id, turn: number }, "turn canceled");
       deps.onEnded(id);
     }
     return context.json(fullJob(store, jobOf(projectId, id)), 200);
@@ -73,13 +73,13 @@ export function addFurtherOperations(app: OpenAPIHono, deps: FurtherOperationDep
     const { questionId, ...answer } = context.req.valid("json");
     const question = store.questions.question(id, questionId);
     if (question === null)
-      throw new HttpFault(404, "There is no such question, or nobody waits for its answer");
+      throw new HttpFault(404, "There is no such question, or nobody waits for its answer.");
     assertFits(answer, question);
     if (store.questions.answer(question, answer, clock.now())) {
       logger.info({ project: projectId, job_id: id, question: questionId }, "question answered");
       deps.questions.answered(questionId, answer);
     } else if (!isSame(answer, store.questions.question(id, questionId)?.answer ?? null)) {
-      throw new HttpFault(409, "The question has another answer already");
+      throw new HttpFault(409, "The question was already answered.");
     }
     return context.json(fullJob(store, job), 200);
   });
@@ -94,13 +94,13 @@ export function addFurtherOperations(app: OpenAPIHono, deps: FurtherOperationDep
     if (stream === "full") {
       throw new HttpFault(
         429,
-        `Too many listen to this project's jobs: try again in ${LISTEN_RETRY_AFTER_S} s`,
+        `Too many listen to this project's jobs. Try again in ${LISTEN_RETRY_AFTER_S} s.`,
         {
           "retry-after": String(LISTEN_RETRY_AFTER_S),
         },
       );
     }
-    if (stream === null) throw new HttpFault(404, "There is no such job in this project");
+    if (stream === null) throw new HttpFault(404, "There is no such job in this project.");
     return context.body(stream, 200, headers);
   });
 }
@@ -114,9 +114,10 @@ export function fullJob(store: JobStore, job: StoredJob): WireJob {
 function assertFits(answer: QuestionAnswer, { choices, allowsText }: StoredQuestion): void {
   if ("choice" in answer) {
     if (choices.some(({ id }) => id === answer.choice)) return;
-    throw new HttpFault(400, "choice: put the id of one of the question's choices");
+    throw new HttpFault(400, mustBe("choice", "the id of one of the question's choices"));
   }
-  if (!allowsText) throw new HttpFault(400, "text: this question takes only a choice");
+  if (!allowsText)
+    throw new HttpFault(400, "This question takes only a choice. Send choice instead of text.");
 }
 
 function isSame(one: QuestionAnswer, other: QuestionAnswer | null): boolean {

@@ -6,9 +6,9 @@ import { events, faults, JobAnswer, JobParams, json, ProjectParams, security } f
 
 const MAX_LISTED = 100;
 
-const WANT_LIMIT = `put a whole number from 1 to ${MAX_LISTED}`;
-const WANT_STATUS = `put one of ${JobStatus.options.join(", ")}`;
-const WANT_NUMBER = "put a turn's number: 1 is the create";
+const WANT_LIMIT = `a whole number from 1 to ${MAX_LISTED}`;
+const WANT_STATUS = `one of ${JobStatus.options.join(", ")}`;
+const WANT_NUMBER = "a turn's number, where 1 is the create";
 const ListQuery = z.object({
   status: z
     .enum(JobStatus.options, WANT_STATUS)
@@ -32,7 +32,7 @@ const TurnParams = JobParams.extend({
     .openapi({ description: "The turn's number: 1 is the create." }),
 });
 
-const WANT_ANSWER = `put a text of 1 to ${MAX_ANSWER_CHARS} characters`;
+const WANT_ANSWER = `a text of 1 to ${MAX_ANSWER_CHARS} characters`;
 const Answer = z
   .union(
     [
@@ -45,7 +45,7 @@ const Answer = z
           .describe("The answer in words, where the question allows it."),
       }),
     ],
-    `put questionId and choice, or questionId and a text of 1 to ${MAX_ANSWER_CHARS} characters`,
+    `an object with questionId and choice, or questionId and a text of 1 to ${MAX_ANSWER_CHARS} characters`,
   )
   .openapi("AnswerRequest");
 

@@ -14,3 +14,8 @@ export class HttpFault extends DocsAgentError {
     this.headers = headers;
   }
 }
+
+/** The words for a part of a request that isn't right. */
+export function mustBe(field: string, rule: string): string {
+  return `${field} must be ${rule}.`;
+}

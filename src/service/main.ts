@@ -1,4 +1,6 @@
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { CommanderError } from "commander";
+import { z } from "zod";
 import { DocsAgentError, messageOf } from "../errors.ts";
 import { createLogger } from "../logger.ts";
 import { readProxySettings } from "../proxy-settings.ts";
@@ -10,6 +12,10 @@ import { loadServiceConfig, type ServiceConfig } from "./config.ts";
 import { projectSecrets } from "./project-secrets.ts";
 
 const clock = createSystemClock();
+const PACKAGE = new URL("../../package.json", import.meta.url);
+const Version = z.object({ version: z.string() });
+/** The exit code, as shells have it. */
+const WRONG_USAGE = 2;
 
 /** The code host is fetched from. */
 async function useProxy(): Promise<void> {
@@ -73,6 +79,7 @@ try {
   // What is in the environment already stays as it is.
   if (existsSync(".env")) process.loadEnvFile(".env");
   const program = createProgram({
+    version: Version.parse(JSON.parse(readFileSync(PACKAGE, "utf8"))).version,
     readSettings: (path, { needsSecrets }) => loadServiceConfig(path, needsSecrets ? process.env : null),
     serve,
     check,
@@ -82,6 +89,8 @@ try {
   });
   await program.parseAsync();
 } catch (thrown) {
+  // Commander has said what is wrong, or has shown what was asked for.
+  if (thrown instanceof CommanderError) process.exit(thrown.exitCode === 0 ? 0 : WRONG_USAGE);
   // Our own errors say what to do; a stack trace would bury it.
   const known = thrown instanceof DocsAgentError;
   process.stderr.write(`${known || !(thrown instanceof Error) ? messageOf(thrown) : thrown.stack}\n`);

@@ -28,22 +28,29 @@ export const ReaderHeaders = z.object({
 export const JobAnswer = WireJob.extend({}).openapi("JobRecord");
 const Fault = ErrorBody.extend({}).openapi("Error");
 
-const capabilities = {
-  [CAPABILITIES_HEADER]: {
+/** Headers of answers, which the document names once, by its name for each. */
+export const HEADERS = {
+  Capabilities: {
     description:
-      "What this service offers beyond the contract, separated by commas. `idempotency-key`: a create or a message whose answer was lost may be sent again with the same `Idempotency-Key`. `turns`: jobs tell their turns. `questions`: and what their agent asks, which can be answered. `list`, `cancel`, `archive`, `events`: jobs can be listed, their turns cancelled, they can be archived and listened to. `attachments`: creates and messages take files.",
+      "What this service offers beyond the contract, separated by commas. `idempotency-key`: a create or a message whose answer was lost may be sent again with the same `Idempotency-Key`. `turns`: jobs tell their turns. `questions`: and what their agent asks, which can be answered. `list`, `cancel`, `archive`, `events`: jobs can be listed, their turns canceled, they can be archived and listened to. `attachments`: creates and messages take files.",
     required: true,
-    schema: { type: "string" as const, example: CAPABILITIES },
+    schema: { type: "string", example: CAPABILITIES },
   },
-};
+  RetryAfter: { description: "Seconds to wait.", required: true, schema: { type: "integer" } },
+  Authenticate: { description: "How to authenticate.", required: true, schema: { type: "string" } },
+  Allow: { description: "The methods.", required: true, schema: { type: "string" } },
+} as const;
 
-type Headers = Record<
-  string,
-  { description?: string; required: true; schema: { type: "integer" | "string" } }
->;
+type HeaderRefs = Record<string, { $ref: string }>;
+
+function headerRef(name: keyof typeof HEADERS): { $ref: string } {
+  return { $ref: `#/components/headers/${name}` };
+}
+
+const capabilities: HeaderRefs = { [CAPABILITIES_HEADER]: headerRef("Capabilities") };
 
 /** An answer in JSON, as it is documented. */
-export function json<T extends z.ZodType>(schema: T, description: string, headers: Headers = {}) {
+export function json<T extends z.ZodType>(schema: T, description: string, headers: HeaderRefs = {}) {
   return {
     description,
     headers: { ...capabilities, ...headers },
@@ -66,32 +73,26 @@ export function events(description: string) {
   };
 }
 
-function fault(description: string, headers: Headers = {}) {
+function fault(description: string, headers: HeaderRefs = {}) {
   return json(Fault, description, headers);
 }
-
-const retryAfter: Headers = {
-  "Retry-After": { description: "Seconds to wait.", required: true, schema: { type: "integer" } },
-};
 
 /** What any operation may answer instead. */
 export const faults = {
   400: fault("The request is not valid; `error` names the field."),
   401: fault("No key, or none that is known.", {
-    "WWW-Authenticate": { required: true, schema: { type: "string" } },
+    "WWW-Authenticate": headerRef("Authenticate"),
   }),
   403: fault("The key is another project's."),
   404: fault("No such project, or no such job."),
-  405: fault("Another method is wanted at this address.", {
-    Allow: { description: "The methods.", required: true, schema: { type: "string" } },
-  }),
+  405: fault("Another method is wanted at this address.", { Allow: headerRef("Allow") }),
   409: fault("The question has another answer already."),
   413: fault(
     `The body has more than ${MAX_BODY_BYTES} bytes or, of a create or a message with attachments, more than ${MAX_BODY_BYTES_WITH_ATTACHMENTS}.`,
   ),
   415: fault("The body is not JSON."),
   422: fault("The idempotency key was used for another request."),
-  429: fault("Too many of them for now.", retryAfter),
+  429: fault("Too many of them for now.", { "Retry-After": headerRef("RetryAfter") }),
   500: fault("The service failed; whether the request was carried out is not known."),
 };
 

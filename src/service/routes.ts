@@ -6,7 +6,7 @@ import { faults, JobAnswer, JobParams, json, ProjectParams, ReaderHeaders, secur
 /** The most bytes of a prompt in UTF-8. */
 export const MAX_PROMPT_BYTES = 64 * 1024;
 
-const WANT_PROMPT = `put a text of 1 to ${MAX_PROMPT_BYTES} bytes in UTF-8, and not only white space`;
+const WANT_PROMPT = `a text of 1 to ${MAX_PROMPT_BYTES} bytes in UTF-8, and not only white space`;
 const Prompt = z
   .string(WANT_PROMPT)
   .min(1, WANT_PROMPT)
@@ -17,12 +17,12 @@ const Prompt = z
   });
 
 const { count, bytes, totalBytes, nameChars } = ATTACHMENT_LIMITS;
-const WANT_LIST = `put a list of at most ${count} attachments`;
-const WANT_NAME = `put a file name of 1 to ${nameChars} characters`;
+const WANT_LIST = `a list of at most ${count} attachments`;
+const WANT_NAME = `a file name of 1 to ${nameChars} characters`;
 const WANT_TYPE =
-  "put image/png, image/jpeg, image/gif, image/webp, application/pdf, application/json, application/yaml or text/…";
-const WANT_DATA = `put a file of 1 to ${bytes} bytes in base64`;
-const WANT_ATTACHMENT = "put name, mediaType and data";
+  "text/…, image/png, image/jpeg, image/gif, image/webp, application/pdf, application/json or application/yaml";
+const WANT_DATA = `a file of 1 to ${bytes} bytes in base64`;
+const WANT_ATTACHMENT = "an object with name, mediaType and data";
 const Attachment = z
   .object(
     {
@@ -56,7 +56,7 @@ const PromptBody = {
     }),
 };
 
-const WANT_KEY = "put 1 to 255 printable ASCII characters without spaces";
+const WANT_KEY = "1 to 255 printable ASCII characters without spaces";
 const WriterHeaders = ReaderHeaders.extend({
   "idempotency-key": z
     .string()

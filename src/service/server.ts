@@ -13,14 +13,14 @@ import { decodeAttachments } from "./attachments/decode-attachments.ts";
 import { boundedBody } from "./bounded-body.ts";
 import type { ServiceProject } from "./config.ts";
 import { addFurtherOperations } from "./further-operations.ts";
-import { HttpFault } from "./http-fault.ts";
+import { HttpFault, mustBe } from "./http-fault.ts";
 import type { Acceptance, TurnRequest } from "./jobs/acceptance.ts";
 import { type StoredJob, toRecord } from "./jobs/job.ts";
 import type { JobFeed } from "./jobs/job-feed.ts";
 import type { JobStore } from "./jobs/job-store.ts";
 import { toWireReport } from "./jobs/report.ts";
 import type { KeyCheck } from "./keys.ts";
-import { CAPABILITIES, MAX_BODY_BYTES, MAX_BODY_BYTES_WITH_ATTACHMENTS } from "./route-parts.ts";
+import { CAPABILITIES, HEADERS, MAX_BODY_BYTES, MAX_BODY_BYTES_WITH_ATTACHMENTS } from "./route-parts.ts";
 import { createJobRoute, getJobRoute, healthRoute, readinessRoute, sendMessageRoute } from "./routes.ts";
 import type { QuestionDesk } from "./tasks/question-desk.ts";
 
@@ -57,8 +57,12 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
     description: "An admin key of the project. It stays on the server.",
   });
 
+  for (const [name, header] of Object.entries(HEADERS)) {
+    app.openAPIRegistry.registerComponent("headers", name, header);
+  }
+
   app.onError((thrown, context) => answerFault(context, toFault(thrown, deps.logger)));
-  app.notFound((context) => answerFault(context, new HttpFault(404, "There is nothing at this address")));
+  app.notFound((context) => answerFault(context, new HttpFault(404, "There is nothing at this address.")));
   app.use(logged(deps));
   app.use(
     methodNotAllowed({
@@ -66,7 +70,7 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
       onMethodNotAllowed: (context, methods) =>
         answerFault(
           context,
-          new HttpFault(405, `Use ${methods.join(" or ")} at this address`, { allow: methods.join(", ") }),
+          new HttpFault(405, `Use ${methods.join(" or ")} at this address.`, { allow: methods.join(", ") }),
         ),
     }),
   );
@@ -99,7 +103,7 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
     headers: { "idempotency-key"?: string | undefined; [READS]?: string | undefined },
   ): Promise<WireJob> {
     const project = projects.get(projectId);
-    if (project === undefined) throw new HttpFault(404, "There is no such project");
+    if (project === undefined) throw new HttpFault(404, "There is no such project.");
     const request = { project, jobId, prompt, idempotencyKey: headers["idempotency-key"] ?? null };
     const accepted = await deps.attachments.keep(await decodeAttachments(attachments), (written) =>
       deps.accept({ ...request, attachments: written }),
@@ -163,7 +167,7 @@ const WITH_ATTACHMENTS = {
   maxBytes: MAX_BODY_BYTES_WITH_ATTACHMENTS,
   atOnce: 4,
 };
-const NO_SUCH_JOB = "There is no such job in this project";
+const NO_SUCH_JOB = "There is no such job in this project.";
 const LIMITS = {
   creates: "Too many jobs were created in the last hour",
   messages: "Too many messages were sent in the last hour",
@@ -176,11 +180,11 @@ function authorize(deps: ServiceAppDeps, header: string | undefined, projectId: 
   const keysProject = key === undefined ? null : deps.checkKey(key);
   if (keysProject === null) {
     const want =
-      key === undefined ? "Send an admin key: Authorization: Bearer <key>" : "The admin key is not known";
+      key === undefined ? "Send an admin key: Authorization: Bearer <key>" : "The admin key isn't known.";
     throw new HttpFault(401, want, { "www-authenticate": "Bearer" });
   }
-  if (!deps.projects.has(projectId)) throw new HttpFault(404, "There is no such project");
-  if (keysProject !== projectId) throw new HttpFault(403, "The admin key is another project's");
+  if (!deps.projects.has(projectId)) throw new HttpFault(404, "There is no such project.");
+  if (keysProject !== projectId) throw new HttpFault(403, "The admin key is another project's.");
 }
 
 function unlessRefused(accepted: Acceptance): Extract<Acceptance, { kind: "accepted" | "repeated" }> {
@@ -189,15 +193,15 @@ function unlessRefused(accepted: Acceptance): Extract<Acceptance, { kind: "accep
     case "repeated":
       return accepted;
     case "key-reused":
-      throw new HttpFault(422, "The Idempotency-Key was used for another request: send a new one");
+      throw new HttpFault(422, "The Idempotency-Key was used for another request. Send a new one.");
     case "missing":
       throw new HttpFault(404, NO_SUCH_JOB);
     case "archived":
-      throw new HttpFault(400, "The job is archived and takes no messages: create a new one");
+      throw new HttpFault(400, "The job is archived and takes no messages. Create a new one.");
     case "limited": {
       const seconds = Math.max(1, Math.ceil(accepted.retryAfterMs / 1000));
       const wait = formatDuration(seconds * 1000);
-      throw new HttpFault(429, `${LIMITS[accepted.limit]}: try again in ${wait}`, {
+      throw new HttpFault(429, `${LIMITS[accepted.limit]}. Try again in ${wait}.`, {
         "retry-after": String(seconds),
       });
     }
@@ -209,22 +213,22 @@ function unlessRefused(accepted: Acceptance): Extract<Acceptance, { kind: "accep
 function describe(issues: readonly { code: string; path: PropertyKey[]; message: string }[]): string {
   const faults = issues.map(({ code, path, message }) => {
     const field = path.map(String).join(".");
-    if (field !== "") return `${field}: ${message}`;
+    if (field !== "") return mustBe(field, message);
     // Where a body can have one of several forms, our own words say which.
-    return `the body: ${code === "invalid_union" ? message : "put a JSON object with prompt"}`;
+    return mustBe("The body", code === "invalid_union" ? message : "a JSON object with prompt");
   });
-  return [...new Set(faults)].join("; ");
+  return [...new Set(faults)].join(" ");
 }
 
 /** What any thrown thing is to the client. What nobody foresaw goes to the log and not to the client. */
 function toFault(thrown: unknown, logger: Logger): HttpFault {
   if (thrown instanceof HttpFault) return thrown;
   if (thrown instanceof HTTPException) {
-    if (thrown.status === 415) return new HttpFault(415, "Send JSON, with Content-Type: application/json");
-    if (thrown.status === 400) return new HttpFault(400, "the body: put valid JSON");
+    if (thrown.status === 415) return new HttpFault(415, "Send JSON, with Content-Type: application/json.");
+    if (thrown.status === 400) return new HttpFault(400, mustBe("The body", "valid JSON"));
   }
   logger.error({ err: thrown }, "request failed");
-  return new HttpFault(500, "The service failed. Try again later, with the same Idempotency-Key");
+  return new HttpFault(500, "The service failed. Try again later, with the same Idempotency-Key.");
 }
 
 function answerFault(context: Context, fault: HttpFault): Response {

@@ -23,7 +23,7 @@ export type RunTurnInput = {
   project: ServiceProject;
   /** By earlier attempts of the turn. It counts toward the budget. */
   usedBefore: ReportedUsage | null;
-  /** Aborts when the service stops and the grace is over, or the turn was ended: cancelled, or its job archived. */
+  /** Aborts when the service stops and the grace is over, or the turn was ended: canceled, or its job archived. */
   signal: AbortSignal;
   /** A line for the operator: bounded, redacted. */
   onProgress: (line: string) => void;

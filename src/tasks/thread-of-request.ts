@@ -59,8 +59,8 @@ export async function threadOfRequest(
 }
 
 /** Nothing leaves Slack of somebody who may not use the app, also if they can't be told from such people now. */
-async function withoutGuests(
-  { directory }: Pick<TaskDeps, "directory">,
+export async function withoutGuests(
+  { directory }: { directory: Pick<TaskDeps["directory"], "admission"> },
   teamId: string,
   context: ThreadContext,
 ): Promise<ThreadContext> {

@@ -4,12 +4,16 @@ import type { OpenView } from "../../emulators/slack/index.ts";
 import { MINUTE_MS, PR, ask, reply, said } from "../support/threads.ts";
 import { ANA, BEN, DOCS, World } from "../support/world.ts";
 
-/** Picks the shortcut on a message; what the form shows, line by line, and its button. */
+/** Picks the shortcut on a message; the form, as soon as it lists the thread. */
 async function pick(world: World, userId: string, ts: string): Promise<OpenView> {
   await world.slack.person(userId).shortcut({ callbackId: "fix_these_docs", channel: DOCS, messageTs: ts });
-  return world.form(userId);
+  return world.slack.until(() => {
+    const open = world.slack.openViews(userId).at(-1);
+    return open === undefined || JSON.stringify(open.view).includes("Reading the thread") ? undefined : open;
+  });
 }
 
+/** What a form shows, line by line, and its button. */
 function linesOf(world: World, { view }: OpenView): string[] {
   const nameOf = (id: string) => world.slack.workspace.nameOf(id);
   return [...visibleText({ text: "", blocks: view.blocks }, nameOf).split("\n"), `[${view.submit?.text}]`];
@@ -77,7 +81,11 @@ describe("the shortcut where somebody has asked before, and it runs", () => {
     const wrong = slack.workspace.say({ channel: DOCS, user: BEN, text: "npm instal is wrong" });
     const forms = [await pick(world, ANA, wrong.ts), await pick(world, BEN, wrong.ts)];
     for (const form of forms) expect(linesOf(world, form).at(-1)).toBe("[Send]");
-    await Promise.all(forms.map((form) => send(world, form, `words of ${form.user}`)));
+    const fill = (form: OpenView) => ({
+      viewId: form.id,
+      values: { instructions: { instructions: `words of ${form.user}` }, share_0: { share: "" } },
+    });
+    await Promise.all(forms.map((form) => slack.person(form.user).submit(fill(form))));
     await world.until(() => service.creates.length === 1);
     await world.pass(MINUTE_MS);
     expect(service.creates).toHaveLength(1);
@@ -89,7 +97,8 @@ describe("the shortcut where somebody has asked before, and it runs", () => {
     expect(linesOf(world, told).slice(0, 2)).toEqual([`${winner} asked for this just now.`, "[Follow it]"]);
     await send(world, told);
     await world.until(() => service.creates.length === 2);
-    expect(service.creates[1]?.prompt).toContain(`words of ${told.user}`);
+    // Also what was unticked stays so.
+    expect(service.creates[1]?.prompt).toBe(`words of ${told.user}`);
     expect(slack.openViews(told.user)).toEqual([]);
   });
 

@@ -157,6 +157,105 @@ describe("a mention in a thread", () => {
   });
 });
 
+describe("the shortcut", () => {
+  /** Ana's form on a message, as soon as it lists the thread. */
+  async function formOn(world: World, ts: string) {
+    await world.slack.person(ANA).shortcut({ callbackId: "fix_these_docs", channel: DOCS, messageTs: ts });
+    return world.slack.until(() => {
+      const open = world.slack.openViews(ANA).at(-1);
+      return JSON.stringify(open?.view ?? "").includes("Reading the thread") ? undefined : open;
+    });
+  }
+
+  function listed(view: Awaited<ReturnType<typeof formOn>>) {
+    return view.view.blocks.flatMap((block) =>
+      block.type === "input" && block.element.type === "checkboxes" ? [block.element] : [],
+    );
+  }
+
+  it("lists what would leave Slack, and sends what is left ticked, then and in any later request", async () => {
+    await using world = await World.start({ startMs: Date.UTC(2026, 10, 22, 9, 30) });
+    const { slack, service } = world;
+    const root = thread(world, ["the FAQ is wrong", "my password is <hunter2> & more", "say 30 days"]);
+    const [, secret, last] = slack.thread(DOCS, root.ts);
+    const view = await formOn(world, last?.ts ?? "");
+    const [list] = listed(view);
+    expect(list?.options.map(({ text, description }) => [text.text, description?.text])).toEqual([
+      [expect.stringMatching(/^<@U0BEN>, <!date\^\d+\^{date_short} {time}\|09:30 UTC>$/), "the FAQ is wrong"],
+      [expect.stringMatching(/^<@U0ANA>, /), "my password is <hunter2> & more"],
+      [expect.stringMatching(/^<@U0BEN>, /), "say 30 days"],
+    ]);
+    expect(list?.initial_options).toEqual(list?.options);
+    const ticked = [root.ts, last?.ts].join("\n");
+    await slack.person(ANA).submit({ viewId: view.id, values: { share_0: { share: ticked } } });
+    const lines = await prompt(world);
+    expect(lines.filter((line) => line.startsWith("> "))).toEqual(["> say 30 days", "> the FAQ is wrong"]);
+    await world.until(() =>
+      world.read(DOCS).some((text) => text.includes("With 2 messages from this thread")),
+    );
+
+    service.finish(jobOf(world), { status: "archived" });
+    await world.until(() => world.replies(DOCS, root.ts).length === 2);
+    await reply(world, root, "once more", BEN);
+    expect(await prompt(world, 1)).toContain("> say 30 days");
+    await reply(world, root, "new and the glossary", BEN);
+    expect(await prompt(world, 2)).toContain("> say 30 days");
+    expect(secret?.text).toContain("hunter2");
+    expect(JSON.stringify(service.calls)).not.toContain("hunter2");
+  });
+
+  it("sends nothing of the thread where everything is unticked", async () => {
+    await using world = await World.start();
+    const root = thread(world, ["the FAQ is wrong", "say 30 days"]);
+    const view = await formOn(world, root.ts);
+    const values = { share_0: { share: "" }, instructions: { instructions: "Fix the FAQ" } };
+    await world.slack.person(ANA).submit({ viewId: view.id, values });
+    expect(await prompt(world)).toEqual(["Fix the FAQ"]);
+  });
+
+  it("lists a long thread in groups of ten, and says what it leaves out", async () => {
+    await using world = await World.start();
+    const root = thread(
+      world,
+      Array.from({ length: 30 }, (_, n) => `message ${n} ${"x".repeat(200)}`),
+    );
+    const view = await formOn(world, root.ts);
+    expect(listed(view).map(({ options }) => options.length)).toEqual([10, 10]);
+    expect(JSON.stringify(view.view)).toContain("Not shared: 10 earlier");
+  });
+
+  it("shares the message alone, and says so, where the thread can't be read", async () => {
+    await using world = await World.start({ withoutScopes: ["channels:history"] });
+    const root = thread(world, ["the FAQ is wrong", "say 30 days"]);
+    const view = await formOn(world, root.ts);
+    expect(JSON.stringify(view.view)).toContain("I couldn't read the thread, so it isn't shared.");
+    await world.slack.person(ANA).submit({ viewId: view.id });
+    expect((await prompt(world)).filter((line) => line.startsWith("> "))).toEqual(["> the FAQ is wrong"]);
+  });
+
+  it("shares the message alone where the form is sent before the thread was there", async () => {
+    await using world = await World.start();
+    const root = thread(world, ["the FAQ is wrong", "say 30 days"]);
+    world.slack.faults.add({ method: "conversations.replies", fault: { kind: "hang" } });
+    await world.slack
+      .person(ANA)
+      .shortcut({ callbackId: "fix_these_docs", channel: DOCS, messageTs: root.ts });
+    const view = await world.form(ANA);
+    await world.slack.person(ANA).submit({ viewId: view.id });
+    expect((await prompt(world)).filter((line) => line.startsWith("> "))).toEqual(["> the FAQ is wrong"]);
+  });
+
+  it("sends no message that a guest wrote", async () => {
+    await using world = await World.start();
+    world.slack.workspace.addUser({ id: "U0GUS", name: "gus", guest: "multi-channel" });
+    world.slack.workspace.invite(DOCS, "U0GUS");
+    const { ts } = world.slack.workspace.say({ channel: DOCS, user: "U0GUS", text: "our contract" });
+    const view = await formOn(world, ts);
+    await world.slack.person(ANA).submit({ viewId: view.id });
+    expect((await prompt(world)).join("\n")).not.toContain("contract");
+  });
+});
+
 describe("a follow-up", () => {
   it("brings what was said since the job was last told, and nothing that it knows", async () => {
     await using world = await World.start();

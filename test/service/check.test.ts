@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { expect, it } from "vitest";
 import { createCodeHost } from "../../emulators/code-host/index.ts";
@@ -108,7 +108,8 @@ it("says what is missing and what to do, for all of it at once, without a secret
   const ran = await folder.run("config", "check");
   expect(ran.code).toBe(1);
   const faults = lines(ran).filter((line) => line.startsWith("FAULT"));
-  expect(ran.stderr).toContain(`Fix ${faults.length} faults.`);
+  expect(ran.stdout.trimEnd().split("\n").at(-1)).toBe(`Turns can't run yet. Fix ${faults.length} faults.`);
+  expect(ran.stderr).toBe("");
   for (const [project, what, said] of [
     ["no-program", "agent", /npm install -g @agentclientprotocol\/claude-agent-acp/],
     ["no-interpreter", "agent", /codex-acp needs no-such-interpreter, which isn't on the PATH/],
@@ -166,9 +167,7 @@ it("asks the git server and the code host through the proxy of the environment, 
 });
 
 it("finds that agents can't be held in", async () => {
-  await using folder = await openFolder({
-    bwrap: "#!/bin/sh\necho 'No permissions to create new namespace' >&2\nexit 1\n",
-  });
+  await using folder = await openFolder({ bwrap: "" });
   folder.configure({
     dataDir: "./data",
     projects: [
@@ -180,8 +179,16 @@ it("finds that agents can't be held in", async () => {
       },
     ],
   });
+  const tries = folder.dir.file("tries");
+  writeFileSync(
+    folder.dir.file("bin/bwrap"),
+    `#!/bin/sh\necho x >> ${tries}\necho 'No permissions to create new namespace' >&2\nexit 1\n`,
+  );
   const ran = await folder.run("config", "check");
   expect(ran.code).toBe(1);
+  // Of all that needs it, one asks.
+  expect(readFileSync(tries, "utf8")).toBe("x\n");
+  expect(lines(ran).filter((line) => line.includes("namespace"))).toHaveLength(1);
   expect(lines(ran).join("\n")).toMatch(
     /FAULT {2}service {2}sandbox: .*No permissions to create new namespace/,
   );

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
+import { z } from "zod";
 import { agentFile } from "../support/service-world.ts";
 import { ServiceFolder, type ServiceProcess } from "../support/service-process.ts";
 
@@ -283,8 +284,17 @@ it(
     expect((await folder.run("jobs", "list", "--project", "nope")).stderr).toContain(
       "Known: quick, slow, broken",
     );
-    expect(await folder.run("keys", "create")).toMatchObject({ code: 1 });
-    expect((await folder.run("dance")).code).not.toBe(0);
+    expect(await folder.run("keys", "create")).toMatchObject({ code: 2 });
+    expect(await folder.run("jobz")).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: "error: unknown command 'jobz'\n(Did you mean jobs?)\n(--help shows the commands)\n",
+    });
+    expect(await folder.run("serve", "keys")).toMatchObject({ code: 2, stdout: "" });
+    const { version } = z
+      .object({ version: z.string() })
+      .parse(JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")));
+    expect(await folder.run("--version")).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
     const missing = await folder.run("config", "check", "--config", "nope.yml");
     expect(missing).toMatchObject({ code: 1, stdout: "" });
     expect(missing.stderr).toContain("service.example.yml");

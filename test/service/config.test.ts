@@ -253,6 +253,10 @@ it("wants every variable that the file names to be set, unless nobody asks", asy
   expect(message).toContain("projects[0].codeHost.tokenEnv names DOCS_TOKEN, which is not set");
   expect(message).toContain("projects[0].gitCredentialsEnv names EMPTY, which is not set");
   expect((await load(settings, null)).projects[0]?.gitCredentialsEnv).toBe("EMPTY");
+  // One variable that is missing is one fault, however many settings name it.
+  expect(await faultsOf(withProject({ codeHost, gitCredentialsEnv: "DOCS_TOKEN" }), {})).toContain(
+    "Fix one setting:\n  - projects[0].codeHost.tokenEnv and projects[0].gitCredentialsEnv name DOCS_TOKEN, which is not set. Set it in the environment.\n",
+  );
 });
 
 it("says what a person can't see: a tab, an example's … in a token, a section that is none", async () => {

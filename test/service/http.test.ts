@@ -20,8 +20,10 @@ it("takes a prompt of 64 KiB and refuses a longer one, counting bytes", async ()
   const ask = (prompt: string) => subject.ask(JOBS, { body: { prompt } });
   expect((await ask("x".repeat(MAX_PROMPT_BYTES))).status).toBe(201);
   expect((await ask("🦊".repeat(MAX_PROMPT_BYTES / 4))).status).toBe(201);
-  expect(await faultOf(await ask("x".repeat(MAX_PROMPT_BYTES + 1)), 400)).toMatch(/^prompt: .*65536 bytes/);
-  expect(await faultOf(await ask("é".repeat(MAX_PROMPT_BYTES / 2 + 1)), 400)).toMatch(/^prompt:/);
+  expect(await faultOf(await ask("x".repeat(MAX_PROMPT_BYTES + 1)), 400)).toMatch(
+    /^prompt must be .*65536 bytes/,
+  );
+  expect(await faultOf(await ask("é".repeat(MAX_PROMPT_BYTES / 2 + 1)), 400)).toMatch(/^prompt must be/);
 });
 
 it("stores a prompt exactly, whatever characters it has", async () => {

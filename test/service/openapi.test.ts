@@ -9,7 +9,11 @@ import { makeAskingAgent, makeServiceProject, type Ask, ServiceUnderTest } from 
 const Documented = z.object({
   openapi: z.literal("3.1.0"),
   servers: z.array(z.object({ url: z.string() })).optional(),
-  components: z.object({ schemas: z.record(z.string(), z.unknown()), securitySchemes: z.unknown() }),
+  components: z.object({
+    schemas: z.record(z.string(), z.unknown()),
+    headers: z.record(z.string(), z.unknown()),
+    securitySchemes: z.unknown(),
+  }),
   paths: z.record(
     z.string(),
     z.record(
@@ -20,7 +24,10 @@ const Documented = z.object({
         responses: z.record(
           z.string(),
           z.object({
-            headers: z.record(z.string(), z.unknown()).optional(),
+            // Each is described once, for all answers.
+            headers: z
+              .record(z.string(), z.object({ $ref: z.string().startsWith("#/components/headers/") }).strict())
+              .optional(),
             content: z.union([
               z.object({ "application/json": z.object({ schema: z.object({ $ref: z.string() }) }) }),
               z.object({
@@ -215,17 +222,18 @@ it("documents that keys are wanted where they are, and where the service is reac
 
 it("documents with every answer what is offered beyond the contract", async () => {
   await using subject = await ServiceUnderTest.start();
-  const { paths } = await documentOf(subject);
+  const { paths, components } = await documentOf(subject);
   const responses = Object.values(paths)
     .flatMap((operations) => Object.values(operations))
     .flatMap((operation) => Object.values(operation.responses));
   expect(responses.length).toBeGreaterThan(20);
   for (const { headers } of responses) {
-    expect(headers?.["Docs-Agent-Capabilities"]).toMatchObject({
-      required: true,
-      description: expect.stringContaining("`idempotency-key`") as string,
-    });
+    expect(headers?.["Docs-Agent-Capabilities"]).toEqual({ $ref: "#/components/headers/Capabilities" });
   }
+  expect(components.headers["Capabilities"]).toMatchObject({
+    required: true,
+    description: expect.stringContaining("`idempotency-key`") as string,
+  });
 });
 
 it("describes every property, and names what is in more than one place", async () => {

@@ -251,11 +251,13 @@ it("says what a request should have been, in words of its own", async () => {
         error: string;
       }
     ).error;
-  const want = "put questionId and choice, or questionId and a text of 1 to 4000 characters";
-  expect(await error(`${JOBS}/${id}/answer`, { prompt: "1" })).toBe(`the body: ${want}`);
-  expect(await error(JOBS, [])).toBe("the body: put a JSON object with prompt");
-  expect(await error(`${JOBS}?status=done`)).toBe("status: put one of active, completed, archived, failed");
+  const want = "an object with questionId and choice, or questionId and a text of 1 to 4000 characters";
+  expect(await error(`${JOBS}/${id}/answer`, { prompt: "1" })).toBe(`The body must be ${want}.`);
+  expect(await error(JOBS, [])).toBe("The body must be a JSON object with prompt.");
+  expect(await error(`${JOBS}?status=done`)).toBe(
+    "status must be one of active, completed, archived, failed.",
+  );
   expect(await error(`${JOBS}/${id}/turn/first/cancel`, {})).toBe(
-    "number: put a turn's number: 1 is the create",
+    "number must be a turn's number, where 1 is the create.",
   );
 });

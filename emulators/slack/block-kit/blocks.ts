@@ -1,6 +1,7 @@
 import * as z from "zod";
 import {
   Button,
+  Checkboxes,
   ImageBlock,
   ImageElement,
   Overflow,
@@ -82,7 +83,7 @@ const Input = z.strictObject({
   hint: plainText(2000).optional(),
   optional: z.boolean().optional(),
   dispatch_action: z.boolean().optional(),
-  element: z.discriminatedUnion("type", [PlainTextInput, StaticSelect]),
+  element: z.discriminatedUnion("type", [PlainTextInput, StaticSelect, Checkboxes]),
 });
 
 const shared = [Section, Header, Divider, Context, Actions, ImageBlock, RichTextBlock] as const;

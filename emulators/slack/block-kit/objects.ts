@@ -89,6 +89,33 @@ export const StaticSelect = z
     }
   });
 
+/** One choice of a group of checkboxes: its text may be mrkdwn, and its description is plain. */
+const CheckboxOption = z.strictObject({
+  text: textObject(75),
+  value: z.string().min(1).max(150),
+  description: plainText(75).optional(),
+});
+
+/** https://docs.slack.dev/reference/block-kit/block-elements/checkboxes-element */
+export type Checkboxes = z.infer<typeof Checkboxes>;
+export const Checkboxes = z
+  .strictObject({
+    type: z.literal("checkboxes"),
+    action_id: ActionId,
+    options: z.array(CheckboxOption).min(1).max(10),
+    initial_options: z.array(CheckboxOption).min(1).max(10).optional(),
+    confirm: Confirm.optional(),
+    focus_on_load: z.boolean().optional(),
+  })
+  .superRefine(({ options, initial_options = [] }, context) => {
+    const listed = new Set(options.map((option) => JSON.stringify(option)));
+    for (const [index, option] of initial_options.entries()) {
+      if (listed.has(JSON.stringify(option))) continue;
+      const message = "must exactly match one of the provided options";
+      context.addIssue({ code: "custom", path: ["initial_options", index], message });
+    }
+  });
+
 /**
  * A menu behind an ellipsis, of up to five entries: https://docs.slack.dev/reference/block-kit/block-elements/overflow-menu-element.
  * Fewer than two were refused by earlier versions of that page.

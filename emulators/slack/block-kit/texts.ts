@@ -1,5 +1,5 @@
 import type { AnyBlock } from "./blocks.ts";
-import type { TextObject } from "./objects.ts";
+import type { Checkboxes, TextObject } from "./objects.ts";
 import { richTextLines } from "./rich-text.ts";
 
 /** A piece of text in a block, and whether Slack reads markup in it. */
@@ -31,11 +31,18 @@ export function blockTexts(block: AnyBlock): BlockText[] {
           return [];
         });
     case "input":
-      return [textOf(block.label)];
+      return [
+        textOf(block.label),
+        ...(block.element.type === "checkboxes" ? block.element.options.flatMap(optionTexts) : []),
+      ];
     case "divider":
     case "image":
       return [];
   }
+}
+
+function optionTexts({ text, description }: Checkboxes["options"][number]): BlockText[] {
+  return [textOf(text), ...(description === undefined ? [] : [textOf(description)])];
 }
 
 function textOf(object: TextObject): BlockText {

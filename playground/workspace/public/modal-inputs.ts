@@ -1,7 +1,8 @@
 import type { InputBlock } from "../../../emulators/slack/block-kit/blocks.ts";
+import type { Checkboxes } from "../../../emulators/slack/block-kit/objects.ts";
 import { optionsOf } from "./blocks.ts";
 import { h } from "./dom.ts";
-import { renderPlainText } from "./text-view.ts";
+import { type ShownNames, renderPlainText, renderText } from "./text-view.ts";
 
 /** What a person types or chooses in a modal. */
 export type Field = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
@@ -15,8 +16,9 @@ export function fieldsOf(dialog: HTMLElement): Field[] {
 }
 
 /** An input block, with what was typed into it before. */
-export function renderInput(block: InputBlock, typed: string | undefined): HTMLElement {
+export function renderInput(block: InputBlock, typed: string | undefined, names: ShownNames): HTMLElement {
   const { element } = block;
+  if (element.type === "checkboxes") return renderCheckboxes(block, element, typed, names);
   const id = `input-${block.block_id}`;
   const hint =
     block.hint === undefined
@@ -54,8 +56,64 @@ export function renderInput(block: InputBlock, typed: string | undefined): HTMLE
   );
 }
 
+/** What is ticked is the value of a hidden field, a line for each. */
+function renderCheckboxes(
+  block: InputBlock,
+  { action_id, options, initial_options = [] }: Checkboxes,
+  typed: string | undefined,
+  names: ShownNames,
+): HTMLElement {
+  const id = `input-${block.block_id}`;
+  const ticked = typed?.split("\n") ?? initial_options.map(({ value }) => value);
+  const boxes = options.map(({ value }) =>
+    h("input", { type: "checkbox", checked: ticked.includes(value), value, id: `${id}-${value}` }),
+  );
+  const field = h("input", {
+    type: "hidden",
+    id,
+    data: { input: "checkboxes", block: block.block_id ?? "", action: action_id ?? "" },
+  });
+  function note() {
+    field.value = boxes
+      .filter(({ checked }) => checked)
+      .map(({ value }) => value)
+      .join("\n");
+  }
+  for (const [index, box] of boxes.entries()) {
+    box.checked = ticked.includes(options[index]?.value ?? "");
+    box.addEventListener("change", note);
+  }
+  note();
+  const hint =
+    block.hint === undefined ? null : h("div", { class: "small hint" }, renderPlainText(block.hint));
+  return h(
+    "fieldset",
+    { class: "block block-checkboxes" },
+    h("legend", null, renderPlainText(block.label)),
+    ...boxes.map((box, index) => {
+      const { text, description } = options[index] ?? {};
+      return h(
+        "label",
+        { class: "checkbox", for: box.id },
+        box,
+        h(
+          "span",
+          null,
+          ...(text === undefined ? [] : renderText(text, names)),
+          description === undefined
+            ? null
+            : h("span", { class: "small checkbox-description" }, renderPlainText(description)),
+        ),
+      );
+    }),
+    field,
+    h("div", { class: "field-error", id: `${id}-error`, role: "alert", hidden: true }),
+    hint,
+  );
+}
+
 function controlOf(
-  element: InputBlock["element"],
+  element: Exclude<InputBlock["element"], Checkboxes>,
   attributes: NonNullable<Parameters<typeof h>[1]>,
   typed: string | undefined,
 ): Field {
@@ -92,7 +150,7 @@ export function problemOf(input: Field): string | null {
   const { required, min, max } = input.dataset;
   const { length } = input.value;
   if (length === 0) return required === "yes" ? "Please complete this required field." : null;
-  if (input.dataset["input"] === "static_select") return null;
+  if (input.dataset["input"] !== "plain_text_input") return null;
   if (length < Number(min)) return `Please write at least ${min} characters.`;
   if (length > Number(max)) return `Please write at most ${max} characters, not ${length}.`;
   return null;

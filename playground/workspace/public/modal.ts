@@ -85,7 +85,7 @@ export function createModal(app: PageApp) {
     if (!drawn.open) drawn.showModal();
     const first = [
       "[data-first]",
-      ".modal-body textarea, .modal-body input, .modal-body select",
+      ".modal-body textarea, .modal-body input:not([type=hidden]), .modal-body select",
       'button[type="submit"]',
       "button",
     ].find((selector) => drawn.querySelector(selector) !== null);
@@ -113,7 +113,7 @@ export function createModal(app: PageApp) {
       ...app.names,
       press: (act) => app.act({ kind: "click-in-view", viewId: open.id, ...act }),
       renderInput: (block) =>
-        renderInput(block, typed[block.block_id ?? ""]?.[block.element.action_id ?? ""]),
+        renderInput(block, typed[block.block_id ?? ""]?.[block.element.action_id ?? ""], app.names),
     };
   }
 

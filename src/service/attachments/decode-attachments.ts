@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { ATTACHMENT_LIMITS, attachmentKindOf, type WireAttachment } from "../../job-client/attachments.ts";
-import { HttpFault } from "../http-fault.ts";
+import { HttpFault, mustBe } from "../http-fault.ts";
 
 /** A file that came with a prompt. */
 export type NewAttachment = { name: string; mediaType: string; content: Buffer<ArrayBuffer> };
@@ -25,25 +25,25 @@ export async function decodeAttachments(wire: readonly WireAttachment[]): Promis
     await nextTurn();
     const content = Buffer.from(data, "base64");
     const want = wantOf(mediaType, data, content);
-    if (want !== null) throw new HttpFault(400, `attachments.${index}.data: ${want}`);
+    if (want !== null) throw new HttpFault(400, mustBe(`attachments.${index}.data`, want));
     decoded.push({ name, mediaType, content });
   }
   const bytes = decoded.reduce((sum, { content }) => sum + content.length, 0);
   if (bytes > MAX_TOTAL_BYTES) {
-    throw new HttpFault(400, `attachments: put at most ${MAX_TOTAL_BYTES} bytes, all of them together`);
+    throw new HttpFault(400, mustBe("attachments", `at most ${MAX_TOTAL_BYTES} bytes, all of them together`));
   }
   return decoded;
 }
 
 /** What should be there instead; null: it is right. */
 function wantOf(mediaType: string, data: string, content: Buffer): string | null {
-  if (content.length !== decodedBytes(data)) return "put base64, with padding and without white space";
-  if (content.length === 0 || content.length > MAX_BYTES) return `put a file of 1 to ${MAX_BYTES} bytes`;
+  if (content.length !== decodedBytes(data)) return "base64, with padding and without white space";
+  if (content.length === 0 || content.length > MAX_BYTES) return `a file of 1 to ${MAX_BYTES} bytes`;
   if (attachmentKindOf(mediaType) === "text") {
-    return isUtf8(content) && !content.includes(0) ? null : "put text in UTF-8, without zero bytes";
+    return isUtf8(content) && !content.includes(0) ? null : "text in UTF-8, without zero bytes";
   }
   const beginning = content.toString("hex", 0, BEGINNING_BYTES);
-  return BEGINNINGS[mediaType]?.test(beginning) ? null : `put a file of the type ${mediaType}`;
+  return BEGINNINGS[mediaType]?.test(beginning) ? null : `a file of the type ${mediaType}`;
 }
 
 /** How much a base64 text stands for; what is no base64 decodes to less. */

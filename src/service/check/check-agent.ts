@@ -1,20 +1,21 @@
-import { access, mkdir, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { access, mkdir, mkdtemp } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import { AGENT_PRESETS } from "../agent-presets.ts";
-import type { ServiceConfig, ServiceProject } from "../config.ts";
+import type { ServiceProject } from "../config.ts";
 import type { Env } from "../env.ts";
 import { startProcessGroup } from "../runner/process-group.ts";
-import { openSandbox } from "../runner/sandbox/open-sandbox.ts";
 import { findProgram, interpreterOf, locate } from "../runner/sandbox/program.ts";
+import type { Sandbox } from "../runner/sandbox/sandbox.ts";
+import type { CheckSandbox } from "./check-sandbox.ts";
 import { CheckFault } from "./check-fault.ts";
 
 const TIME_LIMIT_MS = 30_000;
 /** Writes those of its arguments that can't be read. */
 const LIST_UNREADABLE = 'for path; do [ -r "$path" ] || printf "%s\\n" "$path"; done';
 
-type AgentCheck = { containment: ServiceConfig["containment"]; env: Env; clock: Clock; signal: AbortSignal };
+/** `sandbox`: null if agents aren't held in. */
+type AgentCheck = { sandbox: CheckSandbox | null; env: Env; clock: Clock; signal: AbortSignal };
 
 /** Looks for the agent's program and what it is given, and whether the sandbox shows them to it. Resolves to the program's path. */
 export async function checkAgent({ agent }: ServiceProject, options: AgentCheck): Promise<string> {
@@ -24,10 +25,13 @@ export async function checkAgent({ agent }: ServiceProject, options: AgentCheck)
     if (await isThere(readable)) continue;
     throw new CheckFault(`There is no ${readable}. Correct agent.readable.`);
   }
-  if (options.containment === "none") return path;
+  const opened = (await options.sandbox?.opened.catch(() => null)) ?? null;
+  // That it doesn't open is a fault of its own, which nothing here mends.
+  if (options.sandbox === null || opened === null) return path;
   const given: string[] = [];
   for (const arg of args) if (isAbsolute(arg) && (await isThere(arg))) given.push(arg);
-  const [hidden] = await unreadableInside(agent, [path, ...given], options);
+  const folder = await mkdtemp(join(options.sandbox.folder, "agent-"));
+  const [hidden] = await unreadableInside(agent, [path, ...given], { ...options, sandbox: opened, folder });
   if (hidden === undefined) return path;
   throw new CheckFault(`The sandbox doesn't show the agent ${hidden}. Add it to agent.readable.`);
 }
@@ -48,34 +52,28 @@ async function pathOf(agent: ServiceProject["agent"], command: string, searchPat
 async function unreadableInside(
   { command, readable, limits }: ServiceProject["agent"],
   paths: readonly string[],
-  { containment, env, clock, signal }: AgentCheck,
+  { sandbox, folder, clock, signal }: Omit<AgentCheck, "sandbox"> & { sandbox: Sandbox; folder: string },
 ): Promise<string[]> {
-  const folder = await mkdtemp(join(tmpdir(), "docs-agent-check-"));
-  try {
-    const sandbox = await openSandbox({ containment, folder, env, clock });
-    const folders = { tree: join(folder, "tree"), home: join(folder, "home"), tmp: join(folder, "tmp") };
-    for (const made of Object.values(folders)) await mkdir(made);
-    const agent = { folders, command: command[0] ?? "", readable, limits, networkSocket: null };
-    await using opened = await sandbox.open(agent);
-    const written: Buffer[] = [];
-    const group = startProcessGroup({
-      ...opened.contain({ command: "/bin/sh", args: ["-c", LIST_UNREADABLE, "sh", ...paths] }),
-      timeLimitMs: TIME_LIMIT_MS,
-      maxOutputBytes: 64 * 1024,
-      clock,
-      signal,
-      onStdout: (chunk) => written.push(chunk),
-      onStderr: () => {},
-    });
-    group.stdin.end();
-    await group.ended;
-    return Buffer.concat(written)
-      .toString("utf8")
-      .split("\n")
-      .filter((line) => line !== "");
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  const folders = { tree: join(folder, "tree"), home: join(folder, "home"), tmp: join(folder, "tmp") };
+  for (const made of Object.values(folders)) await mkdir(made);
+  const agent = { folders, command: command[0] ?? "", readable, limits, networkSocket: null };
+  await using opened = await sandbox.open(agent);
+  const written: Buffer[] = [];
+  const group = startProcessGroup({
+    ...opened.contain({ command: "/bin/sh", args: ["-c", LIST_UNREADABLE, "sh", ...paths] }),
+    timeLimitMs: TIME_LIMIT_MS,
+    maxOutputBytes: 64 * 1024,
+    clock,
+    signal,
+    onStdout: (chunk) => written.push(chunk),
+    onStderr: () => {},
+  });
+  group.stdin.end();
+  await group.ended;
+  return Buffer.concat(written)
+    .toString("utf8")
+    .split("\n")
+    .filter((line) => line !== "");
 }
 
 async function isThere(path: string): Promise<boolean> {

@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import { AGENT_PRESETS } from "../agent-presets.ts";
 import type { ServiceConfig, ServiceProject } from "../config.ts";
@@ -9,11 +6,11 @@ import { listKeys } from "../keys.ts";
 import { oneLine } from "../printable-text.ts";
 import { projectSecrets } from "../project-secrets.ts";
 import { createGitHubCodeHost } from "../runner/publish/github-code-host.ts";
-import { openSandbox } from "../runner/sandbox/open-sandbox.ts";
 import { createRedact } from "../runner/redaction.ts";
 import { operatorText } from "../runner/run-error.ts";
 import { openDataDir, readState } from "../state-file.ts";
 import { checkAgent } from "./check-agent.ts";
+import { type CheckSandbox, openCheckSandbox } from "./check-sandbox.ts";
 import { CheckFault } from "./check-fault.ts";
 import { checkRepository } from "./check-repository.ts";
 
@@ -35,10 +32,11 @@ const NO_BRANCH_YET = "docs-agent/check";
 /** Looks for everything that a turn needs, in the settings' order. Changes nothing but to make `dataDir`. */
 export async function* checkService(deps: CheckDeps): AsyncGenerator<Finding> {
   const { config } = deps;
-  const sandbox = config.containment === "none" ? [] : [sandboxCheck(deps)];
-  yield* findingsOf([dataDirCheck(config), ...sandbox], deps);
+  await using sandbox = config.containment === "none" ? null : await openCheckSandbox(deps);
+  const ofSandbox = sandbox === null ? [] : [sandboxCheck(sandbox)];
+  yield* findingsOf([dataDirCheck(config), ...ofSandbox], deps);
   yield* userFindings();
-  for (const project of config.projects) yield* findingsOf(projectChecks(project, deps), deps);
+  for (const project of config.projects) yield* findingsOf(projectChecks(project, sandbox, deps), deps);
 }
 
 async function* findingsOf(checks: readonly Check[], { config, env }: CheckDeps): AsyncGenerator<Finding> {
@@ -80,30 +78,22 @@ function* userFindings(): Generator<Finding> {
   };
 }
 
-function sandboxCheck({ config: { containment }, env, clock }: CheckDeps): Check {
-  return {
-    of: "service",
-    what: "sandbox",
-    run: async () => {
-      const folder = await mkdtemp(join(tmpdir(), "docs-agent-check-"));
-      try {
-        return (await openSandbox({ containment, folder, env, clock })).kind;
-      } finally {
-        await rm(folder, { recursive: true, force: true });
-      }
-    },
-  };
+function sandboxCheck({ opened }: CheckSandbox): Check {
+  return { of: "service", what: "sandbox", run: async () => (await opened).kind };
 }
 
-function projectChecks(project: ServiceProject, { config, configOption, env, clock }: CheckDeps): Check[] {
-  const { containment } = config;
+function projectChecks(
+  project: ServiceProject,
+  sandbox: CheckSandbox | null,
+  { config, configOption, env, clock }: CheckDeps,
+): Check[] {
   const { codeHost, repository, baseBranch } = project;
   const token = codeHost.kind === "github" ? envValue(env, codeHost.tokenEnv) : null;
   const credentials = project.gitCredentialsEnv === null ? token : envValue(env, project.gitCredentialsEnv);
   const redact = createRedact(projectSecrets(project, env));
   const of = project.id;
   return [
-    { of, what: "agent", run: async (signal) => checkAgent(project, { containment, env, clock, signal }) },
+    { of, what: "agent", run: async (signal) => checkAgent(project, { sandbox, env, clock, signal }) },
     { of, what: "model", run: async () => checkModel(project) },
     {
       of,

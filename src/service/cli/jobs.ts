@@ -59,17 +59,17 @@ export function addJobsCommands(program: Command, context: CommandContext): void
     .argument("<id>", "the job's id")
     .action(async (id: string) => {
       const config = context.settings({ needsSecrets: false });
-      const cancelled = await withState(config, clock, (db) => {
+      const canceled = await withState(config, clock, (db) => {
         const store = new JobStore(db);
         if (store.job(id) === null) return null;
         const unfinished = store.turns(id).filter(({ state }) => state !== "ended");
         return unfinished.filter(({ number }) => store.cancel({ jobId: id, number }, clock.now())).length;
       });
-      if (cancelled === null) throw noSuchJob(id);
+      if (canceled === null) throw noSuchJob(id);
       write(
-        cancelled === 0
+        canceled === 0
           ? `Job ${id} has no turn that waits or runs.\n`
-          : `Canceled ${cancelled} ${cancelled === 1 ? "turn" : "turns"} of job ${id}.\n`,
+          : `Canceled ${canceled} ${canceled === 1 ? "turn" : "turns"} of job ${id}.\n`,
       );
     });
 

@@ -1,5 +1,4 @@
 import { Command, Option } from "commander";
-import { StartError } from "../../start-error.ts";
 import type { Finding } from "../check/check-service.ts";
 import type { ServiceConfig } from "../config.ts";
 import { addJobsCommands } from "./jobs.ts";
@@ -8,6 +7,7 @@ import type { CommandContext } from "./context.ts";
 import { findingLine } from "./show.ts";
 
 export type ProgramOptions = Omit<CommandContext, "settings"> & {
+  version: string;
   /** Reads the settings file at `path`. `needsSecrets`: the variables that it names must be set. */
   readSettings: (path: string, options: { needsSecrets: boolean }) => ServiceConfig;
   /** Serves until it is told to stop. */
@@ -32,7 +32,9 @@ While it serves:
 service.example.yml describes every setting.
 `;
 
-/** The command line of the job service. */
+const HELP_HINT = "(--help shows the commands)";
+
+/** The command line of the job service. A wrong command or option throws commander's error, after saying what is meant. */
 export function createProgram({ readSettings, serve, ...rest }: ProgramOptions): Command {
   const program = new Command("npm run service --")
     .description(
@@ -42,8 +44,10 @@ export function createProgram({ readSettings, serve, ...rest }: ProgramOptions):
       new Option("--config <path>", "the settings file").env("SERVICE_CONFIG").default("./service.yml"),
     )
     .addHelpText("after", AFTER)
+    .version(rest.version)
     .configureOutput({ writeOut: rest.write })
-    .showHelpAfterError("(--help shows the commands)");
+    .showHelpAfterError(HELP_HINT)
+    .exitOverride();
   const context: CommandContext = {
     ...rest,
     settings: (options) => readSettings(program.opts<{ config: string }>().config, options),
@@ -52,7 +56,11 @@ export function createProgram({ readSettings, serve, ...rest }: ProgramOptions):
   program
     .command("serve", { isDefault: true })
     .description("serve until it is told to stop (the default)")
-    .action(async () => serve(context.settings({ needsSecrets: true })));
+    .allowExcessArguments()
+    .action(async (_options: object, { args }: Command) => {
+      refuseUnknown(program, args);
+      await serve(context.settings({ needsSecrets: true }));
+    });
   addKeysCommands(program, context);
   addJobsCommands(program, context);
   program
@@ -77,9 +85,18 @@ export function createProgram({ readSettings, serve, ...rest }: ProgramOptions):
         if (finding.fault !== null) faults += 1;
         rest.write(findingLine(finding));
       }
-      if (faults > 0) {
-        throw new StartError(`Turns can't run yet. Fix ${faults === 1 ? "one fault" : `${faults} faults`}.`);
-      }
+      const toFix = faults === 1 ? "one fault" : `${faults} faults`;
+      rest.write(faults === 0 ? "Turns can run.\n" : `Turns can't run yet. Fix ${toFix}.\n`);
+      if (faults > 0) process.exitCode = 1;
     });
   return program;
+}
+
+/** A command that isn't there comes as an argument of the default one. A parser without a default says so, and which one is meant. */
+function refuseUnknown(program: Command, args: readonly string[]): void {
+  if (args.length === 0) return;
+  const strict = new Command().showHelpAfterError(HELP_HINT).exitOverride();
+  for (const command of program.commands) strict.command(command.name());
+  strict.parse([...args], { from: "user" });
+  program.error("error: too many arguments for 'serve'");
 }

@@ -74,7 +74,7 @@ function turnLines(turn: ShownTurn): string[] {
   const attempts = turn.attempts > 1 ? `, attempt ${turn.attempts}` : "";
   return [
     "",
-    `turn ${turn.number}: ${turn.outcome ?? turn.state}${attempts}`,
+    `turn ${turn.number}: ${turn.outcome === "cancelled" ? "canceled" : (turn.outcome ?? turn.state)}${attempts}`,
     `  ${times.join(", ")}`,
     ...block("prompt", turn.prompt),
     ...(turn.attachments.length === 0

@@ -153,7 +153,7 @@ export class JobStore {
     this.#changed(jobId);
   }
 
-  /** Ends a turn. False: it had ended already (cancelled, or its job archived), and stays as it was. */
+  /** Ends a turn. False: it had ended already (canceled, or its job archived), and stays as it was. */
   end({ jobId, number }: TurnKey, result: RunTurnResult, nowMs: number): boolean {
     const isEnded = transaction(this.#db, () => {
       const { kind, summary, reason, leftOut, branch } = storable(result);
@@ -172,16 +172,16 @@ export class JobStore {
     return isEnded;
   }
 
-  /** Ends a turn that waits or runs as cancelled. False: it had ended already, or there is none. */
+  /** Ends a turn that waits or runs as canceled. False: it had ended already, or there is none. */
   cancel({ jobId, number }: TurnKey, nowMs: number): boolean {
-    const isCancelled = transaction(this.#db, () => {
+    const isCanceled = transaction(this.#db, () => {
       if (this.#sql.cancelTurn.run(nowMs, jobId, number).changes === 0) return false;
       this.#sql.forgetQuestions.run(jobId, number);
       this.#sql.touchJob.run(nowMs, jobId);
       return true;
     });
-    if (isCancelled) this.#changed(jobId);
-    return isCancelled;
+    if (isCanceled) this.#changed(jobId);
+    return isCanceled;
   }
 
   /** Archives a job and ends its unfinished turns. False: there is no such job, or it was archived before. */

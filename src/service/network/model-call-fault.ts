@@ -7,6 +7,7 @@ const TYPES: Readonly<Record<number, string>> = {
   404: "not_found_error",
   413: "request_too_large",
   415: "invalid_request_error",
+  426: "invalid_request_error",
   429: "rate_limit_error",
 };
 

@@ -1,5 +1,5 @@
 import type { ServiceSettings } from "../config-schema.ts";
-import { type Env, variableFaults } from "../env.ts";
+import type { NamedVariable } from "../env.ts";
 
 /** What is wrong with the models of a settings file, taken together. Shows names only. */
 export function modelFaults({ models, projects }: Pick<ServiceSettings, "models" | "projects">): string[] {
@@ -35,9 +35,9 @@ export function modelFaults({ models, projects }: Pick<ServiceSettings, "models"
   return [...twice, ...ofProjects];
 }
 
-/** What is wrong with the variables that hold the models' keys. */
-export function modelKeyFaults({ models }: Pick<ServiceSettings, "models">, env: Env): string[] {
-  return models.flatMap(({ keyEnv }, index) => variableFaults(`models[${index}].keyEnv`, keyEnv, env));
+/** The variables that hold the models' keys. */
+export function modelKeys({ models }: Pick<ServiceSettings, "models">): NamedVariable[] {
+  return models.map(({ keyEnv }, index) => ({ place: `models[${index}].keyEnv`, name: keyEnv }));
 }
 
 function isEmpty(object: object): boolean {

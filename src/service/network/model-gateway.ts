@@ -35,6 +35,8 @@ export type ModelGateway = (request: IncomingMessage, response: ServerResponse) 
 type FoundCall = { upstream: ModelUpstream; operation: ModelOperation; query: URLSearchParams };
 type Exchange = FoundCall & { request: IncomingMessage; response: ServerResponse; signal: AbortSignal };
 
+const UPGRADE_REQUIRED = 426;
+
 /** Makes the gateway of one turn. */
 export function createModelGateway(deps: ModelGatewayDeps): ModelGateway {
   const { limits, budget, traffic } = deps;
@@ -132,6 +134,10 @@ function findCall({ upstreams, placeholderKey }: ModelGatewayDeps, request: Inco
   const upstream = upstreams.find(({ name }) => name === target.upstream);
   if (upstream === undefined)
     throw new ModelCallFault(404, "This project has no model upstream of that name.");
+  // After this answer Codex goes on over HTTP at once; after any other it tries five times more (its tests, websocket_fallback.rs).
+  if (request.headers.upgrade !== undefined) {
+    throw new ModelCallFault(UPGRADE_REQUIRED, "WebSockets aren't available here. Use HTTP.");
+  }
   const operation = findOperation(upstream.kind, request.method ?? "", target.path);
   if (operation === null) {
     throw new ModelCallFault(404, `Only model calls and lists of models pass, not ${request.method} here.`);
@@ -184,7 +190,10 @@ function answerFault(response: ServerResponse, { status, type, message }: ModelC
     "content-type": "application/json",
     // What is refused here stays refused: SDKs of OpenAI and Anthropic ask this before they try again.
     ...(status < 500 ? { "x-should-retry": "false" } : {}),
-    connection: "close",
+    // Which protocol is wanted instead has to be said (RFC 9110, 15.5.22).
+    ...(status === UPGRADE_REQUIRED
+      ? { upgrade: "HTTP/1.1", connection: "close, upgrade" }
+      : { connection: "close" }),
   };
   response.writeHead(status, headers).end(JSON.stringify({ type: "error", error: { type, message } }));
 }

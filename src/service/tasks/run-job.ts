@@ -190,7 +190,7 @@ function end(deps: ServiceTaskDeps, key: TurnKey, result: RunTurnResult): TaskEn
     pull_request: result.kind === "pull-request" ? result.prLink : null,
     ms: startedAt === null ? null : deps.clock.now() - startedAt,
   };
-  if (!isEnded) deps.logger.info(fields, "turn ended after it was cancelled, or its job archived");
+  if (!isEnded) deps.logger.info(fields, "turn ended after it was canceled, or its job archived");
   else if (result.kind === "failed") {
     const { reason, details = [] } = result;
     deps.logger.error({ ...fields, reason, details }, "turn failed");

@@ -8,7 +8,7 @@ const LOOK_EVERY_MS = 1000;
 
 type Watched = { turn: TurnKey; abort: AbortController };
 
-/** Aborts turns that were ended while they run: cancelled, or their job archived, by this process or by the command line in another. */
+/** Aborts turns that were ended while they run: canceled, or their job archived, by this process or by the command line in another. */
 export class TurnWatch {
   readonly #deps: { store: JobStore; clock: Clock; logger: Logger };
   readonly #running = new Set<Watched>();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { modal, openModal } from "./modal.ts";
-import { startHttpApp, startSlack, startSocketApp } from "./setup.ts";
+import { refused, startHttpApp, startSlack, startSocketApp } from "./setup.ts";
 
 describe.each([
   ["HTTP", startHttpApp],
@@ -113,5 +113,68 @@ describe.each([
     await expect(client.views.update({ ...update, hash: view?.hash ?? "" })).rejects.toThrow("hash_conflict");
     await expect(client.views.update({ ...update, view_id: "V0NONE" })).rejects.toThrow("not_found");
     expect(slack.openViews(ada.id)[0]?.view.private_metadata).toBe("new");
+  });
+});
+
+describe("checkboxes", () => {
+  const option = (n: number) => ({
+    text: { type: "mrkdwn", text: `*${n}*` },
+    description: { type: "plain_text", text: "x" },
+    value: String(n),
+  });
+  const view = (options: object[], initial_options: object[]) => ({
+    ...modal,
+    blocks: [
+      {
+        type: "input",
+        block_id: "which",
+        optional: true,
+        label: { type: "plain_text", text: "Which?" },
+        element: { type: "checkboxes", action_id: "ones", options, initial_options },
+      },
+    ],
+  });
+
+  it.each([
+    ["eleven", Array.from({ length: 11 }, (_, n) => option(n)), [option(1)], "no more than 10 items allowed"],
+    [
+      "a ticked one that isn't there",
+      [option(1)],
+      [option(2)],
+      "must exactly match one of the provided options",
+    ],
+  ])("refuses %s", async (_name, options, ticked, message) => {
+    await using world = await startSlack();
+    const body = await refused(
+      world.client.apiCall("views.open", { trigger_id: "x", view: view(options, ticked) }),
+    );
+    expect(JSON.stringify(body)).toContain(message);
+  });
+
+  it("submits what is ticked, also where nothing is", async () => {
+    await using world = await startSlack();
+    const { slack, docs, ada } = world;
+    const submitted: unknown[] = [];
+    await using _app = await startHttpApp(slack, (app) => {
+      app.command("/docs-agent", async ({ ack, client, body }) => {
+        await ack();
+        await client.apiCall("views.open", {
+          trigger_id: body.trigger_id,
+          view: view([option(1), option(2)], [option(1), option(2)]),
+        });
+      });
+      app.view("fix", async ({ ack, view: sent }) => {
+        const chosen = sent.state.values["which"]?.["ones"]?.selected_options ?? [];
+        submitted.push(chosen.map(({ value }) => value));
+        await ack();
+      });
+    });
+    const person = slack.person(ada.id);
+    for (const values of [{}, { which: { ones: "2" } }, { which: { ones: "" } }]) {
+      await person.command({ channel: docs.id });
+      const open = await slack.until(() => slack.openViews(ada.id)[0]);
+      await person.submit({ viewId: open.id, values });
+    }
+    expect(submitted).toEqual([["1", "2"], ["2"], []]);
   });
 });

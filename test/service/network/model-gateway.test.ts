@@ -173,6 +173,27 @@ it.each([
   expect(side.seen).toEqual([]);
 });
 
+it("refuses a WebSocket so that agents go on over HTTP at once", async () => {
+  await using side = await startHttpSide(usageAnswer(1, 1));
+  await using world = await openNetworkWorld({ models: [upstreamAt(side.url, { kind: "openai" })] });
+  const socket = await world.dial();
+  const handshake = [
+    "GET /models/up/v1/responses HTTP/1.1",
+    "host: gateway",
+    `authorization: Bearer ${world.key}`,
+    "connection: Upgrade",
+    "upgrade: websocket",
+    "sec-websocket-version: 13",
+    "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==",
+  ];
+  socket.write(`${handshake.join("\r\n")}\r\n\r\n`);
+  const answer = (await readAll(socket)).toString();
+  expect(answer).toMatch(/^HTTP\/1\.1 426 Upgrade Required\r\n/);
+  expect(answer).toMatch(/\r\nupgrade: HTTP\/1\.1\r\n/i);
+  expect(answer).toContain("WebSockets aren't available here. Use HTTP.");
+  expect(side.seen).toEqual([]);
+});
+
 it("does not take a URL in place of a path", async () => {
   await using side = await startHttpSide(usageAnswer(1, 1));
   await using world = await openNetworkWorld({ models: [upstreamAt(side.url)] });

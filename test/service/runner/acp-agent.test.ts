@@ -105,7 +105,7 @@ it("offers a terminal only where the project allows it", async () => {
 
 it.each([
   ["refusal", "refused"],
-  ["cancelled", "cancelled"],
+  ["cancelled", "canceled"],
   ["max_tokens", "before it was done"],
   ["max_turn_requests", "before it was done"],
   ["out_of_patience", "The agent stopped before it was done (out_of_patience)."],

@@ -218,7 +218,7 @@ function throwUnlessDone(stopReason: StopReason, result: AgentResult, run: Agent
 const MAX_STOP_REASON_LENGTH = 100;
 const NOT_DONE: Record<Exclude<StopReason, "end_turn">, string> = {
   refusal: "The agent refused the request.",
-  cancelled: "The agent says that its turn was cancelled.",
+  cancelled: "The agent says that its turn was canceled.",
   max_tokens: "The agent stopped before it was done (max_tokens). Ask for less at once.",
   max_turn_requests: "The agent stopped before it was done (max_turn_requests). Ask for less at once.",
 };

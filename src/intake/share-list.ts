@@ -1,0 +1,107 @@
+import type { KnownBlock, MrkdwnOption } from "@slack/types";
+import { z } from "zod";
+import { readable } from "../core/prompt.ts";
+import type { Draft } from "../core/records.ts";
+import type { QuotedMessage, Segment, ThreadContext, ThreadMessage } from "../core/request.ts";
+import { compareTs } from "../core/thread-context.ts";
+import { plainLine } from "../core/text.ts";
+import { context } from "../replies/blocks.ts";
+import { cutEscaped } from "../replies/mrkdwn.ts";
+
+/** The list's inputs: Slack takes ten checkboxes in each (docs.slack.dev/reference/block-kit/block-elements/checkboxes-element). */
+const SHARE = "share";
+const GROUP_SIZE = 10;
+/** Of an option's text, and of its description (docs.slack.dev/reference/block-kit/composition-objects/option-object). */
+const OPTION_MAX_CHARS = 75;
+
+/** The messages that would leave Slack with the form, all ticked, and what else there is to say of them. */
+export function shareList({ quoted, context: thread, isThreadUnread }: Draft): KnownBlock[] {
+  if (quoted === null) return [];
+  if (isThreadUnread === true) return [context(["Reading the thread…"])];
+  const listed = listedOf(quoted, thread);
+  const groups = Array.from({ length: Math.ceil(listed.length / GROUP_SIZE) }, (_, n) =>
+    listed.slice(n * GROUP_SIZE, (n + 1) * GROUP_SIZE).map(optionOf),
+  );
+  const notes = notesOn(thread);
+  return [
+    ...groups.map((options, n): KnownBlock => ({
+      type: "input",
+      block_id: `${SHARE}_${n}`,
+      optional: true,
+      label: { type: "plain_text", text: n === 0 ? "Messages to share" : "More messages to share" },
+      ...(n === groups.length - 1
+        ? { hint: { type: "plain_text", text: "Uncheck what you don't want to share." } }
+        : {}),
+      element: { type: "checkboxes", action_id: SHARE, options, initial_options: options },
+    })),
+    ...(notes.length === 0 ? [] : [context(notes)]),
+  ];
+}
+
+/** What of a draft goes along after the form was sent: what it showed, and what of that was left ticked. */
+export function sharedOf(draft: Draft, values: unknown): Pick<Draft, "quoted" | "context"> {
+  const { quoted, context: thread } = draft;
+  const ticked = tickedIn(values);
+  // The list was never shown: the message alone was.
+  if (ticked === null || quoted === null) return { quoted };
+  const listed = listedOf(quoted, thread);
+  const withheld = listed.filter(({ ts }) => !ticked.has(ts)).map(({ ts }) => ts);
+  const messages = (thread?.messages ?? []).filter(({ ts }) => ticked.has(ts));
+  return {
+    quoted: ticked.has(quoted.ts) ? quoted : null,
+    context: {
+      leftOut: 0,
+      upTo: quoted.ts,
+      ...thread,
+      messages,
+      ...(withheld.length === 0 ? {} : { withheld }),
+    },
+  };
+}
+
+const Values = z.record(
+  z.string(),
+  z.record(z.string(), z.object({ selected_options: z.array(z.object({ value: z.string() })).nullish() })),
+);
+
+/** By their timestamps; null: there are no checkboxes. */
+function tickedIn(state: unknown): Set<string> | null {
+  const values = Values.safeParse(state).data ?? {};
+  const groups = Object.entries(values).flatMap(([block, { [SHARE]: group }]) =>
+    block.startsWith(`${SHARE}_`) && group !== undefined ? [group.selected_options ?? []] : [],
+  );
+  return groups.length === 0 ? null : new Set(groups.flat().map(({ value }) => value));
+}
+
+function listedOf(quoted: QuotedMessage, thread: ThreadContext | undefined): ThreadMessage[] {
+  return [...(thread?.messages ?? []), quoted].toSorted((a, b) => compareTs(a.ts, b.ts));
+}
+
+/** Who and when as Slack shows names and times to the reader; what they wrote is never markup. */
+function optionOf({ ts, authorId, authorName, segments }: ThreadMessage): MrkdwnOption {
+  const author = authorId === null ? cutEscaped(authorName || "An app", 16) : `<@${authorId}>`;
+  const seconds = Math.floor(Number(ts));
+  const time = new Date(seconds * 1000).toISOString().slice("2026-01-05T".length, "2026-01-05T14:05".length);
+  const words = plainLine(textOf(segments), OPTION_MAX_CHARS);
+  return {
+    text: { type: "mrkdwn", text: `${author}, <!date^${seconds}^{date_short} {time}|${time} UTC>` },
+    description: { type: "plain_text", text: words === "" ? "This message has no text." : words },
+    value: ts,
+  };
+}
+
+function textOf(segments: readonly Segment[]): string {
+  const names = { people: new Map<string, string>(), channels: new Map<string, string>() };
+  return segments.map((segment) => readable(segment, names)).join("");
+}
+
+function notesOn(thread: ThreadContext | undefined): string[] {
+  if (thread === undefined) return [];
+  if (thread.upTo === undefined) return ["I couldn't read the thread, so it isn't shared."];
+  const { leftOut, ofGuests = 0, isCutShort } = thread;
+  return [
+    ...(leftOut === 0 ? [] : [`Not shared: ${leftOut} earlier`]),
+    ...(ofGuests === 0 ? [] : [`Not shared: ${ofGuests} by guests`]),
+    ...(isCutShort === true ? ["I couldn't read the newest messages."] : []),
+  ];
+}
