@@ -9,6 +9,7 @@ import { listsWith } from "../core/request-list.ts";
 import { newTurn } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
 import { openTask } from "./open.ts";
+import { reactTasks } from "./react.ts";
 import { refreshTask } from "./refresh.ts";
 import { submitTask } from "./submit.ts";
 import { turnWrites } from "./turn-writes.ts";
@@ -21,7 +22,7 @@ import type { TaskDeps } from "./deps.ts";
 export type Aim = "own-job" | "thread" | "thread-in-project" | "own-open-request";
 
 /** `known`: it was accepted before, or is for nobody. `asked-before`: its thread has this turn, which runs. */
-export type Acceptance = { kind: "accepted" | "known" } | { kind: "asked-before"; turn: Turn };
+export type AcceptanceEnd = { kind: "accepted" | "known" } | { kind: "asked-before"; turn: Turn };
 
 type AcceptDeps = Pick<TaskDeps, "clock" | "polling" | "retentionMs"> & {
   /** Those that are configured. */
@@ -40,7 +41,7 @@ export function acceptance(
   aim: Aim,
   within: readonly Limit[],
   told?: readonly string[],
-): Plan<Acceptance> {
+): Plan<AcceptanceEnd> {
   if (read("turn", request.id) !== undefined) return { value: { kind: "known" } };
   const running = told === undefined ? undefined : runningInThread(read, request);
   if (running !== undefined && told?.includes(running.id) !== true) {
@@ -51,7 +52,7 @@ export function acceptance(
   const lists = listWrites(deps, read, turn.request);
   const host = statusHost(read, turn);
   if (host === undefined) {
-    const adds = [submitTask(turn), openTask(turn)];
+    const adds = [submitTask(turn), openTask(turn), ...reactTasks(turn)];
     return { writes: [...turnWrites(deps, read, turn), ...lists], adds, within, value: { kind: "accepted" } };
   }
   const shown: Turn = { ...turn, delivery: { ...turn.delivery, statusOf: host.id } };
@@ -59,7 +60,7 @@ export function acceptance(
   const showing: Turn = { ...host, delivery: { ...host.delivery, alsoShows } };
   return {
     writes: [...turnWrites(deps, read, showing), ...turnWrites(deps, read, shown), ...lists],
-    adds: [submitTask(shown), refreshTask(shown)],
+    adds: [submitTask(shown), refreshTask(shown), ...reactTasks(shown)],
     within,
     value: { kind: "accepted" },
   };
