@@ -11,6 +11,7 @@ import { KEEP_WATCHING, TRY_AGAIN, VIEW_PULL_REQUEST, buttonValue } from "./acti
 import { awayText } from "./away-text.ts";
 import { labelledText, labelled, plainSection, quotePart, quoteText, section } from "./blocks.ts";
 import type { Rendered } from "./blocks.ts";
+import { feedbackButtons } from "./feedback-buttons.ts";
 import { NAME_MAX, SAID_MAX, STATE_MAX } from "./limits.ts";
 import { cutEscaped, escapeMrkdwn } from "./mrkdwn.ts";
 import type { Presentation } from "./presentation.ts";
@@ -58,9 +59,13 @@ export function outcomeMessage(
       ...(away === null ? [] : [quoteText(cut(turn.request.instructions, SAID_MAX))]),
       ...smallPrint(outcome, text, view.contact),
       ...actions,
+      ...(HAS_RESULT.has(endingOf(outcome)) ? [feedbackButtons(turn)] : []),
     ],
   };
 }
+
+/** Endings of which a person can say whether they helped. */
+const HAS_RESULT: ReadonlySet<string> = new Set(["pull-request", "branch", "no-changes", "failed"]);
 
 /** Whoever is mentioned; not twice who stopped it, with whom the headline begins. */
 function leadOf(symbol: string, mentioned: readonly string[], stopper: string | null): string {

@@ -4,6 +4,7 @@ import type { Logger } from "../core/logger.ts";
 import type { Notifier, NotifierAnswer, NotifierFault, Place } from "../core/notifier.ts";
 import { messageOf } from "../errors.ts";
 import type { Rendered } from "./blocks.ts";
+import { withUsualButtons } from "./feedback-buttons.ts";
 import { findPost, isInThread, metadataOf } from "./find-post.ts";
 import type { Presentation } from "./presentation.ts";
 import { render } from "./render.ts";
@@ -177,6 +178,8 @@ async function withPlainFallback<T>(
     return await send(content);
   } catch (thrown) {
     if (!isContentRefused(thrown)) throw thrown;
+    const usual = withUsualButtons(content.blocks);
+    if (usual !== null) return withPlainFallback(logger, { ...content, blocks: usual }, send);
     logger.error({ error: messageOf(thrown) }, "Slack refused our blocks; sending the text alone");
     return send({ text: content.text });
   }
