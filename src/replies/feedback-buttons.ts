@@ -26,9 +26,8 @@ export function feedbackButtons({ id: turnId }: Turn): ContextActionsBlock {
   };
 }
 
-/** The same with buttons of the usual kind, for where Slack doesn't take these; null: there are none to replace. */
-export function withUsualButtons(blocks: KnownBlock[]): KnownBlock[] | null {
-  if (!blocks.some(({ type }) => type === "context_actions")) return null;
+/** The same with buttons of the usual kind, for where Slack doesn't take these. */
+export function withUsualButtons(blocks: KnownBlock[]): KnownBlock[] {
   return blocks.map((block): KnownBlock => {
     if (block.type !== "context_actions") return block;
     const elements = block.elements.flatMap((element) =>

@@ -4,7 +4,6 @@ import type { Logger } from "../core/logger.ts";
 import type { Notifier, NotifierAnswer, NotifierFault, Place } from "../core/notifier.ts";
 import { messageOf } from "../errors.ts";
 import type { Rendered } from "./blocks.ts";
-import { withUsualButtons } from "./feedback-buttons.ts";
 import { findPost, isInThread, metadataOf } from "./find-post.ts";
 import type { Presentation } from "./presentation.ts";
 import { render } from "./render.ts";
@@ -30,6 +29,7 @@ type SlackNotifierOptions = {
 /** Speaks in Slack through its Web API and through response URLs. */
 export function createSlackNotifier(options: SlackNotifierOptions): Notifier {
   const { teams, presentation, slackClock, logger } = options;
+  const withPlainFallback = createFallback(logger);
 
   /** Turns all that `call` throws into a fault. */
   async function inTeam<T>(
@@ -56,7 +56,7 @@ export function createSlackNotifier(options: SlackNotifierOptions): Notifier {
     async post(place, message, label) {
       return inTeam(place.teamId, "post", async ({ client, identity }) => {
         const answer = await withPlainFallback(
-          logger,
+          place.teamId,
           render(message, presentation, identity.botName),
           (content) =>
             client.chat.postMessage({
@@ -94,7 +94,7 @@ export function createSlackNotifier(options: SlackNotifierOptions): Notifier {
 
     async update(place, ts, message, label) {
       return inTeam(place.teamId, "update", async ({ client, identity }) => {
-        await withPlainFallback(logger, render(message, presentation, identity.botName), (content) =>
+        await withPlainFallback(place.teamId, render(message, presentation, identity.botName), (content) =>
           client.chat.update({
             channel: place.channelId,
             ts,
@@ -130,7 +130,7 @@ export function createSlackNotifier(options: SlackNotifierOptions): Notifier {
           if (responded.kind === "shown") return done(null);
           if (responded.kind === "fault") return { ok: false, fault: responded.fault };
         }
-        await withPlainFallback(logger, rendered, (content) =>
+        await withPlainFallback(place.teamId, rendered, (content) =>
           client.chat.postEphemeral({
             channel: place.channelId,
             user: userId,
@@ -168,21 +168,34 @@ function inThread({ threadTs }: Place): { thread_ts?: string } {
   return threadTs === null ? {} : { thread_ts: threadTs };
 }
 
-/** Our messages stay inside Slack's limits; should Slack still dislike the blocks, the words go out without them. */
-async function withPlainFallback<T>(
-  logger: Logger,
-  content: Rendered,
-  send: (content: { text: string; blocks?: Rendered["blocks"] }) => Promise<T>,
-): Promise<T> {
-  try {
-    return await send(content);
-  } catch (thrown) {
-    if (!isContentRefused(thrown)) throw thrown;
-    const usual = withUsualButtons(content.blocks);
-    if (usual !== null) return withPlainFallback(logger, { ...content, blocks: usual }, send);
-    logger.error({ error: messageOf(thrown) }, "Slack refused our blocks; sending the text alone");
-    return send({ text: content.text });
-  }
+/** Plans, tasks and feedback buttons are new blocks: not every workspace takes them, or Slack takes them not everywhere. */
+function createFallback(logger: Logger) {
+  const teamsWithoutPlans = new Set<string>();
+
+  /** Our messages stay inside Slack's limits; should Slack still dislike the blocks, plainer ones go out, and then the words alone. */
+  return async function withPlainFallback<T>(
+    teamId: string,
+    { text, blocks, plainBlocks }: Rendered,
+    send: (content: { text: string; blocks?: Rendered["blocks"] }) => Promise<T>,
+  ): Promise<T> {
+    const isPlain = plainBlocks === undefined || teamsWithoutPlans.has(teamId);
+    try {
+      return await send({ text, blocks: isPlain ? (plainBlocks ?? blocks) : blocks });
+    } catch (thrown) {
+      if (!isContentRefused(thrown)) throw thrown;
+      if (!isPlain) {
+        const answer = await withPlainFallback(teamId, { text, blocks: plainBlocks }, send);
+        teamsWithoutPlans.add(teamId);
+        logger.info(
+          { error: messageOf(thrown) },
+          "Slack takes no plans here; sending plain blocks from now on",
+        );
+        return answer;
+      }
+      logger.error({ error: messageOf(thrown) }, "Slack refused our blocks; sending the text alone");
+      return send({ text });
+    }
+  };
 }
 
 /**
