@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { AppProcess } from "../support/app-process.ts";
 import { agentFile, startServiceWorld } from "../support/service-world.ts";
+import { withoutStop } from "../support/status-buttons.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 import { ANA, BEN, DOCS, environment, startSlackSide } from "../support/world.ts";
 
@@ -40,7 +41,8 @@ it("between Slack and our own job service, the thread says what the agent does a
   expect((await slack.person(ANA).command({ channel: DOCS, text: "name the install command" })).status).toBe(
     200,
   );
-  const status = () => slack.messages(DOCS).map((message) => slack.visibleText(message))[0] ?? "";
+  const status = () =>
+    withoutStop(slack.messages(DOCS).map((message) => slack.visibleText(message))[0] ?? "");
   await slack.until(() => /🔧 Pushing \d changed files?$/.test(status()), 30_000);
   finish();
   const reply = await slack.until(() => slack.messages(DOCS)[1], 30_000);
@@ -82,4 +84,39 @@ it("between Slack and our own job service, the thread says what the agent does a
   await slack.until(() => replies().length === 6, 30_000);
   expect(replies()[4]?.[0]).toBe("That request is closed, so I started a new one.");
   expect(replies()[5]?.[0]).toBe("✅ @Ben Your pull request is ready:");
+}, 120_000);
+
+it("Stop reaches the agent of our own job service, and the thread says who stopped it", async () => {
+  await using docs = await startServiceWorld(undefined, {
+    kind: "acp",
+    command: [
+      process.execPath,
+      agentFile("acp-agent"),
+      JSON.stringify([{ tool: "Read docs/faq.md" }, { hang: true }]),
+    ],
+  });
+  await using dir = await openTempDir();
+  await using slack = await startSlackSide();
+  await using service = new AppProcess({ env: docs.env, program: docs.program });
+  const baseUrl = (await service.ready()) ?? "";
+  await using app = new AppProcess({
+    env: {
+      ...environment(slack, { baseUrl }),
+      DOCS_AGENT_API_KEY: docs.apiKey,
+      STORE_URL: `sqlite://${dir.file("state.sqlite")}`,
+      POLL_MIN_MS: "50",
+      POLL_MAX_MS: "200",
+    },
+  });
+  slack.setAppUrl(`${await app.ready()}/slack/events`);
+  await slack.person(ANA).command({ channel: DOCS, text: "fix the FAQ" });
+  const texts = () => slack.messages(DOCS).map((message) => slack.visibleText(message));
+  await slack.until(() => texts()[0]?.includes("Read docs/faq.md"), 30_000);
+  const root = slack.messages(DOCS)[0]?.ts ?? "";
+  await slack.person(BEN).click({ channel: DOCS, messageTs: root, actionId: "stop_turn" });
+  await slack.until(() => texts().length === 2 && texts()[0]?.endsWith("⏹️ Stopped"), 30_000);
+  expect(texts()[1]?.split("\n").slice(0, 2)).toEqual([
+    "⏹️ @Ana, @Ben stopped the agent.",
+    "No pull request was opened.",
+  ]);
 }, 120_000);
