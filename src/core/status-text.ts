@@ -1,5 +1,6 @@
 import { outcomeLine } from "./outcome-text.ts";
 import type { OutcomeWords } from "./outcome-text.ts";
+import { filesText } from "./shared-files.ts";
 import { sharedText } from "./thread-context.ts";
 import { isAsking, isFollowUp } from "./turn.ts";
 import type { Turn } from "./turn.ts";
@@ -22,7 +23,7 @@ export function isOnlyStepNew(turn: Turn): boolean {
 const BEFORE_STEP = ": ";
 
 function stateOf(turn: Turn): string {
-  const shared = sharedText(turn.request);
+  const shared = [sharedText(turn.request), ...filesText(turn)].filter((text) => text !== "").join("; ");
   return shared === "" ? newsKey(turn) : `${newsKey(turn)} (${shared})`;
 }
 

@@ -39,10 +39,12 @@ export async function openRequestForm(
 ): Promise<void> {
   const draftId = form.triggerId;
   const viewOf = (draft: Draft) => requestForm(draftId, draft, namesOf(deps.projects), form.project);
+  const takesFiles = form.draft.quoted === null ? undefined : await takesFilesAt(deps);
+  const asked = { ...form.draft, ...(takesFiles === undefined ? {} : { takesFiles }) };
   let open: { id?: string; hash?: string } | undefined;
   try {
-    await deps.records.draft.set(draftId, form.draft, DRAFT_TTL_MS);
-    ({ view: open } = await client.views.open({ trigger_id: form.triggerId, view: viewOf(form.draft) }));
+    await deps.records.draft.set(draftId, asked, DRAFT_TTL_MS);
+    ({ view: open } = await client.views.open({ trigger_id: form.triggerId, view: viewOf(asked) }));
   } catch (thrown) {
     deps.logger.error({ err: thrown }, "could not open the form");
     await respond({ ...formNotOpenedMessage(), response_type: "ephemeral", replace_original: false });
@@ -50,7 +52,7 @@ export async function openRequestForm(
   }
   if (form.draft.isThreadUnread !== true || open?.id === undefined) return;
   try {
-    const draft = await withThread(deps, form.draft);
+    const draft = await withThread(deps, asked);
     // Before the form shows it: what it shows can be sent.
     await deps.records.draft.set(draftId, draft, DRAFT_TTL_MS);
     await client.views.update({
@@ -62,6 +64,11 @@ export async function openRequestForm(
     // It was sent or closed meanwhile, say: then only what it showed goes along.
     deps.logger.warn({ error: messageOf(thrown) }, "could not list a thread in the form");
   }
+}
+
+async function takesFilesAt({ records, projects }: IntakeDeps): Promise<boolean | undefined> {
+  const known = await records.service.get(projects[0].service);
+  return known?.capabilities?.includes("attachments");
 }
 
 const THE_LAST = "9999999999.999999";

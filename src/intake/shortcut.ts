@@ -5,7 +5,7 @@ import { formNotOpenedMessage } from "../replies/private-messages.ts";
 import type { Draft } from "../core/records.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { openRequestForm } from "./request-form.ts";
-import { SaidMessage, authorOf, wordsOf } from "./slack-message.ts";
+import { SaidMessage, authorOf, filesOfMessage, withFiles, wordsOf } from "./slack-message.ts";
 
 export const FIX_THESE_DOCS = "fix_these_docs";
 
@@ -77,6 +77,7 @@ function quotedOf(message: SaidMessage, channelId: string): QuotedMessage {
   return {
     segments: wordsOf(message),
     ...authorOf(message),
+    ...withFiles(filesOfMessage(message)),
     channelId,
     ts: message.ts,
     threadTs: message.thread_ts ?? null,
