@@ -1,6 +1,7 @@
 import type { Outcome } from "./outcome.ts";
 import type { Question } from "./question.ts";
 import type { ListPage, Standing } from "./request-list.ts";
+import type { ReactionChange } from "./reaction.ts";
 import type { Turn } from "./turn.ts";
 
 /** Where a message goes: a channel of a team, or a thread in it. */
@@ -103,6 +104,11 @@ export interface Notifier {
   isEmpty(place: Place): Promise<NotifierAnswer<boolean>>;
   /** Replaces a post's content. Idempotent. `place.threadTs` is ignored. */
   update(place: Place, ts: string, message: Message, label: PostLabel): Promise<NotifierAnswer<null>>;
+  /** Adds the app's reaction to a message, or takes it away. Idempotent. */
+  react(
+    message: { teamId: string; channelId: string; ts: string },
+    change: ReactionChange,
+  ): Promise<NotifierAnswer<null>>;
   /** Shows a message to one person alone. Not idempotent. */
   replyPrivately(to: Recipient, message: Message): Promise<NotifierAnswer<null>>;
   /** The direct-message channel with a person. Idempotent. */

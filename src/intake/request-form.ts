@@ -74,7 +74,8 @@ async function takesFilesAt({ records, projects }: IntakeDeps): Promise<boolean 
 const THE_LAST = "9999999999.999999";
 
 /** The draft with the thread of its message, as far as Slack lets it be read now. */
-async function withThread(deps: IntakeDeps, { isThreadUnread: _, ...draft }: Draft): Promise<Draft> {
+async function withThread(deps: IntakeDeps, kept: Draft): Promise<Draft> {
+  const { isThreadUnread: _, ...draft } = kept;
   const { teamId, channelId, threadTs, quoted } = draft;
   if (threadTs === null || quoted === null) return draft;
   const read = await deps.threadReader.read(

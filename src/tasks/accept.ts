@@ -9,6 +9,7 @@ import { listsWith } from "../core/request-list.ts";
 import { newTurn } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
 import { openTask } from "./open.ts";
+import { reactTasks } from "./react.ts";
 import { refreshTask } from "./refresh.ts";
 import { submitTask } from "./submit.ts";
 import { turnWrites } from "./turn-writes.ts";
@@ -43,7 +44,7 @@ export function acceptance(
   const lists = listWrites(deps, read, turn.request);
   const host = statusHost(read, turn);
   if (host === undefined) {
-    const adds = [submitTask(turn), openTask(turn)];
+    const adds = [submitTask(turn), openTask(turn), ...reactTasks(turn)];
     return { writes: [...turnWrites(deps, read, turn), ...lists], adds, within, value: true };
   }
   const shown: Turn = { ...turn, delivery: { ...turn.delivery, statusOf: host.id } };
@@ -51,7 +52,7 @@ export function acceptance(
   const showing: Turn = { ...host, delivery: { ...host.delivery, alsoShows } };
   return {
     writes: [...turnWrites(deps, read, showing), ...turnWrites(deps, read, shown), ...lists],
-    adds: [submitTask(shown), refreshTask(shown)],
+    adds: [submitTask(shown), refreshTask(shown), ...reactTasks(shown)],
     within,
     value: true,
   };

@@ -66,7 +66,8 @@ export function safeUrl(url: string): string | null {
   return ["http:", "https:", "mailto:"].includes(new URL(url).protocol) ? url : null;
 }
 
-function renderLink(url: string, label: string | null | undefined): HTMLElement {
+/** A link, if its address may be followed. */
+export function renderLink(url: string, label: string | null | undefined): HTMLElement {
   const href = safeUrl(url);
   const text = label === null || label === undefined || label === "" ? url : label;
   if (href === null) return h("span", { class: "no-link" }, text);

@@ -103,7 +103,7 @@ describe.skipIf(!hasChromium)("a person at the page, with the real app", () => {
         );
     await expect.poll(() => sent(1), { timeout: 20_000 }).toBe(true);
     await world.until(() => JSON.stringify(world.slack.messages(DOCS)).includes("Follow-up sent"));
-    await inThread(tab).getByText("🔧 Follow-up sent to the agent.").waitFor();
+    await inThread(tab).getByText("Follow-up sent to the agent.").waitFor();
 
     await reply.fill("and the glossary");
     await reply.press("Enter");
