@@ -24,7 +24,7 @@ export type Message =
   /** The root message, or first reply, that is updated in place. `followUps`: what it shows besides its own turn, oldest first. */
   | { kind: "status"; turn: Turn; followUps?: readonly Turn[]; away: string | null }
   /** What the agent asks, and, once there is one, the answer. */
-  | { kind: "question"; turn: Turn; question: Question; away: string | null }
+  | { kind: "question"; turn: Turn; question: Question; away: string | null; muted?: readonly string[] }
   /** The notification that one watch of a turn ended. `muted`: who isn't to be mentioned. */
   | {
       kind: "outcome";

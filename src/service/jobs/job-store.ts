@@ -142,14 +142,20 @@ export class JobStore {
   }
 
   setReport({ jobId, number }: TurnKey, { progress, step, plan, usage }: TurnReport): void {
-    this.#sql.setReport.run(
-      JSON.stringify(progress),
-      step,
-      JSON.stringify(plan),
-      JSON.stringify(usage),
-      jobId,
-      number,
-    );
+    // Not worth a wait for the disk, which brings it along with whatever is written next.
+    this.#db.exec("PRAGMA synchronous = NORMAL");
+    try {
+      this.#sql.setReport.run(
+        JSON.stringify(progress),
+        step,
+        JSON.stringify(plan),
+        JSON.stringify(usage),
+        jobId,
+        number,
+      );
+    } finally {
+      this.#db.exec("PRAGMA synchronous = FULL");
+    }
     this.#changed(jobId);
   }
 
