@@ -140,6 +140,22 @@ const toldOutcomes: [string, Partial<Outcome>][] = [
       }),
     },
   ],
+  ...(["time-limit", "budget"] as const).map((cause): [string, Partial<Outcome>] => [
+    `failed, ${cause}`,
+    {
+      kind: "failed",
+      ...withoutPr,
+      told: makeUpTold({
+        outcome: "failed",
+        cause,
+        pullRequest: null,
+        reason:
+          cause === "budget"
+            ? "The turn's budget of 200,000 tokens is used up."
+            : "The agent did not end within its time limit of 15 min, and was stopped.",
+      }),
+    },
+  ]),
   [
     "failed, with a reason",
     {

@@ -30,6 +30,8 @@ export const ToldTurn = storedObject({
   /** One of {@link ReportedTurn}'s; any text, because an older version may read what a newer one wrote. */
   outcome: z.string(),
   reason: z.string().nullable(),
+  /** One of {@link ReportedTurn}'s; any text, as above. Absent: none is told. */
+  cause: z.string().optional(),
   /** The agent's own last words, without the line that is the pull request's title. */
   summary: z.string().nullable(),
   /** The branch that the agent's changes are on. */
@@ -75,11 +77,12 @@ export function isBefore(answer: JobServiceAnswer, number: number | null): boole
 /** What is kept of a turn that has ended; undefined of one that has not. */
 export function toldTurn(reported: ReportedTurn | null): ToldTurn | undefined {
   if (reported?.status !== "ended" || reported.outcome === null) return undefined;
-  const { outcome, reason, summary, branch, pullRequest } = reported;
+  const { outcome, reason, cause, summary, branch, pullRequest } = reported;
   const title = pullRequest === null ? null : lineOrNull(pullRequest.title);
   return {
     outcome,
     reason: wordsOrNull(reason),
+    ...(cause === undefined ? {} : { cause }),
     summary: wordsOrNull(withoutTitle(summary, title)),
     branch: lineOrNull(branch ?? pullRequest?.headRef ?? null),
     pullRequest: pullRequest === null ? null : pullRequestReport(pullRequest, title),

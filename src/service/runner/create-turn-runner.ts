@@ -230,6 +230,7 @@ function failed(error: unknown, input: RunTurnInput, redact: Redact, logger: Log
     return {
       kind: "failed",
       reason,
+      ...(error.failureCause !== null && { cause: error.failureCause }),
       ...(details.length > 0 && { details }),
       ...(error instanceof AgentCutOffError && { isCutOff: true }),
     };
