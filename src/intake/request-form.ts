@@ -44,10 +44,11 @@ export async function openRequestForm(
   const draftId = form.triggerId;
   const viewOf = (draft: Draft) =>
     requestForm(draftId, draft, namesOf(deps.projects), form.project, form.state);
-  const takesFiles = form.draft.quoted === null ? undefined : await takesFilesAt(deps);
-  const asked = { ...form.draft, ...(takesFiles === undefined ? {} : { takesFiles }) };
+  let asked = form.draft;
   let open: { id?: string; hash?: string } | undefined;
   try {
+    const takesFiles = asked.quoted === null ? undefined : await takesFilesAt(deps);
+    if (takesFiles !== undefined) asked = { ...asked, takesFiles };
     await deps.records.draft.set(draftId, asked, DRAFT_TTL_MS);
     ({ view: open } = await client.views.open({ trigger_id: form.triggerId, view: viewOf(asked) }));
   } catch (thrown) {
