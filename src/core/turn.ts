@@ -84,6 +84,8 @@ export const Turn = storedObject({
   followers: z.array(z.string()).optional(),
   /** By the watch whose outcome carries the button. */
   pressed: z.record(z.string(), Press),
+  /** Who found the outcome helpful and who didn't, by user id. Absent: nobody has said. */
+  votes: z.record(z.string(), z.enum(["yes", "no"])).optional(),
 });
 export type Turn = z.infer<typeof Turn>;
 
