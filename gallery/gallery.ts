@@ -32,15 +32,17 @@ export function renderedSamples(): Group[] {
 }
 
 /** What Slack's documented rules, as the stand-in keeps them, have against a message. */
-export function faultsOf({ text, blocks }: Rendered): string[] {
+export function faultsOf({ text, blocks, plainBlocks = blocks }: Rendered): string[] {
   const faults = text.length > MESSAGE_TEXT_MAX ? [`its text has ${text.length} characters`] : [];
-  try {
-    readContent({ text, blocks: JSON.parse(JSON.stringify(blocks)) });
-  } catch (thrown) {
-    if (!(thrown instanceof SlackRefusal)) throw thrown;
-    faults.push(`${thrown.error} ${JSON.stringify(thrown.details["errors"] ?? "")}`);
+  for (const each of [blocks, plainBlocks]) {
+    try {
+      readContent({ text, blocks: JSON.parse(JSON.stringify(each)) });
+    } catch (thrown) {
+      if (!(thrown instanceof SlackRefusal)) throw thrown;
+      faults.push(`${thrown.error} ${JSON.stringify(thrown.details["errors"] ?? "")}`);
+    }
   }
-  return faults;
+  return [...new Set(faults)];
 }
 
 /** Adds what Slack itself says of each message: https://docs.slack.dev/reference/methods/blocks.validate */

@@ -1,3 +1,4 @@
+import type { PlanStep } from "../src/core/job-report.ts";
 import type { Message, Refusal } from "../src/core/notifier.ts";
 import { OutcomeReason } from "../src/core/outcome.ts";
 import type { Outcome, endingOf } from "../src/core/outcome.ts";
@@ -139,6 +140,22 @@ const toldOutcomes: [string, Partial<Outcome>][] = [
       }),
     },
   ],
+  ...(["time-limit", "budget"] as const).map((cause): [string, Partial<Outcome>] => [
+    `failed, ${cause}`,
+    {
+      kind: "failed",
+      ...withoutPr,
+      told: makeUpTold({
+        outcome: "failed",
+        cause,
+        pullRequest: null,
+        reason:
+          cause === "budget"
+            ? "The turn's budget of 200,000 tokens is used up."
+            : "The agent did not end within its time limit of 15 min, and was stopped.",
+      }),
+    },
+  ]),
   [
     "failed, with a reason",
     {
@@ -155,8 +172,9 @@ const toldOutcomes: [string, Partial<Outcome>][] = [
 
 const watching = { name: "watching", since: NOON, troubleSince: null } as const;
 
-function at(step: string): TurnStage {
-  const progress = progressOf(makeUpReport({ status: "running", step }));
+function at(step: string, steps: [string, PlanStep["status"]][] = []): TurnStage {
+  const plan = steps.map(([text, status]) => ({ text, status }));
+  const progress = progressOf(makeUpReport({ status: "running", step, plan }));
   return progress === undefined ? watching : { ...watching, progress };
 }
 
@@ -175,6 +193,21 @@ const stages: Record<TurnStage["name"], [string, TurnStage][]> = {
     ["at work", watching],
     ["at a step", at("Edit docs/quickstart.md")],
     ["at the longest step", at(LONG)],
+    [
+      "with a plan",
+      at("Edit docs/quickstart.md", [
+        ["Find every page that names the command", "completed"],
+        ["Correct the quickstart", "in-progress"],
+        ["Correct the FAQ", "pending"],
+      ]),
+    ],
+    [
+      "with the longest plan",
+      at(
+        LONG,
+        Array.from({ length: 20 }, () => [LONG, "pending"]),
+      ),
+    ],
     ["out of reach", { ...watching, troubleSince: NOON }],
   ],
   ended: [

@@ -156,6 +156,7 @@ function serviceProcess(options: PlaygroundOptions, codeHost: CodeHost, port: nu
           kind: "acp",
           command: agent ?? [process.execPath, path("agent/main.ts")],
           timeLimitMinutes: 15,
+          permissions: "ask",
         },
         ...(agent === null ? { model: "rule-based, no AI" } : { agentEnv: Object.keys(agentEnv) }),
         codeHost: {

@@ -5,7 +5,8 @@ import { describe, expect, it } from "vitest";
 import { BoltApp } from "../src/slack/bolt-app.ts";
 import { InstalledTeam } from "../src/replies/slack-teams.ts";
 import { registerIntake } from "../src/intake/index.ts";
-import { readManifest } from "./support/manifest.ts";
+import { OPTIONAL_SCOPES } from "../src/slack/optional-scopes.ts";
+import { manifestScopes, readManifest } from "./support/manifest.ts";
 import { ManualClock } from "./support/manual-clock.ts";
 import { RecordingLogger } from "./support/recording-logger.ts";
 import { SIGNING_SECRET, BOT_TOKEN } from "./support/world.ts";
@@ -70,6 +71,8 @@ const SCOPES: Record<string, string[]> = {
   "chat.postMessage": ["chat:write"],
   "chat.update": ["chat:write"],
   "conversations.history": ["channels:history", "groups:history", "im:history"],
+  "reactions.add": ["reactions:write"],
+  "reactions.remove": ["reactions:write"],
   "conversations.info": ["channels:read", "groups:read"],
   "conversations.open": ["im:write"],
   "conversations.replies": ["channels:history", "groups:history", "im:history"],
@@ -100,6 +103,15 @@ describe("manifest.yml and the code", () => {
     });
   });
 
+  it("agree that the app hears of messages in channels only where its operator adds that", () => {
+    const { bot_events } = manifest.settings.event_subscriptions;
+    expect(bot_events.filter((name) => name === "message.channels" || name === "message.groups")).toEqual([]);
+  });
+
+  it("agree on what is optional", () => {
+    expect(manifest.oauth_config.scopes.bot_optional).toEqual(Object.keys(OPTIONAL_SCOPES));
+  });
+
   it("agree on the text of commands: as typed, not as markup", () => {
     expect(manifest.features.slash_commands.map(({ should_escape }) => should_escape)).toEqual([false]);
   });
@@ -119,6 +131,6 @@ describe("manifest.yml and the code", () => {
       ),
       ...called.flatMap((method) => SCOPES[method] ?? []),
     ]);
-    expect(new Set(manifest.oauth_config.scopes.bot)).toEqual(needed);
+    expect(new Set(manifestScopes())).toEqual(needed);
   });
 });

@@ -15,6 +15,8 @@ export type SlackMessage = {
   thread_ts?: string;
   subtype?: "tombstone" | "thread_broadcast";
   metadata?: Metadata;
+  /** Who reacted with what, the oldest first. */
+  reactions?: { name: string; users: string[] }[];
   edited?: { user: string; ts: string };
   deleted: boolean;
   /** Whom it would notify: see {@link mentionsIn}. */

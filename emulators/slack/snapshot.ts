@@ -38,6 +38,7 @@ const SavedMessage = z.object({
   metadata: z
     .object({ event_type: z.string(), event_payload: z.record(z.string(), z.unknown()) })
     .exactOptional(),
+  reactions: z.array(z.object({ name: z.string(), users: z.array(z.string()) })).exactOptional(),
   edited: z.object({ user: z.string(), ts: z.string() }).exactOptional(),
   deleted: z.boolean(),
   mentions: z.array(z.string()),

@@ -7,7 +7,7 @@ import { type RichTextBlock, type RichTextElement, richTextLines } from "./block
 export type NameOf = (id: string) => string | undefined;
 
 /**
- * What a person reads in a message, a line for each block: entities decoded, buttons as `[label]`, links as
+ * What a person reads in a message, a line for each block: entities decoded, buttons as `[label]`, a task's status as a symbol, links as
  * `label (url)`, people as `@name`, channels as `#name`. Formatting marks such as `*` stay.
  */
 export function visibleText(
@@ -36,11 +36,29 @@ function readBlock(block: AnyBlock, nameOf: NameOf): string {
       return readRichText(block, nameOf);
     case "image":
       return `[${block.alt_text}]`;
+    case "task_card":
+      return readTask(block, nameOf);
+    case "plan":
+      return [block.title, ...(block.tasks ?? []).map((task) => readTask(task, nameOf))].join("\n");
     case "divider":
       return "---";
     case "input":
       return block.label.text;
   }
+}
+
+/** Slack shows the status as a picture. */
+const STATUS = { pending: "⏳", in_progress: "🔧", complete: "✅", error: "❌" } as const;
+
+function readTask(
+  { title, status, details, output, sources = [] }: Extract<AnyBlock, { type: "task_card" }>,
+  nameOf: NameOf,
+): string {
+  return [
+    `${STATUS[status ?? "pending"]} ${title}`,
+    ...[details, output].flatMap((part) => (part === undefined ? [] : [readRichText(part, nameOf)])),
+    ...sources.map(({ url, text }) => readLink(url, text)),
+  ].join("\n");
 }
 
 type Element = TextObject | Button | StaticSelect | Overflow | { type: "image"; alt_text: string };

@@ -10,11 +10,15 @@ import {
   RequestError,
   type SessionUpdate,
 } from "@agentclientprotocol/sdk";
+import { z } from "zod";
 import { listFiles } from "./folder.ts";
 import { readWordList } from "./spelling.ts";
 import { type Desk, takeTurn } from "./turn.ts";
 
 const ANSWER_LIMIT_MS = 30_000;
+/** The only field of a form. */
+const ANSWER = "answer";
+const Given = z.object({ action: z.literal("accept"), content: z.object({ [ANSWER]: z.string() }) });
 
 type Session = { cwd: string; running: AbortController | null };
 
@@ -23,6 +27,7 @@ export function createAgent(): AgentApp {
   const sessions = new Map<string, Session>();
   const words = readWordList();
   let canUseFiles = false;
+  let canAsk = false;
 
   function mustFind(sessionId: string): Session {
     const session = sessions.get(sessionId);
@@ -32,7 +37,8 @@ export function createAgent(): AgentApp {
 
   return agent({ name: "rule-based-agent" })
     .onRequest(methods.agent.initialize, ({ params }) => {
-      const { fs } = params.clientCapabilities ?? {};
+      const { fs, elicitation } = params.clientCapabilities ?? {};
+      canAsk = elicitation?.form != null;
       canUseFiles = fs?.readTextFile === true && fs.writeTextFile === true;
       return {
         protocolVersion: PROTOCOL_VERSION,
@@ -59,7 +65,9 @@ export function createAgent(): AgentApp {
       if (session.running) throw RequestError.invalidRequest({}, "A turn is running in this session");
       const running = new AbortController();
       session.running = running;
-      const desk = deskOf(client, params.sessionId, session.cwd, AbortSignal.any([signal, running.signal]));
+      const { sessionId } = params;
+      const ended = AbortSignal.any([signal, running.signal]);
+      const desk = deskOf(client, { sessionId, cwd: session.cwd, canAsk }, ended);
       try {
         await takeTurn(newestText(params.prompt), desk, words);
         return { stopReason: "end_turn" };
@@ -80,7 +88,11 @@ export function newestText(prompt: readonly ContentBlock[]): string {
   return prompt.flatMap((block) => (block.type === "text" ? [block.text] : [])).at(-1) ?? "";
 }
 
-function deskOf(client: AgentContext, sessionId: string, cwd: string, signal: AbortSignal): Desk {
+function deskOf(
+  client: AgentContext,
+  { sessionId, cwd, canAsk }: { sessionId: string; cwd: string; canAsk: boolean },
+  signal: AbortSignal,
+): Desk {
   const limited = () => ({
     cancellationSignal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_LIMIT_MS)]),
     stopWaitingOnCancel: true,
@@ -123,6 +135,23 @@ function deskOf(client: AgentContext, sessionId: string, cwd: string, signal: Ab
         status: "completed",
         content: [{ type: "diff", path: where, oldText: before, newText: after }],
       });
+    },
+    async ask(question, choices) {
+      if (!canAsk) return null;
+      const field = { type: "string", ...(choices === undefined ? {} : { enum: [...choices] }) } as const;
+      const answer = await client.request(
+        methods.client.elicitation.create,
+        {
+          sessionId,
+          mode: "form",
+          message: question,
+          requestedSchema: { type: "object", properties: { [ANSWER]: field }, required: [ANSWER] },
+        },
+        // How long a person may take is for the client to say.
+        { cancellationSignal: signal, stopWaitingOnCancel: true },
+      );
+      const given = Given.safeParse(answer);
+      return given.success ? given.data.content[ANSWER] : null;
     },
     think: (text) => update({ sessionUpdate: "agent_thought_chunk", content: { type: "text", text } }),
     say: (text) =>

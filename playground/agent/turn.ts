@@ -1,7 +1,8 @@
 import { editPage, type PageEdits } from "./edit-page.ts";
 import { isPage } from "./folder.ts";
 import type { WordList } from "./spelling.ts";
-import { understand } from "./understanding.ts";
+import { type Understanding, understand } from "./understanding.ts";
+import { type Ask, askWhichPage } from "./which-page.ts";
 import { describeUnderstanding, isChanged, summarise } from "./words.ts";
 
 /** What a turn needs of the other side. */
@@ -13,6 +14,8 @@ export type Desk = {
   write(path: string, before: string, after: string): Promise<void>;
   /** A word on what is going on. */
   think(text: string): Promise<void>;
+  /** Waits for a person, as long as that takes. */
+  ask: Ask;
   /** The turn's last message. */
   say(text: string): Promise<void>;
   readonly signal: AbortSignal;
@@ -22,12 +25,10 @@ export type Desk = {
 export async function takeTurn(prompt: string, desk: Desk, words: WordList): Promise<void> {
   const files = await desk.listFiles();
   const pages = files.filter(isPage);
-  const understanding = understand(prompt, pages);
-  const { isSpelling, isLinks, replacements, missingPage } = understanding;
+  const understanding = await withPage(understand(prompt, pages), pages, desk.ask);
   await desk.think(describeUnderstanding(understanding));
   const edits: PageEdits[] = [];
-  const isAnything = isSpelling || isLinks || replacements.length > 0;
-  if (isAnything && missingPage === null) {
+  if (isAnything(understanding) && understanding.missingPage === null) {
     for (const path of understanding.pages.length > 0 ? understanding.pages : pages) {
       desk.signal.throwIfAborted();
       const before = await desk.read(path);
@@ -37,4 +38,20 @@ export async function takeTurn(prompt: string, desk: Desk, words: WordList): Pro
     }
   }
   await desk.say(summarise(understanding, edits, pages));
+}
+
+function isAnything({ isSpelling, isLinks, replacements }: Understanding): boolean {
+  return isSpelling || isLinks || replacements.length > 0;
+}
+
+/** The same, with the page that a person says they meant. */
+async function withPage(
+  understanding: Understanding,
+  pages: readonly string[],
+  ask: Ask,
+): Promise<Understanding> {
+  const { missingPage } = understanding;
+  if (missingPage === null || !isAnything(understanding)) return understanding;
+  const page = await askWhichPage(missingPage, pages, ask);
+  return page === null ? understanding : { ...understanding, pages: [page], missingPage: null };
 }

@@ -7,7 +7,7 @@ const MAX_SHOWN = 12;
 export const WHAT_I_AM = "I am a small rule-based program, not an AI.";
 export const WHAT_I_CAN =
   'I correct common misspellings, repair broken relative links, and do "replace X with Y", "rename X to Y" and ' +
-  '"change X to Y", in Markdown and MDX files, in one page if you name it.';
+  '"change X to Y", in Markdown and MDX files, in one page if you name it. If there is no such page, I ask.';
 
 /** What was understood, before the work. */
 export function describeUnderstanding({ isSpelling, isLinks, replacements, pages }: Understanding): string {

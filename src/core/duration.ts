@@ -12,6 +12,15 @@ export function formatDuration(durationMs: number): string {
   return two(ms, DAY, ms < 2 * DAY ? "day" : "days", HOUR, "h");
 }
 
+/** How long ago something was, in its largest unit: `3 minutes ago`. */
+export function formatAgo(agoMs: number): string {
+  if (agoMs < MINUTE) return "just now";
+  const [unit, name]: [number, string] =
+    agoMs < HOUR ? [MINUTE, "minute"] : agoMs < DAY ? [HOUR, "hour"] : [DAY, "day"];
+  const count = Math.floor(agoMs / unit);
+  return `${count} ${name}${count === 1 ? "" : "s"} ago`;
+}
+
 function two(ms: number, large: number, largeName: string, small: number, smallName: string): string {
   const whole = Math.floor(ms / large);
   const rest = Math.floor((ms - whole * large) / small);

@@ -49,6 +49,24 @@ function isJobClosed({ stage }: Turn): boolean {
   return kind === "archived" || kind === "missing" || job?.status === "archived";
 }
 
+/** How many of a thread's newest turns are looked at for one that runs. */
+const LOOKED_AT_MAX = 20;
+
+/** The newest turn of a thread that has not ended. Undefined: there is none among the newest. */
+export function runningInThread(
+  read: Read,
+  { teamId, channelId, threadTs }: Pick<Request, "teamId" | "channelId" | "threadTs">,
+): Turn | undefined {
+  if (threadTs === null) return undefined;
+  let looked = 0;
+  for (const turn of turnsOfThread(read, threadId({ teamId, channelId, ts: threadTs }))) {
+    if (turn.stage.name !== "ended") return turn;
+    looked += 1;
+    if (looked === LOOKED_AT_MAX) return undefined;
+  }
+  return undefined;
+}
+
 /** The newest first, read as they are asked for. */
 function* turnsOfThread(read: Read, id: string): Generator<Turn> {
   const thread = read("thread", id);

@@ -24,6 +24,10 @@ export const ReportedOutcome = z.enum([
 ]);
 export type ReportedOutcome = z.infer<typeof ReportedOutcome>;
 
+/** Why a turn failed, where whoever asked can do something about it. */
+export const FailureCause = z.enum(["time-limit", "budget"]);
+export type FailureCause = z.infer<typeof FailureCause>;
+
 /** One step of the agent's plan. */
 export type PlanStep = { text: string; status: "pending" | "in-progress" | "completed" };
 
@@ -61,6 +65,8 @@ export type ReportedTurn = {
   outcome: ReportedOutcome | null;
   /** Why the turn ended like this, or why its last attempt broke off. */
   reason: string | null;
+  /** Absent: another one, or it is not told. */
+  cause?: FailureCause | undefined;
   /** The agent's own last words. */
   summary: string | null;
   /** What the agent did last. */

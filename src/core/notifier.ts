@@ -1,6 +1,7 @@
 import type { Outcome } from "./outcome.ts";
 import type { Question } from "./question.ts";
 import type { ListPage, Standing } from "./request-list.ts";
+import type { ReactionChange } from "./reaction.ts";
 import type { Turn } from "./turn.ts";
 
 /** Where a message goes: a channel of a team, or a thread in it. */
@@ -23,7 +24,7 @@ export type Message =
   /** The root message, or first reply, that is updated in place. `followUps`: what it shows besides its own turn, oldest first. */
   | { kind: "status"; turn: Turn; followUps?: readonly Turn[]; away: string | null }
   /** What the agent asks, and, once there is one, the answer. */
-  | { kind: "question"; turn: Turn; question: Question; away: string | null }
+  | { kind: "question"; turn: Turn; question: Question; away: string | null; muted?: readonly string[] }
   /** The notification that one watch of a turn ended. `muted`: who isn't to be mentioned. */
   | {
       kind: "outcome";
@@ -103,6 +104,11 @@ export interface Notifier {
   isEmpty(place: Place): Promise<NotifierAnswer<boolean>>;
   /** Replaces a post's content. Idempotent. `place.threadTs` is ignored. */
   update(place: Place, ts: string, message: Message, label: PostLabel): Promise<NotifierAnswer<null>>;
+  /** Adds the app's reaction to a message, or takes it away. Idempotent. */
+  react(
+    message: { teamId: string; channelId: string; ts: string },
+    change: ReactionChange,
+  ): Promise<NotifierAnswer<null>>;
   /** Shows a message to one person alone. Not idempotent. */
   replyPrivately(to: Recipient, message: Message): Promise<NotifierAnswer<null>>;
   /** The direct-message channel with a person. Idempotent. */

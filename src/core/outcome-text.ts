@@ -114,16 +114,23 @@ function textOf(outcome: Outcome, words: OutcomeWords): Text {
         detail: `${words.botName === null ? "Reply" : `Reply with @${words.botName}`} and name the page.`,
         buttons: ["try-again"],
       };
-    case "failed":
+    case "failed": {
+      const limit = LIMITS[told?.cause ?? ""];
+      if (limit !== undefined) {
+        return {
+          symbol: "❌",
+          headline: `The agent reached its ${limit}.`,
+          detail: pr === null ? "Ask for a smaller change." : checkBeforeMergeText(pr),
+          buttons: [],
+        };
+      }
       return {
         symbol: "❌",
         headline: "The agent couldn't finish.",
-        detail:
-          pr === null
-            ? `If it keeps happening, contact ${words.contact}.`
-            : `${pr} is already open. Check it carefully before you merge.`,
+        detail: pr === null ? `If it keeps happening, contact ${words.contact}.` : checkBeforeMergeText(pr),
         buttons: ["try-again"],
       };
+    }
     case "canceled":
       return {
         symbol: "⏹️",
@@ -286,6 +293,13 @@ function admissionText(admission: NonNullable<Outcome["admission"]>, contact: st
         buttons: [],
       };
   }
+}
+
+/** What the agent may use up, by how a service names it. The same request again would, too. */
+const LIMITS: Readonly<Record<string, string>> = { "time-limit": "time limit", budget: "budget" };
+
+function checkBeforeMergeText(pr: string): string {
+  return `${pr} is already open. Check it carefully before you merge.`;
 }
 
 /** What to do where a second run may be one too many. */

@@ -77,7 +77,7 @@ export const Request = storedObject({
   /** Slack has said, or the operator, that this person may use the app. Absent: that has to be known before anything of it leaves Slack. */
   isAdmitted: z.boolean().optional(),
   quoted: QuotedMessage.nullable(),
-  /** The message that asked, in its thread: what was said before it goes along. Absent: no message did. */
+  /** The message that asked, in the request's channel. Absent: no message did. */
   messageTs: z.string().optional(),
   /** Absent: nothing of a thread goes along, or it has not been read yet. */
   context: ThreadContext.optional(),

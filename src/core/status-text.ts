@@ -1,14 +1,15 @@
 import { outcomeLine } from "./outcome-text.ts";
 import type { OutcomeWords } from "./outcome-text.ts";
 import { sharedText } from "./thread-context.ts";
+import type { TurnProgress } from "./told-turn.ts";
 import { isAsking, isFollowUp } from "./turn.ts";
 import type { Turn } from "./turn.ts";
 
 /** Names what a status message shows: as long as it stays the same, the message is not touched. */
 export function statusKey(turn: Turn): string {
   const state = stateOf(turn);
-  const step = stepOf(turn);
-  return step === null ? state : `${state}${BEFORE_STEP}${step}`;
+  const progress = [planKey(turn), stepOf(turn)].filter((part) => part !== null);
+  return progress.length === 0 ? state : `${state}${BEFORE_STEP}${progress.join(" ")}`;
 }
 
 /** Whether the message shows the turn's state, and only the agent's latest step is missing. */
@@ -45,6 +46,22 @@ function stageKey(turn: Turn): string {
     case "ended":
       return `ended-${watch}`;
   }
+}
+
+/** A character for each step: how far the plan is. */
+function planKey(turn: Turn): string | null {
+  return (
+    planOf(turn)
+      ?.map(({ status }) => status[0])
+      .join("") ?? null
+  );
+}
+
+/** The agent's plan, while it works by it and can be reached. */
+export function planOf(turn: Turn): TurnProgress["plan"] | null {
+  const { stage } = turn;
+  if (stage.name !== "watching" || stage.troubleSince !== null) return null;
+  return isStopping(turn) || isAsking(turn) ? null : (stage.progress?.plan ?? null);
 }
 
 function stepOf(turn: Turn): string | null {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ReportedPullRequest, ReportedTurn } from "./job-report.ts";
+import type { PlanStep, ReportedPullRequest, ReportedTurn } from "./job-report.ts";
 import type { JobServiceAnswer } from "./job-service.ts";
 import { storedObject } from "./stored-object.ts";
 import { cut, excerpt, plainLine } from "./text.ts";
@@ -8,6 +8,10 @@ import { cut, excerpt, plainLine } from "./text.ts";
 const WORDS_MAX = 400;
 const WORDS_MAX_LINES = 8;
 const LINE_MAX = 150;
+/** A plan of one step says no more than the step. */
+const PLAN_MIN_STEPS = 2;
+const PLAN_MAX_STEPS = 8;
+const PLAN_LINE_MAX = 100;
 /** Longer than any address that is shown as a link: what is cut is none. */
 const URL_MAX = 3000;
 
@@ -26,6 +30,8 @@ export const ToldTurn = storedObject({
   /** One of {@link ReportedTurn}'s; any text, because an older version may read what a newer one wrote. */
   outcome: z.string(),
   reason: z.string().nullable(),
+  /** One of {@link ReportedTurn}'s; any text, as above. Absent: none is told. */
+  cause: z.string().optional(),
   /** The agent's own last words, without the line that is the pull request's title. */
   summary: z.string().nullable(),
   /** The branch that the agent's changes are on. */
@@ -34,12 +40,20 @@ export const ToldTurn = storedObject({
 });
 export type ToldTurn = z.infer<typeof ToldTurn>;
 
+/** One step of the agent's plan. What a newer version may call a status is read as `pending`. */
+const PlannedStep = storedObject({
+  text: z.string(),
+  status: z.enum(["pending", "in-progress", "completed"]).catch("pending"),
+});
+
 /** How far a running turn is. */
 export const TurnProgress = storedObject({
   /** It waits for its turn at the job service: the agent has not begun. */
   isWaiting: z.boolean(),
   /** What the agent did last: untrusted, one bounded line. */
   step: z.string().nullable(),
+  /** The steps of the agent's plan: untrusted, bounded. Absent: it told none. */
+  plan: z.array(PlannedStep).optional(),
 });
 export type TurnProgress = z.infer<typeof TurnProgress>;
 
@@ -63,11 +77,12 @@ export function isBefore(answer: JobServiceAnswer, number: number | null): boole
 /** What is kept of a turn that has ended; undefined of one that has not. */
 export function toldTurn(reported: ReportedTurn | null): ToldTurn | undefined {
   if (reported?.status !== "ended" || reported.outcome === null) return undefined;
-  const { outcome, reason, summary, branch, pullRequest } = reported;
+  const { outcome, reason, cause, summary, branch, pullRequest } = reported;
   const title = pullRequest === null ? null : lineOrNull(pullRequest.title);
   return {
     outcome,
     reason: wordsOrNull(reason),
+    ...(cause === undefined ? {} : { cause }),
     summary: wordsOrNull(withoutTitle(summary, title)),
     branch: lineOrNull(branch ?? pullRequest?.headRef ?? null),
     pullRequest: pullRequest === null ? null : pullRequestReport(pullRequest, title),
@@ -77,8 +92,24 @@ export function toldTurn(reported: ReportedTurn | null): ToldTurn | undefined {
 /** What is shown of a turn while it runs; undefined where nothing is told. `isAsking`: its step is only the question, which is shown itself. */
 export function progressOf(reported: ReportedTurn | null, isAsking = false): TurnProgress | undefined {
   if (reported === null || reported.status === "ended") return undefined;
-  const isWaiting = reported.status === "waiting";
-  return { isWaiting, step: isWaiting || isAsking ? null : lineOrNull(reported.step) };
+  if (reported.status === "waiting") return { isWaiting: true, step: null };
+  const plan = shownPlan(reported.plan);
+  return {
+    isWaiting: false,
+    step: isAsking ? null : lineOrNull(reported.step),
+    ...(plan.length < PLAN_MIN_STEPS ? {} : { plan }),
+  };
+}
+
+/** The steps from the one at work on matter most; before it, the last one that is done. */
+function shownPlan(steps: readonly PlanStep[]): PlanStep[] {
+  const all = steps.flatMap(({ text, status }) => {
+    const line = plainLine(text, PLAN_LINE_MAX);
+    return line === "" ? [] : [{ text: line, status }];
+  });
+  const current = all.findIndex(({ status }) => status !== "completed");
+  const from = Math.max(0, Math.min(current === -1 ? all.length : current - 1, all.length - PLAN_MAX_STEPS));
+  return all.slice(from, from + PLAN_MAX_STEPS);
 }
 
 function pullRequestReport(
@@ -102,4 +133,11 @@ function wordsOrNull(text: string | null): string | null {
 
 function lineOrNull(text: string | null): string | null {
   return text === null ? null : plainLine(text, LINE_MAX) || null;
+}
+
+/** Whether two plans read the same. */
+export function isSamePlan(a: TurnProgress["plan"] = [], b: TurnProgress["plan"] = []): boolean {
+  return (
+    a.length === b.length && a.every(({ text, status }, n) => text === b[n]?.text && status === b[n].status)
+  );
 }

@@ -8,7 +8,7 @@ import type { PollingPolicy } from "./polling.ts";
 import { Question, closeQuestions, isOpen, questionsAfter, toldQuestions } from "./question.ts";
 import { Request } from "./request.ts";
 import { storedObject } from "./stored-object.ts";
-import { TurnProgress, isBefore, ownTurn, progressOf, toldTurn } from "./told-turn.ts";
+import { TurnProgress, isBefore, isSamePlan, ownTurn, progressOf, toldTurn } from "./told-turn.ts";
 import type { ToldTurn } from "./told-turn.ts";
 
 /**
@@ -178,6 +178,7 @@ export function turnAfterAnswer(turn: Turn, answer: JobServiceAnswer & { ok: tru
     stage.troubleSince === null &&
     stage.progress?.isWaiting === progress?.isWaiting &&
     stage.progress?.step === progress?.step &&
+    isSamePlan(stage.progress?.plan, progress?.plan) &&
     told === turn;
   if (isSame && turn.job !== null) return turn;
   const { progress: _, unseen, ...rest } = stage;

@@ -25,19 +25,21 @@ export function notAcceptedMessage(thrown: unknown): Rendered {
 /**
  * Accepts a request durably, within the limits of its person and channel. Rejects when it cannot be stored, or may not
  * have been. What Slack delivers twice at the same time is taken once, and counted once. Where Slack doesn't say in time whether its
- * person may use the app, it is accepted, and goes no further until it is known (`tasks/submit.ts`).
+ * person may use the app, it is accepted, and goes no further until it is known (`tasks/submit.ts`). `told`: not if its thread has a turn that
+ * runs, and that isn't among these.
  */
 export async function acceptRequest(
   deps: IntakeDeps,
   request: Request,
   aim: Aim = "own-job",
+  told?: readonly string[],
 ): Promise<Accepted> {
   const first = deps.accepting.get(request.id);
   if (first !== undefined) {
     const accepted = await first;
     return accepted.kind === "accepted" ? { kind: "known" } : accepted;
   }
-  const accepting = accept(deps, request, aim);
+  const accepting = accept(deps, request, aim, told);
   deps.accepting.set(request.id, accepting);
   try {
     return await accepting;
@@ -46,7 +48,12 @@ export async function acceptRequest(
   }
 }
 
-async function accept(deps: IntakeDeps, asked: Request, aim: Aim): Promise<Accepted> {
+async function accept(
+  deps: IntakeDeps,
+  asked: Request,
+  aim: Aim,
+  told: readonly string[] | undefined,
+): Promise<Accepted> {
   const admission = await deps.directory.admission(asked.teamId, asked.userId);
   if (admission === "guest" || admission === "uncheckable") {
     return { kind: "refused", refusal: { kind: admission } };
@@ -57,8 +64,8 @@ async function accept(deps: IntakeDeps, asked: Request, aim: Aim): Promise<Accep
   const { person, channel } = limitsOf(deps, request);
   const within = [person, channel].filter(({ limit }) => limit > 0);
   try {
-    const isNew = await deps.queue.commit((read) => acceptance(deps, read, request, aim, within));
-    if (!isNew) return { kind: "known" };
+    const accepted = await deps.queue.commit((read) => acceptance(deps, read, request, aim, within, told));
+    if (accepted.kind !== "accepted") return accepted;
   } catch (thrown) {
     if (isStoreAnswerLost(thrown)) throw new MaybeKeptError(thrown.message, { cause: thrown });
     if (!(thrown instanceof LimitReachedError)) throw thrown;

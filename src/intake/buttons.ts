@@ -9,6 +9,7 @@ import type { Turn } from "../core/turn.ts";
 import { KEEP_WATCHING, TRY_AGAIN, VIEW_PULL_REQUEST, parseButtonValue } from "../replies/actions.ts";
 import type { ButtonValue } from "../replies/actions.ts";
 import { refusalText } from "../replies/private-messages.ts";
+import { reactTasks } from "../tasks/react.ts";
 import { refreshTask } from "../tasks/refresh.ts";
 import { turnWrites } from "../tasks/turn-writes.ts";
 import { watchTask } from "../tasks/watch.ts";
@@ -87,7 +88,7 @@ function keepWatching(
     const resumed = resumeTurn(pressButton(turn, watch, { action: "keep-watching", userId }), now);
     return {
       writes: turnWrites(deps, read, resumed),
-      adds: [watchTask(resumed, now), refreshTask(resumed)],
+      adds: [watchTask(resumed, now), refreshTask(resumed), ...reactTasks(resumed)],
       value: null,
     };
   };

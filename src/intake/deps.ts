@@ -6,13 +6,14 @@ import type { ProjectRef } from "../core/project.ts";
 import type { RecordOf, RecordStore } from "../core/records.ts";
 import type { FollowUps } from "../core/steering.ts";
 import type { ThreadReader } from "../core/thread-context.ts";
+import type { AcceptanceEnd } from "../tasks/accept.ts";
 import type { TaskQueue } from "../core/task-queue.ts";
 
 /** Requests an hour; 0: as many as come. */
 export type RequestLimits = { perPerson: number; perChannel: number };
 
 /** What became of a request: `known` is one that was accepted before (a redelivery). */
-export type Accepted = { kind: "accepted" | "known" } | { kind: "refused"; refusal: Refusal };
+export type Accepted = AcceptanceEnd | { kind: "refused"; refusal: Refusal };
 
 /** What the intake stands on. */
 export type IntakeDeps = {

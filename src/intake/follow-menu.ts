@@ -12,6 +12,7 @@ import { FINISHED, press, tooOld } from "./press.ts";
 
 export const FOLLOWING = "I'll mention you in the result.";
 const MUTED = "I won't mention you in this thread.";
+const ELSEWHERE = "The result goes to a direct message, so I can't mention you in it.";
 const TOO_MANY = "Too many people follow this already.";
 
 /** The menu beside **Stop**: who wants to be mentioned, and who doesn't. */
@@ -33,6 +34,7 @@ export function following(deps: IntakeDeps, turnId: string, userId: string): Dec
     const host = read("turn", turnId);
     if (host === undefined) return { value: tooOld(deps) };
     const shown = [host, ...(host.delivery.alsoShows ?? []).flatMap((id) => read("turn", id) ?? [])];
+    if (host.delivery.away !== null) return { value: ELSEWHERE };
     const open = shown.filter(({ stage }) => stage.name !== "ended");
     if (open.length === 0) return { value: FINISHED };
     const followed = open.flatMap((turn) => followTurn(turn, userId) ?? []);

@@ -3,8 +3,9 @@ import { PROMPT_MAX_CHARS } from "../core/request.ts";
 import type { Request } from "../core/request.ts";
 import { refusalText } from "../replies/private-messages.ts";
 import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
+import { asTicked, askedBefore } from "./asked-before.ts";
 import type { IntakeDeps } from "./deps.ts";
-import { FormMetadata, INSTRUCTIONS, PROJECT, REQUEST_FORM } from "./request-form.ts";
+import { FormMetadata, INSTRUCTIONS, PROJECT, REQUEST_FORM, requestForm } from "./request-form.ts";
 import { sharedOf } from "./share-list.ts";
 import { findProject, namesOf } from "./project.ts";
 
@@ -33,7 +34,7 @@ export function registerFormSubmission(app: App, deps: IntakeDeps): void {
       return;
     }
     try {
-      const { draftId } = FormMetadata.parse(JSON.parse(view.private_metadata));
+      const { draftId, told = [] } = FormMetadata.parse(JSON.parse(view.private_metadata));
       const draft = await deps.records.draft.get(draftId);
       if (draft === undefined) {
         await refuse(INSTRUCTIONS, "This form has expired. Copy your text and open it again.");
@@ -52,7 +53,18 @@ export function registerFormSubmission(app: App, deps: IntakeDeps): void {
         responseUrl: draft.responseUrl,
         receivedAt: deps.clock.now(),
       };
-      const accepted = await acceptRequest(deps, request);
+      const accepted = await acceptRequest(
+        deps,
+        request,
+        "own-job",
+        draft.from === "shortcut" ? told : undefined,
+      );
+      if (accepted.kind === "asked-before") {
+        const state = { ...askedBefore(deps, accepted.turn, body.user.id, told), instructions };
+        const again = requestForm(draftId, draft, namesOf(deps.projects), project.name, state);
+        await ack({ response_action: "update", view: asTicked(again, values) });
+        return;
+      }
       if (accepted.kind === "refused") {
         await refuse(INSTRUCTIONS, refusalText(accepted.refusal));
         return;

@@ -1,6 +1,7 @@
 import type { App } from "@slack/bolt";
 import { registerAppHome } from "./app-home.ts";
 import { registerAnswers } from "./answers.ts";
+import { registerFollowIt } from "./asked-before.ts";
 import { registerButtons } from "./buttons.ts";
 import { registerCommand } from "./command.ts";
 import type { IntakeDeps } from "./deps.ts";
@@ -26,6 +27,7 @@ export function registerIntake(app: App, given: Omit<IntakeDeps, "accepting">): 
   registerAnswers(app, deps);
   registerStopButton(app, deps);
   registerFollowMenu(app, deps);
+  registerFollowIt(app, deps);
   registerLists(app, deps);
   registerAppHome(app, deps);
 }

@@ -24,8 +24,12 @@ const FIELD_MAX_CHARS = 3000;
 const SHOWN_MAX_CHARS = 2500;
 const DEFAULT_INSTRUCTIONS = "Fix the problem this message describes.";
 
-/** What a form carries back: the id of its draft. */
-export const FormMetadata = z.object({ draftId: z.string() });
+/** What a form carries back: the id of its draft, and the running turns that it has told of. */
+export const FormMetadata = z.object({ draftId: z.string(), told: z.array(z.string()).optional() });
+type FormMetadata = z.infer<typeof FormMetadata>;
+
+/** What a form shows besides its draft. `asked`: who asked for it before, while that runs. `instructions`: what was typed in it so far. */
+type FormState = { told?: string[]; asked?: KnownBlock[]; instructions?: string };
 
 /**
  * Keeps the draft, then opens the form; says so privately when it cannot. `triggerId` lasts about three seconds, so there is no
@@ -35,10 +39,11 @@ export async function openRequestForm(
   deps: IntakeDeps,
   client: WebClient,
   respond: RespondFn,
-  form: { triggerId: string; project: string; draft: Draft },
+  form: { triggerId: string; project: string; draft: Draft; state?: FormState | undefined },
 ): Promise<void> {
   const draftId = form.triggerId;
-  const viewOf = (draft: Draft) => requestForm(draftId, draft, namesOf(deps.projects), form.project);
+  const viewOf = (draft: Draft) =>
+    requestForm(draftId, draft, namesOf(deps.projects), form.project, form.state);
   let open: { id?: string; hash?: string } | undefined;
   try {
     await deps.records.draft.set(draftId, form.draft, DRAFT_TTL_MS);
@@ -67,7 +72,8 @@ export async function openRequestForm(
 const THE_LAST = "9999999999.999999";
 
 /** The draft with the thread of its message, as far as Slack lets it be read now. */
-async function withThread(deps: IntakeDeps, { isThreadUnread: _, ...draft }: Draft): Promise<Draft> {
+async function withThread(deps: IntakeDeps, kept: Draft): Promise<Draft> {
+  const { isThreadUnread: _, ...draft } = kept;
   const { teamId, channelId, threadTs, quoted } = draft;
   if (threadTs === null || quoted === null) return draft;
   const read = await deps.threadReader.read(
@@ -86,16 +92,25 @@ async function withThread(deps: IntakeDeps, { isThreadUnread: _, ...draft }: Dra
 }
 
 /** The form: what should change, in which project, and the quoted message, if any, to look at. */
-export function requestForm(draftId: string, draft: Draft, projects: string[], project: string): ModalView {
+export function requestForm(
+  draftId: string,
+  draft: Draft,
+  projects: string[],
+  project: string,
+  { told = [], asked = [], instructions }: FormState = {},
+): ModalView {
   const { quoted } = draft;
+  const metadata: FormMetadata = { draftId, ...(told.length === 0 ? {} : { told }) };
+  const typed = instructions ?? (quoted === null ? undefined : DEFAULT_INSTRUCTIONS);
   return {
     type: "modal",
     callback_id: REQUEST_FORM,
     title: { type: "plain_text", text: quoted === null ? "Request a docs change" : "Fix these docs" },
-    submit: { type: "plain_text", text: "Send" },
+    submit: { type: "plain_text", text: told.length === 0 ? "Send" : "Start another" },
     close: { type: "plain_text", text: "Cancel" },
-    private_metadata: JSON.stringify({ draftId } satisfies z.infer<typeof FormMetadata>),
+    private_metadata: JSON.stringify(metadata),
     blocks: [
+      ...asked,
       ...(quoted === null ? [] : quotedBlocks(quoted)),
       ...shareList(draft),
       {
@@ -112,7 +127,7 @@ export function requestForm(draftId: string, draft: Draft, projects: string[], p
           multiline: true,
           max_length: FIELD_MAX_CHARS,
           focus_on_load: true,
-          ...(quoted === null ? {} : { initial_value: DEFAULT_INSTRUCTIONS }),
+          ...(typed === undefined ? {} : { initial_value: typed }),
         },
       },
       ...(projects.length > 1 ? [projectBlock(projects, project)] : []),

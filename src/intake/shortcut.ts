@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { QuotedMessage } from "../core/request.ts";
 import { formNotOpenedMessage } from "../replies/private-messages.ts";
 import type { Draft } from "../core/records.ts";
+import { stateOfAsked } from "./asked-before.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { openRequestForm } from "./request-form.ts";
 import { SaidMessage, authorOf, wordsOf } from "./slack-message.ts";
@@ -42,10 +43,12 @@ export function registerShortcut(app: App, deps: IntakeDeps): void {
         await sayNotOpened(deps, respond);
         return;
       }
+      const draft = draftOf(picked.data);
       await openRequestForm(deps, client, respond, {
         triggerId: picked.data.trigger_id,
         project: deps.projects[0].name,
-        draft: draftOf(picked.data),
+        draft,
+        state: await stateOfAsked(deps, draft, shortcut.user.id),
       });
     },
   );

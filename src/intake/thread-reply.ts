@@ -99,7 +99,6 @@ export function registerThreadReply(app: App, deps: IntakeDeps): void {
     }));
     if (isOwn) await refuse(tooLong(request));
   });
-
   app.action<BlockAction<ButtonAction>>(SEND_REPLY, async ({ ack, action, body, respond }) => {
     const said = await send(deps, action.value, body.user.id);
     await ack();

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import {
+  FailureCause,
   type JobReport,
   ReportedOutcome,
   type ReportedQuestion,
@@ -67,6 +68,9 @@ export const WireTurn = z
       "How it ended; null until then. `branch`: the changes are on a branch, and there is no code host.",
     ),
     reason: z.string().nullable().describe("Why it ended like this, or why its last attempt broke off."),
+    cause: FailureCause.optional().describe(
+      "Why it failed, where whoever asked can do something about it. There may be more of them later.",
+    ),
     summary: z.string().nullable().describe("The agent's own last words."),
     step: z.string().nullable().describe("What the agent does now, in one line."),
     plan: z
@@ -142,6 +146,7 @@ const ReceivedTurn = z.object({
   status: TurnStatus,
   outcome: orNull(ReportedOutcome),
   reason: orNull(clipped(SHOWN_CHARS.reason)),
+  cause: FailureCause.optional().catch(undefined),
   summary: orNull(clipped(SHOWN_CHARS.summary)),
   step: orNull(Line),
   plan: readable(z.object({ text: Line, status: PlanStatus }), MAX_PLAN_STEPS),

@@ -6,6 +6,7 @@ export const TRY_AGAIN = "try_again";
 export const KEEP_WATCHING = "keep_watching";
 export const STOP_TURN = "stop_turn";
 export const FOLLOW_MENU = "follow_menu";
+export const FOLLOW_IT = "follow_it";
 
 export const SEND_REPLY = "send_reply";
 export const IGNORE_REPLY = "ignore_reply";

@@ -10,7 +10,12 @@ import { cut } from "../core/text.ts";
 import { SECTION_TEXT_MAX } from "./limits.ts";
 
 /** A message as Slack takes it. `text` is what notifications and screen readers get. */
-export type Rendered = { text: string; blocks: KnownBlock[] };
+export type Rendered = {
+  text: string;
+  blocks: KnownBlock[];
+  /** The same for a workspace that doesn't take plans and tasks. Absent: there are none in `blocks`. */
+  plainBlocks?: KnownBlock[];
+};
 
 /** A section of mrkdwn that is ours, or escaped. `verbatim`: Slack makes no links or mentions of what only looks like one. */
 export function section(mrkdwn: string): KnownBlock {

@@ -15,5 +15,7 @@ export const LINK_MAX = 2000;
 export const NAMES_MAX = 2000;
 /** How much of a repository, branch or model name is shown. */
 export const NAME_MAX = 100;
+/** A plan's or a task's title: as long as a header. Slack documents no limit. */
+export const TITLE_MAX = 150;
 /** The value of a menu's entry: https://docs.slack.dev/reference/block-kit/composition-objects/option-object */
 export const OPTION_VALUE_MAX = 150;

@@ -16,10 +16,18 @@ const BUTTON_READABLE_MAX = 30;
 type View = { botName: string; contact: string };
 
 /** What the agent asks: mentions the requester and offers the choices; once it is closed, who answered what in place of the buttons. */
-export function questionMessage(turn: Turn, question: Question, away: string | null, view: View): Rendered {
+export function questionMessage(
+  turn: Turn,
+  question: Question,
+  away: string | null,
+  view: View,
+  muted: readonly string[] = [],
+): Rendered {
   const { request } = turn;
   const { answer, text } = question;
-  const lead = isOpen(question) ? `💬 <@${request.userId}> The agent asks:` : "💬 The agent asked:";
+  const lead = isOpen(question)
+    ? `💬 ${muted.includes(request.userId) ? "" : `<@${request.userId}> `}The agent asks:`
+    : "💬 The agent asked:";
   const end = endOf(question, view.contact);
   const answered =
     answer === undefined ? "" : `<@${answer.userId}> answered: ${cutEscaped(answer.words, SAID_MAX)}`;

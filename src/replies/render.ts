@@ -35,7 +35,13 @@ export function render(message: Message, presentation: Presentation, botName: st
         message.muted,
       );
     case "question":
-      return questionMessage(message.turn, message.question, message.away, { ...presentation, botName });
+      return questionMessage(
+        message.turn,
+        message.question,
+        message.away,
+        { ...presentation, botName },
+        message.muted,
+      );
     case "kept":
       return keptMessage();
     case "help":

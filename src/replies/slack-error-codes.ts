@@ -5,7 +5,14 @@
  */
 
 /** What a call was for: the same code can be final for one purpose and nonsense for another. */
-export type CallPurpose = "post" | "update" | "find" | "reply-privately" | "direct-message" | "other";
+export type CallPurpose =
+  | "post"
+  | "update"
+  | "find"
+  | "reply-privately"
+  | "direct-message"
+  | "react"
+  | "other";
 
 /** chat.postMessage, chat.postEphemeral: this channel does not take a message from us. */
 const CHANNEL_REFUSES = [
@@ -63,6 +70,22 @@ export const FINAL: Record<CallPurpose, ReadonlySet<string>> = {
     "channel_not_found",
     "method_not_supported_for_channel_type",
     "no_permission",
+  ]),
+  /** reactions.add, reactions.remove: this message takes no reaction of ours. */
+  react: new Set([
+    "bad_timestamp",
+    "channel_not_found",
+    "external_channel_migrating",
+    "invalid_name",
+    "is_archived",
+    "message_not_found",
+    "no_access",
+    "no_item_specified",
+    "not_in_channel",
+    "not_reactable",
+    "thread_locked",
+    "too_many_emoji",
+    "too_many_reactions",
   ]),
   other: new Set(),
 };

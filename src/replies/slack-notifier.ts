@@ -1,7 +1,7 @@
 import type { FetchFunction, WebClient } from "@slack/web-api";
 import { z } from "zod";
 import type { Logger } from "../core/logger.ts";
-import type { Notifier, NotifierAnswer, Place } from "../core/notifier.ts";
+import type { Notifier, NotifierAnswer, NotifierFault, Place } from "../core/notifier.ts";
 import { messageOf } from "../errors.ts";
 import type { Rendered } from "./blocks.ts";
 import { findPost, isInThread, metadataOf } from "./find-post.ts";
@@ -11,6 +11,7 @@ import { respondPrivately } from "./response-url.ts";
 import type { SlackClock } from "./slack-clock.ts";
 import type { CallPurpose } from "./slack-error-codes.ts";
 import { isContentRefused, slackFault } from "./slack-faults.ts";
+import { grants } from "./slack-teams.ts";
 import type { SlackTeam, SlackTeams } from "./slack-teams.ts";
 
 type SlackNotifierOptions = {
@@ -28,6 +29,7 @@ type SlackNotifierOptions = {
 /** Speaks in Slack through its Web API and through response URLs. */
 export function createSlackNotifier(options: SlackNotifierOptions): Notifier {
   const { teams, presentation, slackClock, logger } = options;
+  const withPlainFallback = createFallback(logger);
 
   /** Turns all that `call` throws into a fault. */
   async function inTeam<T>(
@@ -54,7 +56,7 @@ export function createSlackNotifier(options: SlackNotifierOptions): Notifier {
     async post(place, message, label) {
       return inTeam(place.teamId, "post", async ({ client, identity }) => {
         const answer = await withPlainFallback(
-          logger,
+          place.teamId,
           render(message, presentation, identity.botName),
           (content) =>
             client.chat.postMessage({
@@ -92,7 +94,7 @@ export function createSlackNotifier(options: SlackNotifierOptions): Notifier {
 
     async update(place, ts, message, label) {
       return inTeam(place.teamId, "update", async ({ client, identity }) => {
-        await withPlainFallback(logger, render(message, presentation, identity.botName), (content) =>
+        await withPlainFallback(place.teamId, render(message, presentation, identity.botName), (content) =>
           client.chat.update({
             channel: place.channelId,
             ts,
@@ -105,6 +107,21 @@ export function createSlackNotifier(options: SlackNotifierOptions): Notifier {
       });
     },
 
+    async react({ teamId, channelId, ts }, { name, isOn }) {
+      return inTeam(teamId, "react", async ({ client, identity }) => {
+        if (!grants(identity, "reactions:write")) return { ok: false, fault: NO_SCOPE };
+        const reaction = { channel: channelId, timestamp: ts, name };
+        try {
+          if (isOn) await client.reactions.add(reaction);
+          else await client.reactions.remove(reaction);
+        } catch (thrown) {
+          const isSo = isOn ? "already_reacted" : "no_reaction";
+          if (slackFault(thrown).error !== isSo) throw thrown;
+        }
+        return done(null);
+      });
+    },
+
     async replyPrivately({ place, userId, responseUrl, replaces = false }, message) {
       return inTeam(place.teamId, "reply-privately", async ({ client, identity }) => {
         const rendered = render(message, presentation, identity.botName);
@@ -113,7 +130,7 @@ export function createSlackNotifier(options: SlackNotifierOptions): Notifier {
           if (responded.kind === "shown") return done(null);
           if (responded.kind === "fault") return { ok: false, fault: responded.fault };
         }
-        await withPlainFallback(logger, rendered, (content) =>
+        await withPlainFallback(place.teamId, rendered, (content) =>
           client.chat.postEphemeral({
             channel: place.channelId,
             user: userId,
@@ -141,6 +158,8 @@ export function createSlackNotifier(options: SlackNotifierOptions): Notifier {
   };
 }
 
+const NO_SCOPE: NotifierFault = { kind: "credentials", error: "missing_scope" };
+
 function done<T>(value: T): NotifierAnswer<T> {
   return { ok: true, value };
 }
@@ -149,19 +168,34 @@ function inThread({ threadTs }: Place): { thread_ts?: string } {
   return threadTs === null ? {} : { thread_ts: threadTs };
 }
 
-/** Our messages stay inside Slack's limits; should Slack still dislike the blocks, the words go out without them. */
-async function withPlainFallback<T>(
-  logger: Logger,
-  content: Rendered,
-  send: (content: { text: string; blocks?: Rendered["blocks"] }) => Promise<T>,
-): Promise<T> {
-  try {
-    return await send(content);
-  } catch (thrown) {
-    if (!isContentRefused(thrown)) throw thrown;
-    logger.error({ error: messageOf(thrown) }, "Slack refused our blocks; sending the text alone");
-    return send({ text: content.text });
-  }
+/** Plans and tasks are new blocks: not every workspace takes them, or Slack takes them not everywhere. */
+function createFallback(logger: Logger) {
+  const teamsWithoutPlans = new Set<string>();
+
+  /** Our messages stay inside Slack's limits; should Slack still dislike the blocks, plainer ones go out, and then the words alone. */
+  return async function withPlainFallback<T>(
+    teamId: string,
+    { text, blocks, plainBlocks }: Rendered,
+    send: (content: { text: string; blocks?: Rendered["blocks"] }) => Promise<T>,
+  ): Promise<T> {
+    const isPlain = plainBlocks === undefined || teamsWithoutPlans.has(teamId);
+    try {
+      return await send({ text, blocks: isPlain ? (plainBlocks ?? blocks) : blocks });
+    } catch (thrown) {
+      if (!isContentRefused(thrown)) throw thrown;
+      if (!isPlain) {
+        const answer = await withPlainFallback(teamId, { text, blocks: plainBlocks }, send);
+        teamsWithoutPlans.add(teamId);
+        logger.info(
+          { error: messageOf(thrown) },
+          "Slack takes no plans here; sending plain blocks from now on",
+        );
+        return answer;
+      }
+      logger.error({ error: messageOf(thrown) }, "Slack refused our blocks; sending the text alone");
+      return send({ text });
+    }
+  };
 }
 
 /**

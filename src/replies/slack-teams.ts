@@ -10,7 +10,14 @@ export type SlackIdentity = {
   teamId: string;
   /** Of the organization that the workspace belongs to; empty also where it belongs to none. */
   enterpriseId: string;
+  /** What the app was granted; null: Slack hasn't said. */
+  scopes: readonly string[] | null;
 };
+
+/** Whether the app has a scope; true also where Slack hasn't said. */
+export function grants({ scopes }: SlackIdentity, scope: string): boolean {
+  return scopes?.includes(scope) !== false;
+}
 
 /** A workspace, as the app acts in it. */
 export type SlackTeam = { client: WebClient; identity: SlackIdentity };
@@ -37,6 +44,7 @@ const UNKNOWN: SlackIdentity = {
   teamUrl: "",
   teamId: "",
   enterpriseId: "",
+  scopes: null,
 };
 
 /** The one workspace of an app with one bot token: every team id means it. */

@@ -1,7 +1,8 @@
-import type { KnownBlock } from "@slack/types";
+import type { KnownBlock, TaskCardBlock } from "@slack/types";
 import { prLinkOf } from "../core/outcome.ts";
-import { statusText } from "../core/status-text.ts";
+import { planOf, statusText } from "../core/status-text.ts";
 import { cut } from "../core/text.ts";
+import type { TurnProgress } from "../core/told-turn.ts";
 import { sharedText } from "../core/thread-context.ts";
 import { withLatestTries } from "../core/tries.ts";
 import { isFollowUp } from "../core/turn.ts";
@@ -9,7 +10,7 @@ import type { Turn } from "../core/turn.ts";
 import { awayText } from "./away-text.ts";
 import { context, linkedLine, quoteText, section } from "./blocks.ts";
 import type { Rendered } from "./blocks.ts";
-import { ECHO_MAX, MESSAGE_TEXT_MAX, SAID_MAX, STATE_MAX } from "./limits.ts";
+import { ECHO_MAX, MESSAGE_TEXT_MAX, SAID_MAX, STATE_MAX, TITLE_MAX } from "./limits.ts";
 import { cutEscaped } from "./mrkdwn.ts";
 import type { Presentation } from "./presentation.ts";
 import { pullRequestLink } from "./pull-request-link.ts";
@@ -35,25 +36,29 @@ export function statusMessage(
   const asked = `${leadOf(turn)} ${cutEscaped(request.instructions, MESSAGE_TEXT_MAX - 1000)}`;
   const shown = others.slice(-FOLLOW_UPS_MAX);
   const more = others.length - shown.length;
+  const blocksWith = (stateBlocks: (state: State, id: string) => KnownBlock[]): KnownBlock[] => [
+    ...from,
+    ...own,
+    ...[...news, ...retriedBy(turn, latest)].map(section),
+    ...stateBlocks(state, "request"),
+    ...sharedOf(turn),
+    ...(view.showProject ? [context([`Project: ${request.project.name}`])] : []),
+    ...(more === 0 ? [] : [context([`${more} earlier ${more === 1 ? "follow-up" : "follow-ups"}`])]),
+    ...shown.flatMap(({ turn: followUp, latest: newest }, n) => [
+      section([leadOf(followUp), ...newsOf(followUp)].join("\n")),
+      quoteText(cut(followUp.request.instructions, SAID_MAX)),
+      ...retriedBy(followUp, newest).map(section),
+      ...stateBlocks(stateOf(newest, view), `follow-up-${n + 1}`),
+      ...sharedOf(followUp),
+    ]),
+    ...statusActions([turn, ...followUps]),
+  ];
   return {
     text: [...(isBare ? news : [asked]), cutEscaped(state.line, STATE_MAX)].join("\n"),
-    blocks: [
-      ...from,
-      ...own,
-      ...[...news, ...retriedBy(turn, latest)].map(section),
-      ...stateBlocks(state),
-      ...sharedOf(turn),
-      ...(view.showProject ? [context([`Project: ${request.project.name}`])] : []),
-      ...(more === 0 ? [] : [context([`${more} earlier ${more === 1 ? "follow-up" : "follow-ups"}`])]),
-      ...shown.flatMap(({ turn: followUp, latest: newest }) => [
-        section([leadOf(followUp), ...newsOf(followUp)].join("\n")),
-        quoteText(cut(followUp.request.instructions, SAID_MAX)),
-        ...retriedBy(followUp, newest).map(section),
-        ...stateBlocks(stateOf(newest, view)),
-        ...sharedOf(followUp),
-      ]),
-      ...statusActions([turn, ...followUps]),
-    ],
+    blocks: blocksWith((each, id) => workBlocks(each, id) ?? plainState(each)),
+    ...([turn, ...followUps].some(({ stage }) => stage.name !== "ended")
+      ? { plainBlocks: blocksWith(plainState) }
+      : {}),
   };
 }
 
@@ -61,17 +66,36 @@ export function statusMessage(
 const FOLLOW_UPS_MAX = 5;
 
 /** How a turn stands: a line of plain text, and the pull request that it names, if that may be followed. */
-type State = { line: string; link: PullRequestLink | null };
+type State = { line: string; link: PullRequestLink | null; plan: TurnProgress["plan"] | null };
 
 function stateOf(turn: Turn, { watchedFor, httpOrigins }: View): State {
   const { stage } = turn;
   const prLink = stage.name === "ended" ? prLinkOf(stage.outcome) : null;
   const link = prLink === null ? null : pullRequestLink(prLink, httpOrigins);
-  return { line: statusText(turn, { watchedFor, pr: link?.label ?? null }), link };
+  return { line: statusText(turn, { watchedFor, pr: link?.label ?? null }), link, plan: planOf(turn) };
+}
+
+/** How the lines that Slack has a picture for begin. Other lines say more than how far the work is. */
+const WORK = { "⏳ ": "pending", "🔧 ": "in_progress" } as const;
+const STEP = { pending: "pending", "in-progress": "in_progress", completed: "complete" } as const;
+
+/** Work that is under way, as Slack shows work: a plan, or one task. Null: it isn't under way. */
+function workBlocks({ line, plan }: State, id: string): KnownBlock[] | null {
+  const [symbol, status] = Object.entries(WORK).find(([start]) => line.startsWith(start)) ?? [];
+  if (symbol === undefined || status === undefined) return null;
+  const title = cut(line.slice(symbol.length), TITLE_MAX);
+  if (plan === null || plan === undefined) return [{ type: "task_card", task_id: id, title, status }];
+  const tasks = plan.map((step, n): TaskCardBlock => ({
+    type: "task_card",
+    task_id: `${id}-${n + 1}`,
+    title: cut(step.text, TITLE_MAX),
+    status: STEP[step.status],
+  }));
+  return [{ type: "plan", title, tasks }];
 }
 
 /** What will change is small print; a pull request stays, and can be followed. */
-function stateBlocks({ line, link }: State): KnownBlock[] {
+function plainState({ line, link }: State): KnownBlock[] {
   return link !== null && line.includes(link.label) ? [linkedLine(line, link)] : [context([line])];
 }
 

@@ -188,4 +188,8 @@ export const serviceMigrations: readonly Migration[] = [
     UPDATE unfinished SET turns = turns - 1 WHERE project_id = OLD.project_id;
   END;
   `,
+  `
+  -- Why a turn failed, where a client can act on it.
+  ALTER TABLE turns ADD COLUMN cause TEXT;
+  `,
 ];

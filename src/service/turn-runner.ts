@@ -1,4 +1,4 @@
-import type { PlanStep, ReportedPullRequest, ReportedUsage } from "../core/job-report.ts";
+import type { FailureCause, PlanStep, ReportedPullRequest, ReportedUsage } from "../core/job-report.ts";
 import type { QuestionAnswer } from "../core/job-service.ts";
 import type { ServiceProject } from "./config.ts";
 
@@ -53,7 +53,7 @@ export type RunTurnResult =
    * `reason` is for people. `details` are lines for the operator: bounded, redacted. `isCutOff`: its agent's process ended before the turn was
    * over.
    */
-  | { kind: "failed"; reason: string; details?: string[]; isCutOff?: boolean };
+  | { kind: "failed"; reason: string; cause?: FailureCause; details?: string[]; isCutOff?: boolean };
 
 /**
  * Runs a turn from a clean worktree; safe to run again after a crash at any point. Rejects only with a transient error

@@ -5,6 +5,7 @@ import type { Logger } from "../core/logger.ts";
 import { retryDelayMs } from "../core/retry.ts";
 import type { InstalledTeam } from "../replies/slack-teams.ts";
 import { type SlackTrouble, slackTrouble } from "./tokens.ts";
+import { OPTIONAL_SCOPES } from "./optional-scopes.ts";
 import { StartError } from "../start-error.ts";
 
 /** Health probes come often, and Slack limits how often it is asked. */
@@ -115,6 +116,7 @@ export class SlackIdentityCheck {
         teamUrl: url,
         teamId: team_id,
         enterpriseId: enterprise_id ?? "",
+        scopes: answered.response_metadata?.scopes ?? null,
       });
       this.#say("ok");
       this.#warnOfMissing(answered.response_metadata?.scopes);
@@ -130,15 +132,19 @@ export class SlackIdentityCheck {
     }
   }
 
+  /** Once, as soon as Slack has said what the app was granted. */
   #warnOfMissing(granted: readonly string[] | undefined): void {
-    const { setting, scopes } = this.#options.wanted;
-    const missing = scopes.filter((scope) => granted?.includes(scope) === false);
-    if (missing.length === 0 || this.#hasWarned) return;
+    if (granted === undefined || this.#hasWarned) return;
     this.#hasWarned = true;
-    this.#options.logger.warn(
-      { missing },
-      `${setting} needs scopes that the app doesn't have. Reinstall it.`,
-    );
+    const { wanted, logger } = this.#options;
+    const missing = wanted.scopes.filter((scope) => !granted.includes(scope));
+    if (missing.length > 0) {
+      logger.warn({ missing }, `${wanted.setting} needs scopes that the app doesn't have. Reinstall it.`);
+    }
+    const leftOut = Object.entries(OPTIONAL_SCOPES).filter(([scope]) => !granted.includes(scope));
+    if (leftOut.length > 0) {
+      logger.warn({ without: Object.fromEntries(leftOut) }, "the app lacks optional scopes");
+    }
   }
 
   /** Logs a change, not every attempt. */

@@ -2,13 +2,14 @@ import type { Request } from "../core/request.ts";
 import type { Limit, Plan } from "../core/task-queue.ts";
 import type { Read, Write } from "../core/records.ts";
 import { STATUS_SLOT } from "../core/delivery.ts";
-import { jobInThread } from "../core/follow-up.ts";
+import { jobInThread, runningInThread } from "../core/follow-up.ts";
 import { projectKey } from "../core/project.ts";
 import type { ProjectRef } from "../core/project.ts";
 import { listsWith } from "../core/request-list.ts";
 import { newTurn } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
 import { openTask } from "./open.ts";
+import { reactTasks } from "./react.ts";
 import { refreshTask } from "./refresh.ts";
 import { submitTask } from "./submit.ts";
 import { turnWrites } from "./turn-writes.ts";
@@ -20,6 +21,9 @@ import type { TaskDeps } from "./deps.ts";
  */
 export type Aim = "own-job" | "thread" | "thread-in-project" | "own-open-request";
 
+/** `known`: it was accepted before, or is for nobody. `asked-before`: its thread has this turn, which runs. */
+export type AcceptanceEnd = { kind: "accepted" | "known" } | { kind: "asked-before"; turn: Turn };
+
 type AcceptDeps = Pick<TaskDeps, "clock" | "polling" | "retentionMs"> & {
   /** Those that are configured. */
   projects: readonly ProjectRef[];
@@ -27,8 +31,8 @@ type AcceptDeps = Pick<TaskDeps, "clock" | "polling" | "retentionMs"> & {
 
 /**
  * Accepts a request: its turn is written down, and the create and the status message are under way, neither waiting for the other. The
- * turn's id is made of what Slack sent, so a redelivery or a second press finds it, changes nothing and counts against no limit. `value`: whether
- * it is new.
+ * turn's id is made of what Slack sent, so a redelivery or a second press finds it, changes nothing and counts against no limit. `told`: unless
+ * its thread has a turn that runs and isn't among these.
  */
 export function acceptance(
   deps: AcceptDeps,
@@ -36,24 +40,29 @@ export function acceptance(
   request: Request,
   aim: Aim,
   within: readonly Limit[],
-): Plan<boolean> {
-  if (read("turn", request.id) !== undefined) return { value: false };
+  told?: readonly string[],
+): Plan<AcceptanceEnd> {
+  if (read("turn", request.id) !== undefined) return { value: { kind: "known" } };
+  const running = told === undefined ? undefined : runningInThread(read, request);
+  if (running !== undefined && told?.includes(running.id) !== true) {
+    return { value: { kind: "asked-before", turn: running } };
+  }
   const turn = aimedAt(deps, read, request, aim);
-  if (turn === undefined) return { value: false };
+  if (turn === undefined) return { value: { kind: "known" } };
   const lists = listWrites(deps, read, turn.request);
   const host = statusHost(read, turn);
   if (host === undefined) {
-    const adds = [submitTask(turn), openTask(turn)];
-    return { writes: [...turnWrites(deps, read, turn), ...lists], adds, within, value: true };
+    const adds = [submitTask(turn), openTask(turn), ...reactTasks(turn)];
+    return { writes: [...turnWrites(deps, read, turn), ...lists], adds, within, value: { kind: "accepted" } };
   }
   const shown: Turn = { ...turn, delivery: { ...turn.delivery, statusOf: host.id } };
   const alsoShows = [...(host.delivery.alsoShows ?? []), turn.id];
   const showing: Turn = { ...host, delivery: { ...host.delivery, alsoShows } };
   return {
     writes: [...turnWrites(deps, read, showing), ...turnWrites(deps, read, shown), ...lists],
-    adds: [submitTask(shown), refreshTask(shown)],
+    adds: [submitTask(shown), refreshTask(shown), ...reactTasks(shown)],
     within,
-    value: true,
+    value: { kind: "accepted" },
   };
 }
 

@@ -14,6 +14,7 @@ import { list } from "./list.ts";
 import { open } from "./open.ts";
 import { PayloadInvalidError, TurnPayload, Whose } from "./payload.ts";
 import { question } from "./question.ts";
+import { react } from "./react.ts";
 import { refresh } from "./refresh.ts";
 import { reply } from "./reply.ts";
 import { submit } from "./submit.ts";
@@ -39,6 +40,7 @@ const handlers: Record<
   answer: { pool: "creates", handle: answer },
   deliver: { pool: "messages", handle: deliver },
   refresh: { pool: "updates", handle: refresh },
+  react: { pool: "reactions", handle: react },
   reply: { pool: "messages", handle: reply },
   list: { pool: "messages", handle: list },
   ask: { pool: "messages", handle: ask },
@@ -47,7 +49,7 @@ const handlers: Record<
 };
 
 /** How many tasks of each pool run at once, those of each job service on their own. They mostly wait for others. */
-const POOLS = { creates: 32, messages: 64, polls: 64, updates: 16, others: 4 };
+const POOLS = { creates: 32, messages: 64, polls: 64, updates: 16, reactions: 8, others: 4 };
 
 /** Which pool a type of task runs in. */
 export const taskPools = {
@@ -175,7 +177,16 @@ const ENDS_ITS_TURN: Readonly<Record<string, OutcomeReason>> = {
   watch: "unreadable",
 };
 /** A status message that stays behind, say, or a turn that goes on to its outcome: nothing a person has to know. */
-const QUIET: ReadonlySet<string> = new Set(["tell", "reply", "list", "welcome", "ask", "refresh", "cancel"]);
+const QUIET: ReadonlySet<string> = new Set([
+  "tell",
+  "reply",
+  "list",
+  "welcome",
+  "ask",
+  "refresh",
+  "react",
+  "cancel",
+]);
 
 const LogFields = TurnPayload.pick({ turnId: true, thread: true, jobId: true }).partial();
 

@@ -8,6 +8,7 @@ import type { NewTask, Step, Task } from "../core/task-queue.ts";
 import { questionOf, withQuestion } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
 import type { TaskDeps } from "./deps.ts";
+import { mutedIn } from "./muted.ts";
 import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
 import { postForTurn } from "./post-for-turn.ts";
 import { requireTurn, turnWrites } from "./turn-writes.ts";
@@ -57,6 +58,7 @@ export async function question(deps: TaskDeps, task: Task): Promise<Step> {
     turn,
     question: asked,
     away: isExplained ? null : delivery.away,
+    muted: await mutedIn(deps, turn),
   };
   if (slot === undefined || slot.ts === null) {
     const attempt = await postForTurn(deps, { ...task, payload }, turn, name, message);

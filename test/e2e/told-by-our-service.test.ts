@@ -41,7 +41,7 @@ it("between Slack and our own job service, the thread says what the agent does a
     200,
   );
   const status = () => slack.messages(DOCS).map((message) => slack.visibleText(message))[0] ?? "";
-  await slack.until(() => /🔧 Pushing \d changed files?$/.test(status()), 30_000);
+  await slack.until(() => /🔧 Pushing \d changed files?$/m.test(status()), 30_000);
   finish();
   const reply = await slack.until(() => slack.messages(DOCS)[1], 30_000);
   expect(slack.visibleText(reply).split("\n")).toEqual([
@@ -53,7 +53,7 @@ it("between Slack and our own job service, the thread says what the agent does a
   ]);
   expect(reply.mentions).toEqual([`@${ANA}`]);
   await slack.until(
-    () => /✅ acme\/docs#1 \(http.*\) Add the install command, 2 files, \+3 −0$/.test(status()),
+    () => /✅ acme\/docs#1 \(http.*\) Add the install command, 2 files, \+3 −0$/m.test(status()),
     20_000,
   );
 
@@ -82,4 +82,60 @@ it("between Slack and our own job service, the thread says what the agent does a
   await slack.until(() => replies().length === 6, 30_000);
   expect(replies()[4]?.[0]).toBe("That request is closed, so I started a new one.");
   expect(replies()[5]?.[0]).toBe("✅ @Ben Your pull request is ready:");
+}, 120_000);
+
+it("an agent asks: the question is in the thread, and the answers reach the agent, also after the app was killed", async () => {
+  const page = { type: "string", enum: ["install.md", "faq.md"] };
+  const elicit = (message: string, field: object) => ({
+    elicit: { message, requestedSchema: { type: "object", properties: { answer: field } } },
+  });
+  const script = [
+    elicit("Which page?", page),
+    elicit("And what should it say?", { type: "string" }),
+    { say: "Add the answers" },
+  ];
+  await using docs = await startServiceWorld(async () => false, {
+    kind: "acp",
+    command: [process.execPath, agentFile("acp-agent"), JSON.stringify(script)],
+    permissions: "ask",
+  });
+  await using dir = await openTempDir();
+  await using slack = await startSlackSide();
+  await using service = new AppProcess({ env: docs.env, program: docs.program });
+  const env = {
+    ...environment(slack, { baseUrl: (await service.ready()) ?? "" }),
+    DOCS_AGENT_API_KEY: docs.apiKey,
+    PULL_REQUEST_HTTP_ORIGINS: docs.codeHostUrl,
+    STORE_URL: `sqlite://${dir.file("state.sqlite")}`,
+    POLL_MIN_MS: "50",
+    POLL_MAX_MS: "200",
+  };
+  await using app = new AppProcess({ env });
+  slack.setAppUrl(`${await app.ready()}/slack/events`);
+  await slack.person(ANA).command({ channel: DOCS, text: "improve the docs" });
+  const said = (n: number) => {
+    const message = slack.messages(DOCS)[n];
+    return message === undefined ? [] : slack.visibleText(message).split("\n");
+  };
+  await slack.until(() => said(1).at(-1) === "[install.md] [faq.md]", 30_000);
+  expect(said(1)).toEqual(["💬 @Ana The agent asks:", "Which page?", "[install.md] [faq.md]"]);
+  await slack.until(() => said(0).includes("💬 Waiting for an answer"), 20_000);
+
+  await app.kill();
+  await using restarted = new AppProcess({ env });
+  slack.setAppUrl(`${await restarted.ready()}/slack/events`);
+  const messageOf = (n: number) => ({ channel: DOCS, messageTs: slack.messages(DOCS)[n]?.ts ?? "" });
+  await slack.person(BEN).click({ ...messageOf(1), actionId: "answer_choice_1" });
+  await slack.until(() => said(1).at(-1) === "@Ben answered: faq.md", 20_000);
+  await slack.until(() => said(2).at(-1) === "[Answer…]", 20_000);
+  await slack.person(ANA).click({ ...messageOf(2), actionId: "answer_in_words" });
+  const form = await slack.until(() => slack.openViews(ANA)[0]);
+  await slack.person(ANA).submit({ viewId: form.id, values: { answer: { answer: "That it is free" } } });
+  await slack.until(() => said(2).at(-1) === "@Ana answered: That it is free", 20_000);
+  await slack.until(() => said(3)[0]?.startsWith("✅ @Ana"), 30_000);
+  expect(slack.messages(DOCS)).toHaveLength(4);
+  expect((await docs.pageOfJob("docs/answers.md")).match(/"answer":"[^"]+"/g)).toEqual([
+    '"answer":"faq.md"',
+    '"answer":"That it is free"',
+  ]);
 }, 120_000);

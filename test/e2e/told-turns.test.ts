@@ -86,6 +86,33 @@ describe("a job service that tells of its turns", () => {
     expect(stateOf(world)).toBe(`✅ acme/docs#7 (${PR}) Correct the install command, 3 files, +12 −4`);
   });
 
+  it("shows the agent's plan, and how far it is", async () => {
+    await using world = await World.start({ jobService: { turns: true } });
+    const { service } = world;
+    const jobId = await ask(world);
+    const step = "Edit docs/install.md";
+    const plan = (...done: ("pending" | "in-progress" | "completed")[]) =>
+      done.map((status, n) => ({ text: `Page <!here> ${n + 1}`, status }));
+    service.tell(jobId, { step, plan: plan("in-progress", "pending") });
+    const shown = () => world.read(DOCS)[0]?.split("\n").slice(2, 5);
+    await world.until(() => shown()?.[1] === "🔧 Page <!here> 1");
+    expect(shown()).toEqual([step, "🔧 Page <!here> 1", "⏳ Page <!here> 2"]);
+    service.tell(jobId, { step, plan: plan("completed", "in-progress") });
+    await world.until(() => shown()?.[1] === "✅ Page <!here> 1");
+    expect(shown()).toEqual([step, "✅ Page <!here> 1", "🔧 Page <!here> 2"]);
+    expect(world.slack.messages(DOCS)[0]?.mentions).toEqual([`@${ANA}`]);
+    // Of a long plan, what is at work and comes next.
+    const many = Array.from({ length: 20 }, (_, n) => (n < 12 ? "completed" : "pending"));
+    service.tell(jobId, { step, plan: plan(...many) });
+    await world.until(() => world.read(DOCS)[0]?.includes("Page <!here> 13") === true);
+    const tasks = world
+      .read(DOCS)[0]
+      ?.split("\n")
+      .filter((line) => line.includes("Page"));
+    expect(tasks?.[0]).toBe("✅ Page <!here> 12");
+    expect(tasks).toHaveLength(8);
+  });
+
   const words: [string, SideOutcome, string[], string][] = [
     [
       "changed nothing, and why",

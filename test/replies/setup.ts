@@ -6,7 +6,7 @@ import { createSlackClock } from "../../src/replies/slack-clock.ts";
 import { createSlackNotifier } from "../../src/replies/slack-notifier.ts";
 import type { SlackTeam, SlackTeams } from "../../src/replies/slack-teams.ts";
 import { makeRequest, makeTurn } from "../support/builders.ts";
-import { readManifest } from "../support/manifest.ts";
+import { manifestScopes } from "../support/manifest.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { silentSlackLogger } from "../support/silent-slack-logger.ts";
 
@@ -66,9 +66,7 @@ export async function startSide(
   const clock = new HostClock();
   const slack = await createSlackSide({
     now: () => clock.monotonicMs() + Date.UTC(2026, 0, 5, 9) + (options.slackAheadMs ?? 0),
-    scopes: readManifest().oauth_config.scopes.bot.filter(
-      (scope) => options.without?.includes(scope) !== true,
-    ),
+    scopes: manifestScopes().filter((scope) => options.without?.includes(scope) !== true),
     signingSecret: "secret",
     botToken: BOT_TOKEN,
     seed: {
@@ -98,6 +96,7 @@ export async function startSide(
       teamUrl: slack.workspace.team.url,
       teamId: slack.workspace.team.id,
       enterpriseId: "",
+      scopes: null,
     },
   };
   const teams = options.teams ?? { of: async () => team };

@@ -24,8 +24,8 @@ const everyCall = Object.keys(calls) as CallName[];
 async function faultFor(name: CallName, error: string): Promise<NotifierFault> {
   await using side = await startSide();
   const [method, call] = calls[name];
-  // Twice: a message whose blocks are refused is sent once more without them.
-  side.slack.faults.add({ method, times: 2, fault: { kind: "error", error } });
+  // A message whose blocks are refused is sent again with plainer ones, and then without them.
+  side.slack.faults.add({ method, times: 3, fault: { kind: "error", error } });
   return faultOf(await call(side.notifier));
 }
 

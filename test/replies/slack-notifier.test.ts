@@ -51,12 +51,34 @@ describe("a post", () => {
 
   it("goes out without its blocks when Slack refuses them", async () => {
     await using side = await startSide();
-    side.slack.faults.add({ method: "chat.postMessage", fault: { kind: "error", error: "invalid_blocks" } });
+    side.slack.faults.add({
+      method: "chat.postMessage",
+      times: 2,
+      fault: { kind: "error", error: "invalid_blocks" },
+    });
     valueOf(await side.notifier.post(docs, status(), label));
     const [message] = side.slack.messages(DOCS);
     expect(message?.blocks).toBe(undefined);
     expect(message?.text).toContain("Fix the install command");
     expect(side.logger.text("error")).toContain("Slack refused our blocks");
+  });
+
+  it("goes out in plain blocks where Slack takes no tasks, and from then on at once", async () => {
+    await using side = await startSide();
+    side.slack.faults.add({
+      method: "*",
+      times: Infinity,
+      when: ({ args }) => JSON.stringify(args["blocks"] ?? "").includes("task_card"),
+      fault: { kind: "error", error: "invalid_blocks" },
+    });
+    const { ts } = valueOf(await side.notifier.post(docs, status(), label));
+    const typesOf = () => side.slack.messages(DOCS)[0]?.blocks?.map(({ type }) => type);
+    expect(typesOf()).toEqual(["section", "rich_text", "context", "actions"]);
+    expect(side.slack.calls.map(({ result }) => result)).toEqual(["invalid_blocks", "ok"]);
+    valueOf(await side.notifier.update(docs, ts, status("Fix the FAQ"), label));
+    expect(side.slack.calls.map(({ result }) => result)).toEqual(["invalid_blocks", "ok", "ok"]);
+    expect(typesOf()).toEqual(["section", "rich_text", "context", "actions"]);
+    expect(side.logger.text("error")).toBe("");
   });
 
   it("in a thread that is gone is taken back where Slack puts it into the channel", async () => {

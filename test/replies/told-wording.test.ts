@@ -81,6 +81,25 @@ const toldRows: Row[] = [
       "[Try again]",
     ],
   },
+  ...(["time limit", "budget"] as const).map((limit) => ({
+    when: `the turn reached its ${limit}`,
+    outcome: {
+      kind: "failed" as const,
+      job: without,
+      told: told({
+        outcome: "failed",
+        pullRequest: null,
+        cause: limit === "budget" ? "budget" : "time-limit",
+        reason: "It had 15 minutes.",
+      }),
+    },
+    lines: [
+      `❌ @Ana The agent reached its ${limit}.`,
+      "It had 15 minutes.",
+      "Ask for a smaller change.",
+      "Job job-1",
+    ],
+  })),
   {
     when: "the turn was canceled",
     outcome: {

@@ -124,7 +124,11 @@ it.each([
     "completed",
     { branch: "docs-agent/job-1", summary: "Done" },
   ],
-  [{ kind: "failed", reason: "The budget is used up." }, "failed", { reason: "The budget is used up." }],
+  [
+    { kind: "failed", reason: "The budget is used up.", cause: "budget" },
+    "failed",
+    { reason: "The budget is used up.", cause: "budget" },
+  ],
 ] as const)("says how and why a turn ended: $kind", async (result, status, told) => {
   await using subject = await ServiceUnderTest.start();
   const { id } = await send(subject, JOBS, "Fix");

@@ -7,10 +7,18 @@ const Manifest = z.object({
     slash_commands: z.array(z.object({ command: z.string(), should_escape: z.boolean() })),
     shortcuts: z.array(z.object({ name: z.string(), type: z.string(), callback_id: z.string() })),
   }),
-  oauth_config: z.object({ scopes: z.object({ bot: z.array(z.string()) }) }),
+  oauth_config: z.object({
+    scopes: z.object({ bot: z.array(z.string()), bot_optional: z.array(z.string()) }),
+  }),
   settings: z.object({ event_subscriptions: z.object({ bot_events: z.array(z.string()) }) }),
 });
 export type Manifest = z.infer<typeof Manifest>;
+
+/** All scopes of `manifest.yml`, those that may be left out, too. */
+export function manifestScopes(): string[] {
+  const { bot, bot_optional } = readManifest().oauth_config.scopes;
+  return [...bot, ...bot_optional];
+}
 
 /** `manifest.yml`, what of it tests use. */
 export function readManifest(): Manifest {

@@ -31,7 +31,7 @@ export function agentFile(name: string): string {
  */
 export async function startServiceWorld(
   hook: ProxyHook = async () => false,
-  agent: { kind: string; command: string[] } = ADDS_A_LINE,
+  agent: { kind: string; command: string[]; permissions?: "ask" } = ADDS_A_LINE,
 ) {
   const resources = new AsyncDisposableStack();
   const dir = resources.use(await openTempDir());
@@ -125,6 +125,14 @@ export async function startServiceWorld(
         if (job !== null && job.status !== "active") return;
         await sleep(50);
       }
+    },
+    /** A page as the only job's branch has it. */
+    async pageOfJob(path: string): Promise<string> {
+      const bare = dir.file(`page-${Date.now()}`);
+      await run("git", ["clone", "-q", "--mirror", codeHost.gitUrl("acme", "docs"), bare]);
+      const refs = ["for-each-ref", "--format=%(refname)", "refs/heads/docs-agent"];
+      const branch = (await run("git", ["-C", bare, ...refs])).stdout.trim();
+      return (await run("git", ["-C", bare, "show", `${branch}:${path}`])).stdout;
     },
     /** What is at the code host: pull requests, branches, commits on the job's branch, and the page there. */
     async atCodeHost(jobId: string) {

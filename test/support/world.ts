@@ -18,7 +18,7 @@ import type {
 import { DEFAULT_API_KEY, DEFAULT_PROJECT_ID, startJobServiceSide } from "./job-service-side.ts";
 import type { JobServiceSide, JobServiceSideOptions } from "./job-service-side.ts";
 import { ManualClock } from "./manual-clock.ts";
-import { readManifest } from "./manifest.ts";
+import { manifestScopes, readManifest } from "./manifest.ts";
 import { RecordingLogger } from "./recording-logger.ts";
 import { openRedisClient, redisPrefix } from "./redis.ts";
 import { bullFollows, serverTimeOf, untilIdle } from "./redis-time.ts";
@@ -77,14 +77,16 @@ export async function startSlackSide(
     saved?: WorkspaceSnapshot | undefined;
     limits?: LimitSettings;
     withoutScopes?: readonly string[];
+    /** Events that the app was subscribed to besides those of the manifest. */
+    moreEvents?: readonly string[];
   } = {},
 ): Promise<SlackSide> {
-  const { withoutScopes = [], ...others } = options;
+  const { withoutScopes = [], moreEvents = [], ...others } = options;
   const manifest = readManifest();
   const slack = await createSlackSide({
     ...others,
-    events: manifest.settings.event_subscriptions.bot_events,
-    scopes: manifest.oauth_config.scopes.bot.filter((scope) => !withoutScopes.includes(scope)),
+    events: [...manifest.settings.event_subscriptions.bot_events, ...moreEvents],
+    scopes: manifestScopes().filter((scope) => !withoutScopes.includes(scope)),
     signingSecret: SIGNING_SECRET,
     botToken: BOT_TOKEN,
     appToken: APP_TOKEN,
@@ -159,6 +161,8 @@ export class World implements AsyncDisposable {
         saved: options.workspace,
         limits: options.slackLimits ?? {},
         withoutScopes: options.withoutScopes ?? [],
+        // As README.md says of FOLLOW_UPS.
+        moreEvents: options.env?.["FOLLOW_UPS"] === undefined ? [] : ["message.channels", "message.groups"],
       }),
     );
     const service = resources.use(await startJobServiceSide(options.jobService));

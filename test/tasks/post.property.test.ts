@@ -64,6 +64,7 @@ async function run(rig: TaskRig, given: Event[], lagMs: number) {
     slackTimeMs: () => slack.slackTimeMs(),
     isEmpty: () => slack.isEmpty(),
     update: () => slack.update(),
+    react: () => slack.react(),
     replyPrivately: (to, message) => slack.replyPrivately(to, message),
     openDirectMessage: () => slack.openDirectMessage(),
     async post(...args) {

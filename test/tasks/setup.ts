@@ -67,6 +67,10 @@ export class ScriptedSlack implements Notifier {
     return this.#answer("update", null);
   }
 
+  async react() {
+    return this.#answer("react", null);
+  }
+
   async replyPrivately(_to: object, message: Message) {
     return this.#answer("replyPrivately", null, () => this.toldPrivately.push(message));
   }

@@ -75,6 +75,42 @@ const Markdown = z.strictObject({
   text: z.string().min(1).max(12_000),
 });
 
+const UrlSource = z.strictObject({
+  type: z.literal("url"),
+  url: z
+    .string()
+    .min(1)
+    .refine((url) => URL.canParse(url), { message: "invalid url" }),
+  text: z.string().min(1),
+});
+
+/**
+ * https://docs.slack.dev/reference/block-kit/blocks/task-card-block. Slack documents no length for titles; what is sent stays below a
+ * header's.
+ */
+const TaskCard = z.strictObject({
+  type: z.literal("task_card"),
+  block_id: BlockId,
+  task_id: z.string().min(1).max(255),
+  title: z.string().min(1).max(150),
+  status: z.enum(["pending", "in_progress", "complete", "error"]).optional(),
+  details: RichTextBlock.optional(),
+  output: RichTextBlock.optional(),
+  sources: z.array(UrlSource).optional(),
+});
+
+/** https://docs.slack.dev/reference/block-kit/blocks/plan-block. At most 50 tasks, each under an id of its own. */
+const PlanBlock = z
+  .strictObject({
+    type: z.literal("plan"),
+    block_id: BlockId,
+    title: z.string().min(1).max(150),
+    tasks: z.array(TaskCard).max(50).optional(),
+  })
+  .refine(({ tasks = [] }) => new Set(tasks.map(({ task_id }) => task_id)).size === tasks.length, {
+    message: "`task_id` must be unique",
+  });
+
 export type InputBlock = z.infer<typeof Input>;
 const Input = z.strictObject({
   type: z.literal("input"),
@@ -90,7 +126,7 @@ const shared = [Section, Header, Divider, Context, Actions, ImageBlock, RichText
 
 /** A block in a message. Input blocks belong to modals here: Slack's documentation and its reported behaviour disagree. */
 export type MessageBlock = z.infer<typeof MessageBlock>;
-const MessageBlock = z.discriminatedUnion("type", [...shared, Markdown]);
+const MessageBlock = z.discriminatedUnion("type", [...shared, Markdown, TaskCard, PlanBlock]);
 
 /** A block in a modal: no `markdown`, which Slack keeps to messages. */
 export type ViewBlock = z.infer<typeof ViewBlock>;

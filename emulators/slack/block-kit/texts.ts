@@ -30,6 +30,14 @@ export function blockTexts(block: AnyBlock): BlockText[] {
           if (element.type === "link") return [{ text: element.text ?? element.url, isMarkup: false }];
           return [];
         });
+    case "task_card":
+      return [
+        { text: block.title, isMarkup: false },
+        ...[block.details, block.output].flatMap((part) => (part === undefined ? [] : blockTexts(part))),
+        ...(block.sources ?? []).map(({ text }) => ({ text, isMarkup: false })),
+      ];
+    case "plan":
+      return [{ text: block.title, isMarkup: false }, ...(block.tasks ?? []).flatMap(blockTexts)];
     case "input":
       return [
         textOf(block.label),

@@ -5,6 +5,7 @@ import { blocksMethods } from "./blocks.ts";
 import { chatMethods } from "./chat.ts";
 import { conversationsMethods } from "./conversations.ts";
 import { type Method, type MethodContext, type MethodTable, refuseWithoutScope } from "./method.ts";
+import { reactionsMethods } from "./reactions.ts";
 import { teamMethods } from "./team.ts";
 import { viewsMethods } from "./views.ts";
 
@@ -13,6 +14,7 @@ const methods: MethodTable = {
   ...blocksMethods,
   ...chatMethods,
   ...conversationsMethods,
+  ...reactionsMethods,
   ...viewsMethods,
 };
 

@@ -27,6 +27,10 @@ export function messageToWire(
         is_locked: false,
         subscribed: false,
       }),
+    ...(message.reactions !== undefined &&
+      message.reactions.length > 0 && {
+        reactions: message.reactions.map(({ name, users }) => ({ name, users, count: users.length })),
+      }),
     ...(options.withMetadata === true && message.metadata !== undefined && { metadata: message.metadata }),
   };
 }

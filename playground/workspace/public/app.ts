@@ -21,7 +21,7 @@ export interface PageApp {
   act(act: PageAct, options?: { isQuiet?: boolean }): Promise<ActResult & { isDone: boolean }>;
   /** Sends what was typed; resolves to whether it went out. */
   compose(text: string, threadTs?: string): Promise<boolean>;
-  goTo(channelId: string): void;
+  goTo(channelId: string, threadTs?: string): void;
   openAppMessages(): void;
   openThread(ts: string): void;
   closePane(): void;

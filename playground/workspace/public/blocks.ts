@@ -7,6 +7,7 @@ import {
   type ShownNames,
   opensNewTab,
   renderImage,
+  renderLink,
   renderPlainText,
   renderRichText,
   renderText,
@@ -64,6 +65,19 @@ function renderBlock(block: AnyBlock, context: BlockContext): HTMLElement {
       );
     case "rich_text":
       return h("div", { class: "block block-rich" }, ...renderRichText(block, context));
+    case "task_card":
+      return renderTask(block, context);
+    case "plan":
+      return h(
+        "div",
+        { class: "block block-plan" },
+        h("div", { class: "plan-title" }, block.title),
+        h(
+          "ol",
+          { class: "plan-tasks" },
+          ...(block.tasks ?? []).map((task) => h("li", null, renderTask(task, context))),
+        ),
+      );
     case "input":
       return context.renderInput === undefined ? renderUnsupported(block) : context.renderInput(block);
     default:
@@ -97,6 +111,36 @@ function renderSection(block: Block<"section">, context: BlockContext): HTMLElem
             ? renderImage(accessory, false)
             : renderControl(accessory, block, context),
         ),
+  );
+}
+
+const taskStatuses = {
+  pending: "Not started",
+  in_progress: "In progress",
+  complete: "Done",
+  error: "Failed",
+} as const;
+
+function renderTask(
+  { title, status = "pending", details, output, sources = [] }: Block<"task_card">,
+  context: BlockContext,
+) {
+  return h(
+    "div",
+    { class: `block block-task task-${status}` },
+    h("span", {
+      class: "task-mark",
+      role: "img",
+      "aria-label": taskStatuses[status],
+      title: taskStatuses[status],
+    }),
+    h(
+      "div",
+      { class: "task-main" },
+      h("div", null, title),
+      ...[details, output].flatMap((part) => (part === undefined ? [] : renderRichText(part, context))),
+      ...sources.map(({ url, text }) => renderLink(url, text)),
+    ),
   );
 }
 

@@ -38,7 +38,7 @@ const app: PageApp = {
       return people.find((each) => each.id === id)?.name ?? channels.find((each) => each.id === id)?.name;
     },
     canGoTo: (id) => present().channels.some((each) => each.id === id),
-    goTo: (id) => app.goTo(id),
+    goTo: (id, threadTs) => app.goTo(id, threadTs),
   },
   signature: () => present().channels.map(({ id, name }) => [id, name]),
   state: present,
@@ -48,14 +48,15 @@ const app: PageApp = {
     isTombstone ? "Deleted" : user === "USLACKBOT" ? "Workspace" : (app.names.nameOf(user) ?? user),
   refresh: () => refresh(),
   act,
-  goTo(channel) {
+  goTo(channel, thread = "") {
     keepDraft();
-    Object.assign(place, { channel, thread: "" });
+    Object.assign(place, { channel, thread, isWeatherOpen: place.isWeatherOpen && thread === "" });
     document.body.classList.remove("sidebar-open");
     void refresh().then(() => {
       composer.draft = drafts.get(channel) ?? "";
       conversation.goToEnd();
-      composer.field.focus();
+      if (thread === "") composer.field.focus();
+      else pane.focusThread();
     });
   },
   openAppMessages() {

@@ -8,7 +8,8 @@ import { type Markup, parseMrkdwn } from "./mrkdwn.ts";
 export type ShownNames = {
   me: () => string;
   nameOf: (id: string) => string | undefined;
-  goTo: (channelId: string) => void;
+  /** Shows a channel, and a thread of it beside. */
+  goTo: (channelId: string, threadTs?: string) => void;
   canGoTo: (channelId: string) => boolean;
 };
 
@@ -43,7 +44,7 @@ function renderNode(node: Markup, names: ShownNames, readsEmoji: boolean): Node 
     case "text":
       return document.createTextNode(readsEmoji ? withEmoji(node.text) : node.text);
     case "link":
-      return renderLink(node.url, node.label);
+      return renderTextLink(node.url, node.label, names);
     case "user":
       return renderUser(node.id, names, node.label);
     case "channel":
@@ -66,7 +67,35 @@ export function safeUrl(url: string): string | null {
   return ["http:", "https:", "mailto:"].includes(new URL(url).protocol) ? url : null;
 }
 
-function renderLink(url: string, label: string | null | undefined): HTMLElement {
+/** A message's address at Slack: its channel, and its own time or, in a thread, the root's. */
+const PERMALINK =
+  /^https:\/\/[\w-]+\.slack\.com\/archives\/([CDG][A-Z0-9]+)\/p(\d+)(\d{6})(?:\?thread_ts=(\d+\.\d{6}))?/;
+
+/** A link that stands in a text. */
+function renderTextLink(url: string, label: string | null | undefined, names: ShownNames): HTMLElement {
+  const [isPermalink, channelId = "", seconds, micros, root] = PERMALINK.exec(url) ?? [];
+  if (isPermalink !== undefined && names.canGoTo(channelId)) {
+    // As in Slack, it leads to the message and not out of the page.
+    const threadTs = root ?? `${seconds}.${micros}`;
+    return h(
+      "a",
+      {
+        href: `#${channelId}/${threadTs}`,
+        on: {
+          click: (event) => {
+            event.preventDefault();
+            names.goTo(channelId, threadTs);
+          },
+        },
+      },
+      label || url,
+    );
+  }
+  return renderLink(url, label);
+}
+
+/** A link, if its address may be followed. */
+export function renderLink(url: string, label: string | null | undefined): HTMLElement {
   const href = safeUrl(url);
   const text = label === null || label === undefined || label === "" ? url : label;
   if (href === null) return h("span", { class: "no-link" }, text);
@@ -128,7 +157,7 @@ function renderElement(element: RichTextElement, names: ShownNames): Node {
     case "text":
       return document.createTextNode(element.text);
     case "link":
-      return renderLink(element.url, element.text);
+      return renderTextLink(element.url, element.text, names);
     case "user":
       return renderUser(element.user_id, names, null);
     case "usergroup":

@@ -12,7 +12,7 @@ const STATUS = `CASE
     ELSE 'completed'
   END`;
 const JOB = `SELECT id, project_id, repository, ref, model, pr_link, created_at, archived_at, ${STATUS} AS status FROM jobs`;
-const TURN = `SELECT job_id, number, prompt, accepted_at, state, attempts, due_at, started_at, ended_at, outcome, summary, reason,
+const TURN = `SELECT job_id, number, prompt, accepted_at, state, attempts, due_at, started_at, ended_at, outcome, summary, reason, cause,
     left_out, progress, step, plan, usage, pull_request, branch FROM turns`;
 const QUESTION = `SELECT id, job_id, turn, text, choices, allows_text, asked_at, answered_at, answer FROM questions`;
 
@@ -92,8 +92,8 @@ export const jobSql = {
     WHERE job_id = ? AND number = ? AND state = 'running'`,
   /** progress, step, plan, usage, job, number */
   setReport: `UPDATE turns SET progress = ?, step = ?, plan = ?, usage = ? WHERE job_id = ? AND number = ?`,
-  /** ended_at, outcome, summary, reason, left_out, branch, job, number */
-  endTurn: `UPDATE turns SET state = 'ended', ended_at = ?, outcome = ?, summary = ?, reason = ?, left_out = ?, branch = ?
+  /** ended_at, outcome, summary, reason, cause, left_out, branch, job, number */
+  endTurn: `UPDATE turns SET state = 'ended', ended_at = ?, outcome = ?, summary = ?, reason = ?, cause = ?, left_out = ?, branch = ?
     WHERE job_id = ? AND number = ? AND state <> 'ended'`,
   /** ended_at, job, number */
   cancelTurn: `UPDATE turns SET state = 'ended', ended_at = ?, outcome = 'cancelled', reason = NULL

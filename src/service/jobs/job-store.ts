@@ -142,23 +142,39 @@ export class JobStore {
   }
 
   setReport({ jobId, number }: TurnKey, { progress, step, plan, usage }: TurnReport): void {
-    this.#sql.setReport.run(
-      JSON.stringify(progress),
-      step,
-      JSON.stringify(plan),
-      JSON.stringify(usage),
-      jobId,
-      number,
-    );
+    // Not worth a wait for the disk, which brings it along with whatever is written next.
+    this.#db.exec("PRAGMA synchronous = NORMAL");
+    try {
+      this.#sql.setReport.run(
+        JSON.stringify(progress),
+        step,
+        JSON.stringify(plan),
+        JSON.stringify(usage),
+        jobId,
+        number,
+      );
+    } finally {
+      this.#db.exec("PRAGMA synchronous = FULL");
+    }
     this.#changed(jobId);
   }
 
   /** Ends a turn. False: it had ended already (canceled, or its job archived), and stays as it was. */
   end({ jobId, number }: TurnKey, result: RunTurnResult, nowMs: number): boolean {
     const isEnded = transaction(this.#db, () => {
-      const { kind, summary, reason, leftOut, branch } = storable(result);
+      const { kind, summary, reason, cause, leftOut, branch } = storable(result);
       const written = JSON.stringify(leftOut);
-      const { changes } = this.#sql.endTurn.run(nowMs, kind, summary, reason, written, branch, jobId, number);
+      const { changes } = this.#sql.endTurn.run(
+        nowMs,
+        kind,
+        summary,
+        reason,
+        cause,
+        written,
+        branch,
+        jobId,
+        number,
+      );
       // Also of one that was ended meanwhile: the pull request is there.
       if (result.kind === "pull-request") {
         this.#sql.setPrLink.run(result.prLink, jobId);
@@ -259,6 +275,7 @@ function storable(result: RunTurnResult) {
     kind: result.kind,
     summary: summary === null ? null : cut(summary, MAX_SUMMARY_CHARS),
     reason: reason === null ? null : cut(reason, MAX_REASON_CHARS),
+    cause: result.kind === "failed" ? (result.cause ?? null) : null,
     leftOut: leftOut.slice(0, MAX_LEFT_OUT),
     branch: result.kind === "branch" ? result.branch : null,
   };

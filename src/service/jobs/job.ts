@@ -1,5 +1,11 @@
 import type { JobStatus } from "../../core/job.ts";
-import type { PlanStep, ReportedOutcome, ReportedPullRequest, ReportedUsage } from "../../core/job-report.ts";
+import type {
+  FailureCause,
+  PlanStep,
+  ReportedOutcome,
+  ReportedPullRequest,
+  ReportedUsage,
+} from "../../core/job-report.ts";
 import type { QuestionAnswer } from "../../core/job-service.ts";
 import type { WireJobRecord } from "../../job-client/schema.ts";
 import type { AgentQuestion } from "../turn-runner.ts";
@@ -32,6 +38,7 @@ export type StoredTurn = {
   outcome: ReportedOutcome | null;
   summary: string | null;
   reason: string | null;
+  cause: FailureCause | null;
   leftOut: string[];
   progress: string[];
   step: string | null;

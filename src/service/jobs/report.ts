@@ -29,6 +29,7 @@ function toWireTurn(turn: StoredTurn): WireTurn {
     status: turn.state,
     outcome: turn.outcome,
     reason: cutOrNull(turn.reason, SHOWN_CHARS.reason),
+    ...(turn.cause === null ? {} : { cause: turn.cause }),
     summary: cutOrNull(turn.summary, SHOWN_CHARS.summary),
     // What was done last is no news of a turn that does nothing now.
     step: turn.state === "running" ? cutOrNull(turn.step, SHOWN_CHARS.line) : null,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { JobStatus } from "../../core/job.ts";
-import { ReportedOutcome } from "../../core/job-report.ts";
+import { FailureCause, ReportedOutcome } from "../../core/job-report.ts";
 import { WirePullRequest, WireQuestion, WireTurn, WireUsage } from "../../job-client/report-schema.ts";
 import { WireJobRecord } from "../../job-client/schema.ts";
 import type { KeptAttachment } from "../attachments/attachment-files.ts";
@@ -54,6 +54,8 @@ export const TurnRow = z
     outcome: ReportedOutcome.nullable(),
     summary: z.string().nullable(),
     reason: z.string().nullable(),
+    // A newer version may have written another one.
+    cause: FailureCause.nullable().catch(null),
     left_out: json(z.array(z.string())),
     progress: json(z.array(z.string())),
     step: z.string().nullable(),

@@ -52,6 +52,8 @@ export type TurnNetwork = AsyncDisposable & {
   modelTrouble(): ModelTrouble | null;
   /** Resolves with the reason, a sentence for people, when a bound or the budget is exceeded. Never rejects. */
   exceeded: Promise<string>;
+  /** Whether that was the budget. */
+  isBudgetSpent(): boolean;
 };
 
 export type TurnNetworkOptions = {
@@ -195,6 +197,7 @@ export async function openTurnNetwork(options: TurnNetworkOptions): Promise<Turn
     socketPath,
     port,
     exceeded,
+    isBudgetSpent: () => budget.reason !== null,
     models: accessTo,
     env: (loopbackPort) => ({
       ...proxyVariables(loopbackPort, proxyPassword),

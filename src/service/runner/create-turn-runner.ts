@@ -11,7 +11,7 @@ import { oneLine, sentenceCase } from "../printable-text.ts";
 import { projectSecrets } from "../project-secrets.ts";
 import { openRunnerFolders, type RunnerFolders, sweep } from "./folders.ts";
 import { SafeGit } from "./git/git.ts";
-import { GitThread } from "./git/git-thread.ts";
+import { GitStarter } from "./git/git-starter.ts";
 import { KeptSessions } from "./kept-sessions.ts";
 import { KeyedLock } from "./keyed-lock.ts";
 import { createGitHubCodeHost } from "./publish/github-code-host.ts";
@@ -56,7 +56,7 @@ export type LocalTurnRunner = {
 /** Makes the runner of a self-hosted job service's turns. */
 export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
   const mirrorLock = new KeyedLock();
-  const gitThread = new GitThread();
+  const gitStarter = new GitStarter();
   const memory = new UpkeepMemory();
   let opening: Promise<Opened> | undefined;
 
@@ -81,7 +81,7 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
         { ...input, project },
         {
           folders,
-          git: new SafeGit({ env: deps.env, home: folders.gitHome, thread: gitThread, redact }),
+          git: new SafeGit({ env: deps.env, home: folders.gitHome, starter: gitStarter, redact }),
           codeHost: project.codeHost
             ? createGitHubCodeHost({ ...project.codeHost, clock: deps.clock, redact })
             : null,
@@ -124,7 +124,7 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
         id: project.id,
         repository: project.repository,
         gitCredentials: project.gitCredentials,
-        git: new SafeGit({ env, home: folders.gitHome, thread: gitThread, redact }),
+        git: new SafeGit({ env, home: folders.gitHome, starter: gitStarter, redact }),
         codeHost:
           project.codeHost && settings.deleteMergedBranches
             ? createGitHubCodeHost({ ...project.codeHost, clock, redact })
@@ -230,6 +230,7 @@ function failed(error: unknown, input: RunTurnInput, redact: Redact, logger: Log
     return {
       kind: "failed",
       reason,
+      ...(error.failureCause !== null && { cause: error.failureCause }),
       ...(details.length > 0 && { details }),
       ...(error instanceof AgentCutOffError && { isCutOff: true }),
     };

@@ -23,6 +23,8 @@ export type RunnerFolders = {
   sockets: string;
   /** Git's `HOME`, empty. */
   gitHome: string;
+  /** Code that Node.js has compiled. */
+  compiled: string;
 };
 
 /** The folders of one turn, made anew. `index` and `ignore` are out of the agent's reach. */
@@ -59,6 +61,7 @@ export async function openRunnerFolders(dataDir: string): Promise<RunnerFolders>
     sandbox: join(root, "sandbox"),
     sockets: join(root, SOCKETS_FOLDER),
     gitHome: join(root, "git-home"),
+    compiled: join(root, "compiled"),
   };
   for (const folder of Object.values(folders)) await mkdir(folder, { recursive: true, mode: 0o700 });
   return folders;

@@ -160,6 +160,9 @@ function tellUsage(usage: TurnUsage, onUsage: RunTurnInput["onUsage"]): void {
 
 function exceededSignal(network: TurnNetwork): AbortSignal {
   const controller = new AbortController();
-  void network.exceeded.then((reason) => controller.abort(new TurnFailedError(reason)));
+  void network.exceeded.then((reason) => {
+    const failureCause = network.isBudgetSpent() ? "budget" : null;
+    controller.abort(new TurnFailedError(reason, { failureCause }));
+  });
   return controller.signal;
 }

@@ -1,3 +1,4 @@
+import type { FailureCause } from "../../core/job-report.ts";
 import { DocsAgentError, messageOf } from "../../errors.ts";
 
 /** Why a turn could not be run: the message is the reason, for people. `details` are lines for the operator: what to do, and what a program said. */
@@ -28,9 +29,15 @@ export class TransientRunError extends RunError {
 /** The turn is over and failed. */
 export class TurnFailedError extends RunError {
   readonly code = "turn_failed";
+  /** What a client can act on; null: nothing. */
+  readonly failureCause: FailureCause | null;
 
-  constructor(message: string, options: ErrorOptions & { details?: readonly string[] } = {}) {
+  constructor(
+    message: string,
+    options: ErrorOptions & { details?: readonly string[]; failureCause?: FailureCause | null } = {},
+  ) {
     super(message, options);
+    this.failureCause = options.failureCause ?? null;
   }
 }
 

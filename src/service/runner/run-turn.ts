@@ -154,7 +154,7 @@ async function workIn(
   const [aside, copies] = [join(scratch, "aside"), join(scratch, "copies")];
   for (const folder of [aside, copies]) await mkdir(folder, { mode: 0o700 });
   const key = basename(gitDir);
-  await using thread = new TreeThread({ root: folders.tree, aside }, clock);
+  await using thread = new TreeThread({ root: folders.tree, aside }, clock, context.folders.compiled);
   let keeping: Promise<void> | undefined;
   const keep = () => (keeping ??= keepTree(thread, trees, key));
   try {

@@ -40,6 +40,11 @@ describe("blocks of a message", () => {
         { type: "divider" },
         { type: "image", image_url: "https://x.test/a.png", alt_text: "a", title: plain("A") },
         { type: "markdown", text: "**bold**" },
+        {
+          type: "plan",
+          title: "Edit",
+          tasks: [{ type: "task_card", task_id: "1", title: "Read", status: "complete" }],
+        },
         richText({ type: "text", text: "hi", style: { bold: true } }, { type: "emoji", name: "wave" }),
         {
           type: "actions",
@@ -59,7 +64,7 @@ describe("blocks of a message", () => {
         },
       ],
     });
-    expect(slack.messages(docs.id)[0]?.blocks).toHaveLength(9);
+    expect(slack.messages(docs.id)[0]?.blocks).toHaveLength(10);
   });
 
   it.each([
@@ -93,6 +98,22 @@ describe("blocks of a message", () => {
       "a long header",
       [{ type: "header", text: plain("x".repeat(151)) }],
       "must be less than 151 characters [json-pointer:/blocks/0/text/text]",
+    ],
+    [
+      "two tasks of one id",
+      [
+        {
+          type: "plan",
+          title: "x",
+          tasks: [1, 2].map(() => ({ type: "task_card", task_id: "1", title: "x" })),
+        },
+      ],
+      "`task_id` must be unique [json-pointer:/blocks/0]",
+    ],
+    [
+      "a task of another status",
+      [{ type: "task_card", task_id: "1", title: "x", status: "completed" }],
+      "failed to match all allowed schemas [json-pointer:/blocks/0/status]",
     ],
     [
       "a header in mrkdwn",

@@ -111,6 +111,19 @@ describe("reading a channel", () => {
       real_name: "Ada Lovelace",
       profile: { display_name: "ada" },
     });
+    const { workspace, docs } = world;
+    const gus = workspace.addUser({ name: "gus", guest: "single-channel" });
+    const olga = workspace.addUser({ name: "olga", home: { teamId: "T0OTHER", enterpriseId: "E0OTHER" } });
+    expect((await client.users.info({ user: gus.id })).user).toMatchObject({
+      team_id: workspace.team.id,
+      is_restricted: true,
+      is_ultra_restricted: true,
+    });
+    const stranger = (await client.users.info({ user: olga.id })).user;
+    expect(stranger).toMatchObject({ team_id: "T0OTHER", is_restricted: false, is_stranger: true });
+    expect(stranger?.enterprise_user?.enterprise_id).toBe("E0OTHER");
+    workspace.invite(docs.id, olga.id);
+    expect((await client.users.info({ user: olga.id })).user).toMatchObject({ is_stranger: false });
     const bot = await client.users.info({ user: world.workspace.bot.userId });
     expect(bot.user).toMatchObject({ name: "docs-agent", is_bot: true });
     expect(await refusalOf(client.users.info({ user: "U0NOBODY" }))).toBe("user_not_found");

@@ -26,6 +26,8 @@ type World = AsyncDisposable & {
   /** What was asked of the client's file methods. */
   reads: string[];
   writes: string[];
+  /** Its questions, as JSON. */
+  asked: string[];
   /** Awaited before each read is answered. */
   beforeRead: () => Promise<void>;
   newSession(): Promise<string>;
@@ -35,14 +37,20 @@ type World = AsyncDisposable & {
   changes(): Promise<Record<string, [string, string][]>>;
 };
 
-async function openWorld(): Promise<World> {
+/** `answers`: what a person says to each question, in order; null: nothing. Without, the client takes no questions. */
+async function openWorld(answers?: (string | null)[]): Promise<World> {
   const dir = await openTempDir();
   const root = dir.file("docs");
   await cp(SAMPLE, root, { recursive: true });
   const child = spawn(process.execPath, [MAIN], { stdio: ["pipe", "pipe", "inherit"], env: {} });
   const ended = once(child, "exit");
   const updates: SessionUpdate[] = [];
-  const world = { reads: [] as string[], writes: [] as string[], beforeRead: async () => {} };
+  const world = {
+    reads: [] as string[],
+    writes: [] as string[],
+    asked: [] as string[],
+    beforeRead: async () => {},
+  };
   const connection = client({ name: "test" })
     .onRequest(methods.client.fs.readTextFile, async ({ params }) => {
       await world.beforeRead();
@@ -54,6 +62,13 @@ async function openWorld(): Promise<World> {
       await writeFile(params.path, params.content);
       return {};
     })
+    .onRequest(methods.client.elicitation.create, ({ params }) => {
+      world.asked.push(
+        JSON.stringify("requestedSchema" in params ? [params.message, params.requestedSchema] : []),
+      );
+      const answer = answers?.shift() ?? null;
+      return answer === null ? { action: "cancel" } : { action: "accept", content: { answer } };
+    })
     .onNotification(methods.client.session.update, ({ params }) => {
       updates.push(params.update);
     })
@@ -61,11 +76,19 @@ async function openWorld(): Promise<World> {
   const { agent } = connection;
   await agent.request(methods.agent.initialize, {
     protocolVersion: PROTOCOL_VERSION,
-    clientCapabilities: { fs: { readTextFile: true, writeTextFile: true } },
+    clientCapabilities: {
+      fs: { readTextFile: true, writeTextFile: true },
+      ...(answers === undefined ? {} : { elicitation: { form: {} } }),
+    },
   });
   const newSession = async () =>
     (await agent.request(methods.agent.session.new, { cwd: root, mcpServers: [] })).sessionId;
   const sessionId = await newSession();
+  const summary = () =>
+    updates
+      .flatMap((update) => (update.sessionUpdate === "agent_message_chunk" ? [update.content] : []))
+      .map((content) => (content.type === "text" ? content.text : ""))
+      .join("");
   return Object.assign(world, {
     agent,
     root,
@@ -74,13 +97,12 @@ async function openWorld(): Promise<World> {
     async prompt(...texts: string[]) {
       updates.length = 0;
       const prompt = texts.map((text): ContentBlock => ({ type: "text", text }));
-      return (await agent.request(methods.agent.session.prompt, { sessionId, prompt })).stopReason;
+      const { stopReason } = await agent.request(methods.agent.session.prompt, { sessionId, prompt });
+      // The last update may be handled a moment after the answer.
+      if (stopReason === "end_turn") await expect.poll(summary).not.toBe("");
+      return stopReason;
     },
-    summary: () =>
-      updates
-        .flatMap((update) => (update.sessionUpdate === "agent_message_chunk" ? [update.content] : []))
-        .map((content) => (content.type === "text" ? content.text : ""))
-        .join(""),
+    summary,
     changes: () => changedLines(root),
     async [Symbol.asyncDispose]() {
       child.stdin.end();
@@ -263,4 +285,28 @@ it("refuses a client that offers no file methods", async () => {
     clientCapabilities: {},
   });
   await expect(world.newSession()).rejects.toThrow(/file methods/);
+});
+
+it("asks which page is meant where there is none of that name: by choices, then in words", async () => {
+  await using world = await openWorld(["docs/install.md", "Another page", "FAQ", null]);
+  await world.prompt("fix the typos on the instal page");
+  expect(Object.keys(await world.changes())).toEqual(["docs/install.md"]);
+  expect(world.asked).toEqual([
+    expect.stringMatching(
+      /There is no page “instal”\. Which one do you mean\?.*"docs\/install\.md".*"Another page"/,
+    ),
+  ]);
+  await world.prompt("fix the typos on the questions page");
+  expect(Object.keys(await world.changes())).toEqual(["docs/install.md", "docs/faq.md"].toSorted());
+  expect(world.asked[2]).toContain("Which page, then?");
+  await world.prompt("fix the typos on the pricing page");
+  expect(world.summary()).toContain("there is no such page");
+  expect(world.asked).toHaveLength(4);
+});
+
+it("asks nothing of a client that takes no questions", async () => {
+  await using world = await openWorld();
+  await world.prompt("fix the typos on the pricing page");
+  expect(world.summary()).toContain("there is no such page");
+  expect(world.asked).toEqual([]);
 });

@@ -103,7 +103,7 @@ describe.skipIf(!hasChromium)("a person at the page, with the real app", () => {
         );
     await expect.poll(() => sent(1), { timeout: 20_000 }).toBe(true);
     await world.until(() => JSON.stringify(world.slack.messages(DOCS)).includes("Follow-up sent"));
-    await inThread(tab).getByText("🔧 Follow-up sent to the agent.").waitFor();
+    await inThread(tab).getByText("Follow-up sent to the agent.").waitFor();
 
     await reply.fill("and the glossary");
     await reply.press("Enter");
@@ -288,6 +288,31 @@ describe.skipIf(!hasChromium)("a person at the page, with the real app", () => {
     await composer(tab).fill("fix the glossary");
     await composer(tab).press("Enter");
     await world.until(() => world.service.creates.length === 2);
+    expect(faults).toEqual([]);
+  });
+
+  it("turns the pages of their requests, opens a thread from there, and begins with a suggestion", async () => {
+    await using at = await start(browser);
+    const { world, tab, faults } = at;
+    const asked = Array.from({ length: 11 }, (_, n) => `request number ${n + 1}`);
+    for (const text of asked) await world.slack.person(ANA).command({ channel: DOCS, text });
+    await world.pass(20_000);
+    await composer(tab).fill("/docs-agent list");
+    await composer(tab).press("Enter");
+    await world.until(() => world.slack.ephemerals(ANA).length > 0);
+    const list = inChannel(tab).last();
+    await list.getByRole("link", { name: "request number 11", exact: true }).waitFor();
+    await list.getByRole("button", { name: "Older", exact: true }).click();
+    await world.until(() => JSON.stringify(world.slack.ephemerals(ANA)).includes("page 2"));
+    await list.getByRole("link", { name: "request number 1", exact: true }).click();
+    await inThread(tab).first().getByText("request number 1", { exact: true }).waitFor();
+
+    await tab.getByLabel("I am").selectOption({ label: "Ben Okoro" });
+    await tab.getByRole("navigation").getByRole("button", { name: "docs-agent" }).click();
+    await world.until(() => world.slack.dm(BEN).length === 1);
+    await tab.getByRole("button", { name: "Fix the broken links in the docs" }).click();
+    await world.until(() => world.service.creates.length === 12 && world.slack.dm(BEN).length === 2);
+    await inChannel(tab).getByText("Fix the broken links in the docs", { exact: true }).nth(1).waitFor();
     expect(faults).toEqual([]);
   });
 

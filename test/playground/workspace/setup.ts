@@ -9,7 +9,7 @@ import {
   type WorkspacePage,
   type WorkspacePageOptions,
 } from "../../../playground/workspace/index.ts";
-import { readManifest } from "../../support/manifest.ts";
+import { manifestScopes } from "../../support/manifest.ts";
 
 /** Callbacks of a playground in which nothing but Slack is there. */
 export function makeCallbacks(done: string[] = []): WeatherCallbacks {
@@ -36,7 +36,7 @@ export async function startWorkspace(
   const slack =
     options.slack ??
     (await createSlackSide({
-      scopes: readManifest().oauth_config.scopes.bot,
+      scopes: manifestScopes(),
       signingSecret: "shhh",
       botToken: "xoxb-test",
       appUrl: "http://127.0.0.1:1/slack/events",

@@ -52,7 +52,11 @@ describe.each(["required", "none"] as const)("containment: %s", (containment) =>
         if (line === "hanging") clock.advance(60_000);
       },
     });
-    expect(result).toMatchObject({ kind: "failed", reason: expect.stringContaining("time limit of 1 min") });
+    expect(result).toMatchObject({
+      kind: "failed",
+      reason: expect.stringContaining("time limit of 1 min"),
+      cause: "time-limit",
+    });
     expect(await processesOf(mark)).toEqual([]);
   });
 

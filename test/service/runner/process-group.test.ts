@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { expect, it, vi } from "vitest";
 import { allProcessStats, processStat } from "../../../src/service/runner/process-stat.ts";
 import { killGroup } from "../../../src/service/runner/process-group.ts";
+import { processesOf } from "../../support/processes-of.ts";
 
 /** Runs a shell script in a group of its own; `line` is the first line that it writes. */
 async function start(script: string) {
@@ -48,9 +49,24 @@ it("says so when a process can't be started because no more files can be opened"
   ) as string;
   const [before, git, group] = stdout.trim().split("\n");
   expect(before).toBe(`${exited} [${exited},${exited}]`);
-  expect(git).toEqual(notStarted);
+  // Git is started by a process of its own.
+  expect(git).toBe(exited);
   expect((JSON.parse(group ?? "[]") as unknown[]).map((ending) => JSON.stringify(ending))).toEqual([
     notStarted,
     notStarted,
   ]);
 }, 60_000);
+
+it("leaves no git behind when the service is killed", async () => {
+  const marker = `git-of-${process.pid}-${Date.now()}`;
+  const program = fileURLToPath(new URL("../../support/git-that-waits.ts", import.meta.url));
+  const service = spawn(process.execPath, [program, marker], { stdio: "ignore" });
+  await vi.waitFor(
+    async () => expect((await processesOf(`sleep 3600; : ${marker}`)).length).toBeGreaterThan(0),
+    {
+      timeout: 30_000,
+    },
+  );
+  service.kill("SIGKILL");
+  await vi.waitFor(async () => expect(await processesOf(marker)).toEqual([]), { timeout: 30_000 });
+}, 90_000);

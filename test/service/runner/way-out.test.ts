@@ -82,6 +82,7 @@ it("ends a turn that uses up its budget, and says so", async () => {
   expect(await world.run(project)).toEqual({
     kind: "failed",
     reason: expect.stringMatching(/budget of 2,500 tokens/),
+    cause: "budget",
   });
   expect(upstream.asked.length).toBeLessThan(5);
 });
@@ -97,7 +98,11 @@ it("counts what earlier attempts of the turn used, and tells what was used while
   const used: (number | null)[] = [];
   const usedBefore = { inputTokens: 800, outputTokens: 200, cachedInputTokens: 0, calls: 1, costUsd: null };
   const result = await world.run(project, { usedBefore, onUsage: ({ calls }) => used.push(calls) });
-  expect(result).toEqual({ kind: "failed", reason: expect.stringMatching(/budget of 2,500 tokens/) });
+  expect(result).toEqual({
+    kind: "failed",
+    reason: expect.stringMatching(/budget of 2,500 tokens/),
+    cause: "budget",
+  });
   expect(upstream.asked).toHaveLength(2);
   expect(used.slice(0, 2)).toEqual([1, 2]);
 });

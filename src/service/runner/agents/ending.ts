@@ -49,6 +49,7 @@ export function failureOf(
     case "time-limit":
       return new TurnFailedError(
         `The agent did not end within its time limit of ${settings.timeLimitMs / 60_000} min, and was stopped.`,
+        { failureCause: "time-limit" },
       );
     case "output-limit":
       return new TurnFailedError(

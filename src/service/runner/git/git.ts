@@ -3,7 +3,7 @@ import type { Redact } from "../redaction.ts";
 import { TransientRunError } from "../run-error.ts";
 import { gitEnv, type GitSetting } from "./git-env.ts";
 import { GitError, localFault, remoteFault } from "./git-fault.ts";
-import type { GitThread } from "./git-thread.ts";
+import type { GitStarter } from "./git-starter.ts";
 import type { Remote } from "./remote.ts";
 
 export type GitCall = {
@@ -28,7 +28,7 @@ export type GitDeps = {
   env: Env;
   /** An empty folder for `HOME`. */
   home: string;
-  thread: GitThread;
+  starter: GitStarter;
   redact: Redact;
 };
 
@@ -54,7 +54,7 @@ export class SafeGit {
       ending,
       stdout: written,
       stderr,
-    } = await this.#deps.thread.run(
+    } = await this.#deps.starter.run(
       {
         args: call.args,
         cwd: call.cwd ?? call.gitDir,

@@ -1,0 +1,27 @@
+import { posix } from "node:path";
+import { distanceOf } from "./links.ts";
+import { namedPages } from "./understanding.ts";
+
+/** Puts a question to a person: with choices, or, without, to be answered in words. Null: nobody answers. */
+export type Ask = (question: string, choices?: readonly string[]) => Promise<string | null>;
+
+const OFFERED = 4;
+const ANOTHER = "Another page";
+
+/** Asks which page is meant where a request names one that isn't there. Null: nobody says, or there is no such page either. */
+export async function askWhichPage(
+  missing: string,
+  pages: readonly string[],
+  ask: Ask,
+): Promise<string | null> {
+  const distance = (page: string) => distanceOf(stemOf(page), stemOf(missing));
+  const nearest = pages.toSorted((one, other) => distance(one) - distance(other)).slice(0, OFFERED);
+  const chosen = await ask(`There is no page “${missing}”. Which one do you mean?`, [...nearest, ANOTHER]);
+  if (chosen !== ANOTHER) return chosen;
+  const words = await ask("Which page, then? Its name will do.");
+  return words === null ? null : (namedPages(`in the ${words}`, pages)[0] ?? null);
+}
+
+function stemOf(page: string): string {
+  return posix.basename(page, posix.extname(page)).toLowerCase();
+}

@@ -1,0 +1,106 @@
+import type { App, BlockAction, ButtonAction } from "@slack/bolt";
+import type { KnownBlock, ModalView } from "@slack/types";
+import { formatAgo } from "../core/duration.ts";
+import { runningInThread } from "../core/follow-up.ts";
+import type { Draft } from "../core/records.ts";
+import type { Turn } from "../core/turn.ts";
+import { FOLLOW_IT, buttonValue, parseButtonValue } from "../replies/actions.ts";
+import { labelled, section } from "../replies/blocks.ts";
+import type { IntakeDeps } from "./deps.ts";
+import { FOLLOWING, following } from "./follow-menu.ts";
+import { press } from "./press.ts";
+import { namesOf } from "./project.ts";
+import { FormMetadata, requestForm } from "./request-form.ts";
+
+type Asked = { told: string[]; asked: KnownBlock[] };
+
+/** What a form says first where somebody has asked for the same before, and it runs: who, when, and that it can be followed instead. */
+export function askedBefore(
+  { clock }: Pick<IntakeDeps, "clock">,
+  turn: Turn,
+  userId: string,
+  told: readonly string[] = [],
+): Asked {
+  const { request, watch } = turn;
+  const who = request.userId === userId ? "You" : `<@${request.userId}>`;
+  const text = `${who} asked for this ${formatAgo(clock.now() - request.receivedAt)}.`;
+  const follow = { ...labelled(FOLLOW_IT, "Follow it"), value: buttonValue({ turnId: turn.id, watch }) };
+  return {
+    told: [...told, turn.id],
+    asked: [{ type: "section", text: { type: "mrkdwn", text, verbatim: true }, accessory: follow }],
+  };
+}
+
+/** The same for a draft's thread; nothing where nothing runs there, or that can't be read now: it is looked for again when the form is sent. */
+export async function stateOfAsked(
+  deps: IntakeDeps,
+  draft: Draft,
+  userId: string,
+): Promise<Asked | undefined> {
+  try {
+    const running = await deps.queue.commit((read) => ({ value: runningInThread(read, draft) }));
+    return running === undefined ? undefined : askedBefore(deps, running, userId);
+  } catch (thrown) {
+    deps.logger.warn({ err: thrown }, "could not look for a request that runs");
+    return undefined;
+  }
+}
+
+/** **Follow it** in a form: the form has done what it can. */
+export function registerFollowIt(app: App, deps: IntakeDeps): void {
+  app.action<BlockAction<ButtonAction>>(FOLLOW_IT, async ({ ack, action, body, client }) => {
+    const said = await press(deps, parseButtonValue(action.value), ({ turnId }) =>
+      deps.queue.commit(following(deps, turnId, body.user.id)),
+    );
+    await ack();
+    if (said === null || body.view === undefined) return;
+    const { id, hash, state, private_metadata: metadata } = body.view;
+    try {
+      const view = said === FOLLOWING ? saidView(said) : await formSaying(deps, metadata, said);
+      await client.views.update({ view_id: id, hash, view: asTicked(view, state.values) });
+    } catch (thrown) {
+      deps.logger.warn({ err: thrown }, "could not say in a form that its request is followed");
+    }
+  });
+}
+
+/** The form once more, which keeps what was typed: only what it says first is another. */
+async function formSaying(deps: IntakeDeps, metadata: string, said: string): Promise<ModalView> {
+  const { draftId, told = [] } = FormMetadata.parse(JSON.parse(metadata));
+  const draft = await deps.records.draft.get(draftId);
+  if (draft === undefined) return saidView(said);
+  const asked = [section(said)];
+  return requestForm(draftId, draft, namesOf(deps.projects), deps.projects[0].name, { told, asked });
+}
+
+/** A form that replaces one, with what was ticked in that: nothing is ticked again that somebody has unticked. */
+export function asTicked(view: ModalView, values: TickedValues): ModalView {
+  return { ...view, blocks: view.blocks.map((block) => blockAsTicked(block, values)) };
+}
+
+type TickedValues = Record<
+  string,
+  Record<string, { selected_options?: { value?: string | undefined }[] | null | undefined }>
+>;
+
+type ViewBlock = ModalView["blocks"][number];
+
+function blockAsTicked(block: ViewBlock, values: TickedValues): ViewBlock {
+  if (block.type !== "input" || !("element" in block) || block.element.type !== "checkboxes") return block;
+  const { initial_options: _, ...element } = block.element;
+  const was = values[block.block_id ?? ""]?.[element.action_id ?? ""];
+  if (was === undefined) return block;
+  const ticked = new Set((was.selected_options ?? []).map(({ value }) => value));
+  const initial = element.options.filter(({ value }) => ticked.has(value));
+  // Slack takes no empty list.
+  return { ...block, element: { ...element, ...(initial.length === 0 ? {} : { initial_options: initial }) } };
+}
+
+function saidView(text: string): ModalView {
+  return {
+    type: "modal",
+    title: { type: "plain_text", text: "Fix these docs" },
+    close: { type: "plain_text", text: "Close" },
+    blocks: [section(text)],
+  };
+}

@@ -1,0 +1,50 @@
+import { createSystemClock } from "../../../system-clock.ts";
+import { startProcessGroup } from "../process-group.ts";
+import { TailBuffer } from "../tail-buffer.ts";
+import { type GitEnding, type GitOrder, isGitOrder } from "./git-calls.ts";
+
+const MAX_STDERR_BYTES = 8000;
+
+const clock = createSystemClock();
+const running = new Map<number, { abort: AbortController; over: Promise<void> }>();
+
+async function run(
+  id: number,
+  order: NonNullable<GitOrder["process"]>,
+  abort: AbortController,
+): Promise<void> {
+  const chunks: Buffer[] = [];
+  const words = new TailBuffer(MAX_STDERR_BYTES);
+  const { stdin, ...options } = order;
+  const group = startProcessGroup({
+    ...options,
+    command: "git",
+    clock,
+    signal: abort.signal,
+    onStdout: (chunk) => chunks.push(chunk),
+    onStderr: (chunk) => words.add(chunk),
+  });
+  group.stdin.end(stdin);
+  const ending = await group.ended;
+  running.delete(id);
+  const answer: GitEnding = { id, ending, stdout: Buffer.concat(chunks), stderr: words.toString() };
+  if (process.connected) process.send?.(answer, undefined, {}, () => {});
+}
+
+process.on("message", (message) => {
+  if (!isGitOrder(message)) return;
+  const { id, process: order } = message;
+  if (order === undefined) {
+    running.get(id)?.abort.abort();
+    return;
+  }
+  const abort = new AbortController();
+  running.set(id, { abort, over: run(id, order, abort) });
+});
+// Whoever stops the service may signal all its processes: what git does now is the service's to stop.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
+// The service has ended, however that was.
+process.on("disconnect", () => {
+  for (const { abort } of running.values()) abort.abort();
+  void Promise.all([...running.values()].map(({ over }) => over)).then(() => process.exit());
+});

@@ -1,0 +1,10 @@
+/** The scopes that may be left out when the app is installed, and what is absent without each. As in manifest.yml. */
+export const OPTIONAL_SCOPES: Readonly<Record<string, string>> = {
+  "channels:history": "after a crash, a post in a public channel may be doubled",
+  "groups:history": "after a crash, a post in a private channel may be doubled",
+  "im:history":
+    "what people write to the app in direct messages isn't heard; after a crash, one of its own may be doubled",
+  "channels:read": "public channels have no names in prompts, and are left out of lists",
+  "groups:read": "private channels have no names in prompts, and are left out of lists",
+  "reactions:write": "no reactions under the messages that ask",
+};
