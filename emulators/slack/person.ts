@@ -1,9 +1,9 @@
 import { escapeMrkdwn } from "../../src/replies/mrkdwn.ts";
 import type { AnyBlock } from "./block-kit/blocks.ts";
-import type { Button, Overflow, StaticSelect } from "./block-kit/objects.ts";
 import type { Deliverer, SlackDelivery, DeliveryOutcome } from "./deliver.ts";
 import type { SlackMessage } from "./messages.ts";
 import {
+  type Act,
   actionPayload,
   closePayload,
   commandPayload,
@@ -267,11 +267,15 @@ export class Person {
 function findElement(
   blocks: readonly AnyBlock[],
   { actionId, blockId }: { actionId: string; blockId?: string },
-): { element: Button | StaticSelect | Overflow; blockId: string } {
+): { element: Act["element"]; blockId: string } {
   for (const block of blocks) {
     if (blockId !== undefined && block.block_id !== blockId) continue;
     const elements =
-      block.type === "actions" ? block.elements : block.type === "section" ? [block.accessory] : [];
+      block.type === "actions" || block.type === "context_actions"
+        ? block.elements
+        : block.type === "section"
+          ? [block.accessory]
+          : [];
     for (const element of elements) {
       if (element === undefined || element.type === "image" || element.action_id !== actionId) continue;
       return { element, blockId: block.block_id ?? "" };

@@ -1,3 +1,4 @@
+import { utcTimeOfDay } from "./duration.ts";
 import { outcomeLine } from "./outcome-text.ts";
 import type { OutcomeWords } from "./outcome-text.ts";
 import { sharedText } from "./thread-context.ts";
@@ -37,7 +38,8 @@ function stageKey(turn: Turn): string {
   switch (stage.name) {
     case "accepted":
     case "submitting":
-      return stage.waitingSince === null ? "accepted" : "waiting";
+      if (stage.waitingSince === null) return "accepted";
+      return stage.limitedUntil === undefined ? "waiting" : `limited until ${startOf(stage.limitedUntil)}`;
     case "watching":
       if (stage.troubleSince !== null) return `watching-${watch}-trouble`;
       if (isAsking(turn)) return `watching-${watch}-asking`;
@@ -85,6 +87,13 @@ function isStarting(turn: Turn): boolean {
   return stage.name === "watching" && stage.progress?.isWaiting === true && !isFollowUp(turn);
 }
 
+/** Times are shown to the minute: the one that is named must not be too early. */
+function startOf(epochMs: number): string {
+  return utcTimeOfDay(Math.ceil(epochMs / MINUTE_MS) * MINUTE_MS);
+}
+
+const MINUTE_MS = 60_000;
+
 const STARTING = "⏳ Starting…";
 
 const STOPPING = "⏹️ Stopping…";
@@ -100,9 +109,10 @@ export function statusText(turn: Turn, words: Pick<OutcomeWords, "watchedFor" | 
   switch (stage.name) {
     case "accepted":
     case "submitting":
-      return stage.waitingSince === null
-        ? STARTING
-        : "⏳ The agent is unavailable. Your request is saved and starts when it's back.";
+      if (stage.waitingSince === null) return STARTING;
+      return stage.limitedUntil === undefined
+        ? "⏳ The agent is unavailable. Your request is saved and starts when it's back."
+        : `⏳ The agent has reached its limit. Your request is saved and starts around ${startOf(stage.limitedUntil)}.`;
     case "watching": {
       if (stage.troubleSince !== null) return `⚠️ ${TROUBLE}`;
       if (isAsking(turn)) return "💬 Waiting for an answer";

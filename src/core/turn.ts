@@ -19,8 +19,15 @@ const Unseen = storedObject({ until: z.number(), leftAs: z.string().nullable() }
 
 /** Where a turn stands. */
 export const TurnStage = z.discriminatedUnion("name", [
-  /** Kept, no create under way. `waitingSince`: since when the job service takes nothing; null: it has not been asked. */
-  storedObject({ name: z.literal("accepted"), waitingSince: z.number().nullable() }),
+  /**
+   * Kept, no create under way. `waitingSince`: since when the job service takes nothing; null: it has not been asked. `limitedUntil`: its limit
+   * is reached, until then as it says; epoch milliseconds.
+   */
+  storedObject({
+    name: z.literal("accepted"),
+    waitingSince: z.number().nullable(),
+    limitedUntil: z.number().optional(),
+  }),
   /**
    * A create is on its way, or was, and its answer is lost. `isRepeat`: it is being sent again, the answer to an earlier one is lost.
    * `prompt`: as it was sent, where it is not the bare instructions; names in it may be written differently the next time, and under
@@ -30,6 +37,7 @@ export const TurnStage = z.discriminatedUnion("name", [
     name: z.literal("submitting"),
     waitingSince: z.number().nullable().default(null),
     isRepeat: z.boolean().default(false),
+    limitedUntil: z.number().optional(),
     prompt: z.string().optional(),
   }),
   /**
@@ -77,6 +85,8 @@ export const Turn = storedObject({
   followers: z.array(z.string()).optional(),
   /** By the watch whose outcome carries the button. */
   pressed: z.record(z.string(), Press),
+  /** Who found the outcome helpful and who didn't, by user id. Absent: nobody has said. */
+  votes: z.record(z.string(), z.enum(["yes", "no"])).optional(),
 });
 export type Turn = z.infer<typeof Turn>;
 
