@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Button, FeedbackButtons, Overflow, StaticSelect } from "./block-kit/objects.ts";
+import { fileToWire } from "./files.ts";
 import { makeId } from "./ids.ts";
 import { type Ephemeral, type SlackMessage, slackbot } from "./messages.ts";
 import { ImpossibleForAPerson } from "./refusal.ts";
@@ -226,6 +227,9 @@ function saidFields(workspace: Workspace, message: SlackMessage) {
     ...(author?.home !== undefined && { user_team: home, source_team: home }),
     ...(message.thread_ts !== undefined && { thread_ts: message.thread_ts }),
     blocks: message.blocks ?? [],
+    ...(message.files !== undefined && {
+      files: message.files.map((file) => fileToWire(file, workspace.filesUrl)),
+    }),
     channel: message.channel,
     event_ts: message.ts,
   };

@@ -144,7 +144,12 @@ export class Person {
   }
 
   /** Posts a message that mentions the bot; `text` is as typed after the mention. */
-  async mention(act: { channel: string; text: string; threadTs?: string }): Promise<MentionOutcome> {
+  async mention(act: {
+    channel: string;
+    text: string;
+    threadTs?: string;
+    files?: Parameters<Workspace["say"]>[0]["files"];
+  }): Promise<MentionOutcome> {
     return this.say({ ...act, text: `<@${this.#deps.workspace.bot.userId}> ${act.text}` });
   }
 
@@ -156,6 +161,7 @@ export class Person {
     channel: string;
     text: string | readonly TypedPart[];
     threadTs?: string;
+    files?: Parameters<Workspace["say"]>[0]["files"];
   }): Promise<MentionOutcome> {
     const { workspace, deliverer } = this.#deps;
     const channel = this.#ownChannel(act.channel);
@@ -164,6 +170,7 @@ export class Person {
       user: this.user.id,
       text: act.text,
       ...(act.threadTs !== undefined && { threadTs: act.threadTs }),
+      ...(act.files !== undefined && { files: act.files }),
     });
     const isMentioned = message.mentions.includes(`@${workspace.bot.userId}`);
     const { events } = this.#deps;

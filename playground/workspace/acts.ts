@@ -80,7 +80,7 @@ function resultOf(outcome: { failure?: string } | undefined): ActResult {
 
 function refuseUnseen(channelId: string, { user }: Person, { slack }: ActDeps): void {
   const channel = slack.workspace.channel(channelId);
-  if (canSee(channel, user.id)) return;
+  if (canSee(channel, user)) return;
   throw new ImpossibleForAPerson(`${user.name} cannot see ${channel.name}: invite them first.`);
 }
 

@@ -86,10 +86,12 @@ export type PageMessage = {
   isBroadcast: boolean;
   isUnread: boolean;
   threadTs: string | null;
+  /** Emoji by short name, and who put them under the message. */
+  reactions: { name: string; users: string[] }[];
   replies: { count: number; lastTs: string; users: string[]; isUnread: boolean } | null;
 };
 
-export type PagePerson = { id: string; name: string; realName: string };
+export type PagePerson = { id: string; name: string; realName: string; isGuest: boolean };
 
 export type PageChannel = {
   id: string;

@@ -37,7 +37,7 @@ export function readPageState(deps: PageStateDeps, look: Look, weather: WeatherS
   const { slack, surface, links } = deps;
   const { workspace } = slack;
   const me = workspace.user(look.as);
-  const visible = workspace.channels().filter((channel) => canSee(channel, me.id));
+  const visible = workspace.channels().filter((channel) => canSee(channel, me));
   const channel = visible.find(({ id }) => id === look.channel);
   return {
     me: me.id,
@@ -56,12 +56,13 @@ export function readPageState(deps: PageStateDeps, look: Look, weather: WeatherS
   };
 }
 
-export function canSee(channel: Channel, userId: string): boolean {
-  return channel.kind === "public" || channel.members.has(userId);
+/** Guests see only the channels that they are in: https://slack.com/help/articles/202518103-Understand-guest-roles-in-Slack */
+export function canSee(channel: Channel, { id, guest }: Pick<User, "id" | "guest">): boolean {
+  return (channel.kind === "public" && guest === undefined) || channel.members.has(id);
 }
 
-function personOf({ id, display_name, real_name }: User): PagePerson {
-  return { id, name: display_name, realName: real_name };
+function personOf({ id, display_name, real_name, guest }: User): PagePerson {
+  return { id, name: display_name, realName: real_name, isGuest: guest !== undefined };
 }
 
 function channelOf(channel: Channel, me: string, { slack, marks }: PageStateDeps): PageChannel {
@@ -155,6 +156,7 @@ function messageOf(
     isBroadcast: message.subtype === "thread_broadcast",
     isUnread: unread.has(message),
     threadTs: message.thread_ts ?? null,
+    reactions: message.reactions ?? [],
     replies:
       last === undefined
         ? null
@@ -180,6 +182,7 @@ function ephemeralOf(ephemeral: Ephemeral, { slack }: PageStateDeps): PageMessag
     isBroadcast: false,
     isUnread: false,
     threadTs: ephemeral.thread_ts ?? null,
+    reactions: [],
     replies: null,
   };
 }

@@ -1,6 +1,7 @@
 import { utcTimeOfDay } from "./duration.ts";
 import { outcomeLine } from "./outcome-text.ts";
 import type { OutcomeWords } from "./outcome-text.ts";
+import { filesText } from "./shared-files.ts";
 import { sharedText } from "./thread-context.ts";
 import type { TurnProgress } from "./told-turn.ts";
 import { isAsking, isFollowUp } from "./turn.ts";
@@ -24,7 +25,7 @@ export function isOnlyStepNew(turn: Turn): boolean {
 const BEFORE_STEP = ": ";
 
 function stateOf(turn: Turn): string {
-  const shared = sharedText(turn.request);
+  const shared = [sharedText(turn.request), ...filesText(turn)].filter((text) => text !== "").join("; ");
   return shared === "" ? newsKey(turn) : `${newsKey(turn)} (${shared})`;
 }
 

@@ -17,7 +17,7 @@ import {
   turnAfterAnswer,
   watchingFrom,
 } from "./turn.ts";
-import type { Turn, TurnStage } from "./turn.ts";
+import type { Turn, TurnFiles, TurnStage } from "./turn.ts";
 
 /** Services keep idempotency keys for days; after this long a key may be forgotten, and the create would run again. */
 const KEY_LASTS_MS = 24 * 60 * 60_000;
@@ -58,10 +58,11 @@ export function beforeSubmit(
   }
 }
 
-/** The turn, with what of its thread goes along; one that was on its way before keeps what it had. */
-export function withThread(turn: Turn, context: ThreadContext | undefined): Turn {
-  if (context === undefined || turn.stage.name !== "accepted") return turn;
-  return { ...turn, request: { ...turn.request, context } };
+/** The turn, with what of its thread, and which files, go along; one that was on its way before keeps what it had. */
+export function withThread(turn: Turn, context: ThreadContext | undefined, files?: TurnFiles): Turn {
+  if (turn.stage.name !== "accepted") return turn;
+  const noted = files === undefined ? turn : { ...turn, files };
+  return context === undefined ? noted : { ...noted, request: { ...turn.request, context } };
 }
 
 /** The turn of somebody who may not use the app, ended: nothing of what they wrote is kept. */

@@ -62,12 +62,19 @@ export type Press = z.infer<typeof Press>;
 /** Somebody wants the turn to stop. `isTaken`: the job service has taken the cancel, and the turn's end is still to come. */
 const Stop = storedObject({ userId: z.string(), at: z.number(), isTaken: z.boolean().optional() });
 
+const NamedFile = storedObject({ id: z.string(), name: z.string() });
+/** Which files went along with a turn, and which could not. */
+export const TurnFiles = storedObject({ sent: z.array(NamedFile), unsent: z.array(NamedFile) });
+export type TurnFiles = z.infer<typeof TurnFiles>;
+
 /** The record of one turn: one prompt given to a job, how it stands, and what was said of it in Slack. */
 export const Turn = storedObject({
   version: z.literal(2),
   id: z.string(),
   request: Request,
   stage: TurnStage,
+  /** Absent: there were none, or it has not been sent yet. */
+  files: TurnFiles.optional(),
   /** The job as last seen; null until the create was answered. */
   job: Job.nullable(),
   /** A follow-up's number at the job service; absent where that isn't told. */

@@ -78,7 +78,11 @@ export function createTop(header: HTMLElement, app: PageApp) {
           ),
         ),
       );
-      who.replaceChildren(...state.people.map(({ id, realName }) => h("option", { value: id }, realName)));
+      who.replaceChildren(
+        ...state.people.map(({ id, realName, isGuest }) =>
+          h("option", { value: id }, isGuest ? `${realName} (guest)` : realName),
+        ),
+      );
       who.value = state.me;
     },
   };
