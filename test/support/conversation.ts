@@ -19,6 +19,7 @@ export const ACTS = [
   "press",
   "press",
   "press",
+  "stop",
   "again",
   "answer",
   "list",
@@ -116,7 +117,10 @@ class Conversation {
         break;
       }
       case "press":
-        await this.#press(userId, which, how);
+        await this.#press(userId, which * 7 + how);
+        break;
+      case "stop":
+        await this.#press(userId, which, "stop_turn");
         break;
       case "again": {
         const delivery = pick(this.#pressed, which);
@@ -243,7 +247,7 @@ class Conversation {
     return faults;
   }
 
-  async #press(userId: string, which: number, how: number): Promise<void> {
+  async #press(userId: string, which: number, only?: string): Promise<void> {
     const { slack } = this.#world;
     const seen = slack.workspace
       .channels()
@@ -251,8 +255,9 @@ class Conversation {
         ({ id, kind, members }) =>
           members.has(userId) && (kind !== "im" || slack.dm(userId)[0]?.channel === id),
       );
-    const { message, actionId, option, value } =
-      pick(seen.flatMap(({ id }) => slack.messages(id)).flatMap(pressables), which * 7 + how) ?? {};
+    const shown = seen.flatMap(({ id }) => slack.messages(id)).flatMap(pressables);
+    const wanted = only === undefined ? shown : shown.filter((button) => button.actionId === only);
+    const { message, actionId, option, value } = pick(wanted, which) ?? {};
     if (message === undefined || actionId === undefined) return;
     const click = { channel: message.channel, messageTs: message.ts, actionId };
     const { status, delivery } = await slack
