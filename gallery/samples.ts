@@ -187,6 +187,7 @@ const stages: Record<TurnStage["name"], [string, TurnStage][]> = {
   accepted: [
     ["accepted", { name: "accepted", waitingSince: null }],
     ["agent unavailable", { name: "accepted", waitingSince: NOON }],
+    ["agent's limit reached", { name: "accepted", waitingSince: NOON, limitedUntil: NOON + 25 * 60_000 }],
   ],
   submitting: [["being sent", { name: "submitting", waitingSince: null, isRepeat: false }]],
   watching: [

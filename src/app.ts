@@ -10,6 +10,7 @@ import type { ProjectRef } from "./core/project.ts";
 import type { Backend } from "./backend.ts";
 import { createHealth } from "./health.ts";
 import { registerIntake } from "./intake/index.ts";
+import { createSlackFileReader } from "./intake/slack-file-reader.ts";
 import { createSlackThreadReader } from "./intake/slack-thread-reader.ts";
 import { createContacts } from "./job-client/contacts.ts";
 import { createHttpJobService } from "./job-client/http-job-service.ts";
@@ -113,6 +114,11 @@ export function createApp(deps: AppDeps): DocsAgentApp {
     notifier,
     directory,
     threadReader,
+    fileReader: createSlackFileReader({
+      teams: slack.teams,
+      apiUrl: config.slack.apiUrl,
+      logger,
+    }),
     memberships: createSlackMemberships({ teams: slack.teams, clock, logger }),
     contacts,
     jobServices: { of: (project) => configuredProject(configured, project) },

@@ -40,6 +40,7 @@ function registered(): Registered {
       turn: { get: never },
       thread: { get: never },
       reply: { get: never },
+      service: { get: never },
       draft: { get: never, set: never, update: never, delete: never },
     },
     notifier: { replyPrivately: never },
@@ -126,6 +127,8 @@ describe("manifest.yml and the code", () => {
     expect(new Set(called)).toEqual(new Set(Object.keys(SCOPES)));
     const needed = new Set([
       "commands",
+      // Downloads are plain requests: https://docs.slack.dev/reference/objects/file-object
+      "files:read",
       ...manifest.settings.event_subscriptions.bot_events.flatMap(
         (name) => EVENT_SCOPES[name] ?? ["unknown"],
       ),

@@ -6,7 +6,7 @@ import { Limits, type LimitSettings } from "./limits.ts";
 import type { Ephemeral, SlackMessage } from "./messages.ts";
 import { Person } from "./person.ts";
 import { ResponseUrls } from "./response-urls.ts";
-import { type CallHook, createSlackServer } from "./server.ts";
+import { type CallHook, type Download, createSlackServer } from "./server.ts";
 import { SocketModeSide } from "./socket-mode.ts";
 import { Triggers } from "./triggers.ts";
 import type { WorkspaceSnapshot } from "./snapshot.ts";
@@ -77,6 +77,8 @@ export interface SlackSide extends AsyncDisposable {
   readonly socketMode: SocketModeSide;
   /** Every call the app made, in order of arrival. */
   readonly calls: readonly Call[];
+  /** Every download of a file that was asked for. */
+  readonly downloads: readonly Download[];
   /** Those that were answered with HTTP 429, by a limit or a fault. */
   readonly refusedCalls: readonly Call[];
   readonly limits: Limits;
@@ -122,6 +124,7 @@ export async function createSlackSide(options: SlackSideOptions): Promise<SlackS
     return scope === undefined || options.scopes.includes(scope);
   });
   const calls: Call[] = [];
+  const downloads: Download[] = [];
   const hooks = new Set<CallHook>();
   const deliverer = new Deliverer({
     signingSecret: options.signingSecret,
@@ -138,12 +141,14 @@ export async function createSlackSide(options: SlackSideOptions): Promise<SlackS
     socketMode,
     faults,
     calls,
+    downloads,
     hooks,
     limits,
     now,
   });
   const port = await listenOnLoopback(server, options.port ?? 0);
   const baseUrl = `http://127.0.0.1:${port}/`;
+  workspace.filesUrl = baseUrl;
   socketMode.listenAt(baseUrl);
   responseUrls.listenAt(baseUrl);
 
@@ -159,6 +164,7 @@ export async function createSlackSide(options: SlackSideOptions): Promise<SlackS
     faults,
     socketMode,
     calls,
+    downloads,
     get refusedCalls() {
       return calls.filter(({ result }) => result === "ratelimited");
     },

@@ -1,3 +1,4 @@
+import type { SlackFile } from "./files.ts";
 import type { MessageBlock } from "./block-kit/blocks.ts";
 
 /** What an app attaches to a message for itself: https://docs.slack.dev/messaging/message-metadata */
@@ -11,6 +12,7 @@ export type SlackMessage = {
   /** Set on what an app posted. */
   bot_id?: string;
   text: string;
+  files?: SlackFile[];
   blocks?: MessageBlock[];
   thread_ts?: string;
   subtype?: "tombstone" | "thread_broadcast";

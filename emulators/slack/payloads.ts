@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { Button, Overflow, StaticSelect } from "./block-kit/objects.ts";
+import type { Button, FeedbackButtons, Overflow, StaticSelect } from "./block-kit/objects.ts";
+import { fileToWire } from "./files.ts";
 import { makeId } from "./ids.ts";
 import { type Ephemeral, type SlackMessage, slackbot } from "./messages.ts";
 import { ImpossibleForAPerson } from "./refusal.ts";
@@ -61,9 +62,9 @@ export function shortcutPayload(at: Interaction, callbackId: string, message: Sl
 
 /** What a person pressed or chose. */
 export type Act = {
-  element: Button | StaticSelect | Overflow;
+  element: Button | StaticSelect | Overflow | FeedbackButtons;
   blockId: string;
-  /** The value of the option chosen in a select menu. */
+  /** The value of the option chosen in a select menu; of feedback buttons, `positive` or `negative`. */
   option?: string;
 };
 
@@ -120,6 +121,11 @@ function actionOf({ element, blockId, option }: Act) {
   const common = { type: element.type, action_id: element.action_id, block_id: blockId };
   if (element.type === "static_select" || element.type === "overflow") {
     return { ...common, selected_option: optionOf(element, option ?? "") };
+  }
+  if (element.type === "feedback_buttons") {
+    // As in @slack/bolt's FeedbackButtonsAction.
+    const { text, value } = option === "negative" ? element.negative_button : element.positive_button;
+    return { ...common, text, value };
   }
   const { value, url, style } = element;
   return {
@@ -221,6 +227,9 @@ function saidFields(workspace: Workspace, message: SlackMessage) {
     ...(author?.home !== undefined && { user_team: home, source_team: home }),
     ...(message.thread_ts !== undefined && { thread_ts: message.thread_ts }),
     blocks: message.blocks ?? [],
+    ...(message.files !== undefined && {
+      files: message.files.map((file) => fileToWire(file, workspace.filesUrl)),
+    }),
     channel: message.channel,
     event_ts: message.ts,
   };

@@ -1,9 +1,9 @@
 import { escapeMrkdwn } from "../../src/replies/mrkdwn.ts";
 import type { AnyBlock } from "./block-kit/blocks.ts";
-import type { Button, Overflow, StaticSelect } from "./block-kit/objects.ts";
 import type { Deliverer, SlackDelivery, DeliveryOutcome } from "./deliver.ts";
 import type { SlackMessage } from "./messages.ts";
 import {
+  type Act,
   actionPayload,
   closePayload,
   commandPayload,
@@ -144,7 +144,12 @@ export class Person {
   }
 
   /** Posts a message that mentions the bot; `text` is as typed after the mention. */
-  async mention(act: { channel: string; text: string; threadTs?: string }): Promise<MentionOutcome> {
+  async mention(act: {
+    channel: string;
+    text: string;
+    threadTs?: string;
+    files?: Parameters<Workspace["say"]>[0]["files"];
+  }): Promise<MentionOutcome> {
     return this.say({ ...act, text: `<@${this.#deps.workspace.bot.userId}> ${act.text}` });
   }
 
@@ -156,6 +161,7 @@ export class Person {
     channel: string;
     text: string | readonly TypedPart[];
     threadTs?: string;
+    files?: Parameters<Workspace["say"]>[0]["files"];
   }): Promise<MentionOutcome> {
     const { workspace, deliverer } = this.#deps;
     const channel = this.#ownChannel(act.channel);
@@ -164,6 +170,7 @@ export class Person {
       user: this.user.id,
       text: act.text,
       ...(act.threadTs !== undefined && { threadTs: act.threadTs }),
+      ...(act.files !== undefined && { files: act.files }),
     });
     const isMentioned = message.mentions.includes(`@${workspace.bot.userId}`);
     const { events } = this.#deps;
@@ -267,11 +274,15 @@ export class Person {
 function findElement(
   blocks: readonly AnyBlock[],
   { actionId, blockId }: { actionId: string; blockId?: string },
-): { element: Button | StaticSelect | Overflow; blockId: string } {
+): { element: Act["element"]; blockId: string } {
   for (const block of blocks) {
     if (blockId !== undefined && block.block_id !== blockId) continue;
     const elements =
-      block.type === "actions" ? block.elements : block.type === "section" ? [block.accessory] : [];
+      block.type === "actions" || block.type === "context_actions"
+        ? block.elements
+        : block.type === "section"
+          ? [block.accessory]
+          : [];
     for (const element of elements) {
       if (element === undefined || element.type === "image" || element.action_id !== actionId) continue;
       return { element, blockId: block.block_id ?? "" };

@@ -27,7 +27,7 @@ export type Answer<Response> = {
       : Response[Key];
 };
 
-type Blocks = { blocks?: object[] };
+type Blocks = { blocks?: object[]; files?: object[] };
 
 /** A message as history shows it, and as payloads carry it. */
 export type WireMessage = With<

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { messageOf } from "../../src/errors.ts";
 import type { Call, Fault, Faults } from "./faults.ts";
+import { answerDownload } from "./files.ts";
 import type { Limits } from "./limits.ts";
 import { SlackRefusal } from "./refusal.ts";
 import { type ResponseUrls, statusOfRefusal } from "./response-urls.ts";
@@ -12,6 +13,9 @@ import type { MethodContext } from "./web-api/method.ts";
 /** Awaited before a call takes effect, and after that before it is answered. */
 export type CallHook = (phase: "before" | "after", call: Call) => Promise<void> | void;
 
+/** A file that was asked for, and with what. */
+export type Download = { id: string; authorization: string | undefined };
+
 export type ServerDeps = {
   context: MethodContext;
   tokens: SlackSideTokens;
@@ -19,6 +23,7 @@ export type ServerDeps = {
   socketMode: SocketModeSide;
   faults: Faults;
   calls: Call[];
+  downloads: Download[];
   hooks: ReadonlySet<CallHook>;
   limits: Limits;
   now: () => number;
@@ -56,6 +61,13 @@ async function handle(request: IncomingMessage, response: ServerResponse, deps: 
   const { pathname } = new URL(request.url ?? "/", "http://localhost");
   const [, area, name = ""] = pathname.split("/");
   if (request.method === "POST" && area === "api") return handleApi(name, request, response, deps);
+  if (request.method === "GET" && area === "files-pri") {
+    deps.downloads.push({ id: name, authorization: request.headers.authorization });
+    const { workspace, scopes } = deps.context;
+    const found = answerDownload(workspace.findFile(name), request, { token: deps.tokens.bot, scopes });
+    response.writeHead(found.status, { "content-type": found.type }).end(found.body);
+    return;
+  }
   if (request.method === "POST" && area === "response") return handleResponse(name, request, response, deps);
   send(response, { status: 404, body: "no such page", result: "" });
 }

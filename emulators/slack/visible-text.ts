@@ -15,7 +15,10 @@ export function visibleText(
   nameOf: NameOf = () => undefined,
 ): string {
   if (message.blocks === undefined || message.blocks.length === 0) return readMrkdwn(message.text, nameOf);
-  return message.blocks.map((block) => readBlock(block, nameOf)).join("\n");
+  return message.blocks
+    .filter(({ type }) => type !== "context_actions")
+    .map((block) => readBlock(block, nameOf))
+    .join("\n");
 }
 
 function readBlock(block: AnyBlock, nameOf: NameOf): string {
@@ -30,6 +33,9 @@ function readBlock(block: AnyBlock, nameOf: NameOf): string {
     case "context":
     case "actions":
       return block.elements.map((element) => readElement(element, nameOf)).join(" ");
+    // Two icons; what they are called is shown to who points at them.
+    case "context_actions":
+      return "";
     case "markdown":
       return readMrkdwn(block.text, nameOf);
     case "rich_text":

@@ -1,6 +1,7 @@
 import { DocsAgentError } from "../../src/errors.ts";
 import type { MessageBlock } from "./block-kit/blocks.ts";
 import { makeId, makeSecret, Timestamps } from "./ids.ts";
+import type { SlackFile } from "./files.ts";
 import { mentionsIn } from "./mentions.ts";
 import { type Ephemeral, type SlackMessage, Messages, type Metadata } from "./messages.ts";
 import type { WorkspaceSnapshot } from "./snapshot.ts";
@@ -67,6 +68,7 @@ export type NewMessage = {
   channel: string;
   user: string;
   text: string;
+  files?: SlackFile[];
   isFromApp?: boolean;
   blocks?: MessageBlock[];
   threadTs?: string;
@@ -88,6 +90,8 @@ export class Workspace {
   readonly team: Team;
   readonly bot: Bot;
   readonly timestamps: Timestamps;
+  /** Where files are downloaded. Ends in a slash. */
+  filesUrl = "";
   /** The verification token in every payload; apps are told to ignore it. */
   readonly verificationToken = makeSecret().slice(0, 24);
   /**
@@ -250,6 +254,13 @@ export class Workspace {
     this.changed();
   }
 
+  findFile(id: string): SlackFile | undefined {
+    return this.channels()
+      .flatMap((channel) => this.log(channel.id).visible())
+      .flatMap(({ files }) => files ?? [])
+      .find((file) => file.id === id);
+  }
+
   log(channelId: string): Messages {
     return this.#messages.get(channelId) ?? notHere(`channel ${channelId}`);
   }
@@ -263,6 +274,7 @@ export class Workspace {
     user: string;
     text: string | readonly TypedPart[];
     threadTs?: string;
+    files?: readonly { name: string; mimetype: string; content: Buffer | string }[];
   }): SlackMessage {
     this.user(message.user);
     if (message.threadTs !== undefined) {
@@ -270,7 +282,14 @@ export class Workspace {
       if (root === undefined || root.thread_ts !== undefined) notHere(`thread ${message.threadTs}`);
     }
     const text = encodeTyped(message.text);
-    return this.post({ ...message, text, blocks: [richTextOf(text)] });
+    const { files = [], ...rest } = message;
+    const shared = files.map((file) => ({ ...file, id: makeId("F"), content: Buffer.from(file.content) }));
+    return this.post({
+      ...rest,
+      text,
+      blocks: [richTextOf(text)],
+      ...(shared.length > 0 && { files: shared }),
+    });
   }
 
   /** Adds a message as it stands; decides nothing about who may post. */
@@ -282,6 +301,7 @@ export class Workspace {
       text: draft.text,
       deleted: false,
       mentions: mentionsIn(draft, draft.linksNames),
+      ...(draft.files !== undefined && { files: draft.files }),
       ...(draft.isFromApp === true && { bot_id: this.bot.botId }),
       ...(draft.blocks !== undefined && { blocks: draft.blocks }),
       ...(draft.threadTs !== undefined && { thread_ts: draft.threadTs }),

@@ -8,6 +8,7 @@ import type {
 } from "../../emulators/slack/index.ts";
 import type {
   AppSurface,
+  Example,
   PageChannel,
   PageContent,
   PageLink,
@@ -15,6 +16,7 @@ import type {
   PagePerson,
   PageState,
   PageThread,
+  PendingRetries,
   WeatherState,
 } from "./page-protocol.ts";
 import { type ReadMarks, unreadMessages } from "./read-marks.ts";
@@ -27,6 +29,8 @@ export type PageStateDeps = {
   marks: ReadMarks;
   surface: AppSurface;
   links: readonly PageLink[];
+  examples: readonly Example[] | null;
+  retries: { readonly pending: PendingRetries | null };
 };
 
 /** Who looks, and at what. */
@@ -34,10 +38,10 @@ export type Look = { as: string; channel?: string | undefined; thread?: string |
 
 /** Throws `NotInWorkspace` for a person who is not there; a channel they cannot see is as none. */
 export function readPageState(deps: PageStateDeps, look: Look, weather: WeatherState | null): PageState {
-  const { slack, surface, links } = deps;
+  const { slack, surface, links, examples, retries } = deps;
   const { workspace } = slack;
   const me = workspace.user(look.as);
-  const visible = workspace.channels().filter((channel) => canSee(channel, me.id));
+  const visible = workspace.channels().filter((channel) => canSee(channel, me));
   const channel = visible.find(({ id }) => id === look.channel);
   return {
     me: me.id,
@@ -46,6 +50,8 @@ export function readPageState(deps: PageStateDeps, look: Look, weather: WeatherS
     surface,
     links,
     weather,
+    examples,
+    pending: retries.pending,
     people: workspace.users().map(personOf),
     channels: visible.map((each) => channelOf(each, me.id, deps)),
     current: channel === undefined ? null : contentOf(channel, look, deps),
@@ -56,12 +62,13 @@ export function readPageState(deps: PageStateDeps, look: Look, weather: WeatherS
   };
 }
 
-export function canSee(channel: Channel, userId: string): boolean {
-  return channel.kind === "public" || channel.members.has(userId);
+/** Guests see only the channels that they are in: https://slack.com/help/articles/202518103-Understand-guest-roles-in-Slack */
+export function canSee(channel: Channel, { id, guest }: Pick<User, "id" | "guest">): boolean {
+  return (channel.kind === "public" && guest === undefined) || channel.members.has(id);
 }
 
-function personOf({ id, display_name, real_name }: User): PagePerson {
-  return { id, name: display_name, realName: real_name };
+function personOf({ id, display_name, real_name, guest }: User): PagePerson {
+  return { id, name: display_name, realName: real_name, isGuest: guest !== undefined };
 }
 
 function channelOf(channel: Channel, me: string, { slack, marks }: PageStateDeps): PageChannel {
@@ -155,6 +162,7 @@ function messageOf(
     isBroadcast: message.subtype === "thread_broadcast",
     isUnread: unread.has(message),
     threadTs: message.thread_ts ?? null,
+    reactions: message.reactions ?? [],
     replies:
       last === undefined
         ? null
@@ -180,6 +188,7 @@ function ephemeralOf(ephemeral: Ephemeral, { slack }: PageStateDeps): PageMessag
     isBroadcast: false,
     isUnread: false,
     threadTs: ephemeral.thread_ts ?? null,
+    reactions: [],
     replies: null,
   };
 }

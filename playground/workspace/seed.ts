@@ -2,12 +2,12 @@ import type { SlackSide } from "../../emulators/slack/index.ts";
 
 /** Who and what {@link seedWorkspace} put there. */
 export type Seeded = {
-  people: { mara: string; theo: string; priya: string; jonas: string };
+  people: { mara: string; theo: string; priya: string; jonas: string; kim: string };
   channels: { docs: string; support: string; general: string };
 };
 
 /**
- * Fills an empty workspace: four people who work on the fictional product Tidepool, three channels, and messages that show
+ * Fills an empty workspace: four people who work on the fictional product Tidepool, a guest, three channels, and messages that show
  * what is wrong with its docs: mistakes that `sample-docs/` has to contain. The bot is in #docs and #support, and not in
  * #general.
  */
@@ -17,8 +17,14 @@ export function seedWorkspace(slack: SlackSide): Seeded {
   const theo = workspace.addUser({ name: "theo", realName: "Theo Banerjee", displayName: "Theo" }).id;
   const priya = workspace.addUser({ name: "priya", realName: "Priya Raman", displayName: "Priya" }).id;
   const jonas = workspace.addUser({ name: "jonas", realName: "Jonas Okafor", displayName: "Jonas" }).id;
+  const kim = workspace.addUser({
+    name: "kim",
+    realName: "Kim Sato",
+    displayName: "Kim",
+    guest: "multi-channel",
+  }).id;
   const members = [mara, theo, priya, jonas];
-  const docs = workspace.addChannel({ name: "docs", members, withBot: true }).id;
+  const docs = workspace.addChannel({ name: "docs", members: [...members, kim], withBot: true }).id;
   const support = workspace.addChannel({ name: "support", members, withBot: true }).id;
   const general = workspace.addChannel({ name: "general", members }).id;
 
@@ -62,5 +68,5 @@ export function seedWorkspace(slack: SlackSide): Seeded {
     jonas,
     "Second one this week. The install page also spells the product TidePool. It is Tidepool, small p.",
   );
-  return { people: { mara, theo, priya, jonas }, channels: { docs, support, general } };
+  return { people: { mara, theo, priya, jonas, kim }, channels: { docs, support, general } };
 }

@@ -21,6 +21,11 @@ export function formatAgo(agoMs: number): string {
   return `${count} ${name}${count === 1 ? "" : "s"} ago`;
 }
 
+/** A moment as a time of day: `14:05 UTC`. */
+export function utcTimeOfDay(epochMs: number): string {
+  return `${new Date(epochMs).toISOString().slice("2026-01-05T".length, "2026-01-05T14:05".length)} UTC`;
+}
+
 function two(ms: number, large: number, largeName: string, small: number, smallName: string): string {
   const whole = Math.floor(ms / large);
   const rest = Math.floor((ms - whole * large) / small);

@@ -1,3 +1,4 @@
+import type { Attachment } from "./attachment.ts";
 import type { Capability, JobReport } from "./job-report.ts";
 import type { Job } from "./job.ts";
 import type { ProjectRef } from "./project.ts";
@@ -96,13 +97,22 @@ export interface JobService {
   readonly honorsIdempotencyKeys?: boolean;
   /**
    * Creates a job. Sends `idempotencyKey` along: only a service that honors such keys (see {@link JobServiceAnswer}) can be
-   * given the same create again without a second job.
+   * given the same create again without a second job. `attachments`: only where they are offered.
    */
-  createJob(prompt: string, idempotencyKey: string): Promise<JobServiceAnswer>;
+  createJob(
+    prompt: string,
+    idempotencyKey: string,
+    attachments?: readonly Attachment[],
+  ): Promise<JobServiceAnswer>;
   /** Reads a job. Safe to repeat. */
   getJob(jobId: string): Promise<JobServiceAnswer>;
   /** Gives a job a follow-up prompt. Same delivery semantics as {@link createJob}. */
-  sendMessage(jobId: string, prompt: string, idempotencyKey: string): Promise<JobServiceAnswer>;
+  sendMessage(
+    jobId: string,
+    prompt: string,
+    idempotencyKey: string,
+    attachments?: readonly Attachment[],
+  ): Promise<JobServiceAnswer>;
   /** Ends a turn that waits or runs, without a result. Only where `cancel` is offered. Safe to repeat. */
   cancelTurn(jobId: string, turn: number): Promise<JobServiceAnswer>;
   /** Answers a question of the agent's. Only where `questions` is offered. The same answer is safe to repeat. */

@@ -88,7 +88,7 @@ function pickedLines(quoted: QuotedMessage, names: Names): string[] {
     `Quoted message posted in: ${placeOf(quoted.channelId, names)}`,
     `Quoted message permalink: ${names.permalink ?? "not available"}`,
     "Quoted message text:",
-    ...quotedLines(textOf(quoted.segments, names), QUOTED_MAX_CHARS),
+    ...quotedLines(textOf(quoted, names), QUOTED_MAX_CHARS),
   ];
 }
 
@@ -101,13 +101,13 @@ function threadLines(
   let left = room;
   for (const message of context.messages.toReversed()) {
     const label = `${authorOf(message, names)}, ${utc(message.ts)}:`;
-    const whole = [label, ...quotedLines(textOf(message.segments, names), Infinity)];
+    const whole = [label, ...quotedLines(textOf(message, names), Infinity)];
     const isNewest = shown.length === 0;
     if (lengthOf(whole) > left && !isNewest) break;
     const lines =
       lengthOf(whole) <= left
         ? whole
-        : [label, ...quotedLines(textOf(message.segments, names), left - label.length - CUT_MARK_CHARS)];
+        : [label, ...quotedLines(textOf(message, names), left - label.length - CUT_MARK_CHARS)];
     shown.unshift(lines);
     left -= lengthOf(lines);
   }
@@ -141,12 +141,13 @@ function utc(ts: string): string {
   return `${new Date(writtenMs).toISOString().slice(0, "2026-01-05T14:05".length).replace("T", " ")} UTC`;
 }
 
-function textOf(segments: readonly Segment[], names: Names): string {
+function textOf({ segments, files = [] }: Pick<QuotedMessage, "segments" | "files">, names: Names): string {
   const text = segments
     .map((segment) => readable(segment, names))
     .join("")
     .trim();
-  return text === "" ? "(the message has no text)" : text;
+  const said = text === "" ? "(the message has no text)" : text;
+  return [said, ...files.map(({ name }) => `[file: ${startOf(oneLine(name), NAME_MAX_CHARS)}]`)].join("\n");
 }
 
 /** A segment as a person reads it, in plain text. */

@@ -69,6 +69,8 @@ export const Draft = storedObject({
   quoted: QuotedMessage.nullable(),
   /** What else of its thread the form lists. */
   context: ThreadContext.optional(),
+  /** The default project's service takes files; absent: it has not said. */
+  takesFiles: z.boolean().optional(),
   /** Its thread has yet to be read. */
   isThreadUnread: z.boolean().optional(),
   responseUrl: z.string().nullable(),

@@ -18,6 +18,18 @@ export const Segment = z.discriminatedUnion("kind", [
 ]);
 export type Segment = z.infer<typeof Segment>;
 
+/** A file of a message, as Slack tells of it. */
+export const SharedFile = storedObject({
+  id: z.string(),
+  name: z.string(),
+  mediaType: z.string(),
+  /** Bytes. */
+  size: z.number(),
+  /** Where to download it; null: nowhere. */
+  url: z.string().nullable(),
+});
+export type SharedFile = z.infer<typeof SharedFile>;
+
 /** The message that a request points at. It leaves Slack as quoted material, never as an instruction. */
 export const QuotedMessage = storedObject({
   segments: z.array(Segment),
@@ -28,6 +40,7 @@ export const QuotedMessage = storedObject({
   channelId: z.string(),
   ts: z.string(),
   threadTs: z.string().nullable(),
+  files: z.array(SharedFile).optional(),
 });
 export type QuotedMessage = z.infer<typeof QuotedMessage>;
 
@@ -41,6 +54,7 @@ export const ThreadMessage = storedObject({
   ts: z.string(),
   /** It is one of our own: how an earlier request ended. */
   isOwn: z.boolean().optional(),
+  files: z.array(SharedFile).optional(),
 });
 export type ThreadMessage = z.infer<typeof ThreadMessage>;
 
@@ -79,6 +93,8 @@ export const Request = storedObject({
   quoted: QuotedMessage.nullable(),
   /** The message that asked, in the request's channel. Absent: no message did. */
   messageTs: z.string().optional(),
+  /** Of that message. */
+  files: z.array(SharedFile).optional(),
   /** Absent: nothing of a thread goes along, or it has not been read yet. */
   context: ThreadContext.optional(),
   /** A follow-up: an earlier turn, whose job it is for. Absent: it gets a job of its own. */

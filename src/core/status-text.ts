@@ -1,5 +1,7 @@
+import { utcTimeOfDay } from "./duration.ts";
 import { outcomeLine } from "./outcome-text.ts";
 import type { OutcomeWords } from "./outcome-text.ts";
+import { filesText } from "./shared-files.ts";
 import { sharedText } from "./thread-context.ts";
 import type { TurnProgress } from "./told-turn.ts";
 import { isAsking, isFollowUp } from "./turn.ts";
@@ -23,7 +25,7 @@ export function isOnlyStepNew(turn: Turn): boolean {
 const BEFORE_STEP = ": ";
 
 function stateOf(turn: Turn): string {
-  const shared = sharedText(turn.request);
+  const shared = [sharedText(turn.request), ...filesText(turn)].filter((text) => text !== "").join("; ");
   return shared === "" ? newsKey(turn) : `${newsKey(turn)} (${shared})`;
 }
 
@@ -37,7 +39,8 @@ function stageKey(turn: Turn): string {
   switch (stage.name) {
     case "accepted":
     case "submitting":
-      return stage.waitingSince === null ? "accepted" : "waiting";
+      if (stage.waitingSince === null) return "accepted";
+      return stage.limitedUntil === undefined ? "waiting" : `limited until ${startOf(stage.limitedUntil)}`;
     case "watching":
       if (stage.troubleSince !== null) return `watching-${watch}-trouble`;
       if (isAsking(turn)) return `watching-${watch}-asking`;
@@ -85,6 +88,13 @@ function isStarting(turn: Turn): boolean {
   return stage.name === "watching" && stage.progress?.isWaiting === true && !isFollowUp(turn);
 }
 
+/** Times are shown to the minute: the one that is named must not be too early. */
+function startOf(epochMs: number): string {
+  return utcTimeOfDay(Math.ceil(epochMs / MINUTE_MS) * MINUTE_MS);
+}
+
+const MINUTE_MS = 60_000;
+
 const STARTING = "⏳ Starting…";
 
 const STOPPING = "⏹️ Stopping…";
@@ -100,9 +110,10 @@ export function statusText(turn: Turn, words: Pick<OutcomeWords, "watchedFor" | 
   switch (stage.name) {
     case "accepted":
     case "submitting":
-      return stage.waitingSince === null
-        ? STARTING
-        : "⏳ The agent is unavailable. Your request is saved and starts when it's back.";
+      if (stage.waitingSince === null) return STARTING;
+      return stage.limitedUntil === undefined
+        ? "⏳ The agent is unavailable. Your request is saved and starts when it's back."
+        : `⏳ The agent has reached its limit. Your request is saved and starts around ${startOf(stage.limitedUntil)}.`;
     case "watching": {
       if (stage.troubleSince !== null) return `⚠️ ${TROUBLE}`;
       if (isAsking(turn)) return "💬 Waiting for an answer";

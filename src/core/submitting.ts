@@ -17,7 +17,7 @@ import {
   turnAfterAnswer,
   watchingFrom,
 } from "./turn.ts";
-import type { Turn, TurnStage } from "./turn.ts";
+import type { Turn, TurnFiles, TurnStage } from "./turn.ts";
 
 /** Services keep idempotency keys for days; after this long a key may be forgotten, and the create would run again. */
 const KEY_LASTS_MS = 24 * 60 * 60_000;
@@ -51,16 +51,18 @@ export function beforeSubmit(
           name: "submitting",
           waitingSince: turn.stage.waitingSince,
           isRepeat: false,
+          ...limitOf(turn.stage.limitedUntil),
           ...keptPrompt(turn, at.prompt),
         },
       };
   }
 }
 
-/** The turn, with what of its thread goes along; one that was on its way before keeps what it had. */
-export function withThread(turn: Turn, context: ThreadContext | undefined): Turn {
-  if (context === undefined || turn.stage.name !== "accepted") return turn;
-  return { ...turn, request: { ...turn.request, context } };
+/** The turn, with what of its thread, and which files, go along; one that was on its way before keeps what it had. */
+export function withThread(turn: Turn, context: ThreadContext | undefined, files?: TurnFiles): Turn {
+  if (turn.stage.name !== "accepted") return turn;
+  const noted = files === undefined ? turn : { ...turn, files };
+  return context === undefined ? noted : { ...noted, request: { ...turn.request, context } };
 }
 
 /** The turn of somebody who may not use the app, ended: nothing of what they wrote is kept. */
@@ -113,6 +115,7 @@ export function afterSubmit(
   const { fault } = answer;
   const { stage } = turn;
   const { isRepeat } = stage;
+  const limit = limitOf(limitedUntil(stage, fault, now));
   const waitingSince = stage.waitingSince ?? now;
   const ended = (kind: OutcomeKind, detail: Parameters<typeof endTurn>[3]) => ({
     turn: endTurn(turn, kind, now, detail),
@@ -125,7 +128,7 @@ export function afterSubmit(
   switch (fault.kind) {
     case "not-created":
       // What is certain of this create says nothing of an earlier one whose answer was lost.
-      return later(isRepeat ? { ...stage, waitingSince } : { name: "accepted", waitingSince });
+      return later(isRepeat ? { ...stage, waitingSince } : { name: "accepted", waitingSince, ...limit });
     case "unknown":
       if (!at.honorsKeys) return ended("unknown", { reason: "create-lost" });
       return later({ ...stage, waitingSince, isRepeat: true });
@@ -141,6 +144,20 @@ export function afterSubmit(
       if (isRepeat) return ended("unknown", { reason: "create-lost" });
       return ended("rejected", { reason: rejectionReason(fault), said: fault.said });
   }
+}
+
+/** Until when the service takes no more, as it said by refusing one; a call that wasn't made says nothing new. */
+function limitedUntil(
+  stage: { limitedUntil?: number | undefined },
+  { status, retryAfterMs }: JobServiceFault,
+  now: number,
+): number | undefined {
+  if (status === undefined) return stage.limitedUntil;
+  return status === 429 && retryAfterMs !== undefined ? now + retryAfterMs : undefined;
+}
+
+function limitOf(until: number | undefined): { limitedUntil?: number } {
+  return until === undefined ? {} : { limitedUntil: until };
 }
 
 /** For so long after a message a poll may still show how its job was before, where the service doesn't tell turns apart. */

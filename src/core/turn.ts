@@ -19,8 +19,15 @@ const Unseen = storedObject({ until: z.number(), leftAs: z.string().nullable() }
 
 /** Where a turn stands. */
 export const TurnStage = z.discriminatedUnion("name", [
-  /** Kept, no create under way. `waitingSince`: since when the job service takes nothing; null: it has not been asked. */
-  storedObject({ name: z.literal("accepted"), waitingSince: z.number().nullable() }),
+  /**
+   * Kept, no create under way. `waitingSince`: since when the job service takes nothing; null: it has not been asked. `limitedUntil`: its limit
+   * is reached, until then as it says; epoch milliseconds.
+   */
+  storedObject({
+    name: z.literal("accepted"),
+    waitingSince: z.number().nullable(),
+    limitedUntil: z.number().optional(),
+  }),
   /**
    * A create is on its way, or was, and its answer is lost. `isRepeat`: it is being sent again, the answer to an earlier one is lost.
    * `prompt`: as it was sent, where it is not the bare instructions; names in it may be written differently the next time, and under
@@ -30,6 +37,7 @@ export const TurnStage = z.discriminatedUnion("name", [
     name: z.literal("submitting"),
     waitingSince: z.number().nullable().default(null),
     isRepeat: z.boolean().default(false),
+    limitedUntil: z.number().optional(),
     prompt: z.string().optional(),
   }),
   /**
@@ -54,12 +62,19 @@ export type Press = z.infer<typeof Press>;
 /** Somebody wants the turn to stop. `isTaken`: the job service has taken the cancel, and the turn's end is still to come. */
 const Stop = storedObject({ userId: z.string(), at: z.number(), isTaken: z.boolean().optional() });
 
+const NamedFile = storedObject({ id: z.string(), name: z.string() });
+/** Which files went along with a turn, and which could not. */
+export const TurnFiles = storedObject({ sent: z.array(NamedFile), unsent: z.array(NamedFile) });
+export type TurnFiles = z.infer<typeof TurnFiles>;
+
 /** The record of one turn: one prompt given to a job, how it stands, and what was said of it in Slack. */
 export const Turn = storedObject({
   version: z.literal(2),
   id: z.string(),
   request: Request,
   stage: TurnStage,
+  /** Absent: there were none, or it has not been sent yet. */
+  files: TurnFiles.optional(),
   /** The job as last seen; null until the create was answered. */
   job: Job.nullable(),
   /** A follow-up's number at the job service; absent where that isn't told. */
@@ -77,6 +92,8 @@ export const Turn = storedObject({
   followers: z.array(z.string()).optional(),
   /** By the watch whose outcome carries the button. */
   pressed: z.record(z.string(), Press),
+  /** Who found the outcome helpful and who didn't, by user id. Absent: nobody has said. */
+  votes: z.record(z.string(), z.enum(["yes", "no"])).optional(),
 });
 export type Turn = z.infer<typeof Turn>;
 

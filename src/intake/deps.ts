@@ -23,6 +23,7 @@ export type IntakeDeps = {
     thread: Pick<RecordStore<RecordOf<"thread">>, "get">;
     reply: Pick<RecordStore<RecordOf<"reply">>, "get">;
     draft: RecordStore<RecordOf<"draft">>;
+    service: Pick<RecordStore<RecordOf<"service">>, "get">;
   };
   notifier: Pick<Notifier, "replyPrivately">;
   directory: Pick<Directory, "admission">;

@@ -7,6 +7,7 @@ import { registerCommand } from "./command.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { registerGate } from "./gate.ts";
 import { registerFollowMenu } from "./follow-menu.ts";
+import { registerFeedback } from "./feedback.ts";
 import { registerFormSubmission } from "./form-submission.ts";
 import { registerLists } from "./lists.ts";
 import { registerMention } from "./mention.ts";
@@ -24,6 +25,7 @@ export function registerIntake(app: App, given: Omit<IntakeDeps, "accepting">): 
   registerMention(app, deps);
   registerThreadReply(app, deps);
   registerButtons(app, deps);
+  registerFeedback(app, deps);
   registerAnswers(app, deps);
   registerStopButton(app, deps);
   registerFollowMenu(app, deps);

@@ -1,6 +1,7 @@
 import type { App } from "@slack/bolt";
 import type { IntakeDeps } from "./deps.ts";
 import { takeSaid } from "./said-to-app.ts";
+import { filesOfMessage } from "./slack-message.ts";
 
 export const MENTION_EVENT = "app_mention";
 
@@ -19,6 +20,7 @@ export function registerMention(app: App, deps: IntakeDeps): void {
       threadTs: event.thread_ts ?? null,
       userId: event.user,
       text: event.text,
+      files: filesOfMessage(event),
     };
     await takeSaid(deps, said, context.botUserId);
   });

@@ -44,10 +44,13 @@ export async function openRequestForm(
   const draftId = form.triggerId;
   const viewOf = (draft: Draft) =>
     requestForm(draftId, draft, namesOf(deps.projects), form.project, form.state);
+  let asked = form.draft;
   let open: { id?: string; hash?: string } | undefined;
   try {
-    await deps.records.draft.set(draftId, form.draft, DRAFT_TTL_MS);
-    ({ view: open } = await client.views.open({ trigger_id: form.triggerId, view: viewOf(form.draft) }));
+    const takesFiles = asked.quoted === null ? undefined : await takesFilesAt(deps);
+    if (takesFiles !== undefined) asked = { ...asked, takesFiles };
+    await deps.records.draft.set(draftId, asked, DRAFT_TTL_MS);
+    ({ view: open } = await client.views.open({ trigger_id: form.triggerId, view: viewOf(asked) }));
   } catch (thrown) {
     deps.logger.error({ err: thrown }, "could not open the form");
     await respond({ ...formNotOpenedMessage(), response_type: "ephemeral", replace_original: false });
@@ -55,7 +58,7 @@ export async function openRequestForm(
   }
   if (form.draft.isThreadUnread !== true || open?.id === undefined) return;
   try {
-    const draft = await withThread(deps, form.draft);
+    const draft = await withThread(deps, asked);
     // Before the form shows it: what it shows can be sent.
     await deps.records.draft.set(draftId, draft, DRAFT_TTL_MS);
     await client.views.update({
@@ -67,6 +70,11 @@ export async function openRequestForm(
     // It was sent or closed meanwhile, say: then only what it showed goes along.
     deps.logger.warn({ error: messageOf(thrown) }, "could not list a thread in the form");
   }
+}
+
+async function takesFilesAt({ records, projects }: IntakeDeps): Promise<boolean | undefined> {
+  const known = await records.service.get(projects[0].service);
+  return known?.capabilities?.includes("attachments");
 }
 
 const THE_LAST = "9999999999.999999";

@@ -1,6 +1,6 @@
 import type { Refusal } from "../core/notifier.ts";
 import { PROMPT_MAX_CHARS } from "../core/request.ts";
-import type { Request } from "../core/request.ts";
+import type { Request, SharedFile } from "../core/request.ts";
 import { replyTask } from "../tasks/reply.ts";
 import type { ReplyPayload } from "../tasks/reply.ts";
 import { acceptRequest } from "./accept-request.ts";
@@ -9,6 +9,7 @@ import type { IntakeDeps } from "./deps.ts";
 import { askForList } from "./lists.ts";
 import { parseMessageText, readableText } from "./message-text.ts";
 import { findProject, namesOf } from "./project.ts";
+import { withFiles } from "./slack-message.ts";
 
 /** A message that is for the app. `text` is as Slack writes it; `threadTs`: null where it may be the root of a thread itself. */
 export type SaidToApp = {
@@ -18,6 +19,7 @@ export type SaidToApp = {
   threadTs: string | null;
   userId: string;
   text: string;
+  files?: SharedFile[];
 };
 
 /** Takes a message as a request, in the thread of a job as a follow-up to that job, or answers it privately. */
@@ -63,12 +65,14 @@ export async function takeSaid(
     instructions: parsed.prompt,
     quoted: null,
     messageTs: ts,
+    ...withFiles(said.files ?? []),
     responseUrl: null,
     receivedAt: deps.clock.now(),
   };
   const threadAim = parsed.project === null ? "thread" : "thread-in-project";
   const accepted = await acceptRequest(deps, request, parsed.isNew ? "own-job" : threadAim);
   if (accepted.kind === "refused") await refuse(accepted.refusal);
+  if (accepted.kind === "not-allowed") await reply(accepted);
 }
 
 /** Names a message that may be a request, however often and as whatever event it arrives. */

@@ -2,7 +2,8 @@ import type { KnownBlock, MrkdwnOption } from "@slack/types";
 import { z } from "zod";
 import { readable } from "../core/prompt.ts";
 import type { Draft } from "../core/records.ts";
-import type { QuotedMessage, Segment, ThreadContext, ThreadMessage } from "../core/request.ts";
+import type { QuotedMessage, Segment, SharedFile, ThreadContext, ThreadMessage } from "../core/request.ts";
+import { fileNames, filesOf, sortFiles } from "../core/shared-files.ts";
 import { compareTs } from "../core/thread-context.ts";
 import { plainLine } from "../core/text.ts";
 import { context } from "../replies/blocks.ts";
@@ -15,14 +16,14 @@ const GROUP_SIZE = 10;
 const OPTION_MAX_CHARS = 75;
 
 /** The messages that would leave Slack with the form, all ticked, and what else there is to say of them. */
-export function shareList({ quoted, context: thread, isThreadUnread }: Draft): KnownBlock[] {
+export function shareList({ quoted, context: thread, isThreadUnread, takesFiles }: Draft): KnownBlock[] {
   if (quoted === null) return [];
   if (isThreadUnread === true) return [context(["Reading the thread…"])];
   const listed = listedOf(quoted, thread);
   const groups = Array.from({ length: Math.ceil(listed.length / GROUP_SIZE) }, (_, n) =>
     listed.slice(n * GROUP_SIZE, (n + 1) * GROUP_SIZE).map(optionOf),
   );
-  const notes = notesOn(thread);
+  const notes = [...notesOn(thread), ...filesNotes(filesOf({ quoted, context: thread }), takesFiles)];
   return [
     ...groups.map((options, n): KnownBlock => ({
       type: "input",
@@ -93,6 +94,15 @@ function optionOf({ ts, authorId, authorName, segments }: ThreadMessage): Mrkdwn
 function textOf(segments: readonly Segment[]): string {
   const names = { people: new Map<string, string>(), channels: new Map<string, string>() };
   return segments.map((segment) => readable(segment, names)).join("");
+}
+
+/** The files go along with their messages; without an answer from the service it isn't known whether it takes any. */
+function filesNotes(files: readonly SharedFile[], takesFiles: boolean | undefined): string[] {
+  const { taken, refused } = sortFiles(files, takesFiles ?? true);
+  return [
+    ...(taken.length === 0 ? [] : [`With files: ${fileNames(taken)}`]),
+    ...(refused.length === 0 ? [] : [`⚠️ The agent can't read ${fileNames(refused)}, so I won't send them.`]),
+  ];
 }
 
 function notesOn(thread: ThreadContext | undefined): string[] {

@@ -6,7 +6,7 @@ import type { Draft } from "../core/records.ts";
 import { stateOfAsked } from "./asked-before.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { openRequestForm } from "./request-form.ts";
-import { SaidMessage, authorOf, wordsOf } from "./slack-message.ts";
+import { SaidMessage, authorOf, filesOfMessage, withFiles, wordsOf } from "./slack-message.ts";
 
 export const FIX_THESE_DOCS = "fix_these_docs";
 
@@ -80,6 +80,7 @@ function quotedOf(message: SaidMessage, channelId: string): QuotedMessage {
   return {
     segments: wordsOf(message),
     ...authorOf(message),
+    ...withFiles(filesOfMessage(message)),
     channelId,
     ts: message.ts,
     threadTs: message.thread_ts ?? null,

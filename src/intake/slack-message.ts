@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Segment } from "../core/request.ts";
+import type { Segment, SharedFile } from "../core/request.ts";
 import { parseMessageText } from "./message-text.ts";
 
 const OptionalText = z.string().nullish();
@@ -15,10 +15,47 @@ export const SaidMessage = z.object({
   bot_id: OptionalText,
   bot_profile: z.object({ name: OptionalText }).nullish(),
   attachments: z.array(z.object({ fallback: OptionalText, text: OptionalText }).nullish()).nullish(),
+  files: z.array(z.unknown()).nullish(),
   /** Of our own messages. */
   metadata: z.unknown().optional(),
 });
 export type SaidMessage = z.infer<typeof SaidMessage>;
+
+/** A file as messages carry it; one that Slack keeps elsewhere, hides or has deleted says less. */
+const SaidFile = z.object({
+  id: z.string(),
+  name: OptionalText,
+  title: OptionalText,
+  mimetype: OptionalText,
+  size: z.number().nullish(),
+  mode: OptionalText,
+  is_external: z.boolean().nullish(),
+  url_private_download: OptionalText,
+});
+
+/** Its files. */
+export function filesOfMessage({ files }: { files?: unknown[] | null | undefined }): SharedFile[] {
+  return (files ?? []).flatMap((file) => {
+    const { data } = SaidFile.safeParse(file);
+    if (data === undefined || data.mode === "tombstone") return [];
+    const { id, name, title, mimetype, size, is_external, url_private_download } = data;
+    const mediaType = (mimetype ?? "").toLowerCase().split(";", 1)[0]?.trim() ?? "";
+    return [
+      {
+        id,
+        name: name || title || "a file",
+        mediaType: mediaType === "application/x-yaml" ? "application/yaml" : mediaType,
+        size: size ?? 0,
+        url: is_external === true ? null : (url_private_download ?? null),
+      },
+    ];
+  });
+}
+
+/** As part of a message: nothing where there are none. */
+export function withFiles(files: SharedFile[]): { files?: SharedFile[] } {
+  return files.length === 0 ? {} : { files };
+}
 
 /** Who wrote it: a user id, or where there is none, a name. */
 export function authorOf({ user, username, bot_profile }: SaidMessage): {

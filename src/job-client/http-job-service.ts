@@ -1,4 +1,5 @@
 import type { Dispatcher } from "undici";
+import type { Attachment } from "../core/attachment.ts";
 import type { JobService, JobServiceAnswer, QuestionAnswer } from "../core/job-service.ts";
 import { createDispatcher, DIRECT, type ProxySettings } from "../proxy.ts";
 import { CAPABILITIES_HEADER, formatCapabilities } from "./capabilities.ts";
@@ -78,8 +79,12 @@ export class HttpJobService implements JobService {
     this.#creates = createDispatcher(proxy, { ...limits, pipelining: 0 });
   }
 
-  createJob(prompt: string, idempotencyKey: string): Promise<JobServiceAnswer> {
-    const body: CreateJobRequest = { prompt };
+  createJob(
+    prompt: string,
+    idempotencyKey: string,
+    attachments: readonly Attachment[] = [],
+  ): Promise<JobServiceAnswer> {
+    const body: CreateJobRequest = withAttachments(prompt, attachments);
     return this.#post(this.#projectPath, null, body, { "idempotency-key": idempotencyKey });
   }
 
@@ -88,8 +93,13 @@ export class HttpJobService implements JobService {
     return this.#call(this.#polls, `${this.#projectPath}/${segment(jobId)}`, jobId, request);
   }
 
-  sendMessage(jobId: string, prompt: string, idempotencyKey: string): Promise<JobServiceAnswer> {
-    const body: MessageRequest = { prompt };
+  sendMessage(
+    jobId: string,
+    prompt: string,
+    idempotencyKey: string,
+    attachments: readonly Attachment[] = [],
+  ): Promise<JobServiceAnswer> {
+    const body: MessageRequest = withAttachments(prompt, attachments);
     return this.#post(`${this.#projectPath}/${segment(jobId)}/message`, jobId, body, {
       "idempotency-key": idempotencyKey,
     });
@@ -158,6 +168,11 @@ export class HttpJobService implements JobService {
     if (this.#apiKey === "") return text;
     return text.replaceAll(this.#apiKey, "[redacted]").replaceAll(segment(this.#apiKey), "[redacted]");
   }
+}
+
+/** `attachments` first: a service may want to know early that a large body has some. */
+function withAttachments(prompt: string, attachments: readonly Attachment[]): CreateJobRequest {
+  return attachments.length === 0 ? { prompt } : { attachments: [...attachments], prompt };
 }
 
 /** A path segment. Lone surrogates, which a service can put into a job id, would make `encodeURIComponent` throw. */

@@ -44,6 +44,23 @@ export function parseListValue(value: string | undefined): ListValue | null {
   return parsed(ListValue, value);
 }
 
+/** Whether an outcome was helpful: feedback buttons, and the two that stand in for them. */
+export const FEEDBACK = "feedback";
+export const FEEDBACK_YES = "feedback_yes";
+export const FEEDBACK_NO = "feedback_no";
+
+const FeedbackValue = z.object({ turnId: z.string(), vote: z.enum(["yes", "no"]) });
+export type FeedbackValue = z.infer<typeof FeedbackValue>;
+
+export function feedbackValue(value: FeedbackValue): string {
+  return JSON.stringify(value);
+}
+
+/** Null for anything that is not a value of ours. */
+export function parseFeedbackValue(value: string | undefined): FeedbackValue | null {
+  return parsed(FeedbackValue, value);
+}
+
 const ReplyValue = z.object({ replyId: z.string() });
 
 /** What the buttons under a question about a reply carry back. */

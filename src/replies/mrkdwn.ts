@@ -1,3 +1,5 @@
+import { utcTimeOfDay } from "../core/duration.ts";
+
 /**
  * Makes text inert inside mrkdwn: `&` first, then `<` and `>`, as Slack's formatting guide asks. Nothing in it can then be a
  * mention, a link or a broadcast.
@@ -28,11 +30,6 @@ export function cutEscaped(text: string, max: number): string {
 /** A moment as a time of day where the reader is (docs.slack.dev/messaging/formatting-message-text, "Date formatting"). */
 export function timeOfDay(epochMs: number): string {
   return `<!date^${Math.floor(epochMs / 1000)}^{time}|${utcTimeOfDay(epochMs)}>`;
-}
-
-/** The same where no mrkdwn is read: `14:05 UTC`. */
-export function utcTimeOfDay(epochMs: number): string {
-  return `${new Date(epochMs).toISOString().slice("2026-01-05T".length, "2026-01-05T14:05".length)} UTC`;
 }
 
 /** A moment as a day and a time of day where the reader is. */

@@ -11,6 +11,7 @@ import { KEEP_WATCHING, TRY_AGAIN, VIEW_PULL_REQUEST, buttonValue } from "./acti
 import { awayText } from "./away-text.ts";
 import { labelledText, labelled, plainSection, quotePart, quoteText, section } from "./blocks.ts";
 import type { Rendered } from "./blocks.ts";
+import { feedbackButtons, withUsualButtons } from "./feedback-buttons.ts";
 import { NAME_MAX, SAID_MAX, STATE_MAX } from "./limits.ts";
 import { cutEscaped, escapeMrkdwn } from "./mrkdwn.ts";
 import type { Presentation } from "./presentation.ts";
@@ -43,24 +44,31 @@ export function outcomeMessage(
   const lead = leadOf(text.symbol, mentionedIn(turn, muted), stopper);
   const buttons = text.buttons.flatMap((name) => button(name, turn, watch, link?.url ?? null));
   const actions: ActionsBlock[] = buttons.length === 0 ? [] : [{ type: "actions", elements: buttons }];
+  const asksForFeedback = HAS_RESULT.has(endingOf(outcome));
+  const blocks: KnownBlock[] = [
+    ...(away === null ? [] : [section(awayText(turn.request.channelId, away, view.botName))]),
+    ...said(lead, text),
+    ...(prLink !== null && link === null
+      ? [
+          plainSection(
+            `The pull request link doesn't look safe, so it isn't clickable: ${cut(prLink, SAID_MAX)}`,
+          ),
+        ]
+      : []),
+    ...(away === null ? [] : [quoteText(cut(turn.request.instructions, SAID_MAX))]),
+    ...smallPrint(outcome, text, view.contact),
+    ...actions,
+    ...(asksForFeedback ? [feedbackButtons(turn)] : []),
+  ];
   return {
     text: withoutBlocks(lead, outcomeText(outcome, { ...words, pr: label }), url),
-    blocks: [
-      ...(away === null ? [] : [section(awayText(turn.request.channelId, away, view.botName))]),
-      ...said(lead, text),
-      ...(prLink !== null && link === null
-        ? [
-            plainSection(
-              `The pull request link doesn't look safe, so it isn't clickable: ${cut(prLink, SAID_MAX)}`,
-            ),
-          ]
-        : []),
-      ...(away === null ? [] : [quoteText(cut(turn.request.instructions, SAID_MAX))]),
-      ...smallPrint(outcome, text, view.contact),
-      ...actions,
-    ],
+    blocks,
+    ...(asksForFeedback ? { plainBlocks: withUsualButtons(blocks) } : {}),
   };
 }
+
+/** Endings of which a person can say whether they helped. */
+const HAS_RESULT: ReadonlySet<string> = new Set(["pull-request", "branch", "no-changes", "failed"]);
 
 /** Whoever is mentioned; not twice who stopped it, with whom the headline begins. */
 function leadOf(symbol: string, mentioned: readonly string[], stopper: string | null): string {

@@ -1,3 +1,4 @@
+import { utcTimeOfDay } from "../core/duration.ts";
 import type { Message, Refusal } from "../core/notifier.ts";
 import { suggestedPrompts } from "../core/suggestions.ts";
 import { cut } from "../core/text.ts";
@@ -6,7 +7,7 @@ import { placeName } from "./away-text.ts";
 import { context, labelled, plainSection, quoteText, section } from "./blocks.ts";
 import type { Rendered } from "./blocks.ts";
 import { NAMES_MAX, NAME_MAX } from "./limits.ts";
-import { cutEscaped, timeOfDay, utcTimeOfDay } from "./mrkdwn.ts";
+import { cutEscaped, timeOfDay } from "./mrkdwn.ts";
 
 /** What a person can ask for and how. */
 export function helpMessage(projects: string[]): Rendered {

@@ -168,7 +168,7 @@ function inThread({ threadTs }: Place): { thread_ts?: string } {
   return threadTs === null ? {} : { thread_ts: threadTs };
 }
 
-/** Plans and tasks are new blocks: not every workspace takes them, or Slack takes them not everywhere. */
+/** Plans, tasks and feedback buttons are new blocks: not every workspace takes them, or Slack takes them not everywhere. */
 function createFallback(logger: Logger) {
   const teamsWithoutPlans = new Set<string>();
 

@@ -1,5 +1,6 @@
 import type { KnownBlock, TaskCardBlock } from "@slack/types";
 import { prLinkOf } from "../core/outcome.ts";
+import { filesText } from "../core/shared-files.ts";
 import { planOf, statusText } from "../core/status-text.ts";
 import { cut } from "../core/text.ts";
 import type { TurnProgress } from "../core/told-turn.ts";
@@ -109,9 +110,9 @@ function retriedBy(turn: Turn, latest: Turn): string[] {
 }
 
 /** What left Slack besides the request itself. */
-function sharedOf({ request }: Turn): KnownBlock[] {
-  const shared = sharedText(request);
-  return shared === "" ? [] : [context([shared])];
+function sharedOf(turn: Turn): KnownBlock[] {
+  const shared = [sharedText(turn.request), ...filesText(turn)].filter((text) => text !== "");
+  return shared.length === 0 ? [] : [context(shared)];
 }
 
 /** The message that asked for it stands in the thread, right above. */

@@ -1,5 +1,5 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { ATTACHMENT_LIMITS, ATTACHMENT_TYPE } from "../job-client/attachments.ts";
+import { ATTACHMENT_LIMITS, ATTACHMENT_TYPE } from "../core/attachment.ts";
 import { CreateJobRequest, MessageRequest } from "../job-client/schema.ts";
 import { faults, JobAnswer, JobParams, json, ProjectParams, ReaderHeaders, security } from "./route-parts.ts";
 

@@ -5,6 +5,7 @@ import type { Directory, Memberships, Notifier } from "../core/notifier.ts";
 import type { PollingPolicy } from "../core/polling.ts";
 import type { RecordKind, RecordOf, RecordStore } from "../core/records.ts";
 import type { Slots } from "../core/slots.ts";
+import type { FileReader } from "../core/shared-files.ts";
 import type { ThreadReader } from "../core/thread-context.ts";
 import type { TaskRun } from "../core/task-queue.ts";
 
@@ -23,6 +24,7 @@ export type TaskDeps = {
   notifier: Notifier;
   directory: Directory;
   threadReader: ThreadReader;
+  fileReader: FileReader;
   memberships: Memberships;
   jobServices: JobServices;
   contacts: Contacts;

@@ -1,3 +1,4 @@
+import type { Attachment } from "../core/attachment.ts";
 import { withPrBefore } from "../core/follow-up.ts";
 import { faultForLog } from "../core/job-service.ts";
 import type { JobService, JobServiceAnswer } from "../core/job-service.ts";
@@ -28,6 +29,7 @@ import { closedForMs, heedRetryAfter, notAsked } from "./project-gate.ts";
 import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
 import { refreshTask } from "./refresh.ts";
 import { threadOfRequest } from "./thread-of-request.ts";
+import { filesOfRequest } from "./files-of-request.ts";
 import { earlierTurns, endedForLog, requireTurn, turnWrites } from "./turn-writes.ts";
 import { watchTask } from "./watch.ts";
 
@@ -96,12 +98,23 @@ export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
   const prompt = knownPrompt(withContext) ?? composePrompt(request, await namesFor(deps, request));
 
   const waitMs = await closedForMs(deps, request.project);
+  const { capabilities: offers } = announcedBefore ?? {};
+  const noFiles = { files: undefined, attachments: [] };
+  // Once nothing is sent any more, nothing has to be had.
+  const isOver = waitMs > 0 || !isUnsent || deps.clock.now() >= deadlineOf(known, deps.polling);
+  const went = isOver
+    ? noFiles
+    : await filesOfRequest(deps, withContext, { jobService, capabilities: offers });
+  if (went === null) {
+    const dueAt = deps.clock.now() + FILES_AGAIN_AFTER_MS;
+    return { kind: "retry", dueAt, reason: "a file that was sent can't be had again" };
+  }
 
   const sending = { now: deps.clock.now(), policy: deps.polling, honorsKeys: honoredKeys, prompt };
   let before: Turn;
   try {
     before = await deps.commit((read) => {
-      const turn = withThread(requireTurn(read("turn", turnId), turnId), thread);
+      const turn = withThread(requireTurn(read("turn", turnId), turnId), thread, went.files);
       const next = beforeSubmit(turn.stage.name === "accepted" ? asAdmitted(turn) : turn, sending);
       return { writes: next.stage.name === "submitting" ? turnWrites(deps, read, next) : [], value: next };
     });
@@ -123,8 +136,8 @@ export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
     waitMs > 0
       ? notAsked(waitMs)
       : job === null
-        ? await jobService.createJob(words, turnId)
-        : await message(jobService, job.id, words, turnId);
+        ? await jobService.createJob(words, turnId, went.attachments)
+        : await message(jobService, job.id, words, turnId, went.attachments);
   if (waitMs === 0) await heedRetryAfter(deps, request.project, answer);
   const call = job === null ? "create" : "message";
   if (answer.ok) deps.logger.info({ job_id: answer.job.id }, `${call} is taken`);
@@ -175,6 +188,9 @@ function asAdmitted(turn: Turn): Turn {
   return { ...turn, request: { ...turn.request, isAdmitted: true } };
 }
 
+/** Slack may be away for a moment. */
+const FILES_AGAIN_AFTER_MS = 30_000;
+
 /** How long a follow-up waits before it looks again whether its job is there: it comes soon or, while the service is down, not so soon. */
 function followUpDelayMs(ageMs: number): number {
   return Math.min(10_000, Math.max(1_000, ageMs / 10));
@@ -189,9 +205,10 @@ async function message(
   jobId: string,
   prompt: string,
   turnId: string,
+  attachments: readonly Attachment[],
 ): Promise<JobServiceAnswer> {
   // Under the bare id, the service may later get a create.
-  const answer = await jobService.sendMessage(jobId, prompt, `${turnId}:message`);
+  const answer = await jobService.sendMessage(jobId, prompt, `${turnId}:message`, attachments);
   if (answer.ok || answer.fault.kind !== "rejected" || !MAY_BE_CLOSED.has(answer.fault.status)) return answer;
   const seen = await jobService.getJob(jobId);
   const isClosed = seen.ok ? seen.job.status === "archived" : seen.fault.kind === "missing";

@@ -139,3 +139,38 @@ it("an agent asks: the question is in the thread, and the answers reach the agen
     '"answer":"That it is free"',
   ]);
 }, 120_000);
+
+it("Stop reaches the agent of our own job service, and the thread says who stopped it", async () => {
+  await using docs = await startServiceWorld(undefined, {
+    kind: "acp",
+    command: [
+      process.execPath,
+      agentFile("acp-agent"),
+      JSON.stringify([{ tool: "Read docs/faq.md" }, { hang: true }]),
+    ],
+  });
+  await using dir = await openTempDir();
+  await using slack = await startSlackSide();
+  await using service = new AppProcess({ env: docs.env, program: docs.program });
+  const baseUrl = (await service.ready()) ?? "";
+  await using app = new AppProcess({
+    env: {
+      ...environment(slack, { baseUrl }),
+      DOCS_AGENT_API_KEY: docs.apiKey,
+      STORE_URL: `sqlite://${dir.file("state.sqlite")}`,
+      POLL_MIN_MS: "50",
+      POLL_MAX_MS: "200",
+    },
+  });
+  slack.setAppUrl(`${await app.ready()}/slack/events`);
+  await slack.person(ANA).command({ channel: DOCS, text: "fix the FAQ" });
+  const texts = () => slack.messages(DOCS).map((message) => slack.visibleText(message));
+  await slack.until(() => texts()[0]?.includes("Read docs/faq.md"), 30_000);
+  const root = slack.messages(DOCS)[0]?.ts ?? "";
+  await slack.person(BEN).click({ channel: DOCS, messageTs: root, actionId: "stop_turn" });
+  await slack.until(() => texts().length === 2 && texts()[0]?.endsWith("⏹️ Stopped"), 30_000);
+  expect(texts()[1]?.split("\n").slice(0, 2)).toEqual([
+    "⏹️ @Ana, @Ben stopped the agent.",
+    "No pull request was opened.",
+  ]);
+}, 120_000);

@@ -24,6 +24,11 @@ describe("the status message says who asked for what, and how it stands:", () =>
   it.each([
     ["accepted", stateOf({ name: "accepted", waitingSince: null }), "⏳ Starting…"],
     ["waiting", stateOf({ name: "accepted", waitingSince: 1 }), UNAVAILABLE],
+    [
+      "limited",
+      stateOf({ name: "accepted", waitingSince: 1, limitedUntil: Date.UTC(2026, 0, 5, 14, 4, 1) }),
+      "⏳ The agent has reached its limit. Your request is saved and starts around 14:05 UTC.",
+    ],
     ["submitting", stateOf({ name: "submitting", waitingSince: null, isRepeat: false }), "⏳ Starting…"],
     ["submitting again", stateOf({ name: "submitting", waitingSince: 1, isRepeat: true }), UNAVAILABLE],
     ["watching", watching(), WORKING],

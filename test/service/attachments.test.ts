@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
-import { ATTACHMENT_LIMITS } from "../../src/job-client/attachments.ts";
+import { ATTACHMENT_LIMITS } from "../../src/core/attachment.ts";
 import { JobStore } from "../../src/service/jobs/job-store.ts";
 import { MAX_BODY_BYTES, MAX_BODY_BYTES_WITH_ATTACHMENTS } from "../../src/service/route-parts.ts";
 import { makeAttachment, PNG, pngOf } from "../support/attachments.ts";

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { WireAttachment } from "../../src/job-client/attachments.ts";
 import { AnswerRequest, CreateJobRequest, type WireJobRecord } from "../../src/job-client/schema.ts";
 import { faultAfter, faultBefore, FaultPlan, type JobServiceOp } from "./job-service-faults.ts";
 import type { WireQuestion, WireTurn } from "../../src/job-client/report-schema.ts";
@@ -36,6 +37,8 @@ export type JobServiceSideOptions = {
   questions?: boolean;
   /** Announces that turns can be canceled, and cancels them; elsewhere there is no such route. @default false */
   cancels?: boolean;
+  /** Announces that creates and messages take files; elsewhere a body with files is refused. @default false */
+  attachments?: boolean;
   /** Epoch milliseconds, for `createdAt` and `archivedAt`. @default Date.now */
   now?: () => number;
 };
@@ -48,6 +51,8 @@ export type SideCall = {
   /** Of a cancel. */
   turn?: number;
   prompt: string | null;
+  /** What came with the prompt. */
+  attachments: WireAttachment[];
   idempotencyKey: string | null;
   authorized: boolean;
   /** The client reads what is told of turns, and the service tells it. */
@@ -97,6 +102,7 @@ export class JobServiceSide implements AsyncDisposable {
   readonly #tellsTurns: boolean;
   readonly #tellsQuestions: boolean;
   readonly #cancels: boolean;
+  readonly #takesFiles: boolean;
   /** By project and key; null where keys are not honored. */
   readonly #answered: Map<string, Reply> | null;
   #port: number;
@@ -112,6 +118,7 @@ export class JobServiceSide implements AsyncDisposable {
     turns = false,
     questions = false,
     cancels = false,
+    attachments = false,
     now = () => Date.now(),
   }: JobServiceSideOptions) {
     this.#projects = projects ?? { [DEFAULT_PROJECT_ID]: { apiKey } };
@@ -122,7 +129,9 @@ export class JobServiceSide implements AsyncDisposable {
       ...(turns ? ["turns"] : []),
       ...(questions ? ["questions"] : []),
       ...(cancels ? ["cancel"] : []),
+      ...(attachments ? ["attachments"] : []),
     ];
+    this.#takesFiles = attachments;
     this.#cancels = cancels;
     this.#announced = offered.length === 0 ? {} : { "docs-agent-capabilities": offered.join(", ") };
     this.#tellsTurns = turns;
@@ -251,6 +260,7 @@ export class JobServiceSide implements AsyncDisposable {
     const call: SideCall = {
       ...route,
       prompt: parsed?.data?.prompt ?? null,
+      attachments: parsed?.data?.attachments ?? [],
       idempotencyKey: header(request, "idempotency-key"),
       withTurns: this.#tellsTurns && /\bturns\b/.test(reads),
       withQuestions: this.#tellsQuestions && /\bquestions\b/.test(reads),
@@ -288,6 +298,9 @@ export class JobServiceSide implements AsyncDisposable {
     if (parseJson(body) === undefined) return { status: 400, json: { error: "The body is not JSON" } };
     if (call.op === "answer") return this.#takeAnswer(call, body);
     if (call.prompt === null) return { status: 400, json: { error: "prompt must be a non-empty string" } };
+    if (call.attachments.length > 0 && !this.#takesFiles) {
+      return { status: 400, json: { error: "attachments: there is no such field" } };
+    }
     return call.op === "create" ? this.#create(call, call.prompt) : this.#message(call, call.prompt);
   }
 

@@ -165,6 +165,7 @@ export class TaskRig implements AsyncDisposable {
         permalink: async () => null,
         threadUrl: async () => null,
       },
+      fileReader: { read: async () => null },
       threadReader: {
         read: async () => ({ ok: false, fault: { kind: "credentials", error: "missing_scope" } }),
       },

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import {
   Button,
+  FeedbackButtons,
   Checkboxes,
   ImageBlock,
   ImageElement,
@@ -69,6 +70,13 @@ const Actions = z
     }
   });
 
+/** https://docs.slack.dev/reference/block-kit/blocks/context-actions-block; icon buttons, which it may have too, aren't used. */
+const ContextActions = z.strictObject({
+  type: z.literal("context_actions"),
+  block_id: BlockId,
+  elements: z.array(FeedbackButtons).min(1).max(5),
+});
+
 const Markdown = z.strictObject({
   type: z.literal("markdown"),
   block_id: BlockId,
@@ -126,7 +134,7 @@ const shared = [Section, Header, Divider, Context, Actions, ImageBlock, RichText
 
 /** A block in a message. Input blocks belong to modals here: Slack's documentation and its reported behaviour disagree. */
 export type MessageBlock = z.infer<typeof MessageBlock>;
-const MessageBlock = z.discriminatedUnion("type", [...shared, Markdown, TaskCard, PlanBlock]);
+const MessageBlock = z.discriminatedUnion("type", [...shared, ContextActions, Markdown, TaskCard, PlanBlock]);
 
 /** A block in a modal: no `markdown`, which Slack keeps to messages. */
 export type ViewBlock = z.infer<typeof ViewBlock>;

@@ -131,6 +131,21 @@ export const Overflow = z.strictObject({
   confirm: Confirm.optional(),
 });
 
+const FeedbackButton = z.strictObject({
+  text: plainText(75),
+  value: z.string().min(1).max(2000),
+  accessibility_label: z.string().max(75).optional(),
+});
+
+/** https://docs.slack.dev/reference/block-kit/block-elements/feedback-buttons-element */
+export type FeedbackButtons = z.infer<typeof FeedbackButtons>;
+export const FeedbackButtons = z.strictObject({
+  type: z.literal("feedback_buttons"),
+  action_id: ActionId,
+  positive_button: FeedbackButton,
+  negative_button: FeedbackButton,
+});
+
 export type PlainTextInput = z.infer<typeof PlainTextInput>;
 export const PlainTextInput = z
   .strictObject({

@@ -20,6 +20,11 @@ export function blockTexts(block: AnyBlock): BlockText[] {
       return block.elements.flatMap((element) => (element.type === "image" ? [] : [textOf(element)]));
     case "actions":
       return block.elements.flatMap((element) => (element.type === "button" ? [textOf(element.text)] : []));
+    case "context_actions":
+      return block.elements.flatMap((element) => [
+        textOf(element.positive_button.text),
+        textOf(element.negative_button.text),
+      ]);
     case "markdown":
       return [{ text: block.text, isMarkup: true }];
     case "rich_text":

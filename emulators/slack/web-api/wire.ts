@@ -1,3 +1,4 @@
+import { fileToWire } from "../files.ts";
 import type { SlackMessage } from "../messages.ts";
 import type { UpdatedMessage, WireChannel, WireDirectMessage, WireMessage, WireUser } from "../sdk-types.ts";
 import type { Channel, User, Workspace } from "../workspace.ts";
@@ -44,7 +45,7 @@ export function updatedToWire(message: SlackMessage, workspace: Workspace) {
   } satisfies UpdatedMessage;
 }
 
-function contentToWire(message: SlackMessage, { team, bot }: Workspace) {
+function contentToWire(message: SlackMessage, { team, bot, filesUrl }: Workspace) {
   return {
     type: "message" as const,
     ...(message.subtype !== undefined && { subtype: message.subtype }),
@@ -57,6 +58,7 @@ function contentToWire(message: SlackMessage, { team, bot }: Workspace) {
       bot_profile: { id: bot.botId, app_id: bot.appId, name: bot.name, deleted: false, team_id: team.id },
     }),
     ...(message.blocks !== undefined && { blocks: message.blocks }),
+    ...(message.files !== undefined && { files: message.files.map((file) => fileToWire(file, filesUrl)) }),
     ...(message.edited !== undefined && { edited: message.edited }),
   } satisfies Omit<WireMessage, "ts">;
 }

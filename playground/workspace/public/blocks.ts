@@ -1,5 +1,10 @@
 import type { AnyBlock, InputBlock } from "../../../emulators/slack/block-kit/blocks.ts";
-import type { Button, Overflow, StaticSelect } from "../../../emulators/slack/block-kit/objects.ts";
+import type {
+  Button,
+  FeedbackButtons,
+  Overflow,
+  StaticSelect,
+} from "../../../emulators/slack/block-kit/objects.ts";
 import { askToConfirm } from "./confirm.ts";
 import { h } from "./dom.ts";
 import { openMenu } from "./menu.ts";
@@ -55,6 +60,12 @@ function renderBlock(block: AnyBlock, context: BlockContext): HTMLElement {
         "div",
         { class: "block block-actions" },
         ...block.elements.map((each) => renderControl(each, block, context)),
+      );
+    case "context_actions":
+      return h(
+        "div",
+        { class: "block block-actions" },
+        ...block.elements.flatMap((each) => renderFeedback(each, block, context)),
       );
     case "image":
       return h(
@@ -192,6 +203,29 @@ function renderButton(element: Button, block: AnyBlock, context: BlockContext): 
     void (element.confirm === undefined ? press() : confirmAndPress());
   });
   return control;
+}
+
+/** Two icons, which say what they are to who points at them or listens. */
+function renderFeedback(element: FeedbackButtons, block: AnyBlock, context: BlockContext): HTMLElement[] {
+  const { positive_button, negative_button } = element;
+  return [
+    { option: "positive", icon: "👍", ...positive_button },
+    { option: "negative", icon: "👎", ...negative_button },
+  ].map(({ option, icon, text, accessibility_label }) => {
+    const names = { blockId: block.block_id ?? "", actionId: element.action_id ?? "" };
+    return h(
+      "button",
+      {
+        type: "button",
+        class: "button button-icon",
+        title: renderPlainText(text),
+        "aria-label": accessibility_label ?? renderPlainText(text),
+        data: { focus: `${names.blockId} ${names.actionId} ${option}` },
+        on: { click: () => void context.press({ ...names, option }) },
+      },
+      h("span", { "aria-hidden": "true" }, icon),
+    );
+  });
 }
 
 function renderSelect(element: StaticSelect, block: AnyBlock, context: BlockContext): HTMLElement {

@@ -2,6 +2,7 @@ import type { PageMessage } from "../page-protocol.ts";
 import type { PageApp, Feed } from "./app.ts";
 import { renderBlocks } from "./blocks.ts";
 import { childrenOf, h, icon, reconcile, stepOf, unseen } from "./dom.ts";
+import { emojiNamed } from "./emoji.ts";
 import { avatar } from "./people.ts";
 import { renderMrkdwn } from "./text-view.ts";
 import { clockTime, dayName, fullTime, isSameDay } from "./time.ts";
@@ -95,6 +96,7 @@ function renderMessage({ message, isFirstOfDay, isContinued }: Item, place: Feed
         message.isBroadcast && place === "main"
           ? h("div", { class: "small" }, "Also sent from a thread")
           : null,
+        message.reactions.length === 0 ? null : reactions(message.reactions, app),
         message.replies === null ? null : threadLink(message.ts, message.replies, app),
         message.isEphemeral ? dismissButton(message, app) : null,
       ),
@@ -107,7 +109,8 @@ function renderMessage({ message, isFirstOfDay, isContinued }: Item, place: Feed
 function contentOf(message: PageMessage, app: PageApp): HTMLElement[] {
   if (message.isTombstone) return [h("em", null, message.text)];
   // What people typed is the same in `text` as in the rich text beside it, and there its marks are read.
-  if (message.blocks.length === 0 || !message.isBot)
+  const isTyped = !message.isBot && !message.isEphemeral;
+  if (message.blocks.length === 0 || isTyped)
     return [h("div", { class: "block" }, ...renderMrkdwn(message.text, app.names))];
   return renderBlocks(message.blocks, {
     ...app.names,
@@ -120,6 +123,23 @@ function contentOf(message: PageMessage, app: PageApp): HTMLElement[] {
         ...act,
       }),
   });
+}
+
+/** An emoji and how many; who, to whoever points at it or hears it read. */
+function reactions(shown: PageMessage["reactions"], app: PageApp): HTMLElement {
+  return h(
+    "ul",
+    { class: "reactions", "aria-label": "Reactions" },
+    ...shown.map(({ name, users }) => {
+      const who = `${users.map((user) => app.names.nameOf(user) ?? user).join(", ")} reacted with :${name}:`;
+      return h(
+        "li",
+        { title: who },
+        h("span", { "aria-hidden": "true" }, `${emojiNamed(name) ?? `:${name}:`} ${users.length}`),
+        unseen(who),
+      );
+    }),
+  );
 }
 
 function threadLink(ts: string, replies: NonNullable<PageMessage["replies"]>, app: PageApp): HTMLElement {

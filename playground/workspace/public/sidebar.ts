@@ -1,6 +1,6 @@
 import type { PageChannel, PageState } from "../page-protocol.ts";
 import type { PageApp } from "./app.ts";
-import { type Drawing, h, reconcile } from "./dom.ts";
+import { type Drawing, h, reconcile, unseen } from "./dom.ts";
 import { avatar } from "./people.ts";
 import { opensNewTab } from "./text-view.ts";
 
@@ -63,7 +63,7 @@ export function createSidebar(nav: HTMLElement, app: PageApp) {
     reconcile(people, state.people, {
       key: ({ id }) => id,
       signature: (person) => [person, state.me],
-      render: ({ id, name, realName }) =>
+      render: ({ id, name, realName, isGuest }) =>
         h(
           "li",
           { class: "person" },
@@ -72,6 +72,7 @@ export function createSidebar(nav: HTMLElement, app: PageApp) {
           id === state.me
             ? h("span", { class: "small" }, " you")
             : h("span", { class: "unseen" }, `, @${name}`),
+          isGuest ? h("span", { class: "badge" }, unseen(", "), "guest") : null,
         ),
     });
   };
@@ -105,7 +106,7 @@ function renderEntry(channel: PageChannel, isCurrent: boolean, app: PageApp): HT
         "aria-current": isCurrent ? "page" : null,
         "aria-label": [name, notes, news].filter(Boolean).join(", "),
         data: { focus: "entry", channel: id },
-        on: { click: () => (kind === "im" && channel.withBot ? app.openAppMessages() : app.goTo(id)) },
+        on: { click: () => (kind === "im" && channel.withBot ? app.openAppMessages() : void app.goTo(id)) },
       },
       h("span", { class: "entry-symbol", "aria-hidden": "true" }, symbol),
       h("span", { class: "entry-name" }, name),

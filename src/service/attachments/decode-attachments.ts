@@ -1,22 +1,12 @@
-import { isUtf8 } from "node:buffer";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { ATTACHMENT_LIMITS, attachmentKindOf, type WireAttachment } from "../../job-client/attachments.ts";
+import { ATTACHMENT_LIMITS, attachmentKindOf, isOfMediaType } from "../../core/attachment.ts";
+import type { WireAttachment } from "../../job-client/attachments.ts";
 import { HttpFault, mustBe } from "../http-fault.ts";
 
 /** A file that came with a prompt. */
 export type NewAttachment = { name: string; mediaType: string; content: Buffer<ArrayBuffer> };
 
 const { bytes: MAX_BYTES, totalBytes: MAX_TOTAL_BYTES } = ATTACHMENT_LIMITS;
-/** How files of these types begin: in hexadecimal, a dot for any digit. */
-const BEGINNINGS: Record<string, RegExp> = {
-  "image/png": /^89504e470d0a1a0a/,
-  "image/jpeg": /^ffd8ff/,
-  "image/gif": /^47494638(?:37|39)61/,
-  "image/webp": /^52494646.{8}57454250/,
-  "application/pdf": /^255044462d/,
-};
-const BEGINNING_BYTES = 12;
-
 /** The files themselves. Rejects with an {@link HttpFault} if one is too large, or not what its media type says. */
 export async function decodeAttachments(wire: readonly WireAttachment[]): Promise<NewAttachment[]> {
   const decoded: NewAttachment[] = [];
@@ -39,11 +29,10 @@ export async function decodeAttachments(wire: readonly WireAttachment[]): Promis
 function wantOf(mediaType: string, data: string, content: Buffer): string | null {
   if (content.length !== decodedBytes(data)) return "base64, with padding and without white space";
   if (content.length === 0 || content.length > MAX_BYTES) return `a file of 1 to ${MAX_BYTES} bytes`;
-  if (attachmentKindOf(mediaType) === "text") {
-    return isUtf8(content) && !content.includes(0) ? null : "text in UTF-8, without zero bytes";
-  }
-  const beginning = content.toString("hex", 0, BEGINNING_BYTES);
-  return BEGINNINGS[mediaType]?.test(beginning) ? null : `a file of the type ${mediaType}`;
+  if (isOfMediaType(mediaType, content)) return null;
+  return attachmentKindOf(mediaType) === "text"
+    ? "text in UTF-8, without zero bytes"
+    : `a file of the type ${mediaType}`;
 }
 
 /** How much a base64 text stands for; what is no base64 decodes to less. */

@@ -132,7 +132,7 @@ describe.skipIf(!hasChromium)("a person at the page, with the real app", () => {
     await message.getByRole("button", { name: "More actions" }).click();
     await tab.getByRole("menuitem", { name: /Fix these docs/ }).click();
     const form = tab.getByRole("dialog", { name: "Fix these docs" });
-    await form.getByText("The install page has").waitFor();
+    await form.getByRole("blockquote").getByText("The install page has").waitFor();
     const field = form.getByRole("textbox", { name: "What should change?" });
     expect(await field.inputValue()).toContain("Fix the problem this message describes");
     await field.fill("");
@@ -238,7 +238,7 @@ describe.skipIf(!hasChromium)("a person at the page, with the real app", () => {
     await using at = await start(browser);
     const { world, tab } = at;
     world.service.script.completeAfterPolls(1, { prLink: PR });
-    await tab.getByRole("button", { name: "Weather: Clear" }).click();
+    await tab.getByRole("button", { name: "Weather: clear" }).click();
     const panel = tab.getByRole("complementary", { name: "Weather" });
     await panel.getByRole("switch", { name: "Job service is down" }).check();
     await tab.getByRole("button", { name: "Weather: Job service down" }).waitFor();
@@ -257,7 +257,7 @@ describe.skipIf(!hasChromium)("a person at the page, with the real app", () => {
     await inChannel(tab).getByText('/docs-agent failed with the error "dispatch_failed"').waitFor();
     await panel.getByRole("switch", { name: "The app is killed" }).uncheck();
     await panel.getByRole("switch", { name: "Job service is down" }).uncheck();
-    await tab.getByRole("button", { name: "Weather: Clear" }).waitFor();
+    await tab.getByRole("button", { name: "Weather: clear" }).waitFor();
     await world.until(() => world.replies(DOCS, world.slack.messages(DOCS)[0]?.ts ?? "").length > 0);
     await root.getByText("✅ acme/docs#7").waitFor();
     expect(world.service.creates).toHaveLength(1);
@@ -316,6 +316,38 @@ describe.skipIf(!hasChromium)("a person at the page, with the real app", () => {
     expect(faults).toEqual([]);
   });
 
+  it("sees how it stands under the message that asked; a guest is refused", async () => {
+    await using at = await start(browser);
+    const { world, tab, faults } = at;
+    const guest = world.slack.workspace.addUser({
+      name: "kim",
+      realName: "Kim Sato",
+      guest: "multi-channel",
+    });
+    world.slack.workspace.invite(DOCS, guest.id);
+    await composer(tab).fill("@docs-agent fix the glossary");
+    await composer(tab).press("Enter");
+    const asked = inChannel(tab).filter({ hasText: "fix the glossary" });
+    const reaction = asked.getByRole("list", { name: "Reactions" }).getByRole("listitem");
+    await world.slack.until(() => JSON.stringify(world.slack.messages(DOCS)).includes("eyes"));
+    await reaction.filter({ hasText: "👀 1" }).waitFor();
+    expect(await reaction.getAttribute("title")).toBe("docs-agent reacted with :eyes:");
+    await world.until(() => world.service.creates.length === 1);
+    world.service.finish("job_1", { status: "completed", prLink: PR });
+    await world.until(() => JSON.stringify(world.slack.messages(DOCS)).includes("white_check_mark"));
+    await world.until(() => !JSON.stringify(world.slack.messages(DOCS)).includes("eyes"));
+    await reaction.filter({ hasText: "✅ 1" }).waitFor();
+
+    await tab.getByLabel("I am").selectOption({ label: "Kim Sato (guest)" });
+    const conversations = tab.getByRole("navigation", { name: "Conversations" });
+    await conversations.getByRole("button", { name: "random" }).waitFor({ state: "detached" });
+    await composer(tab).fill("/docs-agent fix the FAQ");
+    await composer(tab).press("Enter");
+    await inChannel(tab).getByText("Sorry, only members of this workspace can use Docs Agent.").waitFor();
+    expect(world.service.creates).toHaveLength(1);
+    expect(faults).toEqual([]);
+  });
+
   it("connects again when the page's server was away", async () => {
     await using at = await start(browser);
     const { world, tab, site } = at;
@@ -357,7 +389,7 @@ describe.skipIf(!hasChromium)("a person at the page, with the real app", () => {
       .getByRole("navigation", { name: "Conversations" })
       .getByRole("button", { name: /random/ });
     expect(await entry.isVisible()).toBe(false);
-    await tab.getByRole("button", { name: "Weather: Clear" }).click();
+    await tab.getByRole("button", { name: "Weather: clear" }).click();
     for (const bad of ["Job service is down", "Job service is slow", "The app is killed"]) {
       await tab.getByRole("switch", { name: bad }).check();
     }

@@ -99,6 +99,22 @@ describe.skipIf(!hasChromium)("in a browser", () => {
     );
   });
 
+  it("a menu behind an ellipsis, by keyboard too", async () => {
+    const option = (text: string) => ({ text: { type: "plain_text", text }, value: text });
+    const options = [option("Mention me in the result"), option("Don't mention me")];
+    await rendered({
+      blocks: [
+        { type: "actions", block_id: "b", elements: [{ type: "overflow", action_id: "more", options }] },
+      ],
+    });
+    const button = page.tab.getByRole("button", { name: "More actions" }).last();
+    await button.focus();
+    await page.tab.keyboard.press("Enter");
+    expect(await page.tab.getByRole("menuitem").allInnerTexts()).toEqual(options.map(({ value }) => value));
+    await page.tab.keyboard.press("Escape");
+    expect(await page.tab.getByRole("menuitem").count()).toBe(0);
+  });
+
   it("plain_text is never markup, and verbatim mrkdwn makes no links of its own", async () => {
     const text = "*b* <@U1> &lt; <b>x</b> https://x.test :tada:";
     expect(

@@ -2,7 +2,7 @@ import type { ContentBlock, PromptCapabilities } from "@agentclientprotocol/sdk"
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
-import { attachmentKindOf } from "../../../job-client/attachments.ts";
+import { attachmentKindOf } from "../../../core/attachment.ts";
 import type { PlacedAttachment } from "../place-attachments.ts";
 
 /**

@@ -1,0 +1,41 @@
+import type { IncomingMessage } from "node:http";
+
+/** A file that was shared in a message. */
+export type SlackFile = { id: string; name: string; mimetype: string; content: Buffer };
+
+/** As messages carry it: https://docs.slack.dev/reference/objects/file-object */
+export function fileToWire({ id, name, mimetype, content }: SlackFile, baseUrl: string) {
+  const url = `${baseUrl}files-pri/${id}`;
+  return {
+    id,
+    name,
+    title: name,
+    mimetype,
+    size: content.length,
+    mode: "hosted",
+    is_external: false,
+    url_private: `${url}/${encodeURIComponent(name)}`,
+    url_private_download: `${url}/download/${encodeURIComponent(name)}`,
+  };
+}
+
+/**
+ * What a download is answered with. Without the token, or without the scope `files:read`, Slack leads to a page to sign in, with 200
+ * (github.com/nlink-jp/scli, release 1.7.2, tells of it).
+ */
+export function answerDownload(
+  file: SlackFile | undefined,
+  request: IncomingMessage,
+  { token, scopes }: { token: string; scopes: readonly string[] },
+): { status: number; body: Buffer | string; type: string } {
+  const isAllowed = request.headers.authorization === `Bearer ${token}` && scopes.includes("files:read");
+  if (!isAllowed) {
+    return {
+      status: 200,
+      body: "<!DOCTYPE html><title>Sign in | Slack</title>",
+      type: "text/html; charset=utf-8",
+    };
+  }
+  if (file === undefined) return { status: 404, body: "no such file", type: "text/plain" };
+  return { status: 200, body: file.content, type: file.mimetype };
+}

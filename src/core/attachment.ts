@@ -1,0 +1,48 @@
+/** What a service that announces `attachments` takes with one prompt: bytes are those before base64, characters UTF-16 units. */
+export const ATTACHMENT_LIMITS = {
+  count: 5,
+  bytes: 4 * 1024 ** 2,
+  totalBytes: 8 * 1024 ** 2,
+  nameChars: 200,
+} as const;
+
+/** The media types that are taken. */
+export const ATTACHMENT_TYPE =
+  /^(?:image\/(?:png|jpeg|gif|webp)|text\/[a-z0-9.+-]{1,60}|application\/(?:json|yaml|pdf))$/;
+
+/** A file that goes along with a prompt: `data` is in base64. */
+export type Attachment = { name: string; mediaType: string; data: string };
+
+/** What sort of file a media type of {@link ATTACHMENT_TYPE} stands for. */
+export function attachmentKindOf(mediaType: string): "image" | "pdf" | "text" {
+  if (mediaType.startsWith("image/")) return "image";
+  return mediaType === "application/pdf" ? "pdf" : "text";
+}
+
+/** How files of these types begin: in hexadecimal, a dot for any digit. */
+const BEGINNINGS: Record<string, RegExp> = {
+  "image/png": /^89504e470d0a1a0a/,
+  "image/jpeg": /^ffd8ff/,
+  "image/gif": /^47494638(?:37|39)61/,
+  "image/webp": /^52494646.{8}57454250/,
+  "application/pdf": /^255044462d/,
+};
+const BEGINNING_BYTES = 12;
+
+/** Whether the content is what its media type says: text is in UTF-8 and without zero bytes, others begin as they should. */
+export function isOfMediaType(mediaType: string, content: Uint8Array): boolean {
+  if (attachmentKindOf(mediaType) === "text") return isUtf8(content) && !content.includes(0);
+  const beginning = [...content.subarray(0, BEGINNING_BYTES)]
+    .map((byte) => byte.toString(16).padStart(2, "0"))
+    .join("");
+  return BEGINNINGS[mediaType]?.test(beginning) ?? false;
+}
+
+function isUtf8(content: Uint8Array): boolean {
+  try {
+    new TextDecoder("utf-8", { fatal: true }).decode(content);
+    return true;
+  } catch {
+    return false;
+  }
+}

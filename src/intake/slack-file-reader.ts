@@ -1,0 +1,67 @@
+import { ATTACHMENT_LIMITS } from "../core/attachment.ts";
+import type { Logger } from "../core/logger.ts";
+import type { FileReader } from "../core/shared-files.ts";
+import { codeOrNameOf } from "../errors.ts";
+import type { SlackTeams } from "../replies/slack-teams.ts";
+
+const WITHIN_MS = 10_000;
+
+/**
+ * Downloads files from Slack with the bot's token (scope `files:read`), which goes to Slack's own host for files and nowhere else: not to another
+ * host that a message names, and not where a redirect leads.
+ */
+export function createSlackFileReader(options: {
+  teams: SlackTeams;
+  /** The root of the Web API. */
+  apiUrl: string;
+  logger: Logger;
+}): FileReader {
+  const { teams, apiUrl, logger } = options;
+
+  return {
+    async read(teamId, { id, url, mediaType }) {
+      if (url === null || !isOfSlack(url, apiUrl)) {
+        logger.warn({ file: id }, "a file isn't at Slack; it is not downloaded");
+        return null;
+      }
+      try {
+        const { client } = await teams.of(teamId);
+        const response = await fetch(url, {
+          headers: { authorization: `Bearer ${client.token ?? ""}` },
+          redirect: "manual",
+          signal: AbortSignal.timeout(WITHIN_MS),
+        });
+        const type = response.headers.get("content-type") ?? "";
+        // Without the scope Slack answers 200 with a page to sign in.
+        const isPage = /^text\/html\b/i.test(type) && mediaType !== "text/html";
+        const content = response.status === 200 && !isPage ? await readBounded(response) : null;
+        if (content !== null) return content;
+        await response.body?.cancel().catch(() => {});
+        logger.warn({ file: id, status: response.status, is_page: isPage }, "a file could not be downloaded");
+      } catch (thrown) {
+        logger.warn({ file: id, error: codeOrNameOf(thrown) }, "a file could not be downloaded");
+      }
+      return null;
+    },
+  };
+}
+
+/** `files.slack.com` beside `slack.com`, and `files.slack-gov.com` beside `slack-gov.com`; or wherever the Web API itself is. */
+function isOfSlack(url: string, apiUrl: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const [file, api] = [new URL(url), new URL(apiUrl)];
+  if (file.username !== "" || file.password !== "") return false;
+  return file.origin === api.origin || file.origin === `https://files.${api.host}`;
+}
+
+/** Null: it is larger than what is taken. */
+async function readBounded(response: Response): Promise<Uint8Array | null> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length;
+    if (bytes > ATTACHMENT_LIMITS.bytes) return null;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

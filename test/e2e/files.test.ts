@@ -1,0 +1,133 @@
+import { createServer } from "node:http";
+import { once } from "node:events";
+import { describe, expect, it } from "vitest";
+import { PNG, pngOf } from "../support/attachments.ts";
+import { ANA, BEN, BOT_TOKEN, DOCS, World } from "../support/world.ts";
+import { askedFor, ask, reply, said } from "../support/threads.ts";
+
+const shot = { name: "shot.png", mimetype: "image/png", content: PNG };
+const notes = { name: "notes.md", mimetype: "text/plain", content: "über 🦊" };
+const program = { name: "setup.exe", mimetype: "application/octet-stream", content: "MZ" };
+const TAKES = { jobService: { attachments: true, idempotencyKeys: true } };
+
+function creates({ service }: World) {
+  return service.calls.filter(({ op }) => op === "create");
+}
+
+/** A message of Ben's with files. */
+function share(
+  world: World,
+  files: (typeof shot | typeof notes)[],
+  text = "look at this",
+  threadTs?: string,
+) {
+  return world.slack.workspace.say({
+    channel: DOCS,
+    user: BEN,
+    text,
+    files,
+    ...(threadTs === undefined ? {} : { threadTs }),
+  });
+}
+
+describe("files", () => {
+  it("of the mention and of its thread reach a service that takes them, byte for byte", async () => {
+    await using world = await World.start(TAKES);
+    const root = share(world, [shot]);
+    await world.slack
+      .person(ANA)
+      .mention({ channel: DOCS, threadTs: root.ts, text: "fix that", files: [notes, program] });
+    await world.until(() => creates(world).length === 1);
+    const [create] = creates(world);
+    expect(create?.attachments).toEqual([
+      { name: "notes.md", mediaType: "text/plain", data: Buffer.from("über 🦊").toString("base64") },
+      { name: "shot.png", mediaType: "image/png", data: PNG.toString("base64") },
+    ]);
+    expect(create?.prompt).toContain("> look at this\n> [file: shot.png]");
+    await world.until(() => said(world, root)[0]?.join("\n").includes("Sent along: notes.md, shot.png"));
+    expect(said(world, root)[0]?.join("\n")).toContain(
+      "⚠️ The agent can't read setup.exe, so I didn't send them.",
+    );
+  });
+
+  it("are named, and not downloaded, where the service takes none", async () => {
+    await using world = await World.start();
+    const root = share(world, [shot]);
+    await reply(world, root, "fix that", ANA);
+    await world.until(() => creates(world).length === 1);
+    expect(creates(world)[0]?.attachments).toEqual([]);
+    expect(world.slack.downloads).toEqual([]);
+    await world.until(() => said(world, root)[0]?.join("\n").includes("The agent can't read shot.png"));
+  });
+
+  it.each<[string, { name: string; mimetype: string; content: Buffer | string }, string[]]>([
+    ["is not what it says", { ...shot, content: "GIF89a" }, []],
+    ["is too large", { ...shot, content: pngOf(4 * 1024 ** 2 + 1) }, []],
+    ["is empty", { ...notes, content: "" }, []],
+    ["can't be read without a scope", shot, ["files:read"]],
+  ])("one that %s is left out, and the request goes through", async (_, file, withoutScopes) => {
+    await using world = await World.start({ ...TAKES, withoutScopes });
+    const root = share(world, [file as typeof shot, notes]);
+    await reply(world, root, "fix that", ANA);
+    await world.until(() => world.service.creates.length === 1);
+    expect(creates(world)[0]?.attachments.map(({ name }) => name)).toEqual(
+      withoutScopes.length > 0 ? [] : ["notes.md"],
+    );
+    await world.until(() => said(world, root)[0]?.join("\n").includes(`can't read ${file.name}`));
+  });
+
+  it("go with the token to Slack alone, whatever address a message names", async () => {
+    const seen: unknown[] = [];
+    const elsewhere = createServer((request, response) => {
+      seen.push(request.headers);
+      response.end("x");
+    }).listen(0, "127.0.0.1");
+    await once(elsewhere, "listening");
+    const address = elsewhere.address();
+    const port = address !== null && typeof address === "object" ? address.port : 0;
+    await using world = await World.start(TAKES);
+    const root = share(world, [shot]);
+    world.slack.workspace.filesUrl = `http://127.0.0.1:${port}/`;
+    await reply(world, root, "fix that", ANA);
+    await world.until(() => world.service.creates.length === 1);
+    expect(creates(world)[0]?.attachments).toEqual([]);
+    expect(seen).toEqual([]);
+    elsewhere.close();
+    expect(JSON.stringify(world.logger.lines)).not.toContain(BOT_TOKEN);
+  });
+
+  it("are the same ones when a create is sent again after a restart", async () => {
+    await using world = await World.start(TAKES);
+    await ask(world);
+    const root = share(world, [shot, notes]);
+    world.service.faults.add({ op: "create", fault: { kind: "drop-after" } });
+    await reply(world, root, "fix that", ANA);
+    await world.settle();
+    await world.stopApp();
+    await world.startApp();
+    await world.until(() => creates(world).length === 3);
+    const [, first, second] = creates(world);
+    expect(first?.attachments).toHaveLength(2);
+    expect(second).toEqual(first);
+  });
+});
+
+it("the shortcut's form names the files; those of a message that is unticked stay in Slack", async () => {
+  await using world = await World.start(TAKES);
+  await ask(world);
+  const root = share(world, [shot, program]);
+  const other = share(world, [notes], "and this", root.ts);
+  await world.slack
+    .person(ANA)
+    .shortcut({ callbackId: "fix_these_docs", channel: DOCS, messageTs: other.ts });
+  const view = await world.slack.until(() => {
+    const open = world.slack.openViews(ANA).at(-1);
+    return JSON.stringify(open?.view ?? "").includes("share_0") ? open : undefined;
+  });
+  expect(JSON.stringify(view.view)).toContain("With files: notes.md, shot.png");
+  expect(JSON.stringify(view.view)).toContain("The agent can't read setup.exe, so I won't send them.");
+  await world.slack.person(ANA).submit({ viewId: view.id, values: { share_0: { share: other.ts } } });
+  await world.until(() => creates(world).length === 2);
+  expect(creates(world)[1]?.attachments.map(({ name }) => name)).toEqual(["notes.md"]);
+  expect(askedFor(creates(world)[1] as { prompt: string })).toBe("Fix the problem this message describes.");
+});
