@@ -19,9 +19,6 @@ const ROOT = ["@Ana requested a docs change:", "fix the quickstart"];
 const CHANGES = "Correct the install command, 3 files, +12 −4";
 const FAILED = { status: "failed" } as const;
 
-/** Conversations are long: of their steps, only every third is one to die at where all are tried elsewhere. */
-const EVERY = 3;
-
 /** What is left of a conversation. */
 type Ending = {
   thread: string[];
@@ -194,8 +191,11 @@ async function runWithDeath(
   };
 }
 
-/** Conversations with either kind of service, with the app killed at some of their steps, other ones each day, on a store of one kind. */
-export async function describeKillInConversation(open: OpenKillSubject): Promise<void> {
+/**
+ * Conversations with either kind of service, on a store of one kind. They are long: the app is killed at only one in `every` steps where all
+ * are tried elsewhere, other ones each day.
+ */
+export async function describeKillInConversation(open: OpenKillSubject, every: number): Promise<void> {
   for (const scene of scenes) {
     const boundaries: Boundary[] = [];
     const undisturbed = await runWithDeath(open, scene, null, (step) => boundaries.push(step));
@@ -209,9 +209,9 @@ export async function describeKillInConversation(open: OpenKillSubject): Promise
 
       const unknown: Boundary[] = [];
 
-      it.concurrent.each(boundaries.filter((_, n) => isSampled(n, EVERY)))(
+      it.concurrent.each(boundaries.filter((_, n) => isSampled(n, every)))(
         "killed $phase $at $number ($what): ends the same",
-        { timeout: 150_000 },
+        { timeout: 240_000 },
         async (boundary) => {
           const ending = await runWithDeath(open, scene, boundary);
           const isUnknown = ending.thread.some((message) => message.includes("got no answer"));

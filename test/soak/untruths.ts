@@ -38,7 +38,7 @@ function untruthsOf(post: SlackMessage, text: string, turn: string | undefined, 
         turn?.startsWith(`${jobId}/`) === true && answer === (CHOICES[answered ?? ""] ?? answered),
     );
     return [
-      ...(has("answer_") ? ["can still be answered"] : []),
+      ...(/"action_id":"answer_/.test(JSON.stringify(post.blocks ?? [])) ? ["can still be answered"] : []),
       ...(answered !== undefined && !isTaken && !IN_DOUBT.test(text)
         ? ["has an answer that the agent never got"]
         : []),
