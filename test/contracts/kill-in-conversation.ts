@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { Conversation } from "../support/conversation.ts";
+import { Talk } from "../support/talk.ts";
 import { startJobServiceSide } from "../support/job-service-side.ts";
 import type { JobServiceSideOptions } from "../support/job-service-side.ts";
 import { onRequests } from "../support/request-boundaries.ts";
@@ -34,7 +34,7 @@ type Ending = {
 type Scene = {
   name: string;
   offers: JobServiceSideOptions;
-  play: (talk: Conversation) => Promise<void>;
+  play: (talk: Talk) => Promise<void>;
   /** What everybody reads in the end. */
   thread: string[][];
   done: Omit<Ending, "thread" | "deadTasks">;
@@ -167,7 +167,7 @@ async function runWithDeath(
       await sleep(LOOK_MS);
     }
   }
-  const talk = new Conversation({ slack, service, app: { alive, settled, url: () => url } });
+  const talk = new Talk({ slack, service, app: { alive, settled, url: () => url } });
   await untilTaken(slack, await slack.person(ANA).command({ channel: DOCS, text: "fix the quickstart" }));
   await talk.until(() => (service.jobs.get("job_1")?.pollsOfTurn ?? 0) > 0);
   await settled();
