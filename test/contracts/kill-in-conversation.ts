@@ -17,6 +17,7 @@ const LOOK_MS = 20;
 const FOLLOW = "Mention me in the result";
 const ROOT = ["@Ana requested a docs change:", "fix the quickstart"];
 const CHANGES = "Correct the install command, 3 files, +12 −4";
+const HELPFUL = "Was this helpful?";
 const FAILED = { status: "failed" } as const;
 
 /** What is left of a conversation. */
@@ -68,10 +69,11 @@ const scenes: Scene[] = [
         "Fixed it.",
         `${LINK}, 3 files, +12 −4`,
         "[View pull request]",
+        HELPFUL,
       ],
       ["@docs-agent and the FAQ", ":white_check_mark:"],
       [`✅ ${LINK} ${CHANGES}`],
-      [`✅ @Ben The agent updated ${LINK}.`, "Fixed it.", "[View pull request]"],
+      [`✅ @Ben The agent updated ${LINK}.`, "Fixed it.", "[View pull request]", HELPFUL],
     ],
     done: {
       posts: [
@@ -115,11 +117,12 @@ const scenes: Scene[] = [
         "If it keeps happening, contact your Docs Agent admin.",
         "For your Docs Agent admin: job job_1",
         "[Try again]",
+        HELPFUL,
       ],
-      [`✅ @Ana Your pull request is ready: ${LINK}`, "[View pull request]"],
+      [`✅ @Ana Your pull request is ready: ${LINK}`, "[View pull request]", HELPFUL],
       ["@docs-agent and the FAQ", ":white_check_mark:"],
       [`✅ ${LINK}`],
-      [`✅ @Ben The agent finished. ${LINK} may have new commits.`, "[View pull request]"],
+      [`✅ @Ben The agent finished. ${LINK} may have new commits.`, "[View pull request]", HELPFUL],
     ],
     done: {
       posts: ["1: status", "1: outcome-1", "1: outcome-2", "2: outcome-1", "3: status", "3: outcome-1"],

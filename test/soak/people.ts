@@ -22,8 +22,8 @@ const STEERING = {
 } as const;
 const BUTTONS = ["try_again", "keep_watching"] as const;
 
-/** What the app says to a person whose press it could not keep. */
-const NOT_KEPT = "I can't tell whether that was saved";
+/** What the app says to a person whose press it could not keep, or does not know to be a member's. */
+const NOT_KEPT = /I can't tell whether that was saved|I can't check right now/;
 
 export type PeopleOptions = {
   slack: SlackSide;
@@ -187,7 +187,7 @@ export class People {
     for (const { userId, answers, keep } of this.#presses) {
       const refusals = this.#slack
         .ephemerals(userId)
-        .filter((ephemeral) => this.#slack.visibleText(ephemeral).includes(NOT_KEPT));
+        .filter((ephemeral) => NOT_KEPT.test(this.#slack.visibleText(ephemeral)));
       if (answers > refusals.length) keep();
     }
   }
