@@ -231,6 +231,9 @@ function linksIn(blocks: readonly AnyBlock[]): string[] {
 
 /** Slack makes links and mentions by itself of what looks like one in mrkdwn that is not `verbatim`. */
 function isLeftAlone(block: AnyBlock): boolean {
+  if (block.type === "input" && block.element.type === "checkboxes") {
+    return block.element.options.every(({ text }) => text.type !== "mrkdwn" || text.verbatim === true);
+  }
   return block.type !== "section" || block.text?.type !== "mrkdwn" || block.text.verbatim === true;
 }
 
@@ -623,10 +626,14 @@ describe("the form", () => {
         for (const mention of blocks.flatMap((block) => mentionsIn({ text: "", blocks: [block] }))) {
           expect(known).toContain(mention);
         }
+        const ours = [`<@${quoted?.authorId}>`, "<!date^1^{date_short} {time}|00:00 UTC>"];
         for (const { text, isMarkup } of blocks.flatMap(blockTexts)) {
           expect(text.isWellFormed()).toBe(true);
-          if (isMarkup) expect(text).toBe(`<@${quoted?.authorId}> wrote:`);
+          if (!isMarkup) continue;
+          for (const control of controls(text)) expect(ours).toContain(control);
+          expect(text).not.toMatch(/&(?!amp;|lt;|gt;)/);
         }
+        expect(blocks.every(isLeftAlone)).toBe(true);
       }),
       { numRuns: 500 },
     );
@@ -661,6 +668,8 @@ describe("the form", () => {
     ).toEqual([
       "Build <!channel> wrote:",
       "@Ben <b> @here the guide #C0DOCS",
+      "Messages to share",
+      "☑ Build <!chan…, 00:00 UTC @U0BEN <b> @here the guide (https://x.test) #C0DOCS",
       "What should change?",
       "Project",
     ]);
