@@ -72,6 +72,7 @@ export async function takeSaid(
   const threadAim = parsed.project === null ? "thread" : "thread-in-project";
   const accepted = await acceptRequest(deps, request, parsed.isNew ? "own-job" : threadAim);
   if (accepted.kind === "refused") await refuse(accepted.refusal);
+  if (accepted.kind === "not-allowed") await reply(accepted);
 }
 
 /** Names a message that may be a request, however often and as whatever event it arrives. */

@@ -12,6 +12,7 @@ import { replyTask } from "../tasks/reply.ts";
 import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { isDirectMessage, saidDirectly } from "./direct-message.ts";
+import { sayNotAllowed } from "./not-allowed.ts";
 import { mentionCause, takeSaid } from "./said-to-app.ts";
 import { parseMessageText, readableText } from "./message-text.ts";
 
@@ -103,10 +104,12 @@ export function registerThreadReply(app: App, deps: IntakeDeps): void {
     const said = await send(deps, action.value, body.user.id);
     await ack();
     await respond(
-      said === null
-        ? { delete_original: true }
-        : { text: said, response_type: "ephemeral", replace_original: true },
+      typeof said === "string"
+        ? { text: said, response_type: "ephemeral", replace_original: true }
+        : { delete_original: true },
     );
+    // The setting was another one when they were asked.
+    if (said !== null && typeof said !== "string") await sayNotAllowed(deps, body, said.only);
   });
 
   app.action(IGNORE_REPLY, async ({ ack, respond }) => {
@@ -121,8 +124,12 @@ function tooLong({ instructions }: Request): Refusal {
   return { kind: "too-long", length: instructions.length, limit: PROMPT_MAX_CHARS };
 }
 
-/** Sends a reply that its author says is for the agent. What to say instead of the question; null: nothing. */
-async function send(deps: IntakeDeps, value: string | undefined, userId: string): Promise<string | null> {
+/** Sends a reply that its author says is for the agent. What to say instead of the question; null: nothing. `only`: who alone may. */
+async function send(
+  deps: IntakeDeps,
+  value: string | undefined,
+  userId: string,
+): Promise<string | null | { only: string }> {
   const replyId = parseReplyValue(value);
   try {
     const reply = replyId === null ? undefined : await deps.records.reply.get(replyId);
@@ -130,6 +137,7 @@ async function send(deps: IntakeDeps, value: string | undefined, userId: string)
     const request = { ...reply.request, receivedAt: deps.clock.now() };
     if (request.instructions.length > PROMPT_MAX_CHARS) return refusalText(tooLong(request));
     const accepted = await acceptRequest(deps, request, "thread");
+    if (accepted.kind === "not-allowed") return { only: accepted.requesterId };
     return accepted.kind === "refused" ? refusalText(accepted.refusal) : null;
   } catch (thrown) {
     deps.logger.error({ err: thrown }, "could not accept a reply");

@@ -29,6 +29,8 @@ const ReplyPayload = storedObject({
   message: z.discriminatedUnion("kind", [
     storedObject({ kind: z.literal("help") }),
     storedObject({ kind: z.literal("refused"), refusal: RefusalPayload }),
+    // An older replica gives this up, quietly, too.
+    storedObject({ kind: z.literal("not-allowed"), requesterId: z.string() }),
   ]),
   slotMs: z.number().optional(),
   lookMs: z.number().optional(),
