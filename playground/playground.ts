@@ -4,10 +4,12 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { stringify } from "yaml";
 import { z } from "zod";
+import { EXAMPLES } from "./agent/examples.ts";
 import { createCodeHost } from "../emulators/code-host/index.ts";
 import type { CodeHost } from "../emulators/code-host/index.ts";
 import { renderedSamples } from "../gallery/gallery.ts";
 import { galleryPage } from "../gallery/page.ts";
+import type { AgentMood } from "./agent-mood.ts";
 import { startJobServiceGate } from "./job-service-gate.ts";
 import { createManagedProcess } from "./managed-process.ts";
 import type { ManagedProcess } from "./managed-process.ts";
@@ -58,12 +60,14 @@ export async function startPlayground(options: PlaygroundOptions): Promise<Playg
   const secrets = state.secrets();
   state.saveSecrets(secrets);
 
+  let pageUrl = "";
   const codeHost = starting.use(
     await createCodeHost({
       dataDir: state.file("code-host"),
       port: port(1),
       tokens: [secrets.codeHostToken],
       searchPath: options.env["PATH"],
+      home: () => ({ label: "Playground", href: pageUrl }),
     }),
   );
   await codeHost.createRepository(OWNER, REPO, path("sample-docs"));
@@ -98,22 +102,27 @@ export async function startPlayground(options: PlaygroundOptions): Promise<Playg
   // Side by side: each takes most of a second.
   await Promise.all([startService(), startApp()]);
 
+  const tellAgent = (mood: AgentMood) => writeFileSync(moodFile(state), `${mood}\n`);
+  tellAgent("normal");
   const weather = createWeatherControls(slack, {
     setJobServiceDown: (isDown) => gate.setDown(isDown),
     setJobServiceSlow: (isSlow) => gate.setSlow(isSlow),
     killApp: () => app.kill(),
     startApp,
     appIsRunning: () => app.isRunning,
+    ...(options.agent === null && { setAgentMood: tellAgent }),
   });
   const page = starting.use(
     await createWorkspacePage({
       slack,
       weather,
       port: port(0),
+      examples: options.agent === null ? EXAMPLES : [],
       gallery: galleryPage(renderedSamples()),
       links: [{ label: "Docs repository", url: `${codeHost.url}/${OWNER}/${REPO}` }],
     }),
   );
+  pageUrl = page.url;
   const running = starting.move();
   return {
     url: page.url,
@@ -154,7 +163,7 @@ function serviceProcess(options: PlaygroundOptions, codeHost: CodeHost, port: nu
         repository: codeHost.gitUrl(OWNER, REPO),
         agent: {
           kind: "acp",
-          command: agent ?? [process.execPath, path("agent/main.ts")],
+          command: agent ?? [process.execPath, path("agent/main.ts"), moodFile(state)],
           timeLimitMinutes: 15,
           permissions: "ask",
         },
@@ -229,6 +238,11 @@ function addressIn(readyLine: string): string {
 
 function configFile(state: StateFolder): string {
   return state.file("service.yml");
+}
+
+/** How the rule-based agent is to be; it looks there while it works. */
+function moodFile(state: StateFolder): string {
+  return state.file("agent-mood");
 }
 
 function path(name: string): string {

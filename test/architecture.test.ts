@@ -24,10 +24,11 @@ const MAY_IMPORT: Record<string, string[]> = {
 };
 /** The folders of the runner: what each may import of the others. */
 const RUNNER_MAY_IMPORT: Record<string, string[]> = {
-  git: [],
+  starter: [],
+  git: ["starter"],
   changes: ["git"],
   tree: ["changes", "git"],
-  sandbox: [],
+  sandbox: ["starter"],
   agents: ["sandbox"],
   publish: [],
 };

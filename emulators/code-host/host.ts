@@ -3,10 +3,15 @@ import { PullRequests } from "./pull-requests.ts";
 import type { Repositories } from "./repositories.ts";
 import type { Tokens } from "./tokens.ts";
 
+export type WayBack = { label: string; href: string };
+
+/** Where links lead. */
+type Links = { url: string; apiUrl: string; home: WayBack | null };
+
 /** What every route works on: the repositories with their pull requests, who may write, and where links lead. */
 export class Host {
   readonly tokens: Tokens;
-  readonly links: () => { url: string; apiUrl: string };
+  readonly links: () => Links;
   readonly #repositories: Repositories;
   readonly #dataDir: string;
   readonly #now: () => Date;
@@ -16,7 +21,7 @@ export class Host {
     repositories: Repositories;
     tokens: Tokens;
     dataDir: string;
-    links: () => { url: string; apiUrl: string };
+    links: () => Links;
     now: () => Date;
   }) {
     this.tokens = options.tokens;

@@ -5,7 +5,7 @@ import { createCodeHostApp, type Log } from "./app.ts";
 import { CodeHostError } from "./errors.ts";
 import { serveWithFaults, type Traffic } from "./faults.ts";
 import { Git } from "./git.ts";
-import { Host } from "./host.ts";
+import { type WayBack, Host } from "./host.ts";
 import type { PullRequest } from "./pull-request-store.ts";
 import { Repositories } from "./repositories.ts";
 import { Tokens } from "./tokens.ts";
@@ -27,6 +27,8 @@ export type CodeHostOptions = {
   /** The `PATH` to find git in. @default the system's own */
   searchPath?: string | undefined;
   now?: () => Date;
+  /** Where people came from; linked on every repository's and pull request's page. */
+  home?: () => WayBack;
 };
 
 export type CodeHost = AsyncDisposable & {
@@ -62,7 +64,7 @@ export async function createCodeHost(options: CodeHostOptions): Promise<CodeHost
     repositories: new Repositories(dataDir, git),
     tokens: new Tokens(tokens),
     dataDir,
-    links: () => ({ url, apiUrl: `${url}/api/v3` }),
+    links: () => ({ url, apiUrl: `${url}/api/v3`, home: options.home?.() ?? null }),
     now,
   });
   await host.open();

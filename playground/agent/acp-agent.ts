@@ -11,7 +11,10 @@ import {
   type SessionUpdate,
 } from "@agentclientprotocol/sdk";
 import { z } from "zod";
+import { messageOf } from "../../src/errors.ts";
+import type { AgentMood } from "../agent-mood.ts";
 import { listFiles } from "./folder.ts";
+import { ToldToFailError } from "./mood.ts";
 import { readWordList } from "./spelling.ts";
 import { type Desk, takeTurn } from "./turn.ts";
 
@@ -23,7 +26,7 @@ const Given = z.object({ action: z.literal("accept"), content: z.object({ [ANSWE
 type Session = { cwd: string; running: AbortController | null };
 
 /** The agent as the protocol sees it. It reads and writes files through the client only, and asks for nothing else. */
-export function createAgent(): AgentApp {
+export function createAgent(moodOf: () => AgentMood): AgentApp {
   const sessions = new Map<string, Session>();
   const words = readWordList();
   let canUseFiles = false;
@@ -67,13 +70,15 @@ export function createAgent(): AgentApp {
       session.running = running;
       const { sessionId } = params;
       const ended = AbortSignal.any([signal, running.signal]);
-      const desk = deskOf(client, { sessionId, cwd: session.cwd, canAsk }, ended);
+      const desk = deskOf(client, { sessionId, cwd: session.cwd, canAsk, moodOf }, ended);
       try {
         await takeTurn(newestText(params.prompt), desk, words);
         return { stopReason: "end_turn" };
       } catch (thrown) {
         if (running.signal.aborted) return { stopReason: "cancelled" };
-        throw thrown;
+        throw thrown instanceof ToldToFailError
+          ? RequestError.internalError(undefined, messageOf(thrown))
+          : thrown;
       } finally {
         session.running = null;
       }
@@ -90,7 +95,12 @@ export function newestText(prompt: readonly ContentBlock[]): string {
 
 function deskOf(
   client: AgentContext,
-  { sessionId, cwd, canAsk }: { sessionId: string; cwd: string; canAsk: boolean },
+  {
+    sessionId,
+    cwd,
+    canAsk,
+    moodOf,
+  }: { sessionId: string; cwd: string; canAsk: boolean; moodOf: () => AgentMood },
   signal: AbortSignal,
 ): Desk {
   const limited = () => ({
@@ -102,6 +112,7 @@ function deskOf(
 
   return {
     signal,
+    moodOf,
     listFiles: () => listFiles(cwd),
     async read(path) {
       const answer = await client.request(
@@ -110,6 +121,19 @@ function deskOf(
         limited(),
       );
       return answer.content;
+    },
+    async lookAt(path, look) {
+      const toolCallId = randomUUID();
+      await update({
+        sessionUpdate: "tool_call",
+        toolCallId,
+        title: `Read ${path}`,
+        kind: "read",
+        status: "in_progress",
+        locations: [{ path: join(cwd, path) }],
+      });
+      await look();
+      await update({ sessionUpdate: "tool_call_update", toolCallId, status: "completed" });
     },
     async write(path, before, after) {
       const toolCallId = randomUUID();

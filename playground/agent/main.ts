@@ -1,9 +1,10 @@
 import { Readable, Writable } from "node:stream";
 import { ndJsonStream } from "@agentclientprotocol/sdk";
 import { createAgent } from "./acp-agent.ts";
+import { moodIn } from "./mood.ts";
 
 // Standard output is the protocol's; nothing else may write there. It ends when the client closes its side.
-const connection = createAgent().connect(
+const connection = createAgent(() => moodIn(process.argv[2])).connect(
   ndJsonStream(Writable.toWeb(process.stdout), Readable.toWeb(process.stdin)),
 );
 await connection.closed;

@@ -1,15 +1,19 @@
 import { editPage, type PageEdits } from "./edit-page.ts";
+import type { AgentMood } from "../agent-mood.ts";
 import { isPage } from "./folder.ts";
+import { dawdle, isAllowed, ToldToFailError } from "./mood.ts";
 import type { WordList } from "./spelling.ts";
 import { type Understanding, understand } from "./understanding.ts";
 import { type Ask, askWhichPage } from "./which-page.ts";
-import { describeUnderstanding, isChanged, summarise } from "./words.ts";
+import { declined, describeUnderstanding, isChanged, summarise, workOf } from "./words.ts";
 
 /** What a turn needs of the other side. */
 export type Desk = {
   /** The names of all files, relative. */
   listFiles(): Promise<string[]>;
   read(path: string): Promise<string>;
+  /** Says that a page is being read, as long as `look` takes. */
+  lookAt(path: string, look: () => Promise<void>): Promise<void>;
   /** Writes a page, and shows before and after. */
   write(path: string, before: string, after: string): Promise<void>;
   /** A word on what is going on. */
@@ -18,10 +22,14 @@ export type Desk = {
   ask: Ask;
   /** The turn's last message. */
   say(text: string): Promise<void>;
+  /** The mood of the moment: it can change while a turn runs. */
+  moodOf: () => AgentMood;
   readonly signal: AbortSignal;
 };
 
-/** Does what a prompt asks, as far as it is understood. Throws the signal's reason when it is canceled. */
+/**
+ * Does what a prompt asks, as far as it is understood. Throws the signal's reason when it is canceled, and a {@link ToldToFailError}.
+ */
 export async function takeTurn(prompt: string, desk: Desk, words: WordList): Promise<void> {
   const files = await desk.listFiles();
   const pages = files.filter(isPage);
@@ -29,8 +37,18 @@ export async function takeTurn(prompt: string, desk: Desk, words: WordList): Pro
   await desk.think(describeUnderstanding(understanding));
   const edits: PageEdits[] = [];
   if (isAnything(understanding) && understanding.missingPage === null) {
-    for (const path of understanding.pages.length > 0 ? understanding.pages : pages) {
+    const asked = understanding.pages.length > 0 ? understanding.pages : pages;
+    if (desk.moodOf() === "asks" && !(await isAllowed(workOf(understanding), desk.ask))) {
+      return desk.say(declined());
+    }
+    for (const path of asked) {
       desk.signal.throwIfAborted();
+      if (desk.moodOf() === "fails") {
+        throw new ToldToFailError("The playground's weather makes the agent fail.");
+      }
+      if (desk.moodOf() === "slow") {
+        await desk.lookAt(path, () => dawdle(desk.moodOf, asked.length, desk.signal));
+      }
       const before = await desk.read(path);
       const page = editPage(path, before, understanding, words, files);
       edits.push(page);

@@ -10,15 +10,27 @@ export const WHAT_I_CAN =
   '"change X to Y", in Markdown and MDX files, in one page if you name it. If there is no such page, I ask.';
 
 /** What was understood, before the work. */
-export function describeUnderstanding({ isSpelling, isLinks, replacements, pages }: Understanding): string {
+export function describeUnderstanding(understanding: Understanding): string {
+  const asked = workOf(understanding);
+  return asked === ""
+    ? `${WHAT_I_AM} I did not understand what to do.`
+    : `${WHAT_I_AM} I understood: ${asked}.`;
+}
+
+/** What is to be done and where; empty if nothing was understood. */
+export function workOf({ isSpelling, isLinks, replacements, pages }: Understanding): string {
   const asked = [
     ...replacements.map(({ from, to }) => `replace "${from}" with "${to}"`),
     ...(isSpelling ? ["correct common misspellings"] : []),
     ...(isLinks ? ["repair broken relative links"] : []),
   ];
-  if (asked.length === 0) return `${WHAT_I_AM} I did not understand what to do.`;
   const where = pages.length === 0 ? "all pages" : pages.join(", ");
-  return `${WHAT_I_AM} I understood: ${asked.join("; ")}, in ${where}.`;
+  return asked.length === 0 ? "" : `${asked.join("; ")}, in ${where}`;
+}
+
+/** The last message where a person said no. */
+export function declined(): string {
+  return text("Nothing changed: I asked first, and the answer was no", WHAT_I_AM);
 }
 
 /** The last message: its first line can be a title. */

@@ -1,5 +1,6 @@
 import { ImpossibleForAPerson, type Person, type SlackSide, slackbot } from "../../emulators/slack/index.ts";
 import { escapeMrkdwn } from "../../src/replies/mrkdwn.ts";
+import { answerInvitation, inviteAbsentApp } from "./absent-app.ts";
 import { readComposed, userNamed } from "./composed.ts";
 import type { EventRetries } from "./event-retries.ts";
 import type { ActResult, AppSurface, PageAct } from "./page-protocol.ts";
@@ -24,6 +25,7 @@ export async function perform(act: PageAct, person: Person, deps: ActDeps): Prom
     case "shortcut":
       return resultOf(await person.shortcut(act));
     case "click":
+      if (answerInvitation(act, person, slack)) return {};
       return resultOf(
         await person.click({
           ...pressedOf(act),
@@ -101,6 +103,7 @@ async function compose(
       ...(act.threadTs !== undefined && { threadTs: act.threadTs }),
     });
     retries.follow(outcome);
+    inviteAbsentApp(outcome.message, person, slack);
     return {};
   }
   if (!channel.members.has(person.user.id)) {

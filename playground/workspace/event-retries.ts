@@ -1,4 +1,5 @@
 import type { MentionOutcome, DeliveryOutcome, SlackSide } from "../../emulators/slack/index.ts";
+import type { PendingRetries } from "./page-protocol.ts";
 
 /** "Nearly immediately", after a minute, after five: https://docs.slack.dev/apis/events-api#retries */
 const slackDelaysMs = [1000, 60_000, 300_000];
@@ -7,12 +8,21 @@ const slackDelaysMs = [1000, 60_000, 300_000];
 export class EventRetries implements Disposable {
   readonly #slack: SlackSide;
   readonly #delaysMs: readonly number[];
-  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #changed: () => void;
+  /** When each is due. */
+  readonly #timers = new Map<NodeJS.Timeout, number>();
   #isClosed = false;
 
-  constructor(slack: SlackSide, delaysMs: readonly number[] = slackDelaysMs) {
+  /** `changed`: called when {@link pending} has changed. */
+  constructor(slack: SlackSide, changed: () => void, delaysMs: readonly number[] = slackDelaysMs) {
     this.#slack = slack;
+    this.#changed = changed;
     this.#delaysMs = delaysMs;
+  }
+
+  get pending(): PendingRetries | null {
+    const due = [...this.#timers.values()];
+    return due.length === 0 ? null : { count: due.length, nextAtMs: Math.min(...due) };
   }
 
   /** Does nothing for an event that was taken or never sent. */
@@ -23,16 +33,18 @@ export class EventRetries implements Disposable {
       failure === "operation_timeout" ? "http_timeout" : status === 0 ? "connection_failed" : "http_error";
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
+      this.#changed();
       // A delivery answers with its failure instead of throwing.
       void this.#slack
         .redeliver(delivery, { resign: true, retryNum, retryReason })
         .then((outcome) => this.follow({ ...outcome, delivery }, retryNum + 1));
     }, delayMs);
-    this.#timers.add(timer);
+    this.#timers.set(timer, Date.now() + delayMs);
+    this.#changed();
   }
 
   [Symbol.dispose](): void {
     this.#isClosed = true;
-    for (const timer of this.#timers) clearTimeout(timer);
+    for (const timer of this.#timers.keys()) clearTimeout(timer);
   }
 }

@@ -8,13 +8,13 @@ import { Changes } from "./changes.ts";
 import { EventRetries } from "./event-retries.ts";
 import { readAppSurface } from "./manifest.ts";
 import { createPageApp, type PageLogger } from "./page-app.ts";
-import type { PageLink } from "./page-protocol.ts";
+import type { Example, PageLink } from "./page-protocol.ts";
 import { ReadMarks } from "./read-marks.ts";
 import type { WeatherControls } from "./weather.ts";
 
 export { readAppSurface } from "./manifest.ts";
 export type { PageLogger } from "./page-app.ts";
-export type { PageLink, PageState, WeatherAction, WeatherState } from "./page-protocol.ts";
+export type { Example, PageLink, PageState, WeatherAction, WeatherState } from "./page-protocol.ts";
 export { seedWorkspace } from "./seed.ts";
 export { createWeatherControls, WeatherStuck } from "./weather.ts";
 export type { WeatherCallbacks, WeatherControls } from "./weather.ts";
@@ -30,6 +30,8 @@ export type WorkspacePageOptions = {
   links?: readonly PageLink[];
   /** The page of every message, served at `/messages` and linked at the top. */
   gallery?: string;
+  /** What a newcomer can ask for. @default nothing is explained to newcomers */
+  examples?: readonly Example[];
   /** After how long events that the app did not take are sent again. @default as Slack: 1 s, 1 min, 5 min */
   eventRetryDelaysMs?: readonly number[];
   logger?: PageLogger;
@@ -48,7 +50,7 @@ export interface WorkspacePage extends AsyncDisposable {
 export async function createWorkspacePage(options: WorkspacePageOptions): Promise<WorkspacePage> {
   const { slack, weather, links = [], host = "127.0.0.1" } = options;
   const changes = new Changes();
-  const retries = new EventRetries(slack, options.eventRetryDelaysMs);
+  const retries = new EventRetries(slack, () => changes.bump(), options.eventRetryDelaysMs);
   const token = randomBytes(24).toString("hex");
   let hosts: string[] = [];
   const app = createPageApp({
@@ -56,6 +58,7 @@ export async function createWorkspacePage(options: WorkspacePageOptions): Promis
     weather,
     links: options.gallery === undefined ? links : [...links, { label: "All messages", url: "/messages" }],
     gallery: options.gallery,
+    examples: options.examples ?? null,
     changes,
     retries,
     token,

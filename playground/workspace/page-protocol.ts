@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { AgentMood } from "../agent-mood.ts";
 import type { MessageBlock, ModalView } from "../../emulators/slack/block-kit/blocks.ts";
 
 /** What the page and the playground say to each other. Both sides are checked against it; it needs neither's platform. */
@@ -50,6 +51,8 @@ export type WeatherState = {
   isJobServiceDown: boolean;
   isJobServiceSlow: boolean;
   isAppRunning: boolean;
+  /** Null: not the rule-based agent, so nobody can tell it how to be. */
+  agent: AgentMood | null;
 };
 
 export type WeatherAction = z.infer<typeof WeatherAction>;
@@ -58,6 +61,7 @@ export const WeatherAction = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("job-service-down"), isOn: z.boolean() }),
   z.strictObject({ kind: z.literal("job-service-slow"), isOn: z.boolean() }),
   z.strictObject({ kind: z.literal("app-running"), isOn: z.boolean() }),
+  z.strictObject({ kind: z.literal("agent"), mood: AgentMood }),
 ]);
 
 /** What of the app's manifest matters in Slack. */
@@ -71,6 +75,12 @@ export type AppSurface = {
   /** The entries of a message's menu. */
   messageShortcuts: { name: string; callbackId: string; description: string }[];
 };
+
+/** A request that the agent understands, and what it does then. */
+export type Example = { request: string; does: string };
+
+/** Events that the app did not take, and when the next of them is sent again, in milliseconds since 1970. */
+export type PendingRetries = { count: number; nextAtMs: number };
 
 export type PageLink = { label: string; url: string };
 
@@ -134,6 +144,9 @@ export type PageState = {
   surface: AppSurface;
   links: readonly PageLink[];
   weather: WeatherState | null;
+  /** What a newcomer can ask for; empty where nobody knows the agent. Null: nothing is explained. */
+  examples: readonly Example[] | null;
+  pending: PendingRetries | null;
   people: PagePerson[];
   channels: PageChannel[];
   current: PageContent | null;

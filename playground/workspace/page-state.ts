@@ -8,6 +8,7 @@ import type {
 } from "../../emulators/slack/index.ts";
 import type {
   AppSurface,
+  Example,
   PageChannel,
   PageContent,
   PageLink,
@@ -15,6 +16,7 @@ import type {
   PagePerson,
   PageState,
   PageThread,
+  PendingRetries,
   WeatherState,
 } from "./page-protocol.ts";
 import { type ReadMarks, unreadMessages } from "./read-marks.ts";
@@ -27,6 +29,8 @@ export type PageStateDeps = {
   marks: ReadMarks;
   surface: AppSurface;
   links: readonly PageLink[];
+  examples: readonly Example[] | null;
+  retries: { readonly pending: PendingRetries | null };
 };
 
 /** Who looks, and at what. */
@@ -34,7 +38,7 @@ export type Look = { as: string; channel?: string | undefined; thread?: string |
 
 /** Throws `NotInWorkspace` for a person who is not there; a channel they cannot see is as none. */
 export function readPageState(deps: PageStateDeps, look: Look, weather: WeatherState | null): PageState {
-  const { slack, surface, links } = deps;
+  const { slack, surface, links, examples, retries } = deps;
   const { workspace } = slack;
   const me = workspace.user(look.as);
   const visible = workspace.channels().filter((channel) => canSee(channel, me));
@@ -46,6 +50,8 @@ export function readPageState(deps: PageStateDeps, look: Look, weather: WeatherS
     surface,
     links,
     weather,
+    examples,
+    pending: retries.pending,
     people: workspace.users().map(personOf),
     channels: visible.map((each) => channelOf(each, me.id, deps)),
     current: channel === undefined ? null : contentOf(channel, look, deps),

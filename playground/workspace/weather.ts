@@ -1,5 +1,6 @@
 import { DocsAgentError } from "../../src/errors.ts";
 import type { SlackSide } from "../../emulators/slack/index.ts";
+import type { AgentMood } from "../agent-mood.ts";
 import type { SlackWeather, WeatherAction, WeatherState } from "./page-protocol.ts";
 
 /** What the weather panel needs: the state, and a way to change it. */
@@ -18,6 +19,8 @@ export type WeatherCallbacks = {
   /** Resolves when the app can take requests. */
   startApp(): Promise<void> | void;
   appIsRunning(): Promise<boolean> | boolean;
+  /** Left out where the agent takes no orders. */
+  setAgentMood?: (mood: AgentMood) => void;
 };
 
 /** A change of the weather did not take effect in time. */
@@ -34,6 +37,7 @@ export function createWeatherControls(slack: SlackSide, callbacks: WeatherCallba
     slack: "clear",
     isJobServiceDown: false,
     isJobServiceSlow: false,
+    agent: callbacks.setAgentMood === undefined ? null : "normal",
   };
   let takeBack: (() => void)[] = [];
   // One at a time: a kill and a start that overlap would leave no one knowing whether the app runs.
@@ -60,6 +64,10 @@ export function createWeatherControls(slack: SlackSide, callbacks: WeatherCallba
       case "app-running":
         if ((await callbacks.appIsRunning()) === action.isOn) return;
         return action.isOn ? callbacks.startApp() : callbacks.killApp();
+      case "agent":
+        if (callbacks.setAgentMood === undefined) return;
+        callbacks.setAgentMood(action.mood);
+        now = { ...now, agent: action.mood };
     }
   }
 

@@ -11,33 +11,39 @@ import type { Turn } from "./turn.ts";
 /**
  * Whose job a reply in a thread is for.
  *
- * - `open`: that of `turn`, the thread's newest that has a job which takes messages, or will have one.
+ * - `open`: that of `turn`, the thread's newest that has a job which takes messages, or will have one, and that the person may steer.
+ * - `others`: the person may steer none of those; `turn` is the newest.
  * - `closed`: the thread's jobs take none any more. `project`: of the newest one, where it is still configured.
  * - `none`: the thread has no job.
  */
 export type ThreadJob =
-  | { kind: "open"; turn: Turn }
+  | { kind: "open" | "others"; turn: Turn }
   | { kind: "closed"; project: ProjectRef | null }
   | { kind: "none" };
 
-/** Looks for the job that a request in a thread is for. */
+/** Looks for the job that a request in a thread is for. `isTheirs`: whether the person may steer a turn. */
 export function jobInThread(
   read: Read,
   { teamId, channelId, threadTs }: Pick<Request, "teamId" | "channelId" | "threadTs">,
   projects: readonly ProjectRef[],
+  isTheirs: (turn: Turn) => boolean = () => true,
 ): ThreadJob {
   if (threadTs === null) return { kind: "none" };
+  const others = new Map<string, Turn>();
   const closed = new Map<string, ProjectRef>();
   for (const turn of turnsOfThread(read, threadId({ teamId, channelId, ts: threadTs }))) {
     const { job, stage, request } = turn;
     const { project } = request;
     if (job === null && stage.name === "ended") continue;
     const key = job === null ? turn.id : jobKey(project, job.id);
-    if (closed.has(key)) continue;
+    if (closed.has(key) || others.has(key)) continue;
     const isOpen = !isJobClosed(turn) && configuredProject(projects, project) !== undefined;
-    if (isOpen) return { kind: "open", turn };
-    closed.set(key, project);
+    if (isOpen && isTheirs(turn)) return { kind: "open", turn };
+    if (isOpen) others.set(key, turn);
+    else closed.set(key, project);
   }
+  const [other] = others.values();
+  if (other !== undefined) return { kind: "others", turn: other };
   const [project] = closed.values();
   if (project === undefined) return { kind: "none" };
   return { kind: "closed", project: configuredProject(projects, project) ?? null };

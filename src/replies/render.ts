@@ -10,6 +10,7 @@ import {
   helpMessage,
   inviteMeMessage,
   keptMessage,
+  noWordsMessage,
   notAllowedMessage,
   refusalMessage,
   welcomeMessage,
@@ -48,7 +49,7 @@ export function render(message: Message, presentation: Presentation, botName: st
     case "kept":
       return keptMessage();
     case "help":
-      return helpMessage(presentation.projects);
+      return message.isOfFiles === true ? noWordsMessage() : helpMessage(presentation.projects);
     case "welcome":
       return welcomeMessage(presentation.projects);
     case "list":

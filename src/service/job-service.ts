@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { OpenAPIHono } from "@hono/zod-openapi";
+import type { Hono } from "hono";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import { messageOf } from "../errors.ts";
@@ -14,6 +14,7 @@ import type { Acceptance, TurnRequest } from "./jobs/acceptance.ts";
 import { JobFeed } from "./jobs/job-feed.ts";
 import { JobStore } from "./jobs/job-store.ts";
 import { createKeyCheck } from "./keys.ts";
+import { ReadCache } from "./read-cache.ts";
 import { createServiceApp } from "./server.ts";
 import { createServiceTaskHandler } from "./tasks/index.ts";
 import { QuestionDesk } from "./tasks/question-desk.ts";
@@ -36,7 +37,7 @@ export type JobServiceDeps = {
 
 /** The self-hosted job service, wired; it listens to nothing. */
 export type SelfHostedJobService = {
-  app: OpenAPIHono;
+  app: Hono;
   store: JobStore;
   queue: SqliteTaskQueue;
   /** Starts to run what was accepted, also what an earlier process left. */
@@ -140,6 +141,7 @@ export function createJobService({
     store,
     attachments,
     checkKey: createKeyCheck(db),
+    reads: new ReadCache(db),
     accept,
     onEnded: (jobId) => {
       watch.lookAt(jobId);

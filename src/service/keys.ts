@@ -67,7 +67,7 @@ export function revokeKey(
   return db.prepare("SELECT 1 FROM keys WHERE id = ?").get(id) === undefined ? "unknown" : "revoked-before";
 }
 
-/** Says which project a key is for. Asks the database each time, so that keys made or revoked elsewhere count at once. */
+/** Says which project a key is for. Asks the database each time: see `ReadCache` for when its answer may be kept. */
 export type KeyCheck = (key: string) => string | null;
 
 /**
@@ -83,6 +83,7 @@ export function createKeyCheck(db: DatabaseSync): KeyCheck {
   };
 }
 
-function hashOf(key: string): string {
+/** What is kept of a key, for it to be known again. */
+export function hashOf(key: string): string {
   return hash("sha256", key, "hex");
 }

@@ -6,6 +6,8 @@ import { jobInThread, runningInThread } from "../core/follow-up.ts";
 import { projectKey } from "../core/project.ts";
 import type { ProjectRef } from "../core/project.ts";
 import { listsWith } from "../core/request-list.ts";
+import { maySteer } from "../core/steering.ts";
+import type { FollowUps } from "../core/steering.ts";
 import { newTurn } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
 import { openTask } from "./open.ts";
@@ -21,12 +23,19 @@ import type { TaskDeps } from "./deps.ts";
  */
 export type Aim = "own-job" | "thread" | "thread-in-project" | "own-open-request";
 
-/** `known`: it was accepted before, or is for nobody. `asked-before`: its thread has this turn, which runs. */
-export type AcceptanceEnd = { kind: "accepted" | "known" } | { kind: "asked-before"; turn: Turn };
+/**
+ * `known`: it was accepted before, or is for nobody. `asked-before`: its thread has this turn, which runs. `not-allowed`: the thread's job is for
+ * its requester alone to steer.
+ */
+export type AcceptanceEnd =
+  | { kind: "accepted" | "known" }
+  | { kind: "asked-before"; turn: Turn }
+  | { kind: "not-allowed"; requesterId: string };
 
 type AcceptDeps = Pick<TaskDeps, "clock" | "polling" | "retentionMs"> & {
   /** Those that are configured. */
   projects: readonly ProjectRef[];
+  followUps: FollowUps;
 };
 
 /**
@@ -49,6 +58,7 @@ export function acceptance(
   }
   const turn = aimedAt(deps, read, request, aim);
   if (turn === undefined) return { value: { kind: "known" } };
+  if ("only" in turn) return { value: { kind: "not-allowed", requesterId: turn.only } };
   const lists = listWrites(deps, read, turn.request);
   const host = statusHost(read, turn);
   if (host === undefined) {
@@ -72,19 +82,20 @@ function listWrites({ polling, retentionMs }: AcceptDeps, read: Read, request: R
   return listsWith(read, request).map(({ id, record }) => ({ kind: "list", id, record, ttlMs }));
 }
 
-/** The turn that comes of a request with that aim. Undefined: none. */
+/** The turn that comes of a request with that aim. Undefined: none. `only`: who alone may ask for it. */
 export function aimedAt(
-  { projects }: Pick<AcceptDeps, "projects">,
+  { projects, followUps }: Pick<AcceptDeps, "projects" | "followUps">,
   read: Read,
   request: Request,
   aim: Aim,
-): Turn | undefined {
+): Turn | undefined | { only: string } {
   if (aim === "own-job") return newTurn(request);
-  const found = jobInThread(read, request, projects);
   if (aim === "own-open-request") {
+    const found = jobInThread(read, request, projects);
     const isOwn = found.kind === "open" && found.turn.request.userId === request.userId;
     return isOwn ? followUp(request, found.turn) : undefined;
   }
+  const found = jobInThread(read, request, projects, (turn) => maySteer(followUps, turn, request.userId));
   switch (found.kind) {
     case "none":
       return newTurn(request);
@@ -94,9 +105,12 @@ export function aimedAt(
         ...newTurn({ ...request, project: found.project ?? request.project }),
         isStartedAnew: true,
       };
-    case "open": {
-      const isOther = projectKey(found.turn.request.project) !== projectKey(request.project);
-      return aim === "thread-in-project" && isOther ? newTurn(request) : followUp(request, found.turn);
+    case "open":
+    case "others": {
+      const { turn } = found;
+      const isOther = projectKey(turn.request.project) !== projectKey(request.project);
+      if (aim === "thread-in-project" && isOther) return newTurn(request);
+      return found.kind === "open" ? followUp(request, turn) : { only: turn.request.userId };
     }
   }
 }

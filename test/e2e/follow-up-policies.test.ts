@@ -58,7 +58,6 @@ describe.each<Policy>(["mention", "ask", "requester"])("whatever the policy (%s)
       { subtype: "message_changed", user: ANA },
       { subtype: "thread_broadcast", user: ANA },
       { subtype: "channel_join", user: ANA },
-      { subtype: "file_share", user: ANA },
       { user: ANA, bot_id: "B0OTHER", app_id: "A0OTHER" },
       { user: slack.workspace.bot.userId, bot_id: slack.workspace.bot.botId },
       { user: ANA, edited: { user: ANA, ts: "1.1" } },
@@ -100,13 +99,53 @@ describe("FOLLOW_UPS=requester", () => {
     await world.until(() => service.messages.length === 1);
     if (delivery !== undefined) await slack.redeliver(delivery, { retryNum: 1 });
     await world.until(() => said(world, root)[1]?.[0] === SENT);
+    await reply(world, root, "new fix the glossary");
+    await world.until(() => service.creates.length === 2);
     // Ben's is the newest now.
-    await reply(world, root, "and the glossary");
     await say(world, root, ANA, "thanks");
     await say(world, root, BEN, "all of it");
     await world.pass(5 * MINUTE_MS);
-    expect(service.messages.map(askedFor)).toEqual(["and the <FAQ> & more", "and the glossary", "all of it"]);
+    expect(service.messages.map(askedFor)).toEqual(["and the <FAQ> & more", "all of it"]);
     expect(slack.ephemerals()).toEqual([]);
+  });
+
+  it("refuses a mention by anybody else, privately and once; what they asked for themselves goes on", async () => {
+    await using world = await start("requester");
+    const { service, slack } = world;
+    const root = await done(world);
+    const { delivery } = await slack
+      .person(BEN)
+      .mention({ channel: DOCS, threadTs: root.ts, text: "and the FAQ" });
+    if (delivery !== undefined) await slack.redeliver(delivery, { retryNum: 1 });
+    await world.pass(5 * MINUTE_MS);
+    const REFUSED = "Only @Ana can do that. For your own request, use `@docs-agent new …`.";
+    expect(questions(world, BEN)).toEqual([REFUSED]);
+    expect(slack.ephemerals(BEN)[0]?.thread_ts).toBe(root.ts);
+    expect([service.creates.length, service.messages.length]).toEqual([1, 0]);
+
+    await reply(world, root, "new fix the FAQ");
+    await world.until(() => service.creates.length === 2);
+    // Each has a job of their own in the thread.
+    await reply(world, root, "and the glossary", ANA);
+    await reply(world, root, "and its links", BEN);
+    await world.until(() => service.messages.length === 2);
+    const sent = service.messages.map((message) => [message.jobId, askedFor(message)]);
+    expect(sent.toSorted()).toEqual([
+      [jobOf(world, 0), "and the glossary"],
+      [jobOf(world, 1), "and its links"],
+    ]);
+    expect(questions(world, BEN)).toEqual([REFUSED]);
+    expect(questions(world, ANA)).toEqual([]);
+  });
+
+  it("lets anybody's mention start anew once the job is closed", async () => {
+    await using world = await start("requester");
+    const root = await ask(world);
+    world.service.finish(jobOf(world), { status: "archived" });
+    await world.until(() => said(world, root).length === 1);
+    await reply(world, root, "fix the FAQ", BEN);
+    await world.until(() => world.service.creates.length === 2);
+    expect(questions(world, BEN)).toEqual([]);
   });
 
   it("takes none once the job is archived", async () => {
@@ -205,6 +244,6 @@ it.each<[Policy, string[], number]>([
   const logged = world.logger.lines.filter(({ message }) => message.startsWith("FOLLOW_UPS"));
   expect(logged).toHaveLength(times);
   // A mention works all the same.
-  await reply(world, root, "and the FAQ");
+  await reply(world, root, "and the FAQ", ANA);
   await world.until(() => world.service.messages.length === 1);
 });

@@ -52,7 +52,16 @@ it(
     const server = await folder.serve();
     expect((await create(server, "quick", before)).status).toBe(201);
     const key = await keyOf(folder, "quick");
-    expect((await create(server, "quick", key)).status).toBe(201);
+    const job = await created(server, "quick", key);
+    const reads = async (sent: string) =>
+      (
+        await fetch(`${server.url}/v2/agent/quick/job/${job.id}`, {
+          headers: { authorization: `Bearer ${sent}` },
+        })
+      ).status;
+    await until(server, "quick", key, job.id, "completed");
+    // Nothing is written between these: the second answer may be a kept one.
+    expect([await reads(key), await reads(key), await reads(before)]).toEqual([200, 200, 200]);
 
     const { stdout: listed } = await folder.run("keys", "list");
     expect(listed).toContain(`…${key.slice(-4)}`);
@@ -61,6 +70,7 @@ it(
       listed.split("\n").find((line) => line.includes(key.slice(-4))) ?? "",
     )?.[1];
     expect(await folder.run("keys", "revoke", id ?? "")).toMatchObject({ code: 0 });
+    expect([await reads(key), await reads(before)]).toEqual([401, 200]);
     expect((await create(server, "quick", key)).status).toBe(401);
     expect((await create(server, "quick", before)).status).toBe(201);
     expect((await folder.run("keys", "revoke", id ?? "")).stdout).toContain("was already revoked");
@@ -119,14 +129,20 @@ it(
     });
     expect(message.status).toBe(200);
     expect({ code: await left.exit(), stderr: left.stderr }).toEqual({ code: 0, stderr: "" });
+    await until(server, "slow", key, id, "active");
+    await until(server, "slow", key, id, "active");
     expect(await folder.run("jobs", "archive", id)).toEqual({
       code: 0,
       stdout: `Archived job ${id}.\n`,
       stderr: "",
     });
+    // The very next answer knows of it.
+    const next = await fetch(`${server.url}/v2/agent/slow/job/${id}`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    expect(await next.json()).toMatchObject({ status: "archived" });
     expect(await watcher.exit()).toBe(0);
     expect(watcher.stdout).toMatch(/status +archived/);
-    await until(server, "slow", key, id, "archived");
     expect((await folder.run("jobs", "archive", id)).stdout).toContain("was already archived");
     server.signal("SIGTERM");
     expect(await server.exit()).toBe(0);

@@ -90,7 +90,10 @@ describe("the outcome", () => {
     if (task !== undefined) await runTask(rig, task);
     expect(said(rig)).toEqual(["C1 status", "D1 outcome-1"]);
     const { delivery } = await rig.saved(turn);
-    expect(delivery).toMatchObject({ channelId: "D1", threadTs: null, away: "is_archived" });
+    const outcome = delivery.slots[outcomeSlot(1)];
+    expect(outcome).toMatchObject({ channelId: "D1" });
+    // What comes later of the turn stands in the thread of that message.
+    expect(delivery).toMatchObject({ channelId: "D1", threadTs: outcome?.ts, away: "is_archived" });
     expect(delivery.slots[STATUS_SLOT]).toMatchObject({ channelId: "C1" });
   });
 

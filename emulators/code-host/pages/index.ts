@@ -38,7 +38,7 @@ export function createPages(host: Host): Hono {
         const path = `/${pullRequests.repository.fullName}/pull/${pullRequest.number}`;
         if (problem === null) return context.redirect(path, 303);
         return context.html(
-          await drawPullRequest(pullRequests, pullRequest.number, formTokens, problem),
+          await drawPullRequest(host, pullRequests, pullRequest.number, formTokens, problem),
           409,
         );
       },
@@ -74,6 +74,7 @@ function addReadingRoutes(pages: Hono, host: Host, formTokens: FormTokens): void
         files: await repository.files(branch),
         pullRequests: pullRequests.all(),
         gitUrl: `${host.links().url}/${repository.fullName}.git`,
+        home: host.links().home,
       }),
     );
   });
@@ -81,11 +82,14 @@ function addReadingRoutes(pages: Hono, host: Host, formTokens: FormTokens): void
   pages.get("/:owner/:repo/pull/:number{[0-9]+}", async (context) => {
     const found = named(context, host);
     if (!found) return noSuchPage(context);
-    return context.html(await drawPullRequest(found.pullRequests, found.pullRequest.number, formTokens));
+    return context.html(
+      await drawPullRequest(host, found.pullRequests, found.pullRequest.number, formTokens),
+    );
   });
 }
 
 async function drawPullRequest(
+  host: Host,
   pullRequests: PullRequests,
   number: number,
   formTokens: FormTokens,
@@ -113,6 +117,7 @@ async function drawPullRequest(
     diff,
     conflicts,
     problem,
+    home: host.links().home,
     tokens: {
       merge: formTokens.issue(formOf(repository, pullRequest, "merge")),
       close: formTokens.issue(formOf(repository, pullRequest, "close")),

@@ -1,4 +1,5 @@
 import { html } from "hono/html";
+import type { WayBack } from "../host.ts";
 
 export type Html = ReturnType<typeof html>;
 
@@ -6,11 +7,13 @@ type Layout = {
   title: string;
   /** From the repository to here: label and address. */
   trail: { label: string; href: string }[];
+  /** Where people came from. */
+  home: WayBack | null;
   content: Html;
 };
 
 /** A whole page around its content. */
-export function page({ title, trail, content }: Layout): Html {
+export function page({ title, trail, home, content }: Layout): Html {
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -27,6 +30,7 @@ export function page({ title, trail, content }: Layout): Html {
         <header class="top">
           <nav aria-label="Where you are">
             <ol>
+              ${home === null ? "" : html`<li><a href="${home.href}">← ${home.label}</a></li>`}
               <li>Code host</li>
               ${trail.map(({ label, href }) => html`<li><a href="${href}">${label}</a></li>`)}
             </ol>

@@ -1,5 +1,6 @@
 import { html } from "hono/html";
 import type { ChangedFile } from "../changed-files.ts";
+import type { WayBack } from "../host.ts";
 import type { PullRequest } from "../pull-request-store.ts";
 import type { Commit, Repository } from "../repository.ts";
 import { diffSection } from "./diff.ts";
@@ -14,6 +15,7 @@ export type PullRequestView = {
   /** Paths that stand against a merge. */
   conflicts: string[];
   tokens: { merge: string; close: string };
+  home: WayBack | null;
   /** Why the last button did not do what it says. */
   problem?: string | undefined;
 };
@@ -55,6 +57,7 @@ export function pullRequestPage(view: PullRequestView): Html {
   return page({
     title: `${title} #${number}`,
     trail: [{ label: repository.fullName, href: `/${repository.fullName}` }],
+    home: view.home,
     content,
   });
 }

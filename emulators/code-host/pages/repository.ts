@@ -1,4 +1,5 @@
 import { html } from "hono/html";
+import type { WayBack } from "../host.ts";
 import type { PullRequest } from "../pull-request-store.ts";
 import type { Repository } from "../repository.ts";
 import { type Html, page, time } from "./layout.ts";
@@ -11,9 +12,17 @@ export type RepositoryView = {
   files: readonly string[];
   pullRequests: readonly PullRequest[];
   gitUrl: string;
+  home: WayBack | null;
 };
 
-export function repositoryPage({ repository, branch, files, pullRequests, gitUrl }: RepositoryView): Html {
+export function repositoryPage({
+  repository,
+  branch,
+  files,
+  pullRequests,
+  gitUrl,
+  home,
+}: RepositoryView): Html {
   const root = `/${repository.fullName}`;
   const content = html`<h1>${repository.fullName}</h1>
     <p><code>git clone ${gitUrl}</code></p>
@@ -39,13 +48,14 @@ export function repositoryPage({ repository, branch, files, pullRequests, gitUrl
         ${files.map((path) => html`<li><span class="path">${path}</span></li>`)}
       </ul>
     </section>`;
-  return page({ title: repository.fullName, trail: [], content });
+  return page({ title: repository.fullName, trail: [], home, content });
 }
 
 export function messagePage(title: string, text: string): Html {
   return page({
     title,
     trail: [],
+    home: null,
     content: html`<h1>${title}</h1>
       <p>${text}</p>`,
   });

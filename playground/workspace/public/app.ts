@@ -21,13 +21,18 @@ export interface PageApp {
   act(act: PageAct, options?: { isQuiet?: boolean }): Promise<ActResult & { isDone: boolean }>;
   /** Sends what was typed; resolves to whether it went out. */
   compose(text: string, threadTs?: string): Promise<boolean>;
-  goTo(channelId: string, threadTs?: string): void;
+  /** Resolves when it is on the screen. */
+  goTo(channelId: string, threadTs?: string): Promise<void>;
   openAppMessages(): void;
   openThread(ts: string): void;
   closePane(): void;
   toggleWeather(): void;
   toggleSidebar(): void;
   become(userId: string): void;
+  /** Goes to a channel and puts this in its message field. */
+  suggest(channelId: string, text: string): void;
+  /** Shows what this is and what to try, or no longer. */
+  toggleTour(): void;
   focusComposer(threadTs: string | null): void;
   openMessageMenu(button: HTMLElement, message: PageMessage, feed: Feed): void;
 }

@@ -12,10 +12,10 @@ export type ComposerOptions = {
 export interface Composer {
   readonly element: HTMLElement;
   readonly field: HTMLTextAreaElement;
-  /** Shows where it writes to. */
-  setPlace(label: string): void;
-  /** What was typed and not sent, kept by place. */
-  draft: string;
+  /** Shows where it writes to. What was typed and not sent is kept for each `key`, also over a reload of the tab. */
+  setPlace(place: { key: string; label: string; hint: string }): void;
+  /** Puts this in place of what was typed, to be sent or changed. */
+  write(text: string): void;
 }
 
 /** A field to write messages and commands in, with completion. Enter sends, Shift and Enter makes a line. */
@@ -23,6 +23,7 @@ export function createComposer({ id, state, send }: ComposerOptions): Composer {
   let offered: Offer | null = null;
   let chosen = 0;
   let isSending = false;
+  let place = { key: "", label: "", hint: "" };
 
   const list = h("ul", {
     class: "suggestions",
@@ -59,7 +60,8 @@ export function createComposer({ id, state, send }: ComposerOptions): Composer {
   function look() {
     fit();
     const now = state();
-    usage.textContent = now === null ? "" : (usageOf(field.value, now) ?? "");
+    usage.textContent = (now === null ? null : usageOf(field.value, now)) ?? place.hint;
+    keepDraft(place.key, field.value);
     button.classList.toggle("send-ready", field.value.trim() !== "");
     offer(
       now !== null && field.selectionStart === field.selectionEnd
@@ -127,13 +129,15 @@ export function createComposer({ id, state, send }: ComposerOptions): Composer {
 
   async function submit() {
     const text = field.value;
+    const { key } = place;
     if (text.trim() === "" || isSending) return;
     isSending = true;
     field.value = "";
     look();
     const isSent = await send(text).finally(() => (isSending = false));
     // Nothing that was typed is lost, nor what was typed since.
-    if (!isSent && field.value === "") field.value = text;
+    if (!isSent && place.key !== key) keepDraft(key, text);
+    else if (!isSent && field.value === "") field.value = text;
     look();
     offer(null);
   }
@@ -178,17 +182,31 @@ export function createComposer({ id, state, send }: ComposerOptions): Composer {
   return {
     element: form,
     field,
-    setPlace(label) {
-      field.setAttribute("aria-label", label);
-      field.placeholder = label;
+    setPlace(wanted) {
+      const isMoved = wanted.key !== place.key;
+      if (!isMoved && wanted.label === place.label && wanted.hint === place.hint) return;
+      place = wanted;
+      field.setAttribute("aria-label", place.label);
+      field.placeholder = place.label;
+      if (isMoved) field.value = sessionStorage.getItem(draftName(place.key)) ?? "";
+      look();
+      offer(null);
     },
-    get draft() {
-      return field.value;
-    },
-    set draft(text) {
+    write(text) {
       field.value = text;
+      field.focus();
       look();
       offer(null);
     },
   };
+}
+
+function draftName(key: string): string {
+  return `draft ${key}`;
+}
+
+function keepDraft(key: string, text: string): void {
+  if (key === "") return;
+  if (text === "") sessionStorage.removeItem(draftName(key));
+  else sessionStorage.setItem(draftName(key), text);
 }

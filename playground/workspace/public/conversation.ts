@@ -3,6 +3,7 @@ import type { PageApp } from "./app.ts";
 import type { Composer } from "./composer.ts";
 import { h } from "./dom.ts";
 import { listenToFeed, showMessages } from "./messages.ts";
+import { createTour } from "./tour.ts";
 
 /** The middle of the page: a channel's head, its messages, and where to write. */
 export function createConversation(parent: HTMLElement, composer: Composer, app: PageApp) {
@@ -11,8 +12,10 @@ export function createConversation(parent: HTMLElement, composer: Composer, app:
   const earlier = h("p", { class: "small earlier", hidden: true }, "Older messages are not shown here.");
   const feed = h("div", { class: "feed", role: "feed", "aria-label": "Messages" });
   const closed = h("div", { class: "closed", hidden: true });
+  const tour = createTour(app);
   parent.append(
     h("div", { class: "conversation-head" }, heading, about),
+    tour.element,
     earlier,
     feed,
     closed,
@@ -41,6 +44,7 @@ export function createConversation(parent: HTMLElement, composer: Composer, app:
 
   return {
     feed,
+    tour,
     goToEnd(): void {
       feed.dataset["away"] = "no";
       feed.scrollTop = feed.scrollHeight;
@@ -53,8 +57,15 @@ export function createConversation(parent: HTMLElement, composer: Composer, app:
       feed.setAttribute("aria-label", `Messages in ${label}`);
       earlier.hidden = state.current?.hasEarlier !== true;
       showMessages(feed, state.current?.messages ?? [], "main", app);
-      composer.setPlace(`Message ${label}`);
+      composer.setPlace({
+        key: `${state.me} ${channel.id}`,
+        label: `Message ${label}`,
+        hint: isDirect(channel)
+          ? "Enter sends. Shift and Enter makes a new line."
+          : `Type / for commands, or @${state.bot.name} in a thread. Enter sends.`,
+      });
       showClosed(channel);
+      tour.show();
     },
   };
 }

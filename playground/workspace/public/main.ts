@@ -10,6 +10,7 @@ import { tellOfNews } from "./news.ts";
 import { createPane } from "./pane.ts";
 import { givePeopleColours } from "./people.ts";
 import { createSidebar } from "./sidebar.ts";
+import { exactTime } from "./time.ts";
 import { createTop } from "./top.ts";
 
 /** The last answer of `/api/state`. */
@@ -22,7 +23,6 @@ const place: PagePlace = {
   thread: inThread,
   isWeatherOpen: false,
 };
-const drafts = new Map<string, string>();
 
 function present(): PageState {
   if (state === null) throw new Error("The page has not been loaded yet.");
@@ -38,7 +38,7 @@ const app: PageApp = {
       return people.find((each) => each.id === id)?.name ?? channels.find((each) => each.id === id)?.name;
     },
     canGoTo: (id) => present().channels.some((each) => each.id === id),
-    goTo: (id, threadTs) => app.goTo(id, threadTs),
+    goTo: (id, threadTs) => void app.goTo(id, threadTs),
   },
   signature: () => present().channels.map(({ id, name }) => [id, name]),
   state: present,
@@ -49,11 +49,9 @@ const app: PageApp = {
   refresh: () => refresh(),
   act,
   goTo(channel, thread = "") {
-    keepDraft();
     Object.assign(place, { channel, thread, isWeatherOpen: place.isWeatherOpen && thread === "" });
     document.body.classList.remove("sidebar-open");
-    void refresh().then(() => {
-      composer.draft = drafts.get(channel) ?? "";
+    return refresh().then(() => {
       conversation.goToEnd();
       if (thread === "") composer.field.focus();
       else pane.focusThread();
@@ -61,7 +59,7 @@ const app: PageApp = {
   },
   openAppMessages() {
     void act({ kind: "open-direct-message" }).then(({ channel }) => {
-      if (channel !== undefined) app.goTo(channel);
+      if (channel !== undefined) void app.goTo(channel);
     });
   },
   openThread(ts) {
@@ -88,10 +86,17 @@ const app: PageApp = {
     show();
   },
   become(userId) {
-    keepDraft();
     sessionStorage.setItem("as", userId);
     Object.assign(place, { as: userId, thread: "" });
     void refresh().then(() => announce(`You are ${app.names.nameOf(userId)} now.`));
+  },
+  suggest(channel, text) {
+    void app.goTo(channel).then(() => composer.write(text));
+  },
+  toggleTour() {
+    if (conversation.tour.toggle()) conversation.tour.focus();
+    else top.focusTour();
+    show();
   },
   focusComposer(threadTs) {
     if (threadTs !== null && place.thread === threadTs) pane.focusThread();
@@ -117,6 +122,7 @@ const app: PageApp = {
       text,
       ...(threadTs !== undefined && { threadTs }),
     });
+    if (threadTs === undefined) conversation.goToEnd();
     return result.isDone;
   },
 };
@@ -129,7 +135,7 @@ async function act(
   try {
     const { me, surface } = present();
     const result = await sendAct(me, what);
-    if (result.failure !== undefined && !isQuiet && what.kind !== "shortcut") {
+    if (result.failure !== undefined && !isQuiet) {
       toast(`${surface.appName} didn't respond (${result.failure}).`);
     }
     return { isDone: true, ...result };
@@ -162,10 +168,6 @@ document.addEventListener("keydown", (event) => {
   if (document.body.classList.contains("sidebar-open")) app.toggleSidebar();
   else if (place.thread !== "" || place.isWeatherOpen) app.closePane();
 });
-
-function keepDraft(): void {
-  if (app.channelId() !== "") drafts.set(app.channelId(), composer.draft);
-}
 
 let running: Promise<void> | null = null;
 let isStale = false;
@@ -234,6 +236,7 @@ function show(): void {
   pane.show(place);
   top.show(place);
   modal.show();
+  showPending(state.pending);
 }
 
 /** What is on the screen counts as read. */
@@ -248,6 +251,19 @@ function markRead(): void {
     void act({ kind: "read", channel: current.channel, threadTs: thread.ts, ts: reply.ts });
 }
 document.addEventListener("visibilitychange", markRead);
+
+/** What Slack still has for the app. */
+function showPending(pending: PageState["pending"]): void {
+  const line = byId("pending");
+  line.hidden = pending === null;
+  const text =
+    pending === null
+      ? ""
+      : `${present().surface.appName} didn't take ${pending.count === 1 ? "an event" : `${pending.count} events`}. ` +
+        `Slack tries again at ${exactTime(pending.nextAtMs)}.`;
+  // A status that is said again is heard again.
+  if (line.textContent !== text) line.textContent = text;
+}
 
 const banner = byId("connection");
 listen(

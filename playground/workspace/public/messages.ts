@@ -109,7 +109,8 @@ function renderMessage({ message, isFirstOfDay, isContinued }: Item, place: Feed
 function contentOf(message: PageMessage, app: PageApp): HTMLElement[] {
   if (message.isTombstone) return [h("em", null, message.text)];
   // What people typed is the same in `text` as in the rich text beside it, and there its marks are read.
-  if (message.blocks.length === 0 || !message.isBot)
+  const isTyped = !message.isBot && !message.isEphemeral;
+  if (message.blocks.length === 0 || isTyped)
     return [h("div", { class: "block" }, ...renderMrkdwn(message.text, app.names))];
   return renderBlocks(message.blocks, {
     ...app.names,

@@ -16,10 +16,8 @@ export function createPane(aside: HTMLElement, app: PageApp) {
     state: () => app.state(),
     send: (text) => app.compose(text, thread),
   });
-  composer.setPlace("Reply in thread");
   const weather = createWeather(app);
   let thread = "";
-  const drafts = new Map<string, string>();
   listenToFeed(feed, "thread", app);
   aside.setAttribute("aria-labelledby", "pane-title");
   aside.append(
@@ -65,12 +63,15 @@ export function createPane(aside: HTMLElement, app: PageApp) {
       const channel = channels.find(({ id }) => id === current?.channel);
       where.textContent = `${channel?.kind === "im" ? "" : "#"}${channel?.name ?? ""}`;
       if (thread !== place.thread) {
-        drafts.set(thread, composer.draft);
         thread = place.thread;
-        composer.draft = drafts.get(thread) ?? "";
         feed.replaceChildren();
         feed.dataset["away"] = "no";
       }
+      composer.setPlace({
+        key: `${app.names.me()} ${app.channelId()} ${thread}`,
+        label: "Reply in thread",
+        hint: channel?.kind === "im" ? "" : `Mention @${app.state().bot.name} to tell the agent more.`,
+      });
       showMessages(feed, content?.messages ?? [], "thread", app);
     },
     focusThread(): void {

@@ -106,7 +106,7 @@ function renderEntry(channel: PageChannel, isCurrent: boolean, app: PageApp): HT
         "aria-current": isCurrent ? "page" : null,
         "aria-label": [name, notes, news].filter(Boolean).join(", "),
         data: { focus: "entry", channel: id },
-        on: { click: () => (kind === "im" && channel.withBot ? app.openAppMessages() : app.goTo(id)) },
+        on: { click: () => (kind === "im" && channel.withBot ? app.openAppMessages() : void app.goTo(id)) },
       },
       h("span", { class: "entry-symbol", "aria-hidden": "true" }, symbol),
       h("span", { class: "entry-name" }, name),

@@ -1,6 +1,13 @@
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
 const day = new Intl.DateTimeFormat(undefined, { weekday: "long", month: "long", day: "numeric" });
 const full = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "medium" });
+
+const exact = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+
+/** Milliseconds since 1970 as the time of the day, to the second. */
+export function exactTime(ms: number): string {
+  return exact.format(ms);
+}
 
 /** A Slack timestamp as a date. */
 export function dateOf(ts: string): Date {

@@ -1,6 +1,7 @@
 import type { PagePlace } from "./api.ts";
 import type { PageApp } from "./app.ts";
 import { h, icon, unseen } from "./dom.ts";
+import { isTourWanted } from "./tour.ts";
 import { weatherButton } from "./weather.ts";
 
 const themes: readonly string[] = ["auto", "light", "dark"];
@@ -27,6 +28,18 @@ export function createTop(header: HTMLElement, app: PageApp) {
     },
     icon("menu"),
   );
+  const tour = h(
+    "button",
+    {
+      type: "button",
+      class: "top-button",
+      "aria-label": "What to try",
+      title: "What to try",
+      "aria-controls": "tour",
+      on: { click: () => app.toggleTour() },
+    },
+    h("span", { "aria-hidden": "true" }, "?"),
+  );
   const theme = h("button", { type: "button", class: "top-button", on: { click: nextTheme } }, icon("theme"));
   const who = h("select", { id: "who", on: { change: () => app.become(who.value) } });
   header.append(
@@ -35,6 +48,7 @@ export function createTop(header: HTMLElement, app: PageApp) {
     links,
     h("span", { class: "grow" }),
     weather.button,
+    tour,
     theme,
     h("label", { class: "who", for: "who" }, h("span", { class: "who-label" }, "I am"), who),
   );
@@ -59,9 +73,12 @@ export function createTop(header: HTMLElement, app: PageApp) {
 
   return {
     focusWeather: () => weather.button.focus(),
+    focusTour: () => tour.focus(),
     show({ isWeatherOpen }: PagePlace): void {
       const state = app.state();
       weather.show(state.weather, isWeatherOpen);
+      tour.hidden = state.examples === null;
+      tour.setAttribute("aria-expanded", String(isTourWanted()));
       sideButton.setAttribute("aria-expanded", String(document.body.classList.contains("sidebar-open")));
       const signature = JSON.stringify([state.team, state.people, state.links, state.me]);
       if (signature === drawn) return;

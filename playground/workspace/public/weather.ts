@@ -19,6 +19,24 @@ const slackChoices = [
   },
 ] as const;
 
+const agentChoices = [
+  { value: "normal", label: "Works normally", watch: "" },
+  {
+    value: "slow",
+    label: "Is slow",
+    watch:
+      "Half a minute for each request: time to press Stop, to follow up in the thread, or to kill the app. Set it back: it goes on at once.",
+  },
+  { value: "fails", label: "Fails", watch: "Ask for something: the thread says why, with Try again." },
+  {
+    value: "asks",
+    label: "Asks first",
+    watch: "Before it changes anything, the thread asks you, with buttons. It waits for your answer.",
+  },
+] as const;
+
+const CLEAR = "clear";
+
 type Switch = {
   kind: "job-service-down" | "job-service-slow" | "app-running";
   label: string;
@@ -56,30 +74,13 @@ const switches: readonly Switch[] = [
 
 /** The panel that makes things go wrong. `show` brings it in line with the state. */
 export function createWeather(app: PageApp) {
-  const radios = slackChoices.map(({ value, label, watch }) => {
-    const input = h("input", {
-      type: "radio",
-      name: "slack-weather",
-      value,
-      id: `weather-${value}`,
-      on: { change: () => void act({ kind: "slack", slack: value }, input) },
-    });
-    return {
-      value,
-      input,
-      row: h(
-        "div",
-        { class: "weather-choice" },
-        input,
-        h(
-          "label",
-          { for: `weather-${value}` },
-          label,
-          watch === "" ? null : h("span", { class: "small" }, watch),
-        ),
-      ),
-    };
-  });
+  const slack = slackChoices.map((each) =>
+    choice(each, "slack", (input) => act({ kind: "slack", slack: each.value }, input)),
+  );
+  const moods = agentChoices.map((each) =>
+    choice(each, "agent", (input) => act({ kind: "agent", mood: each.value }, input)),
+  );
+  const agent = h("fieldset", null, h("legend", null, "The agent"), ...moods.map(({ row }) => row));
   const toggles = switches.map((each) => {
     const input = h("input", {
       type: "checkbox",
@@ -107,7 +108,8 @@ export function createWeather(app: PageApp) {
     "div",
     { class: "weather" },
     h("p", null, "Break something: nothing gets lost or said twice."),
-    h("fieldset", null, h("legend", null, "Slack, towards the app"), ...radios.map(({ row }) => row)),
+    agent,
+    h("fieldset", null, h("legend", null, "Slack, towards the app"), ...slack.map(({ row }) => row)),
     h("fieldset", null, h("legend", null, "Everything else"), ...toggles.map(({ row }) => row)),
   );
 
@@ -130,7 +132,10 @@ export function createWeather(app: PageApp) {
     element,
     show(): void {
       const { weather } = app.state();
-      for (const { value, input } of radios) input.checked = weather?.slack === value;
+      for (const { value, input } of slack) input.checked = weather?.slack === value;
+      for (const { value, input } of moods) input.checked = weather?.agent === value;
+      // Nobody can tell another agent how to be.
+      agent.hidden = weather !== null && weather.agent === null;
       for (const { input, isOn, status } of toggles) {
         if (weather === null) continue;
         input.checked = isOn(weather);
@@ -138,6 +143,30 @@ export function createWeather(app: PageApp) {
         status.classList.toggle("is-on", input.checked);
       }
     },
+  };
+}
+
+type Choice = { value: string; label: string; watch: string };
+
+/** One of several, with what to watch for. */
+function choice<Of extends Choice>(
+  { value, label, watch }: Of,
+  group: string,
+  choose: (input: HTMLInputElement) => Promise<void>,
+) {
+  const id = `weather-${group}-${value}`;
+  const input = h("input", {
+    type: "radio",
+    name: `${group}-weather`,
+    value,
+    id,
+    on: { change: () => void choose(input) },
+  });
+  const about = watch === "" ? null : h("span", { class: "small" }, watch);
+  return {
+    value,
+    input,
+    row: h("div", { class: "weather-choice" }, input, h("label", { for: id }, label, about)),
   };
 }
 
@@ -149,8 +178,11 @@ export function inWords(weather: WeatherState | null): string[] {
     weather.isJobServiceDown ? "Job service down" : null,
     weather.isJobServiceSlow ? "Job service slow" : null,
     weather.isAppRunning ? null : "App not running",
+    weather.agent === null
+      ? null
+      : { normal: null, slow: "Agent slow", fails: "Agent fails", asks: "Agent asks first" }[weather.agent],
   ].filter((word) => word !== null);
-  return words.length === 0 ? ["Clear"] : words;
+  return words.length === 0 ? [CLEAR] : words;
 }
 
 /** The button that opens the panel and says what is on. */
@@ -160,7 +192,7 @@ export function weatherButton(onClick: () => void) {
     "button",
     { type: "button", class: "top-button", "aria-expanded": "false", on: { click: onClick } },
     icon("weather"),
-    h("span", { class: "unseen" }, "Weather: "),
+    h("span", { class: "weather-label" }, "Weather: "),
     label,
   );
   return {
@@ -168,7 +200,7 @@ export function weatherButton(onClick: () => void) {
     show(weather: WeatherState | null, isOpen: boolean): void {
       const words = inWords(weather);
       label.textContent = words.join(" · ");
-      button.classList.toggle("is-bad", words[0] !== "Clear");
+      button.classList.toggle("is-bad", words[0] !== CLEAR);
       button.setAttribute("aria-expanded", String(isOpen));
     },
   };

@@ -11,7 +11,6 @@ import { oneLine, sentenceCase } from "../printable-text.ts";
 import { projectSecrets } from "../project-secrets.ts";
 import { openRunnerFolders, type RunnerFolders, sweep } from "./folders.ts";
 import { SafeGit } from "./git/git.ts";
-import { GitStarter } from "./git/git-starter.ts";
 import { KeptSessions } from "./kept-sessions.ts";
 import { KeyedLock } from "./keyed-lock.ts";
 import { createGitHubCodeHost } from "./publish/github-code-host.ts";
@@ -24,6 +23,7 @@ import type { Author, RunnerProject } from "./runner-turn.ts";
 import { openSandbox } from "./sandbox/open-sandbox.ts";
 import type { Sandbox } from "./sandbox/sandbox.ts";
 import { openTurnGroups } from "./sandbox/turn-groups.ts";
+import { ProcessStarter } from "./starter/process-starter.ts";
 
 export type TurnRunnerDeps = {
   /** One process at a time uses it. */
@@ -56,13 +56,13 @@ export type LocalTurnRunner = {
 /** Makes the runner of a self-hosted job service's turns. */
 export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
   const mirrorLock = new KeyedLock();
-  const gitStarter = new GitStarter();
+  const starter = new ProcessStarter();
   const memory = new UpkeepMemory();
   let opening: Promise<Opened> | undefined;
 
   function open(): Promise<Opened> {
     // A failed start is tried again with the next turn.
-    opening ??= openRunner(deps).catch((error: unknown) => {
+    opening ??= openRunner(deps, starter).catch((error: unknown) => {
       opening = undefined;
       throw error;
     });
@@ -81,11 +81,12 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
         { ...input, project },
         {
           folders,
-          git: new SafeGit({ env: deps.env, home: folders.gitHome, starter: gitStarter, redact }),
+          git: new SafeGit({ env: deps.env, home: folders.gitHome, starter, redact }),
           codeHost: project.codeHost
             ? createGitHubCodeHost({ ...project.codeHost, clock: deps.clock, redact })
             : null,
           sandbox,
+          starter,
           mirrorLock,
           trees,
           sessions,
@@ -124,7 +125,7 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
         id: project.id,
         repository: project.repository,
         gitCredentials: project.gitCredentials,
-        git: new SafeGit({ env, home: folders.gitHome, starter: gitStarter, redact }),
+        git: new SafeGit({ env, home: folders.gitHome, starter, redact }),
         codeHost:
           project.codeHost && settings.deleteMergedBranches
             ? createGitHubCodeHost({ ...project.codeHost, clock, redact })
@@ -137,12 +138,15 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
   return { run, upkeep, open: async () => void (await open()) };
 }
 
-async function openRunner({ dataDir, env, logger, clock, containment }: TurnRunnerDeps): Promise<Opened> {
+async function openRunner(
+  { dataDir, env, logger, clock, containment }: TurnRunnerDeps,
+  starter: ProcessStarter,
+): Promise<Opened> {
   const folders = await openRunnerFolders(dataDir);
   await sweep(folders);
   const trees = new TreePool(join(folders.dataDir, "trees"), clock);
   await trees.open();
-  const sessions = new KeptSessions(folders.sessions, clock);
+  const sessions = new KeptSessions(folders.sessions, clock, starter);
   await sessions.open();
   const groups = await openTurnGroups();
   const sandbox = await openSandbox({ containment, folder: folders.sandbox, env, clock, groups });

@@ -22,11 +22,13 @@ import { placeAttachments } from "./place-attachments.ts";
 import type { RunnerProject, RunnerTurn } from "./runner-turn.ts";
 import { watchDisk } from "./sandbox/disk-watch.ts";
 import type { Sandbox, TurnSandbox } from "./sandbox/sandbox.ts";
+import type { ProcessStarter } from "./starter/process-starter.ts";
 
 /** What running an agent stands on. */
 export type AgentContext = {
   folders: RunnerFolders;
   sandbox: Sandbox;
+  starter: ProcessStarter;
   sessions: KeptSessions;
   env: Env;
   clock: Clock;
@@ -76,7 +78,7 @@ export async function runAgent(
   const sessions = sessionsOf(folders, turn, context, sandbox);
   const kept = await sessions.take();
   const attachments = await placeAttachments(turn.attachments, folders.tmp, sandbox.inside.tmp);
-  using disk = watchDisk(folders.job, limits.diskMegabytes, clock);
+  using disk = watchDisk(folders.job, limits.diskMegabytes, { clock, starter: context.starter });
   const bounded = AbortSignal.any([signal, disk.signal, exceededSignal(network)]);
   const port = sandbox.networkPort ?? network.port ?? 0;
   try {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { openPullRequest, openTestHost, OWNER, REPO, type TestHost } from "./setup.ts";
+import { FILES, openPullRequest, openTestHost, OWNER, REPO, type TestHost } from "./setup.ts";
 
 const at = { owner: OWNER, repo: REPO };
 
@@ -49,6 +49,19 @@ it("shows a pull request: title, state, branches, text, commits and what changed
     expect(text).toContain(part);
   }
   expect(text.match(/<h1/g)).toHaveLength(1);
+});
+
+it("links back to where people came from, if that is somewhere", async () => {
+  await using test = await openTestHost(FILES, {
+    home: () => ({ label: "Home & garden", href: "http://127.0.0.1:1/" }),
+  });
+  const number = await openPullRequest(test, await test.clone("work"), "fix", { "a.md": "a\n" });
+  for (const path of ["", `/pull/${number}`]) {
+    const { text } = await read(test, `/tidepool/docs${path}`);
+    expect(text).toContain('<a href="http://127.0.0.1:1/">← Home &amp; garden</a>');
+  }
+  await using other = await openTestHost();
+  expect((await read(other, "/tidepool/docs")).text).not.toContain("←");
 });
 
 it("merges by its button, really, and then shows no buttons", async () => {

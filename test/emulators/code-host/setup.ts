@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { Octokit } from "@octokit/rest";
-import { type CodeHost, createCodeHost } from "../../../emulators/code-host/index.ts";
+import { type CodeHost, type CodeHostOptions, createCodeHost } from "../../../emulators/code-host/index.ts";
 import { openTempDir } from "../../support/temp-dir.ts";
 
 const run = promisify(execFile);
@@ -67,11 +67,14 @@ export const FILES = {
 };
 
 /** A code host on a free port with one repository, `tidepool/docs`. */
-export async function openTestHost(files: Record<string, string> = FILES): Promise<TestHost> {
+export async function openTestHost(
+  files: Record<string, string> = FILES,
+  more: Partial<CodeHostOptions> = {},
+): Promise<TestHost> {
   const dir = await openTempDir();
   const dataDir = dir.file("data");
   await writeFiles(dir.file("from"), files);
-  const options = { dataDir, tokens: [TOKEN], searchPath: process.env["PATH"] };
+  const options = { dataDir, tokens: [TOKEN], searchPath: process.env["PATH"], ...more };
   let host = await createCodeHost(options);
   await host.createRepository(OWNER, REPO, dir.file("from"));
   const client = () => new Octokit({ auth: TOKEN, baseUrl: host.apiUrl, log: QUIET });

@@ -14,6 +14,7 @@ import {
   type SessionUpdate,
 } from "@agentclientprotocol/sdk";
 import { expect, it } from "vitest";
+import { EXAMPLES } from "../../../playground/agent/examples.ts";
 import { openTempDir } from "../../support/temp-dir.ts";
 
 const MAIN = fileURLToPath(new URL("../../../playground/agent/main.ts", import.meta.url));
@@ -30,6 +31,7 @@ type World = AsyncDisposable & {
   asked: string[];
   /** Awaited before each read is answered. */
   beforeRead: () => Promise<void>;
+  setMood(mood: string): Promise<void>;
   newSession(): Promise<string>;
   prompt(...texts: string[]): Promise<string>;
   /** The turn's last message. */
@@ -38,11 +40,14 @@ type World = AsyncDisposable & {
 };
 
 /** `answers`: what a person says to each question, in order; null: nothing. Without, the client takes no questions. */
-async function openWorld(answers?: (string | null)[]): Promise<World> {
+async function openWorld(answers?: (string | null)[], mood = "normal"): Promise<World> {
   const dir = await openTempDir();
+  const moodFile = dir.file("mood");
+  const setMood = (wanted: string) => writeFile(moodFile, wanted);
+  await setMood(mood);
   const root = dir.file("docs");
   await cp(SAMPLE, root, { recursive: true });
-  const child = spawn(process.execPath, [MAIN], { stdio: ["pipe", "pipe", "inherit"], env: {} });
+  const child = spawn(process.execPath, [MAIN, moodFile], { stdio: ["pipe", "pipe", "inherit"], env: {} });
   const ended = once(child, "exit");
   const updates: SessionUpdate[] = [];
   const world = {
@@ -93,6 +98,7 @@ async function openWorld(answers?: (string | null)[]): Promise<World> {
     agent,
     root,
     updates,
+    setMood,
     newSession,
     async prompt(...texts: string[]) {
       updates.length = 0;
@@ -302,6 +308,58 @@ it("asks which page is meant where there is none of that name: by choices, then 
   await world.prompt("fix the typos on the pricing page");
   expect(world.summary()).toContain("there is no such page");
   expect(world.asked).toHaveLength(4);
+});
+
+it("is slow until it is told not to be, and says what it reads; a cancel ends that at once", async () => {
+  await using world = await openWorld(undefined, "slow");
+  const reading = async () =>
+    await expect.poll(() => JSON.stringify(world.updates)).toContain("Read docs/quickstart.md");
+  const turn = world.prompt("fix the typos in the quickstart");
+  await reading();
+  expect(world.reads).toEqual([]);
+  await world.setMood("normal");
+  expect(await turn).toBe("end_turn");
+  expect(Object.keys(await world.changes())).toEqual(["docs/quickstart.md"]);
+
+  await world.setMood("slow");
+  const sessionId = await world.newSession();
+  world.updates.length = 0;
+  const canceled = world.agent.request(methods.agent.session.prompt, {
+    sessionId,
+    prompt: [{ type: "text", text: "replace Tidepool with Rockpool in the quickstart" }],
+  });
+  await reading();
+  await world.agent.notify(methods.agent.session.cancel, { sessionId });
+  expect(await canceled).toEqual({ stopReason: "cancelled" });
+  expect(world.reads).toEqual(["docs/quickstart.md"]);
+});
+
+it("fails when it is told to, and changes nothing", async () => {
+  await using world = await openWorld(undefined, "fails");
+  await expect(world.prompt("fix the typos")).rejects.toThrow(
+    "The playground's weather makes the agent fail.",
+  );
+  expect(await world.changes()).toEqual({});
+});
+
+it("asks before it begins when it is told to, and takes a no", async () => {
+  await using world = await openWorld(["No, leave it", "Yes, go ahead"], "asks");
+  await world.prompt("fix the typos in the quickstart");
+  expect(world.asked).toEqual([
+    expect.stringMatching(/Shall I correct common misspellings, in docs\/quickstart\.md\?.*"Yes, go ahead"/),
+  ]);
+  expect(world.summary()).toContain("Nothing changed: I asked first, and the answer was no");
+  expect(await world.changes()).toEqual({});
+  await world.prompt("fix the typos in the quickstart");
+  expect(Object.keys(await world.changes())).toEqual(["docs/quickstart.md"]);
+});
+
+it("changes something at each request that the page offers as an example", async () => {
+  for (const { request } of EXAMPLES) {
+    await using world = await openWorld(["docs/install.md"]);
+    await world.prompt(request);
+    expect([request, await world.changes()]).not.toEqual([request, {}]);
+  }
 });
 
 it("asks nothing of a client that takes no questions", async () => {

@@ -224,6 +224,46 @@ describe("what a person does", () => {
   });
 });
 
+it("a mention that nobody took is shown as pending, with the time of the next try", async () => {
+  await using world = await startWorkspace({ eventRetryDelaysMs: [60_000] });
+  const { page, channels } = world;
+  expect((await stateOf(page.url, {})).pending).toBeNull();
+  const before = Date.now();
+  await world.act({ kind: "compose", channel: channels.docs, text: "@docs-agent fix it" });
+  const { pending } = await stateOf(page.url, {});
+  expect(pending?.count).toBe(1);
+  expect(pending?.nextAtMs).toBeGreaterThanOrEqual(before + 60_000);
+});
+
+it("somebody who mentions the app where it isn't is asked, privately, whether to invite it", async () => {
+  await using world = await startWorkspace();
+  const { slack, page, channels, people } = world;
+  const { general: channel } = channels;
+  const questions = async (as: string) =>
+    (await stateOf(page.url, { as, channel })).current?.messages.filter(({ isEphemeral }) => isEphemeral) ??
+    [];
+  const press = async (actionId: string) => {
+    const [question] = await questions(people.mara);
+    const at = { channel, messageTs: question?.ts, isEphemeral: true, blockId: "choices" };
+    expect(await world.act({ kind: "click", actionId, ...at })).toMatchObject({ status: 200, body: {} });
+  };
+  for (const [answer, isIn] of [
+    ["do_nothing", false],
+    ["invite_mentioned", true],
+  ] as const) {
+    await world.act({ kind: "compose", channel, text: "@docs-agent fix it" });
+    expect((await questions(people.mara)).map(({ text }) => text)).toEqual([
+      `You mentioned <@${slack.workspace.bot.userId}>, but they're not in this channel.`,
+    ]);
+    expect(await questions(people.theo)).toEqual([]);
+    await press(answer);
+    expect(await questions(people.mara)).toEqual([]);
+    expect(slack.workspace.isBotIn(channel)).toBe(isIn);
+  }
+  await world.act({ kind: "compose", channel, text: "@docs-agent fix it" });
+  expect(await questions(people.mara)).toEqual([]);
+});
+
 it("a mention that the app was killed over reaches it where it runs now", async () => {
   await using world = await startWorkspace({ eventRetryDelaysMs: [1] });
   const { slack, channels } = world;
@@ -369,10 +409,13 @@ describe("the weather", () => {
       isJobServiceDown: true,
       isJobServiceSlow: true,
       isAppRunning: false,
+      agent: "normal",
     });
+    const slow = await post(page, "api/weather", { kind: "agent", mood: "slow" }, token);
+    expect(slow.body).toMatchObject({ agent: "slow" });
     await post(page, "api/weather", { kind: "app-running", isOn: false }, token);
     await post(page, "api/weather", { kind: "app-running", isOn: true }, token);
-    expect(done).toEqual(["down true", "slow true", "kill", "start"]);
+    expect(done).toEqual(["down true", "slow true", "kill", "agent slow", "start"]);
   });
 
   it("says so when a change fails, and works after that", async () => {

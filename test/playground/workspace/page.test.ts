@@ -238,7 +238,7 @@ describe.skipIf(!hasChromium)("a person at the page, with the real app", () => {
     await using at = await start(browser);
     const { world, tab } = at;
     world.service.script.completeAfterPolls(1, { prLink: PR });
-    await tab.getByRole("button", { name: "Weather: Clear" }).click();
+    await tab.getByRole("button", { name: "Weather: clear" }).click();
     const panel = tab.getByRole("complementary", { name: "Weather" });
     await panel.getByRole("switch", { name: "Job service is down" }).check();
     await tab.getByRole("button", { name: "Weather: Job service down" }).waitFor();
@@ -257,7 +257,7 @@ describe.skipIf(!hasChromium)("a person at the page, with the real app", () => {
     await inChannel(tab).getByText('/docs-agent failed with the error "dispatch_failed"').waitFor();
     await panel.getByRole("switch", { name: "The app is killed" }).uncheck();
     await panel.getByRole("switch", { name: "Job service is down" }).uncheck();
-    await tab.getByRole("button", { name: "Weather: Clear" }).waitFor();
+    await tab.getByRole("button", { name: "Weather: clear" }).waitFor();
     await world.until(() => world.replies(DOCS, world.slack.messages(DOCS)[0]?.ts ?? "").length > 0);
     await root.getByText("✅ acme/docs#7").waitFor();
     expect(world.service.creates).toHaveLength(1);
@@ -389,7 +389,7 @@ describe.skipIf(!hasChromium)("a person at the page, with the real app", () => {
       .getByRole("navigation", { name: "Conversations" })
       .getByRole("button", { name: /random/ });
     expect(await entry.isVisible()).toBe(false);
-    await tab.getByRole("button", { name: "Weather: Clear" }).click();
+    await tab.getByRole("button", { name: "Weather: clear" }).click();
     for (const bad of ["Job service is down", "Job service is slow", "The app is killed"]) {
       await tab.getByRole("switch", { name: bad }).check();
     }

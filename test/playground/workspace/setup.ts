@@ -26,6 +26,7 @@ export function makeCallbacks(done: string[] = []): WeatherCallbacks {
       done.push("start");
     },
     appIsRunning: () => isRunning,
+    setAgentMood: (mood) => void done.push(`agent ${mood}`),
   };
 }
 

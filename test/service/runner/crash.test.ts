@@ -174,7 +174,10 @@ it("fails when the server's rules refuse the push", async () => {
 it("fails when the base branch does not exist", async () => {
   await using world = await openRunnerWorld();
   const result = await world.run(world.project(EDITING_AGENT, { baseBranch: "nowhere" }));
-  expect(result).toMatchObject({ kind: "failed", reason: expect.stringContaining("base branch") });
+  expect(result).toMatchObject({
+    kind: "failed",
+    reason: expect.stringContaining("the branch to start from"),
+  });
 });
 
 it("does not overwrite what somebody pushed to the branch meanwhile", async () => {

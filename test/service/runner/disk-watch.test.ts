@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { watchDisk } from "../../../src/service/runner/sandbox/disk-watch.ts";
+import { ProcessStarter } from "../../../src/service/runner/starter/process-starter.ts";
 import { advanceUntilSettled } from "../../support/advance-until-settled.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 import { openTempDir } from "../../support/temp-dir.ts";
@@ -24,7 +25,7 @@ it("has the turn tried again when it can't be told for long what is written", as
   await using dir = await openTempDir();
   await rm(dir.path, { recursive: true });
   const clock = new ManualClock();
-  using watch = watchDisk(dir.path, 16, clock);
+  using watch = watchDisk(dir.path, 16, { clock, starter: new ProcessStarter() });
   const over = new Promise((resolve) => watch.signal.addEventListener("abort", resolve));
   clock.advance(5_000);
   expect(watch.signal.aborted).toBe(false);

@@ -1,9 +1,9 @@
 import type { Env } from "../../env.ts";
 import type { Redact } from "../redaction.ts";
 import { TransientRunError } from "../run-error.ts";
+import type { ProcessStarter } from "../starter/process-starter.ts";
 import { gitEnv, type GitSetting } from "./git-env.ts";
 import { GitError, localFault, remoteFault } from "./git-fault.ts";
-import type { GitStarter } from "./git-starter.ts";
 import type { Remote } from "./remote.ts";
 
 export type GitCall = {
@@ -28,7 +28,7 @@ export type GitDeps = {
   env: Env;
   /** An empty folder for `HOME`. */
   home: string;
-  starter: GitStarter;
+  starter: ProcessStarter;
   redact: Redact;
 };
 
@@ -56,6 +56,7 @@ export class SafeGit {
       stderr,
     } = await this.#deps.starter.run(
       {
+        command: "git",
         args: call.args,
         cwd: call.cwd ?? call.gitDir,
         env: this.#env(call),

@@ -1,8 +1,6 @@
-import { execFile } from "node:child_process";
-import { promisify } from "node:util";
-import { z } from "zod";
 import type { Clock } from "../../../core/clock.ts";
 import { TransientRunError, TurnFailedError } from "../run-error.ts";
+import type { ProcessStarter } from "../starter/process-starter.ts";
 
 const LOOK_EVERY_MS = 5_000;
 const LOOK_TIME_LIMIT_MS = 30_000;
@@ -10,8 +8,8 @@ const LOOK_TIME_LIMIT_MS = 30_000;
 const MAX_BLIND_LOOKS = 6;
 /** What `du` complains of is the agent's to make as long as it likes. */
 const DU = 'exec du -sxk -- "$1" 2>/dev/null';
-const Incomplete = z.object({ stdout: z.string(), killed: z.boolean() });
-const run = promisify(execFile);
+/** It writes a number and the folder's path. */
+const MAX_WRITTEN_BYTES = 64 * 1024;
 
 /**
  * Watches what is added to a folder. `signal` aborts with a `TurnFailedError` when that is more than it may be, and with a
@@ -20,19 +18,19 @@ const run = promisify(execFile);
 export function watchDisk(
   folder: string,
   limitMegabytes: number,
-  clock: Clock,
+  { clock, starter }: { clock: Clock; starter: ProcessStarter },
 ): Disposable & { signal: AbortSignal } {
   const controller = new AbortController();
   const { signal } = controller;
-  let isOver = false;
+  const over = new AbortController();
   let cancel: () => void = () => {};
   let blindLooks = 0;
 
-  let before = diskUse(folder);
+  let before = diskUse(folder, starter, over.signal);
   async function look(): Promise<void> {
-    const { bytes } = await diskUse(folder);
+    const { bytes } = await diskUse(folder, starter, over.signal);
     const { bytes: bytesBefore } = await before;
-    if (isOver) return;
+    if (over.signal.aborted) return;
     blindLooks = bytes === null ? blindLooks + 1 : 0;
     if (bytesBefore === null) before = Promise.resolve({ bytes, isWhole: true });
     else if (bytes !== null && bytes - bytesBefore > limitMegabytes * 1024 ** 2) {
@@ -51,7 +49,7 @@ export function watchDisk(
   return {
     signal,
     [Symbol.dispose]: () => {
-      isOver = true;
+      over.abort();
       cancel();
     },
   };
@@ -61,14 +59,27 @@ export function watchDisk(
  * What a folder takes on the disk: bytes, infinite where there are more files than can be counted in time, null if it can't be told. `isWhole`: all of
  * it was counted; what goes away meanwhile, and what nobody may read, can't be. Never rejects.
  */
-export async function diskUse(folder: string): Promise<{ bytes: number | null; isWhole: boolean }> {
-  const options = { timeout: LOOK_TIME_LIMIT_MS, env: { PATH: "/usr/bin:/bin", LC_ALL: "C" } };
+export async function diskUse(
+  folder: string,
+  starter: ProcessStarter,
+  signal = new AbortController().signal,
+): Promise<{ bytes: number | null; isWhole: boolean }> {
+  const program = {
+    command: "/bin/sh",
+    args: ["-c", DU, "sh", folder],
+    cwd: "/",
+    env: { PATH: "/usr/bin:/bin", LC_ALL: "C" },
+    stdin: "",
+    timeLimitMs: LOOK_TIME_LIMIT_MS,
+    maxOutputBytes: MAX_WRITTEN_BYTES,
+  };
   try {
-    const { stdout } = await run("/bin/sh", ["-c", DU, "sh", folder], options);
-    return { bytes: bytesOf(stdout), isWhole: true };
-  } catch (thrown) {
-    const { stdout, killed } = Incomplete.safeParse(thrown).data ?? { stdout: "", killed: false };
-    return { bytes: killed ? Infinity : bytesOf(stdout), isWhole: false };
+    const { ending, stdout } = await starter.run(program, signal);
+    if (ending.kind === "time-limit") return { bytes: Infinity, isWhole: false };
+    const bytes = bytesOf(Buffer.from(stdout).toString());
+    return { bytes, isWhole: ending.kind === "exited" && ending.code === 0 };
+  } catch {
+    return { bytes: null, isWhole: false };
   }
 }
 

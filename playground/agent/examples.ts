@@ -1,0 +1,16 @@
+import type { Example } from "../workspace/index.ts";
+
+/** What the rule-based agent understands, as requests that change something in `sample-docs/`, or make it ask. */
+export const EXAMPLES: readonly Example[] = [
+  { request: "fix the typos in the quickstart", does: "corrects common misspellings on that page" },
+  { request: "fix the broken links", does: "repairs relative links on all pages" },
+  {
+    request: "replace TidePool with Tidepool",
+    does: "replaces words, also “rename … to …” and “change … to …”",
+  },
+  { request: "fix the FAQ", does: "corrects whatever of this it finds there" },
+  {
+    request: "fix the typos on the instal page",
+    does: "asks which page you mean, because there is none of that name",
+  },
+];

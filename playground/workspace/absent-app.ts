@@ -1,0 +1,52 @@
+import { type Person, type SlackMessage, type SlackSide, slackbot } from "../../emulators/slack/index.ts";
+import type { PageAct } from "./page-protocol.ts";
+
+const INVITE = "invite_mentioned";
+const DO_NOTHING = "do_nothing";
+
+/**
+ * Slack's private question to a person who mentions an app where it isn't. The app hears nothing of that message. Its words, as people
+ * quote them: https://github.com/slackapi/bolt-python/issues/229
+ */
+export function inviteAbsentApp(message: SlackMessage, { user }: Person, { workspace }: SlackSide): void {
+  const channel = workspace.channel(message.channel);
+  const { bot } = workspace;
+  if (channel.kind === "im" || channel.kind === "mpim" || channel.members.has(bot.userId)) return;
+  if (!message.mentions.includes(`@${bot.userId}`)) return;
+  const text = `You mentioned <@${bot.userId}>, but they're not in this ${channel.kind === "private" ? "private " : ""}channel.`;
+  workspace.postEphemeral({
+    channel: channel.id,
+    user: user.id,
+    from: slackbot,
+    text,
+    blocks: [
+      { type: "section", block_id: "absent", text: { type: "mrkdwn", text } },
+      {
+        type: "actions",
+        block_id: "choices",
+        elements: [
+          { type: "button", action_id: INVITE, text: { type: "plain_text", text: "Invite Them" } },
+          { type: "button", action_id: DO_NOTHING, text: { type: "plain_text", text: "Do Nothing" } },
+        ],
+      },
+    ],
+    ...(message.thread_ts !== undefined && { thread_ts: message.thread_ts }),
+  });
+}
+
+/** Does what a button of that question says; false: it's a button of the app's. */
+export function answerInvitation(
+  { actionId, channel, messageTs, isEphemeral }: Extract<PageAct, { kind: "click" }>,
+  person: Person,
+  slack: SlackSide,
+): boolean {
+  const { workspace } = slack;
+  const question = slack
+    .ephemerals(person.user.id)
+    .find(({ ts, from }) => ts === messageTs && from === slackbot);
+  if (!isEphemeral || question === undefined || (actionId !== INVITE && actionId !== DO_NOTHING))
+    return false;
+  if (actionId === INVITE) workspace.invite(channel, workspace.bot.userId);
+  person.dismiss({ messageTs });
+  return true;
+}
