@@ -9,8 +9,6 @@ import type { Turn, TurnStage } from "./turn.ts";
 export const HistoryRecord = storedObject({ version: z.literal(1), workedMs: z.array(z.number()) });
 export type HistoryRecord = z.infer<typeof HistoryRecord>;
 
-/** How long a project's history is kept after its newest turn, milliseconds. */
-export const HISTORY_KEPT_MS = 90 * 24 * 60 * 60_000;
 /** How many turns a history holds. */
 const HISTORY_MAX = 50;
 /** How many turns make a habit. */

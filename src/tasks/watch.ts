@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { HISTORY_KEPT_MS, historyAfter, mayBeOverdue, usualOf, withOverdue } from "../core/overdue.ts";
+import { historyAfter, mayBeOverdue, usualOf, withOverdue } from "../core/overdue.ts";
 import { jobKey, projectKey } from "../core/project.ts";
 import { isOnlyStepNew, statusKey } from "../core/status-text.ts";
 import { faultForLog } from "../core/job-service.ts";
@@ -133,7 +133,7 @@ function stepAfter(
     return {
       writes: [
         ...changed.flatMap((turn) => turnWrites(deps, read, turn)),
-        ...historyWrites(read, job, turns),
+        ...historyWrites(deps, read, job, turns),
       ],
       adds: [
         ...changed.flatMap((turn) => [...tasksAfterEnd(turn), ...openTasks(turn)]),
@@ -158,8 +158,12 @@ function openTasks(turn: Turn): NewTask[] {
   return [...questionTasks(turn), ...overdueTasks(turn), ...(isShown ? [] : [refreshTask(turn)])];
 }
 
-/** In the commit of a turn's end, so that each counts once. On Redis, turns of one project that end at the same moment wait for each other here. */
+/**
+ * In the commit of a turn's end, so that each counts once; kept as long as the newest of them. On Redis, turns of one project that end at the
+ * same moment wait for each other here.
+ */
 function historyWrites(
+  deps: Pick<TaskDeps, "retentionMs">,
   read: Read,
   { project }: JobRecord,
   turns: readonly { turn: Turn; next: Turn }[],
@@ -168,5 +172,5 @@ function historyWrites(
   if (ended.length === 0) return [];
   const id = projectKey(project);
   const record = historyAfter(read("history", id), ended);
-  return record === undefined ? [] : [{ kind: "history", id, record, ttlMs: HISTORY_KEPT_MS }];
+  return record === undefined ? [] : [{ kind: "history", id, record, ttlMs: deps.retentionMs }];
 }

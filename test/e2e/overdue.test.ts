@@ -61,7 +61,7 @@ describe("a request that takes longer than usual", () => {
     world.slack.faults.add({ method: "chat.postMessage", times: 1, fault: { kind: "drop-after" } });
     await world.until(() => read(world, root).length === 1);
     await restart(world);
-    await world.pass(2 * HOUR_MS);
+    await world.pass(HOUR_MS);
     expect(read(world, root)).toEqual([NOTICE]);
     expect(world.replies(DOCS, root.ts)[0]?.mentions).toEqual([`@${ANA}`]);
     world.service.finish(jobOf(world), { status: "completed", prLink: PR });
