@@ -324,7 +324,10 @@ const kinds: { [K in Message["kind"]]: [string, Of<K>][] } = {
     ["no way to post", { kind: "invite-me", channelId: DOCS, error: "restricted_action" }],
   ],
   kept: [["kept", { kind: "kept" }]],
-  help: [["help", { kind: "help" }]],
+  help: [
+    ["help", { kind: "help" }],
+    ["files without words", { kind: "help", isOfFiles: true }],
+  ],
   welcome: [["welcome", { kind: "welcome" }]],
   list: listSamples,
   standing: standingSamples,
@@ -344,6 +347,7 @@ type ByKind =
   | "helpMessage"
   | "inviteMeMessage"
   | "keptMessage"
+  | "noWordsMessage"
   | "notAllowedMessage"
   | "refusalMessage"
   | "welcomeMessage";

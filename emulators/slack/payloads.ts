@@ -193,6 +193,8 @@ export function messagePayload(workspace: Workspace, message: SlackMessage) {
   const event = {
     ...saidFields(workspace, message),
     type: "message" as const,
+    // https://docs.slack.dev/reference/events/message/file_share; the mention carries none.
+    ...(message.files !== undefined && { subtype: "file_share" as const }),
     ...(root !== undefined && { parent_user_id: root.user }),
     channel_type: channelTypes[kind],
   };
@@ -227,8 +229,11 @@ function saidFields(workspace: Workspace, message: SlackMessage) {
     ...(author?.home !== undefined && { user_team: home, source_team: home }),
     ...(message.thread_ts !== undefined && { thread_ts: message.thread_ts }),
     blocks: message.blocks ?? [],
+    // In both events, as github.com/slackapi/bolt-js/issues/2056 and seratch/seratch-slack-types/issues/8 show them.
     ...(message.files !== undefined && {
       files: message.files.map((file) => fileToWire(file, workspace.filesUrl)),
+      upload: false,
+      display_as_bot: false,
     }),
     channel: message.channel,
     event_ts: message.ts,

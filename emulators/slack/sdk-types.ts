@@ -68,7 +68,10 @@ export type HomeOpenedPayload = With<
 export type MessagePayload = With<
   EnvelopedEvent,
   {
-    event: With<Omit<types.GenericMessageEvent, "subtype">, Blocks & { client_msg_id: string }>;
+    event: With<
+      Omit<types.GenericMessageEvent, "subtype">,
+      Blocks & { client_msg_id: string; subtype?: types.FileShareMessageEvent["subtype"] }
+    >;
     event_context: string;
   }
 >;

@@ -287,7 +287,8 @@ export class Workspace {
     return this.post({
       ...rest,
       text,
-      blocks: [richTextOf(text)],
+      // Files alone have no words.
+      ...(text !== "" && { blocks: [richTextOf(text)] }),
       ...(shared.length > 0 && { files: shared }),
     });
   }

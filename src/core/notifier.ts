@@ -38,8 +38,8 @@ export type Message =
   | { kind: "invite-me"; channelId: string; error: string }
   /** To the requester alone: the request is saved, and Slack does not take the status message yet. */
   | { kind: "kept" }
-  /** To one person alone: what they can ask for and how. */
-  | { kind: "help" }
+  /** To one person alone: what they can ask for and how. `isOfFiles`: they sent files, and no words. */
+  | { kind: "help"; isOfFiles?: boolean | undefined }
   /** In direct messages with a newcomer: what they can do. */
   | { kind: "welcome" }
   /** To one person alone: requests that they may see. */

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { SaidToApp } from "./said-to-app.ts";
+import { filesOfMessage } from "./slack-message.ts";
 
 /** Slack's own notices come from it. */
 export const SLACKBOT_USER_ID = "USLACKBOT";
@@ -17,6 +18,7 @@ const DirectMessage = z.object({
   channel: z.string(),
   user: z.string(),
   text: z.string().default(""),
+  files: z.array(z.unknown()).nullish(),
   ts: z.string(),
   thread_ts: z.string().optional(),
 });
@@ -30,5 +32,5 @@ export function saidDirectly(teamId: string, event: object): SaidToApp | null {
   const said = DirectMessage.safeParse(event);
   if (!said.success || said.data.user === SLACKBOT_USER_ID) return null;
   const { channel: channelId, user: userId, text, ts, thread_ts: threadTs = null } = said.data;
-  return { teamId, channelId, ts, threadTs, userId, text };
+  return { teamId, channelId, ts, threadTs, userId, text, files: filesOfMessage(said.data) };
 }

@@ -20,6 +20,7 @@ export function registerMention(app: App, deps: IntakeDeps): void {
       threadTs: event.thread_ts ?? null,
       userId: event.user,
       text: event.text,
+      // They come with the event (github.com/slackapi/bolt-js/issues/2056).
       files: filesOfMessage(event),
     };
     await takeSaid(deps, said, context.botUserId);

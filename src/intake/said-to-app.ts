@@ -19,7 +19,7 @@ export type SaidToApp = {
   threadTs: string | null;
   userId: string;
   text: string;
-  files?: SharedFile[];
+  files: SharedFile[];
 };
 
 /** Takes a message as a request, in the thread of a job as a follow-up to that job, or answers it privately. */
@@ -42,7 +42,8 @@ export async function takeSaid(
     return;
   }
   if (parsed.kind !== "prompt") {
-    await reply({ kind: "help" });
+    const isOfFiles = parsed.kind === "empty" && said.files.length > 0;
+    await reply({ kind: "help", ...(isOfFiles ? { isOfFiles } : {}) });
     return;
   }
   const project = findProject(deps.projects, parsed.project);
@@ -65,7 +66,7 @@ export async function takeSaid(
     instructions: parsed.prompt,
     quoted: null,
     messageTs: ts,
-    ...withFiles(said.files ?? []),
+    ...withFiles(said.files),
     responseUrl: null,
     receivedAt: deps.clock.now(),
   };

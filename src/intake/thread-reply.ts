@@ -9,29 +9,32 @@ import { refusalText } from "../replies/private-messages.ts";
 import { aimedAt } from "../tasks/accept.ts";
 import { asking } from "../tasks/ask.ts";
 import { replyTask } from "../tasks/reply.ts";
+import type { ReplyPayload } from "../tasks/reply.ts";
 import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { isDirectMessage, saidDirectly } from "./direct-message.ts";
 import { sayNotAllowed } from "./not-allowed.ts";
 import { mentionCause, takeSaid } from "./said-to-app.ts";
 import { parseMessageText, readableText } from "./message-text.ts";
+import { filesOfMessage, withFiles } from "./slack-message.ts";
 
 export const MESSAGE_EVENT = "message";
 
 const TOO_OLD = "That was too long ago. Mention me in the thread instead.";
 
 /**
- * What a person has just written in a thread. Edits, joins, files, broadcasts to the channel and whatever else has a subtype are none, and
- * nor is what apps write.
+ * What a person has just written in a thread, with files or without. Edits, joins, broadcasts to the channel and whatever else has another
+ * subtype are none, and nor is what apps write.
  */
 const ThreadReply = z.object({
-  subtype: z.never().optional(),
+  subtype: z.literal("file_share").optional(),
   bot_id: z.never().optional(),
   app_id: z.never().optional(),
   edited: z.never().optional(),
   channel: z.string(),
   user: z.string(),
-  text: z.string(),
+  text: z.string().default(""),
+  files: z.array(z.unknown()).nullish(),
   ts: z.string(),
   thread_ts: z.string(),
 });
@@ -58,7 +61,9 @@ export function registerThreadReply(app: App, deps: IntakeDeps): void {
     const segments = parseMessageText(text);
     if (segments.some(({ kind }) => kind === "person" || kind === "group")) return;
     const instructions = readableText(segments).trim();
-    if (instructions === "") return;
+    const files = filesOfMessage(said.data);
+    // Files alone go along with the next follow-up; only where each reply is one is something missing.
+    if (instructions === "" && (files.length === 0 || deps.followUps === "ask")) return;
     // A guest who only talks to others isn't told what they can't do, and nothing of it is kept.
     const admission = await deps.directory.admission(teamId, userId);
     if (admission === "guest" || admission === "uncheckable") return;
@@ -73,6 +78,7 @@ export function registerThreadReply(app: App, deps: IntakeDeps): void {
       instructions,
       quoted: null,
       messageTs: ts,
+      ...withFiles(files),
       responseUrl: null,
       receivedAt: deps.clock.now(),
     };
@@ -80,17 +86,10 @@ export function registerThreadReply(app: App, deps: IntakeDeps): void {
       await deps.queue.commit((read) => asking(deps, read, request));
       return;
     }
-    const refuse = (refusal: Refusal) =>
-      deps.queue.add(
-        replyTask(request.id, {
-          teamId,
-          channelId,
-          threadTs,
-          userId,
-          message: { kind: "refused", refusal },
-        }),
-      );
-    if (instructions.length <= PROMPT_MAX_CHARS) {
+    const answer = (message: ReplyPayload["message"]) =>
+      deps.queue.add(replyTask(request.id, { teamId, channelId, threadTs, userId, message }));
+    const refuse = (refusal: Refusal) => answer({ kind: "refused", refusal });
+    if (instructions !== "" && instructions.length <= PROMPT_MAX_CHARS) {
       const accepted = await acceptRequest(deps, request, OWN);
       if (accepted.kind === "refused") await refuse(accepted.refusal);
       return;
@@ -98,7 +97,9 @@ export function registerThreadReply(app: App, deps: IntakeDeps): void {
     const isOwn = await deps.queue.commit((read) => ({
       value: aimedAt(deps, read, request, OWN) !== undefined,
     }));
-    if (isOwn) await refuse(tooLong(request));
+    if (!isOwn) return;
+    if (instructions === "") await answer({ kind: "help", isOfFiles: true });
+    else await refuse(tooLong(request));
   });
   app.action<BlockAction<ButtonAction>>(SEND_REPLY, async ({ ack, action, body, respond }) => {
     const said = await send(deps, action.value, body.user.id);

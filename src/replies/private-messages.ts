@@ -27,6 +27,12 @@ export function helpMessage(projects: string[]): Rendered {
   return { text: "How to ask for a docs change", blocks: [section(lines.join("\n"))] };
 }
 
+/** What is missing where somebody sent files alone. */
+export function noWordsMessage(): Rendered {
+  const text = "I see a file but no request. Tell me what should change, in a reply to it.";
+  return { text, blocks: [section(text)] };
+}
+
 /** What a newcomer can do in direct messages, with prompts to begin with. */
 export function welcomeMessage(projects: string[]): Rendered {
   const text = "Hi! Tell me what's wrong in the docs, and the agent prepares a pull request.";

@@ -9,6 +9,7 @@ import {
   helpMessage,
   inviteMeMessage,
   keptMessage,
+  noWordsMessage,
   notAllowedMessage,
   refusalMessage,
   welcomeMessage,
@@ -45,7 +46,7 @@ export function render(message: Message, presentation: Presentation, botName: st
     case "kept":
       return keptMessage();
     case "help":
-      return helpMessage(presentation.projects);
+      return message.isOfFiles === true ? noWordsMessage() : helpMessage(presentation.projects);
     case "welcome":
       return welcomeMessage(presentation.projects);
     case "list":

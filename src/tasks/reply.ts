@@ -27,7 +27,7 @@ const ReplyPayload = storedObject({
   threadTs: z.string().nullable(),
   userId: z.string(),
   message: z.discriminatedUnion("kind", [
-    storedObject({ kind: z.literal("help") }),
+    storedObject({ kind: z.literal("help"), isOfFiles: z.boolean().optional() }),
     storedObject({ kind: z.literal("refused"), refusal: RefusalPayload }),
     // An older replica gives this up, quietly, too.
     storedObject({ kind: z.literal("not-allowed"), requesterId: z.string() }),

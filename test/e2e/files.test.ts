@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { describe, expect, it } from "vitest";
 import { PNG, pngOf } from "../support/attachments.ts";
 import { ANA, BEN, BOT_TOKEN, DOCS, World } from "../support/world.ts";
-import { askedFor, ask, reply, said } from "../support/threads.ts";
+import { MINUTE_MS, askedFor, ask, done, jobOf, reply, said } from "../support/threads.ts";
 
 const shot = { name: "shot.png", mimetype: "image/png", content: PNG };
 const notes = { name: "notes.md", mimetype: "text/plain", content: "über 🦊" };
@@ -109,6 +109,60 @@ describe("files", () => {
     const [, first, second] = creates(world);
     expect(first?.attachments).toHaveLength(2);
     expect(second).toEqual(first);
+  });
+});
+
+describe("without a mention", () => {
+  const NO_WORDS = "I see a file but no request. Tell me what should change, in a reply to it.";
+
+  it("files of a direct message go along, and are asked about where there are no words", async () => {
+    await using world = await World.start(TAKES);
+    const { slack, service } = world;
+    const channel = slack.workspace.openDirectMessage([ANA]).id;
+    const alone = await slack.person(ANA).say({ channel, text: "", files: [shot] });
+    if (alone.delivery !== undefined) await slack.redeliver(alone.delivery, { retryNum: 1 });
+    await slack.until(() => slack.ephemerals(ANA).length > 0);
+    await world.pass(MINUTE_MS);
+    expect(slack.ephemerals(ANA).map((shown) => slack.visibleText(shown))).toEqual([NO_WORDS]);
+    expect(service.creates).toEqual([]);
+
+    await slack.person(ANA).say({ channel, threadTs: alone.message.ts, text: "fix that", files: [notes] });
+    await world.until(() => creates(world).length === 1);
+    expect(creates(world)[0]?.attachments.map(({ name }) => name)).toEqual(["notes.md", "shot.png"]);
+  });
+
+  it("a mention that is nothing but files is asked what should change", async () => {
+    await using world = await World.start(TAKES);
+    const { slack } = world;
+    const { status } = await slack.person(ANA).mention({ channel: DOCS, text: "", files: [shot] });
+    expect(status).toBe(200);
+    await slack.until(() => slack.ephemerals(ANA).length > 0);
+    expect(slack.ephemerals(ANA).map((shown) => slack.visibleText(shown))).toEqual([NO_WORDS]);
+    expect(world.service.creates).toEqual([]);
+  });
+
+  it.each(["ask", "requester"])("files of a reply go along as well (FOLLOW_UPS=%s)", async (policy) => {
+    await using world = await World.start({ ...TAKES, env: { FOLLOW_UPS: policy } });
+    const { slack, service } = world;
+    const root = await done(world);
+    const say = (text: string, file: typeof shot | typeof notes, who = ANA) =>
+      slack.person(who).say({ channel: DOCS, threadTs: root.ts, text, files: [file] });
+    await say("", notes);
+    await say("", shot, BEN);
+    await world.pass(MINUTE_MS);
+    // Whoever talks to others isn't asked; the files go along with the next follow-up.
+    const asked = slack.ephemerals().map((shown) => slack.visibleText(shown));
+    expect(asked).toEqual(policy === "ask" ? [] : [NO_WORDS]);
+    await say("as in this shot", shot);
+    if (policy === "ask") {
+      const question = await slack.until(() => slack.ephemerals(ANA)[0]);
+      const messageTs = question.ts;
+      await slack.person(ANA).click({ channel: DOCS, messageTs, ephemeral: true, actionId: "send_reply" });
+    }
+    await world.until(() => service.messages.length === 1);
+    const [message] = service.calls.filter(({ op }) => op === "message");
+    expect(message?.attachments.map(({ name }) => name)).toEqual(["shot.png", "shot.png", "notes.md"]);
+    expect(service.messages[0]?.jobId).toBe(jobOf(world));
   });
 });
 

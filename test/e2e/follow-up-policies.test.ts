@@ -58,7 +58,6 @@ describe.each<Policy>(["mention", "ask", "requester"])("whatever the policy (%s)
       { subtype: "message_changed", user: ANA },
       { subtype: "thread_broadcast", user: ANA },
       { subtype: "channel_join", user: ANA },
-      { subtype: "file_share", user: ANA },
       { user: ANA, bot_id: "B0OTHER", app_id: "A0OTHER" },
       { user: slack.workspace.bot.userId, bot_id: slack.workspace.bot.botId },
       { user: ANA, edited: { user: ANA, ts: "1.1" } },

@@ -236,12 +236,17 @@ describe.each([
     const { slack, docs, ada, workspace } = world;
     const heard: unknown[] = [];
     await using _app = await startApp(slack, (app) => {
-      app.event("app_mention", async ({ event }) => void heard.push(event.type));
+      app.event("app_mention", async ({ event }) => void heard.push([event.type, event.files?.length]));
       app.event("message", async ({ event }) => void heard.push(event));
     });
     const person = slack.person(ada.id);
     const root = await person.say({ channel: docs.id, text: "The FAQ is wrong" });
-    const mention = await person.mention({ channel: docs.id, threadTs: root.message.ts, text: "fix it" });
+    const mention = await person.mention({
+      channel: docs.id,
+      threadTs: root.message.ts,
+      text: "fix it",
+      files: [{ name: "a.md", mimetype: "text/plain", content: "a" }],
+    });
     const secret = workspace.addChannel({
       name: "secret",
       members: [ada.id],
@@ -256,8 +261,13 @@ describe.each([
     expect(heard).toEqual(
       expect.arrayContaining([
         expect.objectContaining({ ...said, text: "The FAQ is wrong" }),
-        "app_mention",
-        expect.objectContaining({ ...said, ts: mention.message.ts, thread_ts: root.message.ts }),
+        ["app_mention", 1],
+        expect.objectContaining({
+          ...said,
+          subtype: "file_share",
+          ts: mention.message.ts,
+          thread_ts: root.message.ts,
+        }),
       ]),
     );
   });
