@@ -33,7 +33,7 @@ function readBlock(block: AnyBlock, nameOf: NameOf): string {
     case "context":
     case "actions":
       return block.elements.map((element) => readElement(element, nameOf)).join(" ");
-    // Two icons; what they are called is shown to who points at them.
+    // Icons; what they are called is shown to who points at them.
     case "context_actions":
       return "";
     case "markdown":

@@ -13,7 +13,7 @@ import { SECTION_TEXT_MAX } from "./limits.ts";
 export type Rendered = {
   text: string;
   blocks: KnownBlock[];
-  /** The same for a workspace that doesn't take plans and tasks. Absent: there are none in `blocks`. */
+  /** The same for a workspace that doesn't take plans, tasks or feedback buttons. Absent: there are none in `blocks`. */
   plainBlocks?: KnownBlock[];
 };
 

@@ -1,29 +1,34 @@
-import type { ContextActionsBlock, KnownBlock } from "@slack/types";
+import type { KnownBlock } from "@slack/types";
 import type { Turn } from "../core/turn.ts";
 import { FEEDBACK, FEEDBACK_NO, FEEDBACK_YES, feedbackValue } from "./actions.ts";
-import { labelled } from "./blocks.ts";
+import { context, labelled } from "./blocks.ts";
+
+const QUESTION = "Was this helpful?";
 
 /**
- * Two icons under an outcome, to say whether it was helpful: feedback buttons, from
- * https://docs.slack.dev/reference/block-kit/block-elements/feedback-buttons-element. Slack shows their text to who points at them.
+ * A question under an outcome and two icons to answer it: feedback buttons, from
+ * https://docs.slack.dev/reference/block-kit/block-elements/feedback-buttons-element. Slack shows their own text only to who points at them.
  */
-export function feedbackButtons({ id: turnId }: Turn): ContextActionsBlock {
+export function feedbackButtons({ id: turnId }: Turn): KnownBlock[] {
   const button = (vote: "yes" | "no", text: string) => ({
     text: { type: "plain_text" as const, text },
     value: feedbackValue({ turnId, vote }),
-    accessibility_label: `Was this helpful? ${text}`,
+    accessibility_label: `${QUESTION} ${text}`,
   });
-  return {
-    type: "context_actions",
-    elements: [
-      {
-        type: "feedback_buttons",
-        action_id: FEEDBACK,
-        positive_button: button("yes", "Helpful"),
-        negative_button: button("no", "Not helpful"),
-      },
-    ],
-  };
+  return [
+    context([QUESTION]),
+    {
+      type: "context_actions",
+      elements: [
+        {
+          type: "feedback_buttons",
+          action_id: FEEDBACK,
+          positive_button: button("yes", "Helpful"),
+          negative_button: button("no", "Not helpful"),
+        },
+      ],
+    },
+  ];
 }
 
 /** The same with buttons of the usual kind, for where Slack doesn't take these. */

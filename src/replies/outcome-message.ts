@@ -58,7 +58,7 @@ export function outcomeMessage(
     ...(away === null ? [] : [quoteText(cut(turn.request.instructions, SAID_MAX))]),
     ...smallPrint(outcome, text, view.contact),
     ...actions,
-    ...(asksForFeedback ? [feedbackButtons(turn)] : []),
+    ...(asksForFeedback ? feedbackButtons(turn) : []),
   ];
   return {
     text: withoutBlocks(lead, outcomeText(outcome, { ...words, pr: label }), url),

@@ -168,31 +168,37 @@ function inThread({ threadTs }: Place): { thread_ts?: string } {
   return threadTs === null ? {} : { thread_ts: threadTs };
 }
 
-/** Plans, tasks and feedback buttons are new blocks: not every workspace takes them, or Slack takes them not everywhere. */
-function createFallback(logger: Logger) {
-  const teamsWithoutPlans = new Set<string>();
+/** Blocks that not every workspace takes, or Slack takes not everywhere. Who refuses those of one kind may take the others. */
+const NEW_BLOCKS = new Map([
+  ["plan", "plans or tasks"],
+  ["task_card", "plans or tasks"],
+  ["context_actions", "feedback buttons"],
+]);
 
-  /** Our messages stay inside Slack's limits; should Slack still dislike the blocks, plainer ones go out, and then the words alone. */
+/** Our messages stay inside Slack's limits; should Slack still dislike the blocks, plainer ones go out, and then the words alone. */
+function createFallback(logger: Logger) {
+  /** Teams and kinds of blocks. */
+  const refused = new Set<string>();
+
   return async function withPlainFallback<T>(
     teamId: string,
     { text, blocks, plainBlocks }: Rendered,
     send: (content: { text: string; blocks?: Rendered["blocks"] }) => Promise<T>,
   ): Promise<T> {
-    const isPlain = plainBlocks === undefined || teamsWithoutPlans.has(teamId);
+    const kinds = [...new Set(blocks.flatMap(({ type }) => NEW_BLOCKS.get(type) ?? []))];
+    const isPlain = plainBlocks === undefined || kinds.some((kind) => refused.has(`${teamId} ${kind}`));
     try {
       return await send({ text, blocks: isPlain ? (plainBlocks ?? blocks) : blocks });
     } catch (thrown) {
       if (!isContentRefused(thrown)) throw thrown;
+      const error = messageOf(thrown);
       if (!isPlain) {
         const answer = await withPlainFallback(teamId, { text, blocks: plainBlocks }, send);
-        teamsWithoutPlans.add(teamId);
-        logger.info(
-          { error: messageOf(thrown) },
-          "Slack takes no plans here; sending plain blocks from now on",
-        );
+        for (const kind of kinds) refused.add(`${teamId} ${kind}`);
+        logger.info({ error }, `Slack takes no ${kinds.join(" or ")} here; sending plain blocks from now on`);
         return answer;
       }
-      logger.error({ error: messageOf(thrown) }, "Slack refused our blocks; sending the text alone");
+      logger.error({ error }, "Slack refused our blocks; sending the text alone");
       return send({ text });
     }
   };

@@ -50,6 +50,7 @@ it("between Slack and our own job service, the thread says what the agent does a
     "The quickstart had none.",
     expect.stringMatching(/^acme\/docs#1 \(http:.*\/acme\/docs\/pull\/1\), 2 files, \+3 −0$/),
     "[View pull request]",
+    "Was this helpful?",
   ]);
   expect(reply.mentions).toEqual([`@${ANA}`]);
   await slack.until(
@@ -70,6 +71,7 @@ it("between Slack and our own job service, the thread says what the agent does a
     expect.stringMatching(/^✅ @Ben The agent updated acme\/docs#1 \(http:.*\/acme\/docs\/pull\/1\)\.$/),
     "The quickstart had none.",
     "[View pull request]",
+    "Was this helpful?",
   ]);
 
   const jobId = /"job_id":"(job-\w+)"/.exec(app.stdout)?.[1] ?? "";

@@ -6,7 +6,7 @@ import type { Outcome } from "../../src/core/outcome.ts";
 import { toldTurn } from "../../src/core/told-turn.ts";
 import type { ToldTurn } from "../../src/core/told-turn.ts";
 import { render } from "../../src/replies/render.ts";
-import { withoutStop } from "../support/status-buttons.ts";
+import { withoutFeedback, withoutStop } from "../support/status-buttons.ts";
 import { makeJob, makeReported, makeRequest, makeTurn } from "../support/builders.ts";
 
 export const ANA = "U0ANA";
@@ -32,7 +32,7 @@ function nameOf(userId: string): string | undefined {
 export function read(message: Message): { lines: string[]; notification: string; sent: string } {
   const content = readContent(render(message, presentation, "docs-agent"));
   return {
-    lines: withoutStop(visibleText(content, nameOf)).split("\n"),
+    lines: withoutFeedback(withoutStop(visibleText(content, nameOf))).split("\n"),
     notification: visibleText({ text: content.text }, nameOf),
     sent: content.text,
   };

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { DocsAgentError } from "../../src/errors.ts";
+import { makeOutcome, makeTurn } from "../support/builders.ts";
 import {
   ANA,
   DOCS,
@@ -79,6 +80,26 @@ describe("a post", () => {
     expect(side.slack.calls.map(({ result }) => result)).toEqual(["invalid_blocks", "ok", "ok"]);
     expect(typesOf()).toEqual(["section", "rich_text", "context", "actions"]);
     expect(side.logger.text("error")).toBe("");
+  });
+
+  it("keeps its plan where Slack takes no feedback buttons alone, and the log says which", async () => {
+    await using side = await startSide();
+    side.slack.faults.add({
+      method: "*",
+      times: Infinity,
+      when: ({ args }) => JSON.stringify(args["blocks"] ?? "").includes("context_actions"),
+      fault: { kind: "error", error: "invalid_blocks" },
+    });
+    const turn = makeTurn();
+    const outcome = { kind: "outcome", turn, outcome: makeOutcome({}), watch: 1, away: null } as const;
+    valueOf(await side.notifier.post(docs, outcome, label));
+    valueOf(await side.notifier.post(docs, status(), label));
+    valueOf(await side.notifier.post(docs, outcome, label));
+    expect(side.slack.calls.map(({ result }) => result)).toEqual(["invalid_blocks", "ok", "ok", "ok"]);
+    const types = side.slack.messages(DOCS).map(({ blocks }) => blocks?.map(({ type }) => type));
+    expect(types[1]).toContain("task_card");
+    const said = "Slack takes no feedback buttons here; sending plain blocks from now on";
+    expect(side.logger.lines.map(({ message }) => message)).toEqual([said]);
   });
 
   it("in a thread that is gone is taken back where Slack puts it into the channel", async () => {

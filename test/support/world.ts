@@ -22,7 +22,7 @@ import { manifestScopes, readManifest } from "./manifest.ts";
 import { RecordingLogger } from "./recording-logger.ts";
 import { openRedisClient, redisPrefix } from "./redis.ts";
 import { bullFollows, serverTimeOf, untilIdle } from "./redis-time.ts";
-import { withoutStop } from "./status-buttons.ts";
+import { withoutFeedback, withoutStop } from "./status-buttons.ts";
 import { openTempDir } from "./temp-dir.ts";
 
 export const BOT_TOKEN = "xoxb-1234567890-abcdefghijkl";
@@ -298,7 +298,9 @@ export class World implements AsyncDisposable {
 
   /** What a person reads in a channel, messages and replies, oldest first, without the buttons of a status message. */
   read(channelId: string): string[] {
-    return this.slack.messages(channelId).map((message) => withoutStop(this.slack.visibleText(message)));
+    return this.slack
+      .messages(channelId)
+      .map((message) => withoutFeedback(withoutStop(this.slack.visibleText(message))));
   }
 
   /** The bot's replies in a thread. */
