@@ -2,7 +2,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startPlayground } from "../../playground/playground.ts";
 import { openStateFolder } from "../../playground/state-folder.ts";
-import { hasChromium, startBrowser } from "../support/browser.ts";
+import { hasChromium, startBrowser, violationsOf } from "../support/browser.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 
 /** Real programs, a real agent process and real git: all of it takes seconds, on a busy machine more. */
@@ -118,25 +118,117 @@ describe.skipIf(!hasChromium)("the playground", { timeout: 180_000 }, () => {
     expect(text).not.toContain("install.md");
   });
 
-  it("fixes what a message shows, by its shortcut", async () => {
+  it("shows a newcomer around, with the keyboard alone; the agent is slow and is stopped, then it fails", async () => {
     await using dir = await openTempDir();
     await using at = await start(browser, dir.file("playground"));
     const { tab } = at;
-    await openChannel(tab, "docs");
-    const message = inChannel(tab).filter({ hasText: "The link to the API reference" });
+    const press = async (...keys: string[]) => {
+      for (const key of keys) await tab.keyboard.press(key);
+    };
+    const card = tab.getByRole("region", { name: "Try Docs Agent" });
+    expect(await violationsOf(tab)).toEqual([]);
+    await card.getByRole("button", { name: "Ask for a change" }).press("Enter");
+    const field = tab.getByRole("textbox", { name: "Message #docs" });
+    await expect.poll(() => field.inputValue()).toBe("/docs-agent fix the typos in the quickstart");
+    await press("Enter");
+    await inChannel(tab)
+      .filter({ hasText: "fix the typos in the quickstart" })
+      .getByText("✅ tidepool")
+      .waitFor();
+    await card.getByRole("button", { name: "Fix what a message says" }).press("Enter");
+    const form = tab.getByRole("dialog", { name: "Fix these docs" });
+    await form.getByText("Messages to share").waitFor();
+    expect(await violationsOf(tab)).toEqual([]);
+    await press("Escape");
+    await form.waitFor({ state: "detached" });
+    await card.getByRole("button", { name: "Close the card" }).press("Enter");
+    await card.waitFor({ state: "hidden" });
+
+    await tab.getByRole("button", { name: "Weather: clear" }).press("Enter");
+    await tab.getByRole("radio", { name: "Is slow" }).press("Space");
+    await tab.getByRole("button", { name: "Weather: Agent slow" }).waitFor();
+    expect(await violationsOf(tab)).toEqual([]);
+    await press("Escape");
+    await field.focus();
+    await tab.keyboard.type("/docs-agent fix the FAQ");
+    await press("Enter");
+    const slow = inChannel(tab).filter({ hasText: "fix the FAQ" });
+    await slow.getByText("Read docs/faq.md").waitFor();
+    await slow.getByRole("button", { name: "Stop" }).press("Enter");
+    await tab
+      .getByRole("dialog", { name: "Stop this request?" })
+      .getByRole("button", { name: "Stop" })
+      .press("Enter");
+    await slow.getByText("⏹️ Stopped").waitFor();
+    expect(await slow.getByRole("button", { name: "Stop" }).count()).toBe(0);
+
+    await tab.getByRole("button", { name: "Weather: Agent slow" }).press("Enter");
+    await tab.getByRole("radio", { name: "Fails" }).press("Space");
+    await tab.getByRole("button", { name: "Weather: Agent fails" }).waitFor();
+    await press("Escape");
+    await field.focus();
+    await tab.keyboard.type("/docs-agent fix the broken links");
+    await press("Enter");
+    const failed = inChannel(tab).filter({ hasText: "fix the broken links" });
+    await failed.getByRole("button", { name: /^1 reply/ }).press("Enter");
+    await inThread(tab).last().getByText("The playground's weather makes the agent fail.").waitFor();
+    await inThread(tab).last().getByRole("button", { name: "Try again" }).waitFor();
+    expect(await violationsOf(tab)).toEqual([]);
+  });
+
+  it("works on a phone in the dark: less is shared, a list, a direct message, a guest", async () => {
+    await using dir = await openTempDir();
+    await using at = await start(browser, dir.file("playground"));
+    const { tab } = at;
+    await tab.emulateMedia({ colorScheme: "dark" });
+    await tab.setViewportSize({ width: 390, height: 844 });
+    const looksRight = async () => {
+      expect(await violationsOf(tab)).toEqual([]);
+      expect(await tab.evaluate("document.documentElement.scrollWidth")).toBe(390);
+    };
+    await looksRight();
+    await tab.getByRole("button", { name: "Close the card" }).click();
+
+    const message = inChannel(tab).filter({ hasText: "The quickstart has typos" });
     await message.hover();
     await message.getByRole("button", { name: "More actions" }).click();
     await tab.getByRole("menuitem", { name: /Fix these docs/ }).click();
     const form = tab.getByRole("dialog", { name: "Fix these docs" });
-    await form
-      .getByRole("textbox", { name: "What should change?" })
-      .fill("fix the broken link in the quickstart");
+    await form.getByRole("checkbox", { name: /Priya/ }).uncheck();
+    await looksRight();
+    await form.getByRole("textbox", { name: "What should change?" }).fill("fix the typos in the quickstart");
     await form.getByRole("button", { name: "Send" }).click();
-    await message.getByRole("button", { name: /repl/ }).click();
+    await form.waitFor({ state: "detached" });
+    await message.getByRole("button", { name: /replies/ }).click();
     await inThread(tab).last().getByText("Your pull request is ready").waitFor();
-    const { text } = await openPullRequest(tab);
-    expect(text).toContain("api/reference.md");
-    expect(text).toContain("quickstart.md");
+    await looksRight();
+    await tab.getByRole("button", { name: "Close this pane" }).click();
+
+    await ask(tab, "list");
+    const list = inChannel(tab).filter({ hasText: "Your requests" });
+    await list.getByRole("link", { name: "fix the typos in the quickstart" }).waitFor();
+    await looksRight();
+
+    await tab.getByLabel("I am").selectOption({ label: "Theo Banerjee" });
+    await tab.getByRole("button", { name: "Conversations" }).click();
+    await looksRight();
+    await openChannel(tab, "docs-agent");
+    await tab.getByRole("button", { name: "Fix the broken links in the docs" }).waitFor();
+    const field = tab.getByRole("textbox", { name: /^Message / });
+    await field.fill("fix the FAQ");
+    // A draft is still there after a reload.
+    await tab.reload();
+    await expect.poll(() => field.inputValue()).toBe("fix the FAQ");
+    await field.press("Enter");
+    await inChannel(tab).filter({ hasText: "fix the FAQ" }).getByRole("button", { name: /repl/ }).click();
+    await inThread(tab).last().getByText("Your pull request is ready").waitFor();
+    await looksRight();
+
+    await tab.getByLabel("I am").selectOption({ label: "Kim Sato (guest)" });
+    await tab.getByRole("heading", { name: "#docs" }).waitFor();
+    await ask(tab, "fix the typos on the install page");
+    await inChannel(tab).getByText("Sorry, only members of this workspace can use Docs Agent.").waitFor();
+    await looksRight();
   });
 
   it("loses nothing in bad weather: the job service down, then up; the app killed, then started", async () => {

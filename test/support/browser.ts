@@ -1,5 +1,6 @@
-import { existsSync } from "node:fs";
-import { type Browser, chromium } from "playwright-core";
+import { existsSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { type Browser, chromium, type Page } from "playwright-core";
 
 const executablePath = process.env["CHROMIUM_PATH"] ?? "/usr/bin/chromium";
 export const hasChromium = existsSync(executablePath);
@@ -22,4 +23,15 @@ export async function startBrowser(): Promise<Browser & AsyncDisposable> {
       "--disable-sync",
     ],
   });
+}
+
+const AXE = fileURLToPath(import.meta.resolve("axe-core/axe.min.js"));
+
+/** What axe finds wrong for people who can't see or use a mouse: the rule, and where. */
+export async function violationsOf(tab: Page): Promise<string[]> {
+  await tab.evaluate(readFileSync(AXE, "utf8"));
+  const { violations } = await tab.evaluate<{ violations: { id: string; nodes: { html: string }[] }[] }>(
+    "axe.run(document, { rules: { 'label-content-name-mismatch': { enabled: true } } })",
+  );
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
 }

@@ -26,6 +26,8 @@ export function showMessages(
     signature: (item) => [item, app.names.me(), app.signature()],
     render: (item) => renderMessage(item, place, app),
   });
+  // A feed without an article is none.
+  feed.setAttribute("role", items.length === 0 ? "group" : "feed");
   const stops = childrenOf(feed);
   if (!stops.some(({ tabIndex }) => tabIndex === 0)) stops.at(-1)?.setAttribute("tabindex", "0");
   keepAtEnd(feed);

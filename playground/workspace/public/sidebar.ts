@@ -94,7 +94,6 @@ function renderEntry(channel: PageChannel, isCurrent: boolean, app: PageApp): HT
   const { id, name, kind, unread, forMe, isArchived, isMember } = channel;
   const symbol = { public: "#", private: "🔒", im: channel.withBot ? "≈" : "@", mpim: "@" }[kind];
   const notes = [isArchived ? "archived" : "", isMember ? "" : "not joined"].filter(Boolean).join(", ");
-  const news = forMe > 0 ? `${forMe} unread for you` : unread > 0 ? `${unread} unread` : "";
   return h(
     "li",
     null,
@@ -104,15 +103,14 @@ function renderEntry(channel: PageChannel, isCurrent: boolean, app: PageApp): HT
         type: "button",
         class: `entry ${unread > 0 ? "entry-unread" : ""}`,
         "aria-current": isCurrent ? "page" : null,
-        "aria-label": [name, notes, news].filter(Boolean).join(", "),
         data: { focus: "entry", channel: id },
         on: { click: () => (kind === "im" && channel.withBot ? app.openAppMessages() : void app.goTo(id)) },
       },
       h("span", { class: "entry-symbol", "aria-hidden": "true" }, symbol),
       h("span", { class: "entry-name" }, name),
       notes === "" ? null : h("span", { class: "small" }, notes),
-      unread > 0 && forMe === 0 ? h("span", { class: "dot", "aria-hidden": "true" }) : null,
-      forMe > 0 ? h("span", { class: "count", "aria-hidden": "true" }, String(forMe)) : null,
+      unread > 0 && forMe === 0 ? h("span", { class: "dot" }, unseen(`${unread} unread`)) : null,
+      forMe > 0 ? h("span", { class: "count" }, String(forMe), unseen(" unread for you")) : null,
     ),
   );
 }

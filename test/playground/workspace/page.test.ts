@@ -306,7 +306,7 @@ describe.skipIf(!hasChromium)("a person at the page, with the real app", () => {
       text: `<@${BEN}> the README says start, not serve`,
     });
     await tab.getByLabel("I am").selectOption({ label: "Ben Okoro" });
-    await entry.getByRole("button", { name: "random, 1 unread for you" }).click();
+    await entry.getByRole("button", { name: "random 1 unread for you" }).click();
     const message = inChannel(tab).filter({ hasText: "the README says" });
     await entry.getByRole("button", { name: "random", exact: true }).waitFor();
     await message.hover();
@@ -315,7 +315,7 @@ describe.skipIf(!hasChromium)("a person at the page, with the real app", () => {
     await tab.getByRole("dialog").getByRole("button", { name: "Send" }).click();
     // The bot is not in #random: it says so privately and reports in a direct message.
     await inChannel(tab).getByText("I'm not in this channel").waitFor();
-    await entry.getByRole("button", { name: /docs-agent, \d unread for you/ }).click();
+    await entry.getByRole("button", { name: /docs-agent \d unread for you/ }).click();
     await world.until(() => JSON.stringify(world.slack.dm(BEN)).includes("agent is working"));
     await inChannel(tab).first().getByText("agent is working").waitFor();
     await composer(tab).fill("fix the glossary");
