@@ -23,6 +23,7 @@ import {
 } from "./made-up.ts";
 
 import { listSamples, standingSamples } from "./list-samples.ts";
+import { overdueSamples } from "./overdue-samples.ts";
 import { askingTurn, questionSamples } from "./question-samples.ts";
 
 /** One message of the app, by name: as the core has it, or, where it is said outside the core, as it is rendered. */
@@ -316,6 +317,7 @@ const kinds: { [K in Message["kind"]]: [string, Of<K>][] } = {
   status: statusSamples(),
   outcome: outcomeSamples(),
   question: questionSamples,
+  overdue: overdueSamples,
   refused: Object.values(refusals)
     .flat()
     .map(([name, refusal]) => [name, { kind: "refused", refusal }]),

@@ -17,6 +17,9 @@ export type PostSlot = z.infer<typeof PostSlot>;
 /** The slot of the status message: the root message, or the first reply, that is updated in place. */
 export const STATUS_SLOT = "status";
 
+/** The slot of the notice that a turn takes longer than usual. */
+export const OVERDUE_SLOT = "overdue";
+
 /** The slot of the outcome of one watch. */
 export function outcomeSlot(watch: number): string {
   return `outcome-${watch}`;

@@ -12,6 +12,11 @@ export function formatDuration(durationMs: number): string {
   return two(ms, DAY, ms < 2 * DAY ? "day" : "days", HOUR, "h");
 }
 
+/** A duration as {@link formatDuration} says it, without seconds that nobody needs: `45 s`, `3 min`, `2 h 5 min`. */
+export function roughDuration(durationMs: number): string {
+  return formatDuration(durationMs < MINUTE ? durationMs : Math.round(durationMs / MINUTE) * MINUTE);
+}
+
 /** How long ago something was, in its largest unit: `3 minutes ago`. */
 export function formatAgo(agoMs: number): string {
   if (agoMs < MINUTE) return "just now";

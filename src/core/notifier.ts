@@ -25,6 +25,14 @@ export type Message =
   | { kind: "status"; turn: Turn; followUps?: readonly Turn[]; away: string | null }
   /** What the agent asks, and, once there is one, the answer. */
   | { kind: "question"; turn: Turn; question: Question; away: string | null; muted?: readonly string[] }
+  /** That the turn takes longer than usual, once; later, that it did. */
+  | {
+      kind: "overdue";
+      turn: Turn;
+      overdue: NonNullable<Turn["overdue"]>;
+      away: string | null;
+      muted?: readonly string[];
+    }
   /** The notification that one watch of a turn ended. `muted`: who isn't to be mentioned. */
   | {
       kind: "outcome";

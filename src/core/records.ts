@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { Delivery } from "./delivery.ts";
+import { HistoryRecord } from "./overdue.ts";
 import { ProjectRef } from "./project.ts";
 import { QuotedMessage, Request, ThreadContext } from "./request.ts";
 import { storedObject } from "./stored-object.ts";
@@ -109,6 +110,7 @@ export const recordSchemas = {
   service: ServiceRecord,
   notice: NoticeRecord,
   list: RequestList,
+  history: HistoryRecord,
 };
 export type RecordKind = keyof typeof recordSchemas;
 export type RecordOf<K extends RecordKind> = z.infer<(typeof recordSchemas)[K]>;

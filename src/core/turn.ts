@@ -4,6 +4,7 @@ import { Job } from "./job.ts";
 import type { JobServiceAnswer, JobServiceFault } from "./job-service.ts";
 import { Outcome, outcomeKindOf } from "./outcome.ts";
 import type { OutcomeKind, OutcomeReason } from "./outcome.ts";
+import { Pause, pauseAfter } from "./pause.ts";
 import type { PollingPolicy } from "./polling.ts";
 import { Question, closeQuestions, isOpen, questionsAfter, toldQuestions } from "./question.ts";
 import { Request } from "./request.ts";
@@ -42,7 +43,7 @@ export const TurnStage = z.discriminatedUnion("name", [
   }),
   /**
    * The job runs. `troubleSince`: since when polls fail. `progress`: absent where the service tells nothing of it. `unseen`: no poll has
-   * seen a follow-up at work, and the service doesn't tell turns apart.
+   * seen a follow-up at work, and the service doesn't tell turns apart. `pause`: absent where its agent was at work all the time, as far as is known.
    */
   storedObject({
     name: z.literal("watching"),
@@ -50,6 +51,7 @@ export const TurnStage = z.discriminatedUnion("name", [
     troubleSince: z.number().nullable(),
     progress: TurnProgress.optional(),
     unseen: Unseen.optional(),
+    pause: Pause.optional(),
   }),
   storedObject({ name: z.literal("ended"), outcome: Outcome, at: z.number() }),
 ]);
@@ -61,6 +63,9 @@ export type Press = z.infer<typeof Press>;
 
 /** Somebody wants the turn to stop. `isTaken`: the job service has taken the cancel, and the turn's end is still to come. */
 const Stop = storedObject({ userId: z.string(), at: z.number(), isTaken: z.boolean().optional() });
+
+/** It takes longer than usual, milliseconds. `shown`: the state that the notice shows; absent: it isn't posted. */
+const Overdue = storedObject({ afterMs: z.number(), usualMs: z.number(), shown: z.string().optional() });
 
 const NamedFile = storedObject({ id: z.string(), name: z.string() });
 /** Which files went along with a turn, and which could not. */
@@ -88,6 +93,8 @@ export const Turn = storedObject({
   questions: z.array(Question).optional(),
   /** Absent: nobody has stopped this watch of it. */
   stop: Stop.optional(),
+  /** Absent: it was not seen to take longer than usual. */
+  overdue: Overdue.optional(),
   /** Who besides the requester wants to be mentioned in its outcome. Absent: nobody. */
   followers: z.array(z.string()).optional(),
   /** By the watch whose outcome carries the button. */
@@ -189,6 +196,7 @@ export function turnAfterAnswer(turn: Turn, answer: JobServiceAnswer & { ok: tru
   const asked = isOfTurnBefore ? null : toldQuestions(answer, number);
   const told = asked === null ? turn : withQuestions(turn, questionsAfter(turn.questions ?? [], asked));
   const progress = progressOf(reported, asked?.some(({ answeredAt }) => answeredAt === null) === true);
+  const pause = pauseAfter(stage.pause, progress?.isWaiting !== true && !isAsking(told), now);
   const isSeen = stage.unseen !== undefined && job.status === "active";
   const isSame =
     !isSeen &&
@@ -196,6 +204,7 @@ export function turnAfterAnswer(turn: Turn, answer: JobServiceAnswer & { ok: tru
     stage.progress?.isWaiting === progress?.isWaiting &&
     stage.progress?.step === progress?.step &&
     isSamePlan(stage.progress?.plan, progress?.plan) &&
+    stage.pause === pause &&
     told === turn;
   if (isSame && turn.job !== null) return turn;
   const { progress: _, unseen, ...rest } = stage;
@@ -204,6 +213,7 @@ export function turnAfterAnswer(turn: Turn, answer: JobServiceAnswer & { ok: tru
     troubleSince: null,
     ...(progress === undefined ? {} : { progress }),
     ...(unseen === undefined || isSeen ? {} : { unseen }),
+    ...(pause === undefined ? {} : { pause }),
   };
   return { ...told, job: turn.job ?? job, stage: next };
 }

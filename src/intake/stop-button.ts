@@ -7,13 +7,14 @@ import { STOP_TURN, parseButtonValue } from "../replies/actions.ts";
 import type { ButtonValue } from "../replies/actions.ts";
 import { tasksAfterEnd } from "../tasks/after-end.ts";
 import { cancelTask } from "../tasks/cancel.ts";
+import { overdueTasks } from "../tasks/overdue.ts";
 import { refreshTask } from "../tasks/refresh.ts";
 import { turnWrites } from "../tasks/turn-writes.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { sayNotAllowed } from "./not-allowed.ts";
 import { FINISHED, alreadyDone, press, tooOld } from "./press.ts";
 
-/** **Stop** in a status message: every turn that the message shows and that has not ended. */
+/** **Stop** in a status message, or in the notice that a turn is overdue: every turn that the message shows and that has not ended. */
 export function registerStopButton(app: App, deps: IntakeDeps): void {
   app.action<BlockAction<ButtonAction>>(STOP_TURN, async ({ ack, action, body, respond }) => {
     const notAllowed: { requesterId?: string } = {};
@@ -54,6 +55,7 @@ function stopping(
       writes: stopped.flatMap((turn) => turnWrites(deps, read, turn)),
       adds: [
         ...stopped.flatMap(tasksAfterEnd),
+        ...stopped.flatMap(overdueTasks),
         ...stopped.flatMap((turn) => (turn.stage.name === "watching" ? [cancelTask(turn)] : [])),
         refreshTask(host),
       ],

@@ -2,6 +2,7 @@ import type { Message } from "../core/notifier.ts";
 import type { Rendered } from "./blocks.ts";
 import { listMessage, standingMessage } from "./list-message.ts";
 import { outcomeMessage } from "./outcome-message.ts";
+import { overdueMessage } from "./overdue-message.ts";
 import type { Presentation } from "./presentation.ts";
 import {
   askMessage,
@@ -43,6 +44,8 @@ export function render(message: Message, presentation: Presentation, botName: st
         { ...presentation, botName },
         message.muted,
       );
+    case "overdue":
+      return overdueMessage(message, botName);
     case "kept":
       return keptMessage();
     case "help":

@@ -16,7 +16,8 @@ export function statusActions(shown: readonly [Turn, ...Turn[]]): ActionsBlock[]
   return elements.length === 0 ? [] : [{ type: "actions", elements }];
 }
 
-function stopButton({ id, watch }: Turn): Button {
+/** Stops the turn, and what its status message shows besides. */
+export function stopButton({ id, watch }: Turn): Button {
   return {
     ...labelled(STOP_TURN, "Stop"),
     value: buttonValue({ turnId: id, watch }),

@@ -147,6 +147,7 @@ export async function openStore(options: OpenStoreOptions): Promise<SqliteStore>
     notice: decidable("notice", recordSchemas.notice),
     reply: decidable("reply", recordSchemas.reply),
     list: decidable("list", recordSchemas.list),
+    history: decidable("history", recordSchemas.history),
   };
 
   let logEmptiedAtMs = -Infinity;

@@ -29,5 +29,6 @@ export function recordsOf(kinds: {
     notice: kinds.notice.store,
     reply: kinds.reply.store,
     list: kinds.list.store,
+    history: kinds.history.store,
   };
 }

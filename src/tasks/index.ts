@@ -13,6 +13,7 @@ import type { TaskDeps } from "./deps.ts";
 import { list } from "./list.ts";
 import { open } from "./open.ts";
 import { PayloadInvalidError, TurnPayload, Whose } from "./payload.ts";
+import { overdue } from "./overdue.ts";
 import { question } from "./question.ts";
 import { react } from "./react.ts";
 import { refresh } from "./refresh.ts";
@@ -38,6 +39,7 @@ const handlers: Record<
   cancel: { pool: "creates", handle: cancel },
   question: { pool: "messages", handle: question },
   answer: { pool: "creates", handle: answer },
+  overdue: { pool: "messages", handle: overdue },
   deliver: { pool: "messages", handle: deliver },
   refresh: { pool: "updates", handle: refresh },
   react: { pool: "reactions", handle: react },
@@ -186,6 +188,7 @@ const QUIET: ReadonlySet<string> = new Set([
   "refresh",
   "react",
   "cancel",
+  "overdue",
 ]);
 
 const LogFields = TurnPayload.pick({ turnId: true, thread: true, jobId: true }).partial();

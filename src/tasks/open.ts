@@ -6,6 +6,7 @@ import { deliverTasks } from "./deliver.ts";
 import type { TaskDeps } from "./deps.ts";
 import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
 import { postForTurn } from "./post-for-turn.ts";
+import { overdueTasks } from "./overdue.ts";
 import { questionTasks } from "./question.ts";
 import { refreshTask } from "./refresh.ts";
 import { requireTurn, turnWrites } from "./turn-writes.ts";
@@ -56,6 +57,7 @@ export async function open(deps: TaskDeps, task: Task): Promise<Step> {
       adds: [
         ...deliverTasks(opened),
         ...questionTasks(opened),
+        ...overdueTasks(opened),
         ...(statusKey(opened) === opened.delivery.shown ||
         isOnlyStepNew(opened) ||
         opened.stage.name === "ended"

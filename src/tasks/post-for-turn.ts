@@ -1,4 +1,4 @@
-import { moveAway } from "../core/delivery.ts";
+import { STATUS_SLOT, moveAway } from "../core/delivery.ts";
 import type { Delivery } from "../core/delivery.ts";
 import type { Message, NotifierFault } from "../core/notifier.ts";
 import type { Step, Task } from "../core/task-queue.ts";
@@ -6,6 +6,7 @@ import type { Turn } from "../core/turn.ts";
 import type { TaskDeps } from "./deps.ts";
 import type { TurnPayload } from "./payload.ts";
 import { afterFault, postOnce } from "./post.ts";
+import { updatePost } from "./update.ts";
 import { requireTurn, turnWrites } from "./turn-writes.ts";
 
 type Change = (delivery: Delivery) => Delivery;
@@ -41,6 +42,35 @@ export async function postForTurn(
     case "refused":
       return { kind: "not-yet", step: await away(deps, task, turn, attempt.change, attempt.fault) };
   }
+}
+
+/** As {@link postForTurn}; where the post is there already, it is updated to say `message`. */
+export async function postOrUpdate(
+  deps: TaskDeps,
+  task: TurnTask,
+  turn: Turn,
+  slot: string,
+  message: Message,
+): Promise<TurnPost> {
+  const { delivery, request } = turn;
+  const post = delivery.slots[slot];
+  if (post === undefined || post.ts === null) return postForTurn(deps, task, turn, slot, message);
+  const updated = await updatePost(deps, task, {
+    place: { teamId: request.teamId, channelId: post.channelId, threadTs: delivery.threadTs },
+    ts: post.ts,
+    message,
+    label: { turnId: turn.id, post: slot },
+  });
+  if (updated.kind === "later") return { kind: "not-yet", step: updated.end };
+  return { kind: "posted", isFound: false, change: (unchanged) => unchanged };
+}
+
+/** Why a post of the turn is where it is, in a direct message; null: it stands where the turn was asked for, or the status message says so. */
+export function awayOfPost({ delivery, request }: Turn, slot: string): string | null {
+  const { slots, channelId, away } = delivery;
+  const at = slots[slot]?.channelId ?? channelId;
+  const isExplained = at === request.channelId || slots[STATUS_SLOT]?.channelId === at;
+  return isExplained ? null : away;
 }
 
 async function away(

@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { STATUS_SLOT, hasStatusMessage, questionSlot } from "../core/delivery.ts";
+import { hasStatusMessage, questionSlot } from "../core/delivery.ts";
 import type { Delivery } from "../core/delivery.ts";
-import type { Message } from "../core/notifier.ts";
 import { isOpen, questionKey } from "../core/question.ts";
 import type { Question } from "../core/question.ts";
 import type { NewTask, Step, Task } from "../core/task-queue.ts";
@@ -10,9 +9,8 @@ import type { Turn } from "../core/turn.ts";
 import type { TaskDeps } from "./deps.ts";
 import { mutedIn } from "./muted.ts";
 import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
-import { postForTurn } from "./post-for-turn.ts";
+import { awayOfPost, postOrUpdate } from "./post-for-turn.ts";
 import { requireTurn, turnWrites } from "./turn-writes.ts";
-import { updatePost } from "./update.ts";
 
 /** `question`: its number among those of the turn. */
 export const QuestionPayload = TurnPayload.extend({ question: z.number().int() });
@@ -45,39 +43,19 @@ export async function question(deps: TaskDeps, task: Task): Promise<Step> {
   const turn = requireTurn(await deps.records.turn.get(turnId), turnId);
   const asked = questionOf(turn, number);
   if (asked === undefined || !isToBeShown(turn, asked)) return { kind: "done" };
-  const { delivery, request } = turn;
-  const { slots, channelId, threadTs } = delivery;
-  const name = questionSlot(number);
-  const slot = slots[name];
-  const status = slots[STATUS_SLOT];
-  const at = slot?.channelId ?? channelId;
-  // If the status message is already in the direct message, it has explained why.
-  const isExplained = at === request.channelId || status?.channelId === at;
-  const message: Message = {
+  const slot = questionSlot(number);
+  const attempt = await postOrUpdate(deps, { ...task, payload }, turn, slot, {
     kind: "question",
     turn,
     question: asked,
-    away: isExplained ? null : delivery.away,
+    away: awayOfPost(turn, slot),
     muted: await mutedIn(deps, turn),
-  };
-  if (slot === undefined || slot.ts === null) {
-    const attempt = await postForTurn(deps, { ...task, payload }, turn, name, message);
-    if (attempt.kind !== "posted") return attempt.step;
-    deps.logger.info({ question: number }, "a question is asked");
-    // A post that an earlier attempt left shows what was true then.
-    return shown(deps, payload, attempt.isFound ? "" : questionKey(asked), attempt.change);
-  }
-  const updated = await updatePost(
-    deps,
-    { ...task, payload },
-    {
-      place: { teamId: request.teamId, channelId: slot.channelId, threadTs },
-      ts: slot.ts,
-      message,
-      label: { turnId, post: name },
-    },
-  );
-  return updated.kind === "later" ? updated.end : shown(deps, payload, questionKey(asked));
+  });
+  if (attempt.kind !== "posted") return attempt.step;
+  const isNew = (turn.delivery.slots[slot]?.ts ?? null) === null;
+  if (isNew) deps.logger.info({ question: number }, "a question is asked");
+  // A post that an earlier attempt left shows what was true then.
+  return shown(deps, payload, attempt.isFound ? "" : questionKey(asked), attempt.change);
 }
 
 /** Notes what the message shows; once more if that has changed meanwhile. */
@@ -85,7 +63,7 @@ function shown(
   deps: TaskDeps,
   known: QuestionPayload,
   key: string,
-  change: (delivery: Delivery) => Delivery = (delivery) => delivery,
+  change: (delivery: Delivery) => Delivery,
 ): Step {
   const { slotMs: _, lookMs: __, ...payload } = known;
   return (read) => {

@@ -1,9 +1,10 @@
 import { z } from "zod";
-import { jobKey } from "../core/project.ts";
+import { historyAfter, mayBeOverdue, usualOf, withOverdue } from "../core/overdue.ts";
+import { jobKey, projectKey } from "../core/project.ts";
 import { isOnlyStepNew, statusKey } from "../core/status-text.ts";
 import { faultForLog } from "../core/job-service.ts";
 import type { JobService, JobServiceAnswer } from "../core/job-service.ts";
-import type { JobRecord } from "../core/records.ts";
+import type { JobRecord, Read, Write } from "../core/records.ts";
 import type { NewTask, Step, Task } from "../core/task-queue.ts";
 import { withPrBefore } from "../core/follow-up.ts";
 import { endTurn } from "../core/turn.ts";
@@ -20,6 +21,7 @@ import { tasksAfterEnd } from "./after-end.ts";
 import type { TaskDeps } from "./deps.ts";
 import { closedForMs, heedRetryAfter, notAsked } from "./project-gate.ts";
 import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
+import { overdueTasks } from "./overdue.ts";
 import { questionTasks } from "./question.ts";
 import { refreshTask, stepRefreshTask } from "./refresh.ts";
 import { RecordLostError, endedForLog, turnWrites } from "./turn-writes.ts";
@@ -65,13 +67,19 @@ export async function watch(deps: TaskDeps, task: Task): Promise<Step> {
     deps.logger.warn({ fault: faultForLog(answer.fault) }, "poll did not succeed");
   }
   // What began later, a message say, may be younger than the answer.
+  const usual =
+    answer?.ok === true && open.some((turn) => mayBeOverdue(turn, now))
+      ? usualOf(await deps.records.history.get(projectKey(job.project)))
+      : null;
   const asked = new Map(open.map(({ id, watch }) => [id, watch]));
   const change = (turn: Turn, state: PollState): Turn => {
     if (turn.stage.name !== "watching") return turn;
     if (jobService === undefined) return endTurn(turn, "rejected", now, { reason: "project" });
     const isAsked = asked.get(turn.id) === turn.watch;
     const polled = answer === null || !isAsked ? turn : turnAfterPoll(turn, state, answer, deps.clock.now());
-    return polled.stage.name === "ended" ? polled : expireTurn(polled, now, deps.polling);
+    if (polled.stage.name === "ended") return polled;
+    const next = expireTurn(polled, now, deps.polling);
+    return isAsked ? withOverdue(next, usual, now) : next;
   };
   const state = answer === null ? payload.state : pollStateAfter(payload.state, answer, deps.clock.now());
   const steps = new Map<string, NewTask>();
@@ -79,7 +87,7 @@ export async function watch(deps: TaskDeps, task: Task): Promise<Step> {
     const task = await stepRefreshTask(deps, change(turn, state));
     if (task !== undefined) steps.set(turn.id, task);
   }
-  return stepAfter(deps, { ...payload, state }, { turnIds: job.turnIds, change, answer, steps });
+  return stepAfter(deps, { ...payload, state }, { job, change, answer, steps });
 }
 
 async function poll(deps: TaskDeps, jobService: JobService, job: JobRecord): Promise<JobServiceAnswer> {
@@ -94,21 +102,21 @@ function stepAfter(
   deps: TaskDeps,
   payload: WatchPayload,
   polled: {
-    turnIds: string[];
+    job: JobRecord;
     change: (turn: Turn, state: PollState) => Turn;
     answer: JobServiceAnswer | null;
     /** By turn: the update of a message that lacks only a step, where there is time for it. */
     steps: ReadonlyMap<string, NewTask>;
   },
 ): Step {
-  const { turnIds, change, answer, steps } = polled;
+  const { job, change, answer, steps } = polled;
   const { state } = payload;
   const now = deps.clock.now();
   const retryAfterMs = answer !== null && !answer.ok ? (answer.fault.retryAfterMs ?? 0) : 0;
   const random = deps.random();
   return (read) => {
     const turns: { turn: Turn; next: Turn }[] = [];
-    for (const turn of turnIds.flatMap((id) => read("turn", id) ?? [])) {
+    for (const turn of job.turnIds.flatMap((id) => read("turn", id) ?? [])) {
       const earlier = turns.map(({ next }) => next);
       const next = change(turn, state);
       turns.push({ turn, next: next === turn ? turn : withPrBefore(next, earlier) });
@@ -123,13 +131,12 @@ function stepAfter(
     const watched = turns.map(({ next }) => next).filter((turn) => turn.stage.name === "watching");
     const at = { now, retryAfterMs, random, policy: deps.polling };
     return {
-      writes: changed.flatMap((turn) => turnWrites(deps, read, turn)),
+      writes: [
+        ...changed.flatMap((turn) => turnWrites(deps, read, turn)),
+        ...historyWrites(deps, read, job, turns),
+      ],
       adds: [
-        ...changed.flatMap((turn) => [
-          ...tasksAfterEnd(turn),
-          ...openQuestionTasks(turn),
-          ...refreshTasks(turn),
-        ]),
+        ...changed.flatMap((turn) => [...tasksAfterEnd(turn), ...openTasks(turn)]),
         ...turns.flatMap(({ next }) => (isOnlyStepNew(next) ? (steps.get(next.id) ?? []) : [])),
       ],
       value:
@@ -144,13 +151,26 @@ function stepAfter(
   };
 }
 
-/** Those of a turn that has ended come with its end. */
-function openQuestionTasks(turn: Turn): NewTask[] {
-  return turn.stage.name === "ended" ? [] : questionTasks(turn);
+/** What is to be added when a watched turn has changed, and goes on; for a step alone, its message is updated later. */
+function openTasks(turn: Turn): NewTask[] {
+  if (turn.stage.name === "ended") return [];
+  const isShown = isOnlyStepNew(turn) || statusKey(turn) === turn.delivery.shown;
+  return [...questionTasks(turn), ...overdueTasks(turn), ...(isShown ? [] : [refreshTask(turn)])];
 }
 
-/** What is to be added when a watched turn has changed, and its message should say so soon: not for a step alone. */
-function refreshTasks(turn: Turn): NewTask[] {
-  const isLater = turn.stage.name === "ended" || isOnlyStepNew(turn);
-  return isLater || statusKey(turn) === turn.delivery.shown ? [] : [refreshTask(turn)];
+/**
+ * In the commit of a turn's end, so that each counts once; kept as long as the newest of them. On Redis, turns of one project that end at the
+ * same moment wait for each other here.
+ */
+function historyWrites(
+  deps: Pick<TaskDeps, "retentionMs">,
+  read: Read,
+  { project }: JobRecord,
+  turns: readonly { turn: Turn; next: Turn }[],
+): Write[] {
+  const ended = turns.filter(({ turn, next }) => next !== turn && next.stage.name === "ended");
+  if (ended.length === 0) return [];
+  const id = projectKey(project);
+  const record = historyAfter(read("history", id), ended);
+  return record === undefined ? [] : [{ kind: "history", id, record, ttlMs: deps.retentionMs }];
 }

@@ -22,7 +22,20 @@ const counts = fc.integer({ min: 0, max: 1000 });
 const records = fc.uniqueArray(
   fc.record({
     key: fc
-      .tuple(fc.constantFrom("turn", "job", "thread", "draft", "service", "notice", "list", "set-aside"), ids)
+      .tuple(
+        fc.constantFrom(
+          "turn",
+          "job",
+          "thread",
+          "draft",
+          "service",
+          "notice",
+          "list",
+          "history",
+          "set-aside",
+        ),
+        ids,
+      )
       .map(([kind, id]) => `${kind}:${id}`),
     value: json.map((value) => `{"value":${value}}`),
     expires_at: fc.option(soon),

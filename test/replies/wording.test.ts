@@ -198,3 +198,19 @@ describe("private messages", () => {
     expect(refusalText(refusal)).toBe(`${said} Try again at 14:05 UTC.`);
   });
 });
+
+describe("the notice that a request takes longer than usual", () => {
+  const overdue = { afterMs: 25 * 60_000 + 12_000, usualMs: 45_000 };
+  const turn = makeTurn({ request, stage: { name: "watching", since: 0, troubleSince: null } });
+  const linesOf = (over: Partial<typeof turn>, muted: string[] = []) =>
+    read({ kind: "overdue", turn: { ...turn, ...over }, overdue, away: null, muted }).lines;
+
+  it("says afterwards only that it did", () => {
+    const words = "Taking longer than usual: 25 min so far, usually 45 s.";
+    expect(linesOf({})).toEqual([`⌛ @Ana ${words}`]);
+    expect(linesOf({}, [ANA])).toEqual([`⌛ ${words}`]);
+    expect(linesOf({ stop: { userId: ANA, at: 5 } })).toEqual([`⌛ @Ana ${words}`]);
+    const ended = { name: "ended" as const, outcome: makeOutcome(), at: 5 };
+    expect(linesOf({ stage: ended })).toEqual(["⌛ Took longer than usual (usually 45 s)."]);
+  });
+});

@@ -30,9 +30,12 @@ export type ProcessOptions = {
   onStderr: (chunk: Buffer) => void;
 };
 
+/** Starts a program in a process group of its own, which is ended as a whole. */
+export type StartProcessGroup = (options: ProcessOptions) => ProcessGroup;
+
 export type ProcessGroup = {
-  /** Undefined if it could not be started. It is the group's id too. */
-  readonly pid: number | undefined;
+  /** Its id, which is the group's too; undefined if it could not be started. Never rejects. */
+  readonly started: Promise<number | undefined>;
   readonly stdin: Writable;
   /** Resolves when the process is gone, its group was killed and its output was read. Never rejects. */
   readonly ended: Promise<Ending>;
@@ -55,7 +58,9 @@ type Child = ChildProcess & { stdin: Writable; stdout: Readable; stderr: Readabl
 export function startProcessGroup(options: ProcessOptions): ProcessGroup {
   const { promise: exited, resolve: exit } = Promise.withResolvers<Ending>();
   const started = startChild(options, exit);
-  if (started === null) return { pid: undefined, stdin: nowhere(), ended: exited, stop: () => exited };
+  if (started === null) {
+    return { started: Promise.resolve(undefined), stdin: nowhere(), ended: exited, stop: () => exited };
+  }
   const child = started;
   for (const [index, input] of (options.inputs ?? []).entries()) {
     const pipe: unknown = child.stdio[3 + index];
@@ -113,7 +118,7 @@ export function startProcessGroup(options: ProcessOptions): ProcessGroup {
   const ended = finish();
 
   return {
-    pid: child.pid,
+    started: Promise.resolve(child.pid),
     stdin: child.stdin,
     ended,
     stop() {

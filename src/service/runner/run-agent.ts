@@ -90,6 +90,7 @@ export async function runAgent(
       kept,
       docs: project.docs,
       sandbox,
+      start: (options) => context.starter.start(options),
       env: {
         ...agentEnv(context.env, sandbox.inside),
         ...network.env(port),

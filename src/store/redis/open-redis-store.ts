@@ -78,6 +78,7 @@ export async function openRedisStore(options: OpenRedisStoreOptions): Promise<Re
     notice: kept("notice", recordSchemas.notice),
     reply: kept("reply", recordSchemas.reply),
     list: kept("list", recordSchemas.list),
+    history: kept("history", recordSchemas.history),
   };
 
   async function close(): Promise<void> {

@@ -7,7 +7,6 @@ import type {
 import { RequestError } from "@agentclientprotocol/sdk";
 import { isAbsolute } from "node:path";
 import { isInside, OutsideTreeError } from "../confined-files.ts";
-import { startProcessGroup } from "../process-group.ts";
 import type { AgentRun } from "./agent.ts";
 import type { AnswerGate } from "./answer-gate.ts";
 
@@ -24,16 +23,19 @@ const WRITE = `mkdir -p -- "\${1%/*}" || exit; [ ! -e "$1" ] || [ -f "$1" ] || e
  * The protocol's file methods, for regular files in the tree. They run in the agent's sandbox, so that no link leads them to where the agent
  * itself could not go. What was taken before the gate closes is done to its end: half a file must not be committed.
  */
-export function createAcpFiles(run: Pick<AgentRun, "sandbox" | "clock" | "signal">, gate: AnswerGate) {
+export function createAcpFiles(
+  run: Pick<AgentRun, "sandbox" | "start" | "clock" | "signal">,
+  gate: AnswerGate,
+) {
   async function inSandbox(script: string, path: string, args: string[], input: string): Promise<Buffer> {
-    const { sandbox, clock, signal } = run;
+    const { sandbox, start, clock, signal } = run;
     signal.throwIfAborted();
     if (!isAbsolute(path)) throw RequestError.invalidParams(undefined, "The path must be absolute");
     if (path.includes("\0") || !isInside(sandbox.inside.tree, path)) {
       throw refused("The path leads out of the tree");
     }
     const chunks: Buffer[] = [];
-    const group = startProcessGroup({
+    const group = start({
       ...sandbox.contain(
         { command: "/bin/sh", args: ["-c", script, "sh", path, ...args] },
         { isTreeOnly: true },

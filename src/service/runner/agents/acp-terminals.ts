@@ -6,7 +6,7 @@ import type {
 } from "@agentclientprotocol/sdk";
 import { RequestError } from "@agentclientprotocol/sdk";
 import { isInside } from "../confined-files.ts";
-import { type Ending, type ProcessGroup, startProcessGroup } from "../process-group.ts";
+import type { Ending, ProcessGroup } from "../process-group.ts";
 import { TailBuffer } from "../tail-buffer.ts";
 import type { AgentRun } from "./agent.ts";
 
@@ -27,7 +27,7 @@ export class AcpTerminals {
   }
 
   create(request: CreateTerminalRequest): CreateTerminalResponse {
-    const { sandbox, settings, env, clock, signal } = this.#run;
+    const { sandbox, settings, env, start, clock, signal } = this.#run;
     if (this.#isClosed) throw RequestError.invalidParams(undefined, "The turn is over");
     if (this.#terminals.size >= MAX_TERMINALS) {
       throw RequestError.invalidParams(
@@ -46,7 +46,7 @@ export class AcpTerminals {
       .filter(({ name }) => !/^(?:LD_|GLIBC_)/.test(name))
       .map(({ name, value }) => [name, value] as const);
     const output = new TailBuffer(keptBytes);
-    const group = startProcessGroup({
+    const group = start({
       ...sandbox.contain(
         { command: request.command, args: request.args ?? [] },
         { cwd, env: { ...env, ...Object.fromEntries(extra) } },

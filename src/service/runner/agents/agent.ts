@@ -2,6 +2,7 @@ import type { Clock } from "../../../core/clock.ts";
 import type { RunTurnInput } from "../../turn-runner.ts";
 import type { AgentSession } from "../kept-sessions.ts";
 import type { PlacedAttachment } from "../place-attachments.ts";
+import type { StartProcessGroup } from "../process-group.ts";
 import type { Redact } from "../redaction.ts";
 import type { AgentSettings, EarlierTurn } from "../runner-turn.ts";
 import type { TurnSandbox } from "../sandbox/sandbox.ts";
@@ -17,6 +18,8 @@ export type AgentRun = {
   /** What counts as documentation, for the agent to know. */
   docs: readonly string[];
   sandbox: TurnSandbox;
+  /** Starts what the sandbox contains. */
+  start: StartProcessGroup;
   /** The whole environment, but for what the sandbox adds. */
   env: Readonly<Record<string, string>>;
   clock: Clock;

@@ -1,4 +1,3 @@
-import { startProcessGroup } from "../process-group.ts";
 import { TailBuffer } from "../tail-buffer.ts";
 import type { AgentRun } from "./agent.ts";
 
@@ -9,7 +8,7 @@ const MAX_LAST_WORDS_BYTES = 4000;
 export async function startAgent(run: AgentRun, onStdout: (chunk: Buffer) => void) {
   const [program = "", ...programArgs] = run.settings.command;
   const words = new TailBuffer(MAX_LAST_WORDS_BYTES);
-  const group = startProcessGroup({
+  const group = run.start({
     ...run.sandbox.contain({ command: program, args: programArgs }, { env: run.env }),
     timeLimitMs: run.settings.timeLimitMs,
     maxOutputBytes: run.settings.maxOutputBytes,
@@ -19,7 +18,8 @@ export async function startAgent(run: AgentRun, onStdout: (chunk: Buffer) => voi
     onStderr: (chunk) => words.add(chunk),
   });
   try {
-    if (group.pid !== undefined) await run.onStarted(group.pid);
+    const pid = await group.started;
+    if (pid !== undefined) await run.onStarted(pid);
   } catch (error) {
     await group.stop();
     throw error;

@@ -1,15 +1,10 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { messageOf } from "../../../errors.ts";
+import type { ProcessGroup, ProcessOptions } from "../process-group.ts";
 import { TransientRunError } from "../run-error.ts";
-import {
-  isStarterEnding,
-  type StartedProgram,
-  type StarterEnding,
-  type StarterOrder,
-} from "./starter-calls.ts";
-
-type Waiting = { resolve: (ending: StarterEnding) => void; reject: (error: Error) => void };
+import { type Ordered, orderGroup } from "./started-group.ts";
+import { isStarterNews, type RanProgram, type RunProgram, type StarterOrder } from "./starter-calls.ts";
 
 const PROGRAM = fileURLToPath(new URL("./starting-process.ts", import.meta.url));
 
@@ -19,49 +14,82 @@ const PROGRAM = fileURLToPath(new URL("./starting-process.ts", import.meta.url))
  */
 export class ProcessStarter {
   #child: ChildProcess | null = null;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #ordered = new Map<number, Ordered>();
   #lastId = 0;
 
   /** Resolves when the process has ended, which it does soon after `signal` aborts. Rejects only if the process that starts it ends. */
-  async run(program: StartedProgram, signal: AbortSignal): Promise<StarterEnding> {
+  async run(program: RunProgram, signal: AbortSignal): Promise<RanProgram> {
     const id = (this.#lastId += 1);
-    const child = (this.#child ??= this.#start());
-    const { promise, resolve, reject } = Promise.withResolvers<StarterEnding>();
-    this.#waiting.set(id, { resolve, reject });
-    // One that can't be told has ended, and says so by itself.
-    const tell = (order: StarterOrder) => child.connected && child.send(order, () => {});
-    const stop = () => tell({ id });
+    const child = (this.#child ??= this.#open());
+    const { promise, resolve, reject } = Promise.withResolvers<RanProgram>();
+    const stop = () => tell(child, { kind: "stop", id });
+    this.#expect(id, child, {
+      take: (news) => {
+        if (news.kind === "ran") resolve(news);
+      },
+      lose: (problem) => reject(new TransientRunError(problem)),
+    });
     signal.addEventListener("abort", stop, { once: true });
-    // Only while somebody waits does it keep this process alive.
-    child.ref();
-    child.channel?.ref();
-    tell({ id, program });
+    tell(child, { kind: "run", id, program });
     if (signal.aborted) stop();
     try {
       return await promise;
     } finally {
       signal.removeEventListener("abort", stop);
-      this.#waiting.delete(id);
-      if (this.#waiting.size === 0) rest(child);
+      this.#forget(id, child);
     }
   }
 
-  #start(): ChildProcess {
+  /** Starts what `startProcessGroup` would. It ends with this process, too. */
+  start(options: ProcessOptions): ProcessGroup {
+    const id = (this.#lastId += 1);
+    let child: ChildProcess;
+    try {
+      child = this.#child ??= this.#open();
+    } catch (error) {
+      const { group, lose } = orderGroup(id, options, () => {});
+      lose(messageOf(error));
+      return group;
+    }
+    const { group, ...ordered } = orderGroup(id, options, (order) => tell(child, order));
+    this.#expect(id, child, ordered);
+    void group.ended.then(() => this.#forget(id, child));
+    return group;
+  }
+
+  /** Only while somebody waits does the process keep this one alive. */
+  #expect(id: number, child: ChildProcess, ordered: Ordered): void {
+    this.#ordered.set(id, ordered);
+    child.ref();
+    child.channel?.ref();
+  }
+
+  #forget(id: number, child: ChildProcess): void {
+    this.#ordered.delete(id);
+    if (this.#ordered.size > 0) return;
+    child.unref();
+    child.channel?.unref();
+  }
+
+  #open(): ChildProcess {
     const child = startProgram();
-    child.on("message", (message) => {
-      if (isStarterEnding(message)) this.#waiting.get(message.id)?.resolve(message);
+    child.on("message", (news) => {
+      if (isStarterNews(news)) this.#ordered.get(news.id)?.take(news);
     });
     const end = (problem: string) => {
       if (this.#child !== child) return;
       this.#child = null;
-      const error = new TransientRunError(`The process that starts programs ${problem}`);
-      for (const { reject } of this.#waiting.values()) reject(error);
-      this.#waiting.clear();
+      for (const { lose } of this.#ordered.values()) lose(`The process that starts programs ${problem}`);
     };
     child.on("error", (error) => end(`broke off: ${messageOf(error)}`));
     child.on("exit", () => end("has ended."));
     return child;
   }
+}
+
+/** One that can't be told has ended, and says so by itself. */
+function tell(child: ChildProcess, order: StarterOrder): void {
+  if (child.connected) child.send(order, () => {});
 }
 
 function startProgram(): ChildProcess {
@@ -76,9 +104,4 @@ function startProgram(): ChildProcess {
   } catch (error) {
     throw new TransientRunError(`The process that starts programs can't be started: ${messageOf(error)}`);
   }
-}
-
-function rest(child: ChildProcess): void {
-  child.unref();
-  child.channel?.unref();
 }

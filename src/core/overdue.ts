@@ -1,0 +1,93 @@
+import { z } from "zod";
+import { OVERDUE_SLOT } from "./delivery.ts";
+import { pausedMs } from "./pause.ts";
+import { storedObject } from "./stored-object.ts";
+import { isAsking } from "./turn.ts";
+import type { Turn, TurnStage } from "./turn.ts";
+
+/** How long the newest turns of one project took that ended with a result, milliseconds, the newest last. It holds nothing else of them. */
+export const HistoryRecord = storedObject({ version: z.literal(1), workedMs: z.array(z.number()) });
+export type HistoryRecord = z.infer<typeof HistoryRecord>;
+
+/** How many turns a history holds. */
+const HISTORY_MAX = 50;
+/** How many turns make a habit. */
+const HISTORY_MIN = 5;
+
+/** No turn is overdue before, milliseconds. */
+const OVERDUE_MIN_MS = 5 * 60_000;
+
+/** What is usual in a project: half of its turns take at most `usualMs`, and one that takes longer than `limitMs` is overdue. */
+export type Usual = { usualMs: number; limitMs: number };
+
+/** What a project's history says is usual; null: it says too little. */
+export function usualOf(history: HistoryRecord | undefined): Usual | null {
+  const all = (history?.workedMs ?? []).toSorted((a, b) => a - b);
+  if (all.length < HISTORY_MIN) return null;
+  const usualMs = ((all[(all.length - 1) >> 1] ?? 0) + (all[all.length >> 1] ?? 0)) / 2;
+  const slowMs = all[Math.ceil(0.9 * all.length) - 1] ?? 0;
+  return { usualMs, limitMs: Math.max(2 * slowMs, 3 * usualMs, OVERDUE_MIN_MS) };
+}
+
+/** A project's history with that of turns that have just ended, as they were before and as they are. Undefined: nothing is new. */
+export function historyAfter(
+  history: HistoryRecord | undefined,
+  ended: readonly { turn: Turn; next: Turn }[],
+): HistoryRecord | undefined {
+  const took = ended.flatMap(({ turn, next }) => tookMs(turn, next) ?? []);
+  if (took.length === 0) return undefined;
+  return { ...history, version: 1, workedMs: [...(history?.workedMs ?? []), ...took].slice(-HISTORY_MAX) };
+}
+
+/** Undefined: that isn't known, or it was cut short. */
+function tookMs({ stage, watch }: Turn, next: Turn): number | undefined {
+  if (stage.name !== "watching" || next.stage.name !== "ended") return undefined;
+  const { kind, stoppedBy } = next.stage.outcome;
+  const hasResult = kind === "pull-request" || kind === "no-changes";
+  // Since polls failed, or since it was seen to wait, it may have done anything at any time.
+  const isKnown = watch === 1 && isSeenAtWork(stage);
+  return hasResult && isKnown && stoppedBy === undefined ? workedMs(stage, next.stage.at) : undefined;
+}
+
+/** Whether a turn could be overdue in some project. */
+export function mayBeOverdue(turn: Turn, now: number): boolean {
+  const { stage, watch, overdue, stop } = turn;
+  if (stage.name !== "watching" || watch !== 1 || overdue !== undefined || stop !== undefined) return false;
+  return isSeenAtWork(stage) && !isAsking(turn) && workedMs(stage, now) >= OVERDUE_MIN_MS;
+}
+
+/** The turn, overdue by what is usual; the same object where it isn't. */
+export function withOverdue(turn: Turn, usual: Usual | null, now: number): Turn {
+  const { stage } = turn;
+  if (usual === null || stage.name !== "watching" || !mayBeOverdue(turn, now)) return turn;
+  const afterMs = workedMs(stage, now);
+  return afterMs > usual.limitMs ? { ...turn, overdue: { afterMs, usualMs: usual.usualMs } } : turn;
+}
+
+/**
+ * Names what the notice of an overdue turn shows. `open`: it can be stopped. `stopping`: somebody has. `over`: it has ended, or was watched anew
+ * since.
+ */
+export function overdueKey({ stage, watch, stop }: Turn): "open" | "stopping" | "over" {
+  if (stage.name === "ended" || watch !== 1) return "over";
+  return stop === undefined ? "open" : "stopping";
+}
+
+/** Whether the notice is missing, or shows an earlier state. It isn't posted any more once the turn is over, nor while its agent waits. */
+export function isNoticeDue(turn: Turn): boolean {
+  const { overdue, delivery } = turn;
+  if (overdue === undefined) return false;
+  const key = overdueKey(turn);
+  const isSent = delivery.slots[OVERDUE_SLOT] !== undefined;
+  return isSent ? overdue.shown !== key : key === "open" && !isAsking(turn);
+}
+
+type Watching = Extract<TurnStage, { name: "watching" }>;
+
+function isSeenAtWork({ troubleSince, pause }: Watching): boolean {
+  return troubleSince === null && (pause?.since ?? null) === null;
+}
+
+function workedMs({ since, pause }: Watching, now: number): number {
+  return Math.max(0, now - since - pausedMs(pause, now));
+}

@@ -1,0 +1,30 @@
+import { roughDuration } from "../core/duration.ts";
+import type { Message } from "../core/notifier.ts";
+import { overdueKey } from "../core/overdue.ts";
+import { awayText } from "./away-text.ts";
+import { section } from "./blocks.ts";
+import type { Rendered } from "./blocks.ts";
+import { stopButton } from "./status-actions.ts";
+
+/** The notice that a turn takes longer than usual: mentions the requester, and offers to stop it as long as that helps. */
+export function overdueMessage(
+  { turn, overdue, away, muted = [] }: Extract<Message, { kind: "overdue" }>,
+  botName: string,
+): Rendered {
+  const { userId, channelId } = turn.request;
+  const who = muted.includes(userId) ? "" : `<@${userId}> `;
+  const usual = roughDuration(overdue.usualMs);
+  const key = overdueKey(turn);
+  const text =
+    key === "over"
+      ? `⌛ Took longer than usual (usually ${usual}).`
+      : `⌛ ${who}Taking longer than usual: ${roughDuration(overdue.afterMs)} so far, usually ${usual}.`;
+  return {
+    text,
+    blocks: [
+      ...(away === null ? [] : [section(awayText(channelId, away, botName))]),
+      section(text),
+      ...(key === "open" ? [{ type: "actions" as const, elements: [stopButton(turn)] }] : []),
+    ],
+  };
+}
