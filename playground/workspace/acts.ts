@@ -96,16 +96,20 @@ async function compose(
   const composed = readComposed(act.text, workspace);
   const channel = workspace.channel(act.channel);
   if (composed.kind === "message") {
-    if (composed.parts.length === 0) return {};
+    if (composed.parts.length === 0 && act.file === undefined) return {};
     const outcome = await person.say({
       channel: act.channel,
       text: composed.parts,
       ...(act.threadTs !== undefined && { threadTs: act.threadTs }),
+      ...(act.file !== undefined && {
+        files: [{ ...act.file, content: Buffer.from(act.file.content, "base64") }],
+      }),
     });
     retries.follow(outcome);
     inviteAbsentApp(outcome.message, person, slack);
     return {};
   }
+  if (act.file !== undefined) throw new ImpossibleForAPerson("A command can't carry a file.");
   if (!channel.members.has(person.user.id)) {
     throw new ImpossibleForAPerson(`Join #${channel.name} to write there.`);
   }

@@ -8,14 +8,22 @@ const id = z.string().min(1).max(255);
 const ts = z.string().regex(/^\d{1,12}\.\d{6}$/);
 const pressed = { actionId: id, blockId: id, option: z.string().max(200).optional() };
 
+/** A small file of a message; `content` is in base64. */
+const attached = z.strictObject({
+  name: id,
+  mimetype: z.string().max(255),
+  content: z.base64().max(180_000),
+});
+
 /** What a person does on the page. */
 export type PageAct = z.infer<typeof PageAct>;
 export const PageAct = z.discriminatedUnion("kind", [
   z.strictObject({
     kind: z.literal("compose"),
     channel: id,
-    text: z.string().min(1).max(40_000),
+    text: z.string().max(40_000),
     threadTs: ts.optional(),
+    file: attached.optional(),
   }),
   z.strictObject({ kind: z.literal("shortcut"), channel: id, messageTs: ts, callbackId: id }),
   z.strictObject({
@@ -98,6 +106,7 @@ export type PageMessage = {
   threadTs: string | null;
   /** Emoji by short name, and who put them under the message. */
   reactions: { name: string; users: string[] }[];
+  files: { name: string; type: string }[];
   replies: { count: number; lastTs: string; users: string[]; isUnread: boolean } | null;
 };
 

@@ -163,6 +163,7 @@ function messageOf(
     isUnread: unread.has(message),
     threadTs: message.thread_ts ?? null,
     reactions: message.reactions ?? [],
+    files: (message.files ?? []).map(({ name, mimetype }) => ({ name, type: mimetype })),
     replies:
       last === undefined
         ? null
@@ -189,6 +190,7 @@ function ephemeralOf(ephemeral: Ephemeral, { slack }: PageStateDeps): PageMessag
     isUnread: false,
     threadTs: ephemeral.thread_ts ?? null,
     reactions: [],
+    files: [],
     replies: null,
   };
 }

@@ -9,7 +9,7 @@ import { context, quote } from "../replies/blocks.ts";
 import { formNotOpenedMessage } from "../replies/private-messages.ts";
 import type { Draft } from "../core/records.ts";
 import type { IntakeDeps } from "./deps.ts";
-import { withoutGuests } from "../tasks/thread-of-request.ts";
+import { withheldIn, withoutGuests } from "../tasks/thread-of-request.ts";
 import { namesOf } from "./project.ts";
 import { shareList } from "./share-list.ts";
 
@@ -90,8 +90,13 @@ async function withThread(deps: IntakeDeps, kept: Draft): Promise<Draft> {
   );
   if (!read.ok) return { ...draft, context: { messages: [], leftOut: 0 } };
   const { messages, leftOut, upTo, stopped } = read.value;
+  // Whoever picks a message itself may share it all the same.
+  const withheld = (await withheldIn(deps, { teamId, channelId, ts: threadTs })).filter(
+    (ts) => ts !== quoted.ts,
+  );
   const context = {
-    messages: messages.filter(({ ts }) => ts !== quoted.ts),
+    messages: messages.filter(({ ts }) => ts !== quoted.ts && !withheld.includes(ts)),
+    ...(withheld.length === 0 ? {} : { withheld }),
     leftOut,
     upTo: upTo ?? quoted.ts,
     ...(stopped === null ? {} : { isCutShort: true }),

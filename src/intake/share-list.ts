@@ -46,7 +46,8 @@ export function sharedOf(draft: Draft, values: unknown): Pick<Draft, "quoted" | 
   // The list was never shown: the message alone was.
   if (ticked === null || quoted === null) return { quoted };
   const listed = listedOf(quoted, thread);
-  const withheld = listed.filter(({ ts }) => !ticked.has(ts)).map(({ ts }) => ts);
+  const unticked = listed.filter(({ ts }) => !ticked.has(ts)).map(({ ts }) => ts);
+  const withheld = [...(thread?.withheld ?? []), ...unticked];
   const messages = (thread?.messages ?? []).filter(({ ts }) => ticked.has(ts));
   return {
     quoted: ticked.has(quoted.ts) ? quoted : null,
@@ -113,10 +114,11 @@ function filesNotes(files: readonly SharedFile[], takesFiles: boolean | undefine
 function notesOn(thread: ThreadContext | undefined): string[] {
   if (thread === undefined) return [];
   if (thread.upTo === undefined) return ["I couldn't read the thread, so it isn't shared."];
-  const { leftOut, ofGuests = 0, isCutShort } = thread;
+  const { leftOut, ofGuests = 0, isCutShort, withheld = [] } = thread;
   return [
     ...(leftOut === 0 ? [] : [`Not shared: ${leftOut} earlier`]),
     ...(ofGuests === 0 ? [] : [`Not shared: ${ofGuests} by guests`]),
+    ...(withheld.length === 0 ? [] : [`Not shared: ${withheld.length} unchecked before`]),
     ...(isCutShort === true ? ["I couldn't read the newest messages."] : []),
   ];
 }

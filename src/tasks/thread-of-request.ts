@@ -26,9 +26,16 @@ export async function threadOfRequest(
 ): Promise<ThreadContext | { wait: TaskEnd } | undefined> {
   const { request } = turn;
   const { teamId, channelId, threadTs, messageTs, receivedAt } = request;
-  if (!needsThread(request) || threadTs === null || messageTs === undefined) return undefined;
-  const others = await turnsOfThread(deps, turn, threadTs);
-  const withheld = new Set(others.flatMap((other) => other.request.context?.withheld ?? []));
+  if (threadTs === null) return undefined;
+  const thread = { teamId, channelId, ts: threadTs };
+  if (request.retries !== undefined && request.context !== undefined) {
+    // Somebody may have withheld a message since it was tried first.
+    const kept = new Set(withheldBy(await turnsOfThread(deps, thread, turn.id)));
+    return without(request.context, ({ ts }) => kept.has(ts));
+  }
+  if (!needsThread(request) || messageTs === undefined) return undefined;
+  const others = await turnsOfThread(deps, thread, turn.id);
+  const withheld = new Set(withheldBy(others));
   const seen = payload.threadAfter ?? (job === null ? null : newestSeen(others, turn, job));
   const read = await deps.threadReader.read(
     { teamId, channelId, threadTs },
@@ -51,6 +58,8 @@ export async function threadOfRequest(
     messages: read.value.messages,
     leftOut: read.value.leftOut + skipped,
     upTo: messageTs,
+    // Passed on from turn to turn, as old ones are not asked.
+    ...(withheld.size === 0 ? {} : { withheld: [...withheld] }),
     ...(stopped === null ? {} : { isCutShort: true }),
   };
   // Whoever works on a job knows how its turns ended.
@@ -97,13 +106,23 @@ function newestSeen(others: readonly Turn[], turn: Turn, job: Job): string | nul
   return seen.toSorted(compareTs).at(-1) ?? null;
 }
 
-async function turnsOfThread(
-  { records }: Pick<TaskDeps, "records">,
-  { id, request: { teamId, channelId } }: Turn,
-  ts: string,
-): Promise<Turn[]> {
-  const thread = await records.thread.get(threadId({ teamId, channelId, ts }));
-  const ids = (thread?.turnIds ?? []).filter((other) => other !== id).slice(-TURNS);
+type ThreadTurns = {
+  records: { [Kind in "thread" | "turn"]: Pick<TaskDeps["records"][Kind], "get"> };
+};
+type Thread = { teamId: string; channelId: string; ts: string };
+
+/** The messages of a thread that people chose not to share, by their `ts`. */
+export async function withheldIn(deps: ThreadTurns, thread: Thread): Promise<string[]> {
+  return withheldBy(await turnsOfThread(deps, thread));
+}
+
+function withheldBy(turns: readonly Turn[]): string[] {
+  return [...new Set(turns.flatMap(({ request }) => request.context?.withheld ?? []))];
+}
+
+async function turnsOfThread({ records }: ThreadTurns, thread: Thread, exceptId?: string): Promise<Turn[]> {
+  const found = await records.thread.get(threadId(thread));
+  const ids = (found?.turnIds ?? []).filter((id) => id !== exceptId).slice(-TURNS);
   const turns = await Promise.all(ids.map((other) => records.turn.get(other)));
   return turns.filter((other) => other !== undefined);
 }

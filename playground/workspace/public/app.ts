@@ -20,7 +20,7 @@ export interface PageApp {
   /** Does it as whoever this tab is, and tells what went wrong. */
   act(act: PageAct, options?: { isQuiet?: boolean }): Promise<ActResult & { isDone: boolean }>;
   /** Sends what was typed; resolves to whether it went out. */
-  compose(text: string, threadTs?: string): Promise<boolean>;
+  compose(text: string, file: File | null, threadTs?: string): Promise<boolean>;
   /** Resolves when it is on the screen. */
   goTo(channelId: string, threadTs?: string): Promise<void>;
   openAppMessages(): void;

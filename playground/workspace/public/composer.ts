@@ -1,13 +1,16 @@
 import type { PageState } from "../page-protocol.ts";
 import { type Offer, suggestionsAt, usageOf } from "./completion.ts";
-import { announce, h, icon } from "./dom.ts";
+import { announce, h, icon, toast } from "./dom.ts";
 
 export type ComposerOptions = {
   id: string;
   state: () => PageState | null;
   /** Resolves to whether it went out. */
-  send: (text: string) => Promise<boolean>;
+  send: (text: string, file: File | null) => Promise<boolean>;
 };
+
+/** The page takes no large requests. */
+const FILE_MAX_BYTES = 128 * 1024;
 
 export interface Composer {
   readonly element: HTMLElement;
@@ -23,6 +26,7 @@ export function createComposer({ id, state, send }: ComposerOptions): Composer {
   let offered: Offer | null = null;
   let chosen = 0;
   let isSending = false;
+  let file: File | null = null;
   let place = { key: "", label: "", hint: "" };
 
   const list = h("ul", {
@@ -44,13 +48,54 @@ export function createComposer({ id, state, send }: ComposerOptions): Composer {
     autocomplete: "off",
   });
   const button = h("button", { type: "submit", class: "send", "aria-label": "Send" }, icon("send"));
+  const picker = h("input", {
+    type: "file",
+    hidden: true,
+    on: { change: () => attach(picker.files?.[0] ?? null) },
+  });
+  const clip = h(
+    "button",
+    {
+      type: "button",
+      class: "send",
+      "aria-label": "Attach a file",
+      title: "Attach a file",
+      on: { click: () => picker.click() },
+    },
+    icon("clip"),
+  );
+  const attached = h("div", { class: "attached", hidden: true });
   const form = h(
     "form",
     { class: "composer" },
     list,
-    h("div", { class: "composer-box" }, field, button),
+    attached,
+    h("div", { class: "composer-box" }, field, picker, clip, button),
     usage,
   );
+
+  function attach(picked: File | null): void {
+    const isTooLarge = (picked?.size ?? 0) > FILE_MAX_BYTES;
+    if (isTooLarge) toast("That file is too large for this page. Choose one of at most 128 KB.");
+    file = isTooLarge ? null : picked;
+    picker.value = "";
+    attached.hidden = file === null;
+    attached.replaceChildren(file?.name ?? "", detachButton(file?.name ?? ""));
+    look();
+    if (file !== null) field.focus();
+  }
+
+  function detachButton(name: string): HTMLElement {
+    const detach = () => {
+      attach(null);
+      field.focus();
+    };
+    return h(
+      "button",
+      { type: "button", class: "quiet", "aria-label": `Remove ${name}`, on: { click: detach } },
+      icon("close"),
+    );
+  }
 
   function fit() {
     field.style.height = "auto";
@@ -62,7 +107,7 @@ export function createComposer({ id, state, send }: ComposerOptions): Composer {
     const now = state();
     usage.textContent = (now === null ? null : usageOf(field.value, now)) ?? place.hint;
     keepDraft(place.key, field.value);
-    button.classList.toggle("send-ready", field.value.trim() !== "");
+    button.classList.toggle("send-ready", field.value.trim() !== "" || file !== null);
     offer(
       now !== null && field.selectionStart === field.selectionEnd
         ? suggestionsAt(field.value, field.selectionStart, now)
@@ -130,11 +175,13 @@ export function createComposer({ id, state, send }: ComposerOptions): Composer {
   async function submit() {
     const text = field.value;
     const { key } = place;
-    if (text.trim() === "" || isSending) return;
+    const taken = file;
+    if ((text.trim() === "" && taken === null) || isSending) return;
     isSending = true;
     field.value = "";
-    look();
-    const isSent = await send(text).finally(() => (isSending = false));
+    attach(null);
+    const isSent = await send(text, taken).finally(() => (isSending = false));
+    if (!isSent && place.key === key) attach(taken);
     // Nothing that was typed is lost, nor what was typed since.
     if (!isSent && place.key !== key) keepDraft(key, text);
     else if (!isSent && field.value === "") field.value = text;
@@ -189,6 +236,7 @@ export function createComposer({ id, state, send }: ComposerOptions): Composer {
       field.setAttribute("aria-label", place.label);
       field.placeholder = place.label;
       if (isMoved) field.value = sessionStorage.getItem(draftName(place.key)) ?? "";
+      if (isMoved) attach(null);
       look();
       offer(null);
     },

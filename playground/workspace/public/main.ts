@@ -115,17 +115,25 @@ const app: PageApp = {
         : []),
     ]);
   },
-  async compose(text, threadTs) {
+  async compose(text, file, threadTs) {
+    const attached = file === null ? undefined : await contentOf(file);
     const result = await act({
       kind: "compose",
       channel: app.channelId(),
       text,
       ...(threadTs !== undefined && { threadTs }),
+      ...(attached !== undefined && { file: attached }),
     });
     if (threadTs === undefined) conversation.goToEnd();
     return result.isDone;
   },
 };
+
+async function contentOf(file: File) {
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  const content = btoa(bytes.reduce((text, byte) => text + String.fromCharCode(byte), ""));
+  return { name: file.name, mimetype: file.type || "application/octet-stream", content };
+}
 
 /** Does it as whoever this tab is, and tells what went wrong. */
 async function act(
@@ -149,7 +157,7 @@ const parent = byId("conversation");
 const composer = createComposer({
   id: "composer",
   state: () => state,
-  send: (text) => app.compose(text),
+  send: (text, file) => app.compose(text, file),
 });
 const conversation = createConversation(parent, composer, app);
 const { feed } = conversation;

@@ -93,7 +93,7 @@ function renderMessage({ message, isFirstOfDay, isContinued }: Item, place: Feed
           ),
         ),
         message.isEphemeral ? h("div", { class: "only-you" }, "Only visible to you") : null,
-        h("div", { class: "content", id: `${id}-content` }, ...contentOf(message, app)),
+        h("div", { class: "content", id: `${id}-content` }, ...contentOf(message, app), fileList(message)),
         message.isEdited ? h("span", { class: "edited" }, "(edited)") : null,
         message.isBroadcast && place === "main"
           ? h("div", { class: "small" }, "Also sent from a thread")
@@ -125,6 +125,15 @@ function contentOf(message: PageMessage, app: PageApp): HTMLElement[] {
         ...act,
       }),
   });
+}
+
+function fileList({ files }: PageMessage): HTMLElement | null {
+  if (files.length === 0) return null;
+  return h(
+    "ul",
+    { class: "files", "aria-label": "Files" },
+    ...files.map(({ name, type }) => h("li", null, name, h("span", { class: "small" }, ` ${type}`))),
+  );
 }
 
 /** An emoji and how many; who, to whoever points at it or hears it read. */

@@ -14,7 +14,7 @@ export function createPane(aside: HTMLElement, app: PageApp) {
   const composer = createComposer({
     id: "thread-composer",
     state: () => app.state(),
-    send: (text) => app.compose(text, thread),
+    send: (text, file) => app.compose(text, file, thread),
   });
   const weather = createWeather(app);
   let thread = "";

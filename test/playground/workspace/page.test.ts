@@ -8,9 +8,13 @@ import { openPage } from "./setup.ts";
 const PR = "https://github.com/acme/docs/pull/7";
 
 /** The real app, and the page opened by Ana in #docs. */
-async function start(browser: Browser, env: Record<string, string> = {}) {
+async function start(
+  browser: Browser,
+  env: Record<string, string> = {},
+  jobService: NonNullable<Parameters<typeof World.start>[0]>["jobService"] = {},
+) {
   const stack = new AsyncDisposableStack();
-  const world = stack.use(await World.start({ env }));
+  const world = stack.use(await World.start({ env, jobService }));
   let isRunning = true;
   const weather = createWeatherControls(world.slack, {
     setJobServiceDown: (isDown) => (isDown ? world.service.down() : world.service.up()),
@@ -41,6 +45,35 @@ describe.skipIf(!hasChromium)("a person at the page, with the real app", () => {
   let browser: Browser;
   beforeAll(async () => void (browser = await startBrowser()));
   afterAll(() => browser.close());
+
+  it("attaches a file, which goes to the agent with the message that the form lists", async () => {
+    await using at = await start(browser, {}, { attachments: true });
+    const { world, tab, faults } = at;
+    const picker = tab.locator("#conversation input[type=file]");
+    const notes = { name: "notes.md", mimeType: "text/markdown", buffer: Buffer.from("30 days") };
+    await picker.setInputFiles({ ...notes, buffer: Buffer.alloc(200_000) });
+    await tab.getByText("That file is too large for this page.").waitFor();
+    await picker.setInputFiles(notes);
+    await tab.getByRole("button", { name: "Remove notes.md" }).click();
+    await picker.setInputFiles(notes);
+    expect(await inFocus(tab, "tagName")).toBe("TEXTAREA");
+    await tab.keyboard.press("Enter");
+    const shared = inChannel(tab).filter({ hasText: "notes.md text/markdown" });
+    await shared.waitFor();
+    await shared.focus();
+    await tab.keyboard.press("Shift+F10");
+    await tab.getByRole("menuitem", { name: /^Fix these docs/ }).click();
+    const form = tab.getByRole("dialog", { name: "Fix these docs" });
+    await form.getByText("With files: notes.md").waitFor();
+    expect(await form.getByRole("checkbox").isChecked()).toBe(true);
+    await form.getByRole("button", { name: "Send" }).click();
+    await form.waitFor({ state: "hidden" });
+    await world.until(() => world.service.calls.some(({ attachments }) => attachments.length === 1));
+    expect(world.service.calls.flatMap(({ attachments }) => attachments)).toEqual([
+      { name: "notes.md", mediaType: "text/markdown", data: Buffer.from("30 days").toString("base64") },
+    ]);
+    expect(faults).toEqual([]);
+  });
 
   it("asks with a command, and sees the message, its update, and the reply with the pull request", async () => {
     await using at = await start(browser);
