@@ -7,7 +7,7 @@ import { type RichTextBlock, type RichTextElement, richTextLines } from "./block
 export type NameOf = (id: string) => string | undefined;
 
 /**
- * What a person reads in a message, a line for each block: entities decoded, buttons as `[label]`, a task's status as a symbol, links as
+ * What a person reads in a message, a line for each block: entities decoded, buttons as `[label]`, checkboxes as `☑ text description`, a task's status as a symbol, links as
  * `label (url)`, people as `@name`, channels as `#name`. Formatting marks such as `*` stay.
  */
 export function visibleText(
@@ -49,8 +49,19 @@ function readBlock(block: AnyBlock, nameOf: NameOf): string {
     case "divider":
       return "---";
     case "input":
-      return block.label.text;
+      return [block.label.text, ...readBoxes(block.element, nameOf)].join("\n");
   }
+}
+
+function readBoxes(element: Extract<AnyBlock, { type: "input" }>["element"], nameOf: NameOf): string[] {
+  if (element.type !== "checkboxes") return [];
+  const ticked = new Set(element.initial_options?.map(({ value }) => value));
+  return element.options.map(({ text, description, value }) =>
+    [
+      ticked.has(value) ? "☑" : "☐",
+      ...[text, description].flatMap((part) => (part ? [readText(part, nameOf)] : [])),
+    ].join(" "),
+  );
 }
 
 /** Slack shows the status as a picture. */

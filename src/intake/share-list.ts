@@ -85,7 +85,12 @@ function optionOf({ ts, authorId, authorName, segments }: ThreadMessage): Mrkdwn
   const time = new Date(seconds * 1000).toISOString().slice("2026-01-05T".length, "2026-01-05T14:05".length);
   const words = plainLine(textOf(segments), OPTION_MAX_CHARS);
   return {
-    text: { type: "mrkdwn", text: `${author}, <!date^${seconds}^{date_short} {time}|${time} UTC>` },
+    // An app's name may look like a link or a channel.
+    text: {
+      type: "mrkdwn",
+      text: `${author}, <!date^${seconds}^{date_short} {time}|${time} UTC>`,
+      verbatim: true,
+    },
     description: { type: "plain_text", text: words === "" ? "This message has no text." : words },
     value: ts,
   };

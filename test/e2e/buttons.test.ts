@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { SlackSide } from "../../emulators/slack/index.ts";
+import { OFFERS_EVERYTHING } from "../support/service-kinds.ts";
 import { ANA, BEN, DOCS, World } from "../support/world.ts";
 
 const PR = "https://github.com/acme/docs/pull/7";
@@ -27,8 +28,12 @@ async function failedRequest(world: World): Promise<Posted> {
 }
 
 describe("Try again", () => {
-  it.each([8, 89])("works on day %i, and a second press says who did it", async (day) => {
-    await using world = await World.start();
+  it.each([
+    [8, {}],
+    [8, { idempotencyKeys: true }],
+    [89, OFFERS_EVERYTHING],
+  ])("works on day %i, and a second press says who did it (%o)", async (day, jobService) => {
+    await using world = await World.start({ jobService });
     const failed = await failedRequest(world);
     await world.pass(day * DAY_MS);
     await world.stopApp();

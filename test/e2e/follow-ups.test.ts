@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { SERVICE_KINDS } from "../support/service-kinds.ts";
 import {
   LINK,
   MINUTE_MS,
@@ -14,9 +15,11 @@ import {
 } from "../support/threads.ts";
 import { ANA, BEN, DOCS, World } from "../support/world.ts";
 
-describe.each([true, false])("a mention in a job's thread (the service tells of turns: %s)", (turns) => {
+describe.each(SERVICE_KINDS)("a mention in a job's thread, with %s", (_, jobService) => {
+  const turns = jobService.turns === true;
+
   it("goes to that job, and ends in an outcome of its own", async () => {
-    await using world = await World.start({ jobService: { turns } });
+    await using world = await World.start({ jobService });
     const { service } = world;
     const root = await done(world);
     await reply(world, root, "and the FAQ");
@@ -41,7 +44,7 @@ describe.each([true, false])("a mention in a job's thread (the service tells of 
   });
 
   it("never ends with how the turn before it ended, which polls may still show", async () => {
-    await using world = await World.start({ jobService: { turns } });
+    await using world = await World.start({ jobService });
     const { service } = world;
     const root = await done(world);
     service.script.staleReadsAfterMessage(4);
@@ -55,7 +58,7 @@ describe.each([true, false])("a mention in a job's thread (the service tells of 
   });
 
   it("is announced where it is as quick as one poll", async () => {
-    await using world = await World.start({ jobService: { turns } });
+    await using world = await World.start({ jobService });
     const { service } = world;
     const root = await done(world);
     service.script.completeAfterPolls(1, { prLink: PR });
@@ -67,7 +70,7 @@ describe.each([true, false])("a mention in a job's thread (the service tells of 
   });
 
   it("brings a new pull request in the usual words", async () => {
-    await using world = await World.start({ jobService: { turns } });
+    await using world = await World.start({ jobService });
     const { service } = world;
     const root = await ask(world);
     service.finish(jobOf(world), { status: "completed" });
@@ -81,7 +84,7 @@ describe.each([true, false])("a mention in a job's thread (the service tells of 
   });
 
   it("starts a new job where the old one is archived, and says so", async () => {
-    await using world = await World.start({ jobService: { turns } });
+    await using world = await World.start({ jobService });
     const { service } = world;
     const root = await done(world);
     service.finish(jobOf(world), { status: "archived" });
@@ -100,7 +103,7 @@ describe.each([true, false])("a mention in a job's thread (the service tells of 
   });
 
   it("starts a new job where the service has forgotten the old one", async () => {
-    await using world = await World.start({ jobService: { turns } });
+    await using world = await World.start({ jobService });
     const { service } = world;
     const root = await done(world);
     service.forget(jobOf(world));

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { SERVICE_KINDS } from "../support/service-kinds.ts";
 import { askedFor } from "../support/threads.ts";
 import { ANA, BEN, DOCS, World } from "../support/world.ts";
 import type { WorldOptions } from "../support/world.ts";
@@ -6,16 +7,17 @@ import type { WorldOptions } from "../support/world.ts";
 const PR = "https://github.com/acme/docs/pull/7";
 const DEFAULT_PROMPT = "Fix the problem this message describes.";
 
-const transports: [string, WorldOptions][] = [
-  ["over HTTP", {}],
+const worlds: [string, WorldOptions][] = [
+  ...SERVICE_KINDS.map(([kind, jobService]): [string, WorldOptions] => [`with ${kind}`, { jobService }]),
   ["over Socket Mode", { socketMode: true }],
 ];
 
-describe.each(transports)("%s", (_, options) => {
+describe.each(worlds)("%s", (_, options) => {
   it("turns a command into one job, a root message, and one reply with the pull request", async () => {
     await using world = await World.start(options);
     const { slack, service } = world;
     service.script.completeAfterPolls(3, { prLink: PR });
+    service.script.onCreate(({ turns }) => turns.forEach((turn) => (turn.status = "running")));
 
     const sent = await slack.person(ANA).command({ channel: DOCS, text: "fix <the> quickstart & the FAQ" });
     expect(sent).toMatchObject({ status: 200 });

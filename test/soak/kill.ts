@@ -1,6 +1,6 @@
 /**
  * `npm run soak:kill -- --rounds 200 --seed 7`: the real program on a real store, killed at random while both other sides
- * misbehave at random. Ends with exit code 1 if a request was lost or anything was said or done twice.
+ * misbehave at random. Ends with exit code 1 if a request was lost or anything was said or done twice, or is not so.
  */
 import { mkdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -43,7 +43,17 @@ async function main(): Promise<void> {
   const which = only === null ? `--rounds ${rounds}` : `--round ${only}`;
   print(`seed ${seed}; to repeat: npm run soak:kill -- --store ${store} --seed ${seed} ${which}`);
 
-  const total = { accepted: 0, outcomes: 0, kills: 0, stops: 0, dead: 0, lost: 0, doubled: 0, stuck: 0 };
+  const total = {
+    accepted: 0,
+    outcomes: 0,
+    kills: 0,
+    stops: 0,
+    dead: 0,
+    lost: 0,
+    doubled: 0,
+    untrue: 0,
+    stuck: 0,
+  };
   async function work(): Promise<void> {
     for (let round = numbers.shift(); round !== undefined; round = numbers.shift()) {
       // Far enough apart that no two rounds of two neighboring seeds are the same.
@@ -55,6 +65,7 @@ async function main(): Promise<void> {
       total.dead += result.dead.length;
       total.lost += result.lost.length;
       total.doubled += result.doubled.length;
+      total.untrue += result.untrue.length;
       total.stuck += result.isQuiet ? 0 : 1;
       await report(seed, round, result);
     }
@@ -63,16 +74,17 @@ async function main(): Promise<void> {
 
   print(
     `${rounds} rounds, ${total.kills} kills, ${total.stops} stops: ${total.accepted} accepted, ${total.outcomes} outcomes, ` +
-      `${total.dead} tasks given up; ${total.lost} lost, ${total.doubled} doubled, ${total.stuck} rounds without an end`,
+      `${total.dead} tasks given up; ${total.lost} lost, ${total.doubled} doubled, ${total.untrue} untrue, ${total.stuck} rounds without an end`,
   );
-  process.exitCode = total.lost + total.doubled + total.stuck > 0 ? 1 : 0;
+  process.exitCode = total.lost + total.doubled + total.untrue + total.stuck > 0 ? 1 : 0;
 }
 
 async function report(seed: number, round: number, result: RoundResult): Promise<void> {
-  const { lost, doubled, dead, uncleanStops, isQuiet } = result;
+  const { lost, doubled, untrue, dead, uncleanStops, isQuiet } = result;
   const faults = [
     ...lost.map((what) => `LOST ${what}`),
     ...doubled.map((what) => `DOUBLED ${what}`),
+    ...untrue.map((what) => `UNTRUE ${what}`),
     ...(isQuiet ? [] : ["NO END: tasks are still at work"]),
   ];
   const notes = [
@@ -80,7 +92,7 @@ async function report(seed: number, round: number, result: RoundResult): Promise
     ...uncleanStops.map((code) => `a stop ended with ${code}`),
   ];
   print(
-    `round ${round}: ${result.asked} asked, ${result.pressed} pressed, ${result.accepted} accepted, ${result.kills} kills, ${result.stops} stops, ` +
+    `round ${round}: ${result.asked} asked, ${result.pressed} pressed, ${result.steered} steered, ${result.accepted} accepted, ${result.kills} kills, ${result.stops} stops, ` +
       `${result.outcomes} outcomes, ${(result.tookMs / 1000).toFixed(1)} s`,
   );
   for (const line of [...faults, ...notes]) print(`  ${line}`);

@@ -55,6 +55,17 @@ it("allows a second job for a second try", () => {
   expect(asked.judge(posts, [create(TURN), create("again:1")])).toMatchObject({ lost: [], doubled: [] });
 });
 
+it("allows a follow-up that another one's message shows, and counts it as doubled if it was sent twice", () => {
+  const asked = ledger();
+  const followUp = { turnId: "mention:1", marker: "[round-1-2]", userId: "U2", isAccepted: true };
+  asked.add({ ...followUp, sharesStatus: true });
+  const posts = [post("status"), post("outcome-1"), post("outcome-1", "mention:1")];
+  const sent = { ...create("mention:1:message"), prompt: "[round-1-2] And the FAQ" };
+  expect(asked.judge(posts, [create(TURN), sent])).toMatchObject({ lost: [], doubled: [] });
+  expect(asked.judge(posts, [create(TURN), sent, sent]).doubled).not.toEqual([]);
+  expect(asked.judge(posts.slice(0, 2), [create(TURN), sent]).lost).toHaveLength(1);
+});
+
 it("counts as lost what has a job, although nobody was told that it was taken", () => {
   expect(ledger({ isAccepted: false }).judge([], [create(TURN)]).lost).toHaveLength(2);
 });

@@ -13,6 +13,8 @@ export type Entry = {
   isAccepted: boolean;
   /** Whether the app said, in words, that it did not take the request. */
   isRefused?: boolean;
+  /** It may be shown by the status message of another turn: a follow-up, and a second try. */
+  sharesStatus?: boolean;
   /** Watches that were certainly asked for, the first included, and those that may have been. */
   watches: { asked: number; maybe: number };
 };
@@ -66,10 +68,10 @@ export class Ledger {
     this.entries.set(entry.turnId, { ...entry, watches: { asked: 1, maybe: 0 } });
   }
 
-  /** Compares what was asked for with what was said and done. */
+  /** Compares what was asked for with what was said and done. `creates`: and messages. */
   judge(posts: readonly SlackMessage[], creates: readonly SideCreate[]): Verdict {
     const counts = countByTurn(posts);
-    const created = new Set(creates.map(({ idempotencyKey }) => idempotencyKey));
+    const created = new Set(creates.map(({ idempotencyKey }) => turnOfKey(idempotencyKey ?? "")));
     const lost: string[] = [];
     const doubled: string[] = [];
     let outcomes = 0;
@@ -84,11 +86,11 @@ export class Ledger {
       }
     }
     for (const entry of this.entries.values()) {
-      const { turnId, isAccepted, watches } = entry;
+      const { turnId, isAccepted, watches, sharesStatus } = entry;
       const ofTurn = counts.get(turnId) ?? new Map<string, number>();
       const isKnown = isAccepted || ofTurn.size > 0 || created.has(turnId);
       const wanted = [
-        "status",
+        ...(sharesStatus === true ? [] : ["status"]),
         ...Array.from({ length: watches.asked }, (_, index) => `outcome-${index + 1}`),
       ];
       if (isKnown) {
@@ -115,6 +117,11 @@ function placesOf(posts: readonly SlackMessage[], turnId: string): string {
     .filter((post) => turnOf(post) === turnId)
     .map((post) => `${nameOf(post)} in ${post.channel} ${post.thread_ts ?? "(root)"} at ${post.ts}`)
     .join(", ");
+}
+
+/** The turn that a create or a message with this key is of. */
+export function turnOfKey(idempotencyKey: string): string {
+  return idempotencyKey.replace(/:message$/, "");
 }
 
 /** Of which turn a post says that it is. */
@@ -146,9 +153,9 @@ function doubledCreates(creates: readonly SideCreate[], entries: readonly Entry[
   return [
     ...[...byKey]
       .filter(([, made]) => made.length > 1)
-      .map(([key, made]) => `${made.length} jobs were created with the key ${key}`),
+      .map(([key, made]) => `${made.length} jobs were created, or messages sent, with the key ${key}`),
     ...[...byMarker]
       .filter(([marker, made]) => made.length > entries.filter((entry) => entry.marker === marker).length)
-      .map(([marker, made]) => `${made.length} jobs were created for ${marker}`),
+      .map(([marker, made]) => `${made.length} jobs were created, or messages sent, for ${marker}`),
   ];
 }

@@ -1,17 +1,29 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ImpossibleForAPerson } from "../../emulators/slack/index.ts";
-import type { DeliveryOutcome, OpenView, SlackDelivery, SlackSide } from "../../emulators/slack/index.ts";
+import type {
+  DeliveryOutcome,
+  OpenView,
+  SlackDelivery,
+  SlackMessage,
+  SlackSide,
+} from "../../emulators/slack/index.ts";
 import { nameOf, nextTryOf, turnIdOf, turnOf } from "./ledger.ts";
 import type { Entry, Ledger } from "./ledger.ts";
-import type { Ask } from "./plan.ts";
+import type { Ask, Reply, Steer } from "./plan.ts";
 
 /** How long a person waits for a form, and for a button to press. */
 const PATIENCE_MS = 5000;
 const LOOK_EVERY_MS = 250;
+const STEERING = {
+  stop: "stop_turn",
+  follow: "follow_menu",
+  choice: "answer_choice_0",
+  words: "answer_in_words",
+} as const;
 const BUTTONS = ["try_again", "keep_watching"] as const;
 
-/** What the app says to a person whose press it could not keep. */
-const NOT_KEPT = "I couldn't make sure that this was saved";
+/** What the app says to a person whose press it could not keep, or does not know to be a member's. */
+const NOT_KEPT = /I can't tell whether that was saved|I can't check right now/;
 
 export type PeopleOptions = {
   slack: SlackSide;
@@ -24,7 +36,7 @@ export type PeopleOptions = {
   eventRetriesMs?: readonly number[];
 };
 
-/** The people of one round, each of whom asks once. What the app took is noted in the ledger. */
+/** The people of one round, each of whom does one thing. What the app took is noted in the ledger. */
 export class People {
   readonly #slack: SlackSide;
   readonly #ledger: Ledger;
@@ -37,6 +49,7 @@ export class People {
   readonly #withoutButton = new WeakSet<object>();
   readonly #channels: string[];
   #count = 0;
+  #steered = 0;
 
   constructor(options: PeopleOptions) {
     const { slack, channels } = options;
@@ -60,6 +73,10 @@ export class People {
     return this.#pressed.size;
   }
 
+  get steered(): number {
+    return this.#steered;
+  }
+
   /** A person asks for something. Resolves when the app has answered, or has not: with whether it took the request. */
   async ask({ via, channel: index, repeats }: Ask): Promise<boolean> {
     this.#count += 1;
@@ -73,6 +90,13 @@ export class People {
     const text = `${marker} Fix the install command`;
 
     switch (via) {
+      case "direct": {
+        const direct = workspace.openDirectMessage([userId]);
+        const outcome = await person.say({ channel: direct.id, text });
+        const { delivery } = outcome;
+        if (delivery === undefined) return false;
+        return this.#note("mention", { ...outcome, delivery }, { marker, userId }, repeats);
+      }
       case "command": {
         const outcome = await person.command({ channel, text });
         return this.#note("command", outcome, { marker, userId }, repeats);
@@ -96,24 +120,55 @@ export class People {
     }
   }
 
+  /** Someone follows up where somebody asked for something, as soon as there is such a place. Resolves with whether that was taken. */
+  async reply({ repeats }: Reply): Promise<boolean> {
+    const message = await this.#wait(() => this.#someStatus());
+    if (message === null) return false;
+    const { channel, ts, thread_ts: threadTs = ts } = message;
+    this.#count += 1;
+    const marker = `[round-${this.#round}-${this.#count}]`;
+    const userId = this.#somebodyIn(channel, `U0PERSON${this.#count}`);
+    const person = this.#slack.person(userId);
+    const outcome = await person.mention({ channel, threadTs, text: `${marker} And the FAQ` });
+    const { delivery } = outcome;
+    if (delivery === undefined) return false;
+    const who = { marker, userId, sharesStatus: true };
+    return this.#note("mention", { ...outcome, delivery }, who, repeats);
+  }
+
+  /** People stop, follow or answer what runs, as soon as there is something that can be: `times` at once. */
+  async steer({ what, times }: Steer): Promise<void> {
+    const actionId = STEERING[what];
+    const message = await this.#wait(() => this.#newestWith(actionId));
+    if (message === null) return;
+    const { channel, ts: messageTs } = message;
+    const option = what === "follow" ? optionOf(message) : undefined;
+    await Promise.all(
+      Array.from({ length: times }, async () => {
+        this.#steered += 1;
+        const userId = this.#somebodyIn(channel, `U0STEERER${this.#steered}`);
+        const person = this.#slack.person(userId);
+        await person.click({ channel, messageTs, actionId, ...(option === undefined ? {} : { option }) });
+        if (what !== "words") return;
+        const view = await this.#opened(userId);
+        if (view === null) return;
+        await person.submit({ viewId: view.id, values: { answer: { answer: `As ${userId} says` } } });
+      }),
+    );
+  }
+
   /** Someone presses a button of an outcome that nobody has pressed, as soon as there is one, `times` at once. */
   async press(times: number): Promise<void> {
     const found = await this.#findButton();
     if (found === null) return;
     const { entry, watch, actionId, channel, ts } = found;
-    const { workspace } = this.#slack;
     // Someone of their own, where others can be: what they alone see is about this press.
-    const isDirect = workspace.channel(channel).kind === "im";
-    const userId = isDirect ? entry.userId : `U0PRESSER${this.#presses.length + 1}`;
-    if (!isDirect) {
-      workspace.addUser({ id: userId, name: userId.toLowerCase() });
-      workspace.invite(channel, userId);
-    }
+    const userId = this.#somebodyIn(channel, `U0PRESSER${this.#presses.length + 1}`);
     const press = { userId, answers: 0, keep: () => {} };
     this.#presses.push(press);
     const turnId = nextTryOf(entry.turnId, watch);
     if (actionId === "try_again") {
-      this.#ledger.add({ turnId, marker: entry.marker, userId, isAccepted: false });
+      this.#ledger.add({ turnId, marker: entry.marker, userId, isAccepted: false, sharesStatus: true });
       press.keep = () => this.#ledger.add({ turnId, marker: entry.marker, userId, isAccepted: true });
     } else {
       entry.watches.maybe += 1;
@@ -132,7 +187,7 @@ export class People {
     for (const { userId, answers, keep } of this.#presses) {
       const refusals = this.#slack
         .ephemerals(userId)
-        .filter((ephemeral) => this.#slack.visibleText(ephemeral).includes(NOT_KEPT));
+        .filter((ephemeral) => NOT_KEPT.test(this.#slack.visibleText(ephemeral)));
       if (answers > refusals.length) keep();
     }
   }
@@ -145,14 +200,47 @@ export class People {
       await person.shortcut({ callbackId: "fix_these_docs", channel, messageTs: ts });
     }
     // Its trigger lasts three seconds: no form means that nothing was asked for.
+    return this.#opened(userId);
+  }
+
+  #opened(userId: string): Promise<OpenView | null> {
     return this.#slack.until(() => this.#slack.openViews(userId).at(-1), PATIENCE_MS).catch(() => null);
+  }
+
+  /** Someone new in a channel; in direct messages, whose they are. */
+  #somebodyIn(channelId: string, newId: string): string {
+    const { workspace } = this.#slack;
+    const channel = workspace.channel(channelId);
+    if (channel.kind === "im") {
+      return [...channel.members].find((id) => id !== workspace.bot.userId) ?? newId;
+    }
+    workspace.addUser({ id: newId, name: newId.toLowerCase() });
+    workspace.invite(channelId, newId);
+    return newId;
+  }
+
+  /** One of the messages that show a request, another one each time. */
+  #someStatus(): SlackMessage | null {
+    const all = this.#posts().filter((post) => nameOf(post) === "status");
+    return all[this.#count % Math.max(1, all.length)] ?? null;
+  }
+
+  #newestWith(actionId: string): SlackMessage | null {
+    const is = ({ blocks }: SlackMessage) =>
+      JSON.stringify(blocks ?? []).includes(`"action_id":"${actionId}"`);
+    return this.#posts().findLast(is) ?? null;
+  }
+
+  #posts(): SlackMessage[] {
+    const { workspace } = this.#slack;
+    return workspace.channels().flatMap(({ id }) => this.#slack.messages(id));
   }
 
   /** Notes what was taken, and lets Slack send it again. Resolves with whether it was taken. */
   async #note(
     how: Parameters<typeof turnIdOf>[0],
     outcome: DeliveryOutcome,
-    who: Pick<Entry, "marker" | "userId">,
+    who: Pick<Entry, "marker" | "userId" | "sharesStatus">,
     repeats: number,
   ): Promise<boolean> {
     const turnId = turnIdOf(how, outcome.delivery);
@@ -181,9 +269,14 @@ export class People {
   }
 
   /** A button for the caller alone, as soon as there is one: nobody else finds it from now on. Null: nobody waits for longer. */
-  async #findButton() {
+  #findButton() {
+    return this.#wait(() => this.#nextButton());
+  }
+
+  /** The first that `look` finds. Null: nobody waits for longer. */
+  async #wait<T>(look: () => T | null): Promise<T | null> {
     for (let waitedMs = 0; waitedMs < PATIENCE_MS; waitedMs += LOOK_EVERY_MS) {
-      const found = this.#nextButton();
+      const found = look();
       if (found !== null) return found;
       await sleep(LOOK_EVERY_MS);
     }
@@ -208,6 +301,12 @@ export class People {
     }
     return null;
   }
+}
+
+/** What the first option of a message's menu carries. */
+function optionOf({ blocks = [] }: SlackMessage): string | undefined {
+  const elements = blocks.flatMap((block) => (block.type === "actions" ? block.elements : []));
+  return elements.find((element) => element.type === "overflow")?.options[0]?.value;
 }
 
 /** An answer with words in it says that the request was not taken. */

@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import type { Fault, LimitSettings } from "../../emulators/slack/index.ts";
 import type { JobServiceOp, SideFault } from "../support/job-service-faults.ts";
+import type { JobServiceSideOptions } from "../support/job-service-side.ts";
+import { SERVICE_KINDS } from "../support/service-kinds.ts";
 
 /** Where a process dies: at once, or around the `calls`-th request that it sends from now on. */
 export type DeathPoint =
@@ -10,7 +12,7 @@ export type DeathPoint =
 /** Someone asks for something. `repeats`: how often Slack sends it once more, to the byte. */
 export type Ask = {
   do: "ask";
-  via: "command" | "mention" | "shortcut" | "form";
+  via: "command" | "mention" | "shortcut" | "form" | "direct";
   channel: number;
   repeats: number;
 };
@@ -18,10 +20,22 @@ export type Ask = {
 /** Someone presses a button, `times` at once. */
 export type Press = { do: "press"; times: number };
 
-/** One thing that happens in a round, `waitMs` after the one before it. `isImpatient`: asks also when the app is down. */
+/** Someone mentions the app in a thread where something was asked for. */
+export type Reply = { do: "reply"; repeats: number };
+
+/** So many people at once press **Stop**, choose **Mention me**, or answer a question, by a button or by its form. */
+export type Steer = { do: "steer"; what: "stop" | "follow" | "choice" | "words"; times: number };
+
+/**
+ * One thing that happens in a round, `waitMs` after the one before it. `isImpatient`: asks also when the app is down. `question`: an agent asks;
+ * `isOpen`: in words of one's own alone.
+ */
 export type Step = { waitMs: number } & (
   | (Ask & { isImpatient: boolean })
   | Press
+  | Reply
+  | Steer
+  | { do: "question"; isOpen: boolean }
   | { do: "slack-fault"; method: string; fault: Fault; times: number }
   | { do: "slack-outage"; error: string; forMs: number }
   | { do: "service-fault"; op: JobServiceOp; fault: SideFault; times: number }
@@ -39,8 +53,8 @@ export type Plan = {
   endings: ("pull-request" | "no-changes" | "failed" | "archived")[];
   /** How Slack limits the app, when it shows posts, and by how much its clock differs. */
   limits: LimitSettings;
-  /** Whether the job service honors idempotency keys, and says so. */
-  idempotencyKeys: boolean;
+  /** What the job service offers, and announces. */
+  offers: JobServiceSideOptions;
   steps: Step[];
 };
 
@@ -64,6 +78,7 @@ export function ask(channels: number) {
       "mention" as const,
       "shortcut" as const,
       "form" as const,
+      "direct" as const,
     ),
     channel: fc.nat(channels - 1),
     repeats: fc.constantFrom(0, 0, 1, 3),
@@ -73,6 +88,25 @@ export function ask(channels: number) {
 /** Fields of someone who presses a button. */
 export const press = { do: fc.constant("press" as const), times: fc.constantFrom(1, 1, 2) };
 
+/** Fields of someone who follows up. */
+export const reply = { do: fc.constant("reply" as const), repeats: fc.constantFrom(0, 0, 1, 3) };
+
+/** Fields of people who steer what runs. */
+export const steer = {
+  do: fc.constant("steer" as const),
+  what: fc.constantFrom(
+    "stop" as const,
+    "follow" as const,
+    "choice" as const,
+    "choice" as const,
+    "words" as const,
+  ),
+  times: fc.constantFrom(1, 1, 2),
+};
+
+/** What the job service of a run offers. */
+export const offers = fc.constantFrom(...SERVICE_KINDS.map(([, offered]) => offered));
+
 const askStep = fc.record({
   waitMs: fc.nat(120),
   ...ask(CHANNEL_COUNT),
@@ -80,6 +114,13 @@ const askStep = fc.record({
 });
 
 const pressStep = fc.record({ waitMs: fc.nat(400), ...press });
+const replyStep = fc.record({ waitMs: fc.nat(200), ...reply });
+const steerStep = fc.record({ waitMs: fc.nat(200), ...steer });
+const questionStep = fc.record({
+  waitMs: fc.nat(100),
+  do: fc.constant("question" as const),
+  isOpen: fc.boolean(),
+});
 
 const POSTING = ["chat.postMessage", "chat.postMessage", "chat.postMessage", "chat.update"];
 const ALL_METHODS = [
@@ -90,6 +131,8 @@ const ALL_METHODS = [
   "conversations.replies",
   "users.info",
   "views.open",
+  "reactions.add",
+  "reactions.remove",
   "response_url",
   "auth.test",
 ];
@@ -181,7 +224,13 @@ const serviceFault: fc.Arbitrary<SideFault> = fc.oneof(
 const serviceFaultStep = fc.record({
   waitMs: fc.nat(60),
   do: fc.constant("service-fault" as const),
-  op: fc.constantFrom("create" as const, "get" as const),
+  op: fc.constantFrom(
+    "create" as const,
+    "get" as const,
+    "message" as const,
+    "answer" as const,
+    "cancel" as const,
+  ),
   fault: serviceFault,
   times: fc.integer({ min: 1, max: 3 }),
 });
@@ -213,6 +262,9 @@ const stop = fc.record({ waitMs: fc.nat(500), do: fc.constant("stop" as const) }
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 12, arbitrary: askStep },
   { weight: 5, arbitrary: pressStep },
+  { weight: 5, arbitrary: replyStep },
+  { weight: 6, arbitrary: steerStep },
+  { weight: 4, arbitrary: questionStep },
   { weight: 7, arbitrary: slackFaultStep },
   { weight: 5, arbitrary: serviceFaultStep },
   { weight: 4, arbitrary: kill },
@@ -254,6 +306,6 @@ const planArbitrary: fc.Arbitrary<Plan> = fc.record({
   polls: fc.constantFrom(0, 1, 3, 30),
   endings,
   limits: fc.oneof(fc.constant({}), limits),
-  idempotencyKeys: fc.boolean(),
-  steps: fc.array(step, { minLength: 25, maxLength: 45, size: "max" }),
+  offers,
+  steps: fc.array(step, { minLength: 30, maxLength: 55, size: "max" }),
 });

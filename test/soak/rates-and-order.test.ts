@@ -31,11 +31,10 @@ it("finds nothing wrong in threads that are in their order", () => {
   expect(orderBreaches(inOthers)).toEqual([]);
 });
 
-it("finds outcomes before their status message, without one, out of turn, and elsewhere", () => {
+it("finds outcomes before their status message, out of turn, and elsewhere", () => {
   expect(orderBreaches([post("outcome-1", "1.000001", "2.000001"), post("status", "2.000001")])).toHaveLength(
     1,
   );
-  expect(orderBreaches([post("outcome-1", "1.000001")])).toHaveLength(1);
   expect(
     orderBreaches([
       post("status", "1.000001"),

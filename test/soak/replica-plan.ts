@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import { ask, endings, press } from "./plan.ts";
-import type { Ask, Plan, Press } from "./plan.ts";
+import { ask, endings, offers, press, reply } from "./plan.ts";
+import type { Ask, Plan, Press, Reply } from "./plan.ts";
 
 /** When a replica is struck: at once, or at the `calls`-th post that it sends to Slack from now on. */
 export type StrikePoint = { at: "now" } | { at: "post"; phase: "before" | "after"; calls: number };
@@ -21,9 +21,9 @@ export type ReplicaFault = { waitMs: number } & (
 );
 
 /** What a person does, `atMs` after the start. */
-export type Deed = { atMs: number } & (Ask | Press);
+export type Deed = { atMs: number } & (Ask | Press | Reply);
 
-export type ReplicaPlan = Pick<Plan, "deadlineMs" | "polls" | "endings" | "idempotencyKeys"> & {
+export type ReplicaPlan = Pick<Plan, "deadlineMs" | "polls" | "endings" | "offers"> & {
   faults: ReplicaFault[];
   /** What people do, from the start on, in order. They are done a little after the last fault. */
   people: Deed[];
@@ -41,9 +41,9 @@ const AFTERWARDS_MS = 15_000;
 export function drawReplicaPlan(seed: number, requests: number, replicas: number): ReplicaPlan {
   const [drawn] = fc.sample(planArbitrary(requests, replicas), { seed, numRuns: 1 });
   if (drawn === undefined) throw new Error("fast-check drew nothing");
-  const { asks, presses, ...plan } = drawn;
+  const { asks, presses, replies, ...plan } = drawn;
   const lastsMs = plan.faults.reduce((sum, fault) => sum + fault.waitMs + durationOf(fault), AFTERWARDS_MS);
-  const people = [...asks, ...presses]
+  const people = [...asks, ...presses, ...replies]
     .map(({ part, ...step }) => ({ ...step, atMs: Math.round((part / PARTS) * lastsMs) }))
     .toSorted((a, b) => a.atMs - b.atMs);
   return { ...plan, people };
@@ -113,12 +113,13 @@ function planArbitrary(requests: number, replicas: number) {
     deadlineMs: fc.constantFrom(20_000, 120_000),
     polls: fc.constantFrom(1, 2, 4),
     endings,
-    idempotencyKeys: fc.boolean(),
+    offers,
     faults: faultsArbitrary(replicas),
     asks: many(
       fc.record({ ...ask(REPLICA_CHANNELS), channel: fc.noBias(fc.nat(REPLICA_CHANNELS - 1)), part }),
       requests,
     ),
+    replies: many(fc.record({ ...reply, part }), Math.round(requests / 10)),
     presses: many(fc.record({ ...press, part }), Math.round(requests / 10)),
   });
 }

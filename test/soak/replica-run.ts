@@ -6,7 +6,7 @@ import { startHookedProxy } from "../support/hooked-proxy.ts";
 import { startJobServiceSide } from "../support/job-service-side.ts";
 import type { JobServiceSide } from "../support/job-service-side.ts";
 import { environment, startSlackSide } from "../support/world.ts";
-import { Ledger, turnOf } from "./ledger.ts";
+import { Ledger, turnOf, turnOfKey } from "./ledger.ts";
 import type { Verdict } from "./ledger.ts";
 import { People } from "./people.ts";
 import { faultText, happen } from "./replica-faults.ts";
@@ -72,7 +72,7 @@ export async function runReplicas(options: ReplicaRunOptions): Promise<ReplicaRe
   await using resources = new AsyncDisposableStack();
   const redis = resources.use(await openReplicaRedis());
   const slack = resources.use(await startSlackSide({ limits: SLACK_LIMITS }));
-  const service = resources.use(await startJobServiceSide({ idempotencyKeys: plan.idempotencyKeys }));
+  const service = resources.use(await startJobServiceSide(plan.offers));
   letJobsEnd(service, plan);
   const replicas = await startReplicas(resources, { plan, redis, slack, service, count: options.replicas });
   const balancer = resources.use(await startBalancer(replicas));
@@ -125,14 +125,15 @@ export async function runReplicas(options: ReplicaRunOptions): Promise<ReplicaRe
     for (const end of app.ownEnds) faults.push(`replica ${index + 1} ended by itself: ${end}`);
   }
   const posts = postsOf(slack);
+  const sent = [...service.creates, ...service.messages];
   const seenTurns = new Set([
     ...posts.map(turnOf),
-    ...service.creates.map(({ idempotencyKey }) => idempotencyKey),
+    ...sent.map(({ idempotencyKey }) => turnOfKey(idempotencyKey ?? "")),
   ]);
   const entries = [...ledger.entries.values()];
   const ranUntold = entries.filter(({ isAccepted, turnId }) => !isAccepted && seenTurns.has(turnId));
   return {
-    ...ledger.judge(posts, service.creates),
+    ...ledger.judge(posts, sent),
     asked: people.asked,
     pressed: people.pressed,
     accepted: entries.filter(({ isAccepted }) => isAccepted).length,
@@ -159,6 +160,10 @@ export async function runReplicas(options: ReplicaRunOptions): Promise<ReplicaRe
 
 async function act(people: People, deed: Deed): Promise<void> {
   if (deed.do === "press") return people.press(deed.times);
+  if (deed.do === "reply") {
+    await people.reply(deed);
+    return;
+  }
   for (let tries = 1; !(await people.ask(deed)) && tries < TRIES; tries += 1) await sleep(AGAIN_AFTER_MS);
 }
 

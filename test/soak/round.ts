@@ -11,6 +11,7 @@ import { CHANNEL_COUNT, drawPlan } from "./plan.ts";
 import type { DeathPoint, Plan, Step } from "./plan.ts";
 import { RunningApp } from "./running-app.ts";
 import { openSoakStore } from "./soak-store.ts";
+import { untruths } from "./untruths.ts";
 import type { STORES } from "./soak-store.ts";
 
 const PR = "https://github.com/acme/docs/pull/7";
@@ -20,6 +21,10 @@ const GivenUp = z.object({ task: z.string(), reason: z.string() });
 export type RoundResult = Verdict & {
   asked: number;
   pressed: number;
+  /** Stops, answers and the like that were tried. */
+  steered: number;
+  /** What the thread says that is not so, or offers although it is over. */
+  untrue: string[];
   accepted: number;
   kills: number;
   stops: number;
@@ -45,8 +50,7 @@ export async function runRound(
   const store = resources.use(await openSoakStore(storeName));
   const slack = resources.use(await startSlackSide());
   slack.limits.set(plan.limits);
-  const { idempotencyKeys } = plan;
-  const service = resources.use(await startJobServiceSide({ idempotencyKeys }));
+  const service = resources.use(await startJobServiceSide(plan.offers));
   letJobsEnd(service, plan);
   const calls: string[] = [];
   const env = {
@@ -79,11 +83,13 @@ export async function runRound(
   const isQuiet = await app.quiet(store);
   people.settle();
 
-  const verdict = ledger.judge(postsOf(slack), service.creates);
+  const posts = postsOf(slack);
   return {
-    ...verdict,
+    ...ledger.judge(posts, [...service.creates, ...service.messages]),
+    untrue: untruths(slack, posts, service),
     asked: people.asked,
     pressed: people.pressed,
+    steered: people.steered,
     accepted: [...ledger.entries.values()].filter(({ isAccepted }) => isAccepted).length,
     kills: app.kills,
     stops: app.stops,
@@ -110,6 +116,12 @@ async function take(step: Step, { slack, service, app, people, deaths }: Scene):
       return people.ask(step);
     case "press":
       return people.press(step.times);
+    case "reply":
+      return people.reply(step);
+    case "steer":
+      return people.steer(step);
+    case "question":
+      return letAgentAsk(service, step.isOpen);
     case "slack-fault":
       slack.faults.add({ method: step.method, fault: step.fault, times: step.times });
       return;
@@ -131,6 +143,12 @@ async function take(step: Step, { slack, service, app, people, deaths }: Scene):
     case "stop":
       return app.stop();
   }
+}
+
+/** The agent of the newest job that is at work asks, if it can. */
+function letAgentAsk(service: JobServiceSide, isOpen: boolean): void {
+  const job = [...service.jobs.values()].findLast(({ status }) => status === "active");
+  if (job !== undefined && service.tellsQuestions) service.ask(job.id, isOpen ? { choices: [] } : {});
 }
 
 type Deaths = { arm(point: DeathPoint, downMs: number): Promise<void>; disarm(): void };

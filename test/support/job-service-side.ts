@@ -140,6 +140,10 @@ export class JobServiceSide implements AsyncDisposable {
     this.#server.on("connection", () => (this.connections += 1));
   }
 
+  get tellsQuestions(): boolean {
+    return this.#tellsQuestions;
+  }
+
   get baseUrl(): string {
     return `http://127.0.0.1:${this.#port}`;
   }

@@ -29,6 +29,12 @@ export async function openSqliteKill(
     first,
     startSecond: () => new AppProcess({ env }),
     quiet: (app) => quiet(path, app),
+    tasks: () => {
+      const db = new DatabaseSync(path, { readOnly: true });
+      const rows = db.prepare("SELECT id FROM tasks WHERE state = 'waiting'").all();
+      db.close();
+      return rows.map(({ id }) => String(id));
+    },
     deadTasks: () => {
       const db = new DatabaseSync(path, { readOnly: true });
       const row = db.prepare("SELECT count(*) AS dead FROM tasks WHERE state = 'dead'").get();
@@ -75,6 +81,7 @@ export async function openRedisKill(
     quiet: async (app) => {
       while (!app.hasExited && (await admin.zCard("{docs-agent}:live")) > 0) await sleep(10);
     },
+    tasks: () => admin.zRange("{docs-agent}:live", 0, -1),
     deadTasks: () => admin.zCard("{docs-agent}:dead"),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };

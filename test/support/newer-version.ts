@@ -26,8 +26,8 @@ const CHANGES: Record<string, readonly (readonly [string, string])[]> = {
   ],
   "tasks/accept.ts": [
     [
-      `[submitTask(turn), openTask(turn)]`,
-      `[submitTask(turn), openTask(turn), { id: "tag:" + turn.id, type: "tag", payload: { turnId: turn.id } }]`,
+      `[submitTask(turn), openTask(turn), `,
+      `[submitTask(turn), openTask(turn), { id: "tag:" + turn.id, type: "tag", payload: { turnId: turn.id } }, `,
     ],
   ],
   "tasks/index.ts": [

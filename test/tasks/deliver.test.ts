@@ -91,7 +91,7 @@ describe("the outcome", () => {
     expect(said(rig)).toEqual(["C1 status", "D1 outcome-1"]);
     const { delivery } = await rig.saved(turn);
     const outcome = delivery.slots[outcomeSlot(1)];
-    expect(outcome).toMatchObject({ channelId: "D1" });
+    expect(outcome).toMatchObject({ channelId: "D1", ts: expect.any(String) });
     // What comes later of the turn stands in the thread of that message.
     expect(delivery).toMatchObject({ channelId: "D1", threadTs: outcome?.ts, away: "is_archived" });
     expect(delivery.slots[STATUS_SLOT]).toMatchObject({ channelId: "C1" });

@@ -313,7 +313,9 @@ it("asks which page is meant where there is none of that name: by choices, then 
 it("is slow until it is told not to be, and says what it reads; a cancel ends that at once", async () => {
   await using world = await openWorld(undefined, "slow");
   const reading = async () =>
-    await expect.poll(() => JSON.stringify(world.updates)).toContain("Read docs/quickstart.md");
+    await expect
+      .poll(() => JSON.stringify(world.updates), { timeout: 30_000 })
+      .toContain("Read docs/quickstart.md");
   const turn = world.prompt("fix the typos in the quickstart");
   await reading();
   expect(world.reads).toEqual([]);

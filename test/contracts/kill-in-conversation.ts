@@ -1,0 +1,244 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { Talk } from "../support/talk.ts";
+import { startJobServiceSide } from "../support/job-service-side.ts";
+import type { JobServiceSideOptions } from "../support/job-service-side.ts";
+import { onRequests } from "../support/request-boundaries.ts";
+import { isSampled } from "../support/sampled.ts";
+import { OFFERS_EVERYTHING } from "../support/service-kinds.ts";
+import { untilTaken } from "../support/taken.ts";
+import { LINK } from "../support/threads.ts";
+import { ANA, BEN, DOCS, environment, startSlackSide } from "../support/world.ts";
+import type { Boundary, OpenKillSubject } from "./kill-at-every-step.ts";
+
+/** Seldom, so that there are few polls among the steps. */
+const POLL_MS = "500";
+const LOOK_MS = 20;
+const FOLLOW = "Mention me in the result";
+const ROOT = ["@Ana requested a docs change:", "fix the quickstart"];
+const CHANGES = "Correct the install command, 3 files, +12 −4";
+const HELPFUL = "Was this helpful?";
+const FAILED = { status: "failed" } as const;
+
+/** What is left of a conversation. */
+type Ending = {
+  thread: string[];
+  posts: string[];
+  answers: string[];
+  cancels: string[];
+  creates: number;
+  messages: number;
+  deadTasks: number;
+};
+
+/** What happens after Ana's command, when its job is at work. */
+type Scene = {
+  name: string;
+  offers: JobServiceSideOptions;
+  play: (talk: Talk) => Promise<void>;
+  /** What everybody reads in the end. */
+  thread: string[][];
+  done: Omit<Ending, "thread" | "deadTasks">;
+};
+
+const scenes: Scene[] = [
+  {
+    name: "with a service that offers everything",
+    offers: OFFERS_EVERYTHING,
+    async play(talk) {
+      talk.service.ask("job_1");
+      await talk.press(ANA, "answer_choice_1");
+      await talk.press(BEN, "follow_menu", FOLLOW);
+      talk.service.ask("job_1", { text: "Which heading?", choices: [] });
+      await talk.answerInWords(BEN, "The last one");
+      await talk.press(BEN, "stop_turn");
+      await talk.outcomes(1);
+      await talk.press(ANA, "try_again");
+      await talk.outcomes(2);
+      await talk.followUp(BEN, "and the FAQ");
+      await talk.outcomes(3);
+    },
+    thread: [
+      [...ROOT, "@Ana tried again:", `✅ ${LINK} ${CHANGES}`],
+      ["💬 The agent asked:", "Which page?", "@Ana answered: FAQ"],
+      ["💬 The agent asked:", "Which heading?", "@Ben answered: The last one"],
+      ["⏹️ @Ana, @Ben stopped the agent.", "No pull request was opened.", "[Try again]"],
+      [
+        "✅ @Ana Your pull request is ready:",
+        "Correct the install command",
+        "Fixed it.",
+        `${LINK}, 3 files, +12 −4`,
+        "[View pull request]",
+        HELPFUL,
+      ],
+      ["@docs-agent and the FAQ", ":white_check_mark:"],
+      [`✅ ${LINK} ${CHANGES}`],
+      [`✅ @Ben The agent updated ${LINK}.`, "Fixed it.", "[View pull request]", HELPFUL],
+    ],
+    done: {
+      posts: [
+        "1: status",
+        "1: question-1",
+        "1: question-2",
+        "1: outcome-1",
+        "2: outcome-1",
+        "3: status",
+        "3: outcome-1",
+      ],
+      answers: ["2", "The last one"],
+      cancels: ["job_1/1"],
+      creates: 2,
+      messages: 1,
+    },
+  },
+  {
+    name: "with a service that knows only the contract",
+    offers: {},
+    async play(talk) {
+      await talk.press(BEN, "follow_menu", FOLLOW);
+      await talk.press(ANA, "stop_turn");
+      await talk.outcomes(1);
+      await talk.press(BEN, "keep_watching");
+      await talk.outcomes(2, FAILED);
+      await talk.press(ANA, "try_again");
+      await talk.outcomes(3);
+      await talk.followUp(BEN, "and the FAQ");
+      await talk.outcomes(4);
+    },
+    thread: [
+      [...ROOT, "@Ana tried again:", `✅ ${LINK}`],
+      [
+        "⏹️ @Ben, @Ana stopped updates.",
+        "The agent can't be stopped and may still open a pull request.",
+        "[Keep watching]",
+      ],
+      [
+        "❌ @Ana @Ben The agent couldn't finish.",
+        "If it keeps happening, contact your Docs Agent admin.",
+        "For your Docs Agent admin: job job_1",
+        "[Try again]",
+        HELPFUL,
+      ],
+      [`✅ @Ana Your pull request is ready: ${LINK}`, "[View pull request]", HELPFUL],
+      ["@docs-agent and the FAQ", ":white_check_mark:"],
+      [`✅ ${LINK}`],
+      [`✅ @Ben The agent finished. ${LINK} may have new commits.`, "[View pull request]", HELPFUL],
+    ],
+    done: {
+      posts: ["1: status", "1: outcome-1", "1: outcome-2", "2: outcome-1", "3: status", "3: outcome-1"],
+      answers: [],
+      cancels: [],
+      creates: 2,
+      messages: 1,
+    },
+  },
+];
+
+/** One conversation, with the process killed at one boundary (null: at none) and started again. */
+async function runWithDeath(
+  open: OpenKillSubject,
+  { offers, play }: Scene,
+  boundary: Boundary | null,
+  onStep: (step: Boundary) => void = () => {},
+): Promise<Ending> {
+  await using resources = new AsyncDisposableStack();
+  const slack = resources.use(await startSlackSide());
+  const service = resources.use(await startJobServiceSide(offers));
+  const env = { ...environment(slack, service), POLL_MIN_MS: POLL_MS, POLL_MAX_MS: POLL_MS };
+  let isCounted = false;
+  const onCounted = (step: Boundary) => {
+    if (isCounted) onStep(step);
+  };
+  const subject = resources.use(await open(env, boundary, onCounted));
+  onRequests({ slack, service }, boundary, onCounted, () => subject.first.kill());
+
+  let app = subject.first;
+  let url = `${await app.ready()}/slack/events`;
+  slack.setAppUrl(url);
+  async function alive(): Promise<void> {
+    if (!app.hasExited) return;
+    expect(app).toBe(subject.first);
+    app = resources.use(await subject.startSecond());
+    url = `${await app.ready()}/slack/events`;
+    slack.setAppUrl(url);
+  }
+  async function settled(): Promise<void> {
+    for (;;) {
+      await alive();
+      const tasks = await subject.tasks();
+      if (!app.hasExited && tasks.every((id) => id.startsWith("watch:"))) return;
+      await sleep(LOOK_MS);
+    }
+  }
+  const talk = new Talk({ slack, service, app: { alive, settled, url: () => url } });
+  await untilTaken(slack, await slack.person(ANA).command({ channel: DOCS, text: "fix the quickstart" }));
+  await talk.until(() => (service.jobs.get("job_1")?.pollsOfTurn ?? 0) > 0);
+  await settled();
+
+  isCounted = true;
+  await play(talk);
+  if (boundary !== null && app === subject.first) {
+    // What is written at the same time may share a commit, so that a run may have fewer writes: then it dies at its end.
+    await app.kill();
+    await settled();
+  }
+  isCounted = false;
+  return {
+    thread: talk.thread,
+    posts: talk.posts,
+    answers: service.answers.map(({ answer }) => answer),
+    cancels: service.cancels,
+    creates: service.creates.length,
+    messages: service.messages.length,
+    deadTasks: await subject.deadTasks(),
+  };
+}
+
+/**
+ * Conversations with either kind of service, on a store of one kind. They are long: the app is killed at only one in `every` steps where all
+ * are tried elsewhere, other ones each day.
+ */
+export async function describeKillInConversation(open: OpenKillSubject, every: number): Promise<void> {
+  for (const scene of scenes) {
+    const boundaries: Boundary[] = [];
+    const undisturbed = await runWithDeath(open, scene, null, (step) => boundaries.push(step));
+
+    describe(`${scene.name}`, () => {
+      it("reads like this where nothing dies", () => {
+        const { thread, ...done } = undisturbed;
+        expect(done).toEqual({ ...scene.done, deadTasks: 0 });
+        expect(thread.map((message) => message.split("\n"))).toEqual(scene.thread);
+      });
+
+      const unknown: Boundary[] = [];
+
+      it.concurrent.each(boundaries.filter((_, n) => isSampled(n, every)))(
+        "killed $phase $at $number ($what): ends the same",
+        { timeout: 240_000 },
+        async (boundary) => {
+          const ending = await runWithDeath(open, scene, boundary);
+          const isUnknown = ending.thread.some((message) => message.includes("got no answer"));
+          if (!isUnknown) {
+            expect(ending).toEqual(undisturbed);
+          } else {
+            const { posts, deadTasks } = undisturbed;
+            expect(ending).toMatchObject({ posts, deadTasks });
+            expect(ending.creates).toBeLessThanOrEqual(undisturbed.creates);
+            expect(ending.messages).toBeLessThanOrEqual(undisturbed.messages);
+            expect(ending.thread.join("\n")).not.toMatch(/\[Stop\]|eyes/);
+          }
+          // Without keys, the answer to a create or a message is lost, exactly where it is.
+          const isSending = /job service (create|message)/.test(boundary.what);
+          if (isSending) expect(isUnknown).toBe(scene.offers.idempotencyKeys !== true);
+          else if (isUnknown) unknown.push(boundary);
+        },
+      );
+
+      it("only between sending a create, or a message, and saving its answer is the outcome unknown", () => {
+        const beside = ["chat.postMessage", "chat.update", "reactions.add"];
+        expect(unknown.filter(({ at, what }) => at === "request" && !beside.includes(what))).toEqual([]);
+        expect(unknown.length).toBeLessThanOrEqual(scene.offers.idempotencyKeys === true ? 0 : 8);
+      });
+    });
+  }
+}

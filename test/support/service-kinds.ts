@@ -1,0 +1,16 @@
+import type { JobServiceSideOptions } from "./job-service-side.ts";
+
+/** A job service that offers all that we know of. */
+export const OFFERS_EVERYTHING: JobServiceSideOptions = {
+  idempotencyKeys: true,
+  turns: true,
+  questions: true,
+  cancels: true,
+};
+
+/** The kinds of job services, by what they announce. A person gets the same from each, less what it can't tell. */
+export const SERVICE_KINDS: [string, JobServiceSideOptions][] = [
+  ["a service that knows only the contract", {}],
+  ["one that honors idempotency keys", { idempotencyKeys: true }],
+  ["one that offers everything", OFFERS_EVERYTHING],
+];

@@ -1,0 +1,152 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { DeliveryOutcome, SlackMessage, SlackSide } from "../../emulators/slack/index.ts";
+import type { JobServiceSide } from "./job-service-side.ts";
+import type { SideOutcome } from "./job-service-jobs.ts";
+import { PR, told } from "./threads.ts";
+import { DOCS } from "./world.ts";
+
+const LOOK_MS = 20;
+/** Longer than any wait of the app's: a lost post is looked for twice, and a follow-up's end may be in doubt for a minute. */
+const PATIENCE_MS = 100_000;
+/** How long a form's trigger lasts. */
+const FORM_WITHIN_MS = 3_000;
+
+/** The app at work: what the people of a conversation need to know of it. */
+export type AppAtWork = {
+  /** Resolves when the app runs; it is started again if it has died. */
+  alive(): Promise<void>;
+  /** Resolves when nothing is left to do but polls. */
+  settled(): Promise<void>;
+  /** Where Slack's requests go. */
+  url(): string;
+};
+
+type Answered = Pick<DeliveryOutcome, "status" | "body"> | undefined;
+
+/** What people do in #docs, one after the other. What Slack lost because the app died is done once more, as long as there is something to press. */
+export class Talk {
+  readonly slack: SlackSide;
+  readonly service: JobServiceSide;
+  readonly #app: AppAtWork;
+
+  constructor(parts: { slack: SlackSide; service: JobServiceSide; app: AppAtWork }) {
+    this.slack = parts.slack;
+    this.service = parts.service;
+    this.#app = parts.app;
+  }
+
+  /** Each message of the channel, as a person reads it, with what is under it. */
+  get thread(): string[] {
+    return this.slack.messages(DOCS).map((message) => {
+      const under = (message.reactions ?? []).map(({ name }) => `:${name}:`);
+      return [this.slack.visibleText(message), ...under].join("\n");
+    });
+  }
+
+  /** The name of each of the app's posts, with its turn's place among the turns. */
+  get posts(): string[] {
+    const turnIds: unknown[] = [];
+    return this.slack.messages(DOCS).flatMap(({ metadata }) => {
+      if (metadata === undefined) return [];
+      const { turn_id: turnId, post } = metadata.event_payload;
+      if (!turnIds.includes(turnId)) turnIds.push(turnId);
+      return [`${turnIds.indexOf(turnId) + 1}: ${String(post)}`];
+    });
+  }
+
+  /** Waits for something. */
+  async until<T>(probe: () => T | undefined | false): Promise<T> {
+    for (let waitedMs = 0; waitedMs < PATIENCE_MS; waitedMs += LOOK_MS) {
+      await this.#app.alive();
+      const value = probe();
+      if (value !== undefined && value !== false) return value;
+      await sleep(LOOK_MS);
+    }
+    throw new Error(`It has not come true: ${String(probe)}. There is:\n${this.thread.join("\n\n")}`);
+  }
+
+  /** Somebody presses the newest button with this id, or chooses `option` in the newest menu. */
+  async press(userId: string, actionId: string, option?: string): Promise<void> {
+    await this.until(() => this.#withElement(actionId));
+    await this.#taken(() => this.#click(userId, actionId, option));
+  }
+
+  /** Somebody answers a question by its form. */
+  async answerInWords(userId: string, text: string): Promise<void> {
+    const actionId = "answer_in_words";
+    await this.until(() => this.#withElement(actionId));
+    await this.#taken(async () => {
+      if (this.slack.openViews(userId).length === 0) {
+        const pressed = await this.#click(userId, actionId);
+        if (pressed?.status !== 200) return pressed;
+        await this.slack.until(() => this.slack.openViews(userId)[0], FORM_WITHIN_MS).catch(() => null);
+      }
+      const form = this.slack.openViews(userId).at(-1);
+      if (form === undefined) return { status: 0, body: "" };
+      return this.slack.person(userId).submit({ viewId: form.id, values: { answer: { answer: text } } });
+    });
+  }
+
+  /** Somebody mentions the app in the thread of the first message. Slack sends again what was not taken. */
+  async followUp(userId: string, text: string): Promise<void> {
+    const threadTs = this.slack.messages(DOCS)[0]?.ts ?? "";
+    const sent = await this.slack.person(userId).mention({ channel: DOCS, threadTs, text });
+    const { delivery } = sent;
+    let last: Answered = sent;
+    let retryNum = 0;
+    await this.#taken(async () => {
+      if (last?.status !== 200 && delivery !== undefined) {
+        retryNum += 1;
+        const again = { ...delivery, url: this.#app.url() };
+        last = await this.slack.redeliver(again, { retryNum, resign: true });
+      }
+      return last;
+    });
+  }
+
+  /** Waits until there are so many outcomes. Meanwhile the agent ends what a poll has seen it at. */
+  async outcomes(
+    count: number,
+    end: SideOutcome = { status: "completed", prLink: PR, turn: told() },
+  ): Promise<void> {
+    await this.until(() => {
+      if (this.posts.filter((post) => post.includes("outcome")).length >= count) return true;
+      for (const { id, status, pollsOfTurn } of this.service.jobs.values()) {
+        if (status === "active" && pollsOfTurn >= 2) this.service.finish(id, end);
+      }
+      return false;
+    });
+    await this.#app.settled();
+  }
+
+  async #taken(act: () => Promise<Answered>): Promise<void> {
+    for (;;) {
+      await this.#app.alive();
+      const answered = await act();
+      // Nothing is left to press: it was taken before the app died.
+      if (answered === undefined || answered.status === 200) break;
+      await sleep(LOOK_MS);
+    }
+    await this.#app.settled();
+  }
+
+  async #click(userId: string, actionId: string, label?: string): Promise<Answered> {
+    const message = this.#withElement(actionId);
+    if (message === undefined) return undefined;
+    const option = label === undefined ? undefined : optionLabeled(message, label);
+    const act = { channel: DOCS, messageTs: message.ts, actionId };
+    return this.slack.person(userId).click(option === undefined ? act : { ...act, option });
+  }
+
+  #withElement(actionId: string): SlackMessage | undefined {
+    return this.slack
+      .messages(DOCS)
+      .findLast(({ blocks }) => JSON.stringify(blocks ?? []).includes(`"action_id":"${actionId}"`));
+  }
+}
+
+function optionLabeled({ blocks = [] }: SlackMessage, label: string): string | undefined {
+  const elements = blocks.flatMap((block) => (block.type === "actions" ? block.elements : []));
+  const options = elements.flatMap((element) => (element.type === "overflow" ? element.options : []));
+  return options.find(({ text }) => text.text === label)?.value;
+}
