@@ -17,6 +17,7 @@ import { createHttpJobService } from "./job-client/http-job-service.ts";
 import { createSlackDirectory } from "./replies/slack-directory.ts";
 import { createSlackMemberships } from "./replies/slack-memberships.ts";
 import { createSlackNotifier } from "./replies/slack-notifier.ts";
+import { createSlackWorkStatus } from "./replies/slack-work-status.ts";
 import { createSlackConnection, SLACK_TIMEOUT_MS } from "./slack/connection.ts";
 import { createTaskHandler } from "./tasks/index.ts";
 
@@ -112,6 +113,7 @@ export function createApp(deps: AppDeps): DocsAgentApp {
     slots,
     records,
     notifier,
+    workStatus: createSlackWorkStatus({ teams: slack.teams, clock, logger }),
     directory,
     threadReader,
     fileReader: createSlackFileReader({

@@ -105,9 +105,12 @@ export class Workspace {
   #ephemerals: Ephemeral[] = [];
   #token: TokenState = "active";
   readonly #listeners = new Set<() => void>();
+  readonly #now: () => number;
+  readonly #threadStatuses = new Map<string, { text: string; untilMs: number }>();
 
   /** Empty, or as an earlier one was when it was saved. */
   constructor(now: () => number, saved?: WorkspaceSnapshot) {
+    this.#now = now;
     const domain = "playground";
     this.team = saved?.team ?? {
       id: makeId("T"),
@@ -310,8 +313,25 @@ export class Workspace {
       ...(draft.metadata !== undefined && { metadata: draft.metadata }),
     };
     this.log(draft.channel).add(message);
+    if (draft.isFromApp === true && draft.threadTs !== undefined) {
+      this.#threadStatuses.delete(`${draft.channel} ${draft.threadTs}`);
+    }
     this.changed();
     return message;
+  }
+
+  /** What the app says of its work in a thread, for two minutes or until it posts there; null takes it away. */
+  setThreadStatus(channelId: string, threadTs: string, text: string | null): void {
+    const id = `${channelId} ${threadTs}`;
+    if (text === null) this.#threadStatuses.delete(id);
+    else this.#threadStatuses.set(id, { text, untilMs: this.#now() + 120_000 });
+    this.changed();
+  }
+
+  /** Null: none, or no longer. */
+  threadStatus(channelId: string, threadTs: string): string | null {
+    const status = this.#threadStatuses.get(`${channelId} ${threadTs}`);
+    return status === undefined || status.untilMs <= this.#now() ? null : status.text;
   }
 
   deleteMessage(channelId: string, ts: string): void {

@@ -135,7 +135,12 @@ export type PageView = {
   failure: string | null;
 };
 
-export type PageThread = { ts: string; messages: PageMessage[] };
+export type PageThread = {
+  ts: string;
+  messages: PageMessage[];
+  /** What the app says of its work there, without its name. */
+  workStatus: string | null;
+};
 
 /** What one channel shows. */
 export type PageContent = {

@@ -151,6 +151,12 @@ export interface Directory {
   }): Promise<string | null>;
 }
 
+/** Slack's own sign that the agent is at work, where it offers one. */
+export interface WorkStatus {
+  /** Shows it in a thread for at most two minutes, in the background: best effort, never throws, and renews only what is about to go. */
+  show(thread: { teamId: string; channelId: string; threadTs: string }): void;
+}
+
 /** Which channels people are in. */
 export interface Memberships {
   /** Those that the app is in, too, as of the last half minute. `isComplete`: false where Slack doesn't tell of all of them. */

@@ -12,6 +12,7 @@ export type CallPurpose =
   | "reply-privately"
   | "direct-message"
   | "react"
+  | "show-work"
   | "other";
 
 /** chat.postMessage, chat.postEphemeral: this channel does not take a message from us. */
@@ -86,6 +87,17 @@ export const FINAL: Record<CallPurpose, ReadonlySet<string>> = {
     "thread_locked",
     "too_many_emoji",
     "too_many_reactions",
+  ]),
+  /** assistant.threads.setStatus: there is no such thing here. `invalid_thread_ts` is about one thread alone. */
+  "show-work": new Set([
+    "access_denied",
+    "channel_not_found",
+    "deprecated_endpoint",
+    "feature_not_enabled",
+    "method_deprecated",
+    "no_permission",
+    "not_allowed",
+    "unknown_method",
   ]),
   other: new Set(),
 };

@@ -1,7 +1,7 @@
 import type { Clock } from "../core/clock.ts";
 import type { Contacts, JobServices } from "../core/job-service.ts";
 import type { Logger } from "../core/logger.ts";
-import type { Directory, Memberships, Notifier } from "../core/notifier.ts";
+import type { Directory, Memberships, Notifier, WorkStatus } from "../core/notifier.ts";
 import type { PollingPolicy } from "../core/polling.ts";
 import type { RecordKind, RecordOf, RecordStore } from "../core/records.ts";
 import type { Slots } from "../core/slots.ts";
@@ -22,6 +22,7 @@ export type TaskDeps = {
   /** Reads a record as it is now; what is written is decided anew (`TaskQueue.commit`, or a step). */
   records: { [K in RecordKind]: Pick<RecordStore<RecordOf<K>>, "get"> };
   notifier: Notifier;
+  workStatus: WorkStatus;
   directory: Directory;
   threadReader: ThreadReader;
   fileReader: FileReader;

@@ -6,6 +6,7 @@ import { faultForLog } from "../core/job-service.ts";
 import type { JobService, JobServiceAnswer } from "../core/job-service.ts";
 import type { JobRecord, Read, Write } from "../core/records.ts";
 import type { NewTask, Step, Task } from "../core/task-queue.ts";
+import { isOpen } from "../core/question.ts";
 import { withPrBefore } from "../core/follow-up.ts";
 import { endTurn } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
@@ -84,10 +85,24 @@ export async function watch(deps: TaskDeps, task: Task): Promise<Step> {
   const state = answer === null ? payload.state : pollStateAfter(payload.state, answer, deps.clock.now());
   const steps = new Map<string, NewTask>();
   for (const turn of open) {
-    const task = await stepRefreshTask(deps, change(turn, state));
+    const next = change(turn, state);
+    if (isSeenAtWork(next, answer)) showWork(deps, next);
+    const task = await stepRefreshTask(deps, next);
     if (task !== undefined) steps.set(turn.id, task);
   }
   return stepAfter(deps, { ...payload, state }, { job, change, answer, steps });
+}
+
+/** Whether the agent works on a turn, and waits for nobody's answer. */
+function isSeenAtWork({ stage, stop, questions = [] }: Turn, answer: JobServiceAnswer | null): boolean {
+  if (answer === null || !answer.ok || answer.job.status !== "active") return false;
+  if (stage.name !== "watching" || stop !== undefined) return false;
+  return stage.progress?.isWaiting !== true && !questions.some(isOpen);
+}
+
+function showWork({ workStatus }: TaskDeps, { request: { teamId }, delivery }: Turn): void {
+  const { channelId, threadTs } = delivery;
+  if (threadTs !== null) workStatus.show({ teamId, channelId, threadTs });
 }
 
 async function poll(deps: TaskDeps, jobService: JobService, job: JobRecord): Promise<JobServiceAnswer> {

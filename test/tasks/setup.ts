@@ -158,6 +158,7 @@ export class TaskRig implements AsyncDisposable {
       slots: store.slots,
       records: store.records,
       notifier: this.slack,
+      workStatus: { show: () => {} },
       directory: {
         admission: async () => "admitted",
         personName: async () => null,

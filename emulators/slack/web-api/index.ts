@@ -1,6 +1,7 @@
 import { SlackRefusal } from "../refusal.ts";
 import type { TokenState } from "../workspace.ts";
 import type { Args } from "./args.ts";
+import { assistantMethods } from "./assistant.ts";
 import { blocksMethods } from "./blocks.ts";
 import { chatMethods } from "./chat.ts";
 import { conversationsMethods } from "./conversations.ts";
@@ -11,6 +12,7 @@ import { viewsMethods } from "./views.ts";
 
 const methods: MethodTable = {
   ...teamMethods,
+  ...assistantMethods,
   ...blocksMethods,
   ...chatMethods,
   ...conversationsMethods,

@@ -11,6 +11,7 @@ export function createPane(aside: HTMLElement, app: PageApp) {
   const heading = h("h2", { id: "pane-title", tabindex: "-1" });
   const where = h("span", { class: "small" });
   const feed = h("div", { class: "feed", role: "feed", "aria-label": "Thread" });
+  const workStatus = h("div", { class: "work-status small", role: "status" });
   const composer = createComposer({
     id: "thread-composer",
     state: () => app.state(),
@@ -37,6 +38,7 @@ export function createPane(aside: HTMLElement, app: PageApp) {
       ),
     ),
     feed,
+    workStatus,
     composer.element,
     weather.element,
   );
@@ -51,6 +53,10 @@ export function createPane(aside: HTMLElement, app: PageApp) {
       document.body.classList.toggle("pane-open", !aside.hidden);
       weather.element.hidden = !place.isWeatherOpen;
       feed.hidden = !isThread;
+      const status = content?.workStatus ?? null;
+      workStatus.hidden = status === null;
+      const said = status === null ? "" : `${app.state().bot.name} ${status}`;
+      if (workStatus.textContent !== said) workStatus.textContent = said;
       composer.element.hidden = !isThread || content === null || !canReply(app.state());
       if (place.isWeatherOpen) {
         heading.textContent = "Weather";

@@ -1,0 +1,63 @@
+import type { Clock } from "../core/clock.ts";
+import type { Logger } from "../core/logger.ts";
+import type { WorkStatus } from "../core/notifier.ts";
+import { slackFault } from "./slack-faults.ts";
+import type { SlackTeams } from "./slack-teams.ts";
+
+/** Slack shows the app's name before it. */
+const WORKING = "is working on the docs";
+/** Slack takes the status away after two minutes, and when the app posts in the thread: docs.slack.dev/reference/methods/assistant.threads.setStatus */
+const RENEW_MS = 100_000;
+/** Slack says only that special rates apply; this is tier 3, which is stricter than any of those it names. */
+const GAP_MS = 1_334;
+const THREADS_MAX = 1_000;
+
+type Options = { teams: SlackTeams; clock: Pick<Clock, "monotonicMs">; logger: Logger };
+
+/**
+ * Slack's own sign that an app is at work, in channels, too, with `chat:write`: docs.slack.dev/changelog/2026/03/05/set-status-scope-update. Each
+ * process keeps in memory what it has shown; a team that refuses isn't asked again.
+ */
+export function createSlackWorkStatus({ teams, clock, logger }: Options): WorkStatus {
+  const absent = new Set<string>();
+  /** By team: when Slack may be called again. */
+  const openAt = new Map<string, number>();
+  /** By thread: when it was last shown. */
+  const shownAt = new Map<string, number>();
+
+  async function send(thread: Parameters<WorkStatus["show"]>[0]): Promise<void> {
+    const { teamId, channelId, threadTs } = thread;
+    try {
+      const { client } = await teams.of(teamId);
+      await client.assistant.threads.setStatus({
+        channel_id: channelId,
+        thread_ts: threadTs,
+        status: WORKING,
+        // Without any, Slack shows steps of its own invention in channels.
+        loading_messages: [WORKING],
+      });
+    } catch (thrown) {
+      const { kind, error, retryAfterMs } = slackFault(thrown, "show-work");
+      if (retryAfterMs !== undefined) openAt.set(teamId, clock.monotonicMs() + retryAfterMs);
+      if ((kind !== "place" && kind !== "credentials") || absent.has(teamId)) return;
+      absent.add(teamId);
+      logger.info({ error }, "Slack shows no agent's status here; only the messages tell");
+    }
+  }
+
+  return {
+    show(thread) {
+      const { teamId, channelId, threadTs } = thread;
+      const id = `${teamId} ${channelId} ${threadTs}`;
+      const now = clock.monotonicMs();
+      const isFresh = now - (shownAt.get(id) ?? -Infinity) < RENEW_MS;
+      if (absent.has(teamId) || isFresh || now < (openAt.get(teamId) ?? 0)) return;
+      openAt.set(teamId, now + GAP_MS);
+      shownAt.delete(id);
+      shownAt.set(id, now);
+      const [oldest] = shownAt.keys();
+      if (shownAt.size > THREADS_MAX && oldest !== undefined) shownAt.delete(oldest);
+      void send(thread);
+    },
+  };
+}
