@@ -11,9 +11,12 @@ const SCOPES =
 export type SlackOptions = {
   /** Whether it limits rates as {@link SLACK_LIMITS} says. */
   isLimited: boolean;
-  /** Whether it leaves every call but the one of the start without an answer. */
+  /** Whether it leaves every call without an answer but those of {@link ALWAYS_ANSWERED}. */
   isHeld: boolean;
 };
+
+/** The call of the start, and the one that says who is a member: a request of somebody unknown waits for it. */
+const ALWAYS_ANSWERED: ReadonlySet<string> = new Set(["auth.test", "users.info"]);
 
 type Answer = Record<string, unknown> | "ratelimited" | "unknown";
 
@@ -74,6 +77,8 @@ export function createSlack(journal: Journal, { isLimited, isHeld }: SlackOption
         return { messages: [], has_more: false, response_metadata: { next_cursor: "" } };
       case "users.info":
         return { user: userOf(args.get("user") ?? "") };
+      case "assistant.threads.setStatus":
+        return {};
       case "team.info":
         return { team: { id: TEAM_ID, name: "Bench", domain: "bench", url: TEAM_URL } };
       default:
@@ -84,7 +89,7 @@ export function createSlack(journal: Journal, { isLimited, isHeld }: SlackOption
   return createServer((request, response) => {
     response.on("error", () => response.destroy());
     const method = (request.url ?? "").replace(/^.*\//, "");
-    if (isHeld && method !== "auth.test") {
+    if (isHeld && !ALWAYS_ANSWERED.has(method)) {
       request.resume();
       return;
     }
