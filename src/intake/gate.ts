@@ -67,9 +67,9 @@ export function registerGate(app: App, deps: IntakeDeps): void {
       return;
     }
     if ("action" in args) {
-      await args.ack();
+      // Where this can't be said, Slack shows that the press came to nothing.
       if ("response_url" in args.body) await args.respond(answer);
-      return;
+      return args.ack();
     }
     if ("event" in args && isUnchecked) return args.next();
     await refuseEvent(deps, args.body, refusal);
