@@ -14,6 +14,8 @@ export type Shown = { name: string; content: Rendered; faults: string[] };
 /** The messages of one kind. */
 export type Group = { title: string; messages: Shown[] };
 
+const TEAM = { botName: "docs-agent", teamUrl: "https://example.slack.com/" };
+
 /** Every sample, rendered as for a workspace with two projects, and checked against Slack's limits. */
 export function renderedSamples(): Group[] {
   const presentation = {
@@ -25,7 +27,7 @@ export function renderedSamples(): Group[] {
   return Object.entries(samples).map(([title, group]) => ({
     title,
     messages: group.map(({ name, message }) => {
-      const content = "kind" in message ? render(message, presentation, "docs-agent") : message;
+      const content = "kind" in message ? render(message, presentation, TEAM) : message;
       return { name, content, faults: faultsOf(content) };
     }),
   }));

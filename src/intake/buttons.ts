@@ -6,7 +6,13 @@ import type { Request } from "../core/request.ts";
 import { askedAgain } from "../core/thread-context.ts";
 import { canKeepWatching, pressButton, resumeTurn } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
-import { KEEP_WATCHING, TRY_AGAIN, VIEW_PULL_REQUEST, parseButtonValue } from "../replies/actions.ts";
+import {
+  KEEP_WATCHING,
+  TRY_AGAIN,
+  VIEW_MESSAGE,
+  VIEW_PULL_REQUEST,
+  parseButtonValue,
+} from "../replies/actions.ts";
 import type { ButtonValue } from "../replies/actions.ts";
 import { refusalText } from "../replies/private-messages.ts";
 import { reactTasks } from "../tasks/react.ts";
@@ -23,9 +29,11 @@ const ON_ITS_WAY = "There's news about this request. I'll post it here in a mome
 /** The buttons of outcome messages. What a button did is in the turn's record, for as long as the record is kept. */
 export function registerButtons(app: App, deps: IntakeDeps): void {
   // A button with a URL is opened by Slack itself, which still expects an ack.
-  app.action(VIEW_PULL_REQUEST, async ({ ack }) => {
-    await ack();
-  });
+  for (const actionId of [VIEW_PULL_REQUEST, VIEW_MESSAGE]) {
+    app.action(actionId, async ({ ack }) => {
+      await ack();
+    });
+  }
 
   app.action<BlockAction<ButtonAction>>(TRY_AGAIN, async ({ ack, action, body, respond }) => {
     const said = await press(deps, parseButtonValue(action.value), (pressed) =>

@@ -2,6 +2,7 @@ import { z } from "zod";
 
 /** Action ids of the buttons that messages carry. */
 export const VIEW_PULL_REQUEST = "view_pull_request";
+export const VIEW_MESSAGE = "view_message";
 export const TRY_AGAIN = "try_again";
 export const KEEP_WATCHING = "keep_watching";
 export const STOP_TURN = "stop_turn";

@@ -8,13 +8,13 @@ import { isDirect } from "../core/request-list.ts";
 import { cut } from "../core/text.ts";
 import type { Turn } from "../core/turn.ts";
 import { KEEP_WATCHING, TRY_AGAIN, VIEW_PULL_REQUEST, buttonValue } from "./actions.ts";
-import { awayText } from "./away-text.ts";
+import { awayBlock } from "./away-text.ts";
 import { labelledText, labelled, plainSection, quotePart, quoteText, section } from "./blocks.ts";
 import type { Rendered } from "./blocks.ts";
 import { feedbackButtons, withUsualButtons } from "./feedback-buttons.ts";
 import { NAME_MAX, SAID_MAX, STATE_MAX } from "./limits.ts";
 import { cutEscaped, escapeMrkdwn } from "./mrkdwn.ts";
-import type { Presentation } from "./presentation.ts";
+import type { Presentation, TeamView } from "./presentation.ts";
 import { pullRequestLink } from "./pull-request-link.ts";
 
 /** The notification that a turn has ended: says what happened and what to do next, and mentions all but the `muted` it concerns. */
@@ -23,7 +23,7 @@ export function outcomeMessage(
   outcome: Outcome,
   watch: number,
   away: string | null,
-  view: Presentation & { botName: string },
+  view: Presentation & TeamView,
   muted: readonly string[] = [],
 ): Rendered {
   const prLink = prLinkOf(outcome);
@@ -46,7 +46,7 @@ export function outcomeMessage(
   const actions: ActionsBlock[] = buttons.length === 0 ? [] : [{ type: "actions", elements: buttons }];
   const asksForFeedback = HAS_RESULT.has(endingOf(outcome));
   const blocks: KnownBlock[] = [
-    ...(away === null ? [] : [section(awayText(turn.request.channelId, away, view.botName))]),
+    ...(away === null ? [] : [awayBlock(turn.request, away, view)]),
     ...said(lead, text),
     ...(prLink !== null && link === null
       ? [

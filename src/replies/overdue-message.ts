@@ -1,17 +1,18 @@
 import { roughDuration } from "../core/duration.ts";
 import type { Message } from "../core/notifier.ts";
 import { overdueKey } from "../core/overdue.ts";
-import { awayText } from "./away-text.ts";
+import { awayBlock } from "./away-text.ts";
 import { section } from "./blocks.ts";
 import type { Rendered } from "./blocks.ts";
+import type { TeamView } from "./presentation.ts";
 import { stopButton } from "./status-actions.ts";
 
 /** The notice that a turn takes longer than usual: mentions the requester, and offers to stop it as long as that helps. */
 export function overdueMessage(
   { turn, overdue, away, muted = [] }: Extract<Message, { kind: "overdue" }>,
-  botName: string,
+  team: TeamView,
 ): Rendered {
-  const { userId, channelId } = turn.request;
+  const { userId } = turn.request;
   const who = muted.includes(userId) ? "" : `<@${userId}> `;
   const usual = roughDuration(overdue.usualMs);
   const key = overdueKey(turn);
@@ -22,7 +23,7 @@ export function overdueMessage(
   return {
     text,
     blocks: [
-      ...(away === null ? [] : [section(awayText(channelId, away, botName))]),
+      ...(away === null ? [] : [awayBlock(turn.request, away, team)]),
       section(text),
       ...(key === "open" ? [{ type: "actions" as const, elements: [stopButton(turn)] }] : []),
     ],

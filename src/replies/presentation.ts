@@ -9,3 +9,6 @@ export type Presentation = {
   /** Origins (`http://host:port`) whose pull requests are links although they are not https. */
   httpOrigins: string[];
 };
+
+/** The team that a message is for: the app's own name there, without the `@`, and the address that its links begin with. */
+export type TeamView = { botName: string; teamUrl: string };

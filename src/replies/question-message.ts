@@ -4,16 +4,17 @@ import { isOpen } from "../core/question.ts";
 import { cut } from "../core/text.ts";
 import type { Turn } from "../core/turn.ts";
 import { ANSWER_IN_WORDS, IN_WORDS, answerChoice, questionValue } from "./actions.ts";
-import { awayText } from "./away-text.ts";
+import { awayBlock } from "./away-text.ts";
 import { context, labelled, quoteText, section } from "./blocks.ts";
 import type { Rendered } from "./blocks.ts";
+import type { Presentation, TeamView } from "./presentation.ts";
 import { SAID_MAX, STATE_MAX } from "./limits.ts";
 import { cutEscaped } from "./mrkdwn.ts";
 
 /** "text may truncate with ~30 characters" (docs.slack.dev/reference/block-kit/block-elements/button-element). */
 const BUTTON_READABLE_MAX = 30;
 
-type View = { botName: string; contact: string };
+type View = Pick<Presentation, "contact"> & TeamView;
 
 /** What the agent asks: mentions the requester and offers the choices; once it is closed, who answered what in place of the buttons. */
 export function questionMessage(
@@ -34,7 +35,7 @@ export function questionMessage(
   return {
     text: [`${lead} ${cutEscaped(text, STATE_MAX)}`, answered, end].filter((line) => line !== "").join("\n"),
     blocks: [
-      ...(away === null ? [] : [section(awayText(request.channelId, away, view.botName))]),
+      ...(away === null ? [] : [awayBlock(request, away, view)]),
       section(lead),
       quoteText(text || "(no text)"),
       ...(isOpen(question) ? waysToAnswer(turn, question) : []),

@@ -3,7 +3,7 @@ import type { Rendered } from "./blocks.ts";
 import { listMessage, standingMessage } from "./list-message.ts";
 import { outcomeMessage } from "./outcome-message.ts";
 import { overdueMessage } from "./overdue-message.ts";
-import type { Presentation } from "./presentation.ts";
+import type { Presentation, TeamView } from "./presentation.ts";
 import {
   askMessage,
   gaveUpMessage,
@@ -18,13 +18,14 @@ import {
 import { questionMessage } from "./question-message.ts";
 import { statusMessage } from "./status-message.ts";
 
-/** Any message as Slack takes it. `botName`: the app's own name in that team, without the `@`. */
-export function render(message: Message, presentation: Presentation, botName: string): Rendered {
+/** Any message as Slack takes it. */
+export function render(message: Message, presentation: Presentation, team: TeamView): Rendered {
+  const { botName } = team;
   switch (message.kind) {
     case "status":
       return statusMessage(message.turn, message.followUps ?? [], message.away, {
         ...presentation,
-        botName,
+        ...team,
         showProject: presentation.projects.length > 1,
       });
     case "outcome":
@@ -33,7 +34,7 @@ export function render(message: Message, presentation: Presentation, botName: st
         message.outcome,
         message.watch,
         message.away,
-        { ...presentation, botName },
+        { ...presentation, ...team },
         message.muted,
       );
     case "question":
@@ -41,11 +42,11 @@ export function render(message: Message, presentation: Presentation, botName: st
         message.turn,
         message.question,
         message.away,
-        { ...presentation, botName },
+        { ...presentation, ...team },
         message.muted,
       );
     case "overdue":
-      return overdueMessage(message, botName);
+      return overdueMessage(message, team);
     case "kept":
       return keptMessage();
     case "help":

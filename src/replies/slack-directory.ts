@@ -1,6 +1,7 @@
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Directory } from "../core/notifier.ts";
+import { builtPermalink } from "./permalink.ts";
 import { createSlackAdmission } from "./slack-admission.ts";
 import { slackFault } from "./slack-faults.ts";
 import type { SlackTeams } from "./slack-teams.ts";
@@ -73,20 +74,4 @@ export function createSlackDirectory(options: {
       return teamUrl === null ? null : builtPermalink(teamUrl, channelId, ts, threadTs);
     },
   };
-}
-
-/** The permalink as Slack builds it, for messages in channels that the app may not look into. */
-function builtPermalink(
-  teamUrl: string,
-  channelId: string,
-  ts: string,
-  threadTs: string | null,
-): string | null {
-  if (!URL.canParse(teamUrl)) return null;
-  const url = new URL(`archives/${channelId}/p${ts.replace(".", "")}`, teamUrl);
-  if (threadTs !== null && threadTs !== ts) {
-    url.searchParams.set("thread_ts", threadTs);
-    url.searchParams.set("cid", channelId);
-  }
-  return url.href;
 }

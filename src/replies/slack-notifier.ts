@@ -57,7 +57,7 @@ export function createSlackNotifier(options: SlackNotifierOptions): Notifier {
       return inTeam(place.teamId, "post", async ({ client, identity }) => {
         const answer = await withPlainFallback(
           place.teamId,
-          render(message, presentation, identity.botName),
+          render(message, presentation, identity),
           (content) =>
             client.chat.postMessage({
               channel: place.channelId,
@@ -94,7 +94,7 @@ export function createSlackNotifier(options: SlackNotifierOptions): Notifier {
 
     async update(place, ts, message, label) {
       return inTeam(place.teamId, "update", async ({ client, identity }) => {
-        await withPlainFallback(place.teamId, render(message, presentation, identity.botName), (content) =>
+        await withPlainFallback(place.teamId, render(message, presentation, identity), (content) =>
           client.chat.update({
             channel: place.channelId,
             ts,
@@ -124,7 +124,7 @@ export function createSlackNotifier(options: SlackNotifierOptions): Notifier {
 
     async replyPrivately({ place, userId, responseUrl, replaces = false }, message) {
       return inTeam(place.teamId, "reply-privately", async ({ client, identity }) => {
-        const rendered = render(message, presentation, identity.botName);
+        const rendered = render(message, presentation, identity);
         if (responseUrl !== null) {
           const responded = await respondPrivately(responseUrl, rendered, { ...options, replaces });
           if (responded.kind === "shown") return done(null);

@@ -8,17 +8,17 @@ import { sharedText } from "../core/thread-context.ts";
 import { withLatestTries } from "../core/tries.ts";
 import { isFollowUp } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
-import { awayText } from "./away-text.ts";
+import { awayBlock } from "./away-text.ts";
 import { context, linkedLine, quoteText, section } from "./blocks.ts";
 import type { Rendered } from "./blocks.ts";
 import { ECHO_MAX, MESSAGE_TEXT_MAX, SAID_MAX, STATE_MAX, TITLE_MAX } from "./limits.ts";
 import { cutEscaped } from "./mrkdwn.ts";
-import type { Presentation } from "./presentation.ts";
+import type { Presentation, TeamView } from "./presentation.ts";
 import { pullRequestLink } from "./pull-request-link.ts";
 import type { PullRequestLink } from "./pull-request-link.ts";
 import { statusActions } from "./status-actions.ts";
 
-type View = Pick<Presentation, "watchedFor" | "httpOrigins"> & { botName: string; showProject: boolean };
+type View = Pick<Presentation, "watchedFor" | "httpOrigins"> & TeamView & { showProject: boolean };
 
 /** Who asked for what, and how it stands: the message that is updated in place. `followUps`: what else it shows, oldest first. */
 export function statusMessage(
@@ -29,7 +29,7 @@ export function statusMessage(
 ): Rendered {
   const { request } = turn;
   const isBare = away === null && isReply(turn);
-  const from = away === null ? [] : [section(awayText(request.channelId, away, view.botName))];
+  const from = away === null ? [] : [awayBlock(request, away, view)];
   const own = isBare ? [] : [section(leadOf(turn)), quoteText(cut(request.instructions, ECHO_MAX))];
   const news = isBare ? newsOf(turn) : [];
   const [{ latest }, ...others] = withLatestTries([turn, ...followUps]);

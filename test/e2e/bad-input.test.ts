@@ -525,7 +525,11 @@ describe("a place that cannot take the outcome", () => {
     await world.slack.person(ANA).submit({ viewId: (await world.form(ANA)).id });
     await nothingMore(world);
     expect(ephemeralTexts(world)).toEqual([expect.stringContaining("/invite @docs-agent")]);
-    expect(world.slack.dm(ANA)).toHaveLength(2);
+    const [status, ...others] = world.slack.dm(ANA);
+    expect(others).toHaveLength(1);
+    // The message that it is about is a press away.
+    expect(JSON.stringify(status?.blocks)).toContain(`/archives/${RANDOM}/p${message.ts.replace(".", "")}"`);
+    expect(status && world.slack.visibleText(status)).toContain("[View message]");
     expect(world.service.creates[0]?.prompt).toContain("> the FAQ is wrong");
   });
 });

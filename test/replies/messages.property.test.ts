@@ -22,7 +22,7 @@ import { visibleText } from "../../emulators/slack/index.ts";
 import { parseView } from "../../emulators/slack/validate-blocks.ts";
 import { readContent } from "../../emulators/slack/web-api/chat.ts";
 import { MESSAGE_TEXT_MAX } from "../../src/replies/limits.ts";
-import type { Presentation } from "../../src/replies/presentation.ts";
+import type { Presentation, TeamView } from "../../src/replies/presentation.ts";
 import { pullRequestLink } from "../../src/replies/pull-request-link.ts";
 import { render } from "../../src/replies/render.ts";
 import { makeJob, makeReported, makeRequest, makeTurn } from "../support/builders.ts";
@@ -186,10 +186,11 @@ const turns: fc.Arbitrary<Turn> = fc
   .record({ request: requests, stage: stages, watch: fc.integer({ min: 1, max: 50 }) })
   .map((turn) => makeTurn(turn));
 
-type View = Presentation & { botName: string };
+type View = Presentation & TeamView;
 
 const views: fc.Arbitrary<View> = fc.record({
   botName: anyText,
+  teamUrl: fc.oneof(fc.constant("https://example.slack.com/"), anyText),
   projects: fc.array(anyText, { minLength: 1, maxLength: 3 }),
   watchedFor: fc.constantFrom("1 day", "45 s", "2 h 5 min"),
   contact: fc.constantFrom("your Docs Agent admin", "<@U0ADMIN>", "<#C0HELP>"),
@@ -205,7 +206,7 @@ const manyNames = fc.array(
 
 /** What Slack shows and whom it notifies, checked as `chat.postMessage` checks it, on the wire. */
 function post(message: Message, view: View) {
-  const rendered = render(message, view, view.botName);
+  const rendered = render(message, view, view);
   return readContent({ text: rendered.text, blocks: JSON.parse(JSON.stringify(rendered.blocks)) });
 }
 
@@ -440,6 +441,7 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
   it("an outcome of every kind and reason, with and without everything it can carry", () => {
     const view = {
       botName: "docs<!here>",
+      teamUrl: "https://example.slack.com/",
       projects: ["docs"],
       watchedFor: "1 day",
       contact: "your Docs Agent admin",
@@ -566,6 +568,7 @@ describe("lists of projects", () => {
   const projects = Array.from({ length: 100 }, (_, index) => `${index}-`.padEnd(40, "x"));
   const view = {
     botName: "docs",
+    teamUrl: "https://example.slack.com/",
     projects,
     watchedFor: "1 day",
     contact: "your Docs Agent admin",

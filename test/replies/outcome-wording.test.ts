@@ -1,7 +1,19 @@
 import { describe, expect, it } from "vitest";
 import { render } from "../../src/replies/render.ts";
 import { makeJob, makeOutcome, makeTurn } from "../support/builders.ts";
-import { ANA, LINK, PR, presentation, read, readOutcome, request, JOB, withPr, without } from "./reading.ts";
+import {
+  ANA,
+  LINK,
+  PR,
+  TEAM,
+  presentation,
+  read,
+  readOutcome,
+  request,
+  JOB,
+  withPr,
+  without,
+} from "./reading.ts";
 import type { Row } from "./reading.ts";
 
 const CHECK = "Check for a new pull request before trying again.";
@@ -160,7 +172,7 @@ describe("an outcome also says", () => {
     const several = { ...presentation, projects: ["docs", "api"] };
     const outcome = makeOutcome({ kind: "rejected", reason: "project", job: null });
     const message = { kind: "outcome", turn: makeTurn({ request }), outcome, watch: 1, away: null } as const;
-    expect(render(message, several, "docs-agent").text).toContain("The project docs isn't set up correctly.");
+    expect(render(message, several, TEAM).text).toContain("The project docs isn't set up correctly.");
   });
 
   it("no more than helps: in a direct message every reply reaches the app", () => {

@@ -12,6 +12,7 @@ import { makeJob, makeReported, makeRequest, makeTurn } from "../support/builder
 export const ANA = "U0ANA";
 export const PR = "https://github.com/acme/docs/pull/7";
 
+export const TEAM = { botName: "docs-agent", teamUrl: "https://example.slack.com/" };
 export const presentation = {
   projects: ["docs"],
   watchedFor: "1 day",
@@ -30,7 +31,7 @@ function nameOf(userId: string): string | undefined {
 
 /** What Ana reads in Slack, line by line, and what her notification says. */
 export function read(message: Message): { lines: string[]; notification: string; sent: string } {
-  const content = readContent(render(message, presentation, "docs-agent"));
+  const content = readContent(render(message, presentation, TEAM));
   return {
     lines: withoutFeedback(withoutStop(visibleText(content, nameOf))).split("\n"),
     notification: visibleText({ text: content.text }, nameOf),

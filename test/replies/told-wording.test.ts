@@ -1,7 +1,19 @@
 import { describe, expect, it } from "vitest";
 import { render } from "../../src/replies/render.ts";
 import { makeJob, makeOutcome, makeTurn } from "../support/builders.ts";
-import { LINK, PR, presentation, pull, readOutcome, request, JOB, told, withPr, without } from "./reading.ts";
+import {
+  LINK,
+  PR,
+  TEAM,
+  presentation,
+  pull,
+  readOutcome,
+  request,
+  JOB,
+  told,
+  withPr,
+  without,
+} from "./reading.ts";
 import type { Row } from "./reading.ts";
 
 /** The same, where the service tells of its turns. */
@@ -168,7 +180,7 @@ describe("where the job service tells of its turns, the thread says that, too:",
       told: told({ summary: evil, pullRequest: { ...pull, title: evil } }),
     });
     const message = { kind: "outcome", turn: makeTurn({ request }), outcome, watch: 1, away: null } as const;
-    const { blocks } = render(message, presentation, "docs-agent");
+    const { blocks } = render(message, presentation, TEAM);
     const shown = "<!channel> <@U0BEN> *<https://evil.example|x>* :tada:";
     expect(blocks[1]).toEqual({
       type: "rich_text",
