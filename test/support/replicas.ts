@@ -8,10 +8,11 @@ import { DOCS, environment, startSlackSide, type WorldOptions } from "./world.ts
 /** Where jobs end in these tests: `service.script.completeAfterPolls(2, { prLink: PR })`. */
 export const PR = "https://github.com/acme/docs/pull/7";
 
-/** The outcomes in #docs, each a reply with {@link PR}. */
+/** The outcomes in #docs, each a reply with {@link PR}; the status message of a mention is a reply, too, and links it. */
 export function outcomesIn(slack: SlackSide): SlackMessage[] {
   return slack
     .messages(DOCS)
+    .filter(({ metadata }) => String(metadata?.event_payload["post"]).startsWith("outcome-"))
     .filter((message) => message.thread_ts !== undefined && slack.visibleText(message).includes(PR));
 }
 
