@@ -6,8 +6,8 @@ const onRedis = { globalSetup: ["test/support/redis-for-all.ts"], env: { TEST_ST
 export default defineConfig({
   test: {
     setupFiles: ["test/support/setup.ts"],
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     pool: "forks",
     maxConcurrency: 8,
     // Most of a test is waiting for another process, so more workers than cores.
