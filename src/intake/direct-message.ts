@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { SaidToApp } from "./said-to-app.ts";
-import { filesOfMessage } from "./slack-message.ts";
+import { WrittenMessage, filesOfMessage } from "./slack-message.ts";
 
 /** Slack's own notices come from it. */
 export const SLACKBOT_USER_ID = "USLACKBOT";
@@ -9,17 +9,9 @@ export const SLACKBOT_USER_ID = "USLACKBOT";
  * What a person writes to the app in their direct messages; all of it is for the app. Edits, deletions and whatever else has another subtype
  * are not, nor is what apps write, this one included (docs.slack.dev/reference/events/message.im).
  */
-const DirectMessage = z.object({
+const DirectMessage = WrittenMessage.extend({
   channel_type: z.literal("im"),
   subtype: z.enum(["file_share", "thread_broadcast"]).optional(),
-  bot_id: z.never().optional(),
-  app_id: z.never().optional(),
-  edited: z.never().optional(),
-  channel: z.string(),
-  user: z.string(),
-  text: z.string().default(""),
-  files: z.array(z.unknown()).nullish(),
-  ts: z.string(),
   thread_ts: z.string().optional(),
 });
 

@@ -21,6 +21,18 @@ export const SaidMessage = z.object({
 });
 export type SaidMessage = z.infer<typeof SaidMessage>;
 
+/** What a person has just written, as an event tells it; edits are not, nor is what apps write. Subtypes are for each place to name. */
+export const WrittenMessage = z.object({
+  bot_id: z.never().optional(),
+  app_id: z.never().optional(),
+  edited: z.never().optional(),
+  channel: z.string(),
+  user: z.string(),
+  text: z.string().default(""),
+  files: z.array(z.unknown()).nullish(),
+  ts: z.string(),
+});
+
 /** A file as messages carry it; one that Slack keeps elsewhere, hides or has deleted says less. */
 const SaidFile = z.object({
   id: z.string(),

@@ -16,7 +16,7 @@ import { isDirectMessage, saidDirectly } from "./direct-message.ts";
 import { sayNotAllowed } from "./not-allowed.ts";
 import { mentionCause, takeSaid } from "./said-to-app.ts";
 import { parseMessageText, readableText } from "./message-text.ts";
-import { filesOfMessage, withFiles } from "./slack-message.ts";
+import { WrittenMessage, filesOfMessage, withFiles } from "./slack-message.ts";
 
 export const MESSAGE_EVENT = "message";
 
@@ -26,22 +26,14 @@ const TOO_OLD = "That was too long ago. Mention me in the thread instead.";
  * What a person has just written in a thread, with files or without. Edits, joins, broadcasts to the channel and whatever else has another
  * subtype are none, and nor is what apps write.
  */
-const ThreadReply = z.object({
+const ThreadReply = WrittenMessage.extend({
   subtype: z.literal("file_share").optional(),
-  bot_id: z.never().optional(),
-  app_id: z.never().optional(),
-  edited: z.never().optional(),
-  channel: z.string(),
-  user: z.string(),
-  text: z.string().default(""),
-  files: z.array(z.unknown()).nullish(),
-  ts: z.string(),
   thread_ts: z.string(),
 });
 
 /**
- * A direct message to the app is for the app. A reply in a channel's thread that doesn't mention the app: `FOLLOW_UPS` says whether it is a follow-up. One that mentions somebody else is for them,
- * and one that mentions the app arrives as a mention, too.
+ * A direct message to the app is for the app. A reply in a channel's thread that doesn't mention the app: `FOLLOW_UPS` says whether it is a
+ * follow-up. One that mentions somebody else is for them, and one that mentions the app arrives as a mention, too.
  */
 export function registerThreadReply(app: App, deps: IntakeDeps): void {
   app.event(MESSAGE_EVENT, async ({ event, body, context }) => {

@@ -282,7 +282,10 @@ async function finish(turn: RunnerTurn, context: RunContext, work: PushedWork): 
   return { kind: "pull-request", prLink: pullRequest.url, pullRequest, summary, leftOut };
 }
 
-/** What a run is that left nothing to commit. Throws where the agent may have given up because of its model: not all that do say that they failed. */
+/**
+ * The result of a run that left nothing to commit. Throws where the model's trouble may be the reason: not every agent that stops because of it
+ * says that it failed.
+ */
 function nothingChanged(
   { summary, refused, modelTrouble }: Omit<AgentRunResult, "keepSession">,
   leftOut: string[],
