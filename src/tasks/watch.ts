@@ -67,11 +67,11 @@ export async function watch(deps: TaskDeps, task: Task): Promise<Step> {
   if (answer !== null && !answer.ok) {
     deps.logger.warn({ fault: faultForLog(answer.fault) }, "poll did not succeed");
   }
-  // What began later, a message say, may be younger than the answer.
   const usual =
     answer?.ok === true && open.some((turn) => mayBeOverdue(turn, now))
       ? usualOf(await deps.records.history.get(projectKey(job.project)))
       : null;
+  // What began later, a message say, may be younger than the answer.
   const asked = new Map(open.map(({ id, watch }) => [id, watch]));
   const change = (turn: Turn, state: PollState): Turn => {
     if (turn.stage.name !== "watching") return turn;
