@@ -6,7 +6,7 @@ import type { Read, ThreadRecord, Write } from "../core/records.ts";
 import type { Decision, Plan } from "../core/task-queue.ts";
 import type { Turn } from "../core/turn.ts";
 import { FOLLOW_MENU, parseFollowValue } from "../replies/actions.ts";
-import { turnWrites } from "../tasks/turn-writes.ts";
+import { shownBy, turnWrites } from "../tasks/turn-writes.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { FINISHED, press, tooOld } from "./press.ts";
 
@@ -33,7 +33,7 @@ export function following(deps: IntakeDeps, turnId: string, userId: string): Dec
   return (read): Plan<string> => {
     const host = read("turn", turnId);
     if (host === undefined) return { value: tooOld(deps) };
-    const shown = [host, ...(host.delivery.alsoShows ?? []).flatMap((id) => read("turn", id) ?? [])];
+    const shown = shownBy(read, host);
     if (host.delivery.away !== null) return { value: ELSEWHERE };
     const open = shown.filter(({ stage }) => stage.name !== "ended");
     if (open.length === 0) return { value: FINISHED };

@@ -9,7 +9,7 @@ import { tasksAfterEnd } from "../tasks/after-end.ts";
 import { cancelTask } from "../tasks/cancel.ts";
 import { overdueTasks } from "../tasks/overdue.ts";
 import { refreshTask } from "../tasks/refresh.ts";
-import { turnWrites } from "../tasks/turn-writes.ts";
+import { shownBy, turnWrites } from "../tasks/turn-writes.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { sayNotAllowed } from "./not-allowed.ts";
 import { FINISHED, alreadyDone, press, tooOld } from "./press.ts";
@@ -40,7 +40,7 @@ function stopping(
   return (read): Plan<string | null | { only: string }> => {
     const host = read("turn", turnId);
     if (host === undefined) return { value: tooOld(deps) };
-    const shown = [host, ...(host.delivery.alsoShows ?? []).flatMap((id) => read("turn", id) ?? [])];
+    const shown = shownBy(read, host);
     const open = shown.filter(({ stage }) => stage.name !== "ended");
     const [first] = open;
     if (first === undefined) return { value: stoppedAlready(shown, body) ?? FINISHED };

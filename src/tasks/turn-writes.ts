@@ -37,6 +37,11 @@ export function earlierTurns(read: Read, { id, job, request }: Turn): Turn[] {
   return earlier.flatMap((turnId) => read("turn", turnId) ?? []);
 }
 
+/** The turns that the status message of a turn shows, that one first. */
+export function shownBy(read: Read, turn: Turn): Turn[] {
+  return [turn, ...(turn.delivery.alsoShows ?? []).flatMap((id) => read("turn", id) ?? [])];
+}
+
 type Deps = Pick<TaskDeps, "clock" | "polling" | "retentionMs">;
 
 /** The most turns that a thread's record names. */
@@ -78,8 +83,7 @@ export function turnWrites(deps: Deps, read: Read, turn: Turn): Write[] {
 
 /** A turn is kept as long as those that its status message shows. */
 function keptMs({ clock, polling, retentionMs }: Deps, read: Read, turn: Turn): number {
-  const shown = (turn.delivery.alsoShows ?? []).flatMap((id) => read("turn", id) ?? []);
-  return Math.max(...[turn, ...shown].map((each) => keepTurnMs(each, clock.now(), polling, retentionMs)));
+  return Math.max(...shownBy(read, turn).map((each) => keepTurnMs(each, clock.now(), polling, retentionMs)));
 }
 
 function threadWrites(
