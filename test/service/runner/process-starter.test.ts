@@ -21,10 +21,11 @@ import { openTempDir } from "../../support/temp-dir.ts";
 function start(
   script: string,
   options: { maxOutputBytes?: number; clock?: ManualClock | PausableClock } = {},
+  starter = new ProcessStarter(),
 ) {
   const abort = new AbortController();
   const written = { out: [] as Buffer[], err: [] as Buffer[] };
-  const group = new ProcessStarter().start({
+  const group = starter.start({
     command: "/bin/sh",
     args: ["-c", script],
     cwd: "/",
@@ -40,6 +41,10 @@ function start(
   });
   const text = (of: "out" | "err") => Buffer.concat(written[of]).toString();
   return { group, abort, text, out: () => Buffer.concat(written.out) };
+}
+
+function parentOf(pid = 0): number {
+  return Number(/^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
 }
 
 /** A program that nobody starts: `begin` gives the news of it that there is so far. */
@@ -135,12 +140,25 @@ it("takes its programs along when it is killed itself, and says so", async () =>
   await vi.waitFor(async () => expect((await processesOf(marker)).length).toBeGreaterThan(0), {
     timeout: 20_000,
   });
-  const parent = Number(/^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
+  const parent = parentOf(pid);
   expect(parent).not.toBe(process.pid);
   process.kill(parent, "SIGKILL");
   const problem = "The process that starts programs has ended.";
   expect(await group.ended).toEqual({ kind: "lost", problem });
   expect(await processesOf(marker)).toEqual([]);
+});
+
+it("takes its programs along when it hangs", async () => {
+  const starter = new ProcessStarter({ askEveryMs: 200 });
+  const marker = `sleep 3597.${process.pid}`;
+  const { group } = start(`${marker}; echo`, {}, starter);
+  const pid = await group.started;
+  process.kill(parentOf(pid), "SIGSTOP");
+  void group.stop();
+  expect(await group.ended).toMatchObject({ kind: "lost" });
+  expect(await processesOf(marker)).toEqual([]);
+  // It is another one from now on.
+  expect(await start("exit 7", {}, starter).group.ended).toMatchObject({ kind: "exited", code: 7 });
 });
 
 it("doesn't say that it stopped a program that has ended by itself", async () => {

@@ -86,6 +86,7 @@ export function orderGroup(
         case "ended":
           return finish(news.ending);
         case "ran":
+        case "well":
           return undefined;
       }
     },

@@ -76,6 +76,8 @@ process.on("message", (order) => {
       return void group?.stdin.end();
     case "stop":
       return void group?.stop();
+    case "ask":
+      return tell({ kind: "well", id });
   }
 });
 // Whoever stops the service may signal all its processes: what runs now is the service's to stop.
