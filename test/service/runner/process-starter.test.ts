@@ -149,7 +149,7 @@ it("takes its programs along when it is killed itself, and says so", async () =>
 });
 
 it("takes its programs along when it hangs", async () => {
-  const starter = new ProcessStarter({ askEveryMs: 200 });
+  const starter = new ProcessStarter({ askEveryMs: 2_000 });
   const marker = `sleep 3597.${process.pid}`;
   const { group } = start(`${marker}; echo`, {}, starter);
   const pid = await group.started;
