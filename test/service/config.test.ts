@@ -378,7 +378,7 @@ it("gives each project the models that it names, else all", async () => {
       },
     ],
     budget: { tokens: 200_000, usd: 2 },
-    proxy: { http: "", https: "", none: "" },
+    proxy: { http: "", https: "", none: "localhost,127.0.0.1,::1,[::1]" },
   });
 });
 
