@@ -5,9 +5,8 @@ import type { Decision, Plan } from "../core/task-queue.ts";
 import type { Turn } from "../core/turn.ts";
 import { STOP_TURN, parseButtonValue } from "../replies/actions.ts";
 import type { ButtonValue } from "../replies/actions.ts";
-import { tasksAfterEnd } from "../tasks/after-end.ts";
+import { tasksAfterChange } from "../tasks/after-change.ts";
 import { cancelTask } from "../tasks/cancel.ts";
-import { overdueTasks } from "../tasks/overdue.ts";
 import { refreshTask } from "../tasks/refresh.ts";
 import { shownBy, turnWrites } from "../tasks/turn-writes.ts";
 import type { IntakeDeps } from "./deps.ts";
@@ -54,8 +53,7 @@ function stopping(
     return {
       writes: stopped.flatMap((turn) => turnWrites(deps, read, turn)),
       adds: [
-        ...stopped.flatMap(tasksAfterEnd),
-        ...stopped.flatMap(overdueTasks),
+        ...stopped.flatMap(tasksAfterChange),
         ...stopped.flatMap((turn) => (turn.stage.name === "watching" ? [cancelTask(turn)] : [])),
         refreshTask(host),
       ],

@@ -6,7 +6,6 @@ import { composePrompt, idsToName } from "../core/prompt.ts";
 import type { Names } from "../core/prompt.ts";
 import type { Request } from "../core/request.ts";
 import { AFTER_STORE_FAULT_MS, retryDelayMs } from "../core/retry.ts";
-import { statusKey } from "../core/status-text.ts";
 import type { NewTask, Step, Task } from "../core/task-queue.ts";
 import {
   afterSubmit,
@@ -21,13 +20,12 @@ import { deadlineOf, endTurn, isFollowUp } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
 import { isStoreAnswerLost } from "../errors.ts";
 import type { Read, Write } from "../core/records.ts";
-import { tasksAfterEnd } from "./after-end.ts";
+import { tasksAfterChange } from "./after-change.ts";
 import { cancelTask } from "./cancel.ts";
 import type { TaskDeps } from "./deps.ts";
 import { followedTurn } from "./followed-turn.ts";
 import { closedForMs, heedRetryAfter, notAsked } from "./project-gate.ts";
 import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
-import { refreshTask } from "./refresh.ts";
 import { threadOfRequest } from "./thread-of-request.ts";
 import { filesOfRequest } from "./files-of-request.ts";
 import { earlierTurns, endedForLog, requireTurn, turnWrites } from "./turn-writes.ts";
@@ -238,10 +236,7 @@ function settle(
         ...(isFollowUp(turn) && !isFollowUp(next) && stage.name === "accepted" ? [submitTask(next)] : []),
         ...(stage.name === "watching" ? [watchTask(next, now + deps.polling.minMs)] : []),
         ...(stage.name === "watching" && next.stop !== undefined ? [cancelTask(next)] : []),
-        ...tasksAfterEnd(next),
-        ...(statusKey(next) === next.delivery.shown || stage.name === "ended" || next.delivery.shown === null
-          ? []
-          : [refreshTask(next)]),
+        ...tasksAfterChange(next),
       ],
       value:
         retry === null
