@@ -2,7 +2,7 @@ import type { App, BlockAction, ButtonAction } from "@slack/bolt";
 import { ANSWER_MAX_CHARS, isOpen } from "../core/question.ts";
 import { maySteer } from "../core/steering.ts";
 import { questionOf } from "../core/turn.ts";
-import { ANSWER_IN_WORDS, ANY_ANSWER_CHOICE, parseQuestionValue } from "../replies/actions.ts";
+import { ANSWER_CHOICE, ANSWER_IN_WORDS, questionValue } from "../replies/actions.ts";
 import type { QuestionValue } from "../replies/actions.ts";
 import { refusalText } from "../replies/private-messages.ts";
 import { answering } from "../tasks/answer.ts";
@@ -19,7 +19,7 @@ const FORM_NOT_KEPT = "I can't tell whether that was saved. Send it again.";
 
 /** The buttons under the agent's questions, and the form for an answer in words. An answer is in the turn's record before Slack gets its ack. */
 export function registerAnswers(app: App, deps: IntakeDeps): void {
-  app.action<BlockAction<ButtonAction>>(ANY_ANSWER_CHOICE, async ({ ack, action, body, respond }) => {
+  app.action<BlockAction<ButtonAction>>(ANSWER_CHOICE, async ({ ack, action, body, respond }) => {
     const refusal = await chosen(deps, action.value, body.user.id);
     await ack();
     await sayPrivately(deps, refusal, body, (text) =>
@@ -39,7 +39,7 @@ export function registerAnswers(app: App, deps: IntakeDeps): void {
 
   app.view(ANSWER_FORM, async ({ ack, body, view }) => {
     const text = (view.state.values[ANSWER]?.[ANSWER]?.value ?? "").trim();
-    const error = await sent(deps, parseQuestionValue(view.private_metadata), text, body.user.id);
+    const error = await sent(deps, questionValue.read(view.private_metadata), text, body.user.id);
     await ack(error === null ? undefined : { response_action: "errors", errors: { [ANSWER]: error } });
   });
 }
@@ -48,7 +48,7 @@ export function registerAnswers(app: App, deps: IntakeDeps): void {
 type Refusal = { kind: "said"; text: string } | { kind: "not-allowed"; requesterId: string } | null;
 
 async function chosen(deps: IntakeDeps, value: string | undefined, userId: string): Promise<Refusal> {
-  const pressed = parseQuestionValue(value);
+  const pressed = questionValue.read(value);
   if (pressed === null) return { kind: "said", text: tooOld(deps) };
   try {
     return refusalOf(deps, await take(deps, pressed, userId, { choice: pressed.choice }), userId);
@@ -65,7 +65,7 @@ async function openForm(
   { user }: BlockAction,
   open: (view: ReturnType<typeof answerModal>) => Promise<unknown>,
 ): Promise<Refusal> {
-  const pressed = parseQuestionValue(value);
+  const pressed = questionValue.read(value);
   if (pressed === null) return { kind: "said", text: tooOld(deps) };
   try {
     const turn = await deps.records.turn.get(pressed.turnId);

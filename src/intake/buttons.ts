@@ -11,7 +11,7 @@ import {
   TRY_AGAIN,
   VIEW_MESSAGE,
   VIEW_PULL_REQUEST,
-  parseButtonValue,
+  buttonValue,
 } from "../replies/actions.ts";
 import type { ButtonValue } from "../replies/actions.ts";
 import { refusalText } from "../replies/private-messages.ts";
@@ -36,7 +36,7 @@ export function registerButtons(app: App, deps: IntakeDeps): void {
   }
 
   app.action<BlockAction<ButtonAction>>(TRY_AGAIN, async ({ ack, action, body, respond }) => {
-    const said = await press(deps, parseButtonValue(action.value), (pressed) =>
+    const said = await press(deps, buttonValue.read(action.value), (pressed) =>
       tryAgain(deps, pressed, body),
     );
     await ack();
@@ -44,7 +44,7 @@ export function registerButtons(app: App, deps: IntakeDeps): void {
   });
 
   app.action<BlockAction<ButtonAction>>(KEEP_WATCHING, async ({ ack, action, body, respond }) => {
-    const said = await press(deps, parseButtonValue(action.value), (pressed) =>
+    const said = await press(deps, buttonValue.read(action.value), (pressed) =>
       deps.queue.commit(keepWatching(deps, pressed, body.user.id)),
     );
     await ack();

@@ -1,6 +1,6 @@
 import type { App, BlockAction, ButtonAction, FeedbackButtonsAction } from "@slack/bolt";
 import { noteVote, votesOf } from "../core/feedback.ts";
-import { FEEDBACK, FEEDBACK_NO, FEEDBACK_YES, parseFeedbackValue } from "../replies/actions.ts";
+import { FEEDBACK, FEEDBACK_NO, FEEDBACK_YES, feedbackValue } from "../replies/actions.ts";
 import type { FeedbackValue } from "../replies/actions.ts";
 import { turnWrites } from "../tasks/turn-writes.ts";
 import type { IntakeDeps } from "./deps.ts";
@@ -14,7 +14,7 @@ export function registerFeedback(app: App, deps: IntakeDeps): void {
     app.action<BlockAction<ButtonAction | FeedbackButtonsAction>>(
       actionId,
       async ({ ack, action, body, respond }) => {
-        const said = await press(deps, parseFeedbackValue(action.value), (voted) =>
+        const said = await press(deps, feedbackValue.read(action.value), (voted) =>
           vote(deps, voted, body.user.id),
         );
         await ack();

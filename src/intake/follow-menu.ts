@@ -5,7 +5,7 @@ import { threadId } from "../core/records.ts";
 import type { Read, ThreadRecord, Write } from "../core/records.ts";
 import type { Decision, Plan } from "../core/task-queue.ts";
 import type { Turn } from "../core/turn.ts";
-import { FOLLOW_MENU, parseFollowValue } from "../replies/actions.ts";
+import { FOLLOW_MENU, followValue } from "../replies/actions.ts";
 import { shownBy, turnWrites } from "../tasks/turn-writes.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { FINISHED, press, tooOld } from "./press.ts";
@@ -18,7 +18,7 @@ const TOO_MANY = "Too many people follow this already.";
 /** The menu beside **Stop**: who wants to be mentioned, and who doesn't. */
 export function registerFollowMenu(app: App, deps: IntakeDeps): void {
   app.action<BlockAction<OverflowAction>>(FOLLOW_MENU, async ({ ack, action, body, respond }) => {
-    const chosen = parseFollowValue(action.selected_option.value);
+    const chosen = followValue.read(action.selected_option.value);
     const decide = chosen?.choice === "mute" ? muting : following;
     const said = await press(deps, chosen, ({ turnId }) =>
       deps.queue.commit(decide(deps, turnId, body.user.id)),

@@ -3,7 +3,7 @@ import { maySteer } from "../core/steering.ts";
 import { stopTurn } from "../core/stop.ts";
 import type { Decision, Plan } from "../core/task-queue.ts";
 import type { Turn } from "../core/turn.ts";
-import { STOP_TURN, parseButtonValue } from "../replies/actions.ts";
+import { STOP_TURN, buttonValue } from "../replies/actions.ts";
 import type { ButtonValue } from "../replies/actions.ts";
 import { tasksAfterChange } from "../tasks/after-change.ts";
 import { cancelTask } from "../tasks/cancel.ts";
@@ -17,7 +17,7 @@ import { FINISHED, alreadyDone, press, tooOld } from "./press.ts";
 export function registerStopButton(app: App, deps: IntakeDeps): void {
   app.action<BlockAction<ButtonAction>>(STOP_TURN, async ({ ack, action, body, respond }) => {
     const notAllowed: { requesterId?: string } = {};
-    const said = await press(deps, parseButtonValue(action.value), async (pressed) => {
+    const said = await press(deps, buttonValue.read(action.value), async (pressed) => {
       const stopped = await deps.queue.commit(stopping(deps, pressed, body));
       if (typeof stopped === "string" || stopped === null) return stopped;
       notAllowed.requesterId = stopped.only;

@@ -4,7 +4,7 @@ import type { Refusal } from "../core/notifier.ts";
 import { threadId } from "../core/records.ts";
 import { PROMPT_MAX_CHARS } from "../core/request.ts";
 import type { Request } from "../core/request.ts";
-import { IGNORE_REPLY, SEND_REPLY, parseReplyValue } from "../replies/actions.ts";
+import { IGNORE_REPLY, SEND_REPLY, replyValue } from "../replies/actions.ts";
 import { refusalText } from "../replies/private-messages.ts";
 import { aimedAt } from "../tasks/accept.ts";
 import { asking } from "../tasks/ask.ts";
@@ -123,9 +123,9 @@ async function send(
   value: string | undefined,
   userId: string,
 ): Promise<string | null | { only: string }> {
-  const replyId = parseReplyValue(value);
+  const replyId = replyValue.read(value)?.replyId;
   try {
-    const reply = replyId === null ? undefined : await deps.records.reply.get(replyId);
+    const reply = replyId === undefined ? undefined : await deps.records.reply.get(replyId);
     if (reply?.request.userId !== userId) return TOO_OLD;
     const request = { ...reply.request, receivedAt: deps.clock.now() };
     if (request.instructions.length > PROMPT_MAX_CHARS) return refusalText(tooLong(request));

@@ -76,11 +76,11 @@ function pages({ of, from }: ListPage, hasOlder: boolean): ActionsBlock[] {
       : [
           {
             ...labelled(LIST_NEWER, "Newer"),
-            value: listValue({ of, from: Math.max(0, from - PAGE_SIZE) }),
+            value: listValue.write({ of, from: Math.max(0, from - PAGE_SIZE) }),
           },
         ]),
     ...(hasOlder
-      ? [{ ...labelled(LIST_OLDER, "Older"), value: listValue({ of, from: from + PAGE_SIZE }) }]
+      ? [{ ...labelled(LIST_OLDER, "Older"), value: listValue.write({ of, from: from + PAGE_SIZE }) }]
       : []),
   ];
   return elements.length === 0 ? [] : [{ type: "actions", elements }];

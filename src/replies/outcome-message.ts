@@ -144,10 +144,10 @@ function button(name: OutcomeButton, turn: Turn, watch: number, url: string | nu
       if (url === null) return [];
       return [{ ...labelled(VIEW_PULL_REQUEST, "View pull request"), url, style: "primary" }];
     case "try-again":
-      return [{ ...labelled(TRY_AGAIN, "Try again"), value: buttonValue({ turnId: turn.id, watch }) }];
+      return [{ ...labelled(TRY_AGAIN, "Try again"), value: buttonValue.write({ turnId: turn.id, watch }) }];
     case "keep-watching":
       return [
-        { ...labelled(KEEP_WATCHING, "Keep watching"), value: buttonValue({ turnId: turn.id, watch }) },
+        { ...labelled(KEEP_WATCHING, "Keep watching"), value: buttonValue.write({ turnId: turn.id, watch }) },
       ];
   }
 }

@@ -3,7 +3,7 @@ import type { PersonAnswer, Question } from "../core/question.ts";
 import { isOpen } from "../core/question.ts";
 import { cut } from "../core/text.ts";
 import type { Turn } from "../core/turn.ts";
-import { ANSWER_IN_WORDS, IN_WORDS, answerChoice, questionValue } from "./actions.ts";
+import { ANSWER_IN_WORDS, IN_WORDS, answerChoiceId, questionValue } from "./actions.ts";
 import { awayBlock } from "./away-text.ts";
 import { context, labelled, quoteText, section } from "./blocks.ts";
 import type { Rendered } from "./blocks.ts";
@@ -49,10 +49,11 @@ export function questionMessage(
 function waysToAnswer(turn: Turn, question: Question): KnownBlock[] {
   const { choices, moreChoices, allowsText } = question;
   const isListed = choices.some(({ label }) => label.length > BUTTON_READABLE_MAX);
-  const valueOf = (choice: number) => questionValue({ turnId: turn.id, question: question.number, choice });
+  const valueOf = (choice: number) =>
+    questionValue.write({ turnId: turn.id, question: question.number, choice });
   const buttons: Button[] = [
     ...choices.map(({ label }, index) => ({
-      ...named(answerChoice(index), isListed ? `${index + 1}` : label),
+      ...named(answerChoiceId(index), isListed ? `${index + 1}` : label),
       value: valueOf(index),
       ...(isListed ? { accessibility_label: cut(label, ACCESSIBILITY_LABEL_MAX) } : {}),
     })),
