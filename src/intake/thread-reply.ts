@@ -13,7 +13,8 @@ import type { ReplyPayload } from "../tasks/reply.ts";
 import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { isDirectMessage, saidDirectly } from "./direct-message.ts";
-import { sayNotAllowed } from "./not-allowed.ts";
+import { answerPress } from "./press.ts";
+import type { PressAnswer } from "./press.ts";
 import { mentionCause, takeSaid } from "./said-to-app.ts";
 import { parseMessageText, readableText } from "./message-text.ts";
 import { WrittenMessage, filesOfMessage, withFiles } from "./slack-message.ts";
@@ -102,7 +103,7 @@ export function registerThreadReply(app: App, deps: IntakeDeps): void {
         : { delete_original: true },
     );
     // The setting was another one when they were asked.
-    if (said !== null && typeof said !== "string") await sayNotAllowed(deps, body, said.only);
+    if (typeof said !== "string") await answerPress(deps, { body, respond }, said);
   });
 
   app.action(IGNORE_REPLY, async ({ ack, respond }) => {
@@ -117,12 +118,12 @@ function tooLong({ instructions }: Request): Refusal {
   return { kind: "too-long", length: instructions.length, limit: PROMPT_MAX_CHARS };
 }
 
-/** Sends a reply that its author says is for the agent. What to say instead of the question; null: nothing. `only`: who alone may. */
+/** Sends a reply that its author says is for the agent. What to say instead of the question; null: nothing. */
 async function send(
   deps: IntakeDeps,
   value: string | undefined,
   userId: string,
-): Promise<string | null | { only: string }> {
+): Promise<PressAnswer> {
   const replyId = replyValue.read(value)?.replyId;
   try {
     const reply = replyId === undefined ? undefined : await deps.records.reply.get(replyId);
@@ -130,7 +131,7 @@ async function send(
     const request = { ...reply.request, receivedAt: deps.clock.now() };
     if (request.instructions.length > PROMPT_MAX_CHARS) return refusalText(tooLong(request));
     const accepted = await acceptRequest(deps, request, "thread");
-    if (accepted.kind === "not-allowed") return { only: accepted.requesterId };
+    if (accepted.kind === "not-allowed") return accepted;
     return accepted.kind === "refused" ? refusalText(accepted.refusal) : null;
   } catch (thrown) {
     deps.logger.error({ err: thrown }, "could not accept a reply");
