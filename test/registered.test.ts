@@ -41,7 +41,7 @@ function registered(): Registered {
       thread: { get: never },
       reply: { get: never },
       service: { get: never },
-      draft: { get: never, set: never, update: never, delete: never },
+      draft: { get: never },
     },
     notifier: { replyPrivately: never },
     threadReader: { read: never },

@@ -6,20 +6,11 @@ import { QuotedMessage, Request, ThreadContext } from "./request.ts";
 import { storedObject } from "./stored-object.ts";
 import { Turn } from "./turn.ts";
 
-/** Records of one kind, by id. A record that does not parse is set aside and reads as absent. */
+/** Records of one kind, by id. A record that does not parse is set aside and reads as absent. What depends on what is there is decided (`TaskQueue.commit`). */
 export interface RecordStore<T> {
   get(id: string): Promise<T | undefined>;
   /** Durable when it resolves. Rejects, and writes nothing, if the record does not parse. `ttlMs`: it is gone after that. */
   set(id: string, record: T, ttlMs?: number): Promise<void>;
-  /**
-   * Applies a change to the record as it is, whoever else writes at the same time. `change` is pure: it runs again on the newer
-   * record when somebody wrote in between. Undefined: nothing is there, or nothing is to be. Resolves to what is there then.
-   */
-  update(
-    id: string,
-    change: (current: T | undefined) => T | undefined,
-    ttlMs?: number,
-  ): Promise<T | undefined>;
   delete(id: string): Promise<void>;
 }
 

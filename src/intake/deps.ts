@@ -22,7 +22,7 @@ export type IntakeDeps = {
     turn: Pick<RecordStore<RecordOf<"turn">>, "get">;
     thread: Pick<RecordStore<RecordOf<"thread">>, "get">;
     reply: Pick<RecordStore<RecordOf<"reply">>, "get">;
-    draft: RecordStore<RecordOf<"draft">>;
+    draft: Pick<RecordStore<RecordOf<"draft">>, "get">;
     service: Pick<RecordStore<RecordOf<"service">>, "get">;
   };
   notifier: Pick<Notifier, "replyPrivately">;

@@ -7,7 +7,7 @@ import { cut } from "../core/text.ts";
 import { messageOf } from "../errors.ts";
 import { context, quote } from "../replies/blocks.ts";
 import { formNotOpenedMessage } from "../replies/private-messages.ts";
-import type { Draft } from "../core/records.ts";
+import type { Draft, Write } from "../core/records.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { withheldIn, withoutGuests } from "../tasks/thread-of-request.ts";
 import { namesOf } from "./project.ts";
@@ -49,7 +49,7 @@ export async function openRequestForm(
   try {
     const takesFiles = asked.quoted === null ? undefined : await takesFilesAt(deps);
     if (takesFiles !== undefined) asked = { ...asked, takesFiles };
-    await deps.records.draft.set(draftId, asked, DRAFT_TTL_MS);
+    await keepDraft(deps, draftId, asked);
     ({ view: open } = await client.views.open({ trigger_id: form.triggerId, view: viewOf(asked) }));
   } catch (thrown) {
     deps.logger.error({ err: thrown }, "could not open the form");
@@ -60,7 +60,7 @@ export async function openRequestForm(
   try {
     const draft = await withThread(deps, asked);
     // Before the form shows it: what it shows can be sent.
-    await deps.records.draft.set(draftId, draft, DRAFT_TTL_MS);
+    await keepDraft(deps, draftId, draft);
     await client.views.update({
       view_id: open.id,
       ...(open.hash === undefined ? {} : { hash: open.hash }),
@@ -70,6 +70,11 @@ export async function openRequestForm(
     // It was sent or closed meanwhile, say: then only what it showed goes along.
     deps.logger.warn({ error: messageOf(thrown) }, "could not list a thread in the form");
   }
+}
+
+function keepDraft({ queue }: Pick<IntakeDeps, "queue">, id: string, record: Draft): Promise<void> {
+  const draft: Write = { kind: "draft", id, record, ttlMs: DRAFT_TTL_MS };
+  return queue.commit(() => ({ writes: [draft], value: undefined }));
 }
 
 async function takesFilesAt({ records, projects }: IntakeDeps): Promise<boolean | undefined> {

@@ -110,22 +110,9 @@ export class SqliteKeyvAdapter extends EventEmitter {
     return this.#commits.run(() => keys.map((key) => this.remove(key)).includes(true));
   }
 
-  /**
-   * Writes `next` only if the entry is `expected` at that moment, atomically; undefined stands for no entry, on both sides. Resolves
-   * to whether it wrote.
-   */
-  async compareAndSet(
-    key: string,
-    expected: string | undefined,
-    next: string | undefined,
-    ttlMs?: number,
-  ): Promise<boolean> {
-    return this.#commits.run(() => {
-      if (this.read(key) !== expected) return false;
-      if (next === undefined) this.remove(key);
-      else this.write(key, next, ttlMs);
-      return true;
-    });
+  /** See `RecordStorage`. */
+  async deleteIf(key: string, text: string): Promise<boolean> {
+    return this.#commits.run(() => this.read(key) === text && this.remove(key));
   }
 
   /** Removes this namespace's entries, and no others. */
