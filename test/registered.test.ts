@@ -45,7 +45,7 @@ function registered(): Registered {
     },
     notifier: { replyPrivately: never },
     threadReader: { read: never },
-    directory: { admission: never },
+    directory: { admission: never, personName: never, channelName: never },
     projects: [{ service: "https://agents.example", id: "docs", name: "docs" }],
     limits: { perPerson: 0, perChannel: 0 },
     followUps: "mention",

@@ -26,7 +26,7 @@ export type IntakeDeps = {
     service: Pick<RecordStore<RecordOf<"service">>, "get">;
   };
   notifier: Pick<Notifier, "replyPrivately">;
-  directory: Pick<Directory, "admission">;
+  directory: Pick<Directory, "admission" | "personName" | "channelName">;
   threadReader: ThreadReader;
   /** The default first; never empty. */
   projects: readonly [ProjectRef, ...ProjectRef[]];

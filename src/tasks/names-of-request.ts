@@ -8,10 +8,11 @@ const MAX_NAMES = 20;
 /** Nobody waits for a Slack that is slow: names that are not there by then stay ids, too. */
 const NAMES_WITHIN_MS = 2_000;
 
-type Deps = Pick<TaskDeps, "clock" | "directory">;
-
 /** Readable names for the ids in what a request quotes, and its permalink, as far as Slack tells them in time. */
-export async function namesOfRequest(deps: Deps, request: Request): Promise<Names> {
+export async function namesOfRequest(
+  deps: Pick<TaskDeps, "clock" | "directory">,
+  request: Request,
+): Promise<Names> {
   const ids = idsToName(request);
   if (ids === null) return { people: new Map(), channels: new Map(), permalink: null };
   let permalink: string | null = null;
@@ -24,7 +25,12 @@ export async function namesOfRequest(deps: Deps, request: Request): Promise<Name
 
 /** The names of people and channels, as far as Slack tells them in time; `besides`: what else to wait for. */
 export async function lookUpNames(
-  { clock, directory }: Deps,
+  {
+    clock,
+    directory,
+  }: Pick<TaskDeps, "clock"> & {
+    directory: Pick<TaskDeps["directory"], "personName" | "channelName">;
+  },
   teamId: string,
   ids: { people: readonly string[]; channels: readonly string[] },
   besides: readonly Promise<void>[] = [],
