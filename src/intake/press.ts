@@ -1,5 +1,5 @@
 import type { BlockAction, RespondFn } from "@slack/bolt";
-import type { Message } from "../core/notifier.ts";
+import type { MessageOf } from "../core/notifier.ts";
 import type { IntakeDeps } from "./deps.ts";
 
 /** True also when the store's answer was lost. Pressing twice does nothing twice. */
@@ -10,7 +10,7 @@ const NOT_KEPT =
 export const FINISHED = "The agent has already finished. See the last message of this request.";
 
 /** Only the requester may do that. */
-export type NotAllowed = Extract<Message, { kind: "not-allowed" }>;
+export type NotAllowed = MessageOf<"not-allowed">;
 
 /** What to say to whoever pressed a button, alone; null: what they see says enough. */
 export type PressAnswer = string | NotAllowed | null;

@@ -1,5 +1,5 @@
 import { utcTimeOfDay } from "../core/duration.ts";
-import type { Message, Refusal } from "../core/notifier.ts";
+import type { MessageOf, Refusal } from "../core/notifier.ts";
 import { SUGGESTED_PROMPTS } from "../core/suggestions.ts";
 import { cut } from "../core/text.ts";
 import { IGNORE_REPLY, SEND_REPLY, replyValue, suggestionId, suggestionValue } from "./actions.ts";
@@ -173,7 +173,7 @@ export function inviteMeMessage(channelId: string, error: string, botName: strin
 
 /** The app gave up on a part of a request. */
 export function gaveUpMessage(
-  { taskType, taskId, channelId }: Extract<Message, { kind: "gave-up" }>,
+  { taskType, taskId, channelId }: MessageOf<"gave-up">,
   contact: string,
 ): Rendered {
   const text = `⚠️ ${gaveUpText(taskType, placeName(channelId))}`;

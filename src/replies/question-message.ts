@@ -1,4 +1,5 @@
 import type { Button, KnownBlock, RichTextBlock, RichTextSection } from "@slack/types";
+import type { MessageOf } from "../core/notifier.ts";
 import type { PersonAnswer, Question } from "../core/question.ts";
 import { isOpen } from "../core/question.ts";
 import { cut } from "../core/text.ts";
@@ -18,11 +19,8 @@ type View = Pick<Presentation, "contact"> & TeamView;
 
 /** What the agent asks: mentions the requester and offers the choices; once it is closed, who answered what in place of the buttons. */
 export function questionMessage(
-  turn: Turn,
-  question: Question,
-  away: string | null,
+  { turn, question, away, muted = [] }: MessageOf<"question">,
   view: View,
-  muted: readonly string[] = [],
 ): Rendered {
   const { request } = turn;
   const { answer, text } = question;
