@@ -83,7 +83,7 @@ export const ServiceRecord = storedObject({
 });
 export type ServiceRecord = z.infer<typeof ServiceRecord>;
 
-/** What was posted to tell a person that a task of theirs was given up, by that task's id. */
+/** What a task has posted to a person that belongs to no turn (`tell`, `welcome`), by that task's id. */
 export const NoticeRecord = storedObject({ version: z.literal(1), delivery: Delivery });
 export type NoticeRecord = z.infer<typeof NoticeRecord>;
 
