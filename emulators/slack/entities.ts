@@ -25,7 +25,7 @@ export type User = {
 };
 
 /** https://slack.com/help/articles/202518103-Understand-guest-roles-in-Slack */
-export type Guest = "multi-channel" | "single-channel";
+type Guest = "multi-channel" | "single-channel";
 
 /** Where somebody of another workspace is from; `enterpriseId`: the organization it belongs to, if any. */
 export type Home = { teamId: string; enterpriseId?: string };

@@ -66,7 +66,7 @@ const EVENT_SCOPES: Readonly<Record<string, string>> = {
 };
 
 /** Nothing in the workspace came to satisfy the test within its time. */
-export class NothingHappened extends DocsAgentError {
+class NothingHappened extends DocsAgentError {
   readonly code = "NOTHING_HAPPENED";
 }
 

@@ -27,7 +27,7 @@ import { parseJson } from "./web-api/args.ts";
 import type { Channel, User } from "./entities.ts";
 import type { Workspace } from "./workspace.ts";
 
-export type PersonDeps = {
+type PersonDeps = {
   workspace: Workspace;
   views: Views;
   triggers: Triggers;

@@ -70,8 +70,7 @@ export const Draft = storedObject({
 export type Draft = z.infer<typeof Draft>;
 
 /** A reply in a thread whose author was asked whether it is for the agent: the request that it is if so. */
-export const ReplyRecord = storedObject({ version: z.literal(1), request: Request });
-export type ReplyRecord = z.infer<typeof ReplyRecord>;
+const ReplyRecord = storedObject({ version: z.literal(1), request: Request });
 
 /** What a job service has said of itself, by its base URL. */
 export const ServiceRecord = storedObject({
@@ -84,8 +83,7 @@ export const ServiceRecord = storedObject({
 export type ServiceRecord = z.infer<typeof ServiceRecord>;
 
 /** What a task has posted to a person that belongs to no turn (`tell`, `welcome`), by that task's id. */
-export const NoticeRecord = storedObject({ version: z.literal(1), delivery: Delivery });
-export type NoticeRecord = z.infer<typeof NoticeRecord>;
+const NoticeRecord = storedObject({ version: z.literal(1), delivery: Delivery });
 
 /** The newest requests of one person or of one channel: their turns, oldest first. It holds no words, only ids. */
 export const RequestList = storedObject({ version: z.literal(1), turnIds: z.array(z.string()) });

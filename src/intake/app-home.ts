@@ -5,7 +5,7 @@ import { welcomeTask } from "../tasks/welcome.ts";
 import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
 import type { IntakeDeps } from "./deps.ts";
 
-export const HOME_OPENED_EVENT = "app_home_opened";
+const HOME_OPENED_EVENT = "app_home_opened";
 
 const ASKED_BEFORE = "You already asked for that here. Send it as a message to ask again.";
 

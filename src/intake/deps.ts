@@ -10,7 +10,7 @@ import type { AcceptanceEnd } from "../tasks/accept.ts";
 import type { TaskQueue } from "../core/task-queue.ts";
 
 /** Requests an hour; 0: as many as come. */
-export type RequestLimits = { perPerson: number; perChannel: number };
+type RequestLimits = { perPerson: number; perChannel: number };
 
 /** What became of a request: `known` is one that was accepted before (a redelivery). */
 export type Accepted = AcceptanceEnd | { kind: "refused"; refusal: Refusal };

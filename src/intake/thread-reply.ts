@@ -18,7 +18,7 @@ import { parseMessageText, readableText } from "./message-text.ts";
 import { WrittenMessage, saidOf } from "./slack-message.ts";
 import type { Said } from "./slack-message.ts";
 
-export const MESSAGE_EVENT = "message";
+const MESSAGE_EVENT = "message";
 
 const TOO_OLD = "That was too long ago. Mention me in the thread instead.";
 

@@ -8,7 +8,7 @@ import { deserialize, serialize, unreadableTextOf } from "./keyv.ts";
 import { remember } from "./remember.ts";
 
 /** A record that its own schema refuses was about to be written: a fault in the program. */
-export class RecordInvalidError extends DocsAgentError {
+class RecordInvalidError extends DocsAgentError {
   readonly code = "record_invalid";
 
   constructor(name: string, id: string, reason: string, options?: ErrorOptions) {
@@ -23,7 +23,7 @@ export type RecordStorage = {
   deleteIf(key: string, text: string): Promise<boolean>;
 };
 
-export type RecordStoreOptions<T> = {
+type RecordStoreOptions<T> = {
   /** From `openKeyv`. */
   keyv: Keyv;
   /** What `keyv` stands on. */

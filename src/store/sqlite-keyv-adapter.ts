@@ -5,7 +5,7 @@ import type { Clock } from "../core/clock.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { storeErrorsOf } from "./store-errors.ts";
 
-export type SqliteKeyvAdapterOptions = {
+type SqliteKeyvAdapterOptions = {
   db: DatabaseSync;
   /** What writes to `db`. */
   commits: GroupCommit;
@@ -41,7 +41,7 @@ export function createSqliteKeyvAdapter(options: SqliteKeyvAdapterOptions): Sqli
  * Fits Keyv's `KeyvStoreAdapter` without saying `implements`, as that type promises any type of value the caller names.
  * Methods reject with a `StoreUnavailableError`. An expired entry is absent from the moment the injected clock says so; its row goes later.
  */
-export class SqliteKeyvAdapter extends EventEmitter {
+class SqliteKeyvAdapter extends EventEmitter {
   /** Keyv offers `iterator()` only for the dialects it knows. */
   readonly opts = { dialect: "sqlite" };
   readonly #commits: GroupCommit;
