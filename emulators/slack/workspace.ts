@@ -3,7 +3,7 @@ import type { MessageBlock } from "./block-kit/blocks.ts";
 import { makeId, makeSecret, Timestamps } from "./ids.ts";
 import type { SlackFile } from "./files.ts";
 import { mentionsIn } from "./mentions.ts";
-import { type Ephemeral, type SlackMessage, Messages, type Metadata } from "./messages.ts";
+import { type Attachment, type Ephemeral, type SlackMessage, Messages, type Metadata } from "./messages.ts";
 import type { WorkspaceSnapshot } from "./snapshot.ts";
 import { encodeTyped, richTextOf, type TypedPart } from "./typed-text.ts";
 
@@ -27,6 +27,8 @@ export type User = {
   guest?: Guest;
   /** Of another workspace, in channels that are shared with it. Absent: of this one. */
   home?: Home;
+  /** Their account was deactivated. */
+  isDeactivated?: boolean;
 };
 
 /** https://slack.com/help/articles/202518103-Understand-guest-roles-in-Slack */
@@ -44,6 +46,8 @@ export type Channel = {
   /** User ids; the bot is a member when its user id is here. */
   members: Set<string>;
   isArchived: boolean;
+  /** The workspace of another organization that shares it with this one; absent: it is this one's. */
+  hostTeamId?: string;
 };
 
 export type NewUser = {
@@ -53,6 +57,7 @@ export type NewUser = {
   displayName?: string;
   guest?: Guest;
   home?: Home;
+  isDeactivated?: boolean;
 };
 
 /** A channel to be: `members` are user ids, and `withBot` adds the bot to them. */
@@ -62,6 +67,7 @@ export type NewChannel = {
   withBot?: boolean;
   id?: string;
   isPrivate?: boolean;
+  hostTeamId?: string;
 };
 
 export type NewMessage = {
@@ -69,6 +75,7 @@ export type NewMessage = {
   user: string;
   text: string;
   files?: SlackFile[];
+  attachments?: Attachment[];
   isFromApp?: boolean;
   blocks?: MessageBlock[];
   threadTs?: string;
@@ -163,6 +170,7 @@ export class Workspace {
       display_name: user.displayName ?? user.name,
       ...(user.guest !== undefined && { guest: user.guest }),
       ...(user.home !== undefined && { home: user.home }),
+      ...(user.isDeactivated === true && { isDeactivated: true }),
     };
     this.#users.set(added.id, added);
     this.changed();
@@ -201,6 +209,7 @@ export class Workspace {
       kind,
       members: new Set([...channel.members, ...(channel.withBot === true ? [this.bot.userId] : [])]),
       isArchived: false,
+      ...(channel.hostTeamId !== undefined && { hostTeamId: channel.hostTeamId }),
     };
     this.#channels.set(added.id, added);
     this.#messages.set(added.id, new Messages());
@@ -306,6 +315,7 @@ export class Workspace {
       deleted: false,
       mentions: mentionsIn(draft, draft.linksNames),
       ...(draft.files !== undefined && { files: draft.files }),
+      ...(draft.attachments !== undefined && { attachments: draft.attachments }),
       ...(draft.isFromApp === true && { bot_id: this.bot.botId }),
       ...(draft.blocks !== undefined && { blocks: draft.blocks }),
       ...(draft.threadTs !== undefined && { thread_ts: draft.threadTs }),
