@@ -2,6 +2,7 @@ import type { App } from "@slack/bolt";
 import type { IntakeDeps } from "./deps.ts";
 import { takeSaid } from "./said-to-app.ts";
 import { filesOfMessage } from "./slack-message.ts";
+import { teamOf } from "./team.ts";
 
 export const MENTION_EVENT = "app_mention";
 
@@ -10,11 +11,11 @@ export const MENTION_EVENT = "app_mention";
  * follow-up to that job.
  */
 export function registerMention(app: App, deps: IntakeDeps): void {
-  app.event(MENTION_EVENT, async ({ event, body, context }) => {
+  app.event(MENTION_EVENT, async ({ event, context }) => {
     // Apps and workflows that mention us could keep answering each other.
     if (event.user === undefined || ("bot_id" in event && event.bot_id !== undefined)) return;
     const said = {
-      teamId: body.team_id,
+      teamId: teamOf(context),
       channelId: event.channel,
       ts: event.ts,
       threadTs: event.thread_ts ?? null,

@@ -17,6 +17,7 @@ import { sayNotAllowed } from "./not-allowed.ts";
 import { mentionCause, takeSaid } from "./said-to-app.ts";
 import { parseMessageText, readableText } from "./message-text.ts";
 import { WrittenMessage, filesOfMessage, withFiles } from "./slack-message.ts";
+import { teamOf } from "./team.ts";
 
 export const MESSAGE_EVENT = "message";
 
@@ -36,9 +37,10 @@ const ThreadReply = WrittenMessage.extend({
  * follow-up. One that mentions somebody else is for them, and one that mentions the app arrives as a mention, too.
  */
 export function registerThreadReply(app: App, deps: IntakeDeps): void {
-  app.event(MESSAGE_EVENT, async ({ event, body, context }) => {
+  app.event(MESSAGE_EVENT, async ({ event, context }) => {
+    const teamId = teamOf(context);
     if (isDirectMessage(event)) {
-      const direct = saidDirectly(body.team_id, event);
+      const direct = saidDirectly(teamId, event);
       if (direct !== null && direct.userId !== context.botUserId)
         await takeSaid(deps, direct, context.botUserId);
       return;
@@ -47,7 +49,6 @@ export function registerThreadReply(app: App, deps: IntakeDeps): void {
     const said = ThreadReply.safeParse(event);
     if (!said.success || said.data.ts === said.data.thread_ts) return;
     const { channel: channelId, ts, thread_ts: threadTs, user: userId, text } = said.data;
-    const { team_id: teamId } = body;
     const thread = await deps.records.thread.get(threadId({ teamId, channelId, ts: threadTs }));
     if (thread === undefined) return;
     const segments = parseMessageText(text);
