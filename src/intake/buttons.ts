@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import type { App, BlockAction, ButtonAction } from "@slack/bolt";
 import { outcomeSlot } from "../core/delivery.ts";
+import { maySteer } from "../core/steering.ts";
 import type { Decision, Plan } from "../core/task-queue.ts";
 import type { Request } from "../core/request.ts";
 import { askedAgain } from "../core/thread-context.ts";
-import { canKeepWatching, pressButton, resumeTurn } from "../core/turn.ts";
+import { canKeepWatching, isFollowUp, pressButton, resumeTurn } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
 import {
   KEEP_WATCHING,
@@ -21,6 +22,7 @@ import { turnWrites } from "../tasks/turn-writes.ts";
 import { watchTask } from "../tasks/watch.ts";
 import { acceptRequest } from "./accept-request.ts";
 import type { IntakeDeps } from "./deps.ts";
+import { sayNotAllowed } from "./not-allowed.ts";
 import { FINISHED, alreadyDone, press, tooOld } from "./press.ts";
 
 const ALREADY_WATCHING = "I'm already watching.";
@@ -36,11 +38,16 @@ export function registerButtons(app: App, deps: IntakeDeps): void {
   }
 
   app.action<BlockAction<ButtonAction>>(TRY_AGAIN, async ({ ack, action, body, respond }) => {
-    const said = await press(deps, parseButtonValue(action.value), (pressed) =>
-      tryAgain(deps, pressed, body),
-    );
+    const notAllowed: { requesterId?: string } = {};
+    const said = await press(deps, parseButtonValue(action.value), async (pressed) => {
+      const tried = await tryAgain(deps, pressed, body);
+      if (typeof tried === "string" || tried === null) return tried;
+      notAllowed.requesterId = tried.only;
+      return null;
+    });
     await ack();
     if (said !== null) await respond({ text: said, response_type: "ephemeral", replace_original: false });
+    if (notAllowed.requesterId !== undefined) await sayNotAllowed(deps, body, notAllowed.requesterId);
   });
 
   app.action<BlockAction<ButtonAction>>(KEEP_WATCHING, async ({ ack, action, body, respond }) => {
@@ -52,14 +59,16 @@ export function registerButtons(app: App, deps: IntakeDeps): void {
   });
 }
 
-/** The same request once more, by whoever pressed the button, in the thread the button is in. */
+/** The same request once more, by whoever pressed the button, in the thread the button is in. `only`: who alone may follow up there. */
 async function tryAgain(
   deps: IntakeDeps,
   { turnId, watch }: ButtonValue,
   body: BlockAction,
-): Promise<string | null> {
+): Promise<string | null | { only: string }> {
   const turn = await deps.records.turn.get(turnId);
   if (turn === undefined) return tooOld(deps);
+  // It would go to the job of whoever asked for that, and make the person somebody who asked there.
+  if (isFollowUp(turn) && !maySteer(deps.followUps, turn, body.user.id)) return { only: turn.request.userId };
   const before = turn.pressed[watch];
   if (before?.action === "try-again") return alreadyDone(before.userId, body);
   const request = again(deps, turn, watch, body);
