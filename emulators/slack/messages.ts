@@ -8,7 +8,7 @@ export type Metadata = { event_type: string; event_payload: Record<string, unkno
  * What stands under a message: what an app attached to it, or a message whose link is in it or that was forwarded with it
  * (fixtures/slack-samples has recorded ones).
  */
-export type Attachment = {
+export type MessageAttachment = {
   id: number;
   fallback: string;
   text?: string;
@@ -30,7 +30,7 @@ export type SlackMessage = {
   bot_id?: string;
   text: string;
   files?: SlackFile[];
-  attachments?: Attachment[];
+  attachments?: MessageAttachment[];
   blocks?: MessageBlock[];
   thread_ts?: string;
   subtype?: "tombstone" | "thread_broadcast";

@@ -3,7 +3,13 @@ import type { MessageBlock } from "./block-kit/blocks.ts";
 import { makeId, makeSecret, Timestamps } from "./ids.ts";
 import type { SlackFile } from "./files.ts";
 import { mentionsIn } from "./mentions.ts";
-import { type Attachment, type Ephemeral, type SlackMessage, Messages, type Metadata } from "./messages.ts";
+import {
+  type MessageAttachment,
+  type Ephemeral,
+  type SlackMessage,
+  Messages,
+  type Metadata,
+} from "./messages.ts";
 import type { WorkspaceSnapshot } from "./snapshot.ts";
 import { encodeTyped, richTextOf, type TypedPart } from "./typed-text.ts";
 
@@ -75,7 +81,7 @@ export type NewMessage = {
   user: string;
   text: string;
   files?: SlackFile[];
-  attachments?: Attachment[];
+  attachments?: MessageAttachment[];
   isFromApp?: boolean;
   blocks?: MessageBlock[];
   threadTs?: string;

@@ -4,6 +4,7 @@ import type { WebClient } from "@slack/web-api";
 import { z } from "zod";
 import type { QuotedMessage, Segment } from "../core/request.ts";
 import { cut } from "../core/text.ts";
+import { allSegments, without } from "../core/thread-context.ts";
 import { messageOf } from "../errors.ts";
 import { context, quote } from "../replies/blocks.ts";
 import { formNotOpenedMessage } from "../replies/private-messages.ts";
@@ -95,13 +96,14 @@ async function withThread(deps: IntakeDeps, kept: Draft): Promise<Draft> {
     (ts) => ts !== quoted.ts,
   );
   const context = {
-    messages: messages.filter(({ ts }) => ts !== quoted.ts && !withheld.includes(ts)),
+    messages: messages.filter(({ ts }) => ts !== quoted.ts),
     ...(withheld.length === 0 ? {} : { withheld }),
     leftOut,
     upTo: upTo ?? quoted.ts,
     ...(stopped === null ? {} : { isCutShort: true }),
   };
-  return { ...draft, context: await withoutGuests(deps, teamId, context) };
+  const shared = without(context, ({ ts }) => withheld.includes(ts));
+  return { ...draft, context: await withoutGuests(deps, teamId, shared) };
 }
 
 /** The form: what should change, in which project, and the quoted message, if any, to look at. */
@@ -167,7 +169,7 @@ function optionOf(project: string): PlainTextOption {
 }
 
 function quotedBlocks(quoted: QuotedMessage): KnownBlock[] {
-  const elements = shown(quoted.segments);
+  const elements = shown(allSegments(quoted));
   const author = quoted.authorId === null ? quoted.authorName || "an app" : null;
   return [
     author === null
