@@ -262,7 +262,10 @@ function statusSamples(): [string, Of<"status">][] {
     ["waiting for an answer", status({ turn: askingTurn })],
     ["of a follow-up", status({ turn: followUp })],
     ["with a follow-up", status({ followUps: [followUp] })],
-    ["of a request that is started anew", status({ turn: { ...followUp, isStartedAnew: true } })],
+    [
+      "of a request that is started anew",
+      status({ turn: { ...makeUpTurn(watching, { from: "mention" }), isStartedAnew: true } }),
+    ],
     ["longest", status({ turn: long, followUps: many, away: "not_in_channel" })],
   ];
 }

@@ -214,9 +214,9 @@ export function homeOpenedPayload(workspace: Workspace, user: User, channel: Cha
   return { ...eventFields(workspace, { channel: channel.id, ts }), event } satisfies HomeOpenedPayload;
 }
 
-const channelTypes = { public: "channel", private: "group", im: "im", mpim: "mpim" } as const;
+export const channelTypes = { public: "channel", private: "group", im: "im", mpim: "mpim" } as const;
 
-function saidFields(workspace: Workspace, message: SlackMessage) {
+export function saidFields(workspace: Workspace, message: SlackMessage) {
   const author = workspace.findUser(message.user);
   const home = homeOf(author, workspace);
   return {
@@ -240,7 +240,7 @@ function saidFields(workspace: Workspace, message: SlackMessage) {
   };
 }
 
-function eventFields(workspace: Workspace, message: Pick<SlackMessage, "channel" | "ts">) {
+export function eventFields(workspace: Workspace, message: Pick<SlackMessage, "channel" | "ts">) {
   const { team, bot } = workspace;
   const { members, hostTeamId } = workspace.channel(message.channel);
   return {

@@ -1,6 +1,7 @@
 import { escapeMrkdwn } from "../../src/replies/mrkdwn.ts";
 import type { AnyBlock } from "./block-kit/blocks.ts";
 import type { Deliverer, SlackDelivery, DeliveryOutcome } from "./deliver.ts";
+import { editPayloads, saidPayloads } from "./heard.ts";
 import type { SlackMessage } from "./messages.ts";
 import {
   type Act,
@@ -10,8 +11,6 @@ import {
   failureNotice,
   homeOpenedPayload,
   type Interaction,
-  mentionPayload,
-  messagePayload,
   viewActionPayload,
   shortcutPayload,
   submissionPayload,
@@ -163,7 +162,7 @@ export class Person {
     threadTs?: string;
     files?: Parameters<Workspace["say"]>[0]["files"];
   }): Promise<MentionOutcome> {
-    const { workspace, deliverer } = this.#deps;
+    const { workspace, deliverer, events } = this.#deps;
     const channel = this.#ownChannel(act.channel);
     const message = workspace.say({
       channel: channel.id,
@@ -172,27 +171,27 @@ export class Person {
       ...(act.threadTs !== undefined && { threadTs: act.threadTs }),
       ...(act.files !== undefined && { files: act.files }),
     });
-    const isMentioned = message.mentions.includes(`@${workspace.bot.userId}`);
-    const { events } = this.#deps;
-    const isDirect = channel.kind === "im" || channel.kind === "mpim";
-    const ofMessages = {
-      public: "message.channels",
-      private: "message.groups",
-      im: "message.im",
-      mpim: "message.mpim",
-    }[channel.kind];
-    const isHeard = workspace.isBotIn(channel.id);
-    const payloads = [
-      // Slack sends no app_mention from direct messages: https://docs.slack.dev/reference/events/app_mention
-      ...(isHeard && isMentioned && !isDirect && events.includes("app_mention")
-        ? [mentionPayload(workspace, message)]
-        : []),
-      ...(isHeard && events.includes(ofMessages) ? [messagePayload(workspace, message)] : []),
-    ];
+    const payloads = saidPayloads(workspace, events, message);
     const [first] = await Promise.all(payloads.map((payload) => deliverer.deliver("events_api", payload)));
     return first === undefined
       ? { message, delivery: undefined, status: 0, body: "" }
       : { ...first, message };
+  }
+
+  /** Changes the words of a message of one's own. The app hears of it as of a message; resolves with how it took the events. */
+  async edit(act: { channel: string; messageTs: string; text: string }): Promise<DeliveryOutcome[]> {
+    const { workspace, deliverer, events } = this.#deps;
+    const channel = this.#ownChannel(act.channel);
+    const message = this.#message(channel, act.messageTs);
+    if (message.user !== this.user.id) {
+      throw new ImpossibleForAPerson(
+        `${this.user.name} did not write ${message.ts}, so it is not theirs to edit.`,
+      );
+    }
+    const before = { ...message };
+    workspace.edit(message, act.text);
+    const payloads = editPayloads(workspace, events, message, before);
+    return Promise.all(payloads.map((payload) => deliverer.deliver("events_api", payload)));
   }
 
   /** Opens the direct messages with the app, and tells the app so, if it hears of that. */

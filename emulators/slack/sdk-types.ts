@@ -59,7 +59,13 @@ export type ClosePayload = With<ViewClosedAction, Enterprise & { view: WireView 
 /** Slack's samples have `event_context` and `client_msg_id`, which the SDK's types leave out. */
 export type MentionPayload = With<
   EnvelopedEvent,
-  { event: With<types.AppMentionEvent, Blocks & { client_msg_id: string }>; event_context: string }
+  {
+    event: With<
+      types.AppMentionEvent,
+      Blocks & { client_msg_id: string; edited?: types.GenericMessageEvent["edited"] }
+    >;
+    event_context: string;
+  }
 >;
 export type HomeOpenedPayload = With<
   EnvelopedEvent,
@@ -72,6 +78,13 @@ export type MessagePayload = With<
       Omit<types.GenericMessageEvent, "subtype">,
       Blocks & { client_msg_id: string; subtype?: types.FileShareMessageEvent["subtype"] }
     >;
+    event_context: string;
+  }
+>;
+export type ChangePayload = With<
+  EnvelopedEvent,
+  {
+    event: With<types.MessageChangedEvent, { message: WireMessage; previous_message: WireMessage }>;
     event_context: string;
   }
 >;

@@ -311,6 +311,15 @@ export class Workspace {
     });
   }
 
+  /** Somebody changes the words of what they posted; `text` is as typed. */
+  edit(message: SlackMessage, text: string): void {
+    message.text = encodeTyped(text);
+    message.blocks = [richTextOf(message.text)];
+    message.mentions = mentionsIn(message);
+    message.edited = { user: message.user, ts: this.timestamps.next() };
+    this.changed();
+  }
+
   /** Adds a message as it stands; decides nothing about who may post. */
   post(draft: NewMessage): SlackMessage {
     const message: SlackMessage = {

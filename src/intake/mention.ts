@@ -8,12 +8,14 @@ export const MENTION_EVENT = "app_mention";
 
 /**
  * A mention of the app with a prompt: the way to ask from inside a thread, where slash commands do not work. In the thread of a job it is a
- * follow-up to that job.
+ * follow-up to that job. Edits are none.
  */
 export function registerMention(app: App, deps: IntakeDeps): void {
   app.event(MENTION_EVENT, async ({ event, context }) => {
     // Apps and workflows that mention us could keep answering each other.
     if (event.user === undefined || ("bot_id" in event && event.bot_id !== undefined)) return;
+    // Slack sends another one when a mention is edited, however old it is, or added to a message (github.com/slack-go/slack/pull/1256).
+    if ("edited" in event && event.edited !== undefined) return;
     const said = {
       teamId: teamOf(context),
       channelId: event.channel,

@@ -1,6 +1,6 @@
 import { utcTimeOfDay } from "../core/duration.ts";
 import type { Message, Refusal } from "../core/notifier.ts";
-import { suggestedPrompts } from "../core/suggestions.ts";
+import { SUGGESTED_PROMPTS } from "../core/suggestions.ts";
 import { cut } from "../core/text.ts";
 import { IGNORE_REPLY, SEND_REPLY, replyValue, suggestion } from "./actions.ts";
 import { placeName } from "./away-text.ts";
@@ -33,8 +33,8 @@ export function noWordsMessage(): Rendered {
   return { text, blocks: [section(text)] };
 }
 
-/** What a newcomer can do in direct messages, with prompts to begin with. */
-export function welcomeMessage(projects: string[]): Rendered {
+/** What a newcomer can do in direct messages, with prompts to start with. */
+export function welcomeMessage(): Rendered {
   const text = "Hi! Tell me what's wrong in the docs, and the agent prepares a pull request.";
   return {
     text,
@@ -42,7 +42,7 @@ export function welcomeMessage(projects: string[]): Rendered {
       section(`${text} Write it here in your own words, or try one of these:`),
       {
         type: "actions",
-        elements: suggestedPrompts(projects).map((prompt, n) => {
+        elements: SUGGESTED_PROMPTS.map((prompt, n) => {
           const { actionId, value } = suggestion(n, prompt);
           return { ...labelled(actionId, prompt), value };
         }),

@@ -52,7 +52,7 @@ export function render(message: Message, presentation: Presentation, team: TeamV
     case "help":
       return message.isOfFiles === true ? noWordsMessage() : helpMessage(presentation.projects);
     case "welcome":
-      return welcomeMessage(presentation.projects);
+      return welcomeMessage();
     case "list":
       return listMessage(message, presentation);
     case "standing":

@@ -25,7 +25,7 @@ export function stopButton({ id, watch }: Turn): Button {
       title: { type: "plain_text", text: "Stop this request?" },
       text: {
         type: "plain_text",
-        text: "If the agent can't be stopped, you only get no more updates here.",
+        text: "If the agent can't be stopped, only the updates here stop.",
       },
       confirm: { type: "plain_text", text: "Stop" },
       deny: { type: "plain_text", text: "Cancel" },

@@ -272,6 +272,40 @@ describe.each([
     );
   });
 
+  it("hears of edits, of a mention twice; nobody edits what another wrote", async () => {
+    await using world = await startSlack({ events: ["app_mention", "message.channels"] });
+    const { slack, docs, ada, workspace } = world;
+    const heard: unknown[] = [];
+    await using _app = await startApp(slack, (app) => {
+      app.event("app_mention", async ({ event }) => void heard.push(event));
+      app.event("message", async ({ event }) => void heard.push(event));
+    });
+    const person = slack.person(ada.id);
+    const { ts } = workspace.say({ channel: docs.id, user: ada.id, text: "The FAQ is wrong" });
+    const text = `<@${workspace.bot.userId}> fix it`;
+    await person.edit({ channel: docs.id, messageTs: ts, text });
+    await slack.until(() => heard.length === 2);
+    const edited = { user: ada.id, ts: expect.any(String) as string };
+    expect(heard).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ type: "app_mention", ts, text, user: ada.id, edited }),
+        expect.objectContaining({
+          type: "message",
+          subtype: "message_changed",
+          hidden: true,
+          channel: docs.id,
+          message: expect.objectContaining({ ts, text, edited }) as object,
+          previous_message: expect.objectContaining({ ts, text: "The FAQ is wrong" }) as object,
+        }),
+      ]),
+    );
+    expect(slack.messages(docs.id).map(slack.visibleText)).toEqual(["@docs-agent fix it"]);
+    const other = workspace.addUser({ name: "bob" });
+    workspace.invite(docs.id, other.id);
+    const theft = slack.person(other.id).edit({ channel: docs.id, messageTs: ts, text: "no" });
+    await expect(theft).rejects.toThrow("not theirs to edit");
+  });
+
   it("leaves the person with Slack's notice when it does not answer in time", async () => {
     await using world = await startSlack({ ackTimeoutMs: 50 });
     const { slack, docs, ada } = world;

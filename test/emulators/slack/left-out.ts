@@ -220,7 +220,6 @@ export const LEFT_OUT = {
     "event.user_team",
     "event.source_team",
     "event.user_profile",
-    "event.edited",
   ],
   "app-backend/interactive-components/MessageShortcutPayload": [
     ...OF_A_MESSAGE,

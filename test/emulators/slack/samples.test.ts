@@ -104,6 +104,10 @@ async function collect(): Promise<Map<string, unknown[]>> {
     "events/AppMentionPayload",
     (await person.mention({ channel, text: "x", threadTs: ts })).delivery,
   );
+  const { ts: messageTs } = mention.message;
+  const text = `<@${workspace.bot.userId}> fix that`;
+  const [edited] = await person.edit({ channel, messageTs, text });
+  keepDelivery("events/AppMentionPayload", edited?.delivery);
   const command = async () =>
     keepDelivery(
       "app-backend/slash-commands/SlashCommandPayload",

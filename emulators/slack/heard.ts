@@ -1,0 +1,77 @@
+import type { SlackMessage } from "./messages.ts";
+import { channelTypes, eventFields, mentionPayload, messagePayload, saidFields } from "./payloads.ts";
+import type { ChangePayload, MentionPayload } from "./sdk-types.ts";
+import { messageToWire } from "./web-api/wire.ts";
+import type { Workspace } from "./workspace.ts";
+
+/**
+ * What an app that subscribed to these events hears of a message: where the bot is, a mention of it and, once more, if the app hears of all
+ * messages there, the message. The mention comes first.
+ */
+export function saidPayloads(workspace: Workspace, events: readonly string[], message: SlackMessage) {
+  const { asMention, asMessage } = heard(workspace, events, message);
+  return [
+    ...(asMention ? [mentionPayload(workspace, message)] : []),
+    ...(asMessage ? [messagePayload(workspace, message)] : []),
+  ];
+}
+
+/** The same of an edit; `before`: the message as it was. */
+export function editPayloads(
+  workspace: Workspace,
+  events: readonly string[],
+  message: SlackMessage,
+  before: SlackMessage,
+) {
+  const { asMention, asMessage } = heard(workspace, events, message);
+  return [
+    ...(asMention ? [editedMentionPayload(workspace, message)] : []),
+    ...(asMessage ? [changePayload(workspace, message, before)] : []),
+  ];
+}
+
+function heard(workspace: Workspace, events: readonly string[], message: SlackMessage) {
+  const { kind } = workspace.channel(message.channel);
+  const isMentioned = message.mentions.includes(`@${workspace.bot.userId}`);
+  const isDirect = kind === "im" || kind === "mpim";
+  const ofMessages = {
+    public: "message.channels",
+    private: "message.groups",
+    im: "message.im",
+    mpim: "message.mpim",
+  }[kind];
+  const isHeard = workspace.isBotIn(message.channel);
+  return {
+    // Slack sends no app_mention from direct messages: https://docs.slack.dev/reference/events/app_mention
+    asMention: isHeard && isMentioned && !isDirect && events.includes("app_mention"),
+    asMessage: isHeard && events.includes(ofMessages),
+  };
+}
+
+/** Slack sends one of a mention that was edited, and of one that an edit added: github.com/slack-go/slack/pull/1256. */
+function editedMentionPayload(workspace: Workspace, message: SlackMessage) {
+  const { edited } = message;
+  const event = {
+    ...saidFields(workspace, message),
+    type: "app_mention" as const,
+    ...(edited !== undefined && { edited, event_ts: edited.ts }),
+  };
+  return { ...eventFields(workspace, message), event } satisfies MentionPayload;
+}
+
+/** https://docs.slack.dev/reference/events/message/message_changed */
+function changePayload(workspace: Workspace, message: SlackMessage, before: SlackMessage) {
+  const ts = message.edited?.ts ?? message.ts;
+  const event = {
+    type: "message" as const,
+    subtype: "message_changed" as const,
+    hidden: true as const,
+    channel: message.channel,
+    channel_type: channelTypes[workspace.channel(message.channel).kind],
+    ts,
+    event_ts: ts,
+    message: messageToWire(message, workspace),
+    previous_message: messageToWire(before, workspace),
+  };
+  return { ...eventFields(workspace, message), event } satisfies ChangePayload;
+}
