@@ -38,13 +38,29 @@ export function idsToName(request: Quoting & Pick<Request, "channelId" | "thread
   // The newest first: names are looked up for a bounded number of them.
   for (const message of [...(quoted === null ? [] : [quoted]), ...(context?.messages ?? []).toReversed()]) {
     if (message.authorId !== null) people.add(message.authorId);
-    for (const segment of allSegments(message)) {
-      if (segment.kind === "person" && segment.label === null) people.add(segment.id);
-      if (segment.kind === "channel" && segment.label === null) channels.add(segment.id);
-    }
+    const segments = allSegments(message);
+    for (const id of idsIn(segments, "person")) people.add(id);
+    for (const id of idsIn(segments, "channel")) channels.add(id);
   }
   const message = quoted ?? { channelId, ts: messageTs ?? threadTs ?? "", threadTs };
   return { people: [...people], channels: [...channels], message };
+}
+
+/** The people or channels in a text of whom Slack gave only the id. */
+export function idsIn(segments: readonly Segment[], kind: "person" | "channel"): string[] {
+  return segments.flatMap((segment) => (segment.kind === kind && segment.label === null ? segment.id : []));
+}
+
+/** A text with the names of the people and channels in it, as far as they are known. */
+export function withNames(
+  segments: readonly Segment[],
+  names: Pick<Names, "people" | "channels">,
+): Segment[] {
+  return segments.map((segment) => {
+    if (segment.kind !== "person" && segment.kind !== "channel") return segment;
+    const known = segment.kind === "person" ? names.people : names.channels;
+    return { ...segment, label: segment.label ?? known.get(segment.id) ?? null };
+  });
 }
 
 /**

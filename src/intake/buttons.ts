@@ -12,7 +12,7 @@ import {
   TRY_AGAIN,
   VIEW_MESSAGE,
   VIEW_PULL_REQUEST,
-  parseButtonValue,
+  buttonValue,
 } from "../replies/actions.ts";
 import type { ButtonValue } from "../replies/actions.ts";
 import { refusalText } from "../replies/private-messages.ts";
@@ -22,8 +22,8 @@ import { turnWrites } from "../tasks/turn-writes.ts";
 import { watchTask } from "../tasks/watch.ts";
 import { acceptRequest } from "./accept-request.ts";
 import type { IntakeDeps } from "./deps.ts";
-import { sayNotAllowed } from "./not-allowed.ts";
-import { FINISHED, alreadyDone, press, tooOld } from "./press.ts";
+import { FINISHED, alreadyDone, takePress, tooOld } from "./press.ts";
+import type { PressAnswer } from "./press.ts";
 
 const ALREADY_WATCHING = "I'm already watching.";
 const ON_ITS_WAY = "There's news about this request. I'll post it here in a moment.";
@@ -37,38 +37,31 @@ export function registerButtons(app: App, deps: IntakeDeps): void {
     });
   }
 
-  app.action<BlockAction<ButtonAction>>(TRY_AGAIN, async ({ ack, action, body, respond }) => {
-    const notAllowed: { requesterId?: string } = {};
-    const said = await press(deps, parseButtonValue(action.value), async (pressed) => {
-      const tried = await tryAgain(deps, pressed, body);
-      if (typeof tried === "string" || tried === null) return tried;
-      notAllowed.requesterId = tried.only;
-      return null;
-    });
-    await ack();
-    if (said !== null) await respond({ text: said, response_type: "ephemeral", replace_original: false });
-    if (notAllowed.requesterId !== undefined) await sayNotAllowed(deps, body, notAllowed.requesterId);
-  });
+  app.action<BlockAction<ButtonAction>>(TRY_AGAIN, (press) =>
+    takePress(deps, press, buttonValue.read(press.action.value), (pressed) =>
+      tryAgain(deps, pressed, press.body),
+    ),
+  );
 
-  app.action<BlockAction<ButtonAction>>(KEEP_WATCHING, async ({ ack, action, body, respond }) => {
-    const said = await press(deps, parseButtonValue(action.value), (pressed) =>
-      deps.queue.commit(keepWatching(deps, pressed, body.user.id)),
-    );
-    await ack();
-    if (said !== null) await respond({ text: said, response_type: "ephemeral", replace_original: false });
-  });
+  app.action<BlockAction<ButtonAction>>(KEEP_WATCHING, (press) =>
+    takePress(deps, press, buttonValue.read(press.action.value), (pressed) =>
+      deps.queue.commit(keepWatching(deps, pressed, press.body.user.id)),
+    ),
+  );
 }
 
-/** The same request once more, by whoever pressed the button, in the thread the button is in. `only`: who alone may follow up there. */
+/** The same request once more, by whoever pressed the button, in the thread the button is in. */
 async function tryAgain(
   deps: IntakeDeps,
   { turnId, watch }: ButtonValue,
   body: BlockAction,
-): Promise<string | null | { only: string }> {
+): Promise<PressAnswer> {
   const turn = await deps.records.turn.get(turnId);
   if (turn === undefined) return tooOld(deps);
   // It would go to the job of whoever asked for that, and make the person somebody who asked there.
-  if (isFollowUp(turn) && !maySteer(deps.followUps, turn, body.user.id)) return { only: turn.request.userId };
+  if (isFollowUp(turn) && !maySteer(deps.followUps, turn, body.user.id)) {
+    return { kind: "not-allowed", requesterId: turn.request.userId };
+  }
   const before = turn.pressed[watch];
   if (before?.action === "try-again") return alreadyDone(before.userId, body);
   const request = again(deps, turn, watch, body);
