@@ -29,7 +29,7 @@ const ALREADY_WATCHING = "I'm already watching.";
 const ON_ITS_WAY = "There's news about this request. I'll post it here in a moment.";
 
 /** The buttons of outcome messages. What a button did is in the turn's record, for as long as the record is kept. */
-export function registerButtons(app: App, deps: IntakeDeps): void {
+export function registerOutcomeButtons(app: App, deps: IntakeDeps): void {
   // A button with a URL is opened by Slack itself, which still expects an ack.
   for (const actionId of [VIEW_PULL_REQUEST, VIEW_MESSAGE]) {
     app.action(actionId, async ({ ack }) => {
