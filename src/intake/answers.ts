@@ -1,4 +1,4 @@
-import type { App, BlockAction, ButtonAction } from "@slack/bolt";
+import type { App, BlockAction, ButtonAction, RespondFn } from "@slack/bolt";
 import { ANSWER_MAX_CHARS, isOpen } from "../core/question.ts";
 import { maySteer } from "../core/steering.ts";
 import { questionOf } from "../core/turn.ts";
@@ -10,7 +10,7 @@ import type { AnswerTaken, GivenAnswer } from "../tasks/answer.ts";
 import { ANSWER, ANSWER_FORM, answerModal } from "./answer-form.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { sayNotAllowed } from "./not-allowed.ts";
-import { NOT_KEPT, tooOld } from "./press.ts";
+import { NOT_KEPT, privately, tooOld } from "./press.ts";
 
 const CLOSED = "The agent no longer waits for an answer.";
 const FORM_NOT_OPENED = "I couldn't open the form. Press the button again.";
@@ -22,9 +22,7 @@ export function registerAnswers(app: App, deps: IntakeDeps): void {
   app.action<BlockAction<ButtonAction>>(ANY_ANSWER_CHOICE, async ({ ack, action, body, respond }) => {
     const refusal = await chosen(deps, action.value, body.user.id);
     await ack();
-    await sayPrivately(deps, refusal, body, (text) =>
-      respond({ text, response_type: "ephemeral", replace_original: false }),
-    );
+    await sayPrivately(deps, refusal, body, respond);
   });
 
   app.action<BlockAction<ButtonAction>>(ANSWER_IN_WORDS, async ({ ack, action, body, client, respond }) => {
@@ -32,9 +30,7 @@ export function registerAnswers(app: App, deps: IntakeDeps): void {
     const refusal = await openForm(deps, action.value, body, (view) =>
       client.views.open({ trigger_id: body.trigger_id, view }),
     );
-    await sayPrivately(deps, refusal, body, (text) =>
-      respond({ text, response_type: "ephemeral", replace_original: false }),
-    );
+    await sayPrivately(deps, refusal, body, respond);
   });
 
   app.view(ANSWER_FORM, async ({ ack, body, view }) => {
@@ -153,11 +149,11 @@ async function sayPrivately(
   deps: IntakeDeps,
   refusal: Refusal,
   body: BlockAction,
-  respond: (text: string) => Promise<unknown>,
+  respond: RespondFn,
 ): Promise<void> {
   if (refusal === null) return;
   if (refusal.kind === "said") {
-    await respond(refusal.text);
+    await respond(privately(refusal.text, body));
     return;
   }
   await sayNotAllowed(deps, body, refusal.requesterId);

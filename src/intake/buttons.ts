@@ -21,7 +21,7 @@ import { turnWrites } from "../tasks/turn-writes.ts";
 import { watchTask } from "../tasks/watch.ts";
 import { acceptRequest } from "./accept-request.ts";
 import type { IntakeDeps } from "./deps.ts";
-import { FINISHED, alreadyDone, press, tooOld } from "./press.ts";
+import { FINISHED, alreadyDone, press, privately, tooOld } from "./press.ts";
 
 const ALREADY_WATCHING = "I'm already watching.";
 const ON_ITS_WAY = "There's news about this request. I'll post it here in a moment.";
@@ -40,7 +40,7 @@ export function registerButtons(app: App, deps: IntakeDeps): void {
       tryAgain(deps, pressed, body),
     );
     await ack();
-    if (said !== null) await respond({ text: said, response_type: "ephemeral", replace_original: false });
+    if (said !== null) await respond(privately(said, body));
   });
 
   app.action<BlockAction<ButtonAction>>(KEEP_WATCHING, async ({ ack, action, body, respond }) => {
@@ -48,7 +48,7 @@ export function registerButtons(app: App, deps: IntakeDeps): void {
       deps.queue.commit(keepWatching(deps, pressed, body.user.id)),
     );
     await ack();
-    if (said !== null) await respond({ text: said, response_type: "ephemeral", replace_original: false });
+    if (said !== null) await respond(privately(said, body));
   });
 }
 

@@ -4,7 +4,7 @@ import { FEEDBACK, FEEDBACK_NO, FEEDBACK_YES, parseFeedbackValue } from "../repl
 import type { FeedbackValue } from "../replies/actions.ts";
 import { turnWrites } from "../tasks/turn-writes.ts";
 import type { IntakeDeps } from "./deps.ts";
-import { press } from "./press.ts";
+import { press, privately } from "./press.ts";
 
 const THANKS = "Thanks for the feedback.";
 
@@ -18,9 +18,7 @@ export function registerFeedback(app: App, deps: IntakeDeps): void {
           vote(deps, voted, body.user.id),
         );
         await ack();
-        if (said !== null) {
-          await respond({ text: said, response_type: "ephemeral", replace_original: false });
-        }
+        if (said !== null) await respond(privately(said, body));
       },
     );
   }

@@ -8,7 +8,7 @@ import type { Turn } from "../core/turn.ts";
 import { FOLLOW_MENU, parseFollowValue } from "../replies/actions.ts";
 import { shownBy, turnWrites } from "../tasks/turn-writes.ts";
 import type { IntakeDeps } from "./deps.ts";
-import { FINISHED, press, tooOld } from "./press.ts";
+import { FINISHED, press, privately, tooOld } from "./press.ts";
 
 export const FOLLOWING = "I'll mention you in the result.";
 const MUTED = "I won't mention you in this thread.";
@@ -24,7 +24,7 @@ export function registerFollowMenu(app: App, deps: IntakeDeps): void {
       deps.queue.commit(decide(deps, turnId, body.user.id)),
     );
     await ack();
-    if (said !== null) await respond({ text: said, response_type: "ephemeral", replace_original: false });
+    if (said !== null) await respond(privately(said, body));
   });
 }
 

@@ -1,4 +1,4 @@
-import type { BlockAction } from "@slack/bolt";
+import type { BlockAction, RespondArguments } from "@slack/bolt";
 import type { IntakeDeps } from "./deps.ts";
 
 /** True also when the store's answer was lost. Pressing twice does nothing twice. */
@@ -21,6 +21,17 @@ export async function press<T extends { turnId: string }>(
     deps.logger.error({ err: thrown, turn: pressed.turnId }, "could not accept a button");
     return NOT_KEPT;
   }
+}
+
+/** What only the person who pressed sees, in the thread that the button is in. */
+export function privately(text: string, body: Pick<BlockAction, "container">): RespondArguments {
+  return { text, response_type: "ephemeral", replace_original: false, ...threadOfButton(body) };
+}
+
+/** The thread that a pressed button is in; nothing where it stands in the channel, as a thread's first message does. */
+export function threadOfButton({ container }: Pick<BlockAction, "container">): { thread_ts?: string } {
+  const { thread_ts: threadTs, message_ts: messageTs } = container;
+  return typeof threadTs === "string" && threadTs !== messageTs ? { thread_ts: threadTs } : {};
 }
 
 /** Somebody was first, perhaps the person themselves. */

@@ -12,7 +12,7 @@ import { refreshTask } from "../tasks/refresh.ts";
 import { shownBy, turnWrites } from "../tasks/turn-writes.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { sayNotAllowed } from "./not-allowed.ts";
-import { FINISHED, alreadyDone, press, tooOld } from "./press.ts";
+import { FINISHED, alreadyDone, press, privately, tooOld } from "./press.ts";
 
 /** **Stop** in a status message, or in the notice that a turn is overdue: every turn that the message shows and that has not ended. */
 export function registerStopButton(app: App, deps: IntakeDeps): void {
@@ -25,7 +25,7 @@ export function registerStopButton(app: App, deps: IntakeDeps): void {
       return null;
     });
     await ack();
-    if (said !== null) await respond({ text: said, response_type: "ephemeral", replace_original: false });
+    if (said !== null) await respond(privately(said, body));
     if (notAllowed.requesterId !== undefined) await sayNotAllowed(deps, body, notAllowed.requesterId);
   });
 }
