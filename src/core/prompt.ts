@@ -1,5 +1,6 @@
 import type { QuotedMessage, Request, Segment, ThreadContext } from "./request.ts";
 import { startOf } from "./text.ts";
+import { allSegments } from "./thread-context.ts";
 
 /** The most characters of a quoted message, and of it and its thread together, that go to the job service. */
 export const QUOTED_MAX_CHARS = 12_000;
@@ -35,18 +36,31 @@ export function idsToName(request: Quoting & Pick<Request, "channelId" | "thread
   const people = new Set<string>();
   const channels = new Set<string>([quoted?.channelId ?? channelId]);
   // The newest first: names are looked up for a bounded number of them.
-  for (const { authorId, segments } of [
-    ...(quoted === null ? [] : [quoted]),
-    ...(context?.messages ?? []).toReversed(),
-  ]) {
-    if (authorId !== null) people.add(authorId);
-    for (const segment of segments) {
-      if (segment.kind === "person" && segment.label === null) people.add(segment.id);
-      if (segment.kind === "channel" && segment.label === null) channels.add(segment.id);
-    }
+  for (const message of [...(quoted === null ? [] : [quoted]), ...(context?.messages ?? []).toReversed()]) {
+    if (message.authorId !== null) people.add(message.authorId);
+    const segments = allSegments(message);
+    for (const id of idsIn(segments, "person")) people.add(id);
+    for (const id of idsIn(segments, "channel")) channels.add(id);
   }
   const message = quoted ?? { channelId, ts: messageTs ?? threadTs ?? "", threadTs };
   return { people: [...people], channels: [...channels], message };
+}
+
+/** The people or channels in a text of whom Slack gave only the id. */
+export function idsIn(segments: readonly Segment[], kind: "person" | "channel"): string[] {
+  return segments.flatMap((segment) => (segment.kind === kind && segment.label === null ? segment.id : []));
+}
+
+/** A text with the names of the people and channels in it, as far as they are known. */
+export function withNames(
+  segments: readonly Segment[],
+  names: Pick<Names, "people" | "channels">,
+): Segment[] {
+  return segments.map((segment) => {
+    if (segment.kind !== "person" && segment.kind !== "channel") return segment;
+    const known = segment.kind === "person" ? names.people : names.channels;
+    return { ...segment, label: segment.label ?? known.get(segment.id) ?? null };
+  });
 }
 
 /**
@@ -141,8 +155,9 @@ function utc(ts: string): string {
   return `${new Date(writtenMs).toISOString().slice(0, "2026-01-05T14:05".length).replace("T", " ")} UTC`;
 }
 
-function textOf({ segments, files = [] }: Pick<QuotedMessage, "segments" | "files">, names: Names): string {
-  const text = segments
+function textOf(message: Pick<QuotedMessage, "segments" | "files" | "shows">, names: Names): string {
+  const { files = [] } = message;
+  const text = allSegments(message)
     .map((segment) => readable(segment, names))
     .join("")
     .trim();

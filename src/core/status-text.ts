@@ -1,5 +1,7 @@
-import { utcTimeOfDay } from "./duration.ts";
-import { outcomeLine } from "./outcome-text.ts";
+import { upToMinute, utcTimeOfDay } from "./duration.ts";
+import { endingOf } from "./outcome.ts";
+import type { Outcome } from "./outcome.ts";
+import { diffText } from "./outcome-text.ts";
 import type { OutcomeWords } from "./outcome-text.ts";
 import { filesText } from "./shared-files.ts";
 import { sharedText } from "./thread-context.ts";
@@ -40,7 +42,9 @@ function stageKey(turn: Turn): string {
     case "accepted":
     case "submitting":
       if (stage.waitingSince === null) return "accepted";
-      return stage.limitedUntil === undefined ? "waiting" : `limited until ${startOf(stage.limitedUntil)}`;
+      return stage.limitedUntil === undefined
+        ? "waiting"
+        : `limited until ${utcTimeOfDay(upToMinute(stage.limitedUntil))}`;
     case "watching":
       if (stage.troubleSince !== null) return `watching-${watch}-trouble`;
       if (isAsking(turn)) return `watching-${watch}-asking`;
@@ -88,13 +92,6 @@ function isStarting(turn: Turn): boolean {
   return stage.name === "watching" && stage.progress?.isWaiting === true && !isFollowUp(turn);
 }
 
-/** Times are shown to the minute: the one that is named must not be too early. */
-function startOf(epochMs: number): string {
-  return utcTimeOfDay(Math.ceil(epochMs / MINUTE_MS) * MINUTE_MS);
-}
-
-const MINUTE_MS = 60_000;
-
 const STARTING = "⏳ Starting…";
 
 const STOPPING = "⏹️ Stopping…";
@@ -113,7 +110,7 @@ export function statusText(turn: Turn, words: Pick<OutcomeWords, "watchedFor" | 
       if (stage.waitingSince === null) return STARTING;
       return stage.limitedUntil === undefined
         ? "⏳ The agent is unavailable. Your request is saved and starts when it's back."
-        : `⏳ The agent has reached its limit. Your request is saved and starts around ${startOf(stage.limitedUntil)}.`;
+        : `⏳ The agent has reached its limit. Your request is saved and starts around ${utcTimeOfDay(upToMinute(stage.limitedUntil))}.`;
     case "watching": {
       if (stage.troubleSince !== null) return `⚠️ ${TROUBLE}`;
       if (isAsking(turn)) return "💬 Waiting for an answer";
@@ -122,5 +119,39 @@ export function statusText(turn: Turn, words: Pick<OutcomeWords, "watchedFor" | 
     }
     case "ended":
       return outcomeLine(stage.outcome, words);
+  }
+}
+
+/** How a turn ended, in a line. */
+function outcomeLine(outcome: Outcome, words: Pick<OutcomeWords, "watchedFor" | "pr">): string {
+  const { told } = outcome;
+  const ending = endingOf(outcome);
+  switch (ending) {
+    case "pull-request": {
+      const named = [words.pr, told?.pullRequest?.title].filter((part) => part).join(" ");
+      const parts = [named || "Pull request ready", diffText(told?.pullRequest)];
+      return `✅ ${parts.filter((part) => part !== "").join(", ")}`;
+    }
+    case "branch":
+      return told?.branch ? `✅ Changes on branch ${told.branch}` : "✅ Changes on a branch";
+    case "no-changes":
+      return "➖ No changes";
+    case "failed":
+      return "❌ Couldn't finish";
+    case "canceled":
+      return "⏹️ Stopped";
+    case "withdrawn":
+      return "⏹️ Canceled before it started";
+    case "unwatched":
+      return "⏹️ Updates stopped";
+    case "archived":
+      return "🗄️ Archived";
+    case "expired":
+      return outcome.reason === "never-started" ? "⌛ Not started" : `⌛ Not done after ${words.watchedFor}`;
+    case "missing":
+    case "unknown":
+      return "❓ Result unknown";
+    case "rejected":
+      return "⛔ Refused";
   }
 }

@@ -1,13 +1,13 @@
 import type { KnownBlock, MrkdwnOption } from "@slack/types";
 import { z } from "zod";
-import { readable } from "../core/prompt.ts";
 import type { Draft } from "../core/records.ts";
 import type { QuotedMessage, Segment, SharedFile, ThreadContext, ThreadMessage } from "../core/request.ts";
 import { fileNames, filesOf, sortFiles } from "../core/shared-files.ts";
-import { compareTs } from "../core/thread-context.ts";
+import { allSegments, compareTs, without, withoutShown } from "../core/thread-context.ts";
 import { plainLine } from "../core/text.ts";
 import { context } from "../replies/blocks.ts";
 import { cutEscaped } from "../replies/mrkdwn.ts";
+import { readableText } from "./message-text.ts";
 
 /** The list's inputs: Slack takes ten checkboxes in each (docs.slack.dev/reference/block-kit/block-elements/checkboxes-element). */
 const SHARE = "share";
@@ -49,15 +49,17 @@ export function sharedOf(draft: Draft, values: unknown): Pick<Draft, "quoted" | 
   const unticked = listed.filter(({ ts }) => !ticked.has(ts)).map(({ ts }) => ts);
   const withheld = [...(thread?.withheld ?? []), ...unticked];
   const messages = (thread?.messages ?? []).filter(({ ts }) => ticked.has(ts));
+  const isWithheld = ({ ts }: { ts: string }) => withheld.includes(ts);
+  const context = {
+    leftOut: 0,
+    upTo: quoted.ts,
+    ...thread,
+    messages,
+    ...(withheld.length === 0 ? {} : { withheld }),
+  };
   return {
-    quoted: ticked.has(quoted.ts) ? quoted : null,
-    context: {
-      leftOut: 0,
-      upTo: quoted.ts,
-      ...thread,
-      messages,
-      ...(withheld.length === 0 ? {} : { withheld }),
-    },
+    quoted: ticked.has(quoted.ts) ? withoutShown(quoted, isWithheld) : null,
+    context: without(context, isWithheld),
   };
 }
 
@@ -80,11 +82,12 @@ function listedOf(quoted: QuotedMessage, thread: ThreadContext | undefined): Thr
 }
 
 /** Who and when as Slack shows names and times to the reader; what they wrote is never markup. */
-function optionOf({ ts, authorId, authorName, segments }: ThreadMessage): MrkdwnOption {
+function optionOf(message: ThreadMessage): MrkdwnOption {
+  const { ts, authorId, authorName } = message;
   const author = authorId === null ? cutEscaped(authorName || "An app", 16) : `<@${authorId}>`;
   const seconds = Math.floor(Number(ts));
   const time = new Date(seconds * 1000).toISOString().slice("2026-01-05T".length, "2026-01-05T14:05".length);
-  const words = plainLine(textOf(segments), OPTION_MAX_CHARS);
+  const words = plainLine(readableText(allSegments(message).map(withoutId)), OPTION_MAX_CHARS);
   return {
     // An app's name may look like a link or a channel.
     text: {
@@ -97,9 +100,10 @@ function optionOf({ ts, authorId, authorName, segments }: ThreadMessage): Mrkdwn
   };
 }
 
-function textOf(segments: readonly Segment[]): string {
-  const names = { people: new Map<string, string>(), channels: new Map<string, string>() };
-  return segments.map((segment) => readable(segment, names)).join("");
+/** Whose name isn't known: nobody reads ids. */
+function withoutId(segment: Segment): Segment {
+  if (segment.kind === "person") return { ...segment, label: segment.label ?? "someone" };
+  return segment.kind === "channel" ? { ...segment, label: segment.label ?? "…" } : segment;
 }
 
 /** The files go along with their messages; without an answer from the service it isn't known whether it takes any. */

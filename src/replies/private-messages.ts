@@ -1,8 +1,8 @@
-import { utcTimeOfDay } from "../core/duration.ts";
-import type { Message, Refusal } from "../core/notifier.ts";
+import { upToMinute, utcTimeOfDay } from "../core/duration.ts";
+import type { MessageOf, Refusal } from "../core/notifier.ts";
 import { SUGGESTED_PROMPTS } from "../core/suggestions.ts";
 import { cut } from "../core/text.ts";
-import { IGNORE_REPLY, SEND_REPLY, replyValue, suggestion } from "./actions.ts";
+import { IGNORE_REPLY, SEND_REPLY, replyValue, suggestionId, suggestionValue } from "./actions.ts";
 import { placeName } from "./away-text.ts";
 import { context, labelled, plainSection, quoteText, section } from "./blocks.ts";
 import type { Rendered } from "./blocks.ts";
@@ -42,10 +42,10 @@ export function welcomeMessage(): Rendered {
       section(`${text} Write it here in your own words, or try one of these:`),
       {
         type: "actions",
-        elements: SUGGESTED_PROMPTS.map((prompt, n) => {
-          const { actionId, value } = suggestion(n, prompt);
-          return { ...labelled(actionId, prompt), value };
-        }),
+        elements: SUGGESTED_PROMPTS.map((prompt, n) => ({
+          ...labelled(suggestionId(n), prompt),
+          value: suggestionValue.write({ prompt }),
+        })),
       },
       context(["Type “help” to see everything you can do."]),
     ],
@@ -55,7 +55,7 @@ export function welcomeMessage(): Rendered {
 /** Whether a reply in a thread is for the agent. */
 export function askMessage(replyId: string): Rendered {
   const text = "Is this for the agent?";
-  const value = replyValue(replyId);
+  const value = replyValue.write({ replyId });
   return {
     text,
     blocks: [
@@ -115,7 +115,6 @@ export function refusalText(refusal: Refusal): string {
   }
 }
 
-const MINUTE_MS = 60_000;
 const TASK_ID_MAX = 200;
 /** As much as fits into a message beside our words. */
 const TYPED_MAX = 10_000;
@@ -126,9 +125,7 @@ function tooManyText(
 ): string {
   const who = scope === "person" ? "You've" : "This channel has";
   const requests = limit === 1 ? "1 request" : `${count(limit)} requests`;
-  // Times are shown to the minute: the one that is named must not be too early.
-  const at = Math.ceil(againAtMs / MINUTE_MS) * MINUTE_MS;
-  return `${who} reached the limit of ${requests} an hour. Try again at ${timeOf(at)}.`;
+  return `${who} reached the limit of ${requests} an hour. Try again at ${timeOf(upToMinute(againAtMs))}.`;
 }
 
 /** The request is safe, and there is nothing to see of it yet. */
@@ -173,7 +170,7 @@ export function inviteMeMessage(channelId: string, error: string, botName: strin
 
 /** The app gave up on a part of a request. */
 export function gaveUpMessage(
-  { taskType, taskId, channelId }: Extract<Message, { kind: "gave-up" }>,
+  { taskType, taskId, channelId }: MessageOf<"gave-up">,
   contact: string,
 ): Rendered {
   const text = `⚠️ ${gaveUpText(taskType, placeName(channelId))}`;

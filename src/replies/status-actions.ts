@@ -20,7 +20,7 @@ export function statusActions(shown: readonly [Turn, ...Turn[]]): ActionsBlock[]
 export function stopButton({ id, watch }: Turn): Button {
   return {
     ...labelled(STOP_TURN, "Stop"),
-    value: buttonValue({ turnId: id, watch }),
+    value: buttonValue.write({ turnId: id, watch }),
     confirm: {
       title: { type: "plain_text", text: "Stop this request?" },
       text: {
@@ -45,5 +45,5 @@ function followMenu({ id: turnId }: Turn): Overflow[] {
 }
 
 function option(text: string, value: FollowValue) {
-  return { text: { type: "plain_text" as const, text }, value: followValue(value) };
+  return { text: { type: "plain_text" as const, text }, value: followValue.write(value) };
 }

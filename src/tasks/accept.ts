@@ -10,6 +10,7 @@ import { maySteer } from "../core/steering.ts";
 import type { FollowUps } from "../core/steering.ts";
 import { newTurn } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
+import { replyAnswering } from "./answer.ts";
 import { openTask } from "./open.ts";
 import { reactTasks } from "./react.ts";
 import { refreshTask } from "./refresh.ts";
@@ -24,13 +25,15 @@ import type { TaskDeps } from "./deps.ts";
 export type Aim = "own-job" | "thread" | "thread-in-project" | "own-open-request";
 
 /**
- * `known`: it was accepted before, or is for nobody. `asked-before`: its thread has this turn, which runs. `not-allowed`: the thread's job is for
+ * `known`: it was accepted before, or is for nobody. `answered`: it answers what the agent asks in its thread. `asked-before`: its thread has this turn, which runs. `not-allowed`: the thread's job is for
  * its requester alone to steer.
  */
 export type AcceptanceEnd =
-  | { kind: "accepted" | "known" }
+  | { kind: "accepted" | "known" | "answered" }
   | { kind: "asked-before"; turn: Turn }
-  | { kind: "not-allowed"; requesterId: string };
+  | NotAllowed;
+
+type NotAllowed = { kind: "not-allowed"; requesterId: string };
 
 type AcceptDeps = Pick<TaskDeps, "clock" | "polling" | "retentionMs"> & {
   /** Those that are configured. */
@@ -56,9 +59,12 @@ export function acceptance(
   if (running !== undefined && told?.includes(running.id) !== true) {
     return { value: { kind: "asked-before", turn: running } };
   }
+  const isReply = aim === "thread" || aim === "own-open-request";
+  const answered = isReply ? replyAnswering(deps, read, request) : undefined;
+  if (answered !== undefined) return answered;
   const turn = aimedAt(deps, read, request, aim);
   if (turn === undefined) return { value: { kind: "known" } };
-  if ("only" in turn) return { value: { kind: "not-allowed", requesterId: turn.only } };
+  if ("kind" in turn) return { value: turn };
   const lists = listWrites(deps, read, turn.request);
   const host = statusHost(read, turn);
   if (host === undefined) {
@@ -82,13 +88,13 @@ function listWrites({ polling, retentionMs }: AcceptDeps, read: Read, request: R
   return listsWith(read, request).map(({ id, record }) => ({ kind: "list", id, record, ttlMs }));
 }
 
-/** The turn that comes of a request with that aim. Undefined: none. `only`: who alone may ask for it. */
+/** The turn that comes of a request with that aim. Undefined: none. */
 export function aimedAt(
   { projects, followUps }: Pick<AcceptDeps, "projects" | "followUps">,
   read: Read,
   request: Request,
   aim: Aim,
-): Turn | undefined | { only: string } {
+): Turn | undefined | NotAllowed {
   if (aim === "own-job") return newTurn(request);
   if (aim === "own-open-request") {
     const found = jobInThread(read, request, projects);
@@ -110,7 +116,9 @@ export function aimedAt(
       const { turn } = found;
       const isOther = projectKey(turn.request.project) !== projectKey(request.project);
       if (aim === "thread-in-project" && isOther) return newTurn(request);
-      return found.kind === "open" ? followUp(request, turn) : { only: turn.request.userId };
+      return found.kind === "open"
+        ? followUp(request, turn)
+        : { kind: "not-allowed", requesterId: turn.request.userId };
     }
   }
 }

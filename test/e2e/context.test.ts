@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { distributedApp } from "../../emulators/slack/index.ts";
+import type { NewUser } from "../../emulators/slack/index.ts";
 import { ANA, BEN, DOCS, World } from "../support/world.ts";
 import { MINUTE_MS, PR, ask, done, jobOf, reply, said } from "../support/threads.ts";
 
@@ -83,9 +84,12 @@ describe("a mention in a thread", () => {
     );
   });
 
-  it("leaves out what guests wrote, and says so", async () => {
+  it.each<[string, Partial<NewUser>]>([
+    ["guests", { guest: "multi-channel" }],
+    ["people whose account is deactivated, guests or not,", { isDeactivated: true }],
+  ])("leaves out what %s wrote, and says so", async (_, who) => {
     await using world = await World.start();
-    world.slack.workspace.addUser({ id: "U0GUS", name: "gus", guest: "multi-channel" });
+    world.slack.workspace.addUser({ id: "U0GUS", name: "gus", ...who });
     world.slack.workspace.invite(DOCS, "U0GUS");
     const root = thread(world, ["the FAQ is wrong"]);
     world.slack.workspace.say({ channel: DOCS, user: "U0GUS", text: "our contract", threadTs: root.ts });
@@ -202,6 +206,22 @@ describe("the shortcut", () => {
     expect(await prompt(world, 2)).toContain("> say 30 days");
     expect(secret?.text).toContain("hunter2");
     expect(JSON.stringify(service.calls)).not.toContain("hunter2");
+  });
+
+  it("names the people and channels that the listed messages mention, and shows no ids", async () => {
+    await using world = await World.start();
+    const root = thread(world, [`<@${ANA}> the FAQ is wrong`, `as said in <#${DOCS}>`]);
+    const named = await formOn(world, root.ts);
+    const words = (view: typeof named) =>
+      listed(view).flatMap(({ options }) => options.map(({ description }) => description?.text));
+    expect(words(named)).toEqual(["@Ana the FAQ is wrong", "as said in #docs"]);
+    await world.slack.person(ANA).submit({ viewId: named.id });
+    const lines = await prompt(world);
+    expect(lines).toContain("> @Ana the FAQ is wrong");
+    expect(lines).toContain("> as said in #docs");
+
+    const alone = world.slack.workspace.say({ channel: DOCS, user: BEN, text: `<@${ANA}> and the glossary` });
+    expect(words(await formOn(world, alone.ts))).toEqual(["@someone and the glossary"]);
   });
 
   it("sends nothing of the thread where everything is unticked", async () => {

@@ -1,17 +1,18 @@
 import { createHash } from "node:crypto";
 import type { App, BlockAction, ButtonAction } from "@slack/bolt";
 import { outcomeSlot } from "../core/delivery.ts";
+import { maySteer } from "../core/steering.ts";
 import type { Decision, Plan } from "../core/task-queue.ts";
 import type { Request } from "../core/request.ts";
 import { askedAgain } from "../core/thread-context.ts";
-import { canKeepWatching, pressButton, resumeTurn } from "../core/turn.ts";
+import { canKeepWatching, isFollowUp, pressButton, resumeTurn } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
 import {
   KEEP_WATCHING,
   TRY_AGAIN,
   VIEW_MESSAGE,
   VIEW_PULL_REQUEST,
-  parseButtonValue,
+  buttonValue,
 } from "../replies/actions.ts";
 import type { ButtonValue } from "../replies/actions.ts";
 import { refusalText } from "../replies/private-messages.ts";
@@ -21,13 +22,14 @@ import { turnWrites } from "../tasks/turn-writes.ts";
 import { watchTask } from "../tasks/watch.ts";
 import { acceptRequest } from "./accept-request.ts";
 import type { IntakeDeps } from "./deps.ts";
-import { FINISHED, alreadyDone, press, privately, tooOld } from "./press.ts";
+import { FINISHED, alreadyDone, takePress, tooOld } from "./press.ts";
+import type { PressAnswer } from "./press.ts";
 
 const ALREADY_WATCHING = "I'm already watching.";
 const ON_ITS_WAY = "There's news about this request. I'll post it here in a moment.";
 
 /** The buttons of outcome messages. What a button did is in the turn's record, for as long as the record is kept. */
-export function registerButtons(app: App, deps: IntakeDeps): void {
+export function registerOutcomeButtons(app: App, deps: IntakeDeps): void {
   // A button with a URL is opened by Slack itself, which still expects an ack.
   for (const actionId of [VIEW_PULL_REQUEST, VIEW_MESSAGE]) {
     app.action(actionId, async ({ ack }) => {
@@ -35,21 +37,17 @@ export function registerButtons(app: App, deps: IntakeDeps): void {
     });
   }
 
-  app.action<BlockAction<ButtonAction>>(TRY_AGAIN, async ({ ack, action, body, respond }) => {
-    const said = await press(deps, parseButtonValue(action.value), (pressed) =>
-      tryAgain(deps, pressed, body),
-    );
-    await ack();
-    if (said !== null) await respond(privately(said, body));
-  });
+  app.action<BlockAction<ButtonAction>>(TRY_AGAIN, (press) =>
+    takePress(deps, press, buttonValue.read(press.action.value), (pressed) =>
+      tryAgain(deps, pressed, press.body),
+    ),
+  );
 
-  app.action<BlockAction<ButtonAction>>(KEEP_WATCHING, async ({ ack, action, body, respond }) => {
-    const said = await press(deps, parseButtonValue(action.value), (pressed) =>
-      deps.queue.commit(keepWatching(deps, pressed, body.user.id)),
-    );
-    await ack();
-    if (said !== null) await respond(privately(said, body));
-  });
+  app.action<BlockAction<ButtonAction>>(KEEP_WATCHING, (press) =>
+    takePress(deps, press, buttonValue.read(press.action.value), (pressed) =>
+      deps.queue.commit(keepWatching(deps, pressed, press.body.user.id)),
+    ),
+  );
 }
 
 /** The same request once more, by whoever pressed the button, in the thread the button is in. */
@@ -57,9 +55,13 @@ async function tryAgain(
   deps: IntakeDeps,
   { turnId, watch }: ButtonValue,
   body: BlockAction,
-): Promise<string | null> {
+): Promise<PressAnswer> {
   const turn = await deps.records.turn.get(turnId);
   if (turn === undefined) return tooOld(deps);
+  // It would go to the job of whoever asked for that, and make the person somebody who asked there.
+  if (isFollowUp(turn) && !maySteer(deps.followUps, turn, body.user.id)) {
+    return { kind: "not-allowed", requesterId: turn.request.userId };
+  }
   const before = turn.pressed[watch];
   if (before?.action === "try-again") return alreadyDone(before.userId, body);
   const request = again(deps, turn, watch, body);
