@@ -1,8 +1,8 @@
-import type { Message } from "../src/core/notifier.ts";
+import type { Message, MessageOf } from "../src/core/notifier.ts";
 import type { ListedTurn } from "../src/core/request-list.ts";
 import { LONG, NOON, makeUpJob, makeUpOutcome, makeUpRequest, makeUpTold, makeUpTurn } from "./made-up.ts";
 
-type Of<K extends Message["kind"]> = [string, Extract<Message, { kind: K }>][];
+type Of<K extends Message["kind"]> = [string, MessageOf<K>][];
 
 const url = "https://tidepool.slack.com/archives/C0DOCS/p1700000000000100";
 const { project } = makeUpRequest();

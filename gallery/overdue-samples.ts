@@ -1,7 +1,7 @@
-import type { Message } from "../src/core/notifier.ts";
+import type { MessageOf } from "../src/core/notifier.ts";
 import { ANA, BEN, NOON, makeUpOutcome, makeUpTurn } from "./made-up.ts";
 
-type Notice = Extract<Message, { kind: "overdue" }>;
+type Notice = MessageOf<"overdue">;
 
 const turn = makeUpTurn({ name: "watching", since: NOON, troubleSince: null });
 const ended = makeUpTurn({ name: "ended", outcome: makeUpOutcome({}), at: NOON });

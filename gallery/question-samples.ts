@@ -1,9 +1,9 @@
-import type { Message } from "../src/core/notifier.ts";
+import type { MessageOf } from "../src/core/notifier.ts";
 import { AnswerResult, questionsAfter } from "../src/core/question.ts";
 import type { PersonAnswer, Question } from "../src/core/question.ts";
 import { BEN, LONG, NOON, UNBROKEN, makeUpTurn } from "./made-up.ts";
 
-type QuestionMessage = Extract<Message, { kind: "question" }>;
+type QuestionMessage = MessageOf<"question">;
 
 const turn = makeUpTurn({ name: "watching", since: NOON, troubleSince: null });
 

@@ -1,5 +1,5 @@
 import type { PlanStep } from "../src/core/job-report.ts";
-import type { Message, Refusal } from "../src/core/notifier.ts";
+import type { Message, MessageOf, Refusal } from "../src/core/notifier.ts";
 import { OutcomeReason } from "../src/core/outcome.ts";
 import type { Outcome, endingOf } from "../src/core/outcome.ts";
 import { PROMPT_MAX_CHARS } from "../src/core/request.ts";
@@ -29,7 +29,6 @@ import { askingTurn, questionSamples } from "./question-samples.ts";
 /** One message of the app, by name: as the core has it, or, where it is said outside the core, as it is rendered. */
 export type Sample = { name: string; message: Message | Rendered };
 
-type Of<K extends Message["kind"]> = Extract<Message, { kind: K }>;
 type Ending = ReturnType<typeof endingOf>;
 
 const noJob = { job: null };
@@ -237,7 +236,7 @@ const followUp = makeUpTurn(watching, {
   follows: { turnId: "command:1" },
 });
 
-function statusSamples(): [string, Of<"status">][] {
+function statusSamples(): [string, MessageOf<"status">][] {
   const turn = makeUpTurn(watching);
   const many = Array.from({ length: 7 }, () => ({
     ...followUp,
@@ -245,7 +244,7 @@ function statusSamples(): [string, Of<"status">][] {
     request: { ...followUp.request, instructions: LONG },
   }));
   const long = makeUpTurn(ended(endings["pull-request"].long), { instructions: LONG });
-  const status = (more: Partial<Of<"status">>): Of<"status"> => ({
+  const status = (more: Partial<MessageOf<"status">>): MessageOf<"status"> => ({
     kind: "status",
     turn,
     away: null,
@@ -254,33 +253,36 @@ function statusSamples(): [string, Of<"status">][] {
   return [
     ...Object.values(stages)
       .flat()
-      .map(([name, stage]): [string, Of<"status">] => [name, status({ turn: makeUpTurn(stage) })]),
-    ...Object.entries(ways).map(([from, request]): [string, Of<"status">] => [
+      .map(([name, stage]): [string, MessageOf<"status">] => [name, status({ turn: makeUpTurn(stage) })]),
+    ...Object.entries(ways).map(([from, request]): [string, MessageOf<"status">] => [
       `from a ${from}`,
       status({ turn: makeUpTurn(watching, request) }),
     ]),
     ["waiting for an answer", status({ turn: askingTurn })],
     ["of a follow-up", status({ turn: followUp })],
     ["with a follow-up", status({ followUps: [followUp] })],
-    ["of a request that is started anew", status({ turn: { ...followUp, isStartedAnew: true } })],
+    [
+      "of a request that is started anew",
+      status({ turn: { ...makeUpTurn(watching, { from: "mention" }), isStartedAnew: true } }),
+    ],
     ["longest", status({ turn: long, followUps: many, away: "not_in_channel" })],
   ];
 }
 
-function outcomeSamples(): [string, Of<"outcome">][] {
-  const outcome = (more: Partial<Outcome>, away: string | null = null): Of<"outcome"> => {
+function outcomeSamples(): [string, MessageOf<"outcome">][] {
+  const outcome = (more: Partial<Outcome>, away: string | null = null): MessageOf<"outcome"> => {
     const whole = makeUpOutcome(more);
     const request = away === null ? {} : { instructions: LONG };
     const turn = makeUpTurn({ name: "ended", outcome: whole, at: NOON }, request);
     return { kind: "outcome", turn, outcome: whole, watch: 1, away };
   };
   return [
-    ...toldOutcomes.map(([name, told]): [string, Of<"outcome">] => [name, outcome(told)]),
-    ...Object.entries(endings).flatMap(([ending, { short, long }]): [string, Of<"outcome">][] => [
+    ...toldOutcomes.map(([name, told]): [string, MessageOf<"outcome">] => [name, outcome(told)]),
+    ...Object.entries(endings).flatMap(([ending, { short, long }]): [string, MessageOf<"outcome">][] => [
       [ending, outcome(short)],
       [`${ending}, longest`, outcome(long, "not_in_channel")],
     ]),
-    ...OutcomeReason.options.map((reason): [string, Of<"outcome">] => [
+    ...OutcomeReason.options.map((reason): [string, MessageOf<"outcome">] => [
       reason,
       outcome({ ...reasons[reason], reason }),
     ]),
@@ -313,7 +315,7 @@ const refusals: { [K in Refusal["kind"]]: [string, Extract<Refusal, { kind: K }>
 };
 
 /** Every kind of message, and every variant of it that reads differently. A new kind needs an entry here. */
-const kinds: { [K in Message["kind"]]: [string, Of<K>][] } = {
+const kinds: { [K in Message["kind"]]: [string, MessageOf<K>][] } = {
   status: statusSamples(),
   outcome: outcomeSamples(),
   question: questionSamples,

@@ -25,7 +25,7 @@ import { createTaskHandler } from "./tasks/index.ts";
 const CLOSE_MS = 1000;
 const DAY_MS = 24 * 60 * 60_000;
 
-export type AppDeps = {
+type AppDeps = {
   config: Config;
   backend: Pick<Backend, "store" | "queue">;
   clock: Clock;
@@ -34,7 +34,7 @@ export type AppDeps = {
   logger: Logger;
 };
 
-export type DocsAgentApp = {
+type DocsAgentApp = {
   /** Answers Slack's requests (in HTTP mode) and the health probes. */
   requestListener: (request: IncomingMessage, response: ServerResponse) => void;
   /**

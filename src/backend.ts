@@ -15,7 +15,7 @@ const DAY_MS = 24 * 60 * 60_000;
 /** Where everything durable is: records, tasks and slots, in one place. */
 export type Backend = AsyncDisposable & { store: Store; queue: SqliteTaskQueue | RedisTaskQueue };
 
-export type OpenBackendOptions = {
+type OpenBackendOptions = {
   config: Pick<Config, "storeUrl" | "projects" | "retentionDays">;
   clock: Clock;
   logger: Logger;

@@ -10,7 +10,7 @@ export type Listening = AsyncDisposable & {
   close(): Promise<void>;
 };
 
-export type ListenOptions = {
+type ListenOptions = {
   host: string;
   /** 0: any free one. */
   port: number;

@@ -18,7 +18,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   "src/service": ["src/core", "src/store", "src/queue", "src/job-client", "src"],
   "src/migrate": ["src/core", "src/store", "src/queue", "src"],
   // Slack's entities, which both sides of the wire write and read the same way.
-  emulators: ["src/intake", "src/replies", "src"],
+  emulators: ["src/replies", "src"],
   gallery: ["emulators", "src/core", "src/replies", "src"],
   playground: ["emulators", "gallery", "src/replies", "src"],
 };

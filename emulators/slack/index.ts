@@ -12,7 +12,8 @@ import { Triggers } from "./triggers.ts";
 import type { WorkspaceSnapshot } from "./snapshot.ts";
 import { type OpenView, Views } from "./views.ts";
 import { visibleText } from "./visible-text.ts";
-import { type NewChannel, type NewUser, Workspace } from "./workspace.ts";
+import type { NewChannel, NewUser } from "./entities.ts";
+import { Workspace } from "./workspace.ts";
 
 export type { SlackDelivery, DeliveryOutcome, RedeliverOptions } from "./deliver.ts";
 export type { Call, Fault, FaultRule } from "./faults.ts";
@@ -29,7 +30,8 @@ export { slackbot } from "./messages.ts";
 export type { TypedPart } from "./typed-text.ts";
 export { visibleText } from "./visible-text.ts";
 export { NotInWorkspace } from "./workspace.ts";
-export type { Channel, NewChannel, NewUser, TokenState, User, Workspace } from "./workspace.ts";
+export type { Channel, NewChannel, NewUser, TokenState, User } from "./entities.ts";
+export type { Workspace } from "./workspace.ts";
 
 export type SlackSideOptions = {
   /** @default 0, a free port of 127.0.0.1 */
@@ -64,7 +66,7 @@ const EVENT_SCOPES: Readonly<Record<string, string>> = {
 };
 
 /** Nothing in the workspace came to satisfy the test within its time. */
-export class NothingHappened extends DocsAgentError {
+class NothingHappened extends DocsAgentError {
   readonly code = "NOTHING_HAPPENED";
 }
 

@@ -16,7 +16,8 @@ import type {
   WireView,
 } from "./sdk-types.ts";
 import { messageToWire } from "./web-api/wire.ts";
-import type { Channel, User, Workspace } from "./workspace.ts";
+import type { Channel, User } from "./entities.ts";
+import type { Workspace } from "./workspace.ts";
 
 /** Where and by whom an interaction happened, and the ways to answer it. */
 export type Interaction = {

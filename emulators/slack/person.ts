@@ -24,9 +24,10 @@ import { fillIn, type TypedValues } from "./view-values.ts";
 import { settleSubmission } from "./view-submission.ts";
 import type { OpenView, Views } from "./views.ts";
 import { parseJson } from "./web-api/args.ts";
-import type { Channel, User, Workspace } from "./workspace.ts";
+import type { Channel, User } from "./entities.ts";
+import type { Workspace } from "./workspace.ts";
 
-export type PersonDeps = {
+type PersonDeps = {
   workspace: Workspace;
   views: Views;
   triggers: Triggers;

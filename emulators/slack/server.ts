@@ -16,7 +16,7 @@ export type CallHook = (phase: "before" | "after", call: Call) => Promise<void> 
 /** A file that was asked for, and with what. */
 export type Download = { id: string; authorization: string | undefined };
 
-export type ServerDeps = {
+type ServerDeps = {
   context: MethodContext;
   tokens: SlackSideTokens;
   responseUrls: ResponseUrls;

@@ -4,7 +4,7 @@ import type { Button, Overflow, StaticSelect, TextObject } from "./block-kit/obj
 import { type RichTextBlock, type RichTextElement, richTextLines } from "./block-kit/rich-text.ts";
 
 /** The name of a user or a channel, where it is known. */
-export type NameOf = (id: string) => string | undefined;
+type NameOf = (id: string) => string | undefined;
 
 /**
  * What a person reads in a message, a line for each block: entities decoded, buttons as `[label]`, checkboxes as `☑ text description`, a task's status as a symbol, links as

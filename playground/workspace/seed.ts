@@ -40,7 +40,7 @@ export function seedWorkspace(slack: SlackSide): Seeded {
   );
   say(general, theo, "True, I saw that yesterday.", rename);
 
-  say(docs, mara, "Morning! I read through the quickstart with fresh eyes. It needs some love.");
+  say(docs, mara, "Morning! I just read the quickstart with fresh eyes. It needs some love.");
   const typos = say(
     docs,
     theo,
@@ -55,13 +55,13 @@ export function seedWorkspace(slack: SlackSide): Seeded {
   say(
     docs,
     mara,
-    `<@${theo}> do you have ten minutes for the typos? Or we ask the docs-agent, it is in this channel.`,
+    `<@${theo}> do you have ten minutes for the typos? Or just ask docs-agent, it's in this channel.`,
   );
 
   say(
     support,
     priya,
-    "A customer cannot find the list of adapters: the link in the FAQ leads nowhere, it says `guides/adaptors.md`.",
+    "A customer can't find the list of adapters: the link in the FAQ goes nowhere, it says `guides/adaptors.md`.",
   );
   say(
     support,

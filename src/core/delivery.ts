@@ -2,7 +2,7 @@ import { z } from "zod";
 import { storedObject } from "./stored-object.ts";
 
 /** One post of a turn. Without a `ts` it was about to be sent, and whether it arrived is for Slack to say. */
-export const PostSlot = storedObject({
+const PostSlot = storedObject({
   channelId: z.string(),
   ts: z.string().nullable(),
   /** Slack's time when it was first sent, epoch milliseconds. */
@@ -12,7 +12,7 @@ export const PostSlot = storedObject({
   /** Where a look that did not come to an end goes on. */
   cursor: z.string().nullable(),
 });
-export type PostSlot = z.infer<typeof PostSlot>;
+type PostSlot = z.infer<typeof PostSlot>;
 
 /** The slot of the status message: the root message, or the first reply, that is updated in place. */
 export const STATUS_SLOT = "status";

@@ -1,7 +1,7 @@
 import type { Turn } from "./turn.ts";
 
 /** Whether an outcome was helpful to somebody. */
-export type Vote = "yes" | "no";
+type Vote = "yes" | "no";
 
 /** The most people whose votes a turn keeps. */
 const VOTERS_MAX = 100;

@@ -16,7 +16,7 @@ import type { Turn } from "./turn.ts";
  * - `closed`: the thread's jobs take none any more. `project`: of the newest one, where it is still configured.
  * - `none`: the thread has no job.
  */
-export type ThreadJob =
+type ThreadJob =
   | { kind: "open" | "others"; turn: Turn }
   | { kind: "closed"; project: ProjectRef | null }
   | { kind: "none" };

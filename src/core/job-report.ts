@@ -1,6 +1,9 @@
 import { z } from "zod";
 
-/** What a job service may offer beyond the contract. */
+/**
+ * What a job service may offer beyond the contract. `idempotency-key`: it answers a repeated request with the same `Idempotency-Key` without
+ * running it again.
+ */
 export const Capability = z.enum([
   "idempotency-key",
   "turns",

@@ -63,6 +63,8 @@ export type Message =
   /** To the requester alone: the app gave up on a part of the request. */
   | { kind: "gave-up"; taskId: string; taskType: string; channelId: string };
 
+export type MessageOf<K extends Message["kind"]> = Extract<Message, { kind: K }>;
+
 /** Why a request was not taken. */
 export type Refusal =
   /** `typed`: where it can be seen nowhere else. */

@@ -46,40 +46,6 @@ export function outcomeText(outcome: Outcome, words: OutcomeWords): OutcomeText 
   };
 }
 
-/** How a turn ended, for a line that is updated in place: plain text, if `words` are. It may hold untrusted text. */
-export function outcomeLine(outcome: Outcome, words: Pick<OutcomeWords, "watchedFor" | "pr">): string {
-  const { told } = outcome;
-  const ending = endingOf(outcome);
-  switch (ending) {
-    case "pull-request": {
-      const named = [words.pr, told?.pullRequest?.title].filter((part) => part).join(" ");
-      const parts = [named || "Pull request ready", diffText(told?.pullRequest)];
-      return `✅ ${parts.filter((part) => part !== "").join(", ")}`;
-    }
-    case "branch":
-      return told?.branch ? `✅ Changes on branch ${told.branch}` : "✅ Changes on a branch";
-    case "no-changes":
-      return "➖ No changes";
-    case "failed":
-      return "❌ Couldn't finish";
-    case "canceled":
-      return "⏹️ Stopped";
-    case "withdrawn":
-      return "⏹️ Canceled before it started";
-    case "unwatched":
-      return "⏹️ Updates stopped";
-    case "archived":
-      return "🗄️ Archived";
-    case "expired":
-      return outcome.reason === "never-started" ? "⌛ Not started" : `⌛ Not done after ${words.watchedFor}`;
-    case "missing":
-    case "unknown":
-      return "❓ Result unknown";
-    case "rejected":
-      return "⛔ Refused";
-  }
-}
-
 type Text = Pick<OutcomeText, "symbol" | "headline" | "detail" | "buttons"> & Partial<OutcomeText>;
 
 function textOf(outcome: Outcome, words: OutcomeWords): Text {
@@ -204,7 +170,7 @@ function pullRequestText(report: PullRequestReport | null | undefined, link: str
 }
 
 /** `3 files, +12 −4`: as much of it as is known. */
-function diffText(report: PullRequestReport | null | undefined): string {
+export function diffText(report: PullRequestReport | null | undefined): string {
   if (report === null || report === undefined) return "";
   const { files, additions, deletions } = report;
   const lines = additions === null || deletions === null ? "" : `+${count(additions)} −${count(deletions)}`;

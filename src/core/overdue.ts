@@ -18,7 +18,7 @@ const HISTORY_MIN = 5;
 const OVERDUE_MIN_MS = 5 * 60_000;
 
 /** What is usual in a project: half of its turns take at most `usualMs`, and one that takes longer than `limitMs` is overdue. */
-export type Usual = { usualMs: number; limitMs: number };
+type Usual = { usualMs: number; limitMs: number };
 
 /** What a project's history says is usual; null: it says too little. */
 export function usualOf(history: HistoryRecord | undefined): Usual | null {

@@ -40,13 +40,28 @@ export function idsToName(request: Quoting & Pick<Request, "channelId" | "thread
     ...(context?.messages ?? []).toReversed(),
   ]) {
     if (authorId !== null) people.add(authorId);
-    for (const segment of segments) {
-      if (segment.kind === "person" && segment.label === null) people.add(segment.id);
-      if (segment.kind === "channel" && segment.label === null) channels.add(segment.id);
-    }
+    for (const id of idsIn(segments, "person")) people.add(id);
+    for (const id of idsIn(segments, "channel")) channels.add(id);
   }
   const message = quoted ?? { channelId, ts: messageTs ?? threadTs ?? "", threadTs };
   return { people: [...people], channels: [...channels], message };
+}
+
+/** The people or channels in a text of whom Slack gave only the id. */
+export function idsIn(segments: readonly Segment[], kind: "person" | "channel"): string[] {
+  return segments.flatMap((segment) => (segment.kind === kind && segment.label === null ? segment.id : []));
+}
+
+/** A text with the names of the people and channels in it, as far as they are known. */
+export function withNames(
+  segments: readonly Segment[],
+  names: Pick<Names, "people" | "channels">,
+): Segment[] {
+  return segments.map((segment) => {
+    if (segment.kind !== "person" && segment.kind !== "channel") return segment;
+    const known = segment.kind === "person" ? names.people : names.channels;
+    return { ...segment, label: segment.label ?? known.get(segment.id) ?? null };
+  });
 }
 
 /**

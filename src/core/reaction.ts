@@ -3,8 +3,8 @@ import type { Request } from "./request.ts";
 import type { Turn } from "./turn.ts";
 
 /** Emoji under the message that asked, by Slack's names: at work, done, not done. */
-export const REACTIONS = ["eyes", "white_check_mark", "x"] as const;
-export type Reaction = (typeof REACTIONS)[number];
+const REACTIONS = ["eyes", "white_check_mark", "x"] as const;
+type Reaction = (typeof REACTIONS)[number];
 
 /** The message that asked, under which reactions show how it stands. Null: nobody wrote one, as with a command. */
 export function askingMessage({

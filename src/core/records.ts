@@ -6,20 +6,11 @@ import { QuotedMessage, Request, ThreadContext } from "./request.ts";
 import { storedObject } from "./stored-object.ts";
 import { Turn } from "./turn.ts";
 
-/** Records of one kind, by id. A record that does not parse is set aside and reads as absent. */
+/** Records of one kind, by id. A record that does not parse is set aside and reads as absent. What depends on what is there is decided (`TaskQueue.commit`). */
 export interface RecordStore<T> {
   get(id: string): Promise<T | undefined>;
   /** Durable when it resolves. Rejects, and writes nothing, if the record does not parse. `ttlMs`: it is gone after that. */
   set(id: string, record: T, ttlMs?: number): Promise<void>;
-  /**
-   * Applies a change to the record as it is, whoever else writes at the same time. `change` is pure: it runs again on the newer
-   * record when somebody wrote in between. Undefined: nothing is there, or nothing is to be. Resolves to what is there then.
-   */
-  update(
-    id: string,
-    change: (current: T | undefined) => T | undefined,
-    ttlMs?: number,
-  ): Promise<T | undefined>;
   delete(id: string): Promise<void>;
 }
 
@@ -79,8 +70,7 @@ export const Draft = storedObject({
 export type Draft = z.infer<typeof Draft>;
 
 /** A reply in a thread whose author was asked whether it is for the agent: the request that it is if so. */
-export const ReplyRecord = storedObject({ version: z.literal(1), request: Request });
-export type ReplyRecord = z.infer<typeof ReplyRecord>;
+const ReplyRecord = storedObject({ version: z.literal(1), request: Request });
 
 /** What a job service has said of itself, by its base URL. */
 export const ServiceRecord = storedObject({
@@ -92,9 +82,8 @@ export const ServiceRecord = storedObject({
 });
 export type ServiceRecord = z.infer<typeof ServiceRecord>;
 
-/** What was posted to tell a person that a task of theirs was given up, by that task's id. */
-export const NoticeRecord = storedObject({ version: z.literal(1), delivery: Delivery });
-export type NoticeRecord = z.infer<typeof NoticeRecord>;
+/** What a task has posted to a person that belongs to no turn (`tell`, `welcome`), by that task's id. */
+const NoticeRecord = storedObject({ version: z.literal(1), delivery: Delivery });
 
 /** The newest requests of one person or of one channel: their turns, oldest first. It holds no words, only ids. */
 export const RequestList = storedObject({ version: z.literal(1), turnIds: z.array(z.string()) });

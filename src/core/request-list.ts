@@ -8,6 +8,8 @@ export type ListOf = "person" | "channel";
 
 /** How many requests a list names. */
 const LISTED_MAX = 100;
+/** How many of them are on a page. */
+export const LIST_PAGE_SIZE = 10;
 
 export function requestListId(
   of: ListOf,

@@ -1,5 +1,7 @@
 import { utcTimeOfDay } from "./duration.ts";
-import { outcomeLine } from "./outcome-text.ts";
+import { endingOf } from "./outcome.ts";
+import type { Outcome } from "./outcome.ts";
+import { diffText } from "./outcome-text.ts";
 import type { OutcomeWords } from "./outcome-text.ts";
 import { filesText } from "./shared-files.ts";
 import { sharedText } from "./thread-context.ts";
@@ -122,5 +124,39 @@ export function statusText(turn: Turn, words: Pick<OutcomeWords, "watchedFor" | 
     }
     case "ended":
       return outcomeLine(stage.outcome, words);
+  }
+}
+
+/** How a turn ended, in a line. */
+function outcomeLine(outcome: Outcome, words: Pick<OutcomeWords, "watchedFor" | "pr">): string {
+  const { told } = outcome;
+  const ending = endingOf(outcome);
+  switch (ending) {
+    case "pull-request": {
+      const named = [words.pr, told?.pullRequest?.title].filter((part) => part).join(" ");
+      const parts = [named || "Pull request ready", diffText(told?.pullRequest)];
+      return `✅ ${parts.filter((part) => part !== "").join(", ")}`;
+    }
+    case "branch":
+      return told?.branch ? `✅ Changes on branch ${told.branch}` : "✅ Changes on a branch";
+    case "no-changes":
+      return "➖ No changes";
+    case "failed":
+      return "❌ Couldn't finish";
+    case "canceled":
+      return "⏹️ Stopped";
+    case "withdrawn":
+      return "⏹️ Canceled before it started";
+    case "unwatched":
+      return "⏹️ Updates stopped";
+    case "archived":
+      return "🗄️ Archived";
+    case "expired":
+      return outcome.reason === "never-started" ? "⌛ Not started" : `⌛ Not done after ${words.watchedFor}`;
+    case "missing":
+    case "unknown":
+      return "❓ Result unknown";
+    case "rejected":
+      return "⛔ Refused";
   }
 }

@@ -2,15 +2,15 @@ import type { App, BlockAction, ButtonAction } from "@slack/bolt";
 import { ANSWER_MAX_CHARS, isOpen } from "../core/question.ts";
 import { maySteer } from "../core/steering.ts";
 import { questionOf } from "../core/turn.ts";
-import { ANSWER_IN_WORDS, ANY_ANSWER_CHOICE, parseQuestionValue } from "../replies/actions.ts";
+import { ANSWER_CHOICE, ANSWER_IN_WORDS, questionValue } from "../replies/actions.ts";
 import type { QuestionValue } from "../replies/actions.ts";
 import { refusalText } from "../replies/private-messages.ts";
 import { answering } from "../tasks/answer.ts";
 import type { AnswerTaken, GivenAnswer } from "../tasks/answer.ts";
 import { ANSWER, ANSWER_FORM, answerModal } from "./answer-form.ts";
 import type { IntakeDeps } from "./deps.ts";
-import { sayNotAllowed } from "./not-allowed.ts";
-import { NOT_KEPT, tooOld } from "./press.ts";
+import { answerPress, takePress, tooOld } from "./press.ts";
+import type { PressAnswer } from "./press.ts";
 
 const CLOSED = "The agent no longer waits for an answer.";
 const FORM_NOT_OPENED = "I couldn't open the form. Press the button again.";
@@ -19,43 +19,26 @@ const FORM_NOT_KEPT = "I can't tell whether that was saved. Send it again.";
 
 /** The buttons under the agent's questions, and the form for an answer in words. An answer is in the turn's record before Slack gets its ack. */
 export function registerAnswers(app: App, deps: IntakeDeps): void {
-  app.action<BlockAction<ButtonAction>>(ANY_ANSWER_CHOICE, async ({ ack, action, body, respond }) => {
-    const refusal = await chosen(deps, action.value, body.user.id);
-    await ack();
-    await sayPrivately(deps, refusal, body, (text) =>
-      respond({ text, response_type: "ephemeral", replace_original: false }),
-    );
-  });
+  app.action<BlockAction<ButtonAction>>(ANSWER_CHOICE, (press) =>
+    takePress(deps, press, questionValue.read(press.action.value), async (pressed) => {
+      const { id: userId } = press.body.user;
+      return answerOf(deps, await take(deps, pressed, userId, { choice: pressed.choice }), userId);
+    }),
+  );
 
   app.action<BlockAction<ButtonAction>>(ANSWER_IN_WORDS, async ({ ack, action, body, client, respond }) => {
     await ack();
-    const refusal = await openForm(deps, action.value, body, (view) =>
+    const answer = await openForm(deps, action.value, body, (view) =>
       client.views.open({ trigger_id: body.trigger_id, view }),
     );
-    await sayPrivately(deps, refusal, body, (text) =>
-      respond({ text, response_type: "ephemeral", replace_original: false }),
-    );
+    await answerPress(deps, { body, respond }, answer);
   });
 
   app.view(ANSWER_FORM, async ({ ack, body, view }) => {
     const text = (view.state.values[ANSWER]?.[ANSWER]?.value ?? "").trim();
-    const error = await sent(deps, parseQuestionValue(view.private_metadata), text, body.user.id);
+    const error = await sent(deps, questionValue.read(view.private_metadata), text, body.user.id);
     await ack(error === null ? undefined : { response_action: "errors", errors: { [ANSWER]: error } });
   });
-}
-
-/** Why a press came to nothing; null: what the person sees says enough. */
-type Refusal = { kind: "said"; text: string } | { kind: "not-allowed"; requesterId: string } | null;
-
-async function chosen(deps: IntakeDeps, value: string | undefined, userId: string): Promise<Refusal> {
-  const pressed = parseQuestionValue(value);
-  if (pressed === null) return { kind: "said", text: tooOld(deps) };
-  try {
-    return refusalOf(deps, await take(deps, pressed, userId, { choice: pressed.choice }), userId);
-  } catch (thrown) {
-    deps.logger.error({ err: thrown, turn: pressed.turnId }, "could not accept an answer");
-    return { kind: "said", text: NOT_KEPT };
-  }
 }
 
 /** `trigger_id` lasts about three seconds, so there is no second try. */
@@ -64,25 +47,23 @@ async function openForm(
   value: string | undefined,
   { user }: BlockAction,
   open: (view: ReturnType<typeof answerModal>) => Promise<unknown>,
-): Promise<Refusal> {
-  const pressed = parseQuestionValue(value);
-  if (pressed === null) return { kind: "said", text: tooOld(deps) };
+): Promise<PressAnswer> {
+  const pressed = questionValue.read(value);
+  if (pressed === null) return tooOld(deps);
   try {
     const turn = await deps.records.turn.get(pressed.turnId);
     const question = turn === undefined ? undefined : questionOf(turn, pressed.question);
-    if (turn === undefined || question === undefined) return { kind: "said", text: tooOld(deps) };
+    if (turn === undefined || question === undefined) return tooOld(deps);
     if (!maySteer(deps.followUps, turn, user.id)) {
       return { kind: "not-allowed", requesterId: turn.request.userId };
     }
-    if (question.answer !== undefined) {
-      return { kind: "said", text: alreadyAnswered(question.answer.userId, user.id) };
-    }
-    if (!isOpen(question)) return { kind: "said", text: CLOSED };
+    if (question.answer !== undefined) return alreadyAnswered(question.answer.userId, user.id);
+    if (!isOpen(question)) return CLOSED;
     await open(answerModal(question, value ?? ""));
     return null;
   } catch (thrown) {
     deps.logger.error({ err: thrown, turn: pressed.turnId }, "could not open the form for an answer");
-    return { kind: "said", text: FORM_NOT_OPENED };
+    return FORM_NOT_OPENED;
   }
 }
 
@@ -129,17 +110,17 @@ function take(
   return deps.queue.commit((read) => answering(deps, read, { turnId, question, userId, given }));
 }
 
-function refusalOf(deps: IntakeDeps, taken: AnswerTaken, userId: string): Refusal {
+function answerOf(deps: IntakeDeps, taken: AnswerTaken, userId: string): PressAnswer {
   switch (taken.kind) {
     case "taken":
     case "known":
       return null;
     case "answered":
-      return { kind: "said", text: alreadyAnswered(taken.userId, userId) };
+      return alreadyAnswered(taken.userId, userId);
     case "closed":
-      return { kind: "said", text: CLOSED };
+      return CLOSED;
     case "gone":
-      return { kind: "said", text: tooOld(deps) };
+      return tooOld(deps);
     case "not-allowed":
       return taken;
   }
@@ -147,18 +128,4 @@ function refusalOf(deps: IntakeDeps, taken: AnswerTaken, userId: string): Refusa
 
 function alreadyAnswered(by: string, userId: string): string {
   return by === userId ? "You already answered that." : `<@${by}> already answered that.`;
-}
-
-async function sayPrivately(
-  deps: IntakeDeps,
-  refusal: Refusal,
-  body: BlockAction,
-  respond: (text: string) => Promise<unknown>,
-): Promise<void> {
-  if (refusal === null) return;
-  if (refusal.kind === "said") {
-    await respond(refusal.text);
-    return;
-  }
-  await sayNotAllowed(deps, body, refusal.requesterId);
 }

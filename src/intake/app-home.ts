@@ -1,11 +1,11 @@
 import type { App, BlockAction, ButtonAction } from "@slack/bolt";
-import { SUGGESTION, parseSuggestion } from "../replies/actions.ts";
+import { SUGGESTION, suggestionValue } from "../replies/actions.ts";
 import { refusalMessage } from "../replies/private-messages.ts";
 import { welcomeTask } from "../tasks/welcome.ts";
 import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
 import type { IntakeDeps } from "./deps.ts";
 
-export const HOME_OPENED_EVENT = "app_home_opened";
+const HOME_OPENED_EVENT = "app_home_opened";
 
 const ASKED_BEFORE = "You already asked for that here. Send it as a message to ask again.";
 
@@ -19,11 +19,11 @@ export function registerAppHome(app: App, deps: IntakeDeps): void {
 
   app.action<BlockAction<ButtonAction>>(SUGGESTION, async ({ ack, action, body, respond }) => {
     const ephemeral = { response_type: "ephemeral", replace_original: false } as const;
-    const prompt = parseSuggestion(action.value);
+    const prompt = suggestionValue.read(action.value)?.prompt;
     const teamId = body.team?.id ?? body.user.team_id;
     const channelId = body.channel?.id;
     const ts = body.message?.ts;
-    if (prompt === null || teamId === undefined || channelId === undefined || ts === undefined) {
+    if (prompt === undefined || teamId === undefined || channelId === undefined || ts === undefined) {
       await ack();
       return;
     }

@@ -4,11 +4,11 @@ import { formatAgo } from "../core/duration.ts";
 import { runningInThread } from "../core/follow-up.ts";
 import type { Draft } from "../core/records.ts";
 import type { Turn } from "../core/turn.ts";
-import { FOLLOW_IT, buttonValue, parseButtonValue } from "../replies/actions.ts";
+import { FOLLOW_IT, buttonValue } from "../replies/actions.ts";
 import { labelled, section } from "../replies/blocks.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { FOLLOWING, following } from "./follow-menu.ts";
-import { press } from "./press.ts";
+import { answerTo } from "./press.ts";
 import { namesOf } from "./project.ts";
 import { FormMetadata, requestForm } from "./request-form.ts";
 
@@ -24,7 +24,10 @@ export function askedBefore(
   const { request, watch } = turn;
   const who = request.userId === userId ? "You" : `<@${request.userId}>`;
   const text = `${who} asked for this ${formatAgo(clock.now() - request.receivedAt)}.`;
-  const follow = { ...labelled(FOLLOW_IT, "Follow it"), value: buttonValue({ turnId: turn.id, watch }) };
+  const follow = {
+    ...labelled(FOLLOW_IT, "Follow it"),
+    value: buttonValue.write({ turnId: turn.id, watch }),
+  };
   return {
     told: [...told, turn.id],
     asked: [{ type: "section", text: { type: "mrkdwn", text, verbatim: true }, accessory: follow }],
@@ -49,11 +52,11 @@ export async function stateOfAsked(
 /** **Follow it** in a form: the form has done what it can. */
 export function registerFollowIt(app: App, deps: IntakeDeps): void {
   app.action<BlockAction<ButtonAction>>(FOLLOW_IT, async ({ ack, action, body, client }) => {
-    const said = await press(deps, parseButtonValue(action.value), ({ turnId }) =>
+    const said = await answerTo(deps, buttonValue.read(action.value), ({ turnId }) =>
       deps.queue.commit(following(deps, turnId, body.user.id)),
     );
     await ack();
-    if (said === null || body.view === undefined) return;
+    if (body.view === undefined) return;
     const { id, hash, state, private_metadata: metadata } = body.view;
     try {
       const view = said === FOLLOWING ? saidView(said) : await formSaying(deps, metadata, said);

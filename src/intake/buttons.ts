@@ -11,7 +11,7 @@ import {
   TRY_AGAIN,
   VIEW_MESSAGE,
   VIEW_PULL_REQUEST,
-  parseButtonValue,
+  buttonValue,
 } from "../replies/actions.ts";
 import type { ButtonValue } from "../replies/actions.ts";
 import { refusalText } from "../replies/private-messages.ts";
@@ -21,7 +21,7 @@ import { turnWrites } from "../tasks/turn-writes.ts";
 import { watchTask } from "../tasks/watch.ts";
 import { acceptRequest } from "./accept-request.ts";
 import type { IntakeDeps } from "./deps.ts";
-import { FINISHED, alreadyDone, press, tooOld } from "./press.ts";
+import { FINISHED, alreadyDone, takePress, tooOld } from "./press.ts";
 
 const ALREADY_WATCHING = "I'm already watching.";
 const ON_ITS_WAY = "There's news about this request. I'll post it here in a moment.";
@@ -35,21 +35,17 @@ export function registerButtons(app: App, deps: IntakeDeps): void {
     });
   }
 
-  app.action<BlockAction<ButtonAction>>(TRY_AGAIN, async ({ ack, action, body, respond }) => {
-    const said = await press(deps, parseButtonValue(action.value), (pressed) =>
-      tryAgain(deps, pressed, body),
-    );
-    await ack();
-    if (said !== null) await respond({ text: said, response_type: "ephemeral", replace_original: false });
-  });
+  app.action<BlockAction<ButtonAction>>(TRY_AGAIN, (press) =>
+    takePress(deps, press, buttonValue.read(press.action.value), (pressed) =>
+      tryAgain(deps, pressed, press.body),
+    ),
+  );
 
-  app.action<BlockAction<ButtonAction>>(KEEP_WATCHING, async ({ ack, action, body, respond }) => {
-    const said = await press(deps, parseButtonValue(action.value), (pressed) =>
-      deps.queue.commit(keepWatching(deps, pressed, body.user.id)),
-    );
-    await ack();
-    if (said !== null) await respond({ text: said, response_type: "ephemeral", replace_original: false });
-  });
+  app.action<BlockAction<ButtonAction>>(KEEP_WATCHING, (press) =>
+    takePress(deps, press, buttonValue.read(press.action.value), (pressed) =>
+      deps.queue.commit(keepWatching(deps, pressed, press.body.user.id)),
+    ),
+  );
 }
 
 /** The same request once more, by whoever pressed the button, in the thread the button is in. */

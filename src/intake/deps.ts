@@ -10,7 +10,7 @@ import type { AcceptanceEnd } from "../tasks/accept.ts";
 import type { TaskQueue } from "../core/task-queue.ts";
 
 /** Requests an hour; 0: as many as come. */
-export type RequestLimits = { perPerson: number; perChannel: number };
+type RequestLimits = { perPerson: number; perChannel: number };
 
 /** What became of a request: `known` is one that was accepted before (a redelivery). */
 export type Accepted = AcceptanceEnd | { kind: "refused"; refusal: Refusal };
@@ -22,11 +22,11 @@ export type IntakeDeps = {
     turn: Pick<RecordStore<RecordOf<"turn">>, "get">;
     thread: Pick<RecordStore<RecordOf<"thread">>, "get">;
     reply: Pick<RecordStore<RecordOf<"reply">>, "get">;
-    draft: RecordStore<RecordOf<"draft">>;
+    draft: Pick<RecordStore<RecordOf<"draft">>, "get">;
     service: Pick<RecordStore<RecordOf<"service">>, "get">;
   };
   notifier: Pick<Notifier, "replyPrivately">;
-  directory: Pick<Directory, "admission">;
+  directory: Pick<Directory, "admission" | "personName" | "channelName">;
   threadReader: ThreadReader;
   /** The default first; never empty. */
   projects: readonly [ProjectRef, ...ProjectRef[]];

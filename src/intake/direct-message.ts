@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { SaidToApp } from "./said-to-app.ts";
-import { WrittenMessage, filesOfMessage } from "./slack-message.ts";
+import { WrittenMessage, saidOf } from "./slack-message.ts";
+import type { Said } from "./slack-message.ts";
 
 /** Slack's own notices come from it. */
 export const SLACKBOT_USER_ID = "USLACKBOT";
@@ -20,9 +20,7 @@ export function isDirectMessage(event: object): boolean {
 }
 
 /** What an event in direct messages says to the app; null: nothing. */
-export function saidDirectly(teamId: string, event: object): SaidToApp | null {
+export function saidDirectly(teamId: string, event: object): Said | null {
   const said = DirectMessage.safeParse(event);
-  if (!said.success || said.data.user === SLACKBOT_USER_ID) return null;
-  const { channel: channelId, user: userId, text, ts, thread_ts: threadTs = null } = said.data;
-  return { teamId, channelId, ts, threadTs, userId, text, files: filesOfMessage(said.data) };
+  return said.success && said.data.user !== SLACKBOT_USER_ID ? saidOf(teamId, said.data) : null;
 }

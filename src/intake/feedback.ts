@@ -1,27 +1,20 @@
 import type { App, BlockAction, ButtonAction, FeedbackButtonsAction } from "@slack/bolt";
 import { noteVote, votesOf } from "../core/feedback.ts";
-import { FEEDBACK, FEEDBACK_NO, FEEDBACK_YES, parseFeedbackValue } from "../replies/actions.ts";
+import { FEEDBACK, FEEDBACK_NO, FEEDBACK_YES, feedbackValue } from "../replies/actions.ts";
 import type { FeedbackValue } from "../replies/actions.ts";
 import { turnWrites } from "../tasks/turn-writes.ts";
 import type { IntakeDeps } from "./deps.ts";
-import { press } from "./press.ts";
+import { takePress } from "./press.ts";
 
 const THANKS = "Thanks for the feedback.";
 
 /** Whether an outcome was helpful: each person's last vote is kept with the turn, and goes to the log. */
 export function registerFeedback(app: App, deps: IntakeDeps): void {
   for (const actionId of [FEEDBACK, FEEDBACK_YES, FEEDBACK_NO]) {
-    app.action<BlockAction<ButtonAction | FeedbackButtonsAction>>(
-      actionId,
-      async ({ ack, action, body, respond }) => {
-        const said = await press(deps, parseFeedbackValue(action.value), (voted) =>
-          vote(deps, voted, body.user.id),
-        );
-        await ack();
-        if (said !== null) {
-          await respond({ text: said, response_type: "ephemeral", replace_original: false });
-        }
-      },
+    app.action<BlockAction<ButtonAction | FeedbackButtonsAction>>(actionId, (press) =>
+      takePress(deps, press, feedbackValue.read(press.action.value), (voted) =>
+        vote(deps, voted, press.body.user.id),
+      ),
     );
   }
 }

@@ -5,10 +5,10 @@ import { threadId } from "../core/records.ts";
 import type { Read, ThreadRecord, Write } from "../core/records.ts";
 import type { Decision, Plan } from "../core/task-queue.ts";
 import type { Turn } from "../core/turn.ts";
-import { FOLLOW_MENU, parseFollowValue } from "../replies/actions.ts";
+import { FOLLOW_MENU, followValue } from "../replies/actions.ts";
 import { shownBy, turnWrites } from "../tasks/turn-writes.ts";
 import type { IntakeDeps } from "./deps.ts";
-import { FINISHED, press, tooOld } from "./press.ts";
+import { FINISHED, takePress, tooOld } from "./press.ts";
 
 export const FOLLOWING = "I'll mention you in the result.";
 const MUTED = "I won't mention you in this thread.";
@@ -17,15 +17,17 @@ const TOO_MANY = "Too many people follow this already.";
 
 /** The menu beside **Stop**: who wants to be mentioned, and who doesn't. */
 export function registerFollowMenu(app: App, deps: IntakeDeps): void {
-  app.action<BlockAction<OverflowAction>>(FOLLOW_MENU, async ({ ack, action, body, respond }) => {
-    const chosen = parseFollowValue(action.selected_option.value);
-    const decide = chosen?.choice === "mute" ? muting : following;
-    const said = await press(deps, chosen, ({ turnId }) =>
-      deps.queue.commit(decide(deps, turnId, body.user.id)),
-    );
-    await ack();
-    if (said !== null) await respond({ text: said, response_type: "ephemeral", replace_original: false });
-  });
+  app.action<BlockAction<OverflowAction>>(FOLLOW_MENU, (press) =>
+    takePress(
+      deps,
+      press,
+      followValue.read(press.action.selected_option.value),
+      async ({ turnId, choice }) => {
+        const decide = choice === "mute" ? muting : following;
+        return deps.queue.commit(decide(deps, turnId, press.body.user.id));
+      },
+    ),
+  );
 }
 
 /** Notes that somebody wants to be mentioned in the outcomes of all that the turn's message shows. What to say to them. */

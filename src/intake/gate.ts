@@ -2,10 +2,9 @@ import type { App } from "@slack/bolt";
 import { z } from "zod";
 import type { Refusal } from "../core/notifier.ts";
 import { refusalMessage, refusalText } from "../replies/private-messages.ts";
-import { replyTask } from "../tasks/reply.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { SLACKBOT_USER_ID } from "./direct-message.ts";
-import { mentionCause } from "./said-to-app.ts";
+import { answerSaid } from "./said-to-app.ts";
 
 const Person = z.object({ id: z.string() });
 
@@ -122,7 +121,6 @@ async function refuseEvent(deps: IntakeDeps, body: unknown, refusal: Refusal): P
   const { channel, ts, thread_ts } = event;
   const isSaid = event.type === "app_mention" || event.type === "message";
   if (!isSaid || !SAID.has(event.subtype) || channel === undefined || ts === undefined) return;
-  const cause = mentionCause(teamId, { channel, ts });
-  const place = { teamId, channelId: channel, threadTs: thread_ts ?? null, userId: event.user };
-  await deps.queue.add(replyTask(cause, { ...place, message: { kind: "refused", refusal } }));
+  const said = { teamId, channelId: channel, ts, threadTs: thread_ts ?? null, userId: event.user };
+  await answerSaid(deps, said, { kind: "refused", refusal });
 }

@@ -1,5 +1,5 @@
 import type { App, BlockAction, ButtonAction } from "@slack/bolt";
-import { LIST_NEWER, LIST_OLDER, parseListValue } from "../replies/actions.ts";
+import { LIST_NEWER, LIST_OLDER, listValue } from "../replies/actions.ts";
 import { notListedMessage } from "../replies/private-messages.ts";
 import { listTask } from "../tasks/list.ts";
 import type { ListPayload } from "../tasks/list.ts";
@@ -23,7 +23,7 @@ export async function askForList(
 export function registerLists(app: App, deps: IntakeDeps): void {
   for (const actionId of [LIST_NEWER, LIST_OLDER]) {
     app.action<BlockAction<ButtonAction>>(actionId, async ({ ack, action, body, respond }) => {
-      const value = parseListValue(action.value);
+      const value = listValue.read(action.value);
       const teamId = body.team?.id ?? body.user.team_id;
       const channelId = body.channel?.id;
       if (value === null || teamId === undefined || channelId === undefined) {

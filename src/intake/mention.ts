@@ -3,7 +3,7 @@ import type { IntakeDeps } from "./deps.ts";
 import { takeSaid } from "./said-to-app.ts";
 import { filesOfMessage } from "./slack-message.ts";
 
-export const MENTION_EVENT = "app_mention";
+const MENTION_EVENT = "app_mention";
 
 /**
  * A mention of the app with a prompt: the way to ask from inside a thread, where slash commands do not work. In the thread of a job it is a

@@ -1,19 +1,41 @@
-import type { BlockAction } from "@slack/bolt";
+import type { BlockAction, RespondFn } from "@slack/bolt";
+import type { MessageOf } from "../core/notifier.ts";
 import type { IntakeDeps } from "./deps.ts";
 
 /** True also when the store's answer was lost. Pressing twice does nothing twice. */
-export const NOT_KEPT =
+const NOT_KEPT =
   "I can't tell whether that was saved. If nothing happens within a minute, press the button again.";
 
 /** The turn that a button belongs to has ended. */
 export const FINISHED = "The agent has already finished. See the last message of this request.";
 
-/** What to say to the person who pressed a button, `pressed` being what it carries; null: what they see says enough. */
-export async function press<T extends { turnId: string }>(
+/** Only the requester may do that. */
+export type NotAllowed = MessageOf<"not-allowed">;
+
+/** What to say to whoever pressed a button, alone; null: what they see says enough. */
+export type PressAnswer = string | NotAllowed | null;
+
+/** A press, and the ways to answer it. */
+type Press = { ack: () => Promise<void>; body: BlockAction; respond: RespondFn };
+
+/** Does what a button says, `pressed` being what it carries, before Slack gets its ack; then answers whoever pressed it. */
+export async function takePress<T extends { turnId: string }>(
+  deps: IntakeDeps,
+  press: Press,
+  pressed: T | null,
+  act: (pressed: T) => Promise<PressAnswer>,
+): Promise<void> {
+  const answer = await answerTo(deps, pressed, act);
+  await press.ack();
+  await answerPress(deps, press, answer);
+}
+
+/** What to say of a press that is taken by `act`, which may throw. */
+export async function answerTo<T extends { turnId: string }, Answer extends PressAnswer>(
   deps: IntakeDeps,
   pressed: T | null,
-  act: (pressed: T) => Promise<string | null>,
-): Promise<string | null> {
+  act: (pressed: T) => Promise<Answer>,
+): Promise<Answer | string> {
   if (pressed === null) return tooOld(deps);
   try {
     return await act(pressed);
@@ -21,6 +43,30 @@ export async function press<T extends { turnId: string }>(
     deps.logger.error({ err: thrown, turn: pressed.turnId }, "could not accept a button");
     return NOT_KEPT;
   }
+}
+
+/** Says it to whoever pressed a button, alone. */
+export async function answerPress(
+  deps: Pick<IntakeDeps, "notifier" | "logger">,
+  { body, respond }: Pick<Press, "body" | "respond">,
+  answer: PressAnswer,
+): Promise<void> {
+  if (typeof answer === "string") {
+    await respond({ text: answer, response_type: "ephemeral", replace_original: false });
+  } else if (answer !== null) {
+    await sayNotAllowed(deps, body, answer);
+  }
+}
+
+async function sayNotAllowed(
+  { notifier, logger }: Pick<IntakeDeps, "notifier" | "logger">,
+  { team, user, channel, response_url }: BlockAction,
+  message: NotAllowed,
+): Promise<void> {
+  const place = { teamId: team?.id ?? user.team_id ?? "", channelId: channel?.id ?? "", threadTs: null };
+  const to = { place, userId: user.id, responseUrl: response_url };
+  const told = await notifier.replyPrivately(to, message);
+  if (!told.ok) logger.warn({ error: told.fault.error }, "could not say who may press a button");
 }
 
 /** Somebody was first, perhaps the person themselves. */

@@ -2,13 +2,15 @@ import type { KnownBlock, ModalView, PlainTextOption, RichTextElement } from "@s
 import type { RespondFn } from "@slack/bolt";
 import type { WebClient } from "@slack/web-api";
 import { z } from "zod";
-import type { QuotedMessage, Segment } from "../core/request.ts";
+import { idsIn, withNames } from "../core/prompt.ts";
+import type { QuotedMessage, Segment, ThreadContext, ThreadMessage } from "../core/request.ts";
 import { cut } from "../core/text.ts";
 import { messageOf } from "../errors.ts";
 import { context, quote } from "../replies/blocks.ts";
 import { formNotOpenedMessage } from "../replies/private-messages.ts";
-import type { Draft } from "../core/records.ts";
+import type { Draft, Write } from "../core/records.ts";
 import type { IntakeDeps } from "./deps.ts";
+import { lookUpNames } from "../tasks/names-of-request.ts";
 import { withheldIn, withoutGuests } from "../tasks/thread-of-request.ts";
 import { namesOf } from "./project.ts";
 import { shareList } from "./share-list.ts";
@@ -49,7 +51,7 @@ export async function openRequestForm(
   try {
     const takesFiles = asked.quoted === null ? undefined : await takesFilesAt(deps);
     if (takesFiles !== undefined) asked = { ...asked, takesFiles };
-    await deps.records.draft.set(draftId, asked, DRAFT_TTL_MS);
+    await keepDraft(deps, draftId, asked);
     ({ view: open } = await client.views.open({ trigger_id: form.triggerId, view: viewOf(asked) }));
   } catch (thrown) {
     deps.logger.error({ err: thrown }, "could not open the form");
@@ -60,7 +62,7 @@ export async function openRequestForm(
   try {
     const draft = await withThread(deps, asked);
     // Before the form shows it: what it shows can be sent.
-    await deps.records.draft.set(draftId, draft, DRAFT_TTL_MS);
+    await keepDraft(deps, draftId, draft);
     await client.views.update({
       view_id: open.id,
       ...(open.hash === undefined ? {} : { hash: open.hash }),
@@ -70,6 +72,11 @@ export async function openRequestForm(
     // It was sent or closed meanwhile, say: then only what it showed goes along.
     deps.logger.warn({ error: messageOf(thrown) }, "could not list a thread in the form");
   }
+}
+
+function keepDraft({ queue }: Pick<IntakeDeps, "queue">, id: string, record: Draft): Promise<void> {
+  const draft: Write = { kind: "draft", id, record, ttlMs: DRAFT_TTL_MS };
+  return queue.commit(() => ({ writes: [draft], value: undefined }));
 }
 
 async function takesFilesAt({ records, projects }: IntakeDeps): Promise<boolean | undefined> {
@@ -88,7 +95,7 @@ async function withThread(deps: IntakeDeps, kept: Draft): Promise<Draft> {
     { teamId, channelId, threadTs },
     { after: null, before: THE_LAST },
   );
-  if (!read.ok) return { ...draft, context: { messages: [], leftOut: 0 } };
+  if (!read.ok) return named(deps, { ...draft, quoted, context: { messages: [], leftOut: 0 } });
   const { messages, leftOut, upTo, stopped } = read.value;
   // Whoever picks a message itself may share it all the same.
   const withheld = (await withheldIn(deps, { teamId, channelId, ts: threadTs })).filter(
@@ -101,7 +108,27 @@ async function withThread(deps: IntakeDeps, kept: Draft): Promise<Draft> {
     upTo: upTo ?? quoted.ts,
     ...(stopped === null ? {} : { isCutShort: true }),
   };
-  return { ...draft, context: await withoutGuests(deps, teamId, context) };
+  return named(deps, { ...draft, quoted, context: await withoutGuests(deps, teamId, context) });
+}
+
+/** The draft, with the names of those whom its messages mention, so that the form can show them. */
+async function named(
+  deps: IntakeDeps,
+  draft: Draft & { quoted: QuotedMessage; context: ThreadContext },
+): Promise<Draft> {
+  const { teamId, quoted, context } = draft;
+  const segments = [...context.messages.toReversed(), quoted].flatMap((message) => message.segments);
+  const [people, channels] = [new Set(idsIn(segments, "person")), new Set(idsIn(segments, "channel"))];
+  const names = await lookUpNames(deps, teamId, { people: [...people], channels: [...channels] });
+  const withTheirs = <T extends ThreadMessage>(message: T): T => ({
+    ...message,
+    segments: withNames(message.segments, names),
+  });
+  return {
+    ...draft,
+    quoted: withTheirs(quoted),
+    context: { ...context, messages: context.messages.map(withTheirs) },
+  };
 }
 
 /** The form: what should change, in which project, and the quoted message, if any, to look at. */

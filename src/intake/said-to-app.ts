@@ -1,6 +1,7 @@
 import type { Refusal } from "../core/notifier.ts";
+import type { ProjectRef } from "../core/project.ts";
 import { PROMPT_MAX_CHARS } from "../core/request.ts";
-import type { Request, SharedFile } from "../core/request.ts";
+import type { Request } from "../core/request.ts";
 import { replyTask } from "../tasks/reply.ts";
 import type { ReplyPayload } from "../tasks/reply.ts";
 import { acceptRequest } from "./accept-request.ts";
@@ -10,40 +11,23 @@ import { askForList } from "./lists.ts";
 import { parseMessageText, readableText } from "./message-text.ts";
 import { findProject, namesOf } from "./project.ts";
 import { withFiles } from "./slack-message.ts";
+import type { Said } from "./slack-message.ts";
 
-/** A message that is for the app. `text` is as Slack writes it; `threadTs`: null where it may be the root of a thread itself. */
-export type SaidToApp = {
-  teamId: string;
-  channelId: string;
-  ts: string;
-  threadTs: string | null;
-  userId: string;
-  text: string;
-  files: SharedFile[];
-};
-
-/** Takes a message as a request, in the thread of a job as a follow-up to that job, or answers it privately. */
-export async function takeSaid(
-  deps: IntakeDeps,
-  said: SaidToApp,
-  botUserId: string | undefined,
-): Promise<void> {
-  const { teamId, channelId, ts, threadTs, userId } = said;
-  // One message can arrive under several event ids; where and when it was written names it.
-  const cause = mentionCause(teamId, { channel: channelId, ts });
-  const place = { teamId, channelId, threadTs, userId };
-  const reply = (message: ReplyPayload["message"]) => deps.queue.add(replyTask(cause, { ...place, message }));
-  const refuse = (refusal: Refusal) => reply({ kind: "refused", refusal });
+/** Takes a message for the app as a request, in the thread of a job as a follow-up to that job, or answers it privately. */
+export async function takeSaid(deps: IntakeDeps, said: Said, botUserId: string | undefined): Promise<void> {
+  const { teamId, channelId, threadTs, userId } = said;
+  const refuse = (refusal: Refusal) => answerSaid(deps, said, { kind: "refused", refusal });
 
   const typed = withoutMention(said.text, botUserId);
   const parsed = threadTs === null ? { ...parseCommandText(typed), isNew: true } : parseReplyText(typed);
   if (parsed.kind === "list" || parsed.kind === "status") {
-    await askForList(deps, cause, parsed, { ...place, responseUrl: null });
+    const asked = { teamId, channelId, threadTs, userId, responseUrl: null };
+    await askForList(deps, causeOf(said), parsed, asked);
     return;
   }
   if (parsed.kind !== "prompt") {
     const isOfFiles = parsed.kind === "empty" && said.files.length > 0;
-    await reply({ kind: "help", ...(isOfFiles ? { isOfFiles } : {}) });
+    await answerSaid(deps, said, { kind: "help", ...(isOfFiles ? { isOfFiles } : {}) });
     return;
   }
   const project = findProject(deps.projects, parsed.project);
@@ -55,30 +39,51 @@ export async function takeSaid(
     await refuse({ kind: "too-long", length: parsed.prompt.length, limit: PROMPT_MAX_CHARS });
     return;
   }
-  const request: Request = {
-    id: cause,
+  const request = requestOf(deps, said, project, parsed.prompt);
+  const threadAim = parsed.project === null ? "thread" : "thread-in-project";
+  const accepted = await acceptRequest(deps, request, parsed.isNew ? "own-job" : threadAim);
+  if (accepted.kind === "refused") await refuse(accepted.refusal);
+  if (accepted.kind === "not-allowed") await answerSaid(deps, said, accepted);
+}
+
+/** The request that a message is. */
+export function requestOf(
+  { clock }: Pick<IntakeDeps, "clock">,
+  said: Said,
+  project: ProjectRef,
+  instructions: string,
+): Request {
+  const { teamId, channelId, ts, threadTs, userId, files } = said;
+  return {
+    id: causeOf(said),
     from: "mention",
     teamId,
     channelId,
     threadTs: threadTs ?? ts,
     userId,
     project,
-    instructions: parsed.prompt,
+    instructions,
     quoted: null,
     messageTs: ts,
-    ...withFiles(said.files),
+    ...withFiles(files),
     responseUrl: null,
-    receivedAt: deps.clock.now(),
+    receivedAt: clock.now(),
   };
-  const threadAim = parsed.project === null ? "thread" : "thread-in-project";
-  const accepted = await acceptRequest(deps, request, parsed.isNew ? "own-job" : threadAim);
-  if (accepted.kind === "refused") await refuse(accepted.refusal);
-  if (accepted.kind === "not-allowed") await reply(accepted);
 }
 
-/** Names a message that may be a request, however often and as whatever event it arrives. */
-export function mentionCause(teamId: string, { channel, ts }: { channel: string; ts: string }): string {
-  return `mention:${teamId}:${channel}:${ts}`;
+/** Answers a message to its author alone, once, however often it arrives. */
+export async function answerSaid(
+  { queue }: Pick<IntakeDeps, "queue">,
+  said: Pick<Said, "teamId" | "channelId" | "ts" | "threadTs" | "userId">,
+  message: ReplyPayload["message"],
+): Promise<void> {
+  const { teamId, channelId, threadTs, userId } = said;
+  await queue.add(replyTask(causeOf(said), { teamId, channelId, threadTs, userId, message }));
+}
+
+/** Names a message: it can arrive as several events, under several event ids. */
+function causeOf({ teamId, channelId, ts }: Pick<Said, "teamId" | "channelId" | "ts">): string {
+  return `mention:${teamId}:${channelId}:${ts}`;
 }
 
 /** What the person typed besides the mention of the app. */

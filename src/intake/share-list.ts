@@ -1,6 +1,5 @@
 import type { KnownBlock, MrkdwnOption } from "@slack/types";
 import { z } from "zod";
-import { readable } from "../core/prompt.ts";
 import type { Draft } from "../core/records.ts";
 import type { QuotedMessage, Segment, SharedFile, ThreadContext, ThreadMessage } from "../core/request.ts";
 import { fileNames, filesOf, sortFiles } from "../core/shared-files.ts";
@@ -8,6 +7,7 @@ import { compareTs } from "../core/thread-context.ts";
 import { plainLine } from "../core/text.ts";
 import { context } from "../replies/blocks.ts";
 import { cutEscaped } from "../replies/mrkdwn.ts";
+import { readableText } from "./message-text.ts";
 
 /** The list's inputs: Slack takes ten checkboxes in each (docs.slack.dev/reference/block-kit/block-elements/checkboxes-element). */
 const SHARE = "share";
@@ -84,7 +84,7 @@ function optionOf({ ts, authorId, authorName, segments }: ThreadMessage): Mrkdwn
   const author = authorId === null ? cutEscaped(authorName || "An app", 16) : `<@${authorId}>`;
   const seconds = Math.floor(Number(ts));
   const time = new Date(seconds * 1000).toISOString().slice("2026-01-05T".length, "2026-01-05T14:05".length);
-  const words = plainLine(textOf(segments), OPTION_MAX_CHARS);
+  const words = plainLine(readableText(segments.map(withoutId)), OPTION_MAX_CHARS);
   return {
     // An app's name may look like a link or a channel.
     text: {
@@ -97,9 +97,10 @@ function optionOf({ ts, authorId, authorName, segments }: ThreadMessage): Mrkdwn
   };
 }
 
-function textOf(segments: readonly Segment[]): string {
-  const names = { people: new Map<string, string>(), channels: new Map<string, string>() };
-  return segments.map((segment) => readable(segment, names)).join("");
+/** Whose name isn't known: nobody reads ids. */
+function withoutId(segment: Segment): Segment {
+  if (segment.kind === "person") return { ...segment, label: segment.label ?? "someone" };
+  return segment.kind === "channel" ? { ...segment, label: segment.label ?? "…" } : segment;
 }
 
 /** The files go along with their messages; without an answer from the service it isn't known whether it takes any. */

@@ -33,6 +33,26 @@ export const WrittenMessage = z.object({
   ts: z.string(),
 });
 
+/** What a person has written. `text` is as Slack writes it; `threadTs`: null where it may be the root of a thread itself. */
+export type Said = {
+  teamId: string;
+  channelId: string;
+  ts: string;
+  threadTs: string | null;
+  userId: string;
+  text: string;
+  files: SharedFile[];
+};
+
+/** The same in our words. */
+export function saidOf(
+  teamId: string,
+  message: z.infer<typeof WrittenMessage> & { thread_ts?: string | undefined },
+): Said {
+  const { channel: channelId, user: userId, text, ts, thread_ts: threadTs = null } = message;
+  return { teamId, channelId, ts, threadTs, userId, text, files: filesOfMessage(message) };
+}
+
 /** A file as messages carry it; one that Slack keeps elsewhere, hides or has deleted says less. */
 const SaidFile = z.object({
   id: z.string(),

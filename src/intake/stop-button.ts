@@ -3,41 +3,28 @@ import { maySteer } from "../core/steering.ts";
 import { stopTurn } from "../core/stop.ts";
 import type { Decision, Plan } from "../core/task-queue.ts";
 import type { Turn } from "../core/turn.ts";
-import { STOP_TURN, parseButtonValue } from "../replies/actions.ts";
+import { STOP_TURN, buttonValue } from "../replies/actions.ts";
 import type { ButtonValue } from "../replies/actions.ts";
-import { tasksAfterEnd } from "../tasks/after-end.ts";
+import { tasksAfterChange } from "../tasks/after-change.ts";
 import { cancelTask } from "../tasks/cancel.ts";
-import { overdueTasks } from "../tasks/overdue.ts";
 import { refreshTask } from "../tasks/refresh.ts";
 import { shownBy, turnWrites } from "../tasks/turn-writes.ts";
 import type { IntakeDeps } from "./deps.ts";
-import { sayNotAllowed } from "./not-allowed.ts";
-import { FINISHED, alreadyDone, press, tooOld } from "./press.ts";
+import { FINISHED, alreadyDone, takePress, tooOld } from "./press.ts";
+import type { PressAnswer } from "./press.ts";
 
 /** **Stop** in a status message, or in the notice that a turn is overdue: every turn that the message shows and that has not ended. */
 export function registerStopButton(app: App, deps: IntakeDeps): void {
-  app.action<BlockAction<ButtonAction>>(STOP_TURN, async ({ ack, action, body, respond }) => {
-    const notAllowed: { requesterId?: string } = {};
-    const said = await press(deps, parseButtonValue(action.value), async (pressed) => {
-      const stopped = await deps.queue.commit(stopping(deps, pressed, body));
-      if (typeof stopped === "string" || stopped === null) return stopped;
-      notAllowed.requesterId = stopped.only;
-      return null;
-    });
-    await ack();
-    if (said !== null) await respond({ text: said, response_type: "ephemeral", replace_original: false });
-    if (notAllowed.requesterId !== undefined) await sayNotAllowed(deps, body, notAllowed.requesterId);
-  });
+  app.action<BlockAction<ButtonAction>>(STOP_TURN, (press) =>
+    takePress(deps, press, buttonValue.read(press.action.value), (pressed) =>
+      deps.queue.commit(stopping(deps, pressed, press.body)),
+    ),
+  );
 }
 
-/** What to say to whoever pressed; null: the message says it. `only`: who alone may. */
-function stopping(
-  deps: IntakeDeps,
-  { turnId }: ButtonValue,
-  body: BlockAction,
-): Decision<string | null | { only: string }> {
+function stopping(deps: IntakeDeps, { turnId }: ButtonValue, body: BlockAction): Decision<PressAnswer> {
   const userId = body.user.id;
-  return (read): Plan<string | null | { only: string }> => {
+  return (read): Plan<PressAnswer> => {
     const host = read("turn", turnId);
     if (host === undefined) return { value: tooOld(deps) };
     const shown = shownBy(read, host);
@@ -45,7 +32,9 @@ function stopping(
     const [first] = open;
     if (first === undefined) return { value: stoppedAlready(shown, body) ?? FINISHED };
     const own = open.filter((turn) => maySteer(deps.followUps, turn, userId));
-    if (own.length === 0) return { value: { only: first.request.userId } };
+    if (own.length === 0) {
+      return { value: { kind: "not-allowed", requesterId: first.request.userId } };
+    }
     const running = own.filter(({ stop }) => stop === undefined);
     const before = own.find(({ stop }) => stop !== undefined)?.stop;
     if (running.length === 0 && before !== undefined) return { value: alreadyDone(before.userId, body) };
@@ -54,8 +43,7 @@ function stopping(
     return {
       writes: stopped.flatMap((turn) => turnWrites(deps, read, turn)),
       adds: [
-        ...stopped.flatMap(tasksAfterEnd),
-        ...stopped.flatMap(overdueTasks),
+        ...stopped.flatMap(tasksAfterChange),
         ...stopped.flatMap((turn) => (turn.stage.name === "watching" ? [cancelTask(turn)] : [])),
         refreshTask(host),
       ],

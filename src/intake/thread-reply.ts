@@ -4,21 +4,21 @@ import type { Refusal } from "../core/notifier.ts";
 import { threadId } from "../core/records.ts";
 import { PROMPT_MAX_CHARS } from "../core/request.ts";
 import type { Request } from "../core/request.ts";
-import { IGNORE_REPLY, SEND_REPLY, parseReplyValue } from "../replies/actions.ts";
+import { IGNORE_REPLY, SEND_REPLY, replyValue } from "../replies/actions.ts";
 import { refusalText } from "../replies/private-messages.ts";
 import { aimedAt } from "../tasks/accept.ts";
 import { asking } from "../tasks/ask.ts";
-import { replyTask } from "../tasks/reply.ts";
-import type { ReplyPayload } from "../tasks/reply.ts";
 import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { isDirectMessage, saidDirectly } from "./direct-message.ts";
-import { sayNotAllowed } from "./not-allowed.ts";
-import { mentionCause, takeSaid } from "./said-to-app.ts";
+import { answerPress } from "./press.ts";
+import type { PressAnswer } from "./press.ts";
+import { answerSaid, requestOf, takeSaid } from "./said-to-app.ts";
 import { parseMessageText, readableText } from "./message-text.ts";
-import { WrittenMessage, filesOfMessage, withFiles } from "./slack-message.ts";
+import { WrittenMessage, saidOf } from "./slack-message.ts";
+import type { Said } from "./slack-message.ts";
 
-export const MESSAGE_EVENT = "message";
+const MESSAGE_EVENT = "message";
 
 const TOO_OLD = "That was too long ago. Mention me in the thread instead.";
 
@@ -43,56 +43,10 @@ export function registerThreadReply(app: App, deps: IntakeDeps): void {
         await takeSaid(deps, direct, context.botUserId);
       return;
     }
-    if (deps.followUps === "mention") return;
-    const said = ThreadReply.safeParse(event);
-    if (!said.success || said.data.ts === said.data.thread_ts) return;
-    const { channel: channelId, ts, thread_ts: threadTs, user: userId, text } = said.data;
-    const { team_id: teamId } = body;
-    const thread = await deps.records.thread.get(threadId({ teamId, channelId, ts: threadTs }));
-    if (thread === undefined) return;
-    const segments = parseMessageText(text);
-    if (segments.some(({ kind }) => kind === "person" || kind === "group")) return;
-    const instructions = readableText(segments).trim();
-    const files = filesOfMessage(said.data);
-    // Files alone go along with the next follow-up; only where each reply is one is something missing.
-    if (instructions === "" && (files.length === 0 || deps.followUps === "ask")) return;
-    // A guest who only talks to others isn't told what they can't do, and nothing of it is kept.
-    const admission = await deps.directory.admission(teamId, userId);
-    if (admission === "guest" || admission === "uncheckable") return;
-    const request: Request = {
-      id: mentionCause(teamId, { channel: channelId, ts }),
-      from: "mention",
-      teamId,
-      channelId,
-      threadTs,
-      userId,
-      project: deps.projects[0],
-      instructions,
-      quoted: null,
-      messageTs: ts,
-      ...withFiles(files),
-      responseUrl: null,
-      receivedAt: deps.clock.now(),
-    };
-    if (deps.followUps === "ask") {
-      await deps.queue.commit((read) => asking(deps, read, request));
-      return;
-    }
-    const answer = (message: ReplyPayload["message"]) =>
-      deps.queue.add(replyTask(request.id, { teamId, channelId, threadTs, userId, message }));
-    const refuse = (refusal: Refusal) => answer({ kind: "refused", refusal });
-    if (instructions !== "" && instructions.length <= PROMPT_MAX_CHARS) {
-      const accepted = await acceptRequest(deps, request, OWN);
-      if (accepted.kind === "refused") await refuse(accepted.refusal);
-      return;
-    }
-    const isOwn = await deps.queue.commit((read) => ({
-      value: aimedAt(deps, read, request, OWN) !== undefined,
-    }));
-    if (!isOwn) return;
-    if (instructions === "") await answer({ kind: "help", isOfFiles: true });
-    else await refuse(tooLong(request));
+    const reply = ThreadReply.safeParse(event);
+    if (reply.success) await takeReply(deps, saidOf(body.team_id, reply.data));
   });
+
   app.action<BlockAction<ButtonAction>>(SEND_REPLY, async ({ ack, action, body, respond }) => {
     const said = await send(deps, action.value, body.user.id);
     await ack();
@@ -102,7 +56,7 @@ export function registerThreadReply(app: App, deps: IntakeDeps): void {
         : { delete_original: true },
     );
     // The setting was another one when they were asked.
-    if (said !== null && typeof said !== "string") await sayNotAllowed(deps, body, said.only);
+    if (typeof said !== "string") await answerPress(deps, { body, respond }, said);
   });
 
   app.action(IGNORE_REPLY, async ({ ack, respond }) => {
@@ -113,24 +67,53 @@ export function registerThreadReply(app: App, deps: IntakeDeps): void {
 
 const OWN = "own-open-request";
 
+/** A reply in a channel's thread that doesn't mention the app. */
+async function takeReply(deps: IntakeDeps, said: Said): Promise<void> {
+  const { teamId, channelId, ts, threadTs, userId, text, files } = said;
+  if (deps.followUps === "mention" || threadTs === null || threadTs === ts) return;
+  const thread = await deps.records.thread.get(threadId({ teamId, channelId, ts: threadTs }));
+  if (thread === undefined) return;
+  const segments = parseMessageText(text);
+  if (segments.some(({ kind }) => kind === "person" || kind === "group")) return;
+  const instructions = readableText(segments).trim();
+  // Files alone go along with the next follow-up; only where each reply is one is something missing.
+  if (instructions === "" && (files.length === 0 || deps.followUps === "ask")) return;
+  // A guest who only talks to others isn't told what they can't do, and nothing of it is kept.
+  const admission = await deps.directory.admission(teamId, userId);
+  if (admission === "guest" || admission === "uncheckable") return;
+  const request = requestOf(deps, said, deps.projects[0], instructions);
+  if (deps.followUps === "ask") {
+    await deps.queue.commit((read) => asking(deps, read, request));
+    return;
+  }
+  if (instructions !== "" && instructions.length <= PROMPT_MAX_CHARS) {
+    const accepted = await acceptRequest(deps, request, OWN);
+    if (accepted.kind !== "refused") return;
+    await answerSaid(deps, said, { kind: "refused", refusal: accepted.refusal });
+    return;
+  }
+  const isOwn = await deps.queue.commit((read) => ({
+    value: aimedAt(deps, read, request, OWN) !== undefined,
+  }));
+  if (!isOwn) return;
+  if (instructions === "") await answerSaid(deps, said, { kind: "help", isOfFiles: true });
+  else await answerSaid(deps, said, { kind: "refused", refusal: tooLong(request) });
+}
+
 function tooLong({ instructions }: Request): Refusal {
   return { kind: "too-long", length: instructions.length, limit: PROMPT_MAX_CHARS };
 }
 
-/** Sends a reply that its author says is for the agent. What to say instead of the question; null: nothing. `only`: who alone may. */
-async function send(
-  deps: IntakeDeps,
-  value: string | undefined,
-  userId: string,
-): Promise<string | null | { only: string }> {
-  const replyId = parseReplyValue(value);
+/** Sends a reply that its author says is for the agent. What to say instead of the question; null: nothing. */
+async function send(deps: IntakeDeps, value: string | undefined, userId: string): Promise<PressAnswer> {
+  const replyId = replyValue.read(value)?.replyId;
   try {
-    const reply = replyId === null ? undefined : await deps.records.reply.get(replyId);
+    const reply = replyId === undefined ? undefined : await deps.records.reply.get(replyId);
     if (reply?.request.userId !== userId) return TOO_OLD;
     const request = { ...reply.request, receivedAt: deps.clock.now() };
     if (request.instructions.length > PROMPT_MAX_CHARS) return refusalText(tooLong(request));
     const accepted = await acceptRequest(deps, request, "thread");
-    if (accepted.kind === "not-allowed") return { only: accepted.requesterId };
+    if (accepted.kind === "not-allowed") return accepted;
     return accepted.kind === "refused" ? refusalText(accepted.refusal) : null;
   } catch (thrown) {
     deps.logger.error({ err: thrown }, "could not accept a reply");

@@ -6,9 +6,6 @@ import { Capability } from "../core/job-report.ts";
  */
 export const CAPABILITIES_HEADER = "Docs-Agent-Capabilities";
 
-/** Announced by a service that answers a repeated request with the same `Idempotency-Key` without running it again. */
-export const IDEMPOTENCY_KEY_CAPABILITY = "idempotency-key" satisfies Capability;
-
 /** The capabilities that a value of {@link CAPABILITIES_HEADER} names, in our order. Others are left out. */
 export function parseCapabilities(header: string | readonly string[] | null | undefined): Capability[] {
   const tokens = [header ?? []].flat().flatMap((value) => value.split(","));

@@ -12,7 +12,7 @@ const MAX_SAID_CHARS = 300;
 const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu;
 
 /** What the reading of an exchange needs to know of the call. */
-export type CallContext = {
+type CallContext = {
   /** Names the call in messages; without base URL and secrets. */
   call: string;
   /** Only reads: has no effect, whatever the answer. */

@@ -16,7 +16,7 @@ import { TaskRuns } from "./task-runs.ts";
 import { type DeadTask, TaskTable } from "./task-table.ts";
 import { Waiters } from "./waiters.ts";
 
-export type SqliteTaskQueueOptions = Pick<
+type SqliteTaskQueueOptions = Pick<
   QueueHousekeepingOptions,
   "keepDoneMs" | "keepDeadMs" | "sweep" | "onClockSetBack"
 > & {

@@ -13,7 +13,7 @@ import type { LoadedTask, TaskTable } from "./task-table.ts";
 import { surprise } from "./surprise.ts";
 import { Waiters } from "./waiters.ts";
 
-export type TaskRunsOptions = {
+type TaskRunsOptions = {
   table: TaskTable;
   commits: GroupCommit;
   clock: Clock;

@@ -12,7 +12,7 @@ const QUESTION = "Was this helpful?";
 export function feedbackButtons({ id: turnId }: Turn): KnownBlock[] {
   const button = (vote: "yes" | "no", text: string) => ({
     text: { type: "plain_text" as const, text },
-    value: feedbackValue({ turnId, vote }),
+    value: feedbackValue.write({ turnId, vote }),
     accessibility_label: `${QUESTION} ${text}`,
   });
   return [

@@ -2,7 +2,7 @@ import type { ActionsBlock, KnownBlock, RichTextElement } from "@slack/types";
 import type { Contact } from "../core/job-service.ts";
 import { prLinkOf } from "../core/outcome.ts";
 import type { ListPage, ListedTurn, RequestCounts, Standing } from "../core/request-list.ts";
-import { isDirect } from "../core/request-list.ts";
+import { LIST_PAGE_SIZE, isDirect } from "../core/request-list.ts";
 import { statusText } from "../core/status-text.ts";
 import { cut, plainLine } from "../core/text.ts";
 import { LIST_NEWER, LIST_OLDER, listValue } from "./actions.ts";
@@ -18,7 +18,6 @@ type View = Pick<Presentation, "projects" | "watchedFor" | "httpOrigins">;
 /** How much of a request, and of its state, stands in a list. */
 const WORDS_MAX = 100;
 const STATE_LINE_MAX = 200;
-const PAGE_SIZE = 10;
 
 const PARTIAL = "Slack didn't tell me all the channels you're in, so some requests may be missing.";
 const HIDING = "Requests in channels that you or I have left aren't listed.";
@@ -33,7 +32,7 @@ export function listMessage(page: ListPage, view: View): Rendered {
     const text = isPartial || isHiding ? "I found no requests to list." : empty;
     return { text, blocks: [section(text), ...note] };
   }
-  const number = from / PAGE_SIZE + 1;
+  const number = from / LIST_PAGE_SIZE + 1;
   return {
     text: title,
     blocks: [
@@ -76,11 +75,11 @@ function pages({ of, from }: ListPage, hasOlder: boolean): ActionsBlock[] {
       : [
           {
             ...labelled(LIST_NEWER, "Newer"),
-            value: listValue({ of, from: Math.max(0, from - PAGE_SIZE) }),
+            value: listValue.write({ of, from: Math.max(0, from - LIST_PAGE_SIZE) }),
           },
         ]),
     ...(hasOlder
-      ? [{ ...labelled(LIST_OLDER, "Older"), value: listValue({ of, from: from + PAGE_SIZE }) }]
+      ? [{ ...labelled(LIST_OLDER, "Older"), value: listValue.write({ of, from: from + LIST_PAGE_SIZE }) }]
       : []),
   ];
   return elements.length === 0 ? [] : [{ type: "actions", elements }];

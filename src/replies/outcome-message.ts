@@ -1,5 +1,6 @@
 import type { ActionsBlock, Button, KnownBlock, RichTextBlock } from "@slack/types";
 import { mentionedIn } from "../core/mentions.ts";
+import type { MessageOf } from "../core/notifier.ts";
 import { endingOf, prLinkOf } from "../core/outcome.ts";
 import type { Outcome } from "../core/outcome.ts";
 import { outcomeText } from "../core/outcome-text.ts";
@@ -19,12 +20,8 @@ import { pullRequestLink } from "./pull-request-link.ts";
 
 /** The notification that a turn has ended: says what happened and what to do next, and mentions all but the `muted` it concerns. */
 export function outcomeMessage(
-  turn: Turn,
-  outcome: Outcome,
-  watch: number,
-  away: string | null,
+  { turn, outcome, watch, away, muted = [] }: MessageOf<"outcome">,
   view: Presentation & TeamView,
-  muted: readonly string[] = [],
 ): Rendered {
   const prLink = prLinkOf(outcome);
   const link = prLink === null ? null : pullRequestLink(prLink, view.httpOrigins);
@@ -144,10 +141,10 @@ function button(name: OutcomeButton, turn: Turn, watch: number, url: string | nu
       if (url === null) return [];
       return [{ ...labelled(VIEW_PULL_REQUEST, "View pull request"), url, style: "primary" }];
     case "try-again":
-      return [{ ...labelled(TRY_AGAIN, "Try again"), value: buttonValue({ turnId: turn.id, watch }) }];
+      return [{ ...labelled(TRY_AGAIN, "Try again"), value: buttonValue.write({ turnId: turn.id, watch }) }];
     case "keep-watching":
       return [
-        { ...labelled(KEEP_WATCHING, "Keep watching"), value: buttonValue({ turnId: turn.id, watch }) },
+        { ...labelled(KEEP_WATCHING, "Keep watching"), value: buttonValue.write({ turnId: turn.id, watch }) },
       ];
   }
 }

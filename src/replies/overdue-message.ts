@@ -1,5 +1,5 @@
 import { roughDuration } from "../core/duration.ts";
-import type { Message } from "../core/notifier.ts";
+import type { MessageOf } from "../core/notifier.ts";
 import { overdueKey } from "../core/overdue.ts";
 import { awayBlock } from "./away-text.ts";
 import { section } from "./blocks.ts";
@@ -9,7 +9,7 @@ import { stopButton } from "./status-actions.ts";
 
 /** The notice that a turn takes longer than usual: mentions the requester, and offers to stop it as long as that helps. */
 export function overdueMessage(
-  { turn, overdue, away, muted = [] }: Extract<Message, { kind: "overdue" }>,
+  { turn, overdue, away, muted = [] }: MessageOf<"overdue">,
   team: TeamView,
 ): Rendered {
   const { userId } = turn.request;

@@ -1,8 +1,8 @@
 import { utcTimeOfDay } from "../core/duration.ts";
-import type { Message, Refusal } from "../core/notifier.ts";
-import { suggestedPrompts } from "../core/suggestions.ts";
+import type { MessageOf, Refusal } from "../core/notifier.ts";
+import { SUGGESTED_PROMPTS } from "../core/suggestions.ts";
 import { cut } from "../core/text.ts";
-import { IGNORE_REPLY, SEND_REPLY, replyValue, suggestion } from "./actions.ts";
+import { IGNORE_REPLY, SEND_REPLY, replyValue, suggestionId, suggestionValue } from "./actions.ts";
 import { placeName } from "./away-text.ts";
 import { context, labelled, plainSection, quoteText, section } from "./blocks.ts";
 import type { Rendered } from "./blocks.ts";
@@ -33,8 +33,8 @@ export function noWordsMessage(): Rendered {
   return { text, blocks: [section(text)] };
 }
 
-/** What a newcomer can do in direct messages, with prompts to begin with. */
-export function welcomeMessage(projects: string[]): Rendered {
+/** What a newcomer can do in direct messages, with prompts to start with. */
+export function welcomeMessage(): Rendered {
   const text = "Hi! Tell me what's wrong in the docs, and the agent prepares a pull request.";
   return {
     text,
@@ -42,10 +42,10 @@ export function welcomeMessage(projects: string[]): Rendered {
       section(`${text} Write it here in your own words, or try one of these:`),
       {
         type: "actions",
-        elements: suggestedPrompts(projects).map((prompt, n) => {
-          const { actionId, value } = suggestion(n, prompt);
-          return { ...labelled(actionId, prompt), value };
-        }),
+        elements: SUGGESTED_PROMPTS.map((prompt, n) => ({
+          ...labelled(suggestionId(n), prompt),
+          value: suggestionValue.write({ prompt }),
+        })),
       },
       context(["“help” shows everything you can do."]),
     ],
@@ -55,7 +55,7 @@ export function welcomeMessage(projects: string[]): Rendered {
 /** Whether a reply in a thread is for the agent. */
 export function askMessage(replyId: string): Rendered {
   const text = "Is this for the agent?";
-  const value = replyValue(replyId);
+  const value = replyValue.write({ replyId });
   return {
     text,
     blocks: [
@@ -173,7 +173,7 @@ export function inviteMeMessage(channelId: string, error: string, botName: strin
 
 /** The app gave up on a part of a request. */
 export function gaveUpMessage(
-  { taskType, taskId, channelId }: Extract<Message, { kind: "gave-up" }>,
+  { taskType, taskId, channelId }: MessageOf<"gave-up">,
   contact: string,
 ): Rendered {
   const text = `⚠️ ${gaveUpText(taskType, placeName(channelId))}`;

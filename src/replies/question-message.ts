@@ -1,9 +1,10 @@
 import type { Button, KnownBlock, RichTextBlock, RichTextSection } from "@slack/types";
+import type { MessageOf } from "../core/notifier.ts";
 import type { PersonAnswer, Question } from "../core/question.ts";
 import { isOpen } from "../core/question.ts";
 import { cut } from "../core/text.ts";
 import type { Turn } from "../core/turn.ts";
-import { ANSWER_IN_WORDS, IN_WORDS, answerChoice, questionValue } from "./actions.ts";
+import { ANSWER_IN_WORDS, IN_WORDS, answerChoiceId, questionValue } from "./actions.ts";
 import { awayBlock } from "./away-text.ts";
 import { context, labelled, quoteText, section } from "./blocks.ts";
 import type { Rendered } from "./blocks.ts";
@@ -18,11 +19,8 @@ type View = Pick<Presentation, "contact"> & TeamView;
 
 /** What the agent asks: mentions the requester and offers the choices; once it is closed, who answered what in place of the buttons. */
 export function questionMessage(
-  turn: Turn,
-  question: Question,
-  away: string | null,
+  { turn, question, away, muted = [] }: MessageOf<"question">,
   view: View,
-  muted: readonly string[] = [],
 ): Rendered {
   const { request } = turn;
   const { answer, text } = question;
@@ -49,10 +47,11 @@ export function questionMessage(
 function waysToAnswer(turn: Turn, question: Question): KnownBlock[] {
   const { choices, moreChoices, allowsText } = question;
   const isListed = choices.some(({ label }) => label.length > BUTTON_READABLE_MAX);
-  const valueOf = (choice: number) => questionValue({ turnId: turn.id, question: question.number, choice });
+  const valueOf = (choice: number) =>
+    questionValue.write({ turnId: turn.id, question: question.number, choice });
   const buttons: Button[] = [
     ...choices.map(({ label }, index) => ({
-      ...named(answerChoice(index), isListed ? `${index + 1}` : label),
+      ...named(answerChoiceId(index), isListed ? `${index + 1}` : label),
       value: valueOf(index),
       ...(isListed ? { accessibility_label: cut(label, ACCESSIBILITY_LABEL_MAX) } : {}),
     })),

@@ -20,39 +20,22 @@ import { statusMessage } from "./status-message.ts";
 
 /** Any message as Slack takes it. */
 export function render(message: Message, presentation: Presentation, team: TeamView): Rendered {
-  const { botName } = team;
+  const view = { ...presentation, ...team };
   switch (message.kind) {
     case "status":
-      return statusMessage(message.turn, message.followUps ?? [], message.away, {
-        ...presentation,
-        ...team,
-        showProject: presentation.projects.length > 1,
-      });
+      return statusMessage(message, view);
     case "outcome":
-      return outcomeMessage(
-        message.turn,
-        message.outcome,
-        message.watch,
-        message.away,
-        { ...presentation, ...team },
-        message.muted,
-      );
+      return outcomeMessage(message, view);
     case "question":
-      return questionMessage(
-        message.turn,
-        message.question,
-        message.away,
-        { ...presentation, ...team },
-        message.muted,
-      );
+      return questionMessage(message, view);
     case "overdue":
-      return overdueMessage(message, team);
+      return overdueMessage(message, view);
     case "kept":
       return keptMessage();
     case "help":
       return message.isOfFiles === true ? noWordsMessage() : helpMessage(presentation.projects);
     case "welcome":
-      return welcomeMessage(presentation.projects);
+      return welcomeMessage();
     case "list":
       return listMessage(message, presentation);
     case "standing":
@@ -60,11 +43,11 @@ export function render(message: Message, presentation: Presentation, team: TeamV
     case "ask":
       return askMessage(message.replyId);
     case "not-allowed":
-      return notAllowedMessage(message.requesterId, botName);
+      return notAllowedMessage(message.requesterId, team.botName);
     case "refused":
       return refusalMessage(message.refusal);
     case "invite-me":
-      return inviteMeMessage(message.channelId, message.error, botName);
+      return inviteMeMessage(message.channelId, message.error, team.botName);
     case "gave-up":
       return gaveUpMessage(message, presentation.contact);
   }

@@ -4,7 +4,7 @@ import type { Rendered } from "./blocks.ts";
 import { httpFault, networkFault, rateLimited } from "./slack-faults.ts";
 
 /** What became of an answer through a response URL. `over`: that URL takes none any more. */
-export type Responded = { kind: "shown" } | { kind: "over" } | { kind: "fault"; fault: NotifierFault };
+type Responded = { kind: "shown" } | { kind: "over" } | { kind: "fault"; fault: NotifierFault };
 
 /**
  * Shows a message to one person alone through a response URL, which takes five of them within 30 minutes, also where the app

@@ -20,12 +20,12 @@ export function statusActions(shown: readonly [Turn, ...Turn[]]): ActionsBlock[]
 export function stopButton({ id, watch }: Turn): Button {
   return {
     ...labelled(STOP_TURN, "Stop"),
-    value: buttonValue({ turnId: id, watch }),
+    value: buttonValue.write({ turnId: id, watch }),
     confirm: {
       title: { type: "plain_text", text: "Stop this request?" },
       text: {
         type: "plain_text",
-        text: "If the agent can't be stopped, you only get no more updates here.",
+        text: "If the agent can't be stopped, only the updates here stop.",
       },
       confirm: { type: "plain_text", text: "Stop" },
       deny: { type: "plain_text", text: "Cancel" },
@@ -45,5 +45,5 @@ function followMenu({ id: turnId }: Turn): Overflow[] {
 }
 
 function option(text: string, value: FollowValue) {
-  return { text: { type: "plain_text" as const, text }, value: followValue(value) };
+  return { text: { type: "plain_text" as const, text }, value: followValue.write(value) };
 }

@@ -1,4 +1,5 @@
 import type { KnownBlock, TaskCardBlock } from "@slack/types";
+import type { MessageOf } from "../core/notifier.ts";
 import { prLinkOf } from "../core/outcome.ts";
 import { filesText } from "../core/shared-files.ts";
 import { planOf, statusText } from "../core/status-text.ts";
@@ -18,15 +19,10 @@ import { pullRequestLink } from "./pull-request-link.ts";
 import type { PullRequestLink } from "./pull-request-link.ts";
 import { statusActions } from "./status-actions.ts";
 
-type View = Pick<Presentation, "watchedFor" | "httpOrigins"> & TeamView & { showProject: boolean };
+type View = Pick<Presentation, "projects" | "watchedFor" | "httpOrigins"> & TeamView;
 
 /** Who asked for what, and how it stands: the message that is updated in place. `followUps`: what else it shows, oldest first. */
-export function statusMessage(
-  turn: Turn,
-  followUps: readonly Turn[],
-  away: string | null,
-  view: View,
-): Rendered {
+export function statusMessage({ turn, followUps = [], away }: MessageOf<"status">, view: View): Rendered {
   const { request } = turn;
   const isBare = away === null && isReply(turn);
   const from = away === null ? [] : [awayBlock(request, away, view)];
@@ -43,7 +39,7 @@ export function statusMessage(
     ...[...news, ...retriedBy(turn, latest)].map(section),
     ...stateBlocks(state, "request"),
     ...sharedOf(turn),
-    ...(view.showProject ? [context([`Project: ${request.project.name}`])] : []),
+    ...(view.projects.length > 1 ? [context([`Project: ${request.project.name}`])] : []),
     ...(more === 0 ? [] : [context([`${more} earlier ${more === 1 ? "follow-up" : "follow-ups"}`])]),
     ...shown.flatMap(({ turn: followUp, latest: newest }, n) => [
       section([leadOf(followUp), ...newsOf(followUp)].join("\n")),

@@ -96,14 +96,14 @@ function readYaml(file: string): unknown {
   // Only where and which kind: the parser's own words quote the file.
   const faults = document.errors.map((error) => {
     const { line, col } = lines.linePos(error.pos[0]);
-    if (error.code === "TAB_AS_INDENT") return `line ${line}: indent with spaces, not tabs`;
-    return `line ${line}, column ${col}: no valid YAML (${error.code.toLowerCase().replaceAll("_", " ")})`;
+    if (error.code === "TAB_AS_INDENT") return `Line ${line} must be indented with spaces, not tabs.`;
+    return `Line ${line}, column ${col} must be valid YAML (${error.code.toLowerCase().replaceAll("_", " ")}).`;
   });
   if (faults.length > 0) throw new ServiceConfigError(file, faults);
   try {
     return document.toJS({ maxAliasCount: 50 });
   } catch {
-    throw new ServiceConfigError(file, ["the file's aliases cannot be resolved: write the values out"]);
+    throw new ServiceConfigError(file, ["Can't resolve the file's aliases. Write the values out."]);
   }
 }
 
@@ -142,7 +142,7 @@ function tokenFaults(value: unknown, path: PropertyKey[]): string[] {
   if (typeof value === "string") {
     if (!looksSecret(value)) return [];
     return [
-      `${at(path)} looks like a secret: put it in an environment variable, name that variable here, and replace the secret, as it was in a file`,
+      `${at(path)} looks like a secret. Get a new one, because this one was in a file. Set an environment variable to it, and name that variable here.`,
     ];
   }
   if (typeof value !== "object" || value === null) return [];
@@ -192,12 +192,12 @@ function pathFaults({ dataDir, projects }: ServiceConfig): string[] {
     ...(Buffer.byteLength(dataDir) <= MAX_DATA_DIR_BYTES
       ? []
       : [
-          `dataDir is not valid: ${dataDir} is longer than ${MAX_DATA_DIR_BYTES} bytes, which is too long for the agents' sockets in it; put a folder with a shorter path`,
+          `dataDir must be a path of at most ${MAX_DATA_DIR_BYTES} bytes, because the agents' sockets are in it. ${dataDir} is longer.`,
         ]),
     ...(workTree === null
       ? []
       : [
-          `dataDir is not valid: it lies in the git work tree ${workTree}, whose files an agent could take for its own; put a folder outside of it, for example ${join(dirname(workTree), "docs-agent-data")}`,
+          `dataDir must be outside of the git work tree ${workTree}, whose files an agent could take for its own. Set it to another folder, for example ${join(dirname(workTree), "docs-agent-data")}.`,
         ]),
     ...projects.flatMap(({ agent }, index) =>
       agent.readable.flatMap((path) => {
@@ -208,7 +208,7 @@ function pathFaults({ dataDir, projects }: ServiceConfig): string[] {
             : MACHINE_FOLDERS.find((folder) => isSameOrBelow(real, folder));
         if (shows === undefined) return [];
         return [
-          `${at(["projects", index, "agent", "readable"])} is not valid: ${path} would show the agent ${shows}; name what it needs and nothing above`,
+          `${at(["projects", index, "agent", "readable"])} must not have ${path}, which would show the agent ${shows}. Name what it needs, and nothing above.`,
         ];
       }),
     ),

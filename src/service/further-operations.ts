@@ -9,6 +9,7 @@ import {
   cancelTurnRoute,
   listenRoute,
   listJobsRoute,
+  WANT_AFTER,
 } from "./further-routes.ts";
 import { HttpFault, mustBe } from "./http-fault.ts";
 import { type StoredJob, type StoredQuestion, toRecord } from "./jobs/job.ts";
@@ -26,6 +27,8 @@ export type FurtherOperationDeps = {
   onEnded: (jobId: string) => void;
   feed: JobFeed;
   questions: QuestionDesk;
+  /** Whether a request with this `Authorization` may read the project's jobs. */
+  mayRead: (authorization: string | undefined, projectId: string) => boolean;
   clock: Clock;
   logger: Logger;
 };
@@ -41,7 +44,7 @@ export function addFurtherOperations(app: OpenAPIHono, deps: FurtherOperationDep
     const { projectId } = context.req.valid("param");
     const { status, after, limit } = context.req.valid("query");
     const place = after === undefined ? LIST_START : parseCursor(after);
-    if (place === null) throw new HttpFault(400, mustBe("after", "the next of the page before"));
+    if (place === null) throw new HttpFault(400, mustBe("after", WANT_AFTER));
     const { jobs, next } = store.page(projectId, place, status ?? null, limit);
     return context.json({ jobs: jobs.map(toRecord), next: next === null ? null : toCursor(next) }, 200);
   });
@@ -90,7 +93,8 @@ export function addFurtherOperations(app: OpenAPIHono, deps: FurtherOperationDep
     const headers = { "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no" };
     // Nobody would read the stream.
     if (context.req.method === "HEAD") return context.body("", 200, headers);
-    const stream = deps.feed.listen(projectId, id);
+    const authorization = context.req.header("authorization");
+    const stream = deps.feed.listen(projectId, id, () => deps.mayRead(authorization, projectId));
     if (stream === "full") {
       throw new HttpFault(
         429,

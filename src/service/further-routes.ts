@@ -7,6 +7,7 @@ import { events, faults, JobAnswer, JobParams, json, ProjectParams, security } f
 const MAX_LISTED = 100;
 
 const WANT_LIMIT = `a whole number from 1 to ${MAX_LISTED}`;
+export const WANT_AFTER = "the next of the page before";
 const WANT_STATUS = `one of ${JobStatus.options.join(", ")}`;
 const WANT_NUMBER = "a turn's number, where 1 is the create";
 const ListQuery = z.object({
@@ -14,7 +15,7 @@ const ListQuery = z.object({
     .enum(JobStatus.options, WANT_STATUS)
     .optional()
     .openapi({ description: "Only jobs with this status." }),
-  after: z.string().max(200).optional().openapi({ description: "`next` of the page before." }),
+  after: z.string().max(200, WANT_AFTER).optional().openapi({ description: "`next` of the page before." }),
   limit: z.coerce
     .number(WANT_LIMIT)
     .int(WANT_LIMIT)
@@ -135,7 +136,7 @@ export const listenRoute = createRoute({
   operationId: "listenToJob",
   summary: "Follow a job by server-sent events",
   description:
-    "Events are named `job`; `data` is the job with its turns and its questions, as JSON (`JobRecord`): at once, and after each change. A slow reader misses changes in between, and never the last. A comment every 15 seconds keeps the connection. The stream ends when the job is archived, when the service stops, and after 15 minutes: then connect again.",
+    "Events are named `job`; `data` is the job with its turns and its questions, as JSON (`JobRecord`): at once, and after each change. A slow reader misses changes in between, and never the last. A comment every 15 seconds keeps the connection. The stream ends when the job is archived, when the key is revoked, when the service stops, and after 15 minutes: then connect again.",
   security,
   request: { params: JobParams },
   responses: { 200: events("The stream."), ...refusals, 429: faults[429] },

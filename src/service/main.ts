@@ -3,13 +3,13 @@ import { CommanderError } from "commander";
 import { z } from "zod";
 import { DocsAgentError, messageOf } from "../errors.ts";
 import { createLogger } from "../logger.ts";
-import { readProxySettings } from "../proxy-settings.ts";
 import { createSystemClock } from "../system-clock.ts";
 import { oneLine } from "./printable-text.ts";
 import type { Finding } from "./check/check-service.ts";
 import { createProgram } from "./cli/program.ts";
 import { loadServiceConfig, type ServiceConfig } from "./config.ts";
 import { projectSecrets } from "./project-secrets.ts";
+import { serviceProxy } from "./service-proxy.ts";
 
 const clock = createSystemClock();
 const PACKAGE = new URL("../../package.json", import.meta.url);
@@ -20,7 +20,7 @@ const WRONG_USAGE = 2;
 /** The code host is fetched from. */
 async function useProxy(): Promise<void> {
   const { fetchThrough } = await import("../proxy.ts");
-  fetchThrough(readProxySettings(process.env).proxy);
+  fetchThrough(serviceProxy(process.env));
 }
 
 async function serve(config: ServiceConfig): Promise<void> {

@@ -154,7 +154,11 @@ export function createServiceApp(deps: ServiceAppDeps): Hono {
     const job = await accept(projectId, id, context.req.valid("json"), context.req.valid("header"));
     return context.json(job, 200);
   });
-  addFurtherOperations(app, { ...deps, jobOf });
+  addFurtherOperations(app, {
+    ...deps,
+    jobOf,
+    mayRead: (authorization, projectId) => keysProject(deps, authorization) === projectId,
+  });
   app.openapi(healthRoute, (context) => context.json({ status: "ok" as const }, 200));
   app.openapi(readinessRoute, async (context) => {
     try {
@@ -225,16 +229,22 @@ function bearerKey(header: string | undefined): string | null {
   return /^Bearer +(\S+) *$/i.exec(header ?? "")?.[1] ?? null;
 }
 
-function authorize(deps: ServiceAppDeps, header: string | undefined, projectId: string): void {
+function keysProject({ checkKey }: ServiceAppDeps, header: string | undefined): string | null {
   const key = bearerKey(header);
-  const keysProject = key === null ? null : deps.checkKey(key);
-  if (keysProject === null) {
+  return key === null ? null : checkKey(key);
+}
+
+function authorize(deps: ServiceAppDeps, header: string | undefined, projectId: string): void {
+  const allowed = keysProject(deps, header);
+  if (allowed === null) {
     const want =
-      key === null ? "Send an admin key: Authorization: Bearer <key>" : "The admin key isn't known.";
+      bearerKey(header) === null
+        ? "Send an admin key: Authorization: Bearer <key>"
+        : "The admin key isn't known.";
     throw new HttpFault(401, want, { "www-authenticate": "Bearer" });
   }
   if (!deps.projects.has(projectId)) throw new HttpFault(404, "There is no such project.");
-  if (keysProject !== projectId) throw new HttpFault(403, "The admin key is another project's.");
+  if (allowed !== projectId) throw new HttpFault(403, "The admin key is another project's.");
 }
 
 function unlessRefused(accepted: Acceptance): Extract<Acceptance, { kind: "accepted" | "repeated" }> {

@@ -42,7 +42,7 @@ type SlackConnectionOptions = {
 };
 
 /** The app's side of Slack: requests in, the teams to answer, and whether Slack can be reached. */
-export type SlackConnection = {
+type SlackConnection = {
   bolt: BoltApp;
   teams: SlackTeams;
   /** Slack's time, as the answers to `teams` tell it. */

@@ -10,7 +10,7 @@ const MAX_LARGE = 32;
 const MAX_PIECES = 64;
 
 /** A whole body, or why there is none. `isFar`: so much more comes that only closing the connection ends it. */
-export type RequestBody =
+type RequestBody =
   | { kind: "read"; body: Buffer }
   | { kind: "too-large"; isFar: boolean }
   | { kind: "busy" }

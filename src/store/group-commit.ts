@@ -7,7 +7,7 @@ type Work = {
   reject: (thrown: unknown) => void;
 };
 
-export type GroupCommitOptions = {
+type GroupCommitOptions = {
   db: DatabaseSync;
   /** An error that says what to do, for what was thrown while the database was used. */
   toStoreError: (thrown: unknown) => Error;

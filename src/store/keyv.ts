@@ -10,7 +10,7 @@ type UnreadableValue = z.infer<typeof UnreadableValue>;
 /** Of any type: what reads it parses it. */
 const Envelope = z.object({ value: z.any() });
 
-export type OpenKeyvOptions = {
+type OpenKeyvOptions = {
   /** A storage adapter that prefixes keys itself and expires entries itself. */
   store: object;
   namespace: string;

@@ -17,7 +17,7 @@ import { SqliteSlots } from "./sqlite-slots.ts";
 import { StoreUnavailableError, storeErrorsOf } from "./store-errors.ts";
 import { syncWal } from "./wal-sync.ts";
 
-export type OpenStoreOptions = {
+type OpenStoreOptions = {
   /** `sqlite://path` (relative to the working directory), `sqlite:///absolute/path`, or `memory://`. */
   url: string;
   clock: Clock;

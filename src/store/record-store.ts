@@ -8,7 +8,7 @@ import { deserialize, serialize, unreadableTextOf } from "./keyv.ts";
 import { remember } from "./remember.ts";
 
 /** A record that its own schema refuses was about to be written: a fault in the program. */
-export class RecordInvalidError extends DocsAgentError {
+class RecordInvalidError extends DocsAgentError {
   readonly code = "record_invalid";
 
   constructor(name: string, id: string, reason: string, options?: ErrorOptions) {
@@ -16,22 +16,18 @@ export class RecordInvalidError extends DocsAgentError {
   }
 }
 
-/** The one operation that Keyv does not have and its storage must: see `SqliteKeyvAdapter.compareAndSet`. */
-export type ComparingStorage = {
+/** What a record store needs of Keyv's storage besides Keyv. */
+export type RecordStorage = {
   get(key: string): Promise<string | undefined>;
-  compareAndSet(
-    key: string,
-    expected: string | undefined,
-    next: string | undefined,
-    ttlMs?: number,
-  ): Promise<boolean>;
+  /** Removes the entry only if it is `text` at that moment, atomically. Resolves to whether it did. */
+  deleteIf(key: string, text: string): Promise<boolean>;
 };
 
-export type RecordStoreOptions<T> = {
+type RecordStoreOptions<T> = {
   /** From `openKeyv`. */
   keyv: Keyv;
   /** What `keyv` stands on. */
-  storage: ComparingStorage;
+  storage: RecordStorage;
   /** Where records go that do not parse, under `<name>:<id>`. From `openKeyv`. */
   setAside: Keyv;
   /** How long they are kept there, milliseconds. */
@@ -74,27 +70,6 @@ export class KeyvRecordStore<T> implements RecordStore<T> {
     await this.#options.keyv.set(id, this.#validated(id, value), ttlMs);
   }
 
-  async update(
-    id: string,
-    change: (current: T | undefined) => T | undefined,
-    ttlMs?: number,
-  ): Promise<T | undefined> {
-    const { storage } = this.#options;
-    for (;;) {
-      const text = await storage.get(id);
-      const current = text === undefined ? undefined : this.fromText(id, text);
-      if (text !== undefined && current === undefined) {
-        await this.setAside(id);
-        continue;
-      }
-      const next = change(current);
-      const nextText = next === undefined ? undefined : this.toText(id, next);
-      const written = nextText === undefined ? undefined : this.fromText(id, nextText);
-      if (nextText === text && ttlMs === undefined) return written;
-      if (await storage.compareAndSet(id, text, nextText, ttlMs)) return written;
-    }
-  }
-
   async delete(id: string): Promise<void> {
     await this.#options.keyv.delete(id);
   }
@@ -122,10 +97,10 @@ export class KeyvRecordStore<T> implements RecordStore<T> {
     const { storage, setAside, keepSetAsideMs, name } = this.#options;
     const text = await storage.get(id);
     const bad = text === undefined ? null : this.badRecordOf(text);
-    if (bad === null) return;
+    if (text === undefined || bad === null) return;
     await setAside.set(`${name}:${id}`, bad, keepSetAsideMs);
     // A good record may have been written since.
-    if (await storage.compareAndSet(id, text, undefined)) this.wasSetAside(id, bad);
+    if (await storage.deleteIf(id, text)) this.wasSetAside(id, bad);
   }
 
   /** What is kept of a stored text that does not parse; null if it does. */

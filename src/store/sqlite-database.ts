@@ -33,7 +33,7 @@ export type SqliteDatabase = {
   close: () => void;
 };
 
-export type OpenSqliteOptions = {
+type OpenSqliteOptions = {
   clock: Clock;
   /** How long to wait for a process that is about to end, as in a rolling restart. @default 10 000 */
   ownerWaitMs?: number;

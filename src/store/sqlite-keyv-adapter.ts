@@ -5,7 +5,7 @@ import type { Clock } from "../core/clock.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { storeErrorsOf } from "./store-errors.ts";
 
-export type SqliteKeyvAdapterOptions = {
+type SqliteKeyvAdapterOptions = {
   db: DatabaseSync;
   /** What writes to `db`. */
   commits: GroupCommit;
@@ -41,7 +41,7 @@ export function createSqliteKeyvAdapter(options: SqliteKeyvAdapterOptions): Sqli
  * Fits Keyv's `KeyvStoreAdapter` without saying `implements`, as that type promises any type of value the caller names.
  * Methods reject with a `StoreUnavailableError`. An expired entry is absent from the moment the injected clock says so; its row goes later.
  */
-export class SqliteKeyvAdapter extends EventEmitter {
+class SqliteKeyvAdapter extends EventEmitter {
   /** Keyv offers `iterator()` only for the dialects it knows. */
   readonly opts = { dialect: "sqlite" };
   readonly #commits: GroupCommit;
@@ -110,22 +110,9 @@ export class SqliteKeyvAdapter extends EventEmitter {
     return this.#commits.run(() => keys.map((key) => this.remove(key)).includes(true));
   }
 
-  /**
-   * Writes `next` only if the entry is `expected` at that moment, atomically; undefined stands for no entry, on both sides. Resolves
-   * to whether it wrote.
-   */
-  async compareAndSet(
-    key: string,
-    expected: string | undefined,
-    next: string | undefined,
-    ttlMs?: number,
-  ): Promise<boolean> {
-    return this.#commits.run(() => {
-      if (this.read(key) !== expected) return false;
-      if (next === undefined) this.remove(key);
-      else this.write(key, next, ttlMs);
-      return true;
-    });
+  /** See `RecordStorage`. */
+  async deleteIf(key: string, text: string): Promise<boolean> {
+    return this.#commits.run(() => this.read(key) === text && this.remove(key));
   }
 
   /** Removes this namespace's entries, and no others. */

@@ -30,7 +30,9 @@ export type Aim = "own-job" | "thread" | "thread-in-project" | "own-open-request
 export type AcceptanceEnd =
   | { kind: "accepted" | "known" }
   | { kind: "asked-before"; turn: Turn }
-  | { kind: "not-allowed"; requesterId: string };
+  | NotAllowed;
+
+type NotAllowed = { kind: "not-allowed"; requesterId: string };
 
 type AcceptDeps = Pick<TaskDeps, "clock" | "polling" | "retentionMs"> & {
   /** Those that are configured. */
@@ -58,7 +60,7 @@ export function acceptance(
   }
   const turn = aimedAt(deps, read, request, aim);
   if (turn === undefined) return { value: { kind: "known" } };
-  if ("only" in turn) return { value: { kind: "not-allowed", requesterId: turn.only } };
+  if ("kind" in turn) return { value: turn };
   const lists = listWrites(deps, read, turn.request);
   const host = statusHost(read, turn);
   if (host === undefined) {
@@ -82,13 +84,13 @@ function listWrites({ polling, retentionMs }: AcceptDeps, read: Read, request: R
   return listsWith(read, request).map(({ id, record }) => ({ kind: "list", id, record, ttlMs }));
 }
 
-/** The turn that comes of a request with that aim. Undefined: none. `only`: who alone may ask for it. */
+/** The turn that comes of a request with that aim. Undefined: none. */
 export function aimedAt(
   { projects, followUps }: Pick<AcceptDeps, "projects" | "followUps">,
   read: Read,
   request: Request,
   aim: Aim,
-): Turn | undefined | { only: string } {
+): Turn | undefined | NotAllowed {
   if (aim === "own-job") return newTurn(request);
   if (aim === "own-open-request") {
     const found = jobInThread(read, request, projects);
@@ -110,7 +112,9 @@ export function aimedAt(
       const { turn } = found;
       const isOther = projectKey(turn.request.project) !== projectKey(request.project);
       if (aim === "thread-in-project" && isOther) return newTurn(request);
-      return found.kind === "open" ? followUp(request, turn) : { only: turn.request.userId };
+      return found.kind === "open"
+        ? followUp(request, turn)
+        : { kind: "not-allowed", requesterId: turn.request.userId };
     }
   }
 }

@@ -2,16 +2,14 @@ import { withPrBefore } from "../core/follow-up.ts";
 import { faultForLog } from "../core/job-service.ts";
 import type { JobService, JobServiceAnswer } from "../core/job-service.ts";
 import { retryDelayMs } from "../core/retry.ts";
-import { statusKey } from "../core/status-text.ts";
 import { cancelNumber, turnAfterCancel, unwatchTurn } from "../core/stop.ts";
 import type { NewTask, Step, Task } from "../core/task-queue.ts";
 import { turnAfterAnswer } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
-import { tasksAfterEnd } from "./after-end.ts";
+import { tasksAfterChange } from "./after-change.ts";
 import type { TaskDeps } from "./deps.ts";
 import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
 import { closedForMs, heedRetryAfter, notAsked } from "./project-gate.ts";
-import { refreshTask } from "./refresh.ts";
 import { earlierTurns, endedForLog, requireTurn, turnWrites } from "./turn-writes.ts";
 
 /** Stops a turn that is watched. One per watch. */
@@ -96,10 +94,9 @@ function settle(deps: TaskDeps, turnId: string, change: (turn: Turn) => Turn): S
     if (changed === turn) return { value: { kind: "done" } };
     const next = withPrBefore(changed, earlierTurns(read, changed));
     if (next.stage.name === "ended") deps.logger.info(endedForLog(next.stage.outcome), "turn ended");
-    const isNews = next.stage.name !== "ended" && statusKey(next) !== next.delivery.shown;
     return {
       writes: turnWrites(deps, read, next),
-      adds: [...tasksAfterEnd(next), ...(isNews ? [refreshTask(next)] : [])],
+      adds: tasksAfterChange(next),
       value: { kind: "done" },
     };
   };

@@ -1,12 +1,12 @@
 import { z } from "zod";
-import { STATUS_SLOT, hasStatusMessage, outcomeSlot } from "../core/delivery.ts";
+import { hasStatusMessage, outcomeSlot } from "../core/delivery.ts";
 import { statusKey } from "../core/status-text.ts";
 import type { NewTask, Step, Task } from "../core/task-queue.ts";
 import type { Turn } from "../core/turn.ts";
 import type { TaskDeps } from "./deps.ts";
 import { mutedIn } from "./muted.ts";
 import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
-import { postForTurn } from "./post-for-turn.ts";
+import { awayOfPost, postForTurn } from "./post-for-turn.ts";
 import { refreshTask } from "./refresh.ts";
 import { requireTurn, turnWrites } from "./turn-writes.ts";
 
@@ -33,18 +33,16 @@ export async function deliver(deps: TaskDeps, task: Task): Promise<Step> {
   // Somebody keeps watching: that watch has an outcome of its own, and this one was said before the button was there.
   if (turn.stage.name !== "ended" || turn.watch !== watch) return { kind: "done" };
   const { outcome } = turn.stage;
-  const { channelId, away, slots } = turn.delivery;
   const attempt = await postForTurn(deps, { ...task, payload }, turn, outcomeSlot(watch), {
     kind: "outcome",
     turn,
     outcome,
     watch,
     muted: await mutedIn(deps, turn),
-    // If the status message is already in the direct message, it has explained why.
-    away: slots[STATUS_SLOT]?.channelId === channelId ? null : away,
+    away: awayOfPost(turn, outcomeSlot(watch)),
   });
   if (attempt.kind !== "posted") return attempt.step;
-  deps.logger.info({ outcome: outcome.kind, away }, "outcome delivered");
+  deps.logger.info({ outcome: outcome.kind, away: turn.delivery.away }, "outcome delivered");
   return (read) => {
     const now = requireTurn(read("turn", turnId), turnId);
     const delivery = attempt.change(now.delivery);

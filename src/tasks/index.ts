@@ -4,7 +4,7 @@ import { MAX_SURPRISES, isGivenUp, retryDelayMs } from "../core/retry.ts";
 import type { Step, Task, TaskEnd, TaskHandler } from "../core/task-queue.ts";
 import { DocsAgentError, messageOf } from "../errors.ts";
 import { endTurn } from "../core/turn.ts";
-import { tasksAfterEnd } from "./after-end.ts";
+import { tasksAfterChange } from "./after-change.ts";
 import { answer } from "./answer.ts";
 import { ask } from "./ask.ts";
 import { cancel } from "./cancel.ts";
@@ -148,7 +148,7 @@ function ended(
         const lost = open.map((turn) => endTurn(turn, "unknown", deps.clock.now(), { reason: kind }));
         return {
           writes: lost.flatMap((turn) => turnWrites(deps, read, turn)),
-          adds: lost.flatMap(tasksAfterEnd),
+          adds: lost.flatMap(tasksAfterChange),
           value: end,
         };
       };

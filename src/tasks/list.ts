@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { countsOf, isDirect, maySee, requestListId } from "../core/request-list.ts";
+import { LIST_PAGE_SIZE, countsOf, isDirect, maySee, requestListId } from "../core/request-list.ts";
 import type { ListOf, ListPage, ListedTurn, Standing, Viewer } from "../core/request-list.ts";
 import { storedObject } from "../core/stored-object.ts";
 import type { NewTask, Step, Task } from "../core/task-queue.ts";
@@ -11,7 +11,6 @@ import { readPayload } from "./payload.ts";
 
 /** As long as nobody has forgotten that they asked. */
 const WANTED_FOR_MS = 10 * 60_000;
-const PAGE_SIZE = 10;
 /** What went wrong before that is no news. */
 const LATELY_MS = 24 * 60 * 60_000;
 
@@ -84,14 +83,14 @@ async function pageOf(
 ): Promise<Omit<ListPage, "isPartial">> {
   const turns = await listedTurns(deps, of, payload);
   const seen = turns.filter((turn) => maySee(turn, viewer));
-  const lastPage = Math.max(0, Math.ceil(seen.length / PAGE_SIZE) - 1);
-  const from = Math.min(payload.from, lastPage * PAGE_SIZE);
-  const page = seen.slice(from, from + PAGE_SIZE);
+  const lastPage = Math.max(0, Math.ceil(seen.length / LIST_PAGE_SIZE) - 1);
+  const from = Math.min(payload.from, lastPage * LIST_PAGE_SIZE);
+  const page = seen.slice(from, from + LIST_PAGE_SIZE);
   return {
     of,
     turns: await Promise.all(page.map((turn) => withUrl(deps, turn))),
     from,
-    hasOlder: seen.length > from + PAGE_SIZE,
+    hasOlder: seen.length > from + LIST_PAGE_SIZE,
     isHiding: of === "person" && seen.length < turns.length,
   };
 }

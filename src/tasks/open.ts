@@ -1,5 +1,5 @@
 import { STATUS_SLOT } from "../core/delivery.ts";
-import { isOnlyStepNew, statusKey } from "../core/status-text.ts";
+import { statusKey } from "../core/status-text.ts";
 import type { NewTask, Step, Task } from "../core/task-queue.ts";
 import type { Turn } from "../core/turn.ts";
 import { deliverTasks } from "./deliver.ts";
@@ -8,7 +8,7 @@ import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
 import { postForTurn } from "./post-for-turn.ts";
 import { overdueTasks } from "./overdue.ts";
 import { questionTasks } from "./question.ts";
-import { refreshTask } from "./refresh.ts";
+import { refreshTasks } from "./refresh.ts";
 import { requireTurn, turnWrites } from "./turn-writes.ts";
 
 export function openTask(turn: Turn): NewTask {
@@ -58,11 +58,7 @@ export async function open(deps: TaskDeps, task: Task): Promise<Step> {
         ...deliverTasks(opened),
         ...questionTasks(opened),
         ...overdueTasks(opened),
-        ...(statusKey(opened) === opened.delivery.shown ||
-        isOnlyStepNew(opened) ||
-        opened.stage.name === "ended"
-          ? []
-          : [refreshTask(opened)]),
+        ...refreshTasks(opened),
       ],
       value: { kind: "done" },
     };

@@ -13,7 +13,7 @@ type Change = (delivery: Delivery) => Delivery;
 type TurnTask = Task & { payload: TurnPayload };
 
 /** Either the post is there, and `change` says so of the delivery; or `step` ends this run of the task. */
-export type TurnPost = { kind: "posted"; isFound: boolean; change: Change } | { kind: "not-yet"; step: Step };
+type TurnPost = { kind: "posted"; isFound: boolean; change: Change } | { kind: "not-yet"; step: Step };
 
 /**
  * Posts a message where the turn reports, once. If that place cannot take it, the turn reports to the requester in a direct message from

@@ -24,7 +24,7 @@ const CANNOT_LOOK: ReadonlySet<string> = new Set(["missing_scope", "not_allowed_
 const PAGES = 4;
 
 /** Something that is posted once: where what was posted is kept, and what to say. */
-export type OncePost = {
+type OncePost = {
   teamId: string;
   /** As it is now. */
   delivery: Delivery;
@@ -42,7 +42,7 @@ export type OncePost = {
  * - `later`: `end` says when to come again.
  * - `refused`: the place cannot take it.
  */
-export type PostAttempt =
+type PostAttempt =
   | { kind: "posted"; isFound: boolean; change: (delivery: Delivery) => Delivery }
   | { kind: "later"; change: (delivery: Delivery) => Delivery; end: TaskEnd }
   | { kind: "refused"; change: (delivery: Delivery) => Delivery; fault: NotifierFault };

@@ -14,6 +14,13 @@ export function refreshTask(turn: Turn, slotMs?: number): NewTask {
   return { id: `refresh:${turnId}`, type: "refresh", known: "latest", payload };
 }
 
+/** What is to be added whenever a turn has changed, and goes on. For a step alone its message is updated later: {@link stepRefreshTask}. */
+export function refreshTasks(turn: Turn): NewTask[] {
+  const { shown } = turn.delivery;
+  const isShown = shown === null || shown === statusKey(turn) || isOnlyStepNew(turn);
+  return isShown || turn.stage.name === "ended" ? [] : [refreshTask(turn)];
+}
+
 /**
  * The same for a message that lacks only the agent's latest step: undefined unless Slack has time for it. A step that isn't shown is brought
  * again by the next poll, so there is no queue of steps, and they delay no other update.

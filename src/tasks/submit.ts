@@ -2,11 +2,8 @@ import type { Attachment } from "../core/attachment.ts";
 import { withPrBefore } from "../core/follow-up.ts";
 import { faultForLog } from "../core/job-service.ts";
 import type { JobService, JobServiceAnswer } from "../core/job-service.ts";
-import { composePrompt, idsToName } from "../core/prompt.ts";
-import type { Names } from "../core/prompt.ts";
-import type { Request } from "../core/request.ts";
+import { composePrompt } from "../core/prompt.ts";
 import { AFTER_STORE_FAULT_MS, retryDelayMs } from "../core/retry.ts";
-import { statusKey } from "../core/status-text.ts";
 import type { NewTask, Step, Task } from "../core/task-queue.ts";
 import {
   afterSubmit,
@@ -20,14 +17,14 @@ import {
 import { deadlineOf, endTurn, isFollowUp } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
 import { isStoreAnswerLost } from "../errors.ts";
-import type { Read, Write } from "../core/records.ts";
-import { tasksAfterEnd } from "./after-end.ts";
+import type { Read, ServiceRecord, Write } from "../core/records.ts";
+import { tasksAfterChange } from "./after-change.ts";
 import { cancelTask } from "./cancel.ts";
 import type { TaskDeps } from "./deps.ts";
 import { followedTurn } from "./followed-turn.ts";
+import { namesOfRequest } from "./names-of-request.ts";
 import { closedForMs, heedRetryAfter, notAsked } from "./project-gate.ts";
 import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
-import { refreshTask } from "./refresh.ts";
 import { threadOfRequest } from "./thread-of-request.ts";
 import { filesOfRequest } from "./files-of-request.ts";
 import { earlierTurns, endedForLog, requireTurn, turnWrites } from "./turn-writes.ts";
@@ -89,22 +86,21 @@ export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
     );
   }
   const { service, jobService } = configured;
-  const announcedBefore = await deps.records.service.get(service);
-  const announced = announcedBefore?.honorsIdempotencyKeys ?? false;
+  const announced = await deps.records.service.get(service);
   // At another address nobody knows the key of a create that was sent before.
   const isSentElsewhere = known.stage.name === "submitting" && service !== request.project.service;
   const isRepeatable = !isSentElsewhere && followed !== "none";
-  const honoredKeys = isRepeatable && (jobService.honorsIdempotencyKeys === true || announced);
-  const prompt = knownPrompt(withContext) ?? composePrompt(request, await namesFor(deps, request));
+  const honoredKeys =
+    isRepeatable && (jobService.honorsIdempotencyKeys === true || announced?.honorsIdempotencyKeys === true);
+  const prompt = knownPrompt(withContext) ?? composePrompt(request, await namesOfRequest(deps, request));
 
   const waitMs = await closedForMs(deps, request.project);
-  const { capabilities: offers } = announcedBefore ?? {};
   const noFiles = { files: undefined, attachments: [] };
   // Once nothing is sent any more, nothing has to be had.
   const isOver = waitMs > 0 || !isUnsent || deps.clock.now() >= deadlineOf(known, deps.polling);
   const went = isOver
     ? noFiles
-    : await filesOfRequest(deps, withContext, { jobService, capabilities: offers });
+    : await filesOfRequest(deps, withContext, { jobService, capabilities: announced?.capabilities });
   if (went === null) {
     const dueAt = deps.clock.now() + FILES_AGAIN_AFTER_MS;
     return { kind: "retry", dueAt, reason: "a file that was sent can't be had again" };
@@ -153,18 +149,28 @@ export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
   };
   const { afterMs } = afterSubmit(before, answer, at);
   const retry = afterMs === null ? null : { afterMs, reason: "the job service did not take the request" };
+  const noted = announcementWrites(service, announced, answer);
+  return settle(deps, turnId, (turn) => afterSubmit(turn, answer, at).turn, noted, retry);
+}
+
+/** What the service says of itself with an answer, if that is new. */
+function announcementWrites(
+  service: string,
+  known: ServiceRecord | undefined,
+  answer: JobServiceAnswer,
+): Write[] {
+  const honoredKeys = known?.honorsIdempotencyKeys ?? false;
   // Only the service's own answer says that it does not honor them any more.
-  const announces = answer.ok ? answer.honorsIdempotencyKeys : announced || answer.honorsIdempotencyKeys;
-  const capabilities = answer.ok ? answer.capabilities : announcedBefore?.capabilities;
-  const announcement = {
-    ...announcedBefore,
-    version: 1 as const,
-    honorsIdempotencyKeys: announces,
+  const honorsKeys = answer.honorsIdempotencyKeys || (!answer.ok && honoredKeys);
+  const capabilities = answer.ok ? answer.capabilities : known?.capabilities;
+  if (honorsKeys === honoredKeys && capabilities?.join() === known?.capabilities?.join()) return [];
+  const record: ServiceRecord = {
+    ...known,
+    version: 1,
+    honorsIdempotencyKeys: honorsKeys,
     ...(capabilities === undefined ? {} : { capabilities: [...capabilities] }),
   };
-  const isNoted = announces === announced && capabilities?.join() === announcedBefore?.capabilities?.join();
-  const noted: Write[] = isNoted ? [] : [{ kind: "service", id: service, record: announcement }];
-  return settle(deps, turnId, (turn) => afterSubmit(turn, answer, at).turn, noted, retry);
+  return [{ kind: "service", id: service, record }];
 }
 
 /** Nothing leaves Slack of somebody who may not use the app: their turn ends, or waits until Slack says who they are. Null: they may. */
@@ -238,10 +244,7 @@ function settle(
         ...(isFollowUp(turn) && !isFollowUp(next) && stage.name === "accepted" ? [submitTask(next)] : []),
         ...(stage.name === "watching" ? [watchTask(next, now + deps.polling.minMs)] : []),
         ...(stage.name === "watching" && next.stop !== undefined ? [cancelTask(next)] : []),
-        ...tasksAfterEnd(next),
-        ...(statusKey(next) === next.delivery.shown || stage.name === "ended" || next.delivery.shown === null
-          ? []
-          : [refreshTask(next)]),
+        ...tasksAfterChange(next),
       ],
       value:
         retry === null
@@ -249,41 +252,4 @@ function settle(
           : { kind: "retry", dueAt: now + retry.afterMs, reason: retry.reason },
     };
   };
-}
-
-/** At most this many names are looked up for one prompt; the rest stay ids. */
-const MAX_NAMES = 20;
-/** The create does not wait for a Slack that is slow: names that are not there by then stay ids, too. */
-const NAMES_WITHIN_MS = 2_000;
-
-async function namesFor(deps: TaskDeps, request: Request): Promise<Names> {
-  const people = new Map<string, string>();
-  const channels = new Map<string, string>();
-  let link: string | null = null;
-  const ids = idsToName(request);
-  if (ids === null) return { people, channels, permalink: link };
-  const { directory } = deps;
-  const { teamId } = request;
-  const looks = [
-    ...ids.people
-      .slice(0, MAX_NAMES)
-      .map(async (id) => note(people, id, await directory.personName(teamId, id))),
-    ...ids.channels
-      .slice(0, MAX_NAMES)
-      .map(async (id) => note(channels, id, await directory.channelName(teamId, id))),
-    directory.permalink({ teamId, ...ids.message }).then((found) => {
-      link = found;
-    }),
-  ];
-  let cancel = () => {};
-  const enough = new Promise<void>((resolve) => {
-    cancel = deps.clock.wakeAt(deps.clock.now() + NAMES_WITHIN_MS, resolve);
-  });
-  await Promise.race([Promise.all(looks), enough]);
-  cancel();
-  return { people: new Map(people), channels: new Map(channels), permalink: link };
-}
-
-function note(names: Map<string, string>, id: string, name: string | null): void {
-  if (name !== null) names.set(id, name);
 }

@@ -15,7 +15,7 @@ export function updateGate(teamId: string): string {
 }
 
 /** What came of an attempt. `refused`: Slack's error where the post can no longer be updated. `later`: `end` says when to come again. */
-export type PostUpdate =
+type PostUpdate =
   | { kind: "updated"; refused: string | null }
   | { kind: "later"; isFault: boolean; end: TaskEnd };
 

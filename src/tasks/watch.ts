@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { historyAfter, mayBeOverdue, usualOf, withOverdue } from "../core/overdue.ts";
 import { jobKey, projectKey } from "../core/project.ts";
-import { isOnlyStepNew, statusKey } from "../core/status-text.ts";
+import { isOnlyStepNew } from "../core/status-text.ts";
 import { faultForLog } from "../core/job-service.ts";
 import type { JobService, JobServiceAnswer } from "../core/job-service.ts";
 import type { JobRecord, Read, Write } from "../core/records.ts";
@@ -18,13 +18,11 @@ import {
   pollStateAfter,
   turnAfterPoll,
 } from "../core/watching.ts";
-import { tasksAfterEnd } from "./after-end.ts";
+import { tasksAfterChange } from "./after-change.ts";
 import type { TaskDeps } from "./deps.ts";
 import { closedForMs, heedRetryAfter, notAsked } from "./project-gate.ts";
 import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
-import { overdueTasks } from "./overdue.ts";
-import { questionTasks } from "./question.ts";
-import { refreshTask, stepRefreshTask } from "./refresh.ts";
+import { stepRefreshTask } from "./refresh.ts";
 import { RecordLostError, endedForLog, turnWrites } from "./turn-writes.ts";
 
 /** `turnId` is the turn that began the watching; which turns are open is for the job's record to say. */
@@ -151,7 +149,7 @@ function stepAfter(
         ...historyWrites(deps, read, job, turns),
       ],
       adds: [
-        ...changed.flatMap((turn) => [...tasksAfterEnd(turn), ...openTasks(turn)]),
+        ...changed.flatMap(tasksAfterChange),
         ...turns.flatMap(({ next }) => (isOnlyStepNew(next) ? (steps.get(next.id) ?? []) : [])),
       ],
       value:
@@ -164,13 +162,6 @@ function stepAfter(
             },
     };
   };
-}
-
-/** What is to be added when a watched turn has changed, and goes on; for a step alone, its message is updated later. */
-function openTasks(turn: Turn): NewTask[] {
-  if (turn.stage.name === "ended") return [];
-  const isShown = isOnlyStepNew(turn) || statusKey(turn) === turn.delivery.shown;
-  return [...questionTasks(turn), ...overdueTasks(turn), ...(isShown ? [] : [refreshTask(turn)])];
 }
 
 /**

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { RecordStore } from "../../src/core/records.ts";
 
 /** A record as the suite uses it. */
-export const Note = z.object({ version: z.literal(1), text: z.string().max(100), at: z.number().optional() });
+export const Note = z.object({ version: z.literal(1), text: z.string().max(100) });
 export type Note = z.infer<typeof Note>;
 
 /** A store of notes under test. */
@@ -158,105 +158,6 @@ export function describeRecordStore(name: string, open: () => Promise<RecordStor
         await reading;
         expect(await subject.notes.get(id)).toEqual(note);
       }
-    });
-  });
-
-  describe(`${name}: records that change`, () => {
-    it("loses no change when 50 change a record at once, and runs a change again on what is newer", async () => {
-      await using subject = await open();
-      let calls = 0;
-      const results = await Promise.all(
-        Array.from({ length: 50 }, () =>
-          subject.notes.update("a", (current) => {
-            calls += 1;
-            return { ...note, at: (current?.at ?? 0) + 1 };
-          }),
-        ),
-      );
-
-      expect(await subject.notes.get("a")).toMatchObject({ at: 50 });
-      expect(results.map((result) => result?.at).toSorted((a = 0, b = 0) => a - b)).toEqual(
-        Array.from({ length: 50 }, (_, n) => n + 1),
-      );
-      expect(calls).toBeGreaterThan(50);
-    });
-
-    it("changes what a write put there in between", async () => {
-      await using subject = await open();
-      await subject.notes.set("a", { ...note, text: "old" });
-      const changing = subject.notes.update("a", (current) => ({
-        ...note,
-        text: `${current?.text}, changed`,
-      }));
-      await Promise.all([subject.notes.set("a", { ...note, text: "new" }), changing]);
-      const { text } = (await subject.notes.get("a")) ?? {};
-      expect(["new", "new, changed"]).toContain(text);
-      expect(["old, changed", "new, changed"]).toContain((await changing)?.text);
-    });
-
-    it("resolves to what is there then, also after a restart", async () => {
-      await using subject = await open();
-      const wider = { ...note, secret: "xoxb-1" };
-      expect(await subject.notes.update("a", () => wider)).toEqual(note);
-      await subject.reopen();
-      expect(await subject.notes.update("a", (current) => current)).toEqual(note);
-    });
-
-    it("removes a record that is to be none, and writes none where none is to be", async () => {
-      await using subject = await open();
-      await subject.notes.set("a", note);
-      expect(await subject.notes.update("a", () => undefined)).toBeUndefined();
-      expect(await subject.notes.get("a")).toBeUndefined();
-      expect(await subject.notes.update("a", (current) => current)).toBeUndefined();
-      expect(await subject.notes.get("a")).toBeUndefined();
-    });
-
-    it("leaves what is there when a change throws, or makes what does not fit the schema", async () => {
-      await using subject = await open();
-      await subject.notes.set("a", note);
-      const throwing = subject.notes.update("a", () => {
-        throw new Error("no such turn");
-      });
-      await expect(throwing).rejects.toThrow("no such turn");
-      const invalid = subject.notes.update("a", () => ({ version: 1, text: "s3cret".repeat(100) }));
-      await expect(invalid).rejects.toMatchObject({ code: "record_invalid" });
-      expect(await subject.notes.get("a")).toEqual(note);
-    });
-
-    it("sets aside what does not parse, and changes nothing into something", async () => {
-      await using subject = await open();
-      await subject.damage("a", "s3cret{");
-      const seen: unknown[] = [];
-      const update = () =>
-        subject.notes.update("a", (current) => {
-          seen.push(current?.at);
-          return { ...note, at: (current?.at ?? 0) + 1 };
-        });
-      await Promise.all([update(), update(), update()]);
-
-      expect(await subject.notes.get("a")).toMatchObject({ at: 3 });
-      expect(seen[0]).toBeUndefined();
-      expect(subject.setAsideCount()).toBe(1);
-      expect(await subject.setAside("notes:a")).toMatchObject({ raw: "s3cret{", reason: "not JSON" });
-    });
-
-    it("keeps a record as long as its last update says", async () => {
-      await using subject = await open();
-      await subject.notes.update("a", () => note, 1_000);
-      subject.advance(500);
-      await subject.notes.update("a", (current) => current, 1_000);
-      subject.advance(999);
-      expect(await subject.notes.get("a")).toEqual(note);
-      subject.advance(1);
-      expect(await subject.notes.get("a")).toBeUndefined();
-      let seen: Note | undefined = note;
-      await subject.notes.update("a", (current) => {
-        seen = current;
-        return { ...note, text: "kept" };
-      });
-      expect(seen).toBeUndefined();
-      subject.advance(10_000);
-      expect(await subject.notes.get("a")).toMatchObject({ text: "kept" });
     });
   });
 }

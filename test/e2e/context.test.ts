@@ -204,6 +204,22 @@ describe("the shortcut", () => {
     expect(JSON.stringify(service.calls)).not.toContain("hunter2");
   });
 
+  it("names the people and channels that the listed messages mention, and shows no ids", async () => {
+    await using world = await World.start();
+    const root = thread(world, [`<@${ANA}> the FAQ is wrong`, `as said in <#${DOCS}>`]);
+    const named = await formOn(world, root.ts);
+    const words = (view: typeof named) =>
+      listed(view).flatMap(({ options }) => options.map(({ description }) => description?.text));
+    expect(words(named)).toEqual(["@Ana the FAQ is wrong", "as said in #docs"]);
+    await world.slack.person(ANA).submit({ viewId: named.id });
+    const lines = await prompt(world);
+    expect(lines).toContain("> @Ana the FAQ is wrong");
+    expect(lines).toContain("> as said in #docs");
+
+    const alone = world.slack.workspace.say({ channel: DOCS, user: BEN, text: `<@${ANA}> and the glossary` });
+    expect(words(await formOn(world, alone.ts))).toEqual(["@someone and the glossary"]);
+  });
+
   it("sends nothing of the thread where everything is unticked", async () => {
     await using world = await World.start();
     const root = thread(world, ["the FAQ is wrong", "say 30 days"]);

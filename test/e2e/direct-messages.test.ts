@@ -250,19 +250,13 @@ it("welcomes nobody who has asked for something, or in whose direct messages som
   expect(slack.dm(BEN)).toHaveLength(1);
 });
 
-it("a welcome whose answer is lost is there once, and names the project where there are several", async () => {
-  const projects = JSON.stringify([
-    { name: "api", id: "proj_docs" },
-    { name: "guides", id: "proj_guides" },
-  ]);
-  await using world = await World.start({ env: { DOCS_AGENT_PROJECTS: projects } });
+it("a welcome whose answer is lost is there once", async () => {
+  await using world = await World.start();
   const { slack } = world;
   slack.faults.add({ method: "conversations.history", fault: { kind: "http", status: 503 } });
   slack.faults.add({ method: "chat.postMessage", fault: { kind: "drop-after" } });
   await slack.person(ANA).openApp();
   await world.until(() => slack.dm(ANA).length === 1);
   await world.pass(30 * MINUTE_MS);
-  expect(slack.dm(ANA).map((message) => slack.visibleText(message).split("\n")[1])).toEqual([
-    "[Fix the typos in the api docs] [Fix the broken links in the api docs] [Update old commands in the api docs]",
-  ]);
+  expect(slack.dm(ANA)).toHaveLength(1);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { SlackMessage } from "../../emulators/slack/index.ts";
 import type { WireQuestion } from "../../src/job-client/report-schema.ts";
-import { MINUTE_MS, PR, ask, jobOf, reply, said, told } from "../support/threads.ts";
+import { MINUTE_MS, PR, ask, done, jobOf, reply, said, told } from "../support/threads.ts";
 import { ANA, BEN, DOCS, World } from "../support/world.ts";
 import type { WorldOptions } from "../support/world.ts";
 
@@ -108,6 +108,23 @@ describe("a question", () => {
     await world.until(() => said(world, root)[0]?.at(-1) === "Answered outside Slack.");
     await world.pass(HOUR_MS);
     expect(said(world, root)).toHaveLength(1);
+  });
+
+  it("is asked where the answer to a create that was sent again tells of it", async () => {
+    await using world = await start({
+      jobService: { turns: true, questions: true, idempotencyKeys: true },
+    });
+    // So that the service has announced what it honors.
+    const { ts: before } = await done(world);
+    world.service.faults.add({ op: "create", times: 1, fault: { kind: "drop-after" } });
+    await ask(world, "fix the FAQ");
+    const root = await world.until(() =>
+      world.slack.messages(DOCS).find(({ ts, thread_ts }) => thread_ts === undefined && ts !== before),
+    );
+    asks(world);
+    await world.until(() => world.service.calls.filter(({ op }) => op === "create").length === 3);
+    await world.pass(MINUTE_MS);
+    expect(said(world, root)).toEqual([OPEN]);
   });
 
   it("is answered in words by a form, which says what is wrong with them", async () => {

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { AppProcess } from "../support/app-process.ts";
 import { agentFile, startServiceWorld } from "../support/service-world.ts";
+import type { ProxyHook } from "../support/hooked-proxy.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 import { ANA, BEN, DOCS, environment, startSlackSide } from "../support/world.ts";
 
@@ -11,31 +12,56 @@ const SCRIPT = [
   { say: "Add the install command\n\nThe quickstart had none." },
 ];
 
+/** Slack, the two programs with an agent that does what `script` says, and all that stands around them. */
+async function startBoth(
+  script: readonly object[],
+  { permissions, hook }: { permissions?: "ask"; hook?: ProxyHook } = {},
+) {
+  const resources = new AsyncDisposableStack();
+  const docs = resources.use(
+    await startServiceWorld(hook, {
+      kind: "acp",
+      command: [process.execPath, agentFile("acp-agent"), JSON.stringify(script)],
+      ...(permissions === undefined ? {} : { permissions }),
+    }),
+  );
+  const dir = resources.use(await openTempDir());
+  const slack = resources.use(await startSlackSide());
+  const service = resources.use(new AppProcess({ env: docs.env, program: docs.program }));
+  const baseUrl = (await service.ready()) ?? "";
+  const env = {
+    ...environment(slack, { baseUrl }),
+    DOCS_AGENT_API_KEY: docs.apiKey,
+    PULL_REQUEST_HTTP_ORIGINS: docs.codeHostUrl,
+    STORE_URL: `sqlite://${dir.file("state.sqlite")}`,
+    POLL_MIN_MS: "50",
+    POLL_MAX_MS: "200",
+  };
+  async function startApp(): Promise<AppProcess> {
+    const app = resources.use(new AppProcess({ env }));
+    slack.setAppUrl(`${await app.ready()}/slack/events`);
+    return app;
+  }
+  return {
+    docs,
+    slack,
+    baseUrl,
+    app: await startApp(),
+    startApp,
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
+
 it("between Slack and our own job service, the thread says what the agent does and said, also to follow-ups", async () => {
   let finish = () => {};
   const mayFinish = new Promise<void>((resolve) => (finish = resolve));
-  await using docs = await startServiceWorld(
-    async (phase, what) => {
+  await using both = await startBoth(SCRIPT, {
+    async hook(phase, what) {
       if (phase === "before" && what.endsWith("/git-receive-pack")) await mayFinish;
       return false;
     },
-    { kind: "acp", command: [process.execPath, agentFile("acp-agent"), JSON.stringify(SCRIPT)] },
-  );
-  await using dir = await openTempDir();
-  await using slack = await startSlackSide();
-  await using service = new AppProcess({ env: docs.env, program: docs.program });
-  const baseUrl = (await service.ready()) ?? "";
-  await using app = new AppProcess({
-    env: {
-      ...environment(slack, { baseUrl }),
-      DOCS_AGENT_API_KEY: docs.apiKey,
-      PULL_REQUEST_HTTP_ORIGINS: docs.codeHostUrl,
-      STORE_URL: `sqlite://${dir.file("state.sqlite")}`,
-      POLL_MIN_MS: "50",
-      POLL_MAX_MS: "200",
-    },
   });
-  slack.setAppUrl(`${await app.ready()}/slack/events`);
+  const { docs, slack, baseUrl, app } = both;
 
   expect((await slack.person(ANA).command({ channel: DOCS, text: "name the install command" })).status).toBe(
     200,
@@ -96,24 +122,8 @@ it("an agent asks: the question is in the thread, and the answers reach the agen
     elicit("And what should it say?", { type: "string" }),
     { say: "Add the answers" },
   ];
-  await using docs = await startServiceWorld(async () => false, {
-    kind: "acp",
-    command: [process.execPath, agentFile("acp-agent"), JSON.stringify(script)],
-    permissions: "ask",
-  });
-  await using dir = await openTempDir();
-  await using slack = await startSlackSide();
-  await using service = new AppProcess({ env: docs.env, program: docs.program });
-  const env = {
-    ...environment(slack, { baseUrl: (await service.ready()) ?? "" }),
-    DOCS_AGENT_API_KEY: docs.apiKey,
-    PULL_REQUEST_HTTP_ORIGINS: docs.codeHostUrl,
-    STORE_URL: `sqlite://${dir.file("state.sqlite")}`,
-    POLL_MIN_MS: "50",
-    POLL_MAX_MS: "200",
-  };
-  await using app = new AppProcess({ env });
-  slack.setAppUrl(`${await app.ready()}/slack/events`);
+  await using both = await startBoth(script, { permissions: "ask" });
+  const { docs, slack, app } = both;
   await slack.person(ANA).command({ channel: DOCS, text: "improve the docs" });
   const said = (n: number) => {
     const message = slack.messages(DOCS)[n];
@@ -124,8 +134,7 @@ it("an agent asks: the question is in the thread, and the answers reach the agen
   await slack.until(() => said(0).includes("💬 Waiting for an answer"), 20_000);
 
   await app.kill();
-  await using restarted = new AppProcess({ env });
-  slack.setAppUrl(`${await restarted.ready()}/slack/events`);
+  await both.startApp();
   const messageOf = (n: number) => ({ channel: DOCS, messageTs: slack.messages(DOCS)[n]?.ts ?? "" });
   await slack.person(BEN).click({ ...messageOf(1), actionId: "answer_choice_1" });
   await slack.until(() => said(1).at(-1) === "@Ben answered: faq.md", 20_000);
@@ -143,28 +152,8 @@ it("an agent asks: the question is in the thread, and the answers reach the agen
 }, 120_000);
 
 it("Stop reaches the agent of our own job service, and the thread says who stopped it", async () => {
-  await using docs = await startServiceWorld(undefined, {
-    kind: "acp",
-    command: [
-      process.execPath,
-      agentFile("acp-agent"),
-      JSON.stringify([{ tool: "Read docs/faq.md" }, { hang: true }]),
-    ],
-  });
-  await using dir = await openTempDir();
-  await using slack = await startSlackSide();
-  await using service = new AppProcess({ env: docs.env, program: docs.program });
-  const baseUrl = (await service.ready()) ?? "";
-  await using app = new AppProcess({
-    env: {
-      ...environment(slack, { baseUrl }),
-      DOCS_AGENT_API_KEY: docs.apiKey,
-      STORE_URL: `sqlite://${dir.file("state.sqlite")}`,
-      POLL_MIN_MS: "50",
-      POLL_MAX_MS: "200",
-    },
-  });
-  slack.setAppUrl(`${await app.ready()}/slack/events`);
+  await using both = await startBoth([{ tool: "Read docs/faq.md" }, { hang: true }]);
+  const { slack } = both;
   await slack.person(ANA).command({ channel: DOCS, text: "fix the FAQ" });
   const texts = () => slack.messages(DOCS).map((message) => slack.visibleText(message));
   await slack.until(() => texts()[0]?.includes("Read docs/faq.md"), 30_000);

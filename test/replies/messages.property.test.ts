@@ -675,7 +675,7 @@ describe("the form", () => {
       "Build <!channel> wrote:",
       "@Ben <b> @here the guide #C0DOCS",
       "Messages to share",
-      "☑ Build <!chan…, 00:00 UTC @U0BEN <b> @here the guide (https://x.test) #C0DOCS",
+      "☑ Build <!chan…, 00:00 UTC @someone <b> @here the guide (https://x.test) #…",
       "What should change?",
       "Project",
     ]);

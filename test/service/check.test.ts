@@ -29,6 +29,13 @@ function lines({ stdout }: Ran): string[] {
   return stdout.split("\n").filter((line) => /^(?:ok|FAULT) /.test(line));
 }
 
+/** One project, with a repository and a code host at these addresses. */
+function settingsFor(repository: string, apiUrl: string): object {
+  const codeHost = { kind: "github", apiUrl, owner: "acme", repo: "docs", tokenEnv: "DOCS_TOKEN" };
+  const agent = { kind: "command", command: ["true"] };
+  return { ...WITHOUT_PROJECTS, projects: [{ id: "docs", repository, agent, codeHost }] };
+}
+
 it("finds everything that a turn needs", async () => {
   await using folder = await openFolder({ opencode: "#!/usr/bin/env node\n" });
   await using codeHost = await createCodeHost({ dataDir: folder.dir.file("host"), tokens: [TOKEN] });
@@ -140,30 +147,29 @@ it("says what is missing and what to do, for all of it at once, without a secret
 it("asks the git server and the code host through the proxy of the environment, and never shows its password", async () => {
   await using folder = await openFolder({});
   await using proxy = await ConnectProxy.start({ login: "ana:secret-of-the-proxy" });
-  await using codeHost = await createCodeHost({ dataDir: folder.dir.file("host"), tokens: [TOKEN] });
-  await codeHost.createRepository("acme", "docs", folder.dir.file("docs-repository"));
-  const { apiUrl } = codeHost;
-  folder.configure({
-    ...WITHOUT_PROJECTS,
-    projects: [
-      {
-        id: "docs",
-        repository: codeHost.gitUrl("acme", "docs"),
-        agent: { kind: "command", command: ["true"] },
-        codeHost: { kind: "github", apiUrl, owner: "acme", repo: "docs", tokenEnv: "DOCS_TOKEN" },
-      },
-    ],
-  });
+  proxy.mood = { status: 502 };
+  folder.configure(settingsFor("https://git.invalid/acme/docs.git", "https://api.invalid"));
   folder.env["HTTP_PROXY"] = proxy.url.replace("//", "//ana:secret-of-the-proxy@");
   const ran = await folder.run("config", "check");
-  expect(lines(ran)).toContain("ok     docs  code host: acme/docs");
-  expect(proxy.asked).toEqual([new URL(apiUrl).host]);
-  // Git asks for plain http without a tunnel, which this proxy doesn't take.
-  expect(proxy.others[0]).toContain("/acme/docs.git/info/refs");
+  expect(ran.stdout).toContain("FAULT  docs  repository: ");
+  expect(new Set(proxy.asked)).toEqual(new Set(["git.invalid:443", "api.invalid:443"]));
   folder.env["HTTP_PROXY"] = "socks5://ana:secret-of-the-proxy@127.0.0.1";
   const wrong = await folder.run("config", "check");
   expect(wrong.stderr).toContain("HTTP_PROXY must be the http(s) URL of your proxy");
   expect(ran.stdout + ran.stderr + wrong.stdout + wrong.stderr).not.toContain("secret-of-the-proxy");
+});
+
+it("asks no proxy for what is on this machine, where plain http is allowed", async () => {
+  await using folder = await openFolder({});
+  await using proxy = await ConnectProxy.start();
+  await using codeHost = await createCodeHost({ dataDir: folder.dir.file("host"), tokens: [TOKEN] });
+  await codeHost.createRepository("acme", "docs", folder.dir.file("docs-repository"));
+  folder.configure(settingsFor(codeHost.gitUrl("acme", "docs"), codeHost.apiUrl));
+  folder.env["HTTP_PROXY"] = proxy.url;
+  const ran = lines(await folder.run("config", "check"));
+  expect(ran).toContain("ok     docs  repository: branch main, and the service may push");
+  expect(ran).toContain("ok     docs  code host: acme/docs");
+  expect([...proxy.asked, ...proxy.others]).toEqual([]);
 });
 
 it("finds that agents can't be held in", async () => {

@@ -238,7 +238,7 @@ it("says where the YAML is wrong without quoting it", async () => {
   for (const text of [`dataDir: [${secret}`, `a: ${secret}\na: 2`, `x: *${secret}`, `\t- ${secret}\n:`]) {
     const message = await faultsOf(text);
     expect(message).not.toContain(secret);
-    expect(message).toMatch(/line \d+, column \d+: no valid YAML|looks like a secret|aliases/);
+    expect(message).toMatch(/Line \d+, column \d+ must be valid YAML|looks like a secret|aliases/);
   }
 });
 
@@ -261,7 +261,7 @@ it("wants every variable that the file names to be set, unless nobody asks", asy
 
 it("says what a person can't see: a tab, an example's … in a token, a section that is none", async () => {
   const tab = "dataDir: ./data\nlisten:\n\tport: 1\n";
-  expect(await faultsOf(tab)).toContain("line 3: indent with spaces, not tabs");
+  expect(await faultsOf(tab)).toContain("Line 3 must be indented with spaces, not tabs.");
   const codeHost = { kind: "github", owner: "acme", repo: "docs", tokenEnv: "DOCS_TOKEN" };
   const message = await faultsOf(withProject({ codeHost }), { DOCS_TOKEN: "ghp_…" });
   expect(message).toContain(
@@ -378,7 +378,7 @@ it("gives each project the models that it names, else all", async () => {
       },
     ],
     budget: { tokens: 200_000, usd: 2 },
-    proxy: { http: "", https: "", none: "" },
+    proxy: { http: "", https: "", none: "localhost,127.0.0.1,::1,[::1]" },
   });
 });
 
@@ -440,7 +440,9 @@ it("says what is wrong with models, budgets and hosts", async () => {
 it("takes no dataDir with a path that is too long for sockets in it", async () => {
   const fits = `/${"x".repeat(93)}`;
   await expect(faultsOf({ ...withProject({}), dataDir: fits })).rejects.toThrow("The settings were taken");
-  expect(await faultsOf({ ...withProject({}), dataDir: `${fits}x` })).toContain("dataDir is not valid: /xxx");
+  expect(await faultsOf({ ...withProject({}), dataDir: `${fits}x` })).toContain(
+    "because the agents' sockets are in it. /xxx",
+  );
 });
 
 it("takes no dataDir in a git work tree, and lets no agent read it", async () => {
@@ -448,14 +450,14 @@ it("takes no dataDir in a git work tree, and lets no agent read it", async () =>
   mkdirSync(dir.file("checkout/.git"), { recursive: true });
   const inside = { ...withProject({}), dataDir: dir.file("checkout/data/service") };
   expect(await faultsOf(inside)).toContain(
-    `dataDir is not valid: it lies in the git work tree ${dir.file("checkout")}`,
+    `dataDir must be outside of the git work tree ${dir.file("checkout")},`,
   );
   const shown = {
     dataDir: dir.file("data"),
     projects: [{ ...project, agent: { ...agent, readable: ["/opt/vale", dir.path] } }],
   };
   expect(await faultsOf(shown)).toContain(
-    `projects[0].agent.readable is not valid: ${dir.path} would show the agent the dataDir`,
+    `projects[0].agent.readable must not have ${dir.path}, which would show the agent the dataDir.`,
   );
 });
 
@@ -470,10 +472,10 @@ it("lets no agent read the dataDir by another name, or what is the machine's", a
       projects: [{ ...project, agent: { ...agent, readable: [path] } }],
     });
   for (const path of [dir.file("real"), dir.file("link")]) {
-    expect(await faultsFor(path)).toContain(`${path} would show the agent the dataDir`);
+    expect(await faultsFor(path)).toContain(`${path}, which would show the agent the dataDir`);
   }
   expect(await faultsFor(dir.file("processes"))).toContain("would show the agent /proc");
   for (const path of ["/run/docker.sock", "/sys"]) {
-    expect(await faultsFor(path)).toContain(`${path} would show the agent /`);
+    expect(await faultsFor(path)).toContain(`${path}, which would show the agent /`);
   }
 });

@@ -18,9 +18,9 @@ it("starts nowhere without bubblewrap, and says what to do", async () => {
   await using folder = await ServiceFolder.open({ docs: ["true"] }, { PATH: "/nowhere" });
   const { code, stderr } = await folder.run();
   expect(code).toBe(1);
-  expect(stderr).toContain("Agents cannot be held in: bubblewrap is not installed.");
+  expect(stderr).toContain("Can't run agents in a sandbox: bubblewrap is not installed.");
   expect(stderr).toContain("apt-get install bubblewrap");
-  expect(stderr).toContain('put "containment: none" into the settings file');
+  expect(stderr).toContain("set containment to none");
   expect(stderr).not.toContain("    at ");
 });
 
@@ -30,7 +30,7 @@ it("starts nowhere without prlimit, which bounds what agents use", async () => {
   await using folder = await ServiceFolder.open({ docs: ["true"] }, { PATH: programs.path });
   const { code, stderr } = await folder.run();
   expect(code).toBe(1);
-  expect(stderr).toContain("Agents cannot be held in: prlimit is not installed.");
+  expect(stderr).toContain("Can't run agents in a sandbox: prlimit is not installed.");
   expect(stderr).toContain("apt-get install util-linux");
 });
 

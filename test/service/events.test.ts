@@ -4,6 +4,7 @@ import { expect, it } from "vitest";
 import type { WireJob } from "../../src/job-client/schema.ts";
 import { MAX_LISTENERS } from "../../src/service/jobs/job-feed.ts";
 import { JobStore } from "../../src/service/jobs/job-store.ts";
+import { createKey, listKeys, revokeKey } from "../../src/service/keys.ts";
 import { withState } from "../../src/service/state-file.ts";
 import { readEvents } from "../support/event-stream.ts";
 import { ServiceUnderTest } from "../support/job-service.ts";
@@ -78,6 +79,28 @@ it("tells what another process wrote", async () => {
   );
   subject.clock.advance(1000);
   expect(jobOf(await events.next())).toMatchObject({ status: "archived" });
+});
+
+it("tells nothing more once the key was revoked", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const id = await create(subject);
+  const { input } = await subject.runner.run(1);
+  const events = readEvents(await subject.ask(`${JOBS}/${id}/events`));
+  // The project's other key stays good.
+  const { key } = createKey(subject.db, { prefix: "second", projectId: "docs", nowMs: 0 });
+  const others = readEvents(await subject.ask(`${JOBS}/${id}/events`, { key }));
+  await Promise.all([events.next(), others.next()]);
+  await withState({ dataDir: subject.dir.path }, subject.clock, (db) => {
+    for (const { id: keyId } of listKeys(db).filter(
+      ({ last4 }) => last4 === subject.keys["docs"]?.slice(-4),
+    )) {
+      revokeKey(db, keyId, subject.clock.now());
+    }
+  });
+  input.onStep("Read docs/install.md");
+  subject.clock.advance(1000);
+  expect(await events.next()).toMatchObject({ done: true });
+  expect(jobOf(await others.next())).toMatchObject({ turns: [{ step: "Read docs/install.md" }] });
 });
 
 it("tells what another process wrote right after the job was read for the first time", async () => {

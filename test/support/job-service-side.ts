@@ -1,7 +1,12 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { WireAttachment } from "../../src/job-client/attachments.ts";
-import { AnswerRequest, CreateJobRequest, type WireJobRecord } from "../../src/job-client/schema.ts";
+import {
+  AnswerRequest,
+  CreateJobRequest,
+  type WireJob,
+  type WireJobRecord,
+} from "../../src/job-client/schema.ts";
 import { faultAfter, faultBefore, FaultPlan, type JobServiceOp } from "./job-service-faults.ts";
 import type { WireQuestion, WireTurn } from "../../src/job-client/report-schema.ts";
 import { endJob, JobScript, newTurn, recordOf, type SideJob, type SideOutcome } from "./job-service-jobs.ts";
@@ -283,10 +288,28 @@ export class JobServiceSide implements AsyncDisposable {
   #once(call: SideCall, perform: () => Reply): Reply {
     if (this.#answered === null || call.idempotencyKey === null) return perform();
     const key = `${call.projectId} ${call.idempotencyKey}`;
-    const reply = this.#answered.get(key) ?? perform();
+    const before = this.#answered.get(key);
+    if (before !== undefined) return this.#repeated(before, call);
+    const reply = perform();
     // A refusal does not use the key up.
     if (reply.status < 300) this.#answered.set(key, reply);
     return reply;
+  }
+
+  /** As our own service answers: the record of the first answer, with its turns and questions as they are now. */
+  #repeated(first: Reply, call: SideCall): Reply {
+    const record = first.json as WireJob;
+    const job = this.jobs.get(record.id);
+    if (job === undefined) return first;
+    const { turns, questions } = recordOf(job, call);
+    return {
+      ...first,
+      json: {
+        ...record,
+        ...(turns && { turns: turns.slice(0, record.turns?.length) }),
+        ...(questions && { questions }),
+      },
+    };
   }
 
   #perform(call: SideCall, request: IncomingMessage, body: string): Reply {

@@ -3,7 +3,7 @@ import type { Checkboxes, TextObject } from "./objects.ts";
 import { richTextLines } from "./rich-text.ts";
 
 /** A piece of text in a block, and whether Slack reads markup in it. */
-export type BlockText = { text: string; isMarkup: boolean };
+type BlockText = { text: string; isMarkup: boolean };
 
 /** Every text in a block, buttons and labels included, in reading order. */
 export function blockTexts(block: AnyBlock): BlockText[] {

@@ -3,7 +3,7 @@ import * as z from "zod";
 import type { SlackMessage } from "../messages.ts";
 import { SlackRefusal } from "../refusal.ts";
 import type { Answer } from "../sdk-types.ts";
-import type { Channel } from "../workspace.ts";
+import type { Channel } from "../entities.ts";
 import { type Args, Flag, readArgs } from "./args.ts";
 import {
   conversationScopes,

@@ -1,5 +1,5 @@
 import { SlackRefusal } from "../refusal.ts";
-import type { TokenState } from "../workspace.ts";
+import type { TokenState } from "../entities.ts";
 import type { Args } from "./args.ts";
 import { assistantMethods } from "./assistant.ts";
 import { blocksMethods } from "./blocks.ts";

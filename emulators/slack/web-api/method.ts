@@ -3,7 +3,8 @@ import { SlackRefusal } from "../refusal.ts";
 import type { SocketModeSide } from "../socket-mode.ts";
 import type { Triggers } from "../triggers.ts";
 import type { Views } from "../views.ts";
-import type { Channel, ChannelKind, Workspace } from "../workspace.ts";
+import type { Channel, ChannelKind } from "../entities.ts";
+import type { Workspace } from "../workspace.ts";
 import type { Args } from "./args.ts";
 
 /** What methods work on. */

@@ -9,7 +9,7 @@ import {
   conversationScopes,
   refuseWithoutKindScope,
 } from "./method.ts";
-import type { Channel, ChannelKind } from "../workspace.ts";
+import type { Channel, ChannelKind } from "../entities.ts";
 import { channelToWire, userToWire } from "./wire.ts";
 
 const UserArgs = z.object({ user: z.string().min(1) });

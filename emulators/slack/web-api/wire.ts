@@ -1,7 +1,8 @@
 import { fileToWire } from "../files.ts";
 import type { SlackMessage } from "../messages.ts";
 import type { UpdatedMessage, WireChannel, WireDirectMessage, WireMessage, WireUser } from "../sdk-types.ts";
-import type { Channel, User, Workspace } from "../workspace.ts";
+import type { Channel, User } from "../entities.ts";
+import type { Workspace } from "../workspace.ts";
 
 /** A message as the Web API and payloads show it; its metadata only where it was asked for. */
 export function messageToWire(

@@ -7,7 +7,7 @@ import { messageOf } from "../../errors.ts";
 import { type RedisConnection, isReadOnly } from "../../store/redis/redis-connection.ts";
 import type { ToTell } from "./to-tell.ts";
 
-export type BullPoolsOptions = {
+type BullPoolsOptions = {
   redis: RedisConnection;
   logger: Logger;
   /** How many tasks of a pool run at once, in this process. */

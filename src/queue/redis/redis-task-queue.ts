@@ -14,7 +14,7 @@ import { RedisWork } from "./redis-work.ts";
 import { COUNT, FIND_LATE, NEXT_DUE, SWEEP } from "./task-scripts.ts";
 import { type ToTell, toTell } from "./to-tell.ts";
 
-export type RedisTaskQueueOptions = {
+type RedisTaskQueueOptions = {
   store: RedisStore;
   clock: Clock;
   logger: Logger;

@@ -20,7 +20,10 @@ export type JobFeedDeps = {
   logger: Logger;
 };
 
-type Watched = { data: string; listeners: Set<JobListener> };
+/** Whether a listener may still be told anything. */
+type IsWelcome = () => boolean;
+
+type Watched = { data: string; listeners: Map<JobListener, IsWelcome> };
 
 /**
  * Tells listeners how their job is, at first and after each change. A job is read once per change, however many listen. A listener that
@@ -39,15 +42,22 @@ export class JobFeed {
     this.#deps = deps;
   }
 
-  /** The job as server-sent events; "full" if the project has too many listeners, null if there is no such job. */
-  listen(projectId: string, jobId: string): ReadableStream<Uint8Array<ArrayBuffer>> | "full" | null {
+  /**
+   * The job as server-sent events; "full" if the project has too many listeners, null if there is no such job. `isWelcome` is asked before
+   * anything more is told, and after each write of another process: once it says no, the stream ends.
+   */
+  listen(
+    projectId: string,
+    jobId: string,
+    isWelcome: IsWelcome,
+  ): ReadableStream<Uint8Array<ArrayBuffer>> | "full" | null {
     const listening = this.#listening.get(projectId) ?? 0;
     if (listening >= MAX_LISTENERS) return "full";
     // Before the job is read: what another process writes from now on is noticed.
     if (this.#cancelLook === null) this.#dataVersion = this.#deps.dataVersion();
     const state = this.#deps.read(jobId);
     if (state === null) return null;
-    const watched = this.#jobs.get(jobId) ?? { data: state.data, listeners: new Set() };
+    const watched = this.#jobs.get(jobId) ?? { data: state.data, listeners: new Map() };
     const listener = new JobListener(this.#deps.clock, () => {
       watched.listeners.delete(listener);
       if (watched.listeners.size === 0) this.#jobs.delete(jobId);
@@ -55,7 +65,7 @@ export class JobFeed {
       if (this.#jobs.size === 0) this.#rest();
     });
     this.#jobs.set(jobId, watched);
-    watched.listeners.add(listener);
+    watched.listeners.set(listener, isWelcome);
     this.#count(projectId, 1);
     listener.tell(state.data);
     if (state.isOver || this.#isClosed) listener.end();
@@ -74,7 +84,7 @@ export class JobFeed {
   close(): void {
     this.#isClosed = true;
     this.#rest();
-    for (const { listeners } of this.#jobs.values()) for (const listener of listeners) listener.end();
+    for (const { listeners } of this.#jobs.values()) for (const listener of listeners.keys()) listener.end();
   }
 
   #publishChanged(): void {
@@ -93,12 +103,17 @@ export class JobFeed {
   #publish(jobId: string): void {
     const watched = this.#jobs.get(jobId);
     if (watched === undefined) return;
+    const listeners: JobListener[] = [];
+    for (const [listener, isWelcome] of watched.listeners) {
+      if (isWelcome()) listeners.push(listener);
+      else listener.end();
+    }
     const state = this.#deps.read(jobId);
     if (state !== null && state.data !== watched.data) {
       watched.data = state.data;
-      for (const listener of watched.listeners) listener.tell(state.data);
+      for (const listener of listeners) listener.tell(state.data);
     }
-    if (state === null || state.isOver) for (const listener of watched.listeners) listener.end();
+    if (state === null || state.isOver) for (const listener of listeners) listener.end();
   }
 
   /** While somebody listens: one cheap question a second, for all of them, whether another process has written. */

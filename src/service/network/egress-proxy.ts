@@ -15,7 +15,7 @@ import { proxyFor } from "../../proxy-settings.ts";
 import type { ProxySettings } from "../../proxy.ts";
 import { scopeOf } from "./addresses.ts";
 import { connectOut, type WayOut } from "./connect-out.ts";
-import { findRoute, type Resolve } from "./find-route.ts";
+import { findRoute, isLocalhost, type Resolve } from "./find-route.ts";
 import { type HostRule, httpTargetOf, type NetworkTarget, parseAuthority, targetText } from "./host-rules.ts";
 import { endToEndHeaders } from "./http-headers.ts";
 import type { NetworkLimits } from "./limits.ts";
@@ -78,9 +78,10 @@ export function createEgressProxy(deps: EgressProxyDeps): EgressProxy {
     return refusal(route.kind === "refused" ? 403 : 502, route.reason);
   }
 
-  /** Through a proxy, this machine's own addresses would be the proxy's. */
+  /** Through a proxy, this machine's own addresses and names would be the proxy's. */
   function wayTo(target: NetworkTarget, scheme: "http" | "https"): string | null {
-    return scopeOf(target.host) === "loopback" ? null : proxyFor(deps.proxy, { ...target, scheme });
+    const isThisMachine = scopeOf(target.host) === "loopback" || isLocalhost(target.host);
+    return isThisMachine ? null : proxyFor(deps.proxy, { ...target, scheme });
   }
 
   function meterFor({ host, port }: NetworkTarget, kind: string, closing: EventEmitter): TrafficMeter {

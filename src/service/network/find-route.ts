@@ -74,7 +74,8 @@ function isOpen(address: string, rule: HostRule): boolean {
   }
 }
 
-function isLocalhost(host: string): boolean {
+/** Whether a name stands for this machine, whatever a name server says. */
+export function isLocalhost(host: string): boolean {
   return host === "localhost" || host.endsWith(".localhost");
 }
 

@@ -1,6 +1,6 @@
-import { readProxySettings } from "../../proxy-settings.ts";
 import type { ServiceProject } from "../config.ts";
 import type { Env } from "../env.ts";
+import { serviceProxy } from "../service-proxy.ts";
 import { type HostRule, parseHostRule } from "./host-rules.ts";
 import type { TurnNetworkOptions } from "./turn-network.ts";
 
@@ -21,6 +21,6 @@ export function networkOf(
       key: (env[keyEnv] ?? "").trim(),
     })),
     budget: { tokens: budget.tokens ?? null, usd: budget.usd ?? null },
-    proxy: readProxySettings(env).proxy,
+    proxy: serviceProxy(env),
   };
 }

@@ -10,6 +10,8 @@ import { allProcessStats } from "./process-stat.ts";
 export type Ending =
   | { kind: "exited"; code: number | null; signal: string | null }
   | { kind: "not-started"; problem: string }
+  /** It was ended because nobody could have followed it any more, which is no doing of its own. */
+  | { kind: "lost"; problem: string }
   | { kind: "time-limit" }
   | { kind: "output-limit" }
   | { kind: "stopped" };
@@ -73,6 +75,7 @@ export function startProcessGroup(options: ProcessOptions): ProcessGroup {
   const closed = once(child, "close").catch(() => {});
 
   let reason: Ending | undefined;
+  let hasExited = false;
   let kill: NodeJS.Timeout | undefined;
   function end(why: Ending): void {
     if (reason) return;
@@ -105,6 +108,7 @@ export function startProcessGroup(options: ProcessOptions): ProcessGroup {
 
   async function finish(): Promise<Ending> {
     const ending = await exited;
+    hasExited = true;
     clearTimeout(kill);
     stopLimit();
     options.signal.removeEventListener("abort", onAbort);
@@ -122,7 +126,8 @@ export function startProcessGroup(options: ProcessOptions): ProcessGroup {
     stdin: child.stdin,
     ended,
     stop() {
-      end({ kind: "stopped" });
+      // One that has ended by itself wasn't stopped.
+      if (!hasExited) end({ kind: "stopped" });
       return ended;
     },
   };

@@ -12,7 +12,7 @@ import { RedisConnection } from "./redis-connection.ts";
 import { RedisSlots } from "./redis-slots.ts";
 import { RedisStorage } from "./redis-storage.ts";
 
-export type OpenRedisStoreOptions = {
+type OpenRedisStoreOptions = {
   /** `redis://…` or `rediss://…`: see `readRedisUrl`. */
   url: string;
   clock: Clock;

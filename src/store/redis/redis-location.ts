@@ -1,5 +1,5 @@
 /** Where a Redis is, and under which keys. */
-export type RedisLocation = {
+type RedisLocation = {
   /** As `redis://…` or `rediss://…`, with user, password and database; without what is ours. A secret. */
   url: string;
   /** The password, as it is in the URL; empty: none. */

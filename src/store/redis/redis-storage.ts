@@ -1,6 +1,6 @@
 import KeyvRedis from "@keyv/redis";
 import type { Clock } from "../../core/clock.ts";
-import type { ComparingStorage } from "../record-store.ts";
+import type { RecordStorage } from "../record-store.ts";
 import { remember } from "../remember.ts";
 import type { RedisConnection } from "./redis-connection.ts";
 
@@ -24,25 +24,17 @@ export function fromEntryText(entry: string): { text: string; expiresAt: number 
   return { text: `{${entry.slice(begin.length)}`, expiresAt: Number(expiresAt) };
 }
 
-/** key, expected or '', whether it is expected, next or '', whether there is a next, time to live or 0 */
-const COMPARE_AND_SET = `
-  local text = redis.call('GET', ARGV[1])
-  if ARGV[3] == '1' then
-    if text ~= ARGV[2] then return 0 end
-  elseif text then
-    return 0
-  end
-  if ARGV[5] == '0' then redis.call('DEL', ARGV[1])
-  elseif ARGV[6] == '0' then redis.call('SET', ARGV[1], ARGV[4])
-  else redis.call('SET', ARGV[1], ARGV[4], 'PX', ARGV[6]) end
-  return 1
+/** key, text */
+const DELETE_IF = `
+  if redis.call('GET', ARGV[1]) ~= ARGV[2] then return 0 end
+  return redis.call('DEL', ARGV[1])
 `;
 
 /**
- * A Keyv storage on one namespace of Redis: `@keyv/redis`, with `compareAndSet`, with errors that say what to do, and with times to
+ * A Keyv storage on one namespace of Redis: `@keyv/redis`, with `deleteIf`, with errors that say what to do, and with times to
  * live by the injected clock. What it reads and writes are the texts of Keyv's serializer.
  */
-export class RedisStorage implements ComparingStorage {
+export class RedisStorage implements RecordStorage {
   readonly namespace: string;
   readonly opts = { dialect: "redis" };
   readonly #redis: RedisConnection;
@@ -97,7 +89,9 @@ export class RedisStorage implements ComparingStorage {
   }
 
   async get(key: string): Promise<string | undefined> {
-    return this.current(await this.#raw(key));
+    const text = await this.#redis.ask(() => this.#keyv.get<string>(key));
+    this.saw(this.keyOf(key), text);
+    return this.current(text);
   }
 
   async set(key: string, text: string, ttlMs?: number): Promise<boolean> {
@@ -114,40 +108,10 @@ export class RedisStorage implements ComparingStorage {
     await this.#redis.ask(() => this.#keyv.clear());
   }
 
-  /**
-   * Writes `next` only if the entry is `expected` at that moment, atomically; undefined stands for no entry, on both sides. Resolves
-   * to whether it wrote.
-   */
-  async compareAndSet(
-    key: string,
-    expected: string | undefined,
-    next: string | undefined,
-    ttlMs?: number,
-  ): Promise<boolean> {
-    let before = expected;
-    if (expected === undefined) {
-      // What is over is as good as gone.
-      const raw = await this.#raw(key);
-      if (this.current(raw) !== undefined) return false;
-      before = raw;
-    }
-    const { text, keepMs } = next === undefined ? { text: "", keepMs: 0 } : this.entry(next, ttlMs);
-    const answer = await this.#redis.run(COMPARE_AND_SET, [
-      this.keyOf(key),
-      before ?? "",
-      before === undefined ? "0" : "1",
-      text,
-      next === undefined ? "0" : "1",
-      String(keepMs),
-    ]);
-    return answer === 1;
+  /** See `RecordStorage`. */
+  async deleteIf(key: string, text: string): Promise<boolean> {
+    return (await this.#redis.run(DELETE_IF, [this.keyOf(key), text])) === 1;
   }
 
   async disconnect(): Promise<void> {}
-
-  async #raw(key: string): Promise<string | undefined> {
-    const text = await this.#redis.ask(() => this.#keyv.get<string>(key));
-    this.saw(this.keyOf(key), text);
-    return text;
-  }
 }

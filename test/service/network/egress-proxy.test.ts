@@ -474,14 +474,16 @@ it.each([
 
 it("reaches this machine, and the hosts in NO_PROXY, without the operator's proxy", async () => {
   await using echo = await startEcho();
-  const allow = [`127.0.0.1:${echo.port}`, `localhost:${echo.port}`];
+  const allow = [`127.0.0.1:${echo.port}`, `localhost:${echo.port}`, "example.org"];
   const names = { localhost: ["127.0.0.1"] };
-  await using behind = await openBehindProxy(1, allow, names, "example.net, localhost");
+  await using behind = await openBehindProxy(1, allow, names, "example.net, example.org");
   for (const host of ["127.0.0.1", "localhost"]) {
     const { status, socket } = await behind.world.tunnel(`${host}:${echo.port}`);
     expect(status).toBe(200);
     socket.end();
   }
+  // A proxy would be asked for it.
+  expect((await behind.world.tunnel("example.org:443")).text).toBe("example.org has no address.\n");
   expect(behind.proxy.asked).toEqual([]);
 });
 

@@ -5,7 +5,8 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, it, vi } from "vitest";
 import { allProcessStats, processStat } from "../../../src/service/runner/process-stat.ts";
-import { killGroup } from "../../../src/service/runner/process-group.ts";
+import { killGroup, startProcessGroup } from "../../../src/service/runner/process-group.ts";
+import { ManualClock } from "../../support/manual-clock.ts";
 import { processesOf } from "../../support/processes-of.ts";
 
 /** Runs a shell script in a group of its own; `line` is the first line that it writes. */
@@ -38,6 +39,25 @@ it("knows that a process has ended although nobody has reaped it", async () => {
   expect(process.kill(-unreaped, 0)).toBe(true);
   await killGroup(unreaped);
   expect(parent.child.exitCode).toBeNull();
+});
+
+it("doesn't say that it stopped a process that has ended by itself", async () => {
+  const group = startProcessGroup({
+    command: "/bin/sh",
+    // What left the group holds the output open for a moment, and its end is awaited meanwhile.
+    args: ["-c", "setsid sleep 3 & exit 3"],
+    cwd: "/",
+    env: { PATH: "/usr/bin:/bin" },
+    timeLimitMs: 60_000,
+    maxOutputBytes: 1000,
+    clock: new ManualClock(),
+    signal: new AbortController().signal,
+    onStdout: () => {},
+    onStderr: () => {},
+  });
+  const pid = (await group.started) ?? 0;
+  await vi.waitFor(async () => expect(await processStat(pid)).toBeNull(), { timeout: 20_000, interval: 5 });
+  expect(await group.stop()).toEqual({ kind: "exited", code: 3, signal: null });
 });
 
 it("says so when a process can't be started because no more files can be opened", async () => {

@@ -1,23 +1,31 @@
+import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { expect, it, vi } from "vitest";
 import { PausableClock } from "../../../src/service/runner/agents/pausable-clock.ts";
 import { processStat } from "../../../src/service/runner/process-stat.ts";
 import { ProcessStarter } from "../../../src/service/runner/starter/process-starter.ts";
+import { orderGroup } from "../../../src/service/runner/starter/started-group.ts";
+import type { StarterNews } from "../../../src/service/runner/starter/starter-calls.ts";
 import { createSystemClock } from "../../../src/system-clock.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 import { processesOf } from "../../support/processes-of.ts";
+import { openTempDir } from "../../support/temp-dir.ts";
 
 /** Starts a shell script; `out` and `err` are what it wrote so far. */
 function start(
   script: string,
   options: { maxOutputBytes?: number; clock?: ManualClock | PausableClock } = {},
+  starter = new ProcessStarter(),
 ) {
   const abort = new AbortController();
   const written = { out: [] as Buffer[], err: [] as Buffer[] };
-  const group = new ProcessStarter().start({
+  const group = starter.start({
     command: "/bin/sh",
     args: ["-c", script],
     cwd: "/",
@@ -33,6 +41,33 @@ function start(
   });
   const text = (of: "out" | "err") => Buffer.concat(written[of]).toString();
   return { group, abort, text, out: () => Buffer.concat(written.out) };
+}
+
+function parentOf(pid = 0): number {
+  return Number(/^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
+}
+
+/** A program that nobody starts: `begin` gives the news of it that there is so far. */
+function orderedBy(begin: (take: (news: StarterNews) => void) => void) {
+  const abort = new AbortController();
+  const { group, ...options } = orderGroup(
+    1,
+    {
+      command: "agent",
+      args: [],
+      cwd: "/",
+      env: {},
+      timeLimitMs: 60_000,
+      maxOutputBytes: 1000,
+      clock: new ManualClock(),
+      signal: abort.signal,
+      onStdout: () => {},
+      onStderr: () => {},
+    },
+    () => {},
+  );
+  begin(options.take);
+  return { group, abort, options };
 }
 
 it("brings a program its input, and all of its output before its end", async () => {
@@ -105,9 +140,54 @@ it("takes its programs along when it is killed itself, and says so", async () =>
   await vi.waitFor(async () => expect((await processesOf(marker)).length).toBeGreaterThan(0), {
     timeout: 20_000,
   });
-  const parent = Number(/^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
+  const parent = parentOf(pid);
   expect(parent).not.toBe(process.pid);
   process.kill(parent, "SIGKILL");
-  expect(await group.ended).toEqual({ kind: "exited", code: null, signal: "SIGKILL" });
+  const problem = "The process that starts programs has ended.";
+  expect(await group.ended).toEqual({ kind: "lost", problem });
   expect(await processesOf(marker)).toEqual([]);
 });
+
+it("takes its programs along when it hangs", async () => {
+  const starter = new ProcessStarter({ askEveryMs: 2_000 });
+  const marker = `sleep 3597.${process.pid}`;
+  const { group } = start(`${marker}; echo`, {}, starter);
+  const pid = await group.started;
+  process.kill(parentOf(pid), "SIGSTOP");
+  void group.stop();
+  expect(await group.ended).toMatchObject({ kind: "lost" });
+  expect(await processesOf(marker)).toEqual([]);
+  // It is another one from now on.
+  expect(await start("exit 7", {}, starter).group.ended).toMatchObject({ kind: "exited", code: 7 });
+});
+
+it("doesn't say that it stopped a program that has ended by itself", async () => {
+  const { group, abort, options } = orderedBy((take) => {
+    take({ kind: "started", id: 1, pid: process.pid });
+    // As a program goes: what it leaves unread is known before its end.
+    take({ kind: "closed-input", id: 1 });
+  });
+  const stopped = group.stop();
+  options.take({ kind: "ended", id: 1, ending: { kind: "exited", code: 3, signal: null } });
+  expect(await stopped).toEqual({ kind: "exited", code: 3, signal: null });
+  abort.abort();
+});
+
+it("gives programs no file that the service was started with", async () => {
+  await using dir = await openTempDir();
+  const secret = dir.file("secret");
+  await writeFile(secret, "a lock of the operator's");
+  const program = fileURLToPath(new URL("../../support/files-of-a-program.ts", import.meta.url));
+  const script = `exec 200>>"$1"; exec "$2" "$3"`;
+  const { stdout } = await promisify(execFile)("bash", [
+    "-c",
+    script,
+    "bash",
+    secret,
+    process.execPath,
+    program,
+  ]);
+  const files = stdout.trim().split("\n");
+  expect(files.length).toBeGreaterThan(2);
+  expect(files).not.toContain(secret);
+}, 60_000);

@@ -172,6 +172,17 @@ it("leaves out links, what the repository ignores and installed packages", async
   });
 });
 
+it("commits a page whose name git could take for more than a name", async () => {
+  await using world = await openRunnerWorld();
+  const names = [":!notes.md", ":(glob)all.md", ":page.md", "*.md", "-z.md"];
+  const agent = inlineAgent(`
+    for (const name of ${JSON.stringify(names)}) fs.writeFileSync(name, "new");
+    fs.mkdirSync("docs/drafts"); fs.writeFileSync("docs/drafts/:a.md", "draft");
+  `);
+  expect(await world.run(world.project(agent))).toMatchObject({ leftOut: ["docs/drafts/:a.md"] });
+  expect(await world.changed()).toEqual(names.toSorted());
+});
+
 it("does not take a folder that became a link for a deletion", async () => {
   await using world = await openRunnerWorld();
   const agent = inlineAgent(`

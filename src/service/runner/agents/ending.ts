@@ -46,6 +46,8 @@ export function failureOf(
       return new TurnFailedError("The agent couldn't be started.", {
         details: [`${ending.problem}. Check agent.command.`],
       });
+    case "lost":
+      return new TransientRunError("The turn broke off.", { details: [ending.problem] });
     case "time-limit":
       return new TurnFailedError(
         `The agent did not end within its time limit of ${settings.timeLimitMs / 60_000} min, and was stopped.`,

@@ -1,5 +1,5 @@
-import { readProxySettings } from "../../../proxy-settings.ts";
 import { type Env, pickEnv } from "../../env.ts";
+import { serviceProxy } from "../../service-proxy.ts";
 
 /** What git may know of the service's environment: how to find itself and how to reach the network. */
 const PASSED_ON = [
@@ -73,7 +73,7 @@ export function gitEnv(env: Env, home: string, settings: readonly GitSetting[]):
 
 /** As we read them: git itself knows HTTP_PROXY in lower case only, and doesn't take it for https. */
 function proxyEnv(env: Env): Record<string, string> {
-  const { http, https, none } = readProxySettings(env).proxy;
+  const { http, https, none } = serviceProxy(env);
   const variables = { http_proxy: http, https_proxy: https || http, no_proxy: none };
   return Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== ""));
 }

@@ -79,6 +79,8 @@ export class SafeGit {
         throw new GitError(`${doing} wrote more than ${MAX_STDOUT_BYTES} bytes.`);
       case "not-started":
         throw broken(call, `${doing} couldn't be started: ${ending.problem}. Check that git is installed.`);
+      case "lost":
+        throw broken(call, ending.problem);
       case "stopped":
         throw broken(call, `${doing} was stopped.`);
     }

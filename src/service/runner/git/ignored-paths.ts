@@ -3,6 +3,9 @@ import { dirname, join } from "node:path";
 import type { SafeGit } from "./git.ts";
 import { readObjects } from "./object-batch.ts";
 
+/** Before a path, so that git takes none that begins with a colon for more than a name. */
+const HERE = "./";
+
 /**
  * Which of `paths` the repository's own ignore files, `rules`, as they were at the start, tell git to ignore. `scratch` is an empty
  * folder of our own: git reads the ignore files from there, and nothing from the tree that the agent worked in.
@@ -27,10 +30,10 @@ export async function ignoredPaths(
     gitDir,
     env: { GIT_WORK_TREE: scratch },
     cwd: scratch,
-    stdin: Buffer.from(paths.map((path) => `${path}\0`).join("")),
+    stdin: Buffer.from(paths.map((path) => `${HERE}${path}\0`).join("")),
     // 1: none of them.
     okCodes: [0, 1],
     signal,
   });
-  return new Set(ignored);
+  return new Set(ignored.map((path) => path.slice(HERE.length)));
 }

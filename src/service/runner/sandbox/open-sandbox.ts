@@ -109,7 +109,7 @@ async function remedyOf(): Promise<string> {
     return "AppArmor forbids it, as on Ubuntu 24.04: copy deploy/apparmor-bwrap to /etc/apparmor.d/bwrap, and run: apparmor_parser -r /etc/apparmor.d/bwrap";
   }
   if ((await kernelSetting("unprivileged_userns_clone")) === "0") {
-    return "The kernel forbids namespaces: run sysctl -w kernel.unprivileged_userns_clone=1, and put the setting into /etc/sysctl.d.";
+    return "The kernel forbids namespaces: run sysctl -w kernel.unprivileged_userns_clone=1, and add the setting to a file in /etc/sysctl.d.";
   }
   return "In a container, the host has to allow user namespaces: docs/containment.md says how.";
 }

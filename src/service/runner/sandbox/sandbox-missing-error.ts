@@ -6,7 +6,7 @@ export class SandboxMissingError extends DocsAgentError {
 
   constructor(why: string, remedy: string) {
     super(
-      `Agents cannot be held in: ${why}.\n${remedy}\nAn agent that is not held in can read and send away all that the service's user can read. If you want that all the same, put "containment: none" into the settings file.`,
+      `Can't run agents in a sandbox: ${why}.\n${remedy}\nWithout a sandbox, an agent can read and send away all that the service's user can read. If you want that all the same, set containment to none.`,
     );
   }
 }

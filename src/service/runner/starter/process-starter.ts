@@ -6,6 +6,10 @@ import { TransientRunError } from "../run-error.ts";
 import { type Ordered, orderGroup } from "./started-group.ts";
 import { isStarterNews, type RanProgram, type RunProgram, type StarterOrder } from "./starter-calls.ts";
 
+/** How often the process is asked whether it is well, and how often it may leave that unanswered in a row. */
+const ASK_EVERY_MS = 15_000;
+const MAX_UNANSWERED = 4;
+
 const PROGRAM = fileURLToPath(new URL("./starting-process.ts", import.meta.url));
 
 /**
@@ -15,7 +19,12 @@ const PROGRAM = fileURLToPath(new URL("./starting-process.ts", import.meta.url))
 export class ProcessStarter {
   #child: ChildProcess | null = null;
   readonly #ordered = new Map<number, Ordered>();
+  readonly #askEveryMs: number;
   #lastId = 0;
+
+  constructor({ askEveryMs = ASK_EVERY_MS } = {}) {
+    this.#askEveryMs = askEveryMs;
+  }
 
   /** Resolves when the process has ended, which it does soon after `signal` aborts. Rejects only if the process that starts it ends. */
   async run(program: RunProgram, signal: AbortSignal): Promise<RanProgram> {
@@ -73,10 +82,19 @@ export class ProcessStarter {
 
   #open(): ChildProcess {
     const child = startProgram();
+    let unanswered = 0;
+    // While it hangs, nothing it has started could be ended: better without it, which ends all of that.
+    const watch = setInterval(() => {
+      unanswered = this.#ordered.size === 0 ? 0 : unanswered + 1;
+      if (unanswered > MAX_UNANSWERED) child.kill("SIGKILL");
+      else tell(child, { kind: "ask", id: 0 });
+    }, this.#askEveryMs).unref();
     child.on("message", (news) => {
+      unanswered = 0;
       if (isStarterNews(news)) this.#ordered.get(news.id)?.take(news);
     });
     const end = (problem: string) => {
+      clearInterval(watch);
       if (this.#child !== child) return;
       this.#child = null;
       for (const { lose } of this.#ordered.values()) lose(`The process that starts programs ${problem}`);

@@ -19,6 +19,7 @@ export function orderGroup(
   const { promise: started, resolve: start } = Promise.withResolvers<number | undefined>();
   const { promise: ended, resolve: end } = Promise.withResolvers<Ending>();
   let pid: number | undefined;
+  let isStopping = false;
   let reason: Ending | undefined;
   let taken: () => void = () => {};
 
@@ -36,8 +37,10 @@ export function orderGroup(
   // What the process does not read is no fault of ours; its end is reported below.
   stdin.on("error", () => {});
 
-  function stop(why: Ending): void {
-    if (reason) return;
+  /** `why` is left out where the other side knows best: it may have ended by itself meanwhile. */
+  function stop(why?: Ending): void {
+    if (isStopping) return;
+    isStopping = true;
     reason = why;
     tell({ kind: "stop", id });
   }
@@ -60,7 +63,7 @@ export function orderGroup(
     stdin,
     ended,
     stop() {
-      stop({ kind: "stopped" });
+      stop();
       return ended;
     },
   };
@@ -83,12 +86,13 @@ export function orderGroup(
         case "ended":
           return finish(news.ending);
         case "ran":
+        case "well":
           return undefined;
       }
     },
     lose(problem) {
-      if (pid === undefined) return finish({ kind: "not-started", problem });
-      void killGroup(pid).then(() => finish({ kind: "exited", code: null, signal: "SIGKILL" }));
+      if (pid === undefined) return finish({ kind: "lost", problem });
+      void killGroup(pid).then(() => finish({ kind: "lost", problem }));
     },
   };
 }

@@ -23,7 +23,9 @@ export type StarterOrder =
   | { kind: "start"; id: number; program: StartedProgram }
   | { kind: "input"; id: number; chunk: Uint8Array }
   | { kind: "end-input"; id: number }
-  | { kind: "stop"; id: number };
+  | { kind: "stop"; id: number }
+  /** Whether it is well. */
+  | { kind: "ask"; id: number };
 
 /** What a process that was run came to. Of standard error, the end. */
 export type RanProgram = { ending: Ending; stdout: Uint8Array; stderr: string };
@@ -37,7 +39,8 @@ export type StarterNews =
   | { kind: "took-input"; id: number }
   /** It reads nothing more. */
   | { kind: "closed-input"; id: number }
-  | { kind: "ended"; id: number; ending: Ending };
+  | { kind: "ended"; id: number; ending: Ending }
+  | { kind: "well"; id: number };
 
 /** Whether a message from the service's process is an order. */
 export function isStarterOrder(message: unknown): message is StarterOrder {

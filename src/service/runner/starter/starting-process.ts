@@ -1,6 +1,7 @@
 import { createSystemClock } from "../../../system-clock.ts";
 import { type ProcessGroup, startProcessGroup } from "../process-group.ts";
 import { TailBuffer } from "../tail-buffer.ts";
+import { closeInheritedFiles } from "./inherited-files.ts";
 import { isStarterOrder, type RunProgram, type StartedProgram, type StarterNews } from "./starter-calls.ts";
 
 const MAX_STDERR_BYTES = 8000;
@@ -56,6 +57,7 @@ function begin(id: number, begun: Running): void {
   void begun.over.then(() => running.delete(id));
 }
 
+closeInheritedFiles();
 process.on("message", (order) => {
   if (!isStarterOrder(order)) return;
   const { id } = order;
@@ -74,6 +76,8 @@ process.on("message", (order) => {
       return void group?.stdin.end();
     case "stop":
       return void group?.stop();
+    case "ask":
+      return tell({ kind: "well", id });
   }
 });
 // Whoever stops the service may signal all its processes: what runs now is the service's to stop.
