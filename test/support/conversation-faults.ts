@@ -100,7 +100,7 @@ function steeringFaults({ world: { slack, service }, ledger }: Judged, posts: Sl
   const answered = posts.filter((post) => {
     const [, by] = /@(\w+) answered: /.exec(slack.visibleText(post)) ?? [];
     const requester = requesters.get(turnOf(post));
-    if (by === undefined || requester === undefined || /^again:/.test(turnOf(post))) return false;
+    if (by === undefined || requester === undefined || turnOf(post).startsWith("again:")) return false;
     return by !== slack.workspace.nameOf(requester ?? "");
   });
   const stopped = posts.filter((post) =>

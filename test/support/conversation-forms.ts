@@ -1,5 +1,5 @@
 import type { OpenView, SlackSide } from "../../emulators/slack/index.ts";
-import { parseButtonValue } from "../../src/replies/actions.ts";
+import { buttonValue } from "../../src/replies/actions.ts";
 import { placeOfRequest } from "./conversation-ledger.ts";
 import type { ConversationLedger } from "./conversation-ledger.ts";
 
@@ -63,7 +63,7 @@ export class ConversationForms {
       }
       if (block.element.type !== "checkboxes") continue;
       const isTicked = (n: number) => ((how >> (n % 4)) & 1) === 1;
-      const options = block.element.options.map(({ value = "" }) => value);
+      const options = block.element.options.map(({ value }) => value);
       const ticked = options.filter((_, n) => isTicked(n));
       // The app's own messages repeat what was asked for.
       const shared = ticked.flatMap((ts) => this.#wordsOf(channel, ts));
@@ -94,7 +94,7 @@ export class ConversationForms {
       return after !== undefined && after.hash !== hash && after;
     });
     if (!JSON.stringify(view.blocks).includes("I'll mention you in the result.")) return;
-    const { turnId = "" } = parseButtonValue(button.value) ?? {};
+    const { turnId = "" } = buttonValue.read(button.value) ?? {};
     const { timestamps } = this.#slack.workspace;
     this.#ledger.followed.push({ userId, turnId, from: timestamps.next() });
     await person.closeView({ viewId: form.id });

@@ -51,7 +51,7 @@ export class ConversationLedger {
 /** Who may read what somebody asks for in a channel. */
 export function placeOfRequest(userId: string, channel: string, isBotIn: boolean): string {
   // Elsewhere the app reports in direct messages.
-  return isBotIn && /^C/.test(channel) ? channel : userId;
+  return isBotIn && channel.startsWith("C") ? channel : userId;
 }
 
 /** Of these the n-th, counted round and round. */

@@ -109,7 +109,7 @@ function pressables({
         return element.url === undefined ? [{ channel, ts, actionId, value: element.value ?? "" }] : [];
       }
       if (element.type !== "overflow") return [];
-      return element.options.map(({ value = "" }) => ({ channel, ts, actionId, option: value, value }));
+      return element.options.map(({ value }) => ({ channel, ts, actionId, option: value, value }));
     });
   });
 }
