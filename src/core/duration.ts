@@ -31,6 +31,11 @@ export function utcTimeOfDay(epochMs: number): string {
   return `${new Date(epochMs).toISOString().slice("2026-01-05T".length, "2026-01-05T14:05".length)} UTC`;
 }
 
+/** The next whole minute. Times are shown to the minute, and the one after which something begins must not be too early. */
+export function upToMinute(epochMs: number): number {
+  return Math.ceil(epochMs / MINUTE) * MINUTE;
+}
+
 function two(ms: number, large: number, largeName: string, small: number, smallName: string): string {
   const whole = Math.floor(ms / large);
   const rest = Math.floor((ms - whole * large) / small);

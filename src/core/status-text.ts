@@ -1,4 +1,4 @@
-import { utcTimeOfDay } from "./duration.ts";
+import { upToMinute, utcTimeOfDay } from "./duration.ts";
 import { endingOf } from "./outcome.ts";
 import type { Outcome } from "./outcome.ts";
 import { diffText } from "./outcome-text.ts";
@@ -42,7 +42,9 @@ function stageKey(turn: Turn): string {
     case "accepted":
     case "submitting":
       if (stage.waitingSince === null) return "accepted";
-      return stage.limitedUntil === undefined ? "waiting" : `limited until ${startOf(stage.limitedUntil)}`;
+      return stage.limitedUntil === undefined
+        ? "waiting"
+        : `limited until ${utcTimeOfDay(upToMinute(stage.limitedUntil))}`;
     case "watching":
       if (stage.troubleSince !== null) return `watching-${watch}-trouble`;
       if (isAsking(turn)) return `watching-${watch}-asking`;
@@ -90,13 +92,6 @@ function isStarting(turn: Turn): boolean {
   return stage.name === "watching" && stage.progress?.isWaiting === true && !isFollowUp(turn);
 }
 
-/** Times are shown to the minute: the one that is named must not be too early. */
-function startOf(epochMs: number): string {
-  return utcTimeOfDay(Math.ceil(epochMs / MINUTE_MS) * MINUTE_MS);
-}
-
-const MINUTE_MS = 60_000;
-
 const STARTING = "⏳ Starting…";
 
 const STOPPING = "⏹️ Stopping…";
@@ -115,7 +110,7 @@ export function statusText(turn: Turn, words: Pick<OutcomeWords, "watchedFor" | 
       if (stage.waitingSince === null) return STARTING;
       return stage.limitedUntil === undefined
         ? "⏳ The agent is unavailable. Your request is saved and starts when it's back."
-        : `⏳ The agent has reached its limit. Your request is saved and starts around ${startOf(stage.limitedUntil)}.`;
+        : `⏳ The agent has reached its limit. Your request is saved and starts around ${utcTimeOfDay(upToMinute(stage.limitedUntil))}.`;
     case "watching": {
       if (stage.troubleSince !== null) return `⚠️ ${TROUBLE}`;
       if (isAsking(turn)) return "💬 Waiting for an answer";

@@ -2,7 +2,7 @@ import type { App } from "@slack/bolt";
 import { registerAppHome } from "./app-home.ts";
 import { registerAnswers } from "./answers.ts";
 import { registerFollowIt } from "./asked-before.ts";
-import { registerButtons } from "./buttons.ts";
+import { registerOutcomeButtons } from "./outcome-buttons.ts";
 import { registerCommand } from "./command.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { registerGate } from "./gate.ts";
@@ -24,7 +24,7 @@ export function registerIntake(app: App, given: Omit<IntakeDeps, "accepting">): 
   registerFormSubmission(app, deps);
   registerMention(app, deps);
   registerThreadReply(app, deps);
-  registerButtons(app, deps);
+  registerOutcomeButtons(app, deps);
   registerFeedback(app, deps);
   registerAnswers(app, deps);
   registerStopButton(app, deps);

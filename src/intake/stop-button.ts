@@ -5,10 +5,10 @@ import type { Decision, Plan } from "../core/task-queue.ts";
 import type { Turn } from "../core/turn.ts";
 import { STOP_TURN, buttonValue } from "../replies/actions.ts";
 import type { ButtonValue } from "../replies/actions.ts";
-import { tasksAfterChange } from "../tasks/after-change.ts";
+import { changeOf } from "../tasks/after-change.ts";
 import { cancelTask } from "../tasks/cancel.ts";
 import { refreshTask } from "../tasks/refresh.ts";
-import { shownBy, turnWrites } from "../tasks/turn-writes.ts";
+import { shownBy } from "../tasks/turn-writes.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { FINISHED, alreadyDone, takePress, tooOld } from "./press.ts";
 import type { PressAnswer } from "./press.ts";
@@ -39,12 +39,15 @@ function stopping(deps: IntakeDeps, { turnId }: ButtonValue, body: BlockAction):
     const before = own.find(({ stop }) => stop !== undefined)?.stop;
     if (running.length === 0 && before !== undefined) return { value: alreadyDone(before.userId, body) };
     const at = deps.clock.now();
-    const stopped = running.map((turn) => stopTurn(turn, { userId, at }));
+    const stopped = running.map((turn) => {
+      const logger = deps.logger.child({ turn: turn.id });
+      return changeOf({ ...deps, logger }, read, turn, stopTurn(turn, { userId, at }));
+    });
     return {
-      writes: stopped.flatMap((turn) => turnWrites(deps, read, turn)),
+      writes: stopped.flatMap(({ writes }) => writes),
       adds: [
-        ...stopped.flatMap(tasksAfterChange),
-        ...stopped.flatMap((turn) => (turn.stage.name === "watching" ? [cancelTask(turn)] : [])),
+        ...stopped.flatMap(({ adds }) => adds),
+        ...stopped.flatMap(({ next }) => (next.stage.name === "watching" ? [cancelTask(next)] : [])),
         refreshTask(host),
       ],
       value: null,

@@ -1,4 +1,4 @@
-import { utcTimeOfDay } from "../core/duration.ts";
+import { upToMinute, utcTimeOfDay } from "../core/duration.ts";
 import type { MessageOf, Refusal } from "../core/notifier.ts";
 import { SUGGESTED_PROMPTS } from "../core/suggestions.ts";
 import { cut } from "../core/text.ts";
@@ -115,7 +115,6 @@ export function refusalText(refusal: Refusal): string {
   }
 }
 
-const MINUTE_MS = 60_000;
 const TASK_ID_MAX = 200;
 /** As much as fits into a message beside our words. */
 const TYPED_MAX = 10_000;
@@ -126,9 +125,7 @@ function tooManyText(
 ): string {
   const who = scope === "person" ? "You've" : "This channel has";
   const requests = limit === 1 ? "1 request" : `${count(limit)} requests`;
-  // Times are shown to the minute: the one that is named must not be too early.
-  const at = Math.ceil(againAtMs / MINUTE_MS) * MINUTE_MS;
-  return `${who} reached the limit of ${requests} an hour. Try again at ${timeOf(at)}.`;
+  return `${who} reached the limit of ${requests} an hour. Try again at ${timeOf(upToMinute(againAtMs))}.`;
 }
 
 /** The request is safe, and there is nothing to see of it yet. */

@@ -1,12 +1,32 @@
-import type { NewTask } from "../core/task-queue.ts";
-import type { Turn } from "../core/turn.ts";
 import { hasStatusMessage } from "../core/delivery.ts";
+import { withPrBefore } from "../core/follow-up.ts";
+import type { Read, Write } from "../core/records.ts";
+import type { NewTask } from "../core/task-queue.ts";
+import { isFollowUp } from "../core/turn.ts";
+import type { Turn } from "../core/turn.ts";
+import type { TaskDeps } from "./deps.ts";
 import { deliverTasks } from "./deliver.ts";
 import { openTask } from "./open.ts";
 import { overdueTasks } from "./overdue.ts";
 import { questionTasks } from "./question.ts";
 import { reactTasks } from "./react.ts";
 import { refreshTasks } from "./refresh.ts";
+import { earlierTurns, endedForLog, turnWrites } from "./turn-writes.ts";
+
+/** What to write and to add when a turn has changed, and may have ended. `next`: it, as it is written. */
+export function changeOf(
+  deps: Pick<TaskDeps, "clock" | "polling" | "retentionMs" | "logger">,
+  read: Read,
+  before: Turn,
+  after: Turn,
+): { next: Turn; writes: Write[]; adds: NewTask[] } {
+  const next = isFollowUp(after) ? withPrBefore(after, earlierTurns(read, after)) : after;
+  const { stage } = next;
+  if (stage.name === "ended" && before.stage.name !== "ended") {
+    deps.logger.info(endedForLog(stage.outcome), "turn ended");
+  }
+  return { next, writes: turnWrites(deps, read, next), adds: tasksAfterChange(next) };
+}
 
 /**
  * What is to be added when a turn has changed. While it goes on: its messages. Where it has ended: its outcome, a reaction, and its questions

@@ -1,4 +1,3 @@
-import { withPrBefore } from "../core/follow-up.ts";
 import { faultForLog } from "../core/job-service.ts";
 import type { JobService, JobServiceAnswer } from "../core/job-service.ts";
 import { retryDelayMs } from "../core/retry.ts";
@@ -6,11 +5,11 @@ import { cancelNumber, turnAfterCancel, unwatchTurn } from "../core/stop.ts";
 import type { NewTask, Step, Task } from "../core/task-queue.ts";
 import { turnAfterAnswer } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
-import { tasksAfterChange } from "./after-change.ts";
+import { changeOf } from "./after-change.ts";
 import type { TaskDeps } from "./deps.ts";
 import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
 import { closedForMs, heedRetryAfter, notAsked } from "./project-gate.ts";
-import { earlierTurns, endedForLog, requireTurn, turnWrites } from "./turn-writes.ts";
+import { requireTurn } from "./turn-writes.ts";
 
 /** Stops a turn that is watched. One per watch. */
 export function cancelTask(turn: Turn): NewTask {
@@ -92,12 +91,7 @@ function settle(deps: TaskDeps, turnId: string, change: (turn: Turn) => Turn): S
     const turn = requireTurn(read("turn", turnId), turnId);
     const changed = change(turn);
     if (changed === turn) return { value: { kind: "done" } };
-    const next = withPrBefore(changed, earlierTurns(read, changed));
-    if (next.stage.name === "ended") deps.logger.info(endedForLog(next.stage.outcome), "turn ended");
-    return {
-      writes: turnWrites(deps, read, next),
-      adds: tasksAfterChange(next),
-      value: { kind: "done" },
-    };
+    const { writes, adds } = changeOf(deps, read, turn, changed);
+    return { writes, adds, value: { kind: "done" } };
   };
 }

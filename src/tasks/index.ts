@@ -4,7 +4,7 @@ import { MAX_SURPRISES, isGivenUp, retryDelayMs } from "../core/retry.ts";
 import type { Step, Task, TaskEnd, TaskHandler } from "../core/task-queue.ts";
 import { DocsAgentError, messageOf } from "../errors.ts";
 import { endTurn } from "../core/turn.ts";
-import { tasksAfterChange } from "./after-change.ts";
+import { changeOf } from "./after-change.ts";
 import { answer } from "./answer.ts";
 import { ask } from "./ask.ts";
 import { cancel } from "./cancel.ts";
@@ -20,7 +20,7 @@ import { refresh } from "./refresh.ts";
 import { reply } from "./reply.ts";
 import { submit } from "./submit.ts";
 import { tell, tellTask } from "./tell.ts";
-import { RecordLostError, turnWrites } from "./turn-writes.ts";
+import { RecordLostError } from "./turn-writes.ts";
 import { watch } from "./watch.ts";
 import { welcome } from "./welcome.ts";
 
@@ -145,10 +145,13 @@ function ended(
           .filter(({ id, stage }) => stage.name === "watching" || (id === turnId && stage.name !== "ended"));
         if (open.length === 0 || kind === undefined) return { adds: [tellTask(task, whose)], value: end };
         // Its thread says so, with what to do: every turn ends in an outcome.
-        const lost = open.map((turn) => endTurn(turn, "unknown", deps.clock.now(), { reason: kind }));
+        const now = deps.clock.now();
+        const lost = open.map((turn) =>
+          changeOf(deps, read, turn, endTurn(turn, "unknown", now, { reason: kind })),
+        );
         return {
-          writes: lost.flatMap((turn) => turnWrites(deps, read, turn)),
-          adds: lost.flatMap(tasksAfterChange),
+          writes: lost.flatMap(({ writes }) => writes),
+          adds: lost.flatMap(({ adds }) => adds),
           value: end,
         };
       };

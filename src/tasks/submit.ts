@@ -1,5 +1,4 @@
 import type { Attachment } from "../core/attachment.ts";
-import { withPrBefore } from "../core/follow-up.ts";
 import { faultForLog } from "../core/job-service.ts";
 import type { JobService, JobServiceAnswer } from "../core/job-service.ts";
 import { composePrompt } from "../core/prompt.ts";
@@ -18,7 +17,7 @@ import { deadlineOf, endTurn, isFollowUp } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
 import { isStoreAnswerLost } from "../errors.ts";
 import type { Read, ServiceRecord, Write } from "../core/records.ts";
-import { tasksAfterChange } from "./after-change.ts";
+import { changeOf } from "./after-change.ts";
 import { cancelTask } from "./cancel.ts";
 import type { TaskDeps } from "./deps.ts";
 import { followedTurn } from "./followed-turn.ts";
@@ -27,7 +26,7 @@ import { closedForMs, heedRetryAfter, notAsked } from "./project-gate.ts";
 import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
 import { threadOfRequest } from "./thread-of-request.ts";
 import { filesOfRequest } from "./files-of-request.ts";
-import { earlierTurns, endedForLog, requireTurn, turnWrites } from "./turn-writes.ts";
+import { requireTurn, turnWrites } from "./turn-writes.ts";
 import { watchTask } from "./watch.ts";
 
 /** Sends a turn: as a create, or, of a follow-up, as a message to its job. */
@@ -231,20 +230,16 @@ function settle(
 ): Step {
   return (read: Read) => {
     const turn = requireTurn(read("turn", turnId), turnId);
-    const settled = change(turn);
-    const next = isFollowUp(settled) ? withPrBefore(settled, earlierTurns(read, settled)) : settled;
+    const { next, writes, adds } = changeOf(deps, read, turn, change(turn));
     const { stage } = next;
-    if (stage.name === "ended" && turn.stage.name !== "ended") {
-      deps.logger.info(endedForLog(stage.outcome), "turn ended");
-    }
     const now = deps.clock.now();
     return {
-      writes: [...more, ...turnWrites(deps, read, next)],
+      writes: [...more, ...writes],
       adds: [
         ...(isFollowUp(turn) && !isFollowUp(next) && stage.name === "accepted" ? [submitTask(next)] : []),
         ...(stage.name === "watching" ? [watchTask(next, now + deps.polling.minMs)] : []),
         ...(stage.name === "watching" && next.stop !== undefined ? [cancelTask(next)] : []),
-        ...tasksAfterChange(next),
+        ...adds,
       ],
       value:
         retry === null

@@ -76,6 +76,7 @@ describe("Stop", () => {
     ]);
     expect(root(world).split("\n").at(-1)).toBe("⏹️ Canceled before it started");
     expect(service.calls).toEqual([]);
+    expect(world.logger.text("info")).toMatch(/^turn ended \{"turn":"command:.*"stopped":true/m);
     await press(world, BEN, (await slack.until(() => world.replies(DOCS, message.ts)[0]))!, "try_again");
     await world.until(() => service.creates.length === 1);
   });

@@ -35,7 +35,8 @@ function countFaults({ world: { service }, ledger, followUps }: Judged, posts: S
   const labels = posts.map(({ metadata }) => JSON.stringify(metadata?.event_payload ?? null));
   const ended = posts.filter((post) => nameOf(post) === "outcome-1").map(turnOf);
   const least = ledger.taken + ledger.retried.size + ledger.sent.size;
-  const most = followUps === "requester" ? least + ledger.maybeTaken + ledger.chats.length : least;
+  const maybe = ledger.maybeTaken + ledger.maybeRetried.size + ledger.chats.length;
+  const most = followUps === "requester" ? least + maybe : least;
   const answered = service.answers.map(({ jobId, questionId }) => `${jobId} ${questionId}`);
   const turns = [...service.creates, ...service.messages].map(turnOfCall);
   return [
@@ -52,7 +53,7 @@ function countFaults({ world: { service }, ledger, followUps }: Judged, posts: S
 function askFaults({ world: { service, logger }, ledger, followUps, guest }: Judged): string[] {
   const asked = [...service.creates, ...service.messages].map(askedFor);
   // **Try again** sends the same words once more, each time it is pressed.
-  const isRepeated = asked.length - new Set(asked).size > ledger.retried.size;
+  const isRepeated = asked.length - new Set(asked).size > ledger.retried.size + ledger.maybeRetried.size;
   const chats = new Map(ledger.chats.map((chat) => [chat.words, chat]));
   return [
     ...asked
@@ -94,7 +95,7 @@ function steeringFaults({ world: { slack, service }, ledger }: Judged, posts: Sl
     service.creates.filter((call) => !isRetry(call)).map((call) => [call.jobId, asker(call)]),
   );
   const foreign = service.messages.filter((call) => {
-    const owner = owners.get(call.jobId);
+    const owner = isRetry(call) ? undefined : owners.get(call.jobId);
     return owner !== undefined && owner !== asker(call);
   });
   const answered = posts.filter((post) => {

@@ -18,6 +18,8 @@ export class ConversationLedger {
   maybeTaken = 0;
   /** What was pressed. */
   readonly retried = new Set<string>();
+  /** The same where the setting may have refused it. */
+  readonly maybeRetried = new Set<string>();
   readonly chats: Chat[] = [];
   /** The chats whose authors said that they are for the agent, by their timestamps. */
   readonly sent = new Set<string>();

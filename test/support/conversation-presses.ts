@@ -1,4 +1,5 @@
 import type { SlackDelivery, SlackMessage, SlackSide } from "../../emulators/slack/index.ts";
+import type { FollowUps } from "../../src/core/steering.ts";
 import { pick, taken } from "./conversation-ledger.ts";
 import type { Chat, ConversationLedger } from "./conversation-ledger.ts";
 import { SECRET_CHANNEL } from "./world.ts";
@@ -10,15 +11,17 @@ export class ConversationPresses {
   readonly #slack: SlackSide;
   readonly #ledger: ConversationLedger;
   readonly #guest: string;
+  readonly #followUps: FollowUps;
   readonly #pressed: SlackDelivery[] = [];
   /** The questions whether a reply is for the agent, by what they carry. */
   readonly #asked = new Map<string, object>();
   readonly faults: string[] = [];
 
-  constructor(slack: SlackSide, ledger: ConversationLedger, guest: string) {
-    this.#slack = slack;
-    this.#ledger = ledger;
-    this.#guest = guest;
+  constructor(parts: { slack: SlackSide; ledger: ConversationLedger; guest: string; followUps: FollowUps }) {
+    this.#slack = parts.slack;
+    this.#ledger = parts.ledger;
+    this.#guest = parts.guest;
+    this.#followUps = parts.followUps;
   }
 
   /** Notes who was asked whether a reply is for the agent: its author alone, once. */
@@ -59,8 +62,11 @@ export class ConversationPresses {
     taken(status, actionId);
     // Slack sends none of these twice, and its trigger is good for one form.
     if (actionId !== "answer_in_words") this.#pressed.push(delivery);
-    if (actionId === "try_again" && userId !== this.#guest) this.#ledger.retried.add(value);
     if (actionId === "follow_menu") this.#ledger.choosers.add(userId);
+    if (actionId !== "try_again" || userId === this.#guest) return;
+    // Under that policy, a follow-up is its requester's to try again.
+    const mayBeRefused = this.#followUps === "requester" && /"(mention|again):/.test(value);
+    (mayBeRefused ? this.#ledger.maybeRetried : this.#ledger.retried).add(value);
   }
 
   /** Presses a button of what only this person sees, rather of the newest. */

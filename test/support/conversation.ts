@@ -82,7 +82,8 @@ class Conversation {
     this.#world = world;
     this.#followUps = followUps;
     this.#forms = new ConversationForms(world.slack, this.#ledger);
-    this.#presses = new ConversationPresses(world.slack, this.#ledger, GUS);
+    const { slack } = world;
+    this.#presses = new ConversationPresses({ slack, ledger: this.#ledger, guest: GUS, followUps });
     this.#agents = new ConversationAgents(world.service, this.#ledger);
     for (const [user, channel] of [
       [BEN, DOCS],
