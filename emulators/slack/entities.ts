@@ -1,6 +1,6 @@
 import type { MessageBlock } from "./block-kit/blocks.ts";
 import type { SlackFile } from "./files.ts";
-import type { Metadata } from "./messages.ts";
+import type { MessageAttachment, Metadata } from "./messages.ts";
 
 export type Team = {
   id: string;
@@ -22,6 +22,8 @@ export type User = {
   guest?: Guest;
   /** Of another workspace, in channels that are shared with it. Absent: of this one. */
   home?: Home;
+  /** Their account was deactivated. */
+  isDeactivated?: boolean;
 };
 
 /** https://slack.com/help/articles/202518103-Understand-guest-roles-in-Slack */
@@ -39,6 +41,8 @@ export type Channel = {
   /** User ids; the bot is a member when its user id is here. */
   members: Set<string>;
   isArchived: boolean;
+  /** The workspace of another organization that shares it with this one; absent: it is this one's. */
+  hostTeamId?: string;
 };
 
 export type NewUser = {
@@ -48,6 +52,7 @@ export type NewUser = {
   displayName?: string;
   guest?: Guest;
   home?: Home;
+  isDeactivated?: boolean;
 };
 
 /** A channel to be: `members` are user ids, and `withBot` adds the bot to them. */
@@ -57,6 +62,7 @@ export type NewChannel = {
   withBot?: boolean;
   id?: string;
   isPrivate?: boolean;
+  hostTeamId?: string;
 };
 
 export type NewMessage = {
@@ -64,6 +70,7 @@ export type NewMessage = {
   user: string;
   text: string;
   files?: SlackFile[];
+  attachments?: MessageAttachment[];
   isFromApp?: boolean;
   blocks?: MessageBlock[];
   threadTs?: string;

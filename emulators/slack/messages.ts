@@ -4,6 +4,23 @@ import type { MessageBlock } from "./block-kit/blocks.ts";
 /** What an app attaches to a message for itself: https://docs.slack.dev/messaging/message-metadata */
 export type Metadata = { event_type: string; event_payload: Record<string, unknown> };
 
+/**
+ * What stands under a message: what an app attached to it, or a message whose link is in it or that was forwarded with it
+ * (fixtures/slack-samples has recorded ones).
+ */
+export type MessageAttachment = {
+  id: number;
+  fallback: string;
+  text?: string;
+  title?: string;
+  is_msg_unfurl?: true;
+  is_share?: true;
+  channel_id?: string;
+  ts?: string;
+  author_id?: string;
+  from_url?: string;
+};
+
 /** A message as the workspace keeps it, in Slack's own field names. */
 export type SlackMessage = {
   channel: string;
@@ -13,6 +30,7 @@ export type SlackMessage = {
   bot_id?: string;
   text: string;
   files?: SlackFile[];
+  attachments?: MessageAttachment[];
   blocks?: MessageBlock[];
   thread_ts?: string;
   subtype?: "tombstone" | "thread_broadcast";

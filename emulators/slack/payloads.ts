@@ -243,9 +243,11 @@ export function saidFields(workspace: Workspace, message: SlackMessage) {
 
 export function eventFields(workspace: Workspace, message: Pick<SlackMessage, "channel" | "ts">) {
   const { team, bot } = workspace;
+  const { members, hostTeamId } = workspace.channel(message.channel);
   return {
     token: workspace.verificationToken,
-    team_id: team.id,
+    // Of whoever shares the channel, as github.com/slackapi/bolt-js/issues/687 has it; `authorizations` names the app's own.
+    team_id: hostTeamId ?? team.id,
     context_team_id: team.id,
     api_app_id: bot.appId,
     type: "event_callback" as const,
@@ -260,9 +262,8 @@ export function eventFields(workspace: Workspace, message: Pick<SlackMessage, "c
         is_enterprise_install: false,
       },
     ],
-    is_ext_shared_channel: [...workspace.channel(message.channel).members].some(
-      (id) => workspace.findUser(id)?.home !== undefined,
-    ),
+    is_ext_shared_channel:
+      hostTeamId !== undefined || [...members].some((id) => workspace.findUser(id)?.home !== undefined),
     event_context: `4-${Buffer.from(`${team.id}:${message.channel}:${message.ts}`).toString("base64")}`,
   };
 }

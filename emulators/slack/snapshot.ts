@@ -16,6 +16,7 @@ const User = z.object({
   display_name: z.string(),
   guest: z.enum(["multi-channel", "single-channel"]).exactOptional(),
   home: z.object({ teamId: z.string(), enterpriseId: z.string().exactOptional() }).exactOptional(),
+  isDeactivated: z.boolean().exactOptional(),
 });
 
 const SavedChannel = z.object({
@@ -24,6 +25,7 @@ const SavedChannel = z.object({
   kind: z.enum(["public", "private", "im", "mpim"]),
   members: z.array(z.string()),
   isArchived: z.boolean(),
+  hostTeamId: z.string().exactOptional(),
 });
 
 const SavedMessage = z.object({

@@ -100,6 +100,7 @@ export class Workspace {
       display_name: user.displayName ?? user.name,
       ...(user.guest !== undefined && { guest: user.guest }),
       ...(user.home !== undefined && { home: user.home }),
+      ...(user.isDeactivated === true && { isDeactivated: true }),
     };
     this.#users.set(added.id, added);
     this.changed();
@@ -138,6 +139,7 @@ export class Workspace {
       kind,
       members: new Set([...channel.members, ...(channel.withBot === true ? [this.bot.userId] : [])]),
       isArchived: false,
+      ...(channel.hostTeamId !== undefined && { hostTeamId: channel.hostTeamId }),
     };
     this.#channels.set(added.id, added);
     this.#messages.set(added.id, new Messages());
@@ -252,6 +254,7 @@ export class Workspace {
       deleted: false,
       mentions: mentionsIn(draft, draft.linksNames),
       ...(draft.files !== undefined && { files: draft.files }),
+      ...(draft.attachments !== undefined && { attachments: draft.attachments }),
       ...(draft.isFromApp === true && { bot_id: this.bot.botId }),
       ...(draft.blocks !== undefined && { blocks: draft.blocks }),
       ...(draft.threadTs !== undefined && { thread_ts: draft.threadTs }),

@@ -1,5 +1,6 @@
 import type { QuotedMessage, Request, Segment, ThreadContext } from "./request.ts";
 import { startOf } from "./text.ts";
+import { allSegments } from "./thread-context.ts";
 
 /** The most characters of a quoted message, and of it and its thread together, that go to the job service. */
 export const QUOTED_MAX_CHARS = 12_000;
@@ -35,11 +36,9 @@ export function idsToName(request: Quoting & Pick<Request, "channelId" | "thread
   const people = new Set<string>();
   const channels = new Set<string>([quoted?.channelId ?? channelId]);
   // The newest first: names are looked up for a bounded number of them.
-  for (const { authorId, segments } of [
-    ...(quoted === null ? [] : [quoted]),
-    ...(context?.messages ?? []).toReversed(),
-  ]) {
-    if (authorId !== null) people.add(authorId);
+  for (const message of [...(quoted === null ? [] : [quoted]), ...(context?.messages ?? []).toReversed()]) {
+    if (message.authorId !== null) people.add(message.authorId);
+    const segments = allSegments(message);
     for (const id of idsIn(segments, "person")) people.add(id);
     for (const id of idsIn(segments, "channel")) channels.add(id);
   }
@@ -156,8 +155,9 @@ function utc(ts: string): string {
   return `${new Date(writtenMs).toISOString().slice(0, "2026-01-05T14:05".length).replace("T", " ")} UTC`;
 }
 
-function textOf({ segments, files = [] }: Pick<QuotedMessage, "segments" | "files">, names: Names): string {
-  const text = segments
+function textOf(message: Pick<QuotedMessage, "segments" | "files" | "shows">, names: Names): string {
+  const { files = [] } = message;
+  const text = allSegments(message)
     .map((segment) => readable(segment, names))
     .join("")
     .trim();

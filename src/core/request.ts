@@ -30,6 +30,14 @@ export const SharedFile = storedObject({
 });
 export type SharedFile = z.infer<typeof SharedFile>;
 
+/** A message that another one shows, because somebody forwarded it or pasted its link. */
+const ShownMessage = storedObject({
+  ts: z.string(),
+  authorId: z.string().nullable(),
+  segments: z.array(Segment),
+});
+export type ShownMessage = z.infer<typeof ShownMessage>;
+
 /** The message that a request points at. It leaves Slack as quoted material, never as an instruction. */
 export const QuotedMessage = storedObject({
   segments: z.array(Segment),
@@ -41,6 +49,8 @@ export const QuotedMessage = storedObject({
   ts: z.string(),
   threadTs: z.string().nullable(),
   files: z.array(SharedFile).optional(),
+  /** Absent: it shows none. */
+  shows: z.array(ShownMessage).optional(),
 });
 export type QuotedMessage = z.infer<typeof QuotedMessage>;
 
@@ -55,6 +65,8 @@ export const ThreadMessage = storedObject({
   /** It is one of our own: how an earlier request ended. */
   isOwn: z.boolean().optional(),
   files: z.array(SharedFile).optional(),
+  /** Absent: it shows none. */
+  shows: z.array(ShownMessage).optional(),
 });
 export type ThreadMessage = z.infer<typeof ThreadMessage>;
 

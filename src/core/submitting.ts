@@ -9,6 +9,7 @@ import type { Request, ThreadContext } from "./request.ts";
 import { withoutSending } from "./stop.ts";
 import { toldTurns } from "./told-turn.ts";
 import {
+  UNSEEN_MS,
   deadlineOf,
   endTurn,
   isFollowUp,
@@ -159,9 +160,6 @@ function limitedUntil(
 function limitOf(until: number | undefined): { limitedUntil?: number } {
   return until === undefined ? {} : { limitedUntil: until };
 }
-
-/** For so long after a message a poll may still show how its job was before, where the service doesn't tell turns apart. */
-const UNSEEN_MS = 60_000;
 
 function followUpTaken(
   turn: Turn,

@@ -1,5 +1,5 @@
 import type { NotifierAnswer } from "./notifier.ts";
-import type { Request, Segment, ThreadContext, ThreadMessage } from "./request.ts";
+import type { Request, Segment, ShownMessage, ThreadContext, ThreadMessage } from "./request.ts";
 import { startOf } from "./text.ts";
 
 /** The most messages of a thread that go along: its first one and the newest others. */
@@ -40,16 +40,33 @@ export function newestOf(
   const kept: ThreadMessage[] = [];
   let left = TOTAL_MAX_CHARS;
   for (const message of newest.toReversed().map(shortened)) {
-    left -= message.segments.reduce((sum, segment) => sum + lengthOf(segment), 0);
+    left -= allSegments(message).reduce((sum, segment) => sum + lengthOf(segment), 0);
     if (left < 0) break;
     kept.unshift(message);
   }
   return { messages: [...root.map(shortened), ...kept], leftOut: sorted.length - root.length - kept.length };
 }
 
-function shortened(message: ThreadMessage): ThreadMessage {
-  return { ...message, segments: startOfSegments(message.segments, MESSAGE_MAX_CHARS) };
+function shortened({ shows, ...message }: ThreadMessage): ThreadMessage {
+  const cut = (segments: readonly Segment[]) => startOfSegments(segments, MESSAGE_MAX_CHARS);
+  return {
+    ...message,
+    segments: cut(message.segments),
+    ...(shows === undefined
+      ? {}
+      : { shows: shows.map((shown) => ({ ...shown, segments: cut(shown.segments) })) }),
+  };
 }
+
+/** Its words, and those of the messages that it shows. */
+export function allSegments({ segments, shows = [] }: Pick<ThreadMessage, "segments" | "shows">): Segment[] {
+  return shows.reduce(
+    (all, shown) => [...all, ...(all.length === 0 ? [] : [LINE_END]), ...shown.segments],
+    segments,
+  );
+}
+
+const LINE_END: Segment = { kind: "text", text: "\n" };
 
 /** Negative: `a` is earlier. Slack's timestamps are of one length. */
 export function compareTs(a: string, b: string): number {
@@ -90,12 +107,18 @@ export function seenUpTo({ messageTs, context }: Request): string | null {
   return (context === undefined ? messageTs : context.upTo) ?? null;
 }
 
-/** Without the messages that were withheld, or that are to be left out for another reason. */
-export function without(
-  context: ThreadContext,
-  isLeftOut: (message: ThreadMessage) => boolean,
-): ThreadContext {
-  return { ...context, messages: context.messages.filter((message) => !isLeftOut(message)) };
+type IsLeftOut = (message: ThreadMessage | ShownMessage) => boolean;
+
+/** Without the messages that were withheld, or that are to be left out for another reason, also where others show them. */
+export function without(context: ThreadContext, isLeftOut: IsLeftOut): ThreadContext {
+  const messages = context.messages.filter((message) => !isLeftOut(message));
+  return { ...context, messages: messages.map((message) => withoutShown(message, isLeftOut)) };
+}
+
+/** A message without some of those that it shows. */
+export function withoutShown<T extends Pick<ThreadMessage, "shows">>(message: T, isLeftOut: IsLeftOut): T {
+  if (message.shows === undefined) return message;
+  return { ...message, shows: message.shows.filter((shown) => !isLeftOut(shown)) };
 }
 
 /** What the thread says of what went along from it; empty: nothing is to be said. */

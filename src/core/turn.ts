@@ -18,6 +18,9 @@ import type { ToldTurn } from "./told-turn.ts";
  */
 const Unseen = storedObject({ until: z.number(), leftAs: z.string().nullable() });
 
+/** For so long after a message a poll may still show how its job was before, where the service doesn't tell turns apart. */
+export const UNSEEN_MS = 60_000;
+
 /** Where a turn stands. */
 export const TurnStage = z.discriminatedUnion("name", [
   /**

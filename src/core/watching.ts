@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { isBehind, waitBehind } from "./behind.ts";
+import type { Polled } from "./behind.ts";
 import type { JobServiceAnswer, JobServiceFault } from "./job-service.ts";
 import { nextPollDelayMs } from "./polling.ts";
 import type { PollingPolicy } from "./polling.ts";
@@ -42,10 +44,21 @@ export function pollStateAfter(state: PollState, answer: JobServiceAnswer, now: 
   return { faults: state.faults + 1, strikes: strike(state, answer.fault, now) };
 }
 
-/** A watched turn after a poll, `state` being what is remembered after it. The same object when nothing about it changed. */
-export function turnAfterPoll(turn: Turn, state: PollState, answer: JobServiceAnswer, now: number): Turn {
+/**
+ * A watched turn after a poll, `state` being what is remembered after it, and `earlier` the turns of its job before it. The same object when
+ * nothing about it changed.
+ */
+export function turnAfterPoll(
+  turn: Turn,
+  state: PollState,
+  answer: JobServiceAnswer,
+  now: number,
+  earlier: readonly Polled[] = [],
+): Turn {
   if (turn.stage.name !== "watching") return turn;
-  if (answer.ok) return turnAfterAnswer(turn, answer, now);
+  if (answer.ok) {
+    return isBehind(turn, earlier) ? waitBehind(turn, answer, now) : turnAfterAnswer(turn, answer, now);
+  }
   const { strikes } = state;
   const isOut =
     strikes !== null && strikes.count >= STRIKES_THAT_END && now - strikes.since >= STRIKES_LAST_MS;

@@ -4,6 +4,7 @@ import { refusalMessage } from "../replies/private-messages.ts";
 import { welcomeTask } from "../tasks/welcome.ts";
 import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
 import type { IntakeDeps } from "./deps.ts";
+import { teamOf } from "./team.ts";
 
 const HOME_OPENED_EVENT = "app_home_opened";
 
@@ -11,10 +12,10 @@ const ASKED_BEFORE = "You already asked for that here. Send it as a message to a
 
 /** Somebody opens their direct messages with the app, and presses one of the prompts that it suggests to a newcomer. */
 export function registerAppHome(app: App, deps: IntakeDeps): void {
-  app.event(HOME_OPENED_EVENT, async ({ event, body }) => {
+  app.event(HOME_OPENED_EVENT, async ({ event, context }) => {
     if (event.tab !== "messages") return;
     const { user: userId, channel: channelId } = event;
-    await deps.queue.add(welcomeTask({ teamId: body.team_id, channelId, userId }));
+    await deps.queue.add(welcomeTask({ teamId: teamOf(context), channelId, userId }));
   });
 
   app.action<BlockAction<ButtonAction>>(SUGGESTION, async ({ ack, action, body, respond }) => {

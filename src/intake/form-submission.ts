@@ -7,6 +7,8 @@ import { asTicked, askedBefore } from "./asked-before.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { FormMetadata, INSTRUCTIONS, PROJECT, REQUEST_FORM, requestForm } from "./request-form.ts";
 import { sharedOf } from "./share-list.ts";
+import { withoutShown } from "../core/thread-context.ts";
+import { refusedOf } from "../tasks/thread-of-request.ts";
 import { findProject, namesOf } from "./project.ts";
 
 /** The form of `/docs-agent` and of **Fix these docs**, sent. */
@@ -78,16 +80,20 @@ export function registerFormSubmission(app: App, deps: IntakeDeps): void {
   });
 }
 
-/** The picked message does not leave Slack if a guest wrote it. */
+/** The picked message does not leave Slack if a guest wrote it, nor does what it shows of a guest. */
 async function ofMembers(
   { directory }: IntakeDeps,
   teamId: string,
   shared: Pick<Request, "quoted" | "context">,
 ): Promise<Pick<Request, "quoted" | "context">> {
-  const authorId = shared.quoted?.authorId ?? null;
-  if (authorId === null || (await directory.admission(teamId, authorId)) === "admitted") return shared;
-  const { context = { messages: [], leftOut: 0, upTo: shared.quoted?.ts } } = shared;
-  return { quoted: null, context: { ...context, ofGuests: (context.ofGuests ?? 0) + 1 } };
+  const { quoted } = shared;
+  if (quoted === null) return shared;
+  const isRefused = await refusedOf(directory, teamId, [quoted]);
+  const kept = isRefused(quoted) ? null : withoutShown(quoted, isRefused);
+  const leftOut = kept === null ? 1 : (quoted.shows?.length ?? 0) - (kept.shows?.length ?? 0);
+  if (leftOut === 0) return shared;
+  const { context = { messages: [], leftOut: 0, upTo: quoted.ts } } = shared;
+  return { quoted: kept, context: { ...context, ofGuests: (context.ofGuests ?? 0) + leftOut } };
 }
 
 function selected(value: ViewStateValue | undefined): string | null {

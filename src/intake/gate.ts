@@ -5,17 +5,14 @@ import { refusalMessage, refusalText } from "../replies/private-messages.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { SLACKBOT_USER_ID } from "./direct-message.ts";
 import { answerSaid } from "./said-to-app.ts";
+import { teamOf } from "./team.ts";
 
 const Person = z.object({ id: z.string() });
 
-/** Who did something in a message, a menu or a form. `team` is null where the app is installed for a whole organization. */
-const Interaction = z.object({
-  team: z.object({ id: z.string() }).nullish(),
-  user: Person.extend({ team_id: z.string().nullish() }),
-});
-const Command = z.object({ team_id: z.string(), user_id: z.string() });
+/** Who did something in a message, a menu or a form. */
+const Interaction = z.object({ user: Person });
+const Command = z.object({ user_id: z.string() });
 const Event = z.object({
-  team_id: z.string(),
   event: z.object({
     type: z.string(),
     user: z.union([z.string(), Person.transform(({ id }) => id)]),
@@ -29,8 +26,6 @@ const Event = z.object({
   }),
 });
 
-type Actor = { teamId: string; userId: string };
-
 /**
  * The gate that everything from Slack comes through: what a guest or somebody of another organization does ends here, before anything of it
  * is stored. Where Slack doesn't say in time who they are, a press or a form waits for its person, who can repeat it; a command or a mention
@@ -38,9 +33,10 @@ type Actor = { teamId: string; userId: string };
  */
 export function registerGate(app: App, deps: IntakeDeps): void {
   app.use(async (args) => {
-    const actor = actorOf(args.body);
-    if (actor === null || isHarmless(args.body)) return args.next();
-    const admission = await deps.directory.admission(actor.teamId, actor.userId);
+    const userId = actorOf(args.body);
+    if (userId === null || isHarmless(args.body)) return args.next();
+    const teamId = teamOf(args.context);
+    const admission = await deps.directory.admission(teamId, userId);
     if (admission === "admitted") return args.next();
     const refusal: Refusal = { kind: admission };
     const isUnchecked = admission === "unchecked";
@@ -71,23 +67,18 @@ export function registerGate(app: App, deps: IntakeDeps): void {
       return args.ack();
     }
     if ("event" in args && isUnchecked) return args.next();
-    await refuseEvent(deps, args.body, refusal);
+    await refuseEvent(deps, teamId, args.body, refusal);
   });
 }
 
 /** Who did it; null: nobody in particular, or what is no request of anybody's. */
-function actorOf(body: unknown): Actor | null {
+function actorOf(body: unknown): string | null {
   const interaction = Interaction.safeParse(body);
-  if (interaction.success) {
-    const { team, user } = interaction.data;
-    return { teamId: team?.id ?? user.team_id ?? "", userId: user.id };
-  }
+  if (interaction.success) return interaction.data.user.id;
   const command = Command.safeParse(body);
-  if (command.success) return { teamId: command.data.team_id, userId: command.data.user_id };
+  if (command.success) return command.data.user_id;
   const event = Event.safeParse(body);
-  return event.success && !isTalk(event.data)
-    ? { teamId: event.data.team_id, userId: event.data.event.user }
-    : null;
+  return event.success && !isTalk(event.data) ? event.data.event.user : null;
 }
 
 /** What is written among people, most of it not for the app: looked at where it could become a request (`thread-reply.ts`). */
@@ -114,10 +105,10 @@ function firstInput(blocks: readonly unknown[]): string | undefined {
 const SAID: ReadonlySet<string | undefined> = new Set([undefined, "file_share", "thread_broadcast"]);
 
 /** Says it once, to the person alone; what isn't said to the app needs no answer. */
-async function refuseEvent(deps: IntakeDeps, body: unknown, refusal: Refusal): Promise<void> {
+async function refuseEvent(deps: IntakeDeps, teamId: string, body: unknown, refusal: Refusal): Promise<void> {
   const parsed = Event.safeParse(body);
   if (!parsed.success) return;
-  const { team_id: teamId, event } = parsed.data;
+  const { event } = parsed.data;
   const { channel, ts, thread_ts } = event;
   const isSaid = event.type === "app_mention" || event.type === "message";
   if (!isSaid || !SAID.has(event.subtype) || channel === undefined || ts === undefined) return;

@@ -2,6 +2,7 @@ import type { App } from "@slack/bolt";
 import type { IntakeDeps } from "./deps.ts";
 import { takeSaid } from "./said-to-app.ts";
 import { filesOfMessage } from "./slack-message.ts";
+import { teamOf } from "./team.ts";
 
 const MENTION_EVENT = "app_mention";
 
@@ -10,13 +11,13 @@ const MENTION_EVENT = "app_mention";
  * follow-up to that job. Edits are none.
  */
 export function registerMention(app: App, deps: IntakeDeps): void {
-  app.event(MENTION_EVENT, async ({ event, body, context }) => {
+  app.event(MENTION_EVENT, async ({ event, context }) => {
     // Apps and workflows that mention us could keep answering each other.
     if (event.user === undefined || ("bot_id" in event && event.bot_id !== undefined)) return;
     // Slack sends another one when a mention is edited, however old it is, or added to a message (github.com/slack-go/slack/pull/1256).
     if ("edited" in event && event.edited !== undefined) return;
     const said = {
-      teamId: body.team_id,
+      teamId: teamOf(context),
       channelId: event.channel,
       ts: event.ts,
       threadTs: event.thread_ts ?? null,

@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import type { App, BlockAction, ButtonAction } from "@slack/bolt";
 import { outcomeSlot } from "../core/delivery.ts";
+import { maySteer } from "../core/steering.ts";
 import type { Decision, Plan } from "../core/task-queue.ts";
 import type { Request } from "../core/request.ts";
 import { askedAgain } from "../core/thread-context.ts";
-import { canKeepWatching, pressButton, resumeTurn } from "../core/turn.ts";
+import { canKeepWatching, isFollowUp, pressButton, resumeTurn } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
 import {
   KEEP_WATCHING,
@@ -22,6 +23,7 @@ import { watchTask } from "../tasks/watch.ts";
 import { acceptRequest } from "./accept-request.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { FINISHED, alreadyDone, takePress, tooOld } from "./press.ts";
+import type { PressAnswer } from "./press.ts";
 
 const ALREADY_WATCHING = "I'm already watching.";
 const ON_ITS_WAY = "There's news about this request. I'll post it here in a moment.";
@@ -53,9 +55,13 @@ async function tryAgain(
   deps: IntakeDeps,
   { turnId, watch }: ButtonValue,
   body: BlockAction,
-): Promise<string | null> {
+): Promise<PressAnswer> {
   const turn = await deps.records.turn.get(turnId);
   if (turn === undefined) return tooOld(deps);
+  // It would go to the job of whoever asked for that, and make the person somebody who asked there.
+  if (isFollowUp(turn) && !maySteer(deps.followUps, turn, body.user.id)) {
+    return { kind: "not-allowed", requesterId: turn.request.userId };
+  }
   const before = turn.pressed[watch];
   if (before?.action === "try-again") return alreadyDone(before.userId, body);
   const request = again(deps, turn, watch, body);

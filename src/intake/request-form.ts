@@ -5,6 +5,7 @@ import { z } from "zod";
 import { idsIn, withNames } from "../core/prompt.ts";
 import type { QuotedMessage, Segment, ThreadContext, ThreadMessage } from "../core/request.ts";
 import { cut } from "../core/text.ts";
+import { allSegments, without } from "../core/thread-context.ts";
 import { messageOf } from "../errors.ts";
 import { context, quote } from "../replies/blocks.ts";
 import { formNotOpenedMessage } from "../replies/private-messages.ts";
@@ -102,13 +103,14 @@ async function withThread(deps: IntakeDeps, kept: Draft): Promise<Draft> {
     (ts) => ts !== quoted.ts,
   );
   const context = {
-    messages: messages.filter(({ ts }) => ts !== quoted.ts && !withheld.includes(ts)),
+    messages: messages.filter(({ ts }) => ts !== quoted.ts),
     ...(withheld.length === 0 ? {} : { withheld }),
     leftOut,
     upTo: upTo ?? quoted.ts,
     ...(stopped === null ? {} : { isCutShort: true }),
   };
-  return named(deps, { ...draft, quoted, context: await withoutGuests(deps, teamId, context) });
+  const shared = without(context, ({ ts }) => withheld.includes(ts));
+  return named(deps, { ...draft, quoted, context: await withoutGuests(deps, teamId, shared) });
 }
 
 /** The draft, with the names of those whom its messages mention, so that the form can show them. */
@@ -117,12 +119,17 @@ async function named(
   draft: Draft & { quoted: QuotedMessage; context: ThreadContext },
 ): Promise<Draft> {
   const { teamId, quoted, context } = draft;
-  const segments = [...context.messages.toReversed(), quoted].flatMap((message) => message.segments);
+  const segments = [...context.messages.toReversed(), quoted].flatMap(allSegments);
   const [people, channels] = [new Set(idsIn(segments, "person")), new Set(idsIn(segments, "channel"))];
   const names = await lookUpNames(deps, teamId, { people: [...people], channels: [...channels] });
   const withTheirs = <T extends ThreadMessage>(message: T): T => ({
     ...message,
     segments: withNames(message.segments, names),
+    ...(message.shows === undefined
+      ? {}
+      : {
+          shows: message.shows.map((shown) => ({ ...shown, segments: withNames(shown.segments, names) })),
+        }),
   });
   return {
     ...draft,
@@ -194,7 +201,7 @@ function optionOf(project: string): PlainTextOption {
 }
 
 function quotedBlocks(quoted: QuotedMessage): KnownBlock[] {
-  const elements = shown(quoted.segments);
+  const elements = shown(allSegments(quoted));
   const author = quoted.authorId === null ? quoted.authorName || "an app" : null;
   return [
     author === null

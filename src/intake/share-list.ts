@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Draft } from "../core/records.ts";
 import type { QuotedMessage, Segment, SharedFile, ThreadContext, ThreadMessage } from "../core/request.ts";
 import { fileNames, filesOf, sortFiles } from "../core/shared-files.ts";
-import { compareTs } from "../core/thread-context.ts";
+import { allSegments, compareTs, without, withoutShown } from "../core/thread-context.ts";
 import { plainLine } from "../core/text.ts";
 import { context } from "../replies/blocks.ts";
 import { cutEscaped } from "../replies/mrkdwn.ts";
@@ -49,15 +49,17 @@ export function sharedOf(draft: Draft, values: unknown): Pick<Draft, "quoted" | 
   const unticked = listed.filter(({ ts }) => !ticked.has(ts)).map(({ ts }) => ts);
   const withheld = [...(thread?.withheld ?? []), ...unticked];
   const messages = (thread?.messages ?? []).filter(({ ts }) => ticked.has(ts));
+  const isWithheld = ({ ts }: { ts: string }) => withheld.includes(ts);
+  const context = {
+    leftOut: 0,
+    upTo: quoted.ts,
+    ...thread,
+    messages,
+    ...(withheld.length === 0 ? {} : { withheld }),
+  };
   return {
-    quoted: ticked.has(quoted.ts) ? quoted : null,
-    context: {
-      leftOut: 0,
-      upTo: quoted.ts,
-      ...thread,
-      messages,
-      ...(withheld.length === 0 ? {} : { withheld }),
-    },
+    quoted: ticked.has(quoted.ts) ? withoutShown(quoted, isWithheld) : null,
+    context: without(context, isWithheld),
   };
 }
 
@@ -80,11 +82,12 @@ function listedOf(quoted: QuotedMessage, thread: ThreadContext | undefined): Thr
 }
 
 /** Who and when as Slack shows names and times to the reader; what they wrote is never markup. */
-function optionOf({ ts, authorId, authorName, segments }: ThreadMessage): MrkdwnOption {
+function optionOf(message: ThreadMessage): MrkdwnOption {
+  const { ts, authorId, authorName } = message;
   const author = authorId === null ? cutEscaped(authorName || "An app", 16) : `<@${authorId}>`;
   const seconds = Math.floor(Number(ts));
   const time = new Date(seconds * 1000).toISOString().slice("2026-01-05T".length, "2026-01-05T14:05".length);
-  const words = plainLine(readableText(segments.map(withoutId)), OPTION_MAX_CHARS);
+  const words = plainLine(readableText(allSegments(message).map(withoutId)), OPTION_MAX_CHARS);
   return {
     // An app's name may look like a link or a channel.
     text: {

@@ -6,7 +6,7 @@ import type { Draft } from "../core/records.ts";
 import { stateOfAsked } from "./asked-before.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { openRequestForm } from "./request-form.ts";
-import { SaidMessage, authorOf, filesOfMessage, withFiles, wordsOf } from "./slack-message.ts";
+import { SaidMessage, authorOf, filesOfMessage, withFiles, withShown, wordsOf } from "./slack-message.ts";
 
 export const FIX_THESE_DOCS = "fix_these_docs";
 
@@ -81,6 +81,7 @@ function quotedOf(message: SaidMessage, channelId: string): QuotedMessage {
     segments: wordsOf(message),
     ...authorOf(message),
     ...withFiles(filesOfMessage(message)),
+    ...withShown(message),
     channelId,
     ts: message.ts,
     threadTs: message.thread_ts ?? null,

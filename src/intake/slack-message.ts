@@ -1,8 +1,28 @@
 import { z } from "zod";
-import type { Segment, SharedFile } from "../core/request.ts";
+import type { Segment, SharedFile, ShownMessage } from "../core/request.ts";
+import { wordsOfBlocks } from "./block-words.ts";
 import { parseMessageText } from "./message-text.ts";
 
 const OptionalText = z.string().nullish();
+const Flag = z.boolean().nullish();
+
+/** What apps attach to their messages, and Slack to those that show another message. */
+const Attachment = z.object({
+  fallback: OptionalText,
+  pretext: OptionalText,
+  title: OptionalText,
+  text: OptionalText,
+  fields: z
+    .array(z.object({ title: OptionalText, value: OptionalText }).nullish())
+    .nullish()
+    .catch(null),
+  blocks: z.array(z.unknown()).nullish(),
+  is_msg_unfurl: Flag,
+  is_share: Flag,
+  ts: z.unknown().optional(),
+  author_id: OptionalText,
+});
+type Attachment = z.infer<typeof Attachment>;
 
 /** What of a message we use; apps post messages whose words are only in attachments, and leave fields null. */
 export const SaidMessage = z.object({
@@ -14,7 +34,8 @@ export const SaidMessage = z.object({
   username: OptionalText,
   bot_id: OptionalText,
   bot_profile: z.object({ name: OptionalText }).nullish(),
-  attachments: z.array(z.object({ fallback: OptionalText, text: OptionalText }).nullish()).nullish(),
+  attachments: z.array(Attachment.nullish()).nullish(),
+  blocks: z.array(z.unknown()).nullish(),
   files: z.array(z.unknown()).nullish(),
   /** Of our own messages. */
   metadata: z.unknown().optional(),
@@ -97,8 +118,35 @@ export function authorOf({ user, username, bot_profile }: SaidMessage): {
   return { authorId: user ?? null, authorName: username ?? bot_profile?.name ?? null };
 }
 
-/** All of its words. */
-export function wordsOf({ text, attachments }: SaidMessage): Segment[] {
-  const attached = (attachments ?? []).map((part) => part?.text ?? part?.fallback ?? "");
-  return parseMessageText([text ?? "", ...attached].filter((part) => part !== "").join("\n"));
+/** What Slack writes where a message, or an attachment, has no words but those of its blocks. */
+const NO_WORDS: ReadonlySet<string> = new Set(["This content can't be displayed.", "[no preview available]"]);
+
+/** All of its own words, without those of the messages that it shows. */
+export function wordsOf({ text, blocks, attachments }: SaidMessage): Segment[] {
+  const own = text === null || text === undefined || NO_WORDS.has(text) ? "" : text;
+  const attached = (attachments ?? []).filter((part) => !isMessage(part)).map(attachedWords);
+  const said = own === "" ? wordsOfBlocks(blocks ?? []) : own;
+  return parseMessageText([said, ...attached].filter((part) => part !== "").join("\n"));
+}
+
+function attachedWords(part: Attachment | null | undefined): string {
+  const { fallback, pretext, title, text, fields, blocks } = part ?? {};
+  const named = (fields ?? []).map((field) => [field?.title, field?.value].filter(Boolean).join(": "));
+  const words = [pretext, title, text || wordsOfBlocks(blocks ?? []), ...named].filter(Boolean).join("\n");
+  return words === "" && !NO_WORDS.has(fallback ?? "") ? (fallback ?? "") : words;
+}
+
+function isMessage(part: Attachment | null | undefined): boolean {
+  return part?.is_msg_unfurl === true || part?.is_share === true;
+}
+
+/** The messages that it shows, as part of a message: nothing where there are none. Whose they are, and whether they may be shared, is to be looked at. */
+export function withShown({ attachments }: SaidMessage): { shows?: ShownMessage[] } {
+  const shows = (attachments ?? []).flatMap((part): ShownMessage[] => {
+    if (!isMessage(part)) return [];
+    const segments = parseMessageText(attachedWords(part));
+    const ts = typeof part?.ts === "string" ? part.ts : "";
+    return segments.length === 0 ? [] : [{ ts, authorId: part?.author_id || null, segments }];
+  });
+  return shows.length === 0 ? {} : { shows };
 }

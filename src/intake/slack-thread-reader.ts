@@ -10,7 +10,7 @@ import { outcomeLineOf } from "../replies/find-post.ts";
 import { slackFault } from "../replies/slack-faults.ts";
 import type { SlackIdentity, SlackTeams } from "../replies/slack-teams.ts";
 import { parseMessageText } from "./message-text.ts";
-import { SaidMessage, authorOf, filesOfMessage, withFiles, wordsOf } from "./slack-message.ts";
+import { SaidMessage, authorOf, filesOfMessage, withFiles, withShown, wordsOf } from "./slack-message.ts";
 
 /** Slack recommends no more (docs.slack.dev/reference/methods/conversations.replies); some apps get 15. */
 const PAGE_SIZE = 200;
@@ -126,6 +126,7 @@ function messageOf(message: SaidMessage, identity: SlackIdentity): ThreadMessage
   }
   const segments = wordsOf(message);
   const files = filesOfMessage(message);
-  if (segments.length === 0 && files.length === 0) return null;
-  return { ts, segments, ...authorOf(message), ...withFiles(files) };
+  const shown = withShown(message);
+  if (segments.length === 0 && files.length === 0 && shown.shows === undefined) return null;
+  return { ts, segments, ...authorOf(message), ...withFiles(files), ...shown };
 }

@@ -17,6 +17,7 @@ import { answerSaid, requestOf, takeSaid } from "./said-to-app.ts";
 import { parseMessageText, readableText } from "./message-text.ts";
 import { WrittenMessage, saidOf } from "./slack-message.ts";
 import type { Said } from "./slack-message.ts";
+import { teamOf } from "./team.ts";
 
 const MESSAGE_EVENT = "message";
 
@@ -36,15 +37,16 @@ const ThreadReply = WrittenMessage.extend({
  * follow-up. One that mentions somebody else is for them, and one that mentions the app arrives as a mention, too.
  */
 export function registerThreadReply(app: App, deps: IntakeDeps): void {
-  app.event(MESSAGE_EVENT, async ({ event, body, context }) => {
+  app.event(MESSAGE_EVENT, async ({ event, context }) => {
+    const teamId = teamOf(context);
     if (isDirectMessage(event)) {
-      const direct = saidDirectly(body.team_id, event);
+      const direct = saidDirectly(teamId, event);
       if (direct !== null && direct.userId !== context.botUserId)
         await takeSaid(deps, direct, context.botUserId);
       return;
     }
     const reply = ThreadReply.safeParse(event);
-    if (reply.success) await takeReply(deps, saidOf(body.team_id, reply.data));
+    if (reply.success) await takeReply(deps, saidOf(teamId, reply.data));
   });
 
   app.action<BlockAction<ButtonAction>>(SEND_REPLY, async ({ ack, action, body, respond }) => {

@@ -109,12 +109,14 @@ async function within<T>(ms: number, answer: Promise<T>): Promise<T | null> {
  * From https://docs.slack.dev/reference/objects/user-object and https://docs.slack.dev/apis/slack-connect: `is_restricted` is any guest,
  * `is_ultra_restricted` one of a single channel; `is_stranger` is of another workspace and in no channel that the app sees. Somebody of
  * another organization in a shared channel has none of these, but another `team_id`. So do people of the other workspaces of one's own
- * Enterprise Grid, where `enterprise_user` names the organization; they may have no `team_id` at all.
+ * Enterprise Grid, where `enterprise_user` names the organization; they may have no `team_id` at all. Of somebody who was deactivated Slack
+ * doesn't say whether they were a guest: `is_restricted` is not there (github.com/brekkylab/backlot/issues/258 shows both).
  */
 function isMember(user: User, { teamId, enterpriseId }: SlackIdentity): boolean {
   if (user.is_restricted === true || user.is_ultra_restricted === true || user.is_stranger === true) {
     return false;
   }
+  if (user.deleted === true && user.is_restricted === undefined) return false;
   const enterprise = user.enterprise_user;
   const organization = enterprise?.enterprise_id ?? user.enterprise_id ?? "";
   if (enterpriseId !== "" && organization === enterpriseId) return true;

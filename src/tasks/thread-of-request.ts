@@ -1,7 +1,7 @@
 import type { Job } from "../core/job.ts";
 import { jobKey } from "../core/project.ts";
 import { threadId } from "../core/records.ts";
-import type { ThreadContext } from "../core/request.ts";
+import type { ThreadContext, ThreadMessage } from "../core/request.ts";
 import type { TaskEnd } from "../core/task-queue.ts";
 import { compareTs, needsThread, seenUpTo, without } from "../core/thread-context.ts";
 import type { Turn } from "../core/turn.ts";
@@ -63,7 +63,8 @@ export async function threadOfRequest(
     ...(stopped === null ? {} : { isCutShort: true }),
   };
   // Whoever works on a job knows how its turns ended.
-  const shared = without(context, ({ ts, isOwn }) => withheld.has(ts) || (isOwn === true && job !== null));
+  const isKnown = (message: object) => job !== null && "isOwn" in message && message.isOwn === true;
+  const shared = without(context, (message) => withheld.has(message.ts) || isKnown(message));
   return withoutGuests(deps, teamId, shared);
 }
 
@@ -73,14 +74,29 @@ export async function withoutGuests(
   teamId: string,
   context: ThreadContext,
 ): Promise<ThreadContext> {
-  const authors = new Set(context.messages.flatMap(({ authorId }) => authorId ?? []));
+  const isRefused = await refusedOf(directory, teamId, context.messages);
+  const shared = without(context, isRefused);
+  const ofGuests = countOf(context.messages) - countOf(shared.messages);
+  return ofGuests === 0 ? shared : { ...shared, ofGuests };
+}
+
+/** Tells which of some messages, and of those that they show, are of somebody who may not use the app. */
+export async function refusedOf(
+  directory: Pick<TaskDeps["directory"], "admission">,
+  teamId: string,
+  messages: readonly Pick<ThreadMessage, "authorId" | "shows">[],
+): Promise<(message: Pick<ThreadMessage, "authorId">) => boolean> {
+  const all = messages.flatMap((message) => [message, ...(message.shows ?? [])]);
+  const authors = new Set(all.flatMap(({ authorId }) => authorId ?? []));
   const admissions = await Promise.all(
     [...authors].map(async (id) => [id, await directory.admission(teamId, id)] as const),
   );
   const refused = new Set(admissions.flatMap(([id, admission]) => (admission === "admitted" ? [] : [id])));
-  const shared = without(context, ({ authorId }) => authorId !== null && refused.has(authorId));
-  const ofGuests = context.messages.length - shared.messages.length;
-  return ofGuests === 0 ? shared : { ...shared, ofGuests };
+  return ({ authorId }) => authorId !== null && refused.has(authorId);
+}
+
+function countOf(messages: readonly ThreadMessage[]): number {
+  return messages.reduce((sum, { shows = [] }) => sum + 1 + shows.length, 0);
 }
 
 /** For how long to wait for Slack; null: not any more, or waiting changes nothing. */

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { Polled } from "../core/behind.ts";
 import { historyAfter, mayBeOverdue, usualOf, withOverdue } from "../core/overdue.ts";
 import { jobKey, projectKey } from "../core/project.ts";
 import { isOnlyStepNew } from "../core/status-text.ts";
@@ -71,19 +72,22 @@ export async function watch(deps: TaskDeps, task: Task): Promise<Step> {
       : null;
   // What began later, a message say, may be younger than the answer.
   const asked = new Map(open.map(({ id, watch }) => [id, watch]));
-  const change = (turn: Turn, state: PollState): Turn => {
+  const change = (turn: Turn, state: PollState, earlier: readonly Polled[]): Turn => {
     if (turn.stage.name !== "watching") return turn;
     if (jobService === undefined) return endTurn(turn, "rejected", now, { reason: "project" });
     const isAsked = asked.get(turn.id) === turn.watch;
-    const polled = answer === null || !isAsked ? turn : turnAfterPoll(turn, state, answer, deps.clock.now());
+    const polled =
+      answer === null || !isAsked ? turn : turnAfterPoll(turn, state, answer, deps.clock.now(), earlier);
     if (polled.stage.name === "ended") return polled;
     const next = expireTurn(polled, now, deps.polling);
     return isAsked ? withOverdue(next, usual, now) : next;
   };
   const state = answer === null ? payload.state : pollStateAfter(payload.state, answer, deps.clock.now());
   const steps = new Map<string, NewTask>();
+  const polled: Polled[] = [];
   for (const turn of open) {
-    const next = change(turn, state);
+    const next = change(turn, state, polled);
+    polled.push({ turn, next });
     if (isSeenAtWork(next, answer)) showWork(deps, next);
     const task = await stepRefreshTask(deps, next);
     if (task !== undefined) steps.set(turn.id, task);
@@ -116,7 +120,7 @@ function stepAfter(
   payload: WatchPayload,
   polled: {
     job: JobRecord;
-    change: (turn: Turn, state: PollState) => Turn;
+    change: (turn: Turn, state: PollState, earlier: readonly Polled[]) => Turn;
     answer: JobServiceAnswer | null;
     /** By turn: the update of a message that lacks only a step, where there is time for it. */
     steps: ReadonlyMap<string, NewTask>;
@@ -128,10 +132,10 @@ function stepAfter(
   const retryAfterMs = answer !== null && !answer.ok ? (answer.fault.retryAfterMs ?? 0) : 0;
   const random = deps.random();
   return (read) => {
-    const turns: { turn: Turn; next: Turn }[] = [];
+    const turns: Polled[] = [];
     for (const turn of job.turnIds.flatMap((id) => read("turn", id) ?? [])) {
       const earlier = turns.map(({ next }) => next);
-      const next = change(turn, state);
+      const next = change(turn, state, turns);
       turns.push({ turn, next: next === turn ? turn : withPrBefore(next, earlier) });
     }
     const changed = turns.filter(({ turn, next }) => next !== turn).map(({ next }) => next);
@@ -172,7 +176,7 @@ function historyWrites(
   deps: Pick<TaskDeps, "retentionMs">,
   read: Read,
   { project }: JobRecord,
-  turns: readonly { turn: Turn; next: Turn }[],
+  turns: readonly Polled[],
 ): Write[] {
   const ended = turns.filter(({ turn, next }) => next !== turn && next.stage.name === "ended");
   if (ended.length === 0) return [];

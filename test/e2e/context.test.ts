@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { distributedApp } from "../../emulators/slack/index.ts";
+import type { NewUser } from "../../emulators/slack/index.ts";
 import { ANA, BEN, DOCS, World } from "../support/world.ts";
 import { MINUTE_MS, PR, ask, done, jobOf, reply, said } from "../support/threads.ts";
 
@@ -83,9 +84,12 @@ describe("a mention in a thread", () => {
     );
   });
 
-  it("leaves out what guests wrote, and says so", async () => {
+  it.each<[string, Partial<NewUser>]>([
+    ["guests", { guest: "multi-channel" }],
+    ["people whose account is deactivated, guests or not,", { isDeactivated: true }],
+  ])("leaves out what %s wrote, and says so", async (_, who) => {
     await using world = await World.start();
-    world.slack.workspace.addUser({ id: "U0GUS", name: "gus", guest: "multi-channel" });
+    world.slack.workspace.addUser({ id: "U0GUS", name: "gus", ...who });
     world.slack.workspace.invite(DOCS, "U0GUS");
     const root = thread(world, ["the FAQ is wrong"]);
     world.slack.workspace.say({ channel: DOCS, user: "U0GUS", text: "our contract", threadTs: root.ts });

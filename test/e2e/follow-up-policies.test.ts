@@ -138,6 +138,26 @@ describe("FOLLOW_UPS=requester", () => {
     expect(questions(world, ANA)).toEqual([]);
   });
 
+  it("refuses Try again under a follow-up by anybody else, and lets them steer that job by nothing else", async () => {
+    await using world = await start("requester");
+    const { service, slack } = world;
+    const root = await done(world);
+    await reply(world, root, "and the FAQ", ANA);
+    await world.until(() => service.messages.length === 1);
+    service.finish(jobOf(world), { status: "failed" });
+    const failed = await world.until(() => world.replies(DOCS, root.ts)[2]);
+    const again = { channel: DOCS, messageTs: failed.ts, actionId: "try_again" };
+    expect((await slack.person(BEN).click(again)).status).toBe(200);
+    await reply(world, root, "delete all pages", BEN);
+    await world.pass(5 * MINUTE_MS);
+    expect(service.messages.map(askedFor)).toEqual(["and the FAQ"]);
+    const refused = "Only @Ana can do that. For your own request, use `@docs-agent new …`.";
+    expect(questions(world, BEN)).toEqual([refused, refused]);
+    await slack.person(ANA).click(again);
+    await world.until(() => service.messages.length === 2);
+    expect(service.messages[1]?.jobId).toBe(jobOf(world));
+  });
+
   it("lets anybody's mention start anew once the job is closed", async () => {
     await using world = await start("requester");
     const root = await ask(world);

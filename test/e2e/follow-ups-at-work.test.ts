@@ -58,6 +58,36 @@ describe("a follow-up while the agent is at work", () => {
     expect(world.slack.ephemerals()).toEqual([]);
   });
 
+  it("ends as it ends itself, not as the turn before it, where the service takes one after the other and tells nothing of turns", async () => {
+    await using world = await World.start({ jobService: { turns: false } });
+    const { service } = world;
+    const root = await ask(world);
+    await reply(world, root, "and the FAQ");
+    await reply(world, root, "and the glossary", ANA);
+    await world.until(() => service.messages.length === 2);
+    await world.pass(2 * MINUTE_MS);
+    const job = service.jobs.get(jobOf(world));
+    if (job === undefined) throw new Error("no job");
+    const end = async (outcome: Parameters<typeof service.finish>[1]) => {
+      service.finish(job.id, outcome);
+      await world.pass(MINUTE_MS / 2);
+      job.status = "active";
+      await world.pass(3 * MINUTE_MS);
+      return said(world, root).map(([line]) => line);
+    };
+    const first = `✅ @Ana Your pull request is ready: ${LINK}`;
+    expect(await end({ status: "completed", prLink: PR })).toEqual([first]);
+    const second = "❌ @Ben The agent couldn't finish.";
+    expect(await end({ status: "failed" })).toEqual([first, second]);
+    expect(await end({ status: "completed" })).toEqual([
+      first,
+      second,
+      `✅ @Ana The agent finished. ${LINK} may have new commits.`,
+    ]);
+    await world.pass(60 * MINUTE_MS);
+    expect(said(world, root)).toHaveLength(3);
+  });
+
   it("by several people: each gets an outcome of their own, and the next one a message of its own", async () => {
     await using world = await World.start({ jobService: { turns: true } });
     const { service } = world;

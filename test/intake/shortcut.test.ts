@@ -29,7 +29,8 @@ function quoteIn(world: World, { view }: OpenView): string[] {
 
 describe("a message whose payload has null where others have words", () => {
   it.each<[string, Json, string[]]>([
-    ["text", { text: null }, ["@Ben wrote:", "This message has no text."]],
+    ["text", { text: null }, ["@Ben wrote:", "The install command is wrong"]],
+    ["text and blocks", { text: null, blocks: null }, ["@Ben wrote:", "This message has no text."]],
     ["user", { user: null }, ["an app wrote:", "The install command is wrong"]],
     [
       "user and username",
@@ -48,8 +49,33 @@ describe("a message whose payload has null where others have words", () => {
     ],
     ["attachments", { attachments: null }, ["@Ben wrote:", "The install command is wrong"]],
     [
+      "an attachment's words but those of its blocks",
+      {
+        text: null,
+        blocks: null,
+        attachments: [
+          {
+            fallback: "[no preview available]",
+            text: null,
+            title: "Build 7",
+            fields: [null, { title: "Page", value: "install" }],
+            blocks: [
+              { type: "section", text: { type: "mrkdwn", text: "failed &amp; stopped" } },
+              { type: "divider" },
+              null,
+            ],
+          },
+        ],
+      },
+      ["@Ben wrote:", "Build 7", "failed & stopped", "Page: install"],
+    ],
+    [
       "an attachment, and another's text",
-      { text: null, attachments: [null, { text: null, fallback: "Build 7 failed" }, { fallback: null }] },
+      {
+        text: null,
+        blocks: null,
+        attachments: [null, { text: null, fallback: "Build 7 failed" }, { fallback: null }],
+      },
       ["@Ben wrote:", "Build 7 failed"],
     ],
     ["thread_ts", { thread_ts: null }, ["@Ben wrote:", "The install command is wrong"]],
@@ -63,7 +89,12 @@ describe("a message whose payload has null where others have words", () => {
     await using world = await World.start();
     await pick(world, (payload, message) => {
       Object.assign(payload, { team: null });
-      Object.assign(message, { user: null, text: null, attachments: [{ fallback: "Build 7 failed" }] });
+      Object.assign(message, {
+        user: null,
+        text: null,
+        blocks: null,
+        attachments: [{ fallback: "Build 7 failed" }],
+      });
     });
     const { id } = await world.form(ANA);
     await world.slack.person(ANA).submit({ viewId: id });

@@ -65,6 +65,8 @@ class Conversation {
   /** Mentions that may have been requests. */
   #replies = 0;
   readonly #retried = new Set<string>();
+  /** The same where only the requester may: under a follow-up, by that policy. */
+  readonly #mayBeRetried = new Set<string>();
   readonly #chats: { userId: string; text: string }[] = [];
   readonly #secrets: string[] = [];
   readonly #ofGuest: string[] = [];
@@ -210,7 +212,8 @@ class Conversation {
     const chats = this.#chats.filter(({ text }) => asked.includes(text));
     for (const { text, userId } of chats) if (!mayAsk(userId)) faults.push(`nobody asked for this: ${text}`);
     const least = this.#requests + this.#retried.size;
-    const most = followUps === "requester" ? least + this.#replies + this.#chats.length : least;
+    const mayBe = this.#mayBeRetried.size;
+    const most = followUps === "requester" ? least + this.#replies + this.#chats.length + mayBe : least;
     if (ended < least || ended > most) faults.push(`${least} to ${most} turns have ${ended} outcomes`);
 
     for (const message of posts) {
@@ -223,7 +226,7 @@ class Conversation {
 
     // **Try again** sends the same words once more, each time it is pressed.
     const repeated = asked.length - new Set(asked).size;
-    if (repeated > this.#retried.size) faults.push(`asked for twice: ${twice(asked).join(", ")}`);
+    if (repeated > this.#retried.size + mayBe) faults.push(`asked for twice: ${twice(asked).join(", ")}`);
     const left = [
       ...service.calls.map(({ prompt }) => prompt ?? ""),
       ...service.answers.map(({ answer }) => answer),
@@ -266,7 +269,9 @@ class Conversation {
     if (status !== 200) throw new Error(`the app answered ${status} to ${actionId}`);
     // Slack sends none of these twice, and its trigger is good for one form.
     if (actionId !== "answer_in_words") this.#pressed.push(delivery);
-    if (actionId === "try_again" && userId !== GUS) this.#retried.add(value ?? "");
+    if (actionId !== "try_again" || userId === GUS || value === undefined) return;
+    const mayBeRefused = this.#followUps === "requester" && /"(mention|again):/.test(value);
+    (mayBeRefused ? this.#mayBeRetried : this.#retried).add(value);
   }
 
   #finish(jobId: string, how: number): void {

@@ -59,6 +59,7 @@ function contentToWire(message: SlackMessage, { team, bot, filesUrl }: Workspace
       bot_profile: { id: bot.botId, app_id: bot.appId, name: bot.name, deleted: false, team_id: team.id },
     }),
     ...(message.blocks !== undefined && { blocks: message.blocks }),
+    ...(message.attachments !== undefined && { attachments: message.attachments }),
     ...(message.files !== undefined && { files: message.files.map((file) => fileToWire(file, filesUrl)) }),
     ...(message.edited !== undefined && { edited: message.edited }),
   } satisfies Omit<WireMessage, "ts">;
@@ -113,11 +114,7 @@ export function userToWire(user: User, workspace: Workspace) {
     id: user.id,
     team_id: teamId,
     name: user.name,
-    deleted: false,
-    real_name: user.real_name,
-    tz: "Etc/UTC",
-    tz_label: "Coordinated Universal Time",
-    tz_offset: 0,
+    deleted: user.isDeactivated === true,
     profile: {
       real_name: user.real_name,
       real_name_normalized: user.real_name,
@@ -125,10 +122,17 @@ export function userToWire(user: User, workspace: Workspace) {
       display_name_normalized: user.display_name,
       team: teamId,
     },
-    is_admin: false,
-    is_owner: false,
-    is_restricted: user.guest !== undefined,
-    is_ultra_restricted: user.guest === "single-channel",
+    // Of a deactivated account Slack tells none of it, as github.com/brekkylab/backlot/issues/258 has measured.
+    ...(user.isDeactivated !== true && {
+      real_name: user.real_name,
+      tz: "Etc/UTC",
+      tz_label: "Coordinated Universal Time",
+      tz_offset: 0,
+      is_admin: false,
+      is_owner: false,
+      is_restricted: user.guest !== undefined,
+      is_ultra_restricted: user.guest === "single-channel",
+    }),
     ...(user.home !== undefined && { is_stranger: !isShared }),
     ...(enterpriseId !== undefined && {
       enterprise_user: { id: user.id, enterprise_id: enterpriseId, teams: [teamId] },

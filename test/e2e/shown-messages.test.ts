@@ -1,0 +1,109 @@
+import { describe, expect, it } from "vitest";
+import type { SlackMessage } from "../../emulators/slack/index.ts";
+import { reply } from "../support/threads.ts";
+import { ANA, BEN, DOCS, World } from "../support/world.ts";
+
+const GUS = "U0GUS";
+
+/** A world with Gus, a guest, in #docs. */
+async function start(): Promise<World> {
+  const world = await World.start();
+  world.slack.workspace.addUser({ id: GUS, name: "gus", guest: "multi-channel" });
+  world.slack.workspace.invite(DOCS, GUS);
+  return world;
+}
+
+/** Ben says something and pastes links of messages, which Slack shows under it. */
+function show(world: World, text: string, messages: SlackMessage[], threadTs?: string): SlackMessage {
+  return world.slack.workspace.post({
+    channel: DOCS,
+    user: BEN,
+    text,
+    attachments: messages.map((message, n) => ({
+      id: n + 1,
+      is_msg_unfurl: true,
+      channel_id: DOCS,
+      ts: message.ts,
+      author_id: message.user,
+      text: message.text,
+      fallback: message.text,
+    })),
+    ...(threadTs === undefined ? {} : { threadTs }),
+  });
+}
+
+async function quoted(world: World, n = 0): Promise<string[]> {
+  const { prompt } = await world.until(() => world.service.creates[n]);
+  return prompt.split("\n").filter((line) => line.startsWith("> "));
+}
+
+/** Ana's form on a message, as soon as it lists the thread. */
+async function formOn(world: World, messageTs: string) {
+  await world.slack.person(ANA).shortcut({ callbackId: "fix_these_docs", channel: DOCS, messageTs });
+  return world.slack.until(() => {
+    const open = world.slack.openViews(ANA).at(-1);
+    return JSON.stringify(open?.view ?? "").includes("Reading the thread") ? undefined : open;
+  });
+}
+
+describe("a message that shows another one", () => {
+  it("brings that along, but nothing of a guest", async () => {
+    await using world = await start();
+    const { workspace } = world.slack;
+    const said = workspace.say({ channel: DOCS, user: ANA, text: "the install page is old" });
+    const secret = workspace.say({ channel: DOCS, user: GUS, text: "our contract" });
+    const root = workspace.say({ channel: DOCS, user: BEN, text: "look" });
+    show(world, "see these", [said, secret], root.ts);
+    await reply(world, root, "fix it", ANA);
+    expect(await quoted(world)).toEqual(["> look", "> see these", "> the install page is old"]);
+    await world.until(() => world.read(DOCS).some((text) => text.includes("1 by guests left out")));
+  });
+
+  it("brings nothing along that somebody unticked, then or later", async () => {
+    await using world = await start();
+    const { slack, service } = world;
+    const root = slack.workspace.say({ channel: DOCS, user: BEN, text: "look" });
+    const place = { channel: DOCS, threadTs: root.ts };
+    const secret = slack.workspace.say({ ...place, user: ANA, text: "my password is hunter2" });
+    const showing = show(world, "see this", [secret], root.ts);
+    const form = await formOn(world, root.ts);
+    const ticked = [root.ts, showing.ts].join("\n");
+    await slack.person(ANA).submit({ viewId: form.id, values: { share_0: { share: ticked } } });
+    expect(await quoted(world)).toEqual(["> look", "> see this"]);
+    show(world, "this one", [secret], root.ts);
+    await reply(world, root, "new and the FAQ", BEN);
+    expect(await quoted(world, 1)).toEqual(["> look", "> see this", "> this one"]);
+    expect(JSON.stringify(service.calls)).not.toContain("hunter2");
+  });
+
+  it("sends nothing of a guest where it was picked itself, and says so", async () => {
+    await using world = await start();
+    const { slack, service } = world;
+    const secret = slack.workspace.say({ channel: DOCS, user: GUS, text: "our contract" });
+    const form = await formOn(world, show(world, "see this", [secret]).ts);
+    await slack.person(ANA).submit({ viewId: form.id });
+    expect(await quoted(world)).toEqual(["> see this"]);
+    await world.until(() => world.read(DOCS).some((text) => text.includes("Messages by guests left out: 1")));
+    expect(JSON.stringify(service.calls)).not.toContain("contract");
+  });
+});
+
+it("an app's message that has words only in its blocks brings these along", async () => {
+  await using world = await start();
+  const { workspace } = world.slack;
+  const text = "This content can't be displayed.";
+  const root = workspace.post({
+    channel: DOCS,
+    user: BEN,
+    text,
+    blocks: [
+      { type: "header", text: { type: "plain_text", text: "Docs build failed" } },
+      { type: "section", text: { type: "mrkdwn", text: "See <https://docs.example.com/install|install>" } },
+    ],
+  });
+  await reply(world, root, "fix it", ANA);
+  expect(await quoted(world)).toEqual([
+    "> Docs build failed",
+    "> See install (https://docs.example.com/install)",
+  ]);
+});
