@@ -55,22 +55,26 @@ function isJobClosed({ stage }: Turn): boolean {
   return kind === "archived" || kind === "missing" || job?.status === "archived";
 }
 
-/** How many of a thread's newest turns are looked at for one that runs. */
+/** How many of a thread's newest turns are looked at. */
 const LOOKED_AT_MAX = 20;
 
+type Place = Pick<Request, "teamId" | "channelId" | "threadTs">;
+
 /** The newest turn of a thread that has not ended. Undefined: there is none among the newest. */
-export function runningInThread(
-  read: Read,
-  { teamId, channelId, threadTs }: Pick<Request, "teamId" | "channelId" | "threadTs">,
-): Turn | undefined {
-  if (threadTs === null) return undefined;
+export function runningInThread(read: Read, place: Place): Turn | undefined {
+  for (const turn of newestOfThread(read, place)) if (turn.stage.name !== "ended") return turn;
+  return undefined;
+}
+
+/** The newest turns of a thread, read as they are asked for. */
+export function* newestOfThread(read: Read, { teamId, channelId, threadTs }: Place): Generator<Turn> {
+  if (threadTs === null) return;
   let looked = 0;
   for (const turn of turnsOfThread(read, threadId({ teamId, channelId, ts: threadTs }))) {
-    if (turn.stage.name !== "ended") return turn;
+    yield turn;
     looked += 1;
-    if (looked === LOOKED_AT_MAX) return undefined;
+    if (looked === LOOKED_AT_MAX) return;
   }
-  return undefined;
 }
 
 /** The newest first, read as they are asked for. */

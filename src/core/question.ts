@@ -34,6 +34,8 @@ export const PersonAnswer = storedObject({
   choiceId: z.string().nullable(),
   /** The choice's label, or all the words. */
   words: z.string(),
+  /** The message that it was said in, by the id that a request in it would have; absent: a button or a form. */
+  saidIn: z.string().optional(),
   /** It is being sent, or was. */
   mayBeSent: z.boolean().optional(),
   /** Absent: it is still to be sent. */
@@ -120,8 +122,10 @@ export function answerQuestion(
   question: Question,
   userId: string,
   given: { choice: number } | { text: string },
+  saidIn?: string,
 ): Answering {
-  const answer = answerOf(question, userId, given);
+  const chosen = answerOf(question, userId, given);
+  const answer = chosen === null || saidIn === undefined ? chosen : { ...chosen, saidIn };
   const { answer: before } = question;
   if (before !== undefined) {
     const isSame =
@@ -130,6 +134,16 @@ export function answerQuestion(
   }
   if (answer === null || !isOpen(question)) return { kind: "closed" };
   return { kind: "taken", question: { ...question, answer } };
+}
+
+/** A reply in words as an answer: the choice that it names, or the words themselves. Null: it answers nothing. */
+export function answerInWords(
+  { choices, allowsText }: Question,
+  words: string,
+): { choice: number } | { text: string } | null {
+  const choice = choices.findIndex(({ label }) => label.toLowerCase() === words.trim().toLowerCase());
+  if (choice !== -1) return { choice };
+  return allowsText && words.length <= ANSWER_MAX_CHARS ? { text: words } : null;
 }
 
 /** The answer as it goes to the job service. */

@@ -10,6 +10,7 @@ import { maySteer } from "../core/steering.ts";
 import type { FollowUps } from "../core/steering.ts";
 import { newTurn } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
+import { replyAnswering } from "./answer.ts";
 import { openTask } from "./open.ts";
 import { reactTasks } from "./react.ts";
 import { refreshTask } from "./refresh.ts";
@@ -24,11 +25,11 @@ import type { TaskDeps } from "./deps.ts";
 export type Aim = "own-job" | "thread" | "thread-in-project" | "own-open-request";
 
 /**
- * `known`: it was accepted before, or is for nobody. `asked-before`: its thread has this turn, which runs. `not-allowed`: the thread's job is for
+ * `known`: it was accepted before, or is for nobody. `answered`: it answers what the agent asks in its thread. `asked-before`: its thread has this turn, which runs. `not-allowed`: the thread's job is for
  * its requester alone to steer.
  */
 export type AcceptanceEnd =
-  | { kind: "accepted" | "known" }
+  | { kind: "accepted" | "known" | "answered" }
   | { kind: "asked-before"; turn: Turn }
   | NotAllowed;
 
@@ -58,6 +59,9 @@ export function acceptance(
   if (running !== undefined && told?.includes(running.id) !== true) {
     return { value: { kind: "asked-before", turn: running } };
   }
+  const isReply = aim === "thread" || aim === "own-open-request";
+  const answered = isReply ? replyAnswering(deps, read, request) : undefined;
+  if (answered !== undefined) return answered;
   const turn = aimedAt(deps, read, request, aim);
   if (turn === undefined) return { value: { kind: "known" } };
   if ("kind" in turn) return { value: turn };

@@ -1,13 +1,15 @@
 import { faultForLog } from "../core/job-service.ts";
 import type { Read } from "../core/records.ts";
-import { answerQuestion, resultOf, sentAnswer } from "../core/question.ts";
+import { newestOfThread } from "../core/follow-up.ts";
+import { answerInWords, answerQuestion, isOpen, resultOf, sentAnswer } from "../core/question.ts";
 import type { AnswerResult, Answering } from "../core/question.ts";
 import { isGivenUp, retryDelayMs } from "../core/retry.ts";
 import { statusKey } from "../core/status-text.ts";
 import { maySteer } from "../core/steering.ts";
 import type { FollowUps } from "../core/steering.ts";
+import type { Request } from "../core/request.ts";
 import type { NewTask, Plan, Step, Task } from "../core/task-queue.ts";
-import { questionOf, withQuestion } from "../core/turn.ts";
+import { isAsking, questionOf, withQuestion } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
 import type { TaskDeps } from "./deps.ts";
 import { readPayload, turnPayload } from "./payload.ts";
@@ -23,6 +25,8 @@ export type GivenAnswer = {
   question: number;
   userId: string;
   given: { choice: number } | { text: string };
+  /** The message that it was said in. */
+  saidIn?: string;
 };
 
 /** What becomes of it. `gone`: the turn is no longer kept. */
@@ -37,7 +41,7 @@ type TakeDeps = Pick<TaskDeps, "clock" | "polling" | "retentionMs"> & { followUp
 export function answering(
   deps: TakeDeps,
   read: Read,
-  { turnId, question: number, userId, given }: GivenAnswer,
+  { turnId, question: number, userId, given, saidIn }: GivenAnswer,
 ): Plan<AnswerTaken> {
   const turn = read("turn", turnId);
   const asked = turn === undefined ? undefined : questionOf(turn, number);
@@ -45,7 +49,7 @@ export function answering(
   if (!maySteer(deps.followUps, turn, userId)) {
     return { value: { kind: "not-allowed", requesterId: turn.request.userId } };
   }
-  const answered = answerQuestion(asked, userId, given);
+  const answered = answerQuestion(asked, userId, given, saidIn);
   switch (answered.kind) {
     case "answered":
       return { value: answered };
@@ -62,6 +66,34 @@ export function answering(
       };
     }
   }
+}
+
+/**
+ * A reply in a thread whose agent asks, as the answer to that. `known`: it was taken before. Undefined: it is no answer. Files can't go along with
+ * one.
+ */
+export function replyAnswering(
+  deps: TakeDeps,
+  read: Read,
+  { id, userId, instructions, files, isAdmitted, ...place }: Request,
+): Plan<{ kind: "answered" | "known" }> | undefined {
+  const turns = [...newestOfThread(read, place)];
+  const wasTaken = ({ questions = [] }: Turn) => questions.some(({ answer }) => answer?.saidIn === id);
+  if (turns.some(wasTaken)) return { value: { kind: "known" } };
+  if (isAdmitted !== true || (files ?? []).length > 0) return undefined;
+  const turn = turns.find((other) => isAsking(other) && maySteer(deps.followUps, other, userId));
+  const question = turn?.questions?.find(isOpen);
+  if (turn === undefined || question === undefined) return undefined;
+  const given = answerInWords(question, instructions);
+  if (given === null) return undefined;
+  const plan = answering(deps, read, {
+    turnId: turn.id,
+    question: question.number,
+    userId,
+    given,
+    saidIn: id,
+  });
+  return { ...plan, value: { kind: "answered" } };
 }
 
 function answerTask(turn: Turn, number: number): NewTask {

@@ -1,0 +1,102 @@
+import { expect, it } from "vitest";
+import type { SlackMessage } from "../../emulators/slack/index.ts";
+import type { WireQuestion } from "../../src/job-client/report-schema.ts";
+import { MINUTE_MS, ask, jobOf, reply, said } from "../support/threads.ts";
+import { ANA, BEN, DOCS, World } from "../support/world.ts";
+
+const HOUR_MS = 60 * MINUTE_MS;
+const ASKED = ["💬 The agent asked:", "Which page?"];
+
+/** Ana's request, whose agent asks: with choices, and for words unless the question says otherwise. */
+async function asked(
+  policy: "mention" | "ask" | "requester",
+  question: Partial<WireQuestion> = {},
+): Promise<{ world: World; root: SlackMessage } & AsyncDisposable> {
+  const world = await World.start({
+    jobService: { turns: true, questions: true },
+    env: { FOLLOW_UPS: policy },
+  });
+  const root = await ask(world);
+  world.service.ask(jobOf(world), question);
+  await world.until(() => said(world, root)[0]?.[1] === "Which page?");
+  return { world, root, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() };
+}
+
+it("a reply answers the agent, in its own words, once however often Slack delivers it", async () => {
+  await using at = await asked("mention");
+  const { world, root } = at;
+  const { slack, service } = world;
+  const { delivery } = await slack
+    .person(BEN)
+    .mention({ channel: DOCS, threadTs: root.ts, text: "both of <them> & more" });
+  await world.until(() => said(world, root)[0]?.length === 3);
+  if (delivery !== undefined) await slack.redeliver(delivery, { resign: true });
+  await world.stopApp();
+  await world.startApp();
+  if (delivery !== undefined) await slack.redeliver(delivery, { resign: true });
+  await world.pass(HOUR_MS);
+  expect(delivery).toBeDefined();
+  expect(service.answers.map(({ answer }) => answer)).toEqual(["both of <them> & more"]);
+  expect({ messages: service.messages, creates: service.creates.length }).toEqual({
+    messages: [],
+    creates: 1,
+  });
+  expect(said(world, root)).toEqual([[...ASKED, "@Ben answered: both of <them> & more"]]);
+  expect(slack.ephemerals()).toEqual([]);
+
+  await reply(world, root, "and the FAQ");
+  await world.until(() => service.messages.length === 1);
+});
+
+it("a reply that names a choice chooses it", async () => {
+  await using at = await asked("mention", { allowsText: false });
+  const { world, root } = at;
+  await reply(world, root, " faq ");
+  await world.until(() => world.service.answers.length === 1);
+  expect(world.service.answers[0]?.answer).toBe("2");
+  await world.until(() => said(world, root)[0]?.at(-1) === "@Ben answered: FAQ");
+});
+
+it("what can't be the answer is a follow-up, or a request of its own", async () => {
+  await using at = await asked("mention", { allowsText: false });
+  const { world, root } = at;
+  const { service, slack } = world;
+  await reply(world, root, "the pricing page");
+  await world.until(() => service.messages.length === 1);
+  await reply(world, root, "new FAQ");
+  await world.until(() => service.creates.length === 2);
+  const file = { name: "shot.png", mimetype: "image/png", content: Buffer.from("an image") };
+  await slack.person(BEN).mention({ channel: DOCS, threadTs: root.ts, text: "FAQ", files: [file] });
+  await world.pass(MINUTE_MS);
+  expect(service.answers).toEqual([]);
+});
+
+it("where only the requester may answer, any reply of theirs does, and nobody else's", async () => {
+  await using at = await asked("requester");
+  const { world, root } = at;
+  const { service, slack } = world;
+  await reply(world, root, "FAQ");
+  await world.until(() => slack.ephemerals(BEN).length === 1);
+  await slack.person(BEN).say({ channel: DOCS, threadTs: root.ts, text: "FAQ" });
+  await world.pass(MINUTE_MS);
+  expect(service.answers).toEqual([]);
+  await slack.person(ANA).say({ channel: DOCS, threadTs: root.ts, text: "the install page" });
+  await world.until(() => service.answers.length === 1);
+  expect(service.answers[0]?.answer).toBe("the install page");
+  expect(service.messages).toEqual([]);
+});
+
+it("a reply that its author says is for the agent answers it", async () => {
+  await using at = await asked("ask");
+  const { world, root } = at;
+  const { service, slack } = world;
+  await slack.person(BEN).say({ channel: DOCS, threadTs: root.ts, text: "the install page" });
+  const [question] = await world.until(() => {
+    const asking = slack.ephemerals(BEN);
+    return asking.length === 1 ? asking : undefined;
+  });
+  const messageTs = question?.ts ?? "";
+  await slack.person(BEN).click({ channel: DOCS, messageTs, ephemeral: true, actionId: "send_reply" });
+  await world.until(() => service.answers.length === 1);
+  expect(service.answers[0]?.answer).toBe("the install page");
+});
