@@ -9,6 +9,21 @@ export const MAX_BODY_BYTES = 256 * 1024;
 export const MAX_BODY_BYTES_WITH_ATTACHMENTS = 12 * 1024 ** 2;
 
 /** Sent with every answer: what this service offers beyond the contract. */
+/** What `/openapi.json` says of the service as a whole. Without an address in the settings, it is where the document is. */
+export function aboutService(publicBaseUrl: string | null) {
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Docs Agent job service",
+      version: "2",
+      description:
+        "Runs a coding agent in a checkout of a documentation repository and opens the pull request.",
+      license: { name: "MIT", url: "https://opensource.org/license/mit" },
+    },
+    servers: [{ url: publicBaseUrl ?? "/" }],
+  };
+}
+
 export const CAPABILITIES = formatCapabilities(Capability.options);
 
 export const ProjectParams = z.object({

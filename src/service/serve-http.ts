@@ -1,10 +1,13 @@
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { type Listening, listenWith } from "../listen.ts";
 
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 const REQUEST_GRACE_MS = 5_000;
+/** Requests that a connection may have sent before it got the answers. Node.js would take some thousand at once, and keep all their answers. */
+const MAX_PIPELINED = 16;
 
 /** Serves an app over HTTP. Port 0 takes any free one. Rejects with a `StartError` when it cannot listen there. */
 export async function serveHttp(
@@ -12,6 +15,7 @@ export async function serveHttp(
   { host, port }: { host: string; port: number },
 ): Promise<Listening> {
   const answer = getRequestListener((request) => app.fetch(request));
+  const mayAnswer = countPipelined();
   return listenWith(
     () =>
       createServer(
@@ -20,7 +24,10 @@ export async function serveHttp(
           requestTimeout: REQUEST_TIMEOUT_MS,
           maxHeaderSize: 16 * 1024,
         },
-        (request, response) => void answer(request, response),
+        (request, response) => {
+          if (mayAnswer(request, response)) void answer(request, response);
+          else request.socket.destroy();
+        },
       ),
     {
       host,
@@ -29,4 +36,16 @@ export async function serveHttp(
       remedy: "Put a free port, or an address of this machine, in the settings under listen.",
     },
   );
+}
+
+/** Counts the requests of each connection that wait for their answers. False: these are too many. */
+function countPipelined(): (request: IncomingMessage, response: ServerResponse) => boolean {
+  const waiting = new WeakMap<Socket, number>();
+  return ({ socket }, response) => {
+    const now = (waiting.get(socket) ?? 0) + 1;
+    if (now > MAX_PIPELINED) return false;
+    waiting.set(socket, now);
+    response.once("close", () => waiting.set(socket, (waiting.get(socket) ?? 1) - 1));
+    return true;
+  };
 }

@@ -10,6 +10,7 @@ import { CAPABILITIES_HEADER, parseCapabilities } from "../job-client/capabiliti
 import type { CreateJobRequest, WireJob } from "../job-client/schema.ts";
 import type { AttachmentFiles } from "./attachments/attachment-files.ts";
 import { decodeAttachments } from "./attachments/decode-attachments.ts";
+import { authorize, bearerKey, keysProject } from "./authorize.ts";
 import { boundedBody } from "./bounded-body.ts";
 import type { ServiceProject } from "./config.ts";
 import { addFurtherOperations } from "./further-operations.ts";
@@ -21,7 +22,13 @@ import type { JobStore } from "./jobs/job-store.ts";
 import { toWireReport } from "./jobs/report.ts";
 import { hashOf, type KeyCheck } from "./keys.ts";
 import type { ReadCache } from "./read-cache.ts";
-import { CAPABILITIES, HEADERS, MAX_BODY_BYTES, MAX_BODY_BYTES_WITH_ATTACHMENTS } from "./route-parts.ts";
+import {
+  aboutService,
+  CAPABILITIES,
+  HEADERS,
+  MAX_BODY_BYTES,
+  MAX_BODY_BYTES_WITH_ATTACHMENTS,
+} from "./route-parts.ts";
 import { createJobRoute, getJobRoute, healthRoute, readinessRoute, sendMessageRoute } from "./routes.ts";
 import type { QuestionDesk } from "./tasks/question-desk.ts";
 
@@ -168,17 +175,11 @@ export function createServiceApp(deps: ServiceAppDeps): Hono {
       return context.json({ status: "unavailable" as const, tasks: null }, 503);
     }
   });
-  app.doc31("/openapi.json", {
-    openapi: "3.1.0",
-    info: {
-      title: "Docs Agent job service",
-      version: "2",
-      description:
-        "Runs a coding agent in a checkout of a documentation repository and opens the pull request.",
-      license: { name: "MIT", url: "https://opensource.org/license/mit" },
-    },
-    // Without an address in the settings: where the document is.
-    servers: [{ url: deps.publicBaseUrl ?? "/" }],
+  // Made once: it takes as long as many other answers, and nobody needs a key for it.
+  let description: string | undefined;
+  app.get("/openapi.json", (context) => {
+    description ??= JSON.stringify(app.getOpenAPI31Document(aboutService(deps.publicBaseUrl)));
+    return context.body(description, 200, { "content-type": "application/json" });
   });
 
   // Asked more than all others: what certainly has an answer gets it before the other requests' checks, and everything else goes on to them.
@@ -224,28 +225,6 @@ const LIMITS = {
   queued: "Too many turns wait to run",
   attachments: "Too many attachments wait for their turns",
 } as const;
-
-function bearerKey(header: string | undefined): string | null {
-  return /^Bearer +(\S+) *$/i.exec(header ?? "")?.[1] ?? null;
-}
-
-function keysProject({ checkKey }: ServiceAppDeps, header: string | undefined): string | null {
-  const key = bearerKey(header);
-  return key === null ? null : checkKey(key);
-}
-
-function authorize(deps: ServiceAppDeps, header: string | undefined, projectId: string): void {
-  const allowed = keysProject(deps, header);
-  if (allowed === null) {
-    const want =
-      bearerKey(header) === null
-        ? "Send an admin key: Authorization: Bearer <key>"
-        : "The admin key isn't known.";
-    throw new HttpFault(401, want, { "www-authenticate": "Bearer" });
-  }
-  if (!deps.projects.has(projectId)) throw new HttpFault(404, "There is no such project.");
-  if (allowed !== projectId) throw new HttpFault(403, "The admin key is another project's.");
-}
 
 function unlessRefused(accepted: Acceptance): Extract<Acceptance, { kind: "accepted" | "repeated" }> {
   switch (accepted.kind) {

@@ -201,3 +201,21 @@ it("announces with every answer what it offers beyond the contract, errors inclu
     );
   }
 });
+
+it("answers a few requests that are sent at once, and closes a connection that sends on and on", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const answersTo = async (requests: string) => {
+    const socket = connect(Number(new URL(subject.url).port), "127.0.0.1");
+    socket.on("error", () => {});
+    socket.write(requests);
+    let read = "";
+    socket.setEncoding("utf8").on("data", (part: string) => (read += part));
+    await once(socket, "close");
+    return read.split("HTTP/1.1 200 OK").length - 1;
+  };
+  const request = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
+  const last = request.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
+  expect(await answersTo(request.repeat(9) + last)).toBe(10);
+  expect(await answersTo(request.repeat(999) + last)).toBeLessThan(100);
+  expect((await subject.ask("/healthz")).status).toBe(200);
+});

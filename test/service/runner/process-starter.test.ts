@@ -135,15 +135,29 @@ it("ends a whole group at its time limit, by the service's clock", async () => {
 
 it("takes its programs along when it is killed itself, and says so", async () => {
   const marker = `sleep 3598.${process.pid}`;
-  const { group } = start(`${marker}; echo`);
+  const starter = new ProcessStarter();
+  const { group, abort } = start(`${marker}; echo`, {}, starter);
   const pid = await group.started;
   await vi.waitFor(async () => expect((await processesOf(marker)).length).toBeGreaterThan(0), {
     timeout: 20_000,
   });
+  const git = starter.run(
+    {
+      command: "sleep",
+      args: ["10"],
+      cwd: "/",
+      env: { PATH: "/usr/bin:/bin" },
+      stdin: "",
+      timeLimitMs: 60_000,
+      maxOutputBytes: 1,
+    },
+    abort.signal,
+  );
   const parent = parentOf(pid);
   expect(parent).not.toBe(process.pid);
   process.kill(parent, "SIGKILL");
   const problem = "The process that starts programs has ended.";
+  await expect(git).rejects.toMatchObject({ message: "The turn broke off.", details: [problem] });
   expect(await group.ended).toEqual({ kind: "lost", problem });
   expect(await processesOf(marker)).toEqual([]);
 });

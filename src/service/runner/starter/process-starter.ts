@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { messageOf } from "../../../errors.ts";
 import type { ProcessGroup, ProcessOptions } from "../process-group.ts";
-import { TransientRunError } from "../run-error.ts";
+import { detailsOf, TransientRunError } from "../run-error.ts";
 import { type Ordered, orderGroup } from "./started-group.ts";
 import { isStarterNews, type RanProgram, type RunProgram, type StarterOrder } from "./starter-calls.ts";
 
@@ -36,7 +36,7 @@ export class ProcessStarter {
       take: (news) => {
         if (news.kind === "ran") resolve(news);
       },
-      lose: (problem) => reject(new TransientRunError(problem)),
+      lose: (problem) => reject(brokenOff(problem)),
     });
     signal.addEventListener("abort", stop, { once: true });
     tell(child, { kind: "run", id, program });
@@ -57,7 +57,7 @@ export class ProcessStarter {
       child = this.#child ??= this.#open();
     } catch (error) {
       const { group, lose } = orderGroup(id, options, () => {});
-      lose(messageOf(error));
+      lose(detailsOf(error).join(" "));
       return group;
     }
     const { group, ...ordered } = orderGroup(id, options, (order) => tell(child, order));
@@ -120,6 +120,11 @@ function startProgram(): ChildProcess {
       stdio: ["ignore", "ignore", "ignore", "ipc"],
     });
   } catch (error) {
-    throw new TransientRunError(`The process that starts programs can't be started: ${messageOf(error)}`);
+    throw brokenOff(`The process that starts programs can't be started: ${messageOf(error)}`);
   }
+}
+
+/** The problem is for the operator alone. */
+function brokenOff(problem: string): TransientRunError {
+  return new TransientRunError("The turn broke off.", { details: [problem] });
 }
