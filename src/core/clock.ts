@@ -7,3 +7,21 @@ export interface Clock {
   /** Calls `wake` once, at or after `atMs` (epoch milliseconds), unless the returned function is called first. */
   wakeAt(atMs: number, wake: () => void): () => void;
 }
+
+/** What a promise comes to; `late` if that takes longer than `ms`. */
+export async function within<T, Late>(
+  clock: Pick<Clock, "now" | "wakeAt">,
+  ms: number,
+  promise: Promise<T>,
+  late: Late,
+): Promise<T | Late> {
+  let cancel = () => {};
+  const timeIsUp = new Promise<Late>((resolve) => {
+    cancel = clock.wakeAt(clock.now() + ms, () => resolve(late));
+  });
+  try {
+    return await Promise.race([promise, timeIsUp]);
+  } finally {
+    cancel();
+  }
+}

@@ -1,4 +1,5 @@
 import type { WebClient } from "@slack/web-api";
+import { within } from "../core/clock.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import type { NotifierFault } from "../core/notifier.ts";
@@ -49,7 +50,9 @@ export function createSlackThreadReader(options: {
       try {
         const team = await teams.of(teamId);
         ({ identity } = team);
-        stopped = await within(clock, readPages(team.client, range, pages));
+        // What has come by then stays.
+        const late = { kind: "unknown", error: "timeout" } as const;
+        stopped = await within(clock, WITHIN_MS, readPages(team.client, range, pages), late);
       } catch (thrown) {
         return { ok: false, fault: slackFault(thrown, "find") };
       }
@@ -82,19 +85,6 @@ async function readPages(
     if (pages.cursor === null) return null;
   }
   return { kind: "not-sent", error: "too_many_pages" };
-}
-
-/** What has come by then stays. */
-async function within(clock: Clock, reading: Promise<NotifierFault | null>): Promise<NotifierFault | null> {
-  let cancel = () => {};
-  const late = new Promise<NotifierFault>((resolve) => {
-    cancel = clock.wakeAt(clock.now() + WITHIN_MS, () => resolve({ kind: "unknown", error: "timeout" }));
-  });
-  try {
-    return await Promise.race([reading, late]);
-  } finally {
-    cancel();
-  }
 }
 
 function readOf(

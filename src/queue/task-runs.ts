@@ -1,3 +1,4 @@
+import { within } from "../core/clock.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Decision, Step, TaskEnd, TaskHandler } from "../core/task-queue.ts";
@@ -188,12 +189,7 @@ export class TaskRuns {
     this.#isStopped = true;
     for (const run of this.#heldBack.splice(0)) this.#forget(run);
     if (this.#running.size === 0 || graceMs <= 0) return;
-    let cancel: () => void = noop;
-    const graceIsOver = new Promise<void>((resolve) => {
-      cancel = this.#clock.wakeAt(this.#clock.now() + graceMs, resolve);
-    });
-    await Promise.race([this.#drained.wait(), graceIsOver]);
-    cancel();
+    await within(this.#clock, graceMs, this.#drained.wait(), undefined);
   }
 
   /** Aborts what still runs. Those tasks wait and run again after the next start. What their handlers return is ignored. */

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { Hono } from "hono";
+import { within } from "../core/clock.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import { messageOf } from "../errors.ts";
@@ -191,11 +192,5 @@ export function createJobService({
 
 /** The queue does not wait for those it aborted; their agents must be gone before the process is. */
 async function settled(underWay: ReadonlySet<Promise<unknown>>, clock: Clock): Promise<void> {
-  if (underWay.size === 0) return;
-  let cancel: () => void = () => {};
-  const enough = new Promise<void>((resolve) => {
-    cancel = clock.wakeAt(clock.now() + ABORT_GRACE_MS, resolve);
-  });
-  await Promise.race([Promise.allSettled(underWay), enough]);
-  cancel();
+  if (underWay.size > 0) await within(clock, ABORT_GRACE_MS, Promise.allSettled(underWay), null);
 }

@@ -1,3 +1,4 @@
+import { within } from "../core/clock.ts";
 import { idsToName } from "../core/prompt.ts";
 import type { Names } from "../core/prompt.ts";
 import type { Request } from "../core/request.ts";
@@ -46,12 +47,7 @@ export async function lookUpNames(
       .map(async (id) => note(channels, id, await directory.channelName(teamId, id))),
     ...besides,
   ];
-  let cancel = () => {};
-  const enough = new Promise<void>((resolve) => {
-    cancel = clock.wakeAt(clock.now() + NAMES_WITHIN_MS, resolve);
-  });
-  await Promise.race([Promise.all(looks), enough]);
-  cancel();
+  await within(clock, NAMES_WITHIN_MS, Promise.all(looks), null);
   // What comes later changes nothing any more.
   return { people: new Map(people), channels: new Map(channels) };
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
+import { within } from "../../core/clock.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Decision, Step, Task, TaskEnd, TaskHandler } from "../../core/task-queue.ts";
@@ -112,12 +113,7 @@ export class RedisRuns {
     this.#isStopped = true;
     const { clock } = this.#options;
     if (this.#running.size > 0 && graceMs > 0) {
-      let cancel: () => void = noop;
-      const graceIsOver = new Promise<void>((resolve) => {
-        cancel = clock.wakeAt(clock.now() + graceMs, resolve);
-      });
-      await Promise.race([this.#drained.wait(), graceIsOver]);
-      cancel();
+      await within(clock, graceMs, this.#drained.wait(), undefined);
     }
     this.#isReleased = true;
     const runs = [...this.#running.values()];
@@ -232,5 +228,3 @@ export class RedisRuns {
 function plainEnd(end: TaskEnd): Decision<TaskEnd> {
   return () => ({ value: end });
 }
-
-function noop(): void {}

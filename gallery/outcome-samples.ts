@@ -1,0 +1,168 @@
+import type { MessageOf } from "../src/core/notifier.ts";
+import { OutcomeReason } from "../src/core/outcome.ts";
+import type { Outcome, endingOf } from "../src/core/outcome.ts";
+import { BEN, LONG, NOON, longest, makeUpJob, makeUpOutcome, makeUpTold, makeUpTurn } from "./made-up.ts";
+
+type Ending = ReturnType<typeof endingOf>;
+
+const noJob = { job: null };
+const withoutPr = { job: makeUpJob({ prLink: null }) };
+
+/** How a turn can end, each as the shortest and the longest outcome that there is of it. A new ending needs an entry here. */
+export const endings: Record<Ending, { short: Partial<Outcome>; long: Partial<Outcome> }> = {
+  "pull-request": {
+    short: { kind: "pull-request" },
+    long: { kind: "pull-request", told: makeUpTold(longest({})) },
+  },
+  branch: {
+    short: {
+      kind: "no-changes",
+      ...withoutPr,
+      told: makeUpTold({
+        outcome: "branch",
+        pullRequest: null,
+        branch: "docs-agent/job-4f1c",
+        summary: null,
+      }),
+    },
+    long: {
+      kind: "no-changes",
+      ...withoutPr,
+      told: makeUpTold({ ...longest({ outcome: "branch" }), pullRequest: null }),
+    },
+  },
+  "no-changes": {
+    short: { kind: "no-changes", ...withoutPr },
+    long: {
+      kind: "no-changes",
+      ...withoutPr,
+      told: makeUpTold({ ...longest({ outcome: "no-changes" }), pullRequest: null }),
+    },
+  },
+  failed: {
+    short: { kind: "failed", ...withoutPr },
+    long: { kind: "failed", told: makeUpTold(longest({ outcome: "failed" })) },
+  },
+  canceled: {
+    short: {
+      kind: "failed",
+      ...withoutPr,
+      told: makeUpTold({ outcome: "cancelled", pullRequest: null, summary: null }),
+    },
+    long: { kind: "failed", told: makeUpTold(longest({ outcome: "cancelled" })) },
+  },
+  withdrawn: {
+    short: { kind: "failed", ...noJob, stoppedBy: BEN },
+    long: { kind: "failed", ...noJob, stoppedBy: BEN },
+  },
+  unwatched: {
+    short: { kind: "expired", reason: "deadline", ...withoutPr, stoppedBy: BEN },
+    long: { kind: "expired", reason: "deadline", stoppedBy: BEN },
+  },
+  archived: { short: { kind: "archived", ...withoutPr }, long: { kind: "archived" } },
+  expired: {
+    short: { kind: "expired", reason: "never-started", ...noJob },
+    long: { kind: "expired", reason: "deadline" },
+  },
+  missing: { short: { kind: "missing", ...withoutPr }, long: { kind: "missing" } },
+  unknown: {
+    short: { kind: "unknown", reason: "create-lost", ...noJob },
+    long: { kind: "unknown", reason: "unreadable" },
+  },
+  rejected: {
+    short: { kind: "rejected", reason: "other", ...noJob },
+    long: { kind: "rejected", reason: "other", said: LONG },
+  },
+};
+
+/** Why a turn ended so, where that has words of its own. */
+const reasons: Record<OutcomeReason, Partial<Outcome>> = {
+  deadline: { kind: "expired", ...withoutPr },
+  "never-started": { kind: "expired", ...noJob },
+  "create-lost": { kind: "unknown", ...noJob },
+  unreadable: { kind: "unknown", ...noJob },
+  key: { kind: "rejected", ...noJob },
+  prompt: { kind: "rejected", ...noJob, said: "The prompt is longer than 8,000 characters." },
+  project: { kind: "rejected", ...noJob },
+  other: { kind: "rejected", ...withoutPr },
+};
+
+/** What a job service that tells of turns adds. */
+const toldOutcomes: [string, Partial<Outcome>][] = [
+  ["pull-request, described", { kind: "pull-request", told: makeUpTold() }],
+  [
+    "pull-request, of a follow-up",
+    { kind: "pull-request", told: makeUpTold(), prBefore: makeUpJob().prLink ?? "" },
+  ],
+  [
+    "pull-request, of a follow-up that nothing is told of",
+    { kind: "pull-request", prBefore: makeUpJob().prLink ?? "" },
+  ],
+  [
+    "pull-request, unsafe link",
+    { kind: "pull-request", job: makeUpJob({ prLink: "http://user@evil.example/7" }) },
+  ],
+  [
+    "no-changes, with a reason",
+    {
+      kind: "no-changes",
+      ...withoutPr,
+      told: makeUpTold({
+        outcome: "no-changes",
+        pullRequest: null,
+        summary: "There is no page “pricing”. There are “install” and “quickstart”. Which one do you mean?",
+      }),
+    },
+  ],
+  ...(["time-limit", "budget"] as const).map((cause): [string, Partial<Outcome>] => [
+    `failed, ${cause}`,
+    {
+      kind: "failed",
+      ...withoutPr,
+      told: makeUpTold({
+        outcome: "failed",
+        cause,
+        pullRequest: null,
+        reason:
+          cause === "budget"
+            ? "The turn's budget of 200,000 tokens is used up."
+            : "The agent did not end within its time limit of 15 min, and was stopped.",
+      }),
+    },
+  ]),
+  [
+    "failed, with a reason",
+    {
+      kind: "failed",
+      ...withoutPr,
+      told: makeUpTold({
+        outcome: "failed",
+        pullRequest: null,
+        reason: "The agent's model can't be reached.",
+      }),
+    },
+  ],
+];
+
+/** How turns end. */
+export const outcomeSamples = makeOutcomeSamples();
+
+function makeOutcomeSamples(): [string, MessageOf<"outcome">][] {
+  const outcome = (more: Partial<Outcome>, away: string | null = null): MessageOf<"outcome"> => {
+    const whole = makeUpOutcome(more);
+    const request = away === null ? {} : { instructions: LONG };
+    const turn = makeUpTurn({ name: "ended", outcome: whole, at: NOON }, request);
+    return { kind: "outcome", turn, outcome: whole, watch: 1, away };
+  };
+  return [
+    ...toldOutcomes.map(([name, told]): [string, MessageOf<"outcome">] => [name, outcome(told)]),
+    ...Object.entries(endings).flatMap(([ending, { short, long }]): [string, MessageOf<"outcome">][] => [
+      [ending, outcome(short)],
+      [`${ending}, longest`, outcome(long, "not_in_channel")],
+    ]),
+    ...OutcomeReason.options.map((reason): [string, MessageOf<"outcome">] => [
+      reason,
+      outcome({ ...reasons[reason], reason }),
+    ]),
+  ];
+}

@@ -1,0 +1,111 @@
+import type { PlanStep } from "../src/core/job-report.ts";
+import type { MessageOf } from "../src/core/notifier.ts";
+import type { Outcome } from "../src/core/outcome.ts";
+import type { Request } from "../src/core/request.ts";
+import { progressOf } from "../src/core/told-turn.ts";
+import type { TurnStage } from "../src/core/turn.ts";
+import { BEN, LONG, NOON, makeUpOutcome, makeUpReport, makeUpTold, makeUpTurn } from "./made-up.ts";
+import { endings } from "./outcome-samples.ts";
+import { askingTurn } from "./question-samples.ts";
+
+const watching = { name: "watching", since: NOON, troubleSince: null } as const;
+
+function at(step: string, steps: [string, PlanStep["status"]][] = []): TurnStage {
+  const plan = steps.map(([text, status]) => ({ text, status }));
+  const progress = progressOf(makeUpReport({ status: "running", step, plan }));
+  return progress === undefined ? watching : { ...watching, progress };
+}
+
+function ended(outcome: Partial<Outcome>): TurnStage {
+  return { name: "ended", outcome: makeUpOutcome(outcome), at: NOON };
+}
+
+/** Where a turn can stand. */
+const stages: Record<TurnStage["name"], [string, TurnStage][]> = {
+  accepted: [
+    ["accepted", { name: "accepted", waitingSince: null }],
+    ["agent unavailable", { name: "accepted", waitingSince: NOON }],
+    ["agent's limit reached", { name: "accepted", waitingSince: NOON, limitedUntil: NOON + 25 * 60_000 }],
+  ],
+  submitting: [["being sent", { name: "submitting", waitingSince: null, isRepeat: false }]],
+  watching: [
+    ["at work", watching],
+    ["at a step", at("Edit docs/quickstart.md")],
+    ["at the longest step", at(LONG)],
+    [
+      "with a plan",
+      at("Edit docs/quickstart.md", [
+        ["Find every page that names the command", "completed"],
+        ["Correct the quickstart", "in-progress"],
+        ["Correct the FAQ", "pending"],
+      ]),
+    ],
+    [
+      "with the longest plan",
+      at(
+        LONG,
+        Array.from({ length: 20 }, () => [LONG, "pending"]),
+      ),
+    ],
+    ["out of reach", { ...watching, troubleSince: NOON }],
+  ],
+  ended: [
+    ["pull request, described", ended({ kind: "pull-request", told: makeUpTold() })],
+    ...Object.entries(endings).flatMap(([ending, { short, long }]): [string, TurnStage][] => [
+      [ending, ended(short)],
+      [`${ending}, longest`, ended(long)],
+    ]),
+  ],
+};
+
+/** Who asked, and how. */
+const ways: Record<Request["from"], Partial<Request>> = {
+  command: {},
+  shortcut: { from: "shortcut", instructions: "Fix the problem this message describes." },
+  mention: { from: "mention" },
+  "try-again": { from: "try-again", userId: BEN },
+};
+
+const followUp = makeUpTurn(watching, {
+  id: "mention:2",
+  from: "mention",
+  userId: BEN,
+  instructions: "And in the FAQ.",
+  follows: { turnId: "command:1" },
+});
+
+/** How a turn stands. */
+export const statusSamples = makeStatusSamples();
+
+function makeStatusSamples(): [string, MessageOf<"status">][] {
+  const turn = makeUpTurn(watching);
+  const many = Array.from({ length: 7 }, () => ({
+    ...followUp,
+    stage: ended(endings["pull-request"].long),
+    request: { ...followUp.request, instructions: LONG },
+  }));
+  const long = makeUpTurn(ended(endings["pull-request"].long), { instructions: LONG });
+  const status = (more: Partial<MessageOf<"status">>): MessageOf<"status"> => ({
+    kind: "status",
+    turn,
+    away: null,
+    ...more,
+  });
+  return [
+    ...Object.values(stages)
+      .flat()
+      .map(([name, stage]): [string, MessageOf<"status">] => [name, status({ turn: makeUpTurn(stage) })]),
+    ...Object.entries(ways).map(([from, request]): [string, MessageOf<"status">] => [
+      `from a ${from}`,
+      status({ turn: makeUpTurn(watching, request) }),
+    ]),
+    ["waiting for an answer", status({ turn: askingTurn })],
+    ["of a follow-up", status({ turn: followUp })],
+    ["with a follow-up", status({ followUps: [followUp] })],
+    [
+      "of a request that is started anew",
+      status({ turn: { ...makeUpTurn(watching, { from: "mention" }), isStartedAnew: true } }),
+    ],
+    ["longest", status({ turn: long, followUps: many, away: "not_in_channel" })],
+  ];
+}
