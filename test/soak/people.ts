@@ -7,13 +7,14 @@ import type {
   SlackMessage,
   SlackSide,
 } from "../../emulators/slack/index.ts";
+import { ActionIds } from "./action-ids.ts";
 import { nameOf, nextTryOf, turnIdOf, turnOf } from "./ledger.ts";
 import type { Entry, Ledger } from "./ledger.ts";
+import { messagesIn, patiently, somebodyIn } from "./places.ts";
 import type { Ask, Reply, Steer } from "./plan.ts";
 
-/** How long a person waits for a form, and for a button to press. */
-const PATIENCE_MS = 5000;
-const LOOK_EVERY_MS = 250;
+/** A form's trigger lasts three seconds. */
+const FORM_WITHIN_MS = 5000;
 const STEERING = {
   stop: "stop_turn",
   follow: "follow_menu",
@@ -47,6 +48,7 @@ export class People {
   readonly #presses: { userId: string; answers: number; keep: () => void }[] = [];
   /** Blocks that have none; an update brings others. Thousands of messages are looked through. */
   readonly #withoutButton = new WeakSet<object>();
+  readonly #actionIds = new ActionIds();
   readonly #channels: string[];
   #count = 0;
   #steered = 0;
@@ -122,12 +124,12 @@ export class People {
 
   /** Someone follows up where somebody asked for something, as soon as there is such a place. Resolves with whether that was taken. */
   async reply({ repeats }: Reply): Promise<boolean> {
-    const message = await this.#wait(() => this.#someStatus());
+    const message = await patiently(() => this.#someStatus());
     if (message === null) return false;
     const { channel, ts, thread_ts: threadTs = ts } = message;
     this.#count += 1;
     const marker = `[round-${this.#round}-${this.#count}]`;
-    const userId = this.#somebodyIn(channel, `U0PERSON${this.#count}`);
+    const userId = somebodyIn(this.#slack, channel, `U0PERSON${this.#count}`);
     const person = this.#slack.person(userId);
     const outcome = await person.mention({ channel, threadTs, text: `${marker} And the FAQ` });
     const { delivery } = outcome;
@@ -139,14 +141,14 @@ export class People {
   /** People stop, follow or answer what runs, as soon as there is something that can be: `times` at once. */
   async steer({ what, times }: Steer): Promise<void> {
     const actionId = STEERING[what];
-    const message = await this.#wait(() => this.#newestWith(actionId));
+    const message = await patiently(() => this.#actionIds.newest(messagesIn(this.#slack), actionId));
     if (message === null) return;
     const { channel, ts: messageTs } = message;
     const option = what === "follow" ? optionOf(message) : undefined;
     await Promise.all(
       Array.from({ length: times }, async () => {
         this.#steered += 1;
-        const userId = this.#somebodyIn(channel, `U0STEERER${this.#steered}`);
+        const userId = somebodyIn(this.#slack, channel, `U0STEERER${this.#steered}`);
         const person = this.#slack.person(userId);
         await person.click({ channel, messageTs, actionId, ...(option === undefined ? {} : { option }) });
         if (what !== "words") return;
@@ -163,7 +165,7 @@ export class People {
     if (found === null) return;
     const { entry, watch, actionId, channel, ts } = found;
     // Someone of their own, where others can be: what they alone see is about this press.
-    const userId = this.#somebodyIn(channel, `U0PRESSER${this.#presses.length + 1}`);
+    const userId = somebodyIn(this.#slack, channel, `U0PRESSER${this.#presses.length + 1}`);
     const press = { userId, answers: 0, keep: () => {} };
     this.#presses.push(press);
     const turnId = nextTryOf(entry.turnId, watch);
@@ -204,36 +206,13 @@ export class People {
   }
 
   #opened(userId: string): Promise<OpenView | null> {
-    return this.#slack.until(() => this.#slack.openViews(userId).at(-1), PATIENCE_MS).catch(() => null);
-  }
-
-  /** Someone new in a channel; in direct messages, whose they are. */
-  #somebodyIn(channelId: string, newId: string): string {
-    const { workspace } = this.#slack;
-    const channel = workspace.channel(channelId);
-    if (channel.kind === "im") {
-      return [...channel.members].find((id) => id !== workspace.bot.userId) ?? newId;
-    }
-    workspace.addUser({ id: newId, name: newId.toLowerCase() });
-    workspace.invite(channelId, newId);
-    return newId;
+    return this.#slack.until(() => this.#slack.openViews(userId).at(-1), FORM_WITHIN_MS).catch(() => null);
   }
 
   /** One of the messages that show a request, another one each time. */
   #someStatus(): SlackMessage | null {
-    const all = this.#posts().filter((post) => nameOf(post) === "status");
+    const all = messagesIn(this.#slack).filter((post) => nameOf(post) === "status");
     return all[this.#count % Math.max(1, all.length)] ?? null;
-  }
-
-  #newestWith(actionId: string): SlackMessage | null {
-    const is = ({ blocks }: SlackMessage) =>
-      JSON.stringify(blocks ?? []).includes(`"action_id":"${actionId}"`);
-    return this.#posts().findLast(is) ?? null;
-  }
-
-  #posts(): SlackMessage[] {
-    const { workspace } = this.#slack;
-    return workspace.channels().flatMap(({ id }) => this.#slack.messages(id));
   }
 
   /** Notes what was taken, and lets Slack send it again. Resolves with whether it was taken. */
@@ -270,17 +249,7 @@ export class People {
 
   /** A button for the caller alone, as soon as there is one: nobody else finds it from now on. Null: nobody waits for longer. */
   #findButton() {
-    return this.#wait(() => this.#nextButton());
-  }
-
-  /** The first that `look` finds. Null: nobody waits for longer. */
-  async #wait<T>(look: () => T | null): Promise<T | null> {
-    for (let waitedMs = 0; waitedMs < PATIENCE_MS; waitedMs += LOOK_EVERY_MS) {
-      const found = look();
-      if (found !== null) return found;
-      await sleep(LOOK_EVERY_MS);
-    }
-    return null;
+    return patiently(() => this.#nextButton());
   }
 
   #nextButton() {

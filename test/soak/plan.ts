@@ -26,16 +26,20 @@ export type Reply = { do: "reply"; repeats: number };
 /** So many people at once press **Stop**, choose **Mention me**, or answer a question, by a button or by its form. */
 export type Steer = { do: "steer"; what: "stop" | "follow" | "choice" | "words"; times: number };
 
-/**
- * One thing that happens in a round, `waitMs` after the one before it. `isImpatient`: asks also when the app is down. `question`: an agent asks;
- * `isOpen`: in words of one's own alone.
- */
+/** Someone says something in a thread without a mention, and, if they are asked, whether it is for the agent. */
+export type Chat = { do: "chat"; isForAgent: boolean };
+
+/** An agent asks; `isOpen`: in words of one's own alone. */
+export type AgentAsks = { do: "question"; isOpen: boolean };
+
+/** One thing that happens in a round, `waitMs` after the one before it. `isImpatient`: asks also when the app is down. */
 export type Step = { waitMs: number } & (
   | (Ask & { isImpatient: boolean })
   | Press
   | Reply
   | Steer
-  | { do: "question"; isOpen: boolean }
+  | Chat
+  | AgentAsks
   | { do: "slack-fault"; method: string; fault: Fault; times: number }
   | { do: "slack-outage"; error: string; forMs: number }
   | { do: "service-fault"; op: JobServiceOp; fault: SideFault; times: number }
@@ -55,6 +59,8 @@ export type Plan = {
   limits: LimitSettings;
   /** What the job service offers, and announces. */
   offers: JobServiceSideOptions;
+  /** `FOLLOW_UPS` */
+  followUps: "mention" | "ask";
   steps: Step[];
 };
 
@@ -104,6 +110,9 @@ export const steer = {
   times: fc.constantFrom(1, 1, 2),
 };
 
+/** Fields of an agent that asks. */
+export const question = { do: fc.constant("question" as const), isOpen: fc.boolean() };
+
 /** What the job service of a run offers. */
 export const offers = fc.constantFrom(...SERVICE_KINDS.map(([, offered]) => offered));
 
@@ -116,11 +125,12 @@ const askStep = fc.record({
 const pressStep = fc.record({ waitMs: fc.nat(400), ...press });
 const replyStep = fc.record({ waitMs: fc.nat(200), ...reply });
 const steerStep = fc.record({ waitMs: fc.nat(200), ...steer });
-const questionStep = fc.record({
-  waitMs: fc.nat(100),
-  do: fc.constant("question" as const),
-  isOpen: fc.boolean(),
+const chatStep = fc.record({
+  waitMs: fc.nat(200),
+  do: fc.constant("chat" as const),
+  isForAgent: fc.constantFrom(true, true, false),
 });
+const questionStep = fc.record({ waitMs: fc.nat(100), ...question });
 
 const POSTING = ["chat.postMessage", "chat.postMessage", "chat.postMessage", "chat.update"];
 const ALL_METHODS = [
@@ -265,6 +275,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 5, arbitrary: replyStep },
   { weight: 6, arbitrary: steerStep },
   { weight: 4, arbitrary: questionStep },
+  { weight: 3, arbitrary: chatStep },
   { weight: 7, arbitrary: slackFaultStep },
   { weight: 5, arbitrary: serviceFaultStep },
   { weight: 4, arbitrary: kill },
@@ -307,5 +318,6 @@ const planArbitrary: fc.Arbitrary<Plan> = fc.record({
   endings,
   limits: fc.oneof(fc.constant({}), limits),
   offers,
+  followUps: fc.constantFrom("mention" as const, "ask" as const),
   steps: fc.array(step, { minLength: 30, maxLength: 55, size: "max" }),
 });

@@ -46,7 +46,12 @@ export async function openReplicaRedis(): Promise<ReplicaRedis> {
   };
 }
 
-/** Whether a task brings a status message up to date. */
+/** Whether a task brings a status message or a question up to date. One that asks the question ends with its turn. */
 export function isUpdate(taskId: string): boolean {
-  return taskId.startsWith("refresh:");
+  return turnOfUpdate(taskId) !== null;
+}
+
+/** Of which turn; null: it is no such task. */
+export function turnOfUpdate(taskId: string): string | null {
+  return /^refresh:(.+)$/.exec(taskId)?.[1] ?? /^question:(.+):\d+$/.exec(taskId)?.[1] ?? null;
 }

@@ -1,23 +1,25 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { internalApp } from "../../emulators/slack/index.ts";
-import type { SlackSide } from "../../emulators/slack/index.ts";
+import type { SlackMessage, SlackSide } from "../../emulators/slack/index.ts";
 import { startHookedProxy } from "../support/hooked-proxy.ts";
 import { startJobServiceSide } from "../support/job-service-side.ts";
 import type { JobServiceSide } from "../support/job-service-side.ts";
 import { environment, startSlackSide } from "../support/world.ts";
-import { Ledger, turnOf, turnOfKey } from "./ledger.ts";
+import { Ledger, nameOf, turnOf, turnOfKey } from "./ledger.ts";
 import type { Verdict } from "./ledger.ts";
 import { People } from "./people.ts";
 import { faultText, happen } from "./replica-faults.ts";
 import type { Replica } from "./replica-faults.ts";
 import { drawReplicaPlan, REPLICA_CHANNELS } from "./replica-plan.ts";
 import type { Deed, ReplicaPlan } from "./replica-plan.ts";
-import { isUpdate, openReplicaRedis } from "./replica-redis.ts";
+import { isUpdate, openReplicaRedis, turnOfUpdate } from "./replica-redis.ts";
 import type { ReplicaRedis } from "./replica-redis.ts";
-import { ignoreImpossible, letJobsEnd, postsOf, tasksGivenUp } from "./round.ts";
+import type { AgentAsks } from "./plan.ts";
+import { ignoreImpossible, letAgentAsk, letJobsEnd, postsOf, tasksGivenUp } from "./round.ts";
 import { orderBreaches, peakPerMinute, rateBreaches } from "./rates-and-order.ts";
 import { RunningApp } from "./running-app.ts";
+import { untruths } from "./untruths.ts";
 import { WayToSlack } from "./way-to-slack.ts";
 
 /** As for an app of one workspace, and tier 3 for looks: "50+ per minute" (docs.slack.dev/apis/web-api/rate-limits). */
@@ -39,6 +41,13 @@ export type ReplicaRunOptions = {
 export type ReplicaResult = Verdict & {
   asked: number;
   pressed: number;
+  /** Stops, answers and the like that were tried. */
+  steered: number;
+  /** Stops that were carried out, and answers that agents got. */
+  canceled: number;
+  answered: number;
+  /** What the thread says that is not so. */
+  untrue: string[];
   accepted: number;
   /** Requests that ran although their person got no answer in time, or the answer that they were not taken, or may not have been. */
   ranUnanswered: number;
@@ -106,7 +115,8 @@ export async function runReplicas(options: ReplicaRunOptions): Promise<ReplicaRe
     strike(),
     ...plan.people.map(async (deed) => {
       await sleep(Math.max(1, deed.atMs - (performance.now() - beganAt)));
-      await act(people, deed).catch(ignoreImpossible);
+      if (deed.do === "question") letAgentAsk(service, deed.isOpen);
+      else await act(people, deed).catch(ignoreImpossible);
     }),
   ]);
   print("people are done; waiting for what is left");
@@ -134,8 +144,12 @@ export async function runReplicas(options: ReplicaRunOptions): Promise<ReplicaRe
   const ranUntold = entries.filter(({ isAccepted, turnId }) => !isAccepted && seenTurns.has(turnId));
   return {
     ...ledger.judge(posts, sent),
+    untrue: untruths(slack, upToDate(posts, live), service),
     asked: people.asked,
     pressed: people.pressed,
+    steered: people.steered,
+    canceled: service.cancels.length,
+    answered: service.answers.length,
     accepted: entries.filter(({ isAccepted }) => isAccepted).length,
     ranUnanswered: ranUntold.filter(({ isRefused }) => isRefused !== true).length,
     ranRefused: ranUntold.filter(({ isRefused }) => isRefused === true).length,
@@ -158,13 +172,20 @@ export async function runReplicas(options: ReplicaRunOptions): Promise<ReplicaRe
   };
 }
 
-async function act(people: People, deed: Deed): Promise<void> {
+async function act(people: People, deed: Exclude<Deed, AgentAsks>): Promise<void> {
   if (deed.do === "press") return people.press(deed.times);
+  if (deed.do === "steer") return people.steer(deed);
   if (deed.do === "reply") {
     await people.reply(deed);
     return;
   }
   for (let tries = 1; !(await people.ask(deed)) && tries < TRIES; tries += 1) await sleep(AGAIN_AFTER_MS);
+}
+
+/** Without the messages whose update still waits for its turn. */
+function upToDate(posts: readonly SlackMessage[], live: readonly string[]): SlackMessage[] {
+  const late = new Set(live.map(turnOfUpdate));
+  return posts.filter((post) => nameOf(post).startsWith("outcome-") || !late.has(turnOf(post)));
 }
 
 async function startReplicas(

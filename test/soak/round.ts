@@ -2,10 +2,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import type { SlackMessage, SlackSide } from "../../emulators/slack/index.ts";
 import { startJobServiceSide } from "../support/job-service-side.ts";
+import type { SideJob, SideOutcome } from "../support/job-service-jobs.ts";
 import type { JobServiceSide } from "../support/job-service-side.ts";
 import { environment, startSlackSide } from "../support/world.ts";
 import { Ledger } from "./ledger.ts";
 import type { Verdict } from "./ledger.ts";
+import { Chats } from "./chats.ts";
 import { isImpossible, People } from "./people.ts";
 import { CHANNEL_COUNT, drawPlan } from "./plan.ts";
 import type { DeathPoint, Plan, Step } from "./plan.ts";
@@ -23,6 +25,8 @@ export type RoundResult = Verdict & {
   pressed: number;
   /** Stops, answers and the like that were tried. */
   steered: number;
+  /** Replies whose authors said whether they are for the agent. */
+  chatted: number;
   /** What the thread says that is not so, or offers although it is over. */
   untrue: string[];
   accepted: number;
@@ -48,7 +52,7 @@ export async function runRound(
   const plan = drawPlan(seed);
   await using resources = new AsyncDisposableStack();
   const store = resources.use(await openSoakStore(storeName));
-  const slack = resources.use(await startSlackSide());
+  const slack = resources.use(await startSlackSide({ moreEvents: ["message.channels", "message.groups"] }));
   slack.limits.set(plan.limits);
   const service = resources.use(await startJobServiceSide(plan.offers));
   letJobsEnd(service, plan);
@@ -60,11 +64,13 @@ export async function runRound(
     POLL_MAX_MS: "200",
     JOB_DEADLINE_MS: String(plan.deadlineMs),
     JOB_SERVICE_TIMEOUT_MS: "500",
+    FOLLOW_UPS: plan.followUps,
     LOG_LEVEL: "debug",
   };
   const app = resources.use(new RunningApp({ env, onUrl: (url) => slack.setAppUrl(url) }));
   const ledger = new Ledger();
   const people = new People({ slack, ledger, round, appUrl: () => app.url, channels: CHANNEL_COUNT });
+  const chats = new Chats(slack, ledger, round);
   const deaths = armDeaths({ slack, service, app, calls });
   await app.up();
 
@@ -73,7 +79,7 @@ export async function runRound(
     await sleep(step.waitMs);
     // Most people find the app up; what they ask for while it is down was never taken.
     if (!(step.do === "ask" && step.isImpatient)) await app.up();
-    underWay.push(take(step, { slack, service, app, people, deaths }).catch(ignoreImpossible));
+    underWay.push(take(step, { slack, service, app, people, chats, deaths }).catch(ignoreImpossible));
   }
   await Promise.all(underWay);
   deaths.disarm();
@@ -82,6 +88,7 @@ export async function runRound(
   await service.up();
   const isQuiet = await app.quiet(store);
   people.settle();
+  chats.settle();
 
   const posts = postsOf(slack);
   return {
@@ -90,6 +97,7 @@ export async function runRound(
     asked: people.asked,
     pressed: people.pressed,
     steered: people.steered,
+    chatted: chats.answered,
     accepted: [...ledger.entries.values()].filter(({ isAccepted }) => isAccepted).length,
     kills: app.kills,
     stops: app.stops,
@@ -107,10 +115,11 @@ type Scene = {
   service: JobServiceSide;
   app: RunningApp;
   people: People;
+  chats: Chats;
   deaths: Deaths;
 };
 
-async function take(step: Step, { slack, service, app, people, deaths }: Scene): Promise<unknown> {
+async function take(step: Step, { slack, service, app, people, chats, deaths }: Scene): Promise<unknown> {
   switch (step.do) {
     case "ask":
       return people.ask(step);
@@ -120,6 +129,8 @@ async function take(step: Step, { slack, service, app, people, deaths }: Scene):
       return people.reply(step);
     case "steer":
       return people.steer(step);
+    case "chat":
+      return chats.say(step);
     case "question":
       return letAgentAsk(service, step.isOpen);
     case "slack-fault":
@@ -146,7 +157,7 @@ async function take(step: Step, { slack, service, app, people, deaths }: Scene):
 }
 
 /** The agent of the newest job that is at work asks, if it can. */
-function letAgentAsk(service: JobServiceSide, isOpen: boolean): void {
+export function letAgentAsk(service: JobServiceSide, isOpen: boolean): void {
   const job = [...service.jobs.values()].findLast(({ status }) => status === "active");
   if (job !== undefined && service.tellsQuestions) service.ask(job.id, isOpen ? { choices: [] } : {});
 }
@@ -157,7 +168,7 @@ type Deaths = { arm(point: DeathPoint, downMs: number): Promise<void>; disarm():
  * Ends the process around the calls that were named. The other side still does what it was asked: it cannot know. Every call
  * goes into `calls` as it comes.
  */
-function armDeaths(scene: Omit<Scene, "people" | "deaths"> & { calls: string[] }): Deaths {
+function armDeaths(scene: Omit<Scene, "people" | "chats" | "deaths"> & { calls: string[] }): Deaths {
   const { slack, service, app, calls } = scene;
   let armed: { point: Exclude<DeathPoint, { at: "now" }>; left: number; downMs: number }[] = [];
 
@@ -189,12 +200,15 @@ function armDeaths(scene: Omit<Scene, "people" | "deaths"> & { calls: string[] }
   };
 }
 
+/** For how many more polls an agent waits for an answer: long enough for somebody to see the question. */
+const ANSWER_WITHIN_POLLS = 15;
+
 /** Lets jobs end as the plan says. */
 export function letJobsEnd(
   service: JobServiceSide,
   { polls, endings }: Pick<Plan, "polls" | "endings">,
 ): void {
-  service.script.endAfterPolls(polls, ({ id }) => {
+  const outcomeOf = ({ id }: SideJob): SideOutcome => {
     const ending = endings[Number(/\d+/.exec(id)?.[0] ?? 0) % endings.length] ?? "no-changes";
     switch (ending) {
       case "pull-request":
@@ -205,7 +219,8 @@ export function letJobsEnd(
       case "archived":
         return { status: ending };
     }
-  });
+  };
+  service.script.endAfterPolls(polls, outcomeOf, ANSWER_WITHIN_POLLS);
 }
 
 /** What the app has posted. */

@@ -1,48 +1,59 @@
-import { createHash } from "node:crypto";
-import type { SlackDelivery, SlackMessage } from "../../emulators/slack/index.ts";
+import type { SlackMessage } from "../../emulators/slack/index.ts";
+import type { FollowUps } from "../../src/core/steering.ts";
 import type { JobServiceSideOptions } from "./job-service-side.ts";
-import { PR, askedFor, told } from "./threads.ts";
+import { ConversationAgents } from "./conversation-agents.ts";
+import { faultsIn, privateFaults } from "./conversation-faults.ts";
+import { ConversationForms } from "./conversation-forms.ts";
+import { ConversationLedger, pick, placeOfRequest, taken } from "./conversation-ledger.ts";
+import { ConversationPresses, channelsOf } from "./conversation-presses.ts";
 import { MINUTE_MS } from "./threads.ts";
-import { ANA, BEN, DOCS, SECRET_CHANNEL, World } from "./world.ts";
+import { ANA, BEN, DOCS, RANDOM, SECRET_CHANNEL, World } from "./world.ts";
 
 /** A guest in #docs. */
 const GUS = "U0GUS";
 const PEOPLE = [ANA, BEN, GUS, ANA, BEN];
+/** For longer than it is remembered which channels a person is in. */
+const FORGOTTEN_AFTER_MS = 31_000;
 
-/** What can happen in a workspace with the app, one thing after the other. */
-export const ACTS = [
-  "command",
-  "mention",
-  "new",
-  "chat",
-  "write",
-  "press",
-  "press",
-  "press",
-  "stop",
-  "again",
-  "answer",
-  "list",
-  "work",
-  "ask",
-  "ask",
-  "finish",
-  "archive",
-  "forget",
-  "restart",
-  "outage",
-  "lost-post",
-  "lost-call",
-  "wait",
-] as const;
+/** What can happen in a workspace with the app, and how often among the rest. */
+const OFTEN = {
+  command: 3,
+  mention: 4,
+  new: 1,
+  chat: 3,
+  edit: 2,
+  write: 1,
+  form: 1,
+  shortcut: 2,
+  send: 3,
+  follow: 2,
+  press: 4,
+  "press-alone": 4,
+  stop: 1,
+  again: 1,
+  answer: 3,
+  list: 3,
+  move: 1,
+  work: 1,
+  ask: 4,
+  finish: 2,
+  archive: 1,
+  forget: 1,
+  restart: 1,
+  outage: 1,
+  "lost-post": 1,
+  "lost-call": 1,
+  wait: 2,
+};
+export const ACTS = Object.entries(OFTEN).flatMap(([act, times]) =>
+  Array.from({ length: times }, () => act as keyof typeof OFTEN),
+);
 /** `who`, `which` and `how` choose among whatever there is at that moment. */
-export type Act = { act: (typeof ACTS)[number]; who: number; which: number; how: number };
+export type Act = { act: keyof typeof OFTEN; who: number; which: number; how: number };
 
-export type Setting = { jobService: JobServiceSideOptions; followUps: "mention" | "requester" };
+export type Setting = { jobService: JobServiceSideOptions; followUps: FollowUps };
 
-type Pressable = { message: SlackMessage; actionId: string; option?: string; value: string };
-
-/** Lets all of it happen, then lets everything come to its end, and returns what is wrong with what is to be seen then. */
+/** Lets all of it happen, then lets everything come to its end, and returns what was wrong with what was to be seen. */
 export async function faultsOf({ jobService, followUps }: Setting, acts: readonly Act[]): Promise<string[]> {
   await using world = await World.start({ jobService, env: { FOLLOW_UPS: followUps } });
   const { workspace } = world.slack;
@@ -52,114 +63,150 @@ export async function faultsOf({ jobService, followUps }: Setting, acts: readonl
   const conversation = new Conversation(world, followUps);
   for (const act of acts) await conversation.happen(act);
   await conversation.end();
-  return conversation.faults();
+  return conversation.faults;
 }
 
-/** The people, what they did, and what must come of it. */
+/** The people, and what they do. */
 class Conversation {
   readonly #world: World;
-  readonly #followUps: Setting["followUps"];
-  #words = 0;
-  /** Requests that members made and that were taken; those by **Try again** by what was pressed. */
-  #requests = 0;
-  /** Mentions that may have been requests. */
-  #replies = 0;
-  readonly #retried = new Set<string>();
-  /** The same where only the requester may: under a follow-up, by that policy. */
-  readonly #mayBeRetried = new Set<string>();
-  readonly #chats: { userId: string; text: string }[] = [];
-  readonly #secrets: string[] = [];
-  readonly #ofGuest: string[] = [];
-  readonly #pressed: SlackDelivery[] = [];
+  readonly #followUps: FollowUps;
+  readonly #ledger = new ConversationLedger();
+  readonly #forms: ConversationForms;
+  readonly #presses: ConversationPresses;
+  readonly #agents: ConversationAgents;
+  /** What people have seen alone. */
+  readonly #seen = new WeakMap<object, string>();
+  readonly faults: string[] = [];
 
-  constructor(world: World, followUps: Setting["followUps"]) {
+  constructor(world: World, followUps: FollowUps) {
     this.#world = world;
     this.#followUps = followUps;
+    this.#forms = new ConversationForms(world.slack, this.#ledger);
+    const { slack } = world;
+    this.#presses = new ConversationPresses({ slack, ledger: this.#ledger, guest: GUS, followUps });
+    this.#agents = new ConversationAgents(world.service, this.#ledger);
+    for (const [user, channel] of [
+      [BEN, DOCS],
+      [GUS, DOCS],
+      [ANA, SECRET_CHANNEL],
+      [BEN, RANDOM],
+    ] as const) {
+      world.slack.workspace.say({ channel, user, text: this.#ledger.say(user, channel, "nothing") });
+    }
   }
 
   async happen({ act, who, which, how }: Act): Promise<void> {
     const { slack, service } = this.#world;
     const userId = pick(PEOPLE, who) ?? ANA;
-    const channel = userId === ANA && how % 4 === 0 ? SECRET_CHANNEL : DOCS;
+    const channel = this.#channelOf(userId, how);
+    const anyChannel = how % 5 === 4 && userId !== GUS ? RANDOM : channel;
     const person = slack.person(userId);
     switch (act) {
       case "command": {
-        const { status } = await person.command({ channel, text: this.#text(userId, channel) });
-        this.#took(userId, status);
+        const text = this.#request(userId, anyChannel);
+        this.#took(userId, await person.command({ channel: anyChannel, text }));
         break;
       }
       case "mention":
       case "new": {
         const root = pick(this.#roots(channel), which);
-        const text = `${act === "new" ? "new " : ""}${this.#text(userId, channel)}`;
-        const { status, delivery } = await person.mention({
-          channel,
-          text,
-          ...(root === undefined ? {} : { threadTs: root.ts }),
-        });
+        const text = `${act === "new" ? "new " : ""}${this.#request(userId, channel)}`;
+        const at = root === undefined ? {} : { threadTs: root.ts };
+        const said = await person.mention({ channel, text, ...at });
         // Under that policy, only those of whoever asked are follow-ups.
-        if (root !== undefined && act === "mention" && this.#followUps === "requester")
-          this.#replied(userId, status);
-        else this.#took(userId, status);
-        if (how % 3 === 0 && delivery !== undefined) await slack.redeliver(delivery, { retryNum: 1 });
+        const isMaybe = root !== undefined && act === "mention" && this.#followUps === "requester";
+        this.#took(userId, said, isMaybe);
+        if (how % 3 === 0 && said.delivery !== undefined)
+          await slack.redeliver(said.delivery, { retryNum: 1 });
         break;
       }
       case "chat": {
-        const root = pick(this.#roots(channel), which);
+        const root = pick(this.#roots(channel).toReversed(), which);
         if (root === undefined) break;
-        const text = this.#text(userId, channel);
-        this.#chats.push({ userId, text });
-        await person.say({ channel, text, threadTs: root.ts });
+        const words = this.#ledger.say(userId, channel, "chat");
+        const { message } = await person.say({ channel, text: words, threadTs: root.ts });
+        this.#ledger.chats.push({ words, by: userId, ts: message.ts });
+        break;
+      }
+      case "edit": {
+        const own = channelsOf(slack, userId).flatMap((id) =>
+          slack.messages(id).filter(({ user }) => user === userId),
+        );
+        const message = pick(own, which);
+        if (message === undefined) break;
+        const mention = how % 2 === 0 ? `<@${slack.workspace.bot.userId}> ` : "";
+        const text = mention + this.#ledger.say(userId, this.#placeOf(message.channel, userId), "nothing");
+        const heard = await person.edit({ channel: message.channel, messageTs: message.ts, text });
+        for (const { status } of heard) taken(status);
         break;
       }
       case "write": {
         const { id } = slack.workspace.openDirectMessage([userId]);
-        const { status } = await person.say({ channel: id, text: this.#text(userId, id) });
-        this.#took(userId, status);
+        this.#took(userId, await person.say({ channel: id, text: this.#request(userId, id) }));
+        break;
+      }
+      case "form":
+        await this.#forms.open(userId, anyChannel, undefined, userId === GUS);
+        break;
+      case "shortcut": {
+        const message = pick(slack.messages(anyChannel), which);
+        if (message !== undefined) await this.#forms.open(userId, anyChannel, message.ts, userId === GUS);
+        break;
+      }
+      case "send":
+      case "follow": {
+        const message = pick(slack.messages(channel).toReversed(), which);
+        if (!this.#forms.isOpen(userId) && message !== undefined)
+          await this.#forms.open(userId, channel, message.ts, userId === GUS);
+        if (act === "send") await this.#forms.send(userId, how);
+        else await this.#forms.follow(userId);
         break;
       }
       case "press":
-        await this.#press(userId, which * 7 + how);
+        await this.#presses.press(userId, which * 7 + how);
         break;
       case "stop":
-        await this.#press(userId, which, "stop_turn");
+        await this.#presses.press(userId, which, "stop_turn");
         break;
-      case "again": {
-        const delivery = pick(this.#pressed, which);
-        if (delivery !== undefined) await slack.redeliver(delivery, { resign: true });
+      case "press-alone":
+        await this.#presses.pressAlone(userId, which);
         break;
-      }
+      case "again":
+        await this.#presses.again(which);
+        break;
       case "answer": {
         const view = slack.openViews(userId).at(-1);
-        if (view?.view.callback_id !== "answer_form") break;
-        const text = this.#text(userId, DOCS);
+        if (view?.view.callback_id !== "answer_form") {
+          await this.#presses.press(userId, which, pick(["answer_in_words", "answer_choice_0"], how));
+          break;
+        }
+        const text = this.#ledger.say(userId, null, "nothing");
         await person.submit({ viewId: view.id, values: { answer: { answer: text } } });
         break;
       }
-      case "list":
-        await person.command({ channel, text: pick(["list", "list channel", "status"], how) ?? "list" });
+      case "list": {
+        const text = pick(["list", "list channel", "status", "list channel"], which) ?? "list";
+        if (how % 3 === 0)
+          await person.say({ channel: slack.workspace.openDirectMessage([userId]).id, text });
+        else await person.command({ channel: anyChannel, text });
+        break;
+      }
+      case "move":
+        await this.#move();
         break;
       case "work":
-        this.#active(which, (jobId) => service.tell(jobId, { step: `Read page ${how}` }));
-        break;
       case "ask":
-        this.#active(which, (jobId) => service.ask(jobId, { text: `Which page? (${how})` }));
-        break;
       case "finish":
-        this.#active(which, (jobId) => this.#finish(jobId, how));
-        break;
       case "archive":
-        this.#active(which, (jobId) => service.finish(jobId, { status: "archived" }));
-        break;
       case "forget":
-        if (how % 4 === 0) this.#active(which, (jobId) => service.forget(jobId));
+        this.#agents[act](which, how);
         break;
       case "restart":
         await this.#world.stopApp();
         await this.#world.startApp();
         break;
       case "outage":
-        if (how % 2 === 0) await service.down();
+        if (how % 3 === 0) await service.down();
         else await service.up();
         break;
       case "lost-post":
@@ -177,7 +224,9 @@ class Conversation {
         await this.#world.pass((how % 5) * MINUTE_MS + 1_000 * which);
         break;
     }
-    if (how % 2 === 0) await this.#world.settle();
+    if (which % 4 === 1) await this.#world.pass(20_000);
+    else if (which % 4 !== 3) await this.#world.settle();
+    this.#look();
   }
 
   /** Both sides work again, and all jobs come to an end. */
@@ -189,166 +238,66 @@ class Conversation {
     // A job that is created late is finished late.
     for (let round = 0; round < 4; round += 1) {
       await this.#world.pass(20 * MINUTE_MS);
-      for (const { id, status } of service.jobs.values()) if (status === "active") this.#finish(id, round);
+      this.#agents.finishAll(round);
     }
     await this.#world.pass(60 * MINUTE_MS);
+    this.#look();
+    this.faults.push(...this.#presses.faults, ...faultsIn(this.#judged));
   }
 
-  faults(): string[] {
-    const followUps = this.#followUps;
-    const { slack, service, logger } = this.#world;
-    const faults: string[] = [];
-    const posts = slack.workspace
-      .channels()
-      .flatMap(({ id }) => slack.messages(id))
-      .filter(({ bot_id }) => bot_id !== undefined);
-    const labels = posts.map(({ metadata }) => JSON.stringify(metadata?.event_payload ?? null));
-    faults.push(...twice(labels).map((label) => `posted twice: ${label}`));
+  get #judged() {
+    return {
+      world: this.#world,
+      ledger: this.#ledger,
+      followUps: this.#followUps,
+      people: [ANA, BEN, GUS],
+      guest: GUS,
+    };
+  }
 
-    const ended = posts.filter(({ metadata }) => metadata?.event_payload["post"] === "outcome-1").length;
-    const asked = [...service.creates, ...service.messages].map(askedFor);
-    // Under that policy, the replies of whoever asked are follow-ups.
-    const mayAsk = (userId: string) => followUps === "requester" && userId !== GUS;
-    const chats = this.#chats.filter(({ text }) => asked.includes(text));
-    for (const { text, userId } of chats) if (!mayAsk(userId)) faults.push(`nobody asked for this: ${text}`);
-    const least = this.#requests + this.#retried.size;
-    const mayBe = this.#mayBeRetried.size;
-    const most = followUps === "requester" ? least + this.#replies + this.#chats.length + mayBe : least;
-    if (ended < least || ended > most) faults.push(`${least} to ${most} turns have ${ended} outcomes`);
+  #look(): void {
+    this.#presses.look();
+    this.faults.push(...privateFaults(this.#judged, this.#seen));
+  }
 
-    for (const message of posts) {
-      const text = slack.visibleText(message);
-      if (/^(⏳|🔧|⚠️|💬 Waiting)/mu.test(text)) faults.push(`still at work: ${text}`);
-      if (/\[Stop\]|\[Answer…\]/.test(text)) faults.push(`a button that means nothing: ${text}`);
-      if (followUps === "requester" && /@(\w+), (?!@\1)@\w+ (stopped|canceled)/.test(text))
-        faults.push(`stopped by who may not: ${text}`);
+  /** Ben comes into the secret channel, or leaves it. */
+  async #move(): Promise<void> {
+    const { workspace } = this.#world.slack;
+    if (!workspace.channel(SECRET_CHANNEL).members.has(BEN)) {
+      workspace.invite(SECRET_CHANNEL, BEN);
+      return;
     }
-
-    // **Try again** sends the same words once more, each time it is pressed.
-    const repeated = asked.length - new Set(asked).size;
-    if (repeated > this.#retried.size + mayBe) faults.push(`asked for twice: ${twice(asked).join(", ")}`);
-    const left = [
-      ...service.calls.map(({ prompt }) => prompt ?? ""),
-      ...service.answers.map(({ answer }) => answer),
-    ].join("\n");
-    for (const words of this.#ofGuest)
-      if (holds(left, words)) faults.push(`a guest's words left Slack: ${words}`);
-    faults.push(
-      ...twice(service.answers.map(({ jobId, questionId }) => `${jobId} ${questionId}`)).map(
-        (id) => `answered twice: ${id}`,
-      ),
-    );
-
-    const seen = [
-      ...slack.messages(DOCS),
-      ...[BEN, GUS].flatMap((userId) => [...slack.dm(userId), ...slack.ephemerals(userId)]),
-    ]
-      .map((message) => slack.visibleText(message))
-      .join("\n");
-    for (const words of this.#secrets) if (holds(seen, words)) faults.push(`seen by who may not: ${words}`);
-    if (logger.text("error") !== "") faults.push(logger.text("error"));
-    return faults;
+    this.#look();
+    workspace.kick(SECRET_CHANNEL, BEN);
+    await this.#world.pass(FORGOTTEN_AFTER_MS);
+    // What he asked for before may still tell him of it.
+    privateFaults(this.#judged, this.#seen);
   }
 
-  async #press(userId: string, which: number, only?: string): Promise<void> {
-    const { slack } = this.#world;
-    const seen = slack.workspace
-      .channels()
-      .filter(
-        ({ id, kind, members }) =>
-          members.has(userId) && (kind !== "im" || slack.dm(userId)[0]?.channel === id),
-      );
-    const shown = seen.flatMap(({ id }) => slack.messages(id)).flatMap(pressables);
-    const wanted = only === undefined ? shown : shown.filter((button) => button.actionId === only);
-    const { message, actionId, option, value } = pick(wanted, which) ?? {};
-    if (message === undefined || actionId === undefined) return;
-    const click = { channel: message.channel, messageTs: message.ts, actionId };
-    const { status, delivery } = await slack
-      .person(userId)
-      .click(option === undefined ? click : { ...click, option });
-    if (status !== 200) throw new Error(`the app answered ${status} to ${actionId}`);
-    // Slack sends none of these twice, and its trigger is good for one form.
-    if (actionId !== "answer_in_words") this.#pressed.push(delivery);
-    if (actionId !== "try_again" || userId === GUS || value === undefined) return;
-    const mayBeRefused = this.#followUps === "requester" && /"(mention|again):/.test(value);
-    (mayBeRefused ? this.#mayBeRetried : this.#retried).add(value);
+  #took(userId: string, { status }: { status: number }, isMaybe = false): void {
+    taken(status);
+    if (userId === GUS) return;
+    if (isMaybe) this.#ledger.maybeTaken += 1;
+    else this.#ledger.taken += 1;
   }
 
-  #finish(jobId: string, how: number): void {
-    const { service } = this.#world;
-    const url = PR.replace(/7$/, String(createHash("sha256").update(jobId).digest().readUInt16BE()));
-    const { pullRequest } = told();
-    switch (how % 3) {
-      case 0:
-        return service.finish(jobId, { status: "failed" });
-      case 1:
-        return service.finish(jobId, { status: "completed" });
-      default:
-        return service.finish(jobId, {
-          status: "completed",
-          prLink: url,
-          turn: { ...told(), pullRequest: { ...pullRequest, url } },
-        });
-    }
+  #request(userId: string, channel: string): string {
+    const isBotIn = this.#world.slack.workspace.isBotIn(channel);
+    return this.#ledger.say(userId, placeOfRequest(userId, channel, isBotIn), "request");
   }
 
-  #active(which: number, act: (jobId: string) => void): void {
-    const active = [...this.#world.service.jobs.values()].filter(({ status }) => status === "active");
-    const job = pick(active, which);
-    if (job !== undefined) act(job.id);
+  /** Who may read what is written in a channel. */
+  #placeOf(channel: string, userId: string): string {
+    return this.#world.slack.workspace.channel(channel).kind === "im" ? userId : channel;
   }
 
-  #took(userId: string, status: number): void {
-    if (status !== 200) throw new Error(`the app answered ${status}`);
-    if (userId !== GUS) this.#requests += 1;
-  }
-
-  #replied(userId: string, status: number): void {
-    if (status !== 200) throw new Error(`the app answered ${status}`);
-    if (userId !== GUS) this.#replies += 1;
-  }
-
-  #text(userId: string, channel: string): string {
-    this.#words += 1;
-    const text = `fix page number-${this.#words}-`;
-    if (channel === SECRET_CHANNEL) this.#secrets.push(text);
-    if (userId === GUS) this.#ofGuest.push(text);
-    return text;
+  /** A channel with the app that a person is in. */
+  #channelOf(userId: string, how: number): string {
+    const isIn = this.#world.slack.workspace.channel(SECRET_CHANNEL).members.has(userId);
+    return isIn && how % 4 === 0 ? SECRET_CHANNEL : DOCS;
   }
 
   #roots(channel: string): SlackMessage[] {
     return this.#world.slack.messages(channel).filter(({ ts, thread_ts }) => (thread_ts ?? ts) === ts);
   }
-}
-
-function pressables(message: SlackMessage): Pressable[] {
-  if (message.bot_id === undefined) return [];
-  return (message.blocks ?? []).flatMap((block) => {
-    if (block.type !== "actions") return [];
-    return block.elements.flatMap((element): Pressable[] => {
-      if (element.type === "button") {
-        if (element.url !== undefined) return [];
-        return [{ message, actionId: element.action_id ?? "", value: element.value ?? "" }];
-      }
-      if (element.type !== "overflow") return [];
-      return element.options.map(({ value }) => ({
-        message,
-        actionId: element.action_id ?? "",
-        option: value ?? "",
-        value: value ?? "",
-      }));
-    });
-  });
-}
-
-function holds(text: string, words: string): boolean {
-  return text.includes(words);
-}
-
-function pick<T>(from: readonly T[], n: number): T | undefined {
-  return from.length === 0 ? undefined : from[n % from.length];
-}
-
-function twice(values: readonly string[]): string[] {
-  return [...new Set(values.filter((value, index) => values.indexOf(value) !== index))];
 }

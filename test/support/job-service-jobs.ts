@@ -35,7 +35,7 @@ export type SideOutcome = {
 /** How jobs behave from the next create, message or get on. */
 export class JobScript {
   #onCreate: ((job: SideJob) => void) | null = null;
-  #end: { polls: number; outcome: (job: SideJob) => SideOutcome } | null = null;
+  #end: { polls: number; outcome: (job: SideJob) => SideOutcome; patience: number } | null = null;
   #staleReads = 0;
 
   /** Called with each new job before the create is answered; may change it. */
@@ -48,9 +48,9 @@ export class JobScript {
     this.endAfterPolls(polls, () => ({ status: "completed", ...outcome }));
   }
 
-  /** As {@link completeAfterPolls}, with any outcome. */
-  endAfterPolls(polls: number, outcome: (job: SideJob) => SideOutcome): void {
-    this.#end = { polls, outcome };
+  /** As {@link completeAfterPolls}, with any outcome; so many polls later while the agent waits for an answer. */
+  endAfterPolls(polls: number, outcome: (job: SideJob) => SideOutcome, patience = 0): void {
+    this.#end = { polls, outcome, patience };
   }
 
   /** After a message, the first `reads` gets still show the job as it was before. */
@@ -81,9 +81,10 @@ export class JobScript {
   }
 
   #advance(job: SideJob, at: string): void {
-    if (job.status === "active" && this.#end !== null && job.pollsOfTurn >= this.#end.polls) {
-      endJob(job, this.#end.outcome(job), at);
-    }
+    if (job.status !== "active" || this.#end === null) return;
+    const { polls, outcome, patience } = this.#end;
+    const isWaiting = job.questions.some(({ answer }) => answer === null);
+    if (job.pollsOfTurn >= polls + (isWaiting ? patience : 0)) endJob(job, outcome(job), at);
   }
 }
 

@@ -18,11 +18,12 @@ async function start(script: string) {
 }
 
 it("kills all of a group, also what ignores SIGTERM", async () => {
-  using group = await start(`trap "" TERM; (trap "" TERM; sleep 3600) & echo ready; sleep 3600`);
+  using group = await start(`trap "" TERM; (sleep 3600 & wait) & sleep 3600 & echo ready; wait`);
   const pid = group.child.pid ?? 0;
   const running = async () =>
     (await allProcessStats()).filter((stat) => stat.group === pid && stat.isRunning).length;
-  expect(await running()).toBeGreaterThan(2);
+  // Two shells and what each has started: the inner one may start it after the line was written.
+  await vi.waitFor(async () => expect(await running()).toBe(4), { timeout: 15_000 });
   await killGroup(pid);
   expect(await running()).toBe(0);
 });

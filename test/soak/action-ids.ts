@@ -1,0 +1,21 @@
+import type { SlackMessage } from "../../emulators/slack/index.ts";
+
+/** What can be pressed in messages. Thousands are looked through, again and again: an update brings other blocks. */
+export class ActionIds {
+  readonly #known = new WeakMap<object, readonly string[]>();
+
+  /** The newest message that has this one. */
+  newest(messages: readonly SlackMessage[], actionId: string): SlackMessage | null {
+    const has = messages.filter((message) => this.#of(message).includes(actionId));
+    return has.toSorted((a, b) => Number(a.ts) - Number(b.ts)).at(-1) ?? null;
+  }
+
+  #of({ blocks }: SlackMessage): readonly string[] {
+    if (blocks === undefined) return [];
+    const known = this.#known.get(blocks);
+    if (known !== undefined) return known;
+    const ids = Array.from(JSON.stringify(blocks).matchAll(/"action_id":"([^"]+)"/g), ([, id = ""]) => id);
+    this.#known.set(blocks, ids);
+    return ids;
+  }
+}

@@ -1,0 +1,203 @@
+import type { SlackMessage } from "../../emulators/slack/index.ts";
+import { visibleText } from "../../emulators/slack/index.ts";
+import type { FollowUps } from "../../src/core/steering.ts";
+import { nameOf, turnOf, turnOfKey } from "../soak/ledger.ts";
+import type { ConversationLedger } from "./conversation-ledger.ts";
+import { askedFor } from "./threads.ts";
+import type { World } from "./world.ts";
+
+export type Judged = {
+  world: World;
+  ledger: ConversationLedger;
+  followUps: FollowUps;
+  people: readonly string[];
+  guest: string;
+};
+
+const REFUSED = "Sorry, only members of this workspace can use Docs Agent. Your message stays in Slack.";
+
+/** When everything has come to its end: what is wrong with what is to be seen then, and with what left Slack. */
+export function faultsIn(judged: Judged): string[] {
+  const posts = postsOf(judged.world);
+  return [
+    ...countFaults(judged, posts),
+    ...askFaults(judged),
+    ...posts.flatMap((post) => postFaults(judged, post)),
+    ...(judged.followUps === "requester" ? steeringFaults(judged, posts) : []),
+    ...consentFaults(judged),
+    ...guestFaults(judged),
+    ...followFaults(judged, posts),
+  ];
+}
+
+/** One outcome for each turn, and nothing twice. */
+function countFaults({ world: { service }, ledger, followUps }: Judged, posts: SlackMessage[]): string[] {
+  const labels = posts.map(({ metadata }) => JSON.stringify(metadata?.event_payload ?? null));
+  const ended = posts.filter((post) => nameOf(post) === "outcome-1").map(turnOf);
+  const least = ledger.taken + ledger.retried.size + ledger.sent.size;
+  const maybe = ledger.maybeTaken + ledger.maybeRetried.size + ledger.chats.length;
+  const most = followUps === "requester" ? least + maybe : least;
+  const answered = service.answers.map(({ jobId, questionId }) => `${jobId} ${questionId}`);
+  const turns = [...service.creates, ...service.messages].map(turnOfCall);
+  return [
+    ...twice(labels).map((label) => `posted twice: ${label}`),
+    ...(ended.length < least || ended.length > most
+      ? [`${least} to ${most} turns have ${ended.length} outcomes`]
+      : []),
+    ...turns.filter((turn) => !ended.includes(turn)).map((turn) => `it has no outcome: ${turn}`),
+    ...twice(answered).map((id) => `answered twice: ${id}`),
+  ];
+}
+
+/** Whether all that was asked for was asked for by somebody who may, once. */
+function askFaults({ world: { service, logger }, ledger, followUps, guest }: Judged): string[] {
+  const asked = [...service.creates, ...service.messages].map(askedFor);
+  // **Try again** sends the same words once more, each time it is pressed.
+  const isRepeated = asked.length - new Set(asked).size > ledger.retried.size + ledger.maybeRetried.size;
+  const chats = new Map(ledger.chats.map((chat) => [chat.words, chat]));
+  return [
+    ...asked
+      .filter((words) => {
+        const said = ledger.of(words);
+        const chat = chats.get(words);
+        if (chat === undefined) return said?.saidFor !== "request";
+        if (followUps === "ask") return !ledger.sent.has(chat.ts);
+        return followUps !== "requester" || chat.by === guest;
+      })
+      .map((words) => `nobody asked for this: ${words}`),
+    ...(isRepeated ? [`asked for twice: ${twice(asked).join(", ")}`] : []),
+    ...(logger.text("error") === "" ? [] : [logger.text("error")]),
+  ];
+}
+
+/** Messages that say what is over, offer what can't be done any more, or tell what isn't for those who read there. */
+function postFaults({ world: { slack }, ledger, guest }: Judged, post: SlackMessage): string[] {
+  const text = slack.visibleText(post);
+  const { kind } = slack.workspace.channel(post.channel);
+  const elsewhere = ledger
+    .in(text)
+    .filter(({ said: { place } }) => kind !== "im" && place !== null && place !== post.channel);
+  return [
+    ...(/^(⏳|🔧|⚠️|💬 Waiting)/mu.test(text) ? [`still at work: ${text}`] : []),
+    ...(/\[Stop\]|\[Answer…\]/.test(text) ? [`a button that means nothing: ${text}`] : []),
+    ...(text.includes(`@${slack.workspace.nameOf(guest)}`) ? [`done by a guest: ${text}`] : []),
+    ...(elsewhere.length > 0 ? [`told in ${post.channel}: ${text}`] : []),
+  ];
+}
+
+/** Where only requesters steer: what somebody else stopped, answered or added to. */
+function steeringFaults({ world: { slack, service }, ledger }: Judged, posts: SlackMessage[]): string[] {
+  const asker = (call: { prompt: string }) => ledger.of(askedFor(call))?.by;
+  const requesters = new Map(
+    [...service.creates, ...service.messages].map((call) => [turnOfCall(call), asker(call)]),
+  );
+  const owners = new Map(
+    service.creates.filter((call) => !isRetry(call)).map((call) => [call.jobId, asker(call)]),
+  );
+  const foreign = service.messages.filter((call) => {
+    const owner = isRetry(call) ? undefined : owners.get(call.jobId);
+    return owner !== undefined && owner !== asker(call);
+  });
+  const answered = posts.filter((post) => {
+    const [, by] = /@(\w+) answered: /.exec(slack.visibleText(post)) ?? [];
+    const requester = requesters.get(turnOf(post));
+    if (by === undefined || requester === undefined || turnOf(post).startsWith("again:")) return false;
+    return by !== slack.workspace.nameOf(requester ?? "");
+  });
+  const stopped = posts.filter((post) =>
+    /@(\w+), (?!@\1)@\w+ (stopped|canceled)/.test(slack.visibleText(post)),
+  );
+  return [
+    ...foreign.map(({ prompt, jobId }) => `followed up by who may not, in ${jobId}: ${prompt}`),
+    ...[...answered, ...stopped].map((post) => `steered by who may not: ${slack.visibleText(post)}`),
+  ];
+}
+
+/** What was unticked in a form doesn't go along with it. */
+function consentFaults({ world: { service }, ledger: { forms } }: Judged): string[] {
+  return service.calls.flatMap(({ prompt }) => {
+    const form = forms.find(({ words }) => words === askedFor({ prompt: prompt ?? "" }));
+    const shared = form?.unticked.filter((words) => prompt?.includes(words)) ?? [];
+    return shared.map((words) => `unticked, and shared: ${words}`);
+  });
+}
+
+/** A guest opens, starts and learns nothing, and nothing of theirs leaves Slack. */
+function guestFaults({ world: { slack, service }, ledger, guest }: Judged): string[] {
+  const left = [
+    ...service.calls.map(({ prompt }) => prompt ?? ""),
+    ...service.answers.map(({ answer }) => answer),
+  ].join("\n");
+  const told = [...slack.ephemerals(guest), ...slack.dm(guest).filter(({ bot_id }) => bot_id !== undefined)]
+    .map((message) => slack.visibleText(message))
+    .filter((text) => text !== REFUSED);
+  return [
+    ...ledger
+      .in(left)
+      .filter(({ said }) => said.by === guest)
+      .map(({ words }) => `a guest's words left Slack: ${words}`),
+    ...told.map((text) => `told to a guest: ${text}`),
+    ...slack
+      .openViews(guest)
+      .map(
+        ({ view }) =>
+          `opened for a guest: ${visibleText({ text: "", blocks: view.blocks }, () => undefined)}`,
+      ),
+  ];
+}
+
+/** Whoever chose **Follow it** is mentioned in a result of it. */
+function followFaults({ world: { slack }, ledger }: Judged, posts: SlackMessage[]): string[] {
+  return ledger.followed
+    .filter(({ userId }) => !ledger.choosers.has(userId))
+    .filter(({ userId, turnId, from }) => {
+      const thread = posts.filter((post) => turnOf(post) === turnId).map(threadOf);
+      const outcomes = posts.filter(
+        (post) => nameOf(post).startsWith("outcome-") && thread.includes(threadOf(post)) && post.ts > from,
+      );
+      return !outcomes.some((post) => slack.visibleText(post).includes(`@${slack.workspace.nameOf(userId)}`));
+    })
+    .map(({ userId, turnId }) => `${userId} is not mentioned in the result of ${turnId}`);
+}
+
+/** What people see now, of direct messages and of what is shown to them alone, that they may not. `known`: what was looked at before. */
+export function privateFaults(
+  { world: { slack }, ledger, people }: Judged,
+  known: WeakMap<object, string>,
+): string[] {
+  return people.flatMap((userId) =>
+    [...slack.ephemerals(userId), ...slack.dm(userId)].flatMap((message) => {
+      const text = slack.visibleText(message);
+      if (known.get(message) === text) return [];
+      known.set(message, text);
+      const hidden = ledger.in(text).filter(({ said: { place } }) => {
+        if (place === null || place === userId) return false;
+        return slack.workspace.findChannel(place)?.members.has(userId) !== true;
+      });
+      return hidden.map(({ words }) => `${words} was shown to ${userId}: ${text}`);
+    }),
+  );
+}
+
+function postsOf({ slack }: World): SlackMessage[] {
+  return slack.workspace
+    .channels()
+    .flatMap(({ id }) => slack.messages(id))
+    .filter(({ bot_id }) => bot_id !== undefined);
+}
+
+function threadOf({ channel, ts, thread_ts: threadTs = ts }: SlackMessage): string {
+  return `${channel} ${threadTs}`;
+}
+
+function turnOfCall({ idempotencyKey }: { idempotencyKey: string | null }): string {
+  return turnOfKey(idempotencyKey ?? "");
+}
+
+function isRetry(call: { idempotencyKey: string | null }): boolean {
+  return turnOfCall(call).startsWith("again:");
+}
+
+function twice(values: readonly string[]): string[] {
+  return [...new Set(values.filter((value, index) => values.indexOf(value) !== index))];
+}

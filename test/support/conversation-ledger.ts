@@ -1,0 +1,67 @@
+/** What words were said for: a request; to others; anything else, of which nothing may start. */
+type SaidFor = "request" | "chat" | "nothing";
+
+/** `by`: null, the agent. `place`: the channel whose members may read it, or the person who alone may; null: anyone. */
+type Said = { by: string | null; place: string | null; saidFor: SaidFor };
+
+/** A reply in a thread that mentions nobody. */
+export type Chat = { words: string; by: string; ts: string };
+
+const WORDS = /fix page number-\d+-/g;
+
+/** What people of a conversation said and did, and what must come of that. */
+export class ConversationLedger {
+  readonly #said = new Map<string, Said>();
+  /** Requests that were certainly taken; those by **Try again** are in `retried`. */
+  taken = 0;
+  /** Mentions that the setting may have refused. */
+  maybeTaken = 0;
+  /** What was pressed. */
+  readonly retried = new Set<string>();
+  /** The same where the setting may have refused it. */
+  readonly maybeRetried = new Set<string>();
+  readonly chats: Chat[] = [];
+  /** The chats whose authors said that they are for the agent, by their timestamps. */
+  readonly sent = new Set<string>();
+  /** The forms that were sent, by what was asked for in them, and what they listed and was unticked. */
+  readonly forms: { words: string; unticked: string[] }[] = [];
+  /** Who was told, and when, that they will be mentioned in the result of a turn, or of what its message shows besides. */
+  readonly followed: { userId: string; turnId: string; from: string }[] = [];
+  /** Who has chosen anything in a menu, by which they may not be mentioned any more. */
+  readonly choosers = new Set<string>();
+
+  /** Words that nobody has said before. */
+  say(by: string | null, place: string | null, saidFor: SaidFor): string {
+    const words = `fix page number-${this.#said.size + 1}-`;
+    this.#said.set(words, { by, place, saidFor });
+    return words;
+  }
+
+  of(words: string): Said | undefined {
+    return this.#said.get(words);
+  }
+
+  /** All that is said in a text, each once. */
+  in(text: string): { words: string; said: Said }[] {
+    return [...new Set(text.match(WORDS) ?? [])].flatMap((words) => {
+      const said = this.#said.get(words);
+      return said === undefined ? [] : [{ words, said }];
+    });
+  }
+}
+
+/** Who may read what somebody asks for in a channel. */
+export function placeOfRequest(userId: string, channel: string, isBotIn: boolean): string {
+  // Elsewhere the app reports in direct messages.
+  return isBotIn && channel.startsWith("C") ? channel : userId;
+}
+
+/** Of these the n-th, counted round and round. */
+export function pick<T>(from: readonly T[], n: number): T | undefined {
+  return from.length === 0 ? undefined : from[n % from.length];
+}
+
+/** Throws unless the app took what Slack sent. */
+export function taken(status: number, what = "an event"): void {
+  if (status !== 200) throw new Error(`the app answered ${status} to ${what}`);
+}
