@@ -275,8 +275,10 @@ function findElement(
   blocks: readonly AnyBlock[],
   { actionId, blockId }: { actionId: string; blockId?: string },
 ): { element: Act["element"]; blockId: string } {
+  // Slack names a message's blocks anew with each update; a button that was shown a moment ago is still meant.
+  const isNamed = blocks.some(({ block_id }) => block_id === blockId);
   for (const block of blocks) {
-    if (blockId !== undefined && block.block_id !== blockId) continue;
+    if (isNamed && block.block_id !== blockId) continue;
     const elements =
       block.type === "actions" || block.type === "context_actions"
         ? block.elements
@@ -288,5 +290,5 @@ function findElement(
       return { element, blockId: block.block_id ?? "" };
     }
   }
-  throw new ImpossibleForAPerson(`The message shows nothing with the action id ${actionId}.`);
+  throw new ImpossibleForAPerson(`That button is gone: the message has changed. (${actionId})`);
 }

@@ -6,11 +6,11 @@ export const EXAMPLES: readonly Example[] = [
   { request: "fix the broken links", does: "repairs relative links on all pages" },
   {
     request: "replace TidePool with Tidepool",
-    does: "replaces words, also “rename … to …” and “change … to …”",
+    does: "replaces words; “rename … to …” and “change … to …” work, too",
   },
-  { request: "fix the FAQ", does: "corrects whatever of this it finds there" },
+  { request: "fix the FAQ", does: "corrects misspellings and repairs links on that page" },
   {
     request: "fix the typos on the instal page",
-    does: "asks which page you mean, because there is none of that name",
+    does: "asks which page you mean, because no page has that name",
   },
 ];

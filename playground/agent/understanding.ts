@@ -22,6 +22,9 @@ const FIX = /\b(?:fix|correct|repair|proofread|clean up|tidy(?: up)?)\b/gi;
 const FIX_OBJECT =
   /^\W*(?:(?:the|these|this|all|any|our|obvious|small|up)\s+)*(?:docs?|documentation|mistakes?|errors?|problems?|issues?|pages?|it|them|this|that|what\b.*)?\s*(?:please)?\W*$/i;
 
+/** "And the FAQ, too." */
+const ALSO = /^\W*(?:and|also|plus)\b|\b(?:too|also|as well)\W*$/i;
+
 /** The instructions of a prompt, and what is quoted after them as context. */
 export function splitPrompt(prompt: string): { instructions: string; quoted: string } {
   const found = QUOTED_FROM.exec(prompt);
@@ -95,6 +98,7 @@ function isAbout(text: string): boolean {
 }
 
 function isGeneralFix(text: string, named: readonly string[], hasQuote: boolean): boolean {
+  if (named.length > 0 && ALSO.test(text.trim()) && !NEGATION.test(text.trim())) return true;
   return [...text.matchAll(FIX)].some(({ index, 0: verb }) => {
     if (NEGATION.test(text.slice(0, index))) return false;
     if (hasQuote || named.length > 0) return true;

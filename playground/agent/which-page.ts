@@ -18,7 +18,7 @@ export async function askWhichPage(
   const nearest = pages.toSorted((one, other) => distance(one) - distance(other)).slice(0, OFFERED);
   const chosen = await ask(`There is no page “${missing}”. Which one do you mean?`, [...nearest, ANOTHER]);
   if (chosen !== ANOTHER) return chosen;
-  const words = await ask("Which page, then? Its name will do.");
+  const words = await ask("Which page? Type its name.");
   return words === null ? null : (namedPages(`in the ${words}`, pages)[0] ?? null);
 }
 

@@ -6,14 +6,14 @@ const MAX_SHOWN = 12;
 
 export const WHAT_I_AM = "I am a small rule-based program, not an AI.";
 export const WHAT_I_CAN =
-  'I correct common misspellings, repair broken relative links, and do "replace X with Y", "rename X to Y" and ' +
-  '"change X to Y", in Markdown and MDX files, in one page if you name it. If there is no such page, I ask.';
+  'I can correct common misspellings, repair broken relative links, and do "replace X with Y", "rename X to Y" and ' +
+  '"change X to Y". Name a page to change only that one.';
 
 /** What was understood, before the work. */
 export function describeUnderstanding(understanding: Understanding): string {
   const asked = workOf(understanding);
   return asked === ""
-    ? `${WHAT_I_AM} I did not understand what to do.`
+    ? `${WHAT_I_AM} I didn't understand what to do.`
     : `${WHAT_I_AM} I understood: ${asked}.`;
 }
 
@@ -25,7 +25,7 @@ export function workOf({ isSpelling, isLinks, replacements, pages }: Understandi
     ...(isLinks ? ["repair broken relative links"] : []),
   ];
   const where = pages.length === 0 ? "all pages" : pages.join(", ");
-  return asked.length === 0 ? "" : `${asked.join("; ")}, in ${where}`;
+  return asked.length === 0 ? "" : `${new Intl.ListFormat("en").format(asked)} in ${where}`;
 }
 
 /** The last message where a person said no. */
@@ -48,17 +48,17 @@ export function summarise(
     );
   }
   if (!isSpelling && !isLinks && replacements.length === 0) {
-    return text("Nothing changed: I did not understand the request", WHAT_I_AM, WHAT_I_CAN);
+    return text("Nothing changed: I didn't understand the request", WHAT_I_AM, WHAT_I_CAN);
   }
   const changed = edits.filter(isChanged);
   const left = edits.flatMap((page) => page.left.map((sentence) => `- ${page.path}: ${sentence}`));
   const notFound = replacements
     .filter(({ from }) => !changed.some((page) => page.replacements.some((edit) => edit.from === from)))
-    .map(({ from }) => `- "${from}" is nowhere in what I looked at`);
+    .map(({ from }) => `- "${from}" was not found`);
   return text(
     titleOf(changed, edits.length),
     changed.map(describePage).join("\n"),
-    left.length + notFound.length === 0 ? "" : `Left as it is:\n${[...left, ...notFound].join("\n")}`,
+    left.length + notFound.length === 0 ? "" : `Not changed:\n${[...left, ...notFound].join("\n")}`,
     `${WHAT_I_AM} Please check what I did.`,
   );
 }

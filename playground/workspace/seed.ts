@@ -40,7 +40,7 @@ export function seedWorkspace(slack: SlackSide): Seeded {
   );
   say(general, theo, "True, I saw that yesterday.", rename);
 
-  say(docs, mara, "Morning! I just read the quickstart with fresh eyes. It needs some love.");
+  say(docs, mara, "I just read the quickstart with fresh eyes. It needs some love.");
   const typos = say(
     docs,
     theo,
@@ -66,7 +66,7 @@ export function seedWorkspace(slack: SlackSide): Seeded {
   say(
     support,
     jonas,
-    "Second one this week. The install page also spells the product TidePool. It is Tidepool, small p.",
+    "Second one this week. The install page also spells the product TidePool. It's Tidepool, with a small p.",
   );
   return { people: { mara, theo, priya, jonas, kim }, channels: { docs, support, general } };
 }

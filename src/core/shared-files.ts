@@ -54,7 +54,11 @@ export function filesText({ files }: Pick<Turn, "files">): string[] {
   const { sent = [], unsent = [] } = files ?? {};
   return [
     ...(sent.length === 0 ? [] : [`Sent along: ${fileNames(sent)}`]),
-    ...(unsent.length === 0 ? [] : [`⚠️ The agent can't read ${fileNames(unsent)}, so I didn't send them.`]),
+    ...(unsent.length === 0
+      ? []
+      : [
+          `⚠️ The agent can't read ${fileNames(unsent)}, so I didn't send ${unsent.length === 1 ? "it" : "them"}.`,
+        ]),
   ];
 }
 

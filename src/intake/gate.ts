@@ -4,6 +4,7 @@ import type { Refusal } from "../core/notifier.ts";
 import { refusalMessage, refusalText } from "../replies/private-messages.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { SLACKBOT_USER_ID } from "./direct-message.ts";
+import { threadOfButton } from "./press.ts";
 import { answerSaid } from "./said-to-app.ts";
 import { teamOf } from "./team.ts";
 
@@ -63,7 +64,9 @@ export function registerGate(app: App, deps: IntakeDeps): void {
     }
     if ("action" in args) {
       // Where this can't be said, Slack shows that the press came to nothing.
-      if ("response_url" in args.body) await args.respond(answer);
+      if ("response_url" in args.body) {
+        await args.respond({ ...answer, ...("container" in args.body && threadOfButton(args.body)) });
+      }
       return args.ack();
     }
     if ("event" in args && isUnchecked) return args.next();

@@ -52,7 +52,12 @@ export async function answerPress(
   answer: PressAnswer,
 ): Promise<void> {
   if (typeof answer === "string") {
-    await respond({ text: answer, response_type: "ephemeral", replace_original: false });
+    await respond({
+      text: answer,
+      response_type: "ephemeral",
+      replace_original: false,
+      ...threadOfButton(body),
+    });
   } else if (answer !== null) {
     await sayNotAllowed(deps, body, answer);
   }
@@ -67,6 +72,12 @@ async function sayNotAllowed(
   const to = { place, userId: user.id, responseUrl: response_url };
   const told = await notifier.replyPrivately(to, message);
   if (!told.ok) logger.warn({ error: told.fault.error }, "could not say who may press a button");
+}
+
+/** The thread that a pressed button is in; nothing where it stands in the channel, as a thread's first message does. */
+export function threadOfButton({ container }: Pick<BlockAction, "container">): { thread_ts?: string } {
+  const { thread_ts: threadTs, message_ts: messageTs } = container;
+  return typeof threadTs === "string" && threadTs !== messageTs ? { thread_ts: threadTs } : {};
 }
 
 /** Somebody was first, perhaps the person themselves. */

@@ -166,7 +166,7 @@ export function requestForm(
         label: { type: "plain_text", text: "What should change?" },
         hint: {
           type: "plain_text",
-          text: quoted === null ? "Name the page and what's wrong." : "The agent will see the message above.",
+          text: quoted === null ? "Name the page and what's wrong." : "Name the page if the message doesn't.",
         },
         element: {
           type: "plain_text_input",

@@ -17,7 +17,7 @@ export function helpMessage(projects: string[]): Rendered {
     "• `/docs-agent fix the install command`; `/docs-agent` alone opens a form",
     "• *Fix these docs* in a message's menu",
     "• Mention me in a channel or thread, or message me directly. In a request's thread that's a follow-up; starting with `new` makes it a separate request",
-    "• `/docs-agent list` shows your requests, `list channel` this channel's, `status` how they stand",
+    "• `/docs-agent list` shows your requests, `list channel` this channel's, `status` how many are running",
     ...(projects.length > 1
       ? [
           `• \`project=${cutEscaped(projects[1] ?? "", NAME_MAX)} …\` picks a project: ${listOf(names)}; the first is the default`,
@@ -47,7 +47,7 @@ export function welcomeMessage(): Rendered {
           value: suggestionValue.write({ prompt }),
         })),
       },
-      context(["“help” shows everything you can do."]),
+      context(["Type “help” to see everything you can do."]),
     ],
   };
 }

@@ -113,9 +113,9 @@ function endOf({ answer, closed }: Question, contact: string): string {
     case "taken":
       return "";
     case "late":
-      return "Too late: the agent had already gone on.";
+      return "Too late: the agent has already moved on.";
     case "elsewhere":
-      return "Too late: the agent had already got another answer outside Slack.";
+      return "Too late: the agent already got an answer outside Slack.";
     case "refused":
       return `The agent didn't accept this answer. If it keeps happening, contact ${contact}.`;
     case "unsent":

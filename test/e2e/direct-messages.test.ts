@@ -200,7 +200,7 @@ it("says how to go on without a mention, and what is wrong, privately", async ()
 const WELCOME = [
   "Hi! Tell me what's wrong in the docs, and the agent prepares a pull request. Write it here in your own words, or try one of these:",
   "[Fix the typos in the docs] [Fix the broken links in the docs] [Update old commands in the docs]",
-  "“help” shows everything you can do.",
+  "Type “help” to see everything you can do.",
 ];
 
 it("welcomes a newcomer once, and a suggestion that is pressed is a request, once", async () => {

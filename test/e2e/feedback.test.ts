@@ -45,6 +45,10 @@ it("each person's last vote counts, over a restart and a redelivery", async () =
   await vote(world, ANA, outcome, "negative");
   await world.slack.until(() => privately(world, ANA).length === 2);
   expect(privately(world, ANA)).toEqual([THANKS, THANKS]);
+  expect(world.slack.ephemerals(ANA).map(({ thread_ts }) => thread_ts)).toEqual([
+    outcome.thread_ts,
+    outcome.thread_ts,
+  ]);
   expect(privately(world, BEN)).toEqual([THANKS]);
   expect(logged(world)).toEqual(['{"yes":1,"no":0}', '{"yes":2,"no":0}', '{"yes":1,"no":1}']);
 });
@@ -57,6 +61,7 @@ it("a guest can't vote", async () => {
   await vote(world, "U0GUS", outcome, "positive");
   await world.slack.until(() => privately(world, "U0GUS").length === 1);
   expect(privately(world, "U0GUS")[0]).toContain("only members of this workspace");
+  expect(world.slack.ephemerals("U0GUS")[0]?.thread_ts).toBe(outcome.thread_ts);
   expect(logged(world)).toEqual([]);
 });
 

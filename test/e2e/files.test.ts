@@ -46,7 +46,7 @@ describe("files", () => {
     expect(create?.prompt).toContain("> look at this\n> [file: shot.png]");
     await world.until(() => said(world, root)[0]?.join("\n").includes("Sent along: notes.md, shot.png"));
     expect(said(world, root)[0]?.join("\n")).toContain(
-      "⚠️ The agent can't read setup.exe, so I didn't send them.",
+      "⚠️ The agent can't read setup.exe, so I didn't send it.",
     );
   });
 

@@ -105,7 +105,7 @@ describe.skipIf(!hasChromium)("the playground", { timeout: 180_000 }, () => {
     await first.getByText("answered: Another page").waitFor();
     expect(await first.getByRole("button", { name: /docs|Another/ }).count()).toBe(0);
 
-    const second = inThread(tab).filter({ hasText: "Its name will do." });
+    const second = inThread(tab).filter({ hasText: "Type its name." });
     await second.getByRole("button", { name: "Answer…" }).press("Enter");
     const form = tab.getByRole("dialog", { name: "Answer the agent" });
     await form.getByText("Which page, then?").waitFor();

@@ -212,11 +212,11 @@ describe("a question that ends without an answer from Slack", () => {
     const { root, message, id } = await asked(world);
     service.closeQuestion(jobOf(world), id);
     await press(world, ANA, message, "answer_choice_0");
-    await world.until(() => said(world, root)[0]?.at(-1) === "Too late: the agent had already gone on.");
+    await world.until(() => said(world, root)[0]?.at(-1) === "Too late: the agent has already moved on.");
     expect(said(world, root)[0]).toEqual([
       ...ASKED,
       "@Ana answered: Install",
-      "Too late: the agent had already gone on.",
+      "Too late: the agent has already moved on.",
     ]);
     expect(service.answers).toEqual([]);
   });
@@ -283,7 +283,7 @@ describe("an answer while the job service is away", () => {
 
   it.each([
     ["lost", "I can't tell whether the agent got this answer."],
-    ["refused", "Too late: the agent had already gone on."],
+    ["refused", "Too late: the agent has already moved on."],
   ])("was %s, and the question is gone: claims no more than is known", async (how, end) => {
     await using world = await start();
     const { service } = world;

@@ -132,11 +132,11 @@ describe("a question of the agent's says afterwards who answered what, and what 
     [{ answer: { ...answer, result: "taken" } }, ["@Ana answered: Install"]],
     [
       { answer: { ...answer, result: "late" } },
-      ["@Ana answered: Install", "Too late: the agent had already gone on."],
+      ["@Ana answered: Install", "Too late: the agent has already moved on."],
     ],
     [
       { answer: { ...answer, result: "elsewhere" } },
-      ["@Ana answered: Install", "Too late: the agent had already got another answer outside Slack."],
+      ["@Ana answered: Install", "Too late: the agent already got an answer outside Slack."],
     ],
     [
       { answer: { ...answer, result: "refused" } },

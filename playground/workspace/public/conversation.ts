@@ -79,8 +79,9 @@ export function labelOf(channel: PageChannel): string {
   return isDirect(channel) ? channel.name : `#${channel.name}`;
 }
 
-function aboutOf(channel: PageChannel, { surface, bot }: PageState): string {
-  if (isDirect(channel)) return channel.withBot ? `Messages from ${surface.appName}` : "";
+function aboutOf(channel: PageChannel, { bot }: PageState): string {
+  if (isDirect(channel))
+    return channel.withBot ? "A message here is a request. The answer comes in its thread." : "";
   const where = channel.withBot ? `${bot.name} is here` : `${bot.name} is not here`;
   return `${channel.members - (channel.withBot ? 1 : 0)} people · ${where}`;
 }

@@ -1,3 +1,5 @@
+import { readableDate } from "./time.ts";
+
 /** A piece of Slack's markup. See https://docs.slack.dev/messaging/formatting-message-text */
 export type Markup =
   | { type: "text"; text: string }
@@ -14,7 +16,7 @@ const styles: ReadonlyMap<string, "bold" | "italic" | "strike"> = new Map([
 ]);
 const token = /<([^<>\n]+)>/y;
 const inlineCode = /`([^`\n]+)`/y;
-const bareUrl = /https?:\/\/[^\s<>]*[^\s<>.,;:!?)\]'"*_~`]/y;
+const bareUrl = /https?:\/\/(?:(?!&[lg]t;)[^\s<>])*(?!&[lg]t;)[^\s<>.,;:!?)\]'"*_~`]/y;
 const boundary = /[\s\p{P}\p{S}]/u;
 
 /** Reads markup; `verbatim`: what only looks like a URL stays text. */
@@ -151,6 +153,10 @@ function readToken(content: string): Markup {
   if (target.startsWith("!subteam^")) return { type: "group", id: target.slice(9), label };
   if (target === "!here" || target === "!channel" || target === "!everyone") {
     return { type: "broadcast", range: target.slice(1) };
+  }
+  if (target.startsWith("!date^")) {
+    const [, seconds = "", format = ""] = target.split("^");
+    return { type: "text", text: readableDate(seconds, format) ?? label ?? "" };
   }
   if (target.startsWith("!")) return { type: "text", text: label ?? `<${decodeShownEntities(content)}>` };
   return { type: "link", url: decodeShownEntities(target), label };

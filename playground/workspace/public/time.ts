@@ -2,6 +2,7 @@ const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
 const day = new Intl.DateTimeFormat(undefined, { weekday: "long", month: "long", day: "numeric" });
 const full = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "medium" });
 
+const short = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 const exact = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 
 /** Milliseconds since 1970 as the time of the day, to the second. */
@@ -32,4 +33,24 @@ export function dayName(ts: string): string {
   const before = new Date(now);
   before.setDate(now.getDate() - 1);
   return dateOf(ts).toDateString() === before.toDateString() ? "Yesterday" : day.format(dateOf(ts));
+}
+
+/**
+ * A date in one of Slack's formats, where and when it is read; null for a format that the app's messages don't use. See
+ * https://docs.slack.dev/messaging/formatting-message-text#date-formatting
+ */
+export function readableDate(seconds: string, format: string): string | null {
+  const parts: Record<string, string> = {
+    "{date_short}": short.format(dateOf(seconds)),
+    "{date_short_pretty}": prettyDay(seconds),
+    "{time}": clockTime(seconds),
+  };
+  const tokens = format.match(/\{\w+\}/g) ?? [];
+  if (tokens.length === 0 || tokens.some((token) => parts[token] === undefined)) return null;
+  return format.replaceAll(/\{\w+\}/g, (token) => parts[token] ?? token);
+}
+
+function prettyDay(ts: string): string {
+  const name = dayName(ts);
+  return name === "Today" || name === "Yesterday" ? name.toLowerCase() : short.format(dateOf(ts));
 }

@@ -94,15 +94,17 @@ export function createTour(app: PageApp) {
       ),
       step(
         "Fix what a message says",
-        "opens the form from that message's menu: press Send",
+        "opens the form from a message's menu: press Send, and the pull request follows in that message's thread",
         () => void openForm(),
       ),
       asks === undefined
         ? step("Break something", "makes Slack, the job service or the app fail: nothing gets lost", () =>
             app.toggleWeather(),
           )
-        : step("Let the agent ask", "names a page that isn't there: answer in the thread", () =>
-            suggest(asks.request),
+        : step(
+            "Let the agent ask",
+            "names a page that doesn't exist: press Enter, then answer in the thread",
+            () => suggest(asks.request),
           ),
     );
     understood.hidden = all === null || all.length === 0;

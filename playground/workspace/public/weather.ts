@@ -9,13 +9,12 @@ const slackChoices = [
     value: "rate-limited",
     label: "429: too many requests",
     watch:
-      "Every call of the app is refused for now. Ask for something: nothing appears. Set it back: the messages arrive, each once and in order.",
+      "Slack refuses every call of the app. Ask for something: nothing appears. Set it back: the messages arrive, each once and in order.",
   },
   {
     value: "unavailable",
     label: "503: unavailable",
-    watch:
-      "Slack itself is down for the app. Forms don't open. Commands are kept and answered when it's back.",
+    watch: "Slack is down for the app. Forms don't open. Commands are kept, and answered when it's back.",
   },
 ] as const;
 
@@ -25,13 +24,13 @@ const agentChoices = [
     value: "slow",
     label: "Is slow",
     watch:
-      "Half a minute for each request: time to press Stop, to follow up in the thread, or to kill the app. Set it back: it goes on at once.",
+      "Each request takes half a minute: time to press Stop, to follow up in the thread, or to kill the app. Set it back: the agent goes on at once.",
   },
   { value: "fails", label: "Fails", watch: "Ask for something: the thread says why, with Try again." },
   {
     value: "asks",
     label: "Asks first",
-    watch: "Before it changes anything, the thread asks you, with buttons. It waits for your answer.",
+    watch: "Before it changes anything, it asks you in the thread, with buttons, and waits for your answer.",
   },
 ] as const;
 
@@ -60,7 +59,7 @@ const switches: readonly Switch[] = [
     isOn: (weather) => weather.isJobServiceSlow,
     isOnFor: (isOn) => isOn,
     watch:
-      "Commands are still acknowledged at once, because the job is created in the background; the thread only takes longer.",
+      "Commands are still answered at once, because the job is created in the background. Only the thread takes longer.",
   },
   {
     kind: "app-running",
@@ -68,7 +67,7 @@ const switches: readonly Switch[] = [
     isOn: (weather) => !weather.isAppRunning,
     isOnFor: (isOn) => !isOn,
     watch:
-      "SIGKILL, as a power cut. Kill it while a job runs: commands now fail with Slack's notice, and after the start every job goes on, with one message each.",
+      "The process ends at once (SIGKILL). Kill it while a job runs: new commands fail with Slack's own notice. Switch it off again: the app starts, and every result arrives once.",
   },
 ];
 
@@ -109,7 +108,7 @@ export function createWeather(app: PageApp) {
     { class: "weather" },
     h("p", null, "Break something: nothing gets lost or said twice."),
     agent,
-    h("fieldset", null, h("legend", null, "Slack, towards the app"), ...slack.map(({ row }) => row)),
+    h("fieldset", null, h("legend", null, "Slack's answers to the app"), ...slack.map(({ row }) => row)),
     h("fieldset", null, h("legend", null, "Everything else"), ...toggles.map(({ row }) => row)),
   );
 

@@ -237,7 +237,7 @@ it("changes nothing when it understands nothing, and says what it can do", async
   expect(await world.prompt("please write a tutorial about corals")).toBe("end_turn");
   expect(await world.changes()).toEqual({});
   expect(world.reads).toEqual([]);
-  expect(world.summary()).toMatch(/did not understand[\s\S]*not an AI[\s\S]*replace X with Y/);
+  expect(world.summary()).toMatch(/didn't understand[\s\S]*not an AI[\s\S]*replace X with Y/);
 });
 
 it("acts on the newest text only, and not on what is quoted in it", async () => {
@@ -304,7 +304,7 @@ it("asks which page is meant where there is none of that name: by choices, then 
   ]);
   await world.prompt("fix the typos on the questions page");
   expect(Object.keys(await world.changes())).toEqual(["docs/install.md", "docs/faq.md"].toSorted());
-  expect(world.asked[2]).toContain("Which page, then?");
+  expect(world.asked[2]).toContain("Which page? Type its name.");
   await world.prompt("fix the typos on the pricing page");
   expect(world.summary()).toContain("there is no such page");
   expect(world.asked).toHaveLength(4);
@@ -348,7 +348,7 @@ it("asks before it begins when it is told to, and takes a no", async () => {
   await using world = await openWorld(["No, leave it", "Yes, go ahead"], "asks");
   await world.prompt("fix the typos in the quickstart");
   expect(world.asked).toEqual([
-    expect.stringMatching(/Shall I correct common misspellings, in docs\/quickstart\.md\?.*"Yes, go ahead"/),
+    expect.stringMatching(/Shall I correct common misspellings in docs\/quickstart\.md\?.*"Yes, go ahead"/),
   ]);
   expect(world.summary()).toContain("Nothing changed: I asked first, and the answer was no");
   expect(await world.changes()).toEqual({});

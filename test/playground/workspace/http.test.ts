@@ -62,7 +62,7 @@ describe("what the page is told", () => {
       ["general", false],
     ]);
     expect(state.current?.messages.map(({ text }) => text.slice(0, 20))).toEqual([
-      "Morning! I read thro",
+      "I just read the quic",
       "The quickstart has t",
       "The link to the API ",
       expect.stringContaining(`<@${people.theo}>`),

@@ -85,10 +85,24 @@ describe.skipIf(!hasChromium)("in a browser", () => {
       "<!here> <!channel>",
       '<span class="mention mention-me">@here</span> <span class="mention mention-me">@channel</span>',
     ],
-    ["a date by its fallback", "<!date^1^{date}|1 January>", "1 January"],
+    ["a date by its fallback", "<!date^1^{no_such}|1 January>", "1 January"],
+    ["an address in escaped brackets", "&lt;https://x.test/a&gt;", `&lt;${link("https://x.test/a")}&gt;`],
     ["emoji by name", ":tada: :white_check_mark: :no_such_emoji: 10:30:45", "🎉 ✅ :no_such_emoji: 10:30:45"],
   ])("mrkdwn: %s", async (_name, text, html) => {
     expect(await rendered({ text })).toBe(html);
+  });
+
+  it("mrkdwn: a date as the reader's clock has it", async () => {
+    const time = new Intl.DateTimeFormat("en-US", { timeStyle: "short" });
+    const now = Date.now();
+    const date = (ms: number, format: string) => `<!date^${Math.floor(ms / 1000)}^${format}|UTC>`;
+    expect(await rendered({ text: date(now, "{date_short_pretty} at {time}") })).toBe(
+      `today at ${time.format(now)}`,
+    );
+    const old = Date.UTC(2026, 0, 5, 12);
+    expect(await rendered({ text: date(old, "{date_short_pretty}, {date_short} {time}") })).toBe(
+      `Jan 5, 2026, Jan 5, 2026 ${time.format(old)}`,
+    );
   });
 
   it("mrkdwn: people and channels by name", async () => {
@@ -260,6 +274,9 @@ describe.skipIf(!hasChromium)("in a browser", () => {
     await dialog.waitFor({ state: "detached" });
     expect(deliveries.filter((kind) => kind === "click")).toEqual([]);
     await tab.getByRole("button", { name: "Risky" }).click();
+    // The message is updated meanwhile, which gives its blocks new names.
+    const shown = slack.workspace.log(world.channels.docs).visible().at(-1);
+    shown?.blocks?.forEach((block) => (block.block_id = "another"));
     await dialog.getByRole("button", { name: "Do it" }).click();
     // No app listens here, and the page says so.
     await tab.getByRole("alert").getByText("dispatch_failed").waitFor();
