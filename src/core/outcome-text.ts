@@ -76,7 +76,8 @@ function textOf(outcome: Outcome, words: OutcomeWords): Text {
     case "no-changes":
       return {
         symbol: "➖",
-        headline: "No changes made.",
+        headline:
+          outcome.isUnsure === true ? "The agent finished, and there's no pull request." : "No changes made.",
         detail: `${words.botName === null ? "Reply" : `Reply with @${words.botName}`} and name the page.`,
         buttons: ["try-again"],
       };
@@ -92,7 +93,10 @@ function textOf(outcome: Outcome, words: OutcomeWords): Text {
       }
       return {
         symbol: "❌",
-        headline: "The agent couldn't finish.",
+        headline:
+          outcome.isUnsure === true
+            ? "The agent couldn't finish, or hasn't started on this."
+            : "The agent couldn't finish.",
         detail: pr === null ? `If it keeps happening, contact ${words.contact}.` : checkBeforeMergeText(pr),
         buttons: ["try-again"],
       };

@@ -52,6 +52,8 @@ export const Outcome = storedObject({
   prBefore: z.string().optional(),
   /** Nothing was sent: whoever asked may not use the app, or it can't be known. Absent: they may. */
   admission: z.enum(["guest", "unchecked", "uncheckable"]).optional(),
+  /** The job still looks as the turn before left it: the agent may not have begun with this one. Absent: it is known to have. */
+  isUnsure: z.boolean().optional(),
   /** Who stopped it. Absent: nobody did, or it ended by itself before. */
   stoppedBy: z.string().optional(),
 });

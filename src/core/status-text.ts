@@ -135,7 +135,7 @@ function outcomeLine(outcome: Outcome, words: Pick<OutcomeWords, "watchedFor" | 
     case "branch":
       return told?.branch ? `✅ Changes on branch ${told.branch}` : "✅ Changes on a branch";
     case "no-changes":
-      return "➖ No changes";
+      return outcome.isUnsure === true ? "➖ No pull request" : "➖ No changes";
     case "failed":
       return "❌ Couldn't finish";
     case "canceled":

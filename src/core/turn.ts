@@ -131,6 +131,7 @@ export function endTurn(
     job?: Job;
     told?: ToldTurn | undefined;
     stoppedBy?: string | undefined;
+    isUnsure?: boolean;
   } = {},
 ): Turn {
   const job = detail.job ?? turn.job;
@@ -142,6 +143,7 @@ export function endTurn(
     tookMs: Math.max(0, now - turn.request.receivedAt),
     ...(detail.told === undefined ? {} : { told: detail.told }),
     ...(detail.stoppedBy === undefined ? {} : { stoppedBy: detail.stoppedBy }),
+    ...(detail.isUnsure === true ? { isUnsure: true } : {}),
   };
   return {
     ...withQuestions(turn, closeQuestions(turn.questions ?? [])),
@@ -194,7 +196,8 @@ export function turnAfterAnswer(turn: Turn, answer: JobServiceAnswer & { ok: tru
   const kind = isOfTurnBefore ? null : outcomeKindOf(job, reported);
   if (kind !== null) {
     const told = toldTurn(reported);
-    return endTurn(turn, kind, now, { job, told, stoppedBy: stopperOf(turn, kind, told) });
+    const isUnsure = reported === null && stage.unseen !== undefined && stage.unseen.leftAs === leftAs(job);
+    return endTurn(turn, kind, now, { job, told, stoppedBy: stopperOf(turn, kind, told), isUnsure });
   }
   const asked = isOfTurnBefore ? null : toldQuestions(answer, number);
   const told = asked === null ? turn : withQuestions(turn, questionsAfter(turn.questions ?? [], asked));

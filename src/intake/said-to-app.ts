@@ -82,7 +82,7 @@ export async function answerSaid(
 }
 
 /** Names a message: it can arrive as several events, under several event ids. */
-function causeOf({ teamId, channelId, ts }: Pick<Said, "teamId" | "channelId" | "ts">): string {
+export function causeOf({ teamId, channelId, ts }: Pick<Said, "teamId" | "channelId" | "ts">): string {
   return `mention:${teamId}:${channelId}:${ts}`;
 }
 

@@ -13,6 +13,7 @@ import type { IntakeDeps } from "./deps.ts";
 import { isDirectMessage, saidDirectly } from "./direct-message.ts";
 import { answerPress } from "./press.ts";
 import type { PressAnswer } from "./press.ts";
+import { noteChange } from "./reply-change.ts";
 import { answerSaid, requestOf, takeSaid } from "./said-to-app.ts";
 import { parseMessageText, readableText } from "./message-text.ts";
 import { WrittenMessage, saidOf } from "./slack-message.ts";
@@ -21,7 +22,7 @@ import { teamOf } from "./team.ts";
 
 const MESSAGE_EVENT = "message";
 
-const TOO_OLD = "That was too long ago. Mention me in the thread instead.";
+const NOT_KEPT = "I no longer have that message. Mention me in the thread instead.";
 
 /**
  * What a person has just written in a thread, with files or without. Edits, joins, broadcasts to the channel and whatever else has another
@@ -47,6 +48,7 @@ export function registerThreadReply(app: App, deps: IntakeDeps): void {
     }
     const reply = ThreadReply.safeParse(event);
     if (reply.success) await takeReply(deps, saidOf(teamId, reply.data));
+    else await noteChange(deps, teamId, event);
   });
 
   app.action<BlockAction<ButtonAction>>(SEND_REPLY, async ({ ack, action, body, respond }) => {
@@ -111,7 +113,7 @@ async function send(deps: IntakeDeps, value: string | undefined, userId: string)
   const replyId = replyValue.read(value)?.replyId;
   try {
     const reply = replyId === undefined ? undefined : await deps.records.reply.get(replyId);
-    if (reply?.request.userId !== userId) return TOO_OLD;
+    if (reply?.request.userId !== userId) return NOT_KEPT;
     const request = { ...reply.request, receivedAt: deps.clock.now() };
     if (request.instructions.length > PROMPT_MAX_CHARS) return refusalText(tooLong(request));
     const accepted = await acceptRequest(deps, request, "thread");

@@ -12,6 +12,11 @@ import { afterFault } from "./post.ts";
 /** How long the words of a reply are kept for its author to say that they are for the agent. */
 const KEPT_MS = 24 * 60 * 60_000;
 
+/** How long such a reply is kept from now on, milliseconds. */
+export function keepReplyMs({ receivedAt }: Request, now: number): number {
+  return Math.max(1, receivedAt + KEPT_MS - now);
+}
+
 const AskPayload = storedObject({
   replyId: z.string(),
   slotMs: z.number().optional(),

@@ -216,6 +216,35 @@ describe("FOLLOW_UPS=ask", () => {
     expect(service.messages).toHaveLength(1);
   });
 
+  it("sends what the reply says after an edit, and nothing of one that was deleted", async () => {
+    await using world = await start("ask");
+    const { service, slack } = world;
+    const root = await done(world);
+    const { message } = await say(world, root, BEN, "my password is hunter2");
+    const edit = { channel: DOCS, messageTs: message.ts, text: "and the <FAQ>" };
+    await slack.person(BEN).edit(edit);
+    await press(world, BEN, "send_reply");
+    await world.until(() => service.messages.length === 1);
+    expect(service.messages.map(askedFor)).toEqual(["and the <FAQ>"]);
+
+    const { message: gone } = await say(world, root, ANA, "the key is sesame");
+    const [changed] = await slack
+      .person(ANA)
+      .edit({ ...edit, messageTs: gone.ts, text: "the key is sesame!" });
+    const payload = JSON.parse(changed?.delivery.body ?? "");
+    Object.assign(payload.event, { subtype: "message_deleted", deleted_ts: gone.ts, message: undefined });
+    if (changed === undefined) throw new Error("no event");
+    await slack.redeliver({ ...changed.delivery, body: JSON.stringify(payload) }, { resign: true });
+    await world.settle();
+    await press(world, ANA, "send_reply");
+    await slack.until(() => questions(world, ANA)[0] !== ASKED);
+    expect(questions(world, ANA)).toEqual([
+      "I no longer have that message. Mention me in the thread instead.",
+    ]);
+    await world.pass(5 * MINUTE_MS);
+    expect(service.messages).toHaveLength(1);
+  });
+
   it("forgets it when they ignore it", async () => {
     await using world = await start("ask");
     const root = await done(world);
@@ -238,7 +267,9 @@ describe("FOLLOW_UPS=ask", () => {
     await world.pass(25 * 60 * MINUTE_MS);
     await press(world, ANA, "send_reply");
     await world.slack.until(() => questions(world, ANA)[0] !== ASKED);
-    expect(questions(world, ANA)).toEqual(["That was too long ago. Mention me in the thread instead."]);
+    expect(questions(world, ANA)).toEqual([
+      "I no longer have that message. Mention me in the thread instead.",
+    ]);
     expect(world.service.messages).toEqual([]);
   });
 });

@@ -128,6 +128,23 @@ describe("a mention in a job's thread", () => {
     expect(service.messages[0]?.jobId).toBe("job_2");
   });
 
+  it.each([
+    ["completed", "➖ @Ben The agent finished, and there's no pull request."],
+    ["failed", "❌ @Ben The agent couldn't finish, or hasn't started on this."],
+  ] as const)("claims nothing of it where the job stays as it was left: %s", async (status, words) => {
+    await using world = await World.start();
+    const { service } = world;
+    const root = await ask(world);
+    service.finish(jobOf(world), { status });
+    await world.until(() => said(world, root).length === 1);
+    service.script.staleReadsAfterMessage(1000);
+    await reply(world, root, "and the FAQ");
+    await world.until(() => said(world, root).length === 3, 3 * MINUTE_MS);
+    expect(said(world, root)[2]?.[0]).toBe(words);
+    await world.pass(60 * MINUTE_MS);
+    expect(said(world, root)).toHaveLength(3);
+  });
+
   it("waits for a job that isn't there yet, in order", async () => {
     await using world = await World.start();
     const { service, slack } = world;
