@@ -15,7 +15,7 @@ const HELP = `Measures docs-agent from outside, beside something named in the sa
 
 Usage: npm run bench -- [<scenario>…] [--checkout <folder> | --commit <commit>]
 
-${scenarios.map(({ name, summary }) => `  ${name.padEnd(16)}${summary}`).join("\n")}
+${scenarios.map(({ name, summary }) => `  ${name.padEnd(18)}${summary}`).join("\n")}
 
 Without a scenario all of them run, which takes about fifteen minutes.
   --checkout <folder>  measure the program in that folder instead of this one

@@ -127,40 +127,8 @@ export interface Notifier {
   slackTimeMs(): number;
 }
 
-/**
- * Whether somebody may use the app.
- *
- * - `admitted`: a member, or the operator lets everybody in. What they wrote may leave Slack.
- * - `guest`: a guest, or of another organization, which the operator doesn't let in.
- * - `unchecked`: Slack doesn't say now.
- * - `uncheckable`: Slack will not say until the operator grants the app a scope.
- */
-export type Admission = "admitted" | "guest" | "unchecked" | "uncheckable";
-
-/** Who is who in Slack. Names are null where Slack does not say; never throws. */
-export interface Directory {
-  /** Waits a second at most for Slack. Remembered for minutes, also for whoever else asks. */
-  admission(teamId: string, userId: string): Promise<Admission>;
-  personName(teamId: string, userId: string): Promise<string | null>;
-  channelName(teamId: string, channelId: string): Promise<string | null>;
-  /** As {@link permalink}, without asking Slack; null: the team's address isn't known. */
-  threadUrl(thread: { teamId: string; channelId: string; ts: string }): Promise<string | null>;
-  permalink(message: {
-    teamId: string;
-    channelId: string;
-    ts: string;
-    threadTs: string | null;
-  }): Promise<string | null>;
-}
-
 /** Slack's own sign that the agent is at work, where it offers one. */
 export interface WorkStatus {
   /** Shows it in a thread for at most two minutes, in the background: best effort, never throws, and renews only what is about to go. */
   show(thread: { teamId: string; channelId: string; threadTs: string }): void;
-}
-
-/** Which channels people are in. */
-export interface Memberships {
-  /** Those that the app is in, too, as of the last half minute. `isComplete`: false where Slack doesn't tell of all of them. */
-  channelsOf(teamId: string, userId: string): Promise<{ channels: ReadonlySet<string>; isComplete: boolean }>;
 }

@@ -1,6 +1,6 @@
 import type { Job } from "./job.ts";
 import type { JobServiceAnswer, JobServiceFault } from "./job-service.ts";
-import type { Admission } from "./notifier.ts";
+import type { Admission } from "./directory.ts";
 import type { OutcomeKind } from "./outcome.ts";
 import { nextPollDelayMs } from "./polling.ts";
 import type { PollingPolicy } from "./polling.ts";

@@ -25,8 +25,7 @@ export function notAcceptedMessage(thrown: unknown): Rendered {
 /**
  * Accepts a request durably, within the limits of its person and channel. Rejects when it cannot be stored, or may not
  * have been. What Slack delivers twice at the same time is taken once, and counted once. Where Slack doesn't say in time whether its
- * person may use the app, it is accepted, and goes no further until it is known (`tasks/submit.ts`). `told`: not if its thread has a turn that
- * runs, and that isn't among these.
+ * person may use the app, it is accepted, and goes no further until it is known (`tasks/submit.ts`). `told`: see {@link acceptance}.
  */
 export async function acceptRequest(
   deps: IntakeDeps,

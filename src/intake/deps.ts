@@ -1,6 +1,7 @@
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
-import type { Directory, Notifier, Refusal } from "../core/notifier.ts";
+import type { Directory } from "../core/directory.ts";
+import type { Notifier, Refusal } from "../core/notifier.ts";
 import type { PollingPolicy } from "../core/polling.ts";
 import type { ProjectRef } from "../core/project.ts";
 import type { RecordOf, RecordStore } from "../core/records.ts";

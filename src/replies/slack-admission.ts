@@ -1,7 +1,7 @@
 import type { UsersInfoResponse } from "@slack/web-api";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
-import type { Admission } from "../core/notifier.ts";
+import type { Admission } from "../core/directory.ts";
 import { slackFault } from "./slack-faults.ts";
 import type { SlackIdentity, SlackTeams } from "./slack-teams.ts";
 

@@ -1,6 +1,6 @@
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
-import type { Directory } from "../core/notifier.ts";
+import type { Directory } from "../core/directory.ts";
 import { builtPermalink } from "./permalink.ts";
 import { createSlackAdmission } from "./slack-admission.ts";
 import { slackFault } from "./slack-faults.ts";

@@ -19,8 +19,12 @@ import { turnWrites } from "./turn-writes.ts";
 import type { TaskDeps } from "./deps.ts";
 
 /**
- * Which job a request is for: one of its own; that of its thread, in whatever project, or only in that of the request; or that of its thread if
- * the same person asked for its newest open request, and otherwise it is none.
+ * Which job a request is for.
+ *
+ * - `own-job`: one of its own.
+ * - `thread`: that of its thread, in whatever project.
+ * - `thread-in-project`: that of its thread, if that is in the request's project.
+ * - `own-open-request`: that of its thread, if the same person asked for its newest open request. Otherwise it is no request.
  */
 export type Aim = "own-job" | "thread" | "thread-in-project" | "own-open-request";
 
@@ -43,8 +47,8 @@ type AcceptDeps = Pick<TaskDeps, "clock" | "polling" | "retentionMs"> & {
 
 /**
  * Accepts a request: its turn is written down, and the create and the status message are under way, neither waiting for the other. The
- * turn's id is made of what Slack sent, so a redelivery or a second press finds it, changes nothing and counts against no limit. `told`: unless
- * its thread has a turn that runs and isn't among these.
+ * turn's id is made of what Slack sent, so a redelivery or a second press finds it, changes nothing and counts against no limit. `told`: the
+ * running turns that the person knows of. If another one runs in the thread, nothing is accepted. Absent: that doesn't matter.
  */
 export function acceptance(
   deps: AcceptDeps,
@@ -128,8 +132,8 @@ function followUp(request: Request, { id, request: { project } }: Turn): Turn {
 }
 
 /**
- * The turn whose status message shows another one too: that of a turn which is tried again, or of one that the job of a follow-up still works on
- * or, if it is shown by another's, that other. Undefined: the turn needs a status message of its own.
+ * The turn whose status message shows this one too: the turn that is tried again, or the one that a follow-up's job still works on. If that one is
+ * shown by another turn's message, it is that other turn. Undefined: this one needs a status message of its own.
  */
 function statusHost(read: Read, { request, delivery }: Turn): Turn | undefined {
   const { retries, follows } = request;

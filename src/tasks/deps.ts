@@ -1,7 +1,8 @@
 import type { Clock } from "../core/clock.ts";
 import type { Contacts, JobServices } from "../core/job-service.ts";
 import type { Logger } from "../core/logger.ts";
-import type { Directory, Memberships, Notifier, WorkStatus } from "../core/notifier.ts";
+import type { Directory, Memberships } from "../core/directory.ts";
+import type { Notifier, WorkStatus } from "../core/notifier.ts";
 import type { PollingPolicy } from "../core/polling.ts";
 import type { RecordKind, RecordOf, RecordStore } from "../core/records.ts";
 import type { Slots } from "../core/slots.ts";

@@ -72,18 +72,7 @@ export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
   const withContext = withThread(known, thread);
   const { request } = withContext;
   const configured = deps.jobServices.of(request.project);
-  if (configured === undefined) {
-    deps.logger.error(
-      { project: request.project.name },
-      "the project of this request is no longer configured",
-    );
-    const now = deps.clock.now();
-    return settle(deps, turnId, (turn) =>
-      turn.stage.name === "accepted"
-        ? endTurn(turn, "rejected", now, { reason: "project" })
-        : beforeSubmit(turn, { now, policy: deps.polling, honorsKeys: false, prompt: "" }),
-    );
-  }
+  if (configured === undefined) return notConfigured(deps, known);
   const { service, jobService } = configured;
   const announced = await deps.records.service.get(service);
   // At another address nobody knows the key of a create that was sent before.
@@ -150,6 +139,17 @@ export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
   const retry = afterMs === null ? null : { afterMs, reason: "the job service did not take the request" };
   const noted = announcementWrites(service, announced, answer);
   return settle(deps, turnId, (turn) => afterSubmit(turn, answer, at).turn, noted, retry);
+}
+
+/** The turn ends, as nobody can send it; whether what was on its way has arrived stays unknown. */
+function notConfigured(deps: TaskDeps, { id, request }: Turn): Step {
+  deps.logger.error({ project: request.project.name }, "the project of this request is no longer configured");
+  const now = deps.clock.now();
+  return settle(deps, id, (turn) =>
+    turn.stage.name === "accepted"
+      ? endTurn(turn, "rejected", now, { reason: "project" })
+      : beforeSubmit(turn, { now, policy: deps.polling, honorsKeys: false, prompt: "" }),
+  );
 }
 
 /** What the service says of itself with an answer, if that is new. */

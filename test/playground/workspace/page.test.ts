@@ -409,7 +409,7 @@ describe.skipIf(!hasChromium)("a person at the page, with the real app", () => {
     ]);
   });
 
-  it("fits 380 pixels, with the conversations behind a button", async () => {
+  it("fits windows from 380 pixels on, with the conversations behind a button", async () => {
     await using at = await start(browser);
     const { world, tab } = at;
     world.slack.workspace.say({
@@ -427,7 +427,11 @@ describe.skipIf(!hasChromium)("a person at the page, with the real app", () => {
       await tab.getByRole("switch", { name: bad }).check();
     }
     await tab.getByRole("button", { name: /^Weather: Job service down · .* · App not running$/ }).waitFor();
-    expect(await tab.evaluate("document.documentElement.scrollWidth")).toBe(380);
+    for (const width of [380, 721, 800, 1001]) {
+      await tab.setViewportSize({ width, height: 700 });
+      expect(await tab.evaluate("document.documentElement.scrollWidth")).toBe(width);
+    }
+    await tab.setViewportSize({ width: 380, height: 700 });
     await tab.getByRole("button", { name: "Close this pane" }).click();
     expect(await tab.evaluate("document.documentElement.scrollWidth")).toBe(380);
     await tab.getByRole("button", { name: "Conversations" }).click();
