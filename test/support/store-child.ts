@@ -32,6 +32,10 @@ queue.start(async () => ({ kind: "done" }));
 for (let n = 0; ; n += 4) {
   const ids = [n, n + 1, n + 2, n + 3].map((number) => `task-${number}`);
   const adds = ids.map((id) => queue.add({ id, type: "test", payload: { id } }));
-  if ((await Promise.allSettled(adds)).some(({ status }) => status === "rejected")) break;
+  const refused = (await Promise.allSettled(adds)).find((add) => add.status === "rejected");
+  if (refused !== undefined) {
+    console.error("store-child: an add was refused:", refused.reason);
+    break;
+  }
   for (const id of ids) writeSync(1, `${id}\n`);
 }
