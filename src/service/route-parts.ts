@@ -8,7 +8,6 @@ export const MAX_BODY_BYTES = 256 * 1024;
 /** … if it has attachments, which are larger in base64. */
 export const MAX_BODY_BYTES_WITH_ATTACHMENTS = 12 * 1024 ** 2;
 
-/** Sent with every answer: what this service offers beyond the contract. */
 /** What `/openapi.json` says of the service as a whole. Without an address in the settings, it is where the document is. */
 export function aboutService(publicBaseUrl: string | null) {
   return {
@@ -24,6 +23,7 @@ export function aboutService(publicBaseUrl: string | null) {
   };
 }
 
+/** Sent with every answer: what this service offers beyond the contract. */
 export const CAPABILITIES = formatCapabilities(Capability.options);
 
 export const ProjectParams = z.object({
