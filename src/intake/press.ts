@@ -65,11 +65,13 @@ export async function answerPress(
 
 async function sayNotAllowed(
   { notifier, logger }: Pick<IntakeDeps, "notifier" | "logger">,
-  { team, user, channel, response_url }: BlockAction,
+  { team, user, channel, container, response_url }: BlockAction,
   message: NotAllowed,
 ): Promise<void> {
-  const place = { teamId: team?.id ?? user.team_id ?? "", channelId: channel?.id ?? "", threadTs: null };
-  const to = { place, userId: user.id, responseUrl: response_url };
+  const threadTs = threadOfButton({ container }).thread_ts ?? null;
+  const place = { teamId: team?.id ?? user.team_id ?? "", channelId: channel?.id ?? "", threadTs };
+  // A response URL shows it in the channel.
+  const to = { place, userId: user.id, responseUrl: threadTs === null ? response_url : null };
   const told = await notifier.replyPrivately(to, message);
   if (!told.ok) logger.warn({ error: told.fault.error }, "could not say who may press a button");
 }
