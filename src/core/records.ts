@@ -39,6 +39,8 @@ export const ThreadRecord = storedObject({
   jobKeys: z.array(z.string()),
   /** The newest of its turns, also those that have no job yet. Absent: an older version wrote it, which knew only jobs. */
   turnIds: z.array(z.string()).optional(),
+  /** Messages that somebody chose not to share, by their `ts`. Absent: none, or an older version wrote it, which noted them with the turns alone. */
+  withheld: z.array(z.string()).optional(),
   /** Who isn't to be mentioned in it. Absent: nobody said so. */
   muted: z.array(z.string()).optional(),
 });

@@ -26,13 +26,16 @@ export function registerAnswers(app: App, deps: IntakeDeps): void {
     }),
   );
 
-  app.action<BlockAction<ButtonAction>>(ANSWER_IN_WORDS, async ({ ack, action, body, client, respond }) => {
-    await ack();
-    const answer = await openForm(deps, action.value, body, (view) =>
-      client.views.open({ trigger_id: body.trigger_id, view }),
-    );
-    await answerPress(deps, { body, respond }, answer);
-  });
+  app.action<BlockAction<ButtonAction>>(
+    ANSWER_IN_WORDS,
+    async ({ ack, action, body, client, context, respond }) => {
+      await ack();
+      const answer = await openForm(deps, action.value, body, (view) =>
+        client.views.open({ trigger_id: body.trigger_id, view }),
+      );
+      await answerPress(deps, { body, context, respond }, answer);
+    },
+  );
 
   app.view(ANSWER_FORM, async ({ ack, body, view }) => {
     const text = (view.state.values[ANSWER]?.[ANSWER]?.value ?? "").trim();

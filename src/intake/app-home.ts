@@ -18,13 +18,13 @@ export function registerAppHome(app: App, deps: IntakeDeps): void {
     await deps.queue.add(welcomeTask({ teamId: teamOf(context), channelId, userId }));
   });
 
-  app.action<BlockAction<ButtonAction>>(SUGGESTION, async ({ ack, action, body, respond }) => {
+  app.action<BlockAction<ButtonAction>>(SUGGESTION, async ({ ack, action, body, context, respond }) => {
     const ephemeral = { response_type: "ephemeral", replace_original: false } as const;
     const prompt = suggestionValue.read(action.value)?.prompt;
-    const teamId = body.team?.id ?? body.user.team_id;
+    const teamId = teamOf(context);
     const channelId = body.channel?.id;
     const ts = body.message?.ts;
-    if (prompt === undefined || teamId === undefined || channelId === undefined || ts === undefined) {
+    if (prompt === undefined || channelId === undefined || ts === undefined) {
       await ack();
       return;
     }

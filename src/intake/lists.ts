@@ -5,6 +5,7 @@ import { listTask } from "../tasks/list.ts";
 import type { ListPayload } from "../tasks/list.ts";
 import type { CommandText } from "./command-text.ts";
 import type { IntakeDeps } from "./deps.ts";
+import { teamOf } from "./team.ts";
 
 type Asked = Pick<ListPayload, "teamId" | "channelId" | "threadTs" | "userId" | "responseUrl">;
 
@@ -22,11 +23,10 @@ export async function askForList(
 /** The buttons that turn the pages of a list. */
 export function registerLists(app: App, deps: IntakeDeps): void {
   for (const actionId of [LIST_NEWER, LIST_OLDER]) {
-    app.action<BlockAction<ButtonAction>>(actionId, async ({ ack, action, body, respond }) => {
+    app.action<BlockAction<ButtonAction>>(actionId, async ({ ack, action, body, context, respond }) => {
       const value = listValue.read(action.value);
-      const teamId = body.team?.id ?? body.user.team_id;
       const channelId = body.channel?.id;
-      if (value === null || teamId === undefined || channelId === undefined) {
+      if (value === null || channelId === undefined) {
         await ack();
         return;
       }
@@ -35,7 +35,7 @@ export function registerLists(app: App, deps: IntakeDeps): void {
       try {
         await deps.queue.add(
           listTask(`press:${body.trigger_id}`, {
-            teamId,
+            teamId: teamOf(context),
             channelId,
             threadTs: typeof threadTs === "string" ? threadTs : null,
             userId: body.user.id,

@@ -1,6 +1,7 @@
-import type { BlockAction, RespondFn } from "@slack/bolt";
+import type { BlockAction, Context, RespondFn } from "@slack/bolt";
 import type { MessageOf } from "../core/notifier.ts";
 import type { IntakeDeps } from "./deps.ts";
+import { teamOf } from "./team.ts";
 
 /** True also when the store's answer was lost. Pressing twice does nothing twice. */
 const NOT_KEPT =
@@ -16,7 +17,12 @@ export type NotAllowed = MessageOf<"not-allowed">;
 export type PressAnswer = string | NotAllowed | null;
 
 /** A press, and the ways to answer it. */
-type Press = { ack: () => Promise<void>; body: BlockAction; respond: RespondFn };
+type Press = {
+  ack: () => Promise<void>;
+  body: BlockAction;
+  context: Pick<Context, "teamId">;
+  respond: RespondFn;
+};
 
 /** Does what a button says, `pressed` being what it carries, before Slack gets its ack; then answers whoever pressed it. */
 export async function takePress<T extends { turnId: string }>(
@@ -48,7 +54,7 @@ export async function answerTo<T extends { turnId: string }, Answer extends Pres
 /** Says it to whoever pressed a button, alone. */
 export async function answerPress(
   deps: Pick<IntakeDeps, "notifier" | "logger">,
-  { body, respond }: Pick<Press, "body" | "respond">,
+  { body, context, respond }: Omit<Press, "ack">,
   answer: PressAnswer,
 ): Promise<void> {
   if (typeof answer === "string") {
@@ -59,19 +65,20 @@ export async function answerPress(
       ...threadOfButton(body),
     });
   } else if (answer !== null) {
-    await sayNotAllowed(deps, body, answer);
+    await sayNotAllowed(deps, { body, context }, answer);
   }
 }
 
 async function sayNotAllowed(
   { notifier, logger }: Pick<IntakeDeps, "notifier" | "logger">,
-  { team, user, channel, container, response_url }: BlockAction,
+  { body, context }: Pick<Press, "body" | "context">,
   message: NotAllowed,
 ): Promise<void> {
-  const threadTs = threadOfButton({ container }).thread_ts ?? null;
-  const place = { teamId: team?.id ?? user.team_id ?? "", channelId: channel?.id ?? "", threadTs };
+  const { user, channel, response_url: responseUrl } = body;
+  const threadTs = threadOfButton(body).thread_ts ?? null;
+  const place = { teamId: teamOf(context), channelId: channel?.id ?? "", threadTs };
   // A response URL shows it in the channel.
-  const to = { place, userId: user.id, responseUrl: threadTs === null ? response_url : null };
+  const to = { place, userId: user.id, responseUrl: threadTs === null ? responseUrl : null };
   const told = await notifier.replyPrivately(to, message);
   if (!told.ok) logger.warn({ error: told.fault.error }, "could not say who may press a button");
 }

@@ -51,7 +51,7 @@ export function registerThreadReply(app: App, deps: IntakeDeps): void {
     else await noteChange(deps, teamId, event);
   });
 
-  app.action<BlockAction<ButtonAction>>(SEND_REPLY, async ({ ack, action, body, respond }) => {
+  app.action<BlockAction<ButtonAction>>(SEND_REPLY, async ({ ack, action, body, context, respond }) => {
     const said = await send(deps, action.value, body.user.id);
     await ack();
     await respond(
@@ -60,7 +60,7 @@ export function registerThreadReply(app: App, deps: IntakeDeps): void {
         : { delete_original: true },
     );
     // The setting was another one when they were asked.
-    if (typeof said !== "string") await answerPress(deps, { body, respond }, said);
+    if (typeof said !== "string") await answerPress(deps, { body, context, respond }, said);
   });
 
   app.action(IGNORE_REPLY, async ({ ack, respond }) => {

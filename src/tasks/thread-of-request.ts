@@ -11,7 +11,7 @@ import type { TurnPayload } from "./payload.ts";
 /** A request waits so long for a thread at most: where Slack says when to come again, some apps get one call a minute; and where it doesn't. */
 const PATIENCE_MS = { told: 75_000, untold: 10_000 };
 const AGAIN_AFTER_MS = 4_000;
-/** How many of the thread's newest turns are asked what has been seen or withheld. */
+/** How many of the thread's newest turns are asked what has been seen and, where an older version noted it only there, withheld. */
 const TURNS = 20;
 
 /**
@@ -30,12 +30,12 @@ export async function threadOfRequest(
   const thread = { teamId, channelId, ts: threadTs };
   if (request.retries !== undefined && request.context !== undefined) {
     // Somebody may have withheld a message since it was tried first.
-    const kept = new Set(withheldBy(await turnsOfThread(deps, thread, turn.id)));
+    const kept = new Set(await withheldIn(deps, thread));
     return without(request.context, ({ ts }) => kept.has(ts));
   }
   if (!needsThread(request) || messageTs === undefined) return undefined;
   const others = await turnsOfThread(deps, thread, turn.id);
-  const withheld = new Set(withheldBy(others));
+  const withheld = new Set(await withheldIn(deps, thread));
   const seen = payload.threadAfter ?? (job === null ? null : newestSeen(others, turn, job));
   const read = await deps.threadReader.read(
     { teamId, channelId, threadTs },
@@ -58,7 +58,6 @@ export async function threadOfRequest(
     messages: read.value.messages,
     leftOut: read.value.leftOut + skipped,
     upTo: messageTs,
-    // Passed on from turn to turn, as old ones are not asked.
     ...(withheld.size === 0 ? {} : { withheld: [...withheld] }),
     ...(stopped === null ? {} : { isCutShort: true }),
   };
@@ -129,11 +128,14 @@ type Thread = { teamId: string; channelId: string; ts: string };
 
 /** The messages of a thread that people chose not to share, by their `ts`. */
 export async function withheldIn(deps: ThreadTurns, thread: Thread): Promise<string[]> {
-  return withheldBy(await turnsOfThread(deps, thread));
-}
-
-function withheldBy(turns: readonly Turn[]): string[] {
-  return [...new Set(turns.flatMap(({ request }) => request.context?.withheld ?? []))];
+  const noted = await deps.records.thread.get(threadId(thread));
+  const turns = await turnsOfThread(deps, thread);
+  return [
+    ...new Set([
+      ...(noted?.withheld ?? []),
+      ...turns.flatMap(({ request }) => request.context?.withheld ?? []),
+    ]),
+  ];
 }
 
 async function turnsOfThread({ records }: ThreadTurns, thread: Thread, exceptId?: string): Promise<Turn[]> {

@@ -105,10 +105,12 @@ function threadWrites(
   if (isKnown && !isOtherStage) return [];
   // Jobs that are no longer kept leave the thread with the next write.
   const kept = jobKeys.filter((other) => other === key || read("job", other) !== undefined);
+  const withheld = new Set([...(known?.withheld ?? []), ...(turn.request.context?.withheld ?? [])]);
   const record = {
     ...known,
     version: 2 as const,
     ...thread,
+    ...(withheld.size === 0 ? {} : { withheld: [...withheld] }),
     jobKeys: [...new Set([...kept, ...(key === null ? [] : [key])])],
     turnIds: [...new Set([...turnIds, turn.id])].slice(-THREAD_TURNS_MAX),
   };

@@ -224,6 +224,27 @@ describe("the shortcut", () => {
     expect(words(await formOn(world, alone.ts))).toEqual(["@someone and the glossary"]);
   });
 
+  it("sends nothing that was unticked, however many requests come between that bring nothing along", async () => {
+    await using world = await World.start();
+    const { slack, service } = world;
+    const root = thread(world, ["my password is hunter2", "the FAQ is wrong"]);
+    const [, second] = slack.thread(DOCS, root.ts);
+    const view = await formOn(world, second?.ts ?? "");
+    await slack.person(ANA).submit({ viewId: view.id, values: { share_0: { share: second?.ts ?? "" } } });
+    await prompt(world);
+    slack.faults.add({
+      method: "conversations.replies",
+      times: 1000,
+      fault: { kind: "error", error: "channel_is_limited_access" },
+    });
+    for (let n = 1; n <= 25; n += 1) await reply(world, root, `new page ${n}`, n % 2 === 0 ? ANA : BEN);
+    await world.until(() => service.creates.length === 26);
+    slack.faults.clear();
+    await reply(world, root, "new and the glossary", BEN);
+    expect(await prompt(world, 26)).toContain("> @docs-agent new page 25");
+    expect(JSON.stringify(service.calls)).not.toContain("hunter2");
+  });
+
   it("sends nothing of the thread where everything is unticked", async () => {
     await using world = await World.start();
     const root = thread(world, ["the FAQ is wrong", "say 30 days"]);

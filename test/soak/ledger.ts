@@ -68,8 +68,12 @@ export class Ledger {
     this.entries.set(entry.turnId, { ...entry, watches: { asked: 1, maybe: 0 } });
   }
 
-  /** Compares what was asked for with what was said and done. `creates`: and messages. */
-  judge(posts: readonly SlackMessage[], creates: readonly SideCreate[]): Verdict {
+  /** Compares what was asked for with what was said and done. `creates`: and messages. `isAnswer`: whether it answered what an agent asked, and so is no turn. */
+  judge(
+    posts: readonly SlackMessage[],
+    creates: readonly SideCreate[],
+    isAnswer: (marker: string) => boolean = () => false,
+  ): Verdict {
     const counts = countByTurn(posts);
     const created = new Set(creates.map(({ idempotencyKey }) => turnOfKey(idempotencyKey ?? "")));
     const lost: string[] = [];
@@ -88,7 +92,9 @@ export class Ledger {
     for (const entry of this.entries.values()) {
       const { turnId, isAccepted, watches, sharesStatus } = entry;
       const ofTurn = counts.get(turnId) ?? new Map<string, number>();
-      const isKnown = isAccepted || ofTurn.size > 0 || created.has(turnId);
+      const isTurn = ofTurn.size > 0 || created.has(turnId);
+      if (!isTurn && isAnswer(entry.marker)) continue;
+      const isKnown = isAccepted || isTurn;
       const wanted = [
         ...(sharesStatus === true ? [] : ["status"]),
         ...Array.from({ length: watches.asked }, (_, index) => `outcome-${index + 1}`),

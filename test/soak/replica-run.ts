@@ -16,7 +16,7 @@ import type { Deed, ReplicaPlan } from "./replica-plan.ts";
 import { isUpdate, openReplicaRedis, turnOfUpdate } from "./replica-redis.ts";
 import type { ReplicaRedis } from "./replica-redis.ts";
 import type { AgentAsks } from "./plan.ts";
-import { ignoreImpossible, letAgentAsk, letJobsEnd, postsOf, tasksGivenUp } from "./round.ts";
+import { answersIn, ignoreImpossible, letAgentAsk, letJobsEnd, postsOf, tasksGivenUp } from "./round.ts";
 import { orderBreaches, peakPerMinute, rateBreaches } from "./rates-and-order.ts";
 import { RunningApp } from "./running-app.ts";
 import { untruths } from "./untruths.ts";
@@ -143,7 +143,7 @@ export async function runReplicas(options: ReplicaRunOptions): Promise<ReplicaRe
   const entries = [...ledger.entries.values()];
   const ranUntold = entries.filter(({ isAccepted, turnId }) => !isAccepted && seenTurns.has(turnId));
   return {
-    ...ledger.judge(posts, sent),
+    ...ledger.judge(posts, sent, answersIn(slack, service)),
     untrue: untruths(slack, upToDate(posts, live), service),
     asked: people.asked,
     pressed: people.pressed,

@@ -92,7 +92,7 @@ export async function runRound(
 
   const posts = postsOf(slack);
   return {
-    ...ledger.judge(posts, [...service.creates, ...service.messages]),
+    ...ledger.judge(posts, [...service.creates, ...service.messages], answersIn(slack, service)),
     untrue: untruths(slack, posts, service),
     asked: people.asked,
     pressed: people.pressed,
@@ -229,6 +229,16 @@ export function postsOf(slack: SlackSide): SlackMessage[] {
     .channels()
     .flatMap(({ id }) => slack.messages(id))
     .filter(({ bot_id }) => bot_id === slack.workspace.bot.botId);
+}
+
+/** Whether what was said with a marker answered what an agent asked: it got that, or a message says who answered. */
+export function answersIn(
+  slack: SlackSide,
+  { answers }: Pick<JobServiceSide, "answers">,
+): (marker: string) => boolean {
+  const shown = postsOf(slack).flatMap((post) => /answered: (.*)$/m.exec(slack.visibleText(post))?.[1] ?? []);
+  const all = [...shown, ...answers.map(({ answer }) => answer)].join("\n");
+  return (marker) => all.includes(marker);
 }
 
 /** What the log says of tasks that were given up. */

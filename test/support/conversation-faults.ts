@@ -31,11 +31,14 @@ export function faultsIn(judged: Judged): string[] {
 }
 
 /** One outcome for each turn, and nothing twice. */
-function countFaults({ world: { service }, ledger, followUps }: Judged, posts: SlackMessage[]): string[] {
+function countFaults({ world, ledger, followUps }: Judged, posts: SlackMessage[]): string[] {
+  const { service } = world;
   const labels = posts.map(({ metadata }) => JSON.stringify(metadata?.event_payload ?? null));
   const ended = posts.filter((post) => nameOf(post) === "outcome-1").map(turnOf);
-  const least = ledger.taken + ledger.retried.size + ledger.sent.size;
-  const maybe = ledger.maybeTaken + ledger.maybeRetried.size + ledger.chats.length;
+  const asAnswers = answersIn(world, posts);
+  const certain = [...ledger.taken, ...ledger.sent.values()].filter((words) => !asAnswers.has(words));
+  const least = certain.length + ledger.retried.size;
+  const maybe = ledger.maybeTaken.size + ledger.maybeRetried.size + ledger.chats.length;
   const most = followUps === "requester" ? least + maybe : least;
   const answered = service.answers.map(({ jobId, questionId }) => `${jobId} ${questionId}`);
   const turns = [...service.creates, ...service.messages].map(turnOfCall);
@@ -46,6 +49,10 @@ function countFaults({ world: { service }, ledger, followUps }: Judged, posts: S
       : []),
     ...turns.filter((turn) => !ended.includes(turn)).map((turn) => `it has no outcome: ${turn}`),
     ...twice(answered).map((id) => `answered twice: ${id}`),
+    ...[...service.creates, ...service.messages]
+      .map(askedFor)
+      .filter((words) => asAnswers.has(words))
+      .map((words) => `an answer, and a request: ${words}`),
   ];
 }
 
@@ -54,15 +61,14 @@ function askFaults({ world: { service, logger }, ledger, followUps, guest }: Jud
   const asked = [...service.creates, ...service.messages].map(askedFor);
   // **Try again** sends the same words once more, each time it is pressed.
   const isRepeated = asked.length - new Set(asked).size > ledger.retried.size + ledger.maybeRetried.size;
+  const sent = new Set(ledger.sent.values());
   const chats = new Map(ledger.chats.map((chat) => [chat.words, chat]));
   return [
     ...asked
       .filter((words) => {
-        const said = ledger.of(words);
         const chat = chats.get(words);
-        if (chat === undefined) return said?.saidFor !== "request";
-        if (followUps === "ask") return !ledger.sent.has(chat.ts);
-        return followUps !== "requester" || chat.by === guest;
+        if (chat === undefined) return ledger.of(words)?.saidFor !== "request" && !sent.has(words);
+        return followUps === "ask" ? !sent.has(words) : followUps !== "requester" || chat.by === guest;
       })
       .map((words) => `nobody asked for this: ${words}`),
     ...(isRepeated ? [`asked for twice: ${twice(asked).join(", ")}`] : []),
@@ -98,18 +104,15 @@ function steeringFaults({ world: { slack, service }, ledger }: Judged, posts: Sl
     const owner = isRetry(call) ? undefined : owners.get(call.jobId);
     return owner !== undefined && owner !== asker(call);
   });
-  const answered = posts.filter((post) => {
-    const [, by] = /@(\w+) answered: /.exec(slack.visibleText(post)) ?? [];
+  const steered = posts.filter((post) => {
+    const [, by] = /@(\w+) (?:answered: |stopped|canceled)/.exec(slack.visibleText(post)) ?? [];
     const requester = requesters.get(turnOf(post));
-    if (by === undefined || requester === undefined || turnOf(post).startsWith("again:")) return false;
-    return by !== slack.workspace.nameOf(requester ?? "");
+    if (by === undefined || !requester || turnOf(post).startsWith("again:")) return false;
+    return by !== slack.workspace.nameOf(requester);
   });
-  const stopped = posts.filter((post) =>
-    /@(\w+), (?!@\1)@\w+ (stopped|canceled)/.test(slack.visibleText(post)),
-  );
   return [
     ...foreign.map(({ prompt, jobId }) => `followed up by who may not, in ${jobId}: ${prompt}`),
-    ...[...answered, ...stopped].map((post) => `steered by who may not: ${slack.visibleText(post)}`),
+    ...steered.map((post) => `steered by who may not: ${slack.visibleText(post)}`),
   ];
 }
 
@@ -184,6 +187,12 @@ function postsOf({ slack }: World): SlackMessage[] {
     .channels()
     .flatMap(({ id }) => slack.messages(id))
     .filter(({ bot_id }) => bot_id !== undefined);
+}
+
+/** What was said as a reply, and answered what an agent asked. */
+function answersIn({ slack, service }: World, posts: SlackMessage[]): Set<string> {
+  const shown = posts.flatMap((post) => /answered: (.*)$/m.exec(slack.visibleText(post))?.[1] ?? []);
+  return new Set([...shown, ...service.answers.map(({ answer }) => answer)]);
 }
 
 function threadOf({ channel, ts, thread_ts: threadTs = ts }: SlackMessage): string {

@@ -74,7 +74,7 @@ export class ConversationForms {
     const { status, body } = await this.#slack.person(userId).submit({ viewId: form.id, values });
     // Elsewhere it says that somebody asked before, and stays.
     if (status === 200 && body === "") {
-      this.#ledger.taken += 1;
+      this.#ledger.taken.add(words);
       this.#ledger.forms.push({ words, unticked });
     } else if (!/asked for this/.test(body)) throw new Error(`the form was answered ${status} ${body}`);
   }

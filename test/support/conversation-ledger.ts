@@ -4,25 +4,25 @@ type SaidFor = "request" | "chat" | "nothing";
 /** `by`: null, the agent. `place`: the channel whose members may read it, or the person who alone may; null: anyone. */
 type Said = { by: string | null; place: string | null; saidFor: SaidFor };
 
-/** A reply in a thread that mentions nobody. */
-export type Chat = { words: string; by: string; ts: string };
+/** A reply in a thread that mentions nobody. `isForOthers`: it was edited, and then did. */
+export type Chat = { words: string; by: string; channel: string; ts: string; isForOthers?: boolean };
 
 const WORDS = /fix page number-\d+-/g;
 
 /** What people of a conversation said and did, and what must come of that. */
 export class ConversationLedger {
   readonly #said = new Map<string, Said>();
-  /** Requests that were certainly taken; those by **Try again** are in `retried`. */
-  taken = 0;
+  /** What was certainly taken, as a request or as an answer; what was tried again is in `retried`. */
+  readonly taken = new Set<string>();
   /** Mentions that the setting may have refused. */
-  maybeTaken = 0;
+  readonly maybeTaken = new Set<string>();
   /** What was pressed. */
   readonly retried = new Set<string>();
   /** The same where the setting may have refused it. */
   readonly maybeRetried = new Set<string>();
   readonly chats: Chat[] = [];
-  /** The chats whose authors said that they are for the agent, by their timestamps. */
-  readonly sent = new Set<string>();
+  /** What the chats said whose authors then said that they are for the agent, by their timestamps. */
+  readonly sent = new Map<string, string>();
   /** The forms that were sent, by what was asked for in them, and what they listed and was unticked. */
   readonly forms: { words: string; unticked: string[] }[] = [];
   /** Who was told, and when, that they will be mentioned in the result of a turn, or of what its message shows besides. */

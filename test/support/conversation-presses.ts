@@ -86,7 +86,11 @@ export class ConversationPresses {
     this.#pressed.push(delivery);
     if (actionId !== "send_reply") return;
     const chat = this.#chatOf(userId, value);
-    if (chat !== undefined) this.#ledger.sent.add(chat.ts);
+    if (chat === undefined || chat.isForOthers === true || this.#ledger.sent.has(chat.ts)) return;
+    // It may have been edited since.
+    const message = slack.messages(chat.channel).find(({ ts }) => ts === chat.ts);
+    const [now] = this.#ledger.in(message?.text ?? "");
+    this.#ledger.sent.set(chat.ts, now?.words ?? "");
   }
 
   #chatOf(userId: string, value: string): Chat | undefined {

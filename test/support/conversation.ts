@@ -104,18 +104,19 @@ class Conversation {
     switch (act) {
       case "command": {
         const text = this.#request(userId, anyChannel);
-        this.#took(userId, await person.command({ channel: anyChannel, text }));
+        this.#took(userId, text, await person.command({ channel: anyChannel, text }));
         break;
       }
       case "mention":
       case "new": {
         const root = pick(this.#roots(channel), which);
-        const text = `${act === "new" ? "new " : ""}${this.#request(userId, channel)}`;
+        const words = this.#request(userId, channel);
+        const text = `${act === "new" ? "new " : ""}${words}`;
         const at = root === undefined ? {} : { threadTs: root.ts };
         const said = await person.mention({ channel, text, ...at });
         // Under that policy, only those of whoever asked are follow-ups.
         const isMaybe = root !== undefined && act === "mention" && this.#followUps === "requester";
-        this.#took(userId, said, isMaybe);
+        this.#took(userId, words, said, isMaybe);
         if (how % 3 === 0 && said.delivery !== undefined)
           await slack.redeliver(said.delivery, { retryNum: 1 });
         break;
@@ -125,7 +126,7 @@ class Conversation {
         if (root === undefined) break;
         const words = this.#ledger.say(userId, channel, "chat");
         const { message } = await person.say({ channel, text: words, threadTs: root.ts });
-        this.#ledger.chats.push({ words, by: userId, ts: message.ts });
+        this.#ledger.chats.push({ words, by: userId, channel, ts: message.ts });
         break;
       }
       case "edit": {
@@ -138,11 +139,14 @@ class Conversation {
         const text = mention + this.#ledger.say(userId, this.#placeOf(message.channel, userId), "nothing");
         const heard = await person.edit({ channel: message.channel, messageTs: message.ts, text });
         for (const { status } of heard) taken(status);
+        const chat = this.#ledger.chats.find(({ ts }) => ts === message.ts);
+        if (chat !== undefined && mention !== "") chat.isForOthers = true;
         break;
       }
       case "write": {
         const { id } = slack.workspace.openDirectMessage([userId]);
-        this.#took(userId, await person.say({ channel: id, text: this.#request(userId, id) }));
+        const text = this.#request(userId, id);
+        this.#took(userId, text, await person.say({ channel: id, text }));
         break;
       }
       case "form":
@@ -274,11 +278,9 @@ class Conversation {
     privateFaults(this.#judged, this.#seen);
   }
 
-  #took(userId: string, { status }: { status: number }, isMaybe = false): void {
+  #took(userId: string, words: string, { status }: { status: number }, isMaybe = false): void {
     taken(status);
-    if (userId === GUS) return;
-    if (isMaybe) this.#ledger.maybeTaken += 1;
-    else this.#ledger.taken += 1;
+    if (userId !== GUS) (isMaybe ? this.#ledger.maybeTaken : this.#ledger.taken).add(words);
   }
 
   #request(userId: string, channel: string): string {

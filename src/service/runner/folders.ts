@@ -1,5 +1,16 @@
 import { execFile } from "node:child_process";
-import { chmod, mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  lstat,
+  mkdir,
+  mkdtemp,
+  opendir,
+  readdir,
+  readFile,
+  realpath,
+  rm,
+  writeFile,
+} from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
@@ -42,6 +53,7 @@ const RunningAgent = z.object({ pid: z.int().min(2), startedAt: z.string() });
 type RunningAgent = z.infer<typeof RunningAgent>;
 
 const REMOVE_TIME_LIMIT_MS = 120_000;
+const MAX_NAMES = 2000;
 const run = promisify(execFile);
 
 /** Makes the runner's folders under `dataDir` and returns their real paths. */
@@ -121,13 +133,35 @@ async function killLeftover(folders: RunnerFolders, name: string): Promise<void>
   await rm(file, { force: true });
 }
 
-/** Removes a folder with whatever an agent made of it: closed folders, and ones nested deeper than a path can say. */
+/** Removes a folder with whatever an agent made of it: closed folders, ones nested deeper than a path can say, and any number of files. */
 export async function removeFolder(folder: string): Promise<void> {
   try {
-    await rm(folder, { recursive: true, force: true, maxRetries: 3, retryDelay: 50 });
+    if (await hasFew(folder)) {
+      await rm(folder, { recursive: true, force: true, maxRetries: 3, retryDelay: 50 });
+      return;
+    }
   } catch {
-    const options = { timeout: REMOVE_TIME_LIMIT_MS, env: { PATH: "/usr/bin:/bin" } };
-    await run("chmod", ["-R", "u+rwx", "--", folder], options).catch(() => {});
-    await run("rm", ["-rf", "--", folder], options);
+    // As below, then.
   }
+  const options = { timeout: REMOVE_TIME_LIMIT_MS, env: { PATH: "/usr/bin:/bin" } };
+  const remove = () => run("rm", ["-rf", "--", folder], options);
+  await remove().catch(async () => {
+    await run("chmod", ["-R", "u+rwx", "--", folder], options).catch(() => {});
+    await remove();
+  });
+}
+
+/** Whether Node.js can remove the folder: it has all names of a folder removed at once, and whoever waits for an answer would wait for that. */
+async function hasFew(folder: string): Promise<boolean> {
+  let names = 0;
+  async function count(inner: string): Promise<boolean> {
+    for await (const entry of await opendir(inner)) {
+      names += 1;
+      if (names > MAX_NAMES) return false;
+      if (entry.isDirectory() && !(await count(join(inner, entry.name)))) return false;
+    }
+    return true;
+  }
+  const stats = await lstat(folder).catch(() => null);
+  return stats?.isDirectory() === true ? count(folder) : true;
 }

@@ -1,12 +1,15 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { randomUUID } from "node:crypto";
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { mkdir, readdir, readFile, readlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
+import { removeFolder } from "../../../src/service/runner/folders.ts";
 import { processesOf } from "../../support/processes-of.ts";
 import { inlineAgent, openRunnerWorld, START_FILES } from "../../support/runner-world.ts";
+import { openTempDir } from "../../support/temp-dir.ts";
 
 it("removes worktrees and ends agents that an earlier process left", async () => {
   await using world = await openRunnerWorld();
@@ -87,3 +90,16 @@ it.runIf(process.platform === "linux")(
     expect(open.filter((path) => path.startsWith(world.dir.path))).toEqual([]);
   },
 );
+
+it("removes any number of files without asking for all of it at once", async () => {
+  await using dir = await openTempDir();
+  const folder = dir.file("home");
+  mkdirSync(folder);
+  for (let count = 0; count < 10_000; count += 1) writeFileSync(join(folder, String(count)), "");
+  let most = 0;
+  const look = setInterval(() => (most = Math.max(most, process.getActiveResourcesInfo().length)), 1);
+  await removeFolder(folder);
+  clearInterval(look);
+  expect(existsSync(folder)).toBe(false);
+  expect(most).toBeLessThan(1000);
+});

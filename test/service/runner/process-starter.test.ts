@@ -134,32 +134,32 @@ it("ends a whole group at its time limit, by the service's clock", async () => {
 });
 
 it("takes its programs along when it is killed itself, and says so", async () => {
-  const marker = `sleep 3598.${process.pid}`;
+  const [agent, git] = [`sleep 3598.${process.pid}`, `sleep 3596.${process.pid}`];
   const starter = new ProcessStarter();
-  const { group, abort } = start(`${marker}; echo`, {}, starter);
-  const pid = await group.started;
-  await vi.waitFor(async () => expect((await processesOf(marker)).length).toBeGreaterThan(0), {
-    timeout: 20_000,
-  });
-  const git = starter.run(
-    {
-      command: "sleep",
-      args: ["10"],
-      cwd: "/",
-      env: { PATH: "/usr/bin:/bin" },
-      stdin: "",
-      timeLimitMs: 60_000,
-      maxOutputBytes: 1,
-    },
+  const { group, abort } = start(`${agent}; echo`, {}, starter);
+  const program = {
+    command: "/bin/sh",
+    args: ["-c", `${git}; echo`],
+    cwd: "/",
+    env: { PATH: "/usr/bin:/bin" },
+  };
+  const ran = starter.run(
+    { ...program, stdin: "", timeLimitMs: 3_600_000, maxOutputBytes: 1000 },
     abort.signal,
   );
+  ran.catch(() => {});
+  const pid = await group.started;
+  for (const marker of [agent, git]) {
+    await expect.poll(() => processesOf(marker), { timeout: 20_000 }).not.toEqual([]);
+  }
   const parent = parentOf(pid);
   expect(parent).not.toBe(process.pid);
   process.kill(parent, "SIGKILL");
   const problem = "The process that starts programs has ended.";
-  await expect(git).rejects.toMatchObject({ message: "The turn broke off.", details: [problem] });
+  await expect(ran).rejects.toMatchObject({ message: "The turn broke off.", details: [problem] });
+  expect(await processesOf(git)).toEqual([]);
   expect(await group.ended).toEqual({ kind: "lost", problem });
-  expect(await processesOf(marker)).toEqual([]);
+  expect(await processesOf(agent)).toEqual([]);
 });
 
 it("takes its programs along when it hangs", async () => {

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { messageOf } from "../../../errors.ts";
-import type { ProcessGroup, ProcessOptions } from "../process-group.ts";
+import { killGroup, type ProcessGroup, type ProcessOptions } from "../process-group.ts";
 import { detailsOf, TransientRunError } from "../run-error.ts";
 import { type Ordered, orderGroup } from "./started-group.ts";
 import { isStarterNews, type RanProgram, type RunProgram, type StarterOrder } from "./starter-calls.ts";
@@ -32,11 +32,14 @@ export class ProcessStarter {
     const child = (this.#child ??= this.#open());
     const { promise, resolve, reject } = Promise.withResolvers<RanProgram>();
     const stop = () => tell(child, { kind: "stop", id });
+    let pid: number | undefined;
     this.#expect(id, child, {
       take: (news) => {
+        if (news.kind === "started") ({ pid } = news);
         if (news.kind === "ran") resolve(news);
       },
-      lose: (problem) => reject(brokenOff(problem)),
+      // A git that goes on would be in the next one's way.
+      lose: (problem) => void killGroup(pid).then(() => reject(brokenOff(problem))),
     });
     signal.addEventListener("abort", stop, { once: true });
     tell(child, { kind: "run", id, program });

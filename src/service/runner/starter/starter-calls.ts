@@ -15,7 +15,7 @@ export type StartedProgram = {
 export type RunProgram = StartedProgram & { stdin: Uint8Array | string; timeLimitMs: number };
 
 /**
- * What the service's process wants, of the process with that id. `run`: start it, and tell its end alone. `start`: start it, and tell what it writes as it
+ * What the service's process wants, of the process with that id. `run`: start it, and tell its start and its end alone. `start`: start it, and tell what it writes as it
  * writes it; its time is kept by the service.
  */
 export type StarterOrder =

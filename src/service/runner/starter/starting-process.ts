@@ -29,6 +29,7 @@ function run(id: number, { stdin, ...program }: RunProgram): Running {
     onStdout: (chunk) => chunks.push(chunk),
     onStderr: (chunk) => words.add(chunk),
   });
+  void group.started.then((pid) => tell({ kind: "started", id, pid }));
   group.stdin.end(stdin);
   const over = group.ended.then((ending) =>
     tell({ kind: "ran", id, ending, stdout: Buffer.concat(chunks), stderr: words.toString() }),
