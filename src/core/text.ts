@@ -34,13 +34,18 @@ export function excerpt(text: string, max: number, maxLines: number): string {
   const kept = lines.slice(0, maxLines).join("\n");
   if (kept.length <= max && lines.length <= maxLines) return kept;
   const room = max - " …".length;
-  if (kept.length <= room) return `${kept} …`;
+  if (kept.length <= room) return `${withoutOpening(kept)} …`;
   const start = startOf(kept, room);
   const sentences = [...SENTENCES.segment(start)].map(({ segment }) => segment);
   const whole = sentences.slice(0, -1).join("").trimEnd();
   const words = start.slice(0, Math.max(0, start.search(/\s\S*$/))).trimEnd();
   const shown = [whole, words].find(({ length }) => length > max / 3) ?? start;
-  return `${shown} …`;
+  return `${withoutOpening(shown)} …`;
+}
+
+/** Without a last line that only says what follows it, such as "Not changed:". */
+function withoutOpening(text: string): string {
+  return text.replace(/\n[^\n]*:$/, "");
 }
 
 function isHighSurrogate(unit: number): boolean {

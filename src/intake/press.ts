@@ -71,11 +71,14 @@ export async function answerPress(
 
 async function sayNotAllowed(
   { notifier, logger }: Pick<IntakeDeps, "notifier" | "logger">,
-  { body: { user, channel, response_url }, context }: Pick<Press, "body" | "context">,
+  { body, context }: Pick<Press, "body" | "context">,
   message: NotAllowed,
 ): Promise<void> {
-  const place = { teamId: teamOf(context), channelId: channel?.id ?? "", threadTs: null };
-  const to = { place, userId: user.id, responseUrl: response_url };
+  const { user, channel, response_url: responseUrl } = body;
+  const threadTs = threadOfButton(body).thread_ts ?? null;
+  const place = { teamId: teamOf(context), channelId: channel?.id ?? "", threadTs };
+  // A response URL shows it in the channel.
+  const to = { place, userId: user.id, responseUrl: threadTs === null ? responseUrl : null };
   const told = await notifier.replyPrivately(to, message);
   if (!told.ok) logger.warn({ error: told.fault.error }, "could not say who may press a button");
 }

@@ -89,6 +89,9 @@ describe("an excerpt", () => {
     ["No. Some words that have no end", 20, 8, "No. Some words …"],
     ["wordwithoutanyend", 8, 8, "wordwi …"],
     ["a\nb\nc\nd", 20, 3, "a\nb\nc …"],
+    ["Done.\nLeft over:\n- a", 20, 2, "Done. …"],
+    ["Some words.\nLeft over:\n- something long", 24, 8, "Some words. …"],
+    ["Left over:\n- a", 20, 1, "Left over: …"],
     ["", 20, 3, ""],
   ])("of %j in %i characters and %i lines is %j", (given, most, lines, expected) => {
     expect(excerpt(given, most, lines)).toBe(expected);

@@ -100,3 +100,22 @@ it("a reply that its author says is for the agent answers it", async () => {
   await world.until(() => service.answers.length === 1);
   expect(service.answers[0]?.answer).toBe("the install page");
 });
+
+it("a reply before the question can be seen is a follow-up", async () => {
+  await using world = await World.start({ jobService: { turns: true, questions: true } });
+  const { service, slack } = world;
+  const root = await ask(world);
+  await world.until(() => world.read(DOCS).length === 1);
+  const over = slack.faults.add({
+    method: "chat.postMessage",
+    fault: { kind: "error", error: "internal_error" },
+    times: Number.POSITIVE_INFINITY,
+  });
+  service.ask(jobOf(world));
+  await world.until(() => world.read(DOCS)[0]?.includes("Waiting for an answer"));
+  await reply(world, root, "and the FAQ");
+  await world.until(() => service.messages.length === 1);
+  over();
+  await world.until(() => said(world, root).some((lines) => lines.includes("Which page?")));
+  expect(service.answers).toEqual([]);
+});

@@ -46,12 +46,12 @@ export async function openReplicaRedis(): Promise<ReplicaRedis> {
   };
 }
 
-/** Whether a task brings a status message or a question up to date. One that asks the question ends with its turn. */
+/** Whether a task brings a status message, a question or a reaction up to date. One that asks the question ends with its turn. */
 export function isUpdate(taskId: string): boolean {
-  return turnOfUpdate(taskId) !== null;
+  return taskId.startsWith("react:") || turnOfUpdate(taskId) !== null;
 }
 
-/** Of which turn; null: it is no such task. */
+/** The turn whose status message or question a task brings up to date; null: it does something else. */
 export function turnOfUpdate(taskId: string): string | null {
   return /^refresh:(.+)$/.exec(taskId)?.[1] ?? /^question:(.+):\d+$/.exec(taskId)?.[1] ?? null;
 }

@@ -63,7 +63,7 @@ export type ReplicaResult = Verdict & {
   peaks: Record<string, number>;
   /** Tasks that were given up, and why. */
   dead: string[];
-  /** Updates of status messages that still wait for their turn at Slack. */
+  /** Updates of messages and reactions that still wait for their turn at Slack. */
   updatesLeft: number;
   /** The longest time that this process, with the stand-ins in it, did not answer. */
   ownDelayMs: number;
