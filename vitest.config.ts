@@ -26,7 +26,7 @@ export default defineConfig({
         test: {
           name: "redis",
           include: [
-            "test/e2e/{main-job,questions,context,files,follow-ups,follow-ups-at-work,follow-up-policies,stop,overdue,follow-and-mute,already-asked,projects,lists,direct-messages,incomplete-commands,silent-job-service}.test.ts",
+            "test/e2e/{main-job,questions,question-replies,feedback,guests,edits,context,files,follow-ups,follow-ups-at-work,follow-up-policies,stop,overdue,follow-and-mute,already-asked,projects,lists,direct-messages,incomplete-commands,silent-job-service}.test.ts",
             "test/e2e/reactions.test.ts",
           ],
           ...onRedis,

@@ -141,9 +141,24 @@ export function answerInWords(
   { choices, allowsText }: Question,
   words: string,
 ): { choice: number } | { text: string } | null {
-  const choice = choices.findIndex(({ label }) => label.toLowerCase() === words.trim().toLowerCase());
+  const choice = choiceNamed(
+    choices.map(({ label }) => label),
+    words,
+  );
   if (choice !== -1) return { choice };
   return allowsText && words.length <= ANSWER_MAX_CHARS ? { text: words } : null;
+}
+
+/** The place of the label that somebody typed, or the only one that begins with their words: "yes" is "Yes, go ahead". -1: none. */
+function choiceNamed(labels: readonly string[], words: string): number {
+  const typed = words.trim().toLowerCase();
+  const known = labels.map((label) => label.toLowerCase());
+  const exact = known.indexOf(typed);
+  if (exact !== -1 || typed === "") return exact;
+  const [first, ...others] = known.flatMap((label, n) =>
+    label.startsWith(typed) && /^\P{L}/u.test(label.slice(typed.length)) ? [n] : [],
+  );
+  return first === undefined || others.length > 0 ? -1 : first;
 }
 
 /** The answer as it goes to the job service. */

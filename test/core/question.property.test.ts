@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { ReportedQuestion } from "../../src/core/job-report.ts";
 import {
   Question,
+  answerInWords,
   answerQuestion,
   closeQuestions,
   isOpen,
@@ -174,5 +175,24 @@ describe("an answer", () => {
     ["sent again, and not understood", fault("rejected", { status: 400 }), true, "unsure"],
   ] as const)("that was %s", (_, said, wasSentBefore, result) => {
     expect(resultOf(said, wasSentBefore)).toBe(result);
+  });
+});
+
+describe("a reply", () => {
+  const labels = ["Yes, go ahead", "Yes, always", "No, leave it", "faq.md"];
+  const choices = labels.map((label, n) => ({ id: `${n}`, label }));
+  const question = { id: "q", number: 1, text: "Shall I?", choices, moreChoices: 0, allowsText: false };
+
+  it.each([
+    ["yes, GO ahead", { choice: 0 }],
+    [" No ", { choice: 2 }],
+    ["faq", { choice: 3 }],
+    ["yes", null],
+    ["n", null],
+    ["the pricing page", null],
+    ["", null],
+  ])("of the words %j", (words, answer) => {
+    expect(answerInWords(question, words)).toEqual(answer);
+    expect(answerInWords({ ...question, allowsText: true }, words)).toEqual(answer ?? { text: words });
   });
 });
