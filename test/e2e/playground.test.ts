@@ -108,7 +108,7 @@ describe.skipIf(!hasChromium)("the playground", { timeout: 180_000 }, () => {
     const second = inThread(tab).filter({ hasText: "Type its name." });
     await second.getByRole("button", { name: "Answer…" }).press("Enter");
     const form = tab.getByRole("dialog", { name: "Answer the agent" });
-    await form.getByText("Which page, then?").waitFor();
+    await form.getByText("Type its name.").waitFor();
     await tab.keyboard.type("FAQ");
     await form.getByRole("button", { name: "Send" }).press("Enter");
     await second.getByText("answered: FAQ").waitFor();
