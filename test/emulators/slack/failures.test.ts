@@ -65,7 +65,7 @@ describe("what Slack's client does not let a person do", () => {
     const { ts = "" } = await client.chat.postMessage({ channel: docs.id, text: "no buttons" });
     await expect(slack.person(eve.id).command({ channel: docs.id })).rejects.toThrow("eve is not in docs");
     await expect(person.click({ channel: docs.id, messageTs: ts, actionId: "x" })).rejects.toThrow(
-      "nothing with the action id x",
+      "That button is gone",
     );
     await expect(person.submit({ viewId: "V1" })).rejects.toThrow("is not the one grace has in front");
   });
