@@ -1,4 +1,3 @@
-import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import type { NewUser } from "../../emulators/slack/index.ts";
 import { MINUTE_MS, ask, done, jobOf, reply } from "../support/threads.ts";
@@ -26,13 +25,6 @@ async function start(who: Partial<NewUser>, options: WorldOptions = {}): Promise
 
 function privately(world: World, userId = GUS): string[] {
   return world.slack.ephemerals(userId).map((shown) => world.slack.visibleText(shown));
-}
-
-/** Everything that is kept, as text; the app has to be off. */
-function stored(world: World): string {
-  using db = new DatabaseSync(world.storePath, { readOnly: true });
-  const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
-  return JSON.stringify(tables.map(({ name }) => db.prepare(`SELECT * FROM "${String(name)}"`).all()));
 }
 
 function sent(world: World): string[] {
@@ -78,7 +70,7 @@ describe.each(OUTSIDERS)("%s", (_, who) => {
     expect(world.service.creates.length).toBeLessThanOrEqual(1);
     expect(world.logger.text("error")).toBe("");
     await world.stopApp();
-    if (way !== "Try again") expect(stored(world)).not.toContain("zebra");
+    if (way !== "Try again") expect(await world.stored()).not.toContain("zebra");
   });
 });
 
@@ -104,7 +96,7 @@ describe("a guest", () => {
     await world.pass(MINUTE_MS);
     expect(privately(world)).toEqual([]);
     await world.stopApp();
-    expect(stored(world)).not.toContain("zebra");
+    expect(await world.stored()).not.toContain("zebra");
   });
 
   it("may open a link", async () => {
@@ -203,7 +195,7 @@ describe("while Slack doesn't say who somebody is", () => {
     await world.until(() => world.read(DOCS)[0]?.includes("⛔ Refused"));
     expect(sent(world)).toEqual([]);
     await world.stopApp();
-    expect(stored(world)).not.toContain("zebra");
+    expect(await world.stored()).not.toContain("zebra");
   });
 
   it("a request is refused when Slack hasn't said it until the deadline", async () => {

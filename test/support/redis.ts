@@ -21,6 +21,32 @@ export async function openRedisClient(url: string): Promise<RedisClientType> {
   return client;
 }
 
+/** Everything that is kept under keys that begin so, as text. */
+export async function textOfKeys(client: RedisClientType, prefix: string): Promise<string> {
+  const found: unknown[] = [];
+  for await (const keys of client.scanIterator({ MATCH: `${prefix}*`, COUNT: 1000 })) {
+    for (const key of keys) found.push([key, await valueOf(client, key)]);
+  }
+  return JSON.stringify(found);
+}
+
+async function valueOf(client: RedisClientType, key: string): Promise<unknown> {
+  switch (await client.type(key)) {
+    case "hash":
+      return client.hGetAll(key);
+    case "list":
+      return client.lRange(key, 0, -1);
+    case "set":
+      return client.sMembers(key);
+    case "zset":
+      return client.zRange(key, 0, -1);
+    case "stream":
+      return client.xRange(key, "-", "+");
+    default:
+      return client.get(key);
+  }
+}
+
 /**
  * What a process that is dead held is free, as it is after its lease: BullMQ has looked twice for jobs without a lock, which takes 40 s, and finds at once what
  * is left by then.

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
+import { DatabaseSync } from "node:sqlite";
 import type { RedisClientType } from "@redis/client";
 import { inject } from "vitest";
 import { createApp } from "../../src/app.ts";
@@ -20,7 +21,7 @@ import type { JobServiceSide, JobServiceSideOptions } from "./job-service-side.t
 import { ManualClock } from "./manual-clock.ts";
 import { manifestScopes, readManifest } from "./manifest.ts";
 import { RecordingLogger } from "./recording-logger.ts";
-import { openRedisClient, redisPrefix } from "./redis.ts";
+import { openRedisClient, redisPrefix, textOfKeys } from "./redis.ts";
 import { bullFollows, serverTimeOf, untilIdle } from "./redis-time.ts";
 import { withoutFeedback, withoutStop } from "./status-buttons.ts";
 import { openTempDir } from "./temp-dir.ts";
@@ -208,6 +209,15 @@ export class World implements AsyncDisposable {
 
   get storePath(): string {
     return this.#storePath;
+  }
+
+  /** Everything that is kept, as text; the app has to be off. */
+  async stored(): Promise<string> {
+    const prefix = new URL(this.#storeUrl).searchParams.get("prefix");
+    if (prefix !== null) return textOfKeys(await clientOfFile(), `{${prefix}}`);
+    using db = new DatabaseSync(this.#storePath, { readOnly: true });
+    const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+    return JSON.stringify(tables.map(({ name }) => db.prepare(`SELECT * FROM "${String(name)}"`).all()));
   }
 
   /** Where the app listens. */

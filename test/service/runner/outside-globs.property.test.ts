@@ -94,7 +94,7 @@ it("commits nothing outside the globs and no links, whatever an agent does to wh
       },
     ),
     // A file that has the name of a documentation folder.
-    { numRuns: 16, examples: [[["docs"], [{ op: "remove", path: "docs" }], ["docs/**"]]] },
+    { numRuns: 8, examples: [[["docs"], [{ op: "remove", path: "docs" }], ["docs/**"]]] },
   );
   expect(committed).toBeGreaterThan(0);
 }, 240_000);
