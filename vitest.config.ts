@@ -1,10 +1,14 @@
 import { defineConfig } from "vitest/config";
+import { LeftOut } from "./test/support/left-out.ts";
+import { isMissing, REQUIRES_ALL, TOOLS } from "./test/support/tools.ts";
 
 // What a person sees is the same on Redis.
 const onRedis = { globalSetup: ["test/support/redis-for-all.ts"], env: { TEST_STORE: "redis" } };
 
 export default defineConfig({
   test: {
+    reporters: ["default", new LeftOut()],
+    tags: TOOLS.map((name) => ({ name, ...(isMissing(name) && !REQUIRES_ALL ? { skip: true } : {}) })),
     setupFiles: ["test/support/setup.ts"],
     testTimeout: 120_000,
     hookTimeout: 120_000,

@@ -4,6 +4,7 @@ import { busyChannel } from "./scenarios/busy-channel.ts";
 import { busyWorkspace } from "./scenarios/busy-workspace.ts";
 import { commits } from "./scenarios/commits.ts";
 import { flood } from "./scenarios/flood.ts";
+import { followUps } from "./scenarios/follow-ups.ts";
 import { idle } from "./scenarios/idle.ts";
 import { memory } from "./scenarios/memory.ts";
 import { polls } from "./scenarios/polls.ts";
@@ -28,6 +29,7 @@ export const scenarios: readonly Scenario[] = [
   memory,
   idle,
   turns,
+  followUps,
   polls,
   redisMemory,
   serviceTurns,

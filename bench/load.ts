@@ -41,7 +41,7 @@ export class Load implements AsyncDisposable {
       while (performance.now() - startedAt < durationMs) {
         const request = this.#next();
         if (request === undefined) return;
-        latenciesMs.push(await this.#send(request));
+        latenciesMs.push(await this.send(request));
         acceptedAtMs.set(request.n, nowMs());
       }
     };
@@ -64,7 +64,8 @@ export class Load implements AsyncDisposable {
     return request;
   }
 
-  async #send({ headers, body }: SignedRequest): Promise<number> {
+  /** Sends one request, and resolves to how long its answer took, milliseconds. */
+  async send({ headers, body }: SignedRequest): Promise<number> {
     const sentAt = performance.now();
     const answer = await this.#pool.request({ method: "POST", path: PATH, headers, body });
     const said = await answer.body.text();

@@ -31,15 +31,16 @@ export class ServiceProgram implements AsyncDisposable {
     this.#headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
   }
 
-  /** `script` is a line for `sh`, which works in the tree as the agent. */
+  /** `script` is a line for `sh`, which works in the tree as the agent: any program, or one that speaks ACP. */
   static async start(options: {
     checkout: Checkout;
     dir: string;
     repository: string;
     script: string;
     jobsAtOnce: number;
+    kind?: "command" | "acp";
   }): Promise<ServiceProgram> {
-    const { checkout, dir, repository, script, jobsAtOnce } = options;
+    const { checkout, dir, repository, script, jobsAtOnce, kind = "command" } = options;
     mkdirSync(dir, { recursive: true });
     const config = join(dir, "service.yml");
     // JSON is YAML.
@@ -52,7 +53,7 @@ export class ServiceProgram implements AsyncDisposable {
         {
           id: "docs",
           repository,
-          agent: { kind: "command", command: ["sh", "-c", script] },
+          agent: { kind, command: ["sh", "-c", script], maxOutputBytes: 1024 ** 3 },
           codeHost: { kind: "none" },
           limits: { createsPerHour: 100_000, jobsAtOnce, queued: 10_000 },
         },

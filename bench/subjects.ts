@@ -24,6 +24,8 @@ export type StandInOptions = {
   isHeld?: boolean;
   /** The shortest and the longest job, milliseconds. @default null, they stay active */
   jobMs?: [number, number] | null;
+  /** Whether the job service tells of turns. @default false */
+  tellsTurns?: boolean;
 };
 
 /** A Slack and a job service in a process of their own. */
@@ -39,9 +41,9 @@ export class StandIns implements AsyncDisposable {
 
   static async start(
     dir: string,
-    { isLimited = false, isHeld = false, jobMs = null }: StandInOptions,
+    { isLimited = false, isHeld = false, jobMs = null, tellsTurns = false }: StandInOptions,
   ): Promise<StandIns> {
-    const options = JSON.stringify({ isLimited, isHeld, jobMs });
+    const options = JSON.stringify({ isLimited, isHeld, jobMs, tellsTurns });
     return new StandIns(await Program.start({ nodeArgs: [STAND_INS, options], dir, hasChannel: true }));
   }
 
@@ -58,13 +60,22 @@ export class StandIns implements AsyncDisposable {
   }
 
   /** Resolves when `isDone` holds, to whether it did within that time. */
-  async until(isDone: (counts: Counts) => boolean, withinMs: number): Promise<boolean> {
+  async until(
+    isDone: (counts: Counts) => boolean,
+    withinMs: number,
+    everyMs = LOOK_EVERY_MS,
+  ): Promise<boolean> {
     const startedAt = performance.now();
     for (;;) {
       if (isDone(await this.counts())) return true;
       if (performance.now() - startedAt > withinMs) return false;
-      await sleep(LOOK_EVERY_MS);
+      await sleep(everyMs);
     }
+  }
+
+  /** Whether the job service takes messages; otherwise it answers 503. It does from the start. */
+  async takeMessages(areTaken: boolean): Promise<void> {
+    await this.#program.ask({ ask: "takes-messages", areTaken });
   }
 
   /** From now on that program ends with the bench, even when the bench is killed. */

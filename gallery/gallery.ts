@@ -1,15 +1,17 @@
 import { WebAPIPlatformError } from "@slack/web-api";
+import type { ModalView } from "@slack/types";
 import type { WebClient } from "@slack/web-api";
 import { readContent } from "../emulators/slack/web-api/chat.ts";
 import { SlackRefusal } from "../emulators/slack/refusal.ts";
+import { parseView } from "../emulators/slack/validate-blocks.ts";
 import type { Rendered } from "../src/replies/blocks.ts";
 import { MESSAGE_TEXT_MAX } from "../src/replies/limits.ts";
 import { render } from "../src/replies/render.ts";
 import { CONTACT } from "./made-up.ts";
 import { samples } from "./samples.ts";
 
-/** One message as Slack gets it, and what is wrong with it. */
-export type Shown = { name: string; content: Rendered; faults: string[] };
+/** One message or form as Slack gets it, and what is wrong with it. */
+export type Shown = { name: string; content: Rendered | ModalView; faults: string[] };
 
 /** The messages of one kind. */
 export type Group = { title: string; messages: Shown[] };
@@ -34,26 +36,38 @@ export function renderedSamples(): Group[] {
 }
 
 /** What Slack's documented rules, as the stand-in keeps them, have against a message. */
-export function faultsOf({ text, blocks, plainBlocks = blocks }: Rendered): string[] {
-  const faults = text.length > MESSAGE_TEXT_MAX ? [`its text has ${text.length} characters`] : [];
-  for (const each of [blocks, plainBlocks]) {
-    try {
-      readContent({ text, blocks: JSON.parse(JSON.stringify(each)) });
-    } catch (thrown) {
-      if (!(thrown instanceof SlackRefusal)) throw thrown;
-      faults.push(`${thrown.error} ${JSON.stringify(thrown.details["errors"] ?? "")}`);
-    }
-  }
+export function faultsOf(content: Rendered | ModalView): string[] {
+  if ("type" in content) return refusalsOf(() => parseView(content));
+  const { text, blocks, plainBlocks = blocks } = content;
+  const faults = [blocks, plainBlocks].flatMap((each) =>
+    refusalsOf(() => readContent({ text, blocks: JSON.parse(JSON.stringify(each)) })),
+  );
+  if (text.length > MESSAGE_TEXT_MAX) faults.push(`its text has ${text.length} characters`);
   return [...new Set(faults)];
+}
+
+function refusalsOf(read: () => unknown): string[] {
+  try {
+    read();
+    return [];
+  } catch (thrown) {
+    if (!(thrown instanceof SlackRefusal)) throw thrown;
+    return [`${thrown.error} ${JSON.stringify(thrown.details["errors"] ?? "")}`];
+  }
 }
 
 /** Adds what Slack itself says of each message: https://docs.slack.dev/reference/methods/blocks.validate */
 export async function askSlack(groups: readonly Group[], client: WebClient): Promise<void> {
   for (const { content, faults } of groups.flatMap(({ messages }) => messages)) {
     try {
-      await client.blocks.validate({ message: { blocks: content.blocks } });
+      await client.blocks.validate(
+        "type" in content ? { view: content } : { message: { blocks: content.blocks } },
+      );
     } catch (thrown) {
-      if (!(thrown instanceof WebAPIPlatformError) || !/^invalid_(blocks|message)$/.test(thrown.data.error))
+      if (
+        !(thrown instanceof WebAPIPlatformError) ||
+        !/^invalid_(blocks|message|view)$/.test(thrown.data.error)
+      )
         throw thrown;
       faults.push(`Slack: ${JSON.stringify(thrown.data)}`);
     }

@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { WebClient } from "@slack/web-api";
 import { messageOf } from "../src/errors.ts";
@@ -40,7 +41,7 @@ async function main(): Promise<void> {
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, galleryPage(groups));
   const count = groups.reduce((sum, { messages }) => sum + messages.length, 0);
-  process.stdout.write(`Wrote ${count} messages to ${file}\n`);
+  process.stdout.write(`Wrote ${count} messages. Open ${pathToFileURL(file).href}\n`);
   const faults = faultLines(groups);
   if (faults.length === 0) return;
   process.stderr.write(`Slack would refuse:\n${faults.join("\n")}\n`);

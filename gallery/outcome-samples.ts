@@ -82,7 +82,7 @@ const reasons: Record<OutcomeReason, Partial<Outcome>> = {
   "create-lost": { kind: "unknown", ...noJob },
   unreadable: { kind: "unknown", ...noJob },
   key: { kind: "rejected", ...noJob },
-  prompt: { kind: "rejected", ...noJob, said: "The prompt is longer than 8,000 characters." },
+  prompt: { kind: "rejected", ...noJob, said: "Your request is over 8,000 characters." },
   project: { kind: "rejected", ...noJob },
   other: { kind: "rejected", ...withoutPr },
 };
@@ -125,8 +125,8 @@ const toldOutcomes: [string, Partial<Outcome>][] = [
         pullRequest: null,
         reason:
           cause === "budget"
-            ? "The turn's budget of 200,000 tokens is used up."
-            : "The agent did not end within its time limit of 15 min, and was stopped.",
+            ? "The request's budget of 200,000 tokens is used up."
+            : "The agent reached its 15-minute limit.",
       }),
     },
   ]),

@@ -5,7 +5,7 @@ import { NAMES } from "./made-up.ts";
 
 /** The page's own drawing of messages. */
 const drawing = new URL("../playground/workspace/public/", import.meta.url);
-const STYLES = ["base.css", "conversation.css", "blocks.css", "gallery.css"];
+const STYLES = ["base.css", "conversation.css", "blocks.css", "overlays.css", "gallery.css"];
 const SCRIPT = "gallery.ts";
 
 /**

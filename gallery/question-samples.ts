@@ -15,9 +15,10 @@ function asked(text: string, labels: readonly string[], allowsText: boolean): Qu
   return question;
 }
 
-const short = asked("Which page do you mean?", ["Install", "Quickstart"], true);
+/** A question with choices, and as long as one can be. */
+export const shortQuestion = asked("Which page do you mean?", ["Install", "Quickstart"], true);
 const answer: PersonAnswer = { userId: BEN, choiceId: "1", words: "Quickstart" };
-const longest = asked(
+export const longestQuestion = asked(
   LONG,
   Array.from({ length: 30 }, () => LONG),
   true,
@@ -25,33 +26,33 @@ const longest = asked(
 
 /** What the agent asks, and how that ends. A new result of an answer is in here by itself. */
 const questions: [string, Question, string | null][] = [
-  ["choices and words", short, null],
-  ["choices alone", { ...short, allowsText: false }, null],
-  ["words alone", { ...short, choices: [] }, null],
-  ["no way to answer", { ...short, choices: [], allowsText: false }, null],
+  ["choices and words", shortQuestion, null],
+  ["choices alone", { ...shortQuestion, allowsText: false }, null],
+  ["words alone", { ...shortQuestion, choices: [] }, null],
+  ["no way to answer", { ...shortQuestion, choices: [], allowsText: false }, null],
   [
     "long choices",
     asked("Which of them?", ["The page that says how to install it", "The quickstart"], false),
     null,
   ],
-  ["longest", longest, "not_in_channel"],
-  ["being sent", { ...short, answer }, null],
+  ["longest", longestQuestion, "not_in_channel"],
+  ["being sent", { ...shortQuestion, answer }, null],
   ...AnswerResult.options.map((result): [string, Question, null] => [
     result,
-    { ...short, answer: { ...answer, result } },
+    { ...shortQuestion, answer: { ...answer, result } },
     null,
   ]),
   [
     "longest answer",
-    { ...longest, answer: { ...answer, choiceId: null, words: UNBROKEN, result: "refused" } },
+    { ...longestQuestion, answer: { ...answer, choiceId: null, words: UNBROKEN, result: "refused" } },
     "not_in_channel",
   ],
-  ["nobody answered", { ...short, closed: "unanswered" }, null],
-  ["answered elsewhere", { ...short, closed: "elsewhere" }, null],
+  ["nobody answered", { ...shortQuestion, closed: "unanswered" }, null],
+  ["answered elsewhere", { ...shortQuestion, closed: "elsewhere" }, null],
 ];
 
 /** A turn whose agent waits for an answer. */
-export const askingTurn = { ...turn, questions: [short] };
+export const askingTurn = { ...turn, questions: [shortQuestion] };
 
 export const questionSamples = questions.map(([name, question, away]): [string, QuestionMessage] => [
   name,

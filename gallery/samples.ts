@@ -1,16 +1,21 @@
+import type { ModalView } from "@slack/types";
 import type { Message, MessageOf, Refusal } from "../src/core/notifier.ts";
 import { PROMPT_MAX_CHARS } from "../src/core/request.ts";
+import { alreadyAnswered, alreadyDone, tooOld } from "../src/intake/press.ts";
 import type { Rendered } from "../src/replies/blocks.ts";
 import * as privateMessages from "../src/replies/private-messages.ts";
+import { section } from "../src/replies/blocks.ts";
+import * as shortAnswers from "../src/replies/short-answers.ts";
+import { formSamples } from "./form-samples.ts";
 import { listSamples, standingSamples } from "./list-samples.ts";
-import { ANA, DOCS, LONG, NOON } from "./made-up.ts";
+import { ANA, BEN, DOCS, LONG, NOON, makeUpTurn } from "./made-up.ts";
 import { outcomeSamples } from "./outcome-samples.ts";
 import { overdueSamples } from "./overdue-samples.ts";
 import { questionSamples } from "./question-samples.ts";
 import { statusSamples } from "./status-samples.ts";
 
-/** One message of the app, by name: as the core has it, or, where it is said outside the core, as it is rendered. */
-export type Sample = { name: string; message: Message | Rendered };
+/** One message or form of the app, by name: as the core has it, or, where it is said outside the core, as it is rendered. */
+export type Sample = { name: string; message: Message | Rendered | ModalView };
 
 const manyNames = Array.from({ length: 100 }, (_, n) => `project-${n}-`.padEnd(40, "x"));
 
@@ -59,6 +64,17 @@ const kinds: { [K in Message["kind"]]: [string, MessageOf<K>][] } = {
   list: listSamples,
   standing: standingSamples,
   ask: [["is it for the agent?", { kind: "ask", replyId: "mention:3" }]],
+  "asked-before": [
+    [
+      "asked before",
+      {
+        kind: "asked-before",
+        replyId: "mention:3",
+        turn: makeUpTurn({ name: "accepted", waitingSince: null }),
+        agoMs: 180_000,
+      },
+    ],
+  ],
   "not-allowed": [["not allowed", { kind: "not-allowed", requesterId: ANA }]],
   "gave-up": ["open", "deliver", "question", "answer", "watch"].map((taskType) => [
     `gave up: ${taskType}`,
@@ -70,6 +86,7 @@ type PrivateMessage = Extract<keyof typeof privateMessages, `${string}Message`>;
 /** What `render` makes of a kind above. */
 type ByKind =
   | "askMessage"
+  | "askedBeforeMessage"
   | "gaveUpMessage"
   | "helpMessage"
   | "inviteMeMessage"
@@ -87,7 +104,19 @@ const atOnce: Record<Exclude<PrivateMessage, ByKind>, Rendered> = {
   formNotOpenedMessage: privateMessages.formNotOpenedMessage(),
 };
 
-/** All samples, in groups: a group for each kind of message, and one for what has no kind. */
+const pressedBy = { user: { id: ANA, username: "ana" } };
+
+/** What is said to whoever pressed a button or sent a form, also under a form's field. */
+const said: Record<string, string> = {
+  ...shortAnswers,
+  DONE_BEFORE: alreadyDone(ANA, pressedBy),
+  DONE_BY_ANOTHER: alreadyDone(BEN, pressedBy),
+  ANSWERED_BEFORE: alreadyAnswered(ANA, ANA),
+  ANSWERED_BY_ANOTHER: alreadyAnswered(BEN, ANA),
+  TOO_OLD: tooOld({ retentionMs: 90 * 86_400_000 }),
+};
+
+/** All samples, in groups: one group for each kind of message, and one for those without a kind. */
 export const samples: Readonly<Record<string, readonly Sample[]>> = {
   ...Object.fromEntries(
     Object.entries(kinds).map(([kind, all]) => [kind, all.map(([name, message]) => ({ name, message }))]),
@@ -95,5 +124,10 @@ export const samples: Readonly<Record<string, readonly Sample[]>> = {
   "at once": Object.entries(atOnce).map(([name, message]) => ({
     name: name.replace(/Message$/, "").replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`),
     message,
+  })),
+  forms: formSamples.map(([name, message]) => ({ name, message })),
+  "after a press or a form": Object.entries(said).map(([name, text]) => ({
+    name: name.replaceAll("_", " ").toLowerCase(),
+    message: { text, blocks: [section(text)] },
   })),
 };

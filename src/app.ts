@@ -19,6 +19,7 @@ import { createSlackMemberships } from "./replies/slack-memberships.ts";
 import { createSlackNotifier } from "./replies/slack-notifier.ts";
 import { createSlackWorkStatus } from "./replies/slack-work-status.ts";
 import { createSlackConnection, SLACK_TIMEOUT_MS } from "./slack/connection.ts";
+import { createFirstTries } from "./tasks/first-tries.ts";
 import { createTaskHandler } from "./tasks/index.ts";
 
 /** What calls under way get to end at a stop. */
@@ -96,7 +97,7 @@ export function createApp(deps: AppDeps): DocsAgentApp {
     fetch: slack.fetch,
     timeoutMs: SLACK_TIMEOUT_MS,
   });
-  const { slots } = store;
+  const { slots, series } = store;
   const { polling } = config;
   const retentionMs = config.retentionDays * DAY_MS;
   const directory = createSlackDirectory({
@@ -106,13 +107,16 @@ export function createApp(deps: AppDeps): DocsAgentApp {
     logger,
   });
   const threadReader = createSlackThreadReader({ teams: slack.teams, clock, logger });
+  const firstTries = createFirstTries();
   const handler = createTaskHandler({
     clock,
     random,
     logger,
     slots,
+    series,
     records,
     notifier,
+    firstTries,
     workStatus: createSlackWorkStatus({ teams: slack.teams, clock, logger }),
     directory,
     threadReader,
@@ -132,6 +136,7 @@ export function createApp(deps: AppDeps): DocsAgentApp {
     queue,
     records,
     notifier,
+    firstTries,
     directory,
     threadReader,
     projects,

@@ -1,11 +1,9 @@
 import type { Config } from "./config.ts";
 import type { Clock } from "./core/clock.ts";
-import { serviceOf } from "./core/project.ts";
 import type { Logger } from "./core/logger.ts";
 import { isRedisUrl } from "./store/redis/redis-location.ts";
 import type { RedisTaskQueue } from "./queue/redis/redis-task-queue.ts";
 import { SqliteTaskQueue } from "./queue/sqlite-task-queue.ts";
-import { appMigrations } from "./store/app-migrations.ts";
 import { openStore } from "./store/open-store.ts";
 import type { Store } from "./store/store.ts";
 import { taskPools } from "./tasks/index.ts";
@@ -16,7 +14,7 @@ const DAY_MS = 24 * 60 * 60_000;
 export type Backend = AsyncDisposable & { store: Store; queue: SqliteTaskQueue | RedisTaskQueue };
 
 type OpenBackendOptions = {
-  config: Pick<Config, "storeUrl" | "projects" | "retentionDays">;
+  config: Pick<Config, "storeUrl" | "retentionDays">;
   clock: Clock;
   logger: Logger;
   /** How long to wait for a process that still owns the file. @default 10 000 */
@@ -61,11 +59,6 @@ async function openSqlite({
     clock,
     logger,
     keepSetAsideMs: retentionMs,
-    migrations: appMigrations({
-      projects: config.projects.map(({ name, id, baseUrl }) => ({ name, id, service: serviceOf(baseUrl) })),
-      retentionMs,
-      now: clock.now(),
-    }),
     ...(ownerWaitMs === undefined ? {} : { ownerWaitMs }),
     ...(onBroken === undefined ? {} : { onBroken }),
   });

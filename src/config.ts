@@ -3,6 +3,7 @@ import { readProjects } from "./config-projects.ts";
 import type { Project } from "./config-projects.ts";
 import { HttpOrigins, HttpUrl, NO_SPACE, YesOrNo } from "./config-values.ts";
 import { FollowUps } from "./core/steering.ts";
+import { didYouMean } from "./did-you-mean.ts";
 import { DocsAgentError } from "./errors.ts";
 import { LOG_LEVELS } from "./logger.ts";
 import { proxySecretsOf, readProxySettings } from "./proxy-settings.ts";
@@ -67,9 +68,11 @@ export function secretsOf(config: Config): string[] {
 /** Reads the configuration. Throws a {@link ConfigError} that lists every fault at once. */
 export function loadConfig(env: Readonly<Record<string, string | undefined>>): Config {
   const faults: string[] = [];
+  const settings = new Set<string>();
 
   /** An empty value counts as absent: `NAME=` in a settings file means that nobody has filled it in. */
   function given(name: string): string | undefined {
+    settings.add(name);
     const value = env[name]?.trim();
     return value === "" ? undefined : value;
   }
@@ -205,6 +208,12 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     ),
     logLevel: read("LOG_LEVEL", z.enum(LOG_LEVELS), `one of ${LOG_LEVELS.join(", ")}`, "info"),
   };
+  // Others use the environment, too, so only what looks like a misspelled setting counts. Short names look like many.
+  const unset = [...settings].filter((name) => name.includes("_") && given(name) === undefined);
+  for (const name of Object.keys(env)) {
+    const meant = settings.has(name) ? null : didYouMean(name, unset);
+    if (meant !== null) faults.push(`${name} isn't a setting. Did you mean ${meant}?`);
+  }
   if (faults.length > 0) throw new ConfigError(faults);
   return config;
 }

@@ -9,10 +9,12 @@ type LoggerOptions = {
   secrets: string[];
   /** Coloured lines for a terminal instead of JSON lines. */
   pretty: boolean;
+  /** The file descriptor to write to. @default 1, the standard output */
+  dest?: 1 | 2;
 };
 
-/** Logs to standard output, one line each, synchronously: the last lines before an exit are the ones that matter. */
-export async function createLogger({ level, secrets, pretty }: LoggerOptions): Promise<Logger> {
+/** Logs one line each, synchronously: the last lines before an exit are the ones that matter. */
+export async function createLogger({ level, secrets, pretty, dest = 1 }: LoggerOptions): Promise<Logger> {
   // Secrets inside a JSON string look as JSON writes them.
   const written = secrets
     .filter((secret) => secret !== "")
@@ -28,13 +30,13 @@ export async function createLogger({ level, secrets, pretty }: LoggerOptions): P
           written.reduce((scrubbed, secret) => scrubbed.replaceAll(secret, "[secret]"), line),
       },
     },
-    pretty ? await prettyDestination() : pino.destination({ dest: 1, sync: true }),
+    pretty ? await prettyDestination(dest) : pino.destination({ dest, sync: true }),
   );
   return logger;
 }
 
 /** Loaded only for a terminal. */
-async function prettyDestination() {
+async function prettyDestination(destination: number) {
   const { PinoPretty } = await import("pino-pretty");
-  return PinoPretty({ colorize: true, sync: true });
+  return PinoPretty({ colorize: true, sync: true, destination });
 }

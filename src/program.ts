@@ -4,6 +4,7 @@ import { flushCompileCache } from "node:module";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createApp } from "./app.ts";
 import { openBackend } from "./backend.ts";
+import { check, warnOfSilence } from "./check.ts";
 import { type Config, loadConfig, secretsOf } from "./config.ts";
 import type { Clock } from "./core/clock.ts";
 import type { Logger } from "./core/logger.ts";
@@ -18,6 +19,7 @@ import { createSystemClock } from "./system-clock.ts";
 const HELP = `Docs Agent for Slack
 
 Usage: npm start
+       npm start -- --check   tries Slack and the job service with the settings, says what to fix, and ends
 
 Turns "/docs-agent <what to change>" and the message shortcut "Fix these docs" into jobs at an agent job service, and
 reports how they end in the same Slack thread.
@@ -66,12 +68,20 @@ export async function run({ args, env, stop }: RunOptions): Promise<void> {
     process.stdout.write(HELP);
     return;
   }
-  if (args.length > 0) throw new StartError(`There is no option ${args[0]}. See npm start -- --help.`);
+  const [option] = args;
+  if (option !== undefined && option !== "--check") {
+    throw new StartError(`There is no option ${option}. See npm start -- --help.`);
+  }
   // What is in the environment already stays as it is.
   if (existsSync(".env")) process.loadEnvFile(".env");
   const config = loadConfig(env);
   // Slack's Web API and response URLs are fetched.
   fetchThrough(config.proxy);
+  if (option === "--check") {
+    const isFine = await check(config, (line) => process.stdout.write(line));
+    process.exitCode = isFine ? 0 : 1;
+    return;
+  }
   const logger = await createLogger({
     level: config.logLevel,
     secrets: secretsOf(config),
@@ -97,6 +107,7 @@ export async function run({ args, env, stop }: RunOptions): Promise<void> {
       },
       "docs-agent is ready",
     );
+    void warnOfSilence(config, logger);
     setTimeout(flushCompileCache, FLUSH_AFTER_MS).unref();
   }
   const signal = await stop.asked;

@@ -16,19 +16,20 @@ const MAY_IMPORT: Record<string, string[]> = {
   "src/tasks": ["src/core", "src"],
   "src/intake": ["src/core", "src/tasks", "src/replies", "src"],
   "src/service": ["src/core", "src/store", "src/queue", "src/job-client", "src"],
-  "src/migrate": ["src/core", "src/store", "src/queue", "src"],
+  "src/state": ["src/core", "src/store", "src/queue", "src"],
   // Slack's entities, which both sides of the wire write and read the same way.
   emulators: ["src/replies", "src"],
-  gallery: ["emulators", "src/core", "src/replies", "src"],
+  gallery: ["emulators", "src/core", "src/intake", "src/replies", "src"],
   playground: ["emulators", "gallery", "src/replies", "src"],
 };
 /** The folders of the runner: what each may import of the others. */
 const RUNNER_MAY_IMPORT: Record<string, string[]> = {
-  starter: [],
-  git: ["starter"],
+  git: [],
   changes: ["git"],
   tree: ["changes", "git"],
-  sandbox: ["starter"],
+  sandbox: [],
+  steps: ["agents", "git", "publish", "tree"],
+  process: [],
   agents: ["sandbox"],
   publish: [],
 };
@@ -36,12 +37,13 @@ const RUNNER_MAY_IMPORT: Record<string, string[]> = {
 const SHARED = ["src/errors.ts", "src/proxy.ts", "src/start-error.ts"];
 const SHARED_BY_PROGRAMS = [
   ...SHARED,
+  "src/did-you-mean.ts",
   "src/listen.ts",
   "src/logger.ts",
   "src/proxy-settings.ts",
   "src/system-clock.ts",
 ];
-const PROGRAMS = ["src/service", "src/migrate", "playground"];
+const PROGRAMS = ["src/service", "src/state", "playground"];
 
 type Import = { file: string; folder: string; target: string };
 

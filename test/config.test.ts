@@ -133,3 +133,30 @@ describe("proxies", () => {
     expect(secretsOf(load({}))).not.toContain("");
   });
 });
+
+describe("a name that is no setting", () => {
+  it.each([
+    ["DOCS_AGENT_PROJEKTS", "DOCS_AGENT_PROJECTS"],
+    ["SLACK_API_ULR", "SLACK_API_URL"],
+    ["POLL_MIN_MILLIS", null],
+    ["LOG_LEVLE", "LOG_LEVEL"],
+    ["JOB_DEADLINE", "JOB_DEADLINE_MS"],
+  ])("%s is refused where it looks like one: %s", (name, meant) => {
+    if (meant === null) expect(() => load({ [name]: "x" })).not.toThrow();
+    else expect(faultsOf({ [name]: "x" })).toContain(`${name} isn't a setting. Did you mean ${meant}?`);
+  });
+
+  it("is left alone beside the setting that it looks like, or for another program", () => {
+    const others = {
+      DOCS_AGENT_API_KEY_2: "x",
+      // Kubernetes sets these for a Service named docs-agent.
+      DOCS_AGENT_PORT: "tcp://10.0.0.1:3000",
+      DOCS_AGENT_SERVICE_HOST: "10.0.0.1",
+      DOCS_AGENT_PORT_3000_TCP_PROTO: "tcp",
+      FTP_PROXY: "http://proxy.example.com",
+      HOSTS: "x",
+      PATH: "/bin",
+    };
+    expect(load(others)).toEqual(load({}));
+  });
+});

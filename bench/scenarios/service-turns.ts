@@ -6,6 +6,7 @@ import { Pool } from "undici";
 import { z } from "zod";
 import type { Checkout } from "../checkout.ts";
 import { makeDocsRepository, REPOSITORY_SIZE } from "../docs-repository.ts";
+import { rssMb } from "../process-use.ts";
 import { Program } from "../program.ts";
 import { type Figure, interleave, type Scenario } from "../scenario.ts";
 import { ServiceProgram } from "../service-program.ts";
@@ -15,6 +16,12 @@ import { quantile } from "../table.ts";
 const EDIT_ONE_PAGE = "echo more >> docs/part-1/page-1.md";
 /** Keeps four turns under way at each point of their course. */
 const EDIT_AND_WORK = "sleep 0.2; echo more >> docs/part-1/page-1.md";
+/** An ACP agent that writes updates as fast as they are read. */
+const FLOOD = [
+  `read l; echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"agentCapabilities":{}}}'`,
+  `read l; echo '{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s"}}'`,
+  `read l; exec yes '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"x\\n"}}}}'`,
+].join("; ");
 const LATER_TURNS = 10;
 const ROUNDS = 2;
 const AT_ONCE = 4;
@@ -28,7 +35,7 @@ const Ready = z.object({ address: z.string() });
 type Turns = { firstMs: number; laterMs: number };
 
 /**
- * What the job service adds to an agent's own time on a large repository, and whether it answers meanwhile. The remote is a repository
+ * What the job service adds to an agent's own time on a large repository, and whether it answers meanwhile, also while an agent floods it. The remote is a repository
  * on the same disk, and the agent a shell that adds a line.
  */
 export const serviceTurns: Scenario = {
@@ -59,6 +66,17 @@ export const serviceTurns: Scenario = {
       return await p99sWhileTurnsRun(service, Ready.parse(bare.ready).address);
     }
 
+    async function measureFlood(round: number): Promise<{ p99Ms: number; mb: number }> {
+      progress(`an agent's flood, round ${round + 1} of ${ROUNDS}`);
+      const options = { checkout, dir: join(dir, `flood-${round}`), jobsAtOnce: 1, kind: "acp" as const };
+      await using service = await ServiceProgram.start({ ...options, repository, script: FLOOD });
+      const jobId = await service.create();
+      // The first checkout of the repository.
+      await sleep(5_000);
+      const p99Ms = await p99Of(() => service.get(jobId));
+      return { p99Ms, mb: rssMb(service.program.pid) };
+    }
+
     const sides: [Checkout, Checkout] = [checkout, baseline ?? checkout];
     const turns = await interleave(
       ROUNDS,
@@ -70,6 +88,8 @@ export const serviceTurns: Scenario = {
       (round) => measureGets(sides[0], round),
       async (round) => (baseline === null ? null : measureGets(sides[1], round)),
     );
+    const floods: Awaited<ReturnType<typeof measureFlood>>[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) floods.push(await measureFlood(round));
     const old = turns.b.filter((each) => each !== null);
     const oldGets = gets.b.filter((each) => each !== null);
     const figure = (what: string, now: number[], before: number[], reach?: string): Figure => ({
@@ -105,11 +125,23 @@ export const serviceTurns: Scenario = {
         measured: { name: checkout.name, values: getsNow },
         against: { name: "bare HTTP server", values: gets.a.map((each) => each.bare) },
       },
+      figure(
+        "GET while an agent floods us with updates, p99",
+        floods.map(({ p99Ms }) => p99Ms),
+        [],
+        "≤ 50 ms",
+      ),
+      {
+        what: "the service's memory then",
+        unit: "MB",
+        measured: { name: checkout.name, values: floods.map(({ mb }) => mb) },
+        reach: "≤ 250 MB",
+      },
     ];
   },
 };
 
-/** Sends GETs to both at a fixed pace, whether or not earlier ones are answered, while four turns are always under way. */
+/** How long GETs of both take while four turns are always under way. */
 async function p99sWhileTurnsRun(
   service: ServiceProgram,
   bareUrl: string,
@@ -120,21 +152,25 @@ async function p99sWhileTurnsRun(
   const workers = Array.from({ length: AT_ONCE }, async () => {
     while (performance.now() < endAt) await service.runJob();
   });
-  const timed = async (get: () => Promise<unknown>) => {
+  const getBare = async () => (await bare.request({ method: "GET", path: "/" })).body.text();
+  const [ofService, ofBare] = await Promise.all([p99Of(() => service.get(jobId)), p99Of(getBare)]);
+  await Promise.all(workers);
+  await bare.close();
+  return { service: ofService, bare: ofBare };
+}
+
+/** Sends GETs at a fixed pace, whether or not earlier ones are answered. */
+async function p99Of(get: () => Promise<unknown>): Promise<number> {
+  const timed = async () => {
     const sentAt = performance.now();
     await get();
     return performance.now() - sentAt;
   };
-  const getBare = async () => (await bare.request({ method: "GET", path: "/" })).body.text();
-  const answers: { service: Promise<number>[]; bare: Promise<number>[] } = { service: [], bare: [] };
+  const answers: Promise<number>[] = [];
+  const endAt = performance.now() + GETS_FOR_MS;
   for (let dueAt = performance.now(); dueAt < endAt; dueAt += GETS_EVERY_MS) {
     await sleep(Math.max(0, dueAt - performance.now()));
-    answers.service.push(timed(() => service.get(jobId)));
-    answers.bare.push(timed(getBare));
+    answers.push(timed());
   }
-  const p99Of = async (latencies: Promise<number>[]) => quantile(await Promise.all(latencies), 0.99);
-  const p99s = { service: await p99Of(answers.service), bare: await p99Of(answers.bare) };
-  await Promise.all(workers);
-  await bare.close();
-  return p99s;
+  return quantile(await Promise.all(answers), 0.99);
 }

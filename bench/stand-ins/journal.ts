@@ -5,7 +5,7 @@ const Times = z.array(z.tuple([z.number(), z.number()]));
 
 /** What happened at the stand-ins so far. Times: pairs of a request's number and epoch milliseconds. */
 export const Report = z.object({
-  /** When the job was created. */
+  /** When the job was created, or the message taken, in that order. */
   created: Times,
   /** When the job service first answered that the job is completed. */
   known: Times,
@@ -24,6 +24,7 @@ export type Report = z.infer<typeof Report>;
 export const Counts = Report.pick({ polls: true, jobsPolled: true, unknownCalls: true }).extend({
   created: z.number(),
   posted: z.number(),
+  posts: z.number(),
 });
 export type Counts = z.infer<typeof Counts>;
 
@@ -47,10 +48,11 @@ export class Journal {
   polls = 0;
 
   counts(): Counts {
-    const { polls } = this;
+    const { polls, posts } = this;
     return {
       created: this.created.size,
       posted: this.posted.size,
+      posts,
       polls,
       jobsPolled: this.jobsPolled.size,
       unknownCalls: [...this.unknownCalls],

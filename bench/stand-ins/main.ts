@@ -16,10 +16,12 @@ const Options = z.object({
   isLimited: z.boolean(),
   isHeld: z.boolean(),
   jobMs: z.tuple([z.number(), z.number()]).nullable(),
+  tellsTurns: z.boolean(),
 });
 const Question = z.discriminatedUnion("ask", [
   z.object({ ask: z.literal("counts") }),
   z.object({ ask: z.literal("report") }),
+  z.object({ ask: z.literal("takes-messages"), areTaken: z.boolean() }),
   z.object({ ask: z.literal("ends-with-the-bench"), pid: z.number() }),
 ]);
 
@@ -33,7 +35,8 @@ async function listen(server: Server): Promise<string> {
 const options = Options.parse(JSON.parse(process.argv[2] ?? ""));
 const journal = new Journal();
 const slackUrl = await listen(createSlack(journal, options));
-const jobServiceUrl = await listen(createJobService(journal, options));
+const jobService = createJobService(journal, options);
+const jobServiceUrl = await listen(jobService.server);
 const programs = new Set<number>();
 
 process.on("message", (message) => {
@@ -43,6 +46,9 @@ process.on("message", (message) => {
       return process.send?.(journal.counts());
     case "report":
       return process.send?.(journal.report());
+    case "takes-messages":
+      jobService.takeMessages(question.areTaken);
+      return process.send?.({});
     case "ends-with-the-bench":
       programs.add(question.pid);
       return process.send?.({});

@@ -15,9 +15,7 @@ const Manifest = z.object({
       )
       .default([]),
   }),
-  oauth_config: z.object({
-    scopes: z.object({ bot: z.array(z.string()), bot_optional: z.array(z.string()) }),
-  }),
+  oauth_config: z.object({ scopes: z.object({ bot: z.array(z.string()) }) }),
   settings: z.object({ event_subscriptions: z.object({ bot_events: z.array(z.string()) }) }),
 });
 
@@ -27,7 +25,7 @@ export function readAppSurface(file: URL = new URL("../../manifest.yml", import.
     parse(readFileSync(file, "utf8")),
   );
   return {
-    scopes: [...oauth_config.scopes.bot, ...oauth_config.scopes.bot_optional],
+    scopes: oauth_config.scopes.bot,
     events: settings.event_subscriptions.bot_events,
     appName: display_information.name,
     commands: features.slash_commands.map(({ command, description, usage_hint }) => ({

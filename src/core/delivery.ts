@@ -80,6 +80,13 @@ export function intend(delivery: Delivery, name: string, sentAtMs: number): Deli
   return { ...delivery, slots: { ...delivery.slots, [name]: slot } };
 }
 
+/** Nothing says that a post was sent, and yet it may have been, at that time or later: it is looked for once. */
+export function suspect(delivery: Delivery, name: string, sentAtMs: number): Delivery {
+  if (delivery.slots[name] !== undefined) return delivery;
+  const slot: PostSlot = { channelId: delivery.channelId, ts: null, sentAtMs, looks: 1, cursor: null };
+  return { ...delivery, slots: { ...delivery.slots, [name]: slot } };
+}
+
 /** The post is there. */
 export function posted(delivery: Delivery, name: string, post: { channelId: string; ts: string }): Delivery {
   const sentAtMs = delivery.slots[name]?.sentAtMs ?? 0;

@@ -8,11 +8,13 @@
  */
 export type Admission = "admitted" | "guest" | "unchecked" | "uncheckable";
 
-/** Who is who in Slack. Names are null where Slack does not say; never throws. */
+/** Who is who in Slack. Names are null where Slack does not say, and remembered for minutes; never throws. */
 export interface Directory {
   /** Waits a second at most for Slack. Remembered for minutes, also for whoever else asks. */
   admission(teamId: string, userId: string): Promise<Admission>;
   personName(teamId: string, userId: string): Promise<string | null>;
+  /** True only if Slack says that everybody in the workspace can read the channel. */
+  isPublic(teamId: string, channelId: string): Promise<boolean>;
   channelName(teamId: string, channelId: string): Promise<string | null>;
   /** As {@link permalink}, without asking Slack; null: the team's address isn't known. */
   threadUrl(thread: { teamId: string; channelId: string; ts: string }): Promise<string | null>;

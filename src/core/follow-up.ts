@@ -3,9 +3,9 @@ import { prLinkOf } from "./outcome.ts";
 import { jobKey } from "./project.ts";
 import type { ProjectRef } from "./project.ts";
 import { threadId } from "./records.ts";
-import type { Read } from "./records.ts";
+import type { JobRecord, Read } from "./records.ts";
 import type { Request } from "./request.ts";
-import { isFollowUp } from "./turn.ts";
+import { isFollowUp, isUnsent } from "./turn.ts";
 import type { Turn } from "./turn.ts";
 
 /**
@@ -79,27 +79,45 @@ export function* newestOfThread(read: Read, { teamId, channelId, threadTs }: Pla
 
 /** The newest first, read as they are asked for. */
 function* turnsOfThread(read: Read, id: string): Generator<Turn> {
-  const thread = read("thread", id);
-  if (thread === undefined) return;
-  // A version that noted only the jobs may have written some of it.
-  const known = thread.turnIds ?? [];
-  const ofJobs = thread.jobKeys.flatMap((key) => read("job", key)?.turnIds ?? []);
-  for (const turnId of [
-    ...new Set([...ofJobs.filter((other) => !known.includes(other)), ...known]),
-  ].toReversed()) {
+  for (const turnId of (read("thread", id)?.turnIds ?? []).toReversed()) {
     const turn = read("turn", turnId);
     if (turn !== undefined) yield turn;
   }
 }
 
-/** A follow-up that has ended, with the pull request that `earlier` turns of its job, oldest first, had left. */
-export function withPrBefore(turn: Turn, earlier: readonly Turn[]): Turn {
+/**
+ * A follow-up in its place: behind the turn it follows or, where others wait for that already, behind the last of them. `before`: the turn that it
+ * waits for, with that noted. Null: it waits for none.
+ */
+export function inLine(read: Read, turn: Turn): { turn: Turn; before: Turn | null } {
+  const { follows } = turn.request;
+  let last = follows === undefined ? undefined : read("turn", follows.turnId);
+  if (last === undefined || !isUnsent(last)) return { turn, before: null };
+  for (let next = nextOf(read, last); next !== undefined; next = nextOf(read, next)) last = next;
+  return {
+    turn: { ...turn, request: { ...turn.request, follows: { turnId: last.id } } },
+    before: { ...last, nextId: turn.id },
+  };
+}
+
+function nextOf(read: Read, { nextId }: Turn): Turn | undefined {
+  const next = nextId === undefined ? undefined : read("turn", nextId);
+  return next !== undefined && isUnsent(next) ? next : undefined;
+}
+
+/** The pull request of a job after a turn of it. */
+export function pullRequestAfter(
+  known: JobRecord["pullRequest"],
+  { id, stage }: Turn,
+): JobRecord["pullRequest"] {
+  const url = stage.name === "ended" ? prLinkOf(stage.outcome) : null;
+  return url === null || url === known?.url ? known : { url, turnId: id };
+}
+
+/** A follow-up that has ended, with the pull request that other turns of its job had left. */
+export function withPrBefore(turn: Turn, left: JobRecord["pullRequest"]): Turn {
   const { stage } = turn;
-  if (stage.name !== "ended" || !isFollowUp(turn)) return turn;
-  const prBefore = earlier
-    .flatMap((other) => (other.stage.name === "ended" ? (prLinkOf(other.stage.outcome) ?? []) : []))
-    .at(-1);
-  return prBefore === undefined
-    ? turn
-    : { ...turn, stage: { ...stage, outcome: { ...stage.outcome, prBefore } } };
+  if (stage.name !== "ended" || !isFollowUp(turn) || left === undefined || left.turnId === turn.id)
+    return turn;
+  return { ...turn, stage: { ...stage, outcome: { ...stage.outcome, prBefore: left.url } } };
 }

@@ -10,9 +10,9 @@ export const Capability = z.enum([
   "list",
   "cancel",
   "archive",
-  "events",
   "questions",
   "attachments",
+  "requester",
 ]);
 export type Capability = z.infer<typeof Capability>;
 

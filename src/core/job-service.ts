@@ -1,7 +1,9 @@
+import { z } from "zod";
 import type { Attachment } from "./attachment.ts";
 import type { Capability, JobReport } from "./job-report.ts";
 import type { Job } from "./job.ts";
 import type { ProjectRef } from "./project.ts";
+import { storedObject } from "./stored-object.ts";
 
 /**
  * Meaning of a call to the job service that did not succeed, for the turn.
@@ -91,19 +93,29 @@ export function configuredProject<T extends Pick<ProjectRef, "service" | "id">>(
 /** What a person answers: one of the choices by its id, or words of their own where the question allows it. */
 export type QuestionAnswer = { choice: string } | { text: string };
 
+/**
+ * Who asked for a turn, for a service that announces `requester`. `link`: to the message that asked, or to its thread; null: there
+ * is none yet. `isPrivate`: not everybody in the workspace can read that place, or Slack doesn't say.
+ */
+export const Requester = storedObject({
+  name: z.string(),
+  link: z.string().nullable(),
+  isPrivate: z.boolean(),
+});
+export type Requester = z.infer<typeof Requester>;
+
+/** What goes along with a prompt, each part only where it is offered. `words`: what of the prompt the person typed. */
+export type Besides = { attachments?: readonly Attachment[]; words?: string; requester?: Requester };
+
 /** A project's job service. No method throws for anything the service or the network does: faults are answers. */
 export interface JobService {
   /** Whether the settings say that it honors idempotency keys, which its answers may announce as well. */
   readonly honorsIdempotencyKeys?: boolean;
   /**
    * Creates a job. Sends `idempotencyKey` along: only a service that honors such keys (see {@link JobServiceAnswer}) can be
-   * given the same create again without a second job. `attachments`: only where they are offered.
+   * given the same create again without a second job.
    */
-  createJob(
-    prompt: string,
-    idempotencyKey: string,
-    attachments?: readonly Attachment[],
-  ): Promise<JobServiceAnswer>;
+  createJob(prompt: string, idempotencyKey: string, besides?: Besides): Promise<JobServiceAnswer>;
   /** Reads a job. Safe to repeat. */
   getJob(jobId: string): Promise<JobServiceAnswer>;
   /** Gives a job a follow-up prompt. Same delivery semantics as {@link createJob}. */
@@ -111,7 +123,7 @@ export interface JobService {
     jobId: string,
     prompt: string,
     idempotencyKey: string,
-    attachments?: readonly Attachment[],
+    besides?: Besides,
   ): Promise<JobServiceAnswer>;
   /** Ends a turn that waits or runs, without a result. Only where `cancel` is offered. Safe to repeat. */
   cancelTurn(jobId: string, turn: number): Promise<JobServiceAnswer>;

@@ -56,6 +56,8 @@ export type Message =
   | ({ kind: "standing" } & Standing)
   /** To the author of a reply in a thread alone: whether it is for the agent. */
   | { kind: "ask"; replyId: string }
+  /** To one person alone: somebody asked for the same, and that turn runs. `replyId`: their own request, which is kept. */
+  | { kind: "asked-before"; replyId: string; turn: Turn; agoMs: number }
   /** To one person alone: only the requester may do that. */
   | { kind: "not-allowed"; requesterId: string }
   /** To one person alone: what was wrong with what they typed. */

@@ -1,5 +1,7 @@
 import { endingOf, prLinkOf, updateOf } from "./outcome.ts";
 import type { Outcome } from "./outcome.ts";
+import { unnamedText } from "./prompt.ts";
+import type { Request } from "./request.ts";
 import type { PullRequestReport } from "./told-turn.ts";
 
 export type OutcomeButton = "view-pull-request" | "try-again" | "keep-watching";
@@ -14,11 +16,22 @@ export type OutcomeWords = {
   project: string | null;
   /** The app's name, by which a reply in the thread reaches it; null: any reply does. */
   botName: string | null;
+  /** True if the request says which page it is about. */
+  isPageNamed: boolean;
   /** Who stopped it; null: nobody did, or they aren't to be mentioned. */
   stopper: string | null;
   /** Who can help when the person who asked can't. */
   contact: string;
 };
+
+/** A path, a file, an address, or a name such as "the install page". */
+const PAGE =
+  /https?:\/\/|(?:^|\s)\/\w|\w\/(?!or\b)\w|\w\.(?:mdx?|html?|rst|adoc|txt)\b|\b(?:faq|quickstart|readme)\b|\b(?!(?:a|any|every|some|that|the|this|which|wrong)\b)\w+ (?:article|guide|page|reference|section|tutorial)\b/i;
+
+/** True if a request, or the message it quotes, seems to say which page it is about. */
+export function isPageNamed({ instructions, quoted }: Pick<Request, "instructions" | "quoted">): boolean {
+  return PAGE.test(`${instructions}\n${unnamedText(quoted?.segments ?? [])}`);
+}
 
 /** What a person reads when a turn has ended. */
 export type OutcomeText = {
@@ -29,6 +42,8 @@ export type OutcomeText = {
   subject: { text: string; isCode: boolean } | null;
   /** Whatever else there is to say in our own words, and what to do next; may be empty. */
   detail: string;
+  /** The job's id, untrusted, where an operator can look into it. The detail may end in a colon and introduce it. */
+  jobId: string | null;
   /** What the agent, or its service, says: untrusted, to be quoted. */
   quote: string | null;
   buttons: OutcomeButton[];
@@ -41,10 +56,20 @@ export function outcomeText(outcome: Outcome, words: OutcomeWords): OutcomeText 
   return {
     subject: null,
     quote: quoteOf(outcome),
+    jobId: NEEDS_LOOKING_INTO.has(endingOf(outcome)) ? outcome.job?.id || null : null,
     ...text,
     buttons: hasPullRequest ? ["view-pull-request", ...text.buttons] : text.buttons,
   };
 }
+
+/** Endings of which only an operator can find out more, by the job. */
+const NEEDS_LOOKING_INTO: ReadonlySet<string> = new Set([
+  "failed",
+  "missing",
+  "unknown",
+  "rejected",
+  "expired",
+]);
 
 type Text = Pick<OutcomeText, "symbol" | "headline" | "detail" | "buttons"> & Partial<OutcomeText>;
 
@@ -78,18 +103,17 @@ function textOf(outcome: Outcome, words: OutcomeWords): Text {
         symbol: "➖",
         headline:
           outcome.isUnsure === true ? "The agent finished, and there's no pull request." : "No changes made.",
-        detail: `${words.botName === null ? "Reply" : `Reply with @${words.botName}`} and name the page.`,
+        detail: replyText(outcome, words),
         buttons: ["try-again"],
       };
     case "failed": {
       const limit = LIMITS[told?.cause ?? ""];
       if (limit !== undefined) {
-        return {
-          symbol: "❌",
-          headline: `The agent reached its ${limit}.`,
-          detail: pr === null ? "Ask for a smaller change." : checkBeforeMergeText(pr),
-          buttons: [],
-        };
+        const detail = pr === null ? "Ask for a smaller change." : checkBeforeMergeText(pr);
+        const reason = told?.reason ?? "";
+        return PLAIN_SENTENCE.test(reason)
+          ? { symbol: "❌", headline: reason, quote: null, detail, jobId: null, buttons: [] }
+          : { symbol: "❌", headline: `The agent reached its ${limit}.`, detail, jobId: null, buttons: [] };
       }
       return {
         symbol: "❌",
@@ -97,7 +121,7 @@ function textOf(outcome: Outcome, words: OutcomeWords): Text {
           outcome.isUnsure === true
             ? "The agent couldn't finish, or hasn't started on this."
             : "The agent couldn't finish.",
-        detail: pr === null ? `If it keeps happening, contact ${words.contact}.` : checkBeforeMergeText(pr),
+        detail: pr === null ? ifItKeepsHappening(outcome, words.contact) : checkBeforeMergeText(pr),
         buttons: ["try-again"],
       };
     }
@@ -148,7 +172,7 @@ function textOf(outcome: Outcome, words: OutcomeWords): Text {
         symbol: "❓",
         headline: "The agent no longer has this request.",
         detail: checkText(pr),
-        buttons: ["keep-watching", "try-again"],
+        buttons: ["try-again"],
       };
     case "unknown":
       return unknownText(outcome, pr, words.contact);
@@ -159,18 +183,14 @@ function textOf(outcome: Outcome, words: OutcomeWords): Text {
 
 const READY = { symbol: "✅", detail: "", buttons: [] };
 
+/** The status message has the link and the size, and the button leads there, too. */
 function pullRequestText(report: PullRequestReport | null | undefined, link: string | null): Text {
   const title = report?.title ?? null;
-  if (title === null) {
-    const headline = link === null ? "Your pull request is ready." : `Your pull request is ready: ${link}`;
-    return { ...READY, headline, detail: diffText(report) };
+  if (title !== null) {
+    return { ...READY, headline: "Your pull request is ready:", subject: { text: title, isCode: false } };
   }
-  return {
-    ...READY,
-    headline: "Your pull request is ready:",
-    subject: { text: title, isCode: false },
-    detail: [link ?? "", diffText(report)].filter((part) => part !== "").join(", "),
-  };
+  const headline = link === null ? "Your pull request is ready." : `Your pull request is ready: ${link}`;
+  return { ...READY, headline };
 }
 
 /** `3 files, +12 −4`: as much of it as is known. */
@@ -227,13 +247,18 @@ function rejectedText(outcome: Outcome, { project, contact }: OutcomeWords): Tex
   if (outcome.admission !== undefined) return { symbol, ...admissionText(outcome.admission, contact) };
   switch (outcome.reason) {
     case "key":
-      return { symbol, headline: "The agent refused my API key.", detail, buttons };
+      return {
+        symbol,
+        headline: "Docs Agent isn't set up correctly: its API key was refused.",
+        detail,
+        buttons,
+      };
     case "prompt":
       return isStarted
         ? { symbol, headline: refused, detail, buttons }
         : { symbol, headline: refused, detail: "Reword or shorten it.", buttons: [] };
     case "project": {
-      const named = project === null ? "The project" : `The project ${project}`;
+      const named = project === null ? "The project" : `The “${project}” project`;
       return { symbol, headline: `${named} isn't set up correctly.`, detail, buttons };
     }
     default:
@@ -267,9 +292,23 @@ function admissionText(admission: NonNullable<Outcome["admission"]>, contact: st
 
 /** What the agent may use up, by how a service names it. The same request again would, too. */
 const LIMITS: Readonly<Record<string, string>> = { "time-limit": "time limit", budget: "budget" };
+/** A reason that can stand among our own words: it names the limit, and nothing in it is markup. */
+const PLAIN_SENTENCE = /^(?=.*\b(?:limit|budget)\b)\p{Lu}[\p{L}\p{N} $,.'’-]{1,118}\.$/u;
+
+function ifItKeepsHappening({ job }: Outcome, contact: string): string {
+  const what = job === null || job.id === "" ? `contact ${contact}.` : `give ${contact} this ID:`;
+  return `If it keeps happening, ${what}`;
+}
 
 function checkBeforeMergeText(pr: string): string {
   return `${pr} is already open. Check it carefully before you merge.`;
+}
+
+/** How to go on where nothing was changed: an agent that asks wants an answer, and else the page may be unclear. */
+function replyText(outcome: Outcome, { botName, isPageNamed: isNamed }: OutcomeWords): string {
+  const reply = botName === null ? "Reply" : `Reply with @${botName}`;
+  if (quoteOf(outcome)?.endsWith("?") === true) return `${reply} to answer.`;
+  return isNamed ? "" : `${reply} and name the page.`;
 }
 
 /** What to do where a second run may be one too many. */
@@ -279,7 +318,7 @@ function checkText(pr: string | null): string {
 
 /** What to do where only an operator can help. */
 function fixText(isStarted: boolean, contact: string): string {
-  return `Contact ${contact}, then ${isStarted ? "keep watching" : "try again"}.`;
+  return `Contact ${contact}, then ${isStarted ? "press *Keep watching*" : "try again"}.`;
 }
 
 function count(n: number): string {

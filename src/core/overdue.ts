@@ -1,13 +1,15 @@
-import { z } from "zod";
 import { OVERDUE_SLOT } from "./delivery.ts";
 import { pausedMs } from "./pause.ts";
-import { storedObject } from "./stored-object.ts";
+import { projectKey } from "./project.ts";
+import type { ProjectRef } from "./project.ts";
+import type { Append } from "./series.ts";
 import { isAsking } from "./turn.ts";
 import type { Turn, TurnStage } from "./turn.ts";
 
-/** How long the newest turns of one project took that ended with a result, milliseconds, the newest last. It holds nothing else of them. */
-export const HistoryRecord = storedObject({ version: z.literal(1), workedMs: z.array(z.number()) });
-export type HistoryRecord = z.infer<typeof HistoryRecord>;
+/** The series that says how long a project's newest turns with a result took, milliseconds. It holds nothing else of them. */
+export function historyOf(project: ProjectRef): string {
+  return `history:${projectKey(project)}`;
+}
 
 /** How many turns a history holds. */
 const HISTORY_MAX = 50;
@@ -21,22 +23,22 @@ const OVERDUE_MIN_MS = 5 * 60_000;
 type Usual = { usualMs: number; limitMs: number };
 
 /** What a project's history says is usual; null: it says too little. */
-export function usualOf(history: HistoryRecord | undefined): Usual | null {
-  const all = (history?.workedMs ?? []).toSorted((a, b) => a - b);
+export function usualOf(history: readonly string[]): Usual | null {
+  const all = history.map(Number).toSorted((a, b) => a - b);
   if (all.length < HISTORY_MIN) return null;
   const usualMs = ((all[(all.length - 1) >> 1] ?? 0) + (all[all.length >> 1] ?? 0)) / 2;
   const slowMs = all[Math.ceil(0.9 * all.length) - 1] ?? 0;
   return { usualMs, limitMs: Math.max(2 * slowMs, 3 * usualMs, OVERDUE_MIN_MS) };
 }
 
-/** A project's history with that of turns that have just ended, as they were before and as they are. Undefined: nothing is new. */
-export function historyAfter(
-  history: HistoryRecord | undefined,
+/** Adds to a project's history turns that have just ended, as they were before and as they are. */
+export function historyAppends(
+  project: ProjectRef,
   ended: readonly { turn: Turn; next: Turn }[],
-): HistoryRecord | undefined {
+  ttlMs: number,
+): Append[] {
   const took = ended.flatMap(({ turn, next }) => tookMs(turn, next) ?? []);
-  if (took.length === 0) return undefined;
-  return { ...history, version: 1, workedMs: [...(history?.workedMs ?? []), ...took].slice(-HISTORY_MAX) };
+  return took.map((ms) => ({ series: historyOf(project), entry: String(ms), keep: HISTORY_MAX, ttlMs }));
 }
 
 /** Undefined: that isn't known, or it was cut short. */

@@ -126,9 +126,11 @@ function threadLines(
     left -= lengthOf(lines);
   }
   const earlier = context.leftOut + context.messages.length - shown.length;
+  const count = context.hasEarlier === true ? "" : `${earlier} `;
+  const isWhole = earlier === 0 && context.hasEarlier !== true;
   return [
     ...lead,
-    `Quoted messages of the thread, oldest first: ${shown.length}${earlier === 0 ? "" : ` (${earlier} earlier ${earlier === 1 ? "message" : "messages"} left out)`}`,
+    `Quoted messages of the thread, oldest first: ${shown.length}${isWhole ? "" : ` (${count}earlier ${count === "1 " ? "message" : "messages"} left out)`}`,
     ...(context.isCutShort === true ? ["The newest messages of the thread are missing here."] : []),
     ...shown.flat(),
   ];
@@ -183,6 +185,17 @@ export function readable(segment: Segment, names: Pick<Names, "people" | "channe
         ? segment.label
         : `${segment.label} (${segment.url})`;
   }
+}
+
+/** A text as a person reads it where nobody is looked up. */
+export function unnamedText(segments: readonly Segment[]): string {
+  const names = { people: new Map(), channels: new Map() };
+  return segments
+    .map((segment) => {
+      const isUnnamed = (segment.kind === "person" || segment.kind === "channel") && segment.label === null;
+      return readable(isUnnamed ? { ...segment, label: "…" } : segment, names);
+    })
+    .join("");
 }
 
 function placeOf(channelId: string, names: Names): string {

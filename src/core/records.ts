@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { Delivery } from "./delivery.ts";
-import { HistoryRecord } from "./overdue.ts";
 import { ProjectRef } from "./project.ts";
 import { QuotedMessage, Request, ThreadContext } from "./request.ts";
 import { storedObject } from "./stored-object.ts";
@@ -14,7 +13,10 @@ export interface RecordStore<T> {
   delete(id: string): Promise<void>;
 }
 
-/** A job we know of: where it is, where it reports, and the prompts it was given. Written before anyone is told about the job. */
+/**
+ * A job we know of: where it is, where it reports, and what its turns have left. Written before anyone is told about the job. It doesn't grow with
+ * the turns that have ended.
+ */
 export const JobRecord = storedObject({
   version: z.literal(2),
   /** At its job service. */
@@ -22,25 +24,26 @@ export const JobRecord = storedObject({
   project: ProjectRef,
   /** The thread it reports into; null until its first status message is there. */
   thread: storedObject({ teamId: z.string(), channelId: z.string(), ts: z.string() }).nullable(),
-  /** Oldest first. */
-  turnIds: z.array(z.string()),
+  /** Its turns that have not ended, oldest first. */
+  openTurnIds: z.array(z.string()),
+  /** The newest pull request that a turn has left, as the service gave its address, and the first turn that left it. Absent: none has. */
+  pullRequest: storedObject({ url: z.string(), turnId: z.string() }).optional(),
   /** Epoch milliseconds. */
   createdAt: z.number(),
 });
 export type JobRecord = z.infer<typeof JobRecord>;
 
-/** What reports into one thread, oldest first. */
+/** The most turns that a thread's record names. */
+export const THREAD_TURNS_MAX = 100;
+
+/** What reports into one thread. */
 export const ThreadRecord = storedObject({
   version: z.literal(2),
   teamId: z.string(),
   channelId: z.string(),
   ts: z.string(),
-  /** The keys of its jobs. */
-  jobKeys: z.array(z.string()),
-  /** The newest of its turns, also those that have no job yet. Absent: an older version wrote it, which knew only jobs. */
-  turnIds: z.array(z.string()).optional(),
-  /** Messages that somebody chose not to share, by their `ts`. Absent: none, or an older version wrote it, which noted them with the turns alone. */
-  withheld: z.array(z.string()).optional(),
+  /** The newest of its turns, oldest first, also those that have no job yet. */
+  turnIds: z.array(z.string()),
   /** Who isn't to be mentioned in it. Absent: nobody said so. */
   muted: z.array(z.string()).optional(),
 });
@@ -65,14 +68,24 @@ export const Draft = storedObject({
   context: ThreadContext.optional(),
   /** The default project's service takes files; absent: it has not said. */
   takesFiles: z.boolean().optional(),
+  /** The services of all projects take the person's words apart from the rest, and publish nothing else. Absent: one hasn't said so. */
+  quotesWordsOnly: z.boolean().optional(),
   /** Its thread has yet to be read. */
   isThreadUnread: z.boolean().optional(),
   responseUrl: z.string().nullable(),
 });
 export type Draft = z.infer<typeof Draft>;
 
-/** A reply in a thread whose author was asked whether it is for the agent: the request that it is if so. */
-const ReplyRecord = storedObject({ version: z.literal(1), request: Request });
+/** A message whose author was asked what to do with it, and the request that it is if they send it. */
+const ReplyRecord = storedObject({
+  version: z.literal(1),
+  request: Request,
+  /** The running turn of somebody else who asked for the same. Absent: it is a reply in a thread, and may not be for the agent. */
+  sameAs: storedObject({ turnId: z.string() }).optional(),
+});
+
+/** The newest turn that was asked for in the same words, by a hash of these and of where they were said. */
+const AskedRecord = storedObject({ version: z.literal(1), turnId: z.string() });
 
 /** What a job service has said of itself, by its base URL. */
 export const ServiceRecord = storedObject({
@@ -87,9 +100,8 @@ export type ServiceRecord = z.infer<typeof ServiceRecord>;
 /** What a task has posted to a person that belongs to no turn (`tell`, `welcome`), by that task's id. */
 const NoticeRecord = storedObject({ version: z.literal(1), delivery: Delivery });
 
-/** The newest requests of one person or of one channel: their turns, oldest first. It holds no words, only ids. */
-export const RequestList = storedObject({ version: z.literal(1), turnIds: z.array(z.string()) });
-export type RequestList = z.infer<typeof RequestList>;
+/** The messages of a thread that somebody chose not to share, by their `ts`. It holds no words, and is kept for good. */
+const WithheldRecord = storedObject({ version: z.literal(1), messages: z.array(z.string()) });
 
 /** Every kind of record, under the name that its keys begin with. */
 export const recordSchemas = {
@@ -100,14 +112,30 @@ export const recordSchemas = {
   reply: ReplyRecord,
   service: ServiceRecord,
   notice: NoticeRecord,
-  list: RequestList,
-  history: HistoryRecord,
+  withheld: WithheldRecord,
+  asked: AskedRecord,
 };
 export type RecordKind = keyof typeof recordSchemas;
 export type RecordOf<K extends RecordKind> = z.infer<(typeof recordSchemas)[K]>;
 
 /** Reads a record as it is at the moment of a decision; undefined: there is none that parses. */
 export type Read = <K extends RecordKind>(kind: K, id: string) => RecordOf<K> | undefined;
+
+/** The records as they are once these writes are carried out, by {@link keyOfWrite}. */
+export function readAfter(read: Read, writes: ReadonlyMap<string, Write>): Read {
+  return (kind, id) => {
+    const write = writes.get(keyOfWrite({ kind, id }));
+    return write !== undefined && isOfKind(write, kind) ? (write.record ?? undefined) : read(kind, id);
+  };
+}
+
+export function keyOfWrite({ kind, id }: Pick<Write, "kind" | "id">): string {
+  return `${kind} ${id}`;
+}
+
+function isOfKind<K extends RecordKind>(write: Write, kind: K): write is Write & WriteOf<K> {
+  return write.kind === kind;
+}
 
 /** A record to write; null removes it. `ttlMs`: how long it is kept from now on; absent: for good. */
 export type WriteOf<K extends RecordKind> = {

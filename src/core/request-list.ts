@@ -1,6 +1,6 @@
 import type { Contact } from "./job-service.ts";
-import type { Read, RequestList } from "./records.ts";
 import type { Request } from "./request.ts";
+import type { Append } from "./series.ts";
 import type { Turn } from "./turn.ts";
 
 /** Whose list: what a person asked for, wherever that was; or what was asked for in a channel, by whomever. */
@@ -11,7 +11,8 @@ const LISTED_MAX = 100;
 /** How many of them are on a page. */
 export const LIST_PAGE_SIZE = 10;
 
-export function requestListId(
+/** The series that names the newest of these turns. It holds no words, only ids. */
+export function requestListOf(
   of: ListOf,
   { teamId, userId, channelId }: Pick<Request, "teamId" | "userId" | "channelId">,
 ): string {
@@ -21,14 +22,10 @@ export function requestListId(
     : `channel:${teamId}:${channelId}`;
 }
 
-/** The lists that a new request belongs into, with it. */
-export function listsWith(read: Read, request: Request): { id: string; record: RequestList }[] {
-  const ids = new Set([requestListId("person", request), requestListId("channel", request)]);
-  return [...ids].map((id) => {
-    const known = read("list", id);
-    const turnIds = [...(known?.turnIds ?? []).filter((other) => other !== request.id), request.id];
-    return { id, record: { ...known, version: 1, turnIds: turnIds.slice(-LISTED_MAX) } };
-  });
+/** Adds a new request to the lists that it belongs into. */
+export function listAppends(request: Request, ttlMs: number): Append[] {
+  const lists = new Set([requestListOf("person", request), requestListOf("channel", request)]);
+  return [...lists].map((series) => ({ series, entry: request.id, keep: LISTED_MAX, ttlMs }));
 }
 
 /** Who looks at a list: the channels are those that the person is in now. */

@@ -8,6 +8,9 @@ import { storedObject } from "./stored-object.ts";
  */
 export const PROMPT_MAX_CHARS = 4000;
 
+/** What the form of the shortcut suggests to ask: it says nothing without the message that it is about. */
+export const DEFAULT_INSTRUCTIONS = "Fix the problem this message describes.";
+
 /** A piece of a Slack message, taken apart so that nothing of it is ever read as markup again. */
 export const Segment = z.discriminatedUnion("kind", [
   storedObject({ kind: z.literal("text"), text: z.string() }),
@@ -76,6 +79,8 @@ export const ThreadContext = storedObject({
   messages: z.array(ThreadMessage),
   /** How many others there are that were too many. */
   leftOut: z.number().int(),
+  /** There are still earlier ones that nobody has counted. */
+  hasEarlier: z.boolean().optional(),
   /** The newest message that was looked at. Absent: Slack did not let the thread be read, and nothing of it goes along. */
   upTo: z.string().optional(),
   /** How many more are left out because guests wrote them, or people of other organizations. */

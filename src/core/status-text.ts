@@ -98,7 +98,10 @@ const STOPPING = "⏹️ Stopping…";
 
 const TROUBLE = "I can't reach the agent right now. I'll keep trying.";
 
-const FOLLOW_UP_SENT = "Follow-up sent to the agent.";
+/** The agent works, and says nothing of what it does. */
+export const WORKING = "🔧 The agent is working.";
+
+const FOLLOW_UP_SENT = "🔧 Follow-up sent to the agent.";
 
 /** What the status message says of a turn: plain text, if `words` are. It may hold untrusted text, bounded. */
 export function statusText(turn: Turn, words: Pick<OutcomeWords, "watchedFor" | "pr">): string {
@@ -115,7 +118,9 @@ export function statusText(turn: Turn, words: Pick<OutcomeWords, "watchedFor" | 
       if (stage.troubleSince !== null) return `⚠️ ${TROUBLE}`;
       if (isAsking(turn)) return "💬 Waiting for an answer";
       if (isStarting(turn)) return STARTING;
-      return `🔧 ${stepOf(turn) ?? (isFollowUp(turn) ? FOLLOW_UP_SENT : "The agent is working. I'll reply here when it's done.")}`;
+      const step = stepOf(turn);
+      if (step !== null) return `🔧 ${step}`;
+      return isFollowUp(turn) ? FOLLOW_UP_SENT : WORKING;
     }
     case "ended":
       return outcomeLine(stage.outcome, words);
@@ -128,8 +133,8 @@ function outcomeLine(outcome: Outcome, words: Pick<OutcomeWords, "watchedFor" | 
   const ending = endingOf(outcome);
   switch (ending) {
     case "pull-request": {
-      const named = [words.pr, told?.pullRequest?.title].filter((part) => part).join(" ");
-      const parts = [named || "Pull request ready", diffText(told?.pullRequest)];
+      // Not its title: that may be about the first turn alone, while the size is that of all of them.
+      const parts = [words.pr ?? "Pull request ready", diffText(told?.pullRequest)];
       return `✅ ${parts.filter((part) => part !== "").join(", ")}`;
     }
     case "branch":

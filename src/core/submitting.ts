@@ -1,10 +1,11 @@
 import type { Job } from "./job.ts";
-import type { JobServiceAnswer, JobServiceFault } from "./job-service.ts";
+import type { Besides, JobServiceAnswer, JobServiceFault, Requester } from "./job-service.ts";
 import type { Admission } from "./directory.ts";
 import type { OutcomeKind } from "./outcome.ts";
 import { nextPollDelayMs } from "./polling.ts";
 import type { PollingPolicy } from "./polling.ts";
 import { quotesNothing } from "./prompt.ts";
+import { DEFAULT_INSTRUCTIONS } from "./request.ts";
 import type { Request, ThreadContext } from "./request.ts";
 import { withoutSending } from "./stop.ts";
 import { toldTurns } from "./told-turn.ts";
@@ -25,11 +26,18 @@ const KEY_LASTS_MS = 24 * 60 * 60_000;
 
 /**
  * Before a create or a message: may it be sent? One that was already on its way is sent again only where the service honors idempotency
- * keys. Returns the turn as it has to be written down first, with the prompt that is to be sent.
+ * keys. Returns the turn as it has to be written down first, with the prompt and the requester that are to be sent.
  */
 export function beforeSubmit(
   turn: Turn,
-  at: { now: number; policy: PollingPolicy; honorsKeys: boolean; prompt: string },
+  at: {
+    now: number;
+    policy: PollingPolicy;
+    honorsKeys: boolean;
+    prompt: string;
+    /** Absent: the service doesn't take any. */
+    requester?: Requester | undefined;
+  },
 ): Turn {
   const { now, policy, honorsKeys } = at;
   switch (turn.stage.name) {
@@ -54,6 +62,7 @@ export function beforeSubmit(
           isRepeat: false,
           ...limitOf(turn.stage.limitedUntil),
           ...keptPrompt(turn, at.prompt),
+          ...(at.requester === undefined ? {} : { requester: at.requester }),
         },
       };
   }
@@ -83,6 +92,14 @@ const NOT_KEPT = "(not kept)";
 export function knownPrompt({ stage, request }: Turn): string | null {
   if (stage.name === "submitting" && stage.prompt !== undefined) return stage.prompt;
   return quotesNothing(request) ? request.instructions : null;
+}
+
+/** What of the person goes along with a turn that is on its way: the same each time that it is sent. */
+export function askedBy({ stage, request }: Turn): Pick<Besides, "words" | "requester"> {
+  if (stage.name !== "submitting" || stage.requester === undefined) return {};
+  const { requester } = stage;
+  const { instructions } = request;
+  return instructions === DEFAULT_INSTRUCTIONS ? { requester } : { words: instructions, requester };
 }
 
 function keptPrompt(turn: Turn, composed: string): { prompt?: string } {

@@ -1,4 +1,5 @@
 import type { Read, Write } from "./records.ts";
+import type { Append } from "./series.ts";
 
 /** One unit of durable work. */
 export type NewTask = {
@@ -56,12 +57,13 @@ export type TaskEnd =
 export type Limit = { gate: string; limit: number; windowMs: number };
 
 /**
- * What to write and to add, all of it together, and what the caller learns from it. `within`: it counts against these limits, of a gate each. Unless
+ * What to write, to append and to add, all of it together, and what the caller learns from it. `within`: it counts against these limits, of a gate each. Unless
  * all have room it is not carried out, counts against none, and the commit rejects with a `LimitReachedError` about the first that has none.
  */
 export type Plan<T> = {
   writes?: readonly Write[];
   adds?: readonly NewTask[];
+  appends?: readonly Append[];
   within?: readonly Limit[];
   value: T;
 };
@@ -105,6 +107,11 @@ export interface TaskQueue {
   add(task: NewTask): Promise<boolean>;
   /** Carries a decision out: all its writes and adds, or, when it rejects, none. Durable when it resolves. */
   commit<T>(decide: Decision<T>): Promise<T>;
+  /**
+   * Answers a question about the records as they are now. It waits for no lock and no disk. `ask` may run more than once, as what was
+   * remembered may be out of date. Whatever is written because of the answer is decided anew, by a commit.
+   */
+  read<T>(ask: (read: Read) => T): Promise<T>;
   /** Starts to run due tasks. A task is run by one handler at a time. */
   start(handler: TaskHandler): void;
   /**

@@ -1,5 +1,7 @@
+import { z } from "zod";
 import type { NotifierAnswer } from "./notifier.ts";
 import type { Request, Segment, ShownMessage, ThreadContext, ThreadMessage } from "./request.ts";
+import { storedObject } from "./stored-object.ts";
 import { startOf } from "./text.ts";
 
 /** The most messages of a thread that go along: its first one and the newest others. */
@@ -8,23 +10,35 @@ export const THREAD_MAX_MESSAGES = 20;
 const MESSAGE_MAX_CHARS = 4_000;
 const TOTAL_MAX_CHARS = 12_000;
 
+/**
+ * Where a long thread is looked at next for its newest messages, in seconds of Slack's time. `cutAt`: more than a page of them come after this. `fewAt`:
+ * too few come after this, or null if no such time is known.
+ */
+export const ThreadLook = storedObject({ from: z.number(), cutAt: z.number(), fewAt: z.number().nullable() });
+export type ThreadLook = z.infer<typeof ThreadLook>;
+
 /** What was said in a thread. */
 export type ThreadRead = {
   /** Bounded as {@link newestOf} does it. */
   messages: ThreadMessage[];
   leftOut: number;
+  /** There are earlier ones that Slack wasn't asked for, and that nobody has counted. */
+  hasEarlier: boolean;
   /** The newest message that was looked at, also of those that are not among `messages`; null: there was none. */
   upTo: string | null;
-  /** Slack stopped before the newest ones; `retryAfterMs`: it said when to come again. Null: they are all there. */
-  stopped: { retryAfterMs: number | undefined } | null;
+  /** Slack stopped before the newest ones; `retryAfterMs`: it said when to come again. Null: they are there. */
+  stopped: { retryAfterMs: number | undefined; look: ThreadLook } | null;
 };
 
 /** Reads threads. Never throws: faults are answers. */
 export interface ThreadReader {
-  /** What was said in a thread after a message (null: from its beginning) and before another, by their `ts`. Takes seconds at most. */
+  /**
+   * The newest of what was said in a thread after a message (null: from its beginning) and before another, by their `ts`. `look`: where an earlier
+   * read has stopped. Takes seconds at most.
+   */
   read(
     thread: { teamId: string; channelId: string; threadTs: string },
-    range: { after: string | null; before: string },
+    range: { after: string | null; before: string; look?: ThreadLook | undefined },
   ): Promise<NotifierAnswer<ThreadRead>>;
 }
 
@@ -109,6 +123,12 @@ export function seenUpTo({ messageTs, context }: Request): string | null {
 
 type IsLeftOut = (message: ThreadMessage | ShownMessage) => boolean;
 
+/** Tells which messages somebody chose not to share. One that doesn't say which it is may be any of these. */
+export function withheldAmong(withheld: readonly string[]): (message: { ts: string }) => boolean {
+  const known = new Set(withheld);
+  return ({ ts }) => known.has(ts) || (ts === "" && known.size > 0);
+}
+
 /** Without the messages that were withheld, or that are to be left out for another reason, also where others show them. */
 export function without(context: ThreadContext, isLeftOut: IsLeftOut): ThreadContext {
   const messages = context.messages.filter((message) => !isLeftOut(message));
@@ -125,13 +145,15 @@ export function withoutShown<T extends Pick<ThreadMessage, "shows">>(message: T,
 export function sharedText({ context, quoted }: Pick<Request, "context" | "quoted">): string {
   if (context === undefined) return "";
   if (context.upTo === undefined) return "I couldn't read the thread, so only your message was sent.";
-  const { messages, leftOut, ofGuests = 0, isCutShort } = context;
+  const { messages, leftOut, hasEarlier, ofGuests = 0, isCutShort } = context;
   // What a form was opened for alone needs no word.
   const isAlone = messages.length === 0;
   const shared = messages.length + (quoted === null ? 0 : 1);
   const parts = [
     ...(isAlone ? [] : [`With ${shared} ${shared === 1 ? "message" : "messages"} from this thread`]),
-    ...(leftOut === 0 || isAlone ? [] : [`${leftOut} earlier left out`]),
+    ...(isAlone || (leftOut === 0 && hasEarlier !== true)
+      ? []
+      : [hasEarlier === true ? "earlier ones left out" : `${leftOut} earlier left out`]),
     ...(ofGuests === 0
       ? []
       : [isAlone ? `Messages by guests left out: ${ofGuests}` : `${ofGuests} by guests left out`]),

@@ -1,5 +1,10 @@
 import type { Turn } from "./turn.ts";
 
+/** True if somebody has asked for the same again since. */
+export function isTriedAgain({ pressed, watch }: Turn): boolean {
+  return pressed[watch]?.action === "try-again";
+}
+
 type Tried = { turn: Turn; latest: Turn };
 
 /** The turns that one message shows, oldest first, without those that try another of them again; `latest` is the newest try of each. */

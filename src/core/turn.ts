@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { Delivery, newDelivery } from "./delivery.ts";
 import { Job } from "./job.ts";
+import { Requester } from "./job-service.ts";
 import type { JobServiceAnswer, JobServiceFault } from "./job-service.ts";
 import { Outcome, outcomeKindOf } from "./outcome.ts";
 import type { OutcomeKind, OutcomeReason } from "./outcome.ts";
@@ -43,6 +44,8 @@ export const TurnStage = z.discriminatedUnion("name", [
     isRepeat: z.boolean().default(false),
     limitedUntil: z.number().optional(),
     prompt: z.string().optional(),
+    /** As it was sent, and the person's words with it. Absent: neither was, because the service hadn't announced that it takes them. */
+    requester: Requester.optional(),
   }),
   /**
    * The job runs. `troubleSince`: since when polls fail. `progress`: absent where the service tells nothing of it. `unseen`: no poll has
@@ -85,6 +88,8 @@ export const Turn = storedObject({
   files: TurnFiles.optional(),
   /** The job as last seen; null until the create was answered. */
   job: Job.nullable(),
+  /** The follow-up that is sent once this turn has been sent, or has ended. Absent: none waits for it. */
+  nextId: z.string().optional(),
   /** A follow-up's number at the job service; absent where that isn't told. */
   number: z.number().int().optional(),
   /** It was meant as a follow-up, but that job is closed: it got one of its own. */
@@ -167,7 +172,7 @@ export function deadlineOf(turn: Turn, policy: PollingPolicy): number {
 /** Whether there is a job that can be watched again after this turn's end. */
 export function canKeepWatching(turn: Turn): boolean {
   if (turn.stage.name !== "ended" || turn.job === null) return false;
-  return ["expired", "missing", "unknown", "rejected"].includes(turn.stage.outcome.kind);
+  return ["expired", "unknown", "rejected"].includes(turn.stage.outcome.kind);
 }
 
 /** The turn, watched again from now on. Only where {@link canKeepWatching}. */
@@ -266,6 +271,11 @@ export function leftAs({ status, prLink }: Job): string | null {
 /** Whether the turn is a message to the job of another turn. */
 export function isFollowUp({ request }: Turn): boolean {
   return request.follows !== undefined;
+}
+
+/** Whether the turn still has to get to its job: the follow-ups behind it wait. */
+export function isUnsent({ job, stage }: Turn): boolean {
+  return job === null && stage.name !== "ended";
 }
 
 /** Notes what somebody did with a button of this turn. */

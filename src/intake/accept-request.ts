@@ -6,6 +6,7 @@ import { maybeKeptMessage, notKeptMessage } from "../replies/private-messages.ts
 import type { Rendered } from "../replies/blocks.ts";
 import { acceptance } from "../tasks/accept.ts";
 import type { Aim } from "../tasks/accept.ts";
+import { askingBeside } from "../tasks/ask.ts";
 import type { Accepted, IntakeDeps } from "./deps.ts";
 
 const HOUR_MS = 60 * 60_000;
@@ -45,6 +46,19 @@ export async function acceptRequest(
   } finally {
     deps.accepting.delete(request.id);
   }
+}
+
+/**
+ * The same. If somebody else asked for the same, and that runs, nothing is accepted: the request is kept, and its person is asked privately whether to
+ * follow that or to start another.
+ */
+export async function acceptOrAsk(deps: IntakeDeps, request: Request, aim?: Aim): Promise<Accepted> {
+  const accepted = await acceptRequest(deps, request, aim, []);
+  if (accepted.kind === "asked-before") {
+    const { turn } = accepted;
+    await deps.queue.commit(() => askingBeside(request, turn));
+  }
+  return accepted;
 }
 
 async function accept(
@@ -105,6 +119,7 @@ function reassureLater(deps: IntakeDeps, request: Request): void {
   });
 
   async function reassure(): Promise<void> {
+    if (deps.reassured.delete(request.id)) return;
     const turn = await deps.records.turn.get(request.id);
     if (turn === undefined) return;
     const { statusOf, shown, slots } = turn.delivery;

@@ -7,15 +7,19 @@ import type { QuestionValue } from "../replies/actions.ts";
 import { refusalText } from "../replies/private-messages.ts";
 import { answering } from "../tasks/answer.ts";
 import type { AnswerTaken, GivenAnswer } from "../tasks/answer.ts";
+import {
+  ANSWERED_ALREADY,
+  NOT_YOURS,
+  NO_ANSWER,
+  QUESTION_CLOSED,
+  ANSWER_FORM_NOT_OPENED,
+  FORM_EXPIRED,
+  ANSWER_FORM_NOT_KEPT,
+} from "../replies/short-answers.ts";
 import { ANSWER, ANSWER_FORM, answerModal } from "./answer-form.ts";
 import type { IntakeDeps } from "./deps.ts";
-import { answerPress, takePress, tooOld } from "./press.ts";
+import { alreadyAnswered, answerPress, takePress, tooOld } from "./press.ts";
 import type { PressAnswer } from "./press.ts";
-
-const CLOSED = "The agent no longer waits for an answer.";
-const FORM_NOT_OPENED = "I couldn't open the form. Press the button again.";
-const FORM_EXPIRED = "This form has expired. Copy your text and open it again.";
-const FORM_NOT_KEPT = "I can't tell whether that was saved. Send it again.";
 
 /** The buttons under the agent's questions, and the form for an answer in words. An answer is in the turn's record before Slack gets its ack. */
 export function registerAnswers(app: App, deps: IntakeDeps): void {
@@ -61,12 +65,12 @@ async function openForm(
       return { kind: "not-allowed", requesterId: turn.request.userId };
     }
     if (question.answer !== undefined) return alreadyAnswered(question.answer.userId, user.id);
-    if (!isOpen(question)) return CLOSED;
+    if (!isOpen(question)) return QUESTION_CLOSED;
     await open(answerModal(question, value ?? ""));
     return null;
   } catch (thrown) {
     deps.logger.error({ err: thrown, turn: pressed.turnId }, "could not open the form for an answer");
-    return FORM_NOT_OPENED;
+    return ANSWER_FORM_NOT_OPENED;
   }
 }
 
@@ -78,7 +82,7 @@ async function sent(
   userId: string,
 ): Promise<string | null> {
   if (pressed === null) return FORM_EXPIRED;
-  if (text === "") return "Type an answer.";
+  if (text === "") return NO_ANSWER;
   if (text.length > ANSWER_MAX_CHARS) {
     return refusalText({ kind: "too-long", length: text.length, limit: ANSWER_MAX_CHARS });
   }
@@ -89,18 +93,18 @@ async function sent(
       case "known":
         return null;
       case "answered":
-        return taken.userId === userId ? "You already answered that." : "Somebody already answered that.";
+        return taken.userId === userId ? alreadyAnswered(userId, userId) : ANSWERED_ALREADY;
       case "closed":
-        return CLOSED;
+        return QUESTION_CLOSED;
       case "gone":
         return FORM_EXPIRED;
       case "not-allowed":
-        return "Only the person who asked for this can do that.";
+        return NOT_YOURS;
     }
   } catch (thrown) {
     deps.logger.error({ err: thrown, turn: pressed.turnId }, "could not accept an answer");
     // The same again changes nothing.
-    return FORM_NOT_KEPT;
+    return ANSWER_FORM_NOT_KEPT;
   }
 }
 
@@ -121,14 +125,10 @@ function answerOf(deps: IntakeDeps, taken: AnswerTaken, userId: string): PressAn
     case "answered":
       return alreadyAnswered(taken.userId, userId);
     case "closed":
-      return CLOSED;
+      return QUESTION_CLOSED;
     case "gone":
       return tooOld(deps);
     case "not-allowed":
       return taken;
   }
-}
-
-function alreadyAnswered(by: string, userId: string): string {
-  return by === userId ? "You already answered that." : `<@${by}> already answered that.`;
 }

@@ -2,13 +2,12 @@ import type { App, BlockAction, ButtonAction } from "@slack/bolt";
 import { SUGGESTION, suggestionValue } from "../replies/actions.ts";
 import { refusalMessage } from "../replies/private-messages.ts";
 import { welcomeTask } from "../tasks/welcome.ts";
+import { ASKED_BEFORE } from "../replies/short-answers.ts";
 import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
-import type { IntakeDeps } from "./deps.ts";
+import type { Accepted, IntakeDeps } from "./deps.ts";
 import { teamOf } from "./team.ts";
 
 const HOME_OPENED_EVENT = "app_home_opened";
-
-const ASKED_BEFORE = "You already asked for that here. Send it as a message to ask again.";
 
 /** Somebody opens their direct messages with the app, and presses one of the prompts that it suggests to a newcomer. */
 export function registerAppHome(app: App, deps: IntakeDeps): void {
@@ -28,8 +27,9 @@ export function registerAppHome(app: App, deps: IntakeDeps): void {
       await ack();
       return;
     }
+    let accepted: Accepted;
     try {
-      const accepted = await acceptRequest(deps, {
+      accepted = await acceptRequest(deps, {
         // Pressing it twice asks once.
         id: `suggestion:${teamId}:${channelId}:${ts}:${action.action_id}`,
         from: "command",
@@ -43,13 +43,14 @@ export function registerAppHome(app: App, deps: IntakeDeps): void {
         responseUrl: body.response_url,
         receivedAt: deps.clock.now(),
       });
-      await ack();
-      if (accepted.kind === "refused") await respond({ ...refusalMessage(accepted.refusal), ...ephemeral });
-      if (accepted.kind === "known") await respond({ text: ASKED_BEFORE, ...ephemeral });
     } catch (thrown) {
       deps.logger.error({ err: thrown }, "could not accept a suggested request");
       await ack();
       await respond({ ...notAcceptedMessage(thrown), ...ephemeral });
+      return;
     }
+    await ack();
+    if (accepted.kind === "refused") await respond({ ...refusalMessage(accepted.refusal), ...ephemeral });
+    if (accepted.kind === "known") await respond({ text: ASKED_BEFORE, ...ephemeral });
   });
 }

@@ -1,14 +1,15 @@
 import type { App, BlockAction, ButtonAction } from "@slack/bolt";
 import type { KnownBlock, ModalView } from "@slack/types";
-import { formatAgo } from "../core/duration.ts";
 import { runningInThread } from "../core/follow-up.ts";
 import type { Draft } from "../core/records.ts";
 import type { Turn } from "../core/turn.ts";
 import { FOLLOW_IT, buttonValue } from "../replies/actions.ts";
-import { labelled, section } from "../replies/blocks.ts";
+import { section } from "../replies/blocks.ts";
+import { askedBeforeText, followIt } from "../replies/private-messages.ts";
+import { FOLLOWING } from "../replies/short-answers.ts";
 import type { IntakeDeps } from "./deps.ts";
-import { FOLLOWING, following } from "./follow-menu.ts";
-import { answerTo } from "./press.ts";
+import { following } from "./follow-menu.ts";
+import { answerPress, answerTo } from "./press.ts";
 import { namesOf } from "./project.ts";
 import { FormMetadata, requestForm } from "./request-form.ts";
 
@@ -21,16 +22,12 @@ export function askedBefore(
   userId: string,
   told: readonly string[] = [],
 ): Asked {
-  const { request, watch } = turn;
+  const { request } = turn;
   const who = request.userId === userId ? "You" : `<@${request.userId}>`;
-  const text = `${who} asked for this ${formatAgo(clock.now() - request.receivedAt)}.`;
-  const follow = {
-    ...labelled(FOLLOW_IT, "Follow it"),
-    value: buttonValue.write({ turnId: turn.id, watch }),
-  };
+  const text = askedBeforeText(who, clock.now() - request.receivedAt);
   return {
     told: [...told, turn.id],
-    asked: [{ type: "section", text: { type: "mrkdwn", text, verbatim: true }, accessory: follow }],
+    asked: [{ type: "section", text: { type: "mrkdwn", text, verbatim: true }, accessory: followIt(turn) }],
   };
 }
 
@@ -41,7 +38,7 @@ export async function stateOfAsked(
   userId: string,
 ): Promise<Asked | undefined> {
   try {
-    const running = await deps.queue.commit((read) => ({ value: runningInThread(read, draft) }));
+    const running = await deps.queue.read((read) => runningInThread(read, draft));
     return running === undefined ? undefined : askedBefore(deps, running, userId);
   } catch (thrown) {
     deps.logger.warn({ err: thrown }, "could not look for a request that runs");
@@ -49,22 +46,28 @@ export async function stateOfAsked(
   }
 }
 
-/** **Follow it** in a form: the form has done what it can. */
+/** **Follow it**: the form or the message that it is in has done what it can. */
 export function registerFollowIt(app: App, deps: IntakeDeps): void {
-  app.action<BlockAction<ButtonAction>>(FOLLOW_IT, async ({ ack, action, body, client }) => {
-    const said = await answerTo(deps, buttonValue.read(action.value), ({ turnId }) =>
-      deps.queue.commit(following(deps, turnId, body.user.id)),
-    );
-    await ack();
-    if (body.view === undefined) return;
-    const { id, hash, state, private_metadata: metadata } = body.view;
-    try {
-      const view = said === FOLLOWING ? saidView(said) : await formSaying(deps, metadata, said);
-      await client.views.update({ view_id: id, hash, view: asTicked(view, state.values) });
-    } catch (thrown) {
-      deps.logger.warn({ err: thrown }, "could not say in a form that its request is followed");
-    }
-  });
+  app.action<BlockAction<ButtonAction>>(
+    FOLLOW_IT,
+    async ({ ack, action, body, client, context, respond }) => {
+      const said = await answerTo(deps, buttonValue.read(action.value), ({ turnId }) =>
+        deps.queue.commit(following(deps, turnId, body.user.id)),
+      );
+      await ack();
+      if (body.view === undefined) {
+        if (said !== FOLLOWING) return answerPress(deps, { body, context, respond }, said);
+        return void (await respond({ text: said, response_type: "ephemeral", replace_original: true }));
+      }
+      const { id, hash, state, private_metadata: metadata } = body.view;
+      try {
+        const view = said === FOLLOWING ? saidView(said) : await formSaying(deps, metadata, said);
+        await client.views.update({ view_id: id, hash, view: asTicked(view, state.values) });
+      } catch (thrown) {
+        deps.logger.warn({ err: thrown }, "could not say in a form that its request is followed");
+      }
+    },
+  );
 }
 
 /** The form once more, which keeps what was typed: only what it says first is another. */

@@ -1,15 +1,18 @@
-import type { App } from "@slack/bolt";
+import type { AckFn, App, RespondArguments, RespondFn } from "@slack/bolt";
 import { z } from "zod";
 import type { Refusal } from "../core/notifier.ts";
 import { PROMPT_MAX_CHARS } from "../core/request.ts";
+import type { Request } from "../core/request.ts";
+import { messageOf } from "../errors.ts";
 import { decodeEntities } from "../replies/mrkdwn.ts";
 import {
   helpMessage,
+  keptMessage,
   notKeptMessage,
   notListedMessage,
   refusalMessage,
 } from "../replies/private-messages.ts";
-import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
+import { acceptOrAsk, notAcceptedMessage } from "./accept-request.ts";
 import { parseCommandText } from "./command-text.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { askForList } from "./lists.ts";
@@ -17,6 +20,11 @@ import { openRequestForm } from "./request-form.ts";
 import { findProject, namesOf } from "./project.ts";
 
 export const COMMAND = "/docs-agent";
+
+/**
+ * Slack takes the answer to a command for three seconds, of which the gate may take one. The answer arrives also when Slack takes nothing else.
+ */
+const ANSWER_WITHIN_MS = 1_200;
 
 /** What of a slash command's payload we use. Without one of these nothing can be done for it, and the person is told so at once. */
 const TypedCommand = z.object({
@@ -68,8 +76,13 @@ export function registerCommand(app: App, deps: IntakeDeps): void {
       return;
     }
     if (parsed.kind === "empty") {
-      await ack();
-      await openRequestForm(deps, client, respond, {
+      const answer = answerOnce(ack, respond);
+      const timer = setTimeout(() => {
+        answer().catch((thrown: unknown) => {
+          deps.logger.warn({ error: messageOf(thrown) }, "could not acknowledge a command");
+        });
+      }, ANSWER_WITHIN_MS);
+      await openRequestForm(deps, client, (said) => answer({ ...ephemeral, ...said }), {
         triggerId: trigger_id,
         project: project.name,
         draft: {
@@ -82,6 +95,8 @@ export function registerCommand(app: App, deps: IntakeDeps): void {
           responseUrl,
         },
       });
+      clearTimeout(timer);
+      await answer();
       return;
     }
     if (parsed.prompt.length > PROMPT_MAX_CHARS) {
@@ -93,9 +108,11 @@ export function registerCommand(app: App, deps: IntakeDeps): void {
       });
       return;
     }
+    const id = `command:${trigger_id}`;
+    const isRefused = deps.firstTries.isRefused(id, ANSWER_WITHIN_MS);
     try {
-      const accepted = await acceptRequest(deps, {
-        id: `command:${trigger_id}`,
+      const request: Request = {
+        id,
         from: "command",
         teamId,
         channelId,
@@ -106,9 +123,15 @@ export function registerCommand(app: App, deps: IntakeDeps): void {
         quoted: null,
         responseUrl,
         receivedAt: deps.clock.now(),
-      });
+      };
+      const accepted = await acceptOrAsk(deps, request);
       if (accepted.kind === "refused") {
         await refuse(accepted.refusal);
+        return;
+      }
+      if (accepted.kind === "accepted" && (await isRefused)) {
+        deps.reassured.add(id);
+        await ack({ ...ephemeral, ...keptMessage() });
         return;
       }
     } catch (thrown) {
@@ -118,4 +141,18 @@ export function registerCommand(app: App, deps: IntakeDeps): void {
     }
     await ack();
   });
+}
+
+/** Answers a command in its acknowledgement; anything said later goes to its response URL. */
+function answerOnce(
+  ack: AckFn<string | RespondArguments>,
+  respond: RespondFn,
+): (said?: RespondArguments) => Promise<void> {
+  let isAcked = false;
+  return async (said) => {
+    if (isAcked && said === undefined) return;
+    if (isAcked) return void (await respond({ ...said, replace_original: false }));
+    isAcked = true;
+    await ack(said);
+  };
 }

@@ -7,6 +7,7 @@ import type { ProjectRef } from "../core/project.ts";
 import type { RecordOf, RecordStore } from "../core/records.ts";
 import type { FollowUps } from "../core/steering.ts";
 import type { ThreadReader } from "../core/thread-context.ts";
+import type { FirstTries } from "../tasks/first-tries.ts";
 import type { AcceptanceEnd } from "../tasks/accept.ts";
 import type { TaskQueue } from "../core/task-queue.ts";
 
@@ -18,21 +19,25 @@ export type Accepted = AcceptanceEnd | { kind: "refused"; refusal: Refusal };
 
 /** What the intake stands on. */
 export type IntakeDeps = {
-  queue: Pick<TaskQueue, "add" | "commit">;
+  queue: Pick<TaskQueue, "add" | "commit" | "read">;
   records: {
     turn: Pick<RecordStore<RecordOf<"turn">>, "get">;
     thread: Pick<RecordStore<RecordOf<"thread">>, "get">;
     reply: Pick<RecordStore<RecordOf<"reply">>, "get">;
     draft: Pick<RecordStore<RecordOf<"draft">>, "get">;
     service: Pick<RecordStore<RecordOf<"service">>, "get">;
+    withheld: Pick<RecordStore<RecordOf<"withheld">>, "get">;
   };
   notifier: Pick<Notifier, "replyPrivately">;
+  firstTries: Pick<FirstTries, "isRefused">;
   directory: Pick<Directory, "admission" | "personName" | "channelName">;
   threadReader: ThreadReader;
   /** The default first; never empty. */
   projects: readonly [ProjectRef, ...ProjectRef[]];
   limits: RequestLimits;
   followUps: FollowUps;
+  /** Requests whose person knows that they are kept, by id, until they would be told. */
+  reassured: Set<string>;
   /** Requests that are being accepted at this moment, by id. */
   accepting: Map<string, Promise<Accepted>>;
   polling: PollingPolicy;

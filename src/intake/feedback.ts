@@ -3,10 +3,9 @@ import { noteVote, votesOf } from "../core/feedback.ts";
 import { FEEDBACK, FEEDBACK_NO, FEEDBACK_YES, feedbackValue } from "../replies/actions.ts";
 import type { FeedbackValue } from "../replies/actions.ts";
 import { turnWrites } from "../tasks/turn-writes.ts";
+import { THANKS } from "../replies/short-answers.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { takePress } from "./press.ts";
-
-const THANKS = "Thanks for the feedback.";
 
 /** Whether an outcome was helpful: each person's last vote is kept with the turn, and goes to the log. */
 export function registerFeedback(app: App, deps: IntakeDeps): void {

@@ -7,13 +7,15 @@ import type { Decision, Plan } from "../core/task-queue.ts";
 import type { Turn } from "../core/turn.ts";
 import { FOLLOW_MENU, followValue } from "../replies/actions.ts";
 import { shownBy, turnWrites } from "../tasks/turn-writes.ts";
+import {
+  FINISHED,
+  FOLLOWING,
+  MUTED,
+  FOLLOWED_ELSEWHERE,
+  TOO_MANY_FOLLOWERS,
+} from "../replies/short-answers.ts";
 import type { IntakeDeps } from "./deps.ts";
-import { FINISHED, takePress, tooOld } from "./press.ts";
-
-export const FOLLOWING = "I'll mention you in the result.";
-const MUTED = "I won't mention you in this thread.";
-const ELSEWHERE = "The result goes to a direct message, so I can't mention you in it.";
-const TOO_MANY = "Too many people follow this already.";
+import { takePress, tooOld } from "./press.ts";
 
 /** The menu beside **Stop**: who wants to be mentioned, and who doesn't. */
 export function registerFollowMenu(app: App, deps: IntakeDeps): void {
@@ -36,16 +38,16 @@ export function following(deps: IntakeDeps, turnId: string, userId: string): Dec
     const host = read("turn", turnId);
     if (host === undefined) return { value: tooOld(deps) };
     const shown = shownBy(read, host);
-    if (host.delivery.away !== null) return { value: ELSEWHERE };
+    if (host.delivery.away !== null) return { value: FOLLOWED_ELSEWHERE };
     const open = shown.filter(({ stage }) => stage.name !== "ended");
     if (open.length === 0) return { value: FINISHED };
     const followed = open.flatMap((turn) => followTurn(turn, userId) ?? []);
-    if (followed.length === 0) return { value: TOO_MANY };
+    if (followed.length === 0) return { value: TOO_MANY_FOLLOWERS };
     const thread = threadOf(read, host);
     const isMuted = thread?.muted?.includes(userId) === true;
     return {
       writes: [
-        ...followed.flatMap((turn) => turnWrites(deps, read, turn)),
+        ...turnWrites(deps, read, ...followed),
         ...(thread !== null && isMuted ? [threadWrite(deps, muteIn(thread, userId, false))] : []),
       ],
       value: FOLLOWING,
@@ -68,7 +70,7 @@ function threadOf(read: Read, { request, delivery }: Turn): ThreadRecord | null 
   const ts = delivery.threadTs ?? delivery.slots[STATUS_SLOT]?.ts ?? null;
   if (ts === null) return null;
   const place = { teamId: request.teamId, channelId: delivery.channelId, ts };
-  return read("thread", threadId(place)) ?? { version: 2, ...place, jobKeys: [] };
+  return read("thread", threadId(place)) ?? { version: 2, ...place, turnIds: [] };
 }
 
 function threadWrite({ polling, retentionMs }: IntakeDeps, record: ThreadRecord): Write {

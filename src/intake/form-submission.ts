@@ -1,7 +1,9 @@
 import type { App, ViewStateValue } from "@slack/bolt";
-import { PROMPT_MAX_CHARS } from "../core/request.ts";
+import { quotesNothing } from "../core/prompt.ts";
+import { DEFAULT_INSTRUCTIONS, PROMPT_MAX_CHARS } from "../core/request.ts";
 import type { Request } from "../core/request.ts";
 import { refusalText } from "../replies/private-messages.ts";
+import { FORM_EXPIRED, NOTHING_SHARED, NOTHING_TYPED } from "../replies/short-answers.ts";
 import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
 import { asTicked, askedBefore } from "./asked-before.ts";
 import type { IntakeDeps } from "./deps.ts";
@@ -18,13 +20,9 @@ export function registerFormSubmission(app: App, deps: IntakeDeps): void {
       ack({ response_action: "errors", errors: { [block]: text } });
 
     const { values } = view.state;
-    const instructions = (values[INSTRUCTIONS]?.[INSTRUCTIONS]?.value ?? "").trim();
-    if (instructions === "") {
-      await refuse(INSTRUCTIONS, "Say what should change.");
-      return;
-    }
-    if (instructions.length > PROMPT_MAX_CHARS) {
-      const length = instructions.length;
+    const typed = (values[INSTRUCTIONS]?.[INSTRUCTIONS]?.value ?? "").trim();
+    if (typed.length > PROMPT_MAX_CHARS) {
+      const { length } = typed;
       await refuse(INSTRUCTIONS, refusalText({ kind: "too-long", length, limit: PROMPT_MAX_CHARS }));
       return;
     }
@@ -39,7 +37,12 @@ export function registerFormSubmission(app: App, deps: IntakeDeps): void {
       const { draftId, told = [] } = FormMetadata.parse(JSON.parse(view.private_metadata));
       const draft = await deps.records.draft.get(draftId);
       if (draft === undefined) {
-        await refuse(INSTRUCTIONS, "This form has expired. Copy your text and open it again.");
+        await refuse(INSTRUCTIONS, FORM_EXPIRED);
+        return;
+      }
+      const shared = await ofMembers(deps, draft.teamId, sharedOf(draft, values));
+      if (typed === "" && quotesNothing(shared)) {
+        await refuse(INSTRUCTIONS, draft.quoted === null ? NOTHING_TYPED : NOTHING_SHARED);
         return;
       }
       const request: Request = {
@@ -50,19 +53,14 @@ export function registerFormSubmission(app: App, deps: IntakeDeps): void {
         threadTs: draft.threadTs,
         userId: body.user.id,
         project,
-        instructions,
-        ...(await ofMembers(deps, draft.teamId, sharedOf(draft, values))),
+        instructions: typed === "" ? DEFAULT_INSTRUCTIONS : typed,
+        ...shared,
         responseUrl: draft.responseUrl,
         receivedAt: deps.clock.now(),
       };
-      const accepted = await acceptRequest(
-        deps,
-        request,
-        "own-job",
-        draft.from === "shortcut" ? told : undefined,
-      );
+      const accepted = await acceptRequest(deps, request, "own-job", told);
       if (accepted.kind === "asked-before") {
-        const state = { ...askedBefore(deps, accepted.turn, body.user.id, told), instructions };
+        const state = { ...askedBefore(deps, accepted.turn, body.user.id, told), instructions: typed };
         const again = requestForm(draftId, draft, namesOf(deps.projects), project.name, state);
         await ack({ response_action: "update", view: asTicked(again, values) });
         return;

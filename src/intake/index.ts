@@ -16,8 +16,8 @@ import { registerStopButton } from "./stop-button.ts";
 import { registerThreadReply } from "./thread-reply.ts";
 
 /** Registers every way in from Slack, behind the gate. */
-export function registerIntake(app: App, given: Omit<IntakeDeps, "accepting">): void {
-  const deps: IntakeDeps = { ...given, accepting: new Map() };
+export function registerIntake(app: App, given: Omit<IntakeDeps, "accepting" | "reassured">): void {
+  const deps: IntakeDeps = { ...given, accepting: new Map(), reassured: new Set() };
   registerGate(app, deps);
   registerCommand(app, deps);
   registerShortcut(app, deps);

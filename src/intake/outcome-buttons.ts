@@ -20,13 +20,11 @@ import { reactTasks } from "../tasks/react.ts";
 import { refreshTask } from "../tasks/refresh.ts";
 import { turnWrites } from "../tasks/turn-writes.ts";
 import { watchTask } from "../tasks/watch.ts";
+import { ALREADY_WATCHING, FINISHED, ON_ITS_WAY } from "../replies/short-answers.ts";
 import { acceptRequest } from "./accept-request.ts";
 import type { IntakeDeps } from "./deps.ts";
-import { FINISHED, alreadyDone, takePress, tooOld } from "./press.ts";
+import { alreadyDone, takePress, tooOld } from "./press.ts";
 import type { PressAnswer } from "./press.ts";
-
-const ALREADY_WATCHING = "I'm already watching.";
-const ON_ITS_WAY = "There's news about this request. I'll post it here in a moment.";
 
 /** The buttons of outcome messages. What a button did is in the turn's record, for as long as the record is kept. */
 export function registerOutcomeButtons(app: App, deps: IntakeDeps): void {

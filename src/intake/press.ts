@@ -1,14 +1,8 @@
 import type { BlockAction, Context, RespondFn } from "@slack/bolt";
 import type { MessageOf } from "../core/notifier.ts";
+import { PRESS_NOT_KEPT } from "../replies/short-answers.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { teamOf } from "./team.ts";
-
-/** True also when the store's answer was lost. Pressing twice does nothing twice. */
-const NOT_KEPT =
-  "I can't tell whether that was saved. If nothing happens within a minute, press the button again.";
-
-/** The turn that a button belongs to has ended. */
-export const FINISHED = "The agent has already finished. See the last message of this request.";
 
 /** Only the requester may do that. */
 export type NotAllowed = MessageOf<"not-allowed">;
@@ -47,7 +41,7 @@ export async function answerTo<T extends { turnId: string }, Answer extends Pres
     return await act(pressed);
   } catch (thrown) {
     deps.logger.error({ err: thrown, turn: pressed.turnId }, "could not accept a button");
-    return NOT_KEPT;
+    return PRESS_NOT_KEPT;
   }
 }
 
@@ -92,6 +86,11 @@ export function threadOfButton({ container }: Pick<BlockAction, "container">): {
 /** Somebody was first, perhaps the person themselves. */
 export function alreadyDone(userId: string, { user }: Pick<BlockAction, "user">): string {
   return userId === user.id ? "You already did that." : `<@${userId}> already did that.`;
+}
+
+/** Somebody has answered, perhaps the person themselves. */
+export function alreadyAnswered(by: string, userId: string): string {
+  return by === userId ? "You already answered that." : `<@${by}> already answered that.`;
 }
 
 /** What a button belongs to is no longer kept. */

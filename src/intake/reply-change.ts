@@ -25,7 +25,9 @@ export async function noteChange(deps: IntakeDeps, teamId: string, event: object
   const { data: change } = Change.safeParse(event);
   if (change === undefined || deps.followUps !== "ask") return;
   const id = causeOf({ teamId, ...change });
-  if ((await deps.records.reply.get(id)) === undefined) return;
+  const kept = await deps.records.reply.get(id);
+  // **Start another** sends what a mention said when it arrived.
+  if (kept === undefined || kept.sameAs !== undefined) return;
   const segments = parseMessageText(change.text);
   const isForOthers = segments.some(({ kind }) => kind === "person" || kind === "group");
   const instructions = isForOthers ? "" : readableText(segments).trim();

@@ -1,13 +1,14 @@
 import type { KnownBlock, ModalView, PlainTextOption, RichTextElement } from "@slack/types";
-import type { RespondFn } from "@slack/bolt";
 import type { WebClient } from "@slack/web-api";
 import { z } from "zod";
 import { idsIn, withNames } from "../core/prompt.ts";
+import { DEFAULT_INSTRUCTIONS } from "../core/request.ts";
 import type { QuotedMessage, Segment, ThreadContext, ThreadMessage } from "../core/request.ts";
 import { cut } from "../core/text.ts";
-import { allSegments, without } from "../core/thread-context.ts";
+import { allSegments, withheldAmong, without } from "../core/thread-context.ts";
 import { messageOf } from "../errors.ts";
 import { context, quote } from "../replies/blocks.ts";
+import type { Rendered } from "../replies/blocks.ts";
 import { formNotOpenedMessage } from "../replies/private-messages.ts";
 import type { Draft, Write } from "../core/records.ts";
 import type { IntakeDeps } from "./deps.ts";
@@ -25,7 +26,6 @@ const DRAFT_TTL_MS = 7 * 24 * 60 * 60_000;
 /** Slack's own limit for a text field. */
 const FIELD_MAX_CHARS = 3000;
 const SHOWN_MAX_CHARS = 2500;
-const DEFAULT_INSTRUCTIONS = "Fix the problem this message describes.";
 
 /** What a form carries back: the id of its draft, and the running turns that it has told of. */
 export const FormMetadata = z.object({ draftId: z.string(), told: z.array(z.string()).optional() });
@@ -35,13 +35,13 @@ type FormMetadata = z.infer<typeof FormMetadata>;
 type FormState = { told?: string[]; asked?: KnownBlock[]; instructions?: string };
 
 /**
- * Keeps the draft, then opens the form; says so privately when it cannot. `triggerId` lasts about three seconds, so there is no
+ * Keeps the draft, then opens the form; `sayNotOpened` tells the person when it cannot. `triggerId` lasts about three seconds, so there is no
  * second try, and a thread is read only when the form is there.
  */
 export async function openRequestForm(
   deps: IntakeDeps,
   client: WebClient,
-  respond: RespondFn,
+  sayNotOpened: (said: Rendered) => Promise<unknown>,
   form: { triggerId: string; project: string; draft: Draft; state?: FormState | undefined },
 ): Promise<void> {
   const draftId = form.triggerId;
@@ -50,13 +50,12 @@ export async function openRequestForm(
   let asked = form.draft;
   let open: { id?: string; hash?: string } | undefined;
   try {
-    const takesFiles = asked.quoted === null ? undefined : await takesFilesAt(deps);
-    if (takesFiles !== undefined) asked = { ...asked, takesFiles };
+    if (asked.quoted !== null) asked = { ...asked, ...(await offeredAt(deps)) };
     await keepDraft(deps, draftId, asked);
     ({ view: open } = await client.views.open({ trigger_id: form.triggerId, view: viewOf(asked) }));
   } catch (thrown) {
     deps.logger.error({ err: thrown }, "could not open the form");
-    await respond({ ...formNotOpenedMessage(), response_type: "ephemeral", replace_original: false });
+    await sayNotOpened(formNotOpenedMessage());
     return;
   }
   if (form.draft.isThreadUnread !== true || open?.id === undefined) return;
@@ -80,9 +79,16 @@ function keepDraft({ queue }: Pick<IntakeDeps, "queue">, id: string, record: Dra
   return queue.commit(() => ({ writes: [draft], value: undefined }));
 }
 
-async function takesFilesAt({ records, projects }: IntakeDeps): Promise<boolean | undefined> {
-  const known = await records.service.get(projects[0].service);
-  return known?.capabilities?.includes("attachments");
+async function offeredAt({
+  records,
+  projects,
+}: IntakeDeps): Promise<Pick<Draft, "takesFiles" | "quotesWordsOnly">> {
+  const services = [...new Set(projects.map(({ service }) => service))];
+  const known = await Promise.all(services.map((service) => records.service.get(service)));
+  const offered = known.map((service) => service?.capabilities);
+  const takesFiles = offered[0]?.includes("attachments");
+  const quotesWordsOnly = offered.every((capabilities) => capabilities?.includes("requester"));
+  return { ...(takesFiles === undefined ? {} : { takesFiles }), ...(quotesWordsOnly && { quotesWordsOnly }) };
 }
 
 const THE_LAST = "9999999999.999999";
@@ -97,19 +103,18 @@ async function withThread(deps: IntakeDeps, kept: Draft): Promise<Draft> {
     { after: null, before: THE_LAST },
   );
   if (!read.ok) return named(deps, { ...draft, quoted, context: { messages: [], leftOut: 0 } });
-  const { messages, leftOut, upTo, stopped } = read.value;
+  const { messages, leftOut, hasEarlier, upTo, stopped } = read.value;
   // Whoever picks a message itself may share it all the same.
-  const withheld = (await withheldIn(deps, { teamId, channelId, ts: threadTs })).filter(
-    (ts) => ts !== quoted.ts,
-  );
+  const withheld = (await withheldIn(deps, { teamId, channelId, threadTs })).filter((ts) => ts !== quoted.ts);
   const context = {
     messages: messages.filter(({ ts }) => ts !== quoted.ts),
     ...(withheld.length === 0 ? {} : { withheld }),
     leftOut,
+    ...(hasEarlier ? { hasEarlier } : {}),
     upTo: upTo ?? quoted.ts,
     ...(stopped === null ? {} : { isCutShort: true }),
   };
-  const shared = without(context, ({ ts }) => withheld.includes(ts));
+  const shared = without(context, withheldAmong(withheld));
   return named(deps, { ...draft, quoted, context: await withoutGuests(deps, teamId, shared) });
 }
 
@@ -148,7 +153,6 @@ export function requestForm(
 ): ModalView {
   const { quoted } = draft;
   const metadata: FormMetadata = { draftId, ...(told.length === 0 ? {} : { told }) };
-  const typed = instructions ?? (quoted === null ? undefined : DEFAULT_INSTRUCTIONS);
   return {
     type: "modal",
     callback_id: REQUEST_FORM,
@@ -163,6 +167,8 @@ export function requestForm(
       {
         type: "input",
         block_id: INSTRUCTIONS,
+        // A message that was picked may say it all.
+        ...(quoted === null ? {} : { optional: true }),
         label: { type: "plain_text", text: "What should change?" },
         hint: {
           type: "plain_text",
@@ -174,7 +180,10 @@ export function requestForm(
           multiline: true,
           max_length: FIELD_MAX_CHARS,
           focus_on_load: true,
-          ...(typed === undefined ? {} : { initial_value: typed }),
+          ...(quoted === null
+            ? {}
+            : { placeholder: { type: "plain_text", text: DEFAULT_INSTRUCTIONS } as const }),
+          ...(instructions === undefined ? {} : { initial_value: instructions }),
         },
       },
       ...(projects.length > 1 ? [projectBlock(projects, project)] : []),
@@ -217,24 +226,34 @@ function shown(segments: Segment[]): RichTextElement[] {
   let left = SHOWN_MAX_CHARS;
   for (const segment of segments) {
     if (left <= 0) break;
-    const element = elementOf(segment, left);
-    left -= "text" in element && element.text !== undefined ? element.text.length : 20;
-    elements.push(element);
+    for (const element of elementsOf(segment, left)) {
+      left -= "text" in element && element.text !== undefined ? element.text.length : 20;
+      elements.push(element);
+    }
   }
   return elements;
 }
 
-function elementOf(segment: Segment, max: number): RichTextElement {
+function elementsOf(segment: Segment, max: number): RichTextElement[] {
   switch (segment.kind) {
     case "text":
-      return { type: "text", text: cut(segment.text, max) };
+      return cut(segment.text, max).split(CODE).flatMap(withCode);
     case "person":
-      return { type: "user", user_id: segment.id };
+      return [{ type: "user", user_id: segment.id }];
     case "channel":
-      return { type: "channel", channel_id: segment.id };
+      return [{ type: "channel", channel_id: segment.id }];
     case "group":
-      return { type: "text", text: cut(`@${segment.label}`, max) };
+      return [{ type: "text", text: cut(`@${segment.label}`, max) }];
     case "link":
-      return { type: "text", text: cut(segment.label ?? segment.url, max) };
+      return [{ type: "text", text: cut(segment.label ?? segment.url, max) }];
   }
+}
+
+/** Code, as people type it. */
+const CODE = /```\n?([^`]+?)\n?```|`([^`\n]+)`/;
+
+/** What {@link CODE} splits a text into: a plain part, then the code of a block or of a line. */
+function withCode(part: string | undefined, index: number): RichTextElement[] {
+  if (part === undefined || part === "") return [];
+  return [{ type: "text", text: part, ...(index % 3 === 0 ? {} : { style: { code: true } }) }];
 }

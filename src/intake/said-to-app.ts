@@ -4,7 +4,7 @@ import { PROMPT_MAX_CHARS } from "../core/request.ts";
 import type { Request } from "../core/request.ts";
 import { replyTask } from "../tasks/reply.ts";
 import type { ReplyPayload } from "../tasks/reply.ts";
-import { acceptRequest } from "./accept-request.ts";
+import { acceptOrAsk } from "./accept-request.ts";
 import { parseCommandText, parseReplyText } from "./command-text.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { askForList } from "./lists.ts";
@@ -41,7 +41,7 @@ export async function takeSaid(deps: IntakeDeps, said: Said, botUserId: string |
   }
   const request = requestOf(deps, said, project, parsed.prompt);
   const threadAim = parsed.project === null ? "thread" : "thread-in-project";
-  const accepted = await acceptRequest(deps, request, parsed.isNew ? "own-job" : threadAim);
+  const accepted = await acceptOrAsk(deps, request, parsed.isNew ? "own-job" : threadAim);
   if (accepted.kind === "refused") await refuse(accepted.refusal);
   if (accepted.kind === "not-allowed") await answerSaid(deps, said, accepted);
 }

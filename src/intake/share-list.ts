@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Draft } from "../core/records.ts";
 import type { QuotedMessage, Segment, SharedFile, ThreadContext, ThreadMessage } from "../core/request.ts";
 import { fileNames, filesOf, sortFiles } from "../core/shared-files.ts";
-import { allSegments, compareTs, without, withoutShown } from "../core/thread-context.ts";
+import { allSegments, compareTs, withheldAmong, without, withoutShown } from "../core/thread-context.ts";
 import { plainLine } from "../core/text.ts";
 import { context } from "../replies/blocks.ts";
 import { cutEscaped } from "../replies/mrkdwn.ts";
@@ -15,15 +15,26 @@ const GROUP_SIZE = 10;
 /** Of an option's text, and of its description (docs.slack.dev/reference/block-kit/composition-objects/option-object). */
 const OPTION_MAX_CHARS = 75;
 
-/** The messages that would leave Slack with the form, all ticked, and what else there is to say of them. */
-export function shareList({ quoted, context: thread, isThreadUnread, takesFiles }: Draft): KnownBlock[] {
+/** The messages that would leave Slack with the form, all ticked, who sees them, and what else there is to say of them. */
+export function shareList(draft: Draft): KnownBlock[] {
+  const { quoted, context: thread, isThreadUnread, takesFiles, quotesWordsOnly } = draft;
   if (quoted === null) return [];
   if (isThreadUnread === true) return [context(["Reading the thread…"])];
-  const listed = listedOf(quoted, thread);
+  // One that is alone is what the form shows, and what it is about.
+  const listed = isAlone(draft) ? [] : listedOf(quoted, thread);
   const groups = Array.from({ length: Math.ceil(listed.length / GROUP_SIZE) }, (_, n) =>
     listed.slice(n * GROUP_SIZE, (n + 1) * GROUP_SIZE).map(optionOf),
   );
-  const notes = [...notesOn(thread), ...filesNotes(filesOf({ quoted, context: thread }), takesFiles)];
+  const seen = listed.length === 0 ? "the message above" : "what you share";
+  const published =
+    quotesWordsOnly === true
+      ? ". The pull request quotes only your own words; the agent writes the rest."
+      : ", and the pull request may quote it.";
+  const notes = [
+    `The agent will see ${seen}${published}`,
+    ...notesOn(thread),
+    ...filesNotes(filesOf({ quoted, context: thread }), takesFiles),
+  ];
   return [
     ...groups.map((options, n): KnownBlock => ({
       type: "input",
@@ -35,21 +46,22 @@ export function shareList({ quoted, context: thread, isThreadUnread, takesFiles 
         : {}),
       element: { type: "checkboxes", action_id: SHARE, options, initial_options: options },
     })),
-    ...(notes.length === 0 ? [] : [context(notes)]),
+    context(notes),
   ];
 }
 
 /** What of a draft goes along after the form was sent: what it showed, and what of that was left ticked. */
 export function sharedOf(draft: Draft, values: unknown): Pick<Draft, "quoted" | "context"> {
   const { quoted, context: thread } = draft;
-  const ticked = tickedIn(values);
+  if (quoted === null) return { quoted };
+  const ticked = isAlone(draft) ? new Set([quoted.ts]) : tickedIn(values);
   // The list was never shown: the message alone was.
-  if (ticked === null || quoted === null) return { quoted };
+  if (ticked === null) return { quoted };
   const listed = listedOf(quoted, thread);
   const unticked = listed.filter(({ ts }) => !ticked.has(ts)).map(({ ts }) => ts);
   const withheld = [...(thread?.withheld ?? []), ...unticked];
   const messages = (thread?.messages ?? []).filter(({ ts }) => ticked.has(ts));
-  const isWithheld = ({ ts }: { ts: string }) => withheld.includes(ts);
+  const isWithheld = withheldAmong(withheld);
   const context = {
     leftOut: 0,
     upTo: quoted.ts,
@@ -75,6 +87,11 @@ function tickedIn(state: unknown): Set<string> | null {
     block.startsWith(`${SHARE}_`) && group !== undefined ? [group.selected_options ?? []] : [],
   );
   return groups.length === 0 ? null : new Set(groups.flat().map(({ value }) => value));
+}
+
+/** True if there is no other message to choose from. */
+function isAlone({ context: thread, isThreadUnread }: Draft): boolean {
+  return isThreadUnread !== true && (thread === undefined || thread.messages.length === 0);
 }
 
 function listedOf(quoted: QuotedMessage, thread: ThreadContext | undefined): ThreadMessage[] {
@@ -111,16 +128,22 @@ function filesNotes(files: readonly SharedFile[], takesFiles: boolean | undefine
   const { taken, refused } = sortFiles(files, takesFiles ?? true);
   return [
     ...(taken.length === 0 ? [] : [`With files: ${fileNames(taken)}`]),
-    ...(refused.length === 0 ? [] : [`⚠️ The agent can't read ${fileNames(refused)}, so I won't send them.`]),
+    ...(refused.length === 0
+      ? []
+      : [
+          `⚠️ The agent can't read ${fileNames(refused)}, so I won't send ${refused.length === 1 ? "it" : "them"}.`,
+        ]),
   ];
 }
 
 function notesOn(thread: ThreadContext | undefined): string[] {
   if (thread === undefined) return [];
   if (thread.upTo === undefined) return ["I couldn't read the thread, so it isn't shared."];
-  const { leftOut, ofGuests = 0, isCutShort, withheld = [] } = thread;
+  const { leftOut, hasEarlier, ofGuests = 0, isCutShort, withheld = [] } = thread;
   return [
-    ...(leftOut === 0 ? [] : [`Not shared: ${leftOut} earlier`]),
+    ...(leftOut === 0 && hasEarlier !== true
+      ? []
+      : [`Not shared: ${hasEarlier === true ? "earlier messages" : `${leftOut} earlier`}`]),
     ...(ofGuests === 0 ? [] : [`Not shared: ${ofGuests} by guests`]),
     ...(withheld.length === 0 ? [] : [`Not shared: ${withheld.length} unchecked before`]),
     ...(isCutShort === true ? ["I couldn't read the newest messages."] : []),

@@ -44,7 +44,7 @@ export function registerShortcut(app: App, deps: IntakeDeps): void {
         return;
       }
       const draft = draftOf(picked.data);
-      await openRequestForm(deps, client, respond, {
+      await openRequestForm(deps, client, () => sayNotOpened(deps, respond), {
         triggerId: picked.data.trigger_id,
         project: deps.projects[0].name,
         draft,

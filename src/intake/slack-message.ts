@@ -21,6 +21,7 @@ const Attachment = z.object({
   is_share: Flag,
   ts: z.unknown().optional(),
   author_id: OptionalText,
+  from_url: OptionalText,
 });
 type Attachment = z.infer<typeof Attachment>;
 
@@ -136,8 +137,16 @@ function attachedWords(part: Attachment | null | undefined): string {
   return words === "" && !NO_WORDS.has(fallback ?? "") ? (fallback ?? "") : words;
 }
 
+/** Also one that has only the address of a message, without Slack's flags. */
 function isMessage(part: Attachment | null | undefined): boolean {
-  return part?.is_msg_unfurl === true || part?.is_share === true;
+  return (
+    part?.is_msg_unfurl === true || part?.is_share === true || tsOfPermalink(part?.from_url ?? "") !== ""
+  );
+}
+
+/** The timestamp in `…/archives/C0DOCS/p1700000000123456`, whatever comes after it; empty: it is no address of a message. */
+function tsOfPermalink(url: string): string {
+  return /\/archives\/\w+\/p(\d+)(\d{6})(?![\w/])/.exec(url)?.slice(1).join(".") ?? "";
 }
 
 /** The messages that it shows, as part of a message: nothing where there are none. Whose they are, and whether they may be shared, is to be looked at. */
@@ -145,7 +154,7 @@ export function withShown({ attachments }: SaidMessage): { shows?: ShownMessage[
   const shows = (attachments ?? []).flatMap((part): ShownMessage[] => {
     if (!isMessage(part)) return [];
     const segments = parseMessageText(attachedWords(part));
-    const ts = typeof part?.ts === "string" ? part.ts : "";
+    const ts = typeof part?.ts === "string" ? part.ts : tsOfPermalink(part?.from_url ?? "");
     return segments.length === 0 ? [] : [{ ts, authorId: part?.author_id || null, segments }];
   });
   return shows.length === 0 ? {} : { shows };

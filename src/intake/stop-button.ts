@@ -5,12 +5,13 @@ import type { Decision, Plan } from "../core/task-queue.ts";
 import type { Turn } from "../core/turn.ts";
 import { STOP_TURN, buttonValue } from "../replies/actions.ts";
 import type { ButtonValue } from "../replies/actions.ts";
-import { changeOf } from "../tasks/after-change.ts";
+import { FINISHED } from "../replies/short-answers.ts";
+import { changesOf } from "../tasks/after-change.ts";
 import { cancelTask } from "../tasks/cancel.ts";
 import { refreshTask } from "../tasks/refresh.ts";
 import { shownBy } from "../tasks/turn-writes.ts";
 import type { IntakeDeps } from "./deps.ts";
-import { FINISHED, alreadyDone, takePress, tooOld } from "./press.ts";
+import { alreadyDone, takePress, tooOld } from "./press.ts";
 import type { PressAnswer } from "./press.ts";
 
 /** **Stop** in a status message, or in the notice that a turn is overdue: every turn that the message shows and that has not ended. */
@@ -39,15 +40,14 @@ function stopping(deps: IntakeDeps, { turnId }: ButtonValue, body: BlockAction):
     const before = own.find(({ stop }) => stop !== undefined)?.stop;
     if (running.length === 0 && before !== undefined) return { value: alreadyDone(before.userId, body) };
     const at = deps.clock.now();
-    const stopped = running.map((turn) => {
-      const logger = deps.logger.child({ turn: turn.id });
-      return changeOf({ ...deps, logger }, read, turn, stopTurn(turn, { userId, at }));
-    });
+    const logger = deps.logger.child({ turn: turnId });
+    const stopped = running.map((turn) => stopTurn(turn, { userId, at }));
+    const { next, writes, adds } = changesOf({ ...deps, logger }, read, stopped);
     return {
-      writes: stopped.flatMap(({ writes }) => writes),
+      writes,
       adds: [
-        ...stopped.flatMap(({ adds }) => adds),
-        ...stopped.flatMap(({ next }) => (next.stage.name === "watching" ? [cancelTask(next)] : [])),
+        ...adds,
+        ...next.flatMap((turn) => (turn.stage.name === "watching" ? [cancelTask(turn)] : [])),
         refreshTask(host),
       ],
       value: null,

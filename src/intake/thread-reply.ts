@@ -8,6 +8,7 @@ import { IGNORE_REPLY, SEND_REPLY, replyValue } from "../replies/actions.ts";
 import { refusalText } from "../replies/private-messages.ts";
 import { aimedAt } from "../tasks/accept.ts";
 import { asking } from "../tasks/ask.ts";
+import { REPLY_NOT_KEPT } from "../replies/short-answers.ts";
 import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { isDirectMessage, saidDirectly } from "./direct-message.ts";
@@ -21,8 +22,6 @@ import type { Said } from "./slack-message.ts";
 import { teamOf } from "./team.ts";
 
 const MESSAGE_EVENT = "message";
-
-const NOT_KEPT = "I no longer have that message. Mention me in the thread instead.";
 
 /**
  * What a person has just written in a thread, with files or without. Edits, joins, broadcasts to the channel and whatever else has another
@@ -96,9 +95,7 @@ async function takeReply(deps: IntakeDeps, said: Said): Promise<void> {
     await answerSaid(deps, said, { kind: "refused", refusal: accepted.refusal });
     return;
   }
-  const isOwn = await deps.queue.commit((read) => ({
-    value: aimedAt(deps, read, request, OWN) !== undefined,
-  }));
+  const isOwn = await deps.queue.read((read) => aimedAt(deps, read, request, OWN) !== undefined);
   if (!isOwn) return;
   if (instructions === "") await answerSaid(deps, said, { kind: "help", isOfFiles: true });
   else await answerSaid(deps, said, { kind: "refused", refusal: tooLong(request) });
@@ -113,10 +110,10 @@ async function send(deps: IntakeDeps, value: string | undefined, userId: string)
   const replyId = replyValue.read(value)?.replyId;
   try {
     const reply = replyId === undefined ? undefined : await deps.records.reply.get(replyId);
-    if (reply?.request.userId !== userId) return NOT_KEPT;
+    if (reply?.request.userId !== userId) return REPLY_NOT_KEPT;
     const request = { ...reply.request, receivedAt: deps.clock.now() };
     if (request.instructions.length > PROMPT_MAX_CHARS) return refusalText(tooLong(request));
-    const accepted = await acceptRequest(deps, request, "thread");
+    const accepted = await acceptRequest(deps, request, reply.sameAs === undefined ? "thread" : "own-job");
     if (accepted.kind === "not-allowed") return accepted;
     return accepted.kind === "refused" ? refusalText(accepted.refusal) : null;
   } catch (thrown) {

@@ -1,6 +1,5 @@
 import type { Dispatcher } from "undici";
-import type { Attachment } from "../core/attachment.ts";
-import type { JobService, JobServiceAnswer, QuestionAnswer } from "../core/job-service.ts";
+import type { Besides, JobService, JobServiceAnswer, QuestionAnswer } from "../core/job-service.ts";
 import { createDispatcher, DIRECT, type ProxySettings } from "../proxy.ts";
 import { CAPABILITIES_HEADER, formatCapabilities } from "./capabilities.ts";
 import { exchange } from "./exchange.ts";
@@ -79,12 +78,8 @@ export class HttpJobService implements JobService {
     this.#creates = createDispatcher(proxy, { ...limits, pipelining: 0 });
   }
 
-  createJob(
-    prompt: string,
-    idempotencyKey: string,
-    attachments: readonly Attachment[] = [],
-  ): Promise<JobServiceAnswer> {
-    const body: CreateJobRequest = withAttachments(prompt, attachments);
+  createJob(prompt: string, idempotencyKey: string, besides?: Besides): Promise<JobServiceAnswer> {
+    const body: CreateJobRequest = bodyOf(prompt, besides);
     return this.#post(this.#projectPath, null, body, { "idempotency-key": idempotencyKey });
   }
 
@@ -97,9 +92,9 @@ export class HttpJobService implements JobService {
     jobId: string,
     prompt: string,
     idempotencyKey: string,
-    attachments: readonly Attachment[] = [],
+    besides?: Besides,
   ): Promise<JobServiceAnswer> {
-    const body: MessageRequest = withAttachments(prompt, attachments);
+    const body: MessageRequest = bodyOf(prompt, besides);
     return this.#post(`${this.#projectPath}/${segment(jobId)}/message`, jobId, body, {
       "idempotency-key": idempotencyKey,
     });
@@ -171,8 +166,13 @@ export class HttpJobService implements JobService {
 }
 
 /** `attachments` first: a service may want to know early that a large body has some. */
-function withAttachments(prompt: string, attachments: readonly Attachment[]): CreateJobRequest {
-  return attachments.length === 0 ? { prompt } : { attachments: [...attachments], prompt };
+function bodyOf(prompt: string, { attachments = [], words, requester }: Besides = {}): CreateJobRequest {
+  return {
+    ...(attachments.length === 0 ? {} : { attachments: [...attachments] }),
+    prompt,
+    ...(words === undefined ? {} : { words }),
+    ...(requester === undefined ? {} : { requester }),
+  };
 }
 
 /** A path segment. Lone surrogates, which a service can put into a job id, would make `encodeURIComponent` throw. */

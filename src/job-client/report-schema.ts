@@ -84,7 +84,7 @@ export const WireTurn = z
       .describe("The agent's plan."),
     usage: WireUsage.nullable(),
     pullRequest: WirePullRequest.nullable(),
-    branch: z.string().nullable().describe("Where the changes are when there is no code host."),
+    branch: z.string().nullable().describe("Where the changes are while there is no pull request of them."),
     acceptedAt: Time.describe("When the request was accepted."),
     startedAt: Time.nullable().describe("When its last attempt started."),
     endedAt: Time.nullable().describe("When it ended."),

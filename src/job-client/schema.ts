@@ -6,10 +6,19 @@ import { WireQuestion, WireTurn } from "./report-schema.ts";
 /** Ids are in keys, task ids and log lines; a longer one breaks the contract. */
 const JOB_ID_MAX_CHARS = 300;
 
-/** Body of a create. Attachments only for a service that announces them. */
+/** Who asked for a turn. */
+export const WireRequester = z.object({
+  name: z.string().min(1),
+  link: z.string().nullable(),
+  isPrivate: z.boolean(),
+});
+
+/** Body of a create. `attachments`, and `words` and `requester`, only for a service that announces them. */
 export const CreateJobRequest = z.object({
   prompt: z.string().min(1),
   attachments: z.array(WireAttachment).optional(),
+  words: z.string().min(1).optional(),
+  requester: WireRequester.optional(),
 });
 export type CreateJobRequest = z.infer<typeof CreateJobRequest>;
 

@@ -11,7 +11,7 @@ export function poolName(pools: Pick<Pools, "of">, type: string, share: string |
 }
 
 /** How many tasks a pool may run at once: a share as many as its pool. Undefined: this version has no such pool. */
-export function budgetOf(budgets: Pools["budgets"], pool: string): number | undefined {
+function budgetOf(budgets: Pools["budgets"], pool: string): number | undefined {
   return budgets[pool.split(" ")[0] ?? ""];
 }
 
@@ -32,6 +32,11 @@ export class PoolBudgets {
   /** How many more the pool may run; never below 0. */
   roomIn(pool: string): number {
     return Math.max(0, (budgetOf(this.#budgets, pool) ?? 0) - this.heldIn(pool));
+  }
+
+  /** How many tasks are held, by pool. */
+  get all(): Record<string, number> {
+    return Object.fromEntries(this.#held);
   }
 
   hold(pool: string): void {

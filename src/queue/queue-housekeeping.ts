@@ -52,6 +52,8 @@ export class QueueHousekeeping {
   #seenAt: number;
   #sweepDueAt = 0;
   #isStopped = false;
+  /** Resolves when what waits was brought forward, or couldn't be. Null: the clock wasn't set back. */
+  #following: Promise<void> | null = null;
 
   constructor(options: QueueHousekeepingOptions) {
     this.#table = options.table;
@@ -99,12 +101,15 @@ export class QueueHousekeeping {
     if (nowMs - this.#seenAt >= seenEveryMs) this.#see(nowMs);
   }
 
-  /** Brings what waits forward if the machine's clock was set back, and then wakes the queue. Returns whether it was set back. */
-  followClock(nowMs: number): boolean {
+  /** Brings what waits forward if the machine's clock was set back, and then wakes the queue. Null: it wasn't set back. */
+  followClock(nowMs: number): Promise<void> | null {
+    if (this.#following !== null) return this.#following;
     const byMs = this.#clockWatch.setBackMs();
-    if (byMs <= 0) return false;
-    this.#pullIn(byMs, nowMs);
-    return true;
+    if (byMs <= 0) return null;
+    this.#following = this.#pullIn(byMs, nowMs).finally(() => {
+      this.#following = null;
+    });
+    return this.#following;
   }
 
   /** Forgets what is too old, when it is time to, and then wakes the queue. */
@@ -113,25 +118,21 @@ export class QueueHousekeeping {
   }
 
   /** Times that were computed before the clock was set back lie too far ahead now. */
-  #pullIn(byMs: number, nowMs: number): void {
+  async #pullIn(byMs: number, nowMs: number): Promise<void> {
     this.#logger.warn({ by_ms: byMs }, "the machine's clock was set back; what waits is brought forward");
     this.#sweepDueAt = 0;
-    this.#commits
-      .run(() => {
+    try {
+      await this.#commits.run(() => {
         this.#table.pullIn(byMs);
         // Not the time of this commit: the clock may have been set back once more by then.
         this.#see(nowMs);
-      })
-      .then(
-        () => {
-          this.#onClockSetBack(byMs);
-          this.#wake();
-        },
-        (thrown: unknown) => {
-          this.#clockWatch.notTaken(byMs);
-          this.#onFault(thrown);
-        },
-      );
+      });
+      this.#onClockSetBack(byMs);
+      this.#wake();
+    } catch (thrown) {
+      this.#clockWatch.notTaken(byMs);
+      this.#onFault(thrown);
+    }
   }
 
   /** Inside a transaction. */

@@ -2,8 +2,9 @@ import type { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Read, Write } from "../core/records.ts";
+import type { Append } from "../core/series.ts";
 import type { Decision, Limit, NewTask, TaskCounts, TaskHandler, TaskQueue } from "../core/task-queue.ts";
-import { messageOf } from "../errors.ts";
+import { type LimitReachedError, messageOf } from "../errors.ts";
 import type { GroupCommit } from "../store/group-commit.ts";
 import { writeProbe } from "../store/sqlite-database.ts";
 import { ClockWatch } from "./clock-watch.ts";
@@ -11,6 +12,7 @@ import { type Pools, poolName } from "./pool-budgets.ts";
 import { QueueHousekeeping } from "./queue-housekeeping.ts";
 import type { QueueHousekeepingOptions } from "./queue-housekeeping.ts";
 import { QueueStoppedError } from "./queue-stopped-error.ts";
+import { Standstill } from "./standstill.ts";
 import { toStorableTask } from "./storable-task.ts";
 import { TaskRuns } from "./task-runs.ts";
 import { type DeadTask, TaskTable } from "./task-table.ts";
@@ -26,10 +28,10 @@ type SqliteTaskQueueOptions = Pick<
   commits: GroupCommit;
   clock: Clock;
   logger: Logger;
-  /** How decisions read and write records, inside a transaction. Absent: there are no records. */
-  records?: { read: Read; write: (write: Write) => void };
-  /** Inside a transaction: counts against limits, or throws a `LimitReachedError`. Absent: no plan has any. */
-  takeWithin?: (limits: readonly Limit[]) => void;
+  /** What decisions read and write, inside a transaction; `peek` reads records outside of one. Absent: there are no records and no series. */
+  records?: { read: Read; peek: Read; write: (write: Write) => void; append: (append: Append) => void };
+  /** Inside a transaction: counts against limits, or returns why it doesn't. Absent: no plan has any. */
+  takeWithin?: (limits: readonly Limit[]) => LimitReachedError | null;
   /** @default one pool of 16 */
   pools?: Pools;
 };
@@ -45,11 +47,12 @@ export class SqliteTaskQueue implements TaskQueue {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #records: NonNullable<SqliteTaskQueueOptions["records"]>;
-  readonly #takeWithin: (limits: readonly Limit[]) => void;
+  readonly #takeWithin: NonNullable<SqliteTaskQueueOptions["takeWithin"]>;
   readonly #table: TaskTable;
   readonly #clockWatch: ClockWatch;
   readonly #runs: TaskRuns;
   readonly #housekeeping: QueueHousekeeping;
+  readonly #standstill: Standstill;
 
   #handler: TaskHandler | undefined;
   #isStopped = false;
@@ -65,7 +68,12 @@ export class SqliteTaskQueue implements TaskQueue {
     this.#commits = commits;
     this.#clock = clock;
     this.#logger = logger;
-    this.#records = options.records ?? { read: () => undefined, write: noRecords };
+    this.#records = options.records ?? {
+      read: noRecords,
+      peek: noRecords,
+      write: noRecords,
+      append: noRecords,
+    };
     this.#takeWithin = options.takeWithin ?? noRecords;
     this.#table = new TaskTable(db, {
       poolOf: (type, share) => poolName(pools, type, share),
@@ -74,13 +82,15 @@ export class SqliteTaskQueue implements TaskQueue {
     });
     const lastSeenAt = this.#table.lastSeenAt();
     this.#clockWatch = new ClockWatch(clock, lastSeenAt);
+    this.#standstill = new Standstill(clock, logger);
     const shared = { table: this.#table, commits, clock, clockWatch: this.#clockWatch, logger };
     this.#runs = new TaskRuns({
       ...shared,
       budgets: pools.budgets,
-      carryOut: (decide) => this.#carryOut(decide),
+      carryOut: (decide) => valueOf(this.#carryOut(decide)),
       commit: (decide) => this.commit(decide),
       onEnded: () => this.#wake(),
+      onBegan: () => this.#standstill.began(),
       onNotStarted: (thrown) => this.#failPass(thrown),
     });
     this.#housekeeping = new QueueHousekeeping({
@@ -113,10 +123,19 @@ export class SqliteTaskQueue implements TaskQueue {
     if (this.#runs.isReleased) throw new QueueStoppedError();
     this.#clockWatch.look();
     try {
-      return await this.#commits.run(() => this.#carryOut(decide));
+      const done = await this.#commits.run(() => this.#carryOut(decide));
+      // A limit that was reached lies further ahead by a clock that was set back since.
+      const following = "refused" in done ? this.#housekeeping.followClock(this.#clock.now()) : null;
+      if (following === null) return valueOf(done);
+      await following;
+      return valueOf(await this.#commits.run(() => this.#carryOut(decide)));
     } finally {
       this.#wake();
     }
+  }
+
+  async read<T>(ask: (read: Read) => T): Promise<T> {
+    return ask(this.#records.peek);
   }
 
   start(handler: TaskHandler): void {
@@ -142,8 +161,8 @@ export class SqliteTaskQueue implements TaskQueue {
   async check(): Promise<void> {
     if (this.#isStopped) throw new QueueStoppedError();
     await this.#commits.run(() => writeProbe(this.#db, this.#clock.now()));
-    for (const fault of [this.#fault, ...this.#runs.faults]) {
-      if (fault !== undefined) throw fault;
+    for (const fault of [this.#fault, ...this.#runs.faults, this.#lookForStandstill()]) {
+      if (fault !== undefined && fault !== null) throw fault;
     }
   }
 
@@ -171,14 +190,24 @@ export class SqliteTaskQueue implements TaskQueue {
     return this.#table.deadTasks(limit);
   }
 
-  /** Inside a transaction: decides, writes and adds. */
-  #carryOut<T>(decide: Decision<T>): T {
-    const { writes = [], adds = [], within = [], value } = decide(this.#records.read);
-    if (within.length > 0) this.#takeWithin(within);
+  /**
+   * Inside a transaction: decides, writes and adds. A refusal is returned, as it has nothing that would have to be undone: what is thrown here has
+   * all works of the transaction run once more.
+   */
+  #carryOut<T>(decide: Decision<T>): CarriedOut<T> {
+    const { writes = [], adds = [], appends = [], within = [], value } = decide(this.#records.read);
+    const refused = within.length > 0 ? this.#takeWithin(within) : null;
+    if (refused !== null) return { refused };
     for (const write of writes) this.#records.write(write);
+    for (const append of appends) this.#records.append(append);
     const nowMs = this.#clock.now();
     for (const task of adds) this.#table.add(toStorableTask(task, nowMs), nowMs);
-    return value;
+    return { value };
+  }
+
+  #lookForStandstill(): Error | null {
+    const firstAt = this.#runs.nextStartAt();
+    return this.#standstill.look(firstAt === Infinity ? null : firstAt);
   }
 
   /** Makes a pass soon, but not at once, so that things that happen together lead to one pass. */
@@ -196,8 +225,9 @@ export class SqliteTaskQueue implements TaskQueue {
     const nowMs = this.#clock.now();
     try {
       this.#commits.assertOwned();
-      if (this.#housekeeping.followClock(nowMs)) return;
+      if (this.#housekeeping.followClock(nowMs) !== null) return;
       this.#runs.startDue(handler, nowMs);
+      this.#lookForStandstill();
       this.#housekeeping.sweepIfDue(nowMs);
       this.#sleepUntil(
         Math.min(this.#runs.nextStartAt(), this.#housekeeping.sweepDueAt, nowMs + passAtLeastEveryMs),
@@ -230,8 +260,15 @@ export class SqliteTaskQueue implements TaskQueue {
   }
 }
 
+type CarriedOut<T> = { value: T } | { refused: LimitReachedError };
+
+function valueOf<T>(done: CarriedOut<T>): T {
+  if ("refused" in done) throw done.refused;
+  return done.value;
+}
+
 function noRecords(): never {
-  throw new TypeError("This task queue has neither records nor limits");
+  throw new TypeError("This task queue has no records, series or limits");
 }
 
 function noop(): void {}

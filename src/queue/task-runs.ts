@@ -27,6 +27,8 @@ type TaskRunsOptions = {
   commit: <T>(decide: Decision<T>) => Promise<T>;
   /** Called when a run has ended and its result is on the disk. */
   onEnded: () => void;
+  /** Called when a run begins. */
+  onBegan: () => void;
   /** Called when tasks that were due couldn't be started. They are still due. */
   onNotStarted: (thrown: unknown) => void;
 };
@@ -59,6 +61,7 @@ export class TaskRuns {
   readonly #carryOut: TaskRunsOptions["carryOut"];
   readonly #commit: TaskRunsOptions["commit"];
   readonly #onEnded: () => void;
+  readonly #onBegan: () => void;
   readonly #onNotStarted: (thrown: unknown) => void;
   /** Tasks up to this number were there before this process. */
   readonly #newestBefore: number;
@@ -84,6 +87,7 @@ export class TaskRuns {
     this.#carryOut = options.carryOut;
     this.#commit = options.commit;
     this.#onEnded = options.onEnded;
+    this.#onBegan = options.onBegan;
     this.#onNotStarted = options.onNotStarted;
     this.#newestBefore = options.table.newestSeq();
   }
@@ -172,11 +176,11 @@ export class TaskRuns {
     return run;
   }
 
-  /** Inside a transaction: counts the starts that aren't counted yet. */
+  /** Inside a transaction: counts the starts that are not counted yet, of runs that go on after it. */
   count(): void {
     if (!this.#isCounting) return;
     for (const run of this.#running.values()) {
-      if (run.isCounted || run.isHeldBack) continue;
+      if (run.isCounted || run.isHeldBack || run.hasEnded) continue;
       this.#table.countRun(run.seq);
       this.#commits.afterCommit(() => {
         run.isCounted = true;
@@ -236,6 +240,7 @@ export class TaskRuns {
   }
 
   async #run(handler: TaskHandler, run: Run): Promise<void> {
+    this.#onBegan();
     let step: Step;
     try {
       step = await handler(run.task, {

@@ -1,13 +1,13 @@
 import type { KnownBlock } from "@slack/types";
 import type { Turn } from "../core/turn.ts";
 import { FEEDBACK, FEEDBACK_NO, FEEDBACK_YES, feedbackValue } from "./actions.ts";
-import { context, labelled } from "./blocks.ts";
+import { labelled } from "./blocks.ts";
 
 const QUESTION = "Was this helpful?";
 
 /**
- * A question under an outcome and two icons to answer it: feedback buttons, from
- * https://docs.slack.dev/reference/block-kit/block-elements/feedback-buttons-element. Slack shows their own text only to who points at them.
+ * Two icons under an outcome that ask whether it helped:
+ * https://docs.slack.dev/reference/block-kit/block-elements/feedback-buttons-element. Slack shows their text to who points at them.
  */
 export function feedbackButtons({ id: turnId }: Turn): KnownBlock[] {
   const button = (vote: "yes" | "no", text: string) => ({
@@ -16,7 +16,6 @@ export function feedbackButtons({ id: turnId }: Turn): KnownBlock[] {
     accessibility_label: `${QUESTION} ${text}`,
   });
   return [
-    context([QUESTION]),
     {
       type: "context_actions",
       elements: [

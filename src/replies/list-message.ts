@@ -3,13 +3,17 @@ import type { Contact } from "../core/job-service.ts";
 import { prLinkOf } from "../core/outcome.ts";
 import type { ListPage, ListedTurn, RequestCounts, Standing } from "../core/request-list.ts";
 import { LIST_PAGE_SIZE, isDirect } from "../core/request-list.ts";
+import { unnamedText } from "../core/prompt.ts";
+import { DEFAULT_INSTRUCTIONS } from "../core/request.ts";
+import type { Request } from "../core/request.ts";
 import { statusText } from "../core/status-text.ts";
 import { cut, plainLine } from "../core/text.ts";
+import { isTriedAgain } from "../core/tries.ts";
 import { LIST_NEWER, LIST_OLDER, listValue } from "./actions.ts";
 import { context, labelled, section } from "./blocks.ts";
 import type { Rendered } from "./blocks.ts";
 import { NAME_MAX } from "./limits.ts";
-import { cutEscaped, dateAndTime } from "./mrkdwn.ts";
+import { cutEscaped, dateAndTime, timeOfDay } from "./mrkdwn.ts";
 import type { Presentation } from "./presentation.ts";
 import { pullRequestLink } from "./pull-request-link.ts";
 
@@ -46,10 +50,11 @@ export function listMessage(page: ListPage, view: View): Rendered {
 
 /** The request's first words, which lead to its thread; how it stands; its pull request. */
 function row({ turn, url }: ListedTurn, view: View): KnownBlock {
-  const words = plainLine(turn.request.instructions, WORDS_MAX) || "…";
+  const words = wordsOf(turn.request);
   const prLink = turn.stage.name === "ended" ? prLinkOf(turn.stage.outcome) : null;
   const pr = prLink === null ? null : pullRequestLink(prLink, view.httpOrigins);
-  const state = plainLine(statusText(turn, { watchedFor: view.watchedFor, pr: null }), STATE_LINE_MAX);
+  const own = plainLine(statusText(turn, { watchedFor: view.watchedFor, pr: null }), STATE_LINE_MAX);
+  const state = isTriedAgain(turn) ? "🔁 Tried again" : own;
   const elements: RichTextElement[] = [
     url === null
       ? { type: "text", text: words, style: { bold: true } }
@@ -58,6 +63,13 @@ function row({ turn, url }: ListedTurn, view: View): KnownBlock {
     ...(pr === null ? [] : [{ type: "link" as const, url: pr.url, text: cut(pr.label, NAME_MAX) }]),
   ];
   return { type: "rich_text", elements: [{ type: "rich_text_section", elements }] };
+}
+
+/** The beginning of what the person typed or, if that was the form's suggestion, of the message they picked. */
+function wordsOf({ instructions, quoted }: Request): string {
+  const isSuggested = instructions === DEFAULT_INSTRUCTIONS;
+  const message = plainLine(isSuggested ? unnamedText(quoted?.segments ?? []) : "", WORDS_MAX);
+  return message === "" ? plainLine(instructions, WORDS_MAX) || "…" : `“${message}”`;
 }
 
 function smallPrint({ turn }: ListedTurn, of: ListPage["of"]): KnownBlock {
@@ -99,7 +111,7 @@ export function standingMessage(standing: Standing, view: View): Rendered {
       section(lines.join("\n")),
       ...(trouble === null
         ? []
-        : [section(`The last one that didn't work out, ${dateAndTime(trouble.at)}:`), row(trouble, view)]),
+        : [section(`Latest failure (${timeOfDay(trouble.at)}):`), row(trouble, view)]),
       ...(isPartial ? [context([PARTIAL])] : []),
     ],
   };

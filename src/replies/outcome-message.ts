@@ -2,8 +2,7 @@ import type { ActionsBlock, Button, KnownBlock, RichTextBlock } from "@slack/typ
 import { mentionedIn } from "../core/mentions.ts";
 import type { MessageOf } from "../core/notifier.ts";
 import { endingOf, prLinkOf } from "../core/outcome.ts";
-import type { Outcome } from "../core/outcome.ts";
-import { outcomeText } from "../core/outcome-text.ts";
+import { isPageNamed, outcomeText } from "../core/outcome-text.ts";
 import type { OutcomeButton, OutcomeText, OutcomeWords } from "../core/outcome-text.ts";
 import { isDirect } from "../core/request-list.ts";
 import { cut } from "../core/text.ts";
@@ -36,15 +35,16 @@ export function outcomeMessage(
     pr: url === null ? null : `<${url}|${label}>`,
     project: view.projects.length > 1 ? cutEscaped(turn.request.project.name, NAME_MAX) : null,
     botName: isDirect(turn.delivery.channelId) ? null : cutEscaped(view.botName, NAME_MAX),
+    isPageNamed: isPageNamed(turn.request),
   };
-  const text = outcomeText(outcome, words);
-  const lead = leadOf(text.symbol, mentionedIn(turn, muted), stopper);
+  const mentioned = mentionedIn(turn, muted);
+  const text = withMentions(outcomeText(outcome, words), mentioned, stopper);
   const buttons = text.buttons.flatMap((name) => button(name, turn, watch, link?.url ?? null));
   const actions: ActionsBlock[] = buttons.length === 0 ? [] : [{ type: "actions", elements: buttons }];
   const asksForFeedback = HAS_RESULT.has(endingOf(outcome));
   const blocks: KnownBlock[] = [
     ...(away === null ? [] : [awayBlock(turn.request, away, view)]),
-    ...said(lead, text),
+    ...said(text),
     ...(prLink !== null && link === null
       ? [
           plainSection(
@@ -53,29 +53,36 @@ export function outcomeMessage(
         ]
       : []),
     ...(away === null ? [] : [quoteText(cut(turn.request.instructions, SAID_MAX))]),
-    ...smallPrint(outcome, text, view.contact),
     ...actions,
     ...(asksForFeedback ? feedbackButtons(turn) : []),
   ];
   return {
-    text: withoutBlocks(lead, outcomeText(outcome, { ...words, pr: label }), url),
+    text: withoutBlocks(withMentions(outcomeText(outcome, { ...words, pr: label }), mentioned, stopper), url),
     blocks,
     ...(asksForFeedback ? { plainBlocks: withUsualButtons(blocks) } : {}),
   };
 }
 
 /** Endings of which a person can say whether they helped. */
-const HAS_RESULT: ReadonlySet<string> = new Set(["pull-request", "branch", "no-changes", "failed"]);
+const HAS_RESULT: ReadonlySet<string> = new Set(["pull-request", "branch", "no-changes"]);
 
-/** Whoever is mentioned; not twice who stopped it, with whom the headline begins. */
-function leadOf(symbol: string, mentioned: readonly string[], stopper: string | null): string {
+/** The headline, led by its symbol and whoever is mentioned. One that begins with who stopped the turn addresses the others at its end. */
+function withMentions(text: OutcomeText, mentioned: readonly string[], stopper: string | null): OutcomeText {
+  const { symbol, headline } = text;
   const others = mentioned.filter((userId) => userId !== stopper).map((userId) => `<@${userId}>`);
-  if (others.length === 0) return `${symbol} `;
-  return `${symbol} ${others.join(" ")}${stopper === null ? "" : ","} `;
+  if (others.length === 0) return { ...text, headline: `${symbol} ${headline}` };
+  const names = others.join(" ");
+  return {
+    ...text,
+    headline:
+      stopper === null
+        ? `${symbol} ${names} ${headline}`
+        : `${symbol} ${headline.replace(/\.$/, `, ${names}.`)}`,
+  };
 }
 
 /** Our words around the agent's: theirs are rich text, in which nothing is markup. */
-function said(lead: string, { headline, subject, quote, detail }: OutcomeText): KnownBlock[] {
+function said({ headline, subject, quote, detail, jobId }: OutcomeText): KnownBlock[] {
   const theirs: RichTextBlock["elements"] = [
     ...(subject === null
       ? []
@@ -93,13 +100,11 @@ function said(lead: string, { headline, subject, quote, detail }: OutcomeText): 
         ]),
     ...(quote === null ? [] : [quotePart([{ type: "text", text: cut(quote, QUOTE_MAX) }])]),
   ];
-  if (theirs.length === 0)
-    return [section(detail === "" ? lead + headline : `${lead}${headline}\n${detail}`)];
-  return [
-    section(lead + headline),
-    { type: "rich_text", elements: theirs },
-    ...(detail === "" ? [] : [section(detail)]),
-  ];
+  const isIdAsked = jobId !== null && detail.endsWith(":");
+  const ours = detail === "" || isIdAsked ? [] : [detail];
+  const id = jobId === null ? [] : [labelledText(isIdAsked ? detail : "ID:", cut(jobId, NAME_MAX))];
+  if (theirs.length === 0) return [section([headline, ...ours].join("\n")), ...id];
+  return [section(headline), { type: "rich_text", elements: theirs }, ...ours.map(section), ...id];
 }
 
 /** A reason and the agent's last words, as they are kept. */
@@ -107,32 +112,16 @@ const QUOTE_MAX = 1000;
 const SUBJECT_MAX = 300;
 
 /** What notifications show and screen readers read; its first line fits on a lock screen. */
-function withoutBlocks(lead: string, text: OutcomeText, url: string | null): string {
-  const subject = text.subject === null ? "" : ` ${cutEscaped(text.subject.text, SUBJECT_MAX)}`;
+function withoutBlocks({ headline, subject, quote, detail, jobId }: OutcomeText, url: string | null): string {
+  const id = jobId === null || !detail.endsWith(":") ? "" : ` ${cutEscaped(jobId, NAME_MAX)}`;
   return [
-    `${lead}${text.headline}${subject}`,
-    text.quote === null ? "" : cutEscaped(text.quote, STATE_MAX),
-    text.detail,
+    headline + (subject === null ? "" : ` ${cutEscaped(subject.text, SUBJECT_MAX)}`),
+    quote === null ? "" : cutEscaped(quote, STATE_MAX),
+    detail + id,
     url === null ? "" : `<${url}>`,
   ]
     .filter((line) => line !== "")
     .join("\n");
-}
-
-/** Endings of which only an operator can find out more, by the job. */
-const NEEDS_LOOKING_INTO: ReadonlySet<string> = new Set([
-  "failed",
-  "missing",
-  "unknown",
-  "rejected",
-  "expired",
-]);
-
-/** Nobody is notified by it who isn't named above. */
-function smallPrint(outcome: Outcome, { detail }: OutcomeText, contact: string): KnownBlock[] {
-  const { job } = outcome;
-  if (job === null || job.id === "" || !NEEDS_LOOKING_INTO.has(endingOf(outcome))) return [];
-  return [labelledText(detail.includes(contact) ? `For ${contact}: job` : "Job", cut(job.id, NAME_MAX))];
 }
 
 function button(name: OutcomeButton, turn: Turn, watch: number, url: string | null): Button[] {

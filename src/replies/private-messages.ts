@@ -1,8 +1,18 @@
-import { upToMinute, utcTimeOfDay } from "../core/duration.ts";
+import type { Button } from "@slack/types";
+import { formatAgo, upToMinute, utcTimeOfDay } from "../core/duration.ts";
 import type { MessageOf, Refusal } from "../core/notifier.ts";
 import { SUGGESTED_PROMPTS } from "../core/suggestions.ts";
 import { cut } from "../core/text.ts";
-import { IGNORE_REPLY, SEND_REPLY, replyValue, suggestionId, suggestionValue } from "./actions.ts";
+import type { Turn } from "../core/turn.ts";
+import {
+  FOLLOW_IT,
+  IGNORE_REPLY,
+  SEND_REPLY,
+  buttonValue,
+  replyValue,
+  suggestionId,
+  suggestionValue,
+} from "./actions.ts";
 import { placeName } from "./away-text.ts";
 import { context, labelled, plainSection, quoteText, section } from "./blocks.ts";
 import type { Rendered } from "./blocks.ts";
@@ -71,6 +81,25 @@ export function askMessage(replyId: string): Rendered {
   };
 }
 
+/** Somebody else asked for the same, and it runs. */
+export function askedBeforeMessage({ replyId, turn, agoMs }: MessageOf<"asked-before">): Rendered {
+  const text = askedBeforeText(`<@${turn.request.userId}>`, agoMs);
+  const startAnother = {
+    ...labelled(SEND_REPLY, "Start another"),
+    value: replyValue.write({ replyId }),
+  };
+  return { text, blocks: [section(text), { type: "actions", elements: [followIt(turn), startAnother] }] };
+}
+
+export function askedBeforeText(who: string, agoMs: number): string {
+  return `${who} asked for this ${formatAgo(agoMs)}.`;
+}
+
+/** The button that has whoever presses it mentioned in the result of a turn. */
+export function followIt({ id, watch }: Turn): Button {
+  return { ...labelled(FOLLOW_IT, "Follow it"), value: buttonValue.write({ turnId: id, watch }) };
+}
+
 /** Only the requester may do that, by the operator's setting. */
 export function notAllowedMessage(requesterId: string, botName: string): Rendered {
   const text = `Only <@${requesterId}> can do that. For your own request, use \`@${cutEscaped(botName, NAME_MAX)} new …\`.`;
@@ -100,9 +129,9 @@ export function refusalText(refusal: Refusal): string {
       return `That's ${count(length)} characters; the limit is ${count(limit)}. Shorten it and resend.`;
     }
     case "unknown-project": {
-      const unknown = `There's no project “${cut(refusal.name, NAME_MAX)}”.`;
-      if (refusal.known.length === 1) return `${unknown} Leave out “project=”.`;
-      return `${unknown} Choose from: ${listOf(refusal.known.map((name) => cut(name, NAME_MAX)))}.`;
+      const name = cut(refusal.name, NAME_MAX);
+      if (refusal.known.length === 1) return `There's only one project. Leave out “project=${name}”.`;
+      return `There's no project “${name}”. Choose from: ${listOf(refusal.known.map((known) => cut(known, NAME_MAX)))}.`;
     }
     case "too-many":
       return tooManyText(refusal, utcTimeOfDay);
@@ -163,7 +192,7 @@ export function formNotOpenedMessage(): Rendered {
 export function inviteMeMessage(channelId: string, error: string, botName: string): Rendered {
   const text =
     (error === "not_in_channel" || error === "channel_not_found") && !channelId.startsWith("D")
-      ? `I'm not in this channel, so I'll message you directly. For replies here, type \`/invite @${cutEscaped(botName, NAME_MAX)}\`.`
+      ? `I'm not in this channel, so I'll message you directly. To get replies here, type \`/invite @${cutEscaped(botName, NAME_MAX)}\`.`
       : "I can't post here, so I'll message you directly.";
   return { text, blocks: [section(text)] };
 }
@@ -185,9 +214,9 @@ function gaveUpText(taskType: string, where: string): string {
     case "deliver":
       return `Your request in ${where} is done, but I couldn't post the result. Check for a new pull request.`;
     case "question":
-      return `The agent has a question about your request in ${where}, but I couldn't post it.`;
+      return `The agent has a question about your request in ${where}, but I couldn't post it. Reply there with more detail, or stop the request.`;
     case "answer":
-      return `An answer to the agent's question in ${where} may not have reached it.`;
+      return `An answer to the agent's question in ${where} may not have reached it. If the agent is still waiting, reply there.`;
     default:
       return `I lost track of your request in ${where}. Check for a new pull request before asking again.`;
   }

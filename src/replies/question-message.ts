@@ -36,7 +36,7 @@ export function questionMessage(
       ...(away === null ? [] : [awayBlock(request, away, view)]),
       section(lead),
       quoteText(text || "(no text)"),
-      ...(isOpen(question) ? waysToAnswer(turn, question) : []),
+      ...(isOpen(question) ? waysToAnswer(turn, question, view.contact) : []),
       ...(answer === undefined ? [] : [answerBlock(answer)]),
       ...(end === "" ? [] : [section(end)]),
     ],
@@ -44,7 +44,7 @@ export function questionMessage(
 }
 
 /** Long choices stand above their buttons, which have their numbers: all of each can be read. */
-function waysToAnswer(turn: Turn, question: Question): KnownBlock[] {
+function waysToAnswer(turn: Turn, question: Question, contact: string): KnownBlock[] {
   const { choices, moreChoices, allowsText } = question;
   const isListed = choices.some(({ label }) => label.length > BUTTON_READABLE_MAX);
   const valueOf = (choice: number) =>
@@ -53,20 +53,17 @@ function waysToAnswer(turn: Turn, question: Question): KnownBlock[] {
     ...choices.map(({ label }, index) => ({
       ...named(answerChoiceId(index), isListed ? `${index + 1}` : label),
       value: valueOf(index),
-      ...(isListed ? { accessibility_label: cut(label, ACCESSIBILITY_LABEL_MAX) } : {}),
+      ...(isListed ? { accessibility_label: cut(`${index + 1}: ${label}`, ACCESSIBILITY_LABEL_MAX) } : {}),
     })),
     ...(allowsText ? [{ ...labelled(ANSWER_IN_WORDS, "Answer…"), value: valueOf(IN_WORDS) }] : []),
   ];
-  const notes = [
-    ...(moreChoices === 0
-      ? []
-      : [`${moreChoices} more ${moreChoices === 1 ? "choice doesn't" : "choices don't"} fit here.`]),
-    ...(buttons.length === 0 ? ["This question can't be answered in Slack."] : []),
-  ];
+  const more = `${moreChoices} more ${moreChoices === 1 ? "choice doesn't" : "choices don't"} fit here.`;
   return [
     ...(isListed ? [numbered(choices.map(({ label }) => label))] : []),
-    ...(notes.length === 0 ? [] : [context(notes)]),
-    ...(buttons.length === 0 ? [] : [{ type: "actions" as const, elements: buttons }]),
+    ...(moreChoices === 0 ? [] : [context([more])]),
+    buttons.length === 0
+      ? section(`This question can't be answered in Slack. Contact ${contact}.`)
+      : { type: "actions", elements: buttons },
   ];
 }
 

@@ -6,6 +6,7 @@ import { overdueMessage } from "./overdue-message.ts";
 import type { Presentation, TeamView } from "./presentation.ts";
 import {
   askMessage,
+  askedBeforeMessage,
   gaveUpMessage,
   helpMessage,
   inviteMeMessage,
@@ -42,6 +43,8 @@ export function render(message: Message, presentation: Presentation, team: TeamV
       return standingMessage(message, presentation);
     case "ask":
       return askMessage(message.replyId);
+    case "asked-before":
+      return askedBeforeMessage(message);
     case "not-allowed":
       return notAllowedMessage(message.requesterId, team.botName);
     case "refused":

@@ -71,7 +71,10 @@ export function createSlackAdmission({ teams, allowGuests, clock, logger }: Opti
 
   async function look(key: string, teamId: string, userId: string): Promise<Admission> {
     try {
-      return keep(key, await ask(teamId, userId));
+      const answer = await ask(teamId, userId);
+      // Of somebody who isn't known yet, one call that fails decides nothing.
+      const isLost = answer === "unchecked" && !known.has(key);
+      return keep(key, isLost ? await ask(teamId, userId) : answer);
     } finally {
       asking.delete(key);
     }

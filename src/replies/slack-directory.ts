@@ -6,6 +6,10 @@ import { createSlackAdmission } from "./slack-admission.ts";
 import { slackFault } from "./slack-faults.ts";
 import type { SlackTeams } from "./slack-teams.ts";
 
+/** Who is renamed, or a channel that is made private, is known under the old name, or as public, for so long. */
+const KEPT_MS = 5 * 60_000;
+const KEPT_MAX = 10_000;
+
 /** Looks people and channels up in Slack. `allowGuests`: guests and people of other organizations are admitted like members. */
 export function createSlackDirectory(options: {
   teams: SlackTeams;
@@ -13,13 +17,9 @@ export function createSlackDirectory(options: {
   clock: Pick<Clock, "monotonicMs">;
   logger: Logger;
 }): Directory {
-  const { teams, logger } = options;
+  const { teams, clock, logger } = options;
 
-  async function orNull(
-    what: string,
-    id: string,
-    ask: () => Promise<string | undefined>,
-  ): Promise<string | null> {
+  async function orNull<T>(what: string, id: string, ask: () => Promise<T | undefined>): Promise<T | null> {
     try {
       const found = await ask();
       return found === undefined || found === "" ? null : found;
@@ -32,6 +32,38 @@ export function createSlackDirectory(options: {
     }
   }
 
+  /** Asks once in a while: Slack takes some 50 look-ups a minute. What it doesn't say is asked again. */
+  function remembered<T>(ask: (teamId: string, id: string) => Promise<T | null>): typeof ask {
+    const known = new Map<string, { value: T; untilMs: number }>();
+    return async (teamId, id) => {
+      const key = `${teamId}:${id}`;
+      const before = known.get(key);
+      if (before !== undefined && clock.monotonicMs() < before.untilMs) return before.value;
+      const value = await ask(teamId, id);
+      known.delete(key);
+      if (value !== null) known.set(key, { value, untilMs: clock.monotonicMs() + KEPT_MS });
+      const [oldest] = known.keys();
+      if (known.size > KEPT_MAX && oldest !== undefined) known.delete(oldest);
+      return value;
+    };
+  }
+
+  const personName = remembered((teamId, userId) =>
+    orNull("a person's name", userId, async () => {
+      const { client } = await teams.of(teamId);
+      const { user } = await client.users.info({ user: userId });
+      return user?.profile?.display_name || user?.real_name || user?.name;
+    }),
+  );
+
+  const channelOf = remembered((teamId, channelId) =>
+    orNull("a channel", channelId, async () => {
+      const { client } = await teams.of(teamId);
+      const { channel } = await client.conversations.info({ channel: channelId });
+      return channel;
+    }),
+  );
+
   function teamUrlOf(teamId: string): Promise<string | null> {
     return orNull("the team's address", teamId, async () => {
       const { identity } = await teams.of(teamId);
@@ -42,20 +74,16 @@ export function createSlackDirectory(options: {
   return {
     admission: createSlackAdmission(options),
 
-    async personName(teamId, userId) {
-      return orNull("a person's name", userId, async () => {
-        const { client } = await teams.of(teamId);
-        const { user } = await client.users.info({ user: userId });
-        return user?.profile?.display_name || user?.real_name || user?.name;
-      });
+    personName,
+
+    async isPublic(teamId, channelId) {
+      // Of direct messages, whose ids begin with D, nothing has to be asked.
+      const channel = channelId.startsWith("D") ? null : await channelOf(teamId, channelId);
+      return channel?.is_channel === true && channel.is_private === false;
     },
 
     async channelName(teamId, channelId) {
-      return orNull("a channel's name", channelId, async () => {
-        const { client } = await teams.of(teamId);
-        const { channel } = await client.conversations.info({ channel: channelId });
-        return channel?.name;
-      });
+      return (await channelOf(teamId, channelId))?.name || null;
     },
 
     async threadUrl({ teamId, channelId, ts }) {

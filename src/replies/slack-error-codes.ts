@@ -7,6 +7,7 @@
 /** What a call was for: the same code can be final for one purpose and nonsense for another. */
 export type CallPurpose =
   | "post"
+  | "post-directly"
   | "update"
   | "find"
   | "reply-privately"
@@ -15,15 +16,17 @@ export type CallPurpose =
   | "show-work"
   | "other";
 
-/** chat.postMessage, chat.postEphemeral: this channel does not take a message from us. */
-const CHANNEL_REFUSES = [
+/** chat.postMessage, chat.postEphemeral: direct messages do not take a message from us. */
+const DIRECT_REFUSES = [
   "channel_not_found",
   "not_in_channel",
   "is_archived",
-  "no_permission",
   "restricted_action",
   "restricted_action_read_only_channel",
 ];
+
+/** As above, of a channel. Where Slack permits nothing for a moment, there are still direct messages. */
+const CHANNEL_REFUSES = [...DIRECT_REFUSES, "no_permission"];
 
 /**
  * chat.postMessage, chat.postEphemeral: this thread does not take a reply, or this channel takes none but replies. Three are
@@ -43,6 +46,8 @@ const THREAD_REFUSES = [
 /** The codes that are final, by purpose: repeating the call later changes nothing. */
 export const FINAL: Record<CallPurpose, ReadonlySet<string>> = {
   post: new Set([...CHANNEL_REFUSES, ...THREAD_REFUSES]),
+  /** Nobody can be told anywhere else. */
+  "post-directly": new Set([...DIRECT_REFUSES, ...THREAD_REFUSES]),
   /** chat.update: this message cannot be changed any more. `is_inactive`: the channel is frozen, archived or deleted. */
   update: new Set([
     ...CHANNEL_REFUSES,
@@ -70,7 +75,6 @@ export const FINAL: Record<CallPurpose, ReadonlySet<string>> = {
     "invalid_user_combination",
     "channel_not_found",
     "method_not_supported_for_channel_type",
-    "no_permission",
   ]),
   /** reactions.add, reactions.remove: this message takes no reaction of ours. */
   react: new Set([
@@ -119,7 +123,7 @@ export const CREDENTIALS: ReadonlySet<string> = new Set([
   "messages_tab_disabled",
 ]);
 
-/** On every method's page: Slack says that it did nothing, and that it may another time. */
+/** On every method's page, the last on those that post: Slack says that it did nothing, and it may another time. */
 export const NOT_DONE: ReadonlySet<string> = new Set([
   "ratelimited",
   "rate_limited",
@@ -128,6 +132,7 @@ export const NOT_DONE: ReadonlySet<string> = new Set([
   "service_unavailable",
   "team_added_to_org",
   "org_login_required",
+  "no_permission",
 ]);
 
 /** chat.postMessage, chat.update: the message's content is refused before anything is done. */

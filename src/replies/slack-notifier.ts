@@ -2,6 +2,7 @@ import type { FetchFunction, WebClient } from "@slack/web-api";
 import { z } from "zod";
 import type { Logger } from "../core/logger.ts";
 import type { Notifier, NotifierAnswer, NotifierFault, Place } from "../core/notifier.ts";
+import { isDirect } from "../core/request-list.ts";
 import { messageOf } from "../errors.ts";
 import type { Rendered } from "./blocks.ts";
 import { findPost, isInThread, metadataOf } from "./find-post.ts";
@@ -54,29 +55,33 @@ export function createSlackNotifier(options: SlackNotifierOptions): Notifier {
 
   return {
     async post(place, message, label) {
-      return inTeam(place.teamId, "post", async ({ client, identity }) => {
-        const answer = await withPlainFallback(
-          place.teamId,
-          render(message, presentation, identity),
-          (content) =>
-            client.chat.postMessage({
-              channel: place.channelId,
-              ...inThread(place),
-              ...content,
-              metadata: metadataOf(label),
-              parse: "none",
-              unfurl_links: false,
-              unfurl_media: false,
-            }),
-        );
-        const channelId = answer.channel ?? place.channelId;
-        const ts = z.string().parse(answer.ts);
-        const isThreadSaid = place.threadTs === null || answer.message?.thread_ts !== undefined;
-        if (!isThreadSaid && (await takeBackOutsideThread(client, { ...place, channelId }, ts))) {
-          return { ok: false, fault: { kind: "place", error: "thread_not_found" } };
-        }
-        return done({ channelId, ts });
-      });
+      return inTeam(
+        place.teamId,
+        isDirect(place.channelId) ? "post-directly" : "post",
+        async ({ client, identity }) => {
+          const answer = await withPlainFallback(
+            place.teamId,
+            render(message, presentation, identity),
+            (content) =>
+              client.chat.postMessage({
+                channel: place.channelId,
+                ...inThread(place),
+                ...content,
+                metadata: metadataOf(label),
+                parse: "none",
+                unfurl_links: false,
+                unfurl_media: false,
+              }),
+          );
+          const channelId = answer.channel ?? place.channelId;
+          const ts = z.string().parse(answer.ts);
+          const isThreadSaid = place.threadTs === null || answer.message?.thread_ts !== undefined;
+          if (!isThreadSaid && (await takeBackOutsideThread(client, { ...place, channelId }, ts))) {
+            return { ok: false, fault: { kind: "place", error: "thread_not_found" } };
+          }
+          return done({ channelId, ts });
+        },
+      );
     },
 
     async find(place, label, search) {

@@ -1,8 +1,9 @@
 import type { KnownBlock, TaskCardBlock } from "@slack/types";
 import type { MessageOf } from "../core/notifier.ts";
 import { prLinkOf } from "../core/outcome.ts";
+import { DEFAULT_INSTRUCTIONS } from "../core/request.ts";
 import { filesText } from "../core/shared-files.ts";
-import { planOf, statusText } from "../core/status-text.ts";
+import { WORKING, planOf, statusText } from "../core/status-text.ts";
 import { cut } from "../core/text.ts";
 import type { TurnProgress } from "../core/told-turn.ts";
 import { sharedText } from "../core/thread-context.ts";
@@ -26,11 +27,13 @@ export function statusMessage({ turn, followUps = [], away }: MessageOf<"status"
   const { request } = turn;
   const isBare = away === null && isReply(turn);
   const from = away === null ? [] : [awayBlock(request, away, view)];
-  const own = isBare ? [] : [section(leadOf(turn)), quoteText(cut(request.instructions, ECHO_MAX))];
+  const typed = isOfItsMessage(turn) && away === null ? "" : request.instructions;
+  const quoted = typed === "" ? [] : [quoteText(cut(typed, ECHO_MAX))];
+  const own = isBare ? [] : [section(leadOf(turn)), ...quoted];
   const news = isBare ? newsOf(turn) : [];
   const [{ latest }, ...others] = withLatestTries([turn, ...followUps]);
   const state = stateOf(latest, view);
-  const asked = `${leadOf(turn)} ${cutEscaped(request.instructions, MESSAGE_TEXT_MAX - 1000)}`;
+  const asked = `${leadOf(turn)} ${cutEscaped(typed, MESSAGE_TEXT_MAX - 1000)}`.trimEnd();
   const shown = others.slice(-FOLLOW_UPS_MAX);
   const more = others.length - shown.length;
   const blocksWith = (stateBlocks: (state: State, id: string) => KnownBlock[]): KnownBlock[] => [
@@ -69,7 +72,9 @@ function stateOf(turn: Turn, { watchedFor, httpOrigins }: View): State {
   const { stage } = turn;
   const prLink = stage.name === "ended" ? prLinkOf(stage.outcome) : null;
   const link = prLink === null ? null : pullRequestLink(prLink, httpOrigins);
-  return { line: statusText(turn, { watchedFor, pr: link?.label ?? null }), link, plan: planOf(turn) };
+  const said = statusText(turn, { watchedFor, pr: link?.label ?? null });
+  const line = said === WORKING ? `${WORKING} I'll reply here when it's done.` : said;
+  return { line, link, plan: planOf(turn) };
 }
 
 /** How the lines that Slack has a picture for begin. Other lines say more than how far the work is. */
@@ -114,6 +119,11 @@ function sharedOf(turn: Turn): KnownBlock[] {
 /** The message that asked for it stands in the thread, right above. */
 function isReply(turn: Turn): boolean {
   return turn.request.from === "mention" && (isFollowUp(turn) || turn.isStartedAnew === true);
+}
+
+/** Its requester typed nothing: the message that they picked says it, and stands in the thread. */
+function isOfItsMessage({ request }: Turn): boolean {
+  return request.from === "shortcut" && request.instructions === DEFAULT_INSTRUCTIONS;
 }
 
 function leadOf(turn: Turn): string {

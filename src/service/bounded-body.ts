@@ -27,6 +27,9 @@ export function boundedBody(maxBytes: number, large: LargeBodies) {
 
   return async ({ req }: Context, next: () => Promise<void>): Promise<void> => {
     if (req.method !== "POST" || req.raw.body === null) return next();
+    if (!/^(?:identity)?$/i.test(req.header("content-encoding") ?? "")) {
+      throw new HttpFault(415, "Send the body as it is, without Content-Encoding.", CLOSES);
+    }
     const mayBeLarge = large.path.test(req.path);
     const limit = mayBeLarge ? large.maxBytes : maxBytes;
     let isLarge = false;

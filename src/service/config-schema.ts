@@ -169,16 +169,21 @@ const Price = z.strictObject(
   },
   WANT_PRICES,
 );
+const WANT_EXTRAS = "lists of names under fields, tools and betas, as the log shows them";
+const ExtraNames = list(text(WANT_EXTRAS, 100).regex(/^[\w.:/@=[\]-]+$/, WANT_EXTRAS), WANT_EXTRAS).default(
+  [],
+);
 const Model = z.strictObject({
   name: ModelName,
   kind: z.enum(MODEL_KINDS, `one of ${MODEL_KINDS.join(", ")}, whichever API the upstream has`),
   baseUrl: HttpUrl.optional(),
   keyEnv: EnvName,
   prices: z.record(z.string().min(1).max(200), Price, WANT_PRICES).default({}),
+  allow: section(z.strictObject({ fields: ExtraNames, tools: ExtraNames, betas: ExtraNames }, WANT_EXTRAS)),
 });
 
 const WANT_HOST_RULES =
-  "a list of hosts: registry.npmjs.org, *.example.org for all names below it, or either with :port; an address or host:port for one that isn't on the internet";
+  "a list of hosts: packages.example.com, *.docs.example.com for all names below it, or either with :port; an address or host:port for one that isn't on the internet";
 const HostRules = list(
   text(WANT_HOST_RULES, 300).refine((rule) => parseHostRule(rule) !== null, WANT_HOST_RULES),
   WANT_HOST_RULES,
@@ -192,6 +197,7 @@ const Project = z.strictObject({
   docs: list(Glob, WANT_GLOB)
     .min(1, WANT_GLOB)
     .default([...DEFAULT_DOCS_GLOBS]),
+  portableNames: z.boolean("true or false").default(true),
   agent: Agent,
   codeHost: CodeHost,
   gitCredentialsEnv: EnvName.optional(),
@@ -257,3 +263,13 @@ export const ServiceSettings = z.strictObject({
   ),
 });
 export type ServiceSettings = z.infer<typeof ServiceSettings>;
+
+/** The names of all settings, wherever in the file they belong. */
+export function settingNames(): Set<string> {
+  const names = new Set<string>();
+  JSON.stringify(z.toJSONSchema(ServiceSettings, { unrepresentable: "any" }), (key, value: unknown) => {
+    if (key === "properties") for (const name of Object.keys(Object(value))) names.add(name);
+    return value;
+  });
+  return names;
+}

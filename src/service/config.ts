@@ -2,10 +2,11 @@ import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { LineCounter, parseDocument } from "yaml";
 import type { z } from "zod";
+import { didYouMean } from "../did-you-mean.ts";
 import { messageOf } from "../errors.ts";
 import { readProxySettings } from "../proxy-settings.ts";
 import { ServiceConfigError } from "./config-error.ts";
-import { ServiceSettings } from "./config-schema.ts";
+import { ServiceSettings, settingNames } from "./config-schema.ts";
 import { CREDENTIAL_SHAPES } from "./credential-shapes.ts";
 import { type Env, type NamedVariable, variableFaults } from "./env.ts";
 import { modelFaults, modelKeys } from "./network/model-faults.ts";
@@ -158,13 +159,29 @@ function looksSecret(text: string): boolean {
 function faultsOf(issues: readonly z.core.$ZodIssue[], raw: unknown): string[] {
   return issues.flatMap((issue) => {
     if (issue.code === "unrecognized_keys") {
-      return issue.keys.map((key) => `${at([...issue.path, key])} isn't a setting. Remove it.`);
+      return issue.keys.map((key) => unknownFault([...issue.path, key]));
     }
     const isMissing = valueAt(raw, issue.path) === undefined;
     // Where the schema has no words of its own, settings are expected below.
     const rule = issue.message.startsWith("Invalid ") ? "a section with settings" : issue.message;
-    return [`${at(issue.path)} ${isMissing ? "is missing. Set it to" : "must be"} ${rule}.`];
+    return [
+      `${at(issue.path)} ${isMissing ? "is missing. Set it to" : "must be"} ${rule}.`,
+      ...(issue.code === "invalid_union" ? misspelled(raw, issue.path.slice(0, -1)) : []),
+    ];
   });
+}
+
+/** Without its kind, a section isn't looked into, although a misspelled name may be why there is none. */
+function misspelled(raw: unknown, path: readonly PropertyKey[]): string[] {
+  const known = settingNames();
+  return Object.keys(Object(valueAt(raw, path)))
+    .filter((key) => !known.has(key))
+    .map((key) => unknownFault([...path, key]));
+}
+
+function unknownFault(path: readonly PropertyKey[]): string {
+  const meant = didYouMean(String(path.at(-1)), settingNames());
+  return `${at(path)} isn't a setting. ${meant === null ? "Remove it." : `Did you mean ${meant}?`}`;
 }
 
 function crossFaults({ projects }: ServiceSettings): string[] {

@@ -7,13 +7,11 @@ import {
   answerQuestionRoute,
   archiveJobRoute,
   cancelTurnRoute,
-  listenRoute,
   listJobsRoute,
   WANT_AFTER,
 } from "./further-routes.ts";
 import { HttpFault, mustBe } from "./http-fault.ts";
 import { type StoredJob, type StoredQuestion, toRecord } from "./jobs/job.ts";
-import type { JobFeed } from "./jobs/job-feed.ts";
 import type { JobStore } from "./jobs/job-store.ts";
 import { LIST_START, parseCursor, toCursor } from "./jobs/list-cursor.ts";
 import { toWireReport } from "./jobs/report.ts";
@@ -25,16 +23,10 @@ export type FurtherOperationDeps = {
   jobOf: (projectId: string, id: string) => StoredJob;
   /** Called once turns of a job were ended, to have their agents stop and the next turn run soon. */
   onEnded: (jobId: string) => void;
-  feed: JobFeed;
   questions: QuestionDesk;
-  /** Whether a request with this `Authorization` may read the project's jobs. */
-  mayRead: (authorization: string | undefined, projectId: string) => boolean;
   clock: Clock;
   logger: Logger;
 };
-
-/** A listener that is refused may come again when another one has gone. */
-const LISTEN_RETRY_AFTER_S = 30;
 
 /** Adds the operations that the contract does not have. Their answers always tell turns and questions. */
 export function addFurtherOperations(app: OpenAPIHono, deps: FurtherOperationDeps): void {
@@ -86,31 +78,10 @@ export function addFurtherOperations(app: OpenAPIHono, deps: FurtherOperationDep
     }
     return context.json(fullJob(store, job), 200);
   });
-
-  app.openapi(listenRoute, (context) => {
-    const { projectId, id } = context.req.valid("param");
-    jobOf(projectId, id);
-    const headers = { "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no" };
-    // Nobody would read the stream.
-    if (context.req.method === "HEAD") return context.body("", 200, headers);
-    const authorization = context.req.header("authorization");
-    const stream = deps.feed.listen(projectId, id, () => deps.mayRead(authorization, projectId));
-    if (stream === "full") {
-      throw new HttpFault(
-        429,
-        `Too many listen to this project's jobs. Try again in ${LISTEN_RETRY_AFTER_S} s.`,
-        {
-          "retry-after": String(LISTEN_RETRY_AFTER_S),
-        },
-      );
-    }
-    if (stream === null) throw new HttpFault(404, "There is no such job in this project.");
-    return context.body(stream, 200, headers);
-  });
 }
 
 /** A job with all that is told beyond the contract. */
-export function fullJob(store: JobStore, job: StoredJob): WireJob {
+function fullJob(store: JobStore, job: StoredJob): WireJob {
   const report = { turns: store.shownTurns(job.id), questions: store.questions.shown(job.id) };
   return { ...toRecord(job), ...toWireReport(report) };
 }

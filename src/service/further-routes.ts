@@ -2,7 +2,7 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { JobStatus } from "../core/job.ts";
 import { MAX_ANSWER_CHARS } from "../job-client/report-schema.ts";
 import { AnswerRequest, WireJobList } from "../job-client/schema.ts";
-import { events, faults, JobAnswer, JobParams, json, ProjectParams, security } from "./route-parts.ts";
+import { faults, JobAnswer, JobParams, json, ProjectParams, security } from "./route-parts.ts";
 
 const MAX_LISTED = 100;
 
@@ -55,6 +55,7 @@ const refusals = {
   403: faults[403],
   404: faults[404],
   405: faults[405],
+  431: faults[431],
   500: faults[500],
 };
 
@@ -87,6 +88,7 @@ export const cancelTurnRoute = createRoute({
     200: json(JobAnswer, "The job with its turns, this one ended."),
     400: faults[400],
     ...refusals,
+    408: faults[408],
     413: faults[413],
   },
 });
@@ -104,6 +106,7 @@ export const archiveJobRoute = createRoute({
     200: json(JobAnswer, "The job with its turns, archived."),
     400: faults[400],
     ...refusals,
+    408: faults[408],
     413: faults[413],
   },
 });
@@ -125,19 +128,8 @@ export const answerQuestionRoute = createRoute({
     400: faults[400],
     ...refusals,
     409: faults[409],
+    408: faults[408],
     413: faults[413],
     415: faults[415],
   },
-});
-
-export const listenRoute = createRoute({
-  method: "get",
-  path: "/v2/agent/{projectId}/job/{id}/events",
-  operationId: "listenToJob",
-  summary: "Follow a job by server-sent events",
-  description:
-    "Events are named `job`; `data` is the job with its turns and its questions, as JSON (`JobRecord`): at once, and after each change. A slow reader misses changes in between, and never the last. A comment every 15 seconds keeps the connection. The stream ends when the job is archived, when the key is revoked, when the service stops, and after 15 minutes: then connect again.",
-  security,
-  request: { params: JobParams },
-  responses: { 200: events("The stream."), ...refusals, 429: faults[429] },
 });

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Hono } from "hono";
+import type { OpenAPIHono } from "@hono/zod-openapi";
 import { within } from "../core/clock.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
@@ -9,13 +9,12 @@ import { GroupCommit } from "../store/group-commit.ts";
 import type { SqliteDatabase } from "../store/sqlite-database.ts";
 import { storeErrorsOf } from "../store/store-errors.ts";
 import { AttachmentFiles } from "./attachments/attachment-files.ts";
+import type { CommandResult, StateCommand } from "./commands/command.ts";
+import { runCommand } from "./commands/run-command.ts";
 import type { ServiceConfig } from "./config.ts";
-import { fullJob } from "./further-operations.ts";
 import type { Acceptance, TurnRequest } from "./jobs/acceptance.ts";
-import { JobFeed } from "./jobs/job-feed.ts";
 import { JobStore } from "./jobs/job-store.ts";
 import { createKeyCheck } from "./keys.ts";
-import { ReadCache } from "./read-cache.ts";
 import { createServiceApp } from "./server.ts";
 import { createServiceTaskHandler } from "./tasks/index.ts";
 import { QuestionDesk } from "./tasks/question-desk.ts";
@@ -38,13 +37,13 @@ export type JobServiceDeps = {
 
 /** The self-hosted job service, wired; it listens to nothing. */
 export type SelfHostedJobService = {
-  app: Hono;
+  app: OpenAPIHono;
   store: JobStore;
   queue: SqliteTaskQueue;
   /** Starts to run what was accepted, also what an earlier process left. */
   start(): Promise<void>;
-  /** Ends the streams of events, those of now and later: an open one would hold up the end of the server. */
-  endEvents(): void;
+  /** Does what the command line asks. */
+  runCommand(command: StateCommand): CommandResult;
   /** Starts no more turns. One whose agent ends from now on runs again after the next start: it may have been stopped with the service. */
   expectStop(): void;
   /** Starts no more turns, lets those that run go on for `graceMs`, then aborts them, to run again after the next start. */
@@ -65,20 +64,10 @@ export function createJobService({
   logger,
 }: JobServiceDeps): SelfHostedJobService {
   const { db, assertOwned } = database;
-  const store: JobStore = new JobStore(db, (jobId) => feed.changed(jobId));
-  const feed = new JobFeed({
-    read: (jobId) => {
-      const job = store.job(jobId);
-      if (job === null) return null;
-      return { data: JSON.stringify(fullJob(store, job)), isOver: job.status === "archived" };
-    },
-    dataVersion: () => store.dataVersion(),
-    clock,
-    logger,
-  });
+  const store = new JobStore(db);
   const folder = join(config.dataDir, "attachments");
   const attachments = new AttachmentFiles({ folder, needed: () => store.neededAttachments(), logger });
-  const watch = new TurnWatch({ store, clock, logger });
+  const watch = new TurnWatch({ store, logger });
   const questions = new QuestionDesk({ store, clock, logger });
   const projects = new Map(config.projects.map((project) => [project.id, project]));
   const slots = new TurnSlots(config.jobsAtOnce);
@@ -116,13 +105,18 @@ export function createJobService({
   }
 
   async function accept(request: TurnRequest): Promise<Acceptance> {
-    const accepted = await queue.commit(() => {
+    return queue.commit(() => {
       const value = store.accept(request, clock.now());
       const { id: projectId } = request.project;
       return { value, adds: value.kind === "accepted" ? [runJobTask(value.turn.jobId, projectId)] : [] };
     });
-    if (accepted.kind === "accepted") feed.changed(accepted.turn.jobId);
-    return accepted;
+  }
+
+  function onEnded(jobId: string): void {
+    watch.lookAt(jobId);
+    void attachments.sweep();
+    // Also a turn that waited to be tried again may have been in the next one's way.
+    void addTask(jobId);
   }
 
   const handle = createServiceTaskHandler({
@@ -142,15 +136,8 @@ export function createJobService({
     store,
     attachments,
     checkKey: createKeyCheck(db),
-    reads: new ReadCache(db),
     accept,
-    onEnded: (jobId) => {
-      watch.lookAt(jobId);
-      void attachments.sweep();
-      // Also a turn that waited to be tried again may have been in the next one's way.
-      void addTask(jobId);
-    },
-    feed,
+    onEnded,
     questions,
     ready: async () => {
       await queue.check();
@@ -178,7 +165,13 @@ export function createJobService({
         return run;
       });
     },
-    endEvents: () => feed.close(),
+    runCommand: (command) =>
+      runCommand(command, {
+        db,
+        nowMs: clock.now(),
+        onEnded,
+        onAnswered: (id, answer) => questions.answered(id, answer),
+      }),
     expectStop: () => slots.close(),
     async stop(graceMs) {
       isStopped = true;

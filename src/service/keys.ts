@@ -67,7 +67,7 @@ export function revokeKey(
   return db.prepare("SELECT 1 FROM keys WHERE id = ?").get(id) === undefined ? "unknown" : "revoked-before";
 }
 
-/** Says which project a key is for. Asks the database each time: see `ReadCache` for when its answer may be kept. */
+/** Says which project a key is for. Asks the database each time. */
 export type KeyCheck = (key: string) => string | null;
 
 /**
@@ -84,6 +84,6 @@ export function createKeyCheck(db: DatabaseSync): KeyCheck {
 }
 
 /** What is kept of a key, for it to be known again. */
-export function hashOf(key: string): string {
+function hashOf(key: string): string {
   return hash("sha256", key, "hex");
 }

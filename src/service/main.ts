@@ -4,7 +4,6 @@ import { z } from "zod";
 import { DocsAgentError, messageOf } from "../errors.ts";
 import { createLogger } from "../logger.ts";
 import { createSystemClock } from "../system-clock.ts";
-import { oneLine } from "./printable-text.ts";
 import type { Finding } from "./check/check-service.ts";
 import { createProgram } from "./cli/program.ts";
 import { loadServiceConfig, type ServiceConfig } from "./config.ts";
@@ -39,33 +38,32 @@ async function serve(config: ServiceConfig): Promise<void> {
       process.exit(1);
     });
   }
-  // The ACP SDK reports protocol oddities on the console, with an agent's own words in them: bounded, and redacted as all lines are.
-  console.error = (...parts: unknown[]) => {
-    logger.warn({ detail: oneLine(parts.map(String).join(" "), 500) }, "protocol oddity of an agent");
-  };
-  await useProxy();
   // Only here: the commands beside a running server need none of it, and start twice as fast without.
-  const [{ createTurnRunner }, { serveUntilSignal }] = await Promise.all([
-    import("./runner/index.ts"),
+  const [{ RunnerClient }, { serveUntilSignal }] = await Promise.all([
+    import("./runner/process/runner-client.ts"),
     import("./serve-until-signal.ts"),
   ]);
-  const { dataDir, containment } = config;
   if (process.getuid?.() === 0) {
     logger.warn({}, "runs as root, whose agents' processes aren't bounded: use a user of its own");
   }
-  const runner = createTurnRunner({ dataDir, containment, env, clock, logger });
-  await serveUntilSignal(
-    { config, runTurn: runner.run, upkeep: runner.upkeep, prepare: () => runner.open(), clock, logger },
-    process,
-    () => process.exit(1),
+  const { dataDir, containment, logLevel, projects } = config;
+  const runner = new RunnerClient({ dataDir, containment, logLevel, projects }, logger);
+  const { run: runTurn, upkeep } = runner;
+  const [prepare, close] = [() => runner.open(), () => runner.close()];
+  await serveUntilSignal({ config, runTurn, upkeep, prepare, close, clock, logger }, process, () =>
+    process.exit(1),
   );
 }
 
-async function* check(config: ServiceConfig, path: string): AsyncGenerator<Finding> {
+async function* check(
+  config: ServiceConfig,
+  { path, callModel }: { path: string; callModel: boolean },
+): AsyncGenerator<Finding> {
   await useProxy();
   const { checkService } = await import("./check/check-service.ts");
   yield* checkService({
     config,
+    callModel,
     configOption: path === "./service.yml" ? "" : ` --config ${path}`,
     env: process.env,
     clock,

@@ -1,15 +1,15 @@
-import { firstTables, tasksWithoutLanes } from "../store/migrations.ts";
+import { queueTables } from "../store/migrations.ts";
 import type { Migration } from "../store/migrations.ts";
 
 /**
  * The tables of the job service's SQLite file, oldest step first. Only ever append, a released step never changes. The
- * first step is the Slack app's first: the task queue and the probe are the same.
+ * task queue and the probe are the Slack app's.
  *
  * Jobs are rows here and no Keyv records: accepting a request touches the job, its turn, the limits and the idempotency
  * key at once, and Keyv has neither transactions nor compare-and-set. `PRAGMA user_version` is their version.
  */
 export const serviceMigrations: readonly Migration[] = [
-  firstTables,
+  queueTables,
   `
   CREATE TABLE jobs (
     id TEXT PRIMARY KEY,
@@ -80,7 +80,6 @@ export const serviceMigrations: readonly Migration[] = [
   -- When a turn that waits may run, epoch milliseconds: later than at once after an attempt that failed.
   ALTER TABLE turns ADD COLUMN due_at INTEGER NOT NULL DEFAULT 0;
   `,
-  tasksWithoutLanes,
   `
   -- Made anew, as SQLite cannot change what a column may hold: turns now also end cancelled, or with a branch.
   CREATE TABLE turns_with_reports (
@@ -191,5 +190,16 @@ export const serviceMigrations: readonly Migration[] = [
   `
   -- Why a turn failed, where a client can act on it.
   ALTER TABLE turns ADD COLUMN cause TEXT;
+  `,
+  `
+  -- Whether the turn's agent runs, and how often the service has ended meanwhile.
+  ALTER TABLE turns ADD COLUMN agent_runs INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE turns ADD COLUMN deaths INTEGER NOT NULL DEFAULT 0;
+  `,
+  `
+  -- What of the prompt the person typed: the only part that a pull request may quote. Null: it isn't known.
+  ALTER TABLE turns ADD COLUMN words TEXT;
+  -- JSON, or null: who asked, and where.
+  ALTER TABLE turns ADD COLUMN requester TEXT NOT NULL DEFAULT 'null';
   `,
 ];

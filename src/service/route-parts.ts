@@ -47,7 +47,7 @@ const Fault = ErrorBody.extend({}).openapi("Error");
 export const HEADERS = {
   Capabilities: {
     description:
-      "What this service offers beyond the contract, separated by commas. `idempotency-key`: a create or a message whose answer was lost may be sent again with the same `Idempotency-Key`. `turns`: jobs tell their turns. `questions`: and what their agent asks, which can be answered. `list`, `cancel`, `archive`, `events`: jobs can be listed, their turns canceled, they can be archived and listened to. `attachments`: creates and messages take files.",
+      "What this service offers beyond the contract, separated by commas. `idempotency-key`: a create or a message whose answer was lost may be sent again with the same `Idempotency-Key`. `turns`: jobs tell their turns. `questions`: and what their agent asks, which can be answered. `list`, `cancel`, `archive`: jobs can be listed, their turns canceled, and they can be archived. `attachments`: creates and messages take files. `requester`: creates and messages take `words` and `requester`.",
     required: true,
     schema: { type: "string", example: CAPABILITIES },
   },
@@ -73,21 +73,6 @@ export function json<T extends z.ZodType>(schema: T, description: string, header
   };
 }
 
-/** A stream of events, each with the schema's JSON as its data. */
-export function events(description: string) {
-  return {
-    description,
-    headers: capabilities,
-    content: {
-      "text/event-stream": {
-        schema: z.string(),
-        example:
-          'event: job\ndata: {"id":"job_1","status":"active","turns":[…],"questions":[]}\n\n: heartbeat\n\n',
-      },
-    },
-  };
-}
-
 function fault(description: string, headers: HeaderRefs = {}) {
   return json(Fault, description, headers);
 }
@@ -101,13 +86,15 @@ export const faults = {
   403: fault("The key is another project's."),
   404: fault("No such project, or no such job."),
   405: fault("Another method is wanted at this address.", { Allow: headerRef("Allow") }),
+  408: { description: "The request wasn't complete within 30 s. The connection is closed." },
   409: fault("The question has another answer already."),
   413: fault(
     `The body has more than ${MAX_BODY_BYTES} bytes or, of a create or a message with attachments, more than ${MAX_BODY_BYTES_WITH_ATTACHMENTS}.`,
   ),
-  415: fault("The body is not JSON."),
+  415: fault("The body is not JSON, or it is encoded."),
   422: fault("The idempotency key was used for another request."),
   429: fault("Too many of them for now.", { "Retry-After": headerRef("RetryAfter") }),
+  431: { description: "The headers have more than 16 KiB. The connection is closed." },
   500: fault("The service failed; whether the request was carried out is not known."),
 };
 

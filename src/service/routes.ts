@@ -6,14 +6,20 @@ import { faults, JobAnswer, JobParams, json, ProjectParams, ReaderHeaders, secur
 /** The most bytes of a prompt in UTF-8. */
 export const MAX_PROMPT_BYTES = 64 * 1024;
 
-const WANT_PROMPT = `a text of 1 to ${MAX_PROMPT_BYTES} bytes in UTF-8, and not only white space`;
+const MAX_WORDS_CHARS = 8000;
+const MAX_NAME_CHARS = 200;
+const MAX_LINK_CHARS = 2000;
+
+const WANT_PROMPT = `a text of 1 to ${MAX_PROMPT_BYTES} bytes in UTF-8 with something to read in it`;
+/** Neither white space nor something that nobody sees, such as an empty cell of Braille. */
+const VISIBLE = /[^\u2800\p{White_Space}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
 const Prompt = z
   .string(WANT_PROMPT)
   .min(1, WANT_PROMPT)
-  .refine((prompt) => prompt.trim() !== "" && prompt.isWellFormed(), WANT_PROMPT)
+  .refine((prompt) => VISIBLE.test(prompt) && prompt.isWellFormed(), WANT_PROMPT)
   .refine((prompt) => Buffer.byteLength(prompt) <= MAX_PROMPT_BYTES, WANT_PROMPT)
   .openapi({
-    description: `What the agent is to do, at most ${MAX_PROMPT_BYTES} bytes in UTF-8, and not only white space.`,
+    description: `What the agent is to do, at most ${MAX_PROMPT_BYTES} bytes in UTF-8, with something to read in it.`,
   });
 
 const { count, bytes, totalBytes, nameChars } = ATTACHMENT_LIMITS;
@@ -45,8 +51,44 @@ const Attachment = z
     WANT_ATTACHMENT,
   )
   .openapi("Attachment");
+const WANT_WORDS = `a text of 1 to ${MAX_WORDS_CHARS} characters with something to read in them`;
+const WANT_REQUESTER = "an object with name, link and isPrivate";
+const WANT_PERSON = `a text of 1 to ${MAX_NAME_CHARS} characters with something to read in them`;
+const WANT_LINK = `an http or https address of at most ${MAX_LINK_CHARS} characters, or null`;
+const textOf = (maxChars: number, want: string) =>
+  z
+    .string(want)
+    .min(1, want)
+    .max(maxChars, want)
+    .refine((text) => VISIBLE.test(text) && text.isWellFormed(), want);
+const Requester = z
+  .object(
+    {
+      name: textOf(MAX_NAME_CHARS, WANT_PERSON).openapi({
+        description: "The person's name, for people.",
+        example: "Ana",
+      }),
+      link: z
+        .url({ protocol: /^https?$/, error: WANT_LINK })
+        .max(MAX_LINK_CHARS, WANT_LINK)
+        .nullable()
+        .openapi({
+          description: "Where the person asked; null if there is no link to it.",
+        }),
+      isPrivate: z.boolean("true or false").openapi({
+        description: "True if not everybody in the workspace can read the place where the person asked.",
+      }),
+    },
+    WANT_REQUESTER,
+  )
+  .openapi("Requester");
 const PromptBody = {
   prompt: Prompt,
+  words: textOf(MAX_WORDS_CHARS, WANT_WORDS).optional().openapi({
+    description:
+      "The part of the prompt that the person typed. Pull requests and commit messages quote these words and nothing else of the prompt.",
+  }),
+  requester: Requester.optional().openapi({ description: "Who asked. Kept with the turn, shown nowhere." }),
   attachments: z
     .array(Attachment, WANT_LIST)
     .max(count, WANT_LIST)
@@ -91,10 +133,12 @@ const refusals = {
   403: faults[403],
   404: faults[404],
   405: faults[405],
+  408: faults[408],
   413: faults[413],
   415: faults[415],
   422: faults[422],
   429: faults[429],
+  431: faults[431],
   500: faults[500],
 };
 
@@ -132,6 +176,7 @@ export const getJobRoute = createRoute({
     403: faults[403],
     404: faults[404],
     405: faults[405],
+    431: faults[431],
     500: faults[500],
   },
 });
@@ -163,7 +208,7 @@ export const healthRoute = createRoute({
   operationId: "health",
   summary: "Whether the process lives",
   security: [],
-  responses: { 200: json(Health, "It does."), 405: faults[405] },
+  responses: { 200: json(Health, "It does."), 405: faults[405], 431: faults[431] },
 });
 
 export const readinessRoute = createRoute({
@@ -175,6 +220,7 @@ export const readinessRoute = createRoute({
   responses: {
     200: json(Readiness, "They can."),
     405: faults[405],
+    431: faults[431],
     503: json(Readiness, "They cannot, for now."),
   },
 });

@@ -13,6 +13,7 @@ const MAX_PIPELINED = 16;
 export async function serveHttp(
   app: { fetch: (request: Request) => Response | Promise<Response> },
   { host, port }: { host: string; port: number },
+  requestTimeoutMs = REQUEST_TIMEOUT_MS,
 ): Promise<Listening> {
   const answer = getRequestListener((request) => app.fetch(request));
   const mayAnswer = countPipelined();
@@ -20,8 +21,10 @@ export async function serveHttp(
     () =>
       createServer(
         {
-          headersTimeout: HEADERS_TIMEOUT_MS,
-          requestTimeout: REQUEST_TIMEOUT_MS,
+          headersTimeout: Math.min(HEADERS_TIMEOUT_MS, requestTimeoutMs),
+          requestTimeout: requestTimeoutMs,
+          // Node.js looks every half a minute, and lets them have up to that much more.
+          connectionsCheckingInterval: requestTimeoutMs / 30,
           maxHeaderSize: 16 * 1024,
         },
         (request, response) => {

@@ -1,5 +1,6 @@
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
+import { serveCommands } from "./commands/command-socket.ts";
 import type { ServiceConfig } from "./config.ts";
 import { createJobService } from "./job-service.ts";
 import { serveHttp } from "./serve-http.ts";
@@ -12,6 +13,8 @@ export type ServeDeps = {
   upkeep?: Upkeep;
   /** Awaited once the state is ours, before anything listens. When it rejects, so does the start. */
   prepare?: () => Promise<void>;
+  /** Called when all turns have stopped. */
+  close?: () => Promise<void>;
   clock: Clock;
   logger: Logger;
 };
@@ -32,6 +35,7 @@ export async function startJobService({
   runTurn,
   upkeep,
   prepare,
+  close,
   clock,
   logger,
 }: ServeDeps): Promise<RunningJobService> {
@@ -39,6 +43,7 @@ export async function startJobService({
   await using starting = new AsyncDisposableStack();
   const database = await openServiceDatabase(config, { clock });
   starting.defer(() => database.close());
+  starting.defer(async () => close?.());
   await prepare?.();
   const service = createJobService({
     config,
@@ -48,11 +53,12 @@ export async function startJobService({
     clock,
     logger,
   });
+  // It takes commands for as long as turns may still run.
+  starting.use(await serveCommands(config.dataDir, (command) => service.runCommand(command), logger));
   let graceMs = 0;
   starting.defer(() => service.stop(graceMs));
   const listening = await serveHttp(service.app, config.listen);
   starting.defer(() => listening.close());
-  starting.defer(() => service.endEvents());
   await service.start();
   const resources = starting.move();
   return {

@@ -1,5 +1,5 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
-import { type Context, Hono } from "hono";
+import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import type { Clock } from "../core/clock.ts";
@@ -10,18 +10,16 @@ import { CAPABILITIES_HEADER, parseCapabilities } from "../job-client/capabiliti
 import type { CreateJobRequest, WireJob } from "../job-client/schema.ts";
 import type { AttachmentFiles } from "./attachments/attachment-files.ts";
 import { decodeAttachments } from "./attachments/decode-attachments.ts";
-import { authorize, bearerKey, keysProject } from "./authorize.ts";
+import { authorize } from "./authorize.ts";
 import { boundedBody } from "./bounded-body.ts";
 import type { ServiceProject } from "./config.ts";
 import { addFurtherOperations } from "./further-operations.ts";
 import { HttpFault, mustBe } from "./http-fault.ts";
 import type { Acceptance, TurnRequest } from "./jobs/acceptance.ts";
 import { type StoredJob, toRecord } from "./jobs/job.ts";
-import type { JobFeed } from "./jobs/job-feed.ts";
 import type { JobStore } from "./jobs/job-store.ts";
 import { toWireReport } from "./jobs/report.ts";
-import { hashOf, type KeyCheck } from "./keys.ts";
-import type { ReadCache } from "./read-cache.ts";
+import type { KeyCheck } from "./keys.ts";
 import {
   aboutService,
   CAPABILITIES,
@@ -38,12 +36,10 @@ export type ServiceAppDeps = {
   store: JobStore;
   attachments: AttachmentFiles;
   checkKey: KeyCheck;
-  reads: ReadCache;
   /** Takes a request in. An accepted one is durable when this resolves, and runs soon. */
   accept: (request: TurnRequest) => Promise<Acceptance>;
   /** Called once turns of a job were ended, to have their agents stop and the next turn run soon. */
   onEnded: (jobId: string) => void;
-  feed: JobFeed;
   questions: QuestionDesk;
   /** Rejects while nothing can be accepted. */
   ready: () => Promise<TaskCounts>;
@@ -53,7 +49,7 @@ export type ServiceAppDeps = {
 };
 
 /** The job service's HTTP side, which listens to nothing: `fetch` takes a request and answers it. */
-export function createServiceApp(deps: ServiceAppDeps): Hono {
+export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
   const { store, projects } = deps;
   const app = new OpenAPIHono({
     defaultHook: (result) => {
@@ -109,30 +105,17 @@ export function createServiceApp(deps: ServiceAppDeps): Hono {
     return { ...toRecord(job), ...report(job.id, reads) };
   }
 
-  /** The job as it is answered; null: the key isn't the project's, there is no such job, or it can't be read. */
-  function jobText(key: string, projectId: string, id: string, reads: string | undefined): string | null {
-    // What a client reads comes first, of our own words alone; the key's hash has always the same length, and no project's id has a space.
-    const named = reads === undefined ? "" : parseCapabilities(reads).join();
-    try {
-      return deps.reads.get(`${named} ${hashOf(key)} ${projectId} ${id}`, () => {
-        if (deps.checkKey(key) !== projectId) return null;
-        const job = store.job(id);
-        return job === null || job.projectId !== projectId ? null : JSON.stringify(wireJob(job, reads));
-      });
-    } catch {
-      return null;
-    }
-  }
-
   async function accept(
     projectId: string,
     jobId: string | null,
-    { prompt, attachments = [] }: CreateJobRequest,
+    { prompt, words, requester, attachments = [] }: CreateJobRequest,
     headers: { "idempotency-key"?: string | undefined; [READS]?: string | undefined },
   ): Promise<WireJob> {
     const project = projects.get(projectId);
     if (project === undefined) throw new HttpFault(404, "There is no such project.");
-    const request = { project, jobId, prompt, idempotencyKey: headers["idempotency-key"] ?? null };
+    const idempotencyKey = headers["idempotency-key"] ?? null;
+    const asked = { prompt, words: words ?? null, requester: requester ?? null };
+    const request = { project, jobId, ...asked, idempotencyKey };
     const accepted = await deps.attachments.keep(await decodeAttachments(attachments), (written) =>
       deps.accept({ ...request, attachments: written }),
     );
@@ -161,11 +144,7 @@ export function createServiceApp(deps: ServiceAppDeps): Hono {
     const job = await accept(projectId, id, context.req.valid("json"), context.req.valid("header"));
     return context.json(job, 200);
   });
-  addFurtherOperations(app, {
-    ...deps,
-    jobOf,
-    mayRead: (authorization, projectId) => keysProject(deps, authorization) === projectId,
-  });
+  addFurtherOperations(app, { ...deps, jobOf });
   app.openapi(healthRoute, (context) => context.json({ status: "ok" as const }, 200));
   app.openapi(readinessRoute, async (context) => {
     try {
@@ -182,35 +161,16 @@ export function createServiceApp(deps: ServiceAppDeps): Hono {
     return context.body(description, 200, { "content-type": "application/json" });
   });
 
-  // Asked more than all others: what certainly has an answer gets it before the other requests' checks, and everything else goes on to them.
-  const first = new Hono();
-  first.get(getJobRoute.getRoutingPath(), (context) => {
-    const startMs = deps.clock.now();
-    const { method, raw } = context.req;
-    const { projectId, id } = context.req.param();
-    const key = bearerKey(context.req.header("authorization"));
-    if (key === null || !projects.has(projectId)) return app.fetch(raw);
-    const body = jobText(key, projectId, id, context.req.header(READS));
-    if (body === null) return app.fetch(raw);
-    deps.logger.debug({ method, status: 200, ms: deps.clock.now() - startMs }, ANSWERED);
-    return context.body(body, 200, JOB_HEADERS);
-  });
-  first.notFound((context) => app.fetch(context.req.raw));
-  return first;
+  return app;
 }
 
 const READS = "docs-agent-capabilities";
-const ANSWERED = "request answered";
 /** With every answer. */
 const ALWAYS = {
   "cache-control": "no-store",
   [CAPABILITIES_HEADER.toLowerCase()]: CAPABILITIES,
   "x-content-type-options": "nosniff",
 };
-/** Of a job that is read: in the order that they have with every answer. */
-const JOB_HEADERS = Object.fromEntries(
-  Object.entries({ ...ALWAYS, "content-type": "application/json" }).toSorted(([a], [b]) => (a < b ? -1 : 1)),
-);
 /** Creates and messages. Each takes several times its body's size of memory. */
 const WITH_ATTACHMENTS = {
   path: /\/job(?:\/[^/]+\/message)?$/,
@@ -280,6 +240,6 @@ function logged({ logger, clock }: ServiceAppDeps) {
     for (const [name, value] of Object.entries(ALWAYS)) context.header(name, value);
     await next();
     const { method } = context.req;
-    logger.debug({ method, status: context.res.status, ms: clock.now() - startMs }, ANSWERED);
+    logger.debug({ method, status: context.res.status, ms: clock.now() - startMs }, "request answered");
   };
 }

@@ -72,18 +72,19 @@ export async function openServiceDatabase(
   }
 }
 
-/**
- * Runs `work` on the state, which a server may be using: then beside it, on a second connection. SQLite lets one
- * connection write at a time and readers go on (WAL); `work` must be one short transaction, for the server waits for it.
- */
-export async function withState<T>(config: DataDir, clock: Clock, work: (db: DatabaseSync) => T): Promise<T> {
+/** Runs `work` on the state as its only owner. Null: a service, or another command, has it. */
+export async function withState<T>(
+  config: DataDir,
+  clock: Clock,
+  work: (db: DatabaseSync) => T,
+): Promise<T | null> {
   openDataDir(config);
   const path = stateFileOf(config);
   let owned: SqliteDatabase;
   try {
     owned = await openSqliteDatabase({ path }, { clock, ownerWaitMs: 0, migrations: serviceMigrations });
   } catch (thrown) {
-    if (thrown instanceof StoreInUseError) return beside(path, false, work);
+    if (thrown instanceof StoreInUseError) return null;
     throw thrown;
   }
   try {
@@ -98,15 +99,13 @@ export function readState<T>(config: DataDir, work: (db: DatabaseSync) => T): T 
   if (!existsSync(config.dataDir)) return null;
   assertAccess(config, constants.R_OK);
   const path = stateFileOf(config);
-  return existsSync(path) ? beside(path, true, work) : null;
+  return existsSync(path) ? beside(path, work) : null;
 }
 
-function beside<T>(path: string, readOnly: boolean, work: (db: DatabaseSync) => T): T {
+function beside<T>(path: string, work: (db: DatabaseSync) => T): T {
   let db: DatabaseSync | null = null;
   try {
-    db = new DatabaseSync(path, { readOnly, timeout: BUSY_TIMEOUT_MS });
-    // As durable as what the server writes.
-    if (!readOnly) db.exec("PRAGMA synchronous = FULL");
+    db = new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
     const { user_version: version } = UserVersion.parse(db.prepare("PRAGMA user_version").get());
     if (version !== serviceMigrations.length) {
       throw new StartError(

@@ -1,8 +1,8 @@
 import { createHmac, createSecretKey, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 
-/** Slack's own limit against replays (docs.slack.dev/authentication/verifying-requests-from-slack). */
-const MAX_AGE_S = 5 * 60;
+/** Slack's own limit against replays, in both directions (docs.slack.dev/authentication/verifying-requests-from-slack). */
+const MAX_APART_S = 5 * 60;
 const DIGITS = /^\d{1,12}$/;
 const SIGNATURE = /^v0=([0-9a-f]{64})$/;
 
@@ -19,7 +19,8 @@ export function createSignatureCheck(
     const signature = headers["x-slack-signature"];
     if (typeof sentAt !== "string" || !DIGITS.test(sentAt)) return "no readable x-slack-request-timestamp";
     if (typeof signature !== "string") return "no x-slack-signature";
-    if (Number(sentAt) < Math.floor(Date.now() / 1000) - MAX_AGE_S) return "the request is stale";
+    const apartS = Math.abs(Date.now() / 1000 - Number(sentAt));
+    if (apartS > MAX_APART_S) return "the request's time is more than five minutes from this machine's";
     const sent = SIGNATURE.exec(signature)?.[1];
     if (sent === undefined) return "an x-slack-signature of another form";
     const right = createHmac("sha256", key).update(`v0:${sentAt}:`).update(body).digest();

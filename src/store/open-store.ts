@@ -4,15 +4,16 @@ import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import { recordSchemas } from "../core/records.ts";
 import type { Read, RecordKind, RecordOf, RecordStore, Write, WriteOf } from "../core/records.ts";
+import type { Append } from "../core/series.ts";
 import { messageOf } from "../errors.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { openKeyv, serialize } from "./keyv.ts";
-import { StoreMigratingError, migrationOf } from "./migration-mark.ts";
-import type { Migration } from "./migrations.ts";
+import { StoreHalfLoadedError, isHalfLoaded } from "./load-mark.ts";
 import { KeyvRecordStore } from "./record-store.ts";
 import { type Store, recordsOf } from "./store.ts";
 import { type SqliteLocation, openSqliteDatabase } from "./sqlite-database.ts";
 import { createSqliteKeyvAdapter, kvSql } from "./sqlite-keyv-adapter.ts";
+import { SqliteSeries } from "./sqlite-series.ts";
 import { SqliteSlots } from "./sqlite-slots.ts";
 import { StoreUnavailableError, storeErrorsOf } from "./store-errors.ts";
 import { syncWal } from "./wal-sync.ts";
@@ -28,8 +29,6 @@ type OpenStoreOptions = {
   keepSetAsideMs?: number;
   /** Called when the disk failed to keep what was written. Go on with a new process. */
   onBroken?: (error: Error) => void;
-  /** Steps that bring a file to the newest schema. @default those of the tables alone */
-  migrations?: readonly Migration[];
 };
 
 /** A store in a SQLite file, which this process owns. */
@@ -38,8 +37,13 @@ export interface SqliteStore extends Store {
   readonly db: DatabaseSync;
   readonly commits: GroupCommit;
   readonly slots: SqliteSlots;
-  /** The records as a decision sees them: read and written in the transaction that is open. */
-  readonly decided: { read: Read; write: (write: Write) => void };
+  /** What a decision reads and writes, in the transaction that is open. `peek` needs none, and sets nothing aside. */
+  readonly decided: {
+    read: Read;
+    peek: Read;
+    write: (write: Write) => void;
+    append: (append: Append) => void;
+  };
   /** Records under a name of one's own: lower-case letters, digits and hyphens. */
   recordsNamed<T>(name: string, schema: z.ZodType<T>): RecordStore<T>;
   /** Removes, in the transaction that is open, a bounded number of entries whose time is over. Returns whether more may be left. */
@@ -50,6 +54,7 @@ export interface SqliteStore extends Store {
 type Decidable<T> = {
   store: RecordStore<T>;
   read(id: string): T | undefined;
+  peek(id: string): T | undefined;
   write(id: string, record: T | null, ttlMs?: number): void;
 };
 type Decidables = { [K in RecordKind]: Decidable<RecordOf<K>> };
@@ -57,23 +62,20 @@ type Decidables = { [K in RecordKind]: Decidable<RecordOf<K>> };
 const setAsideNamespace = "set-aside";
 const probeNamespace = "probe";
 const sweepLimit = 500;
-const emptyLogEveryMs = 60 * 60_000;
 const ninetyDaysMs = 90 * 24 * 60 * 60_000;
 
 /** Opens the store at `url`. Rejects with a `StoreInUseError` or a `StoreUnavailableError`. */
 export async function openStore(options: OpenStoreOptions): Promise<SqliteStore> {
-  const { url, clock, logger, ownerWaitMs, keepSetAsideMs = ninetyDaysMs, migrations, onBroken } = options;
+  const { url, clock, logger, ownerWaitMs, keepSetAsideMs = ninetyDaysMs, onBroken } = options;
   const location = toSqliteLocation(url);
   const database = await openSqliteDatabase(location, {
     clock,
     ...(ownerWaitMs !== undefined && { ownerWaitMs }),
-    ...(migrations !== undefined && { migrations }),
   });
   const { db } = database;
-  const migration = migrationOf(database.db);
-  if (migration !== null) {
+  if (isHalfLoaded(database.db)) {
     database.close();
-    throw new StoreMigratingError(database.path ?? url, migration);
+    throw new StoreHalfLoadedError(database.path ?? url);
   }
   const wal = database.path === null ? null : syncWal(db, database.path);
   const commits = new GroupCommit({
@@ -88,6 +90,7 @@ export async function openStore(options: OpenStoreOptions): Promise<SqliteStore>
   const probe = keyvOf(probeNamespace).keyv;
   const removeExpired = db.prepare(kvSql.removeExpired);
   const slots = new SqliteSlots({ db, commits, clock });
+  const series = new SqliteSeries({ db, clock });
   let setAsideCount = 0;
 
   function keyvOf(namespace: string) {
@@ -132,6 +135,10 @@ export async function openStore(options: OpenStoreOptions): Promise<SqliteStore>
         }
         return record;
       },
+      peek(id) {
+        const text = storage.peek(id);
+        return text === undefined ? undefined : store.fromText(id, text);
+      },
       write(id, record, ttlMs) {
         if (record === null) storage.remove(id);
         else storage.write(id, store.toText(id, record), ttlMs);
@@ -146,18 +153,16 @@ export async function openStore(options: OpenStoreOptions): Promise<SqliteStore>
     service: decidable("service", recordSchemas.service),
     notice: decidable("notice", recordSchemas.notice),
     reply: decidable("reply", recordSchemas.reply),
-    list: decidable("list", recordSchemas.list),
-    history: decidable("history", recordSchemas.history),
+    withheld: decidable("withheld", recordSchemas.withheld),
+    asked: decidable("asked", recordSchemas.asked),
   };
 
-  let logEmptiedAtMs = -Infinity;
   /** Until then, what was removed is still in the pages that the log has copies of, and in those that it replaces. */
   function emptyLog(): void {
     if (!db.isOpen) return;
     try {
-      // Busy: somebody else reads the file, and the log stays as it is.
-      const isEmptied = db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get()?.["busy"] === 0;
-      if (isEmptied) logEmptiedAtMs = clock.monotonicMs();
+      // While somebody else reads the file, the log stays as it is, until the next sweep.
+      db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
     } catch (thrown) {
       logger.warn({ error: messageOf(thrown) }, "store: the write-ahead log cannot be emptied now");
     }
@@ -190,9 +195,12 @@ export async function openStore(options: OpenStoreOptions): Promise<SqliteStore>
     db,
     commits,
     slots,
+    series,
     decided: {
       read: (kind, id) => kinds[kind].read(id),
+      peek: (kind, id) => kinds[kind].peek(id),
       write: (write) => applyTo(kinds, write),
+      append: (append) => series.append(append),
     },
     records: recordsOf(kinds),
     recordsNamed: (name, schema) => openRecords(name, schema).store,
@@ -200,9 +208,11 @@ export async function openStore(options: OpenStoreOptions): Promise<SqliteStore>
     risk: null,
     sweep() {
       slots.sweep();
+      const isMore = Number(removeExpired.run(clock.now(), sweepLimit).changes) === sweepLimit;
+      const mayBeMore = series.sweep(sweepLimit) || isMore;
       // Not inside of the transaction that is open.
-      if (clock.monotonicMs() - logEmptiedAtMs >= emptyLogEveryMs) setImmediate(emptyLog);
-      return Number(removeExpired.run(clock.now(), sweepLimit).changes) === sweepLimit;
+      if (!mayBeMore) setImmediate(emptyLog);
+      return mayBeMore;
     },
     check,
     close,

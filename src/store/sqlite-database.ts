@@ -14,7 +14,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 import type { Clock } from "../core/clock.ts";
-import { tables } from "./migrations.ts";
+import { appMigrations } from "./migrations.ts";
 import type { Migration } from "./migrations.ts";
 import { StoreInUseError, StoreUnavailableError, sqliteCodeOf, toStoreError } from "./store-errors.ts";
 
@@ -37,7 +37,7 @@ type OpenSqliteOptions = {
   clock: Clock;
   /** How long to wait for a process that is about to end, as in a rolling restart. @default 10 000 */
   ownerWaitMs?: number;
-  /** Steps, oldest first. @default the tables alone */
+  /** Steps, oldest first. @default those of the Slack app */
   migrations?: readonly Migration[];
 };
 
@@ -58,7 +58,7 @@ const sqliteBusy = 5;
  */
 export async function openSqliteDatabase(
   location: SqliteLocation,
-  { clock, ownerWaitMs = 10_000, migrations = tables }: OpenSqliteOptions,
+  { clock, ownerWaitMs = 10_000, migrations = appMigrations }: OpenSqliteOptions,
 ): Promise<SqliteDatabase> {
   if (location === "memory") {
     const db = new DatabaseSync(":memory:");

@@ -82,6 +82,11 @@ class SqliteKeyvAdapter extends EventEmitter {
   }
 
   async get(key: string): Promise<string | undefined> {
+    return this.peek(key);
+  }
+
+  /** The entry as it is now, for whoever has no transaction open. Throws a `StoreUnavailableError`. */
+  peek(key: string): string | undefined {
     return this.#attempt(() => this.read(key));
   }
 

@@ -94,15 +94,16 @@ export class SqliteSlots implements Slots {
     return Math.max(this.#clock.now(), this.#gates.get(name)?.blockedUntil ?? 0);
   }
 
-  /** Inside of a work: counts one more against each limit, or throws a {@link LimitReachedError} and counts against none. */
-  takeWithin(limits: readonly Limit[]): void {
+  /** Inside of a work: counts one more against each limit and returns null, or counts against none and returns why. */
+  takeWithin(limits: readonly Limit[]): LimitReachedError | null {
     const now = this.#clock.now();
-    const nextOf = limits.map(({ gate, limit, windowMs }) => {
+    const nextOf: number[] = [];
+    for (const { gate, limit, windowMs } of limits) {
       const nextAt = Math.max(this.#gates.get(gate)?.nextAt ?? 0, now) + windowMs / limit;
       // A millisecond of slack, for what rounding leaves.
-      if (nextAt > now + windowMs + 1) throw new LimitReachedError(gate, Math.ceil(nextAt - windowMs));
-      return nextAt;
-    });
+      if (nextAt > now + windowMs + 1) return new LimitReachedError(gate, Math.ceil(nextAt - windowMs));
+      nextOf.push(nextAt);
+    }
     for (const [n, { gate: name, limit, windowMs }] of limits.entries()) {
       const gate = this.#gate(name);
       gate.nextAt = nextOf[n] ?? gate.nextAt;
@@ -111,6 +112,7 @@ export class SqliteSlots implements Slots {
         gate.nextAt -= windowMs / limit;
       });
     }
+    return null;
   }
 
   /** The machine's clock was set back by `byMs`, milliseconds: what lies ahead lies that much nearer. */

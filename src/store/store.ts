@@ -1,9 +1,11 @@
 import type { RecordKind, RecordOf, RecordStore } from "../core/records.ts";
+import type { Series } from "../core/series.ts";
 import type { Slots } from "../core/slots.ts";
 
 /** Everything the app remembers, in one place. */
 export interface Store extends AsyncDisposable {
   readonly slots: Slots;
+  readonly series: Series;
   /** The records, by kind. */
   readonly records: { readonly [K in RecordKind]: RecordStore<RecordOf<K>> };
   /** How many records were set aside since the store was opened. */
@@ -28,7 +30,7 @@ export function recordsOf(kinds: {
     service: kinds.service.store,
     notice: kinds.notice.store,
     reply: kinds.reply.store,
-    list: kinds.list.store,
-    history: kinds.history.store,
+    withheld: kinds.withheld.store,
+    asked: kinds.asked.store,
   };
 }

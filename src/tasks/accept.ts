@@ -1,11 +1,11 @@
 import type { Request } from "../core/request.ts";
 import type { Limit, Plan } from "../core/task-queue.ts";
-import type { Read, Write } from "../core/records.ts";
+import type { Read } from "../core/records.ts";
 import { STATUS_SLOT } from "../core/delivery.ts";
-import { jobInThread, runningInThread } from "../core/follow-up.ts";
+import { inLine, jobInThread, runningInThread } from "../core/follow-up.ts";
 import { projectKey } from "../core/project.ts";
 import type { ProjectRef } from "../core/project.ts";
-import { listsWith } from "../core/request-list.ts";
+import { listAppends } from "../core/request-list.ts";
 import { maySteer } from "../core/steering.ts";
 import type { FollowUps } from "../core/steering.ts";
 import { newTurn } from "../core/turn.ts";
@@ -14,7 +14,8 @@ import { replyAnswering } from "./answer.ts";
 import { openTask } from "./open.ts";
 import { reactTasks } from "./react.ts";
 import { refreshTask } from "./refresh.ts";
-import { submitTask } from "./submit.ts";
+import { askedWrites, sameRequest } from "./same-request.ts";
+import { submitTask } from "./sending.ts";
 import { turnWrites } from "./turn-writes.ts";
 import type { TaskDeps } from "./deps.ts";
 
@@ -29,8 +30,8 @@ import type { TaskDeps } from "./deps.ts";
 export type Aim = "own-job" | "thread" | "thread-in-project" | "own-open-request";
 
 /**
- * `known`: it was accepted before, or is for nobody. `answered`: it answers what the agent asks in its thread. `asked-before`: its thread has this turn, which runs. `not-allowed`: the thread's job is for
- * its requester alone to steer.
+ * `known`: it was accepted before, or is for nobody. `answered`: it answers what the agent asks in its thread. `asked-before`: somebody asked for the same, and this turn of it
+ * runs. `not-allowed`: the thread's job is for its requester alone to steer.
  */
 export type AcceptanceEnd =
   | { kind: "accepted" | "known" | "answered" }
@@ -48,7 +49,7 @@ type AcceptDeps = Pick<TaskDeps, "clock" | "polling" | "retentionMs"> & {
 /**
  * Accepts a request: its turn is written down, and the create and the status message are under way, neither waiting for the other. The
  * turn's id is made of what Slack sent, so a redelivery or a second press finds it, changes nothing and counts against no limit. `told`: the
- * running turns that the person knows of. If another one runs in the thread, nothing is accepted. Absent: that doesn't matter.
+ * running turns that the person knows of. If another one is for the same (of the shortcut, in the same thread), nothing is accepted. Absent: that doesn't matter.
  */
 export function acceptance(
   deps: AcceptDeps,
@@ -59,37 +60,43 @@ export function acceptance(
   told?: readonly string[],
 ): Plan<AcceptanceEnd> {
   if (read("turn", request.id) !== undefined) return { value: { kind: "known" } };
-  const running = told === undefined ? undefined : runningInThread(read, request);
-  if (running !== undefined && told?.includes(running.id) !== true) {
-    return { value: { kind: "asked-before", turn: running } };
+  if (told !== undefined) {
+    const isOfThread = request.from === "shortcut";
+    const running = isOfThread ? runningInThread(read, request) : sameRequest(deps, read, request);
+    if (running === "offered") return { value: { kind: "known" } };
+    if (running !== undefined && !told.includes(running.id)) {
+      return { value: { kind: "asked-before", turn: running } };
+    }
   }
   const isReply = aim === "thread" || aim === "own-open-request";
   const answered = isReply ? replyAnswering(deps, read, request) : undefined;
   if (answered !== undefined) return answered;
-  const turn = aimedAt(deps, read, request, aim);
-  if (turn === undefined) return { value: { kind: "known" } };
-  if ("kind" in turn) return { value: turn };
-  const lists = listWrites(deps, read, turn.request);
+  const aimed = aimedAt(deps, read, request, aim);
+  if (aimed === undefined) return { value: { kind: "known" } };
+  if ("kind" in aimed) return { value: aimed };
+  const { turn, before } = inLine(read, aimed);
+  // As long as the turn may be kept.
+  const appends = listAppends(turn.request, deps.polling.deadlineMs + deps.retentionMs);
   const host = statusHost(read, turn);
   if (host === undefined) {
     const adds = [submitTask(turn), openTask(turn), ...reactTasks(turn)];
-    return { writes: [...turnWrites(deps, read, turn), ...lists], adds, within, value: { kind: "accepted" } };
+    const turns = before === null ? [turn] : [before, turn];
+    const writes = [...turnWrites(deps, read, ...turns), ...askedWrites(turn.request)];
+    return { writes, adds, appends, within, value: { kind: "accepted" } };
   }
   const shown: Turn = { ...turn, delivery: { ...turn.delivery, statusOf: host.id } };
   const alsoShows = [...(host.delivery.alsoShows ?? []), turn.id];
-  const showing: Turn = { ...host, delivery: { ...host.delivery, alsoShows } };
+  const showing: Turn = {
+    ...(host.id === before?.id ? before : host),
+    delivery: { ...host.delivery, alsoShows },
+  };
   return {
-    writes: [...turnWrites(deps, read, showing), ...turnWrites(deps, read, shown), ...lists],
+    writes: turnWrites(deps, read, ...(before === null ? [] : [before]), showing, shown),
     adds: [submitTask(shown), refreshTask(shown), ...reactTasks(shown)],
+    appends,
     within,
     value: { kind: "accepted" },
   };
-}
-
-/** Lists are kept as long as the turn that is added to them may be. */
-function listWrites({ polling, retentionMs }: AcceptDeps, read: Read, request: Request): Write[] {
-  const ttlMs = polling.deadlineMs + retentionMs;
-  return listsWith(read, request).map(({ id, record }) => ({ kind: "list", id, record, ttlMs }));
 }
 
 /** The turn that comes of a request with that aim. Undefined: none. */
@@ -131,6 +138,9 @@ function followUp(request: Request, { id, request: { project } }: Turn): Turn {
   return newTurn({ ...request, project, follows: { turnId: id } });
 }
 
+/** The most turns that one status message shows besides its own. */
+const SHOWN_MAX = 20;
+
 /**
  * The turn whose status message shows this one too: the turn that is tried again, or the one that a follow-up's job still works on. If that one is
  * shown by another turn's message, it is that other turn. Undefined: this one needs a status message of its own.
@@ -144,6 +154,7 @@ function statusHost(read: Read, { request, delivery }: Turn): Turn | undefined {
   const host = statusOf === undefined ? before : read("turn", statusOf);
   // Slack doesn't let it be updated.
   if (host?.delivery.refusedUpdate !== undefined) return undefined;
+  if ((host?.delivery.alsoShows?.length ?? 0) >= SHOWN_MAX) return undefined;
   const slot = host?.delivery.slots[STATUS_SLOT];
   // One that isn't there yet may never be, or elsewhere.
   const isHere =

@@ -1,8 +1,10 @@
 import { hasStatusMessage } from "../core/delivery.ts";
 import { withPrBefore } from "../core/follow-up.ts";
+import { jobKey } from "../core/project.ts";
+import { keyOfWrite, readAfter } from "../core/records.ts";
 import type { Read, Write } from "../core/records.ts";
 import type { NewTask } from "../core/task-queue.ts";
-import { isFollowUp } from "../core/turn.ts";
+import { isUnsent } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
 import type { TaskDeps } from "./deps.ts";
 import { deliverTasks } from "./deliver.ts";
@@ -11,21 +13,43 @@ import { overdueTasks } from "./overdue.ts";
 import { questionTasks } from "./question.ts";
 import { reactTasks } from "./react.ts";
 import { refreshTasks } from "./refresh.ts";
-import { earlierTurns, endedForLog, turnWrites } from "./turn-writes.ts";
+import { submitTask } from "./sending.ts";
+import { endedForLog, turnWrites } from "./turn-writes.ts";
 
-/** What to write and to add when a turn has changed, and may have ended. `next`: it, as it is written. */
-export function changeOf(
+type Changes = { next: Turn[]; writes: Write[]; adds: NewTask[] };
+
+/**
+ * What to write and to add when turns have changed, and may have ended. `next`: they, as they are written. The follow-up that waits for one of them is
+ * sent as soon as that has been sent, or has ended.
+ */
+export function changesOf(
   deps: Pick<TaskDeps, "clock" | "polling" | "retentionMs" | "logger">,
   read: Read,
-  before: Turn,
-  after: Turn,
-): { next: Turn; writes: Write[]; adds: NewTask[] } {
-  const next = isFollowUp(after) ? withPrBefore(after, earlierTurns(read, after)) : after;
-  const { stage } = next;
-  if (stage.name === "ended" && before.stage.name !== "ended") {
-    deps.logger.info(endedForLog(stage.outcome), "turn ended");
+  changed: readonly Turn[],
+): Changes {
+  const written = new Map<string, Write>();
+  const readNow = readAfter(read, written);
+  const changes: Changes = { next: [], writes: [], adds: [] };
+  for (const turn of changed) {
+    const before = readNow("turn", turn.id);
+    const isEnding = turn.stage.name === "ended" && before?.stage.name !== "ended";
+    const job = turn.job === null ? undefined : readNow("job", jobKey(turn.request.project, turn.job.id));
+    const next = isEnding ? withPrBefore(turn, job?.pullRequest) : turn;
+    if (isEnding && next.stage.name === "ended") {
+      deps.logger.info(endedForLog(next.stage.outcome), "turn ended");
+    }
+    for (const write of turnWrites(deps, readNow, next)) written.set(keyOfWrite(write), write);
+    changes.next.push(next);
+    changes.adds.push(...tasksAfterChange(next), ...tasksInLine(readNow, before, next));
   }
-  return { next, writes: turnWrites(deps, read, next), adds: tasksAfterChange(next) };
+  return { ...changes, writes: [...written.values()] };
+}
+
+/** The follow-up that waited for the turn; none while it still has to wait. */
+function tasksInLine(read: Read, before: Turn | undefined, { nextId, ...turn }: Turn): NewTask[] {
+  if (nextId === undefined || before === undefined || !isUnsent(before) || isUnsent(turn)) return [];
+  const waiting = read("turn", nextId);
+  return waiting !== undefined && isUnsent(waiting) ? [submitTask(waiting)] : [];
 }
 
 /**
@@ -33,7 +57,7 @@ export function changeOf(
  * and a notice end. If the status message that comes before the outcome is not there, that one brings the outcome with it; it is added again,
  * in case it was given up before there was an outcome to tell.
  */
-export function tasksAfterChange(turn: Turn): NewTask[] {
+function tasksAfterChange(turn: Turn): NewTask[] {
   const messages = [...questionTasks(turn), ...overdueTasks(turn), ...refreshTasks(turn)];
   if (turn.stage.name !== "ended") return messages;
   if (!hasStatusMessage(turn.delivery)) return [openTask(turn), ...reactTasks(turn)];

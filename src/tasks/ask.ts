@@ -1,15 +1,17 @@
 import { z } from "zod";
 import { jobInThread } from "../core/follow-up.ts";
 import type { ProjectRef } from "../core/project.ts";
-import type { Read } from "../core/records.ts";
+import type { Read, RecordOf } from "../core/records.ts";
 import type { Request } from "../core/request.ts";
 import { storedObject } from "../core/stored-object.ts";
 import type { Plan, Step, Task } from "../core/task-queue.ts";
+import type { Turn } from "../core/turn.ts";
+import { answerPrivately } from "./answer-privately.ts";
 import type { TaskDeps } from "./deps.ts";
 import { readPayload } from "./payload.ts";
 import { afterFault } from "./post.ts";
 
-/** How long the words of a reply are kept for its author to say that they are for the agent. */
+/** How long the words of a message are kept for its author to say whether to send them. */
 const KEPT_MS = 24 * 60 * 60_000;
 
 /** How long such a reply is kept from now on, milliseconds. */
@@ -27,21 +29,42 @@ type AskPayload = z.infer<typeof AskPayload>;
 /** Asks the author of a reply in the thread of an open job whether it is for the agent. Once, however often the reply arrives. */
 export function asking(deps: { projects: readonly ProjectRef[] }, read: Read, request: Request): Plan<void> {
   if (jobInThread(read, request, deps.projects).kind !== "open") return { value: undefined };
-  const payload = { replyId: request.id } satisfies AskPayload;
+  return askingOf({ version: 1, request });
+}
+
+/** Asks the author of a request whether to start it, as `same` runs, which is for the same. Once, however often the request arrives. */
+export function askingBeside(request: Request, same: Turn): Plan<void> {
+  return askingOf({ version: 1, request, sameAs: { turnId: same.id } });
+}
+
+function askingOf(record: RecordOf<"reply">): Plan<void> {
+  const { id } = record.request;
+  const payload = { replyId: id } satisfies AskPayload;
   return {
-    writes: [{ kind: "reply", id: request.id, record: { version: 1, request }, ttlMs: KEPT_MS }],
-    adds: [{ id: `ask:${request.id}`, type: "ask", payload }],
+    writes: [{ kind: "reply", id, record, ttlMs: KEPT_MS }],
+    adds: [{ id: `ask:${id}`, type: "ask", payload }],
     value: undefined,
   };
 }
 
-/** Shows the question to the author alone; twice, if the answer to that is lost. Where they can't see it, the reply starts nothing. */
+/** Shows the question to the author alone; twice, if the answer to that is lost. Where they can't see it, a reply in a thread starts nothing. */
 export async function ask(deps: TaskDeps, task: Task): Promise<Step> {
   const payload = readPayload(AskPayload, task);
   const { replyId } = payload;
   const reply = await deps.records.reply.get(replyId);
   if (reply === undefined) return { kind: "done" };
   const { teamId, channelId, threadTs, userId, responseUrl } = reply.request;
+  const same = reply.sameAs === undefined ? undefined : await deps.records.turn.get(reply.sameAs.turnId);
+  if (same !== undefined) {
+    const to = { place: { teamId, channelId, threadTs: null }, userId, responseUrl };
+    const agoMs = deps.clock.now() - same.request.receivedAt;
+    return answerPrivately(deps, { ...task, payload }, to, {
+      kind: "asked-before",
+      replyId,
+      turn: same,
+      agoMs,
+    });
+  }
   const asked = await deps.notifier.replyPrivately(
     { place: { teamId, channelId, threadTs }, userId, responseUrl },
     { kind: "ask", replyId },

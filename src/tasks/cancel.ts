@@ -5,7 +5,7 @@ import { cancelNumber, turnAfterCancel, unwatchTurn } from "../core/stop.ts";
 import type { NewTask, Step, Task } from "../core/task-queue.ts";
 import { turnAfterAnswer } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
-import { changeOf } from "./after-change.ts";
+import { changesOf } from "./after-change.ts";
 import type { TaskDeps } from "./deps.ts";
 import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
 import { closedForMs, heedRetryAfter, notAsked } from "./project-gate.ts";
@@ -91,7 +91,7 @@ function settle(deps: TaskDeps, turnId: string, change: (turn: Turn) => Turn): S
     const turn = requireTurn(read("turn", turnId), turnId);
     const changed = change(turn);
     if (changed === turn) return { value: { kind: "done" } };
-    const { writes, adds } = changeOf(deps, read, turn, changed);
+    const { writes, adds } = changesOf(deps, read, [changed]);
     return { writes, adds, value: { kind: "done" } };
   };
 }

@@ -5,10 +5,12 @@ import type { Directory, Memberships } from "../core/directory.ts";
 import type { Notifier, WorkStatus } from "../core/notifier.ts";
 import type { PollingPolicy } from "../core/polling.ts";
 import type { RecordKind, RecordOf, RecordStore } from "../core/records.ts";
+import type { Series } from "../core/series.ts";
 import type { Slots } from "../core/slots.ts";
 import type { FileReader } from "../core/shared-files.ts";
 import type { ThreadReader } from "../core/thread-context.ts";
 import type { TaskRun } from "../core/task-queue.ts";
+import type { FirstTries } from "./first-tries.ts";
 
 /** All that the tasks stand on; each takes the part it needs. */
 export type TaskDeps = {
@@ -20,10 +22,12 @@ export type TaskDeps = {
   commit: TaskRun["commit"];
   assertHeld: TaskRun["assertHeld"];
   slots: Slots;
+  series: Series;
   /** Reads a record as it is now; what is written is decided anew (`TaskQueue.commit`, or a step). */
   records: { [K in RecordKind]: Pick<RecordStore<RecordOf<K>>, "get"> };
   notifier: Notifier;
   workStatus: WorkStatus;
+  firstTries: Pick<FirstTries, "note">;
   directory: Directory;
   threadReader: ThreadReader;
   fileReader: FileReader;

@@ -1,14 +1,10 @@
 import { ATTACHMENT_LIMITS, isOfMediaType } from "../core/attachment.ts";
 import type { Attachment } from "../core/attachment.ts";
-import type { JobService } from "../core/job-service.ts";
 import type { SharedFile } from "../core/request.ts";
 import { filesOf, sortFiles } from "../core/shared-files.ts";
 import { startOf } from "../core/text.ts";
 import type { Turn, TurnFiles } from "../core/turn.ts";
 import type { TaskDeps } from "./deps.ts";
-
-/** No job has it: a service that was never asked anything says with its answer what it offers. */
-const NO_JOB = "capabilities";
 
 /**
  * The files that go along with a turn, downloaded, and a note of which they are. A turn that was on its way gets the same ones again; null: one of
@@ -17,7 +13,7 @@ const NO_JOB = "capabilities";
 export async function filesOfRequest(
   deps: Pick<TaskDeps, "fileReader">,
   turn: Turn,
-  at: { jobService: JobService; capabilities: readonly string[] | undefined },
+  capabilities: readonly string[],
 ): Promise<{ files: TurnFiles | undefined; attachments: Attachment[] } | null> {
   const { request, stage } = turn;
   const all = filesOf(request);
@@ -26,7 +22,7 @@ export async function filesOfRequest(
   const sentBefore = new Set(turn.files?.sent.map(({ id }) => id) ?? []);
   const { taken } = isSent
     ? { taken: all.filter(({ id }) => sentBefore.has(id)) }
-    : sortFiles(all, (await offered(at)).includes("attachments"));
+    : sortFiles(all, capabilities.includes("attachments"));
   const attachments: Attachment[] = [];
   const sent: SharedFile[] = [];
   let left: number = ATTACHMENT_LIMITS.totalBytes;
@@ -52,12 +48,4 @@ export async function filesOfRequest(
   const unsent = all.filter((file) => !sent.includes(file));
   const named = (files: readonly SharedFile[]) => files.map(({ id, name }) => ({ id, name }));
   return { files: { sent: named(sent), unsent: named(unsent) }, attachments };
-}
-
-async function offered(at: {
-  jobService: JobService;
-  capabilities: readonly string[] | undefined;
-}): Promise<readonly string[]> {
-  if (at.capabilities !== undefined) return at.capabilities;
-  return (await at.jobService.getJob(NO_JOB)).capabilities ?? [];
 }

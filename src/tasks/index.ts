@@ -4,7 +4,7 @@ import { MAX_SURPRISES, isGivenUp, retryDelayMs } from "../core/retry.ts";
 import type { Step, Task, TaskEnd, TaskHandler } from "../core/task-queue.ts";
 import { DocsAgentError, messageOf } from "../errors.ts";
 import { endTurn } from "../core/turn.ts";
-import { changeOf } from "./after-change.ts";
+import { changesOf } from "./after-change.ts";
 import { answer } from "./answer.ts";
 import { ask } from "./ask.ts";
 import { cancel } from "./cancel.ts";
@@ -137,7 +137,7 @@ function ended(
       return (read) => {
         const ids = new Set([
           ...(turnId === undefined ? [] : [turnId]),
-          ...(jobKey === undefined ? [] : (read("job", jobKey)?.turnIds ?? [])),
+          ...(jobKey === undefined ? [] : (read("job", jobKey)?.openTurnIds ?? [])),
         ]);
         const kind = ENDS_ITS_TURN[task.type];
         const open = [...ids]
@@ -146,14 +146,9 @@ function ended(
         if (open.length === 0 || kind === undefined) return { adds: [tellTask(task, whose)], value: end };
         // Its thread says so, with what to do: every turn ends in an outcome.
         const now = deps.clock.now();
-        const lost = open.map((turn) =>
-          changeOf(deps, read, turn, endTurn(turn, "unknown", now, { reason: kind })),
-        );
-        return {
-          writes: lost.flatMap(({ writes }) => writes),
-          adds: lost.flatMap(({ adds }) => adds),
-          value: end,
-        };
+        const lost = open.map((turn) => endTurn(turn, "unknown", now, { reason: kind }));
+        const { writes, adds } = changesOf(deps, read, lost);
+        return { writes, adds, value: end };
       };
     }
     case "retry":

@@ -1,9 +1,10 @@
 import { z } from "zod";
-import { LIST_PAGE_SIZE, countsOf, isDirect, maySee, requestListId } from "../core/request-list.ts";
+import { LIST_PAGE_SIZE, countsOf, isDirect, maySee, requestListOf } from "../core/request-list.ts";
 import type { ListOf, ListPage, ListedTurn, Standing, Viewer } from "../core/request-list.ts";
 import { storedObject } from "../core/stored-object.ts";
 import type { NewTask, Step, Task } from "../core/task-queue.ts";
 import { cameToNothing } from "../core/outcome.ts";
+import { isTriedAgain } from "../core/tries.ts";
 import type { Turn } from "../core/turn.ts";
 import { answerPrivately } from "./answer-privately.ts";
 import type { TaskDeps } from "./deps.ts";
@@ -61,13 +62,13 @@ export async function list(deps: TaskDeps, task: Task): Promise<Step> {
 
 /** Newest first. */
 async function listedTurns(
-  { records }: Pick<TaskDeps, "records">,
+  { records, series }: Pick<TaskDeps, "records" | "series">,
   of: ListOf,
   place: Pick<ListPayload, "teamId" | "userId" | "channelId">,
 ): Promise<Turn[]> {
   const { channelId } = place;
-  const known = await records.list.get(requestListId(of, place));
-  const turns = await Promise.all((known?.turnIds ?? []).toReversed().map((id) => records.turn.get(id)));
+  const turnIds = await series.of(requestListOf(of, place));
+  const turns = await Promise.all(turnIds.toReversed().map((id) => records.turn.get(id)));
   const kept = turns.filter((turn) => turn !== undefined);
   if (of === "person" || !isDirect(channelId)) return kept;
   return kept.filter(
@@ -106,7 +107,7 @@ async function standingOf(
   const since = deps.clock.now() - LATELY_MS;
   const troubled = own.flatMap((turn) => {
     const { stage } = turn;
-    return stage.name === "ended" && stage.at > since && cameToNothing(stage.outcome)
+    return stage.name === "ended" && stage.at > since && cameToNothing(stage.outcome) && !isTriedAgain(turn)
       ? [{ turn, at: stage.at }]
       : [];
   });

@@ -1,13 +1,17 @@
 import { within } from "../core/clock.ts";
 import { idsToName } from "../core/prompt.ts";
 import type { Names } from "../core/prompt.ts";
+import type { Requester } from "../core/job-service.ts";
 import type { Request } from "../core/request.ts";
+import { startOf } from "../core/text.ts";
+import type { Turn } from "../core/turn.ts";
 import type { TaskDeps } from "./deps.ts";
 
 /** At most this many names of a sort are looked up at once; the rest stay ids. */
 const MAX_NAMES = 20;
 /** Nobody waits for a Slack that is slow: names that are not there by then stay ids, too. */
 const NAMES_WITHIN_MS = 2_000;
+const NAME_MAX_CHARS = 200;
 
 /** Readable names for the ids in what a request quotes, and its permalink, as far as Slack tells them in time. */
 export async function namesOfRequest(
@@ -22,6 +26,23 @@ export async function namesOfRequest(
   });
   const names = await lookUpNames(deps, request.teamId, ids, [linking]);
   return { ...names, permalink };
+}
+
+/** Who asks, for the job service. What Slack doesn't tell in time is said with care: the id for a name, and a place that is private. */
+export async function requesterOf(
+  { clock, directory }: Pick<TaskDeps, "clock" | "directory">,
+  { request, delivery }: Turn,
+): Promise<Requester> {
+  const { teamId, channelId, userId } = request;
+  const ts = request.threadTs ?? (delivery.channelId === channelId ? delivery.threadTs : null);
+  const looks = Promise.all([
+    directory.personName(teamId, userId),
+    directory.isPublic(teamId, channelId),
+    ts === null ? null : directory.threadUrl({ teamId, channelId, ts }),
+  ]);
+  const [name, isPublic, link] = (await within(clock, NAMES_WITHIN_MS, looks, null)) ?? [null, false, null];
+  const shown = startOf((name ?? "").trim(), NAME_MAX_CHARS).toWellFormed();
+  return { name: shown === "" ? userId : shown, link, isPrivate: !isPublic };
 }
 
 /** The names of people and channels, as far as Slack tells them in time; `besides`: what else to wait for. */

@@ -28,6 +28,7 @@ export async function open(deps: TaskDeps, task: Task): Promise<Step> {
     turn,
     away: turn.delivery.away,
   });
+  deps.firstTries.note(turn.id, attempt.kind === "not-yet" && attempt.isFault);
   if (attempt.kind !== "posted") return attempt.step;
   return (read) => {
     const now = requireTurn(read("turn", turn.id), turn.id);

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Request } from "../core/request.ts";
+import { ThreadLook } from "../core/thread-context.ts";
 import { storedObject } from "../core/stored-object.ts";
 import type { Task } from "../core/task-queue.ts";
 import type { Turn } from "../core/turn.ts";
@@ -39,9 +40,8 @@ export const TurnPayload = storedObject({
   slotMs: z.number().optional(),
   /** As `slotMs`, for a look at what is there already. */
   lookMs: z.number().optional(),
-  /** A thread was read in part: up to this message, after how many that are left out. */
-  threadAfter: z.string().optional(),
-  threadSkipped: z.number().optional(),
+  /** A thread was read in part: where to go on. */
+  threadLook: ThreadLook.optional(),
 });
 export type TurnPayload = z.infer<typeof TurnPayload>;
 

@@ -12,8 +12,10 @@ import { requireTurn, turnWrites } from "./turn-writes.ts";
 type Change = (delivery: Delivery) => Delivery;
 type TurnTask = Task & { payload: TurnPayload };
 
-/** Either the post is there, and `change` says so of the delivery; or `step` ends this run of the task. */
-type TurnPost = { kind: "posted"; isFound: boolean; change: Change } | { kind: "not-yet"; step: Step };
+/** Either the post is there, and `change` says so of the delivery; or `step` ends this run of the task. `isFault`: Slack refused it for now. */
+type TurnPost =
+  | { kind: "posted"; isFound: boolean; change: Change }
+  | { kind: "not-yet"; step: Step; isFault: boolean };
 
 /**
  * Posts a message where the turn reports, once. If that place cannot take it, the turn reports to the requester in a direct message from
@@ -38,9 +40,17 @@ export async function postForTurn(
     case "posted":
       return attempt;
     case "later":
-      return { kind: "not-yet", step: stepOf(deps, turn.id, attempt.change, attempt.end) };
+      return {
+        kind: "not-yet",
+        step: stepOf(deps, turn.id, attempt.change, attempt.end),
+        isFault: attempt.end.kind === "retry",
+      };
     case "refused":
-      return { kind: "not-yet", step: await away(deps, task, turn, attempt.change, attempt.fault) };
+      return {
+        kind: "not-yet",
+        step: await away(deps, task, turn, attempt.change, attempt.fault),
+        isFault: false,
+      };
   }
 }
 
@@ -61,7 +71,7 @@ export async function postOrUpdate(
     message,
     label: { turnId: turn.id, post: slot },
   });
-  if (updated.kind === "later") return { kind: "not-yet", step: updated.end };
+  if (updated.kind === "later") return { kind: "not-yet", step: updated.end, isFault: updated.isFault };
   return { kind: "posted", isFound: false, change: (unchanged) => unchanged };
 }
 

@@ -1,4 +1,4 @@
-import { intend, looked, posted, takeBack } from "../core/delivery.ts";
+import { intend, looked, posted, suspect, takeBack } from "../core/delivery.ts";
 import type { Delivery } from "../core/delivery.ts";
 import type { Message, NotifierFault, Place, Posted } from "../core/notifier.ts";
 import { isStoreAnswerLost } from "../errors.ts";
@@ -59,6 +59,12 @@ export async function postOnce(deps: Deps, task: SlottedTask, post: OncePost): P
   const slot = delivery.slots[name];
   if (slot !== undefined && slot.ts !== null) return { kind: "posted", isFound: false, change: same };
   const place = { teamId: post.teamId, channelId: delivery.channelId, threadTs: delivery.threadTs };
+  if (slot === undefined && task.deaths > 0) {
+    // A store that lost its last writes may have lost that this was sent, and how its run ended.
+    await post.saveIntent((current) => suspect(current, name, task.addedAt));
+    const end = { kind: "wait", dueAt: deps.clock.now(), payload: task.payload } as const;
+    return { kind: "later", change: same, end };
+  }
   if (slot !== undefined && slot.looks < LOOKS) {
     const looking = await look(deps, task, post, place, slot);
     if (looking !== null) return looking;

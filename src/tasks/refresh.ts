@@ -73,7 +73,7 @@ export async function refresh(deps: TaskDeps, task: Task): Promise<Step> {
     const isTrue = noted.every((other) => isShown(other) || isOnlyStepNew(other));
     const { slotMs: _, ...rest } = payload;
     return {
-      writes: noted.flatMap((other) => turnWrites(deps, read, other)),
+      writes: turnWrites(deps, read, ...noted),
       value: isTrue ? { kind: "done" } : { kind: "again", dueAt: deps.clock.now(), payload: rest },
     };
   };

@@ -1,11 +1,11 @@
-import type { Attachment } from "../core/attachment.ts";
 import { faultForLog } from "../core/job-service.ts";
-import type { JobService, JobServiceAnswer } from "../core/job-service.ts";
+import type { Besides, JobService, JobServiceAnswer } from "../core/job-service.ts";
 import { composePrompt } from "../core/prompt.ts";
 import { AFTER_STORE_FAULT_MS, retryDelayMs } from "../core/retry.ts";
-import type { NewTask, Step, Task } from "../core/task-queue.ts";
+import type { Step, Task } from "../core/task-queue.ts";
 import {
   afterSubmit,
+  askedBy,
   beforeSubmit,
   knownPrompt,
   notSubmitted,
@@ -17,30 +17,17 @@ import { deadlineOf, endTurn, isFollowUp } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
 import { isStoreAnswerLost } from "../errors.ts";
 import type { Read, ServiceRecord, Write } from "../core/records.ts";
-import { changeOf } from "./after-change.ts";
+import { changesOf } from "./after-change.ts";
 import { cancelTask } from "./cancel.ts";
 import type { TaskDeps } from "./deps.ts";
-import { followedTurn } from "./followed-turn.ts";
-import { namesOfRequest } from "./names-of-request.ts";
+import { namesOfRequest, requesterOf } from "./names-of-request.ts";
 import { closedForMs, heedRetryAfter, notAsked } from "./project-gate.ts";
-import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
-import { threadOfRequest } from "./thread-of-request.ts";
+import { TurnPayload, readPayload } from "./payload.ts";
+import { threadOfRequest, withheldIn, withheldNow } from "./thread-of-request.ts";
 import { filesOfRequest } from "./files-of-request.ts";
+import { followedTurn, submitTask } from "./sending.ts";
 import { requireTurn, turnWrites } from "./turn-writes.ts";
 import { watchTask } from "./watch.ts";
-
-/** Sends a turn: as a create, or, of a follow-up, as a message to its job. */
-export function submitTask(turn: Turn): NewTask {
-  const { service } = turn.request.project;
-  const type = isFollowUp(turn) ? "message" : "submit";
-  return {
-    id: `${type}:${turn.id}`,
-    type,
-    share: service,
-    known: "pending",
-    payload: turnPayload(turn),
-  };
-}
 
 /**
  * Creates the job, or sends it a message: at most once per turn. That the call is on its way is saved before it is sent; a run that finds
@@ -57,8 +44,7 @@ export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
   const isUnsent = known.stage.name === "accepted" || known.stage.name === "submitting";
   const followed = isUnsent ? await followedTurn(deps, known) : undefined;
   if (followed === "pending") {
-    const now = deps.clock.now();
-    return { kind: "wait", dueAt: now + followUpDelayMs(now - known.request.receivedAt) };
+    return { kind: "wait", dueAt: deps.clock.now() + LOOK_AGAIN_AFTER_MS };
   }
   if (followed === "none" && known.stage.name === "accepted") {
     return settle(deps, turnId, (turn) =>
@@ -67,7 +53,8 @@ export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
   }
   const job = typeof followed === "object" ? followed.job : null;
   const isFirst = known.stage.name === "accepted";
-  const thread = isFirst ? await threadOfRequest(deps, known, job, payload) : undefined;
+  const withheld = isFirst ? await withheldIn(deps, known.request) : [];
+  const thread = isFirst ? await threadOfRequest(deps, known, { job, withheld }, payload) : undefined;
   if (thread !== undefined && "wait" in thread) return thread.wait;
   const withContext = withThread(known, thread);
   const { request } = withContext;
@@ -83,21 +70,24 @@ export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
   const prompt = knownPrompt(withContext) ?? composePrompt(request, await namesOfRequest(deps, request));
 
   const waitMs = await closedForMs(deps, request.project);
-  const noFiles = { files: undefined, attachments: [] };
+  const nothing = { files: undefined, attachments: [] };
   // Once nothing is sent any more, nothing has to be had.
   const isOver = waitMs > 0 || !isUnsent || deps.clock.now() >= deadlineOf(known, deps.polling);
-  const went = isOver
-    ? noFiles
-    : await filesOfRequest(deps, withContext, { jobService, capabilities: announced?.capabilities });
+  const offered = isOver || !isFirst ? [] : await offeredBy(jobService, announced);
+  const requester = offered.includes("requester") ? await requesterOf(deps, known) : undefined;
+  const went = isOver ? nothing : await filesOfRequest(deps, withContext, offered);
   if (went === null) {
     const dueAt = deps.clock.now() + FILES_AGAIN_AFTER_MS;
     return { kind: "retry", dueAt, reason: "a file that was sent can't be had again" };
   }
 
-  const sending = { now: deps.clock.now(), policy: deps.polling, honorsKeys: honoredKeys, prompt };
-  let before: Turn;
+  const sending = { now: deps.clock.now(), policy: deps.polling, honorsKeys: honoredKeys, prompt, requester };
+  let before: Turn | null;
   try {
     before = await deps.commit((read) => {
+      // Somebody unchecked a message of this thread meanwhile: what is to be sent is read anew.
+      const isOutOfDate = isFirst && withheldNow(read, request).length !== withheld.length;
+      if (isOutOfDate) return { value: null };
       const turn = withThread(requireTurn(read("turn", turnId), turnId), thread, went.files);
       const next = beforeSubmit(turn.stage.name === "accepted" ? asAdmitted(turn) : turn, sending);
       return { writes: next.stage.name === "submitting" ? turnWrites(deps, read, next) : [], value: next };
@@ -109,19 +99,21 @@ export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
       reason: thrown.message,
     });
   }
+  if (before === null) return { kind: "wait", dueAt: deps.clock.now() };
   // Decided once more on the turn as it is then: what was posted for it in between must stay.
   if (before.stage.name !== "submitting") {
     return settle(deps, turnId, (turn) => beforeSubmit(turn, sending));
   }
 
   deps.assertHeld();
-  const words = knownPrompt(before) ?? prompt;
+  const sent = knownPrompt(before) ?? prompt;
+  const besides = { attachments: went.attachments, ...askedBy(before) };
   const answer =
     waitMs > 0
       ? notAsked(waitMs)
       : job === null
-        ? await jobService.createJob(words, turnId, went.attachments)
-        : await message(jobService, job.id, words, turnId, went.attachments);
+        ? await jobService.createJob(sent, turnId, besides)
+        : await message(jobService, job.id, sent, turnId, besides);
   if (waitMs === 0) await heedRetryAfter(deps, request.project, answer);
   const call = job === null ? "create" : "message";
   if (answer.ok) deps.logger.info({ job_id: answer.job.id }, `${call} is taken`);
@@ -139,6 +131,16 @@ export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
   const retry = afterMs === null ? null : { afterMs, reason: "the job service did not take the request" };
   const noted = announcementWrites(service, announced, answer);
   return settle(deps, turnId, (turn) => afterSubmit(turn, answer, at).turn, noted, retry);
+}
+
+/** No job has it: a service that was never asked anything says with its answer what it offers. */
+const NO_JOB = "capabilities";
+
+async function offeredBy(
+  jobService: JobService,
+  announced: ServiceRecord | undefined,
+): Promise<readonly string[]> {
+  return announced?.capabilities ?? (await jobService.getJob(NO_JOB)).capabilities ?? [];
 }
 
 /** The turn ends, as nobody can send it; whether what was on its way has arrived stays unknown. */
@@ -196,10 +198,8 @@ function asAdmitted(turn: Turn): Turn {
 /** Slack may be away for a moment. */
 const FILES_AGAIN_AFTER_MS = 30_000;
 
-/** How long a follow-up waits before it looks again whether its job is there: it comes soon or, while the service is down, not so soon. */
-function followUpDelayMs(ageMs: number): number {
-  return Math.min(10_000, Math.max(1_000, ageMs / 10));
-}
+/** A follow-up is told when its turn has come, and looks by itself only in case that was lost. */
+const LOOK_AGAIN_AFTER_MS = 60_000;
 
 /** Statuses by which a service may refuse a message to a job that is closed. */
 const MAY_BE_CLOSED: ReadonlySet<number | undefined> = new Set([400, 409, 410, 422]);
@@ -210,10 +210,10 @@ async function message(
   jobId: string,
   prompt: string,
   turnId: string,
-  attachments: readonly Attachment[],
+  besides: Besides,
 ): Promise<JobServiceAnswer> {
   // Under the bare id, the service may later get a create.
-  const answer = await jobService.sendMessage(jobId, prompt, `${turnId}:message`, attachments);
+  const answer = await jobService.sendMessage(jobId, prompt, `${turnId}:message`, besides);
   if (answer.ok || answer.fault.kind !== "rejected" || !MAY_BE_CLOSED.has(answer.fault.status)) return answer;
   const seen = await jobService.getJob(jobId);
   const isClosed = seen.ok ? seen.job.status === "archived" : seen.fault.kind === "missing";
@@ -230,7 +230,12 @@ function settle(
 ): Step {
   return (read: Read) => {
     const turn = requireTurn(read("turn", turnId), turnId);
-    const { next, writes, adds } = changeOf(deps, read, turn, change(turn));
+    const changed = change(turn);
+    const {
+      next: [next = changed],
+      writes,
+      adds,
+    } = changesOf(deps, read, [changed]);
     const { stage } = next;
     const now = deps.clock.now();
     return {

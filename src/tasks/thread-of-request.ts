@@ -1,27 +1,29 @@
 import type { Job } from "../core/job.ts";
 import { jobKey } from "../core/project.ts";
 import { threadId } from "../core/records.ts";
+import type { Read } from "../core/records.ts";
 import type { ThreadContext, ThreadMessage } from "../core/request.ts";
 import type { TaskEnd } from "../core/task-queue.ts";
-import { compareTs, needsThread, seenUpTo, without } from "../core/thread-context.ts";
+import { compareTs, needsThread, seenUpTo, withheldAmong, without } from "../core/thread-context.ts";
 import type { Turn } from "../core/turn.ts";
 import type { TaskDeps } from "./deps.ts";
 import type { TurnPayload } from "./payload.ts";
 
 /** A request waits so long for a thread at most: where Slack says when to come again, some apps get one call a minute; and where it doesn't. */
-const PATIENCE_MS = { told: 75_000, untold: 10_000 };
+const PATIENCE_MS = { told: 195_000, untold: 10_000 };
 const AGAIN_AFTER_MS = 4_000;
-/** How many of the thread's newest turns are asked what has been seen and, where an older version noted it only there, withheld. */
+/** How many of the thread's newest turns are asked what has been seen. */
 const TURNS = 20;
 
 /**
- * What of its thread goes along with a turn that is about to be sent: what was said since `job`, where it is a follow-up, was last told. `wait`: Slack
- * is asked again soon. Undefined: nothing has to be read.
+ * What of its thread goes along with a turn that is about to be sent: what was said since `job`, if it is a
+ * follow-up, was last told, without the messages in `withheld`. `wait`: Slack is asked again soon.
+ * Undefined: nothing has to be read.
  */
 export async function threadOfRequest(
   deps: Pick<TaskDeps, "records" | "threadReader" | "directory" | "clock" | "logger">,
   turn: Turn,
-  job: Job | null,
+  { job, withheld }: { job: Job | null; withheld: readonly string[] },
   payload: TurnPayload,
 ): Promise<ThreadContext | { wait: TaskEnd } | undefined> {
   const { request } = turn;
@@ -30,24 +32,20 @@ export async function threadOfRequest(
   const thread = { teamId, channelId, ts: threadTs };
   if (request.retries !== undefined && request.context !== undefined) {
     // Somebody may have withheld a message since it was tried first.
-    const kept = new Set(await withheldIn(deps, thread));
-    return without(request.context, ({ ts }) => kept.has(ts));
+    return without(request.context, withheldAmong(withheld));
   }
   if (!needsThread(request) || messageTs === undefined) return undefined;
   const others = await turnsOfThread(deps, thread, turn.id);
-  const withheld = new Set(await withheldIn(deps, thread));
-  const seen = payload.threadAfter ?? (job === null ? null : newestSeen(others, turn, job));
+  const seen = job === null ? null : newestSeen(others, turn, job);
   const read = await deps.threadReader.read(
     { teamId, channelId, threadTs },
-    { after: seen, before: messageTs },
+    { after: seen, before: messageTs, look: payload.threadLook },
   );
   const stopped = read.ok ? read.value.stopped : read.fault;
   const againMs = stopped === null ? null : againAfterMs(stopped, read.ok, deps.clock.now() - receivedAt);
-  const skipped = payload.threadSkipped ?? 0;
   if (againMs !== null) {
-    const next = read.ok && read.value.upTo !== null ? { threadAfter: read.value.upTo } : {};
-    const count = read.ok ? read.value.messages.length + read.value.leftOut : 0;
-    const waiting = { ...payload, ...next, threadSkipped: skipped + count };
+    const next = read.ok && read.value.stopped !== null ? { threadLook: read.value.stopped.look } : {};
+    const waiting = { ...payload, ...next };
     return { wait: { kind: "wait", dueAt: deps.clock.now() + againMs, payload: waiting } };
   }
   if (!read.ok) {
@@ -56,14 +54,16 @@ export async function threadOfRequest(
   }
   const context: ThreadContext = {
     messages: read.value.messages,
-    leftOut: read.value.leftOut + skipped,
+    leftOut: read.value.leftOut,
+    ...(read.value.hasEarlier ? { hasEarlier: true } : {}),
     upTo: messageTs,
-    ...(withheld.size === 0 ? {} : { withheld: [...withheld] }),
+    ...(withheld.length === 0 ? {} : { withheld: [...withheld] }),
     ...(stopped === null ? {} : { isCutShort: true }),
   };
   // Whoever works on a job knows how its turns ended.
   const isKnown = (message: object) => job !== null && "isOwn" in message && message.isOwn === true;
-  const shared = without(context, (message) => withheld.has(message.ts) || isKnown(message));
+  const isWithheld = withheldAmong(withheld);
+  const shared = without(context, (message) => isWithheld(message) || isKnown(message));
   return withoutGuests(deps, teamId, shared);
 }
 
@@ -126,16 +126,21 @@ type ThreadTurns = {
 };
 type Thread = { teamId: string; channelId: string; ts: string };
 
-/** The messages of a thread that people chose not to share, by their `ts`. */
-export async function withheldIn(deps: ThreadTurns, thread: Thread): Promise<string[]> {
-  const noted = await deps.records.thread.get(threadId(thread));
-  const turns = await turnsOfThread(deps, thread);
-  return [
-    ...new Set([
-      ...(noted?.withheld ?? []),
-      ...turns.flatMap(({ request }) => request.context?.withheld ?? []),
-    ]),
-  ];
+type Place = Pick<Turn["request"], "teamId" | "channelId" | "threadTs">;
+
+/** The messages of a thread that people chose not to share, by their `ts`. The list only grows. */
+export async function withheldIn(
+  { records }: { records: { withheld: Pick<TaskDeps["records"]["withheld"], "get"> } },
+  { teamId, channelId, threadTs }: Place,
+): Promise<string[]> {
+  if (threadTs === null) return [];
+  return (await records.withheld.get(threadId({ teamId, channelId, ts: threadTs })))?.messages ?? [];
+}
+
+/** {@link withheldIn}, in a decision. */
+export function withheldNow(read: Read, { teamId, channelId, threadTs }: Place): readonly string[] {
+  if (threadTs === null) return [];
+  return read("withheld", threadId({ teamId, channelId, ts: threadTs }))?.messages ?? [];
 }
 
 async function turnsOfThread({ records }: ThreadTurns, thread: Thread, exceptId?: string): Promise<Turn[]> {

@@ -1,7 +1,9 @@
+import { pullRequestAfter } from "../core/follow-up.ts";
 import type { Outcome } from "../core/outcome.ts";
 import { jobKey } from "../core/project.ts";
-import { threadId } from "../core/records.ts";
-import type { JobRecord, Read, Write } from "../core/records.ts";
+import { THREAD_TURNS_MAX, keyOfWrite, readAfter, threadId } from "../core/records.ts";
+import type { JobRecord, Read, ThreadRecord, Write } from "../core/records.ts";
+import type { Request } from "../core/request.ts";
 import { keepTurnMs } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
 import { DocsAgentError } from "../errors.ts";
@@ -29,14 +31,6 @@ export function endedForLog({ kind, reason, tookMs, told, stoppedBy }: Outcome):
   };
 }
 
-/** The turns of the same job before this one, oldest first. */
-export function earlierTurns(read: Read, { id, job, request }: Turn): Turn[] {
-  if (job === null) return [];
-  const turnIds = read("job", jobKey(request.project, job.id))?.turnIds ?? [];
-  const earlier = turnIds.includes(id) ? turnIds.slice(0, turnIds.indexOf(id)) : turnIds;
-  return earlier.flatMap((turnId) => read("turn", turnId) ?? []);
-}
-
 /** The turns that the status message of a turn shows, that one first. */
 export function shownBy(read: Read, turn: Turn): Turn[] {
   return [turn, ...(turn.delivery.alsoShows ?? []).flatMap((id) => read("turn", id) ?? [])];
@@ -44,39 +38,50 @@ export function shownBy(read: Read, turn: Turn): Turn[] {
 
 type Deps = Pick<TaskDeps, "clock" | "polling" | "retentionMs">;
 
-/** The most turns that a thread's record names. */
-const THREAD_TURNS_MAX = 100;
+/** What to write when turns have changed, each decided on what those before it write. */
+export function turnWrites(deps: Deps, read: Read, ...turns: readonly Turn[]): Write[] {
+  const writes = new Map<string, Write>();
+  const readNow = readAfter(read, writes);
+  for (const turn of turns)
+    for (const write of writesOf(deps, readNow, turn)) writes.set(keyOfWrite(write), write);
+  return [...writes.values()];
+}
 
-/** What to write when a turn has changed: the turn, its job, and their entries in the thread it reports into. */
-export function turnWrites(deps: Deps, read: Read, turn: Turn): Write[] {
+/** The turn, and where it is new or another stage begins, its job and the thread that it reports into. */
+function writesOf(deps: Deps, read: Read, turn: Turn): Write[] {
+  const before = read("turn", turn.id);
   const ttlMs = keptMs(deps, read, turn);
-  const writes: Write[] = [{ kind: "turn", id: turn.id, record: turn, ttlMs }];
-  const { project, teamId } = turn.request;
-  const { channelId, threadTs } = turn.delivery;
-  const thread = threadTs === null ? null : { teamId, channelId, ts: threadTs };
-  const key = turn.job === null ? null : jobKey(project, turn.job.id);
-  // Its end, or its being watched again, changes how long all of it is kept.
-  const isOtherStage = key !== null && read("turn", turn.id)?.stage.name !== turn.stage.name;
-  if (thread !== null) writes.push(...threadWrites(deps, read, { thread, turn, key, isOtherStage }));
-  if (turn.job === null || key === null) return writes;
-  const known = read("job", key);
-  const job: JobRecord = {
-    ...known,
-    version: 2,
-    id: turn.job.id,
-    project,
-    thread: thread ?? known?.thread ?? null,
-    turnIds: [...new Set([...(known?.turnIds ?? []), turn.id])],
-    createdAt: known?.createdAt ?? deps.clock.now(),
-  };
-  // As long as the turn that is kept longest.
-  const isWatched = job.turnIds.some((id) => {
-    const other = id === turn.id ? turn : read("turn", id);
-    return other !== undefined && other.stage.name !== "ended";
-  });
+  const key = turn.job === null ? null : jobKey(turn.request.project, turn.job.id);
+  const isOtherStage = before?.stage.name !== turn.stage.name;
+  const hasNewJob = before?.job?.id !== turn.job?.id;
+  const thread = threadOf(turn);
+  const isNewInThread = before === undefined || threadOf(before)?.ts !== thread?.ts;
   const longestMs = deps.polling.deadlineMs + deps.retentionMs;
-  if (known === undefined || !isSameJob(known, job) || isOtherStage) {
-    writes.push({ kind: "job", id: key, record: job, ttlMs: isWatched ? longestMs : ttlMs });
+  const writes: Write[] = [
+    { kind: "turn", id: turn.id, record: turn, ttlMs },
+    ...withheldWrites(read, turn.request),
+  ];
+  // Its end, or its being watched again, changes how long all of it is kept.
+  if (thread !== null && (isNewInThread || (key !== null && isOtherStage))) {
+    const record = threadWith(read, thread, turn, isNewInThread);
+    writes.push({ kind: "thread", id: threadId(thread), record, ttlMs: longestMs });
+  }
+  if (key !== null && turn.job !== null && (isNewInThread || isOtherStage || hasNewJob)) {
+    const known = read("job", key);
+    const pullRequest = pullRequestAfter(known?.pullRequest, turn);
+    const record: JobRecord = {
+      ...known,
+      version: 2,
+      id: turn.job.id,
+      project: turn.request.project,
+      thread: thread ?? known?.thread ?? null,
+      openTurnIds: openWith(read, known?.openTurnIds ?? [], turn, before),
+      ...(pullRequest === undefined ? {} : { pullRequest }),
+      createdAt: known?.createdAt ?? deps.clock.now(),
+    };
+    // As long as the turn that is kept longest.
+    const isOpen = record.openTurnIds.length > 0;
+    writes.push({ kind: "job", id: key, record, ttlMs: isOpen ? longestMs : ttlMs });
   }
   return writes;
 }
@@ -86,41 +91,47 @@ function keptMs({ clock, polling, retentionMs }: Deps, read: Read, turn: Turn): 
   return Math.max(...shownBy(read, turn).map((each) => keepTurnMs(each, clock.now(), polling, retentionMs)));
 }
 
-function threadWrites(
-  { polling, retentionMs }: Deps,
-  read: Read,
-  changed: {
-    thread: { teamId: string; channelId: string; ts: string };
-    turn: Turn;
-    key: string | null;
-    isOtherStage: boolean;
-  },
-): Write[] {
-  const { thread, turn, key, isOtherStage } = changed;
-  const id = threadId(thread);
-  const known = read("thread", id);
-  const jobKeys = known?.jobKeys ?? [];
-  const turnIds = known?.turnIds ?? [];
-  const isKnown = turnIds.includes(turn.id) && (key === null || jobKeys.includes(key));
-  if (isKnown && !isOtherStage) return [];
-  // Jobs that are no longer kept leave the thread with the next write.
-  const kept = jobKeys.filter((other) => other === key || read("job", other) !== undefined);
-  const withheld = new Set([...(known?.withheld ?? []), ...(turn.request.context?.withheld ?? [])]);
-  const record = {
-    ...known,
-    version: 2 as const,
-    ...thread,
-    ...(withheld.size === 0 ? {} : { withheld: [...withheld] }),
-    jobKeys: [...new Set([...kept, ...(key === null ? [] : [key])])],
-    turnIds: [...new Set([...turnIds, turn.id])].slice(-THREAD_TURNS_MAX),
-  };
-  return [{ kind: "thread", id, record, ttlMs: polling.deadlineMs + retentionMs }];
+/** Written with the turn. It outlives the turn, and the thread's record: Slack keeps what was said, and it may be read again. */
+function withheldWrites(read: Read, { teamId, channelId, threadTs, context }: Request): Write[] {
+  const withheld = context?.withheld ?? [];
+  if (threadTs === null || withheld.length === 0) return [];
+  const id = threadId({ teamId, channelId, ts: threadTs });
+  const known = read("withheld", id)?.messages ?? [];
+  const messages = [...new Set([...known, ...withheld])];
+  if (messages.length === known.length) return [];
+  return [{ kind: "withheld", id, record: { version: 1, messages } }];
 }
 
-function isSameJob(a: JobRecord, b: JobRecord): boolean {
-  return (
-    a.thread?.ts === b.thread?.ts &&
-    a.thread?.channelId === b.thread?.channelId &&
-    a.turnIds.length === b.turnIds.length
-  );
+type Thread = { teamId: string; channelId: string; ts: string };
+
+/** Where a turn reports; null: its thread isn't there yet. */
+function threadOf({ request, delivery }: Turn): Thread | null {
+  const { channelId, threadTs } = delivery;
+  return threadTs === null ? null : { teamId: request.teamId, channelId, ts: threadTs };
+}
+
+/** `isNew`: the turn has come into the thread just now. Turns stay in the order in which they came, and are never named anew. */
+function threadWith(read: Read, thread: Thread, turn: Turn, isNew: boolean): ThreadRecord {
+  const known = read("thread", threadId(thread));
+  const turnIds = known?.turnIds ?? [];
+  const isMissing = (isNew || known === undefined) && !turnIds.includes(turn.id);
+  return {
+    ...known,
+    version: 2,
+    ...thread,
+    turnIds: isMissing ? [...turnIds, turn.id].slice(-THREAD_TURNS_MAX) : turnIds,
+  };
+}
+
+/** The open turns of a job with one that has changed. One that is watched again comes before those that were asked for later. */
+function openWith(read: Read, openIds: readonly string[], turn: Turn, before: Turn | undefined): string[] {
+  if (turn.stage.name === "ended") return openIds.filter((id) => id !== turn.id);
+  if (openIds.includes(turn.id)) return [...openIds];
+  const isAgain = before?.stage.name === "ended";
+  const later = isAgain ? openIds.findIndex((id) => isLater(read("turn", id), turn)) : -1;
+  return openIds.toSpliced(later === -1 ? openIds.length : later, 0, turn.id);
+}
+
+function isLater(other: Turn | undefined, { request }: Turn): boolean {
+  return other !== undefined && other.request.receivedAt > request.receivedAt;
 }

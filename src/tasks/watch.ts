@@ -1,14 +1,14 @@
 import { z } from "zod";
+import { isBehind, waitBehind } from "../core/behind.ts";
 import type { Polled } from "../core/behind.ts";
-import { historyAfter, mayBeOverdue, usualOf, withOverdue } from "../core/overdue.ts";
-import { jobKey, projectKey } from "../core/project.ts";
+import { historyAppends, historyOf, mayBeOverdue, usualOf, withOverdue } from "../core/overdue.ts";
+import { jobKey } from "../core/project.ts";
 import { isOnlyStepNew } from "../core/status-text.ts";
 import { faultForLog } from "../core/job-service.ts";
 import type { JobService, JobServiceAnswer } from "../core/job-service.ts";
-import type { JobRecord, Read, Write } from "../core/records.ts";
+import type { JobRecord } from "../core/records.ts";
 import type { NewTask, Step, Task } from "../core/task-queue.ts";
 import { isOpen } from "../core/question.ts";
-import { withPrBefore } from "../core/follow-up.ts";
 import { endTurn } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
 import {
@@ -19,12 +19,12 @@ import {
   pollStateAfter,
   turnAfterPoll,
 } from "../core/watching.ts";
-import { tasksAfterChange } from "./after-change.ts";
+import { changesOf } from "./after-change.ts";
 import type { TaskDeps } from "./deps.ts";
 import { closedForMs, heedRetryAfter, notAsked } from "./project-gate.ts";
 import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
 import { stepRefreshTask } from "./refresh.ts";
-import { RecordLostError, endedForLog, turnWrites } from "./turn-writes.ts";
+import { RecordLostError } from "./turn-writes.ts";
 
 /** `turnId` is the turn that began the watching; which turns are open is for the job's record to say. */
 const WatchPayload = TurnPayload.extend({ jobKey: z.string(), state: PollState });
@@ -43,6 +43,9 @@ export function watchTask(turn: Turn, dueAt: number): NewTask {
   return { id: `watch:${key}`, type: "watch", share: service, known: "latest", dueAt, payload };
 }
 
+/** How many of a job's open turns a poll looks at, the oldest: their job works them off one after the other. */
+const LOOKED_AT_MAX = 100;
+
 /** Asks the job service once how the job stands, ends the turns that have ended, and comes again while one has not. Safe to repeat. */
 export async function watch(deps: TaskDeps, task: Task): Promise<Step> {
   const payload = readPayload(WatchPayload, task);
@@ -51,9 +54,11 @@ export async function watch(deps: TaskDeps, task: Task): Promise<Step> {
     throw new RecordLostError(`There is no readable record of job ${payload.jobKey}.`);
   }
   const now = deps.clock.now();
-  const turns = await Promise.all(job.turnIds.map((id) => deps.records.turn.get(id)));
+  const turns = await Promise.all(
+    job.openTurnIds.slice(0, LOOKED_AT_MAX).map((id) => deps.records.turn.get(id)),
+  );
   const open = turns.flatMap((turn) => (turn?.stage.name === "watching" ? [turn] : []));
-  if (turns.every((turn) => turn === undefined)) {
+  if (turns.length > 0 && turns.every((turn) => turn === undefined)) {
     throw new RecordLostError(`There is no readable record of a turn of job ${payload.jobKey}.`);
   }
   const isWatched = open.length > 0;
@@ -68,7 +73,7 @@ export async function watch(deps: TaskDeps, task: Task): Promise<Step> {
   }
   const usual =
     answer?.ok === true && open.some((turn) => mayBeOverdue(turn, now))
-      ? usualOf(await deps.records.history.get(projectKey(job.project)))
+      ? usualOf(await deps.series.of(historyOf(job.project)))
       : null;
   // What began later, a message say, may be younger than the answer.
   const asked = new Map(open.map(({ id, watch }) => [id, watch]));
@@ -133,54 +138,45 @@ function stepAfter(
   const random = deps.random();
   return (read) => {
     const turns: Polled[] = [];
-    for (const turn of job.turnIds.flatMap((id) => read("turn", id) ?? [])) {
-      const earlier = turns.map(({ next }) => next);
-      const next = change(turn, state, turns);
-      turns.push({ turn, next: next === turn ? turn : withPrBefore(next, earlier) });
+    for (const turn of job.openTurnIds.slice(0, LOOKED_AT_MAX).flatMap((id) => read("turn", id) ?? [])) {
+      turns.push({ turn, next: change(turn, state, turns) });
+    }
+    const ending = turns.filter(({ turn, next }) => next !== turn && next.stage.name === "ended");
+    const coming = job.openTurnIds.slice(LOOKED_AT_MAX, LOOKED_AT_MAX + ending.length);
+    for (const turn of coming.flatMap((id) => read("turn", id) ?? [])) {
+      const isOfOthers = answer?.ok === true && isBehind(turn, turns);
+      turns.push({ turn, next: isOfOthers ? waitBehind(turn, answer, now) : turn });
     }
     const changed = turns.filter(({ turn, next }) => next !== turn).map(({ next }) => next);
-    for (const turn of changed) {
-      if (turn.stage.name !== "ended") continue;
-      // A task that is older than its thread does not name it.
-      const thread = payload.thread === null ? { thread: turnPayload(turn).thread } : {};
-      deps.logger.info({ ...thread, ...endedForLog(turn.stage.outcome) }, "turn ended");
-    }
+    const [first] = changed;
+    // A task that is older than its thread does not name it.
+    const logger =
+      first === undefined || payload.thread !== null
+        ? deps.logger
+        : deps.logger.child({ thread: turnPayload(first).thread });
+    const { writes, adds } = changesOf({ ...deps, logger }, read, changed);
     const watched = turns.map(({ next }) => next).filter((turn) => turn.stage.name === "watching");
     const at = { now, retryAfterMs, random, policy: deps.polling };
     return {
-      writes: [
-        ...changed.flatMap((turn) => turnWrites(deps, read, turn)),
-        ...historyWrites(deps, read, job, turns),
-      ],
+      writes,
+      // In the commit of a turn's end, so that each counts once.
+      appends: historyAppends(job.project, turns, deps.retentionMs),
       adds: [
-        ...changed.flatMap(tasksAfterChange),
+        ...adds,
         ...turns.flatMap(({ next }) => (isOnlyStepNew(next) ? (steps.get(next.id) ?? []) : [])),
       ],
       value:
-        watched.length === 0
+        watched.length === 0 && job.openTurnIds.length <= LOOKED_AT_MAX
           ? { kind: "done" }
           : {
               kind: "again",
-              dueAt: Math.min(...watched.map((turn) => nextPollAt(turn, state, at))),
+              // What comes into view may have ended with the others.
+              dueAt:
+                coming.length > 0 || watched.length === 0
+                  ? now + retryAfterMs
+                  : Math.min(...watched.map((turn) => nextPollAt(turn, state, at))),
               payload,
             },
     };
   };
-}
-
-/**
- * In the commit of a turn's end, so that each counts once; kept as long as the newest of them. On Redis, turns of one project that end at the
- * same moment wait for each other here.
- */
-function historyWrites(
-  deps: Pick<TaskDeps, "retentionMs">,
-  read: Read,
-  { project }: JobRecord,
-  turns: readonly Polled[],
-): Write[] {
-  const ended = turns.filter(({ turn, next }) => next !== turn && next.stage.name === "ended");
-  if (ended.length === 0) return [];
-  const id = projectKey(project);
-  const record = historyAfter(read("history", id), ended);
-  return record === undefined ? [] : [{ kind: "history", id, record, ttlMs: deps.retentionMs }];
 }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { newDelivery } from "../core/delivery.ts";
 import type { Delivery } from "../core/delivery.ts";
 import type { Write } from "../core/records.ts";
-import { requestListId } from "../core/request-list.ts";
+import { requestListOf } from "../core/request-list.ts";
 import { storedObject } from "../core/stored-object.ts";
 import type { NewTask, Step, Task } from "../core/task-queue.ts";
 import type { TaskDeps } from "./deps.ts";
@@ -31,8 +31,8 @@ export async function welcome(deps: TaskDeps, task: Task): Promise<Step> {
   const { teamId, channelId } = payload;
   const known = (await deps.records.notice.get(task.id))?.delivery;
   if (known === undefined) {
-    const asked = await deps.records.list.get(requestListId("person", payload));
-    if (asked !== undefined) return { kind: "done" };
+    const asked = await deps.series.of(requestListOf("person", payload));
+    if (asked.length > 0) return { kind: "done" };
     const place = { teamId, channelId, threadTs: null };
     const isEmpty = await deps.notifier.isEmpty(place);
     if (!isEmpty.ok) {

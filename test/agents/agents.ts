@@ -12,6 +12,8 @@ export type RealAgent = {
   model: string;
   /** It loses a session that is loaded within the minute that it began in: the follow-up waits for the next one. */
   losesNewSessions?: true;
+  /** What the gateway leaves out of its calls, which it does without. */
+  leftOut?: readonly string[];
 };
 
 export const realAgents: readonly RealAgent[] = [
@@ -31,6 +33,20 @@ export const realAgents: readonly RealAgent[] = [
     kind: "anthropic",
     model: "claude-sonnet-4-5",
   },
-  { preset: "codex", version: "2.6.0", brings: "@openai/codex", kind: "openai", model: "gpt-5.1-codex" },
-  { preset: "copilot", version: "1.0.102", brings: null, kind: "openai", model: "gpt-5.1" },
+  {
+    preset: "codex",
+    version: "2.6.0",
+    brings: "@openai/codex",
+    kind: "openai",
+    model: "gpt-5.1-codex",
+    leftOut: ["web_search"],
+  },
+  {
+    preset: "copilot",
+    version: "1.0.102",
+    brings: null,
+    kind: "openai",
+    model: "gpt-5.1",
+    leftOut: ["messages.__copilotMessageSource"],
+  },
 ];

@@ -138,7 +138,8 @@ export async function driveAgent(agent: RealAgent, installed: InstalledAgent): P
     if (index === 0 && knowsMore) return ended("turn 1 began with answers of tools", await details());
     followUp = knowsMore ? "session resumed" : "earlier turns as text";
   }
-  return ended(faultOfKeys(model, started.app.stdout), await details());
+  const { stdout } = started.app;
+  return ended(faultOfKeys(model, stdout) ?? faultOfLeftOut(agent, stdout), await details());
 }
 
 /** Whether a turn's first call for work came with what tools had answered in an earlier turn: text about that turn has none of it. */
@@ -152,6 +153,13 @@ function faultOfKeys({ calls }: ScriptedModel, log: string): string | null {
   if (calls.some(({ key }) => key !== MODEL_KEY))
     return "a call reached the model without the operator's key";
   return log.includes(MODEL_KEY) ? "the service logged the model's key" : null;
+}
+
+/** A new version may send more: then the gateway's lists have to learn it, or the agent loses something. */
+function faultOfLeftOut({ leftOut = [] }: RealAgent, log: string): string | null {
+  const lines = log.split("\n").filter((line) => line.includes("left out of calls to the model"));
+  const more = lines.filter((line) => !leftOut.some((name) => line.includes(JSON.stringify(name))));
+  return more.length === 0 ? null : `the gateway left more out than before: ${more.join(" ")}`;
 }
 
 async function statusAtEnd(client: ReturnType<typeof createHttpJobService>, jobId: string): Promise<string> {

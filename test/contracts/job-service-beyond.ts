@@ -3,7 +3,6 @@ import { parseCapabilities } from "../../src/job-client/capabilities.ts";
 import { WireJob, WireJobList } from "../../src/job-client/schema.ts";
 import type { AgentQuestion } from "../../src/service/turn-runner.ts";
 import { makeAttachment } from "../support/attachments.ts";
-import { readEvents } from "../support/event-stream.ts";
 import {
   create,
   faultOf,
@@ -49,7 +48,6 @@ export function describeJobServiceBeyond(name: string, start: () => Promise<JobS
           "list",
           "cancel",
           "archive",
-          "events",
           "attachments",
         ]),
       ]);
@@ -166,25 +164,6 @@ export function describeJobServiceBeyond(name: string, start: () => Promise<JobS
       expect((await jobOf(server, id)).questions).toEqual([]);
     });
 
-    it("tells a job's changes as they happen, until it is archived", async () => {
-      await using server = await start();
-      const { id } = recordOf((await create(server, "Fix")).json);
-      const response = await fetch(`${server.baseUrl}${jobsOf(server)}/${id}/events`, {
-        headers: { authorization: `Bearer ${server.key}` },
-      });
-      expect(response.headers.get("content-type")).toMatch(/^text\/event-stream\b/);
-      const statuses: string[] = [];
-      const reading = (async () => {
-        for await (const job of jobsIn(response)) statuses.push(job.status);
-      })();
-      await expect.poll(() => statuses).toContain("active");
-      await server.endTurn(id, "no-changes");
-      await expect.poll(() => statuses.at(-1)).toBe("completed");
-      await send(server, { method: "POST", path: `${jobsOf(server)}/${id}/archive` });
-      await reading;
-      expect(statuses.at(-1)).toBe("archived");
-    });
-
     it("asks for the project's key everywhere, and knows no other project's jobs", async () => {
       await using server = await start();
       const { id } = recordOf((await create(server, "Fix")).json);
@@ -193,7 +172,6 @@ export function describeJobServiceBeyond(name: string, start: () => Promise<JobS
         { path: `${job}/turn/1/cancel`, method: "POST" },
         { path: `${job}/archive`, method: "POST" },
         { path: `${job}/answer`, body: '{"questionId":"q","choice":"1"}' },
-        { path: `${job}/events` },
       ];
       for (const sent of operations) {
         const at = (projectId: string) => ({ ...sent, path: `/v2/agent/${projectId}${sent.path}` });
@@ -216,12 +194,4 @@ async function list(server: JobServiceServer, query: string): Promise<WireJobLis
   const { status, json } = await send(server, { path: `${jobsOf(server)}${query}` });
   expect(status).toBe(200);
   return WireJobList.strict().parse(json);
-}
-
-/** The jobs of a stream of server-sent events, to its end. */
-async function* jobsIn(response: Response): AsyncGenerator<WireJob> {
-  for await (const part of readEvents(response)) {
-    const [, data] = /^event: job\ndata: (.+)$/m.exec(part) ?? [];
-    if (data !== undefined) yield WireJob.parse(JSON.parse(data));
-  }
 }

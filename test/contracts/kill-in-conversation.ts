@@ -16,8 +16,7 @@ const POLL_MS = "500";
 const LOOK_MS = 20;
 const FOLLOW = "Mention me in the result";
 const ROOT = ["@Ana requested a docs change:", "fix the quickstart"];
-const CHANGES = "Correct the install command, 3 files, +12 −4";
-const HELPFUL = "Was this helpful?";
+const SIZE = "3 files, +12 −4";
 const FAILED = { status: "failed" } as const;
 
 /** What is left of a conversation. */
@@ -59,21 +58,19 @@ const scenes: Scene[] = [
       await talk.outcomes(3);
     },
     thread: [
-      [...ROOT, "@Ana tried again:", `✅ ${LINK} ${CHANGES}`],
+      [...ROOT, "@Ana tried again:", `✅ ${LINK}, ${SIZE}`],
       ["💬 The agent asked:", "Which page?", "@Ana answered: FAQ"],
       ["💬 The agent asked:", "Which heading?", "@Ben answered: The last one"],
-      ["⏹️ @Ana, @Ben stopped the agent.", "No pull request was opened.", "[Try again]"],
+      ["⏹️ @Ben stopped the agent, @Ana.", "No pull request was opened.", "[Try again]"],
       [
         "✅ @Ana Your pull request is ready:",
         "Correct the install command",
         "Fixed it.",
-        `${LINK}, 3 files, +12 −4`,
         "[View pull request]",
-        HELPFUL,
       ],
       ["@docs-agent and the FAQ", ":white_check_mark:"],
-      [`✅ ${LINK} ${CHANGES}`],
-      [`✅ @Ben The agent updated ${LINK}.`, "Fixed it.", "[View pull request]", HELPFUL],
+      [`✅ ${LINK}, ${SIZE}`],
+      [`✅ @Ben The agent updated ${LINK}.`, "Fixed it.", "[View pull request]"],
     ],
     done: {
       posts: [
@@ -108,21 +105,19 @@ const scenes: Scene[] = [
     thread: [
       [...ROOT, "@Ana tried again:", `✅ ${LINK}`],
       [
-        "⏹️ @Ben, @Ana stopped updates.",
+        "⏹️ @Ana stopped updates, @Ben.",
         "The agent can't be stopped and may still open a pull request.",
         "[Keep watching]",
       ],
       [
         "❌ @Ana @Ben The agent couldn't finish.",
-        "If it keeps happening, contact your Docs Agent admin.",
-        "For your Docs Agent admin: job job_1",
+        "If it keeps happening, give your Docs Agent admin this ID: job_1",
         "[Try again]",
-        HELPFUL,
       ],
-      [`✅ @Ana Your pull request is ready: ${LINK}`, "[View pull request]", HELPFUL],
+      [`✅ @Ana Your pull request is ready: ${LINK}`, "[View pull request]"],
       ["@docs-agent and the FAQ", ":white_check_mark:"],
       [`✅ ${LINK}`],
-      [`✅ @Ben The agent finished. ${LINK} may have new commits.`, "[View pull request]", HELPFUL],
+      [`✅ @Ben The agent finished. ${LINK} may have new commits.`, "[View pull request]"],
     ],
     done: {
       posts: ["1: status", "1: outcome-1", "1: outcome-2", "2: outcome-1", "3: status", "3: outcome-1"],

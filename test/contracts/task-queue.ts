@@ -1,10 +1,12 @@
 import { describe } from "vitest";
+import type { Series } from "../../src/core/series.ts";
 import type { TaskQueue } from "../../src/core/task-queue.ts";
 import { describeAdding } from "./task-queue/adding.ts";
 import { describeClock } from "./task-queue/clock.ts";
 import { describeCrash } from "./task-queue/crash.ts";
 import { describeLimits } from "./task-queue/limits.ts";
 import { describeRunning } from "./task-queue/running.ts";
+import { describeSeries } from "./task-queue/series.ts";
 import { describeSteps } from "./task-queue/steps.ts";
 import { describeStopping } from "./task-queue/stopping.ts";
 
@@ -12,6 +14,8 @@ import { describeStopping } from "./task-queue/stopping.ts";
 export type TaskQueueSubject = AsyncDisposable & {
   /** The queue that is open now: another one after `reopen`. */
   readonly queue: TaskQueue;
+  /** What it appends to. */
+  readonly series: Series;
   /** The queue's time, in epoch milliseconds. */
   now(): number;
   /** Lets time pass, in milliseconds. */
@@ -27,6 +31,8 @@ export type TaskQueueSubject = AsyncDisposable & {
    * one's handlers return comes late.
    */
   reopen(): Promise<void>;
+  /** The time by which tasks wait is that of another machine, whose clock nobody sets. */
+  readonly hasOwnTime: boolean;
   /** Nothing can be written until what it resolves to is called. */
   failWrites(): Promise<() => Promise<void>>;
   /** How many tasks run at once, of any type but `slow.type`. */
@@ -45,6 +51,9 @@ export function describeTaskQueue(name: string, open: () => Promise<TaskQueueSub
   });
   describe(`${name}: steps and commits`, () => {
     describeSteps(open);
+  });
+  describe(`${name}: series`, () => {
+    describeSeries(open);
   });
   describe(`${name}: limits`, () => {
     describeLimits(open);

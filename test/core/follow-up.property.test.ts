@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { withPrBefore } from "../../src/core/follow-up.ts";
+import { pullRequestAfter, withPrBefore } from "../../src/core/follow-up.ts";
 import type { Job } from "../../src/core/job.ts";
 import type { ReportedTurn } from "../../src/core/job-report.ts";
 import { updateOf } from "../../src/core/outcome.ts";
@@ -84,7 +84,7 @@ function follow(story: typeof stories extends fc.Arbitrary<infer T> ? T : never)
     state = pollStateAfter(state, polled, now);
     turn = turnAfterPoll(turn, state, polled, now);
   }
-  return { turn: withPrBefore(turn, [before]), at: now };
+  return { turn: withPrBefore(turn, pullRequestAfter(undefined, before)), at: now };
 }
 
 function outcomeOf({ status, prLink }: End) {

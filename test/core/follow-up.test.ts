@@ -8,7 +8,6 @@ import { makeJob, makeRequest } from "../support/builders.ts";
 
 const { project } = makeRequest();
 const thread = { teamId: "T1", channelId: "C1", threadTs: "1.1" };
-type Records = { turns: Turn[]; turnIds?: string[]; jobTurnIds?: string[] };
 
 function at(id: string, jobId: string | null, end?: OutcomeKind): Turn {
   const job = jobId === null ? null : makeJob({ id: jobId });
@@ -16,13 +15,9 @@ function at(id: string, jobId: string | null, end?: OutcomeKind): Turn {
   return end === undefined ? turn : endTurn(turn, end, 5);
 }
 
-function find({ turns, turnIds, jobTurnIds = [] }: Records, projects = [project]) {
+function find(turns: Turn[], projects = [project]) {
   const records: Record<string, unknown> = {
-    "thread T1:C1:1.1": {
-      jobKeys: ["J"],
-      ...(turnIds === undefined ? {} : { turnIds }),
-    },
-    "job J": { turnIds: jobTurnIds },
+    "thread T1:C1:1.1": { turnIds: turns.map(({ id }) => id) },
     ...Object.fromEntries(turns.map((turn) => [`turn ${turn.id}`, turn])),
   };
   const read = ((kind: string, id: string) => records[`${kind} ${id}`]) as Read;
@@ -41,18 +36,11 @@ describe("the job that a reply in a thread is for", () => {
     ["none, where no create arrived", [at("1", null, "unknown")], "none"],
     ["none in an empty thread", [], "none"],
   ])("is %s", (_, turns, expected) => {
-    expect(find({ turns, turnIds: turns.map(({ id }) => id) })).toBe(expected);
-  });
-
-  it("is found in threads that an older version wrote, which noted only jobs", () => {
-    const turns = [at("1", "A", "failed"), at("2", "A", "failed"), at("3", "B", "failed")];
-    expect(find({ turns, jobTurnIds: ["1", "2"] })).toBe("2");
-    expect(find({ turns, jobTurnIds: ["1", "2"], turnIds: ["3"] })).toBe("3");
-    expect(find({ turns: turns.slice(0, 2), jobTurnIds: ["1", "2"], turnIds: ["3"] })).toBe("2");
+    expect(find(turns)).toBe(expected);
   });
 
   it("is none of a project that is no longer configured", () => {
     const turns = [at("1", "A", "failed")];
-    expect(find({ turns, turnIds: ["1"] }, [{ ...project, id: "other" }])).toBe("closed");
+    expect(find(turns, [{ ...project, id: "other" }])).toBe("closed");
   });
 });

@@ -1,13 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  HistoryRecord,
-  historyAfter,
-  isNoticeDue,
-  overdueKey,
-  usualOf,
-  withOverdue,
-} from "../../src/core/overdue.ts";
+import { historyAppends, isNoticeDue, overdueKey, usualOf, withOverdue } from "../../src/core/overdue.ts";
 import { pauseAfter, pausedMs } from "../../src/core/pause.ts";
 import type { Pause } from "../../src/core/pause.ts";
 import { Turn, endTurn, resumeTurn, watchingFrom } from "../../src/core/turn.ts";
@@ -20,21 +13,22 @@ function watched(over: Partial<Turn> = {}): Turn {
   return makeTurn({ stage: watchingFrom(0), job: makeJob(), ...over });
 }
 
-function historyOf(all: readonly number[]): HistoryRecord | undefined {
-  return all.reduce<HistoryRecord | undefined>((history, now) => {
-    const turn = watched();
-    return historyAfter(history, [{ turn, next: endTurn(turn, "no-changes", now) }]);
-  }, undefined);
+/** What the history of a project holds after turns that took so long. */
+function historyAfter(all: readonly number[]): string[] {
+  const turn = watched();
+  const appends = all.flatMap((now) =>
+    historyAppends(turn.request.project, [{ turn, next: endTurn(turn, "no-changes", now) }], 1),
+  );
+  return appends.map(({ entry }) => entry).slice(-(appends[0]?.keep ?? 1));
 }
 
 describe("what is usual", () => {
   it("comes of the newest fifty; never of less than five; at most a tenth of them would have been overdue", () => {
     fc.assert(
       fc.property(fc.array(took, { maxLength: 70 }), (all) => {
-        const history = historyOf(all);
+        const history = historyAfter(all);
         const newest = all.slice(-50);
-        expect(history?.workedMs ?? []).toEqual(newest);
-        if (history !== undefined) expect(HistoryRecord.parse(structuredClone(history))).toEqual(history);
+        expect(history.map(Number)).toEqual(newest);
         const usual = usualOf(history);
         expect(usual === null).toBe(all.length < 5);
         if (usual === null) return;
@@ -44,13 +38,14 @@ describe("what is usual", () => {
         expect(newest.filter((ms) => ms > usual.limitMs / 2).length).toBeLessThanOrEqual(newest.length / 10);
         expect(usual.limitMs).toBeGreaterThanOrEqual(Math.max(5 * MINUTE_MS, 3 * usual.usualMs));
         // The order says nothing.
-        expect(usualOf(historyOf(newest.toReversed()))).toEqual(usual);
+        expect(usualOf(history.toReversed())).toEqual(usual);
       }),
     );
   });
 
   it("is not learned from turns without a result, or whose end or start isn't known", () => {
     const turn = watched();
+    const { project } = turn.request;
     const waiting = watched({ stage: { ...watchingFrom(0), pause: { totalMs: 0, since: 0 } } });
     const trouble = watched({ stage: { ...watchingFrom(0), troubleSince: 5 } });
     const again = resumeTurn(endTurn(turn, "expired", 5), 6);
@@ -64,10 +59,10 @@ describe("what is usual", () => {
       [again, endTurn(again, "pull-request", 9)],
     ];
     for (const [before, next] of cases)
-      expect(historyAfter(undefined, [{ turn: before, next }])).toBeUndefined();
+      expect(historyAppends(project, [{ turn: before, next }], 1)).toEqual([]);
     const ended = endTurn(turn, "pull-request", 9);
     const both = [turn, turn].map((each) => ({ turn: each, next: ended }));
-    expect(historyAfter({ version: 1, workedMs: [1] }, both)?.workedMs).toEqual([1, 9, 9]);
+    expect(historyAppends(project, both, 1).map(({ entry }) => entry)).toEqual(["9", "9"]);
   });
 });
 

@@ -203,7 +203,7 @@ describe("a turn that ended without the job's end being known", () => {
   const expired = endTurn({ ...accepted, job }, "expired", 500, { reason: "deadline" });
 
   it.each(OutcomeKind.options)("can be watched again where there is a job that may go on: %s", (kind) => {
-    const isOpen = ["expired", "missing", "unknown", "rejected"].includes(kind);
+    const isOpen = ["expired", "unknown", "rejected"].includes(kind);
     expect(canKeepWatching(endTurn({ ...accepted, job }, kind, 500))).toBe(isOpen);
     expect(canKeepWatching(endTurn(accepted, kind, 500))).toBe(false);
   });

@@ -12,6 +12,7 @@ const words: OutcomeWords = {
   pr: null,
   project: null,
   botName: "docs-agent",
+  isPageNamed: false,
   stopper: null,
   contact: "your Docs Agent admin",
 };
@@ -39,7 +40,7 @@ describe("the text of an outcome", () => {
     ["expired", "deadline", ["keep-watching"]],
     ["expired", "never-started", ["try-again"]],
     ["failed", null, ["try-again"]],
-    ["missing", null, ["keep-watching", "try-again"]],
+    ["missing", null, ["try-again"]],
     ["no-changes", null, ["try-again"]],
     ["archived", null, []],
   ] as const)("offers for %s (%s): %j", (kind, reason, buttons) => {

@@ -1,6 +1,8 @@
+// @module-tag redis-server
+// @module-tag haproxy
 import { expect, it } from "vitest";
 import { AppProcess } from "../support/app-process.ts";
-import { hasProxy, startProxy } from "../support/haproxy.ts";
+import { startProxy } from "../support/haproxy.ts";
 import { readCompose } from "../support/compose-file.ts";
 import { freePort, startRedisServer } from "../support/redis-server.ts";
 import { isReady } from "../support/replicas.ts";
@@ -43,60 +45,56 @@ async function startCompose() {
   return { resources, redis, slack, world, start, proxy };
 }
 
-it.skipIf(!hasProxy)(
-  "what compose.yml starts: every request gets one pull request, also while the replicas are updated one after the other",
-  async () => {
-    const { resources, redis, slack, world, start, proxy } = await startCompose();
-    await using _ = resources;
-    const replicas = [start(0), start(1)];
-    const urls = await Promise.all(replicas.map(async (replica) => (await replica.ready()) ?? ""));
-    // Redis keeps what it is given, so there is nothing to warn of.
-    const readiness = async (): Promise<unknown> => (await fetch(`${urls[0] ?? ""}/readyz`)).json();
-    await expect.poll(readiness, { timeout: 20_000 }).toMatchObject({ status: "ok" });
-    expect(await readiness()).not.toHaveProperty("risk");
+it("what compose.yml starts: every request gets one pull request, also while the replicas are updated one after the other", async () => {
+  const { resources, redis, slack, world, start, proxy } = await startCompose();
+  await using _ = resources;
+  const replicas = [start(0), start(1)];
+  const urls = await Promise.all(replicas.map(async (replica) => (await replica.ready()) ?? ""));
+  // Redis keeps what it is given, so there is nothing to warn of.
+  const readiness = async (): Promise<unknown> => (await fetch(`${urls[0] ?? ""}/readyz`)).json();
+  await expect.poll(readiness, { timeout: 20_000 }).toMatchObject({ status: "ok" });
+  expect(await readiness()).not.toHaveProperty("risk");
 
-    const ana = slack.person(ANA);
-    let asked = 0;
-    const ask = async () => {
-      asked += 1;
-      expect(await ana.command({ channel: DOCS, text: `fix page ${asked}` })).toMatchObject({ status: 200 });
-    };
-    for (let n = 0; n < 3; n += 1) await ask();
-    for (const n of [0, 1] as const) {
-      replicas[n]?.signal("SIGTERM");
-      let isGone = false;
-      const gone = replicas[n]?.exit().then(() => (isGone = true));
-      while (!isGone) {
-        await ask();
-        await Promise.race([gone, new Promise((resolve) => setTimeout(resolve, 200))]);
-      }
-      const next = start(n);
-      await next.ready();
-      await isReady(urls[n] ?? "");
-      replicas[n] = next;
+  const ana = slack.person(ANA);
+  let asked = 0;
+  const ask = async () => {
+    asked += 1;
+    expect(await ana.command({ channel: DOCS, text: `fix page ${asked}` })).toMatchObject({ status: 200 });
+  };
+  for (let n = 0; n < 3; n += 1) await ask();
+  for (const n of [0, 1] as const) {
+    replicas[n]?.signal("SIGTERM");
+    let isGone = false;
+    const gone = replicas[n]?.exit().then(() => (isGone = true));
+    while (!isGone) {
+      await ask();
+      await Promise.race([gone, new Promise((resolve) => setTimeout(resolve, 200))]);
     }
+    const next = start(n);
+    await next.ready();
+    await isReady(urls[n] ?? "");
+    replicas[n] = next;
+  }
 
-    const outcomes = () =>
-      slack.messages(DOCS).filter((message) => /\/acme\/docs\/pull\/\d+/.test(slack.visibleText(message)));
-    await slack.until(() => outcomes().length >= asked, 120_000);
-    const links = outcomes().map((message) => /pull\/\d+/.exec(slack.visibleText(message))?.[0]);
-    expect(new Set(links).size).toBe(asked);
-    expect(links).toHaveLength(asked);
-    expect(await world.pullRequests()).toBe(asked);
+  const outcomes = () =>
+    slack.messages(DOCS).filter((message) => /\/acme\/docs\/pull\/\d+/.test(slack.visibleText(message)));
+  await slack.until(() => outcomes().length >= asked, 120_000);
+  const links = outcomes().map((message) => /pull\/\d+/.exec(slack.visibleText(message))?.[0]);
+  expect(new Set(links).size).toBe(asked);
+  expect(links).toHaveLength(asked);
+  expect(await world.pullRequests()).toBe(asked);
 
-    // Redis is away: no replica is ready, and the person is told all the same.
-    process.kill(redis.pid, "SIGSTOP");
-    for (const url of urls) {
-      await expect.poll(async () => (await fetch(`${url}/readyz`)).status, { timeout: 20_000 }).toBe(503);
-    }
-    const told = slack.ephemerals(ANA).length;
-    expect((await ana.command({ channel: DOCS, text: "fix it now" })).status).toBe(200);
-    await slack.until(() => slack.ephemerals(ANA).length > told, 10_000);
-    expect(slack.visibleText(slack.ephemerals(ANA).at(-1)!)).toContain("I couldn't save that");
-    process.kill(redis.pid, "SIGCONT");
-    for (const url of urls) await isReady(url);
-    const unsigned = await fetch(`${proxy.url}/slack/events`, { method: "POST", body: "unsigned" });
-    expect(unsigned.status).toBe(401);
-  },
-  240_000,
-);
+  // Redis is away: no replica is ready, and the person is told all the same.
+  process.kill(redis.pid, "SIGSTOP");
+  for (const url of urls) {
+    await expect.poll(async () => (await fetch(`${url}/readyz`)).status, { timeout: 20_000 }).toBe(503);
+  }
+  const told = slack.ephemerals(ANA).length;
+  expect((await ana.command({ channel: DOCS, text: "fix it now" })).status).toBe(200);
+  await slack.until(() => slack.ephemerals(ANA).length > told, 10_000);
+  expect(slack.visibleText(slack.ephemerals(ANA).at(-1)!)).toContain("I couldn't save that");
+  process.kill(redis.pid, "SIGCONT");
+  for (const url of urls) await isReady(url);
+  const unsigned = await fetch(`${proxy.url}/slack/events`, { method: "POST", body: "unsigned" });
+  expect(unsigned.status).toBe(401);
+}, 240_000);

@@ -1,9 +1,11 @@
+import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Ajv, type AnySchema } from "ajv";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
 import { FORCED_AFTER_MS } from "../../src/stop-signals.ts";
+import { startRedisServer } from "../support/redis-server.ts";
 import { composeText, readCompose } from "../support/compose-file.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
@@ -65,4 +67,20 @@ it("a job service elsewhere is a setting", () => {
     readCompose({ ...ENV, ...env }).services["app-1"]?.environment["DOCS_AGENT_BASE_URL"];
   expect(address({})).toBe("http://service:4000");
   expect(address({ DOCS_AGENT_BASE_URL: "https://jobs.example.com" })).toBe("https://jobs.example.com");
+});
+
+it("takes Redis for healthy only if it answers with PONG", async () => {
+  await using redis = await startRedisServer({ requirepass: "right" });
+  const [kind, check = ""] = compose.services["redis"]?.healthcheck?.test ?? [];
+  expect(kind).toBe("CMD-SHELL");
+  const here = check.replace("redis-cli", `redis-cli -p ${new URL(redis.url).port}`);
+  const statusWith = (password: string) =>
+    spawnSync("sh", ["-c", here], { env: { ...process.env, REDISCLI_AUTH: password } }).status;
+  expect(statusWith("right")).toBe(0);
+  expect(statusWith("wrong")).toBe(1);
+});
+
+it("gives Redis a bound, and has it keep no snapshots", () => {
+  const command = compose.services["redis"]?.command?.join(" ") ?? "";
+  expect(command).toMatch(/--save {2}--maxmemory \d+[mg]b --maxmemory-policy noeviction$/);
 });

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
-import { hasProxy, startProxy } from "../support/haproxy.ts";
+import { startProxy } from "../support/haproxy.ts";
 
 /** How a replica takes requests, and how many it took. */
 class Replica implements AsyncDisposable {
@@ -50,7 +50,7 @@ async function ask(url: string, body: string): Promise<number> {
   return (await fetch(`${url}/slack/events`, { method: "POST", body, signal })).status;
 }
 
-describe.skipIf(!hasProxy)("deploy/haproxy.cfg, on a real HAProxy", () => {
+describe("deploy/haproxy.cfg, on a real HAProxy", () => {
   it("sends what a replica that has just died doesn't take to the other one, once", async () => {
     await using first = new Replica();
     await using second = new Replica();

@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { visibleText } from "../../emulators/slack/index.ts";
 import type { OpenView } from "../../emulators/slack/index.ts";
 import { MINUTE_MS, PR, ask, reply, said } from "../support/threads.ts";
-import { ANA, BEN, DOCS, World } from "../support/world.ts";
+import { privately } from "../support/presses.ts";
+import { ANA, BEN, DOCS, RANDOM, World } from "../support/world.ts";
 
 /** Picks the shortcut on a message; the form, as soon as it lists the thread. */
 async function pick(world: World, userId: string, ts: string): Promise<OpenView> {
@@ -79,6 +80,7 @@ describe("the shortcut where somebody has asked before, and it runs", () => {
     await using world = await World.start();
     const { slack, service } = world;
     const wrong = slack.workspace.say({ channel: DOCS, user: BEN, text: "npm instal is wrong" });
+    slack.workspace.say({ channel: DOCS, user: BEN, text: "in two places", threadTs: wrong.ts });
     const forms = [await pick(world, ANA, wrong.ts), await pick(world, BEN, wrong.ts)];
     for (const form of forms) expect(linesOf(world, form).at(-1)).toBe("[Send]");
     const fill = (form: OpenView) => ({
@@ -114,6 +116,120 @@ describe("the shortcut where somebody has asked before, and it runs", () => {
     const after = await slack.until(() => slack.openViews(BEN).find(({ hash }) => hash !== before));
     expect(linesOf(world, after)[0]).toMatch(/^The agent has already finished\./);
     await send(world, after, "again, then");
+    await world.until(() => service.creates.length === 2);
+  });
+});
+
+describe("the same command or mention of somebody else, while that runs", () => {
+  const OFFER = "@Ana asked for this just now.\n[Follow it] [Start another]";
+  const WORDS = "fix the install page";
+
+  const start = () => World.start({ jobService: { turns: true } });
+
+  /** Presses a button of the offer. */
+  async function pressOffer(world: World, actionId: string): Promise<void> {
+    const shown = world.slack.ephemerals(BEN).at(-1);
+    const click = { channel: DOCS, messageTs: shown?.ts ?? "", ephemeral: true, actionId };
+    expect((await world.slack.person(BEN).click(click)).status).toBe(200);
+    await world.settle();
+  }
+
+  it.each(["command", "mention"] as const)("a %s offers to follow that one", async (way) => {
+    await using world = await start();
+    const { slack, service } = world;
+    const root = await ask(world, WORDS);
+    const text = " Fix  the install PAGE ";
+    const { delivery } = await slack.person(BEN)[way]({ channel: DOCS, text });
+    await world.settle();
+    expect(privately(world, BEN)).toEqual([OFFER]);
+    await pressOffer(world, "follow_it");
+    expect(privately(world, BEN)).toEqual(["I'll mention you in the result."]);
+    service.finish("job_1", { status: "completed", prLink: PR });
+    await world.until(() => said(world, root).length === 1);
+    expect(said(world, root)[0]?.[0]).toContain("✅ @Ana @Ben Your pull request is ready");
+    // Delivered again, it starts nothing, although the other one has ended.
+    if (delivery !== undefined) await slack.redeliver(delivery, { retryNum: 1 });
+    await world.pass(MINUTE_MS);
+    expect(service.creates).toHaveLength(1);
+    expect(privately(world, BEN)).toHaveLength(1);
+  });
+
+  it.each(["command", "mention"] as const)("a %s: Start another is another, once", async (way) => {
+    await using world = await start();
+    const { slack, service } = world;
+    await ask(world, WORDS);
+    await slack.person(BEN)[way]({ channel: DOCS, text: WORDS });
+    await world.stopApp();
+    await world.startApp();
+    await world.settle();
+    const shown = slack.ephemerals(BEN).at(-1)?.ts ?? "";
+    await pressOffer(world, "send_reply");
+    await world.until(() => service.creates.length === 2);
+    expect(service.creates[1]?.prompt).toContain(WORDS);
+    expect(slack.ephemerals(BEN).map(({ ts }) => ts)).not.toContain(shown);
+    await world.pass(MINUTE_MS);
+    expect(service.creates).toHaveLength(2);
+  });
+
+  it("sent at the same time is one job, and the other person is told", async () => {
+    await using world = await start();
+    const { slack, service } = world;
+    const sent = [ANA, BEN].map((userId) => slack.person(userId).command({ channel: DOCS, text: WORDS }));
+    await Promise.all(sent);
+    await world.pass(MINUTE_MS);
+    expect(service.creates).toHaveLength(1);
+    expect([...privately(world, ANA), ...privately(world, BEN)]).toEqual([
+      expect.stringMatching(/^@(Ana|Ben) asked for this just now\.\n\[Follow it\] \[Start another\]$/),
+    ]);
+  });
+
+  it("in the form of /docs-agent, too", async () => {
+    await using world = await start();
+    const { slack, service } = world;
+    await ask(world, WORDS);
+    await slack.person(BEN).command({ channel: DOCS, text: "" });
+    await send(world, await world.form(BEN), WORDS);
+    const told = await world.form(BEN);
+    expect(linesOf(world, told).slice(0, 2)).toEqual(["@Ana asked for this just now.", "[Follow it]"]);
+    await send(world, told, WORDS);
+    await world.until(() => service.creates.length === 2);
+  });
+
+  it("starts a job at once where it isn't the same, or no longer runs, or the person asks again", async () => {
+    await using world = await start();
+    const { slack, service } = world;
+    const root = await ask(world, WORDS);
+    await slack.person(ANA).command({ channel: DOCS, text: WORDS });
+    await slack.person(BEN).command({ channel: DOCS, text: `${WORDS}s` });
+    await slack.person(BEN).command({ channel: RANDOM, text: WORDS });
+    const thread = slack.workspace.say({ channel: DOCS, user: BEN, text: "look" });
+    await reply(world, thread, WORDS);
+    await reply(world, root, `new ${WORDS}`);
+    await world.until(() => service.creates.length === 6);
+    for (const { jobId } of service.creates) service.finish(jobId, { status: "failed" });
+    await world.pass(MINUTE_MS);
+    await slack.person(BEN).command({ channel: DOCS, text: WORDS });
+    await world.until(() => service.creates.length === 7);
+    await world.pass(10 * MINUTE_MS);
+    await slack.person(ANA).command({ channel: DOCS, text: WORDS });
+    await world.until(() => service.creates.length === 8);
+    expect([...privately(world, ANA), ...privately(world, BEN)].join("\n")).not.toContain("asked for this");
+  });
+
+  it("Follow it too late says so, and the request can still be sent", async () => {
+    await using world = await start();
+    const { slack, service } = world;
+    const root = await ask(world, WORDS);
+    await slack.person(BEN).command({ channel: DOCS, text: WORDS });
+    await world.settle();
+    service.finish("job_1", { status: "failed" });
+    await world.until(() => said(world, root).length === 1);
+    const [offer] = slack.ephemerals(BEN);
+    await pressOffer(world, "follow_it");
+    await slack.until(() => privately(world, BEN).length === 2);
+    expect(privately(world, BEN).at(-1)).toMatch(/^The agent has already finished\./);
+    const click = { channel: DOCS, messageTs: offer?.ts ?? "", ephemeral: true, actionId: "send_reply" };
+    await slack.person(BEN).click(click);
     await world.until(() => service.creates.length === 2);
   });
 });

@@ -290,8 +290,8 @@ describe("a job service that", () => {
 
   it.each([
     [400, "The agent refused your request.", "too vague"],
-    [401, "The agent refused my API key.", null],
-    [403, "The agent refused my API key.", null],
+    [401, "Docs Agent isn't set up correctly: its API key was refused.", null],
+    [403, "Docs Agent isn't set up correctly: its API key was refused.", null],
     [404, "The project isn't set up correctly.", null],
   ])("answers %i to a create: rejected, with what to do", async (status, headline, said) => {
     await using world = await World.start();
@@ -344,7 +344,7 @@ describe("a job service that", () => {
     [
       "no longer takes the key",
       { kind: "status" as const, status: 401, body: {} },
-      "refused my API key",
+      "its API key was refused",
       "[Keep watching]",
     ],
     [
@@ -507,7 +507,7 @@ describe("a place that cannot take the outcome", () => {
     const texts = world.slack.dm(ANA).map((message) => world.slack.visibleText(message));
     expect(texts).toEqual([
       expect.stringContaining(
-        "I'm not in #random, so I'm replying here. For replies there, type `/invite @docs-agent`",
+        "I'm not in #random, so I'm replying here. To get replies there, type `/invite @docs-agent`",
       ),
       expect.stringContaining("Your pull request is ready"),
     ]);

@@ -102,6 +102,20 @@ it("a clock that was set back is noticed although nobody asks anything of the ap
   expect(await slack.until(() => world.read(DOCS)[1])).toContain("Your pull request is ready");
 });
 
+it("a limit refuses nothing because the clock was set back", async () => {
+  await using world = await World.start({ socketMode: true, env: { REQUESTS_PER_PERSON: "2" } });
+  const { slack } = world;
+  const ask = (text: string) => slack.person(ANA).command({ channel: DOCS, text });
+  await ask("fix page one");
+  setClock(world, -HOUR_MS);
+  await ask("fix page two");
+  await ask("fix page three");
+  await world.until(() => world.read(DOCS).some((message) => message.includes("fix page two")), MINUTE_MS);
+  expect(slack.ephemerals(ANA).map((message) => slack.visibleText(message))).toEqual([
+    expect.stringContaining("limit of 2 requests an hour"),
+  ]);
+});
+
 it("a limit that was reached before the clock was set back ends when it would have ended", async () => {
   await using world = await World.start({ socketMode: true, env: { REQUESTS_PER_PERSON: "1" } });
   const { slack, clock } = world;

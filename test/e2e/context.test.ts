@@ -110,7 +110,68 @@ describe("a mention in a thread", () => {
     await world.pass(2 * MINUTE_MS);
     const lines = await prompt(world);
     expect(lines.at(-1)).toBe("> message 19");
-    expect(lines).toContain("Quoted messages of the thread, oldest first: 5 (15 earlier messages left out)");
+    expect(lines.filter((line) => line.startsWith("> "))[0]).toBe("> message 0");
+    expect(lines.find((line) => line.startsWith("Quoted messages"))).toMatch(
+      / \(earlier messages left out\)$/,
+    );
+  });
+
+  it.each([
+    ["evenly", undefined, (n: number) => n * 60],
+    ["evenly", distributedApp, (n: number) => n * 60],
+    ["in bursts", undefined, (n: number) => Math.floor(n / 500) * 86_400 + (n % 500)],
+    ["in bursts", distributedApp, (n: number) => Math.floor(n / 500) * 86_400 + (n % 500)],
+  ])(
+    "gets the first and the newest of 5,000 messages that came %s, with few calls",
+    async (_, slackLimits, secondsOf) => {
+      await using world = await World.start(slackLimits === undefined ? {} : { slackLimits });
+      const { slack } = world;
+      const root = slack.workspace.say({ channel: DOCS, user: BEN, text: "message 0" });
+      const { blocks: _blocks, ...message } = root;
+      for (let n = 1; n < 5_000; n += 1) {
+        const ts = (Number(root.ts) + secondsOf(n)).toFixed(6);
+        slack.workspace.log(DOCS).add({ ...message, ts, thread_ts: root.ts, text: `message ${n}` });
+      }
+      world.clock.advanceTo(world.clock.now() + secondsOf(4_999) * 1000 + MINUTE_MS);
+      await reply(world, root, "fix that", ANA);
+      await world.pass(4 * MINUTE_MS);
+      const lines = await prompt(world);
+      const quoted = lines.filter((line) => line.startsWith("> "));
+      expect([quoted[0], quoted.at(-1)]).toEqual(["> message 0", "> message 4999"]);
+      expect(lines.join("\n")).toContain("(earlier messages left out)");
+      const calls = slack.calls.filter(
+        ({ method, result }) => method === "conversations.replies" && result === "ok",
+      );
+      expect(calls.length).toBeLessThanOrEqual(4);
+    },
+  );
+
+  const DAY = 86_400;
+  const spread = (count: number, from: number, seconds: number) =>
+    Array.from({ length: count }, (_, n) => from + (seconds * (n + 1)) / count);
+  it.each([
+    ["a burst and a few days", [...spread(1_800, 0, 360), ...spread(200, 361, 8 * DAY)]],
+    ["a few days and a burst", [...spread(200, 0, 8 * DAY), ...spread(1_800, 8 * DAY, 360)]],
+    ["an even pace", spread(2_000, 0, 8 * DAY)],
+    ["two bursts", [...spread(1_000, 0, 360), ...spread(1_000, 30 * DAY, 360)]],
+  ])("gets the newest of a thread that wakes up long after %s", async (_, seconds) => {
+    await using world = await World.start();
+    const { slack } = world;
+    const root = slack.workspace.say({ channel: DOCS, user: BEN, text: "message 0" });
+    const { blocks: _blocks, ...message } = root;
+    for (const [n, second] of seconds.entries()) {
+      const ts = (Number(root.ts) + second).toFixed(6);
+      slack.workspace.log(DOCS).add({ ...message, ts, thread_ts: root.ts, text: `message ${n + 1}` });
+    }
+    world.clock.advanceTo(world.clock.now() + ((seconds.at(-1) ?? 0) + 190 * DAY) * 1000);
+    await reply(world, root, "fix that", ANA);
+    const quoted = (await prompt(world)).filter((line) => line.startsWith("> "));
+    expect(quoted).toEqual([
+      "> message 0",
+      ...Array.from({ length: 19 }, (__, n) => `> message ${seconds.length - 18 + n}`),
+    ]);
+    const calls = slack.calls.filter(({ method }) => method === "conversations.replies");
+    expect(calls.length).toBeLessThanOrEqual(5);
   });
 
   it("goes without the thread, and says so, where Slack does not let it be read", async () => {
@@ -219,9 +280,56 @@ describe("the shortcut", () => {
     const lines = await prompt(world);
     expect(lines).toContain("> @Ana the FAQ is wrong");
     expect(lines).toContain("> as said in #docs");
+  });
 
-    const alone = world.slack.workspace.say({ channel: DOCS, user: BEN, text: `<@${ANA}> and the glossary` });
-    expect(words(await formOn(world, alone.ts))).toEqual(["@someone and the glossary"]);
+  it("shows a message that is alone once, with its code as code, and suggests what may be left out", async () => {
+    await using world = await World.start();
+    const { slack, service } = world;
+    const text = `<@${ANA}> \`npm i docs\` fails`;
+    const view = await formOn(world, slack.workspace.say({ channel: DOCS, user: BEN, text }).ts);
+    expect(listed(view)).toEqual([]);
+    expect(view.view.blocks[1]).toMatchObject({
+      elements: [
+        {
+          elements: [
+            { type: "user", user_id: ANA },
+            { type: "text", text: " " },
+            { type: "text", text: "npm i docs", style: { code: true } },
+            { type: "text", text: " fails" },
+          ],
+        },
+      ],
+    });
+    const shown = JSON.stringify(view.view);
+    expect(shown).toContain("The agent will see the message above, and the pull request may quote it.");
+    expect(shown.match(/Fix the problem this message describes\./g)).toHaveLength(1);
+    await slack.person(ANA).submit({ viewId: view.id });
+    expect((await prompt(world))[0]).toBe("Fix the problem this message describes.");
+    expect(service.creates[0]?.prompt).toContain("> @Ana `npm i docs` fails");
+  });
+
+  it("says that only the person's own words are published, where the service does so", async () => {
+    await using world = await World.start({ jobService: { requester: true } });
+    await ask(world);
+    const root = thread(world, ["the FAQ is wrong", "say 30 days"]);
+    expect(JSON.stringify((await formOn(world, root.ts)).view)).toContain(
+      "The agent will see what you share. The pull request quotes only your own words; the agent writes the rest.",
+    );
+  });
+
+  it("asks for something to go by where all messages are unticked and nothing was typed", async () => {
+    await using world = await World.start();
+    const { slack, service } = world;
+    const root = thread(world, ["the FAQ is wrong", "say 30 days"]);
+    const view = await formOn(world, root.ts);
+    await slack.person(ANA).submit({ viewId: view.id, values: { share_0: { share: "" } } });
+    expect((await world.form(ANA)).errors).toEqual({
+      instructions: "Share a message, or say what should change.",
+    });
+    const values = { share_0: { share: "" }, instructions: { instructions: "fix the FAQ" } };
+    await slack.person(ANA).submit({ viewId: view.id, values });
+    expect(await prompt(world)).toEqual(["fix the FAQ"]);
+    expect(service.creates).toHaveLength(1);
   });
 
   it("sends nothing that was unticked, however many requests come between that bring nothing along", async () => {
@@ -293,7 +401,10 @@ describe("the shortcut", () => {
     const { ts } = world.slack.workspace.say({ channel: DOCS, user: "U0GUS", text: "our contract" });
     const view = await formOn(world, ts);
     await world.slack.person(ANA).submit({ viewId: view.id });
-    expect((await prompt(world)).join("\n")).not.toContain("contract");
+    expect(Object.values((await world.form(ANA)).errors)).toHaveLength(1);
+    const values = { instructions: { instructions: "fix the FAQ" } };
+    await world.slack.person(ANA).submit({ viewId: view.id, values });
+    expect(await prompt(world)).toEqual(["fix the FAQ"]);
   });
 });
 

@@ -181,7 +181,7 @@ it("a reply to what was moved here goes to that job, also where only the outcome
 it("says how to go on without a mention, and what is wrong, privately", async () => {
   await using world = await World.start();
   const { slack, service } = world;
-  const { message } = await write(world, "fix the install page");
+  const { message } = await write(world, "fix the install command");
   await world.until(() => answers(world, message).length === 1);
   service.finish(jobOf(world), { status: "completed", prLink: null });
   await world.until(() => answers(world, message).length === 2);
@@ -191,9 +191,9 @@ it("says how to go on without a mention, and what is wrong, privately", async ()
   await world.pass(MINUTE_MS);
   expect(slack.ephemerals(ANA).map((shown) => slack.visibleText(shown))).toEqual([
     expect.stringContaining("4,001 characters"),
-    expect.stringContaining("There's no project “nope”."),
+    "There's only one project. Leave out “project=nope”.",
   ]);
-  expect(prompts(world)).toEqual({ creates: ["fix the install page"], messages: [] });
+  expect(prompts(world)).toEqual({ creates: ["fix the install command"], messages: [] });
 });
 
 /** What the app says to a newcomer. */
@@ -226,8 +226,12 @@ it("welcomes a newcomer once, and a suggestion that is pressed is a request, onc
   await world.until(() => slack.dm(ANA).length === 2);
   await slack.person(ANA).click(press);
   await slack.until(() => slack.ephemerals(ANA).length > 0);
+  // That can't be said, and the request was accepted all the same.
+  slack.faults.add({ method: "response_url", fault: { kind: "drop-before" } });
+  await slack.person(ANA).click(press);
   await world.pass(5 * MINUTE_MS);
   expect(service.creates.map(firstLine)).toEqual(["Fix the broken links in the docs"]);
+  expect(world.logger.text("error")).not.toContain("could not accept");
   const root = slack.dm(ANA)[1];
   expect(root === undefined ? "" : slack.visibleText(root)).toContain(
     "@Ana requested a docs change:\nFix the broken",

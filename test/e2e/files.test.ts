@@ -179,7 +179,7 @@ it("the shortcut's form names the files; those of a message that is unticked sta
     return JSON.stringify(open?.view ?? "").includes("share_0") ? open : undefined;
   });
   expect(JSON.stringify(view.view)).toContain("With files: notes.md, shot.png");
-  expect(JSON.stringify(view.view)).toContain("The agent can't read setup.exe, so I won't send them.");
+  expect(JSON.stringify(view.view)).toContain("The agent can't read setup.exe, so I won't send it.");
   await world.slack.person(ANA).submit({ viewId: view.id, values: { share_0: { share: other.ts } } });
   await world.until(() => creates(world).length === 2);
   expect(creates(world)[1]?.attachments.map(({ name }) => name)).toEqual(["notes.md"]);

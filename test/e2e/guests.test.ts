@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { NewUser } from "../../emulators/slack/index.ts";
 import { MINUTE_MS, ask, done, jobOf, reply } from "../support/threads.ts";
@@ -185,7 +186,7 @@ describe("while Slack doesn't say who somebody is", () => {
     await using world = await start({ guest: "multi-channel" });
     const end = silence(world);
     await world.slack.person(GUS).command({ channel: DOCS, text: WORDS });
-    await world.pass(MINUTE_MS);
+    await world.pass(10 * MINUTE_MS);
     end();
     const root = await world.until(() => world.slack.messages(DOCS)[0]);
     const told = await world.until(() => world.replies(DOCS, root.ts)[0]);
@@ -194,6 +195,11 @@ describe("while Slack doesn't say who somebody is", () => {
     );
     await world.until(() => world.read(DOCS)[0]?.includes("⛔ Refused"));
     expect(sent(world)).toEqual([]);
+    // SQLite's files as they lie on the disk, while the app runs.
+    await world.pass(2 * MINUTE_MS);
+    for (const file of [world.storePath, `${world.storePath}-wal`].filter((path) => existsSync(path))) {
+      expect(readFileSync(file).includes("zebra")).toBe(false);
+    }
     await world.stopApp();
     expect(await world.stored()).not.toContain("zebra");
   });
@@ -227,6 +233,18 @@ describe("while Slack doesn't say who somebody is", () => {
     await world.pass(MINUTE_MS);
     await press();
     await world.until(() => sent(world).length === 2);
+  });
+
+  it("one call that fails decides nothing about somebody who isn't known yet", async () => {
+    await using world = await World.start();
+    const root = await ask(world);
+    world.service.finish(jobOf(world), { status: "failed" });
+    const failed = await world.until(() => world.replies(DOCS, root.ts)[0]);
+    const fault = { kind: "error", error: "internal_error" } as const;
+    world.slack.faults.add({ method: "users.info", when: ({ args }) => args["user"] === BEN, fault });
+    await world.slack.person(BEN).click({ channel: DOCS, messageTs: failed.ts, actionId: "try_again" });
+    await world.until(() => sent(world).length === 2);
+    expect(privately(world, BEN)).toEqual([]);
   });
 
   it("a Slack that is silent holds up no answer", async () => {

@@ -60,7 +60,7 @@ it("lists a person's requests, newest first, with their thread, state and pull r
     "🔧 Follow-up sent to the agent.",
     expect.stringMatching(/^#docs · \d{4}-\d\d-\d\d, \d\d:\d\d UTC$/),
     `fix the install page (${url})`,
-    `✅ Correct the install command, 3 files, +12 −4 · acme/docs#7 (${PR})`,
+    `✅ Pull request ready, 3 files, +12 −4 · acme/docs#7 (${PR})`,
     expect.stringMatching(/^#docs · /),
   ]);
   expect(await answer(world, BEN, "list channel")).toEqual([
@@ -152,7 +152,7 @@ it("tells how many requests run and wait, whether the agent answers, and what we
     expect.stringMatching(
       /^⚠️ The agent hasn't answered since .+ UTC\. Waiting requests start when it's back\.$/,
     ),
-    expect.stringMatching(/^The last one that didn't work out, .+ UTC:$/),
+    expect.stringMatching(/^Latest failure \(\d\d:\d\d UTC\):$/),
     expect.stringMatching(/^fix the install page \(/),
     "❌ Couldn't finish",
   ]);

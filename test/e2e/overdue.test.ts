@@ -80,7 +80,7 @@ describe("a request that takes longer than usual", () => {
     await world.until(() => read(world, root)[0] === AFTERWARDS);
     await onceMore();
     await world.pass(HOUR_MS);
-    expect(read(world, root)[1]).toMatch(/^⏹️ @Ana, @Ben stopped the agent\./);
+    expect(read(world, root)[1]).toMatch(/^⏹️ @Ben stopped the agent, @Ana\./);
     expect(read(world, root)).toHaveLength(2);
     expect(world.service.cancels).toEqual(["job_6/1"]);
   });

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { AppProcess, quiet, readiness } from "../support/app-process.ts";
 import type { SlackSide } from "../../emulators/slack/index.ts";
+import { freePort } from "../support/redis-server.ts";
 import { startJobServiceSide } from "../support/job-service-side.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 import {
@@ -18,6 +19,8 @@ import {
   startSlackSide,
 } from "../support/world.ts";
 
+/** Nothing listens there. */
+const NOWHERE = `http://127.0.0.1:${await freePort()}/`;
 const PR = "https://github.com/acme/docs/pull/7";
 
 async function startSides() {
@@ -134,6 +137,59 @@ describe.concurrent("settings", () => {
     expect(child.exitCode).toBe(0);
     expect(out).toContain("Usage: npm start");
   });
+});
+
+describe.concurrent("npm start -- --check", () => {
+  const program = { file: "src/main.ts", args: ["--check"], readyMessage: "never" };
+
+  it("says that Slack and the job service answer, and changes nothing", async () => {
+    const { resources, env, service, slack } = await startSides();
+    await using _resources = resources;
+    for (const socket of [{}, { SLACK_APP_TOKEN: APP_TOKEN }]) {
+      await using app = new AppProcess({ env: { ...env, ...socket }, program });
+      expect(await app.exit()).toBe(0);
+      expect(app.stdout).toMatch(
+        /^ok {5}Slack: the app is \S+ in .+\nok {5}default: the job service answers and accepts the API key\n$/,
+      );
+    }
+    expect(service.calls.map(({ op }) => op)).toEqual(["get", "get"]);
+    expect(slack.messages(DOCS)).toEqual([]);
+  });
+
+  it.each([
+    [
+      { SLACK_BOT_TOKEN: "xoxb-wrong", DOCS_AGENT_API_KEY: "wrong" },
+      /^FAULT {2}Slack: Slack refuses SLACK_BOT_TOKEN \(invalid_auth\)\. .+\nFAULT {2}default: .*the API key is not accepted, check it\n$/,
+    ],
+    [
+      { SLACK_APP_TOKEN: "xapp-wrong" },
+      /^FAULT {2}Slack: Slack refuses SLACK_APP_TOKEN \(invalid_auth\)\. .+\nok {5}default/,
+    ],
+    [
+      { SLACK_API_URL: NOWHERE, DOCS_AGENT_BASE_URL: NOWHERE },
+      /^FAULT {2}Slack: Slack can't be reached \(ECONNREFUSED\)\. .+\nFAULT {2}default: .*no answer from 127\.0\.0\.1/,
+    ],
+  ])("says what to fix, and exits with 1: %j", async (wrong, said) => {
+    const { resources, env } = await startSides();
+    await using _resources = resources;
+    await using app = new AppProcess({ env: { ...env, ...wrong }, program });
+    expect(await app.exit()).toBe(1);
+    expect(app.stdout).toMatch(said);
+    for (const secret of SECRETS) expect(app.stderr + app.stdout).not.toContain(secret);
+  });
+});
+
+it.concurrent("warns at the start when the job service doesn't answer, and is ready all the same", async ({
+  expect,
+}) => {
+  const { resources, env } = await startSides();
+  await using _resources = resources;
+  await using app = new AppProcess({ env: { ...env, DOCS_AGENT_BASE_URL: NOWHERE } });
+  await app.ready();
+  await expect
+    .poll(() => app.stdout)
+    .toContain("the job service doesn't answer; requests wait until it does");
+  expect(app.stdout).toContain('"error":"ECONNREFUSED"');
 });
 
 describe.concurrent("a start that cannot work", () => {

@@ -43,7 +43,10 @@ it("a Redis whose answer is lost: the person is told that the request may have b
   await using _ = resources;
   service.script.completeAfterPolls(0, { prLink: PR });
   const app = open();
-  slack.setAppUrl(`${(await app.ready()) ?? ""}/slack/events`);
+  const url = (await app.ready()) ?? "";
+  // What is asked behind a call that is under way isn't sent at all.
+  await isReady(url);
+  slack.setAppUrl(`${url}/slack/events`);
   process.kill(redis.pid, "SIGSTOP");
   await slack.person(ANA).command({ channel: DOCS, text: "fix it" });
   await slack.until(() => slack.ephemerals(ANA).length > 0, 10_000);

@@ -4,6 +4,7 @@ import { reply } from "../support/threads.ts";
 import { ANA, BEN, DOCS, World } from "../support/world.ts";
 
 const GUS = "U0GUS";
+const DAY_MS = 24 * 60 * 60_000;
 
 /** A world with Gus, a guest, in #docs. */
 async function start(): Promise<World> {
@@ -13,17 +14,25 @@ async function start(): Promise<World> {
   return world;
 }
 
+/** How what shows a message names it. */
+type Names = (message: SlackMessage) => { is_msg_unfurl?: true; ts?: string; from_url?: string };
+
 /** Ben says something and pastes links of messages, which Slack shows under it. */
-function show(world: World, text: string, messages: SlackMessage[], threadTs?: string): SlackMessage {
+function show(
+  world: World,
+  text: string,
+  messages: SlackMessage[],
+  threadTs?: string,
+  names: Names = ({ ts }) => ({ is_msg_unfurl: true, ts }),
+): SlackMessage {
   return world.slack.workspace.post({
     channel: DOCS,
     user: BEN,
     text,
     attachments: messages.map((message, n) => ({
       id: n + 1,
-      is_msg_unfurl: true,
       channel_id: DOCS,
-      ts: message.ts,
+      ...names(message),
       author_id: message.user,
       text: message.text,
       fallback: message.text,
@@ -59,20 +68,50 @@ describe("a message that shows another one", () => {
     await world.until(() => world.read(DOCS).some((text) => text.includes("1 by guests left out")));
   });
 
-  it("brings nothing along that somebody unticked, then or later", async () => {
+  const address = ({ ts }: SlackMessage) => `https://acme.slack.com/archives/${DOCS}/p${ts.replace(".", "")}`;
+
+  it.each<[string, Names]>([
+    ["its timestamp", ({ ts }) => ({ is_msg_unfurl: true, ts })],
+    ["its address", (message) => ({ is_msg_unfurl: true, from_url: address(message) })],
+    ["its address in a thread", (message) => ({ from_url: `${address(message)}?thread_ts=1.0&cid=${DOCS}` })],
+    ["nothing", () => ({ is_msg_unfurl: true })],
+  ])("brings nothing along that somebody unticked, then or later: named by %s", async (_, names) => {
     await using world = await start();
     const { slack, service } = world;
     const root = slack.workspace.say({ channel: DOCS, user: BEN, text: "look" });
     const place = { channel: DOCS, threadTs: root.ts };
     const secret = slack.workspace.say({ ...place, user: ANA, text: "my password is hunter2" });
-    const showing = show(world, "see this", [secret], root.ts);
+    const showing = show(world, "see this", [secret], root.ts, names);
     const form = await formOn(world, root.ts);
     const ticked = [root.ts, showing.ts].join("\n");
     await slack.person(ANA).submit({ viewId: form.id, values: { share_0: { share: ticked } } });
     expect(await quoted(world)).toEqual(["> look", "> see this"]);
-    show(world, "this one", [secret], root.ts);
+    show(world, "this one", [secret], root.ts, names);
     await reply(world, root, "new and the FAQ", BEN);
     expect(await quoted(world, 1)).toEqual(["> look", "> see this", "> this one"]);
+    expect(JSON.stringify(service.calls)).not.toContain("hunter2");
+  });
+
+  it("brings nothing along that somebody unticked, when all records of the thread have expired", async () => {
+    await using world = await start();
+    const { slack, service } = world;
+    service.script.completeAfterPolls(1);
+    const root = slack.workspace.say({ channel: DOCS, user: BEN, text: "look" });
+    const secret = slack.workspace.say({
+      channel: DOCS,
+      threadTs: root.ts,
+      user: ANA,
+      text: "my password is hunter2",
+    });
+    const form = await formOn(world, root.ts);
+    await slack.person(ANA).submit({ viewId: form.id, values: { share_0: { share: root.ts } } });
+    expect(await quoted(world)).toEqual(["> look"]);
+    await world.pass(200 * DAY_MS);
+    await reply(world, root, "new and the FAQ", BEN);
+    expect(await quoted(world, 1)).toContain("> look");
+    show(world, "this one", [secret], root.ts);
+    await reply(world, root, "new and the glossary", BEN);
+    expect(await quoted(world, 2)).toContain("> this one");
     expect(JSON.stringify(service.calls)).not.toContain("hunter2");
   });
 

@@ -28,6 +28,69 @@ function dm(world: World, userId = ANA): string[] {
   return world.slack.dm(userId).map((message) => world.slack.visibleText(message));
 }
 
+describe("while Slack takes nothing but answers, a command is answered at once:", () => {
+  const KEPT = "Got it. Your request is saved, but Slack won't let me post yet. No need to resend.";
+
+  it.each([
+    ["503", { kind: "http", status: 503 }],
+    ["429", { kind: "ratelimited", retryAfterS: 30 }],
+  ] as const)("%s", async (_, fault) => {
+    await using world = await World.start();
+    world.service.script.completeAfterPolls(1, { prLink: PR });
+    const times = Number.POSITIVE_INFINITY;
+    const faults = ["*", "response_url"].map((method) => world.slack.faults.add({ method, times, fault }));
+    await world.slack.person(ANA).command({ channel: DOCS, text: "" });
+    expect(privately(world)).toEqual([
+      "I couldn't open the form. Try again, or type your request after `/docs-agent`.",
+    ]);
+    await world.slack.person(ANA).command({ channel: DOCS, text: "fix it" });
+    expect(privately(world).slice(1)).toEqual([KEPT]);
+
+    // Whoever has read it isn't told again.
+    for (const recover of faults) recover();
+    await world.pass(HOUR_MS);
+    expect(privately(world).slice(1)).toEqual([KEPT]);
+    expect(world.read(DOCS)[1]).toContain("Your pull request is ready");
+  });
+
+  it("no answer at all, also to who somebody is", async () => {
+    await using world = await World.start();
+    world.slack.faults.add({ method: "*", times: Number.POSITIVE_INFINITY, fault: { kind: "hang" } });
+    for (const [person, text] of [
+      [ANA, "fix it"],
+      [BEN, ""],
+    ] as const) {
+      const { status } = await world.slack.person(person).command({ channel: DOCS, text });
+      expect(status).toBe(200);
+    }
+  });
+
+  it("not over a connection that has ended, which the app survives", async () => {
+    await using world = await World.start({ socketMode: true });
+    const { slack, logger } = world;
+    await expect.poll(() => slack.socketMode.connections).toBe(1);
+    const hang = { method: "views.open", times: Number.POSITIVE_INFINITY, fault: { kind: "hang" } } as const;
+    const stop = slack.faults.add(hang);
+    const asked = slack.person(ANA).command({ channel: DOCS, text: "" });
+    await expect.poll(() => slack.calls.map(({ method }) => method)).toContain("views.open");
+    slack.socketMode.drop();
+    await asked;
+    await expect
+      .poll(() => logger.text("warn"), { timeout: 5_000 })
+      .toContain("could not acknowledge a command");
+    stop();
+  });
+
+  it("not while Slack takes it", async () => {
+    await using world = await World.start();
+    await world.slack.person(ANA).command({ channel: DOCS, text: "" });
+    expect(world.slack.openViews(ANA)).toHaveLength(1);
+    for (const text of ["fix it", "fix the FAQ"])
+      await world.slack.person(ANA).command({ channel: DOCS, text });
+    expect(privately(world)).toEqual([]);
+  });
+});
+
 describe("an error code that nobody knows", () => {
   it.each(["team_access_not_granted", "ekm_access_denied", "some_new_error"])(
     "(%s), answered to everything for hours, costs nothing: status message and outcome arrive when Slack is back",
@@ -89,6 +152,24 @@ describe("an error code that nobody knows", () => {
       ]);
     },
   );
+
+  it("no_permission everywhere for a moment loses nothing", async () => {
+    await using world = await World.start();
+    world.service.script.completeAfterPolls(1, { prLink: PR });
+    const recover = refuse(world, ["chat.postMessage", "conversations.open"], "no_permission");
+    await world.slack.person(ANA).command({ channel: DOCS, text: "fix it" });
+    await world.pass(2_000);
+    recover();
+    const again = refuse(world, ["chat.postMessage"], "no_permission");
+    await world.pass(4_000);
+    again();
+    await world.pass(HOUR_MS);
+    const all = [...world.read(DOCS), ...dm(world)];
+    expect(all).toEqual([
+      expect.stringContaining("fix it"),
+      expect.stringContaining("Your pull request is ready"),
+    ]);
+  });
 
   it("answered to the direct message that says a request was lost, only delays it", async () => {
     await using world = await World.start();
@@ -254,7 +335,7 @@ describe("that a request is saved", () => {
       method: "chat.postMessage",
       fault: { kind: "ratelimited", retryAfterS: 30 },
     });
-    await world.slack.person(ANA).command({ channel: DOCS, text: "fix it" });
+    const { message } = await world.slack.person(ANA).mention({ channel: DOCS, text: "fix it" });
     await world.pass(2_900);
     expect(privately(world)).toEqual([]);
     world.clock.advance(200);
@@ -264,16 +345,16 @@ describe("that a request is saved", () => {
     // The agent is at work meanwhile.
     await world.until(() => world.service.creates.length === 1, 1000);
     await world.pass(60_000);
-    expect(world.read(DOCS)).toHaveLength(1);
+    expect(world.replies(DOCS, message.ts)).toHaveLength(1);
     expect(privately(world)).toHaveLength(1);
   });
 
   it("is not said where the status message is there in time", async () => {
     await using world = await World.start();
     world.slack.faults.add({ method: "chat.postMessage", fault: { kind: "ratelimited", retryAfterS: 2 } });
-    await world.slack.person(ANA).command({ channel: DOCS, text: "fix it" });
+    const { message } = await world.slack.person(ANA).mention({ channel: DOCS, text: "fix it" });
     await world.pass(60_000);
-    expect(world.read(DOCS)).toHaveLength(1);
+    expect(world.replies(DOCS, message.ts)).toHaveLength(1);
     expect(privately(world)).toEqual([]);
   });
 });

@@ -39,7 +39,7 @@ describe("Stop", () => {
     expect(await toldPrivately(world, BEN, 2)).toBe("You already did that.");
     await world.pass(60 * MINUTE_MS);
     expect(said(world, message).map((lines) => lines.slice(0, 2))).toEqual([
-      ["⏹️ @Ana, @Ben stopped the agent.", "No pull request was opened."],
+      ["⏹️ @Ben stopped the agent, @Ana.", "No pull request was opened."],
     ]);
     expect(root(world).split("\n").slice(-1)).toEqual(["⏹️ Stopped"]);
     expect(world.service.cancels).toEqual(["job_1/1"]);
@@ -107,8 +107,8 @@ describe("Stop", () => {
       await world.pass(10 * MINUTE_MS);
       expect(said(world, message).map(([line]) => line)).toEqual([
         isMade
-          ? "⏹️ @Ana, @Ben stopped the agent."
-          : "⏹️ @Ana, @Ben canceled this request before it started.",
+          ? "⏹️ @Ben stopped the agent, @Ana."
+          : "⏹️ @Ben canceled this request before it started, @Ana.",
       ]);
       expect([service.creates.length, service.cancels]).toEqual(isMade ? [1, ["job_1/1"]] : [0, []]);
     },
@@ -171,7 +171,7 @@ describe("Stop", () => {
     );
     await service.up();
     await world.until(() => said(world, message).length === 1);
-    expect(said(world, message)[0]?.[0]).toBe("⏹️ @Ana, @Ben stopped the agent.");
+    expect(said(world, message)[0]?.[0]).toBe("⏹️ @Ben stopped the agent, @Ana.");
     expect(service.cancels).toEqual(["job_1/1"]);
   });
 
@@ -189,7 +189,7 @@ describe("Stop", () => {
       said(world, message)
         .map(([line]) => line)
         .toSorted(),
-    ).toEqual(["⏹️ @Ana, @Ben stopped the agent.", "⏹️ @Ben stopped the agent."]);
+    ).toEqual(["⏹️ @Ben stopped the agent, @Ana.", "⏹️ @Ben stopped the agent."]);
     expect(service.cancels.toSorted()).toEqual(["job_1/1", "job_1/2"]);
   });
 

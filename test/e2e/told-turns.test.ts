@@ -80,10 +80,9 @@ describe("a job service that tells of its turns", () => {
       "✅ @Ana Your pull request is ready:",
       "Correct the install command",
       "Both pages named one that was removed.",
-      `acme/docs#7 (${PR}), 3 files, +12 −4`,
       "[View pull request]",
     ]);
-    expect(stateOf(world)).toBe(`✅ acme/docs#7 (${PR}) Correct the install command, 3 files, +12 −4`);
+    expect(stateOf(world)).toBe(`✅ acme/docs#7 (${PR}), 3 files, +12 −4`);
   });
 
   it("shows the agent's plan, and how far it is", async () => {
@@ -120,21 +119,16 @@ describe("a job service that tells of its turns", () => {
         status: "completed",
         turn: { summary: "There is no page about refunds.", reason: "All changes were outside the docs." },
       },
-      [
-        "➖ @Ana No changes made.",
-        "All changes were outside the docs.",
-        "There is no page about refunds.",
-        "Reply with @docs-agent and name the page.",
-      ],
+      ["➖ @Ana No changes made.", "All changes were outside the docs.", "There is no page about refunds."],
       "➖ No changes",
     ],
     [
-      "ran out of its budget",
-      { status: "failed", turn: { reason: "The turn reached its budget of $2.00." } },
+      "failed, and why",
+      { status: "failed", turn: { reason: "The agent exited with code 1." } },
       [
         "❌ @Ana The agent couldn't finish.",
-        "The turn reached its budget of $2.00.",
-        "If it keeps happening, contact your Docs Agent admin.",
+        "The agent exited with code 1.",
+        "If it keeps happening, give your Docs Agent admin this ID: job_1",
       ],
       "❌ Couldn't finish",
     ],
@@ -158,12 +152,8 @@ describe("a job service that tells of its turns", () => {
     [
       "was done when its job was archived",
       { status: "archived", prLink: PR, turn: { outcome: "pull-request", pullRequest } },
-      [
-        "✅ @Ana Your pull request is ready:",
-        "Correct the install command",
-        `acme/docs#7 (${PR}), 3 files, +12 −4`,
-      ],
-      `✅ acme/docs#7 (${PR}) Correct the install command, 3 files, +12 −4`,
+      ["✅ @Ana Your pull request is ready:", "Correct the install command"],
+      `✅ acme/docs#7 (${PR}), 3 files, +12 −4`,
     ],
   ];
 

@@ -7,7 +7,7 @@ import { expect, it } from "vitest";
 import { createSlackSide } from "../../emulators/slack/index.ts";
 import { askSlack, faultLines, faultsOf, renderedSamples } from "../../gallery/gallery.ts";
 import { galleryPage } from "../../gallery/page.ts";
-import { hasChromium, startBrowser } from "../support/browser.ts";
+import { startBrowser, violationsOf } from "../support/browser.ts";
 import { silentSlackLogger } from "../support/silent-slack-logger.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 
@@ -42,12 +42,12 @@ it("writes one file, which says where it is", async () => {
   const file = dir.file("messages.html");
   const run = promisify(execFile);
   const { stdout } = await run(process.execPath, ["--no-warnings", MAIN, "--out", file], { env: {} });
-  expect(stdout).toMatch(/^Wrote \d+ messages to /);
-  expect(stdout).toContain(file);
+  expect(stdout).toMatch(/^Wrote \d+ messages\. Open file:\/\//);
+  expect(stdout).toContain(pathToFileURL(file).href);
   expect(readFileSync(file, "utf8")).toContain("<!doctype html>");
 });
 
-it.skipIf(!hasChromium)("its page draws every message in both themes, and fits a phone", async () => {
+it("its page draws every message in both themes, and fits a phone", async () => {
   await using dir = await openTempDir();
   await using browser = await startBrowser();
   const groups = renderedSamples();
@@ -68,6 +68,10 @@ it.skipIf(!hasChromium)("its page draws every message in both themes, and fits a
   expect(await tab.locator(".theme-light .content").count()).toBe(count);
   expect(await tab.locator(".theme-dark .content").count()).toBe(count);
   expect(await tab.locator(".unsupported, .fault").count()).toBe(0);
+  const form = tab.getByRole("article", { name: "for a thread", exact: true }).locator(".theme-light");
+  expect(await form.innerText()).toContain("Uncheck what you don't want to share.");
   expect(await tab.evaluate<number>("document.documentElement.scrollWidth")).toBe(390);
+  expect(await tab.locator('[data-focus*="undefined"]').count()).toBe(0);
+  expect(await violationsOf(tab)).toEqual([]);
   expect(faults).toEqual([]);
 });

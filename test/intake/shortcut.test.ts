@@ -23,7 +23,7 @@ async function pick(world: World, change: (payload: Json, message: Json) => void
 
 /** The first lines of a form: whose message it shows, and the message. */
 function quoteIn(world: World, { view }: OpenView): string[] {
-  const shown = { text: "", blocks: view.blocks.filter((block) => block.type !== "input") };
+  const shown = { text: "", blocks: view.blocks.slice(0, 2).filter((block) => block.type !== "input") };
   return world.slack.visibleText({ ...world.slack.messages(DOCS)[0]!, ...shown }).split("\n");
 }
 

@@ -148,6 +148,6 @@ it("cancels a turn and answers a question", async () => {
 
 it("reads capabilities whatever their case and order, and leaves out those it does not know", () => {
   expect(parseCapabilities(" Turns,IDEMPOTENCY-KEY ,, turns, warp")).toEqual(["idempotency-key", "turns"]);
-  expect(parseCapabilities(["list", "events, questions"])).toEqual(["list", "events", "questions"]);
+  expect(parseCapabilities(["list", "archive, questions"])).toEqual(["list", "archive", "questions"]);
   expect(parseCapabilities(undefined)).toEqual([]);
 });

@@ -1,18 +1,22 @@
+// @module-tag redis-server
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
-import { afterAll, expect, it, vi } from "vitest";
-import { BullPools } from "../../src/queue/redis/bull-pools.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { RedisTaskQueue } from "../../src/queue/redis/redis-task-queue.ts";
 import { openRedisStore } from "../../src/store/redis/open-redis-store.ts";
 import { createSystemClock } from "../../src/system-clock.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
-import { startRedisServer } from "../support/redis-server.ts";
+import { type RedisServer, startRedisServer } from "../support/redis-server.ts";
 import { openRedisClient, redisPrefix } from "../support/redis.ts";
 import { ScriptedHandler } from "../support/scripted-handler.ts";
 
 const clock = createSystemClock();
-const server = await startRedisServer();
+let server: RedisServer;
+beforeAll(async () => {
+  server = await startRedisServer();
+});
 afterAll(() => server[Symbol.asyncDispose]());
 
 /** A queue at work on the Redis at `url`. */
@@ -26,11 +30,10 @@ async function startQueue(url: string) {
     pools: { of: () => "rest", budgets: { rest: 2 } },
     keepDeadMs: 60_000,
     leaseMs: 2_000,
-    lookForStalledEveryMs: 500,
   });
   const handler = new ScriptedHandler();
   queue.start(handler.handle);
-  return { store, queue, handler };
+  return { store, queue, handler, logger };
 }
 
 /** A way to Redis on which one connection is cut, once, when it sends something for the `chunk`th time. */
@@ -114,10 +117,10 @@ it("goes on at the new primary after a failover that leaves its connections at t
   await Promise.all([old?.close(), next?.close()]);
 });
 
-// The first connection is the one that all share; after it has opened the store (6 times), BullMQ makes one more for each pool.
+// The first connection is for all that is asked, and has opened the store by its sixth message. The second hears what is due.
 const cuts = [7, 8, 9, 10]
   .map((chunk) => ({ connection: 1, chunk }))
-  .concat([1, 2, 3, 4].map((chunk) => ({ connection: 2, chunk })));
+  .concat([1, 2].map((chunk) => ({ connection: 2, chunk })));
 
 it.concurrent.each(cuts)(
   "runs what was added although connection $connection is cut at its message $chunk",
@@ -136,27 +139,86 @@ it.concurrent.each(cuts)(
   },
 );
 
-it("keeps at Redis none of BullMQ's events, to which nobody listens, but the last ones", async () => {
+it("takes two connections, and three commands a second at most when nothing is to do, however many job services there are", async () => {
   const redis = redisPrefix(server.url);
   const logger = new RecordingLogger();
+  const admin = await openRedisClient(server.url);
+  const connections = async () =>
+    (await admin.clientList()).filter(({ name }) => name === redis.prefix).length;
+  const commands = async () => Number(/total_commands_processed:(\d+)/.exec(await admin.info("stats"))?.[1]);
   await using store = await openRedisStore({ url: redis.url, clock, logger, keepSetAsideMs: 60_000 });
   const pools = { of: () => "rest", budgets: { rest: 20 } };
   const queue = new RedisTaskQueue({ store, clock, logger, pools, keepDeadMs: 60_000 });
   const handler = new ScriptedHandler();
   queue.start(handler.handle);
-  // Each has several events.
-  const ids = Array.from({ length: 200 }, (_, n) => `task-${n}`);
-  await queue.add({ id: "first", type: "any", payload: null });
-  await handler.started("first");
-  await Promise.all(ids.map((id) => queue.add({ id, type: "any", payload: null })));
-  await Promise.all(ids.map((id) => handler.started(id)));
-  await queue.stop(1_000);
-  const key = `${redis.prefix}:q:${BullPools.queueName("rest")}:events`;
-  // Redis removes them a hundred at a time.
-  expect(await store.redis.client.xLen(key)).toBeLessThan(250);
+  const dueAt = clock.now() + 60 * 60_000;
+  const services = Array.from({ length: 30 }, (_, n) => ({
+    id: `task-${n}`,
+    type: "any",
+    share: `service ${n}`,
+  }));
+  await Promise.all(services.map((task) => queue.add({ ...task, payload: null })));
+  await Promise.all(services.map(({ id }) => handler.started(id)));
+  await Promise.all(
+    services.map((task) => queue.add({ ...task, id: `${task.id} later`, payload: null, dueAt })),
+  );
+  expect(await connections()).toBe(2);
+  const [before, startedAtMs] = [await commands(), clock.monotonicMs()];
+  await sleep(6_000);
+  const perSecond = ((await commands()) - before) / ((clock.monotonicMs() - startedAtMs) / 1000);
+  expect(perSecond).toBeLessThanOrEqual(3);
+  await queue.stop(0);
+  admin.destroy();
 });
 
-it("goes on when the connection is cut before BullMQ was asked for anything", async () => {
+it("says so, and isn't well, where Redis lets it take tasks and not look for what is due", async () => {
+  await using own = await startRedisServer();
+  const admin = await openRedisClient(own.url);
+  const rights = ["~*", "&*", "+@all", "-zrange"];
+  await admin.sendCommand(["ACL", "SETUSER", "app", "on", ">pw", ...rights]);
+  const { store, queue, logger } = await startQueue(own.url.replace("redis://", "redis://app:pw@"));
+  await using _store = store;
+  expect(await queue.add({ id: "a", type: "any", payload: null })).toBe(true);
+  await expect(queue.check()).rejects.toThrow("can't run this command");
+  const errors = () => logger.lines.filter(({ level }) => level === "error");
+  await vi.waitFor(() => expect(errors()).toHaveLength(1));
+  expect(errors()[0]?.message).toContain("cannot look for what is due");
+  await admin.sendCommand(["ACL", "SETUSER", "app", "+zrange"]);
+  await vi.waitFor(() => queue.check(), { timeout: 10_000 });
+  await queue.stop(0);
+  admin.destroy();
+});
+
+it("asks on a new connection after one answer was late", async () => {
+  const { port } = new URL(server.url);
+  const halfOpen = new Set<Socket>();
+  let isSilent = false;
+  const sockets = new Set<Socket>();
+  const proxy = createServer((socket) => {
+    const redis = connect(Number(port), "127.0.0.1");
+    for (const end of [socket, redis]) sockets.add(end.on("error", () => {}));
+    socket.on("close", () => redis.destroy());
+    socket.pipe(redis);
+    redis.on("data", (data) => {
+      if (isSilent && halfOpen.size === 0) halfOpen.add(socket);
+      if (!halfOpen.has(socket)) socket.write(data);
+    });
+  }).listen(0, "127.0.0.1");
+  await once(proxy, "listening");
+  const logger = new RecordingLogger();
+  const url = `redis://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  const store = await openRedisStore({ url, clock, logger, keepSetAsideMs: 60_000 });
+  const startedAtMs = clock.monotonicMs();
+  isSilent = true;
+  await expect(store.check()).rejects.toMatchObject({ code: "store_answer_lost" });
+  await vi.waitFor(() => store.check(), { timeout: 4_000, interval: 20 });
+  expect(clock.monotonicMs() - startedAtMs).toBeLessThan(5_000);
+  await store.close();
+  proxy.close();
+  for (const socket of sockets) socket.destroy();
+});
+
+it("goes on when the connection is cut before anything was asked of the queue", async () => {
   await using way = await cutOnce(server.url, { connection: 1, chunk: 7 });
   const logger = new RecordingLogger();
   await using store = await openRedisStore({ url: way.url, clock, logger, keepSetAsideMs: 60_000 });

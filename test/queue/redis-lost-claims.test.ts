@@ -1,7 +1,8 @@
+// @module-tag redis-server
 import { afterEach, expect, it, vi } from "vitest";
 import { RedisTaskQueue } from "../../src/queue/redis/redis-task-queue.ts";
-import { RedisWork } from "../../src/queue/redis/redis-work.ts";
 import { openRedisStore } from "../../src/store/redis/open-redis-store.ts";
+import { RedisConnection } from "../../src/store/redis/redis-connection.ts";
 import { StoreAnswerLostError } from "../../src/store/store-errors.ts";
 import { createSystemClock } from "../../src/system-clock.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
@@ -20,18 +21,17 @@ it("counts no death for a claim whose answer was lost", async () => {
   await using store = await openRedisStore({ url: server.url, clock, logger, keepSetAsideMs: 60_000 });
   const pools = { of: () => "all", budgets: { all: 2 } };
   const queue = new RedisTaskQueue({ store, clock, logger, pools, keepDeadMs: 60_000 });
-  const work = new RedisWork(store.redis, () => "");
-  const ask = work.ask.bind(work);
+  await queue.add({ id: "a", type: "test", payload: null });
+  const run = store.redis.run.bind(store.redis);
   let lost = 0;
-  vi.spyOn(RedisWork.prototype, "ask").mockImplementation(async (asked) => {
-    const answer = await ask(asked);
-    if (asked.kind !== "claim" || answer === null || lost === 3) return answer;
+  vi.spyOn(RedisConnection.prototype, "run").mockImplementation(async (script, args) => {
+    const answer = await run(script, args);
+    if (!JSON.stringify(answer).includes('["a","all"') || lost === 3) return answer;
     lost += 1;
     throw new StoreAnswerLostError(server.url, "no answer", "");
   });
   const handler = new ScriptedHandler();
   queue.start(handler.handle);
-  await queue.add({ id: "a", type: "test", payload: null });
   await handler.started("a");
   await queue.stop(1_000);
   expect(lost).toBe(3);

@@ -6,7 +6,7 @@ import { createSystemClock } from "../../src/system-clock.ts";
 import { spawnNode } from "../support/child-process.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { startRedisServer } from "../support/redis-server.ts";
-import { leasesAreOver, openRedisClient } from "../support/redis.ts";
+import { leasesAreOver, liveTasks, openRedisClient } from "../support/redis.ts";
 import { ScriptedHandler } from "../support/scripted-handler.ts";
 
 const child = fileURLToPath(new URL("../support/store-child.ts", import.meta.url));
@@ -37,7 +37,7 @@ it.each([
   );
   expect(acknowledged.filter((_, n) => isKnown[n] !== 1)).toEqual([]);
 
-  const left = await admin.zRange(`${PREFIX}:live`, 0, -1);
+  const left = await liveTasks(admin, PREFIX);
   await leasesAreOver(admin, PREFIX);
   const logger = new RecordingLogger();
   await using store = await openRedisStore({ url: server.url, clock, logger, keepSetAsideMs: 60_000 });
@@ -47,6 +47,6 @@ it.each([
   await Promise.all(left.map((id) => handler.started(id)));
   await queue.stop(1_000);
   expect(handler.order().toSorted()).toEqual(left.toSorted());
-  expect(await admin.zCard(`${PREFIX}:live`)).toBe(0);
+  expect(await liveTasks(admin, PREFIX)).toEqual([]);
   admin.destroy();
 });

@@ -1,3 +1,4 @@
+// @module-tag redis-server
 import type { RedisClientType } from "@redis/client";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

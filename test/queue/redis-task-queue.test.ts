@@ -1,3 +1,4 @@
+// @module-tag redis-server
 import type { RedisClientType } from "@redis/client";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { describeTaskQueue } from "../contracts/task-queue.ts";
@@ -43,4 +44,15 @@ it("Redis: a run is sure of its task for half a lease after it last heard so", a
   });
   await expect.poll(() => subject.queue.counts()).toEqual({ waiting: 0, running: 0, dead: 0 });
   expect(seen).toEqual([true, true, false, true]);
+});
+
+it("Redis: a series is gone when nothing was added to it for as long as its entries are kept", async () => {
+  await using subject = await openRedisSubject(server.url, admin);
+  const append = { series: "gone", entry: "1", keep: 9, ttlMs: 60_000 };
+  await subject.queue.commit(() => ({ appends: [append], value: null }));
+  const [key = "", ...others] = await admin.keys("*:series:gone");
+  expect(others).toEqual([]);
+  const leftMs = await admin.pTTL(key);
+  expect(leftMs).toBeGreaterThan(0);
+  expect(leftMs).toBeLessThanOrEqual(60_000);
 });

@@ -1,5 +1,6 @@
 import { rm } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
+import type { Plan } from "../../src/core/task-queue.ts";
 import { SqliteTaskQueue } from "../../src/queue/sqlite-task-queue.ts";
 import { taskSql } from "../../src/queue/task-sql.ts";
 import { openStore } from "../../src/store/open-store.ts";
@@ -60,6 +61,20 @@ describe("SQLite task queue", () => {
         expect.stringMatching(/^SEARCH tasks USING COVERING INDEX tasks_waiting \(pool=\?/),
       ]);
     }
+  });
+
+  it("decides each of many that come at once once, though most have no room", async () => {
+    await using subject = await openMemorySubject();
+    const within = [{ gate: "a", limit: 5, windowMs: DAY_MS }];
+    let decisions = 0;
+    const decide = (): Plan<null> => {
+      decisions += 1;
+      return { within, adds: [{ id: `t${decisions}`, type: "test", payload: null }], value: null };
+    };
+    const all = await Promise.allSettled(Array.from({ length: 800 }, () => subject.queue.commit(decide)));
+    expect(all.filter(({ status }) => status === "fulfilled")).toHaveLength(5);
+    expect(await subject.queue.counts()).toMatchObject({ waiting: 5 });
+    expect(decisions).toBe(800);
   });
 
   it("keeps what people wrote no longer than a task needs it", async () => {

@@ -1,24 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { render } from "../../src/replies/render.ts";
 import { makeJob, makeOutcome, makeTurn } from "../support/builders.ts";
-import {
-  ANA,
-  LINK,
-  PR,
-  TEAM,
-  presentation,
-  read,
-  readOutcome,
-  request,
-  JOB,
-  withPr,
-  without,
-} from "./reading.ts";
+import { ANA, LINK, PR, TEAM, presentation, read, readOutcome, request, withPr, without } from "./reading.ts";
 import type { Row } from "./reading.ts";
 
 const CHECK = "Check for a new pull request before trying again.";
 const FIX = "Contact your Docs Agent admin, then try again.";
-const FIX_AND_WATCH = "Contact your Docs Agent admin, then keep watching.";
+const FIX_AND_WATCH = "Contact your Docs Agent admin, then press *Keep watching*.";
+const ID = "ID: job-1";
 
 const rows: Row[] = [
   {
@@ -46,8 +35,7 @@ const rows: Row[] = [
     outcome: { kind: "failed", job: without },
     lines: [
       "❌ @Ana The agent couldn't finish.",
-      "If it keeps happening, contact your Docs Agent admin.",
-      JOB,
+      "If it keeps happening, give your Docs Agent admin this ID: job-1",
       "[Try again]",
     ],
   },
@@ -57,7 +45,7 @@ const rows: Row[] = [
     lines: [
       "❌ @Ana The agent couldn't finish.",
       `${LINK} is already open. Check it carefully before you merge.`,
-      "Job job-1",
+      ID,
       "[View pull request] [Try again]",
     ],
   },
@@ -77,7 +65,7 @@ const rows: Row[] = [
     lines: [
       "⌛ @Ana Not done after 1 day, so I stopped watching.",
       "The agent may still finish.",
-      "Job job-1",
+      ID,
       "[Keep watching]",
     ],
   },
@@ -89,12 +77,7 @@ const rows: Row[] = [
   {
     when: "the job service no longer knows the job",
     outcome: { kind: "missing", job: without },
-    lines: [
-      "❓ @Ana The agent no longer has this request.",
-      CHECK,
-      "Job job-1",
-      "[Keep watching] [Try again]",
-    ],
+    lines: ["❓ @Ana The agent no longer has this request.", CHECK, ID, "[Try again]"],
   },
   {
     when: "the answer to the create was lost",
@@ -109,17 +92,22 @@ const rows: Row[] = [
   {
     when: "what the job service says of the job cannot be read",
     outcome: { kind: "unknown", reason: "unreadable", job: without },
-    lines: ["❓ @Ana I can't tell how your request ended.", FIX_AND_WATCH, JOB, "[Keep watching]"],
+    lines: ["❓ @Ana I can't tell how your request ended.", FIX_AND_WATCH, ID, "[Keep watching]"],
   },
   {
     when: "the key is refused at the start",
     outcome: { kind: "rejected", reason: "key", job: null },
-    lines: ["⛔ @Ana The agent refused my API key.", FIX, "[Try again]"],
+    lines: ["⛔ @Ana Docs Agent isn't set up correctly: its API key was refused.", FIX, "[Try again]"],
   },
   {
     when: "the key is refused while the job runs",
     outcome: { kind: "rejected", reason: "key", job: without },
-    lines: ["⛔ @Ana The agent refused my API key.", FIX_AND_WATCH, JOB, "[Keep watching]"],
+    lines: [
+      "⛔ @Ana Docs Agent isn't set up correctly: its API key was refused.",
+      FIX_AND_WATCH,
+      ID,
+      "[Keep watching]",
+    ],
   },
   {
     when: "the prompt is refused",
@@ -172,7 +160,27 @@ describe("an outcome also says", () => {
     const several = { ...presentation, projects: ["docs", "api"] };
     const outcome = makeOutcome({ kind: "rejected", reason: "project", job: null });
     const message = { kind: "outcome", turn: makeTurn({ request }), outcome, watch: 1, away: null } as const;
-    expect(render(message, several, TEAM).text).toContain("The project docs isn't set up correctly.");
+    expect(render(message, several, TEAM).text).toContain("The “docs” project isn't set up correctly.");
+  });
+
+  it.each([
+    ["Fix the docs", true],
+    ["This page and/or that one is wrong", true],
+    ["Fix the install page", false],
+    ["docs/install.md is outdated", false],
+    ["See https://docs.example.com/install", false],
+  ])("how to go on where nothing was changed, if %j leaves the page open: %s", (instructions, isAsked) => {
+    const turn = makeTurn({ request: { ...request, instructions } });
+    const outcome = makeOutcome({ kind: "no-changes", job: without });
+    const { lines } = read({ kind: "outcome", turn, outcome, watch: 1, away: null });
+    const hint = isAsked ? ["Reply with @docs-agent and name the page."] : [];
+    expect(lines).toEqual(["➖ @Ana No changes made.", ...hint, "[Try again]"]);
+  });
+
+  it("who stopped it, to whoever asked", () => {
+    const outcome = makeOutcome({ kind: "failed", job: without, stoppedBy: "U0BEN" });
+    const { sent } = readOutcome(outcome);
+    expect(sent).toBe("⏹️ <@U0BEN> stopped the agent, <@U0ANA>.\nNo pull request was opened.");
   });
 
   it("no more than helps: in a direct message every reply reaches the app", () => {
@@ -186,7 +194,7 @@ describe("an outcome also says", () => {
   it.each([
     [
       "not_in_channel",
-      "I'm not in #C0DOCS, so I'm replying here. For replies there, type `/invite @docs-agent` in it.",
+      "I'm not in #C0DOCS, so I'm replying here. To get replies there, type `/invite @docs-agent` in that channel.",
     ],
     ["is_archived", "#C0DOCS is archived, so I'm replying here."],
     ["thread_not_found", "The thread in #C0DOCS was deleted, so I'm replying here."],

@@ -6,7 +6,7 @@ import type { Outcome } from "../../src/core/outcome.ts";
 import { toldTurn } from "../../src/core/told-turn.ts";
 import type { ToldTurn } from "../../src/core/told-turn.ts";
 import { render } from "../../src/replies/render.ts";
-import { withoutFeedback, withoutStop } from "../support/status-buttons.ts";
+import { withoutStop } from "../support/status-buttons.ts";
 import { makeJob, makeReported, makeRequest, makeTurn } from "../support/builders.ts";
 
 export const ANA = "U0ANA";
@@ -33,7 +33,7 @@ function nameOf(userId: string): string | undefined {
 export function read(message: Message): { lines: string[]; notification: string; sent: string } {
   const content = readContent(render(message, presentation, TEAM));
   return {
-    lines: withoutFeedback(withoutStop(visibleText(content, nameOf))).split("\n"),
+    lines: withoutStop(visibleText(content, nameOf)).split("\n"),
     notification: visibleText({ text: content.text }, nameOf),
     sent: content.text,
   };
@@ -47,8 +47,6 @@ export const withPr = makeJob({ prLink: PR });
 export const without = makeJob();
 /** A pull request as a service describes it. */
 export const pull = makeReported().pullRequest!;
-/** The small print under what only an operator can look into. */
-export const JOB = "For your Docs Agent admin: job job-1";
 export const LINK = `acme/docs#7 (${PR})`;
 
 /** What an outcome keeps of what a service told. */

@@ -91,7 +91,13 @@ describe("a post", () => {
       fault: { kind: "error", error: "invalid_blocks" },
     });
     const turn = makeTurn();
-    const outcome = { kind: "outcome", turn, outcome: makeOutcome({}), watch: 1, away: null } as const;
+    const outcome = {
+      kind: "outcome",
+      turn,
+      outcome: makeOutcome({ kind: "no-changes" }),
+      watch: 1,
+      away: null,
+    } as const;
     valueOf(await side.notifier.post(docs, outcome, label));
     valueOf(await side.notifier.post(docs, status(), label));
     valueOf(await side.notifier.post(docs, outcome, label));

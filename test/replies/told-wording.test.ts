@@ -9,7 +9,6 @@ import {
   pull,
   readOutcome,
   request,
-  JOB,
   told,
   withPr,
   without,
@@ -25,7 +24,6 @@ const toldRows: Row[] = [
       "✅ @Ana Your pull request is ready:",
       "Correct the install command",
       "Both pages name the right command now.",
-      `${LINK}, 3 files, +12 −4`,
       "[View pull request]",
     ],
   },
@@ -48,12 +46,7 @@ const toldRows: Row[] = [
         pullRequest: { ...pull, files: 1, additions: null },
       }),
     },
-    lines: [
-      "✅ @Ana Your pull request is ready:",
-      "Correct the install command",
-      `${LINK}, 1 file`,
-      "[View pull request]",
-    ],
+    lines: ["✅ @Ana Your pull request is ready:", "Correct the install command", "[View pull request]"],
   },
   {
     when: "the agent changed nothing, and says why",
@@ -70,7 +63,7 @@ const toldRows: Row[] = [
       "➖ @Ana No changes made.",
       "There is no page about refunds.",
       "Which one do you mean?",
-      "Reply with @docs-agent and name the page.",
+      "Reply with @docs-agent to answer.",
       "[Try again]",
     ],
   },
@@ -82,14 +75,13 @@ const toldRows: Row[] = [
       told: told({
         outcome: "failed",
         pullRequest: null,
-        reason: "The turn reached its budget of 200,000 tokens.",
+        reason: "The agent exited with code 1.",
       }),
     },
     lines: [
       "❌ @Ana The agent couldn't finish.",
-      "The turn reached its budget of 200,000 tokens.",
-      "If it keeps happening, contact your Docs Agent admin.",
-      JOB,
+      "The agent exited with code 1.",
+      "If it keeps happening, give your Docs Agent admin this ID: job-1",
       "[Try again]",
     ],
   },
@@ -102,15 +94,13 @@ const toldRows: Row[] = [
         outcome: "failed",
         pullRequest: null,
         cause: limit === "budget" ? "budget" : "time-limit",
-        reason: "It had 15 minutes.",
+        reason: limit === "budget" ? "<!here> All is *used up*." : "The agent reached its 15-minute limit.",
       }),
     },
-    lines: [
-      `❌ @Ana The agent reached its ${limit}.`,
-      "It had 15 minutes.",
-      "Ask for a smaller change.",
-      "Job job-1",
-    ],
+    lines:
+      limit === "budget"
+        ? ["❌ @Ana The agent reached its budget.", "<!here> All is *used up*.", "Ask for a smaller change."]
+        : ["❌ @Ana The agent reached its 15-minute limit.", "Ask for a smaller change."],
   })),
   {
     when: "the turn was canceled",
@@ -196,6 +186,6 @@ describe("where the job service tells of its turns, the thread says that, too:",
     const { lines } = readOutcome(
       makeOutcome({ kind: "pull-request", job, told: told({ pullRequest: { ...pull, url } }) }),
     );
-    expect(lines).toContain(`acme/docs#9 (${url}), 3 files, +12 −4`);
+    expect(lines).toContain("[View pull request]");
   });
 });

@@ -3,7 +3,7 @@ import type { Outcome } from "../../src/core/outcome.ts";
 import type { Question } from "../../src/core/question.ts";
 import type { TurnStage } from "../../src/core/turn.ts";
 import { refusalText } from "../../src/replies/private-messages.ts";
-import { makeJob, makeOutcome, makeTurn } from "../support/builders.ts";
+import { makeJob, makeOutcome, makeQuoted, makeTurn } from "../support/builders.ts";
 import { ANA, LINK, read, request, told, withPr, without } from "./reading.ts";
 
 describe("the status message says who asked for what, and how it stands:", () => {
@@ -44,7 +44,7 @@ describe("the status message says who asked for what, and how it stands:", () =>
     [
       "a pull request that is described",
       ended({ kind: "pull-request", job: withPr, told: told() }),
-      `✅ ${LINK} Correct the install command, 3 files, +12 −4`,
+      `✅ ${LINK}, 3 files, +12 −4`,
     ],
     [
       "a pull request without a link to trust",
@@ -82,6 +82,18 @@ describe("the status message says who asked for what, and how it stands:", () =>
   ] as const)("from a %s", (from, lead) => {
     const turn = makeTurn({ request: { ...request, from } });
     expect(read({ kind: "status", turn, away: null }).lines[0]).toBe(lead);
+  });
+
+  it("from a shortcut, without the form's own words: the thread shows the message that they point at", () => {
+    const turn = makeTurn({
+      request: { ...request, from: "shortcut", instructions: "Fix the problem this message describes." },
+    });
+    const { lines, notification } = read({ kind: "status", turn, away: null });
+    expect(lines).toEqual(["@Ana asked the agent to fix this.", "⏳ Starting…"]);
+    expect(notification).toBe(lines.join("\n"));
+    expect(read({ kind: "status", turn, away: "is_archived" }).lines).toContain(
+      "Fix the problem this message describes.",
+    );
   });
 });
 
@@ -163,8 +175,48 @@ describe("a question of the agent's says afterwards who answered what, and what 
     expect(linesOf({ choices: [], allowsText: false }).lines).toEqual([
       "💬 @Ana The agent asks:",
       "Which page?",
-      "This question can't be answered in Slack.",
+      "This question can't be answered in Slack. Contact your Docs Agent admin.",
     ]);
+  });
+});
+
+describe("a list names a request by", () => {
+  const url = "https://example.slack.com/archives/C0DOCS/p1";
+  const DEFAULT = "Fix the problem this message describes.";
+  const quoted = makeQuoted({
+    segments: [
+      { kind: "person", id: "U0BEN", label: "Ben" },
+      { kind: "text", text: ": the <install> command\nis outdated" },
+    ],
+  });
+  const rowOf = (over: Parameters<typeof makeTurn>[0]) => {
+    const turns = [{ turn: makeTurn(over), url }];
+    const flags = { from: 0, hasOlder: false, isPartial: false, isHiding: false };
+    return read({ kind: "list", of: "person", turns, ...flags }).lines.slice(1, 3);
+  };
+
+  it.each([
+    ["what the person typed", { ...request, quoted }, "Fix the <install> command"],
+    [
+      "the message, where the form's own words say nothing without it",
+      { ...request, quoted, instructions: DEFAULT },
+      "“@Ben: the <install> command is outdated”",
+    ],
+    ["the form's words, where the message has none", { ...request, instructions: DEFAULT }, DEFAULT],
+  ])("%s", (_, asked, words) => {
+    expect(rowOf({ request: asked })).toEqual([`${words} (${url})`, "⏳ Starting…"]);
+  });
+
+  it("its state, and promises no reply where there is no thread", () => {
+    const stage = { name: "watching" as const, since: 1, troubleSince: null };
+    expect(rowOf({ request, stage })[1]).toBe("🔧 The agent is working.");
+  });
+
+  it("its state, unless somebody has tried it again", () => {
+    const stage = { name: "ended" as const, outcome: makeOutcome({ kind: "failed" }), at: 9 };
+    expect(rowOf({ request, stage })[1]).toBe("❌ Couldn't finish");
+    const pressed = { 1: { action: "try-again" as const, userId: ANA } };
+    expect(rowOf({ request, stage, pressed })[1]).toBe("🔁 Tried again");
   });
 });
 

@@ -15,13 +15,13 @@ it("gives the agent what came with a request after the service was killed, and t
     docs: ["sh", "-c", "cp /tmp/attachments/1-shot.png docs/"],
   });
   const config = { dataDir: folder.dir.file("data") };
-  const { key } = await withState(config, createSystemClock(), (db) =>
+  const made = await withState(config, createSystemClock(), (db) =>
     createKey(db, { prefix: "docsagent", projectId: "docs", nowMs: 0 }),
   );
   async function ask(server: ServiceProcess, path: string, body?: object): Promise<WireJob> {
     const response = await fetch(`${server.url}${path}`, {
       method: body === undefined ? "GET" : "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${made?.key}`, "content-type": "application/json" },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     expect(response.status).toBeLessThan(300);

@@ -3,6 +3,8 @@ import { dirname } from "node:path";
 import { expect, it } from "vitest";
 import { createCodeHost } from "../../emulators/code-host/index.ts";
 import { ConnectProxy } from "../support/connect-proxy.ts";
+import { need } from "../support/need.ts";
+import { startHttpSide } from "../support/turn-network.ts";
 import { type Ran, ServiceFolder } from "../support/service-process.ts";
 
 const TOKEN = "code-host-token-0123456789";
@@ -29,12 +31,28 @@ function lines({ stdout }: Ran): string[] {
   return stdout.split("\n").filter((line) => /^(?:ok|FAULT) /.test(line));
 }
 
+const LOCAL = [
+  {
+    id: "docs",
+    repository: "./docs-repository",
+    agent: { kind: "command", command: ["true"] },
+    codeHost: { kind: "none" },
+  },
+];
+
 /** One project, with a repository and a code host at these addresses. */
 function settingsFor(repository: string, apiUrl: string): object {
   const codeHost = { kind: "github", apiUrl, owner: "acme", repo: "docs", tokenEnv: "DOCS_TOKEN" };
   const agent = { kind: "command", command: ["true"] };
   return { ...WITHOUT_PROJECTS, projects: [{ id: "docs", repository, agent, codeHost }] };
 }
+
+it("warns of an address that every network reaches", async () => {
+  await using folder = await openFolder({});
+  folder.change({ ...WITHOUT_PROJECTS, listen: { host: "0.0.0.0", port: 0 }, projects: LOCAL });
+  const { stdout } = await folder.run("config", "check");
+  expect(stdout).toMatch(/^warn {3}service {2}listen: 0\.0\.0\.0 is every network/m);
+});
 
 it("finds everything that a turn needs", async () => {
   await using folder = await openFolder({ opencode: "#!/usr/bin/env node\n" });
@@ -61,16 +79,44 @@ it("finds everything that a turn needs", async () => {
   await folder.run("keys", "create", "--project", "docs");
   const ran = await folder.run("config", "check");
   expect(ran).toMatchObject({ code: 0, stderr: "" });
+  expect(ran.stdout).toMatch(/\nTurns can run if the models answer\. Test them: --call-model\n$/);
   expect(lines(ran)).toEqual([
     `ok     service  dataDir: ${folder.dir.file("data")}`,
     `ok     docs  agent: ${folder.dir.file("bin/opencode")}`,
-    "ok     docs  model: anthropic",
+    "ok     docs  model: anthropic, not tested (--call-model calls it)",
     "ok     docs  repository: branch main, and the service may push",
     "ok     docs  code host: acme/docs",
     "ok     docs  admin key: there is one",
   ]);
   // Only asked, never pushed.
   expect((await fetch(`${codeHost.apiUrl}/repos/acme/docs/branches/docs-agent%2Fcheck`)).status).toBe(404);
+});
+
+it("calls the models if it is told to, and says why one can't be used", async () => {
+  await using side = await startHttpSide(({ headers, url }, _request, response) =>
+    response.writeHead(headers["x-api-key"] !== KEY ? 401 : url.endsWith("/messages") ? 404 : 200).end("{}"),
+  );
+  await using folder = await openFolder({ opencode: "#!/usr/bin/env node\n" });
+  const check = async (agent: object, model: object = {}) => {
+    const project = { id: "docs", repository: folder.dir.file("docs"), agent, codeHost: { kind: "none" } };
+    const upstream = { name: "up", kind: "anthropic", baseUrl: side.url, keyEnv: "MODEL_KEY", ...model };
+    folder.configure({ ...WITHOUT_PROJECTS, models: [upstream], projects: [project] });
+    const ran = await folder.run("config", "check", "--call-model");
+    expect(ran.stdout + ran.stderr).not.toContain(KEY);
+    return lines(ran).find((line) => line.includes("model:"));
+  };
+  const preset = { preset: "opencode" };
+  expect(await check(preset)).toBe("ok     docs  model: up, called");
+  expect(await check({ ...preset, model: "claude-9" })).toBe(
+    "FAULT  docs  model: up answered 404: The model provider doesn't know the model. It answered 404 for claude-9. Set agent.model to a model it has, or correct baseUrl (models: up).",
+  );
+  expect(await check(preset, { keyEnv: "BAD_TOKEN" })).toContain(
+    "The model provider refused the service's key.",
+  );
+  await side[Symbol.asyncDispose]();
+  expect(await check({ ...preset, model: "claude-9" })).toContain(
+    `The model provider can't be reached. Can't reach ${side.url} (ECONNREFUSED).`,
+  );
 });
 
 it("says what is missing and what to do, for all of it at once, without a secret", async () => {
@@ -202,6 +248,7 @@ it("finds that agents can't be held in", async () => {
 });
 
 it("finds what the sandbox doesn't show the agent, and repeats --config in what to do", async () => {
+  need("bubblewrap");
   await using folder = await openFolder({ agent: "#!/bin/sh\n" });
   const script = folder.dir.file("agent.mjs");
   writeFileSync(script, "");

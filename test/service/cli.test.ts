@@ -1,4 +1,6 @@
 import { readFileSync } from "node:fs";
+import { once } from "node:events";
+import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
@@ -227,12 +229,14 @@ it(
     expect((await folder.run("jobs", "show", id)).stdout).toMatch(/status +active[\s\S]*turn 1: waiting/);
 
     const second = await folder.serve();
-    await second.wrote(/turn starts/);
+    // An attempt in which no agent ran doesn't count.
+    const show = async () => (await folder.run("jobs", "show", id)).stdout;
+    await expect.poll(show, { timeout: TIMEOUT_MS }).toContain("the agent is working");
     second.signal("SIGKILL");
     await second.exit();
     const third = await folder.serve();
     await third.wrote(/turn starts/);
-    expect((await folder.run("jobs", "show", id)).stdout).toMatch(/turn 1: running, attempt 2/);
+    expect(await show()).toMatch(/turn 1: running, attempt 2/);
   },
   TIMEOUT_MS,
 );
@@ -289,7 +293,7 @@ it(
     for (const word of ["serve", "keys", "jobs", "config", "--config", "SERVICE_CONFIG", "SIGTERM"]) {
       expect(stdout).toContain(word);
     }
-    for (const end of ["/message", "/events", "/answer", "/cancel", "/archive"]) {
+    for (const end of ["/message", "/answer", "/cancel", "/archive"]) {
       expect(stdout).toContain(
         `/v2/agent/{projectId}/job/{id}${end === "/cancel" ? "/turn/{number}" : ""}${end} `,
       );
@@ -315,6 +319,24 @@ it(
     expect(missing).toMatchObject({ code: 1, stdout: "" });
     expect(missing.stderr).toContain("service.example.yml");
     expect(missing.stderr).not.toMatch(/\bat .*\.ts:\d/);
+  },
+  TIMEOUT_MS,
+);
+
+it(
+  "stops also while somebody holds its socket with half a command, or with nothing",
+  async () => {
+    await using folder = await ServiceFolder.open(AGENTS);
+    const server = await folder.serve();
+    const path = folder.dir.file("data/control.sock");
+    const callers = ["", "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{"].map((sent) => {
+      const socket = connect(path, () => socket.write(sent)).on("error", () => {});
+      return socket;
+    });
+    await Promise.all(callers.map((socket) => once(socket, "connect")));
+    server.signal("SIGTERM");
+    expect(await server.exit()).toBe(0);
+    for (const socket of callers) socket.destroy();
   },
   TIMEOUT_MS,
 );

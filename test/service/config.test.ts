@@ -67,6 +67,7 @@ it("takes the documented example, and its commented defaults are the real ones",
     `allow: ${JSON.stringify(config.projects[0]?.network.allow)}`,
     `maxBytes: ${config.projects[0]?.network.maxBytes}`,
     `keepArchivedDays: ${config.projects[0]?.keepArchivedDays}`,
+    `portableNames: ${config.projects[0]?.portableNames}`,
     `deleteMergedBranches: ${config.projects[0]?.deleteMergedBranches}`,
     `apiUrl: https://api.github.com`,
     `logLevel: ${config.logLevel}`,
@@ -99,6 +100,7 @@ it("fills in the defaults and resolves paths against the file's folder", async (
         limits: { createsPerHour: 100, messagesPerHour: 100, jobsAtOnce: 2, queued: 100 },
         archiveAfterDays: 90,
         keepArchivedDays: 90,
+        portableNames: true,
         deleteMergedBranches: true,
       },
     ],
@@ -123,7 +125,7 @@ it("lists every fault at once, with its place and what to put there", async () =
   });
   for (const fault of [
     /listen\.port must be a whole number from 0 to 65535 \(a port\)\./,
-    /listen\.hots isn't a setting\. Remove it/,
+    /listen\.hots isn't a setting\. Did you mean host\?/,
     /dataDir is missing\. Set it to the folder/,
     /projects\[0\]\.id must be 1 to 64 letters/,
     /projects\[0\]\.repository must be an https URL/,
@@ -293,12 +295,20 @@ it("takes a preset: its command, unless the settings give another, and its name 
 
 it.each([
   [{ preset: "robot" }, /agent\.preset must be one of opencode, gemini, claude, codex, copilot/],
+  [{ preset: "opencode", comand: ["x"] }, /agent\.comand isn't a setting\. Did you mean command\?/],
+  [{ preset: "opencode", favorite: "x" }, /agent\.favorite isn't a setting\. Remove it\./],
   [{ preset: "opencode", kind: "command" }, /agent\.preset isn't a setting\. Remove it/],
   [{ kind: "acp", command: ["x"], model: "gpt-5" }, /agent\.model must be .*beside a preset/],
 ])("refuses the agent %j", async (wrong, fault) => {
   const message = await faultsOf(withProject({ agent: wrong }));
   expect(message).toMatch(fault);
   expect(message).toContain("Fix one setting:");
+});
+
+it("says which misspelled name leaves an agent without its kind", async () => {
+  const message = await faultsOf(withProject({ agent: { prset: "opencode" } }));
+  expect(message).toMatch(/agent\.prset isn't a setting\. Did you mean preset\?/);
+  expect(message).toMatch(/agent\.kind is missing/);
 });
 
 it("refuses two projects of one id, whatever its case", async () => {
@@ -335,6 +345,7 @@ const gpt = {
   kind: "openai",
   keyEnv: "GPT_KEY",
   prices: { "gpt-5*": { input: 1.25, output: 10 } },
+  allow: { fields: ["service_tier"], tools: ["web_search"], betas: ["context-1m-2025-08-07"] },
 };
 const modelEnv = { CLAUDE_KEY: "a-key-of-claude", GPT_KEY: "a-key-of-gpt" };
 
@@ -345,7 +356,12 @@ function withModels(over: object, ...models: object[]): object {
 it("gives each project the models that it names, else all", async () => {
   const all = await load(withModels({}, model, gpt), modelEnv);
   expect(all.projects[0]?.models).toEqual([
-    { ...model, baseUrl: "https://api.anthropic.com", prices: {} },
+    {
+      ...model,
+      baseUrl: "https://api.anthropic.com",
+      prices: {},
+      allow: { fields: [], tools: [], betas: [] },
+    },
     { ...gpt, baseUrl: "https://api.openai.com/v1" },
   ]);
   expect(all).not.toHaveProperty("models");
@@ -375,6 +391,7 @@ it("gives each project the models that it names, else all", async () => {
         key: "a-key-of-gpt",
         keyEnv: "GPT_KEY",
         prices: gpt.prices,
+        allow: gpt.allow,
       },
     ],
     budget: { tokens: 200_000, usd: 2 },
@@ -408,6 +425,7 @@ it("says what is wrong with models, budgets and hosts", async () => {
       withModels({}, { ...model, prices: { x: { input: -1, output: 1 } } }),
       "models[0].prices.x.input must be",
     ],
+    [withModels({}, { ...model, allow: { betas: [""] } }), "models[0].allow.betas[0] must be"],
     [
       withModels({}, { ...model, keyEnv: "UNSET" }),
       "models[0].keyEnv names UNSET, which is not set. Set it in the environment",

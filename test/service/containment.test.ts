@@ -1,6 +1,7 @@
 import { randomInt } from "node:crypto";
 import { readFile, readdir, symlink } from "node:fs/promises";
 import { expect, it } from "vitest";
+import { need } from "../support/need.ts";
 import { inlineAgent } from "../support/runner-world.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 import { ServiceFolder } from "../support/service-process.ts";
@@ -25,6 +26,7 @@ it("starts nowhere without bubblewrap, and says what to do", async () => {
 });
 
 it("starts nowhere without prlimit, which bounds what agents use", async () => {
+  need("bubblewrap");
   await using programs = await openTempDir();
   await symlink("/usr/bin/bwrap", programs.file("bwrap"));
   await using folder = await ServiceFolder.open({ docs: ["true"] }, { PATH: programs.path });

@@ -4,6 +4,7 @@ import { text } from "node:stream/consumers";
 import { expect, it } from "vitest";
 import { MAX_BODY_BYTES } from "../../src/service/route-parts.ts";
 import { MAX_PROMPT_BYTES } from "../../src/service/routes.ts";
+import { serveHttp } from "../../src/service/serve-http.ts";
 import { makeServiceProject, ServiceUnderTest } from "../support/job-service.ts";
 
 const JOBS = "/v2/agent/docs/job";
@@ -77,6 +78,39 @@ it("accepts nothing of a request that ends too early", async () => {
   expect((await subject.ask("/healthz")).status).toBe(200);
   expect(subject.store.jobs({ projectId: null, status: null, limit: 10 })).toEqual([]);
   expect(subject.logger.text("error")).toBe("");
+});
+
+it.each(["\u0000", "\u200b", " \u2060\n", "\ufeff\u00ad", "\u2800"])(
+  "refuses the prompt %j, in which there is nothing to read",
+  async (prompt) => {
+    await using subject = await ServiceUnderTest.start();
+    expect(await faultOf(await subject.ask(JOBS, { body: { prompt } }), 400)).toMatch(/^prompt must be/);
+    expect(subject.store.jobs({ projectId: null, status: null, limit: 10 })).toEqual([]);
+  },
+);
+
+it("takes no body that is encoded", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const headers = { "content-encoding": "gzip", "content-type": "application/json" };
+  expect(await faultOf(await subject.ask(JOBS, { body: "x", headers }), 415)).toContain("Content-Encoding");
+});
+
+it("answers 408 to a body that comes too slowly, and closes", async () => {
+  const app = { fetch: async (request: Request) => new Response(await request.text()) };
+  await using listening = await serveHttp(app, { host: "127.0.0.1", port: 0 }, 300);
+  const socket = connect(Number(new URL(listening.url).port), "127.0.0.1");
+  await once(socket, "connect");
+  socket.write(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\nx`);
+  const drip = setInterval(() => socket.write("x"), 20);
+  let answer = "";
+  // What is written to a connection that the server has closed resets it.
+  socket.on("error", () => {});
+  socket.on("data", (part) => {
+    clearInterval(drip);
+    answer += part.toString();
+  });
+  await new Promise((closed) => socket.once("close", closed));
+  expect(answer).toContain("HTTP/1.1 408");
 });
 
 it("looks at the key before anything else of a request", async () => {
@@ -197,7 +231,7 @@ it("announces with every answer what it offers beyond the contract, errors inclu
   ]);
   for (const { headers } of answers) {
     expect(headers.get("Docs-Agent-Capabilities")).toBe(
-      "idempotency-key, turns, list, cancel, archive, events, questions, attachments",
+      "idempotency-key, turns, list, cancel, archive, questions, attachments, requester",
     );
   }
 });

@@ -147,10 +147,10 @@ async function openFolder(agent: object) {
     ],
   });
   const config = { dataDir: folder.dir.file("data") };
-  const { key } = await withState(config, createSystemClock(), (db) =>
+  const made = await withState(config, createSystemClock(), (db) =>
     createKey(db, { prefix: "docsagent", projectId: "docs", nowMs: 0 }),
   );
-  return { folder, config, key };
+  return { folder, config, key: made?.key ?? "" };
 }
 
 async function driveToDeath(server: ServiceProcess, key: string, drive: Drive): Promise<boolean> {

@@ -62,9 +62,10 @@ it.each(["before", "after"])(
       if (!isSampled(commit)) continue;
       await using folder = await ServiceFolder.open({ quick: ["true"] });
       const config = { dataDir: folder.dir.file("data") };
-      const { key } = await withState(config, createSystemClock(), (db) =>
+      const made = await withState(config, createSystemClock(), (db) =>
         createKey(db, { prefix: "docsagent", projectId: "quick", nowMs: 0 }),
       );
+      const key = made?.key ?? "";
       const hasDied = await driveToDeath(folder, key, `${phase}:${commit}`);
       if (!hasDied) break;
       expect(await drive(await folder.serve(), key)).toBe(true);

@@ -1,6 +1,4 @@
 import { expect, it } from "vitest";
-import { JobStore } from "../../src/service/jobs/job-store.ts";
-import { withState } from "../../src/service/state-file.ts";
 import { makeServiceProject, ServiceUnderTest } from "../support/job-service.ts";
 import { resultNamed } from "../support/scripted-runner.ts";
 
@@ -101,7 +99,7 @@ it("refuses turns when too many wait, until one has ended", async () => {
   await create(subject);
 });
 
-it("counts what waits, whoever ends it: a cancel, another process, a turn of a job that is forgotten, over a restart", async () => {
+it("counts what waits, whoever ends it: a cancel, the command line, a turn of a job that is forgotten, over a restart", async () => {
   await using subject = await start({ jobsAtOnce: 1, queued: 2 });
   const isFull = async () => void (await refused(await subject.ask(JOBS, { body: { prompt: "Fix" } })));
   const ids = [await create(subject), await create(subject), await create(subject)];
@@ -114,9 +112,7 @@ it("counts what waits, whoever ends it: a cancel, another process, a turn of a j
   await create(subject);
   await isFull();
 
-  await withState({ dataDir: subject.dir.path }, subject.clock, (db) =>
-    new JobStore(db).archive(ids[1] ?? "", subject.clock.now()),
-  );
+  subject.service.runCommand({ name: "archive-job", id: ids[1] ?? "" });
   expect(subject.store.forgetArchived("docs", subject.clock.now(), 10)).toBe(1);
   await create(subject);
   await isFull();

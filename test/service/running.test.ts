@@ -1,4 +1,5 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
+import { RunnerLostError } from "../../src/service/turn-runner.ts";
 import { makeServiceProject, ServiceUnderTest } from "../support/job-service.ts";
 import { resultNamed, ScriptedRunner, SUMMARY } from "../support/scripted-runner.ts";
 
@@ -43,13 +44,31 @@ it("runs the turns of a job one after the other, in order, each knowing the earl
   second.end(resultNamed(id, "failed"));
   const third = await subject.runner.run(3);
   expect(third.input.earlierTurns).toEqual([
-    { prompt: "one", summary: SUMMARY },
-    { prompt: "two", summary: null },
+    { prompt: "one", words: null, summary: SUMMARY },
+    { prompt: "two", words: null, summary: null },
   ]);
   third.end(resultNamed(id, "no-changes"));
   await subject.service.queue.idle();
   expect(subject.runner.runs).toHaveLength(3);
   expect(await statusOf(subject, id)).toBe("completed");
+});
+
+it("reads of a long job's turns what the next one is told", async () => {
+  const limits = { createsPerHour: 100, messagesPerHour: 1000, jobsAtOnce: 2, queued: 1000 };
+  await using subject = await ServiceUnderTest.start({ projects: [makeServiceProject({ limits })] });
+  const id = await create(subject, "0");
+  for (let n = 1; n <= 150; n += 1) {
+    const { input, end } = await subject.runner.run(n);
+    if (n < 150) await send(subject, id, `${n} ${"x".repeat(20_000)}`);
+    for (let line = 0; line < 3; line += 1) input.onProgress("y".repeat(400));
+    end(resultNamed(id, "no-changes"));
+  }
+  await subject.service.queue.idle();
+  const { input } = await subject.runner.run(150);
+  expect(input.number).toBe(150);
+  expect(input.earlierTurns).toHaveLength(100);
+  expect(input.earlierTurns.at(-1)?.prompt.slice(0, 4)).toBe("148 ");
+  expect(JSON.stringify(input.earlierTurns).length).toBeLessThan(1_100_000);
 });
 
 it("loses no message that comes while a turn ends", async () => {
@@ -147,7 +166,7 @@ it("waits that long also across a restart", async () => {
 it("runs a turn again that was active when the process died", async () => {
   await using subject = await ServiceUnderTest.start();
   const id = await create(subject);
-  await subject.runner.run(1);
+  (await subject.runner.run(1)).input.onAgent(true);
   await subject.crash();
   subject.runner = new ScriptedRunner();
   await subject.start();
@@ -170,11 +189,11 @@ it("runs a turn whose task was lost between the accept and the queue", async () 
   expect(subject.runner.runs.map(({ input }) => input.prompt)).toEqual(["one", "two"]);
 });
 
-it("gives up a turn that takes the process down with it each time", async () => {
+it("gives up a turn whose agent was at work each of the three times that the process went down", async () => {
   await using subject = await ServiceUnderTest.start();
   const id = await create(subject);
-  for (let attempt = 1; attempt <= 5; attempt += 1) {
-    await subject.runner.runOf(id);
+  for (let death = 1; death <= 3; death += 1) {
+    (await subject.runner.runOf(id)).input.onAgent(true);
     await subject.crash();
     subject.runner = new ScriptedRunner();
     await subject.start();
@@ -183,8 +202,80 @@ it("gives up a turn that takes the process down with it each time", async () => 
   expect(subject.runner.runs).toHaveLength(0);
   expect(await statusOf(subject, id)).toBe("failed");
   expect(subject.store.turns(id)[0]?.reason).toBe(
-    "The service ended in the middle of it. Gave up after 5 attempts.",
+    "The service broke down each of the three times that the agent was working on this, so it isn't started again.",
   );
+});
+
+it("runs a turn that was at work at two deaths of the runner alone, and then gives it up", async () => {
+  await using subject = await ServiceUnderTest.start({ jobsAtOnce: 3 });
+  const id = await create(subject, "bad");
+  const { runner, store, clock, service } = subject;
+  for (let death = 1; death <= 2; death += 1) {
+    const run = await runner.runOf(id, death);
+    run.input.onAgent(true);
+    run.fail(new RunnerLostError());
+    await service.queue.idle();
+    expect(store.turns(id)).toMatchObject([{ state: "waiting", deaths: death, attempts: death }]);
+    if (death === 2) break;
+    clock.advance(1_000);
+  }
+  const beside = await create(subject, "beside");
+  const other = await runner.runOf(beside);
+  clock.advance(1_000);
+  const later = await create(subject, "later");
+  other.end(resultNamed(beside, "no-changes"));
+  const alone = await runner.runOf(id, 3);
+  expect(runner.runs.map(({ input }) => input.prompt)).toEqual(["bad", "bad", "beside", "bad"]);
+  alone.input.onAgent(true);
+  alone.fail(new RunnerLostError());
+  await runner.runOf(later);
+  clock.advance(1_000);
+  await vi.waitUntil(() => store.turns(id)[0]?.state === "ended");
+  expect(store.turns(id)).toMatchObject([{ outcome: "failed", deaths: 3 }]);
+  expect(store.turns(later)).toMatchObject([{ state: "running" }]);
+});
+
+it("counts no death of the runner at which a turn's agent wasn't at work", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const id = await create(subject);
+  for (let death = 1; death <= 8; death += 1) {
+    (await subject.runner.runOf(id, death)).fail(new RunnerLostError());
+    await subject.service.queue.idle();
+    subject.clock.advance(1_000);
+  }
+  (await subject.runner.runOf(id, 9)).end(resultNamed(id, "no-changes"));
+  await subject.service.queue.idle();
+  expect(subject.store.turns(id)).toMatchObject([{ outcome: "no-changes", deaths: 0, attempts: 1 }]);
+});
+
+it("goes on with a turn however often the process goes down while no agent is at work", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const id = await create(subject);
+  for (let death = 1; death <= 8; death += 1) {
+    const { input } = await subject.runner.runOf(id);
+    if (death === 1) {
+      input.onAgent(true);
+      input.onAgent(false);
+      input.onPushed("docs-agent/some-job");
+    }
+    await subject.crash();
+    subject.runner = new ScriptedRunner();
+    await subject.start();
+  }
+  expect(subject.store.turns(id)).toMatchObject([{ state: "running", branch: "docs-agent/some-job" }]);
+  (await subject.runner.runOf(id)).end(resultNamed(id, "pull-request"));
+  await subject.service.queue.idle();
+  expect(subject.store.turns(id)).toMatchObject([{ outcome: "pull-request", branch: null }]);
+});
+
+it("names the branch of work that was pushed and never got a pull request", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const id = await create(subject);
+  const run = await subject.runner.run(1);
+  run.input.onPushed("docs-agent/some-job");
+  run.end({ kind: "failed", reason: "The code host refused the pull request." });
+  await subject.service.queue.idle();
+  expect(subject.store.turns(id)).toMatchObject([{ outcome: "failed", branch: "docs-agent/some-job" }]);
 });
 
 it("lets running turns finish within the grace of a stop, and starts no more", async () => {
@@ -222,9 +313,8 @@ it("stops the running turn of a job that is archived, and drops its waiting ones
   const id = await create(subject);
   await send(subject, id, "More");
   const { input } = await subject.runner.run(1);
-  subject.store.archive(id, subject.clock.now());
+  await subject.ask(`${JOBS}/${id}/archive`, { method: "POST" });
   expect(await statusOf(subject, id)).toBe("archived");
-  subject.clock.advance(1000);
   expect(input.signal.aborted).toBe(true);
   await subject.service.queue.idle();
   expect(subject.runner.runs).toHaveLength(1);

@@ -1,8 +1,6 @@
 import { expect, it } from "vitest";
 import type { ReportedUsage } from "../../src/core/job-report.ts";
 import type { WireJob } from "../../src/job-client/schema.ts";
-import { JobStore } from "../../src/service/jobs/job-store.ts";
-import { withState } from "../../src/service/state-file.ts";
 import { ServiceUnderTest } from "../support/job-service.ts";
 import { resultNamed, SUMMARY } from "../support/scripted-runner.ts";
 
@@ -95,14 +93,11 @@ it("says that a turn starts again after a stop, which is no attempt of its own",
   expect(subject.store.turns(id)[0]?.progress).toEqual(["starts again"]);
 });
 
-it("logs that a turn was ended by another process", async () => {
+it("stops the agent of a turn that the command line cancels, and logs it", async () => {
   await using subject = await ServiceUnderTest.start();
   const { id } = await send(subject, JOBS, "Fix");
   const { input } = await subject.runner.run(1);
-  await withState({ dataDir: subject.dir.path }, subject.clock, (db) =>
-    new JobStore(db).cancel({ jobId: id, number: 1 }, subject.clock.now()),
-  );
-  subject.clock.advance(1000);
+  expect(subject.service.runCommand({ name: "cancel-job", id }).text).toBe(`Canceled 1 turn of job ${id}.\n`);
   expect(input.signal.aborted).toBe(true);
   const said = `turn was ended: its agent is stopped ${JSON.stringify({ job_id: id, turn: 1, outcome: "cancelled" })}`;
   expect(

@@ -10,8 +10,8 @@ import { ANA, DOCS, SIGNING_SECRET, World, environment, startSlackSide } from ".
 const JSON_TYPE = "application/json";
 const FORM_TYPE = "application/x-www-form-urlencoded";
 
-function signed(body: string, type: string): Record<string, string> {
-  const timestamp = String(Math.floor(Date.now() / 1000));
+function signed(body: string, type: string, aheadS = 0): Record<string, string> {
+  const timestamp = String(Math.floor(Date.now() / 1000) + aheadS);
   const signature = createHmac("sha256", SIGNING_SECRET).update(`v0:${timestamp}:${body}`).digest("hex");
   return {
     "content-type": type,
@@ -35,6 +35,25 @@ async function startProcess() {
   slack.setAppUrl(`${url}/slack/events`);
   return { resources, app, url, slack };
 }
+
+it("a request whose time is more than five minutes away gets 401, and one that is nearer 200", async () => {
+  await using world = await World.start();
+  const body = '{"type":"url_verification","challenge":"c"}';
+  const statuses = [-360, -240, 240, 360].map((aheadS) =>
+    post(world.appUrl, body, signed(body, JSON_TYPE, aheadS)),
+  );
+  expect(await Promise.all(statuses)).toEqual([401, 200, 200, 401]);
+});
+
+it("a mention that lacks its words gets 200, and nothing comes of it", async () => {
+  await using world = await World.start();
+  const event = { type: "app_mention", user: ANA, channel: DOCS, ts: "1767622800.000100" };
+  const body = JSON.stringify({ type: "event_callback", team_id: world.slack.workspace.team.id, event });
+  expect(await post(world.appUrl, body, signed(body, JSON_TYPE))).toBe(200);
+  await world.pass(60_000);
+  expect(world.service.creates).toEqual([]);
+  expect(world.slack.ephemerals(ANA)).toEqual([]);
+});
 
 describe("a signed body that isn't like Slack's", () => {
   it.each([

@@ -12,6 +12,10 @@ const STRIKE_WITHIN_MS = 10_000;
 /** After so long every replica must have noticed that Redis is away. */
 const NOTICE_AFTER_MS = 25_000;
 
+/** /readyz asks Redis at most every two seconds. */
+const NOTICE_TROUBLE_AFTER_MS = 5_000;
+const TROUBLE_EVERY_MS = 300;
+
 /** A fault in words, as progress shows it. */
 export function faultText(fault: ReplicaFault): string {
   switch (fault.do) {
@@ -23,6 +27,8 @@ export function faultText(fault: ReplicaFault): string {
       return `Redis is killed (SIGKILL), and started again after ${fault.downMs / 1000} s`;
     case "redis-away":
       return `Redis is unreachable (${fault.how}) for ${fault.forMs / 1000} s`;
+    case "redis-trouble":
+      return `Redis: ${fault.what}, for ${fault.forMs / 1000} s`;
     case "slack-away":
       return `replica ${fault.replica + 1} is cut off from Slack (${fault.how}) for ${(fault.forMs / 1000).toFixed(0)} s`;
   }
@@ -66,6 +72,22 @@ export async function happen(
       await redis.become("open");
       return {
         isFelt: statuses.every((status) => status === 503),
+        seen: `meanwhile /readyz: ${statuses.join(", ")}`,
+      };
+    }
+    case "redis-trouble": {
+      const endAtMs = performance.now() + fault.forMs;
+      const isRefusing = fault.what === "read-only" || fault.what === "full";
+      let statuses: number[] = [];
+      while (performance.now() < endAtMs) {
+        // What happens in a moment happens again and again.
+        if (!isRefusing || statuses.length === 0) await redis.trouble(fault.what, true);
+        await sleep(isRefusing ? NOTICE_TROUBLE_AFTER_MS : TROUBLE_EVERY_MS);
+        statuses = await Promise.all(replicas.map(({ app }) => statusOf(app, "/readyz")));
+      }
+      await redis.trouble(fault.what, false);
+      return {
+        isFelt: !isRefusing || statuses.every((status) => status === 503),
         seen: `meanwhile /readyz: ${statuses.join(", ")}`,
       };
     }

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { ask, endings, offers, press, question, reply, steer } from "./plan.ts";
+import type { RedisTrouble } from "./replica-redis.ts";
 import type { AgentAsks, Ask, Plan, Press, Reply, Steer } from "./plan.ts";
 
 /** When a replica is struck: at once, or at the `calls`-th post that it sends to Slack from now on. */
@@ -17,6 +18,7 @@ export type ReplicaFault = { waitMs: number } & (
   | { do: "pause"; replica: number; point: StrikePoint; forMs: number }
   | { do: "redis-kill"; downMs: number }
   | { do: "redis-away"; how: "refuse" | "silent"; forMs: number }
+  | { do: "redis-trouble"; what: RedisTrouble; forMs: number }
   | { do: "slack-away"; replica: number; how: "refuse" | "silent" | "deaf"; forMs: number }
 );
 
@@ -34,6 +36,8 @@ export const REPLICA_CHANNELS = 60;
 /** Past a lease (30 s), and past the look for those that are over (every 10 s). */
 const PAUSE_MS = 45_000;
 const REDIS_AWAY_MS = 60_000;
+const TROUBLE_MS = 8_000;
+const TROUBLES: readonly RedisTrouble[] = ["read-only", "full", "scripts flushed", "connections killed"];
 /** People go on for so long after the last fault. */
 const AFTERWARDS_MS = 15_000;
 
@@ -93,6 +97,14 @@ function faultsArbitrary(replicas: number): fc.Arbitrary<ReplicaFault[]> {
         how: fc.constantFrom("refuse" as const, "silent" as const),
         forMs: fc.constant(REDIS_AWAY_MS),
       }),
+      ...TROUBLES.map((what) =>
+        fc.record({
+          waitMs,
+          do: fc.constant("redis-trouble" as const),
+          what: fc.constant(what),
+          forMs: fc.constant(TROUBLE_MS),
+        }),
+      ),
       fc.record({
         waitMs,
         do: fc.constant("slack-away" as const),

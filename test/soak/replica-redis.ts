@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { createClient } from "@redis/client";
+import { createClient, type RedisClientType } from "@redis/client";
 import { startRedisServer } from "../support/redis-server.ts";
+import { liveTasks } from "../support/redis.ts";
 import { TcpProxy } from "../support/tcp-proxy.ts";
 import type { TcpProxyMood } from "../support/tcp-proxy.ts";
 import { openTempDir } from "../support/temp-dir.ts";
@@ -11,9 +12,14 @@ export type ReplicaRedis = SoakStore & {
   /** Kills it, and starts it again on the same folder and port after `downMs`. */
   restart(downMs: number): Promise<void>;
   become(mood: TcpProxyMood): Promise<void>;
+  /** Begins or ends a trouble of Redis itself. */
+  trouble(what: RedisTrouble, isThere: boolean): Promise<void>;
   /** What is still to be done, updates of status messages included: they go on for long, at Slack's rate. */
   live(): Promise<string[]>;
 };
+
+/** It writes nothing, as a server that was demoted; it has no memory left; it forgets scripts; it ends connections. */
+export type RedisTrouble = "read-only" | "full" | "scripts flushed" | "connections killed";
 
 const DURABLE = { appendonly: "yes", appendfsync: "always" };
 
@@ -24,11 +30,11 @@ export async function openReplicaRedis(): Promise<ReplicaRedis> {
   resources.defer(() => server[Symbol.asyncDispose]());
   const { port } = new URL(server.url);
   const proxy = resources.use(await TcpProxy.start(Number(port)));
-  const client = createClient({ url: server.url });
+  const client: RedisClientType = createClient({ url: server.url });
   client.on("error", () => {});
   await client.connect();
   resources.defer(() => client.destroy());
-  const live = () => client.zRange("{docs-agent}:live", 0, -1);
+  const live = () => liveTasks(client, "{docs-agent}");
   return {
     url: `redis://127.0.0.1:${proxy.port}`,
     quietWithinMs: 600_000,
@@ -42,6 +48,23 @@ export async function openReplicaRedis(): Promise<ReplicaRedis> {
       server = await startRedisServer({ ...DURABLE, dir: dir.path, port });
     },
     become: (mood) => proxy.become(mood),
+    async trouble(what, isThere) {
+      switch (what) {
+        case "read-only":
+          // Nobody is there to be a replica of, so it keeps what it has.
+          await client.sendCommand(["REPLICAOF", ...(isThere ? ["127.0.0.1", "1"] : ["NO", "ONE"])]);
+          return;
+        case "full":
+          await client.configSet("maxmemory", isThere ? "1" : "0");
+          return;
+        case "scripts flushed":
+          if (isThere) await client.scriptFlush();
+          return;
+        case "connections killed":
+          if (isThere) await client.sendCommand(["CLIENT", "KILL", "TYPE", "normal"]);
+          if (isThere) await client.sendCommand(["CLIENT", "KILL", "TYPE", "pubsub"]);
+      }
+    },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { createClient } from "@redis/client";
+import { createClient, type RedisClientType } from "@redis/client";
 import { type AppProcess, quiet } from "../support/app-process.ts";
 import { startRedisServer } from "../support/redis-server.ts";
+import { liveTasks } from "../support/redis.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 
 /** Where the state of a round is kept. */
@@ -33,14 +34,14 @@ async function openSqlite(): Promise<SoakStore> {
 
 async function openRedis(): Promise<SoakStore> {
   const server = await startRedisServer();
-  const client = createClient({ url: server.url });
+  const client: RedisClientType = createClient({ url: server.url });
   await client.connect();
   return {
     url: server.url,
     // What a killed process ran is taken over when its lease is over.
     quietWithinMs: 300_000,
     async quiet(app) {
-      while (!app.hasExited && (await client.zCard("{docs-agent}:live")) > 0) await sleep(50);
+      while (!app.hasExited && (await liveTasks(client, "{docs-agent}")).length > 0) await sleep(50);
     },
     async [Symbol.asyncDispose]() {
       await client.close();

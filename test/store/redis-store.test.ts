@@ -1,3 +1,4 @@
+// @module-tag redis-server
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { openRedisStore } from "../../src/store/redis/open-redis-store.ts";
 import { Note, type RecordStoreSubject, describeRecordStore } from "../contracts/record-store.ts";
@@ -107,4 +108,14 @@ it("Redis: sends nothing to a server that has fallen silent, and goes on once it
   process.kill(silent.pid, "SIGCONT");
   await expect.poll(() => ping().catch(() => null)).toBe("PONG");
   await store.close();
+});
+
+it("Redis: has no more listeners on its connection than Node.js allows without a warning", async () => {
+  await using server = await startRedisServer();
+  const clock = new ManualClock();
+  const logger = new RecordingLogger();
+  await using store = await openRedisStore({ url: server.url, clock, logger, keepSetAsideMs: 60_000 });
+  const { client } = store.redis;
+  const counts = client.eventNames().map((name) => client.listenerCount(name));
+  expect(Math.max(...counts)).toBeLessThanOrEqual(10);
 });

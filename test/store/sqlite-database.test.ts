@@ -3,7 +3,7 @@ import { chmod, mkdir, readdir, symlink, writeFile } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { tables as ownMigrations } from "../../src/store/migrations.ts";
+import { appMigrations as ownMigrations } from "../../src/store/migrations.ts";
 import { openSqliteDatabase, transaction } from "../../src/store/sqlite-database.ts";
 import { spawnNode } from "../support/child-process.ts";
 import { ManualClock } from "../support/manual-clock.ts";

@@ -1,17 +1,14 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { type Browser, chromium, type Page } from "playwright-core";
-
-const executablePath = process.env["CHROMIUM_PATH"] ?? "/usr/bin/chromium";
-export const hasChromium = existsSync(executablePath);
-if (!hasChromium) {
-  console.log(`Skipping the tests that need a browser: there is no Chromium at ${executablePath}.`);
-}
+import { need } from "./need.ts";
+import { CHROMIUM_PATH } from "./tools.ts";
 
 /** A headless browser that reaches nothing but this machine. */
 export async function startBrowser(): Promise<Browser & AsyncDisposable> {
+  need("chromium");
   return chromium.launch({
-    executablePath,
+    executablePath: CHROMIUM_PATH,
     args: [
       "--headless",
       "--no-sandbox",

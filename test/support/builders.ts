@@ -83,7 +83,7 @@ export function makeReported(overrides: Partial<ReportedTurn> = {}): ReportedTur
 }
 
 /** A message that was written by somebody else, in the channel of {@link makeRequest}. */
-export function makeQuoted(): QuotedMessage {
+export function makeQuoted(overrides: Partial<QuotedMessage> = {}): QuotedMessage {
   return {
     segments: [{ kind: "text", text: "npm instal" }],
     authorId: "U2",
@@ -91,6 +91,7 @@ export function makeQuoted(): QuotedMessage {
     channelId: "C1",
     ts: "1.1",
     threadTs: null,
+    ...overrides,
   };
 }
 

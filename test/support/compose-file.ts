@@ -9,6 +9,7 @@ const Service = z.looseObject({
   environment: z.record(z.string(), z.string()).default({}),
   env_file: z.string().optional(),
   volumes: z.array(z.string()).default([]),
+  healthcheck: z.looseObject({ test: z.array(z.string()) }).optional(),
   stop_grace_period: z.string().optional(),
 });
 const Compose = z.looseObject({

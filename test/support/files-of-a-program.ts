@@ -1,10 +1,12 @@
 // Prints which files a program has that is started as git and agents are.
-import { ProcessStarter } from "../../src/service/runner/starter/process-starter.ts";
+import { closeInheritedFiles } from "../../src/service/runner/process/inherited-files.ts";
+import { runProgram } from "../../src/service/runner/run-program.ts";
 
+closeInheritedFiles();
 const { signal } = new AbortController();
 const common = { cwd: "/", env: { PATH: "/usr/bin:/bin" }, timeLimitMs: 60_000, maxOutputBytes: 10_000 };
 const script = "for file in /proc/$$/fd/*; do readlink $file; done";
 const program = { ...common, command: "/bin/sh", args: ["-c", script], stdin: "" };
-const { stdout } = await new ProcessStarter().run(program, signal);
+const { stdout } = await runProgram(program, signal);
 process.stdout.write(stdout);
 process.exit();

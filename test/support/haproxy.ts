@@ -1,16 +1,15 @@
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { vi } from "vitest";
+import { need } from "./need.ts";
 import { freePort } from "./redis-server.ts";
-
-/** Whether this machine has HAProxy. */
-export const hasProxy = spawnSync("haproxy", ["-v"]).status === 0;
 
 const CONFIG = fileURLToPath(new URL("../../deploy/haproxy.cfg", import.meta.url));
 
 /** The real proxy with the configuration that ships. `replicas`: host and port of each. */
 export async function startProxy(replicas: readonly string[]): Promise<AsyncDisposable & { url: string }> {
+  need("haproxy");
   const address = `127.0.0.1:${await freePort()}`;
   const named = replicas.map((replica, n) => [`REPLICA_${n + 1}`, replica]);
   const child = spawn("haproxy", ["-db", "-f", CONFIG], {

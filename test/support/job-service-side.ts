@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { Requester } from "../../src/core/job-service.ts";
 import type { WireAttachment } from "../../src/job-client/attachments.ts";
 import {
   AnswerRequest,
@@ -44,6 +45,8 @@ export type JobServiceSideOptions = {
   cancels?: boolean;
   /** Announces that creates and messages take files; elsewhere a body with files is refused. @default false */
   attachments?: boolean;
+  /** It takes the person's own words and who asked, and announces it. @default false */
+  requester?: boolean;
   /** Epoch milliseconds, for `createdAt` and `archivedAt`. @default Date.now */
   now?: () => number;
 };
@@ -58,6 +61,8 @@ export type SideCall = {
   prompt: string | null;
   /** What came with the prompt. */
   attachments: WireAttachment[];
+  words: string | null;
+  requester: Requester | null;
   idempotencyKey: string | null;
   authorized: boolean;
   /** The client reads what is told of turns, and the service tells it. */
@@ -108,6 +113,7 @@ export class JobServiceSide implements AsyncDisposable {
   readonly #tellsQuestions: boolean;
   readonly #cancels: boolean;
   readonly #takesFiles: boolean;
+  readonly #takesRequester: boolean;
   /** By project and key; null where keys are not honored. */
   readonly #answered: Map<string, Reply> | null;
   #port: number;
@@ -124,6 +130,7 @@ export class JobServiceSide implements AsyncDisposable {
     questions = false,
     cancels = false,
     attachments = false,
+    requester = false,
     now = () => Date.now(),
   }: JobServiceSideOptions) {
     this.#projects = projects ?? { [DEFAULT_PROJECT_ID]: { apiKey } };
@@ -135,8 +142,10 @@ export class JobServiceSide implements AsyncDisposable {
       ...(questions ? ["questions"] : []),
       ...(cancels ? ["cancel"] : []),
       ...(attachments ? ["attachments"] : []),
+      ...(requester ? ["requester"] : []),
     ];
     this.#takesFiles = attachments;
+    this.#takesRequester = requester;
     this.#cancels = cancels;
     this.#announced = offered.length === 0 ? {} : { "docs-agent-capabilities": offered.join(", ") };
     this.#tellsTurns = turns;
@@ -247,6 +256,10 @@ export class JobServiceSide implements AsyncDisposable {
     if (route === null || (route.op === "cancel" && !this.#cancels))
       return send(response, { status: 404, json: { error: "No such route" } }, headers);
 
+    // Asked only to learn what is announced: nothing that tests script or count.
+    if (route.op === "get" && route.jobId === "capabilities") {
+      return send(response, { status: 404, json: { error: "Job not found" } }, headers);
+    }
     const call = this.#record(route, request, body);
     const fault = this.faults.take(call.op);
     await this.#callHook("before", call);
@@ -266,6 +279,8 @@ export class JobServiceSide implements AsyncDisposable {
       ...route,
       prompt: parsed?.data?.prompt ?? null,
       attachments: parsed?.data?.attachments ?? [],
+      words: parsed?.data?.words ?? null,
+      requester: parsed?.data?.requester ?? null,
       idempotencyKey: header(request, "idempotency-key"),
       withTurns: this.#tellsTurns && /\bturns\b/.test(reads),
       withQuestions: this.#tellsQuestions && /\bquestions\b/.test(reads),
@@ -323,6 +338,9 @@ export class JobServiceSide implements AsyncDisposable {
     if (call.prompt === null) return { status: 400, json: { error: "prompt must be a non-empty string" } };
     if (call.attachments.length > 0 && !this.#takesFiles) {
       return { status: 400, json: { error: "attachments: there is no such field" } };
+    }
+    if ((call.words !== null || call.requester !== null) && !this.#takesRequester) {
+      return { status: 400, json: { error: "words, requester: there are no such fields" } };
     }
     return call.op === "create" ? this.#create(call, call.prompt) : this.#message(call, call.prompt);
   }

@@ -18,6 +18,7 @@ export function makeServiceProject(over: Partial<ServiceProject> = {}): ServiceP
     repository: "https://git.example/acme/docs.git",
     baseBranch: "main",
     docs: ["**/*.md"],
+    portableNames: true,
     agent: {
       kind: "command",
       command: ["fix-docs"],
@@ -159,7 +160,6 @@ export class ServiceUnderTest implements AsyncDisposable {
     const running = this.#running;
     if (running === null) return;
     this.#running = null;
-    running.service.endEvents();
     await running.listening.close();
     await running.service.stop(graceMs);
     running.database.close();
@@ -170,7 +170,6 @@ export class ServiceUnderTest implements AsyncDisposable {
     const running = this.#live;
     this.#running = null;
     running.database.close();
-    running.service.endEvents();
     await running.listening.close();
     const database = await openServiceDatabase(
       { dataDir: this.dir.path },

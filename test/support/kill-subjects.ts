@@ -2,7 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Boundary, KillSubject } from "../contracts/kill-at-every-step.ts";
 import { AppProcess, quiet } from "./app-process.ts";
-import { leasesAreOver, openRedisClient } from "./redis.ts";
+import { leasesAreOver, liveTasks, openRedisClient } from "./redis.ts";
 import { startRedisServer } from "./redis-server.ts";
 import { startRedisSteps } from "./redis-steps.ts";
 import { openTempDir } from "./temp-dir.ts";
@@ -79,9 +79,9 @@ export async function openRedisKill(
       return new AppProcess({ env: { ...others, STORE_URL: server.url } });
     },
     quiet: async (app) => {
-      while (!app.hasExited && (await admin.zCard("{docs-agent}:live")) > 0) await sleep(10);
+      while (!app.hasExited && (await liveTasks(admin, "{docs-agent}")).length > 0) await sleep(10);
     },
-    tasks: () => admin.zRange("{docs-agent}:live", 0, -1),
+    tasks: () => liveTasks(admin, "{docs-agent}"),
     deadTasks: () => admin.zCard("{docs-agent}:dead"),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };

@@ -14,10 +14,9 @@ const Manifest = z.object({
 });
 export type Manifest = z.infer<typeof Manifest>;
 
-/** All scopes of `manifest.yml`, those that may be left out, too. */
+/** All scopes of `manifest.yml`, the optional ones included. */
 export function manifestScopes(): string[] {
-  const { bot, bot_optional } = readManifest().oauth_config.scopes;
-  return [...bot, ...bot_optional];
+  return readManifest().oauth_config.scopes.bot;
 }
 
 /** `manifest.yml`, what of it tests use. */

@@ -22,7 +22,10 @@ const CHANGES: Record<string, readonly (readonly [string, string])[]> = {
     ],
   ],
   "tasks/turn-writes.ts": [
-    [`    ...known,\n    version: 2,`, `    ...known,\n    mark: "of the job",\n    version: 2,`],
+    [
+      `      ...known,\n      version: 2,\n      id: turn.job.id,`,
+      `      ...known,\n      mark: "of the job",\n      version: 2,\n      id: turn.job.id,`,
+    ],
   ],
   "tasks/accept.ts": [
     [

@@ -1,13 +1,12 @@
 // A process that has no file descriptors left: what becomes of the processes it starts then, a line each.
 import { openSync } from "node:fs";
 import { startProcessGroup } from "../../src/service/runner/process-group.ts";
-import { ProcessStarter } from "../../src/service/runner/starter/process-starter.ts";
+import { runProgram } from "../../src/service/runner/run-program.ts";
 import { createSystemClock } from "../../src/system-clock.ts";
 
 const { signal } = new AbortController();
 const common = { cwd: "/", env: { PATH: "/usr/bin:/bin" }, timeLimitMs: 20_000, maxOutputBytes: 10_000 };
-const starter = new ProcessStarter();
-const runGit = () => starter.run({ ...common, command: "git", args: ["--version"], stdin: "" }, signal);
+const runGit = () => runProgram({ ...common, command: "git", args: ["--version"], stdin: "" }, signal);
 
 async function runTrue(): Promise<string> {
   const group = startProcessGroup({

@@ -1,5 +1,6 @@
 import type { TestProject } from "vitest/node";
 import { startRedisServer } from "./redis-server.ts";
+import { isMissing, REQUIRES_ALL } from "./tools.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -7,8 +8,12 @@ declare module "vitest" {
   }
 }
 
-/** Vitest's `globalSetup` where whole suites run on Redis: one server for all of them. */
+/** Vitest's `globalSetup` where whole suites run on Redis: one server for all of them. Without Redis there is none, and {@link World}'s tests are left out. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  if (isMissing("redis-server") && !REQUIRES_ALL) {
+    project.provide("redisUrl", "");
+    return async () => {};
+  }
   const server = await startRedisServer();
   project.provide("redisUrl", server.url);
   return async () => server[Symbol.asyncDispose]();

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { createInterface } from "node:readline";
+import { need } from "./need.ts";
 import { openTempDir } from "./temp-dir.ts";
 
 /** A Redis of the test's own, in memory, for faults that others must not feel. */
@@ -15,6 +16,7 @@ export type RedisServer = AsyncDisposable & {
 
 /** `settings`: as on Redis's command line, without the dashes. */
 export async function startRedisServer(settings: Record<string, string> = {}): Promise<RedisServer> {
+  need("redis-server");
   const dir = await openTempDir();
   const port = settings["port"] ?? String(await freePort());
   const all = { bind: "127.0.0.1", save: "", appendonly: "no", dir: dir.path, ...settings, port };
@@ -46,8 +48,10 @@ async function startProcess(args: readonly string[]): Promise<{ pid: number; kil
     if (line.includes("Ready to accept connections")) break;
   }
   child.stdout.resume();
+  // Signals to process 0 would go to the tests themselves.
+  if (child.pid === undefined) throw new Error("redis-server can't be started");
   return {
-    pid: child.pid ?? 0,
+    pid: child.pid,
     kill: async () => {
       child.kill("SIGKILL");
       await exited;

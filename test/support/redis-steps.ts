@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { type AddressInfo, type Socket, connect, createServer } from "node:net";
 import { once } from "node:events";
 import type { RedisClientType } from "@redis/client";
-import * as taskScripts from "../../src/queue/redis/task-scripts.ts";
+import * as stateScripts from "../../src/state/task-scripts.ts";
+import * as queueScripts from "../../src/queue/redis/task-script.ts";
 
 /** Something that is about to be written at Redis, or has been, its answer still on the way. `number`: of what has this name and phase. */
 export type RedisStep = { phase: "before" | "after"; what: string; number: number };
@@ -57,15 +58,6 @@ export async function startRedisSteps(
     return (await isStop(after)) ? null : answer;
   }
 
-  /** Blocks, so it can't have the Redis for itself. It takes a marker, or nothing. */
-  async function taken(ask: () => Promise<Buffer>): Promise<Buffer | null> {
-    const answer = await ask();
-    if (answer.toString().startsWith("*-1")) return answer;
-    const after = next("after", "BZPOPMIN");
-    steps.push(after);
-    return (await isStop(after)) ? null : answer;
-  }
-
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
     const done = turn.then(work);
     turn = done.catch(() => {});
@@ -92,7 +84,6 @@ export async function startRedisSteps(
     void (async () => {
       for await (const answer of valuesOf(redis)) waiting.shift()?.resolve(answer);
     })().catch(() => {});
-    const names = new Names(scripts);
     for await (const command of valuesOf(client)) {
       const ask = (): Promise<Buffer> => {
         const answer = Promise.withResolvers<Buffer>();
@@ -100,11 +91,8 @@ export async function startRedisSteps(
         redis.write(command);
         return answer.promise;
       };
-      const what = names.of(command);
-      const answer =
-        what === "BZPOPMIN"
-          ? await taken(ask)
-          : await inTurn(() => (what === null ? ask() : watched(what, ask)));
+      const what = nameOfCommand(command, scripts);
+      const answer = await inTurn(() => (what === null ? ask() : watched(what, ask)));
       if (answer === null) return;
       client.write(answer);
     }
@@ -132,65 +120,37 @@ async function changesOf(admin: RedisClientType): Promise<number> {
   return Number(/rdb_changes_since_last_save:(\d+)/.exec(await admin.info("persistence"))?.[1]);
 }
 
-/** These write nothing. A worker that takes a marker at the same time would have it seem so. */
-const READS = /^(?:M?GET|SMEMBERS|INFO|CONFIG|PING|CLIENT)$/;
+/** These write nothing. */
+const READS = /^(?:M?GET|SUBSCRIBE|INFO|CONFIG|PING|CLIENT)$/;
 
 /** The names of scripts, by their SHA-1. */
 type Scripts = Map<string, string>;
 
-/** What the commands of one connection are called: a script by what it does. */
-class Names {
-  readonly #scripts: Scripts;
-  /** Of the transaction that has begun. */
-  #queued: string | null = null;
-
-  constructor(scripts: Scripts) {
-    this.#scripts = scripts;
-  }
-
-  /** null: nothing is written yet. */
-  of(command: Buffer): string | null {
-    const text = command.toString();
-    const [, , word = "", , first = "", , second = ""] = text.split("\r\n", 7);
-    const name = word.toUpperCase();
-    if (name === "MULTI") {
-      this.#queued = "";
-      return null;
-    }
-    if (name === "EXEC") {
-      const all = this.#queued;
-      this.#queued = null;
-      return all;
-    }
-    if (name === "SCRIPT") this.#learn(second);
-    // Redis has not seen every script that it is asked for by its digest; it does nothing then.
-    const script =
-      name === "EVAL" ? this.#learn(first) : name === "EVALSHA" ? this.#scripts.get(first) : name;
-    const what = script === "WORK" ? `${script}: ${workIn(text)}` : script;
-    if (this.#queued === null) return what === undefined || READS.test(what) ? null : what;
-    if (!this.#queued.includes(what ?? "")) this.#queued += what;
-    return null;
-  }
-
-  #learn(script: string): string {
-    const what = nameOf(script);
-    this.#scripts.set(createHash("sha1").update(script).digest("hex"), what);
-    return what;
-  }
+/** What a command is called: a script by what it does. null: it writes nothing. */
+function nameOfCommand(command: Buffer, scripts: Scripts): string | null {
+  const text = command.toString();
+  const [, , word = "", , first = ""] = text.split("\r\n", 6);
+  const name = word.toUpperCase();
+  const isScript = name === "EVAL" || name === "EVALSHA";
+  if (name === "EVAL") scripts.set(createHash("sha1").update(first).digest("hex"), nameOf(first));
+  // Redis has not seen every script that it is asked for by its digest; it does nothing then.
+  const script = name === "EVAL" ? nameOf(first) : scripts.get(first);
+  const what = isScript ? script : name;
+  if (what === undefined || READS.test(what)) return null;
+  return what === "WORK" ? `${what}: ${workIn(text)}` : what;
 }
 
-/** What is asked of the one script together, each kind once. */
+/** What is asked of the one script together, each kind once. Each call claims, too. */
 function workIn(command: string): string {
-  const kinds = [...command.matchAll(/^\{"kind":"(\w+)"/gm)].map(([, kind]) => kind);
-  return [...new Set(kinds)].toSorted().join(", ");
+  const kinds = [...command.matchAll(/^(commit|renew|release|unclaim)\r$/gm)].map(([, kind]) => kind);
+  return kinds.length === 0 ? "claim" : [...new Set(kinds)].toSorted().join(", ");
 }
 
 function nameOf(script: string): string {
-  const own = Object.entries(taskScripts).find(([, text]) => text === script)?.[0];
+  const own = Object.entries({ ...queueScripts, ...stateScripts }).find(([, text]) => text === script)?.[0];
   if (own !== undefined) return own;
   if (script.includes("':slot:'")) return "slot";
-  // BullMQ says first what a script does.
-  return `BullMQ: ${script.replace(/^\W+/, "").split("\n")[0]?.trim()}`;
+  return "another script";
 }
 
 /** The values of Redis's protocol (version 2) that arrive, whole. */

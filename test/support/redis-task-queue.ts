@@ -5,7 +5,7 @@ import { type RedisStore, openRedisStore } from "../../src/store/redis/open-redi
 import { ManualClock } from "./manual-clock.ts";
 import { RecordingLogger } from "./recording-logger.ts";
 import { leasesAreOver, redisPrefix } from "./redis.ts";
-import { bullFollows, isIdle, serverTimeOf, untilIdle } from "./redis-time.ts";
+import { isIdle, serverTimeOf, untilIdle } from "./redis-time.ts";
 import type { ModelSubject } from "./task-queue-model.ts";
 
 const concurrency = 4;
@@ -15,7 +15,6 @@ const pools = {
   budgets: { slow: slow.concurrency, rest: concurrency },
 };
 
-/** Long, as BullMQ renews leases by a clock that stands still here. */
 export const LEASE_MS = 60_000;
 
 /** A queue under a prefix of its own, on a Redis that only this file uses: the test has writes fail in all of it. `admin`: a client there. */
@@ -28,7 +27,6 @@ export async function openRedisSubject(
   const clock = new ManualClock();
   const logger = new RecordingLogger();
   const serverNow = serverTimeOf(clock);
-  const following = bullFollows(clock, { client: admin, prefix: redis.prefix });
   async function open(): Promise<{ store: RedisStore; queue: RedisTaskQueue }> {
     const store = await openRedisStore({ url: redis.url, clock, logger, keepSetAsideMs: 60_000, serverNow });
     const queue = new RedisTaskQueue({
@@ -38,7 +36,6 @@ export async function openRedisSubject(
       pools,
       keepDeadMs: 90 * 24 * 60 * 60_000,
       leaseMs: LEASE_MS,
-      lookForStalledEveryMs: 30,
     });
     return { store, queue };
   }
@@ -52,16 +49,18 @@ export async function openRedisSubject(
     get queue() {
       return process.queue;
     },
+    get series() {
+      return process.store.series;
+    },
     now: () => clock.now(),
     nextDueAt: () => process.queue.nextDueAt(),
     // A task that is due begins in about as long.
     turn: () => sleep(4),
     advance: (ms) => clock.advance(ms),
     setClock: (byMs) => clock.setTo(clock.now() + byMs),
+    hasOwnTime: true,
     idle: () => idle(() => process.queue, clock),
     settled: async () => {
-      // As long as writes fail, BullMQ can be told of nothing.
-      for (let n = 0; n < 50 && (await admin.hLen(`${redis.prefix}:outbox`)) > 0; n += 1) await sleep(2);
       // Long enough for what is due to begin; what is held, or not noticed yet, is not waited for.
       for (let n = 0; n < 5 && !(await isIdle(process.queue, clock)); n += 1) await sleep(5);
     },
@@ -75,11 +74,14 @@ export async function openRedisSubject(
     },
     failWrites: async () => {
       await admin.configSet("min-replicas-to-write", "1");
-      return healWrites;
+      return async () => {
+        // What is on its way fails, too.
+        for (let n = 0; n < 5 && !(await isIdle(process.queue, clock)); n += 1) await sleep(5);
+        await healWrites();
+      };
     },
     [Symbol.asyncDispose]: async () => {
       await healWrites();
-      await following[Symbol.asyncDispose]();
       await process.queue.stop(0);
       await process.store.close();
     },

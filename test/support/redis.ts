@@ -47,18 +47,33 @@ async function valueOf(client: RedisClientType, key: string): Promise<unknown> {
   }
 }
 
-/**
- * What a process that is dead held is free, as it is after its lease: BullMQ has looked twice for jobs without a lock, which takes 40 s, and finds at once what
- * is left by then.
- */
+/** What a process that is dead held is due, as it is after its lease. prefix */
+const END_LEASES = `
+  redis.call('DEL', KEYS[1] .. ':alone')
+  for _, pool in ipairs(redis.call('ZRANGE', KEYS[1] .. ':pools', 0, -1)) do
+    local key = KEYS[1] .. ':due:' .. pool
+    for _, id in ipairs(redis.call('ZRANGE', key, 0, -1)) do
+      if redis.call('HEXISTS', KEYS[1] .. ':task:' .. id, 'claim') == 1 then
+        redis.call('ZADD', key, 0, id)
+        redis.call('ZADD', KEYS[1] .. ':pools', 0, pool)
+      end
+    end
+  end
+`;
+
 export async function leasesAreOver(admin: RedisClientType, prefix: string): Promise<void> {
-  await admin.del(`${prefix}:alone`);
-  for await (const keys of admin.scanIterator({ MATCH: `${prefix}:q:*`, COUNT: 1000 })) {
-    for (const key of keys) {
-      if (/:(?:lock|stalled-check)$/.test(key)) await admin.unlink(key);
-      if (!key.endsWith(":active")) continue;
-      const jobs = await admin.lRange(key, 0, -1);
-      if (jobs.length > 0) await admin.sAdd(key.replace(/active$/, "stalled"), jobs);
-    }
-  }
+  await admin.eval(END_LEASES, { keys: [prefix] });
+}
+
+/** The ids of all tasks that are not over, at one moment. prefix */
+const LIVE_TASKS = `
+  local ids = {}
+  for _, pool in ipairs(redis.call('ZRANGE', KEYS[1] .. ':pools', 0, -1)) do
+    for _, id in ipairs(redis.call('ZRANGE', KEYS[1] .. ':due:' .. pool, 0, -1)) do ids[#ids + 1] = id end
+  end
+  return ids
+`;
+
+export async function liveTasks(admin: RedisClientType, prefix: string): Promise<string[]> {
+  return (await admin.eval(LIVE_TASKS, { keys: [prefix] })) as string[];
 }

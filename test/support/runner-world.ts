@@ -11,6 +11,7 @@ import type { ServiceProject } from "../../src/service/config.ts";
 import { createTurnRunner } from "../../src/service/runner/create-turn-runner.ts";
 import type { RunTurnInput, RunTurnResult } from "../../src/service/turn-runner.ts";
 import { createSystemClock } from "../../src/system-clock.ts";
+import { need } from "./need.ts";
 import { RecordingLogger } from "./recording-logger.ts";
 import { openTempDir } from "./temp-dir.ts";
 
@@ -47,6 +48,9 @@ async function writeFiles(root: string, files: Record<string, string>): Promise<
 
 type WorldOptions = { files?: Record<string, string>; clock?: Clock; containment?: "required" | "none" };
 
+type Earlier = { prompt: string; words?: string | null; summary: string | null };
+type Run = Partial<Omit<RunTurnInput, "earlierTurns">> & { earlierTurns?: Earlier[] };
+
 /** What a test does to one kind of the code host's traffic. */
 type Side = {
   /** Awaited before a request is served. */
@@ -60,6 +64,7 @@ export async function openRunnerWorld({
   clock,
   containment = "required",
 }: WorldOptions = {}) {
+  if (containment === "required") need("bubblewrap");
   const stack = new AsyncDisposableStack();
   const dir = stack.use(await openTempDir());
   // Of this world alone: where they turn up, no other test has brought them.
@@ -146,11 +151,8 @@ export async function openRunnerWorld({
       current = newRunner();
     },
     /** What the service has the runner do every hour, for these projects. */
-    upkeep(
-      projects: ServiceProject[],
-      isUnfinished: (jobId: string) => boolean = () => false,
-    ): Promise<void> {
-      return current.upkeep({ projects, isUnfinished, signal: new AbortController().signal });
+    upkeep(projects: ServiceProject[], unfinished: ReadonlySet<string> = new Set()): Promise<void> {
+      return current.upkeep({ projects, unfinished, signal: new AbortController().signal });
     },
     /** A person's call to the API about a pull request. */
     async asPerson(method: "PATCH" | "PUT", path: string, body: object): Promise<void> {
@@ -169,6 +171,7 @@ export async function openRunnerWorld({
         repository: codeHost.gitUrl("acme", "docs"),
         baseBranch: "main",
         docs: ["**/*.md", "docs/**"],
+        portableNames: true,
         agent: {
           kind: "command",
           command,
@@ -217,13 +220,16 @@ export async function openRunnerWorld({
         },
       });
     },
-    run(project: ServiceProject, input: Partial<RunTurnInput> = {}): Promise<RunTurnResult> {
-      const jobId = input.jobId ?? "job1";
+    /** By default, a person typed all of each prompt. */
+    run(project: ServiceProject, { earlierTurns = [], ...input }: Run = {}): Promise<RunTurnResult> {
+      const { jobId = "job1", prompt = "Fix the typo" } = input;
       return current.run({
         jobId,
-        prompt: "Fix the typo",
+        number: earlierTurns.length + 1,
+        prompt,
+        words: prompt,
         attachments: [],
-        earlierTurns: [],
+        earlierTurns: earlierTurns.map((turn) => ({ words: turn.prompt, ...turn })),
         project,
         usedBefore: null,
         signal: new AbortController().signal,
@@ -231,6 +237,8 @@ export async function openRunnerWorld({
         onStep: () => {},
         onPlan: () => {},
         onUsage: () => {},
+        onAgent: () => {},
+        onPushed: () => {},
         ask: async () => null,
         ...input,
       });

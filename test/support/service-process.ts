@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { stringify } from "yaml";
 import { z } from "zod";
+import { need } from "./need.ts";
 import { openTempDir, type TempDir } from "./temp-dir.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/service/main.ts", import.meta.url));
@@ -19,7 +20,7 @@ export class ServiceFolder implements AsyncDisposable {
   /** What the program finds in its environment. */
   readonly env: Record<string, string>;
   readonly #children: ServiceProcess[] = [];
-  #settings: object = {};
+  #settings: { containment?: string } = {};
 
   private constructor(dir: TempDir, env: Record<string, string>) {
     this.dir = dir;
@@ -77,6 +78,7 @@ export class ServiceFolder implements AsyncDisposable {
 
   /** Starts to serve and waits until it is ready. */
   async serve(...args: string[]): Promise<ServiceProcess> {
+    this.#needSandbox();
     const child = this.#spawn(args);
     await child.wrote(/job service is ready/);
     return child;
@@ -84,12 +86,19 @@ export class ServiceFolder implements AsyncDisposable {
 
   /** Starts a command without waiting for it. */
   start(...args: string[]): ServiceProcess {
+    if (args.length === 0) this.#needSandbox();
     return this.#spawn(args);
   }
 
   /** Starts to serve in a process that ends itself at a commit; see `kill-at-commit.ts`. */
   serveAndDie(killAtCommit: string): ServiceProcess {
+    this.#needSandbox();
     return this.#spawn([], { KILL_AT_COMMIT: killAtCommit });
+  }
+
+  /** The service refuses to start without a sandbox, unless its settings say so. */
+  #needSandbox(): void {
+    if (this.#settings.containment !== "none") need("bubblewrap");
   }
 
   #spawn(args: string[], env: Record<string, string> = {}): ServiceProcess {

@@ -134,6 +134,18 @@ export async function startServiceWorld(
       const branch = (await run("git", ["-C", bare, ...refs])).stdout.trim();
       return (await run("git", ["-C", bare, "show", `${branch}:${path}`])).stdout;
     },
+    /** Every text at the code host that the service wrote: pull requests, branches and commit messages. */
+    async published(): Promise<{ pulls: { title: string; body: string }[]; refs: string; messages: string }> {
+      const pulls = await fetch(`${codeHost.apiUrl}/repos/acme/docs/pulls?state=all&per_page=100`);
+      const bare = dir.file(`texts-${Date.now()}`);
+      await run("git", ["clone", "-q", "--mirror", codeHost.gitUrl("acme", "docs"), bare]);
+      const git = async (...words: string[]) => (await run("git", ["-C", bare, ...words])).stdout.trim();
+      return {
+        pulls: z.array(z.object({ title: z.string(), body: z.string() })).parse(await pulls.json()),
+        refs: await git("for-each-ref"),
+        messages: await git("log", "--all", "--format=%B%an%ae%cn%ce"),
+      };
+    },
     /** What is at the code host: pull requests, branches, commits on the job's branch, and the page there. */
     async atCodeHost(jobId: string) {
       const bare = dir.file(`look-${Date.now()}`);

@@ -91,6 +91,9 @@ function subjectOf(
     get queue() {
       return current().queue;
     },
+    get series() {
+      return current().store.series;
+    },
     get db() {
       return current().store.db;
     },
@@ -105,6 +108,7 @@ function subjectOf(
     turn,
     advance: (ms) => clock.advance(ms),
     setClock: (byMs) => clock.setTo(clock.now() + byMs),
+    hasOwnTime: false,
     idle: () => current().queue.idle(),
     settled: () => current().commits.settled(),
     concurrency,

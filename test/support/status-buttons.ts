@@ -2,8 +2,3 @@
 export function withoutStop(visible: string): string {
   return visible.replace(/\n(\[Stop\]|\[⋯\])[^\n]*$/, "");
 }
-
-/** What an outcome says, without the question that stands below those with a result. */
-export function withoutFeedback(visible: string): string {
-  return visible.replace(/\nWas this helpful\?$/, "");
-}

@@ -1,5 +1,5 @@
 import type { SlackMessage } from "../../emulators/slack/index.ts";
-import { withoutFeedback, withoutStop } from "./status-buttons.ts";
+import { withoutStop } from "./status-buttons.ts";
 import { ANA, BEN, DOCS } from "./world.ts";
 import type { World } from "./world.ts";
 
@@ -68,7 +68,7 @@ export async function reply(
 export function said(world: World, root: SlackMessage): string[][] {
   return world
     .replies(DOCS, root.ts)
-    .map((message) => withoutFeedback(withoutStop(world.slack.visibleText(message))).split("\n"));
+    .map((message) => withoutStop(world.slack.visibleText(message)).split("\n"));
 }
 
 /** What somebody asked for: the first line of a prompt, without what it quotes. */

@@ -79,6 +79,7 @@ export function upstreamAt(url: string, over: Partial<ModelUpstream> = {}): Mode
     key: REAL_KEY,
     keyEnv: "MODEL_KEY",
     prices: {},
+    allow: { fields: [], tools: [], betas: [] },
     ...over,
   };
 }

@@ -3,12 +3,11 @@ import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { watchDisk } from "../../src/service/runner/sandbox/disk-watch.ts";
-import { ProcessStarter } from "../../src/service/runner/starter/process-starter.ts";
 import { ManualClock } from "./manual-clock.ts";
 
 const folder = process.argv[2] ?? "";
 const clock = new ManualClock();
-using watch = watchDisk(folder, 16, { clock, starter: new ProcessStarter() });
+using watch = watchDisk(folder, 16, { clock });
 const long = join(folder, "a".repeat(200));
 mkdirSync(long);
 for (let made = 0; made < 4000; made += 1) {

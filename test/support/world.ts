@@ -19,11 +19,12 @@ import type {
 import { DEFAULT_API_KEY, DEFAULT_PROJECT_ID, startJobServiceSide } from "./job-service-side.ts";
 import type { JobServiceSide, JobServiceSideOptions } from "./job-service-side.ts";
 import { ManualClock } from "./manual-clock.ts";
+import { need } from "./need.ts";
 import { manifestScopes, readManifest } from "./manifest.ts";
 import { RecordingLogger } from "./recording-logger.ts";
 import { openRedisClient, redisPrefix, textOfKeys } from "./redis.ts";
-import { bullFollows, serverTimeOf, untilIdle } from "./redis-time.ts";
-import { withoutFeedback, withoutStop } from "./status-buttons.ts";
+import { serverTimeOf, untilIdle } from "./redis-time.ts";
+import { withoutStop } from "./status-buttons.ts";
 import { openTempDir } from "./temp-dir.ts";
 
 export const BOT_TOKEN = "xoxb-1234567890-abcdefghijkl";
@@ -169,8 +170,8 @@ export class World implements AsyncDisposable {
     const service = resources.use(await startJobServiceSide(options.jobService));
     let storeUrl = `sqlite://${dir.file("state.sqlite")}`;
     if (IS_ON_REDIS) {
+      need("redis-server");
       const redis = redisPrefix(inject("redisUrl"));
-      resources.use(bullFollows(clock, { client: await clientOfFile(), prefix: redis.prefix }));
       storeUrl = redis.url;
     }
     const world = new World({
@@ -308,9 +309,7 @@ export class World implements AsyncDisposable {
 
   /** What a person reads in a channel, messages and replies, oldest first, without the buttons of a status message. */
   read(channelId: string): string[] {
-    return this.slack
-      .messages(channelId)
-      .map((message) => withoutFeedback(withoutStop(this.slack.visibleText(message))));
+    return this.slack.messages(channelId).map((message) => withoutStop(this.slack.visibleText(message)));
   }
 
   /** The bot's replies in a thread. */

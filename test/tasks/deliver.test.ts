@@ -68,6 +68,21 @@ it("a store that does not answer when a post is about to be sent: it was not sen
   expect(rig.slack.looks).toBe(0);
 });
 
+it("a store that has lost that a post was sent: a task that ran before looks for it, and posts it if it isn't there", async () => {
+  await using rig = await TaskRig.open();
+  const turn = await accepted(rig);
+  await runTask(rig, openTask(turn));
+  for (const isThere of [true, false]) {
+    await rig.save(turn);
+    if (!isThere) rig.slack.posts.length = 0;
+    const end = await rig.carryOut(await open(rig.deps, rig.task(openTask(turn), { deaths: 1 })));
+    expect(end).toMatchObject({ kind: "wait" });
+    await runTask(rig, openTask(turn));
+    expect(said(rig)).toEqual(["C1 status"]);
+  }
+  expect(rig.slack.looks).toBe(2);
+});
+
 describe("the outcome", () => {
   it("follows the status message, in its thread, once, though the turn ended before that was there", async () => {
     await using rig = await TaskRig.open();

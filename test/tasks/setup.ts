@@ -141,7 +141,15 @@ export class TaskRig implements AsyncDisposable {
         this.creates.push(prompt);
         return this.#nextAnswer();
       },
-      getJob: async () => {
+      getJob: async (jobId) => {
+        // Asked for only to learn what the service offers.
+        if (jobId === "capabilities") {
+          return {
+            ok: false,
+            honorsIdempotencyKeys: false,
+            fault: { kind: "missing", message: "no such job" },
+          };
+        }
         this.gets += 1;
         return this.#nextAnswer();
       },
@@ -153,15 +161,18 @@ export class TaskRig implements AsyncDisposable {
       clock,
       random: () => 0.5,
       logger: this.logger,
+      firstTries: { note: () => {} },
       commit: this.run.commit,
       assertHeld: this.run.assertHeld,
       slots: store.slots,
+      series: store.series,
       records: store.records,
       notifier: this.slack,
       workStatus: { show: () => {} },
       directory: {
         admission: async () => "admitted",
         personName: async () => null,
+        isPublic: async () => false,
         channelName: async () => null,
         permalink: async () => null,
         threadUrl: async () => null,

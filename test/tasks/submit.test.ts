@@ -1,10 +1,12 @@
 import { expect, it } from "vitest";
 import { STATUS_SLOT, intend, posted } from "../../src/core/delivery.ts";
+import { threadId } from "../../src/core/records.ts";
 import { newTurn } from "../../src/core/turn.ts";
 import type { Turn } from "../../src/core/turn.ts";
 import { StoreAnswerLostError } from "../../src/store/store-errors.ts";
 import type { TaskDeps } from "../../src/tasks/deps.ts";
-import { submit, submitTask } from "../../src/tasks/submit.ts";
+import { submitTask } from "../../src/tasks/sending.ts";
+import { submit } from "../../src/tasks/submit.ts";
 import { makeQuoted, makeRequest } from "../support/builders.ts";
 import { TaskRig } from "./setup.ts";
 
@@ -119,4 +121,36 @@ it("brings the status message back, and the outcome with it, where that was give
   });
   await rig.carryOut(await submit(rig.deps, rig.task(submitTask(turn))));
   expect(rig.added.map(({ id, known }) => [id, known])).toEqual([[`open:${turn.id}`, "pending"]]);
+});
+
+it("sends nothing that is unticked while its thread is read", async () => {
+  await using rig = await TaskRig.open();
+  const place = { threadTs: "1700000000.000001", messageTs: "1700000009.000001" };
+  const turn = newTurn(makeRequest({ receivedAt: rig.clock.now(), from: "mention", ...place }));
+  await rig.save(turn);
+  const { teamId, channelId } = turn.request;
+  const id = threadId({ teamId, channelId, ts: place.threadTs });
+  const segments = [{ kind: "text" as const, text: "the code is 4711" }];
+  const said = { ...makeQuoted({ authorId: "U0BEN", segments }), ts: "1700000005.000001" };
+  let reads = 0;
+  const deps: TaskDeps = {
+    ...rig.deps,
+    threadReader: {
+      async read() {
+        reads += 1;
+        const record = { version: 1 as const, messages: [said.ts] };
+        await rig.queue.commit(() => ({ writes: [{ kind: "withheld", id, record }], value: null }));
+        return {
+          ok: true,
+          value: { messages: [said], leftOut: 0, hasEarlier: false, upTo: null, stopped: null },
+        };
+      },
+    },
+  };
+  const task = rig.task(submitTask(turn));
+  expect(await rig.carryOut(await submit(deps, task))).toMatchObject({ kind: "wait" });
+  expect(rig.creates).toEqual([]);
+  expect(await rig.carryOut(await submit(deps, task))).toEqual({ kind: "done" });
+  expect(reads).toBe(2);
+  expect(JSON.stringify(rig.creates)).not.toContain("4711");
 });

@@ -6,12 +6,14 @@ import type { Turn } from "../../src/core/turn.ts";
 import { turnWrites } from "../../src/tasks/turn-writes.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { closedForMs } from "../../src/tasks/project-gate.ts";
-import { submit, submitTask } from "../../src/tasks/submit.ts";
+import { submitTask } from "../../src/tasks/sending.ts";
+import { submit } from "../../src/tasks/submit.ts";
 import { watch, watchTask } from "../../src/tasks/watch.ts";
 import { makeJob, makeRequest } from "../support/builders.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { TaskRig } from "./setup.ts";
 
+const PR = "https://github.com/acme/docs/pull/7";
 const DAY_MS = 24 * 60 * 60_000;
 const done: JobServiceAnswer = {
   ok: true,
@@ -158,6 +160,26 @@ it("an answer that would end the turn is asked for again over minutes, through r
   expect(rig.clock.now() - start).toBeGreaterThanOrEqual(180_000);
 });
 
+it("a poll looks at a job's 100 oldest open turns, and the next ones at once when these have ended", async () => {
+  await using rig = await TaskRig.open();
+  const turns: Turn[] = [];
+  for (let n = 0; n < 250; n += 1) turns.push(await watchedTurn(rig, `mention:${n}`));
+  const [first] = turns;
+  if (first === undefined) throw new Error("there is no turn");
+  const ended: number[] = [];
+  for (const task = rig.task(watchTask(first, 0)); ;) {
+    const step = await watch(rig.deps, task);
+    rig.answers.splice(0, rig.answers.length, done);
+    const end = await rig.carryOut(step);
+    const now = await Promise.all(turns.map((turn) => rig.saved(turn)));
+    ended.push(now.filter(({ stage }) => stage.name === "ended").length);
+    if (end.kind !== "again") break;
+    if (ended.at(-1) === 0) rig.clock.advanceTo(end.dueAt);
+    else expect(end.dueAt).toBe(rig.clock.now());
+  }
+  expect(ended).toEqual([0, 100, 200, 250]);
+});
+
 it("a project that is not configured any more ends the turn, and it can be watched again", async () => {
   await using rig = await TaskRig.open();
   const turn = await watchedTurn(rig);
@@ -178,18 +200,28 @@ it("nothing is asked when nothing is watched any more", async () => {
   expect(rig.gets).toBe(0);
 });
 
-it("the job's record lists its turns and the thread it reports into, once each", async () => {
+it("the job's record names its open turns, their pull request, and the thread it reports into", async () => {
   await using rig = await TaskRig.open();
-  const first = await watchedTurn(rig, "command:1");
+  const write = (turn: Turn) =>
+    rig.queue.commit((read) => ({ writes: turnWrites(rig.deps, read, turn), value: undefined }));
+  const first = await watchedTurn(rig, "command:1", 1_000);
   const second = await watchedTurn(rig, "mention:2");
   const inThread = { ...second, delivery: { ...second.delivery, threadTs: "1.1" } };
-  for (const turn of [inThread, inThread]) {
-    await rig.queue.commit((read) => ({ writes: turnWrites(rig.deps, read, turn), value: undefined }));
-  }
+  for (const turn of [inThread, inThread]) await write(turn);
   const key = jobKey(first.request.project, "job-1");
   expect(await rig.deps.records.job.get(key)).toMatchObject({
-    turnIds: ["command:1", "mention:2"],
+    openTurnIds: ["command:1", "mention:2"],
     thread: { teamId: "T1", channelId: "C1", ts: "1.1" },
   });
-  expect(await rig.deps.records.thread.get("T1:C1:1.1")).toMatchObject({ jobKeys: [key] });
+  expect(await rig.deps.records.thread.get("T1:C1:1.1")).toMatchObject({ turnIds: ["mention:2"] });
+
+  const job = makeJob({ id: "job-1", status: "completed", prLink: PR });
+  for (const turn of [first, inThread]) await write(endTurn(turn, "pull-request", rig.clock.now(), { job }));
+  expect(await rig.deps.records.job.get(key)).toMatchObject({
+    openTurnIds: [],
+    pullRequest: { url: PR, turnId: "command:1" },
+  });
+  // Whoever is watched again stands where it stood.
+  for (const turn of [inThread, first]) await write(resumeTurn(turn, rig.clock.now()));
+  expect((await rig.deps.records.job.get(key))?.openTurnIds).toEqual(["command:1", "mention:2"]);
 });

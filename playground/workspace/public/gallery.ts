@@ -1,10 +1,12 @@
-import type { AnyBlock } from "../../../emulators/slack/block-kit/blocks.ts";
+import type { AnyBlock, InputBlock, ModalView } from "../../../emulators/slack/block-kit/blocks.ts";
 import { renderBlocks } from "./blocks.ts";
 import { h } from "./dom.ts";
+import { renderInput } from "./modal-inputs.ts";
 import { avatar } from "./people.ts";
-import { type ShownNames, renderMrkdwn } from "./text-view.ts";
+import { type ShownNames, renderMrkdwn, renderPlainText } from "./text-view.ts";
 
-type Shown = { name: string; content: { text: string; blocks: AnyBlock[] }; faults: string[] };
+type Message = { text: string; blocks: AnyBlock[] };
+type Shown = { name: string; content: Message | ModalView; faults: string[] };
 type Gallery = { names: Record<string, string>; groups: { title: string; messages: Shown[] }[] };
 
 const data: Gallery = JSON.parse(document.querySelector("#gallery")?.textContent ?? "");
@@ -15,6 +17,8 @@ const names: ShownNames = {
   canGoTo: () => false,
 };
 
+/** How many blocks are drawn. */
+let drawn = 0;
 const links = data.groups.map(({ title }) => h("a", { href: `#${idOf(title)}` }, title));
 document.body.append(
   h(
@@ -41,7 +45,9 @@ function renderShown(shown: Shown): HTMLElement {
     h("h3", null, shown.name),
     ...shown.faults.map((fault) => h("p", { class: "fault" }, fault)),
     h("div", { class: "themes" }, ...["light", "dark"].map((theme) => renderIn(theme, shown))),
-    h("p", { class: "notification" }, ...renderMrkdwn(shown.content.text, names)),
+    "text" in shown.content
+      ? h("p", { class: "notification" }, ...renderMrkdwn(shown.content.text, names))
+      : null,
   );
 }
 
@@ -49,27 +55,52 @@ function renderIn(theme: string, { content }: Shown): HTMLElement {
   return h(
     "div",
     { class: `theme theme-${theme}` },
+    "text" in content ? renderMessage(content) : renderForm(content),
+  );
+}
+
+function renderMessage({ blocks }: Message): HTMLElement {
+  return h(
+    "div",
+    { class: "message-row" },
+    avatar("docs-agent", "Docs Agent", true),
     h(
       "div",
-      { class: "message-row" },
-      avatar("docs-agent", "Docs Agent", true),
+      { class: "message-main" },
       h(
         "div",
-        { class: "message-main" },
-        h(
-          "div",
-          { class: "message-head" },
-          h("span", { class: "author" }, "Docs Agent"),
-          h("span", { class: "badge" }, "APP"),
-        ),
-        h(
-          "div",
-          { class: "content" },
-          ...renderBlocks(content.blocks, { ...names, press: () => Promise.resolve() }),
-        ),
+        { class: "message-head" },
+        h("span", { class: "author" }, "Docs Agent"),
+        h("span", { class: "badge" }, "APP"),
       ),
+      h("div", { class: "content" }, ...draw(blocks)),
     ),
   );
+}
+
+function renderForm({ title, blocks, close, submit }: ModalView): HTMLElement {
+  const buttons = [close, submit].flatMap((label) => (label === undefined ? [] : [renderPlainText(label)]));
+  return h(
+    "div",
+    { class: "content" },
+    h("div", { class: "modal-head" }, h("strong", null, renderPlainText(title))),
+    h("div", { class: "modal-body" }, ...draw(blocks)),
+    h(
+      "div",
+      { class: "modal-foot" },
+      ...buttons.map((label) => h("button", { type: "button", class: "button" }, label)),
+    ),
+  );
+}
+
+/** Each block under an id of its own: a form is on the page twice. */
+function draw(blocks: readonly AnyBlock[]): HTMLElement[] {
+  const named = blocks.map((block) => ({ ...block, block_id: `block-${(drawn += 1)}` }));
+  return renderBlocks(named, {
+    ...names,
+    press: () => Promise.resolve(),
+    renderInput: (block: InputBlock) => renderInput(block, undefined, names),
+  });
 }
 
 function idOf(title: string): string {

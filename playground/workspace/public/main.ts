@@ -146,6 +146,7 @@ async function act(
     if (result.failure !== undefined && !isQuiet) {
       toast(`${surface.appName} didn't respond (${result.failure}).`);
     }
+    if (what.kind === "compose" || what.kind === "submit") conversation.tour.fold();
     return { isDone: true, ...result };
   } catch (thrown) {
     toast(thrown instanceof Refused ? thrown.message : "The playground didn't answer. Is it still running?");

@@ -23,13 +23,14 @@ export function createTour(app: PageApp) {
     h("summary", null, "What the rule-based agent understands"),
     examples,
   );
+  const body = h("details", { open: true }, h("summary", null, heading), about, steps, understood);
   const element = h(
     "section",
     { class: "tour", id: "tour", "aria-labelledby": "tour-title", hidden: true },
     h(
       "div",
       { class: "tour-head" },
-      heading,
+      body,
       h(
         "button",
         {
@@ -41,9 +42,6 @@ export function createTour(app: PageApp) {
         icon("close"),
       ),
     ),
-    about,
-    steps,
-    understood,
   );
 
   function command(request: string): string {
@@ -132,6 +130,8 @@ export function createTour(app: PageApp) {
       return isTourWanted();
     },
     focus: () => heading.focus(),
+    /** Leaves the room to what follows; its heading opens it again. */
+    fold: () => body.removeAttribute("open"),
     show(): void {
       const state = app.state();
       element.hidden = state.examples === null || !isTourWanted();

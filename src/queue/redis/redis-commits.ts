@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { z } from "zod";
 import type { Clock } from "../../core/clock.ts";
 import type { Read, RecordKind, RecordOf, Write, WriteOf } from "../../core/records.ts";
@@ -9,7 +10,6 @@ import type { RedisStore } from "../../store/redis/open-redis-store.ts";
 import { toStorablePayload, toStorableReason, toStorableTask, toWholeMs } from "../storable-task.ts";
 import { ClaimLostError } from "./claim-lost-error.ts";
 import type { RedisWork } from "./redis-work.ts";
-import { type ToTell, toTell } from "./to-tell.ts";
 
 /** The run of a task on whose behalf something is written: it is written only while that run has the claim. */
 export type Claim = { id: string; token: string };
@@ -18,7 +18,7 @@ const Answer = z.union([
   z.tuple([z.literal("lost")]),
   z.tuple([z.literal("stale"), z.array(z.string().nullable())]),
   z.tuple([z.literal("full"), z.string(), z.coerce.number()]),
-  z.tuple([z.literal("ok"), z.string(), z.array(z.string())]),
+  z.tuple([z.literal("ok"), z.string()]),
 ]);
 
 type Options = {
@@ -26,118 +26,122 @@ type Options = {
   clock: Clock;
   work: RedisWork;
   poolOf: (type: string, share: string | null) => string;
-  keepDoneMs: number;
 };
 
 /** Somebody else may write in between again and again, but not without end. Bytes that are not text never equal what was read. */
 const ROUNDS = 1_000;
 
-/** An entry as a decision took it to be. `isSure`: it was read for this decision, and not only remembered. */
-type Seen = { kind: RecordKind; id: string; text: string | undefined; isSure: boolean };
+/** The entries that a decision read, by key, as it took them to be. */
+type Seen = Map<string, { kind: RecordKind; text: string | undefined }>;
 /** What is written under a key; `kind`: of which kind that record is, if it is one of a kind. */
 type Entry = { kind: RecordKind | null; key: string; text: string | undefined; keepMs: number };
 type SetAside = { kind: RecordKind; id: string; bad: SetAsideRecord };
 
 /**
- * Carries decisions out on Redis. A decision runs on the records as they were last seen; a script writes what it says only if they still are so,
- * and otherwise it runs again on those that are there.
+ * Carries decisions out on Redis. A decision runs on the records as they were last seen, or as decisions before it here are about to write them. The
+ * script carries it out only if they are so at that moment. If not, it runs again on what is there.
  */
 export class RedisCommits {
   readonly #store: RedisStore;
   readonly #clock: Clock;
   readonly #work: RedisWork;
   readonly #poolOf: Options["poolOf"];
-  readonly #keepDoneMs: number;
 
-  constructor({ store, clock, work, poolOf, keepDoneMs }: Options) {
+  constructor({ store, clock, work, poolOf }: Options) {
     this.#store = store;
     this.#clock = clock;
     this.#work = work;
     this.#poolOf = poolOf;
-    this.#keepDoneMs = keepDoneMs;
   }
 
   /**
    * Writes what the decision says, all of it or nothing. `claim`: rejects with a {@link ClaimLostError} unless that run still has its task. `endOf`:
-   * how the run ends. Rejects with a {@link LimitReachedError} when a limit of the plan has no room. `added`: for each task, whether it was added. `told`: what BullMQ is to be told.
+   * how the run ends. Rejects with a {@link LimitReachedError} when a limit of the plan has no room. `added`: for each task, whether it was added.
    */
   async carryOut<T>(
     decide: Decision<T>,
     { claim, endOf }: { claim?: Claim | undefined; endOf?: (value: T) => TaskEnd } = {},
-  ): Promise<{ value: T; added: boolean[]; told: ToTell[] }> {
-    const seen = new Map<string, Seen>();
+  ): Promise<{ value: T; added: boolean[] }> {
+    const seen: Seen = new Map();
     for (let round = 0; round < ROUNDS; round += 1) {
+      seen.clear();
       const asideOf: SetAside[] = [];
       let plan;
       try {
         plan = decide(this.#readerOf(seen, asideOf));
       } catch (thrown) {
-        if (await this.#makeSure(seen)) continue;
-        throw thrown;
+        if (await this.#isCurrent(seen)) throw thrown;
+        continue;
       }
-      const { writes = [], adds = [], within = [], value } = plan;
+      const { writes = [], adds = [], appends = [], within = [], value } = plan;
       const now = this.#clock.now();
       const entries: Entry[] = [
         ...asideOf.flatMap((aside) => this.#asideEntries(aside)),
         ...writes.map((write) => this.#entryOf(write)),
       ];
-      const end = endOf?.(value);
-      const answer = Answer.parse(
-        await this.#work.ask({
-          kind: "commit",
-          keepDoneMs: this.#keepDoneMs,
-          claim,
-          checks: [...seen].map(([key, { text }]) => [key, text ?? false]),
-          within,
-          writes: entries.map(({ key, text, keepMs }) => [key, text ?? false, keepMs]),
-          adds: adds.map((task) => {
-            const { id, type, share, known, payload, dueAt } = toStorableTask(task, now);
-            return { id, type, pool: this.#poolOf(type, share), known, payload, due: dueAt - now };
+      const args = [
+        ...(claim === undefined ? ["", ""] : [claim.id, claim.token]),
+        ...counted([...seen].map(([key, { text }]) => [key, text === undefined ? "" : hash("sha1", text)])),
+        ...counted(within.map(({ gate, limit, windowMs }) => [gate, String(limit), String(windowMs)])),
+        ...counted(entries.map(({ key, text, keepMs }) => [key, keepWord(text, keepMs), text ?? ""])),
+        ...counted(
+          appends.map(({ series, entry, keep, ttlMs }) => {
+            return [this.#store.series.keyOf(series), entry, String(keep), String(Math.ceil(ttlMs))];
           }),
-          end: end === undefined ? undefined : storableEnd(end, now),
-        }),
-      );
+        ),
+        ...endWords(endOf?.(value), now),
+        ...counted(
+          adds.map((task) => {
+            const { id, type, share, known, payload, dueAt } = toStorableTask(task, now);
+            return [id, type, this.#poolOf(type, share), known, payload, String(dueAt - now)];
+          }),
+        ),
+      ];
+      const asked = this.#work.ask({ kind: "commit", args }, (answer) => this.#learn(seen, entries, answer));
+      for (const { kind, key, text } of entries)
+        if (kind !== null) this.#store.kinds[kind].storage.saw(key, text);
+      const answer = Answer.parse(await asked);
       switch (answer[0]) {
         case "lost":
           throw new ClaimLostError();
         case "stale":
-          this.#correct(seen, answer[1]);
           continue;
         case "full":
           throw new LimitReachedError(answer[1], Math.ceil(now + answer[2]));
         case "ok":
-          for (const { kind, key, text } of entries)
-            if (kind !== null) this.#store.kinds[kind].storage.saw(key, text);
           for (const { kind, id, bad } of asideOf) this.#store.kinds[kind].store.wasSetAside(id, bad);
-          return {
-            value,
-            added: answer[1].split("").map((flag) => flag === "1"),
-            told: toTell(answer[2], this.#clock.now()),
-          };
+          return { value, added: answer[1].split("").map((flag) => flag === "1") };
       }
     }
-    throw new TypeError(
-      `A record that is decided on was never what it was read as: ${[...seen.keys()].join(", ")}`,
-    );
+    throw neverAsRead(seen);
   }
 
-  #readerOf(seen: Map<string, Seen>, asideOf: SetAside[]): Read {
+  /** Answers from the records as they are, each read once. */
+  async read<T>(ask: (read: Read) => T): Promise<T> {
+    const seen: Seen = new Map();
+    for (let round = 0; round < ROUNDS; round += 1) {
+      seen.clear();
+      let answer;
+      try {
+        answer = { value: ask(this.#readerOf(seen, [])) };
+      } catch (thrown) {
+        if (await this.#isCurrent(seen)) throw thrown;
+        continue;
+      }
+      if (await this.#isCurrent(seen)) return answer.value;
+    }
+    throw neverAsRead(seen);
+  }
+
+  #readerOf(seen: Seen, asideOf: SetAside[]): Read {
     return (kind, id) => this.#read(seen, asideOf, kind, id);
   }
 
-  #read<K extends RecordKind>(
-    seen: Map<string, Seen>,
-    asideOf: SetAside[],
-    kind: K,
-    id: string,
-  ): RecordOf<K> | undefined {
+  #read<K extends RecordKind>(seen: Seen, asideOf: SetAside[], kind: K, id: string): RecordOf<K> | undefined {
     const { store, storage } = this.#store.kinds[kind];
     const key = storage.keyOf(id);
-    let entry = seen.get(key);
-    if (entry === undefined) {
-      entry = { kind, id, text: storage.last(key), isSure: false };
-      seen.set(key, entry);
-    }
+    const entry = seen.get(key) ?? { kind, text: storage.last(key) };
+    seen.set(key, entry);
     const text = storage.current(entry.text);
     if (text === undefined) return undefined;
     const record = store.fromText(id, text);
@@ -147,28 +151,33 @@ export class RedisCommits {
     return record;
   }
 
-  /** Reads what a decision only remembered. False: there is nothing of the kind. */
-  async #makeSure(seen: Map<string, Seen>): Promise<boolean> {
-    const unsure = [...seen].filter(([, { isSure }]) => !isSure);
-    if (unsure.length === 0) return false;
-    const texts = await this.#store.redis.ask((client) => client.mGet(unsure.map(([key]) => key)));
-    this.#correct(
-      seen,
-      unsure.flatMap(([key], n) => [key, texts[n] ?? null]),
-    );
-    return true;
+  /** Whether all that was read is so at Redis. If not, it is from now on what was seen last. */
+  async #isCurrent(seen: Seen): Promise<boolean> {
+    const keys = [...seen.keys()];
+    if (keys.length === 0) return true;
+    const texts = await this.#store.redis.ask((client) => client.mGet(keys));
+    const isSame = keys.every((key, n) => seen.get(key)?.text === (texts[n] ?? undefined));
+    for (const [n, key] of keys.entries()) this.#saw(seen, key, texts[n] ?? undefined);
+    return isSame;
   }
 
-  /** Takes over what is there: pairs of key and text. */
-  #correct(seen: Map<string, Seen>, pairs: readonly (string | null)[]): void {
-    for (let n = 0; n < pairs.length; n += 2) {
-      const key = pairs[n] ?? "";
-      const entry = seen.get(key);
-      if (entry === undefined) continue;
-      const text = pairs[n + 1] ?? undefined;
-      seen.set(key, { ...entry, text, isSure: true });
-      this.#store.kinds[entry.kind].storage.saw(key, text);
+  /** Unless it was carried out: what was to be written isn't there, and something else than what was read may be. */
+  #learn(seen: Seen, entries: readonly Entry[], answer: unknown): void {
+    const parsed = Answer.safeParse(answer).data;
+    if (parsed?.[0] === "ok") return;
+    for (const { kind, key, text } of entries) {
+      if (kind === null || this.#store.kinds[kind].storage.last(key) !== text) continue;
+      this.#store.kinds[kind].storage.saw(key, seen.get(key)?.text);
     }
+    if (parsed?.[0] !== "stale") return;
+    for (let n = 0; n < parsed[1].length; n += 2) {
+      this.#saw(seen, parsed[1][n] ?? "", parsed[1][n + 1] ?? undefined);
+    }
+  }
+
+  #saw(seen: Seen, key: string, text: string | undefined): void {
+    const kind = seen.get(key)?.kind;
+    if (kind !== undefined) this.#store.kinds[kind].storage.saw(key, text);
   }
 
   #entryOf(write: Write): Entry {
@@ -195,27 +204,37 @@ export class RedisCommits {
   }
 }
 
-/** Times count from now. */
-function storableEnd(end: TaskEnd, now: number): object {
-  switch (end.kind) {
+/** How many there are, and then their words. */
+function counted(all: readonly (readonly string[])[]): string[] {
+  return [String(all.length), ...all.flat()];
+}
+
+/** How long Redis keeps an entry, as the script takes it. */
+function keepWord(text: string | undefined, keepMs: number): string {
+  if (text === undefined) return "none";
+  return keepMs > 0 ? String(keepMs) : "";
+}
+
+/** How a run ends, as the script takes it: kind, time from now, payload, reason, and whether it was a surprise. */
+function endWords(end: TaskEnd | undefined, now: number): string[] {
+  switch (end?.kind) {
+    case undefined:
     case "done":
-      return { kind: end.kind };
+      return [end?.kind ?? "", "", "", "", ""];
     case "dead":
-      return { kind: end.kind, reason: toStorableReason(end.reason) };
+      return [end.kind, "", "", toStorableReason(end.reason), ""];
     case "again":
     case "wait":
-      return {
-        kind: end.kind,
-        due: toWholeMs(end.dueAt) - now,
-        payload: toStorablePayload(end) ?? undefined,
-      };
-    case "retry":
-      return {
-        kind: end.kind,
-        due: toWholeMs(end.dueAt) - now,
-        payload: toStorablePayload(end) ?? undefined,
-        reason: toStorableReason(end.reason),
-        isSurprise: end.isSurprise === true,
-      };
+      return [end.kind, String(toWholeMs(end.dueAt) - now), toStorablePayload(end) ?? "", "", ""];
+    case "retry": {
+      const isSurprise = end.isSurprise === true ? "1" : "";
+      const dueIn = String(toWholeMs(end.dueAt) - now);
+      return [end.kind, dueIn, toStorablePayload(end) ?? "", toStorableReason(end.reason), isSurprise];
+    }
   }
+}
+
+function neverAsRead(seen: Seen): TypeError {
+  const keys = [...seen.keys()].join(", ");
+  return new TypeError(`A record that is decided on was never what it was read as: ${keys}`);
 }

@@ -1,11 +1,11 @@
-import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { within } from "../../core/clock.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Decision, Step, Task, TaskEnd, TaskHandler } from "../../core/task-queue.ts";
 import { messageOf } from "../../errors.ts";
-import { StoreAnswerLostError, StoreUnavailableError } from "../../store/store-errors.ts";
+import { StoreUnavailableError } from "../../store/store-errors.ts";
+import { PoolBudgets, type Pools } from "../pool-budgets.ts";
 import { QueueStoppedError } from "../queue-stopped-error.ts";
 import { checkTaskEnd, fromStoredPayload } from "../storable-task.ts";
 import { surprise } from "../surprise.ts";
@@ -13,42 +13,40 @@ import { Waiters } from "../waiters.ts";
 import { ClaimLostError } from "./claim-lost-error.ts";
 import type { Claim, RedisCommits } from "./redis-commits.ts";
 import type { RedisWork } from "./redis-work.ts";
-import { type ToTell, toTell } from "./to-tell.ts";
 
 type Options = {
   work: RedisWork;
   commits: RedisCommits;
   clock: Clock;
   logger: Logger;
+  budgets: Pools["budgets"];
   leaseMs: number;
-  /** Tells BullMQ soon. */
-  tell: (runs: readonly ToTell[]) => void;
 };
 
 /** `heldAtMs`: a monotonic time at which nobody else had the task. */
-type Run = { claim: Claim; task: Task; abort: AbortController; heldAtMs: number };
+type Run = { claim: Claim; pool: string; task: Task; abort: AbortController; heldAtMs: number };
 
 const faultDelayMs = 1_000;
 
-const Claimed = z.union([
-  z.null(),
-  z.tuple([z.literal("held"), z.array(z.string())]),
+/** Tasks as the script hands them out: see `WORK`. */
+export const ClaimedTasks = z.array(
   z.tuple([
-    z.literal("claimed"),
-    z.tuple([
-      z.string(),
-      z.string(),
-      z.coerce.number(),
-      z.coerce.number(),
-      z.coerce.number(),
-      z.coerce.number(),
-    ]),
+    z.string(),
+    z.string(),
+    z.string(),
+    z.string(),
+    z.coerce.number(),
+    z.coerce.number(),
+    z.coerce.number(),
+    z.coerce.number(),
   ]),
-]);
+);
+type ClaimedTasks = z.infer<typeof ClaimedTasks>;
 
 /** The runs of tasks in this process, each from its claim to its end at Redis. */
 export class RedisRuns {
   readonly #options: Options;
+  readonly #budgets: PoolBudgets;
   readonly #running = new Map<string, Run>();
   /** Runs whose results couldn't be written, each with the reason. */
   readonly #unwritten = new Map<Run, unknown>();
@@ -58,10 +56,16 @@ export class RedisRuns {
 
   constructor(options: Options) {
     this.#options = options;
+    this.#budgets = new PoolBudgets(options.budgets);
   }
 
   get size(): number {
     return this.#running.size;
+  }
+
+  /** False while a result can't be written: whatever ran then would have to be done again. */
+  get mayBegin(): boolean {
+    return !this.#isStopped && this.#unwritten.size === 0;
   }
 
   /** Whether the runs were released: what they still do counts for nothing. */
@@ -73,38 +77,40 @@ export class RedisRuns {
     return this.#unwritten.values();
   }
 
-  get ids(): string[] {
-    return [...this.#running.keys()];
+  /** The tasks that run, with their pools. */
+  get all(): { id: string; pool: string }[] {
+    return [...this.#running.values()].map(({ claim: { id }, pool }) => ({ id, pool }));
   }
 
-  /**
-   * Runs a task, if that run is still the one that is next. Resolves when its end is at Redis, or does not matter any more; rejects when it could not
-   * begin, so that BullMQ says it again.
-   */
-  async run(handler: TaskHandler, id: string, number: string): Promise<void> {
-    const { work, clock, leaseMs, tell } = this.#options;
-    if (this.#isStopped) throw new QueueStoppedError();
-    const claim = { id, token: randomUUID() };
-    const heldAtMs = clock.monotonicMs();
-    const asked = work.ask({ kind: "claim", id, run: number, token: claim.token, leaseMs });
-    const claimed = Claimed.parse(
-      await asked.catch(async (thrown: unknown) => {
-        // It may have been claimed. Left like this, it would look as if this process had died while it ran.
-        if (thrown instanceof StoreAnswerLostError) await this.#release([claim]);
-        throw thrown;
-      }),
+  get budgets(): PoolBudgets {
+    return this.#budgets;
+  }
+
+  /** Asks that leases go on of which a quarter is over. */
+  renew(): void {
+    const { work, clock, leaseMs } = this.#options;
+    const nowMs = clock.monotonicMs();
+    const due = [...this.#running.values()].filter(({ heldAtMs }) => nowMs - heldAtMs > leaseMs / 4);
+    if (due.length === 0) return;
+    const args = due.flatMap(({ claim: { id, token } }) => [id, token]);
+    work.ask({ kind: "renew", args }).then(
+      (held) => {
+        for (const [n, run] of due.entries()) if (String(held)[n] === "1") run.heldAtMs = nowMs;
+      },
+      // The next call asks again.
+      () => {},
     );
-    if (claimed === null) return;
-    if (claimed[0] === "held") return tell(toTell(claimed[1], clock.now()));
-    const [type, payload, attempt, surprises, deaths, addedAt] = claimed[1];
-    const task = { id, type, payload: fromStoredPayload(payload), attempt, surprises, deaths, addedAt };
-    const run: Run = { claim, task, abort: new AbortController(), heldAtMs };
-    if (this.#isStopped) return this.#release([claim]);
-    this.#running.set(id, run);
-    try {
-      await this.#finish(run, await this.#stepOf(handler, run));
-    } finally {
-      this.#forget(run);
+  }
+
+  /** Runs what a claim has brought. `heldAtMs`: before it was made. */
+  begin(handler: TaskHandler, token: string, heldAtMs: number, tasks: ClaimedTasks): void {
+    if (this.#isStopped) return void this.#release(tasks.map(([id]) => ({ id, token })));
+    for (const [id, pool, type, payload, attempt, surprises, deaths, addedAt] of tasks) {
+      const task = { id, type, payload: fromStoredPayload(payload), attempt, surprises, deaths, addedAt };
+      const run: Run = { claim: { id, token }, pool, task, abort: new AbortController(), heldAtMs };
+      this.#running.set(id, run);
+      this.#budgets.hold(pool);
+      void this.#run(handler, run);
     }
   }
 
@@ -124,6 +130,14 @@ export class RedisRuns {
     await this.#release(runs.map(({ claim }) => claim));
   }
 
+  async #run(handler: TaskHandler, run: Run): Promise<void> {
+    try {
+      await this.#finish(run, await this.#stepOf(handler, run));
+    } finally {
+      this.#forget(run);
+    }
+  }
+
   async #stepOf(handler: TaskHandler, run: Run): Promise<Step> {
     try {
       const step = await handler(run.task, {
@@ -140,16 +154,15 @@ export class RedisRuns {
 
   /** Commits what a run decides before it ends. */
   async #commit<T>(run: Run, decide: Decision<T>): Promise<T> {
-    const { commits, clock, tell } = this.#options;
+    const { commits, clock } = this.#options;
     if (!this.#holds(run)) throw new QueueStoppedError();
     const beganAtMs = clock.monotonicMs();
-    const { value, told } = await commits.carryOut(decide, { claim: run.claim });
+    const { value } = await commits.carryOut(decide, { claim: run.claim });
     run.heldAtMs = beganAtMs;
-    tell(told);
     return value;
   }
 
-  /** BullMQ renews a lease when half of it is over, so the other half is left at any time. */
+  /** A lease goes on as soon as a quarter of it is over, so half of it is left at any time. */
   #assertHeld(run: Run): void {
     const { clock, leaseMs } = this.#options;
     if (!this.#holds(run)) throw new QueueStoppedError();
@@ -158,14 +171,13 @@ export class RedisRuns {
 
   /** Writes a result down. Until that succeeds the task counts as running, so that its work isn't done twice. */
   async #finish(run: Run, first: Step): Promise<void> {
-    const { commits, clock, logger, tell } = this.#options;
+    const { commits, clock, logger } = this.#options;
     let step = first;
     let isSurprise = false;
     while (this.#holds(run)) {
       try {
         const decide: Decision<TaskEnd> = typeof step === "function" ? step : plainEnd(step);
-        const { told } = await commits.carryOut(decide, { claim: run.claim, endOf: (end) => end });
-        tell(told);
+        await commits.carryOut(decide, { claim: run.claim, endOf: (end) => end });
         return;
       } catch (thrown) {
         const { id, type } = run.task;
@@ -199,10 +211,10 @@ export class RedisRuns {
   /** Tasks with these claims run again at once, here or elsewhere, as if they had not run. */
   async #release(claims: readonly Claim[]): Promise<void> {
     if (claims.length === 0) return;
-    const { work, clock, logger, tell } = this.#options;
+    const { work, logger } = this.#options;
     try {
       // Behind what they have asked for already.
-      tell(toTell(await work.ask({ kind: "release", claims }), clock.now()));
+      await work.ask({ kind: "release", args: claims.flatMap(({ id, token }) => [id, token]) });
     } catch (thrown) {
       logger.warn(
         { error: messageOf(thrown) },
@@ -213,6 +225,7 @@ export class RedisRuns {
 
   #forget(run: Run): void {
     this.#unwritten.delete(run);
+    this.#budgets.release(run.pool);
     if (!this.#holds(run)) return;
     this.#running.delete(run.claim.id);
     if (this.#running.size === 0) this.#drained.resolveAll();

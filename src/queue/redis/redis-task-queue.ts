@@ -1,18 +1,20 @@
+import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
+import type { Read } from "../../core/records.ts";
 import type { Decision, NewTask, TaskCounts, TaskHandler, TaskQueue } from "../../core/task-queue.ts";
 import { messageOf } from "../../errors.ts";
 import type { RedisStore } from "../../store/redis/open-redis-store.ts";
-import { type Pools, budgetOf, poolName } from "../pool-budgets.ts";
+import { StoreAnswerLostError } from "../../store/store-errors.ts";
+import { type Pools, poolName } from "../pool-budgets.ts";
 import { QueueStoppedError } from "../queue-stopped-error.ts";
+import { Standstill } from "../standstill.ts";
 import { KEEP_DONE_MS, toStorableTask } from "../storable-task.ts";
-import { BullPools } from "./bull-pools.ts";
 import { RedisCommits } from "./redis-commits.ts";
-import { RedisRuns } from "./redis-runs.ts";
-import { RedisWork } from "./redis-work.ts";
-import { COUNT, FIND_LATE, NEXT_DUE, SWEEP } from "./task-scripts.ts";
-import { type ToTell, toTell } from "./to-tell.ts";
+import { ClaimedTasks, RedisRuns } from "./redis-runs.ts";
+import { type ClaimAsked, RedisWork } from "./redis-work.ts";
+import { COUNT, FORGET_DEAD, NEXT_DUE } from "./task-script.ts";
 
 type RedisTaskQueueOptions = {
   store: RedisStore;
@@ -25,43 +27,46 @@ type RedisTaskQueueOptions = {
   keepDeadMs: number;
   /** A replica that is silent for so long may lose what it runs to another one. @default 30 s */
   leaseMs?: number;
-  /** How often replicas look for those that are. @default 10 s */
-  lookForStalledEveryMs?: number;
 };
 
+/** A call at least this often: it renews leases, and finds what another replica left behind. */
+const callEveryMs = 2_000;
 const faultDelayMs = 1_000;
-const sweepEveryMs = 5_000;
+const sweepEveryMs = 60_000;
 const sweepLimit = 500;
-/** A task that is late by this is looked for at BullMQ. */
-const lateAfterMs = 2_000;
 
-const Late = z.tuple([z.int(), z.array(z.string())]);
+/** What a claim has brought, in how many milliseconds the next task is due, and whether there was no room for some. */
+const Claimed = z.tuple([ClaimedTasks, z.coerce.number().nullable(), z.string()]);
 const Counts = z.tuple([z.int(), z.int(), z.int()]);
 
 /**
- * A task queue on Redis that any number of replicas share. The tasks are ours, and change only by scripts, together with the records; BullMQ says
- * when it is time for a run, and to whom. What BullMQ has yet to be told is in an outbox, so nothing is lost in between.
+ * A task queue on Redis that any number of replicas share. Tasks and records change together, by one script. What it guarantees is said with that
+ * script, in `task-script.ts`.
  */
 export class RedisTaskQueue implements TaskQueue {
   readonly #store: RedisStore;
   readonly #clock: Clock;
   readonly #logger: Logger;
+  readonly #pools: Pools;
   readonly #keepDeadMs: number;
   readonly #now: () => string;
   readonly #work: RedisWork;
   readonly #commits: RedisCommits;
-  readonly #bull: BullPools;
   readonly #runs: RedisRuns;
+  readonly #standstill: Standstill;
+  /** Of this process: who has claimed, and who has said that something is due. */
+  readonly #name = randomUUID();
 
+  #handler: TaskHandler | undefined;
   #isStopped = false;
-  #isLookingForLate = false;
-  /** How many of the late tasks were looked at since the first of them was. */
-  #lateSeen = 0;
-  /** The error of the last sweep, until one succeeds. */
+  #claims = 0;
+  /** Claims whose answers were lost, with the monotonic times at which they were made. */
+  #lost: { token: string; atMs: number }[] = [];
+  /** The error of the last claim, until one succeeds. */
   #fault: unknown;
-  #cancelSweep: () => void = noop;
-  #toTell: ToTell[] = [];
-  #telling: Promise<void> = Promise.resolve();
+  #sweepAtMs = -Infinity;
+  #cancelWake: () => void = noop;
+  #stopListening: () => void = noop;
 
   constructor({
     store,
@@ -71,99 +76,76 @@ export class RedisTaskQueue implements TaskQueue {
     keepDoneMs = KEEP_DONE_MS,
     keepDeadMs,
     leaseMs = 30_000,
-    lookForStalledEveryMs = 10_000,
   }: RedisTaskQueueOptions) {
     this.#store = store;
     this.#clock = clock;
     this.#logger = logger;
+    this.#pools = pools;
     this.#keepDeadMs = keepDeadMs;
-    const { serverNow } = store;
+    const { serverNow, redis } = store;
     this.#now = () => (serverNow === undefined ? "" : String(serverNow()));
-    this.#work = new RedisWork(store.redis, this.#now);
-    this.#commits = new RedisCommits({
-      store,
-      clock,
-      work: this.#work,
-      keepDoneMs,
-      poolOf: (type, share) => poolName(pools, type, share),
-    });
-    this.#bull = new BullPools({
-      redis: store.redis,
-      logger,
-      budgetOf: (pool) => budgetOf(pools.budgets, pool) ?? 1,
-      now: () => clock.now(),
-      leaseMs,
-      lookForStalledEveryMs,
-    });
-    this.#runs = new RedisRuns({
-      work: this.#work,
-      commits: this.#commits,
-      clock,
-      logger,
-      leaseMs,
-      tell: (runs) => this.#tell(runs),
-    });
+    this.#work = new RedisWork({ redis, now: this.#now, leaseMs, keepDoneMs, onCall: () => this.#claim() });
+    const work = this.#work;
+    const poolOf = (type: string, share: string | null) => poolName(pools, type, share);
+    this.#commits = new RedisCommits({ store, clock, work, poolOf });
+    const { budgets } = pools;
+    this.#runs = new RedisRuns({ work, commits: this.#commits, clock, logger, budgets, leaseMs });
+    this.#standstill = new Standstill(clock, logger);
   }
 
   async add(task: NewTask): Promise<boolean> {
     // Before it waits for Redis, as what is wrong with a task is the caller's fault.
     toStorableTask(task, this.#clock.now());
-    const { added, told } = await this.#commits.carryOut(() => ({ adds: [task], value: null }));
-    this.#tell(told);
+    const { added } = await this.#commits.carryOut(() => ({ adds: [task], value: null }));
     return added[0] === true;
   }
 
   async commit<T>(decide: Decision<T>): Promise<T> {
     if (this.#runs.isReleased) throw new QueueStoppedError();
-    const { value, told } = await this.#commits.carryOut(decide);
-    this.#tell(told);
-    return value;
+    return (await this.#commits.carryOut(decide)).value;
+  }
+
+  async read<T>(ask: (read: Read) => T): Promise<T> {
+    return await this.#commits.read(ask);
   }
 
   start(handler: TaskHandler): void {
     if (this.#isStopped) throw new QueueStoppedError();
-    this.#bull.start((id, run) => this.#runs.run(handler, id, run));
-    void this.#sweep();
+    this.#handler = handler;
+    const { redis } = this.#store;
+    this.#stopListening = redis.listen(`${redis.prefix}:wake`, (from) => {
+      if (from !== this.#name) this.#work.callSoon();
+    });
+    this.#work.callSoon();
   }
 
   async stop(graceMs: number): Promise<void> {
     this.#isStopped = true;
-    this.#cancelSweep();
-    const paused = this.#bull.pause();
+    this.#cancelWake();
+    this.#stopListening();
     await this.#runs.stop(graceMs);
-    // Nobody waits for a Redis that is silent: what BullMQ isn't told of is in the outbox.
-    await this.#store.redis.ask(() => this.#closeBull(paused)).catch(noop);
-  }
-
-  async #closeBull(paused: Promise<void>): Promise<void> {
-    await paused;
-    await this.#telling;
-    // A worker that is on its way out might still take what is handed back, and keep it until its lease is over.
-    await this.#bull.closeWorkers();
-    await this.#tellBatch();
-    await this.#bull.closeQueues();
+    await this.#work.settled();
   }
 
   async check(): Promise<void> {
     if (this.#isStopped) throw new QueueStoppedError();
     await this.#store.check();
-    for (const fault of [this.#fault, ...this.#runs.faults]) {
-      if (fault !== undefined) throw fault;
+    for (const fault of [this.#fault, ...this.#runs.faults, await this.#lookForStandstill()]) {
+      if (fault !== undefined && fault !== null) throw fault;
     }
   }
 
   /** `running`: in this process. */
   async counts(): Promise<TaskCounts> {
-    const { redis } = this.#store;
-    const [live, running, dead] = Counts.parse(await redis.run(COUNT, [this.#now(), ...this.#runs.ids]));
-    return { waiting: live - running, running, dead };
+    const running = this.#runs.all.flatMap(({ id, pool }) => [id, pool]);
+    const answer = await this.#store.redis.run(COUNT, [this.#now(), ...running]);
+    const [live, runningHere, dead] = Counts.parse(answer);
+    return { waiting: live - runningHere, running: runningHere, dead };
   }
 
   /** When the next task that does not run here is due, in epoch milliseconds; null if none waits. */
-  async nextDueAt(): Promise<number | null> {
-    const { redis } = this.#store;
-    const inMs = await redis.run(NEXT_DUE, [this.#now(), ...this.#runs.ids]);
-    return inMs === null ? null : this.#clock.now() + Number(inMs);
+  nextDueAt(): Promise<number | null> {
+    return this.#nextDueBut([]);
   }
 
   /** How many tasks run in this process. */
@@ -171,70 +153,85 @@ export class RedisTaskQueue implements TaskQueue {
     return this.#runs.size;
   }
 
-  /** Tells BullMQ soon, with whatever else there is to tell by then. Nobody waits for it: it is in the outbox. */
-  #tell(runs: readonly ToTell[]): void {
-    if (runs.length === 0) return;
-    this.#toTell.push(...runs);
-    if (this.#isStopped || this.#toTell.length > runs.length) return;
-    this.#telling = this.#telling.then(
-      () =>
-        new Promise((resolve) => {
-          setImmediate(() => resolve(this.#tellBatch()));
-        }),
-    );
+  async #nextDueBut(pools: readonly string[]): Promise<number | null> {
+    const running = JSON.stringify(this.#runs.all.map(({ id }) => id));
+    const inMs = await this.#store.redis.run(NEXT_DUE, [this.#now(), running, ...pools]);
+    return inMs === null ? null : this.#clock.now() + Number(inMs);
   }
 
-  async #tellBatch(): Promise<void> {
-    const batch = this.#toTell;
-    this.#toTell = [];
-    try {
-      await this.#tellNow(batch);
-    } catch (thrown) {
-      this.#logger.warn(
-        { error: messageOf(thrown) },
-        "task queue: BullMQ could not be told of tasks; trying again",
+  async #lookForStandstill(): Promise<Error | null> {
+    const { budgets } = this.#runs;
+    const full = Object.keys(budgets.all).filter((pool) => budgets.roomIn(pool) === 0);
+    return this.#standstill.look(await this.#nextDueBut(full));
+  }
+
+  /** What goes along with a call: leases that go on, claims that nobody knows of, and a claim of what is due. */
+  #claim(): ClaimAsked | null {
+    const handler = this.#handler;
+    if (handler === undefined) return null;
+    const nowMs = this.#clock.monotonicMs();
+    this.#runs.renew();
+    for (const { token, atMs } of this.#lost) {
+      const agoMs = Math.ceil(nowMs - atMs) + 1_000;
+      this.#work.ask({ kind: "unclaim", args: [token, String(agoMs)] }).then(
+        () => {
+          this.#lost = this.#lost.filter((lost) => lost.token !== token);
+        },
+        () => {},
       );
     }
-  }
-
-  async #tellNow(runs: readonly ToTell[]): Promise<void> {
-    if (runs.length === 0) return;
-    if (!this.#isStopped) this.#bull.serve(new Set(runs.map(({ pool }) => pool)));
-    await this.#bull.tell(runs);
-    await this.#work.ask({ kind: "told", runs: runs.map(({ id, run }) => [id, run]) });
-  }
-
-  /** Serves all pools, tells BullMQ what it has not been told, and forgets the dead whose time is over. */
-  async #sweep(): Promise<void> {
-    const { redis } = this.#store;
-    let hasMore = false;
-    try {
-      this.#bull.serve(await redis.ask((client) => client.sMembers(`${redis.prefix}:pools`)));
-      const untold = await redis.run(SWEEP, [this.#now(), String(this.#keepDeadMs), String(sweepLimit)]);
-      const toldNow = toTell(untold, this.#clock.now());
-      await this.#tellNow(toldNow);
-      // As after a migration, or a Redis that was restarted.
-      hasMore = toldNow.length > sweepLimit / 2;
-      if (this.#isLookingForLate) {
-        const page = [lateAfterMs, this.#lateSeen, sweepLimit].map(String);
-        const [count, late] = Late.parse(await redis.run(FIND_LATE, [this.#now(), ...page]));
-        // Those that are late because much waits must not hide the others permanently.
-        this.#lateSeen = count < sweepLimit ? 0 : this.#lateSeen + count;
-        await this.#tellNow(toTell(late, this.#clock.now()));
-      }
-      // Not in the first sweep, and only once BullMQ was told of all: it has just begun with what became due while no process was there.
-      this.#isLookingForLate = !hasMore;
-      this.#fault = undefined;
-    } catch (thrown) {
-      if (this.#isStopped) return;
-      // Said once, however long Redis is away.
-      const level = this.#fault === undefined ? "error" : "debug";
-      this.#fault = thrown;
-      this.#logger[level]({ error: messageOf(thrown) }, "task queue: sweep failed; trying again");
+    if (!this.#runs.mayBegin) {
+      if (!this.#isStopped) this.#callIn(faultDelayMs);
+      return null;
     }
+    this.#claims += 1;
+    const token = `${this.#name}-${this.#claims}`;
+    const { budgets } = this.#pools;
+    return {
+      text: JSON.stringify({ token, process: this.#name, budgets, held: this.#runs.budgets.all }),
+      answered: (answer) => {
+        const [tasks, nextInMs] = Claimed.parse(answer);
+        this.#fault = undefined;
+        if (tasks.length > 0) this.#standstill.began();
+        this.#runs.begin(handler, token, nowMs, tasks);
+        this.#callIn(Math.min(nextInMs ?? callEveryMs, callEveryMs));
+        this.#sweepIfDue();
+      },
+      failed: (thrown) => {
+        if (thrown instanceof StoreAnswerLostError) this.#lost.push({ token, atMs: nowMs });
+        if (this.#isStopped) return;
+        // Said once, however long Redis is away.
+        const level = this.#fault === undefined ? "error" : "debug";
+        this.#fault = thrown;
+        this.#logger[level](
+          { error: messageOf(thrown) },
+          "task queue: cannot look for what is due; trying again",
+        );
+        this.#callIn(faultDelayMs);
+      },
+    };
+  }
+
+  #callIn(ms: number): void {
+    this.#cancelWake();
     if (this.#isStopped) return;
-    const inMs = this.#fault !== undefined ? faultDelayMs : hasMore ? 0 : sweepEveryMs;
-    this.#cancelSweep = this.#clock.wakeAt(this.#clock.now() + inMs, () => void this.#sweep());
+    this.#cancelWake = this.#clock.wakeAt(this.#clock.now() + ms, () => this.#work.callSoon());
+  }
+
+  /** Now and then, forgets the dead whose time is over, and looks whether what is due is begun. */
+  #sweepIfDue(): void {
+    const nowMs = this.#clock.monotonicMs();
+    if (nowMs < this.#sweepAtMs) return;
+    this.#sweepAtMs = nowMs + sweepEveryMs;
+    const { redis } = this.#store;
+    redis
+      .run(FORGET_DEAD, [this.#now(), String(this.#keepDeadMs), String(sweepLimit)])
+      .then(async (forgotten) => {
+        if (forgotten === sweepLimit) this.#sweepAtMs = -Infinity;
+        await this.#lookForStandstill();
+      })
+      // Whoever checks is told; the next sweep tries again.
+      .catch(noop);
   }
 }
 

@@ -1,10 +1,27 @@
 import { ErrorReply } from "@redis/client";
 import { z } from "zod";
 import type { RedisConnection } from "../../store/redis/redis-connection.ts";
-import { WORK } from "./task-scripts.ts";
+import { WORK } from "./task-script.ts";
 
 /** What is asked of the script: see `WORK`. */
-export type Work = { kind: "claim" | "commit" | "told" | "release" } & Record<string, unknown>;
+export type Work = { kind: "commit" | "renew" | "release" | "unclaim"; args: readonly string[] };
+
+/** What a call claims. Either `answered` or `failed` is called. */
+export type ClaimAsked = {
+  text: string;
+  answered: (answer: unknown) => void;
+  failed: (thrown: unknown) => void;
+};
+
+type Options = {
+  redis: RedisConnection;
+  /** The first argument of every script, see `task-script.ts`. */
+  now: () => string;
+  leaseMs: number;
+  keepDoneMs: number;
+  /** Called before each call: what to claim with it, or null. What it asks for itself comes first in the call. */
+  onCall: () => ClaimAsked | null;
+};
 
 /** Redis does nothing else while it runs the script. */
 const AT_ONCE = 50;
@@ -12,47 +29,83 @@ const AT_ONCE = 50;
 const Answers = z.array(z.unknown());
 const Failed = z.tuple([z.literal("failed"), z.string()]);
 
-type Asked = PromiseWithResolvers<unknown> & { text: string };
+type Asked = PromiseWithResolvers<unknown> & Work & { heard: (answer: unknown) => void };
 
-/** Has Redis do what is asked in one turn of the event loop with one script, in the order in which it is asked. */
+/** Calls the script, one call at a time, with all that was asked meanwhile, in the order in which it was asked. */
 export class RedisWork {
-  readonly #redis: RedisConnection;
-  readonly #now: () => string;
+  readonly #options: Options;
   #asked: Asked[] = [];
+  #calls = 0;
+  #isSoon = false;
+  #calling: Promise<void> | null = null;
 
-  /** `now`: the first argument of every script, see `task-scripts.ts`. */
-  constructor(redis: RedisConnection, now: () => string) {
-    this.#redis = redis;
-    this.#now = now;
+  constructor(options: Options) {
+    this.#options = options;
   }
 
-  /** Resolves to what the script answers. Rejects with a `StoreUnavailableError`; it may have been done then. */
-  ask(work: Work): Promise<unknown> {
-    const asked = { ...Promise.withResolvers<unknown>(), text: JSON.stringify(work) };
+  /**
+   * Resolves to what the script answers. Rejects with a `StoreUnavailableError`; it may have been done then. `heard`: is called with the
+   * answer before anybody acts on what came with the same call.
+   */
+  ask(work: Work, heard: (answer: unknown) => void = noop): Promise<unknown> {
+    const asked = { ...Promise.withResolvers<unknown>(), ...work, heard };
     this.#asked.push(asked);
-    if (this.#asked.length === 1) setImmediate(() => this.#askAll());
+    this.callSoon();
     return asked.promise;
   }
 
-  #askAll(): void {
-    const all = this.#asked;
-    this.#asked = [];
-    for (let first = 0; first < all.length; first += AT_ONCE)
-      void this.#run(all.slice(first, first + AT_ONCE));
+  /** Makes a call, also if nothing is asked by then. */
+  callSoon(): void {
+    if (this.#isSoon) return;
+    this.#isSoon = true;
+    if (this.#calling === null) setImmediate(() => void this.#callOn());
   }
 
-  async #run(asked: readonly Asked[]): Promise<void> {
+  /** Resolves once nothing is asked any more. */
+  async settled(): Promise<void> {
+    while (this.#isSoon || this.#calling !== null) {
+      await (this.#calling ?? new Promise((resolve) => setImmediate(resolve)));
+    }
+  }
+
+  async #callOn(): Promise<void> {
+    this.#isSoon = false;
+    this.#calling = this.#call();
+    await this.#calling;
+    this.#calling = null;
+    if (this.#isSoon) setImmediate(() => void this.#callOn());
+  }
+
+  async #call(): Promise<void> {
+    const { redis, now, leaseMs, keepDoneMs, onCall } = this.#options;
+    const waiting = this.#asked;
+    this.#asked = [];
+    const claim = onCall();
+    const all = [...this.#asked, ...waiting];
+    const asked = all.slice(0, AT_ONCE);
+    this.#asked = all.slice(AT_ONCE);
+    this.#isSoon = this.#asked.length > 0;
+    if (asked.length === 0 && claim === null) return;
+    const works = asked.flatMap(({ kind, args }) => [kind, String(args.length), ...args]);
     try {
-      const answers = Answers.parse(
-        await this.#redis.run(WORK, [this.#now(), ...asked.map(({ text }) => text)]),
-      );
+      this.#calls += 1;
+      const settings = [leaseMs, keepDoneMs, this.#calls].map(String);
+      const args = [now(), ...settings, claim?.text ?? "", ...works];
+      const answers = Answers.parse(await redis.run(WORK, args));
+      for (const [n, { heard }] of asked.entries()) heard(answers[n]);
       for (const [n, { resolve, reject }] of asked.entries()) {
         const failed = Failed.safeParse(answers[n]);
-        if (failed.success) reject(this.#redis.toStoreError(new ErrorReply(failed.data[1])));
+        if (failed.success) reject(redis.toStoreError(new ErrorReply(failed.data[1])));
         else resolve(answers[n]);
       }
+      const failed = Failed.safeParse(answers[asked.length]);
+      if (failed.success) claim?.failed(redis.toStoreError(new ErrorReply(failed.data[1])));
+      else claim?.answered(answers[asked.length]);
     } catch (thrown) {
       for (const { reject } of asked) reject(thrown);
+      claim?.failed(thrown);
     }
   }
 }
+
+function noop(): void {}

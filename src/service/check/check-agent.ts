@@ -65,7 +65,7 @@ async function unreadableInside(
     maxOutputBytes: 64 * 1024,
     clock,
     signal,
-    onStdout: (chunk) => written.push(chunk),
+    onStdout: (chunk) => void written.push(chunk),
     onStderr: () => {},
   });
   group.stdin.end();

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { JOB_BRANCH_PREFIX } from "../branch.ts";
 import type { Env } from "../env.ts";
 import { SafeGit } from "../runner/git/git.ts";
-import { ProcessStarter } from "../runner/starter/process-starter.ts";
 import { prepare } from "../runner/git/mirror.ts";
 import { remoteOf } from "../runner/git/remote.ts";
 import type { Redact } from "../runner/redaction.ts";
@@ -26,7 +25,7 @@ export async function checkRepository(
 ): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "docs-agent-check-"));
   try {
-    const git = new SafeGit({ env, home: folder, starter: new ProcessStarter(), redact });
+    const git = new SafeGit({ env, home: folder, redact });
     const gitDir = join(folder, "check.git");
     await prepare(git, gitDir, signal);
     const remote = remoteOf(repository, credentials);

@@ -1,5 +1,4 @@
 import type { Clock } from "../../core/clock.ts";
-import { AGENT_PRESETS } from "../agent-presets.ts";
 import type { ServiceConfig, ServiceProject } from "../config.ts";
 import { type Env, envValue } from "../env.ts";
 import { listKeys } from "../keys.ts";
@@ -12,6 +11,7 @@ import { openDataDir, readState } from "../state-file.ts";
 import { checkAgent } from "./check-agent.ts";
 import { type CheckSandbox, openCheckSandbox } from "./check-sandbox.ts";
 import { CheckFault } from "./check-fault.ts";
+import { checkModel } from "./check-model.ts";
 import { checkRepository } from "./check-repository.ts";
 
 /** One thing that a turn needs. `fault` says what is wrong and what to do; null: it is there, as `found` says. */
@@ -22,11 +22,14 @@ export type CheckDeps = {
   config: ServiceConfig;
   /** Where the settings are, as commands need it: `--config <path>`, or nothing. */
   configOption: string;
+  /** Whether models are called, which may cost a few tokens. */
+  callModel: boolean;
   env: Env;
   clock: Clock;
 };
 
 const TIME_LIMIT_MS = 30_000;
+const ANY_ADDRESS = new Set(["0.0.0.0", "::"]);
 const NO_BRANCH_YET = "docs-agent/check";
 
 /** Looks for everything that a turn needs, in the settings' order. Changes nothing but to make `dataDir`. */
@@ -35,6 +38,7 @@ export async function* checkService(deps: CheckDeps): AsyncGenerator<Finding> {
   await using sandbox = config.containment === "none" ? null : await openCheckSandbox(deps);
   const ofSandbox = sandbox === null ? [] : [sandboxCheck(sandbox)];
   yield* findingsOf([dataDirCheck(config), ...ofSandbox], deps);
+  yield* listenFindings(config);
   yield* userFindings();
   for (const project of config.projects) yield* findingsOf(projectChecks(project, sandbox, deps), deps);
 }
@@ -66,6 +70,18 @@ function dataDirCheck({ dataDir }: ServiceConfig): Check {
   };
 }
 
+/** Nothing to say of an address that only this machine can reach. */
+function* listenFindings({ listen: { host } }: ServiceConfig): Generator<Finding> {
+  if (!ANY_ADDRESS.has(host)) return;
+  yield {
+    of: "service",
+    what: "listen",
+    found: `${host} is every network of this machine, and keys travel unencrypted. Listen on 127.0.0.1 behind a proxy with TLS.`,
+    isWarning: true,
+    fault: null,
+  };
+}
+
 /** Nothing to say of a user that isn't root. */
 function* userFindings(): Generator<Finding> {
   if (process.getuid?.() !== 0) return;
@@ -85,7 +101,7 @@ function sandboxCheck({ opened }: CheckSandbox): Check {
 function projectChecks(
   project: ServiceProject,
   sandbox: CheckSandbox | null,
-  { config, configOption, env, clock }: CheckDeps,
+  { config, configOption, callModel, env, clock }: CheckDeps,
 ): Check[] {
   const { codeHost, repository, baseBranch } = project;
   const token = codeHost.kind === "github" ? envValue(env, codeHost.tokenEnv) : null;
@@ -94,7 +110,7 @@ function projectChecks(
   const of = project.id;
   return [
     { of, what: "agent", run: async (signal) => checkAgent(project, { sandbox, env, clock, signal }) },
-    { of, what: "model", run: async () => checkModel(project) },
+    { of, what: "model", run: (signal) => checkModel(project, { calls: callModel, env, signal }) },
     {
       of,
       what: "repository",
@@ -117,22 +133,6 @@ function projectChecks(
       : []),
     { of, what: "admin key", run: async () => checkAdminKey(project, config, configOption) },
   ];
-}
-
-function checkModel({ agent, models, agentEnv }: ServiceProject): string {
-  if (agent.kind !== "acp" || agent.preset === undefined) return namesOf(models);
-  const kinds: readonly string[] = AGENT_PRESETS[agent.preset].modelKinds;
-  const fitting = models.filter(({ kind }) => kinds.includes(kind));
-  if (fitting.length > 0) return namesOf(fitting);
-  // Whoever gives the agent a key of its own does without ours.
-  if (agentEnv.length > 0) return `by ${agentEnv.join(", ")}`;
-  throw new CheckFault(
-    `The agent has no model. Add one of kind ${kinds.join(" or ")} under models, with the name of the variable that holds its key.`,
-  );
-}
-
-function namesOf(models: ServiceProject["models"]): string {
-  return models.map(({ name }) => name).join(", ") || "none";
 }
 
 async function checkAdminKey(

@@ -1,39 +1,34 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Command, Option } from "commander";
 import { JobStatus } from "../../core/job.ts";
-import { StartError } from "../../start-error.ts";
-import type { ServiceConfig } from "../config.ts";
-import { JobStore } from "../jobs/job-store.ts";
-import { readState, withState } from "../state-file.ts";
-import { addAnswerCommand } from "./answer.ts";
+import { MAX_LISTED } from "../commands/run-command.ts";
+import { jobTable } from "../commands/show.ts";
 import type { CommandContext } from "./context.ts";
+import { doCommand } from "./do-command.ts";
 import { noSuchProject } from "./no-such-project.ts";
-import { jobDetails, jobTable } from "./show.ts";
 
-const MAX_LISTED = 1000;
 const WATCH_EVERY_MS = 1000;
 /** Clears the terminal and goes to its top. */
 const CLEAR = "\u001b[2J\u001b[H";
 
-/** Adds `jobs list | show | answer | cancel | archive`. They work while the server runs. */
+/** Adds `jobs list | show | answer | cancel | archive`. They work while the server runs, and while it doesn't. */
 export function addJobsCommands(program: Command, context: CommandContext): void {
   const jobs = program.command("jobs").description("jobs and how they went");
-  const { clock, write } = context;
+  const { write } = context;
 
   jobs
     .command("list")
     .description(`list jobs, the newest first, at most ${MAX_LISTED}`)
     .option("--project <id>", "only this project's")
     .addOption(new Option("--status <status>", "only those with this status").choices(JobStatus.options))
-    .action(({ project, status }: { project?: string; status?: JobStatus }) => {
-      const filter = { projectId: project ?? null, status: status ?? null, limit: MAX_LISTED };
+    .action(async ({ project, status }: { project?: string; status?: JobStatus }) => {
+      const filter = { project: project ?? null, status: status ?? null };
+      const { text } = await doCommand(context, { name: "list-jobs", ...filter });
       const config = context.settings({ needsSecrets: false });
-      const jobs = readState(config, (db) => new JobStore(db).jobs(filter)) ?? [];
       // One that was taken out of the settings may still have jobs.
-      if (project !== undefined && jobs.length === 0 && !config.projects.some(({ id }) => id === project)) {
-        throw noSuchProject(project, config);
-      }
-      write(jobTable(jobs));
+      const isKnown = project === undefined || config.projects.some(({ id }) => id === project);
+      if (!isKnown && text === jobTable([])) throw noSuchProject(project, config);
+      write(text);
     });
 
   jobs
@@ -42,10 +37,9 @@ export function addJobsCommands(program: Command, context: CommandContext): void
     .argument("<id>", "the job's id")
     .option("--watch", "show it again every second while it is active")
     .action(async (id: string, { watch = false }: { watch?: boolean }) => {
-      const config = context.settings({ needsSecrets: false });
       let last = "";
       for (;;) {
-        const { text, isActive } = details(config, id);
+        const { text, isActive } = await doCommand(context, { name: "show-job", id });
         if (text !== last) write(watch && context.isTerminal ? `${CLEAR}${text}` : text);
         last = text;
         if (!watch || !isActive) return;
@@ -54,57 +48,24 @@ export function addJobsCommands(program: Command, context: CommandContext): void
     });
 
   jobs
+    .command("answer")
+    .description("answer a question of a job's agent; jobs show lists those that are open")
+    .argument("<job>", "the job's id")
+    .argument("<question>", "the question's id")
+    .argument("<answer>", "the number of a choice, or words where the question allows them")
+    .action(async (job: string, question: string, words: string) =>
+      write((await doCommand(context, { name: "answer", job, question, words })).text),
+    );
+
+  jobs
     .command("cancel")
     .description("cancel a job's turns that wait or run; its agent is stopped")
     .argument("<id>", "the job's id")
-    .action(async (id: string) => {
-      const config = context.settings({ needsSecrets: false });
-      const canceled = await withState(config, clock, (db) => {
-        const store = new JobStore(db);
-        if (store.job(id) === null) return null;
-        const unfinished = store.turns(id).filter(({ state }) => state !== "ended");
-        return unfinished.filter(({ number }) => store.cancel({ jobId: id, number }, clock.now())).length;
-      });
-      if (canceled === null) throw noSuchJob(id);
-      write(
-        canceled === 0
-          ? `Job ${id} has no turn that waits or runs.\n`
-          : `Canceled ${canceled} ${canceled === 1 ? "turn" : "turns"} of job ${id}.\n`,
-      );
-    });
-
-  addAnswerCommand(jobs, context);
+    .action(async (id: string) => write((await doCommand(context, { name: "cancel-job", id })).text));
 
   jobs
     .command("archive")
     .description("archive a job; a turn that runs is stopped")
     .argument("<id>", "the job's id")
-    .action(async (id: string) => {
-      const config = context.settings({ needsSecrets: false });
-      const before = await withState(config, clock, (db) => {
-        const store = new JobStore(db);
-        const job = store.job(id);
-        store.archive(id, clock.now());
-        return job;
-      });
-      if (before === null) throw noSuchJob(id);
-      write(before.status === "archived" ? `Job ${id} was already archived.\n` : `Archived job ${id}.\n`);
-    });
-}
-
-function details(config: ServiceConfig, id: string): { text: string; isActive: boolean } {
-  const found = readState(config, (db) => {
-    const store = new JobStore(db);
-    const job = store.job(id);
-    if (job === null) return null;
-    const turns = store.turns(id).map((turn) => ({ ...turn, attachments: store.attachments(turn) }));
-    const text = jobDetails(job, turns, store.questions.shown(id));
-    return { text, isActive: job.status === "active" };
-  });
-  if (found === null) throw noSuchJob(id);
-  return found;
-}
-
-function noSuchJob(id: string): StartError {
-  return new StartError(`There is no job ${JSON.stringify(id)}. See jobs list.`);
+    .action(async (id: string) => write((await doCommand(context, { name: "archive-job", id })).text));
 }

@@ -1,15 +1,12 @@
 import type { Command } from "commander";
-import { StartError } from "../../start-error.ts";
-import { createKey, listKeys, revokeKey } from "../keys.ts";
-import { readState, withState } from "../state-file.ts";
 import type { CommandContext } from "./context.ts";
+import { doCommand } from "./do-command.ts";
 import { noSuchProject } from "./no-such-project.ts";
-import { keyTable } from "./show.ts";
 
-/** Adds `keys create | list | revoke`. They work while the server runs, which knows the change with the next request. */
+/** Adds `keys create | list | revoke`. A running server knows the change with the next request. */
 export function addKeysCommands(program: Command, context: CommandContext): void {
   const keys = program.command("keys").description("admin keys of projects");
-  const { clock, write } = context;
+  const { write } = context;
 
   keys
     .command("create")
@@ -17,33 +14,18 @@ export function addKeysCommands(program: Command, context: CommandContext): void
     .requiredOption("--project <id>", "the project that the key is for")
     .action(async ({ project }: { project: string }) => {
       const config = context.settings({ needsSecrets: false });
-      if (!config.projects.some(({ id }) => id === project)) {
-        throw noSuchProject(project, config);
-      }
-      const { key } = await withState(config, clock, (db) =>
-        createKey(db, { prefix: config.keyPrefix, projectId: project, nowMs: clock.now() }),
-      );
-      // The key alone, so that it can be piped into where it belongs.
-      write(`${key}\n`);
+      if (!config.projects.some(({ id }) => id === project)) throw noSuchProject(project, config);
+      write((await doCommand(context, { name: "create-key", prefix: config.keyPrefix, project })).text);
     });
 
   keys
     .command("list")
     .description("list the keys: id, project, last characters, when created and revoked")
-    .action(() => {
-      const config = context.settings({ needsSecrets: false });
-      write(keyTable(readState(config, listKeys) ?? []));
-    });
+    .action(async () => write((await doCommand(context, { name: "list-keys" })).text));
 
   keys
     .command("revoke")
     .description("revoke a key; the next request with it is refused")
     .argument("<id>", "the key's id, from keys list")
-    .action(async (id: string) => {
-      const config = context.settings({ needsSecrets: false });
-      const revoked = await withState(config, clock, (db) => revokeKey(db, id, clock.now()));
-      if (revoked === "unknown")
-        throw new StartError(`There is no key ${JSON.stringify(id)}. See keys list.`);
-      write(revoked === "revoked" ? `Revoked key ${id}.\n` : `Key ${id} was already revoked.\n`);
-    });
+    .action(async (id: string) => write((await doCommand(context, { name: "revoke-key", id })).text));
 }

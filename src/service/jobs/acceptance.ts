@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
+import type { Requester } from "../../core/job-service.ts";
 import type { WireJobRecord } from "../../job-client/schema.ts";
 import type { WrittenAttachment } from "../attachments/attachment-files.ts";
 import type { ServiceProject } from "../config.ts";
@@ -15,6 +16,9 @@ export type TurnRequest = {
   project: ServiceProject;
   jobId: string | null;
   prompt: string;
+  /** What of the prompt the person typed; null: it isn't known, or nothing. */
+  words: string | null;
+  requester: Requester | null;
   /** Their files are on the disk. */
   attachments: readonly WrittenAttachment[];
   idempotencyKey: string | null;
@@ -94,7 +98,7 @@ export class Acceptances {
   }
 
   #add(asked: TurnRequest, nowMs: number): Acceptance {
-    const { project, jobId, prompt, attachments, idempotencyKey } = asked;
+    const { project, jobId, prompt, words, requester, attachments, idempotencyKey } = asked;
     const id = jobId ?? `job-${randomBytes(10).toString("hex")}`;
     if (jobId === null) {
       const { model, baseBranch } = project;
@@ -103,7 +107,9 @@ export class Acceptances {
       this.#sql.touchJob.run(nowMs, id);
     }
     const addTurn = jobId === null ? this.#sql.addFirstTurn : this.#sql.addNextTurn;
-    const { number } = NumberRow.parse(addTurn.get(id, project.id, prompt, nowMs));
+    const { number } = NumberRow.parse(
+      addTurn.get(id, project.id, prompt, nowMs, words, JSON.stringify(requester)),
+    );
     for (const [index, { id: file, name, mediaType, bytes }] of attachments.entries()) {
       this.#sql.addAttachment.run(id, number, index + 1, file, name, mediaType, bytes);
     }
@@ -118,9 +124,11 @@ export class Acceptances {
   }
 }
 
-function fingerprint({ jobId, prompt, attachments }: TurnRequest): string {
+function fingerprint({ jobId, prompt, words, requester, attachments }: TurnRequest): string {
   const files = attachments.map(({ name, mediaType, sha256 }) => [name, mediaType, sha256]);
-  // Without attachments as ever: keys are kept over an update.
-  const asked = files.length === 0 ? [jobId, prompt] : [jobId, prompt, files];
+  const who = requester === null ? null : [requester.name, requester.link, requester.isPrivate];
+  const more = words === null && who === null ? [] : [words, who];
+  // Of a prompt alone as ever: keys are kept over an update.
+  const asked = files.length === 0 && more.length === 0 ? [jobId, prompt] : [jobId, prompt, files, ...more];
   return createHash("sha256").update(JSON.stringify(asked)).digest("hex");
 }

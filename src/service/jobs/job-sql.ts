@@ -1,5 +1,5 @@
 /** How many jobs a page of a list goes through at most, so that a rare status never makes it slow. */
-export const LIST_SCANNED = 500;
+const LIST_SCANNED = 500;
 
 /**
  * A job's status follows from its rows, so that no two of them can disagree: archived once it was archived, active while a
@@ -12,21 +12,21 @@ const STATUS = `CASE
     ELSE 'completed'
   END`;
 const JOB = `SELECT id, project_id, repository, ref, model, pr_link, created_at, archived_at, ${STATUS} AS status FROM jobs`;
-const TURN = `SELECT job_id, number, prompt, accepted_at, state, attempts, due_at, started_at, ended_at, outcome, summary, reason, cause,
-    left_out, progress, step, plan, usage, pull_request, branch FROM turns`;
+const TURN = `SELECT job_id, number, prompt, words, accepted_at, state, attempts, due_at, started_at, ended_at, outcome, summary, reason, cause,
+    left_out, progress, step, plan, usage, pull_request, branch, agent_runs, deaths FROM turns`;
 const QUESTION = `SELECT id, job_id, turn, text, choices, allows_text, asked_at, answered_at, answer FROM questions`;
 
 /** The statements on jobs and turns. */
 export const jobSql = {
   /** id, project, repository, ref, model, created_at, active_at */
   addJob: `INSERT INTO jobs (id, project_id, repository, ref, model, created_at, active_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-  /** job, project, prompt, accepted_at; a job's first turn */
-  addFirstTurn: `INSERT INTO turns (job_id, number, project_id, prompt, accepted_at, state, nth)
-    VALUES (?1, 1, ?2, ?3, ?4, 'waiting',
+  /** job, project, prompt, accepted_at, words, requester; a job's first turn */
+  addFirstTurn: `INSERT INTO turns (job_id, number, project_id, prompt, accepted_at, words, requester, state, nth)
+    VALUES (?1, 1, ?2, ?3, ?4, ?5, ?6, 'waiting',
       (SELECT coalesce(max(nth), 0) + 1 FROM turns WHERE project_id = ?2 AND number = 1)) RETURNING number`,
   /** As addFirstTurn, for a message; the number is the job's next. */
-  addNextTurn: `INSERT INTO turns (job_id, number, project_id, prompt, accepted_at, state, nth)
-    VALUES (?1, (SELECT max(number) + 1 FROM turns WHERE job_id = ?1), ?2, ?3, ?4, 'waiting',
+  addNextTurn: `INSERT INTO turns (job_id, number, project_id, prompt, accepted_at, words, requester, state, nth)
+    VALUES (?1, (SELECT max(number) + 1 FROM turns WHERE job_id = ?1), ?2, ?3, ?4, ?5, ?6, 'waiting',
       (SELECT coalesce(max(nth), 0) + 1 FROM turns WHERE project_id = ?2 AND number > 1)) RETURNING number`,
   /** active_at, id */
   touchJob: `UPDATE jobs SET active_at = ? WHERE id = ?`,
@@ -42,9 +42,11 @@ export const jobSql = {
   lastScanned: `SELECT created_at, id FROM jobs WHERE project_id = ?1 AND (created_at, id) < (?2, ?3)
     ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET ${LIST_SCANNED - 1}`,
   /** Changes when another connection writes. */
-  dataVersion: `PRAGMA data_version`,
   /** job, up to, limit; the newest first */
   newestTurns: `${TURN} WHERE job_id = ? AND number <= ? ORDER BY number DESC LIMIT ?`,
+  /** most characters, job, number, limit; what a later turn is told, the newest first */
+  earlierTurns: `SELECT substr(prompt, 1, ?1) AS prompt, substr(words, 1, ?1) AS words, substr(summary, 1, ?1) AS summary FROM turns
+    WHERE job_id = ?2 AND number < ?3 ORDER BY number DESC LIMIT ?4`,
   /** job */
   turns: `${TURN} WHERE job_id = ? ORDER BY number`,
   /** job, number */
@@ -84,16 +86,27 @@ export const jobSql = {
   /** job */
   forgetAttachments: `DELETE FROM attachments WHERE job_id = ?`,
 
-  /** started_at, job, number */
-  startTurn: `UPDATE turns SET state = 'running', attempts = attempts + 1, started_at = coalesce(started_at, ?)
+  /**
+   * started_at, job, number. A turn that was running still has not been stopped: the service ended in the middle of it, which counts if its
+   * agent ran.
+   */
+  startTurn: `UPDATE turns SET attempts = attempts + 1 - (state = 'running' AND NOT agent_runs),
+    deaths = deaths + (state = 'running' AND agent_runs), agent_runs = 0, state = 'running', started_at = coalesce(started_at, ?)
     WHERE job_id = ? AND number = ? AND state <> 'ended'`,
   /** attempts to take back, reason, due_at, job, number */
-  suspendTurn: `UPDATE turns SET state = 'waiting', attempts = attempts - ?, reason = coalesce(?, reason), due_at = ?
+  suspendTurn: `UPDATE turns SET state = 'waiting', agent_runs = 0, attempts = attempts - ?, reason = coalesce(?, reason), due_at = ?
     WHERE job_id = ? AND number = ? AND state = 'running'`,
+  /** job, number; what ran it has died, which counts if its agent ran */
+  loseTurn: `UPDATE turns SET state = 'waiting', attempts = attempts - (NOT agent_runs), deaths = deaths + agent_runs,
+    agent_runs = 0, due_at = 0 WHERE job_id = ? AND number = ? AND state = 'running'`,
   /** progress, step, plan, usage, job, number */
   setReport: `UPDATE turns SET progress = ?, step = ?, plan = ?, usage = ? WHERE job_id = ? AND number = ?`,
-  /** ended_at, outcome, summary, reason, cause, left_out, branch, job, number */
-  endTurn: `UPDATE turns SET state = 'ended', ended_at = ?, outcome = ?, summary = ?, reason = ?, cause = ?, left_out = ?, branch = ?
+  /** whether it does, job, number */
+  setAgentRuns: `UPDATE turns SET agent_runs = ? WHERE job_id = ? AND number = ?`,
+  /** branch, job, number */
+  setBranch: `UPDATE turns SET branch = ? WHERE job_id = ? AND number = ?`,
+  /** ended_at, outcome, summary, reason, cause, left_out, job, number */
+  endTurn: `UPDATE turns SET state = 'ended', ended_at = ?, outcome = ?, summary = ?, reason = ?, cause = ?, left_out = ?
     WHERE job_id = ? AND number = ? AND state <> 'ended'`,
   /** ended_at, job, number */
   cancelTurn: `UPDATE turns SET state = 'ended', ended_at = ?, outcome = 'cancelled', reason = NULL

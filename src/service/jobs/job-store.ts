@@ -6,17 +6,20 @@ import { cut } from "../../core/text.ts";
 import { MAX_SHOWN_TURNS } from "../../job-client/report-schema.ts";
 import { transaction } from "../../store/sqlite-database.ts";
 import type { KeptAttachment } from "../attachments/attachment-files.ts";
-import type { RunTurnResult } from "../turn-runner.ts";
+import type { EarlierTurn, RunTurnResult } from "../turn-runner.ts";
 import { type Acceptance, Acceptances, type TurnKey, type TurnRequest } from "./acceptance.ts";
 import type { StoredJob, StoredTurn } from "./job.ts";
 import type { ListPlace } from "./list-cursor.ts";
 import { QuestionStore } from "./question-store.ts";
-import { AttachmentRow, DataVersionRow, IdRow, JobRow, PlaceRow, TurnRow } from "./rows.ts";
+import { AttachmentRow, EarlierTurnRow, IdRow, JobRow, PlaceRow, TurnRow } from "./rows.ts";
 import { type JobStatements, prepareJobStatements } from "./statements.ts";
 
 const MAX_SUMMARY_CHARS = 16_000;
 const MAX_REASON_CHARS = 2_000;
 const MAX_LEFT_OUT = 200;
+/** An agent is told what fits into 40,000 characters. */
+const MAX_EARLIER_TURNS = 100;
+const MAX_EARLIER_CHARS = 10_000;
 
 /** What the runner reported of a turn so far. */
 export type TurnReport = {
@@ -31,25 +34,22 @@ export type JobPage = { jobs: StoredJob[]; next: ListPlace | null };
 
 /**
  * Jobs and their turns in the service's SQLite file. Each method is synchronous and, but for `accept`, one transaction, and each write says in
- * its condition what it rests on: other processes (the command line) write to the same rows.
+ * its condition what it rests on: others write to the same rows.
  */
 export class JobStore {
   readonly #db: DatabaseSync;
   readonly #sql: JobStatements;
   readonly #acceptances: Acceptances;
-  readonly #changed: (jobId: string) => void;
   readonly questions: QuestionStore;
 
-  /** `changed` is told each job that this store changed, after the change is durable. */
-  constructor(db: DatabaseSync, changed: (jobId: string) => void = () => {}) {
+  constructor(db: DatabaseSync) {
     this.#db = db;
     this.#sql = prepareJobStatements(db);
     this.#acceptances = new Acceptances(this.#sql);
-    this.#changed = changed;
-    this.questions = new QuestionStore(this.#sql, changed);
+    this.questions = new QuestionStore(this.#sql);
   }
 
-  /** Inside of the caller's transaction: accepts or refuses a create or a message. `changed` is not told. */
+  /** Inside of the caller's transaction: accepts or refuses a create or a message. */
   accept(request: TurnRequest, nowMs: number): Acceptance {
     return this.#acceptances.accept(request, nowMs);
   }
@@ -87,6 +87,12 @@ export class JobStore {
     return z.array(TurnRow).parse(rows).toReversed();
   }
 
+  /** What the turns right before a turn were asked and did, bounded, the oldest first. */
+  earlierTurns({ jobId, number }: TurnKey): EarlierTurn[] {
+    const rows = this.#sql.earlierTurns.all(MAX_EARLIER_CHARS, jobId, number, MAX_EARLIER_TURNS);
+    return z.array(EarlierTurnRow).parse(rows).toReversed();
+  }
+
   turn({ jobId, number }: TurnKey): StoredTurn | null {
     const row = this.#sql.turn.get(jobId, number);
     return row === undefined ? null : TurnRow.parse(row);
@@ -115,11 +121,6 @@ export class JobStore {
     return row === undefined ? null : TurnRow.parse(row);
   }
 
-  /** Another number after another process has written to the file, which `changed` is not told. */
-  dataVersion(): number {
-    return DataVersionRow.parse(this.#sql.dataVersion.get()).data_version;
-  }
-
   /** Notes that the runner is about to be started, one attempt more. False: the turn has ended. */
   start({ jobId, number }: TurnKey, nowMs: number): boolean {
     const isStarted = transaction(this.#db, () => {
@@ -127,7 +128,6 @@ export class JobStore {
       this.#sql.forgetQuestions.run(jobId, number);
       return this.#sql.startTurn.run(nowMs, jobId, number).changes === 1;
     });
-    this.#changed(jobId);
     return isStarted;
   }
 
@@ -136,91 +136,82 @@ export class JobStore {
     this.#suspend(key, { attemptsTakenBack: 1, reason: null, dueAtMs: 0 });
   }
 
+  /** The turn waits to run again, at once: what ran it has died. */
+  lose({ jobId, number }: TurnKey): void {
+    transaction(this.#db, () => {
+      this.#sql.loseTurn.run(jobId, number);
+      this.#sql.forgetQuestions.run(jobId, number);
+    });
+  }
+
   /** The turn waits to run again, no sooner than at `dueAtMs`: an attempt failed. */
   postpone(key: TurnKey, reason: string, dueAtMs: number): void {
     this.#suspend(key, { attemptsTakenBack: 0, reason: cut(reason, MAX_REASON_CHARS), dueAtMs });
   }
 
   setReport({ jobId, number }: TurnKey, { progress, step, plan, usage }: TurnReport): void {
-    // Not worth a wait for the disk, which brings it along with whatever is written next.
-    this.#db.exec("PRAGMA synchronous = NORMAL");
-    try {
-      this.#sql.setReport.run(
-        JSON.stringify(progress),
-        step,
-        JSON.stringify(plan),
-        JSON.stringify(usage),
-        jobId,
-        number,
-      );
-    } finally {
-      this.#db.exec("PRAGMA synchronous = FULL");
-    }
-    this.#changed(jobId);
+    const [lines, steps, used] = [progress, plan, usage].map((part) => JSON.stringify(part));
+    this.#withoutSync(() =>
+      this.#sql.setReport.run(lines ?? "", step, steps ?? "", used ?? "", jobId, number),
+    );
+  }
+
+  /** Notes whether the turn's agent runs: what ends the service then may be its doing. */
+  setAgentRuns({ jobId, number }: TurnKey, agentRuns: boolean): void {
+    this.#withoutSync(() => this.#sql.setAgentRuns.run(agentRuns ? 1 : 0, jobId, number));
+  }
+
+  /** Notes the branch that has the turn's work. */
+  setBranch({ jobId, number }: TurnKey, branch: string): void {
+    this.#withoutSync(() => this.#sql.setBranch.run(branch, jobId, number));
   }
 
   /** Ends a turn. False: it had ended already (canceled, or its job archived), and stays as it was. */
   end({ jobId, number }: TurnKey, result: RunTurnResult, nowMs: number): boolean {
-    const isEnded = transaction(this.#db, () => {
-      const { kind, summary, reason, cause, leftOut, branch } = storable(result);
+    return transaction(this.#db, () => {
+      const { kind, summary, reason, cause, leftOut } = storable(result);
       const written = JSON.stringify(leftOut);
-      const { changes } = this.#sql.endTurn.run(
-        nowMs,
-        kind,
-        summary,
-        reason,
-        cause,
-        written,
-        branch,
-        jobId,
-        number,
-      );
-      // Also of one that was ended meanwhile: the pull request is there.
+      const { changes } = this.#sql.endTurn.run(nowMs, kind, summary, reason, cause, written, jobId, number);
+      // Also of one that was ended meanwhile: the pull request is there, and so is the branch.
+      if (result.kind === "branch") this.#sql.setBranch.run(result.branch, jobId, number);
       if (result.kind === "pull-request") {
         this.#sql.setPrLink.run(result.prLink, jobId);
         this.#sql.setPullRequest.run(JSON.stringify(result.pullRequest ?? null), jobId, number);
+        this.#sql.setBranch.run(null, jobId, number);
       }
       this.#sql.forgetQuestions.run(jobId, number);
       if (changes === 1) this.#sql.touchJob.run(nowMs, jobId);
       return changes === 1;
     });
-    this.#changed(jobId);
-    return isEnded;
   }
 
   /** Ends a turn that waits or runs as canceled. False: it had ended already, or there is none. */
   cancel({ jobId, number }: TurnKey, nowMs: number): boolean {
-    const isCanceled = transaction(this.#db, () => {
+    return transaction(this.#db, () => {
       if (this.#sql.cancelTurn.run(nowMs, jobId, number).changes === 0) return false;
       this.#sql.forgetQuestions.run(jobId, number);
       this.#sql.touchJob.run(nowMs, jobId);
       return true;
     });
-    if (isCanceled) this.#changed(jobId);
-    return isCanceled;
   }
 
   /** Archives a job and ends its unfinished turns. False: there is no such job, or it was archived before. */
   archive(jobId: string, nowMs: number): boolean {
-    const isArchived = transaction(this.#db, () => {
+    return transaction(this.#db, () => {
       if (this.#sql.archiveJob.run(nowMs, jobId).changes === 0) return false;
       this.#sql.archiveTurns.run(nowMs, jobId);
       this.#sql.forgetJobsQuestions.run(jobId);
       return true;
     });
-    if (isArchived) this.#changed(jobId);
-    return isArchived;
   }
 
   /** Archives at most `limit` jobs of a project that nothing happened to since `sinceMs`. Returns their ids. */
   archiveInactive(projectId: string, sinceMs: number, limit: number, nowMs: number): string[] {
-    const archived = transaction(this.#db, () => {
+    return transaction(this.#db, () => {
       const ids = z.array(IdRow).parse(this.#sql.inactive.all(projectId, sinceMs, limit));
       for (const { id } of ids) this.#sql.archiveJob.run(nowMs, id);
       return ids.map(({ id }) => id);
     });
-    for (const id of archived) this.#changed(id);
-    return archived;
   }
 
   /** Forgets at most `limit` jobs of a project that were archived by `beforeMs`, with all their turns. Returns how many. */
@@ -250,6 +241,16 @@ export class JobStore {
     this.#sql.forgetAnswered.run(beforeMs);
   }
 
+  /** For what isn't worth a wait for the disk, which brings it along with whatever is written next. A power cut may lose it. */
+  #withoutSync(write: () => void): void {
+    this.#db.exec("PRAGMA synchronous = NORMAL");
+    try {
+      write();
+    } finally {
+      this.#db.exec("PRAGMA synchronous = FULL");
+    }
+  }
+
   #suspend(
     { jobId, number }: TurnKey,
     {
@@ -262,7 +263,6 @@ export class JobStore {
       this.#sql.suspendTurn.run(attemptsTakenBack, reason, Math.ceil(dueAtMs), jobId, number);
       this.#sql.forgetQuestions.run(jobId, number);
     });
-    this.#changed(jobId);
   }
 }
 
@@ -277,6 +277,5 @@ function storable(result: RunTurnResult) {
     reason: reason === null ? null : cut(reason, MAX_REASON_CHARS),
     cause: result.kind === "failed" ? (result.cause ?? null) : null,
     leftOut: leftOut.slice(0, MAX_LEFT_OUT),
-    branch: result.kind === "branch" ? result.branch : null,
   };
 }

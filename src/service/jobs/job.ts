@@ -28,6 +28,8 @@ export type StoredTurn = {
   jobId: string;
   number: number;
   prompt: string;
+  /** What of the prompt the person typed; null: it isn't known, or nothing. */
+  words: string | null;
   acceptedAt: number;
   state: "waiting" | "running" | "ended";
   attempts: number;
@@ -45,7 +47,11 @@ export type StoredTurn = {
   plan: PlanStep[];
   usage: ReportedUsage | null;
   pullRequest: ReportedPullRequest | null;
+  /** Where the work is, from when it was pushed until there is a pull request. */
   branch: string | null;
+  agentRuns: boolean;
+  /** How often the service or its runner ended while the agent ran. */
+  deaths: number;
 };
 
 /** A question as it is stored, while its turn runs. Times are epoch milliseconds. */

@@ -11,11 +11,9 @@ import type { JobStatements } from "./statements.ts";
 /** The questions of agents that run, beside their turns. {@link JobStore} removes them with the run. */
 export class QuestionStore {
   readonly #sql: JobStatements;
-  readonly #changed: (jobId: string) => void;
 
-  constructor(sql: JobStatements, changed: (jobId: string) => void) {
+  constructor(sql: JobStatements) {
     this.#sql = sql;
-    this.#changed = changed;
   }
 
   /** Returns the question's id, or null if its turn does not run any more. */
@@ -33,7 +31,6 @@ export class QuestionStore {
       nowMs,
     );
     if (changes === 0) return null;
-    this.#changed(jobId);
     return id;
   }
 
@@ -48,16 +45,12 @@ export class QuestionStore {
   }
 
   /** Keeps the answer. False: the question was answered before, or is closed. */
-  answer({ id, jobId }: StoredQuestion, answer: QuestionAnswer, nowMs: number): boolean {
-    const isKept = this.#sql.answerQuestion.run(nowMs, JSON.stringify(answer), id).changes === 1;
-    if (isKept) this.#changed(jobId);
-    return isKept;
+  answer({ id }: StoredQuestion, answer: QuestionAnswer, nowMs: number): boolean {
+    return this.#sql.answerQuestion.run(nowMs, JSON.stringify(answer), id).changes === 1;
   }
 
   /** Removes a question that nobody has answered in time. False: somebody has. */
-  close({ jobId }: TurnKey, id: string): boolean {
-    const isClosed = this.#sql.closeQuestion.run(id).changes === 1;
-    if (isClosed) this.#changed(jobId);
-    return isClosed;
+  close(id: string): boolean {
+    return this.#sql.closeQuestion.run(id).changes === 1;
   }
 }

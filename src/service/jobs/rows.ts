@@ -45,6 +45,7 @@ export const TurnRow = z
     job_id: z.string(),
     number: z.int(),
     prompt: z.string(),
+    words: z.string().nullable(),
     accepted_at: z.int(),
     state: z.enum(["waiting", "running", "ended"]),
     attempts: z.int(),
@@ -63,9 +64,21 @@ export const TurnRow = z
     usage: json(WireUsage.nullable()),
     pull_request: json(WirePullRequest.nullable()),
     branch: z.string().nullable(),
+    agent_runs: z.int(),
+    deaths: z.int(),
   })
   .transform(
-    ({ job_id, accepted_at, due_at, started_at, ended_at, left_out, pull_request, ...row }): StoredTurn => ({
+    ({
+      job_id,
+      accepted_at,
+      due_at,
+      started_at,
+      ended_at,
+      left_out,
+      pull_request,
+      agent_runs,
+      ...row
+    }): StoredTurn => ({
       ...row,
       pullRequest: pull_request,
       jobId: job_id,
@@ -74,8 +87,15 @@ export const TurnRow = z
       startedAt: started_at,
       endedAt: ended_at,
       leftOut: left_out,
+      agentRuns: agent_runs === 1,
     }),
   );
+
+export const EarlierTurnRow = z.object({
+  prompt: z.string(),
+  words: z.string().nullable(),
+  summary: z.string().nullable(),
+});
 
 export const AttachmentRow = z
   .object({ id: z.string(), name: z.string(), media_type: z.string(), bytes: z.int() })
@@ -110,5 +130,4 @@ export const CountRow = z.object({ count: z.int() });
 export const NumberRow = z.object({ number: z.int() });
 export const IdRow = z.object({ id: z.string() });
 export const PlaceRow = z.object({ created_at: z.int(), id: z.string() });
-export const DataVersionRow = z.object({ data_version: z.int() });
 export const AcceptedAtRow = z.object({ accepted_at: z.int() });

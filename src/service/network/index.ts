@@ -1,3 +1,4 @@
+export type { LeftOut } from "./model-gateway.ts";
 export { networkOf } from "./network-of-project.ts";
 export type { ModelUpstream } from "./upstream-client.ts";
 export type { ModelTrouble } from "./model-trouble.ts";

@@ -2,12 +2,14 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Dispatcher } from "undici";
 import type { Logger } from "../../core/logger.ts";
 import { AnswerUsage } from "./answer-usage.ts";
+import type { AllowedBesides, LeftOutKind } from "./body-shape.ts";
 import type { NetworkLimits } from "./limits.ts";
-import { prepareCall, prepareFreeCall } from "./model-call.ts";
+import { type ModelCall, prepareCall, prepareFreeCall } from "./model-call.ts";
 import { ModelCallFault } from "./model-call-fault.ts";
 import { carriesKey, findOperation, type ModelOperation, parseModelTarget } from "./model-kinds.ts";
 import { type ModelTrouble, troubleOf } from "./model-trouble.ts";
 import { costUsdOf, type ModelPrice, priceOf } from "./prices.ts";
+import { keyPattern } from "./scrub-key.ts";
 import { sendAnswer } from "./send-answer.ts";
 import { type TurnTraffic, trafficReason } from "./traffic.ts";
 import type { Spending, TurnBudget } from "./turn-budget.ts";
@@ -25,14 +27,24 @@ export type ModelGatewayDeps = {
   logger: Logger;
   /** Told after each counted call: what is wrong with its upstream; null: nothing. */
   onTrouble: (trouble: ModelTrouble | null) => void;
+  /** Told what was left out of a call, each time. */
+  onLeftOut: (what: LeftOut) => void;
   /** Ends every call. */
   signal: AbortSignal;
 };
 
+/** A field, tool or beta of a call that isn't known to be safe; `kind` is the setting under `allow` that would let it pass. */
+export type LeftOut = { upstream: string; kind: LeftOutKind; name: string };
+
 /** Answers requests to `/models/<upstream>/…` with what the upstream answers. Never rejects. */
 export type ModelGateway = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-type FoundCall = { upstream: ModelUpstream; operation: ModelOperation; query: URLSearchParams };
+type FoundCall = {
+  upstream: ModelUpstream;
+  operation: ModelOperation;
+  query: URLSearchParams;
+  admission: AllowedBesides;
+};
 type Exchange = FoundCall & { request: IncomingMessage; response: ServerResponse; signal: AbortSignal };
 
 const UPGRADE_REQUIRED = 426;
@@ -42,24 +54,29 @@ export function createModelGateway(deps: ModelGatewayDeps): ModelGateway {
   const { limits, budget, traffic } = deps;
   const places = new Places(limits.modelCalls);
   const client = createUpstreamClient(deps);
+  const keys = new Map(deps.upstreams.map(({ name, key }) => [name, keyPattern(key)]));
+
+  const keyOf = ({ name }: ModelUpstream) => keys.get(name) ?? null;
 
   async function answer(exchange: Exchange): Promise<void> {
-    const { upstream, operation, request, signal } = exchange;
+    const { upstream, operation, request, admission, signal } = exchange;
     if (traffic.isExceeded) throw new ModelCallFault(429, trafficReason(traffic.maxBytes));
     if (operation.format !== null && budget.reason !== null) throw new ModelCallFault(429, budget.reason);
     using _place = await places.take(signal);
-    const body = operation.method === "GET" ? null : await readBody(request, limits);
-    if (operation.format !== null && body !== null) {
-      await answerCounted(exchange, operation.format, body);
+    const { body: shape, format, model: pathModel } = operation;
+    const given = shape === null ? null : await readBody(request, limits);
+    if (shape !== null && given !== null && format !== null) {
+      await answerCounted(exchange, format, prepareCall({ format, shape, pathModel }, given, admission));
       return;
     }
-    const answered = await client.send(exchange, body === null ? null : prepareFreeCall(body));
-    await sendAnswer(answered, { ...exchange, limits, meter: traffic.meter(hostOf(upstream)), usage: null });
+    const body = shape === null || given === null ? null : prepareFreeCall(shape, given, admission);
+    const answered = await client.send(exchange, body);
+    const meter = traffic.meter(hostOf(upstream));
+    await sendAnswer(answered, { ...exchange, key: keyOf(upstream), limits, meter, usage: null });
   }
 
-  async function answerCounted(exchange: Exchange, format: UsageFormat, body: Buffer): Promise<void> {
-    const { upstream, operation, signal } = exchange;
-    const call = prepareCall(format, operation.model, body);
+  async function answerCounted(exchange: Exchange, format: UsageFormat, call: ModelCall): Promise<void> {
+    const { upstream, signal } = exchange;
     const price = priceOf(upstream.prices, call.model);
     if (price === null && budget.isInMoney) throw noPrice(upstream.name, call.model);
     const charge = await budget.admit(spendingOf(call.expected, price), signal);
@@ -84,6 +101,7 @@ export function createModelGateway(deps: ModelGatewayDeps): ModelGateway {
       total = () => usage?.total() ?? nothing;
       await sendAnswer(answered, {
         ...exchange,
+        key: keyOf(upstream),
         limits,
         meter: traffic.meter(hostOf(upstream)),
         usage,
@@ -122,7 +140,10 @@ export function createModelGateway(deps: ModelGatewayDeps): ModelGateway {
   };
 }
 
-function findCall({ upstreams, placeholderKey }: ModelGatewayDeps, request: IncomingMessage): FoundCall {
+function findCall(
+  { upstreams, placeholderKey, onLeftOut }: ModelGatewayDeps,
+  request: IncomingMessage,
+): FoundCall {
   const target = parseModelTarget(request.url ?? "");
   if (target === null) {
     throw new ModelCallFault(404, "There is nothing at this address. Models are below /models/<upstream>.");
@@ -142,7 +163,12 @@ function findCall({ upstreams, placeholderKey }: ModelGatewayDeps, request: Inco
   if (operation === null) {
     throw new ModelCallFault(404, `Only model calls and lists of models pass, not ${request.method} here.`);
   }
-  return { upstream, operation, query };
+  const { name, allow: extras } = upstream;
+  const admission: AllowedBesides = {
+    extras,
+    onLeftOut: (kind, left) => onLeftOut({ upstream: name, kind, name: left }),
+  };
+  return { upstream, operation, query, admission };
 }
 
 async function readBody(

@@ -1,14 +1,25 @@
+import type { Shape } from "./body-shape.ts";
+import {
+  anthropicBody,
+  geminiBody,
+  geminiCountBody,
+  openAiChatBody,
+  openAiResponsesBody,
+} from "./model-bodies.ts";
 import { isSameSecret } from "./same-secret.ts";
 import type { UsageFormat } from "./usage-formats.ts";
 
 export const MODEL_KINDS = ["anthropic", "openai", "gemini"] as const;
 export type ModelKind = (typeof MODEL_KINDS)[number];
 
-/** What a request to a model upstream does. `format` tells how its answer reports usage; null: it costs nothing. */
+/** What a request to a model upstream does. */
 export type ModelOperation = {
   method: "GET" | "POST";
   /** Below the upstream's base URL; begins with "/". */
   path: string;
+  /** What of its body may be sent on; null: it has none. */
+  body: Shape | null;
+  /** How its answer reports usage; null: it costs nothing. */
   format: UsageFormat | null;
   /** The model, where the path names it. */
   model: string | null;
@@ -24,7 +35,7 @@ type KindTraits = {
   prefix: (version: string | undefined) => string;
   operations: readonly OperationPattern[];
 };
-type OperationPattern = { method: "GET" | "POST"; path: RegExp; format: UsageFormat | null };
+type OperationPattern = Pick<ModelOperation, "method" | "body" | "format"> & { path: RegExp };
 
 // Only what agents need to run: a key can also read files, batches and other people's conversations at the provider.
 export const KIND_TRAITS: Readonly<Record<ModelKind, KindTraits>> = {
@@ -34,9 +45,9 @@ export const KIND_TRAITS: Readonly<Record<ModelKind, KindTraits>> = {
     variables: (url, key) => ({ ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: key }),
     prefix: () => "/v1",
     operations: [
-      { method: "POST", path: /^\/messages$/, format: "anthropic" },
-      { method: "POST", path: /^\/messages\/count_tokens$/, format: null },
-      { method: "GET", path: /^\/models(?:\/[^/]+)?$/, format: null },
+      { method: "POST", path: /^\/messages$/, body: anthropicBody, format: "anthropic" },
+      { method: "POST", path: /^\/messages\/count_tokens$/, body: anthropicBody, format: null },
+      { method: "GET", path: /^\/models(?:\/[^/]+)?$/, body: null, format: null },
     ],
   },
   openai: {
@@ -45,9 +56,14 @@ export const KIND_TRAITS: Readonly<Record<ModelKind, KindTraits>> = {
     variables: (url, key) => ({ OPENAI_BASE_URL: url, OPENAI_API_KEY: key }),
     prefix: () => "",
     operations: [
-      { method: "POST", path: /^\/chat\/completions$/, format: "openai-chat" },
-      { method: "POST", path: /^\/responses(?:\/compact)?$/, format: "openai-responses" },
-      { method: "GET", path: /^\/models(?:\/[^/]+)?$/, format: null },
+      { method: "POST", path: /^\/chat\/completions$/, body: openAiChatBody, format: "openai-chat" },
+      {
+        method: "POST",
+        path: /^\/responses(?:\/compact)?$/,
+        body: openAiResponsesBody,
+        format: "openai-responses",
+      },
+      { method: "GET", path: /^\/models(?:\/[^/]+)?$/, body: null, format: null },
     ],
   },
   gemini: {
@@ -63,10 +79,11 @@ export const KIND_TRAITS: Readonly<Record<ModelKind, KindTraits>> = {
       {
         method: "POST",
         path: /^\/models\/(?<model>[^/:]+):(?:generateContent|streamGenerateContent)$/,
+        body: geminiBody,
         format: "gemini",
       },
-      { method: "POST", path: /^\/models\/[^/:]+:countTokens$/, format: null },
-      { method: "GET", path: /^\/models(?:\/[^/:]+)?$/, format: null },
+      { method: "POST", path: /^\/models\/[^/:]+:countTokens$/, body: geminiCountBody, format: null },
+      { method: "GET", path: /^\/models(?:\/[^/:]+)?$/, body: null, format: null },
     ],
   },
 };
@@ -96,13 +113,7 @@ export function findOperation(kind: ModelKind, method: string, path: string): Mo
   for (const operation of operations) {
     const match = operation.method === method ? operation.path.exec(rest) : null;
     if (match === null) continue;
-    const { method: only, format } = operation;
-    return {
-      method: only,
-      format,
-      path: `${prefix(version)}${rest}`,
-      model: match.groups?.["model"] ?? null,
-    };
+    return { ...operation, path: `${prefix(version)}${rest}`, model: match.groups?.["model"] ?? null };
   }
   return null;
 }

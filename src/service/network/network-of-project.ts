@@ -12,11 +12,12 @@ export function networkOf(
   return {
     allow: network.allow.map(parseHostRule).filter((rule): rule is HostRule => rule !== null),
     maxBytes: network.maxBytes,
-    models: models.map(({ name, kind, baseUrl, keyEnv, prices }) => ({
+    models: models.map(({ name, kind, baseUrl, keyEnv, prices, allow }) => ({
       name,
       kind,
       baseUrl,
       prices,
+      allow,
       keyEnv,
       key: (env[keyEnv] ?? "").trim(),
     })),

@@ -6,13 +6,13 @@ export type ModelPrice = { input: number; output: number; cachedInput?: number |
 /** By a model's name, or a pattern for names such as `gpt-5*`. */
 export type PriceTable = Readonly<Record<string, ModelPrice>>;
 
-/** The price of a model: by its very name, or by the first pattern that fits. Null: none is known. */
+/** The price of a model: by its name, or by the first pattern that fits. Case doesn't matter: it may not to the provider. Null: none is known. */
 export function priceOf(prices: PriceTable, model: string): ModelPrice | null {
-  const exact = Object.hasOwn(prices, model) ? prices[model] : undefined;
-  if (exact !== undefined) return exact;
+  const exact = Object.entries(prices).find(([name]) => name.toLowerCase() === model.toLowerCase());
+  if (exact !== undefined) return exact[1];
   // As in a shell's `case`: a name may hold slashes, and a star stands for them too.
   const fitting = Object.entries(prices).find(([pattern]) =>
-    picomatch(pattern, { bash: true, dot: true })(model),
+    picomatch(pattern, { bash: true, dot: true, nocase: true })(model),
   );
   return fitting?.[1] ?? null;
 }

@@ -7,13 +7,12 @@ import type { AnswerUsage } from "./answer-usage.ts";
 import { pickHeaders, type SentHeaders } from "./http-headers.ts";
 import type { NetworkLimits } from "./limits.ts";
 import { ModelCallFault } from "./model-call-fault.ts";
-import { KeyScrubber } from "./scrub-key.ts";
+import { type KeyPattern, KeyScrubber, withoutKey } from "./scrub-key.ts";
 import type { TrafficMeter } from "./traffic.ts";
-import type { ModelUpstream } from "./upstream-client.ts";
 import type { CallUsage } from "./usage-formats.ts";
 
 type AnswerOptions = {
-  upstream: ModelUpstream;
+  key: KeyPattern | null;
   response: ServerResponse;
   signal: AbortSignal;
   limits: NetworkLimits;
@@ -30,7 +29,7 @@ const RESPONSE_HEADERS =
 /** Hands an upstream's answer on to the agent as it arrives, without the key. Rejects if it breaks off. */
 export async function sendAnswer(
   answered: Dispatcher.ResponseData,
-  { upstream, response, signal, limits, meter, usage, onUsed }: AnswerOptions,
+  { key, response, signal, limits, meter, usage, onUsed }: AnswerOptions,
 ): Promise<void> {
   // It may quote the key with some characters starred out, and means nothing to the agent.
   if (answered.statusCode === 401) {
@@ -42,8 +41,8 @@ export async function sendAnswer(
     await answered.body.dump();
     throw new ModelCallFault(502, "The model provider answered in an unknown encoding.");
   }
-  const scrubber = new KeyScrubber(upstream.key);
-  response.writeHead(answered.statusCode, cleanHeaders(answered.headers, scrubber));
+  const scrubber = new KeyScrubber(key);
+  response.writeHead(answered.statusCode, cleanHeaders(answered.headers, key));
   response.flushHeaders();
 
   async function* pass(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
@@ -72,12 +71,12 @@ export async function sendAnswer(
   else await pipeline(body, decoder, pass, response, { signal });
 }
 
-function cleanHeaders(headers: Dispatcher.ResponseData["headers"], scrubber: KeyScrubber): SentHeaders {
+function cleanHeaders(headers: Dispatcher.ResponseData["headers"], key: KeyPattern | null): SentHeaders {
   const picked = pickHeaders(headers, (name) => RESPONSE_HEADERS.test(name));
   return Object.fromEntries(
     Object.entries(picked).map(([name, value]) => [
       name,
-      Array.isArray(value) ? value.map((one) => scrubber.clean(one)) : scrubber.clean(value),
+      Array.isArray(value) ? value.map((one) => withoutKey(one, key)) : withoutKey(value, key),
     ]),
   );
 }

@@ -127,7 +127,7 @@ export class TurnBudget {
     if (tokens !== null && usedTokens >= tokens) limit = `${tokens.toLocaleString("en-US")} tokens`;
     else if (usd !== null && this.#before.usd + (used.usd ?? 0) >= usd) limit = `$${usd.toFixed(2)}`;
     if (limit === null) return null;
-    const reason = `The turn's budget of ${limit} is used up.`;
+    const reason = `The request's budget of ${limit} is used up.`;
     this.#events.onExceeded(reason);
     return reason;
   }

@@ -12,7 +12,7 @@ import { createResolve, type Resolve } from "./find-route.ts";
 import type { HostRule } from "./host-rules.ts";
 import { NETWORK_LIMITS, type NetworkLimits } from "./limits.ts";
 import { KIND_TRAITS, type ModelKind } from "./model-kinds.ts";
-import { createModelGateway } from "./model-gateway.ts";
+import { createModelGateway, type LeftOut } from "./model-gateway.ts";
 import type { ModelTrouble } from "./model-trouble.ts";
 import { MAX_SOCKET_PATH_BYTES } from "./socket-path.ts";
 import { type HostTraffic, TurnTraffic } from "./traffic.ts";
@@ -70,6 +70,8 @@ export type TurnNetworkOptions = {
   onUsage?: (usage: TurnUsage) => void;
   /** Told when a call of a model has come to nothing. */
   onTrouble?: (trouble: ModelTrouble) => void;
+  /** Told what was left out of calls of models, each time. */
+  onLeftOut?: (what: LeftOut) => void;
   /** The operator's way out. @default everything is reached directly */
   proxy?: ProxySettings;
   logger: Logger;
@@ -130,6 +132,7 @@ export async function openTurnNetwork(options: TurnNetworkOptions): Promise<Turn
       trouble = now;
       if (now !== null) options.onTrouble?.(now);
     },
+    onLeftOut: (what) => options.onLeftOut?.(what),
     signal,
   });
 

@@ -1,10 +1,12 @@
 import type { IncomingMessage } from "node:http";
 import { type Dispatcher, request as sendRequest } from "undici";
 import { codeOrNameOf } from "../../errors.ts";
+import { admitBetas, type AllowedBesides, type AllowedExtras } from "./body-shape.ts";
 import { pickHeaders } from "./http-headers.ts";
 import type { NetworkLimits } from "./limits.ts";
 import type { ModelCall } from "./model-call.ts";
 import { ModelCallFault } from "./model-call-fault.ts";
+import { KNOWN_BETAS } from "./model-bodies.ts";
 import { KIND_TRAITS, type ModelKind, type ModelOperation, upstreamUrl } from "./model-kinds.ts";
 import type { PriceTable } from "./prices.ts";
 import type { TurnTraffic } from "./traffic.ts";
@@ -18,12 +20,14 @@ export type ModelUpstream = {
   /** The variable that the key comes from. */
   keyEnv: string;
   prices: PriceTable;
+  allow: AllowedExtras;
 };
 
 type UpstreamRequest = {
   upstream: ModelUpstream;
   operation: ModelOperation;
   query: URLSearchParams;
+  admission: AllowedBesides;
   /** Whose headers are handed on, as far as they are the agent's to choose. */
   request: IncomingMessage;
   signal: AbortSignal;
@@ -37,7 +41,7 @@ export type UpstreamClient = {
 
 /** The rest is ours to say: keys, encodings, and for whose account a call is. */
 const REQUEST_HEADERS =
-  /^(?:accept|content-type|user-agent|anthropic-(?:version|beta)|openai-beta|x-stainless-.*|x-goog-api-client|http-referer|x-title|originator|session[-_]id)$/;
+  /^(?:accept|content-type|user-agent|anthropic-version|x-stainless-.*|x-goog-api-client|http-referer|x-title|originator|session[-_]id)$/;
 /** Others could choose a key, or leave usage out of the answer. */
 const QUERY_PARAMETERS = ["alt", "beta", "limit", "after", "after_id", "before_id", "pageSize", "pageToken"];
 /** Errors after which the upstream may have had the request. */
@@ -58,7 +62,7 @@ export function createUpstreamClient({
   const takesPlainOnly = new Set<string>();
 
   async function send(
-    { upstream, operation, query, request, signal }: UpstreamRequest,
+    { upstream, operation, query, request, admission, signal }: UpstreamRequest,
     body: Buffer | string | null,
   ): Promise<Dispatcher.ResponseData> {
     const { kind, baseUrl, key } = upstream;
@@ -70,6 +74,7 @@ export function createUpstreamClient({
     const [keyHeader, keyValue] = KIND_TRAITS[kind].keyHeader(key);
     const headers = {
       ...pickHeaders(request.headers, (header) => REQUEST_HEADERS.test(header)),
+      ...betaHeaders(request, admission),
       // So that usage and keys can be found in the answer.
       "accept-encoding": "identity",
       ...(body === null ? {} : { "content-type": "application/json" }),
@@ -106,6 +111,14 @@ export function createUpstreamClient({
       return again;
     },
   };
+}
+
+function betaHeaders({ headers }: IncomingMessage, admission: AllowedBesides): Record<string, string> {
+  const kept = ["anthropic-beta", "openai-beta"].map((name): [string, string | null] => {
+    const given = headers[name];
+    return [name, given === undefined ? null : admitBetas(String(given), KNOWN_BETAS, admission)];
+  });
+  return Object.fromEntries(kept.filter((header): header is [string, string] => header[1] !== null));
 }
 
 /** Whether a call that got no answer may have reached the upstream all the same. */

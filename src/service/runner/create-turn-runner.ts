@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
-import { DocsAgentError, messageOf } from "../../errors.ts";
+import { DocsAgentError } from "../../errors.ts";
 import type { ChosenPreset } from "../agent-presets.ts";
 import type { ServiceProject } from "../config.ts";
 import type { RunTurnInput, RunTurnResult, TurnRunner, Upkeep } from "../turn-runner.ts";
@@ -9,13 +9,13 @@ import { type Env, envValue } from "../env.ts";
 import { networkOf } from "../network/index.ts";
 import { oneLine, sentenceCase } from "../printable-text.ts";
 import { projectSecrets } from "../project-secrets.ts";
-import { openRunnerFolders, type RunnerFolders, sweep } from "./folders.ts";
+import { noteAgent, openRunnerFolders, RUNNER, type RunnerFolders, sweep } from "./folders.ts";
 import { SafeGit } from "./git/git.ts";
 import { KeptSessions } from "./kept-sessions.ts";
 import { KeyedLock } from "./keyed-lock.ts";
 import { createGitHubCodeHost } from "./publish/github-code-host.ts";
 import { createRedact, type Redact, secretForms } from "./redaction.ts";
-import { AgentCutOffError, detailsOf, TransientRunError, TurnFailedError } from "./run-error.ts";
+import { AgentCutOffError, detailsOf, faultText, TransientRunError, TurnFailedError } from "./run-error.ts";
 import { runTurn } from "./run-turn.ts";
 import { lookAfter, UpkeepMemory } from "./upkeep.ts";
 import { TreePool } from "./tree/tree-pool.ts";
@@ -23,7 +23,6 @@ import type { Author, RunnerProject } from "./runner-turn.ts";
 import { openSandbox } from "./sandbox/open-sandbox.ts";
 import type { Sandbox } from "./sandbox/sandbox.ts";
 import { openTurnGroups } from "./sandbox/turn-groups.ts";
-import { ProcessStarter } from "./starter/process-starter.ts";
 
 export type TurnRunnerDeps = {
   /** One process at a time uses it. */
@@ -33,12 +32,16 @@ export type TurnRunnerDeps = {
   logger: Logger;
   clock: Clock;
   containment: "required" | "none";
+  /** Whether the process does nothing else: then it is ended when another one takes its place. @default false */
+  isOwnProcess?: boolean;
 };
 
 type Opened = { folders: RunnerFolders; sandbox: Sandbox; trees: TreePool; sessions: KeptSessions };
 
 /** Who the commits are by. */
 const AUTHOR: Author = { name: "Docs Agent", email: "docs-agent@localhost" };
+/** Names are the agents' to choose: more than this many say nothing new. */
+const MAX_LEFT_OUT = 1000;
 const MAX_REASON_LENGTH = 2000;
 const MAX_DETAIL_LENGTH = 1000;
 
@@ -56,13 +59,14 @@ export type LocalTurnRunner = {
 /** Makes the runner of a self-hosted job service's turns. */
 export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
   const mirrorLock = new KeyedLock();
-  const starter = new ProcessStarter();
   const memory = new UpkeepMemory();
+  const leftOut = new Set<string>();
+  const running = new Set<string>();
   let opening: Promise<Opened> | undefined;
 
   function open(): Promise<Opened> {
     // A failed start is tried again with the next turn.
-    opening ??= openRunner(deps, starter).catch((error: unknown) => {
+    opening ??= openRunner(deps).catch((error: unknown) => {
       opening = undefined;
       throw error;
     });
@@ -72,8 +76,8 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
   const run: TurnRunner = async (input) => {
     const project = toRunnerProject(input.project, deps.env);
     const redact = createRedact(projectSecrets(input.project, deps.env));
-    const turn = input.earlierTurns.length + 1;
-    const logger = deps.logger.child({ project: project.id, job_id: input.jobId, turn });
+    const logger = deps.logger.child({ project: project.id, job_id: input.jobId, turn: input.number });
+    running.add(input.jobId);
     try {
       input.signal.throwIfAborted();
       const { folders, sandbox, trees, sessions } = await open();
@@ -81,12 +85,11 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
         { ...input, project },
         {
           folders,
-          git: new SafeGit({ env: deps.env, home: folders.gitHome, starter, redact }),
+          git: new SafeGit({ env: deps.env, home: folders.gitHome, redact }),
           codeHost: project.codeHost
             ? createGitHubCodeHost({ ...project.codeHost, clock: deps.clock, redact })
             : null,
           sandbox,
-          starter,
           mirrorLock,
           trees,
           sessions,
@@ -103,50 +106,71 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
             input.onStep(sentenceCase(doing));
           },
           onAgentLine: (line) => input.onProgress(redact(line)),
+          onLeftOut: ({ upstream, kind, name }) => {
+            const key = [project.id, upstream, kind, name].join(" ");
+            if (leftOut.has(key) || leftOut.size >= MAX_LEFT_OUT) return;
+            leftOut.add(key);
+            logger.warn({ upstream, [kind]: name }, "left out of calls to the model: not on its allow list");
+          },
           onStep: input.onStep,
           onPlan: input.onPlan,
           onUsage: input.onUsage,
+          onAgent: input.onAgent,
+          onPushed: input.onPushed,
           ask: input.ask,
         },
       );
       return result.summary === null ? result : { ...result, summary: redact(result.summary) };
     } catch (error) {
       return failed(error, input, redact, logger);
+    } finally {
+      running.delete(input.jobId);
     }
   };
 
-  async function upkeep(input: Parameters<Upkeep>[0]): Promise<void> {
+  async function upkeep({ projects: all, unfinished, signal }: Parameters<Upkeep>[0]): Promise<void> {
     const { folders, trees, sessions } = await open();
     const { env, clock, logger } = deps;
-    const projects = input.projects.map((settings) => {
+    const projects = all.map((settings) => {
       const project = toRunnerProject(settings, env);
       const redact = createRedact(projectSecrets(settings, env));
       return {
         id: project.id,
         repository: project.repository,
         gitCredentials: project.gitCredentials,
-        git: new SafeGit({ env, home: folders.gitHome, starter, redact }),
+        git: new SafeGit({ env, home: folders.gitHome, redact }),
         codeHost:
           project.codeHost && settings.deleteMergedBranches
             ? createGitHubCodeHost({ ...project.codeHost, clock, redact })
             : null,
       };
     });
-    await lookAfter({ ...input, projects, folders, trees, sessions, mirrorLock, clock, logger, memory });
+    const isUnfinished = (jobId: string) => unfinished.has(jobId) || running.has(jobId);
+    await lookAfter({
+      isUnfinished,
+      signal,
+      projects,
+      folders,
+      trees,
+      sessions,
+      mirrorLock,
+      clock,
+      logger,
+      memory,
+    });
   }
 
   return { run, upkeep, open: async () => void (await open()) };
 }
 
-async function openRunner(
-  { dataDir, env, logger, clock, containment }: TurnRunnerDeps,
-  starter: ProcessStarter,
-): Promise<Opened> {
+async function openRunner(deps: TurnRunnerDeps): Promise<Opened> {
+  const { dataDir, env, logger, clock, containment, isOwnProcess = false } = deps;
   const folders = await openRunnerFolders(dataDir);
   await sweep(folders);
+  if (isOwnProcess) await noteAgent(folders, RUNNER, process.pid);
   const trees = new TreePool(join(folders.dataDir, "trees"), clock);
   await trees.open();
-  const sessions = new KeptSessions(folders.sessions, clock, starter);
+  const sessions = new KeptSessions(folders.sessions, clock);
   await sessions.open();
   const groups = await openTurnGroups();
   const sandbox = await openSandbox({ containment, folder: folders.sandbox, env, clock, groups });
@@ -174,6 +198,7 @@ function toRunnerProject(project: ServiceProject, env: Env): RunnerProject {
     repository: project.repository,
     baseBranch: project.baseBranch,
     docs: project.docs,
+    portableNames: project.portableNames,
     agent: {
       kind: agent.kind,
       command: agent.command,
@@ -212,15 +237,18 @@ function presetOf(agent: ServiceProject["agent"]): ChosenPreset | null {
   return { name: agent.preset, model: agent.model ?? null };
 }
 
+const SECRET_NAME =
+  /(?:^|_)(?:API)?(?:KEY|TOKEN|SECRET|PASS(?:WORD|WD|PHRASE)?|PWD|CREDENTIALS?|AUTH)(?:_|$)/i;
+
 /**
- * What must not get into a file. Of the agent's variables only what looks like a key: an address or a model's name may well stand in
- * documentation.
+ * What must not get into a file. Of the agent's variables: those that are named as secrets, and values that look like a key. An address or
+ * a model's name may well stand in documentation.
  */
 function keysOf({ codeHost, gitCredentials, agentEnv, network }: RunnerProject): string[] {
-  const given = Object.values(agentEnv).filter(
-    (value) =>
-      /^[^\s]{20,}$/.test(value) && !value.includes("://") && /\d/.test(value) && /[A-Za-z]/.test(value),
-  );
+  const given = Object.entries(agentEnv).flatMap(([name, value]) => {
+    const looksLikeKey = /^(?=.*\d)(?=.*[A-Za-z])\S{20,}$/.test(value) && !value.includes("://");
+    return SECRET_NAME.test(name) || looksLikeKey ? [value] : [];
+  });
   return [codeHost?.token, gitCredentials, ...given, ...network.models.map(({ key }) => key)].filter(
     (value): value is string => typeof value === "string",
   );
@@ -228,7 +256,7 @@ function keysOf({ codeHost, gitCredentials, agentEnv, network }: RunnerProject):
 
 function failed(error: unknown, input: RunTurnInput, redact: Redact, logger: Logger): RunTurnResult {
   input.signal.throwIfAborted();
-  const reason = oneLine(redact(messageOf(error)), MAX_REASON_LENGTH);
+  const reason = oneLine(redact(faultText(error)), MAX_REASON_LENGTH);
   const details = detailsOf(error).map((line) => oneLine(redact(line), MAX_DETAIL_LENGTH));
   if (error instanceof TurnFailedError) {
     return {

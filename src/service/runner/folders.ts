@@ -34,8 +34,6 @@ export type RunnerFolders = {
   sockets: string;
   /** Git's `HOME`, empty. */
   gitHome: string;
-  /** Code that Node.js has compiled. */
-  compiled: string;
 };
 
 /** The folders of one turn, made anew. `index` and `ignore` are out of the agent's reach. */
@@ -73,15 +71,19 @@ export async function openRunnerFolders(dataDir: string): Promise<RunnerFolders>
     sandbox: join(root, "sandbox"),
     sockets: join(root, SOCKETS_FOLDER),
     gitHome: join(root, "git-home"),
-    compiled: join(root, "compiled"),
   };
   for (const folder of Object.values(folders)) await mkdir(folder, { recursive: true, mode: 0o700 });
   return folders;
 }
 
-/** Removes what an earlier process left: its worktrees, and the agents that outlived it. */
+/** In place of a job's id: the runner itself. */
+export const RUNNER = ".runner";
+
+/** Ends and removes what an earlier process left: itself if it isn't gone yet, what it started, and its worktrees. */
 export async function sweep(folders: RunnerFolders): Promise<void> {
+  await killLeftover(folders, `${RUNNER}.json`);
   for (const name of await readdir(folders.agents)) await killLeftover(folders, name);
+  await killStrays(folders);
   for (const folder of [folders.worktrees, folders.scratch, folders.sockets]) {
     for (const name of await readdir(folder)) await removeFolder(join(folder, name));
   }
@@ -131,6 +133,24 @@ async function killLeftover(folders: RunnerFolders, name: string): Promise<void>
     // Half-written: nothing can be told from it.
   }
   await rm(file, { force: true });
+}
+
+/** Ends each git that works in our mirrors, and what runs with a `HOME` of an agent: their own groups may not be known. */
+async function killStrays({ mirrors, worktrees }: RunnerFolders): Promise<void> {
+  const isOurs = (variable: string) =>
+    variable.startsWith(`GIT_DIR=${mirrors}/`) || variable.startsWith(`HOME=${worktrees}/`);
+  const pids = (await readdir("/proc").catch(() => [])).filter((name) => /^\d+$/.test(name));
+  await Promise.all(
+    pids.map(async (pid) => {
+      const environment = await readFile(`/proc/${pid}/environ`, "utf8").catch(() => "");
+      if (!environment.split("\0").some(isOurs)) return;
+      try {
+        process.kill(Number(pid), "SIGKILL");
+      } catch {
+        // It has ended by itself.
+      }
+    }),
+  );
 }
 
 /** Removes a folder with whatever an agent made of it: closed folders, ones nested deeper than a path can say, and any number of files. */

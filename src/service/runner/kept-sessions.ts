@@ -6,7 +6,6 @@ import type { Clock } from "../../core/clock.ts";
 import { isJobId } from "../branch.ts";
 import { removeFolder } from "./folders.ts";
 import { diskUse } from "./sandbox/disk-watch.ts";
-import type { ProcessStarter } from "./starter/process-starter.ts";
 
 /** An agent's session, as it stands after a turn. */
 export type AgentSession = {
@@ -41,17 +40,15 @@ const LEFT_OUT = [".cache", ".npm"];
 export class KeptSessions {
   readonly #dir: string;
   readonly #clock: Clock;
-  readonly #starter: ProcessStarter;
   readonly #limits: typeof LIMITS;
   /** By job, the oldest first. */
   #notes = new Map<string, Note>();
   #made = 0;
 
   /** `dir` is this process's own. */
-  constructor(dir: string, clock: Clock, starter: ProcessStarter, limits = LIMITS) {
+  constructor(dir: string, clock: Clock, limits = LIMITS) {
     this.#dir = dir;
     this.#clock = clock;
-    this.#starter = starter;
     this.#limits = limits;
   }
 
@@ -90,7 +87,7 @@ export class KeptSessions {
    * be measured.
    */
   async keep(jobId: string, agent: string, session: AgentSession, home: string): Promise<boolean> {
-    const bytes = await trimmedBytes(home, this.#starter);
+    const bytes = await trimmedBytes(home);
     if (bytes > this.#limits.sessionBytes) return false;
     const { id: sessionId, costUsd, turns } = session;
     const keptAtMs = Math.round(this.#clock.now());
@@ -151,11 +148,11 @@ async function readNote(folder: string): Promise<Note | null> {
 }
 
 /** Removes what need not be kept, and measures the rest; infinite if that can't be done, or it is no folder. */
-async function trimmedBytes(home: string, starter: ProcessStarter): Promise<number> {
+async function trimmedBytes(home: string): Promise<number> {
   if (!(await lstat(home)).isDirectory()) return Infinity;
   // Its agent may have closed it. A folder that can't be written to can't be moved either.
   await chmod(home, 0o700);
   for (const name of LEFT_OUT) await removeFolder(join(home, name));
-  const { bytes, isWhole } = await diskUse(home, starter);
+  const { bytes, isWhole } = await diskUse(home);
   return isWhole && bytes !== null ? bytes : Infinity;
 }

@@ -10,8 +10,6 @@ import { allProcessStats } from "./process-stat.ts";
 export type Ending =
   | { kind: "exited"; code: number | null; signal: string | null }
   | { kind: "not-started"; problem: string }
-  /** It was ended because nobody could have followed it any more, which is no doing of its own. */
-  | { kind: "lost"; problem: string }
   | { kind: "time-limit" }
   | { kind: "output-limit" }
   | { kind: "stopped" };
@@ -28,7 +26,8 @@ export type ProcessOptions = {
   maxOutputBytes: number;
   clock: Clock;
   signal: AbortSignal;
-  onStdout: (chunk: Buffer) => void;
+  /** Nothing more is read until what it returns has resolved. */
+  onStdout: (chunk: Buffer) => Promise<void> | void;
   onStderr: (chunk: Buffer) => void;
 };
 
@@ -86,18 +85,21 @@ export function startProcessGroup(options: ProcessOptions): ProcessGroup {
   }
 
   let outputBytes = 0;
-  function count(chunk: Buffer, take: (chunk: Buffer) => void): void {
+  function take(from: Readable, chunk: Buffer, onChunk: ProcessOptions["onStdout"]): void {
     outputBytes += chunk.length;
     if (outputBytes > options.maxOutputBytes) {
       child.stdout.destroy();
       child.stderr.destroy();
       end({ kind: "output-limit" });
-    } else {
-      take(chunk);
+      return;
     }
+    const taken = onChunk(chunk);
+    if (!(taken instanceof Promise)) return;
+    from.pause();
+    void taken.finally(() => from.resume());
   }
-  child.stdout.on("data", (chunk: Buffer) => count(chunk, options.onStdout));
-  child.stderr.on("data", (chunk: Buffer) => count(chunk, options.onStderr));
+  child.stdout.on("data", (chunk: Buffer) => take(child.stdout, chunk, options.onStdout));
+  child.stderr.on("data", (chunk: Buffer) => take(child.stderr, chunk, options.onStderr));
 
   const stopLimit = options.clock.wakeAt(options.clock.now() + options.timeLimitMs, () =>
     end({ kind: "time-limit" }),

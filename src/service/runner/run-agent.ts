@@ -5,6 +5,7 @@ import { messageOf } from "../../errors.ts";
 import type { Env } from "../env.ts";
 import type { RunTurnInput } from "../turn-runner.ts";
 import {
+  type LeftOut,
   type ModelTrouble,
   newSocketPath,
   openTurnNetwork,
@@ -16,19 +17,18 @@ import { agents } from "./agents/index.ts";
 import type { AgentResult } from "./agents/agent.ts";
 import { forgetAgent, noteAgent, type RunnerFolders, type TurnFolders } from "./folders.ts";
 import type { AgentSession, KeptSessions } from "./kept-sessions.ts";
+import { startProcessGroup } from "./process-group.ts";
 import type { Redact } from "./redaction.ts";
 import { TurnFailedError } from "./run-error.ts";
 import { placeAttachments } from "./place-attachments.ts";
 import type { RunnerProject, RunnerTurn } from "./runner-turn.ts";
 import { watchDisk } from "./sandbox/disk-watch.ts";
 import type { Sandbox, TurnSandbox } from "./sandbox/sandbox.ts";
-import type { ProcessStarter } from "./starter/process-starter.ts";
 
 /** What running an agent stands on. */
 export type AgentContext = {
   folders: RunnerFolders;
   sandbox: Sandbox;
-  starter: ProcessStarter;
   sessions: KeptSessions;
   env: Env;
   clock: Clock;
@@ -36,6 +36,8 @@ export type AgentContext = {
   redact: Redact;
   /** Takes lines of the agent's that are bounded and clean. */
   onAgentLine: (line: string) => void;
+  /** Told what was left out of calls of models, each time. */
+  onLeftOut: (what: LeftOut) => void;
 } & Pick<RunTurnInput, "signal" | "onStep" | "onPlan" | "onUsage" | "ask">;
 
 /**
@@ -64,7 +66,8 @@ export async function runAgent(
     ...project.network,
     usedBefore: { tokens: (inputTokens ?? 0) + (outputTokens ?? 0), usd: costUsd ?? 0 },
     onUsage: (usage) => tellUsage(usage, onUsage),
-    onTrouble: () => onStep("Waiting for the model"),
+    onTrouble: ({ step }) => onStep(step),
+    onLeftOut: context.onLeftOut,
     socketPath: context.sandbox.kind === "none" ? null : newSocketPath(context.folders.sockets),
     logger,
   });
@@ -78,19 +81,20 @@ export async function runAgent(
   const sessions = sessionsOf(folders, turn, context, sandbox);
   const kept = await sessions.take();
   const attachments = await placeAttachments(turn.attachments, folders.tmp, sandbox.inside.tmp);
-  using disk = watchDisk(folders.job, limits.diskMegabytes, { clock, starter: context.starter });
+  using disk = watchDisk(folders.job, limits.diskMegabytes, { clock });
   const bounded = AbortSignal.any([signal, disk.signal, exceededSignal(network)]);
   const port = sandbox.networkPort ?? network.port ?? 0;
   try {
     const { session, ...result } = await agents[project.agent.kind]({
       settings: project.agent,
+      number: turn.number,
       prompt: turn.prompt,
       attachments,
       earlierTurns: turn.earlierTurns,
       kept,
       docs: project.docs,
       sandbox,
-      start: (options) => context.starter.start(options),
+      start: startProcessGroup,
       env: {
         ...agentEnv(context.env, sandbox.inside),
         ...network.env(port),
@@ -130,12 +134,12 @@ export async function runAgent(
 
 /** The job's session: taken before its agent starts, so that a turn that fails, and whose work is gone, leaves none. */
 function sessionsOf(folders: TurnFolders, turn: RunnerTurn, context: AgentContext, sandbox: TurnSandbox) {
-  const { jobId, earlierTurns } = turn;
+  const { jobId, number } = turn;
   const { sessions, logger } = context;
   const agent = identityOf(turn.project, sandbox);
   return {
     take: (): Promise<AgentSession | null> =>
-      sessions.take(jobId, agent, earlierTurns.length, folders.home).catch((error: unknown) => {
+      sessions.take(jobId, agent, number - 1, folders.home).catch((error: unknown) => {
         logger.warn({ problem: messageOf(error) }, "the agent's session could not be brought back");
         return null;
       }),

@@ -1,5 +1,5 @@
 import type { FailureCause } from "../../core/job-report.ts";
-import { DocsAgentError, messageOf } from "../../errors.ts";
+import { codeOf, DocsAgentError, messageOf } from "../../errors.ts";
 
 /** Why a turn could not be run: the message is the reason, for people. `details` are lines for the operator: what to do, and what a program said. */
 abstract class RunError extends DocsAgentError {
@@ -44,6 +44,18 @@ export class TurnFailedError extends RunError {
 /** The details of a failure, for the operator; none of what is no failure of a run. */
 export function detailsOf(error: unknown): readonly string[] {
   return error instanceof RunError ? error.details : [];
+}
+
+/** What is wrong, without the paths that Node.js names in the errors of the system. */
+export function faultText(error: unknown): string {
+  const code = codeOf(error);
+  if (code === null || !(error instanceof Error) || !("syscall" in error)) return messageOf(error);
+  return `${String(error.syscall)} failed (${code})`;
+}
+
+/** Whether something failed because the disk is full, as we or git say it. */
+export function isNoRoom(error: unknown): boolean {
+  return /\b(?:ENOSPC|EDQUOT)\b|No space left|Disk quota exceeded/.test(operatorText(error));
 }
 
 /** All that an error says, for the operator. */

@@ -1,7 +1,7 @@
 import type { ReportedUsage } from "../../core/job-report.ts";
 import type { ChosenPreset } from "../agent-presets.ts";
 import type { networkOf } from "../network/index.ts";
-import type { TurnAttachment } from "../turn-runner.ts";
+import type { EarlierTurn, TurnAttachment } from "../turn-runner.ts";
 import type { AgentLimits } from "./sandbox/sandbox.ts";
 
 /** What runs in the tree: a program that speaks ACP over stdio, or any program with the prompt on its standard input. */
@@ -30,6 +30,7 @@ export type RunnerProject = {
   repository: string;
   baseBranch: string;
   docs: readonly string[];
+  portableNames: boolean;
   agent: AgentSettings;
   /** Null: branches are pushed, and nobody is asked to merge them. */
   codeHost: { apiUrl: string; owner: string; repo: string; token: string | null; tokenEnv: string } | null;
@@ -40,14 +41,15 @@ export type RunnerProject = {
   network: ReturnType<typeof networkOf>;
 };
 
-/** What an earlier turn of the same job was asked, and what its agent said of it. */
-export type EarlierTurn = { prompt: string; summary: string | null };
-
 /** A turn as the steps of the runner see it. */
 export type RunnerTurn = {
   jobId: string;
+  number: number;
   prompt: string;
+  /** What of the prompt the person typed, the only part that may be published; null: it isn't known, or nothing. */
+  words: string | null;
   attachments: readonly TurnAttachment[];
+  /** The newest of them. */
   earlierTurns: readonly EarlierTurn[];
   project: RunnerProject;
   /** By earlier attempts. */

@@ -5,13 +5,7 @@ export const JOB_TRAILER = "Docs-Agent-Job";
 export const TURN_TRAILER = "Docs-Agent-Turn";
 
 /** Names a turn of a job: its number and what was asked. */
-export function turnKeyOf({
-  prompt,
-  earlierTurns,
-}: {
-  prompt: string;
-  earlierTurns: readonly unknown[];
-}): string {
+export function turnKeyOf({ prompt, number }: { prompt: string; number: number }): string {
   const asked = createHash("sha256").update(prompt).digest("hex").slice(0, 16);
-  return `${earlierTurns.length + 1}-${asked}`;
+  return `${number}-${asked}`;
 }

@@ -1,11 +1,10 @@
 import type { Step, Task, TaskHandler } from "../../core/task-queue.ts";
 import type { ServiceTaskDeps } from "./deps.ts";
-import { runJob, takeOverRunTurn } from "./run-job.ts";
+import { runJob } from "./run-job.ts";
 import { tidy } from "./tidy.ts";
 
 const handlers: Record<string, (deps: ServiceTaskDeps, task: Task, stopped: AbortSignal) => Promise<Step>> = {
   "run-job": runJob,
-  "run-turn": takeOverRunTurn,
   tidy,
 };
 

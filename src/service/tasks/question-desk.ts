@@ -6,8 +6,6 @@ import type { TurnKey } from "../jobs/acceptance.ts";
 import type { JobStore } from "../jobs/job-store.ts";
 import type { AgentQuestion } from "../turn-runner.ts";
 
-/** How soon an answer from the command line, another process, is noticed. */
-const LOOK_EVERY_MS = 1000;
 /** How many questions one run of an agent may ask. */
 export const MAX_ASKED = 20;
 
@@ -65,41 +63,18 @@ export class QuestionDesk {
     this.#waiting.set(id, resolve);
     const cancelLimit = clock.wakeAt(clock.now() + limitMs, () => {
       // An answer that was kept at the last moment is on its way.
-      if (store.questions.close(turn, id)) giveUp();
+      if (store.questions.close(id)) giveUp();
     });
     signal.addEventListener("abort", giveUp, { once: true });
-    const stopLooking = this.#lookForAnswer(turn, id);
     try {
       const answer = await promise;
       logger.info({ ...fields, is_answered: answer !== null }, "the agent's question is closed");
       return answer;
     } finally {
       cancelLimit();
-      stopLooking();
       signal.removeEventListener("abort", giveUp);
       this.#waiting.delete(id);
     }
-  }
-
-  #lookForAnswer({ jobId }: TurnKey, id: string): () => void {
-    const { store, clock, logger } = this.#deps;
-    let cancel: () => void = () => {};
-    const lookLater = () => {
-      cancel = clock.wakeAt(clock.now() + LOOK_EVERY_MS, () => {
-        lookLater();
-        try {
-          const answer = store.questions.question(jobId, id)?.answer ?? null;
-          if (answer !== null) this.answered(id, answer);
-        } catch (thrown) {
-          logger.warn(
-            { job_id: jobId, error: messageOf(thrown) },
-            "cannot see whether a question was answered",
-          );
-        }
-      });
-    };
-    lookLater();
-    return () => cancel();
   }
 }
 

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { boundRetryAfterMs, MAX_RETRY_AFTER_MS } from "../../core/retry-after.ts";
-import type { NewTask, Step, Task, TaskEnd } from "../../core/task-queue.ts";
+import type { NewTask, Task, TaskEnd } from "../../core/task-queue.ts";
 import { messageOf } from "../../errors.ts";
 import type { ServiceProject } from "../config.ts";
 import type { TurnKey } from "../jobs/acceptance.ts";
 import type { StoredTurn } from "../jobs/job.ts";
-import type { RunTurnResult } from "../turn-runner.ts";
+import { RunnerLostError, type RunTurnResult } from "../turn-runner.ts";
 import type { ServiceTaskDeps } from "./deps.ts";
 import { ReportWriter } from "./report-writer.ts";
 
@@ -19,6 +19,11 @@ const Details = z.object({ details: z.array(z.string()) });
 
 /** How often a turn is started before it is given up, the first time included. */
 const MAX_ATTEMPTS = 5;
+/** How often the service or its runner may end while a turn's agent runs, the last time with no other turn beside it. */
+const MAX_DEATHS = 3;
+const DEATHS_IN_COMPANY = 2;
+const BREAKS_SERVICE =
+  "The service broke down each of the three times that the agent was working on this, so it isn't started again.";
 const FIRST_DELAY_MS = 15_000;
 const MAX_DELAY_MS = 15 * 60_000;
 /** Time between an agent's end and the signal to the service, where both are stopped together. */
@@ -30,14 +35,6 @@ const STOP_COMES_WITHIN_MS = 1000;
  */
 export function runJobTask(jobId: string, projectId: string): NewTask {
   return { id: `run-job:${jobId}`, type: "run-job", share: projectId, known: "latest", payload: { jobId } };
-}
-
-/** A task of an earlier version, which had one for each turn: leaves its turn to the job's task. */
-export async function takeOverRunTurn({ store }: ServiceTaskDeps, task: Task): Promise<Step> {
-  const { jobId } = Payload.parse(task.payload);
-  const job = store.job(jobId);
-  if (job === null) return { kind: "dead", reason: `no such job: ${jobId}` };
-  return () => ({ adds: [runJobTask(jobId, job.projectId)], value: { kind: "done" } });
 }
 
 /**
@@ -66,7 +63,9 @@ async function runOldest(deps: ServiceTaskDeps, task: Task, stopped: AbortSignal
       details: [`There is no project ${job.projectId} in the settings. Add it again.`],
     });
   }
-  const release = await slots.take(project.id, project.limits.jobsAtOnce);
+  if (deathsOf(turn) >= MAX_DEATHS) return end(deps, turn, { kind: "failed", reason: BREAKS_SERVICE });
+  const isAlone = deathsOf(turn) >= DEATHS_IN_COMPANY;
+  const release = await slots.take(project.id, project.limits.jobsAtOnce, isAlone);
   if (release === null) return again(deps);
   try {
     return await runInSlot(deps, turn, project, stopped);
@@ -85,12 +84,10 @@ async function runInSlot(
   // It may have waited long for its slot.
   const turn = store.turn(key);
   if (turn === null || turn.state === "ended") return next(deps, key.jobId);
-  // Attempts that neither ended nor failed: the process died in each of them.
-  if (turn.attempts >= MAX_ATTEMPTS) return end(deps, key, { kind: "failed", reason: givenUp(turn) });
   if (!store.start(key, clock.now())) return next(deps, key.jobId);
+  const { attempts: attempt } = store.turn(key) ?? turn;
 
   const logger = deps.logger.child({ project: project.id, job_id: key.jobId, turn: key.number });
-  const attempt = turn.attempts + 1;
   const runsAgain = turn.startedAt !== null;
   logger.info({ attempt }, runsAgain ? "turn starts again" : "turn starts");
   const watched = deps.watch.watch(key);
@@ -104,15 +101,22 @@ async function runInSlot(
     logger.info({}, "turn stopped: it runs again after the next start");
     return again(deps);
   }
+  /** What can't be written down now is no reason to end the turn. */
+  function note(write: () => void): void {
+    try {
+      write();
+    } catch (thrown) {
+      logger.warn({ error: messageOf(thrown) }, "how the turn goes can't be written down");
+    }
+  }
   let result: RunTurnResult;
   try {
     result = await deps.runTurn({
       jobId: key.jobId,
+      number: key.number,
       prompt: turn.prompt,
-      earlierTurns: store
-        .turns(key.jobId)
-        .filter(({ number }) => number < key.number)
-        .map(({ prompt, summary }) => ({ prompt, summary })),
+      words: turn.words,
+      earlierTurns: store.earlierTurns(key),
       attachments: store
         .attachments(key)
         .map(({ id, ...attachment }) => ({ ...attachment, path: deps.attachments.pathOf(id) })),
@@ -123,6 +127,8 @@ async function runInSlot(
       onStep: (step) => report.step(step),
       onPlan: (plan) => report.plan(plan),
       onUsage: (usage) => report.usage(usage),
+      onAgent: (runs) => note(() => store.setAgentRuns(key, runs)),
+      onPushed: (branch) => note(() => store.setBranch(key, branch)),
       ask: deps.questions.forRun(
         key,
         { limitMs: answerLimitMs(project), onProgress: (line) => report.line(line) },
@@ -133,6 +139,11 @@ async function runInSlot(
   } catch (thrown) {
     if (watched.signal.aborted) return next(deps, key.jobId);
     if (stopped.aborted) return takeBack();
+    if (thrown instanceof RunnerLostError) {
+      store.lose(key);
+      logger.warn({}, "turn lost its runner: it runs again");
+      return again(deps);
+    }
     const details = Details.safeParse(thrown).data?.details ?? [];
     for (const line of details) report.line(line);
     return failedAttempt(deps, key, { attempts: attempt, thrown, details });
@@ -168,7 +179,7 @@ function failedAttempt(
 ): TaskEnd {
   const reason = messageOf(thrown);
   if (attempts >= MAX_ATTEMPTS) {
-    return end(deps, key, { kind: "failed", reason: givenUp({ attempts, reason }), details });
+    return end(deps, key, { kind: "failed", reason: givenUp(reason, attempts), details });
   }
   const backoffMs = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 4 ** (attempts - 1));
   const asked = RetryAfter.safeParse(thrown);
@@ -198,6 +209,11 @@ function end(deps: ServiceTaskDeps, key: TurnKey, result: RunTurnResult): TaskEn
   return next(deps, key.jobId);
 }
 
+/** The service may have ended just now. */
+function deathsOf({ deaths, state, agentRuns }: StoredTurn): number {
+  return deaths + (state === "running" && agentRuns ? 1 : 0);
+}
+
 function answerLimitMs({ agent }: ServiceProject): number {
   return agent.kind === "acp" ? agent.answerTimeLimitMinutes * 60_000 : 0;
 }
@@ -213,7 +229,6 @@ function next({ store, clock }: ServiceTaskDeps, jobId: string): TaskEnd {
   return store.oldestUnfinished(jobId) === null ? { kind: "done" } : { kind: "again", dueAt: clock.now() };
 }
 
-function givenUp({ attempts, reason }: Pick<StoredTurn, "attempts" | "reason">): string {
-  const last = reason ?? "The service ended in the middle of it.";
-  return `${last} Gave up after ${attempts} attempts.`;
+function givenUp(reason: string, attempts: number): string {
+  return `${reason} Gave up after ${attempts} attempts.`;
 }

@@ -37,8 +37,8 @@ export async function tidy(deps: ServiceTaskDeps, _: Task, stopped: AbortSignal)
   if (hasMore) return { kind: "again", dueAt: nowMs + 1000 };
   await deps.attachments.sweep();
   try {
-    const isUnfinished = (jobId: string) => store.oldestUnfinished(jobId) !== null;
-    await deps.upkeep({ projects: [...projects.values()], isUnfinished, signal: stopped });
+    const unfinished = new Set(store.unfinishedJobs());
+    await deps.upkeep({ projects: [...projects.values()], unfinished, signal: stopped });
   } catch (thrown) {
     if (!stopped.aborted)
       logger.warn({ problem: messageOf(thrown) }, "what the runner keeps can't be tidied");

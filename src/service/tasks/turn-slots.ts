@@ -1,23 +1,28 @@
-type Waiter = { projectId: string; limit: number; take: () => void };
+type Waiter = { projectId: string; limit: number; isAlone: boolean; take: () => void };
 
-/** Room for turns to run: so many of one project, and so many of all projects. Who waits longest and fits goes first. */
+/**
+ * Room for turns to run: so many of one project, and so many of all projects. Who waits longest and fits goes first. Nobody passes one who wants to
+ * be alone, or runs beside them.
+ */
 export class TurnSlots {
   readonly #total: number;
   readonly #taken = new Map<string, number>();
   readonly #waiters = new Set<Waiter>();
   readonly #closing = new AbortController();
+  #isAloneTaken = false;
 
   constructor(total: number) {
     this.#total = total;
   }
 
   /** Resolves to a function that gives the slot back, or to null once the slots are closed. */
-  take(projectId: string, limit: number): Promise<(() => void) | null> {
+  take(projectId: string, limit: number, isAlone = false): Promise<(() => void) | null> {
     return new Promise((resolve) => {
       const waiter = {
         projectId,
         limit,
-        take: () => resolve(this.closed.aborted ? null : this.#occupy(projectId)),
+        isAlone,
+        take: () => resolve(this.closed.aborted ? null : this.#occupy(projectId, isAlone)),
       };
       this.#waiters.add(waiter);
       this.#handOut();
@@ -40,12 +45,14 @@ export class TurnSlots {
     return this.#closing.signal;
   }
 
-  #occupy(projectId: string): () => void {
+  #occupy(projectId: string, isAlone: boolean): () => void {
     this.#count(projectId, 1);
+    this.#isAloneTaken ||= isAlone;
     let isTaken = true;
     return () => {
       if (!isTaken) return;
       isTaken = false;
+      if (isAlone) this.#isAloneTaken = false;
       this.#count(projectId, -1);
       this.#handOut();
     };
@@ -53,12 +60,16 @@ export class TurnSlots {
 
   #handOut(): void {
     for (const waiter of this.#waiters) {
-      const taken = this.#taken.get(waiter.projectId) ?? 0;
-      const hasRoom = taken < waiter.limit && this.taken < this.#total;
-      if (!hasRoom && !this.closed.aborted) continue;
-      this.#waiters.delete(waiter);
-      waiter.take();
+      if (this.#hasRoom(waiter) || this.closed.aborted) {
+        this.#waiters.delete(waiter);
+        waiter.take();
+      } else if (waiter.isAlone) return;
     }
+  }
+
+  #hasRoom({ projectId, limit, isAlone }: Waiter): boolean {
+    if (isAlone) return this.taken === 0;
+    return !this.#isAloneTaken && (this.#taken.get(projectId) ?? 0) < limit && this.taken < this.#total;
   }
 
   #count(projectId: string, change: number): void {

@@ -1,51 +1,32 @@
-import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
 import { messageOf } from "../../errors.ts";
 import type { TurnKey } from "../jobs/acceptance.ts";
 import type { JobStore } from "../jobs/job-store.ts";
 
-const LOOK_EVERY_MS = 1000;
-
 type Watched = { turn: TurnKey; abort: AbortController };
 
-/** Aborts turns that were ended while they run: canceled, or their job archived, by this process or by the command line in another. */
+/** Aborts turns that were ended while they run: canceled, or their job archived. */
 export class TurnWatch {
-  readonly #deps: { store: JobStore; clock: Clock; logger: Logger };
+  readonly #deps: { store: JobStore; logger: Logger };
   readonly #running = new Set<Watched>();
-  #cancelLook: (() => void) | null = null;
 
-  constructor(deps: { store: JobStore; clock: Clock; logger: Logger }) {
+  constructor(deps: { store: JobStore; logger: Logger }) {
     this.#deps = deps;
   }
 
-  /** A signal that aborts when the turn was ended, within a second or so. Call `end` when the turn is over. */
+  /** A signal that aborts when the turn was ended. Call `end` when the turn is over. */
   watch(turn: TurnKey): { signal: AbortSignal; end: () => void } {
     const watched = { turn, abort: new AbortController() };
     this.#running.add(watched);
-    this.#lookLater();
     return {
       signal: watched.abort.signal,
-      end: () => {
-        this.#running.delete(watched);
-        if (this.#running.size > 0) return;
-        this.#cancelLook?.();
-        this.#cancelLook = null;
-      },
+      end: () => this.#running.delete(watched),
     };
   }
 
-  /** Looks at a job's turns now: this process has ended some of them. */
+  /** Looks at a job's turns, after some of them were ended. */
   lookAt(jobId: string): void {
     this.#abortEnded([...this.#running].filter(({ turn }) => turn.jobId === jobId));
-  }
-
-  #lookLater(): void {
-    const { clock } = this.#deps;
-    this.#cancelLook ??= clock.wakeAt(clock.now() + LOOK_EVERY_MS, () => {
-      this.#cancelLook = null;
-      this.#abortEnded([...this.#running]);
-      if (this.#running.size > 0) this.#lookLater();
-    });
   }
 
   #abortEnded(all: readonly Watched[]): void {

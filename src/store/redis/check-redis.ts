@@ -2,7 +2,7 @@ import { messageOf } from "../../errors.ts";
 import { StoreUnavailableError } from "../store-errors.ts";
 import type { RedisConnection } from "./redis-connection.ts";
 
-/** BullMQ's least version (docs.bullmq.io). */
+/** The first with `ZADD … LT`, which the queue's script uses. */
 const LEAST_VERSION = [6, 2] as const;
 
 /**
@@ -39,15 +39,15 @@ export async function checkRedis(redis: RedisConnection): Promise<{ risk: string
 
 function riskOf(settings: Readonly<Record<string, string>>): string | null {
   if (settings["appendonly"] !== "yes") {
-    return "a crash of Redis may lose everything since its last snapshot. Set appendonly to yes and appendfsync to always.";
+    return "a crash of Redis may lose everything since its last snapshot, and then posts may appear twice. Set appendonly to yes and appendfsync to always.";
   }
   switch (settings["appendfsync"]) {
     case "always":
       return null;
     case "everysec":
-      return "a crash of Redis's machine may lose the last second. Set appendfsync to always.";
+      return "a crash of Redis's machine may lose the last second, and then posts may appear twice. Set appendfsync to always.";
     default:
-      return "a crash of Redis's machine may lose the last half minute. Set appendfsync to always.";
+      return "a crash of Redis's machine may lose the last half minute, and then posts may appear twice. Set appendfsync to always.";
   }
 }
 

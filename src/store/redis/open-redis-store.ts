@@ -6,9 +6,10 @@ import type { RecordKind, RecordOf, RecordStore } from "../../core/records.ts";
 import { openKeyv } from "../keyv.ts";
 import { KeyvRecordStore } from "../record-store.ts";
 import { type Store, recordsOf } from "../store.ts";
-import { StoreMigratingError, migrationKey } from "../migration-mark.ts";
+import { StoreHalfLoadedError, halfLoadedKey } from "../load-mark.ts";
 import { checkRedis } from "./check-redis.ts";
 import { RedisConnection } from "./redis-connection.ts";
+import { RedisSeries } from "./redis-series.ts";
 import { RedisSlots } from "./redis-slots.ts";
 import { RedisStorage } from "./redis-storage.ts";
 
@@ -29,6 +30,7 @@ type Kept<T> = { store: KeyvRecordStore<T>; storage: RedisStorage };
 /** A store on Redis, which any number of replicas share. */
 export interface RedisStore extends Store {
   readonly redis: RedisConnection;
+  readonly series: RedisSeries;
   readonly kinds: { readonly [K in RecordKind]: Kept<RecordOf<K>> };
   /** Where records go that do not parse, under `<kind>:<id>`. */
   readonly setAside: RedisStorage;
@@ -77,8 +79,8 @@ export async function openRedisStore(options: OpenRedisStoreOptions): Promise<Re
     service: kept("service", recordSchemas.service),
     notice: kept("notice", recordSchemas.notice),
     reply: kept("reply", recordSchemas.reply),
-    list: kept("list", recordSchemas.list),
-    history: kept("history", recordSchemas.history),
+    withheld: kept("withheld", recordSchemas.withheld),
+    asked: kept("asked", recordSchemas.asked),
   };
 
   async function close(): Promise<void> {
@@ -91,6 +93,7 @@ export async function openRedisStore(options: OpenRedisStoreOptions): Promise<Re
     setAside,
     keepSetAsideMs,
     serverNow,
+    series: new RedisSeries(redis),
     slots: new RedisSlots({ redis, clock, serverNow }),
     records: recordsOf(kinds),
     recordsNamed: (name, schema) => kept(name, schema).store,
@@ -106,7 +109,7 @@ export async function openRedisStore(options: OpenRedisStoreOptions): Promise<Re
 
 async function checkUsable(redis: RedisConnection): Promise<{ risk: string | null }> {
   const checked = await checkRedis(redis);
-  const migration = await redis.ask((client) => client.get(migrationKey(redis.prefix)));
-  if (migration !== null) throw new StoreMigratingError(redis.shown, migration);
+  const isHalf = await redis.ask((client) => client.exists(halfLoadedKey(redis.prefix)));
+  if (isHalf > 0) throw new StoreHalfLoadedError(redis.shown);
   return checked;
 }

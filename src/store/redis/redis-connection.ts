@@ -1,5 +1,12 @@
 import { createHash } from "node:crypto";
-import { ClientClosedError, ClientOfflineError, ErrorReply, createClient } from "@redis/client";
+import KeyvRedis from "@keyv/redis";
+import {
+  ClientClosedError,
+  ClientOfflineError,
+  DisconnectsClientError,
+  ErrorReply,
+  createClient,
+} from "@redis/client";
 import type { RedisClientType } from "@redis/client";
 import type { Logger } from "../../core/logger.ts";
 import { DocsAgentError, messageOf } from "../../errors.ts";
@@ -10,8 +17,8 @@ const CONNECT_WITHIN_MS = 5_000;
 /** A Redis that is there answers in milliseconds. Slack waits 3 s for an answer, and a person wants to know that a request was not stored. */
 const ANSWER_WITHIN_MS = 1_500;
 const CLOSE_WITHIN_MS = 500;
-/** Without traffic for so long a connection counts as lost; pings keep it busy. Longer than BullMQ's commands block (10 s). */
-const SILENT_FOR_MS = 15_000;
+/** Without traffic for so long a connection counts as lost; pings keep it busy. */
+const SILENT_FOR_MS = 6_000;
 const RECONNECT_AT_MOST_MS = 1_000;
 const START_REMEDY = "Check that Redis runs and that STORE_URL is right.";
 const REMEDY = `${START_REMEDY} Work goes on by itself once it answers.`;
@@ -20,27 +27,33 @@ const REMEDY = `${START_REMEDY} Work goes on by itself once it answers.`;
 const REFUSALS = [ClientClosedError, ClientOfflineError, ErrorReply];
 
 /** Whether a Redis refused to write because it is a replica of another one, as after a failover. */
-export function isReadOnly(thrown: unknown): boolean {
+function isReadOnly(thrown: unknown): boolean {
   return thrown instanceof Error && thrown.message.startsWith("READONLY");
 }
 
 /** A connection to Redis that comes back by itself, and what all keys begin with. */
 export class RedisConnection implements AsyncDisposable {
   readonly client: RedisClientType;
+  /** Reads and writes entries, by their whole keys. */
+  readonly keyv: KeyvRedis<string>;
   readonly prefix: string;
   readonly shown: string;
   readonly #digests = new Map<string, string>();
   #remedy: string;
   /** Why it has been away since it was there last; the latest comes last. */
   readonly #awayReasons = new Set<string>();
-  /** Something that was asked is late, and nothing has come since. */
-  #isSilent = false;
+  readonly #logger: Logger;
+  #wasReady = false;
 
   private constructor(
     client: RedisClientType,
-    { prefix, shown, remedy }: { prefix: string; shown: string; remedy: string },
+    { prefix, shown, remedy, logger }: { prefix: string; shown: string; remedy: string; logger: Logger },
   ) {
     this.client = client;
+    this.keyv = new KeyvRedis<string>(client, { throwOnErrors: true, throwOnConnectError: true });
+    // What it can't do is thrown as well.
+    this.keyv.on("error", noop);
+    this.#logger = logger;
     this.prefix = prefix;
     this.shown = shown;
     this.#remedy = remedy;
@@ -53,36 +66,27 @@ export class RedisConnection implements AsyncDisposable {
   static async open(url: string, logger: Logger, remedy?: string): Promise<RedisConnection> {
     const location = readRedisUrl(url);
     if (location === null) throw new TypeError("STORE_URL must be redis://host:6379");
-    let wasReady = false;
     const client: RedisClientType = createClient({
       url: location.url,
-      // BullMQ's connections have names that begin like this, too: `CLIENT LIST` shows who uses the store.
+      // `CLIENT LIST` shows who uses the store.
       name: location.prefix,
       // What is asked while Redis is away fails at once, and is tried again by who asked.
       disableOfflineQueue: true,
-      pingInterval: SILENT_FOR_MS / 3,
+      pingInterval: SILENT_FOR_MS / 2,
       socket: {
         connectTimeout: CONNECT_WITHIN_MS,
         socketTimeout: SILENT_FOR_MS,
         reconnectStrategy: (attempts, cause) =>
-          wasReady ? Math.min(50 * 2 ** attempts, RECONNECT_AT_MOST_MS) : cause,
+          connection.#wasReady ? Math.min(50 * 2 ** attempts, RECONNECT_AT_MOST_MS) : cause,
       },
     });
-    const connection = new RedisConnection(client, { ...location, remedy: remedy ?? START_REMEDY });
-    const reasons = connection.#awayReasons;
-    client.on("error", (thrown: unknown) => {
-      const error = messageOf(thrown);
-      // Each of them once: that it refuses the password comes after that it was away.
-      if (wasReady && !reasons.has(error)) {
-        logger.error({ store: location.shown, error }, "store: Redis is away; trying again");
-      }
-      reasons.delete(error);
-      reasons.add(error);
-    });
+    const connection = new RedisConnection(client, { ...location, remedy: remedy ?? START_REMEDY, logger });
+    client.on("error", (thrown: unknown) => connection.#noteAway(messageOf(thrown)));
     client.on("ready", () => {
+      const reasons = connection.#awayReasons;
       if (reasons.size > 0) logger.info({ store: location.shown }, "store: Redis is back");
       reasons.clear();
-      wasReady = true;
+      connection.#wasReady = true;
     });
     try {
       await client.connect();
@@ -120,41 +124,90 @@ export class RedisConnection implements AsyncDisposable {
   }
 
   /**
-   * Asks Redis; rejects with a `StoreAnswerLostError` when no answer comes in time. From then on, until Redis says anything, nothing is sent:
-   * it rejects with a `StoreUnavailableError`, as when Redis refuses or is not there.
+   * Asks Redis. Rejects with a `StoreAnswerLostError` if no answer comes in time. Then the connection may be one that nothing comes
+   * through any more, so another one is made. Rejects with a `StoreUnavailableError` until it is there, or if Redis refuses.
    */
   async ask<T>(command: (client: RedisClientType) => Promise<T>, withinMs = ANSWER_WITHIN_MS): Promise<T> {
-    const noAnswer = `no answer within ${withinMs / 1000} s`;
-    if (this.#isSilent) throw new StoreUnavailableError(this.shown, noAnswer, this.#remedy);
+    if (!this.client.isReady) throw this.toStoreError(new ClientOfflineError());
     let timer: NodeJS.Timeout | undefined;
+    let isOver = false;
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
-        this.#isSilent = true;
-        reject(new Error(noAnswer));
+        // What has arrived by now is read first, as after a pause of this process.
+        setImmediate(() => {
+          reject(new Error(`no answer within ${withinMs / 1000} s`));
+          if (!isOver) this.#reconnect(`no answer within ${withinMs / 1000} s`);
+        });
       }, withinMs);
     });
     const answer = command(this.client);
-    // Also one that comes late, and the end of the connection.
-    const hear = () => (this.#isSilent = false);
-    answer.then(hear, hear);
     try {
       return await Promise.race([answer, late]);
     } catch (thrown) {
       throw this.toStoreError(thrown);
     } finally {
+      isOver = true;
       clearTimeout(timer);
     }
   }
 
   toStoreError(thrown: unknown): DocsAgentError {
     if (thrown instanceof DocsAgentError) return thrown;
-    // After a failover, the address leads elsewhere: the new connection does, when Redis has closed this one.
-    if (isReadOnly(thrown)) this.client.sendCommand(["QUIT"]).catch(() => {});
+    // After a failover, the address leads elsewhere.
+    if (isReadOnly(thrown)) this.#reconnect(messageOf(thrown));
     const wasRefused = REFUSALS.some((refusal) => thrown instanceof refusal);
     const StoreError = wasRefused ? StoreUnavailableError : StoreAnswerLostError;
-    // The client says only that it is offline.
-    const reason = thrown instanceof ClientOfflineError ? [...this.#awayReasons].at(-1) : undefined;
+    // The client says only that it is offline, or has disconnected.
+    const isAway = thrown instanceof ClientOfflineError || thrown instanceof DisconnectsClientError;
+    const reason = isAway ? [...this.#awayReasons].at(-1) : undefined;
     return new StoreError(this.shown, reason ?? messageOf(thrown), this.#remedy, { cause: thrown });
+  }
+
+  /** Gives this connection up and makes another one. What was asked and not answered is lost. */
+  #reconnect(reason: string): void {
+    if (!this.client.isReady) return;
+    this.#noteAway(reason);
+    this.client.destroy();
+    // Until it succeeds, or is closed.
+    this.client.connect().catch(noop);
+  }
+
+  /** Each reason is said once: that Redis refuses the password may come after that it was away. */
+  #noteAway(reason: string): void {
+    if (this.#wasReady && !this.#awayReasons.has(reason)) {
+      this.#logger.error({ store: this.shown, error: reason }, "store: Redis is away; trying again");
+    }
+    this.#awayReasons.delete(reason);
+    this.#awayReasons.add(reason);
+  }
+
+  /**
+   * Calls `heard` with each message of a channel, on a connection of its own that comes back by itself, and whenever it has come. Messages may be
+   * lost. Returns what ends it.
+   */
+  listen(channel: string, heard: (message: string) => void): () => void {
+    const client = this.client.duplicate();
+    let isSubscribed = false;
+    // The other connection says that Redis is away.
+    client.on("error", noop);
+    client.on("ready", () => {
+      heard("");
+      if (isSubscribed) return;
+      client.subscribe(channel, heard).then(
+        () => (isSubscribed = true),
+        (thrown: unknown) => {
+          if (!(thrown instanceof ErrorReply)) return;
+          this.#logger.warn(
+            { store: this.shown, error: thrown.message },
+            "store: Redis lets this app hear no messages; tasks may begin two seconds late",
+          );
+        },
+      );
+    });
+    client.connect().catch(noop);
+    return () => {
+      if (client.isOpen) client.destroy();
+    };
   }
 
   /** Waits for what was asked, a moment. Idempotent. */

@@ -7,23 +7,32 @@ import type { RedisConnection } from "./redis-connection.ts";
 const HELD_FOR_MS = 5_000;
 
 /**
- * One gate is a hash: `next`, when the slot after the last one taken begins, `blocked`, before which no slot is good, and `used`, when one
- * was used last. Times are Redis's own, and what goes in and out counts from now, so that no replica's clock matters. Redis forgets a gate that nothing holds.
+ * A gate is a text of three times: when the slot after the last one taken begins, before which no slot is good, and when one was used last. Redis
+ * forgets a gate that nothing holds. Limits are gates of which only the first time counts.
  */
-const COMMON = `
+export const GATES = `
+  local function gateKey(gate) return KEYS[1] .. ':slot:' .. gate end
+  local function exact(n) return string.format('%.17g', n) end
+  local function readGate(gate)
+    local next, blocked, used = string.match(redis.call('GET', gateKey(gate)) or '0 0 0', '^(%S+) (%S+) (%S+)$')
+    return tonumber(next), tonumber(blocked), tonumber(used)
+  end
+  local function writeGate(gate, now, next, blocked, used)
+    local keepMs = math.ceil(math.max(next, blocked, now) - now) + 60000
+    redis.call('SET', gateKey(gate), exact(next) .. ' ' .. exact(blocked) .. ' ' .. exact(used), 'PX', keepMs)
+  end
+`;
+
+/** Times are Redis's own, and what goes in and out counts from now, so that no replica's clock matters. */
+const COMMON = `${GATES}
   local now = tonumber(ARGV[1])
   if now == nil then
     local time = redis.call('TIME')
     now = time[1] * 1000 + math.floor(time[2] / 1000)
   end
-  local key = KEYS[1] .. ':slot:' .. ARGV[2]
-  local gate = redis.call('HMGET', key, 'next', 'blocked', 'used')
-  local next, blocked, used = tonumber(gate[1] or 0), tonumber(gate[2] or 0), tonumber(gate[3] or 0)
-  local function text(n) return string.format('%.17g', n) end
-  local function save()
-    redis.call('HSET', key, 'next', text(next), 'blocked', text(blocked), 'used', text(used))
-    redis.call('PEXPIRE', key, math.ceil(math.max(next, blocked, now) - now) + 60000)
-  end
+  local next, blocked, used = readGate(ARGV[2])
+  local text = exact
+  local function save() writeGate(ARGV[2], now, next, blocked, used) end
 `;
 
 /** now or '', gate, gap, burst, held or ''; returns milliseconds from now, or `held`: it is in use from now on */

@@ -1,4 +1,3 @@
-import KeyvRedis from "@keyv/redis";
 import type { Clock } from "../../core/clock.ts";
 import type { RecordStorage } from "../record-store.ts";
 import { remember } from "../remember.ts";
@@ -24,9 +23,12 @@ export function fromEntryText(entry: string): { text: string; expiresAt: number 
   return { text: `{${entry.slice(begin.length)}`, expiresAt: Number(expiresAt) };
 }
 
-/** key, text */
+/** key, text as {@link RedisStorage.current} has it: the entry may have an end besides */
 const DELETE_IF = `
-  if redis.call('GET', ARGV[1]) ~= ARGV[2] then return 0 end
+  local text = redis.call('GET', ARGV[1])
+  if not text then return 0 end
+  local isSame = text == ARGV[2] or #ARGV[2] > 1 and string.sub(text, 1 - #ARGV[2]) == string.sub(ARGV[2], 2)
+  if not isSame then return 0 end
   return redis.call('DEL', ARGV[1])
 `;
 
@@ -39,21 +41,12 @@ export class RedisStorage implements RecordStorage {
   readonly opts = { dialect: "redis" };
   readonly #redis: RedisConnection;
   readonly #clock: Clock;
-  readonly #keyv: KeyvRedis<string>;
   readonly #last = new Map<string, string>();
 
   constructor({ redis, namespace, clock }: { redis: RedisConnection; namespace: string; clock: Clock }) {
     this.namespace = namespace;
     this.#redis = redis;
     this.#clock = clock;
-    this.#keyv = new KeyvRedis<string>(redis.client, {
-      namespace: `${redis.prefix}:${namespace}`,
-      keyPrefixSeparator: ":",
-      throwOnErrors: true,
-      throwOnConnectError: true,
-    });
-    // What it cannot do is thrown as well.
-    this.#keyv.on("error", () => {});
   }
 
   /** The key at Redis. */
@@ -82,30 +75,34 @@ export class RedisStorage implements RecordStorage {
     };
   }
 
-  /** The text as it counts now: none once its time is over. */
-  current(text: string | undefined): string | undefined {
-    const expiresAt = text === undefined ? undefined : EXPIRES.exec(text)?.[1];
-    return expiresAt !== undefined && Number(expiresAt) <= this.#clock.now() ? undefined : text;
+  /** The text that {@link entry} was made of; undefined once its time is over. */
+  current(entry: string | undefined): string | undefined {
+    if (entry === undefined) return undefined;
+    const { text, expiresAt } = fromEntryText(entry);
+    return expiresAt !== null && expiresAt <= this.#clock.now() ? undefined : text;
   }
 
   async get(key: string): Promise<string | undefined> {
-    const text = await this.#redis.ask(() => this.#keyv.get<string>(key));
+    const text = await this.#redis.ask(() => this.#redis.keyv.get<string>(this.keyOf(key)));
     this.saw(this.keyOf(key), text);
     return this.current(text);
   }
 
   async set(key: string, text: string, ttlMs?: number): Promise<boolean> {
     const { text: entry, keepMs } = this.entry(text, ttlMs);
-    await this.#redis.ask(() => this.#keyv.set(key, entry, keepMs === 0 ? undefined : keepMs));
+    await this.#redis.ask(() =>
+      this.#redis.keyv.set(this.keyOf(key), entry, keepMs === 0 ? undefined : keepMs),
+    );
     return true;
   }
 
   async delete(key: string): Promise<boolean> {
-    return this.#redis.ask(() => this.#keyv.delete(key));
+    return this.#redis.ask(() => this.#redis.keyv.delete(this.keyOf(key)));
   }
 
+  /** Keyv asks that it be there. */
   async clear(): Promise<void> {
-    await this.#redis.ask(() => this.#keyv.clear());
+    throw new TypeError("Records are removed one at a time");
   }
 
   /** See `RecordStorage`. */

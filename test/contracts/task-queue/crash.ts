@@ -137,6 +137,20 @@ export function describeCrash(open: () => Promise<TaskQueueSubject>): void {
     expect(handler.runsOf("a").map(({ deaths }) => deaths)).toEqual([0, 0, 0]);
   });
 
+  it("counts no death where a run ends well before it was counted", async () => {
+    await using subject = await open();
+    const handler = new ScriptedHandler();
+    const wait: Script = () => ({ kind: "wait", dueAt: subject.now() + SECOND_MS });
+    handler.on("a", wait, wait, done);
+    subject.queue.start(handler.handle);
+    await subject.queue.add(task("a"));
+    for (let n = 0; n < 3; n += 1) {
+      await subject.idle();
+      subject.advance(SECOND_MS);
+    }
+    expect(handler.runsOf("a").map(({ deaths }) => deaths)).toEqual([0, 0, 0]);
+  });
+
   it("goes on counting attempts after a crash", async () => {
     await using subject = await open();
     const handler = new ScriptedHandler();

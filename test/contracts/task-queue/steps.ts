@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { newDelivery } from "../../../src/core/delivery.ts";
-import type { Write } from "../../../src/core/records.ts";
+import type { Read, Write } from "../../../src/core/records.ts";
 import { ScriptedHandler, done } from "../../support/scripted-handler.ts";
 import { turns } from "../../support/turns.ts";
 import type { TaskQueueSubject } from "../task-queue.ts";
@@ -144,6 +144,24 @@ export function describeSteps(open: () => Promise<TaskQueueSubject>): void {
     await heal();
     expect(await isMarked(subject, "a")).toBeUndefined();
     expect(await subject.queue.counts()).toEqual({ waiting: 0, running: 0, dead: 0 });
+  });
+
+  it("answers a question while nothing can be written, with what was written last", async () => {
+    await using subject = await open();
+    const { queue } = subject;
+    const both = (read: Read) => ["a", "b"].map((id) => read("service", id)?.honorsIdempotencyKeys);
+    expect(await queue.read(both)).toEqual([undefined, undefined]);
+    await queue.commit(() => ({ writes: [mark("a", false)], value: null }));
+    const heal = await subject.failWrites();
+    expect(await queue.read(both)).toEqual([false, undefined]);
+    await heal();
+    await queue.commit(() => ({ writes: [mark("a"), mark("b", false)], value: null }));
+    expect(await queue.read(both)).toEqual([true, false]);
+    await expect(
+      queue.read(() => {
+        throw new Error("no answer");
+      }),
+    ).rejects.toThrow("no answer");
   });
 
   it("writes what a step writes, adds and ends with in one", async () => {

@@ -119,6 +119,31 @@ export function describeStopping(open: () => Promise<TaskQueueSubject>): void {
     await subject.queue.check();
   });
 
+  it("is not well once nothing was begun for a minute although something is due", async () => {
+    await using subject = await open();
+    await subject.queue.add(task("a"));
+    subject.advance(MINUTE_MS - 1);
+    await subject.queue.check();
+    subject.advance(1);
+    await expect(subject.queue.check()).rejects.toMatchObject({ code: "queue_stands_still" });
+    const handler = new ScriptedHandler();
+    subject.queue.start(handler.handle);
+    await handler.started("a");
+    await subject.queue.check();
+  });
+
+  it("is well while what is due waits only for room", async () => {
+    await using subject = await open();
+    const handler = new ScriptedHandler();
+    const ids = Array.from({ length: subject.concurrency + 1 }, (_, n) => `t${n}`);
+    for (const id of ids) handler.on(id, never);
+    await Promise.all(ids.map((id) => subject.queue.add(task(id))));
+    subject.queue.start(handler.handle);
+    await handler.started(`t${subject.concurrency - 1}`);
+    subject.advance(2 * MINUTE_MS);
+    await expect(subject.queue.check()).resolves.toBeUndefined();
+  });
+
   it("counts what waits, what runs, and what is dead", async () => {
     await using subject = await open();
     const handler = new ScriptedHandler();

@@ -1,13 +1,14 @@
+// @module-tag chromium
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Browser } from "playwright-core";
 import type { SlackMessage } from "../../../emulators/slack/index.ts";
-import { hasChromium, startBrowser } from "../../support/browser.ts";
+import { startBrowser } from "../../support/browser.ts";
 import { openPage, startWorkspace } from "./setup.ts";
 
 type World = Awaited<ReturnType<typeof startWorkspace>>;
 type Opened = Awaited<ReturnType<typeof openPage>>;
 
-describe.skipIf(!hasChromium)("in a browser", () => {
+describe("in a browser", () => {
   let browser: Browser;
   let world: World;
   let page: Opened;

@@ -125,18 +125,6 @@ it("fails when the agent dies in mid-turn", async () => {
   });
 });
 
-it("is worth another try when what started the agent dies in mid-turn", async () => {
-  await using world = await openRunnerWorld({ containment: "none" });
-  const agent = inlineAgent(`process.kill(process.ppid, "SIGKILL"); setInterval(() => {}, 1000);`);
-  for (const project of [world.acpProject(agent), world.project(agent)]) {
-    await expect(world.run(project)).rejects.toMatchObject({
-      code: "transient_run",
-      message: "The turn broke off.",
-      details: ["The process that starts programs has ended."],
-    });
-  }
-});
-
 it("fails when the agent is no ACP agent", async () => {
   await using world = await openRunnerWorld();
   const garbage = inlineAgent(

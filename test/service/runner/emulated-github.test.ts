@@ -44,18 +44,26 @@ it("opens, finds and updates a pull request on somebody else's emulation of GitH
         branch: "docs-agent/job1",
         baseBranch: "main",
         commit: main.object.sha,
-        turn: { jobId: "job1", prompt: "Fix", earlierTurns: [], summary, leftOut: [] },
+        turn: {
+          jobId: "job1",
+          number: 1,
+          prompt: "Fix",
+          words: "Fix",
+          earlierTurns: [],
+          summary,
+          leftOut: [],
+        },
         redact: (text) => text,
         signal,
       });
     const first = await publishAs("First");
-    expect(await publishAs("Second")).toEqual(first);
+    expect(await publishAs("Second\n\nMore of it")).toEqual(first);
     const pulls = await codeHost.find("docs-agent/job1", signal);
     expect(pulls).toHaveLength(1);
     expect(pulls[0]).toMatchObject({
       state: "open",
       url: first.url,
-      body: expect.stringContaining("Second"),
+      body: expect.stringContaining("More of it"),
     });
   } finally {
     await github.close();

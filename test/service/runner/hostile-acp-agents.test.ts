@@ -32,6 +32,38 @@ it("answers few of an agent's requests at once, and refuses what is too much", a
   expect(most).toBeLessThanOrEqual(4 * PROCESSES_EACH);
 });
 
+it.each([
+  ["unknown requests", { jsonrpc: "2.0", id: 1, method: "x" }],
+  [
+    "known requests",
+    {
+      jsonrpc: "2.0",
+      id: 1,
+      method: "fs/read_text_file",
+      params: { sessionId: "s", path: "/repo/README.md" },
+    },
+  ],
+  ["nonsense", { jsonrpc: "2.0" }],
+  ["answers that nobody asked for", { jsonrpc: "2.0", id: 7, result: {} }],
+])("ends the turn of an agent that sends %s without end and reads no answer", async (_, message) => {
+  await using world = await openRunnerWorld();
+  const agent = inlineAgent(`
+    const lines = Buffer.from(${JSON.stringify(`${JSON.stringify(message)}\n`)}.repeat(1000));
+    try {
+      for (let n = 0; n < 1000; n += 1) fs.writeSync(1, lines);
+      fs.writeSync(2, "all of it was read");
+    } catch {}
+    setInterval(() => {}, 1000);
+  `);
+  const project = world.acpProject(agent, { maxOutputBytes: 1024 ** 3 });
+  const result = await world.run(project);
+  expect(result).toMatchObject({
+    kind: "failed",
+    reason: "The agent sent more than 1000 messages without waiting for answers, and was stopped.",
+  });
+  expect(JSON.stringify(result)).not.toContain("all of it was read");
+});
+
 it("makes no more answers for an agent that doesn't read them", async () => {
   const page = `docs/${randomUUID()}.md`;
   await using world = await openRunnerWorld({ files: { ...START_FILES, [page]: "x".repeat(8_000_000) } });
@@ -140,6 +172,6 @@ it("lets no agent wait for people for more than a day", async () => {
   });
   expect(result).toMatchObject({
     kind: "failed",
-    reason: expect.stringContaining("time limit of 1 min") as string,
+    reason: "The agent reached its 1-minute limit.",
   });
 });

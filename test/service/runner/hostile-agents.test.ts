@@ -54,7 +54,7 @@ describe.each(["required", "none"] as const)("containment: %s", (containment) =>
     });
     expect(result).toMatchObject({
       kind: "failed",
-      reason: expect.stringContaining("time limit of 1 min"),
+      reason: "The agent reached its 1-minute limit.",
       cause: "time-limit",
     });
     expect(await processesOf(mark)).toEqual([]);
@@ -109,8 +109,9 @@ describe.each(["required", "none"] as const)("containment: %s", (containment) =>
     expect(said).toContain(
       "GIT_CEILING_DIRECTORIES HOME HTTPS_PROXY HTTP_PROXY LANG MODEL_KEY NODE_USE_ENV_PROXY",
     );
-    expect(world.pulls()[0]?.body).toContain("@\u200bana should know, fixes #\u200b1");
-    expect(world.pulls()[0]?.body).not.toMatch(/@ana|#1\b/);
+    const { title, body } = world.pulls()[0]!;
+    expect(title).toContain("@\u200bana should know, fixes #\u200b1");
+    expect(`${title}\n${body}`).not.toMatch(/@ana|#1\b/);
   });
 });
 
@@ -124,6 +125,23 @@ it("fails when an agent exits with an error, with its last words redacted", asyn
     details: ["last words: key [secret]"],
     isCutOff: true,
   });
+});
+
+it("takes a short value for a secret if its variable is named like one", async () => {
+  await using world = await openRunnerWorld();
+  Object.assign(world.env, { STYLE_PASSWORD: "hunter-2", DOCS_STYLE: "google-2" });
+  const agentEnv = ["STYLE_PASSWORD", "DOCS_STYLE"];
+  const writing = (name: string) =>
+    world.run({
+      ...world.project(inlineAgent(`fs.writeFileSync("docs/x.md", process.env.${name})`)),
+      agentEnv,
+    });
+  expect(await writing("STYLE_PASSWORD")).toMatchObject({
+    kind: "failed",
+    reason: "The agent wrote a secret into docs/x.md. Nothing was pushed.",
+  });
+  expect(await world.branches()).toEqual(["main"]);
+  expect(await writing("DOCS_STYLE")).toMatchObject({ kind: "pull-request" });
 });
 
 it("fails when an agent writes one of its secrets into a file", async () => {

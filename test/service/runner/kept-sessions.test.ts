@@ -1,7 +1,6 @@
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { KeptSessions } from "../../../src/service/runner/kept-sessions.ts";
-import { ProcessStarter } from "../../../src/service/runner/starter/process-starter.ts";
 import { LaterClock } from "../../support/later-clock.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 import { openRunnerWorld } from "../../support/runner-world.ts";
@@ -127,9 +126,8 @@ it("shows no agent what was kept of others", async () => {
 it("removes the sessions that were kept first when all together take too much", async () => {
   await using dir = await openTempDir();
   const clock = new ManualClock();
-  const starter = new ProcessStarter();
   const limits = { sessionBytes: 1024 ** 2, allBytes: 2.5 * 1024 ** 2 };
-  const sessions = new KeptSessions(dir.file("sessions"), clock, starter, limits);
+  const sessions = new KeptSessions(dir.file("sessions"), clock, limits);
   await sessions.open();
   async function keep(jobId: string): Promise<boolean> {
     await mkdir(dir.file("home"), { recursive: true });
@@ -141,7 +139,7 @@ it("removes the sessions that were kept first when all together take too much", 
   // "one" was kept again after "two".
   expect((await readdir(dir.file("sessions"))).toSorted()).toEqual(["one", "three"]);
 
-  const next = new KeptSessions(dir.file("sessions"), clock, starter, limits);
+  const next = new KeptSessions(dir.file("sessions"), clock, limits);
   await next.open();
   await mkdir(dir.file("home"));
   expect(await next.take("two", "agent", 1, dir.file("home"))).toBeNull();

@@ -1,13 +1,20 @@
 import { execFile, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
+import { setImmediate } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, it, vi } from "vitest";
 import { allProcessStats, processStat } from "../../../src/service/runner/process-stat.ts";
-import { killGroup, startProcessGroup } from "../../../src/service/runner/process-group.ts";
+import {
+  killGroup,
+  type ProcessOptions,
+  startProcessGroup,
+} from "../../../src/service/runner/process-group.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
-import { processesOf } from "../../support/processes-of.ts";
+import { openTempDir } from "../../support/temp-dir.ts";
 
 /** Runs a shell script in a group of its own; `line` is the first line that it writes. */
 async function start(script: string) {
@@ -70,24 +77,69 @@ it("says so when a process can't be started because no more files can be opened"
   ) as string;
   const [before, git, group] = stdout.trim().split("\n");
   expect(before).toBe(`${exited} [${exited},${exited}]`);
-  // Git is started by a process of its own.
-  expect(git).toBe(exited);
+  expect(git).toEqual(notStarted);
   expect((JSON.parse(group ?? "[]") as unknown[]).map((ending) => JSON.stringify(ending))).toEqual([
     notStarted,
     notStarted,
   ]);
 }, 60_000);
 
-it("leaves no git behind when the service is killed", async () => {
-  const marker = `git-of-${process.pid}-${Date.now()}`;
-  const program = fileURLToPath(new URL("../../support/git-that-waits.ts", import.meta.url));
-  const service = spawn(process.execPath, [program, marker], { stdio: "ignore" });
-  await vi.waitFor(
-    async () => expect((await processesOf(`sleep 3600; : ${marker}`)).length).toBeGreaterThan(0),
-    {
-      timeout: 30_000,
-    },
+/** Runs a shell script by `startProcessGroup`. */
+function run(script: string, onStdout: ProcessOptions["onStdout"], onStderr: (chunk: Buffer) => void) {
+  const abort = new AbortController();
+  const group = startProcessGroup({
+    command: "/bin/sh",
+    args: ["-c", script],
+    cwd: "/",
+    env: { PATH: "/usr/bin:/bin" },
+    inputs: [Buffer.from("third")],
+    timeLimitMs: 60_000,
+    maxOutputBytes: 10_000_000,
+    clock: new ManualClock(),
+    signal: abort.signal,
+    onStdout,
+    onStderr,
+  });
+  return { group, abort };
+}
+
+it("brings a program its input, and all of its output before its end", async () => {
+  const input = randomBytes(3_000_000);
+  const [out, err]: [Buffer[], Buffer[]] = [[], []];
+  const { group } = run(
+    "cat; cat <&3 >&2; exit 7",
+    (chunk) => void out.push(chunk),
+    (chunk) => err.push(chunk),
   );
-  service.kill("SIGKILL");
-  await vi.waitFor(async () => expect(await processesOf(marker)).toEqual([]), { timeout: 30_000 });
-}, 90_000);
+  group.stdin.end(input);
+  expect(await group.ended).toEqual({ kind: "exited", code: 7, signal: null });
+  expect(Buffer.concat(out).equals(input)).toBe(true);
+  expect(Buffer.concat(err).toString()).toBe("third");
+});
+
+it("reads no more of a program than is taken", async () => {
+  const taken: (() => void)[] = [];
+  const takeLater = () => new Promise<void>((resolve) => taken.push(resolve));
+  const { group, abort } = run("yes", takeLater, () => {});
+  for (let chunks = 1; chunks <= 3; chunks += 1) {
+    await vi.waitFor(() => expect(taken).toHaveLength(chunks));
+    for (let turn = 0; turn < 200; turn += 1) await setImmediate();
+    expect(taken).toHaveLength(chunks);
+    taken.at(-1)?.();
+  }
+  abort.abort();
+  expect(await group.ended).toEqual({ kind: "stopped" });
+});
+
+it("gives programs no file that the service was started with", async () => {
+  await using dir = await openTempDir();
+  const secret = dir.file("secret");
+  await writeFile(secret, "a lock of the operator's");
+  const program = fileURLToPath(new URL("../../support/files-of-a-program.ts", import.meta.url));
+  const script = `exec 200>>"$1"; exec "$2" "$3"`;
+  const args = ["-c", script, "bash", secret, process.execPath, program];
+  const { stdout } = await promisify(execFile)("bash", args);
+  const files = stdout.trim().split("\n");
+  expect(files.length).toBeGreaterThan(2);
+  expect(files).not.toContain(secret);
+}, 60_000);

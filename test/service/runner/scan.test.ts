@@ -5,6 +5,7 @@ import { identityAt, type NotedFile } from "../../../src/service/runner/changes/
 import { inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
 import { openTempDir } from "../../support/temp-dir.ts";
 
+const { signal } = new AbortController();
 /** As large as the agent's limits allow, and takes no room. */
 const HUGE = 2 * 1000 ** 3;
 
@@ -65,13 +66,13 @@ it("does not compare more than so many bytes of touched files", async () => {
   }
   const start = { snapshot: new Map(), written, hasFineTimes: true };
   // Untouched files are not read.
-  expect(await scanTree(dir.file("tree"), start, 0)).toEqual([]);
+  expect(await scanTree(dir.file("tree"), start, signal, 0)).toEqual([]);
   for (const name of ["a.md", "b.md"]) await utimes(dir.file(`tree/${name}`), 0, 0);
-  expect(await scanTree(dir.file("tree"), start, 200)).toEqual([
+  expect(await scanTree(dir.file("tree"), start, signal, 200)).toEqual([
     { path: "a.md", kind: "modified" },
     { path: "b.md", kind: "modified" },
   ]);
-  await expect(scanTree(dir.file("tree"), start, 199)).rejects.toThrow(
+  await expect(scanTree(dir.file("tree"), start, signal, 199)).rejects.toThrow(
     "The agent touched more than 199 bytes of files, too much to compare with the repository.",
   );
 });
@@ -83,7 +84,7 @@ it("compares contents where a disk's times can't be trusted", async () => {
   await writeFile(path, "x");
   const file = { identity: identityAt(path) ?? "", oid: "0".repeat(40), mode: "100644", size: 1 };
   const start = { snapshot: new Map(), written: new Map([["a.md", file]]), hasFineTimes: false };
-  expect(await scanTree(dir.file("tree"), start)).toEqual([{ path: "a.md", kind: "modified" }]);
+  expect(await scanTree(dir.file("tree"), start, signal)).toEqual([{ path: "a.md", kind: "modified" }]);
 });
 
 it.each(["docs/SECRET.md", "docs/x-SECRET/page.md"])("pushes no secret in the name %s", async (name) => {
@@ -100,4 +101,66 @@ it.each(["docs/SECRET.md", "docs/x-SECRET/page.md"])("pushes no secret in the na
   });
   expect(await world.branches()).toEqual(["main"]);
   expect(await world.said(result)).not.toContain(world.modelKey);
+});
+
+it("stops looking through a tree as soon as it is aborted", async () => {
+  await using dir = await openTempDir();
+  await writeFile(dir.file("a.md"), "x");
+  const start = { snapshot: new Map(), written: new Map<string, NotedFile>(), hasFineTimes: true };
+  const aborted = AbortSignal.abort(new Error("archived"));
+  await expect(scanTree(dir.path, start, aborted)).rejects.toThrow("archived");
+});
+
+it("takes a tree that its agent has closed", async () => {
+  await using world = await openRunnerWorld();
+  const agent = inlineAgent(`fs.appendFileSync("README.md", "more"); fs.chmodSync(".", 0);`);
+  expect(await world.run(world.project(agent))).toMatchObject({ kind: "pull-request", leftOut: [] });
+});
+
+const GITS_OWN = [
+  "docs/.git/config",
+  "docs/\u200c.git/config",
+  "docs/.g\u200dit/config",
+  "docs/.git\ufeff/config",
+  "docs/.GIT./config",
+  "docs/.git. . /config",
+  "docs/.git::$INDEX_ALLOCATION/config",
+  "docs/GIT~1/config",
+  "docs/.git\u202emodules",
+  "docs/.gitmodules ",
+  "docs/gitmod~1",
+  "docs/gi7eba~1",
+];
+const NOT_EVERYWHERE = [
+  "docs/aux.md",
+  "docs/COM1",
+  "docs/a:b.md",
+  "docs/trail.",
+  "docs/space ",
+  "docs/tx\u202edm.md",
+  "docs/what?.md",
+];
+
+it("commits nothing that some system takes for git's own, nor names that some system can't hold", async () => {
+  await using world = await openRunnerWorld();
+  const paths = [...GITS_OWN, ...NOT_EVERYWHERE, "docs/plain.md", "docs/Straße.md", "docs/STRASSE.md"];
+  const agent = inlineAgent(`
+    for (const path of ${JSON.stringify(paths)}) {
+      fs.mkdirSync(path.slice(0, path.lastIndexOf("/")), { recursive: true });
+      fs.writeFileSync(path, "x");
+    }
+  `);
+  const result = await world.run(world.project(agent));
+  expect(result).toMatchObject({ kind: "pull-request" });
+  expect(await world.changed()).toEqual(["docs/STRASSE.md", "docs/plain.md"]);
+  expect("leftOut" in result && result.leftOut).toHaveLength(GITS_OWN.length + NOT_EVERYWHERE.length + 1);
+});
+
+it("commits names that some system can't hold where the settings say so", async () => {
+  await using world = await openRunnerWorld();
+  const agent = inlineAgent(
+    `for (const name of ["aux.md", "a:b.md"]) fs.writeFileSync("docs/" + name, "x");`,
+  );
+  await world.run(world.project(agent, { portableNames: false }));
+  expect(await world.changed()).toEqual(["docs/a:b.md", "docs/aux.md"]);
 });

@@ -15,7 +15,15 @@ import {
 import { createRedact } from "../../../src/service/runner/redaction.ts";
 
 const plain = (text: string) => text;
-const turn = { jobId: "j1", prompt: "Fix it", earlierTurns: [], summary: null, leftOut: [] };
+const turn = {
+  jobId: "j1",
+  number: 1,
+  prompt: "Fix it",
+  words: null,
+  earlierTurns: [],
+  summary: null,
+  leftOut: [],
+};
 
 it("takes no branch name that git would refuse", () => {
   const part = fc.constantFrom(
@@ -102,7 +110,7 @@ describe("what people and agents wrote", () => {
       "@ana @org/team fixes #1, closes acme/docs#2 GH-3 https://github.com/a/b/issues/4 !5 <!-- x --> <img src=y>",
     );
     expect(text).not.toMatch(/@\w|#\d|GH-\d|issues\/\d|!\d|<!|<i/);
-    expect(text.replaceAll("\u200b", "").replaceAll("&lt;", "<")).toBe(
+    expect(text.replaceAll("\u200b", "")).toBe(
       "@ana @org/team fixes #1, closes acme/docs#2 GH-3 https://github.com/a/b/issues/4 !5 <!-- x --> <img src=y>",
     );
   });
@@ -118,8 +126,8 @@ describe("what people and agents wrote", () => {
       fc.property(
         fc.string({ unit: "grapheme", maxLength: 300 }),
         fc.string({ maxLength: 100 }),
-        (summary, prompt) => {
-          const title = titleOf({ ...turn, summary, prompt }, plain);
+        (summary, words) => {
+          const title = titleOf({ ...turn, summary, words }, plain);
           expect(title.length).toBeLessThanOrEqual(72);
           expect(title).toMatch(/^[^\n\r]+$/);
           expect(title.isWellFormed()).toBe(true);
@@ -127,7 +135,7 @@ describe("what people and agents wrote", () => {
       ),
     );
     expect(titleOf({ ...turn, summary: "\n## **Fix** the typo\nMore" }, plain)).toBe("Fix** the typo");
-    expect(titleOf({ ...turn, prompt: "!!!" }, plain)).toContain("j1");
+    expect(titleOf({ ...turn, words: "!!!" }, plain)).toContain("j1");
   });
 
   it.each([
@@ -143,7 +151,7 @@ describe("what people and agents wrote", () => {
     expect(titleOf({ ...turn, summary: `${aside}\n\nCorrect the install command` }, plain)).toBe(
       "Correct the install command",
     );
-    expect(titleOf({ ...turn, prompt: "Fix the FAQ", summary: aside }, plain)).toBe("Fix the FAQ");
+    expect(titleOf({ ...turn, words: "Fix the FAQ", summary: aside }, plain)).toBe("Fix the FAQ");
   });
 
   it.each([
@@ -155,17 +163,28 @@ describe("what people and agents wrote", () => {
     expect(titleOf({ ...turn, summary }, plain)).toBe(summary);
   });
 
+  it("says its title once, and shows code as it is", () => {
+    const told = { ...turn, summary: "## Correct `<Install>`\n\nIt was `<Instal>` before." };
+    const title = "Correct `<\u200bInstall>";
+    const below = "It was `<\u200bInstal>` before.";
+    expect(titleOf(told, plain)).toBe(title);
+    expect(bodyOf(told, plain).split("\n").slice(0, 4)).toEqual(["<!-- docs-agent:start -->", "", below, ""]);
+    expect(commitMessageOf(told, plain).startsWith(`${title}\n\n${below}\n\n`)).toBe(true);
+    // The pull request of a follow-up has the first turn's title.
+    expect(bodyOf({ ...told, number: 2 }, plain)).toContain("\n## Correct `<\u200bInstall>`\n");
+  });
+
   it("is quoted line by line, and stays between the marks", () => {
     const body = bodyOf(
       {
         ...turn,
-        prompt: "one\ntwo <!-- docs-agent:end -->",
+        words: "one\ntwo <!-- docs-agent:end -->",
         summary: "<!-- docs-agent:end -->",
         leftOut: ["a`b"],
       },
       plain,
     );
-    expect(body).toContain("> one\n> two &lt;!-- docs-agent:end -->");
+    expect(body).toContain("> one\n> two <\u200b!-- docs-agent:end -->");
     expect(body.match(/<!-- docs-agent:end -->/g)).toHaveLength(1);
     expect(body).toContain("- `a?b`");
     expect(mergedBody(`before\n${body}\nafter`, "ours")).toBe("before\nours\nafter");
@@ -174,9 +193,9 @@ describe("what people and agents wrote", () => {
 
   it("stays within what a code host takes, whatever its length", () => {
     const long = "<@#1 word\n".repeat(20_000);
-    const earlierTurns = Array.from({ length: 50 }, () => ({ prompt: long, summary: long }));
+    const earlierTurns = Array.from({ length: 50 }, () => ({ prompt: long, words: long, summary: long }));
     const body = bodyOf(
-      { ...turn, prompt: long, summary: long, earlierTurns, leftOut: Array(500).fill("x".repeat(300)) },
+      { ...turn, words: long, summary: long, earlierTurns, leftOut: Array(500).fill("x".repeat(300)) },
       plain,
     );
     expect(body.length).toBeLessThan(65_536);

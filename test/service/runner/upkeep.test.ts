@@ -17,7 +17,7 @@ it("removes kept trees after a day, notes after a week, and mirrors of removed p
     const folders = ["trees", "turns", "mirrors"].map((name) => readdir(world.dir.file(`data/${name}`)));
     return (await Promise.all(folders)).map((names) => names.length);
   };
-  const upkeep = () => world.upkeep([project], (jobId) => jobId === "unfinished");
+  const upkeep = () => world.upkeep([project], new Set(["unfinished"]));
 
   await upkeep();
   expect(await kept()).toEqual([2, 2, 2]);
@@ -47,11 +47,11 @@ it("removes the branches that were merged just as they are, and no others", asyn
   await world.commitTo("docs-agent/added-to", { "docs/human.md": "mine\n" }, "by hand");
   // So that the mirror knows.
   await world.run(project, { jobId: "later" });
-  const isUnfinished = (jobId: string) => jobId === "unfinished";
+  const jobs = new Set(["unfinished"]);
 
-  await world.upkeep([{ ...project, deleteMergedBranches: false }], isUnfinished);
+  await world.upkeep([{ ...project, deleteMergedBranches: false }], jobs);
   expect(await world.branches()).toContain("docs-agent/merged");
-  await world.upkeep([project], isUnfinished);
+  await world.upkeep([project], jobs);
   expect(await world.branches()).toEqual([
     "docs-agent/added-to",
     "docs-agent/closed",
@@ -61,7 +61,7 @@ it("removes the branches that were merged just as they are, and no others", asyn
     "main",
   ]);
   // A second time there is nothing to do, and nothing fails.
-  await world.upkeep([project], isUnfinished);
+  await world.upkeep([project], jobs);
   expect(world.logger.text("warn")).not.toContain("merged branches");
 });
 

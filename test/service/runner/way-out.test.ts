@@ -3,6 +3,7 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import { expect, it } from "vitest";
 import { fixtureAgent, inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
 
+const ALLOW = { fields: [], tools: [], betas: [] };
 const KEY = "sk-ant-the-real-key-0123456789abcdef";
 
 /** A model upstream that says what it was asked with, and a turn may call. */
@@ -29,7 +30,14 @@ async function startUpstream() {
     host: `127.0.0.1:${address.port}`,
     url,
     /** As a project has it. */
-    model: { name: "claude", kind: "anthropic", baseUrl: url, keyEnv: "ANTHROPIC_KEY", prices: {} } as const,
+    model: {
+      name: "claude",
+      kind: "anthropic",
+      baseUrl: url,
+      keyEnv: "ANTHROPIC_KEY",
+      prices: {},
+      allow: ALLOW,
+    } as const,
     [Symbol.asyncDispose]: async () => void server.close(),
   };
 }
@@ -164,23 +172,26 @@ it.each([
   {
     what: "refuses the key",
     status: 401,
+    step: "Waiting for the model",
     reason: "The model provider refused the service's key.",
     advice: "Set ANTHROPIC_KEY to a valid key (models: claude).",
   },
   {
     what: "can't be reached",
     status: null,
+    step: "The model can't be reached (ECONNREFUSED)",
     reason: "The model provider can't be reached.",
     advice: /^Can't reach http:.* \(ECONNREFUSED\)\. Check the network and baseUrl \(models: claude\)\.$/,
   },
   {
     what: "doesn't know the model",
     status: 404,
+    step: "Waiting for the model",
     reason: "The model provider doesn't know the model.",
     advice: /^It answered 404 for claude-test\. Set agent\.model to a model it has/,
   },
 ])("gives people the reason when the model provider $what, and the operator the advice", async (given) => {
-  const { status, reason, advice } = given;
+  const { status, step, reason, advice } = given;
   const server = createServer((request, response) => {
     request.resume();
     response.writeHead(status ?? 200, { "content-type": "application/json" });
@@ -197,7 +208,16 @@ it.each([
   const baseUrl = `http://127.0.0.1:${port}`;
   const project = {
     ...world.acpProject(failing),
-    models: [{ name: "claude", kind: "anthropic" as const, baseUrl, keyEnv: "ANTHROPIC_KEY", prices: {} }],
+    models: [
+      {
+        name: "claude",
+        kind: "anthropic" as const,
+        baseUrl,
+        keyEnv: "ANTHROPIC_KEY",
+        prices: {},
+        allow: ALLOW,
+      },
+    ],
   };
   const result = await world.run(project, { onStep: (step) => steps.push(step) });
   server.close();
@@ -210,7 +230,7 @@ it.each([
       expect.stringMatching(/^The agent failed: .*[^.]\.$/),
     ],
   });
-  expect(steps).toContain("Waiting for the model");
+  expect(steps).toContain(step);
 });
 
 /** An agent that calls a model for each of these statuses of its answer, changes nothing, and ends as if all were well. */
@@ -248,7 +268,9 @@ it.each([
   const baseUrl = `http://127.0.0.1:${port}`;
   const result = await world.run(
     world.project(giving(statuses), {
-      models: [{ name: "claude", kind: "anthropic", baseUrl, keyEnv: "ANTHROPIC_KEY", prices: {} }],
+      models: [
+        { name: "claude", kind: "anthropic", baseUrl, keyEnv: "ANTHROPIC_KEY", prices: {}, allow: ALLOW },
+      ],
     }),
   );
   server.close();

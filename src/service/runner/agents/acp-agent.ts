@@ -3,11 +3,10 @@ import {
   CreateElicitationRequest,
   type ClientContext,
   methods,
-  ndJsonStream,
   RequestError,
 } from "@agentclientprotocol/sdk";
 import type { StopReason } from "@agentclientprotocol/sdk";
-import { Writable } from "node:stream";
+import { PassThrough } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../../../errors.ts";
 import { oneLine } from "../../printable-text.ts";
@@ -17,6 +16,7 @@ import { attachmentBlocks } from "./acp-attachments.ts";
 import { createAcpFiles } from "./acp-files.ts";
 import { AcpPermissions } from "./acp-permissions.ts";
 import { CHECK_PROTOCOL, type OpenSession, openSession } from "./acp-session.ts";
+import { acpStream, drained } from "./acp-stream.ts";
 import { AcpTerminals } from "./acp-terminals.ts";
 import { AcpUpdates } from "./acp-updates.ts";
 import { answerForm } from "./acp-questions.ts";
@@ -38,14 +38,13 @@ const MAX_PERSONS_TIME_MS = 24 * 60 * 60_000;
 export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
   const over = new AbortController();
   const run = withPersonsTime(given, over.signal);
-  const input = new TransformStream<Uint8Array, Uint8Array>();
-  const toInput = input.writable.getWriter();
-  // No back pressure: what can wait here is bounded by the output limit.
-  const { group, lastWords: lastWordsNow } = await startAgent(
-    run,
-    (chunk) => void toInput.write(chunk).catch(() => {}),
-  );
-  void group.ended.then(() => toInput.close()).catch(() => {});
+  const fromAgent = new PassThrough();
+  const { group, lastWords: lastWordsNow } = await startAgent(run, (chunk) => {
+    // Nobody reads it any more: the agent isn't read either, until it is gone.
+    if (fromAgent.destroyed) return new Promise(() => {});
+    return fromAgent.write(chunk) ? undefined : drained(fromAgent);
+  });
+  void group.ended.then(() => fromAgent.end());
 
   const progress = new ProgressLines(run.onProgress, run.redact);
   const { terminal, asks } = run.settings;
@@ -64,9 +63,7 @@ export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
   const terminals = new AcpTerminals(run);
   const gate = new AnswerGate(group.stdin);
   const app = createClient(run, permissions, updates, terminals, gate);
-  const stream = ndJsonStream(Writable.toWeb(group.stdin), input.readable, {
-    maxMessageBytes: run.settings.maxOutputBytes,
-  });
+  const stream = acpStream(group.stdin, fromAgent);
   const opened: { session: OpenSession | null } = { session: null };
   const turn = app
     .connectWith(stream, async (agent) => {
@@ -111,7 +108,7 @@ export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
     summary: updates.summary(),
     refused: permissions.refused,
     session: session?.isResumable
-      ? { id: session.id, costUsd: updates.sessionCostUsd, turns: run.earlierTurns.length + 1 }
+      ? { id: session.id, costUsd: updates.sessionCostUsd, turns: run.number }
       : null,
   };
   throwUnlessDone(first.stopReason, result, run);
@@ -171,10 +168,11 @@ function createClient(
 
 async function prompt(agent: ClientContext, session: OpenSession, run: AgentRun): Promise<StopReason> {
   const { takes, knownTurns } = session;
+  const unknown = run.number - 1 - knownTurns;
   const texts = [
     taskText(run.docs),
     knownTurns === 0 ? "" : RESUMED_TEXT,
-    earlierTurnsText(run.earlierTurns.slice(knownTurns)),
+    unknown === 0 ? "" : earlierTurnsText(run.earlierTurns.slice(-unknown), run.number),
     attachmentsText(run.attachments),
   ];
   const context = texts.filter((text) => text !== "").join("\n\n");

@@ -44,7 +44,7 @@ export function createAcpFiles(
       maxOutputBytes: 2 * MAX_FILE_BYTES,
       clock,
       signal,
-      onStdout: (chunk) => chunks.push(chunk),
+      onStdout: (chunk) => void chunks.push(chunk),
       onStderr: () => {},
     });
     group.stdin.end(input);

@@ -4,14 +4,18 @@ import type { AgentSession } from "../kept-sessions.ts";
 import type { PlacedAttachment } from "../place-attachments.ts";
 import type { StartProcessGroup } from "../process-group.ts";
 import type { Redact } from "../redaction.ts";
-import type { AgentSettings, EarlierTurn } from "../runner-turn.ts";
+import type { EarlierTurn } from "../../turn-runner.ts";
+import type { AgentSettings } from "../runner-turn.ts";
 import type { TurnSandbox } from "../sandbox/sandbox.ts";
 
 /** One run of an agent in a tree. */
 export type AgentRun = {
   settings: AgentSettings;
+  /** The turn's number in its job. */
+  number: number;
   prompt: string;
   attachments: readonly PlacedAttachment[];
+  /** The newest of them. The last one comes right before this turn. */
   earlierTurns: readonly EarlierTurn[];
   /** A session of an earlier turn, whose files are in `HOME`; null: none was kept. */
   kept: AgentSession | null;

@@ -1,7 +1,7 @@
 import { RequestError } from "@agentclientprotocol/sdk";
-import { once } from "node:events";
 import type { Writable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
+import { drained } from "./acp-stream.ts";
 
 const AT_ONCE = 4;
 const MAX_WAITING = 64;
@@ -49,12 +49,7 @@ export class AnswerGate {
     // The answer before this one is on its way by then.
     await setImmediate();
     if (!this.#toAgent.writableNeedDrain) return;
-    const over = new AbortController();
-    const { signal } = over;
-    const ends = ["drain", "close"].map((name) => once(this.#toAgent, name, { signal }));
-    // An agent that is gone reads nothing any more.
-    await Promise.race(ends).catch(() => {});
-    over.abort();
+    await drained(this.#toAgent);
   }
 }
 

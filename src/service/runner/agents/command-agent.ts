@@ -21,7 +21,7 @@ export async function runCommandAgent(run: AgentRun): Promise<AgentResult> {
     tail.add(chunk);
     progress.write(decoder.decode(chunk, { stream: true }));
   });
-  const context = [earlierTurnsText(run.earlierTurns), attachmentsText(run.attachments)]
+  const context = [earlierTurnsText(run.earlierTurns, run.number), attachmentsText(run.attachments)]
     .filter((text) => text !== "")
     .join("\n\n");
   group.stdin.end(context === "" ? run.prompt : `${context}\n\nNow:\n${run.prompt}`);

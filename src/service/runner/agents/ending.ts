@@ -46,13 +46,10 @@ export function failureOf(
       return new TurnFailedError("The agent couldn't be started.", {
         details: [`${ending.problem}. Check agent.command.`],
       });
-    case "lost":
-      return new TransientRunError("The turn broke off.", { details: [ending.problem] });
     case "time-limit":
-      return new TurnFailedError(
-        `The agent did not end within its time limit of ${settings.timeLimitMs / 60_000} min, and was stopped.`,
-        { failureCause: "time-limit" },
-      );
+      return new TurnFailedError(`The agent reached its ${settings.timeLimitMs / 60_000}-minute limit.`, {
+        failureCause: "time-limit",
+      });
     case "output-limit":
       return new TurnFailedError(
         `The agent wrote more than its output limit of ${settings.maxOutputBytes} bytes, and was stopped.`,

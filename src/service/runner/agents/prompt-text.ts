@@ -1,18 +1,20 @@
 import { cut } from "../../../core/text.ts";
 import { oneLine } from "../../printable-text.ts";
 import type { PlacedAttachment } from "../place-attachments.ts";
-import type { EarlierTurn } from "../runner-turn.ts";
+import type { EarlierTurn } from "../../turn-runner.ts";
 
 const MAX_EARLIER_LENGTH = 40_000;
 const MAX_EARLIER_PROMPT_LENGTH = 8000;
 const MAX_NAME_LENGTH = 200;
 
-/** The earlier turns in words, newest kept where not all fit; empty if there are none. */
-export function earlierTurnsText(turns: readonly EarlierTurn[]): string {
+/**
+ * The turns right before a job's turn with that number in words, newest kept where not all fit; empty if there are none.
+ */
+export function earlierTurnsText(turns: readonly EarlierTurn[], number: number): string {
   const parts: string[] = [];
   let length = 0;
   for (const [index, turn] of [...turns.entries()].toReversed()) {
-    const asked = `Request ${index + 1}:\n${cut(turn.prompt, MAX_EARLIER_PROMPT_LENGTH)}`;
+    const asked = `Request ${number - turns.length + index}:\n${cut(turn.prompt, MAX_EARLIER_PROMPT_LENGTH)}`;
     const done =
       turn.summary === null ? "" : `\nWhat you did:\n${cut(turn.summary, MAX_EARLIER_PROMPT_LENGTH)}`;
     length += asked.length + done.length;

@@ -1,11 +1,12 @@
 import { TailBuffer } from "../tail-buffer.ts";
+import type { ProcessOptions } from "../process-group.ts";
 import type { AgentRun } from "./agent.ts";
 
 /** Standard error kept for the reason of a failure, in bytes. */
 const MAX_LAST_WORDS_BYTES = 4000;
 
 /** Starts the agent's program, contained and within its limits, and notes that it runs. Where that can't be noted, it doesn't run on. */
-export async function startAgent(run: AgentRun, onStdout: (chunk: Buffer) => void) {
+export async function startAgent(run: AgentRun, onStdout: ProcessOptions["onStdout"]) {
   const [program = "", ...programArgs] = run.settings.command;
   const words = new TailBuffer(MAX_LAST_WORDS_BYTES);
   const group = run.start({

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { lstatSync } from "node:fs";
-import { opendir, readlink } from "node:fs/promises";
+import { chmod, opendir, readlink } from "node:fs/promises";
 import { join } from "node:path";
 import { openInside, OutsideTreeError } from "../confined-files.ts";
 import type { Snapshot } from "../git/snapshot.ts";
@@ -30,11 +30,12 @@ const SKIPPED_FOLDERS = new Set(["node_modules", ".git"]);
 
 /**
  * Compares the tree at `root` (a real path) with its start. Follows no link. A file that isn't what was noted is compared by size,
- * then by content, and never by times that can be forged. Throws a `TurnFailedError` if there is too much to look at.
+ * then by content, and never by times that can be forged. Rejects with a `TurnFailedError` if there is too much to look at, and with the signal's reason when aborted.
  */
 export async function scanTree(
   root: string,
   { snapshot, written, hasFineTimes }: TreeStart,
+  signal: AbortSignal,
   maxReadBytes = MAX_READ_BYTES,
 ): Promise<TreeChange[]> {
   const changes: TreeChange[] = [];
@@ -46,6 +47,7 @@ export async function scanTree(
 
   async function walk(folder: string, depth: number): Promise<void> {
     for await (const entry of await opendir(join(root, folder), { bufferSize: 1024 })) {
+      signal.throwIfAborted();
       if (++entries > MAX_ENTRIES) {
         throw new TurnFailedError(`The agent left more than ${MAX_ENTRIES} files behind.`);
       }
@@ -108,7 +110,10 @@ export async function scanTree(
       }
       const hash = createHash("sha1").update(`blob ${stats.size}\0`);
       const stream = file.createReadStream({ autoClose: false, end: Math.max(0, stats.size - 1) });
-      for await (const chunk of stream) hash.update(chunk);
+      for await (const chunk of stream) {
+        signal.throwIfAborted();
+        hash.update(chunk);
+      }
       return hash.digest("hex") === before.oid ? "same" : "modified";
     } catch (error) {
       if (error instanceof OutsideTreeError) return "other";
@@ -116,6 +121,8 @@ export async function scanTree(
     }
   }
 
+  // Its agent may have closed it. What is below stays as it was left.
+  await chmod(root, 0o700);
   await walk("", 0);
   for (const path of written.keys()) {
     if (!present.has(path)) changes.push({ path, kind: isBelow(path, blocked) ? "other" : "deleted" });

@@ -1,3 +1,4 @@
+import { foldedName } from "../git/safe-path.ts";
 import type { TreeChange } from "./scan-tree.ts";
 
 export type DocsChange = { path: string; kind: "added" | "modified" | "deleted" };
@@ -8,18 +9,18 @@ export type Selection = { committed: DocsChange[]; leftOut: string[] };
 /**
  * Keeps the changes inside the documentation. A new file that needs the place of something that stays is left out, and so is one
  * whose name, or a folder's in it, differs from another only in case: half of the machines can't check both out.
- * `startPaths` are the paths in the commit that the tree was made from; `isIgnored` tells of new files that the repository ignores.
+ * `startPaths` are the paths in the commit that the tree was made from; `isRefused` tells of new files that are left out in any case.
  */
 export function selectChanges(
   changes: readonly TreeChange[],
   startPaths: Iterable<string>,
   isDoc: (path: string) => boolean,
-  isIgnored: (path: string) => boolean,
+  isRefused: (path: string) => boolean,
 ): Selection {
   const wanted: DocsChange[] = [];
   const leftOut: string[] = [];
   for (const { path, kind } of changes) {
-    if (kind === "other" || !isDoc(path) || (kind === "added" && isIgnored(path))) leftOut.push(path);
+    if (kind === "other" || !isDoc(path) || (kind === "added" && isRefused(path))) leftOut.push(path);
     else wanted.push({ path, kind });
   }
 
@@ -53,9 +54,9 @@ export function selectChanges(
   return { committed, leftOut: leftOut.toSorted() };
 }
 
-/** What is the same name to file systems that ignore case and how an accent is encoded. */
+/** What is the same name to a file system. */
 function folded(path: string): string {
-  return path.normalize("NFC").toLowerCase();
+  return foldedName(path);
 }
 
 /** `a`, `a/b` of `a/b/c`. */

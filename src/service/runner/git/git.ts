@@ -1,7 +1,7 @@
 import type { Env } from "../../env.ts";
 import type { Redact } from "../redaction.ts";
 import { TransientRunError } from "../run-error.ts";
-import type { ProcessStarter } from "../starter/process-starter.ts";
+import { runProgram } from "../run-program.ts";
 import { gitEnv, type GitSetting } from "./git-env.ts";
 import { GitError, localFault, remoteFault } from "./git-fault.ts";
 import type { Remote } from "./remote.ts";
@@ -28,7 +28,6 @@ export type GitDeps = {
   env: Env;
   /** An empty folder for `HOME`. */
   home: string;
-  starter: ProcessStarter;
   redact: Redact;
 };
 
@@ -50,11 +49,7 @@ export class SafeGit {
    */
   async run(call: GitCall): Promise<Buffer> {
     call.signal.throwIfAborted();
-    const {
-      ending,
-      stdout: written,
-      stderr,
-    } = await this.#deps.starter.run(
+    const { ending, stdout, stderr } = await runProgram(
       {
         command: "git",
         args: call.args,
@@ -67,7 +62,6 @@ export class SafeGit {
       call.signal,
     );
     call.signal.throwIfAborted();
-    const stdout = Buffer.from(written.buffer, written.byteOffset, written.byteLength);
     const doing = `git ${call.args[0] ?? ""}`;
     switch (ending.kind) {
       case "exited":
@@ -79,8 +73,6 @@ export class SafeGit {
         throw new GitError(`${doing} wrote more than ${MAX_STDOUT_BYTES} bytes.`);
       case "not-started":
         throw broken(call, `${doing} couldn't be started: ${ending.problem}. Check that git is installed.`);
-      case "lost":
-        throw broken(call, ending.problem);
       case "stopped":
         throw broken(call, `${doing} was stopped.`);
     }

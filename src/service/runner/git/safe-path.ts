@@ -1,8 +1,29 @@
-/** Whether git and we can use the path: nothing that leaves the folder, and nothing that git would take for its own. */
+/** What HFS+ leaves out of a name before it compares it with another. */
+// oxlint-disable-next-line no-misleading-character-class
+const IGNORABLE = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
+/** What NTFS leaves out: a stream, and dots and spaces at the end. */
+const IGNORED_END = /(?::.*|[. ]+)$/;
+/** As NTFS shortens `.git` and the names of its files. */
+const SHORT_NAME = /^gi\w*~\d/;
+
+/** Whether git and we can use the path: nothing that leaves the folder, and nothing that git takes for its own on any system. */
 export function isSafePath(path: string): boolean {
   // oxlint-disable-next-line no-control-regex
   if (path === "" || path.startsWith("/") || /[\u0000-\u001f\u007f\\\ufffd]/.test(path)) return false;
-  return path
-    .split("/")
-    .every((part) => part !== "" && part !== "." && part !== ".." && !/^\.git$|^git~\d/i.test(part));
+  return path.split("/").every((part) => {
+    const name = nameAnywhere(part);
+    return part !== "" && part !== "." && part !== ".." && name !== ".git" && !SHORT_NAME.test(name);
+  });
+}
+
+/** The same for all names that some file system takes for one. */
+export function foldedName(name: string): string {
+  return name.replaceAll(IGNORABLE, "").normalize("NFC").toUpperCase().toLowerCase();
+}
+
+/** The folded name of what a file system may open in place of a name. */
+export function nameAnywhere(part: string): string {
+  let name = foldedName(part);
+  while (IGNORED_END.test(name) && name !== "." && name !== "..") name = name.replace(IGNORED_END, "");
+  return name;
 }

@@ -15,7 +15,7 @@ export function inertText(text: string): string {
     .replace(/\b(gh)-(?=\d)/gi, `$1-${BREAK}`)
     .replace(/!(?=\d)/g, `!${BREAK}`)
     .replace(REFERENCE_URL, `/$1/${BREAK}`)
-    .replace(/<(?=[a-z!/?])/gi, "&lt;");
+    .replace(/<(?=[a-z!/?])/gi, `<${BREAK}`);
 }
 
 /** Each line of the text as a Markdown quote, inert. */

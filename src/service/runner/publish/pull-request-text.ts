@@ -1,13 +1,15 @@
 import { cut } from "../../../core/text.ts";
 import { oneLine } from "../../printable-text.ts";
 import type { Redact } from "../redaction.ts";
-import type { EarlierTurn } from "../runner-turn.ts";
+import type { EarlierTurn } from "../../turn-runner.ts";
 import { JOB_TRAILER, TURN_TRAILER, turnKeyOf } from "../turn-key.ts";
 import { closedMarkdown, fileName, inertText, quoted } from "./inert-text.ts";
 
 export type TurnText = {
   jobId: string;
   prompt: string;
+  number: number;
+  words: string | null;
   earlierTurns: readonly EarlierTurn[];
   summary: string | null;
   leftOut: readonly string[];
@@ -16,7 +18,7 @@ export type TurnText = {
 const MAX_TITLE_LENGTH = 72;
 const MAX_LEFT_OUT = 50;
 const MAX_SUMMARY_LENGTH = 12_000;
-const MAX_PROMPT_LENGTH = 8000;
+const MAX_WORDS_LENGTH = 8000;
 const MAX_EARLIER_LENGTH = 20_000;
 /** Lines that programs and agents write on the way: warnings, log lines, errors. None of them says what a pull request is about. */
 const ASIDE =
@@ -24,29 +26,42 @@ const ASIDE =
 const START = "<!-- docs-agent:start -->";
 const END = "<!-- docs-agent:end -->";
 
-/** One line of at most 72 characters: the start of the agent's summary, warnings and the like passed over, else of the prompt. */
-export function titleOf({ summary, prompt, jobId }: TurnText, redact: Redact): string {
-  for (const text of [summary ?? "", prompt]) {
+/** One line of at most 72 characters: the start of the agent's summary, warnings and the like passed over, else of the person's words. */
+export function titleOf({ summary, words, jobId }: TurnText, redact: Redact): string {
+  for (const text of [summary ?? "", words ?? ""]) {
     const line = redact(text)
       .split("\n")
       .filter((each) => !ASIDE.test(each))
-      .map((each) =>
-        inertText(each)
-          .replace(/^[\s#>*\-=_`]+/, "")
-          .replace(/[`*_]+$/, ""),
-      )
-      .map((each) => oneLine(each, MAX_TITLE_LENGTH))
+      .map((each) => oneLine(withoutMarks(each), MAX_TITLE_LENGTH))
       .find((each) => /[\p{L}\p{N}]/u.test(each));
     if (line !== undefined) return line;
   }
   return `Documentation changes of job ${jobId}`;
 }
 
-/** The pull request's text: summary, the requests quoted, what was left out, the job. Everything foreign is inert and redacted. */
+function withoutMarks(line: string): string {
+  return inertText(line)
+    .replace(/^[\s#>*\-=_`]+/, "")
+    .replace(/[`*_]+$/, "");
+}
+
+/** The redacted summary without a first line that is the title. */
+function belowTitle(turn: TurnText, redact: Redact): string {
+  const summary = redact(turn.summary ?? "").trim();
+  const [first = "", ...others] = summary.split("\n");
+  return withoutMarks(first) === titleOf(turn, redact) ? others.join("\n").trim() : summary;
+}
+
+/**
+ * The pull request's text: summary, the people's words quoted, what was left out, the job. Everything foreign is inert and redacted.
+ * The rest of a prompt is for the agent alone: it may be a conversation that nobody chose to publish.
+ */
 export function bodyOf(turn: TurnText, redact: Redact): string {
+  // A follow-up's pull request has the title that it got before.
+  const summary = turn.number === 1 ? belowTitle(turn, redact) : redact(turn.summary ?? "");
   const sections = [
-    turn.summary === null ? "" : closedMarkdown(cut(redact(turn.summary), MAX_SUMMARY_LENGTH)),
-    `Requested:\n\n${quoted(cut(redact(turn.prompt), MAX_PROMPT_LENGTH))}`,
+    closedMarkdown(cut(summary, MAX_SUMMARY_LENGTH)),
+    turn.words === null ? "" : `Requested:\n\n${quoted(cut(redact(turn.words), MAX_WORDS_LENGTH))}`,
     earlierSection(turn.earlierTurns, redact),
     leftOutSection(turn.leftOut, redact),
     `Job \`${turn.jobId}\``,
@@ -67,7 +82,8 @@ export function mergedBody(existing: string | null, ours: string): string {
  * done twice.
  */
 export function commitMessageOf(turn: TurnText, redact: Redact): string {
-  const summary = turn.summary === null ? "" : `${inertText(cut(redact(turn.summary), 2000))}\n\n`;
+  const below = inertText(cut(belowTitle(turn, redact), 2000));
+  const summary = below === "" ? "" : `${below}\n\n`;
   return `${titleOf(turn, redact)}\n\n${summary}${JOB_TRAILER}: ${turn.jobId}\n${TURN_TRAILER}: ${turnKeyOf(turn)}\n`;
 }
 
@@ -79,8 +95,9 @@ export function boundedPaths(paths: readonly string[], redact: Redact): string[]
 }
 
 function earlierSection(turns: readonly EarlierTurn[], redact: Redact): string {
-  if (turns.length === 0) return "";
-  const quotes = turns.map(({ prompt }) => quoted(cut(redact(prompt), 2000))).join("\n\n");
+  const words = turns.flatMap((turn) => turn.words ?? []);
+  if (words.length === 0) return "";
+  const quotes = words.map((each) => quoted(cut(redact(each), 2000))).join("\n\n");
   return `Before that:\n\n${cut(quotes, MAX_EARLIER_LENGTH)}`;
 }
 
@@ -89,5 +106,5 @@ function leftOutSection(paths: readonly string[], redact: Redact): string {
   const lines = boundedPaths(paths, redact).map((path) =>
     path.startsWith("… and") ? `- ${path}` : `- ${fileName(path)}`,
   );
-  return `Not included (outside this project's docs):\n\n${lines.join("\n")}`;
+  return `Not included (outside this project's docs, or named in a way that some systems can't hold):\n\n${lines.join("\n")}`;
 }

@@ -1,8 +1,16 @@
+import { statfs } from "node:fs/promises";
 import type { Clock } from "../../../core/clock.ts";
 import { TransientRunError, TurnFailedError } from "../run-error.ts";
-import type { ProcessStarter } from "../starter/process-starter.ts";
+import { runProgram } from "../run-program.ts";
 
 const LOOK_EVERY_MS = 5_000;
+/** How often the disk is asked how much room it has, which takes no time. */
+const ASK_EVERY_MS = 500;
+/** With less room, the service and its other turns are in danger. */
+const RESERVE_MEGABYTES = 128;
+/** An agent that wrote less isn't why the disk is full. */
+const NOTEWORTHY_MEGABYTES = 16;
+const MEGABYTE = 1024 ** 2;
 const LOOK_TIME_LIMIT_MS = 30_000;
 /** In a row. The machine may be short of processes or files for a moment. */
 const MAX_BLIND_LOOKS = 6;
@@ -12,30 +20,43 @@ const DU = 'exec du -sxk -- "$1" 2>/dev/null';
 const MAX_WRITTEN_BYTES = 64 * 1024;
 
 /**
- * Watches what is added to a folder. `signal` aborts with a `TurnFailedError` when that is more than it may be, and with a
- * `TransientRunError` when it can't be told for half a minute.
+ * Watches what is added to a folder. `signal` aborts with a `TurnFailedError` when that is more than it may be, or the reason why the disk is
+ * almost full, and with a `TransientRunError` when it can't be told for half a minute.
  */
 export function watchDisk(
   folder: string,
   limitMegabytes: number,
-  { clock, starter }: { clock: Clock; starter: ProcessStarter },
+  { clock, reserveMegabytes = RESERVE_MEGABYTES }: { clock: Clock; reserveMegabytes?: number },
 ): Disposable & { signal: AbortSignal } {
   const controller = new AbortController();
   const { signal } = controller;
   const over = new AbortController();
   let cancel: () => void = () => {};
   let blindLooks = 0;
+  let lookAtMs = clock.now() + LOOK_EVERY_MS;
 
-  let before = diskUse(folder, starter, over.signal);
-  async function look(): Promise<void> {
-    const { bytes } = await diskUse(folder, starter, over.signal);
+  let before = diskUse(folder, over.signal);
+  async function ask(): Promise<void> {
+    const isShort = (await roomOn(folder)) < reserveMegabytes * MEGABYTE;
+    if (over.signal.aborted) return;
+    if (!isShort && clock.now() < lookAtMs) return wait();
+    lookAtMs = clock.now() + LOOK_EVERY_MS;
+    await look(isShort);
+  }
+  async function look(isShort: boolean): Promise<void> {
+    const { bytes } = await diskUse(folder, over.signal);
     const { bytes: bytesBefore } = await before;
     if (over.signal.aborted) return;
     blindLooks = bytes === null ? blindLooks + 1 : 0;
     if (bytesBefore === null) before = Promise.resolve({ bytes, isWhole: true });
-    else if (bytes !== null && bytes - bytesBefore > limitMegabytes * 1024 ** 2) {
+    else if (bytes !== null && bytes - bytesBefore > limitMegabytes * MEGABYTE) {
       controller.abort(
         new TurnFailedError(`The agent wrote more than its limit of ${limitMegabytes} MB, and was stopped.`),
+      );
+      return;
+    } else if (bytes !== null && isShort && bytes - bytesBefore > NOTEWORTHY_MEGABYTES * MEGABYTE) {
+      controller.abort(
+        new TurnFailedError("The agent wrote until the service's disk was almost full, and was stopped."),
       );
       return;
     }
@@ -43,7 +64,7 @@ export function watchDisk(
     else controller.abort(new TransientRunError("What the agent writes to the disk can't be measured."));
   }
   function wait(): void {
-    cancel = clock.wakeAt(clock.now() + LOOK_EVERY_MS, () => void look());
+    cancel = clock.wakeAt(clock.now() + ASK_EVERY_MS, () => void ask());
   }
   wait();
   return {
@@ -61,7 +82,6 @@ export function watchDisk(
  */
 export async function diskUse(
   folder: string,
-  starter: ProcessStarter,
   signal = new AbortController().signal,
 ): Promise<{ bytes: number | null; isWhole: boolean }> {
   const program = {
@@ -73,13 +93,18 @@ export async function diskUse(
     timeLimitMs: LOOK_TIME_LIMIT_MS,
     maxOutputBytes: MAX_WRITTEN_BYTES,
   };
+  const { ending, stdout } = await runProgram(program, signal);
+  if (ending.kind === "time-limit") return { bytes: Infinity, isWhole: false };
+  return { bytes: bytesOf(stdout.toString()), isWhole: ending.kind === "exited" && ending.code === 0 };
+}
+
+/** How much the disk of a folder has room for, in bytes; infinite if that can't be told. */
+async function roomOn(folder: string): Promise<number> {
   try {
-    const { ending, stdout } = await starter.run(program, signal);
-    if (ending.kind === "time-limit") return { bytes: Infinity, isWhole: false };
-    const bytes = bytesOf(Buffer.from(stdout).toString());
-    return { bytes, isWhole: ending.kind === "exited" && ending.code === 0 };
+    const { bavail, bsize } = await statfs(folder);
+    return bavail * bsize;
   } catch {
-    return { bytes: null, isWhole: false };
+    return Infinity;
   }
 }
 

@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import type { SafeGit } from "../git/git.ts";
 import { readObjects } from "../git/object-batch.ts";
-import type { TreeThread } from "./tree-thread.ts";
+import type { WorkTree } from "./work-tree.ts";
 
 export type FillInput = {
   git: SafeGit;
   gitDir: string;
   commit: string;
-  thread: TreeThread;
+  workTree: WorkTree;
   /** The empty folder to fill. */
   tree: string;
   /** A folder of our own that no agent can reach, for the index. */
@@ -23,13 +23,13 @@ export type FillInput = {
  * The caller holds the mirror's lock. Resolves to the repository's ignore files.
  */
 export async function fillTree(input: FillInput): Promise<{ path: string; oid: string }[]> {
-  const { git, gitDir, commit, thread, tree, kept, signal } = input;
+  const { git, gitDir, commit, workTree, tree, kept, signal } = input;
   const listing = await git.run({
     args: ["ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit],
     gitDir,
     signal,
   });
-  const { index, paths, links, ignoreRules } = await thread.call("open", { listing, kept }, signal);
+  const { index, paths, links, ignoreRules } = workTree.open(listing, kept);
   if (paths.length > 0) {
     const env = { GIT_INDEX_FILE: join(input.scratch, "start"), GIT_WORK_TREE: tree };
     await git.run({ args: ["update-index", "-z", "--index-info"], gitDir, env, stdin: index, signal });
@@ -43,6 +43,6 @@ export async function fillTree(input: FillInput): Promise<{ path: string; oid: s
     });
   }
   const targets = await readObjects(git, gitDir, links, signal);
-  await thread.call("complete", { targets }, signal);
+  await workTree.complete(targets);
   return ignoreRules;
 }

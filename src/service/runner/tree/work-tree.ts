@@ -1,6 +1,7 @@
 import { lstatSync, mkdirSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { createIsDoc } from "../changes/docs-globs.ts";
+import { isPortable } from "../changes/portable-name.ts";
 import { copyChanges } from "../changes/read-changes.ts";
 import { scanTree, type TreeChange, type TreeStart } from "../changes/scan-tree.ts";
 import { type Selection, selectChanges } from "../changes/select-changes.ts";
@@ -31,6 +32,16 @@ export type Opened = {
   ignoreRules: { path: string; oid: string }[];
 };
 
+export type SelectInput = {
+  docs: readonly string[];
+  /** New files that the repository ignores. */
+  ignored: ReadonlySet<string>;
+  /** Leaves out new files whose names some systems can't hold. */
+  portableNames: boolean;
+  secrets: readonly string[];
+  copies: string;
+};
+
 /** The tree cannot be used; a fault of ours or of the disk. */
 export class WorkTreeError extends DocsAgentError {
   readonly code = "work_tree";
@@ -41,8 +52,7 @@ const MAX_LINK_BYTES = 4096;
 const MAX_TICK_MS = 3000;
 
 /**
- * The tree of one turn: filled from a commit, given to an agent, compared, and what is still as it was kept for another turn. Much of
- * it waits for the disk or takes long, so it lives on a thread of its own (`tree-worker.ts`).
+ * The tree of one turn: filled from a commit, given to an agent, compared, and what is still as it was kept for another turn.
  */
 export class WorkTree {
   readonly #root: string;
@@ -65,8 +75,8 @@ export class WorkTree {
    * Moves what the tree kept at `kept` has in common with the commit into the empty root, removes the rest of it, and tells what
    * is missing. Only regular files and links with names that are safe are ever there.
    */
-  open(listing: Uint8Array, kept: string | null): Opened {
-    this.#snapshot = parseSnapshot(Buffer.from(listing.buffer, listing.byteOffset, listing.byteLength));
+  open(listing: Buffer, kept: string | null): Opened {
+    this.#snapshot = parseSnapshot(listing);
     this.#noted = kept === null ? emptyFolder() : this.#reuse(kept);
     const there = new Set([...filesIn(this.#noted)].map(([path]) => path));
     const missing = [...this.#snapshot.values()].filter(({ path }) => isSafePath(path) && !there.has(path));
@@ -102,22 +112,19 @@ export class WorkTree {
   }
 
   /** Compares the tree with its start. Resolves to the new documentation files: git may know that they are to be ignored. */
-  async scan(docs: readonly string[]): Promise<string[]> {
-    this.#changes = await scanTree(this.#root, this.#start);
+  async scan(docs: readonly string[], signal: AbortSignal): Promise<string[]> {
+    this.#changes = await scanTree(this.#root, this.#start, signal);
     const isDoc = createIsDoc(docs);
     return this.#changes.filter(({ path, kind }) => kind === "added" && isDoc(path)).map(({ path }) => path);
   }
 
   /** Chooses what will be committed, and copies it to the empty folder `copies`, out of the agent's reach. */
-  async select(
-    docs: readonly string[],
-    ignored: readonly string[],
-    secrets: readonly string[],
-    copies: string,
-  ): Promise<Selection> {
-    const isIgnored = new Set(ignored);
-    this.#selection = selectChanges(this.#changes, this.#snapshot.keys(), createIsDoc(docs), (path) =>
-      isIgnored.has(path),
+  async select({ docs, ignored, portableNames, secrets, copies }: SelectInput): Promise<Selection> {
+    this.#selection = selectChanges(
+      this.#changes,
+      this.#snapshot.keys(),
+      createIsDoc(docs),
+      (path) => ignored.has(path) || (portableNames && !isPortable(path)),
     );
     await copyChanges(this.#root, this.#selection.committed, secrets, copies);
     return this.#selection;

@@ -1,0 +1,63 @@
+import type { Project } from "./config-projects.ts";
+import type { Config } from "./config.ts";
+import type { Logger } from "./core/logger.ts";
+import { codeOrNameOf } from "./errors.ts";
+import { createHttpJobService } from "./job-client/http-job-service.ts";
+import { createDispatcher } from "./proxy.ts";
+import { trySlack } from "./slack/try-slack.ts";
+
+/** Read to see what the job service makes of the key. No job has this id. */
+const NO_JOB = "docs-agent-check";
+
+type Tried = { name: string; found: string; isFault: boolean };
+
+/** Tries Slack and every project's job service. Changes nothing there. Returns whether all of them answer and accept the secrets. */
+export async function check(config: Config, write: (line: string) => void): Promise<boolean> {
+  let isFine = true;
+  const trying = [checkSlack(config), ...config.projects.map((project) => checkProject(config, project))];
+  for (const { name, found, isFault } of await Promise.all(trying)) {
+    write(`${isFault ? "FAULT" : "ok   "}  ${name}: ${found}\n`);
+    isFine &&= !isFault;
+  }
+  return isFine;
+}
+
+async function checkSlack({ slack }: Config): Promise<Tried> {
+  return { name: "Slack", ...(await trySlack(slack)) };
+}
+
+async function checkProject({ proxy, jobServiceTimeoutMs }: Config, project: Project): Promise<Tried> {
+  const { name, id, baseUrl, apiKey } = project;
+  const service = createHttpJobService({
+    baseUrl,
+    projectId: id,
+    apiKey,
+    proxy,
+    timeoutMs: jobServiceTimeoutMs,
+  });
+  const answer = await service.getJob(NO_JOB);
+  await service.close();
+  if (answer.ok || answer.fault.kind === "missing") {
+    return { name, found: "the job service answers and accepts the API key", isFault: false };
+  }
+  return { name, found: answer.fault.message, isFault: true };
+}
+
+/** Warns of each job service that doesn't answer. Sends no key and asks for nothing, so any answer will do. */
+export async function warnOfSilence(config: Config, logger: Logger): Promise<void> {
+  const { projects, proxy, jobServiceTimeoutMs: timeoutMs } = config;
+  const dispatcher = createDispatcher(proxy, { timeoutMs });
+  for (const origin of new Set(projects.map(({ baseUrl }) => new URL(baseUrl).origin))) {
+    try {
+      const signal = AbortSignal.timeout(timeoutMs);
+      const { body } = await dispatcher.request({ origin, path: "/", method: "HEAD", signal });
+      await body.dump();
+    } catch (thrown) {
+      logger.warn(
+        { service: new URL(origin).host, error: codeOrNameOf(thrown) },
+        "the job service doesn't answer; requests wait until it does",
+      );
+    }
+  }
+  await dispatcher.close();
+}

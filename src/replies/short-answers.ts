@@ -1,0 +1,25 @@
+// What is said at once to whoever pressed a button or sent a form, alone.
+
+export const QUESTION_CLOSED = "The agent no longer waits for an answer.";
+export const ANSWER_FORM_NOT_OPENED = "I couldn't open the form. Press the button again.";
+export const FORM_EXPIRED = "This form has expired. Copy your text and open it again.";
+export const NOTHING_TYPED = "Say what should change.";
+export const NOTHING_SHARED = "Share a message, or say what should change.";
+export const NO_ANSWER = "Type an answer.";
+export const ANSWERED_ALREADY = "Somebody already answered that.";
+export const NOT_YOURS = "Only the person who asked for this can do that.";
+export const ANSWER_FORM_NOT_KEPT = "I can't tell whether that was saved. Send it again.";
+export const ASKED_BEFORE = "You already asked for that here. Send it as a message to ask again.";
+export const THANKS = "Thanks for the feedback.";
+export const FOLLOWING = "I'll mention you in the result.";
+export const MUTED = "I won't mention you in this thread.";
+export const FOLLOWED_ELSEWHERE = "The result goes to a direct message, so I can't mention you in it.";
+export const TOO_MANY_FOLLOWERS = "Too many people follow this already.";
+export const ALREADY_WATCHING = "I'm already watching.";
+export const ON_ITS_WAY = "There's news about this request. I'll post it here in a moment.";
+/** True also when the store's answer was lost. Pressing twice does nothing twice. */
+export const PRESS_NOT_KEPT =
+  "I can't tell whether that was saved. If nothing happens within a minute, press the button again.";
+/** The turn that a button belongs to has ended. */
+export const FINISHED = "The agent has already finished. See the last message of this request.";
+export const REPLY_NOT_KEPT = "I no longer have that message. Mention me in the thread instead.";

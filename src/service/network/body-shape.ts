@@ -1,0 +1,176 @@
+import { ModelCallFault } from "./model-call-fault.ts";
+
+/** What an operator lets pass besides what we know. */
+export type AllowedExtras = {
+  /** Paths as they are logged, for example `generationConfig.speechConfig` or `messages.content[audio]`. */
+  fields: readonly string[];
+  /** Types of tools; for Gemini, the names of their fields. */
+  tools: readonly string[];
+  /** Values of `anthropic-beta` and `openai-beta`. */
+  betas: readonly string[];
+};
+export type LeftOutKind = keyof AllowedExtras;
+
+/** Decides what may pass that isn't in our lists, and is told what didn't. */
+export type AllowedBesides = {
+  extras: AllowedExtras;
+  onLeftOut: (kind: LeftOutKind, name: string) => void;
+};
+
+type Place = AllowedBesides & { path: string };
+
+/**
+ * A part of a request's body that may pass: returns what is sent on, or undefined for nothing. Throws a {@link ModelCallFault} for
+ * what must not be left out in silence.
+ */
+export type Shape = (value: unknown, place: Place) => unknown;
+
+/** More levels than this are an attack on whoever reads them. */
+const MAX_DEPTH = 200;
+const LINKED = "Send images and files as data, not as links or ids that the provider would follow.";
+
+/** Passes as it is. For data that the provider hands to the model, and for plain values. */
+export const any: Shape = (value) => value;
+
+/** Something that is stored at the provider, perhaps by somebody else who has the same key. */
+export const stored: Shape = (value, { path }) => {
+  if (value === null || value === undefined) return undefined;
+  throw new ModelCallFault(400, `What is stored at the provider isn't available here. Leave out ${path}.`);
+};
+
+/** Content that the provider would get from elsewhere: in an address an agent could send anything to anybody. */
+export const linked: Shape = (value) => {
+  if (value === null || value === undefined || value === "") return undefined;
+  throw new ModelCallFault(400, LINKED);
+};
+
+/** An address that must hold its data itself. */
+export const dataUrl: Shape = (value, place) =>
+  typeof value === "string" && (value === "" || /^\s*data:/i.test(value)) ? value : linked(value, place);
+
+/** Base64, or a data URL. No Base64 has a colon. */
+export const data: Shape = (value, place) =>
+  typeof value === "string" && !/^\s*(?!data:)[a-z][a-z0-9+.-]*:/i.test(value) ? value : linked(value, place);
+
+/** A text, or something that has a shape. */
+export function textOr(shape: Shape): Shape {
+  return (value, place) => (typeof value === "string" ? value : shape(value, place));
+}
+
+/**
+ * An object, or a list of them. `names` are fields that pass as they are, in addition to `type`; those in `nested` have a shape. Other
+ * fields are left out. A name that a lenient server would read as one of ours is refused. With `alsoSnakeCase` names may be written in
+ * either way, and are sent on in our spelling.
+ */
+export function object(
+  names: string,
+  nested: Readonly<Record<string, Shape>> = {},
+  { alsoSnakeCase = false, kind = "fields" }: { alsoSnakeCase?: boolean; kind?: LeftOutKind } = {},
+): Shape {
+  const plain = ["type", ...names.split(" ")].map((name): [string, Shape] => [name, any]);
+  const fields = [...plain, ...Object.entries(nested)].map(([name, shape]) => ({ name, shape }));
+  const known = new Map(fields.map((field) => [field.name, field]));
+  const similar = new Map(fields.map((field) => [folded(field.name), field]));
+  return each((given, place) => {
+    const kept = new Map<string, unknown>();
+    for (const [name, value] of Object.entries(given)) {
+      const path = place.path === "" ? name : `${place.path}.${name}`;
+      const field = known.get(name) ?? similar.get(folded(name));
+      if (isExtra(place, kind, kind === "fields" ? path : name)) kept.set(name, value);
+      else if (field === undefined) place.onLeftOut(kind, kind === "fields" ? path : name);
+      else if (name !== field.name && !(alsoSnakeCase && name === snakeCase(field.name))) {
+        throw new ModelCallFault(400, `Write ${field.name} instead of ${shown(name)}.`);
+      } else if (kept.has(field.name)) {
+        throw new ModelCallFault(400, `The request has ${field.name} in two spellings.`);
+      } else {
+        const sent = field.shape(value, { ...place, path });
+        if (sent !== undefined) kept.set(field.name, sent);
+      }
+    }
+    return Object.fromEntries(kept);
+  });
+}
+
+/** Objects that are told apart by their `type`, whose date doesn't matter. Those without one are of type `untyped`. */
+export function byType(
+  shapes: Readonly<Record<string, Shape>>,
+  { untyped, kind = "fields" }: { untyped?: string; kind?: LeftOutKind } = {},
+): Shape {
+  const known = new Map(Object.entries(shapes));
+  return each((given, place) => {
+    const type = ("type" in given ? given.type : null) ?? untyped;
+    const name = typeof type === "string" ? type : "";
+    const what = kind === "fields" ? `${place.path}[${name}]` : name;
+    if (isExtra(place, kind, what)) return given;
+    const shape = known.get(name) ?? known.get(name.replace(/_\d{8}$/, ""));
+    if (shape === undefined) place.onLeftOut(kind, what);
+    return shape?.(given, place);
+  });
+}
+
+/** What may be sent on of a request's body. Throws a {@link ModelCallFault} if that isn't enough to go on. */
+export function admit(shape: Shape, body: object, admission: AllowedBesides): object {
+  refuseDepth(body);
+  const onLeftOut: AllowedBesides["onLeftOut"] = (kind, name) => admission.onLeftOut(kind, shown(name));
+  return Object(shape(body, { extras: admission.extras, onLeftOut, path: "" }));
+}
+
+/** The values of a header such as `anthropic-beta` that may be sent on; null: none. */
+export function admitBetas(
+  header: string,
+  known: ReadonlySet<string>,
+  admission: AllowedBesides,
+): string | null {
+  const given = header.split(",").map((value) => value.trim());
+  const kept = given.filter((value) => known.has(value) || admission.extras.betas.includes(value));
+  for (const value of given) {
+    if (value !== "" && !kept.includes(value)) admission.onLeftOut("betas", shown(value));
+  }
+  return kept.length === 0 ? null : kept.join(",");
+}
+
+/** In a list, what isn't an object is left out. */
+function each(one: (given: object, place: Place) => unknown): Shape {
+  return (value, place) => {
+    if (value === null || value === undefined) return value;
+    if (Array.isArray(value)) {
+      return value.flatMap((item: unknown) => {
+        const sent = isObject(item) && !Array.isArray(item) ? one(item, place) : undefined;
+        return sent === undefined ? [] : [sent];
+      });
+    }
+    if (isObject(value)) return one(value, place);
+    throw new ModelCallFault(400, `The request isn't valid: check ${place.path}.`);
+  };
+}
+
+function isExtra({ extras }: Place, kind: LeftOutKind, name: string): boolean {
+  return extras[kind].includes(name);
+}
+
+function refuseDepth(body: object): void {
+  let level: object[] = [body];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > MAX_DEPTH) {
+      throw new ModelCallFault(400, `The request is nested more than ${MAX_DEPTH} levels deep.`);
+    }
+    level = level.flatMap((value) => Object.values(value).filter(isObject));
+  }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
+/** As servers read names that ignore case (in any script), underscores or hyphens. */
+function folded(name: string): string {
+  return name.normalize("NFKC").toUpperCase().toLowerCase().replaceAll(/[_-]/g, "");
+}
+
+function snakeCase(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+function shown(name: string): string {
+  return name.replaceAll(/[^\w.:/@=[\]-]/g, "?").slice(0, 100);
+}

@@ -1,0 +1,294 @@
+import { any, byType, data, dataUrl, linked, object, type Shape, stored, textOr } from "./body-shape.ts";
+
+// Only what costs the price of the model that is named, in tokens that are reported, and what happens on the agent's side. Not here, for example:
+// tiers and speeds with other prices, other models, tools that run at the provider, and requests whose usage comes later or apart.
+
+/** With a list that is left empty, nothing is sent: providers refuse it. */
+function toolsOf(shape: Shape): Shape {
+  return (value, place) => {
+    const kept = shape(value, place);
+    return Array.isArray(kept) && kept.length === 0 ? undefined : kept;
+  };
+}
+
+const anthropicTool = "name description cache_control defer_loading strict input_examples";
+const anthropicTools = toolsOf(
+  byType(
+    {
+      custom: object(`${anthropicTool} input_schema eager_input_streaming`),
+      bash: object(anthropicTool),
+      text_editor: object(`${anthropicTool} max_characters`),
+      computer: object(`${anthropicTool} display_width_px display_height_px display_number enable_zoom`),
+      memory: object(anthropicTool),
+    },
+    { untyped: "custom", kind: "tools" },
+  ),
+);
+const anthropicSource = byType({
+  base64: object("media_type", { data }),
+  text: object("media_type data"),
+  content: object("", { content: textOr(anthropicContent) }),
+  url: linked,
+  file: linked,
+});
+const anthropicBlocks = byType({
+  text: object("text cache_control citations"),
+  image: object("cache_control", { source: anthropicSource }),
+  document: object("cache_control title context citations", { source: anthropicSource }),
+  search_result: object("cache_control source title content citations"),
+  thinking: object("thinking signature"),
+  redacted_thinking: object("data"),
+  tool_use: object("id name input cache_control"),
+  tool_result: object("tool_use_id is_error cache_control", { content: textOr(anthropicContent) }),
+  tool_reference: object("tool_name cache_control"),
+  container_upload: linked,
+});
+/** Blocks hold blocks. */
+function anthropicContent(...given: Parameters<Shape>): unknown {
+  return anthropicBlocks(...given);
+}
+
+export const anthropicBody = object(
+  "model max_tokens stream temperature top_p top_k stop_sequences metadata cache_control tool_choice output_format",
+  {
+    system: textOr(anthropicContent),
+    messages: object("role", { content: textOr(anthropicContent) }),
+    tools: anthropicTools,
+    thinking: object("budget_tokens display"),
+    output_config: object("effort format task_budget"),
+    context_management: object("", {
+      edits: byType({
+        clear_tool_uses: object("trigger keep clear_at_least exclude_tools clear_tool_inputs"),
+        clear_thinking: object("keep"),
+      }),
+    }),
+  },
+);
+
+const openAiFunction = "name description parameters strict";
+const chatParts = byType({
+  text: object("text cache_control"),
+  refusal: object("refusal"),
+  thinking: object("thinking signature"),
+  image_url: object("cache_control", { image_url: urlOr(object("detail format", { url: dataUrl })) }),
+  video_url: object("", { video_url: urlOr(object("", { url: dataUrl })) }),
+  audio_url: object("", { audio_url: urlOr(object("", { url: dataUrl })) }),
+  input_audio: object("", { input_audio: object("format", { data }) }),
+  file: object("cache_control", { file: object("filename", { file_data: data, file_id: linked }) }),
+});
+
+function urlOr(shape: Shape): Shape {
+  return (value, place) => (typeof value === "string" ? dataUrl : shape)(value, place);
+}
+
+export const openAiChatBody = object(
+  [
+    "model stream temperature top_p top_k min_p n stop max_tokens max_completion_tokens seed tool_choice function_call",
+    "presence_penalty frequency_penalty repetition_penalty logit_bias logprobs top_logprobs response_format prediction",
+    "parallel_tool_calls reasoning_effort verbosity store metadata user safety_identifier",
+    "prompt_cache_key prompt_cache_retention enable_thinking thinking_budget chat_template_kwargs",
+  ].join(" "),
+  {
+    messages: object(
+      "role name refusal tool_call_id reasoning reasoning_content reasoning_details reasoning_opaque reasoning_text cache_control",
+      {
+        content: textOr(chatParts),
+        function_call: object("name arguments"),
+        tool_calls: byType(
+          {
+            function: object("id index extra_content", { function: object("name arguments") }),
+            custom: object("id index", { custom: object("name input") }),
+          },
+          { untyped: "function" },
+        ),
+      },
+    ),
+    tools: toolsOf(
+      byType(
+        {
+          function: object("cache_control", { function: object(openAiFunction) }),
+          custom: object("", { custom: object("name description format") }),
+        },
+        { kind: "tools" },
+      ),
+    ),
+    functions: object(openAiFunction),
+    stream_options: object("include_usage include_obfuscation"),
+    reasoning: object("effort max_tokens exclude enabled summary"),
+    thinking: object("budget_tokens clear_thinking"),
+    usage: object("include"),
+  },
+);
+
+/** Elsewhere than on the agent's side it runs in a container of the provider's. */
+const shell: Shape = (tool, place) => {
+  const environment: unknown = Object(tool).environment;
+  if (Object(environment).type === "local") return localShell(tool, place);
+  place.onLeftOut("tools", "shell");
+  return undefined;
+};
+const localShell = object("", { environment: object("skills") });
+const responsesTools = toolsOf(
+  byType(
+    {
+      function: object(`${openAiFunction} defer_loading output_schema`),
+      custom: object("name description format defer_loading"),
+      namespace: object("name description", { tools: (...given) => responsesTools(...given) }),
+      shell,
+      local_shell: object(""),
+      apply_patch: object(""),
+      computer: object(""),
+      computer_use_preview: object("display_width display_height environment"),
+      tool_search: object("execution description parameters"),
+    },
+    { kind: "tools" },
+  ),
+);
+
+const responsesParts = byType({
+  input_text: object("text"),
+  output_text: object("text annotations logprobs"),
+  text: object("text"),
+  summary_text: object("text"),
+  reasoning_text: object("text"),
+  refusal: object("refusal"),
+  input_image: object("detail", { image_url: dataUrl, file_id: linked }),
+  input_file: object("filename detail", { file_data: data, file_url: linked, file_id: linked }),
+  input_audio: object("", { input_audio: object("format", { data }) }),
+  computer_screenshot: object("detail", { image_url: dataUrl, file_id: linked }),
+});
+const call = "id call_id status";
+const output = object(`${call} name`, { output: textOr(responsesParts) });
+const responsesItems = byType(
+  {
+    message: object("id role status phase", { content: textOr(responsesParts) }),
+    reasoning: object("id status encrypted_content", { summary: responsesParts, content: responsesParts }),
+    function_call: object(`${call} name namespace arguments`),
+    function_call_output: output,
+    custom_tool_call: object(`${call} name namespace input`),
+    custom_tool_call_output: output,
+    local_shell_call: object(`${call} action`),
+    local_shell_call_output: object(`${call} output`),
+    shell_call: object(`${call} action`),
+    shell_call_output: object(`${call} output max_output_length`),
+    apply_patch_call: object(`${call} operation`),
+    apply_patch_call_output: object(`${call} output`),
+    computer_call: object(`${call} action actions pending_safety_checks`),
+    computer_call_output: object(`${call} acknowledged_safety_checks`, { output: responsesParts }),
+    tool_search_call: object(`${call} arguments execution`),
+    tool_search_output: object(`${call} execution`, { tools: responsesTools }),
+    compaction: object("id encrypted_content"),
+    compaction_summary: object("id encrypted_content"),
+    compaction_trigger: object("id"),
+    item_reference: stored,
+  },
+  { untyped: "message" },
+);
+
+export const openAiResponsesBody = object(
+  [
+    "model instructions stream temperature top_p top_logprobs max_output_tokens max_tool_calls tool_choice",
+    "parallel_tool_calls include store truncation metadata client_metadata user safety_identifier",
+    "prompt_cache_key prompt_cache_retention",
+  ].join(" "),
+  {
+    input: textOr((value, place) => responsesItems(withoutBareIds(value), place)),
+    tools: responsesTools,
+    reasoning: object("effort summary generate_summary"),
+    text: object("verbosity", { format: any }),
+    stream_options: object("include_obfuscation"),
+    conversation: stored,
+    previous_response_id: stored,
+    prompt: stored,
+  },
+);
+
+/** An item without a type and content stands for one that is stored, whatever role it names. */
+function withoutBareIds(items: unknown): unknown {
+  if (!Array.isArray(items)) return items;
+  return items.map((item: unknown) => {
+    const { type = null, content = null } = Object(item);
+    return type === null && content === null ? { ...Object(item), type: "item_reference" } : item;
+  });
+}
+
+const camel = { alsoSnakeCase: true };
+const blob = object("mimeType displayName", { data }, camel);
+const geminiPart = object(
+  "text thought thoughtSignature videoMetadata mediaResolution",
+  {
+    inlineData: blob,
+    fileData: linked,
+    functionCall: object("id name args", {}, camel),
+    functionResponse: object(
+      "id name response scheduling willContinue",
+      { parts: object("mediaResolution", { inlineData: blob, fileData: linked }, camel) },
+      camel,
+    ),
+  },
+  camel,
+);
+const geminiContent = object("role", { parts: geminiPart }, camel);
+const geminiFields = {
+  contents: geminiContent,
+  systemInstruction: geminiContent,
+  tools: toolsOf(geminiTools),
+  toolConfig: object(
+    "",
+    { functionCallingConfig: object("mode allowedFunctionNames streamFunctionCallArguments", {}, camel) },
+    camel,
+  ),
+  generationConfig: object(
+    [
+      "candidateCount maxOutputTokens temperature topP topK seed stopSequences presencePenalty frequencyPenalty",
+      "responseMimeType responseSchema responseJsonSchema responseLogprobs logprobs mediaResolution",
+    ].join(" "),
+    { thinkingConfig: object("includeThoughts thinkingBudget thinkingLevel", {}, camel) },
+    camel,
+  ),
+  cachedContent: stored,
+};
+
+/** A tool of Gemini has one field for each kind of tool; only functions run on the agent's side. */
+function geminiTools(...given: Parameters<Shape>): unknown {
+  const kept = object("functionDeclarations", {}, { ...camel, kind: "tools" })(...given);
+  return Array.isArray(kept) ? kept.filter((tool) => Object.keys(Object(tool)).length > 0) : kept;
+}
+
+export const geminiBody = object("safetySettings", geminiFields, camel);
+export const geminiCountBody = object(
+  "",
+  { contents: geminiContent, generateContentRequest: object("model safetySettings", geminiFields, camel) },
+  camel,
+);
+
+/** Values of `anthropic-beta` and `openai-beta` that change no price, run nothing at the provider and reach nothing stored there. */
+export const KNOWN_BETAS: ReadonlySet<string> = new Set([
+  "advanced-tool-use-2025-11-20",
+  "claude-code-20250219",
+  "computer-use-2025-01-24",
+  "computer-use-2025-11-24",
+  "context-management-2025-06-27",
+  "effort-2025-11-24",
+  "extended-cache-ttl-2025-04-11",
+  "fine-grained-tool-streaming-2025-05-14",
+  "interleaved-thinking-2025-05-14",
+  "mid-conversation-system-2026-04-07",
+  "model-context-window-exceeded-2025-08-26",
+  "output-128k-2025-02-19",
+  "output-300k-2026-03-24",
+  "pdfs-2024-09-25",
+  "prompt-caching-2024-07-31",
+  "prompt-caching-scope-2026-01-05",
+  "redact-thinking-2026-02-12",
+  "responses=experimental",
+  "structured-outputs-2025-11-13",
+  "structured-outputs-2025-12-15",
+  "task-budgets-2026-03-13",
+  "thinking-display-updates-2026-08-18",
+  "thinking-token-count-2026-05-13",
+  "token-counting-2024-11-01",
+  "token-efficient-tools-2025-02-19",
+  "tool-examples-2025-10-29",
+  "tool-search-tool-2025-10-19",
+]);

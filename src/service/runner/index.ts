@@ -1,2 +1,0 @@
-export { createTurnRunner, type TurnRunnerDeps } from "./create-turn-runner.ts";
-export { TransientRunError } from "./run-error.ts";

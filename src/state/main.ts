@@ -1,0 +1,30 @@
+import { DocsAgentError, messageOf } from "../errors.ts";
+import { createLogger } from "../logger.ts";
+import { createSystemClock } from "../system-clock.ts";
+import { createStateProgram } from "./program.ts";
+
+/** Whatever was typed may come back in a message: user and password of a URL do not. */
+function say(text: string): void {
+  process.stderr.write(text.replaceAll(/(rediss?:\/\/)\S*@/gi, "$1"));
+}
+
+try {
+  const logger = await createLogger({ level: "warn", secrets: [], pretty: process.stderr.isTTY, dest: 2 });
+  const program = createStateProgram({
+    clock: createSystemClock(),
+    logger,
+    env: process.env,
+    input: process.stdin,
+    output: process.stdout,
+    say,
+    isTerminal: process.stderr.isTTY,
+  });
+  await program.parseAsync();
+} catch (thrown) {
+  // Our own errors say what to do; a stack trace would bury it.
+  const known = thrown instanceof DocsAgentError;
+  say(`${known || !(thrown instanceof Error) ? messageOf(thrown) : (thrown.stack ?? "")}\n`);
+  process.exitCode = 1;
+}
+// Anything that still holds the process open has nothing left to do.
+process.exit();

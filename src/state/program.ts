@@ -1,0 +1,114 @@
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { createInterface } from "node:readline";
+import type { Readable, Writable } from "node:stream";
+import { Command } from "commander";
+import type { Clock } from "../core/clock.ts";
+import type { Logger } from "../core/logger.ts";
+import { isRedisUrl } from "../store/redis/redis-location.ts";
+import { dump } from "./dump.ts";
+import { load } from "./load.ts";
+import { Progress } from "./progress.ts";
+import { openRedisSource, openRedisTarget } from "./redis-side.ts";
+import { openSqliteSource, openSqliteTarget } from "./sqlite-side.ts";
+import { StateError } from "./state-error.ts";
+import type { Totals } from "./tally.ts";
+
+export type StateProgramOptions = {
+  clock: Clock;
+  logger: Logger;
+  env: Readonly<Record<string, string | undefined>>;
+  /** Where dumps come from and go to. */
+  input: Readable;
+  output: Writable;
+  /** Writes what the operator reads. */
+  say: (text: string) => void;
+  /** Whether a person looks at that. */
+  isTerminal: boolean;
+};
+
+const DEFAULT_STORE_URL = "sqlite://./data/docs-agent.sqlite";
+
+const AFTER = `
+Both work on the store that STORE_URL names (in the environment or in .env; ${DEFAULT_STORE_URL} if it isn't set).
+Stop the app first: all replicas of it.
+
+From SQLite to Redis, for example:
+  npm run state -- dump > state.jsonl
+  STORE_URL=redis://redis.internal:6379 npm run state -- load < state.jsonl
+
+A dump holds what people wrote: keep it as safe as the store. It is whole if its last line says "totals". A load refuses a
+store that isn't empty. If it breaks off, no app starts on that store; load the dump again. Once it has finished, don't start
+an app on the old store: it would do again what is under way.
+`;
+
+/** The command line that dumps and loads what the app has stored. */
+export function createStateProgram(options: StateProgramOptions): Command {
+  const program = new Command("npm run state --")
+    .description("Dumps everything that Docs Agent has stored, or loads a dump into an empty store.")
+    .addHelpText("after", AFTER)
+    .configureOutput({ writeOut: options.say, writeErr: options.say })
+    .showHelpAfterError("(--help shows how to use it)");
+  program
+    .command("dump")
+    .description("writes the store to the standard output, as lines of JSON")
+    .action(() => runDump(options));
+  program
+    .command("load")
+    .description("reads a dump from the standard input, and then back from the store")
+    .action(() => runLoad(options));
+  return program;
+}
+
+async function runDump(options: StateProgramOptions): Promise<void> {
+  const { clock, output } = options;
+  const url = storeUrlOf(options);
+  await using source = isRedisUrl(url)
+    ? await openRedisSource({ ...options, url })
+    : await openSqliteSource(pathOf(url), clock);
+  const progress = progressOf(options);
+  async function writeLine(line: string): Promise<void> {
+    if (!output.write(`${line}\n`)) await once(output, "drain");
+  }
+  const totals = await dump({ source, clock, progress, writeLine }).finally(() => progress.end());
+  options.say(`Dumped ${shown(totals)} from ${source.name}\n`);
+}
+
+async function runLoad(options: StateProgramOptions): Promise<void> {
+  const { clock, input } = options;
+  const url = storeUrlOf(options);
+  await using target = isRedisUrl(url)
+    ? await openRedisTarget({ ...options, url })
+    : await openSqliteTarget(pathOf(url), clock);
+  const progress = progressOf(options);
+  const totals = await load({ target, clock, progress, lines: linesOf(input) }).finally(() => progress.end());
+  options.say(`Loaded ${shown(totals)} into ${target.name}, and read them back\n`);
+}
+
+/** Reads nothing before it is asked for a line: one that nobody waits for would be lost. */
+export async function* linesOf(input: Readable): AsyncGenerator<string> {
+  yield* createInterface({ input, crlfDelay: Infinity });
+}
+
+function progressOf({ clock, say, isTerminal }: StateProgramOptions): Progress {
+  return new Progress({ clock, write: say, isTerminal });
+}
+
+function storeUrlOf({ env }: StateProgramOptions): string {
+  // What is in the environment already stays as it is.
+  if (existsSync(".env")) process.loadEnvFile(".env");
+  return env["STORE_URL"]?.trim() || DEFAULT_STORE_URL;
+}
+
+function pathOf(url: string): string {
+  const path = /^sqlite:\/\/(.+)$/s.exec(url)?.[1];
+  if (path !== undefined) return path;
+  throw new StateError(
+    "STORE_URL must be sqlite://path, or redis://host:6379 or rediss://host:6379 (with user:password@ before the host, a % in them written as %25, and /database and ?prefix=name at the end, where they are needed).",
+  );
+}
+
+function shown({ records, series, tasks, done }: Totals): string {
+  const [r, s, t, d] = [records, series, tasks, done].map((count) => count.toLocaleString("en"));
+  return `${r} records, ${s} series, ${t} tasks and ${d} ids of tasks that are done`;
+}

@@ -1,0 +1,195 @@
+import { randomInt } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { expect, it, vi } from "vitest";
+import { z } from "zod";
+import { RunnerClient } from "../../src/service/runner/process/runner-client.ts";
+import { processStat } from "../../src/service/runner/process-stat.ts";
+import { processesOf } from "../support/processes-of.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
+import { inlineAgent } from "../support/runner-world.ts";
+import { ServiceFolder, type ServiceProcess } from "../support/service-process.ts";
+import { openTempDir } from "../support/temp-dir.ts";
+
+const Created = z.object({ id: z.string() });
+const Job = z.object({
+  status: z.string(),
+  turns: z.array(z.object({ outcome: z.string().nullable(), reason: z.string().nullable() })),
+});
+const EDIT = inlineAgent(`fs.appendFileSync("docs/index.md", "more\\n");`);
+const PATIENT = { timeout: 60_000, interval: 50 };
+
+/** An ACP agent that opens a session and then does something. */
+function acpAgent(then: string): string[] {
+  return inlineAgent(`
+    import { createInterface } from "node:readline";
+    const send = (message) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\\n");
+    const input = createInterface({ input: process.stdin });
+    input.on("line", (line) => {
+      const { id, method } = JSON.parse(line);
+      if (method === "initialize") send({ id, result: { protocolVersion: 1, agentCapabilities: {} } });
+      if (method === "session/new") send({ id, result: { sessionId: "s" } });
+      if (method !== "session/prompt") return;
+      ${then}
+    });
+    setInterval(() => {}, 1000);
+  `);
+}
+
+/** Writes the same line without end, and reads nothing. `message` is its code. */
+function flood(message: string): string[] {
+  return acpAgent(`
+    input.pause();
+    const lines = Buffer.from((JSON.stringify(${message}) + "\\n").repeat(1000));
+    for (let at = 0; ; at %= lines.length) {
+      try { at += fs.writeSync(1, lines, at); } catch (error) { if (error.code !== "EAGAIN") process.exit(1); }
+    }
+  `);
+}
+
+/** The service with a project for each agent. `kind`: of all of them. */
+async function openService(
+  agents: Record<string, string[]>,
+  { kinds = {}, containment = "required" }: { kinds?: Record<string, string>; containment?: string } = {},
+) {
+  const stack = new AsyncDisposableStack();
+  const folder = stack.use(await ServiceFolder.open(agents, { NODE_OPTIONS: "--max-old-space-size=512" }));
+  const projects = Object.entries(agents).map(([id, command]) => ({
+    id,
+    repository: "./docs-repository",
+    agent: { kind: kinds[id] ?? "command", command },
+    codeHost: { kind: "none" },
+  }));
+  folder.change({ containment, projects });
+  const keys: Record<string, string> = {};
+  for (const id of Object.keys(agents)) {
+    keys[id] = (await folder.run("keys", "create", "--project", id)).stdout.trim();
+  }
+  const service = await folder.serve();
+  const ask = async (project: string, path = "", body: object | null = null) => {
+    const answer = await fetch(`${service.url}/v2/agent/${project}/job${path}`, {
+      method: body === null ? "GET" : "POST",
+      headers: {
+        authorization: `Bearer ${keys[project]}`,
+        "content-type": "application/json",
+        "docs-agent-capabilities": "turns",
+      },
+      ...(body !== null && { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(5_000),
+    });
+    return await answer.json();
+  };
+  return {
+    folder,
+    service,
+    create: async (project: string) => Created.parse(await ask(project, "", { prompt: "Fix it" })).id,
+    job: async (project: string, id: string) => Job.parse(await ask(project, `/${id}`)),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+async function childrenOf(pid: number): Promise<number[]> {
+  const text = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8").catch(() => "");
+  return text.trim() === "" ? [] : text.trim().split(" ").map(Number);
+}
+
+async function runnerOf(service: ServiceProcess): Promise<number> {
+  return await vi.waitUntil(async () => (await childrenOf(service.pid))[0], PATIENT);
+}
+
+async function isGone(pid: number): Promise<boolean> {
+  return (await processStat(pid))?.isRunning !== true;
+}
+
+async function peakMegabytes(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8");
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
+}
+
+const update = (text: string) =>
+  `{ jsonrpc: "2.0", method: "session/update", params: { sessionId: "s", update: {
+    sessionUpdate: "agent_message_chunk", content: { type: "text", text: ${text} } } } }`;
+
+it.each([
+  ["requests", '{ jsonrpc: "2.0", id: 1, method: "x" }', "without waiting for answers"],
+  ["updates", update(`"line" + String.fromCharCode(10)`), "output limit"],
+  ["large updates", update(`"x".repeat(50_000)`), "output limit"],
+])(
+  "holds out against an agent's flood of %s, and so do other projects' jobs",
+  async (_, message, reason) => {
+    await using subject = await openService({ bad: flood(message), good: EDIT }, { kinds: { bad: "acp" } });
+    const { service } = subject;
+    const id = await subject.create("bad");
+    const other = await subject.create("good");
+    await vi.waitUntil(async () => (await subject.job("good", other)).status !== "active", PATIENT);
+    await vi.waitUntil(async () => (await subject.job("bad", id)).status !== "active", PATIENT);
+    expect((await subject.job("good", other)).turns[0]?.outcome).toBe("branch");
+    expect((await subject.job("bad", id)).turns[0]).toMatchObject({
+      outcome: "failed",
+      reason: expect.stringContaining(reason) as string,
+    });
+    expect(service.stdout).not.toContain("the runner ended");
+    expect(await peakMegabytes(service.pid)).toBeLessThan(250);
+  },
+  120_000,
+);
+
+it.each(["required", "none"])(
+  "runs a turn again whose runner was killed, and leaves nothing of it behind: containment %s",
+  async (containment) => {
+    const seconds = `3582.${randomInt(1e9, 1e10)}`;
+    const agent = inlineAgent(`
+      const { spawn } = await import("node:child_process");
+      if (fs.existsSync("docs/second.md")) process.exit();
+      spawn("setsid", ["sleep", "${seconds}"], { detached: true, stdio: "ignore" });
+      setInterval(() => {}, 1000);
+    `);
+    await using subject = await openService({ docs: agent, good: EDIT }, { containment });
+    const { service } = subject;
+    const id = await subject.create("docs");
+    for (let death = 1; death <= 3; death += 1) {
+      const runner = await runnerOf(service);
+      await vi.waitUntil(async () => (await processesOf(`sleep ${seconds}`)).length === 1, PATIENT);
+      process.kill(runner, "SIGKILL");
+      await vi.waitUntil(async () => (await processesOf(`sleep ${seconds}`)).length === 0, PATIENT);
+    }
+    await vi.waitUntil(async () => (await subject.job("docs", id)).status !== "active", PATIENT);
+    expect((await subject.job("docs", id)).turns[0]).toMatchObject({
+      outcome: "failed",
+      reason: expect.stringContaining("broke down each of the three times") as string,
+    });
+    const other = await subject.create("good");
+    await vi.waitUntil(async () => (await subject.job("good", other)).status === "completed", PATIENT);
+  },
+  180_000,
+);
+
+it("ends its runner when it is killed, and when it stops", async () => {
+  await using subject = await openService({ docs: inlineAgent("setInterval(() => {}, 1000);") });
+  const { service, folder } = subject;
+  const runner = await runnerOf(service);
+  await subject.create("docs");
+  await vi.waitUntil(async () => (await childrenOf(runner)).length > 0, PATIENT);
+  service.signal("SIGKILL");
+  await vi.waitUntil(() => isGone(runner), PATIENT);
+  const next = await folder.serve();
+  const nextRunner = await runnerOf(next);
+  next.signal("SIGTERM");
+  expect(await next.exit()).toBe(0);
+  await vi.waitUntil(() => isGone(nextRunner), PATIENT);
+}, 120_000);
+
+it("puts another runner in the place of one that hangs", async () => {
+  await using dir = await openTempDir();
+  const logger = new RecordingLogger();
+  const settings = { dataDir: dir.path, containment: "none", logLevel: "error", projects: [] } as const;
+  const client = new RunnerClient({ ...settings, projects: [] }, logger, { pingEveryMs: 3_000 });
+  await using _ = { [Symbol.asyncDispose]: () => client.close() };
+  await client.open();
+  const [hanging = 0] = await childrenOf(process.pid);
+  process.kill(hanging, "SIGSTOP");
+  const other = async () => (await childrenOf(process.pid)).find((pid) => pid !== hanging);
+  await vi.waitUntil(other, PATIENT);
+  await client.open();
+  expect(await isGone(hanging)).toBe(true);
+  expect(logger.text("error")).toContain("the runner ended: its turns run again");
+}, 60_000);

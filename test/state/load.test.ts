@@ -1,0 +1,185 @@
+// @module-tag redis-server
+import { existsSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { RedisTaskQueue } from "../../src/queue/redis/redis-task-queue.ts";
+import { SqliteTaskQueue } from "../../src/queue/sqlite-task-queue.ts";
+import type { Target } from "../../src/state/side.ts";
+import { openStore } from "../../src/store/open-store.ts";
+import { openRedisStore } from "../../src/store/redis/open-redis-store.ts";
+import { createSystemClock } from "../../src/system-clock.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
+import { type RedisServer, startRedisServer } from "../support/redis-server.ts";
+import { redisPrefix } from "../support/redis.ts";
+import { dumpOf, loadInto } from "../support/state.ts";
+import { openTempDir } from "../support/temp-dir.ts";
+
+const clock = createSystemClock();
+const logger = new RecordingLogger();
+const pools = { of: () => "all", budgets: { all: 50 } };
+const draft = { version: 1, from: "command", teamId: "T", channelId: "C", threadTs: null } as const;
+const Draft = (responseUrl: string) => ({ ...draft, quoted: null, responseUrl });
+const HOUR_MS = 3_600_000;
+
+let server: RedisServer;
+beforeAll(async () => {
+  server = await startRedisServer();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+/** An app on a store, as far as its store and its queue go. */
+async function openApp(store: string) {
+  if (store.startsWith("redis:")) {
+    const opened = await openRedisStore({ url: store, clock, logger, keepSetAsideMs: HOUR_MS });
+    const queue = new RedisTaskQueue({ store: opened, clock, logger, pools, keepDeadMs: HOUR_MS });
+    return { store: opened, queue, ...closing(opened, queue) };
+  }
+  const opened = await openStore({ url: `sqlite://${store}`, clock, logger, ownerWaitMs: 0 });
+  const { db, commits, decided: records } = opened;
+  const queue = new SqliteTaskQueue({ db, commits, clock, logger, pools, records });
+  return { store: opened, queue, ...closing(opened, queue) };
+}
+
+function closing(store: { close(): Promise<void> }, queue: { stop(graceMs: number): Promise<void> }) {
+  return {
+    [Symbol.asyncDispose]: async () => {
+      await queue.stop(1_000);
+      await store.close();
+    },
+  };
+}
+
+/** A place of each kind, and a dump of a store with so many drafts, a series, a task that waits and one that is done. */
+async function startPlaces(drafts = 600) {
+  const resources = new AsyncDisposableStack();
+  const dir = resources.use(await openTempDir());
+  const from = dir.file("from.sqlite");
+  {
+    await using app = await openApp(from);
+    for (let n = 0; n < drafts; n += 1) {
+      void app.store.records.draft.set(`draft ${n}`, Draft(`${n}\u2028\u2029\n`), 48 * HOUR_MS);
+    }
+    await app.queue.commit(() => ({
+      appends: ["a", "b"].map((entry) => ({ series: "s", entry, keep: 9, ttlMs: 48 * HOUR_MS })),
+      adds: [
+        { id: "done", type: "test", payload: null },
+        { id: "later", type: "test", payload: { n: 1 }, dueAt: clock.now() + HOUR_MS },
+      ],
+      value: null,
+    }));
+    app.queue.start(async () => ({ kind: "done" }));
+    await expect.poll(() => app.queue.counts()).toEqual({ waiting: 1, running: 0, dead: 0 });
+  }
+  const lines = await dumpOf({ store: from, clock });
+  const stores = { sqlite: dir.file("to.sqlite"), redis: redisPrefix(server.url).url };
+  return { dir, from, lines, stores, [Symbol.asyncDispose]: () => resources.disposeAsync() };
+}
+
+/** The same target, one method of which is another. */
+function withPut(target: Target, put: Target["put"]): Target {
+  return new Proxy(target, {
+    get(of, name) {
+      if (name === "put") return put;
+      const value: unknown = Reflect.get(of, name);
+      return typeof value === "function" ? value.bind(of) : value;
+    },
+  });
+}
+
+describe.each(["sqlite", "redis"] as const)("a load into %s", (kind) => {
+  it("is what was dumped: records, series, what waits, and what is known as done", async () => {
+    await using places = await startPlaces();
+    const store = places.stores[kind];
+    const totals = { records: 600, series: 1, tasks: 1, done: 1 };
+    expect(await loadInto({ store, clock }, places.lines)).toMatchObject(totals);
+    await using app = await openApp(store);
+    expect(await app.store.records.draft.get("draft 599")).toEqual(Draft("599\u2028\u2029\n"));
+    expect(await app.store.series.of("s")).toEqual(["a", "b"]);
+    expect(await app.queue.counts()).toMatchObject({ waiting: 1, dead: 0 });
+    expect(await app.queue.add({ id: "done", type: "test", payload: null })).toBe(false);
+    expect(await app.queue.add({ id: "later", type: "test", payload: null })).toBe(false);
+  });
+
+  it("is refused where something is", async () => {
+    await using places = await startPlaces(3);
+    const store = places.stores[kind];
+    await loadInto({ store, clock }, places.lines);
+    await expect(loadInto({ store, clock }, places.lines)).rejects.toThrow(/isn't empty. Set STORE_URL to/);
+    await using app = await openApp(store);
+    await expect(loadInto({ store, clock }, places.lines)).rejects.toThrow(/Stop (the app|all replicas)/);
+    expect(await app.store.records.draft.get("draft 2")).toEqual(Draft("2\u2028\u2029\n"));
+  });
+
+  it("that broke off lets no app start and nothing be dumped, and is repeated from the beginning", async () => {
+    await using places = await startPlaces();
+    const store = places.stores[kind];
+    let puts = 0;
+    const breaking = loadInto({ store, clock }, places.lines, (target) =>
+      withPut(target, async (entries) => {
+        puts += 1;
+        if (puts === 2) throw new Error("killed");
+        await target.put(entries);
+      }),
+    );
+    await expect(breaking).rejects.toThrow("killed");
+    await expect(openApp(store)).rejects.toThrow(/holds a part of a dump.* Load the dump again/);
+    await expect(dumpOf({ store, clock })).rejects.toThrow("holds a part of another dump");
+    // Another dump, in which something that the first one had is missing.
+    await using other = await startPlaces(2);
+    expect(await loadInto({ store, clock }, other.lines)).toMatchObject({ records: 2 });
+    await using app = await openApp(store);
+    expect(await app.store.records.draft.get("draft 1")).toEqual(Draft("1\u2028\u2029\n"));
+    expect(await app.store.records.draft.get("draft 2")).toBeUndefined();
+    expect(await app.store.series.of("s")).toEqual(["a", "b"]);
+  });
+
+  it("that lost something is noticed, and no app starts on it", async () => {
+    await using places = await startPlaces(3);
+    const store = places.stores[kind];
+    const losing = loadInto({ store, clock }, places.lines, (target) =>
+      withPut(target, (entries) => target.put(entries.filter(({ id }) => id !== "draft:draft 1"))),
+    );
+    await expect(losing).rejects.toThrow("doesn't hold what was put there");
+    await expect(openApp(store)).rejects.toThrow("holds a part of a dump");
+  });
+});
+
+describe("a dump is refused", () => {
+  const cut: [string, (lines: readonly string[]) => readonly string[], string][] = [
+    ["whose end is missing", (lines) => lines.slice(0, -1), "its last line is missing"],
+    ["a line of which is missing", (lines) => lines.toSpliced(3, 1), "don't add up"],
+    [
+      "a line of which is another",
+      (lines) => lines.with(3, lines[3]?.replace('"T\\"', '"U\\"') ?? "").with(4, lines[3] ?? ""),
+      "don't add up",
+    ],
+    [
+      "that is cut within a line",
+      (lines) => [...lines.slice(0, 3), '{"kind":"rec'],
+      "no entry of this format",
+    ],
+    ["of another format", (lines) => lines.with(0, '{"docsAgentState":99}'), "format 99"],
+    ["that is something else", () => ['{"a":1}'], "no dump of Docs Agent"],
+    ["that is empty", () => [], "no dump on the standard input"],
+  ];
+  it.each(cut)("%s", async (_, damage, message) => {
+    await using places = await startPlaces(9);
+    const store = places.stores.sqlite;
+    await expect(loadInto({ store, clock }, damage(places.lines))).rejects.toThrow(message);
+    // Whatever it was, the whole one can be loaded now.
+    const npms = ["", "> docs-agent-slack@0.1.0 state", "> exec node src/state/main.ts dump", ""];
+    expect(await loadInto({ store, clock }, [...npms, ...places.lines])).toMatchObject({ records: 9 });
+  });
+
+  it("of a file that isn't there; and none is made", async () => {
+    await using dir = await openTempDir();
+    await expect(dumpOf({ store: dir.file("nowhere/state.sqlite"), clock })).rejects.toThrow("nothing in it");
+    expect(existsSync(dir.file("nowhere"))).toBe(false);
+  });
+
+  it.each(["sqlite", "redis"] as const)("of a store on %s that an app uses", async (kind) => {
+    await using places = await startPlaces(1);
+    const store = places.stores[kind];
+    await using _ = await openApp(store);
+    await expect(dumpOf({ store, clock })).rejects.toThrow(/Stop (the app|all replicas), and run this again/);
+  });
+});

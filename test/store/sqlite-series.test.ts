@@ -1,0 +1,30 @@
+import { expect, it } from "vitest";
+import { openStore } from "../../src/store/open-store.ts";
+import { seriesSql } from "../../src/store/sqlite-series.ts";
+import { ManualClock } from "../support/manual-clock.ts";
+import { unindexedSteps } from "../support/query-plan.ts";
+import { RecordingLogger } from "../support/recording-logger.ts";
+
+async function openMemory() {
+  const clock = new ManualClock();
+  return { clock, store: await openStore({ url: "memory://", clock, logger: new RecordingLogger() }) };
+}
+
+it.each(Object.entries(seriesSql))("does not scan the series to %s", async (_, sql) => {
+  const { store } = await openMemory();
+  await using _store = store;
+  expect(unindexedSteps(store.db, sql)).toEqual([]);
+});
+
+it("forgets an entry when its time is over, and its row with the next sweep", async () => {
+  const { clock, store } = await openMemory();
+  await using _store = store;
+  const append = (entry: string, ttlMs: number) =>
+    store.commits.run(() => store.decided.append({ series: "a", entry, keep: 9, ttlMs }));
+  await append("1", 1000);
+  await append("2", 2000);
+  clock.advance(1000);
+  expect(await store.series.of("a")).toEqual(["2"]);
+  await store.commits.run(() => store.sweep());
+  expect(store.db.prepare("SELECT entry FROM series").all()).toEqual([{ entry: "2" }]);
+});
