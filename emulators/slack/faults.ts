@@ -6,6 +6,8 @@ export type Call = {
   readonly args: Args;
   /** By the clock that the Slack side was given, epoch milliseconds. */
   readonly at: number;
+  /** To whom the response URL that it came through was given. */
+  readonly userId?: string;
   /** `ok`, Slack's error word, or the kind of the fault that struck; absent while the call is under way. */
   result?: string;
 };

@@ -30,6 +30,11 @@ export class ResponseUrls {
     return `${this.#baseUrl}response/${secret}`;
   }
 
+  /** To whom a URL was given; undefined for one that was never given out. */
+  userIdOf(secret: string): string | undefined {
+    return this.#issued.get(secret)?.place.user;
+  }
+
   /** Shows a response; throws the refusal that Slack answers with 404, 410 or 400. */
   use(secret: string, body: unknown): void {
     const issued = this.#issued.get(secret);

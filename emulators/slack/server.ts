@@ -100,7 +100,9 @@ async function handleResponse(
 ): Promise<void> {
   const body = parseJson(await readBody(request));
   const args: Args = typeof body === "object" && body !== null ? { ...body } : {};
-  await serve({ method: "response_url", args, at: deps.now() }, response, deps, () => {
+  const userId = deps.responseUrls.userIdOf(secret);
+  const call = { method: "response_url", args, at: deps.now(), ...(userId !== undefined && { userId }) };
+  await serve(call, response, deps, () => {
     try {
       deps.responseUrls.use(secret, body);
       return { status: 200, body: "ok", result: "ok" };

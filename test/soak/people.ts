@@ -187,9 +187,12 @@ export class People {
   /** Notes which presses were taken. To be called once, when everything has been said. */
   settle(): void {
     for (const { userId, answers, keep } of this.#presses) {
-      const refusals = this.#slack
-        .ephemerals(userId)
-        .filter((ephemeral) => NOT_KEPT.test(this.#slack.visibleText(ephemeral)));
+      // Also those that Slack didn't take: the person saw nothing happen, and the button is still there.
+      const refusals = this.#slack.calls.filter(
+        ({ method, args, userId: respondedTo }) =>
+          (method === "response_url" ? respondedTo : args["user"]) === userId &&
+          NOT_KEPT.test(JSON.stringify(args)),
+      );
       if (answers > refusals.length) keep();
     }
   }
