@@ -1,0 +1,71 @@
+// Reads vitest's JSON reports in test-results: all.json, kill.json and, if something failed, again.json.
+//   node .ci/results.mjs failed    the files with a failed test, one per line
+//   node .ci/results.mjs           the result; its last line is "<n> passed, <n> failed"
+// A test that failed and then passed alone counts as passed, and is named. Exits 1 if anything failed twice, or a report is
+// missing, has no test, or failed for something that isn't a test.
+import { existsSync, readFileSync } from "node:fs";
+
+const runs = ["all", "kill"].map(read);
+const failed = runs.flatMap(failedIn);
+if (process.argv[2] === "failed") {
+  for (const file of new Set(failed.map((test) => test.file))) console.log(file);
+} else {
+  printResult();
+}
+
+function printResult() {
+  const again = existsSync(pathOf("again")) ? read("again") : null;
+  const stillFailed = new Set(again === null ? [] : failedIn(again).map(keyOf));
+  const passedAgain = new Set(again === null ? [] : again.testResults.flatMap(passedIn).map(keyOf));
+  const lost = failed.filter((test) => stillFailed.has(keyOf(test)) || !passedAgain.has(keyOf(test)));
+  for (const test of failed) {
+    console.log(
+      `${lost.includes(test) ? "failed" : "failed, then passed alone"}: ${test.file} > ${test.name}`,
+    );
+  }
+  const isSound = runs.every((run) => {
+    const isExplained = run.success === true || failedIn(run).length > 0;
+    if (!isExplained) console.log(`${run.path} failed, but none of its tests did`);
+    return isExplained && run.numPassedTests > 0;
+  });
+  const sum = (count) => runs.reduce((total, run) => total + count(run), 0);
+  const skipped = sum((run) => run.numTotalTests - run.numPassedTests - run.numFailedTests);
+  if (skipped > 0) console.log(`${skipped} skipped or to do`);
+  process.exitCode = lost.length > 0 || !isSound ? 1 : 0;
+  console.log(
+    `${sum((run) => run.numPassedTests) + failed.length - lost.length} passed, ${lost.length} failed`,
+  );
+}
+
+/** Its failed tests. A file that fails outside its tests (an import, a hook) counts as one, without a name. */
+function failedIn(run) {
+  return run.testResults.flatMap((file) => {
+    const tests = file.assertionResults.filter((test) => test.status === "failed");
+    if (tests.length > 0) return tests.map((test) => ({ file: file.name, name: test.fullName }));
+    return file.status === "failed" ? [{ file: file.name, name: "" }] : [];
+  });
+}
+
+function passedIn(file) {
+  const tests = file.assertionResults.filter((test) => test.status === "passed");
+  const named = tests.map((test) => ({ file: file.name, name: test.fullName }));
+  return file.status === "passed" ? [...named, { file: file.name, name: "" }] : named;
+}
+
+function keyOf({ file, name }) {
+  return `${file}\n${name}`;
+}
+
+function pathOf(run) {
+  return `test-results/${run}.json`;
+}
+
+function read(name) {
+  const path = pathOf(name);
+  try {
+    return { path, ...JSON.parse(readFileSync(path, "utf8")) };
+  } catch (thrown) {
+    console.error(`no report at ${path}: ${thrown.message}`);
+    return { path, testResults: [], numPassedTests: 0, numFailedTests: 0, numTotalTests: 0, success: false };
+  }
+}
