@@ -1,7 +1,7 @@
 import type { ModalView } from "@slack/types";
 import type { Draft } from "../src/core/records.ts";
 import type { QuotedMessage, Segment, SharedFile, ThreadMessage } from "../src/core/request.ts";
-import { answerModal } from "../src/intake/answer-form.ts";
+import { answerModal } from "../src/intake/answers.ts";
 import { askedBefore } from "../src/intake/asked-before.ts";
 import { requestForm } from "../src/intake/request-form.ts";
 import { ANA, BEN, DOCS, LONG, NOON, makeUpTurn } from "./made-up.ts";

@@ -5,7 +5,7 @@ import { readContent } from "../emulators/slack/web-api/chat.ts";
 import { SlackRefusal } from "../emulators/slack/refusal.ts";
 import { parseView } from "../emulators/slack/validate-blocks.ts";
 import type { Rendered } from "../src/replies/blocks.ts";
-import { MESSAGE_TEXT_MAX } from "../src/replies/limits.ts";
+import { MESSAGE_TEXT_MAX } from "../src/replies/blocks.ts";
 import { render } from "../src/replies/render.ts";
 import { CONTACT } from "./made-up.ts";
 import { samples } from "./samples.ts";

@@ -1,5 +1,4 @@
-import type { Job } from "../src/core/job.ts";
-import type { ReportedTurn } from "../src/core/job-report.ts";
+import type { Job, ReportedTurn } from "../src/core/job-service.ts";
 import type { Outcome } from "../src/core/outcome.ts";
 import type { Request } from "../src/core/request.ts";
 import { toldTurn } from "../src/core/told-turn.ts";

@@ -1,4 +1,4 @@
-import type { PlanStep } from "../src/core/job-report.ts";
+import type { PlanStep } from "../src/core/job-service.ts";
 import type { MessageOf } from "../src/core/notifier.ts";
 import type { Outcome } from "../src/core/outcome.ts";
 import type { Request } from "../src/core/request.ts";

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout } from "node:timers/promises";
 import type { Config } from "./config.ts";
 import type { Clock } from "./core/clock.ts";
-import { formatDuration } from "./core/duration.ts";
+import { formatDuration } from "./core/text.ts";
 import { configuredProject } from "./core/job-service.ts";
 import type { Logger } from "./core/logger.ts";
 import { serviceOf } from "./core/project.ts";

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { readProjects } from "./config-projects.ts";
 import type { Project } from "./config-projects.ts";
 import { HttpOrigins, HttpUrl, NO_SPACE, YesOrNo } from "./config-values.ts";
-import { FollowUps } from "./core/steering.ts";
+import { FollowUps } from "./core/people.ts";
 import { didYouMean } from "./did-you-mean.ts";
 import { DocsAgentError } from "./errors.ts";
 import { LOG_LEVELS } from "./logger.ts";

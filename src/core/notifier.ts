@@ -1,7 +1,6 @@
 import type { Outcome } from "./outcome.ts";
 import type { Question } from "./question.ts";
 import type { ListPage, Standing } from "./request-list.ts";
-import type { ReactionChange } from "./reaction.ts";
 import type { Turn } from "./turn.ts";
 
 /** Where a message goes: a channel of a team, or a thread in it. */
@@ -18,6 +17,9 @@ export type Search = { sentAtMs: number; cursor: string | null };
  * that the response URL came from.
  */
 export type Recipient = { place: Place; userId: string; responseUrl: string | null; replaces?: boolean };
+
+/** One step to the reaction that should be under the message that asked. By Slack's names: at work, done, not done. */
+export type ReactionChange = { name: "eyes" | "white_check_mark" | "x"; isOn: boolean };
 
 /** What a message says. How it looks is the notifier's business. */
 export type Message =

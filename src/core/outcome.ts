@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { ReportedTurn } from "./job-report.ts";
-import { Job } from "./job.ts";
+import type { ReportedTurn } from "./job-service.ts";
+import { Job } from "./job-service.ts";
 import { storedObject } from "./stored-object.ts";
 import { ToldTurn } from "./told-turn.ts";
 

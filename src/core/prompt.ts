@@ -1,6 +1,6 @@
 import type { QuotedMessage, Request, Segment, ThreadContext } from "./request.ts";
 import { startOf } from "./text.ts";
-import { allSegments } from "./thread-context.ts";
+import { allSegments } from "./shared.ts";
 
 /** The most characters of a quoted message, and of it and its thread together, that go to the job service. */
 export const QUOTED_MAX_CHARS = 12_000;

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import type { ReportedQuestion } from "./job-report.ts";
-import type { JobServiceAnswer, QuestionAnswer } from "./job-service.ts";
+import type { ReportedQuestion, JobServiceAnswer, QuestionAnswer } from "./job-service.ts";
 import { storedObject } from "./stored-object.ts";
 import { cut, excerpt, plainLine } from "./text.ts";
 

@@ -1,6 +1,6 @@
 import type { Contact } from "./job-service.ts";
 import type { Request } from "./request.ts";
-import type { Append } from "./series.ts";
+import type { Append } from "./task-queue.ts";
 import type { Turn } from "./turn.ts";
 
 /** Whose list: what a person asked for, wherever that was; or what was asked for in a channel, by whomever. */

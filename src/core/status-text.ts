@@ -1,13 +1,14 @@
-import { upToMinute, utcTimeOfDay } from "./duration.ts";
-import { endingOf } from "./outcome.ts";
+import type { ReactionChange } from "./notifier.ts";
+import { upToMinute, utcTimeOfDay } from "./text.ts";
+import { endingOf, cameToNothing } from "./outcome.ts";
 import type { Outcome } from "./outcome.ts";
 import { diffText } from "./outcome-text.ts";
 import type { OutcomeWords } from "./outcome-text.ts";
-import { filesText } from "./shared-files.ts";
-import { sharedText } from "./thread-context.ts";
+import { filesText, sharedText } from "./shared.ts";
 import type { TurnProgress } from "./told-turn.ts";
 import { isAsking, isFollowUp } from "./turn.ts";
 import type { Turn } from "./turn.ts";
+import type { Request } from "./request.ts";
 
 /** Names what a status message shows: as long as it stays the same, the message is not touched. */
 export function statusKey(turn: Turn): string {
@@ -159,4 +160,37 @@ function outcomeLine(outcome: Outcome, words: Pick<OutcomeWords, "watchedFor" | 
     case "rejected":
       return "⛔ Refused";
   }
+}
+
+const REACTIONS = ["eyes", "white_check_mark", "x"] as const;
+
+/** The message that asked, under which reactions show how it stands. Null: nobody wrote one, as with a command. */
+export function askingMessage({
+  teamId,
+  channelId,
+  messageTs,
+  quoted,
+}: Request): { teamId: string; channelId: string; ts: string } | null {
+  if (messageTs !== undefined) return { teamId, channelId, ts: messageTs };
+  return quoted === null ? null : { teamId, channelId: quoted.channelId, ts: quoted.ts };
+}
+
+/** How a turn stands, as a reaction; null: it was stopped or archived, which is neither. */
+export function reactionOf({ stage }: Turn): ReactionChange["name"] | null {
+  if (stage.name !== "ended") return "eyes";
+  const { outcome } = stage;
+  if (cameToNothing(outcome)) return "x";
+  return ["pull-request", "branch", "no-changes"].includes(endingOf(outcome)) ? "white_check_mark" : null;
+}
+
+/** The changes that bring the message to what a turn's state shows; each is harmless where it is so already. */
+export function reactionChanges(turn: Turn): ReactionChange[] {
+  const shown = reactionOf(turn);
+  // Another watch, or another turn of the same message, may have ended before.
+  const isFirst = turn.watch === 1 && turn.request.from !== "try-again";
+  const before = isFirst ? (["eyes"] as const) : REACTIONS;
+  return [
+    ...(shown === null ? [] : [{ name: shown, isOn: true }]),
+    ...before.filter((name) => name !== shown).map((name) => ({ name, isOn: false })),
+  ];
 }

@@ -1,15 +1,13 @@
-import type { Job } from "./job.ts";
-import type { Besides, JobServiceAnswer, JobServiceFault, Requester } from "./job-service.ts";
+import type { Job, Besides, JobServiceAnswer, JobServiceFault, Requester } from "./job-service.ts";
 import type { Admission } from "./directory.ts";
 import type { OutcomeKind } from "./outcome.ts";
-import { nextPollDelayMs } from "./polling.ts";
-import type { PollingPolicy } from "./polling.ts";
+import { nextPollDelayMs } from "./retry.ts";
+import type { PollingPolicy } from "./retry.ts";
 import { quotesNothing } from "./prompt.ts";
 import { DEFAULT_INSTRUCTIONS } from "./request.ts";
 import type { Request, ThreadContext } from "./request.ts";
-import { withoutSending } from "./stop.ts";
-import { toldTurns } from "./told-turn.ts";
 import {
+  withoutSending,
   UNSEEN_MS,
   deadlineOf,
   endTurn,
@@ -19,6 +17,7 @@ import {
   turnAfterAnswer,
   watchingFrom,
 } from "./turn.ts";
+import { toldTurns } from "./told-turn.ts";
 import type { Turn, TurnFiles, TurnStage } from "./turn.ts";
 
 /** Services keep idempotency keys for days; after this long a key may be forgotten, and the create would run again. */

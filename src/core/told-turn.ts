@@ -1,6 +1,5 @@
 import { z } from "zod";
-import type { PlanStep, ReportedPullRequest, ReportedTurn } from "./job-report.ts";
-import type { JobServiceAnswer } from "./job-service.ts";
+import type { PlanStep, ReportedPullRequest, ReportedTurn, JobServiceAnswer } from "./job-service.ts";
 import { storedObject } from "./stored-object.ts";
 import { cut, excerpt, plainLine } from "./text.ts";
 

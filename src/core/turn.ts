@@ -1,17 +1,33 @@
 import { z } from "zod";
 import { Delivery, newDelivery } from "./delivery.ts";
-import { Job } from "./job.ts";
-import { Requester } from "./job-service.ts";
+import { Job, Requester } from "./job-service.ts";
 import type { JobServiceAnswer, JobServiceFault } from "./job-service.ts";
 import { Outcome, outcomeKindOf } from "./outcome.ts";
 import type { OutcomeKind, OutcomeReason } from "./outcome.ts";
-import { Pause, pauseAfter } from "./pause.ts";
-import type { PollingPolicy } from "./polling.ts";
+import type { PollingPolicy } from "./retry.ts";
 import { Question, closeQuestions, isOpen, questionsAfter, toldQuestions } from "./question.ts";
 import { Request } from "./request.ts";
 import { storedObject } from "./stored-object.ts";
 import { TurnProgress, isBefore, isSamePlan, ownTurn, progressOf, toldTurn } from "./told-turn.ts";
 import type { ToldTurn } from "./told-turn.ts";
+
+/** How long a watched turn's agent was not at work, as it waited for its turn or for an answer; epoch milliseconds. `since`: it isn't now. */
+export const Pause = storedObject({ totalMs: z.number(), since: z.number().nullable() });
+export type Pause = z.infer<typeof Pause>;
+
+/** The pause of a turn whose agent is seen at work, or not. The same object when nothing changed. */
+export function pauseAfter(pause: Pause | undefined, isAtWork: boolean, now: number): Pause | undefined {
+  const since = pause?.since ?? null;
+  if (isAtWork === (since === null)) return pause;
+  return { ...pause, totalMs: pausedMs(pause, now), since: isAtWork ? null : now };
+}
+
+/** How long it was not at work by then, milliseconds. */
+export function pausedMs(pause: Pause | undefined, now: number): number {
+  if (pause === undefined) return 0;
+  // The clock may have been set back since.
+  return pause.totalMs + (pause.since === null ? 0 : Math.max(0, now - pause.since));
+}
 
 /**
  * How the job was left by the turn before a follow-up: a poll that still shows it says nothing of the follow-up until then, epoch
@@ -298,4 +314,54 @@ export function rejectionReason(fault: JobServiceFault): OutcomeReason {
     default:
       return "other";
   }
+}
+
+/** The turn after somebody has pressed **Stop**. The same object where it has ended, or somebody was first. */
+export function stopTurn(turn: Turn, stop: { userId: string; at: number }): Turn {
+  if (turn.stage.name === "ended" || turn.stop !== undefined) return turn;
+  return withoutSending({ ...turn, stop }, stop.at);
+}
+
+/** A turn that is to stop ends at once while nothing of it can be at the job service. */
+export function withoutSending(turn: Turn, now: number): Turn {
+  if (turn.stop === undefined || turn.stage.name !== "accepted") return turn;
+  return endTurn(turn, "failed", now, { stoppedBy: turn.stop.userId });
+}
+
+/** The number by which a turn is canceled; null: the service has not told it. */
+export function cancelNumber(turn: Turn): number | null {
+  return isFollowUp(turn) ? (turn.number ?? null) : 1;
+}
+
+/** After the service has taken the cancel: ended, or its end comes with a poll. */
+export function turnAfterCancel(turn: Turn, answer: JobServiceAnswer & { ok: true }, now: number): Turn {
+  if (turn.stage.name !== "watching" || turn.stop === undefined) return turn;
+  return turnAfterAnswer({ ...turn, stop: { ...turn.stop, isTaken: true } }, answer, now);
+}
+
+/** The turn, no longer watched: it is to stop, and its service can't stop it. */
+export function unwatchTurn(turn: Turn, now: number): Turn {
+  if (turn.stage.name !== "watching" || turn.stop === undefined) return turn;
+  return endTurn(turn, "expired", now, { reason: "deadline", stoppedBy: turn.stop.userId });
+}
+
+/** True if somebody has asked for the same again since. */
+export function isTriedAgain({ pressed, watch }: Turn): boolean {
+  return pressed[watch]?.action === "try-again";
+}
+
+type Tried = { turn: Turn; latest: Turn };
+
+/** The turns that one message shows, oldest first, without those that try another of them again; `latest` is the newest try of each. */
+export function withLatestTries([first, ...others]: readonly [Turn, ...Turn[]]): [Tried, ...Tried[]] {
+  const shown: [Tried, ...Tried[]] = [{ turn: first, latest: first }];
+  const byId = new Map([[first.id, shown[0]]]);
+  for (const turn of others) {
+    const before = byId.get(turn.request.retries?.turnId ?? "");
+    const entry = before ?? { turn, latest: turn };
+    entry.latest = turn;
+    if (before === undefined) shown.push(entry);
+    byId.set(turn.id, entry);
+  }
+  return shown;
 }

@@ -1,11 +1,17 @@
 import { z } from "zod";
-import { isBehind, waitBehind } from "./behind.ts";
-import type { Polled } from "./behind.ts";
 import type { JobServiceAnswer, JobServiceFault } from "./job-service.ts";
-import { nextPollDelayMs } from "./polling.ts";
-import type { PollingPolicy } from "./polling.ts";
+import { nextPollDelayMs } from "./retry.ts";
+import type { PollingPolicy } from "./retry.ts";
 import { storedObject } from "./stored-object.ts";
-import { deadlineOf, endTurn, rejectionReason, turnAfterAnswer } from "./turn.ts";
+import {
+  deadlineOf,
+  endTurn,
+  rejectionReason,
+  turnAfterAnswer,
+  UNSEEN_MS,
+  isFollowUp,
+  leftAs,
+} from "./turn.ts";
 import type { Turn } from "./turn.ts";
 
 /** What the watching of one job remembers from poll to poll. */
@@ -100,4 +106,37 @@ function strike(state: PollState, fault: JobServiceFault, now: number): PollStat
 function withTrouble(turn: Turn, since: number): Turn {
   if (turn.stage.name !== "watching" || turn.stage.troubleSince !== null) return turn;
   return { ...turn, stage: { ...turn.stage, troubleSince: since } };
+}
+
+/** A turn before and after a poll. */
+export type Polled = { turn: Turn; next: Turn };
+
+/**
+ * Whether a poll's answer is of another turn of the job than this follow-up: one of the `earlier` was still at work, and the service doesn't tell
+ * turns apart.
+ */
+export function isBehind(turn: Turn, earlier: readonly Polled[]): boolean {
+  return isFollowUp(turn) && turn.number === undefined && earlier.some(isShown);
+}
+
+/** Whether the answer showed that turn at work, or its end. */
+function isShown({ turn: { stage }, next }: Polled): boolean {
+  if (stage.name !== "watching") return false;
+  const { unseen } = stage;
+  if (unseen === undefined) return true;
+  if (next.stage.name === "watching") return next.stage.unseen === undefined;
+  // One that ends because a minute is over has shown nothing.
+  const { job } = next;
+  return job !== null && unseen.leftAs !== null && leftAs(job) !== unseen.leftAs;
+}
+
+/** A watched follow-up after an answer that is of a turn before it: how that one ended isn't how this one ends. */
+export function waitBehind(turn: Turn, answer: JobServiceAnswer & { ok: true }, now: number): Turn {
+  const { stage } = turn;
+  const { job } = answer;
+  if (stage.name !== "watching" || job.status === "archived") return turnAfterAnswer(turn, answer, now);
+  const left = leftAs(job);
+  if (left === null && stage.troubleSince === null) return turn;
+  const unseen = left === null ? {} : { unseen: { until: now + UNSEEN_MS, leftAs: left } };
+  return { ...turn, stage: { ...stage, troubleSince: null, ...unseen } };
 }

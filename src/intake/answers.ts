@@ -1,12 +1,10 @@
 import type { App, BlockAction, ButtonAction } from "@slack/bolt";
 import { ANSWER_MAX_CHARS, isOpen } from "../core/question.ts";
-import { maySteer } from "../core/steering.ts";
+import { maySteer } from "../core/people.ts";
 import { questionOf } from "../core/turn.ts";
 import { ANSWER_CHOICE, ANSWER_IN_WORDS, questionValue } from "../replies/actions.ts";
 import type { QuestionValue } from "../replies/actions.ts";
 import { refusalText } from "../replies/private-messages.ts";
-import { answering } from "../tasks/answer.ts";
-import type { AnswerTaken, GivenAnswer } from "../tasks/answer.ts";
 import {
   ANSWERED_ALREADY,
   NOT_YOURS,
@@ -16,10 +14,14 @@ import {
   FORM_EXPIRED,
   ANSWER_FORM_NOT_KEPT,
 } from "../replies/short-answers.ts";
-import { ANSWER, ANSWER_FORM, answerModal } from "./answer-form.ts";
+import { answering } from "../tasks/answer.ts";
+import type { AnswerTaken, GivenAnswer } from "../tasks/answer.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { alreadyAnswered, answerPress, takePress, tooOld } from "./press.ts";
 import type { PressAnswer } from "./press.ts";
+import type { ModalView } from "@slack/types";
+import type { Question } from "../core/question.ts";
+import { quoteText } from "../replies/blocks.ts";
 
 /** The buttons under the agent's questions, and the form for an answer in words. An answer is in the turn's record before Slack gets its ack. */
 export function registerAnswers(app: App, deps: IntakeDeps): void {
@@ -131,4 +133,34 @@ function answerOf(deps: IntakeDeps, taken: AnswerTaken, userId: string): PressAn
     case "not-allowed":
       return taken;
   }
+}
+
+export const ANSWER_FORM = "answer_form";
+export const ANSWER = "answer";
+
+/** The form for an answer in words. `value`: which question it is for. */
+export function answerModal({ text }: Question, value: string): ModalView {
+  return {
+    type: "modal",
+    callback_id: ANSWER_FORM,
+    title: { type: "plain_text", text: "Answer the agent" },
+    submit: { type: "plain_text", text: "Send" },
+    close: { type: "plain_text", text: "Cancel" },
+    private_metadata: value,
+    blocks: [
+      quoteText(text || "(no text)"),
+      {
+        type: "input",
+        block_id: ANSWER,
+        label: { type: "plain_text", text: "Your answer" },
+        element: {
+          type: "plain_text_input",
+          action_id: ANSWER,
+          multiline: true,
+          max_length: ANSWER_MAX_CHARS,
+          focus_on_load: true,
+        },
+      },
+    ],
+  };
 }

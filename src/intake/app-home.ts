@@ -1,11 +1,11 @@
 import type { App, BlockAction, ButtonAction } from "@slack/bolt";
 import { SUGGESTION, suggestionValue } from "../replies/actions.ts";
 import { refusalMessage } from "../replies/private-messages.ts";
-import { welcomeTask } from "../tasks/welcome.ts";
 import { ASKED_BEFORE } from "../replies/short-answers.ts";
+import { welcomeTask } from "../tasks/welcome.ts";
 import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
 import type { Accepted, IntakeDeps } from "./deps.ts";
-import { teamOf } from "./team.ts";
+import { teamOf } from "./deps.ts";
 
 const HOME_OPENED_EVENT = "app_home_opened";
 

@@ -8,9 +8,9 @@ import { section } from "../replies/blocks.ts";
 import { askedBeforeText, followIt } from "../replies/private-messages.ts";
 import { FOLLOWING } from "../replies/short-answers.ts";
 import type { IntakeDeps } from "./deps.ts";
-import { following } from "./follow-menu.ts";
+import { following } from "./status-buttons.ts";
 import { answerPress, answerTo } from "./press.ts";
-import { namesOf } from "./project.ts";
+import { namesOf } from "./deps.ts";
 import { FormMetadata, requestForm } from "./request-form.ts";
 
 type Asked = { told: string[]; asked: KnownBlock[] };

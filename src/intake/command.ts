@@ -17,7 +17,7 @@ import { parseCommandText } from "./command-text.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { askForList } from "./lists.ts";
 import { openRequestForm } from "./request-form.ts";
-import { findProject, namesOf } from "./project.ts";
+import { findProject, namesOf } from "./deps.ts";
 
 export const COMMAND = "/docs-agent";
 

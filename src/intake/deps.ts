@@ -2,14 +2,15 @@ import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Directory } from "../core/directory.ts";
 import type { Notifier, Refusal } from "../core/notifier.ts";
-import type { PollingPolicy } from "../core/polling.ts";
+import type { PollingPolicy } from "../core/retry.ts";
 import type { ProjectRef } from "../core/project.ts";
 import type { RecordOf, RecordStore } from "../core/records.ts";
-import type { FollowUps } from "../core/steering.ts";
-import type { ThreadReader } from "../core/thread-context.ts";
+import type { FollowUps } from "../core/people.ts";
+import type { ThreadReader } from "../core/shared.ts";
 import type { FirstTries } from "../tasks/first-tries.ts";
 import type { AcceptanceEnd } from "../tasks/accept.ts";
 import type { TaskQueue } from "../core/task-queue.ts";
+import type { Context } from "@slack/bolt";
 
 /** Requests an hour; 0: as many as come. */
 type RequestLimits = { perPerson: number; perChannel: number };
@@ -46,3 +47,24 @@ export type IntakeDeps = {
   clock: Clock;
   logger: Logger;
 };
+
+/**
+ * The workspace through which something came to the app. In a channel that another organization shares, an event's own `team_id` is that
+ * organization's, while commands and buttons there name the app's (github.com/slackapi/bolt-js/issues/687): one thread would have two names.
+ */
+export function teamOf({ teamId }: Pick<Context, "teamId">): string {
+  return teamId ?? "";
+}
+
+/** The project of that short name; the default for null; undefined when there is none of that name. */
+export function findProject(
+  projects: readonly [ProjectRef, ...ProjectRef[]],
+  name: string | null,
+): ProjectRef | undefined {
+  if (name === null) return projects[0];
+  return projects.find((project) => project.name.toLowerCase() === name.toLowerCase());
+}
+
+export function namesOf(projects: readonly ProjectRef[]): string[] {
+  return projects.map(({ name }) => name);
+}

@@ -9,9 +9,9 @@ import { asTicked, askedBefore } from "./asked-before.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { FormMetadata, INSTRUCTIONS, PROJECT, REQUEST_FORM, requestForm } from "./request-form.ts";
 import { sharedOf } from "./share-list.ts";
-import { withoutShown } from "../core/thread-context.ts";
-import { refusedOf } from "../tasks/thread-of-request.ts";
-import { findProject, namesOf } from "./project.ts";
+import { withoutShown } from "../core/shared.ts";
+import { refusedOf } from "../tasks/goes-along.ts";
+import { findProject, namesOf } from "./deps.ts";
 
 /** The form of `/docs-agent` and of **Fix these docs**, sent. */
 export function registerFormSubmission(app: App, deps: IntakeDeps): void {

@@ -3,10 +3,10 @@ import { z } from "zod";
 import type { Refusal } from "../core/notifier.ts";
 import { refusalMessage, refusalText } from "../replies/private-messages.ts";
 import type { IntakeDeps } from "./deps.ts";
-import { SLACKBOT_USER_ID } from "./direct-message.ts";
+import { SLACKBOT_USER_ID } from "./slack-message.ts";
 import { threadOfButton } from "./press.ts";
 import { answerSaid } from "./said-to-app.ts";
-import { teamOf } from "./team.ts";
+import { teamOf } from "./deps.ts";
 
 const Person = z.object({ id: z.string() });
 

@@ -2,17 +2,15 @@ import type { App } from "@slack/bolt";
 import { registerAppHome } from "./app-home.ts";
 import { registerAnswers } from "./answers.ts";
 import { registerFollowIt } from "./asked-before.ts";
-import { registerOutcomeButtons } from "./outcome-buttons.ts";
+import { registerOutcomeButtons, registerFeedback } from "./outcome-buttons.ts";
 import { registerCommand } from "./command.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { registerGate } from "./gate.ts";
-import { registerFollowMenu } from "./follow-menu.ts";
-import { registerFeedback } from "./feedback.ts";
+import { registerFollowMenu, registerStopButton } from "./status-buttons.ts";
 import { registerFormSubmission } from "./form-submission.ts";
 import { registerLists } from "./lists.ts";
-import { registerMention } from "./mention.ts";
+import { registerMention } from "./said-to-app.ts";
 import { registerShortcut } from "./shortcut.ts";
-import { registerStopButton } from "./stop-button.ts";
 import { registerThreadReply } from "./thread-reply.ts";
 
 /** Registers every way in from Slack, behind the gate. */

@@ -5,7 +5,7 @@ import { listTask } from "../tasks/list.ts";
 import type { ListPayload } from "../tasks/list.ts";
 import type { CommandText } from "./command-text.ts";
 import type { IntakeDeps } from "./deps.ts";
-import { teamOf } from "./team.ts";
+import { teamOf } from "./deps.ts";
 
 type Asked = Pick<ListPayload, "teamId" | "channelId" | "threadTs" | "userId" | "responseUrl">;
 

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
-import type { App, BlockAction, ButtonAction } from "@slack/bolt";
+import type { App, BlockAction, ButtonAction, FeedbackButtonsAction } from "@slack/bolt";
 import { outcomeSlot } from "../core/delivery.ts";
-import { maySteer } from "../core/steering.ts";
+import { maySteer, noteVote, votesOf } from "../core/people.ts";
 import type { Decision, Plan } from "../core/task-queue.ts";
 import type { Request } from "../core/request.ts";
-import { askedAgain } from "../core/thread-context.ts";
+import { askedAgain } from "../core/shared.ts";
 import { canKeepWatching, isFollowUp, pressButton, resumeTurn } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
 import {
@@ -13,14 +13,18 @@ import {
   VIEW_MESSAGE,
   VIEW_PULL_REQUEST,
   buttonValue,
+  FEEDBACK,
+  FEEDBACK_NO,
+  FEEDBACK_YES,
+  feedbackValue,
 } from "../replies/actions.ts";
-import type { ButtonValue } from "../replies/actions.ts";
+import type { ButtonValue, FeedbackValue } from "../replies/actions.ts";
 import { refusalText } from "../replies/private-messages.ts";
+import { ALREADY_WATCHING, FINISHED, ON_ITS_WAY, THANKS } from "../replies/short-answers.ts";
 import { reactTasks } from "../tasks/react.ts";
 import { refreshTask } from "../tasks/refresh.ts";
 import { turnWrites } from "../tasks/turn-writes.ts";
 import { watchTask } from "../tasks/watch.ts";
-import { ALREADY_WATCHING, FINISHED, ON_ITS_WAY } from "../replies/short-answers.ts";
 import { acceptRequest } from "./accept-request.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { alreadyDone, takePress, tooOld } from "./press.ts";
@@ -117,4 +121,35 @@ function again({ clock }: IntakeDeps, turn: Turn, watch: number, body: BlockActi
     responseUrl: body.response_url ?? null,
     receivedAt: clock.now(),
   };
+}
+
+/** Whether an outcome was helpful: each person's last vote is kept with the turn, and goes to the log. */
+export function registerFeedback(app: App, deps: IntakeDeps): void {
+  for (const actionId of [FEEDBACK, FEEDBACK_YES, FEEDBACK_NO]) {
+    app.action<BlockAction<ButtonAction | FeedbackButtonsAction>>(actionId, (press) =>
+      takePress(deps, press, feedbackValue.read(press.action.value), (voted) =>
+        vote(deps, voted, press.body.user.id),
+      ),
+    );
+  }
+}
+
+/** What to say; null: that vote is known. */
+async function vote(
+  deps: IntakeDeps,
+  { turnId, vote }: FeedbackValue,
+  userId: string,
+): Promise<string | null> {
+  const noted = await deps.queue.commit((read) => {
+    const turn = read("turn", turnId);
+    const voted = turn === undefined ? undefined : noteVote(turn, userId, vote);
+    if (turn === undefined || voted === turn) return { value: null };
+    return { writes: voted === undefined ? [] : turnWrites(deps, read, voted), value: voted };
+  });
+  if (noted === null || noted === undefined) return null;
+  deps.logger.info(
+    { turn: turnId, job_id: noted.job?.id, project: noted.request.project.name, vote, votes: votesOf(noted) },
+    "feedback",
+  );
+  return THANKS;
 }

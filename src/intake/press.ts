@@ -2,7 +2,7 @@ import type { BlockAction, Context, RespondFn } from "@slack/bolt";
 import type { MessageOf } from "../core/notifier.ts";
 import { PRESS_NOT_KEPT } from "../replies/short-answers.ts";
 import type { IntakeDeps } from "./deps.ts";
-import { teamOf } from "./team.ts";
+import { teamOf } from "./deps.ts";
 
 /** Only the requester may do that. */
 export type NotAllowed = MessageOf<"not-allowed">;

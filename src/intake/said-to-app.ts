@@ -9,9 +9,11 @@ import { parseCommandText, parseReplyText } from "./command-text.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { askForList } from "./lists.ts";
 import { parseMessageText, readableText } from "./message-text.ts";
-import { findProject, namesOf } from "./project.ts";
-import { withFiles } from "./slack-message.ts";
+import { findProject, namesOf, teamOf } from "./deps.ts";
+import { withFiles, WrittenMessage, saidOf } from "./slack-message.ts";
 import type { Said } from "./slack-message.ts";
+import type { App } from "@slack/bolt";
+import { z } from "zod";
 
 /** Takes a message for the app as a request, in the thread of a job as a follow-up to that job, or answers it privately. */
 export async function takeSaid(deps: IntakeDeps, said: Said, botUserId: string | undefined): Promise<void> {
@@ -91,4 +93,26 @@ function withoutMention(text: string, botUserId: string | undefined): string {
   const segments = parseMessageText(text);
   const mention = segments.findIndex((segment) => segment.kind === "person" && segment.id === botUserId);
   return readableText(segments.filter((_, index) => index !== mention));
+}
+
+const MENTION_EVENT = "app_mention";
+
+/**
+ * A mention as a person writes it. Apps and workflows that mention us could keep answering each other. Slack sends another event when a mention
+ * is edited, however old it is, or added to a message (github.com/slack-go/slack/pull/1256). Files come with it (github.com/slackapi/bolt-js/issues/2056).
+ */
+const Mention = WrittenMessage.omit({ app_id: true }).extend({
+  text: z.string(),
+  thread_ts: z.string().optional(),
+});
+
+/**
+ * A mention of the app with a prompt: the way to ask from inside a thread, where slash commands do not work. In the thread of a job it is a
+ * follow-up to that job.
+ */
+export function registerMention(app: App, deps: IntakeDeps): void {
+  app.event(MENTION_EVENT, async ({ event, context }) => {
+    const mention = Mention.safeParse(event);
+    if (mention.success) await takeSaid(deps, saidOf(teamOf(context), mention.data), context.botUserId);
+  });
 }

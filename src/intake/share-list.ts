@@ -2,8 +2,16 @@ import type { KnownBlock, MrkdwnOption } from "@slack/types";
 import { z } from "zod";
 import type { Draft } from "../core/records.ts";
 import type { QuotedMessage, Segment, SharedFile, ThreadContext, ThreadMessage } from "../core/request.ts";
-import { fileNames, filesOf, sortFiles } from "../core/shared-files.ts";
-import { allSegments, compareTs, withheldAmong, without, withoutShown } from "../core/thread-context.ts";
+import {
+  fileNames,
+  filesOf,
+  sortFiles,
+  allSegments,
+  compareTs,
+  withheldAmong,
+  without,
+  withoutShown,
+} from "../core/shared.ts";
 import { plainLine } from "../core/text.ts";
 import { context } from "../replies/blocks.ts";
 import { cutEscaped } from "../replies/mrkdwn.ts";

@@ -1,6 +1,6 @@
 import { ATTACHMENT_LIMITS } from "../core/attachment.ts";
 import type { Logger } from "../core/logger.ts";
-import type { FileReader } from "../core/shared-files.ts";
+import type { FileReader } from "../core/shared.ts";
 import { codeOrNameOf } from "../errors.ts";
 import type { SlackTeams } from "../replies/slack-teams.ts";
 

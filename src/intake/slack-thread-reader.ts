@@ -3,16 +3,14 @@ import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import type { NotifierFault } from "../core/notifier.ts";
 import type { ThreadMessage } from "../core/request.ts";
-import { compareTs, newestOf } from "../core/thread-context.ts";
-import type { ThreadRead, ThreadReader } from "../core/thread-context.ts";
+import { compareTs, newestOf, THREAD_MAX_MESSAGES } from "../core/shared.ts";
+import type { ThreadRead, ThreadReader, ThreadLook } from "../core/shared.ts";
 import { outcomeLineOf } from "../replies/find-post.ts";
 import { slackFault } from "../replies/slack-faults.ts";
 import type { SlackIdentity, SlackTeams } from "../replies/slack-teams.ts";
 import { parseMessageText } from "./message-text.ts";
-import { readNewest } from "./newest-in-thread.ts";
-import type { ThreadPages } from "./newest-in-thread.ts";
-import { authorOf, filesOfMessage, withFiles, withShown, wordsOf } from "./slack-message.ts";
-import type { SaidMessage } from "./slack-message.ts";
+import { authorOf, filesOfMessage, withFiles, withShown, wordsOf, SaidMessage } from "./slack-message.ts";
+import type { WebClient } from "@slack/web-api";
 
 /** For all pages. */
 const WITHIN_MS = 5_000;
@@ -107,4 +105,97 @@ function messageOf(message: SaidMessage, identity: SlackIdentity): ThreadMessage
   const shown = withShown(message);
   if (segments.length === 0 && files.length === 0 && shown.shows === undefined) return null;
   return { ts, segments, ...authorOf(message), ...withFiles(files), ...shown };
+}
+
+/** Slack recommends no more (docs.slack.dev/reference/methods/conversations.replies); some apps get 15. */
+const PAGE_SIZE = 200;
+/** Slack's limit. After the first page, it leads through 6,000 messages in the calls that are left. */
+const LONG_PAGE_SIZE = 1000;
+const CALLS = 8;
+
+/** What of a thread has been read. Times are Slack's, in seconds. */
+export type ThreadPages = {
+  messages: Map<string, SaidMessage>;
+  /** All messages after this time are there. Null if the newest are missing. */
+  readFrom: number | null;
+  /** Where to look on. */
+  look: ThreadLook;
+};
+
+/**
+ * Reads the newest messages of a thread that come after `start`. Slack gives the earliest first, whatever it is asked ("Pagination by time" on the
+ * method's page). So a long thread is asked for from a time near its end: after its first page, by how far apart that page's messages are; later,
+ * between a time that had too many and one that had too few. Nothing may come after that time where a thread was silent for long: then long pages are
+ * read on from the newest message known. Its first message leads each answer. Null: the newest are there.
+ */
+export async function readNewest(
+  client: WebClient,
+  thread: { channel: string; ts: string; latest: string },
+  start: number,
+  pages: ThreadPages,
+): Promise<NotifierFault | null> {
+  let wanted = THREAD_MAX_MESSAGES - 1;
+  /** From where all has been read up to where the newest page that was cut off ends. */
+  let cutFrom = pages.look.from;
+  let isLarge = false;
+  for (let call = 0; call < CALLS; call += 1) {
+    const { from, cutAt, fewAt } = pages.look;
+    let answer;
+    try {
+      const oldest = from.toFixed(6);
+      answer = await client.conversations.replies({
+        ...thread,
+        oldest,
+        limit: isLarge ? LONG_PAGE_SIZE : PAGE_SIZE,
+        include_all_metadata: true,
+      });
+    } catch (thrown) {
+      return hasAny(pages) ? null : slackFault(thrown, "find");
+    }
+    const found = (answer.messages ?? []).flatMap((message) => SaidMessage.safeParse(message).data ?? []);
+    for (const message of found) pages.messages.set(message.ts, message);
+    const times = found
+      .flatMap(({ ts }) => (Number(ts) > from ? [Number(ts)] : []))
+      .toSorted((a, b) => a - b);
+    const last = times.at(-1) ?? from;
+    const isCut = answer.has_more === true && last < (pages.readFrom ?? Infinity);
+    const isEmpty = !isCut && times.length === 0 && from > Math.max(start, cutAt);
+    if (!isCut && !isEmpty) pages.readFrom = from <= cutAt ? cutFrom : from;
+    if (pages.readFrom !== null && isEnough(pages, pages.readFrom, start, wanted)) return null;
+    const known = Math.min(Number(thread.latest), Number(answer.messages?.[0]?.latest_reply ?? Infinity));
+    const end = isCut || times.length === 0 ? known : last;
+    if (isCut) {
+      // Apps that get 15 messages get one call a minute, too.
+      wanted = Math.min(wanted, Math.floor(found.length / 2));
+      cutFrom = from === cutAt ? cutFrom : from;
+      isLarge = found.length > 2 * THREAD_MAX_MESSAGES;
+    }
+    const bounds = isCut ? { cutAt: last, fewAt } : { cutAt, fewAt: from };
+    const apart = (last - (times[0] ?? last)) / Math.max(1, times.length - 1);
+    const goesOn = isLarge && (isEmpty || (isCut && from > start));
+    pages.look = { ...bounds, from: nextFrom(bounds, end, { halfS: (apart * found.length) / 2, goesOn }) };
+  }
+  return hasAny(pages) ? null : { kind: "not-sent", error: "too_many_pages" };
+}
+
+/** Where pages are large, going on right after what was read is sure to lead to the end. */
+function nextFrom(
+  { cutAt, fewAt }: Pick<ThreadLook, "cutAt" | "fewAt">,
+  end: number,
+  page: { halfS: number; goesOn: boolean },
+): number {
+  if (page.goesOn) return cutAt;
+  if (fewAt === null) return Math.max(cutAt, end - page.halfS);
+  return end - Math.sqrt((end - cutAt) * (end - fewAt));
+}
+
+/** Whether any of the newest messages are there. */
+function hasAny({ messages, readFrom }: ThreadPages): boolean {
+  return readFrom !== null && [...messages.keys()].some((ts) => Number(ts) > readFrom);
+}
+
+function isEnough({ messages }: ThreadPages, readFrom: number, start: number, wanted: number): boolean {
+  if (readFrom <= start) return true;
+  const newest = [...messages.keys()].filter((ts) => Number(ts) > readFrom);
+  return newest.length >= wanted;
 }

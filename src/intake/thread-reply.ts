@@ -6,20 +6,18 @@ import { PROMPT_MAX_CHARS } from "../core/request.ts";
 import type { Request } from "../core/request.ts";
 import { IGNORE_REPLY, SEND_REPLY, replyValue } from "../replies/actions.ts";
 import { refusalText } from "../replies/private-messages.ts";
-import { aimedAt } from "../tasks/accept.ts";
-import { asking } from "../tasks/ask.ts";
 import { REPLY_NOT_KEPT } from "../replies/short-answers.ts";
+import { aimedAt } from "../tasks/accept.ts";
+import { asking, keepReplyMs } from "../tasks/ask.ts";
 import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
 import type { IntakeDeps } from "./deps.ts";
-import { isDirectMessage, saidDirectly } from "./direct-message.ts";
+import { isDirectMessage, saidDirectly, WrittenMessage, saidOf } from "./slack-message.ts";
 import { answerPress } from "./press.ts";
 import type { PressAnswer } from "./press.ts";
-import { noteChange } from "./reply-change.ts";
-import { answerSaid, requestOf, takeSaid } from "./said-to-app.ts";
+import { answerSaid, requestOf, takeSaid, causeOf } from "./said-to-app.ts";
 import { parseMessageText, readableText } from "./message-text.ts";
-import { WrittenMessage, saidOf } from "./slack-message.ts";
 import type { Said } from "./slack-message.ts";
-import { teamOf } from "./team.ts";
+import { teamOf } from "./deps.ts";
 
 const MESSAGE_EVENT = "message";
 
@@ -120,4 +118,40 @@ async function send(deps: IntakeDeps, value: string | undefined, userId: string)
     deps.logger.error({ err: thrown }, "could not accept a reply");
     return notAcceptedMessage(thrown).text;
   }
+}
+
+/** What Slack tells of a message that was edited, or got a preview of a link: docs.slack.dev/reference/events/message/message_changed */
+const Changed = z
+  .object({
+    subtype: z.literal("message_changed"),
+    channel: z.string(),
+    message: z.object({ ts: z.string(), text: z.string().nullish() }),
+  })
+  .transform(({ channel, message: { ts, text } }) => ({ channelId: channel, ts, text: text ?? "" }));
+
+/** And of one that was deleted: docs.slack.dev/reference/events/message/message_deleted */
+const Deleted = z
+  .object({ subtype: z.literal("message_deleted"), channel: z.string(), deleted_ts: z.string() })
+  .transform(({ channel, deleted_ts }) => ({ channelId: channel, ts: deleted_ts, text: "" }));
+
+const Change = z.union([Changed, Deleted]);
+
+/** Of a reply whose author was asked whether it is for the agent: **Send it** sends what it says now, and nothing where it is gone. */
+export async function noteChange(deps: IntakeDeps, teamId: string, event: object): Promise<void> {
+  const { data: change } = Change.safeParse(event);
+  if (change === undefined || deps.followUps !== "ask") return;
+  const id = causeOf({ teamId, ...change });
+  const kept = await deps.records.reply.get(id);
+  // **Start another** sends what a mention said when it arrived.
+  if (kept === undefined || kept.sameAs !== undefined) return;
+  const segments = parseMessageText(change.text);
+  const isForOthers = segments.some(({ kind }) => kind === "person" || kind === "group");
+  const instructions = isForOthers ? "" : readableText(segments).trim();
+  await deps.queue.commit((read) => {
+    const reply = read("reply", id);
+    if (reply === undefined || reply.request.instructions === instructions) return { value: undefined };
+    const record = instructions === "" ? null : { ...reply, request: { ...reply.request, instructions } };
+    const ttlMs = keepReplyMs(reply.request, deps.clock.now());
+    return { writes: [{ kind: "reply", id, record, ttlMs }], value: undefined };
+  });
 }

@@ -1,7 +1,5 @@
-import type { Job } from "../core/job.ts";
-import type { JobReport } from "../core/job-report.ts";
-import type { JobServiceAnswer, JobServiceFault } from "../core/job-service.ts";
-import { parseRetryAfter } from "../core/retry-after.ts";
+import type { Job, JobServiceAnswer, JobServiceFault, JobReport } from "../core/job-service.ts";
+import { parseRetryAfter } from "../core/retry.ts";
 import { CAPABILITIES_HEADER, parseCapabilities } from "./capabilities.ts";
 import type { AnswerHeaders, Exchange } from "./exchange.ts";
 import { ReceivedReport } from "./report-schema.ts";

@@ -5,7 +5,7 @@ import {
   ReportedOutcome,
   type ReportedQuestion,
   type ReportedTurn,
-} from "../core/job-report.ts";
+} from "../core/job-service.ts";
 import { cut } from "../core/text.ts";
 
 const Time = z.iso.datetime();

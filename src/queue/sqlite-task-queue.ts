@@ -2,8 +2,15 @@ import type { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Read, Write } from "../core/records.ts";
-import type { Append } from "../core/series.ts";
-import type { Decision, Limit, NewTask, TaskCounts, TaskHandler, TaskQueue } from "../core/task-queue.ts";
+import type {
+  Append,
+  Decision,
+  Limit,
+  NewTask,
+  TaskCounts,
+  TaskHandler,
+  TaskQueue,
+} from "../core/task-queue.ts";
 import { type LimitReachedError, messageOf } from "../errors.ts";
 import type { GroupCommit } from "../store/group-commit.ts";
 import { writeProbe } from "../store/sqlite-database.ts";

@@ -8,14 +8,12 @@ import { DEFAULT_INSTRUCTIONS } from "../core/request.ts";
 import type { Request } from "../core/request.ts";
 import { statusText } from "../core/status-text.ts";
 import { cut, plainLine } from "../core/text.ts";
-import { isTriedAgain } from "../core/tries.ts";
+import { isTriedAgain } from "../core/turn.ts";
 import { LIST_NEWER, LIST_OLDER, listValue } from "./actions.ts";
-import { context, labelled, section } from "./blocks.ts";
-import type { Rendered } from "./blocks.ts";
-import { NAME_MAX } from "./limits.ts";
+import { context, labelled, section, NAME_MAX } from "./blocks.ts";
+import type { Rendered, Presentation } from "./blocks.ts";
 import { cutEscaped, dateAndTime, timeOfDay } from "./mrkdwn.ts";
-import type { Presentation } from "./presentation.ts";
-import { pullRequestLink } from "./pull-request-link.ts";
+import { pullRequestLink } from "./links.ts";
 
 type View = Pick<Presentation, "projects" | "watchedFor" | "httpOrigins">;
 

@@ -1,5 +1,5 @@
 import type { ActionsBlock, Button, KnownBlock, RichTextBlock } from "@slack/types";
-import { mentionedIn } from "../core/mentions.ts";
+import { mentionedIn } from "../core/people.ts";
 import type { MessageOf } from "../core/notifier.ts";
 import { endingOf, prLinkOf } from "../core/outcome.ts";
 import { isPageNamed, outcomeText } from "../core/outcome-text.ts";
@@ -7,15 +7,30 @@ import type { OutcomeButton, OutcomeText, OutcomeWords } from "../core/outcome-t
 import { isDirect } from "../core/request-list.ts";
 import { cut } from "../core/text.ts";
 import type { Turn } from "../core/turn.ts";
-import { KEEP_WATCHING, TRY_AGAIN, VIEW_PULL_REQUEST, buttonValue } from "./actions.ts";
-import { awayBlock } from "./away-text.ts";
-import { labelledText, labelled, plainSection, quotePart, quoteText, section } from "./blocks.ts";
-import type { Rendered } from "./blocks.ts";
-import { feedbackButtons, withUsualButtons } from "./feedback-buttons.ts";
-import { NAME_MAX, SAID_MAX, STATE_MAX } from "./limits.ts";
+import {
+  KEEP_WATCHING,
+  TRY_AGAIN,
+  VIEW_PULL_REQUEST,
+  buttonValue,
+  FEEDBACK,
+  FEEDBACK_NO,
+  FEEDBACK_YES,
+  feedbackValue,
+} from "./actions.ts";
+import { awayBlock, pullRequestLink } from "./links.ts";
+import {
+  labelledText,
+  labelled,
+  plainSection,
+  quotePart,
+  quoteText,
+  section,
+  NAME_MAX,
+  SAID_MAX,
+  STATE_MAX,
+} from "./blocks.ts";
+import type { Rendered, Presentation, TeamView } from "./blocks.ts";
 import { cutEscaped, escapeMrkdwn } from "./mrkdwn.ts";
-import type { Presentation, TeamView } from "./presentation.ts";
-import { pullRequestLink } from "./pull-request-link.ts";
 
 /** The notification that a turn has ended: says what happened and what to do next, and mentions all but the `muted` it concerns. */
 export function outcomeMessage(
@@ -136,4 +151,47 @@ function button(name: OutcomeButton, turn: Turn, watch: number, url: string | nu
         { ...labelled(KEEP_WATCHING, "Keep watching"), value: buttonValue.write({ turnId: turn.id, watch }) },
       ];
   }
+}
+
+const QUESTION = "Was this helpful?";
+
+/**
+ * Two icons under an outcome that ask whether it helped:
+ * https://docs.slack.dev/reference/block-kit/block-elements/feedback-buttons-element. Slack shows their text to who points at them.
+ */
+export function feedbackButtons({ id: turnId }: Turn): KnownBlock[] {
+  const button = (vote: "yes" | "no", text: string) => ({
+    text: { type: "plain_text" as const, text },
+    value: feedbackValue.write({ turnId, vote }),
+    accessibility_label: `${QUESTION} ${text}`,
+  });
+  return [
+    {
+      type: "context_actions",
+      elements: [
+        {
+          type: "feedback_buttons",
+          action_id: FEEDBACK,
+          positive_button: button("yes", "Helpful"),
+          negative_button: button("no", "Not helpful"),
+        },
+      ],
+    },
+  ];
+}
+
+/** The same with buttons of the usual kind, for where Slack doesn't take these. */
+export function withUsualButtons(blocks: KnownBlock[]): KnownBlock[] {
+  return blocks.map((block): KnownBlock => {
+    if (block.type !== "context_actions") return block;
+    const elements = block.elements.flatMap((element) =>
+      element.type === "feedback_buttons"
+        ? [
+            { ...labelled(FEEDBACK_YES, "Helpful"), value: element.positive_button.value },
+            { ...labelled(FEEDBACK_NO, "Not helpful"), value: element.negative_button.value },
+          ]
+        : [],
+    );
+    return { type: "actions", elements };
+  });
 }

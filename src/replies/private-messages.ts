@@ -1,8 +1,6 @@
 import type { Button } from "@slack/types";
-import { formatAgo, upToMinute, utcTimeOfDay } from "../core/duration.ts";
+import { formatAgo, upToMinute, utcTimeOfDay, cut } from "../core/text.ts";
 import type { MessageOf, Refusal } from "../core/notifier.ts";
-import { SUGGESTED_PROMPTS } from "../core/suggestions.ts";
-import { cut } from "../core/text.ts";
 import type { Turn } from "../core/turn.ts";
 import {
   FOLLOW_IT,
@@ -13,11 +11,17 @@ import {
   suggestionId,
   suggestionValue,
 } from "./actions.ts";
-import { placeName } from "./away-text.ts";
-import { context, labelled, plainSection, quoteText, section } from "./blocks.ts";
+import { placeName } from "./links.ts";
+import { context, labelled, plainSection, quoteText, section, NAMES_MAX, NAME_MAX } from "./blocks.ts";
 import type { Rendered } from "./blocks.ts";
-import { NAMES_MAX, NAME_MAX } from "./limits.ts";
 import { cutEscaped, timeOfDay } from "./mrkdwn.ts";
+
+/** What a newcomer could ask for, in so many words, in the default project. */
+const SUGGESTED_PROMPTS = [
+  "Fix the typos in the docs",
+  "Fix the broken links in the docs",
+  "Update old commands in the docs",
+] as const;
 
 /** What a person can ask for and how. */
 export function helpMessage(projects: string[]): Rendered {

@@ -2,15 +2,15 @@ import type { Button, KnownBlock, RichTextBlock, RichTextSection } from "@slack/
 import type { MessageOf } from "../core/notifier.ts";
 import type { PersonAnswer, Question } from "../core/question.ts";
 import { isOpen } from "../core/question.ts";
-import { cut } from "../core/text.ts";
+import { cut, roughDuration } from "../core/text.ts";
 import type { Turn } from "../core/turn.ts";
 import { ANSWER_IN_WORDS, IN_WORDS, answerChoiceId, questionValue } from "./actions.ts";
-import { awayBlock } from "./away-text.ts";
-import { context, labelled, quoteText, section } from "./blocks.ts";
-import type { Rendered } from "./blocks.ts";
-import type { Presentation, TeamView } from "./presentation.ts";
-import { SAID_MAX, STATE_MAX } from "./limits.ts";
+import { awayBlock } from "./links.ts";
+import { context, labelled, quoteText, section, SAID_MAX, STATE_MAX } from "./blocks.ts";
+import type { Rendered, Presentation, TeamView } from "./blocks.ts";
 import { cutEscaped } from "./mrkdwn.ts";
+import { overdueKey } from "../core/overdue.ts";
+import { stopButton } from "./status-message.ts";
 
 /** "text may truncate with ~30 characters" (docs.slack.dev/reference/block-kit/block-elements/button-element). */
 const BUTTON_READABLE_MAX = 30;
@@ -120,4 +120,27 @@ function endOf({ answer, closed }: Question, contact: string): string {
     case "unsure":
       return "I can't tell whether the agent got this answer.";
   }
+}
+
+/** The notice that a turn takes longer than usual: mentions the requester, and offers to stop it as long as that helps. */
+export function overdueMessage(
+  { turn, overdue, away, muted = [] }: MessageOf<"overdue">,
+  team: TeamView,
+): Rendered {
+  const { userId } = turn.request;
+  const who = muted.includes(userId) ? "" : `<@${userId}> `;
+  const usual = roughDuration(overdue.usualMs);
+  const key = overdueKey(turn);
+  const text =
+    key === "over"
+      ? `⌛ Took longer than usual (usually ${usual}).`
+      : `⌛ ${who}Taking longer than usual: ${roughDuration(overdue.afterMs)} so far, usually ${usual}.`;
+  return {
+    text,
+    blocks: [
+      ...(away === null ? [] : [awayBlock(turn.request, away, team)]),
+      section(text),
+      ...(key === "open" ? [{ type: "actions" as const, elements: [stopButton(turn)] }] : []),
+    ],
+  };
 }

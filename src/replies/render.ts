@@ -1,9 +1,8 @@
 import type { Message } from "../core/notifier.ts";
-import type { Rendered } from "./blocks.ts";
+import type { Rendered, Presentation, TeamView } from "./blocks.ts";
 import { listMessage, standingMessage } from "./list-message.ts";
 import { outcomeMessage } from "./outcome-message.ts";
-import { overdueMessage } from "./overdue-message.ts";
-import type { Presentation, TeamView } from "./presentation.ts";
+import { overdueMessage, questionMessage } from "./question-message.ts";
 import {
   askMessage,
   askedBeforeMessage,
@@ -16,7 +15,6 @@ import {
   refusalMessage,
   welcomeMessage,
 } from "./private-messages.ts";
-import { questionMessage } from "./question-message.ts";
 import { statusMessage } from "./status-message.ts";
 
 /** Any message as Slack takes it. */

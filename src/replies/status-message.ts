@@ -1,24 +1,32 @@
-import type { KnownBlock, TaskCardBlock } from "@slack/types";
+import type { KnownBlock, TaskCardBlock, ActionsBlock, Button, Overflow } from "@slack/types";
 import type { MessageOf } from "../core/notifier.ts";
 import { prLinkOf } from "../core/outcome.ts";
 import { DEFAULT_INSTRUCTIONS } from "../core/request.ts";
-import { filesText } from "../core/shared-files.ts";
+import { filesText, sharedText } from "../core/shared.ts";
 import { WORKING, planOf, statusText } from "../core/status-text.ts";
 import { cut } from "../core/text.ts";
 import type { TurnProgress } from "../core/told-turn.ts";
-import { sharedText } from "../core/thread-context.ts";
-import { withLatestTries } from "../core/tries.ts";
-import { isFollowUp } from "../core/turn.ts";
+import { withLatestTries, isFollowUp } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
-import { awayBlock } from "./away-text.ts";
-import { context, linkedLine, quoteText, section } from "./blocks.ts";
-import type { Rendered } from "./blocks.ts";
-import { ECHO_MAX, MESSAGE_TEXT_MAX, SAID_MAX, STATE_MAX, TITLE_MAX } from "./limits.ts";
+import { awayBlock, pullRequestLink } from "./links.ts";
+import {
+  context,
+  linkedLine,
+  quoteText,
+  section,
+  ECHO_MAX,
+  MESSAGE_TEXT_MAX,
+  SAID_MAX,
+  STATE_MAX,
+  TITLE_MAX,
+  labelled,
+  OPTION_VALUE_MAX,
+} from "./blocks.ts";
+import type { Rendered, Presentation, TeamView } from "./blocks.ts";
 import { cutEscaped } from "./mrkdwn.ts";
-import type { Presentation, TeamView } from "./presentation.ts";
-import { pullRequestLink } from "./pull-request-link.ts";
-import type { PullRequestLink } from "./pull-request-link.ts";
-import { statusActions } from "./status-actions.ts";
+import type { PullRequestLink } from "./links.ts";
+import { FOLLOW_MENU, STOP_TURN, buttonValue, followValue } from "./actions.ts";
+import type { FollowValue } from "./actions.ts";
 
 type View = Pick<Presentation, "projects" | "watchedFor" | "httpOrigins"> & TeamView;
 
@@ -139,4 +147,47 @@ function leadOf(turn: Turn): string {
     case "try-again":
       return `${who} tried again:`;
   }
+}
+
+/** What can be done with the turns that a status message shows, the one it belongs to first; nothing once they have ended. */
+export function statusActions(shown: readonly [Turn, ...Turn[]]): ActionsBlock[] {
+  const open = shown.filter(({ stage }) => stage.name !== "ended");
+  const [host] = shown;
+  const elements = [
+    ...(open.some(({ stop }) => stop === undefined) ? [stopButton(host)] : []),
+    ...(open.length > 0 ? followMenu(host) : []),
+  ];
+  return elements.length === 0 ? [] : [{ type: "actions", elements }];
+}
+
+/** Stops the turn, and what its status message shows besides. */
+export function stopButton({ id, watch }: Turn): Button {
+  return {
+    ...labelled(STOP_TURN, "Stop"),
+    value: buttonValue.write({ turnId: id, watch }),
+    confirm: {
+      title: { type: "plain_text", text: "Stop this request?" },
+      text: {
+        type: "plain_text",
+        text: "If the agent can't be stopped, only the updates here stop.",
+      },
+      confirm: { type: "plain_text", text: "Stop" },
+      deny: { type: "plain_text", text: "Cancel" },
+      style: "danger",
+    },
+  };
+}
+
+function followMenu({ id: turnId }: Turn): Overflow[] {
+  const options = [
+    option("Mention me in the result", { turnId, choice: "follow" }),
+    option("Don't mention me in this thread", { turnId, choice: "mute" }),
+  ];
+  // An id is made of what Slack sent, and may be longer than it ever was.
+  const isTooLong = options.some(({ value }) => value.length > OPTION_VALUE_MAX);
+  return isTooLong ? [] : [{ type: "overflow", action_id: FOLLOW_MENU, options }];
+}
+
+function option(text: string, value: FollowValue) {
+  return { text: { type: "plain_text" as const, text }, value: followValue.write(value) };
 }

@@ -1,5 +1,5 @@
 import { createRoute, z } from "@hono/zod-openapi";
-import { JobStatus } from "../core/job.ts";
+import { JobStatus } from "../core/job-service.ts";
 import { MAX_ANSWER_CHARS } from "../job-client/report-schema.ts";
 import { AnswerRequest, WireJobList } from "../job-client/schema.ts";
 import { faults, JobAnswer, JobParams, json, ProjectParams, security } from "./route-parts.ts";

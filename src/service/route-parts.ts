@@ -1,5 +1,5 @@
 import { z } from "@hono/zod-openapi";
-import { Capability } from "../core/job-report.ts";
+import { Capability } from "../core/job-service.ts";
 import { CAPABILITIES_HEADER, formatCapabilities } from "../job-client/capabilities.ts";
 import { ErrorBody, WireJob } from "../job-client/schema.ts";
 

@@ -3,7 +3,7 @@ import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import type { Clock } from "../core/clock.ts";
-import { formatDuration } from "../core/duration.ts";
+import { formatDuration } from "../core/text.ts";
 import type { Logger } from "../core/logger.ts";
 import type { TaskCounts } from "../core/task-queue.ts";
 import { CAPABILITIES_HEADER, parseCapabilities } from "../job-client/capabilities.ts";

@@ -45,7 +45,7 @@ const recordTables = `
   -- When the next slot of a gate begins, and before which time none is good.
   CREATE TABLE slots (gate TEXT PRIMARY KEY, next_at INTEGER NOT NULL, blocked_until INTEGER NOT NULL) STRICT;
 
-  -- What many turns add to: see core/series.ts.
+  -- What many turns add to: see core/task-queue.ts.
   CREATE TABLE series (
     -- In the order in which they were added.
     seq INTEGER PRIMARY KEY,

@@ -4,7 +4,7 @@ import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import { recordSchemas } from "../core/records.ts";
 import type { Read, RecordKind, RecordOf, RecordStore, Write, WriteOf } from "../core/records.ts";
-import type { Append } from "../core/series.ts";
+import type { Append } from "../core/task-queue.ts";
 import { messageOf } from "../errors.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { openKeyv, serialize } from "./keyv.ts";

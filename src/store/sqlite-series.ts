@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { z } from "zod";
 import type { Clock } from "../core/clock.ts";
-import type { Append, Series } from "../core/series.ts";
+import type { Append, Series } from "../core/task-queue.ts";
 import { storeErrorsOf } from "./store-errors.ts";
 
 /** The statements of the series; a test looks at their query plans. */

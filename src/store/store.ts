@@ -1,5 +1,5 @@
 import type { RecordKind, RecordOf, RecordStore } from "../core/records.ts";
-import type { Series } from "../core/series.ts";
+import type { Series } from "../core/task-queue.ts";
 import type { Slots } from "../core/slots.ts";
 
 /** Everything the app remembers, in one place. */

@@ -6,8 +6,8 @@ import { answerInWords, answerQuestion, isOpen, resultOf, sentAnswer } from "../
 import type { AnswerResult, Answering } from "../core/question.ts";
 import { isGivenUp, retryDelayMs } from "../core/retry.ts";
 import { statusKey } from "../core/status-text.ts";
-import { maySteer } from "../core/steering.ts";
-import type { FollowUps } from "../core/steering.ts";
+import { maySteer } from "../core/people.ts";
+import type { FollowUps } from "../core/people.ts";
 import type { Request } from "../core/request.ts";
 import type { NewTask, Plan, Step, Task } from "../core/task-queue.ts";
 import { isAsking, questionOf, withQuestion } from "../core/turn.ts";

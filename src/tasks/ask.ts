@@ -6,7 +6,7 @@ import type { Request } from "../core/request.ts";
 import { storedObject } from "../core/stored-object.ts";
 import type { Plan, Step, Task } from "../core/task-queue.ts";
 import type { Turn } from "../core/turn.ts";
-import { answerPrivately } from "./answer-privately.ts";
+import { answerPrivately } from "./reply.ts";
 import type { TaskDeps } from "./deps.ts";
 import { readPayload } from "./payload.ts";
 import { afterFault } from "./post.ts";

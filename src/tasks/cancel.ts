@@ -1,9 +1,8 @@
 import { faultForLog } from "../core/job-service.ts";
 import type { JobService, JobServiceAnswer } from "../core/job-service.ts";
 import { retryDelayMs } from "../core/retry.ts";
-import { cancelNumber, turnAfterCancel, unwatchTurn } from "../core/stop.ts";
+import { cancelNumber, turnAfterCancel, unwatchTurn, turnAfterAnswer } from "../core/turn.ts";
 import type { NewTask, Step, Task } from "../core/task-queue.ts";
-import { turnAfterAnswer } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
 import { changesOf } from "./after-change.ts";
 import type { TaskDeps } from "./deps.ts";

@@ -4,9 +4,8 @@ import { statusKey } from "../core/status-text.ts";
 import type { NewTask, Step, Task } from "../core/task-queue.ts";
 import type { Turn } from "../core/turn.ts";
 import type { TaskDeps } from "./deps.ts";
-import { mutedIn } from "./muted.ts";
+import { mutedIn, awayOfPost, postForTurn } from "./post-for-turn.ts";
 import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
-import { awayOfPost, postForTurn } from "./post-for-turn.ts";
 import { refreshTask } from "./refresh.ts";
 import { requireTurn, turnWrites } from "./turn-writes.ts";
 

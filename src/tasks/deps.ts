@@ -3,13 +3,11 @@ import type { Contacts, JobServices } from "../core/job-service.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Directory, Memberships } from "../core/directory.ts";
 import type { Notifier, WorkStatus } from "../core/notifier.ts";
-import type { PollingPolicy } from "../core/polling.ts";
+import type { PollingPolicy } from "../core/retry.ts";
 import type { RecordKind, RecordOf, RecordStore } from "../core/records.ts";
-import type { Series } from "../core/series.ts";
+import type { Series, TaskRun } from "../core/task-queue.ts";
 import type { Slots } from "../core/slots.ts";
-import type { FileReader } from "../core/shared-files.ts";
-import type { ThreadReader } from "../core/thread-context.ts";
-import type { TaskRun } from "../core/task-queue.ts";
+import type { FileReader, ThreadReader } from "../core/shared.ts";
 import type { FirstTries } from "./first-tries.ts";
 
 /** All that the tasks stand on; each takes the part it needs. */

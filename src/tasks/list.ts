@@ -4,9 +4,9 @@ import type { ListOf, ListPage, ListedTurn, Standing, Viewer } from "../core/req
 import { storedObject } from "../core/stored-object.ts";
 import type { NewTask, Step, Task } from "../core/task-queue.ts";
 import { cameToNothing } from "../core/outcome.ts";
-import { isTriedAgain } from "../core/tries.ts";
+import { isTriedAgain } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
-import { answerPrivately } from "./answer-privately.ts";
+import { answerPrivately } from "./reply.ts";
 import type { TaskDeps } from "./deps.ts";
 import { readPayload } from "./payload.ts";
 

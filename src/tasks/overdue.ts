@@ -3,9 +3,8 @@ import { isNoticeDue, overdueKey } from "../core/overdue.ts";
 import type { NewTask, Step, Task } from "../core/task-queue.ts";
 import type { Turn } from "../core/turn.ts";
 import type { TaskDeps } from "./deps.ts";
-import { mutedIn } from "./muted.ts";
+import { mutedIn, awayOfPost, postOrUpdate } from "./post-for-turn.ts";
 import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
-import { awayOfPost, postOrUpdate } from "./post-for-turn.ts";
 import { requireTurn, turnWrites } from "./turn-writes.ts";
 
 /** What is to be added whenever a turn may have become overdue, or what its notice says untrue. One notice for each turn. */

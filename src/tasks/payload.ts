@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Request } from "../core/request.ts";
-import { ThreadLook } from "../core/thread-context.ts";
+import { ThreadLook } from "../core/shared.ts";
 import { storedObject } from "../core/stored-object.ts";
 import type { Task } from "../core/task-queue.ts";
 import type { Turn } from "../core/turn.ts";

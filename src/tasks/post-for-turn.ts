@@ -5,9 +5,9 @@ import type { Step, Task } from "../core/task-queue.ts";
 import type { Turn } from "../core/turn.ts";
 import type { TaskDeps } from "./deps.ts";
 import type { TurnPayload } from "./payload.ts";
-import { afterFault, postOnce } from "./post.ts";
-import { updatePost } from "./update.ts";
+import { afterFault, postOnce, updatePost } from "./post.ts";
 import { requireTurn, turnWrites } from "./turn-writes.ts";
+import { threadId } from "../core/records.ts";
 
 type Change = (delivery: Delivery) => Delivery;
 type TurnTask = Task & { payload: TurnPayload };
@@ -135,4 +135,15 @@ function changed(deps: TaskDeps, read: Parameters<typeof turnWrites>[1], turnId:
   const delivery = change(turn.delivery);
   const writes = delivery === turn.delivery ? [] : turnWrites(deps, read, { ...turn, delivery });
   return { writes, value: undefined };
+}
+
+/** Who isn't to be mentioned in the thread that a turn reports into. */
+export async function mutedIn(
+  { records }: Pick<TaskDeps, "records">,
+  { request, delivery }: Turn,
+): Promise<readonly string[]> {
+  const { channelId, threadTs } = delivery;
+  if (threadTs === null) return [];
+  const thread = await records.thread.get(threadId({ teamId: request.teamId, channelId, ts: threadTs }));
+  return thread?.muted ?? [];
 }

@@ -7,9 +7,8 @@ import type { NewTask, Step, Task } from "../core/task-queue.ts";
 import { questionOf, withQuestion } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
 import type { TaskDeps } from "./deps.ts";
-import { mutedIn } from "./muted.ts";
+import { mutedIn, awayOfPost, postOrUpdate } from "./post-for-turn.ts";
 import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
-import { awayOfPost, postOrUpdate } from "./post-for-turn.ts";
 import { requireTurn, turnWrites } from "./turn-writes.ts";
 
 /** `question`: its number among those of the turn. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { askingMessage, reactionChanges, reactionOf } from "../core/reaction.ts";
+import { askingMessage, reactionChanges, reactionOf } from "../core/status-text.ts";
 import type { NewTask, Step, Task } from "../core/task-queue.ts";
 import type { Turn } from "../core/turn.ts";
 import type { TaskDeps } from "./deps.ts";

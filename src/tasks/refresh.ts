@@ -5,7 +5,7 @@ import type { Turn } from "../core/turn.ts";
 import type { TaskDeps } from "./deps.ts";
 import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
 import { requireTurn, turnWrites } from "./turn-writes.ts";
-import { UPDATE_RATE, updateGate, updatePost } from "./update.ts";
+import { UPDATE_RATE, updateGate, updatePost } from "./post.ts";
 
 /** One per status message: however much changes while it waits for its slot, it shows what is true when it runs. */
 export function refreshTask(turn: Turn, slotMs?: number): NewTask {

@@ -1,4 +1,4 @@
-import type { Job } from "../core/job.ts";
+import type { Job } from "../core/job-service.ts";
 import type { NewTask } from "../core/task-queue.ts";
 import { isFollowUp } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";

@@ -20,11 +20,16 @@ import type { Read, ServiceRecord, Write } from "../core/records.ts";
 import { changesOf } from "./after-change.ts";
 import { cancelTask } from "./cancel.ts";
 import type { TaskDeps } from "./deps.ts";
-import { namesOfRequest, requesterOf } from "./names-of-request.ts";
+import {
+  namesOfRequest,
+  requesterOf,
+  filesOfRequest,
+  threadOfRequest,
+  withheldIn,
+  withheldNow,
+} from "./goes-along.ts";
 import { closedForMs, heedRetryAfter, notAsked } from "./project-gate.ts";
 import { TurnPayload, readPayload } from "./payload.ts";
-import { threadOfRequest, withheldIn, withheldNow } from "./thread-of-request.ts";
-import { filesOfRequest } from "./files-of-request.ts";
 import { followedTurn, submitTask } from "./sending.ts";
 import { requireTurn, turnWrites } from "./turn-writes.ts";
 import { watchTask } from "./watch.ts";

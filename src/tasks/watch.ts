@@ -1,6 +1,15 @@
 import { z } from "zod";
-import { isBehind, waitBehind } from "../core/behind.ts";
-import type { Polled } from "../core/behind.ts";
+import {
+  isBehind,
+  waitBehind,
+  FRESH_POLL_STATE,
+  PollState,
+  expireTurn,
+  nextPollAt,
+  pollStateAfter,
+  turnAfterPoll,
+} from "../core/watching.ts";
+import type { Polled } from "../core/watching.ts";
 import { historyAppends, historyOf, mayBeOverdue, usualOf, withOverdue } from "../core/overdue.ts";
 import { jobKey } from "../core/project.ts";
 import { isOnlyStepNew } from "../core/status-text.ts";
@@ -11,14 +20,6 @@ import type { NewTask, Step, Task } from "../core/task-queue.ts";
 import { isOpen } from "../core/question.ts";
 import { endTurn } from "../core/turn.ts";
 import type { Turn } from "../core/turn.ts";
-import {
-  FRESH_POLL_STATE,
-  PollState,
-  expireTurn,
-  nextPollAt,
-  pollStateAfter,
-  turnAfterPoll,
-} from "../core/watching.ts";
 import { changesOf } from "./after-change.ts";
 import type { TaskDeps } from "./deps.ts";
 import { closedForMs, heedRetryAfter, notAsked } from "./project-gate.ts";

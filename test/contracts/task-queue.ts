@@ -1,6 +1,5 @@
 import { describe } from "vitest";
-import type { Series } from "../../src/core/series.ts";
-import type { TaskQueue } from "../../src/core/task-queue.ts";
+import type { Series, TaskQueue } from "../../src/core/task-queue.ts";
 import { describeAdding } from "./task-queue/adding.ts";
 import { describeClock } from "./task-queue/clock.ts";
 import { describeCrash } from "./task-queue/crash.ts";

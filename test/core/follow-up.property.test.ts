@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { pullRequestAfter, withPrBefore } from "../../src/core/follow-up.ts";
-import type { Job } from "../../src/core/job.ts";
-import type { ReportedTurn } from "../../src/core/job-report.ts";
+import type { Job, ReportedTurn } from "../../src/core/job-service.ts";
 import { updateOf } from "../../src/core/outcome.ts";
 import { afterSubmit, beforeSubmit } from "../../src/core/submitting.ts";
 import { endTurn, newTurn } from "../../src/core/turn.ts";

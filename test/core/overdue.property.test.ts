@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { historyAppends, isNoticeDue, overdueKey, usualOf, withOverdue } from "../../src/core/overdue.ts";
-import { pauseAfter, pausedMs } from "../../src/core/pause.ts";
-import type { Pause } from "../../src/core/pause.ts";
-import { Turn, endTurn, resumeTurn, watchingFrom } from "../../src/core/turn.ts";
+import { pauseAfter, pausedMs, Turn, endTurn, resumeTurn, watchingFrom } from "../../src/core/turn.ts";
+import type { Pause } from "../../src/core/turn.ts";
 import { makeJob, makeTurn } from "../support/builders.ts";
 
 const MINUTE_MS = 60_000;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { ReportedQuestion } from "../../src/core/job-report.ts";
+import type { ReportedQuestion } from "../../src/core/job-service.ts";
 import {
   Question,
   answerInWords,

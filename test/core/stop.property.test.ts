@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { endingOf } from "../../src/core/outcome.ts";
-import { stopTurn, turnAfterCancel, unwatchTurn } from "../../src/core/stop.ts";
+import { stopTurn, turnAfterCancel, unwatchTurn } from "../../src/core/turn.ts";
 import { afterSubmit, beforeSubmit } from "../../src/core/submitting.ts";
 import type { Turn } from "../../src/core/turn.ts";
 import { FRESH_POLL_STATE, turnAfterPoll } from "../../src/core/watching.ts";

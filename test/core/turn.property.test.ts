@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { JobServiceAnswer } from "../../src/core/job-service.ts";
 import type { Outcome } from "../../src/core/outcome.ts";
-import type { PollingPolicy } from "../../src/core/polling.ts";
+import type { PollingPolicy } from "../../src/core/retry.ts";
 import { afterSubmit, beforeSubmit } from "../../src/core/submitting.ts";
 import { canKeepWatching, deadlineOf, resumeTurn } from "../../src/core/turn.ts";
 import type { Turn } from "../../src/core/turn.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { formatDuration } from "../../src/core/duration.ts";
+import { formatDuration } from "../../src/core/text.ts";
 import { OutcomeKind, OutcomeReason } from "../../src/core/outcome.ts";
 import { outcomeText } from "../../src/core/outcome-text.ts";
 import type { OutcomeWords } from "../../src/core/outcome-text.ts";

@@ -1,8 +1,8 @@
 import { WebClient } from "@slack/web-api";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { readNewest } from "../../src/intake/newest-in-thread.ts";
-import type { ThreadPages } from "../../src/intake/newest-in-thread.ts";
+import { readNewest } from "../../src/intake/slack-thread-reader.ts";
+import type { ThreadPages } from "../../src/intake/slack-thread-reader.ts";
 
 const START = 1_700_000_000;
 

@@ -1,10 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Job } from "../../src/core/job.ts";
-import { JobStatus } from "../../src/core/job.ts";
+import type { Job, ReportedTurn } from "../../src/core/job-service.ts";
+import { JobStatus, ReportedOutcome } from "../../src/core/job-service.ts";
 import type { Message, Refusal } from "../../src/core/notifier.ts";
-import { ReportedOutcome } from "../../src/core/job-report.ts";
-import type { ReportedTurn } from "../../src/core/job-report.ts";
 import { OutcomeKind, OutcomeReason, prLinkOf } from "../../src/core/outcome.ts";
 import type { Outcome } from "../../src/core/outcome.ts";
 import { AnswerResult, questionsAfter } from "../../src/core/question.ts";
@@ -21,9 +19,9 @@ import { mentionsIn } from "../../emulators/slack/mentions.ts";
 import { visibleText } from "../../emulators/slack/index.ts";
 import { parseView } from "../../emulators/slack/validate-blocks.ts";
 import { readContent } from "../../emulators/slack/web-api/chat.ts";
-import { MESSAGE_TEXT_MAX } from "../../src/replies/limits.ts";
-import type { Presentation, TeamView } from "../../src/replies/presentation.ts";
-import { pullRequestLink } from "../../src/replies/pull-request-link.ts";
+import { MESSAGE_TEXT_MAX } from "../../src/replies/blocks.ts";
+import type { Presentation, TeamView } from "../../src/replies/blocks.ts";
+import { pullRequestLink } from "../../src/replies/links.ts";
 import { render } from "../../src/replies/render.ts";
 import { makeJob, makeReported, makeRequest, makeTurn } from "../support/builders.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { pullRequestLink } from "../../src/replies/pull-request-link.ts";
+import { pullRequestLink } from "../../src/replies/links.ts";
 
 describe("a link", () => {
   it.each([

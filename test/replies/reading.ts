@@ -1,6 +1,6 @@
 import { visibleText } from "../../emulators/slack/index.ts";
 import { readContent } from "../../emulators/slack/web-api/chat.ts";
-import type { ReportedTurn } from "../../src/core/job-report.ts";
+import type { ReportedTurn } from "../../src/core/job-service.ts";
 import type { Message } from "../../src/core/notifier.ts";
 import type { Outcome } from "../../src/core/outcome.ts";
 import { toldTurn } from "../../src/core/told-turn.ts";

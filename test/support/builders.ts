@@ -1,6 +1,4 @@
-import type { Job } from "../../src/core/job.ts";
-import type { ReportedTurn } from "../../src/core/job-report.ts";
-import type { JobServiceAnswer, JobServiceFault } from "../../src/core/job-service.ts";
+import type { Job, JobServiceAnswer, JobServiceFault, ReportedTurn } from "../../src/core/job-service.ts";
 import type { Outcome } from "../../src/core/outcome.ts";
 import type { QuotedMessage, Request } from "../../src/core/request.ts";
 import { newTurn } from "../../src/core/turn.ts";

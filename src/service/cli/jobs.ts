@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Command, Option } from "commander";
-import { JobStatus } from "../../core/job.ts";
+import { JobStatus } from "../../core/job-service.ts";
 import { MAX_LISTED } from "../commands/run-command.ts";
 import { jobTable } from "../commands/show.ts";
 import type { CommandContext } from "./context.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { JobStatus } from "../../core/job.ts";
+import { JobStatus } from "../../core/job-service.ts";
 
 const Id = z.string();
 

@@ -1,4 +1,4 @@
-import type { PlanStep, ReportedPullRequest, ReportedUsage } from "../../core/job-report.ts";
+import type { PlanStep, ReportedPullRequest, ReportedUsage } from "../../core/job-service.ts";
 import { cut } from "../../core/text.ts";
 import type { KeptAttachment } from "../attachments/attachment-files.ts";
 import type { Finding } from "../check/check-service.ts";

@@ -1,7 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
-import type { PlanStep, ReportedUsage } from "../../core/job-report.ts";
-import type { JobStatus } from "../../core/job.ts";
+import type { PlanStep, ReportedUsage, JobStatus } from "../../core/job-service.ts";
 import { cut } from "../../core/text.ts";
 import { MAX_SHOWN_TURNS } from "../../job-client/report-schema.ts";
 import { transaction } from "../../store/sqlite-database.ts";

@@ -1,12 +1,12 @@
-import type { JobStatus } from "../../core/job.ts";
 import type {
+  JobStatus,
+  QuestionAnswer,
   FailureCause,
   PlanStep,
   ReportedOutcome,
   ReportedPullRequest,
   ReportedUsage,
-} from "../../core/job-report.ts";
-import type { QuestionAnswer } from "../../core/job-service.ts";
+} from "../../core/job-service.ts";
 import type { WireJobRecord } from "../../job-client/schema.ts";
 import type { AgentQuestion } from "../turn-runner.ts";
 

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { JobStatus } from "../../core/job.ts";
-import { FailureCause, ReportedOutcome } from "../../core/job-report.ts";
+import { JobStatus, FailureCause, ReportedOutcome } from "../../core/job-service.ts";
 import { WirePullRequest, WireQuestion, WireTurn, WireUsage } from "../../job-client/report-schema.ts";
 import { WireJobRecord } from "../../job-client/schema.ts";
 import type { KeptAttachment } from "../attachments/attachment-files.ts";

@@ -1,4 +1,4 @@
-import type { FailureCause } from "../../core/job-report.ts";
+import type { FailureCause } from "../../core/job-service.ts";
 import { codeOf, DocsAgentError, messageOf } from "../../errors.ts";
 
 /** Why a turn could not be run: the message is the reason, for people. `details` are lines for the operator: what to do, and what a program said. */

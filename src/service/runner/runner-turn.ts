@@ -1,4 +1,4 @@
-import type { ReportedUsage } from "../../core/job-report.ts";
+import type { ReportedUsage } from "../../core/job-service.ts";
 import type { ChosenPreset } from "../agent-presets.ts";
 import type { networkOf } from "../network/index.ts";
 import type { EarlierTurn, TurnAttachment } from "../turn-runner.ts";

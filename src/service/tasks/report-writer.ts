@@ -1,5 +1,5 @@
 import type { Clock } from "../../core/clock.ts";
-import type { PlanStep, ReportedUsage } from "../../core/job-report.ts";
+import type { PlanStep, ReportedUsage } from "../../core/job-service.ts";
 import type { TurnReport } from "../jobs/job-store.ts";
 import { oneLine } from "../printable-text.ts";
 

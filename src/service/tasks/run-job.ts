@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { boundRetryAfterMs, MAX_RETRY_AFTER_MS } from "../../core/retry-after.ts";
+import { boundRetryAfterMs, MAX_RETRY_AFTER_MS } from "../../core/retry.ts";
 import type { NewTask, Task, TaskEnd } from "../../core/task-queue.ts";
 import { messageOf } from "../../errors.ts";
 import type { ServiceProject } from "../config.ts";

@@ -1,4 +1,4 @@
-import type { Series } from "../../core/series.ts";
+import type { Series } from "../../core/task-queue.ts";
 import type { RedisConnection } from "./redis-connection.ts";
 
 /** Series in lists of Redis, which the scripts of commits append to. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Append } from "../../../src/core/series.ts";
+import type { Append } from "../../../src/core/task-queue.ts";
 import { LimitReachedError } from "../../../src/errors.ts";
 import { ScriptedHandler } from "../../support/scripted-handler.ts";
 import type { TaskQueueSubject } from "../task-queue.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { PlanStep, ReportedUsage } from "../../../src/core/job-report.ts";
+import type { PlanStep, ReportedUsage } from "../../../src/core/job-service.ts";
 import { TransientRunError } from "../../../src/service/runner/run-error.ts";
 import { advanceUntilSettled } from "../../support/advance-until-settled.ts";
 import { ManualClock } from "../../support/manual-clock.ts";

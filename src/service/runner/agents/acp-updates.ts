@@ -6,7 +6,7 @@ import type {
   ToolCallUpdate,
 } from "@agentclientprotocol/sdk";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { PlanStep } from "../../../core/job-report.ts";
+import type { PlanStep } from "../../../core/job-service.ts";
 import { cut, startOf } from "../../../core/text.ts";
 import { MAX_PLAN_STEPS, SHOWN_CHARS } from "../../../job-client/report-schema.ts";
 import { oneLine, printableText } from "../../printable-text.ts";

@@ -1,7 +1,7 @@
 import { Octokit, type RestEndpointMethodTypes } from "@octokit/rest";
 import { z } from "zod";
 import type { Clock } from "../../../core/clock.ts";
-import { parseRetryAfter } from "../../../core/retry-after.ts";
+import { parseRetryAfter } from "../../../core/retry.ts";
 import { messageOf } from "../../../errors.ts";
 import { oneLine } from "../../printable-text.ts";
 import { boundedFetch } from "./bounded-fetch.ts";

@@ -1,4 +1,4 @@
-import type { ReportedPullRequest } from "../../../core/job-report.ts";
+import type { ReportedPullRequest } from "../../../core/job-service.ts";
 import { DocsAgentError } from "../../../errors.ts";
 import { oneLine } from "../../printable-text.ts";
 import type { Redact } from "../redaction.ts";

@@ -1,13 +1,141 @@
-import type { Job } from "../core/job.ts";
+import { within } from "../core/clock.ts";
+import { idsToName } from "../core/prompt.ts";
+import type { Names } from "../core/prompt.ts";
+import type { Requester, Job } from "../core/job-service.ts";
+import type { Request, SharedFile, ThreadContext, ThreadMessage } from "../core/request.ts";
+import { startOf } from "../core/text.ts";
+import type { Turn, TurnFiles } from "../core/turn.ts";
+import type { TaskDeps } from "./deps.ts";
+import { ATTACHMENT_LIMITS, isOfMediaType } from "../core/attachment.ts";
+import type { Attachment } from "../core/attachment.ts";
+import {
+  filesOf,
+  sortFiles,
+  compareTs,
+  needsThread,
+  seenUpTo,
+  withheldAmong,
+  without,
+} from "../core/shared.ts";
 import { jobKey } from "../core/project.ts";
 import { threadId } from "../core/records.ts";
 import type { Read } from "../core/records.ts";
-import type { ThreadContext, ThreadMessage } from "../core/request.ts";
 import type { TaskEnd } from "../core/task-queue.ts";
-import { compareTs, needsThread, seenUpTo, withheldAmong, without } from "../core/thread-context.ts";
-import type { Turn } from "../core/turn.ts";
-import type { TaskDeps } from "./deps.ts";
 import type { TurnPayload } from "./payload.ts";
+
+/** At most this many names of a sort are looked up at once; the rest stay ids. */
+const MAX_NAMES = 20;
+/** Nobody waits for a Slack that is slow: names that are not there by then stay ids, too. */
+const NAMES_WITHIN_MS = 2_000;
+const NAME_MAX_CHARS = 200;
+
+/** Readable names for the ids in what a request quotes, and its permalink, as far as Slack tells them in time. */
+export async function namesOfRequest(
+  deps: Pick<TaskDeps, "clock" | "directory">,
+  request: Request,
+): Promise<Names> {
+  const ids = idsToName(request);
+  if (ids === null) return { people: new Map(), channels: new Map(), permalink: null };
+  let permalink: string | null = null;
+  const linking = deps.directory.permalink({ teamId: request.teamId, ...ids.message }).then((found) => {
+    permalink = found;
+  });
+  const names = await lookUpNames(deps, request.teamId, ids, [linking]);
+  return { ...names, permalink };
+}
+
+/** Who asks, for the job service. What Slack doesn't tell in time is said with care: the id for a name, and a place that is private. */
+export async function requesterOf(
+  { clock, directory }: Pick<TaskDeps, "clock" | "directory">,
+  { request, delivery }: Turn,
+): Promise<Requester> {
+  const { teamId, channelId, userId } = request;
+  const ts = request.threadTs ?? (delivery.channelId === channelId ? delivery.threadTs : null);
+  const looks = Promise.all([
+    directory.personName(teamId, userId),
+    directory.isPublic(teamId, channelId),
+    ts === null ? null : directory.threadUrl({ teamId, channelId, ts }),
+  ]);
+  const [name, isPublic, link] = (await within(clock, NAMES_WITHIN_MS, looks, null)) ?? [null, false, null];
+  const shown = startOf((name ?? "").trim(), NAME_MAX_CHARS).toWellFormed();
+  return { name: shown === "" ? userId : shown, link, isPrivate: !isPublic };
+}
+
+/** The names of people and channels, as far as Slack tells them in time; `besides`: what else to wait for. */
+export async function lookUpNames(
+  {
+    clock,
+    directory,
+  }: Pick<TaskDeps, "clock"> & {
+    directory: Pick<TaskDeps["directory"], "personName" | "channelName">;
+  },
+  teamId: string,
+  ids: { people: readonly string[]; channels: readonly string[] },
+  besides: readonly Promise<void>[] = [],
+): Promise<Pick<Names, "people" | "channels">> {
+  const people = new Map<string, string>();
+  const channels = new Map<string, string>();
+  const looks = [
+    ...ids.people
+      .slice(0, MAX_NAMES)
+      .map(async (id) => note(people, id, await directory.personName(teamId, id))),
+    ...ids.channels
+      .slice(0, MAX_NAMES)
+      .map(async (id) => note(channels, id, await directory.channelName(teamId, id))),
+    ...besides,
+  ];
+  await within(clock, NAMES_WITHIN_MS, Promise.all(looks), null);
+  // What comes later changes nothing any more.
+  return { people: new Map(people), channels: new Map(channels) };
+}
+
+function note(names: Map<string, string>, id: string, name: string | null): void {
+  if (name !== null) names.set(id, name);
+}
+
+/**
+ * The files that go along with a turn, downloaded, and a note of which they are. A turn that was on its way gets the same ones again; null: one of
+ * them can't be had now, and without it the words under its idempotency key would be others.
+ */
+export async function filesOfRequest(
+  deps: Pick<TaskDeps, "fileReader">,
+  turn: Turn,
+  capabilities: readonly string[],
+): Promise<{ files: TurnFiles | undefined; attachments: Attachment[] } | null> {
+  const { request, stage } = turn;
+  const all = filesOf(request);
+  if (all.length === 0) return { files: undefined, attachments: [] };
+  const isSent = stage.name === "submitting";
+  const sentBefore = new Set(turn.files?.sent.map(({ id }) => id) ?? []);
+  const { taken } = isSent
+    ? { taken: all.filter(({ id }) => sentBefore.has(id)) }
+    : sortFiles(all, capabilities.includes("attachments"));
+  const attachments: Attachment[] = [];
+  const sent: SharedFile[] = [];
+  let left: number = ATTACHMENT_LIMITS.totalBytes;
+  for (const file of taken) {
+    const content = await deps.fileReader.read(request.teamId, file);
+    const isGood =
+      content !== null &&
+      content.length > 0 &&
+      content.length <= left &&
+      isOfMediaType(file.mediaType, content);
+    if (!isGood && isSent) return null;
+    if (!isGood) continue;
+    left -= content.length;
+    sent.push(file);
+    const name = startOf(file.name, ATTACHMENT_LIMITS.nameChars).toWellFormed();
+    attachments.push({
+      name,
+      mediaType: file.mediaType,
+      data: Buffer.from(content).toString("base64"),
+    });
+  }
+  if (isSent) return { files: turn.files, attachments };
+  const unsent = all.filter((file) => !sent.includes(file));
+  const named = (files: readonly SharedFile[]) => files.map(({ id, name }) => ({ id, name }));
+  return { files: { sent: named(sent), unsent: named(unsent) }, attachments };
+}
 
 /** A request waits so long for a thread at most: where Slack says when to come again, some apps get one call a minute; and where it doesn't. */
 const PATIENCE_MS = { told: 195_000, untold: 10_000 };

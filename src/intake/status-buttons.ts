@@ -1,0 +1,132 @@
+import type { App, BlockAction, ButtonAction, OverflowAction } from "@slack/bolt";
+import { maySteer, followTurn, muteIn } from "../core/people.ts";
+import { stopTurn } from "../core/turn.ts";
+import type { Decision, Plan } from "../core/task-queue.ts";
+import type { Turn } from "../core/turn.ts";
+import { STOP_TURN, buttonValue, FOLLOW_MENU, followValue } from "../replies/actions.ts";
+import type { ButtonValue } from "../replies/actions.ts";
+import {
+  FINISHED,
+  FOLLOWING,
+  MUTED,
+  FOLLOWED_ELSEWHERE,
+  TOO_MANY_FOLLOWERS,
+} from "../replies/short-answers.ts";
+import { changesOf } from "../tasks/after-change.ts";
+import { cancelTask } from "../tasks/cancel.ts";
+import { refreshTask } from "../tasks/refresh.ts";
+import { shownBy, turnWrites } from "../tasks/turn-writes.ts";
+import type { IntakeDeps } from "./deps.ts";
+import { alreadyDone, takePress, tooOld } from "./press.ts";
+import type { PressAnswer } from "./press.ts";
+import { STATUS_SLOT } from "../core/delivery.ts";
+import { threadId } from "../core/records.ts";
+import type { Read, ThreadRecord, Write } from "../core/records.ts";
+
+/** **Stop** in a status message, or in the notice that a turn is overdue: every turn that the message shows and that has not ended. */
+export function registerStopButton(app: App, deps: IntakeDeps): void {
+  app.action<BlockAction<ButtonAction>>(STOP_TURN, (press) =>
+    takePress(deps, press, buttonValue.read(press.action.value), (pressed) =>
+      deps.queue.commit(stopping(deps, pressed, press.body)),
+    ),
+  );
+}
+
+function stopping(deps: IntakeDeps, { turnId }: ButtonValue, body: BlockAction): Decision<PressAnswer> {
+  const userId = body.user.id;
+  return (read): Plan<PressAnswer> => {
+    const host = read("turn", turnId);
+    if (host === undefined) return { value: tooOld(deps) };
+    const shown = shownBy(read, host);
+    const open = shown.filter(({ stage }) => stage.name !== "ended");
+    const [first] = open;
+    if (first === undefined) return { value: stoppedAlready(shown, body) ?? FINISHED };
+    const own = open.filter((turn) => maySteer(deps.followUps, turn, userId));
+    if (own.length === 0) {
+      return { value: { kind: "not-allowed", requesterId: first.request.userId } };
+    }
+    const running = own.filter(({ stop }) => stop === undefined);
+    const before = own.find(({ stop }) => stop !== undefined)?.stop;
+    if (running.length === 0 && before !== undefined) return { value: alreadyDone(before.userId, body) };
+    const at = deps.clock.now();
+    const logger = deps.logger.child({ turn: turnId });
+    const stopped = running.map((turn) => stopTurn(turn, { userId, at }));
+    const { next, writes, adds } = changesOf({ ...deps, logger }, read, stopped);
+    return {
+      writes,
+      adds: [
+        ...adds,
+        ...next.flatMap((turn) => (turn.stage.name === "watching" ? [cancelTask(turn)] : [])),
+        refreshTask(host),
+      ],
+      value: null,
+    };
+  };
+}
+
+/** Where the newest turn ended because somebody stopped it. */
+function stoppedAlready(shown: readonly Turn[], body: BlockAction): string | null {
+  const stage = shown.at(-1)?.stage;
+  const stoppedBy = stage?.name === "ended" ? stage.outcome.stoppedBy : undefined;
+  return stoppedBy === undefined ? null : alreadyDone(stoppedBy, body);
+}
+
+/** The menu beside **Stop**: who wants to be mentioned, and who doesn't. */
+export function registerFollowMenu(app: App, deps: IntakeDeps): void {
+  app.action<BlockAction<OverflowAction>>(FOLLOW_MENU, (press) =>
+    takePress(
+      deps,
+      press,
+      followValue.read(press.action.selected_option.value),
+      async ({ turnId, choice }) => {
+        const decide = choice === "mute" ? muting : following;
+        return deps.queue.commit(decide(deps, turnId, press.body.user.id));
+      },
+    ),
+  );
+}
+
+/** Notes that somebody wants to be mentioned in the outcomes of all that the turn's message shows. What to say to them. */
+export function following(deps: IntakeDeps, turnId: string, userId: string): Decision<string> {
+  return (read): Plan<string> => {
+    const host = read("turn", turnId);
+    if (host === undefined) return { value: tooOld(deps) };
+    const shown = shownBy(read, host);
+    if (host.delivery.away !== null) return { value: FOLLOWED_ELSEWHERE };
+    const open = shown.filter(({ stage }) => stage.name !== "ended");
+    if (open.length === 0) return { value: FINISHED };
+    const followed = open.flatMap((turn) => followTurn(turn, userId) ?? []);
+    if (followed.length === 0) return { value: TOO_MANY_FOLLOWERS };
+    const thread = threadOf(read, host);
+    const isMuted = thread?.muted?.includes(userId) === true;
+    return {
+      writes: [
+        ...turnWrites(deps, read, ...followed),
+        ...(thread !== null && isMuted ? [threadWrite(deps, muteIn(thread, userId, false))] : []),
+      ],
+      value: FOLLOWING,
+    };
+  };
+}
+
+function muting(deps: IntakeDeps, turnId: string, userId: string): Decision<string> {
+  return (read): Plan<string> => {
+    const turn = read("turn", turnId);
+    if (turn === undefined) return { value: tooOld(deps) };
+    const thread = threadOf(read, turn);
+    const writes = thread === null ? [] : [threadWrite(deps, muteIn(thread, userId, true))];
+    return { writes, value: MUTED };
+  };
+}
+
+/** The thread that a turn reports into; null: its status message isn't known to be there. */
+function threadOf(read: Read, { request, delivery }: Turn): ThreadRecord | null {
+  const ts = delivery.threadTs ?? delivery.slots[STATUS_SLOT]?.ts ?? null;
+  if (ts === null) return null;
+  const place = { teamId: request.teamId, channelId: delivery.channelId, ts };
+  return read("thread", threadId(place)) ?? { version: 2, ...place, turnIds: [] };
+}
+
+function threadWrite({ polling, retentionMs }: IntakeDeps, record: ThreadRecord): Write {
+  return { kind: "thread", id: threadId(record), record, ttlMs: polling.deadlineMs + retentionMs };
+}
