@@ -5,7 +5,7 @@ import { APP_ID, BOT_USER_ID, channelId, promptOf, SIGNING_SECRET, TEAM_ID } fro
 export type SignedRequest = { n: number; headers: Record<string, string>; body: string };
 
 /** More than any limit per person would let one person send. */
-const PEOPLE = 1000;
+const PEOPLE = 100;
 
 /**
  * `count` times `/docs-agent <prompt>`, as Slack sends it, each with a trigger id of its own, in turn from the first

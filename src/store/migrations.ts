@@ -54,7 +54,6 @@ const recordTables = `
     expires_at INTEGER NOT NULL
   ) STRICT;
   CREATE INDEX series_by_name ON series (name);
-  CREATE INDEX series_expiring ON series (expires_at);
 `;
 
 /**

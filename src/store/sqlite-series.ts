@@ -11,8 +11,9 @@ export const seriesSql = {
   trim: `DELETE FROM series WHERE name = ? AND seq <=
     (SELECT seq FROM series WHERE name = ? ORDER BY seq DESC LIMIT 1 OFFSET ?)`,
   entries: "SELECT entry FROM series WHERE name = ? AND expires_at > ? ORDER BY seq",
-  removeExpired: `DELETE FROM series WHERE seq IN
-    (SELECT seq FROM series WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`,
+  /** Looks at the oldest so many: without an index by time, each append writes a page less. */
+  removeExpired: `DELETE FROM series WHERE expires_at <= ?
+    AND seq IN (SELECT seq FROM series ORDER BY seq LIMIT ?)`,
 } as const;
 
 const Entry = z.object({ entry: z.string() });

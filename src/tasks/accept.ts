@@ -17,7 +17,7 @@ import { refreshTask } from "./refresh.ts";
 import { submitTask } from "./sending.ts";
 import { turnWrites } from "./turn-writes.ts";
 import type { TaskDeps } from "./deps.ts";
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 /**
  * Which job a request is for.
@@ -60,9 +60,10 @@ export function acceptance(
   told?: readonly string[],
 ): Plan<AcceptanceEnd> {
   if (read("turn", request.id) !== undefined) return { value: { kind: "known" } };
+  const asked = askedId(request);
   if (told !== undefined) {
     const isOfThread = request.from === "shortcut";
-    const running = isOfThread ? runningInThread(read, request) : sameRequest(deps, read, request);
+    const running = isOfThread ? runningInThread(read, request) : sameRequest(deps, read, request, asked);
     if (running === "offered") return { value: { kind: "known" } };
     if (running !== undefined && !told.includes(running.id)) {
       return { value: { kind: "asked-before", turn: running } };
@@ -81,7 +82,7 @@ export function acceptance(
   if (host === undefined) {
     const adds = [submitTask(turn), openTask(turn), ...reactTasks(turn)];
     const turns = before === null ? [turn] : [before, turn];
-    const writes = [...turnWrites(deps, read, ...turns), ...askedWrites(turn.request)];
+    const writes = [...turnWrites(deps, read, ...turns), ...askedWrites(request, asked)];
     return { writes, adds, appends, within, value: { kind: "accepted" } };
   }
   const shown: Turn = { ...turn, delivery: { ...turn.delivery, statusOf: host.id } };
@@ -174,12 +175,12 @@ const KEPT_MS = 2 * TOLD_MS;
  * The running turn of somebody else who asked for the same, in the same words, in this channel within the last ten minutes. `offered`: the
  * person was already told of it, and this is a redelivery. A request in a thread, or with files, is never the same as another one.
  */
-export function sameRequest(
+function sameRequest(
   { clock }: Pick<TaskDeps, "clock">,
   read: Read,
   request: Request,
+  id: string | null,
 ): Turn | "offered" | undefined {
-  const id = askedId(request);
   const asked = id === null ? undefined : read("asked", id);
   if (asked === undefined) return undefined;
   if (read("reply", request.id) !== undefined) return "offered";
@@ -191,8 +192,7 @@ export function sameRequest(
 }
 
 /** What to write with the turn of a request, so that {@link sameRequest} finds it. It holds no words. */
-export function askedWrites(request: Request): Write[] {
-  const id = askedId(request);
+function askedWrites(request: Request, id: string | null): Write[] {
   return id === null
     ? []
     : [{ kind: "asked", id, record: { version: 1, turnId: request.id }, ttlMs: KEPT_MS }];
@@ -204,5 +204,5 @@ function askedId(request: Request): string | null {
   if ((from !== "command" && from !== "mention") || isInThread || files !== undefined) return null;
   const words = instructions.trim().toLowerCase().split(/\s+/).join(" ");
   const parts = JSON.stringify([teamId, channelId, projectKey(project), words]);
-  return createHash("sha256").update(parts).digest("base64url").slice(0, 22);
+  return hash("sha256", parts, "base64url").slice(0, 22);
 }
