@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { hasStatusMessage, outcomeSlot } from "../core/delivery.ts";
+import { threadId } from "../core/records.ts";
 import { statusKey } from "../core/status-text.ts";
 import type { NewTask, Step, Task } from "../core/task-queue.ts";
 import type { Turn } from "../core/turn.ts";
@@ -24,6 +25,41 @@ export function deliverTasks(turn: Turn): NewTask[] {
   return [{ id: `deliver:${turn.id}:${turn.watch}`, type: "deliver", known: "pending", payload }];
 }
 
+/** How long an outcome that Slack doesn't take holds back those that came after it. */
+const HOLDS_BACK_MS = 60 * 60_000;
+const FIRST_LOOK_MS = 250;
+const LAST_LOOK_MS = 15_000;
+/** How many turns of the thread are looked at: its newest. */
+const LOOKED_AT = 20;
+
+/**
+ * Outcomes stand in a thread in the order in which their turns ended, also when Slack refuses the earlier one for a while.
+ * Returns when to look again, epoch milliseconds; null if this turn's outcome is the next.
+ */
+async function whenToLookForEarlier(
+  { records, clock }: Pick<TaskDeps, "records" | "clock">,
+  turn: Turn,
+): Promise<number | null> {
+  const { channelId, threadTs } = turn.delivery;
+  if (threadTs === null || turn.stage.name !== "ended") return null;
+  const id = threadId({ teamId: turn.request.teamId, channelId, ts: threadTs });
+  const { turnIds = [] } = (await records.thread.get(id)) ?? {};
+  const now = clock.now();
+  for (const otherId of turnIds.slice(-LOOKED_AT)) {
+    const other = otherId === turn.id ? undefined : await records.turn.get(otherId);
+    // What moved to a direct message is no longer in this thread's order.
+    if (other?.stage.name !== "ended" || other.delivery.away !== null) continue;
+    const isSaid = (other.delivery.slots[outcomeSlot(other.watch)]?.ts ?? null) !== null;
+    const isEarlier =
+      other.stage.at < turn.stage.at ||
+      (other.stage.at === turn.stage.at && turnIds.indexOf(other.id) < turnIds.indexOf(turn.id));
+    const age = now - other.stage.at;
+    if (isSaid || !isEarlier || age > HOLDS_BACK_MS) continue;
+    return now + Math.min(LAST_LOOK_MS, Math.max(FIRST_LOOK_MS, age / 4));
+  }
+  return null;
+}
+
 /** Says the outcome in the thread, once, as a reply (edits notify nobody); then the status message is brought up to date. */
 export async function deliver(deps: TaskDeps, task: Task): Promise<Step> {
   const payload = readPayload(DeliverPayload, task);
@@ -32,6 +68,8 @@ export async function deliver(deps: TaskDeps, task: Task): Promise<Step> {
   // Somebody keeps watching: that watch has an outcome of its own, and this one was said before the button was there.
   if (turn.stage.name !== "ended" || turn.watch !== watch) return { kind: "done" };
   const { outcome } = turn.stage;
+  const lookAt = await whenToLookForEarlier(deps, turn);
+  if (lookAt !== null) return { kind: "wait", dueAt: lookAt };
   const attempt = await postForTurn(deps, { ...task, payload }, turn, outcomeSlot(watch), {
     kind: "outcome",
     turn,
