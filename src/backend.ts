@@ -5,7 +5,7 @@ import { isRedisUrl } from "./store/redis/redis-location.ts";
 import type { RedisTaskQueue } from "./queue/redis/redis-task-queue.ts";
 import { SqliteTaskQueue } from "./queue/sqlite-task-queue.ts";
 import { openStore } from "./store/open-store.ts";
-import type { Store } from "./store/store.ts";
+import type { Store } from "./store/record-store.ts";
 import { taskPools } from "./tasks/index.ts";
 
 const DAY_MS = 24 * 60 * 60_000;

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "./core/clock.ts";
 import type { TaskQueue } from "./core/task-queue.ts";
 import { messageOf } from "./errors.ts";
-import type { Store } from "./store/store.ts";
+import type { Store } from "./store/record-store.ts";
 
 /** Probes come from several sides at once; the disk is asked at most this often. */
 const FRESH_MS = 2000;

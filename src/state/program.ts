@@ -6,13 +6,10 @@ import { Command } from "commander";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import { isRedisUrl } from "../store/redis/redis-location.ts";
-import { dump } from "./dump.ts";
-import { load } from "./load.ts";
-import { Progress } from "./progress.ts";
-import { openRedisSource, openRedisTarget } from "./redis-side.ts";
-import { openSqliteSource, openSqliteTarget } from "./sqlite-side.ts";
-import { StateError } from "./state-error.ts";
-import type { Totals } from "./tally.ts";
+import { type Side, StateError } from "./entry.ts";
+import { openRedisSide } from "./redis-side.ts";
+import { openSqliteSide } from "./sqlite-side.ts";
+import { type Progress, type Totals, dump, load } from "./transfer.ts";
 
 export type StateProgramOptions = {
   clock: Clock;
@@ -62,26 +59,21 @@ export function createStateProgram(options: StateProgramOptions): Command {
 
 async function runDump(options: StateProgramOptions): Promise<void> {
   const { clock, output } = options;
-  const url = storeUrlOf(options);
-  await using source = isRedisUrl(url)
-    ? await openRedisSource({ ...options, url })
-    : await openSqliteSource(pathOf(url), clock);
-  const progress = progressOf(options);
+  await using source = await openSide(options, false);
+  const progress = createProgress(options);
   async function writeLine(line: string): Promise<void> {
     if (!output.write(`${line}\n`)) await once(output, "drain");
   }
-  const totals = await dump({ source, clock, progress, writeLine }).finally(() => progress.end());
+  const totals = await dump({ source, clock, progress: progress.tell, writeLine }).finally(progress.end);
   options.say(`Dumped ${shown(totals)} from ${source.name}\n`);
 }
 
 async function runLoad(options: StateProgramOptions): Promise<void> {
   const { clock, input } = options;
-  const url = storeUrlOf(options);
-  await using target = isRedisUrl(url)
-    ? await openRedisTarget({ ...options, url })
-    : await openSqliteTarget(pathOf(url), clock);
-  const progress = progressOf(options);
-  const totals = await load({ target, clock, progress, lines: linesOf(input) }).finally(() => progress.end());
+  await using target = await openSide(options, true);
+  const progress = createProgress(options);
+  const lines = linesOf(input);
+  const totals = await load({ target, clock, progress: progress.tell, lines }).finally(progress.end);
   options.say(`Loaded ${shown(totals)} into ${target.name}, and read them back\n`);
 }
 
@@ -90,8 +82,32 @@ export async function* linesOf(input: Readable): AsyncGenerator<string> {
   yield* createInterface({ input, crlfDelay: Infinity });
 }
 
-function progressOf({ clock, say, isTerminal }: StateProgramOptions): Progress {
-  return new Progress({ clock, write: say, isTerminal });
+/** A terminal gets one line that changes, a log a line now and then. */
+function createProgress({ clock, say, isTerminal }: StateProgramOptions): {
+  tell: Progress;
+  end: () => void;
+} {
+  const everyMs = isTerminal ? 200 : 5_000;
+  let saidAtMs = clock.monotonicMs();
+  let isLineOpen = false;
+  return {
+    tell(what, done) {
+      if (clock.monotonicMs() - saidAtMs < everyMs) return;
+      saidAtMs = clock.monotonicMs();
+      const line = `${what} ${done.toLocaleString("en")} entries so far`;
+      isLineOpen = isTerminal;
+      say(isTerminal ? `\r${line}` : `${line}\n`);
+    },
+    end() {
+      if (isLineOpen) say("\n");
+    },
+  };
+}
+
+function openSide(options: StateProgramOptions, isTarget: boolean): Promise<Side> {
+  const url = storeUrlOf(options);
+  if (isRedisUrl(url)) return openRedisSide({ ...options, url }, isTarget);
+  return openSqliteSide(pathOf(url), options.clock, isTarget);
 }
 
 function storeUrlOf({ env }: StateProgramOptions): string {

@@ -1,247 +1,94 @@
 import { existsSync } from "node:fs";
-import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
-import { z } from "zod";
+import { resolve } from "node:path";
+import type { SQLInputValue } from "node:sqlite";
 import type { Clock } from "../core/clock.ts";
-import { appMigrations } from "../store/migrations.ts";
-import { isHalfLoaded, markHalfLoaded } from "../store/load-mark.ts";
 import {
-  type SqliteDatabase,
+  isHalfLoaded,
+  markHalfLoaded,
   openSqliteDatabase,
-  openSqliteForReading,
-  schemaVersionOf,
+  preparing,
   transaction,
 } from "../store/sqlite-database.ts";
-import { StoreInUseError, toStoreError } from "../store/store-errors.ts";
-import { StateError } from "./state-error.ts";
-import {
-  type Entry,
-  PAGE_SIZE,
-  RECORD_KINDS,
-  type RecordEntry,
-  type Source,
-  type Target,
-  movableText,
-} from "./side.ts";
+import { StoreInUseError, StoreUnavailableError, toStoreError } from "../store/store-errors.ts";
+import { Entry, type Side, StateError, TaskEntry } from "./entry.ts";
 
-const TASK = `id, type, pool, known, payload, state, due_at AS dueAt, attempt, surprises, deaths,
-  next_payload AS nextPayload, next_due_at AS nextDueAt, added_at AS addedAt, ended_at AS endedAt, reason`;
-const sql = {
-  records:
-    "SELECT key AS id, value, expires_at AS expiresAt FROM kv WHERE key > ? AND key < ? ORDER BY key LIMIT ?",
-  tasks: `SELECT ${TASK} FROM tasks WHERE id > ? ORDER BY id LIMIT ?`,
-  series:
-    "SELECT name, max(expires_at) AS expiresAt FROM series WHERE name > ? GROUP BY name ORDER BY name LIMIT ?",
-  entries: "SELECT entry FROM series WHERE name = ? ORDER BY seq",
-  count: `SELECT (SELECT count(*) FROM kv) + (SELECT count(*) FROM tasks) + (SELECT count(DISTINCT name) FROM series)
-    AS count`,
-  putRecord: "INSERT OR REPLACE INTO kv (key, value, expires_at) VALUES (?, ?, ?)",
-  putTask: `INSERT OR REPLACE INTO tasks (id, type, pool, known, payload, state, due_at, attempt, surprises, deaths,
-      next_payload, next_due_at, added_at, ended_at, reason)
-    VALUES (:id, :type, :pool, :known, :payload, :state, :dueAt, :attempt, :surprises, :deaths,
-      :nextPayload, :nextDueAt, :addedAt, :endedAt, :reason)`,
-  putEntry: "INSERT INTO series (name, entry, expires_at) VALUES (?, ?, ?)",
-} as const;
+const FIELDS = Object.keys(TaskEntry.shape).filter((name) => name !== "kind");
+const COLUMNS = FIELDS.map((name) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
 
-const RecordRow = z.object({ id: z.string(), value: z.string(), expiresAt: z.int().nullable() });
-const TaskRow = z.object({
-  id: z.string(),
-  type: z.string(),
-  pool: z.string(),
-  known: z.string(),
-  payload: z.string().nullable(),
-  state: z.enum(["waiting", "done", "dead"]),
-  dueAt: z.int(),
-  attempt: z.int(),
-  surprises: z.int(),
-  deaths: z.int(),
-  nextPayload: z.string().nullable(),
-  nextDueAt: z.int().nullable(),
-  addedAt: z.int(),
-  endedAt: z.int().nullable(),
-  reason: z.string().nullable(),
-});
-/** What is left of a task that is done. */
-const DONE = {
-  type: "",
-  pool: "",
-  known: "once",
-  state: "done",
-  payload: null,
-  attempt: 1,
-  surprises: 0,
-  deaths: 0,
-  nextPayload: null,
-  nextDueAt: null,
-  reason: null,
+const ALL: Record<Entry["kind"], string> = {
+  record: "SELECT key AS id, value AS text, expires_at AS expiresAt FROM kv ORDER BY key",
+  series: `SELECT name AS id, json_group_array(entry ORDER BY seq) AS entries, max(expires_at) AS expiresAt
+    FROM series GROUP BY name`,
+  task: `SELECT ${FIELDS.map((name, n) => `${COLUMNS[n]} AS ${name}`).join()} FROM tasks WHERE state <> 'done' ORDER BY seq`,
+  done: "SELECT id, ended_at AS endedAt FROM tasks WHERE state = 'done'",
 };
-const SeriesRow = z.object({ name: z.string(), expiresAt: z.int() });
-const EntryRow = z.object({ entry: z.string() });
-const Count = z.object({ count: z.int() });
+const PUT: Record<Entry["kind"], string> = {
+  record: "INSERT OR REPLACE INTO kv (key, value, expires_at) VALUES (:id, :text, :expiresAt)",
+  series: `INSERT INTO series (name, entry, expires_at)
+    SELECT :id, value, :expiresAt FROM json_each(:entries) ORDER BY key`,
+  task: `INSERT OR REPLACE INTO tasks (${COLUMNS.join()}) VALUES (${FIELDS.map((name) => `:${name}`).join()})`,
+  done: `INSERT OR REPLACE INTO tasks (id, type, pool, known, state, due_at, added_at, ended_at)
+    VALUES (:id, '', '', 'once', 'done', :endedAt, :endedAt, :endedAt)`,
+};
 
-const VERSION = appMigrations.length;
-
-/** Opens a file to read from it. It stays as it is, and no app starts on it meanwhile. */
-export function openSqliteSource(path: string, clock: Clock): Promise<Source> {
-  return open(() => openSqliteForReading(path, { clock, ownerWaitMs: 0, version: VERSION }));
-}
-
-/** Opens a file to write to it, or creates it. */
-export function openSqliteTarget(path: string, clock: Clock): Promise<Target> {
-  return open(async () => {
-    const version = existsSync(path) ? schemaVersionOf(path) : null;
-    // Before anything is changed in it.
-    if (version !== null && version !== VERSION) {
-      throw new StateError(`${path} holds state of another version. Choose another file.`);
-    }
-    return openSqliteDatabase({ path }, { clock, ownerWaitMs: 0 });
-  });
-}
-
-async function open(openFile: () => Promise<SqliteDatabase>): Promise<SqliteSide> {
-  try {
-    return new SqliteSide(await openFile());
-  } catch (thrown) {
+/** Opens a file as its only owner. `isNew`: it is created where it isn't there. Rejects when an app uses it. */
+export async function openSqliteSide(path: string, clock: Clock, isNew: boolean): Promise<Side> {
+  if (!isNew && !existsSync(path)) {
+    throw new StoreUnavailableError(resolve(path), "there is nothing in it", "Check the path.");
+  }
+  const file = await openSqliteDatabase({ path }, { clock, ownerWaitMs: 0 }).catch((thrown: unknown) => {
     if (!(thrown instanceof StoreInUseError)) throw thrown;
     throw new StateError(`${thrown.message.split(". ")[0]}. Stop the app, and run this again.`, {
       cause: thrown,
     });
-  }
-}
+  });
+  const { db } = file;
+  const prepare = preparing(db);
+  const name = `sqlite://${file.path ?? ""}`;
 
-class SqliteSide implements Source, Target {
-  readonly name: string;
-  readonly #file: SqliteDatabase;
-  readonly #db: DatabaseSync;
-  readonly #statements = new Map<keyof typeof sql, StatementSync>();
-
-  constructor(file: SqliteDatabase) {
-    this.#file = file;
-    this.#db = file.db;
-    this.name = `sqlite://${file.path ?? ""}`;
-  }
-
-  /** This process has the lock of the operating system. */
-  async assertUnused(): Promise<void> {}
-
-  async isHalfLoaded(): Promise<boolean> {
-    return this.#attempt(() => isHalfLoaded(this.#db));
-  }
-
-  async markHalfLoaded(isHalf: boolean): Promise<void> {
-    this.#attempt(() => markHalfLoaded(this.#db, isHalf));
-  }
-
-  async count(): Promise<number> {
-    return this.#attempt(() => Count.parse(this.#statement("count").get()).count);
-  }
-
-  async *pages(): AsyncGenerator<Entry[]> {
-    for (const kind of RECORD_KINDS) {
-      let last = `${kind}:`;
-      for (;;) {
-        // ";" follows ":".
-        const rows = this.#rows(RecordRow, "records", last, `${kind};`, PAGE_SIZE);
-        last = rows.at(-1)?.id ?? last;
-        if (rows.length > 0) yield rows.map(recordOf);
-        if (rows.length < PAGE_SIZE) break;
-      }
-    }
-    let lastSeries = "";
-    for (;;) {
-      const rows = this.#rows(SeriesRow, "series", lastSeries, PAGE_SIZE);
-      lastSeries = rows.at(-1)?.name ?? lastSeries;
-      if (rows.length > 0) yield rows.map((row) => this.#seriesOf(row));
-      if (rows.length < PAGE_SIZE) break;
-    }
-    let last = "";
-    for (;;) {
-      const rows = this.#rows(TaskRow, "tasks", last, PAGE_SIZE);
-      last = rows.at(-1)?.id ?? last;
-      if (rows.length > 0) yield rows.map(taskOf);
-      if (rows.length < PAGE_SIZE) return;
-    }
-  }
-
-  async put(entries: readonly Entry[]): Promise<void> {
-    this.#attempt(() =>
-      transaction(this.#db, () => {
-        this.#file.assertOwned();
-        for (const entry of entries) this.#put(entry);
-      }),
-    );
-  }
-
-  async clear(): Promise<void> {
-    this.#attempt(() =>
-      this.#db.exec("BEGIN; DELETE FROM kv; DELETE FROM tasks; DELETE FROM series; COMMIT"),
-    );
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#file.close();
-  }
-
-  #put(entry: Entry): void {
-    switch (entry.kind) {
-      case "record":
-        this.#statement("putRecord").run(entry.id, entry.text, entry.expiresAt);
-        return;
-      case "series":
-        for (const text of entry.entries) this.#statement("putEntry").run(entry.id, text, entry.expiresAt);
-        return;
-      case "done": {
-        const { id, endedAt } = entry;
-        this.#statement("putTask").run({ ...DONE, id, endedAt, dueAt: endedAt, addedAt: endedAt });
-        return;
-      }
-      case "task": {
-        const { kind: _, state, ...task } = entry;
-        this.#statement("putTask").run({ ...task, state: state === "live" ? "waiting" : "dead" });
-        return;
-      }
-    }
-  }
-
-  #seriesOf({ name, expiresAt }: z.infer<typeof SeriesRow>): Entry {
-    const entries = this.#rows(EntryRow, "entries", name).map(({ entry }) => entry);
-    return { kind: "series", id: name, entries, expiresAt };
-  }
-
-  #rows<T>(row: z.ZodType<T>, name: keyof typeof sql, ...args: SQLInputValue[]): T[] {
-    return this.#attempt(() => z.array(row).parse(this.#statement(name).all(...args)));
-  }
-
-  #statement(name: keyof typeof sql): StatementSync {
-    let statement = this.#statements.get(name);
-    if (statement === undefined) {
-      statement = this.#db.prepare(sql[name]);
-      this.#statements.set(name, statement);
-    }
-    return statement;
-  }
-
-  #attempt<T>(work: () => T): T {
+  function attempt<T>(work: () => T): T {
     try {
       return work();
     } catch (thrown) {
-      throw toStoreError(this.name, thrown);
+      throw toStoreError(name, thrown);
     }
   }
-}
 
-function recordOf({ id, value, expiresAt }: z.infer<typeof RecordRow>): RecordEntry {
-  return { kind: "record", id, text: movableText(value), expiresAt };
-}
-
-function taskOf({ state, endedAt, ...row }: z.infer<typeof TaskRow>): Entry {
-  if (state === "done") return { kind: "done", id: row.id, endedAt: endedAt ?? row.addedAt };
   return {
-    ...row,
-    kind: "task",
-    state: state === "waiting" ? "live" : "dead",
-    // A handler gets null for both.
-    payload: row.payload ?? "null",
-    endedAt: state === "dead" ? (endedAt ?? row.dueAt) : null,
-    reason: row.reason === "" ? null : row.reason,
+    name,
+    // This process has the lock of the operating system.
+    assertUnused: async () => {},
+    isHalfLoaded: async () => attempt(() => isHalfLoaded(db)),
+    markHalfLoaded: async (isHalf) => attempt(() => markHalfLoaded(db, isHalf)),
+    async *entries() {
+      for (const kind of Entry.options.map(({ shape }) => shape.kind.value)) {
+        const rows = db.prepare(ALL[kind]).iterate();
+        for (let row = attempt(() => rows.next()); !row.done; row = attempt(() => rows.next())) {
+          const { entries } = row.value;
+          const parsed = typeof entries === "string" && { entries: JSON.parse(entries) };
+          yield Entry.parse({ kind, ...row.value, ...parsed });
+        }
+      }
+    },
+    put: async (entries) =>
+      attempt(() =>
+        transaction(db, () => {
+          file.assertOwned();
+          for (const { kind, ...entry } of entries) prepare(PUT[kind]).run(writableOf(entry));
+        }),
+      ),
+    clear: async () =>
+      attempt(() => db.exec("BEGIN; DELETE FROM kv; DELETE FROM tasks; DELETE FROM series; COMMIT")),
+    [Symbol.asyncDispose]: async () => file.close(),
   };
+}
+
+/** SQLite takes the entries of a series as JSON. */
+function writableOf(entry: Record<string, SQLInputValue | string[]>): Record<string, SQLInputValue> {
+  return Object.fromEntries(
+    Object.entries(entry).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? JSON.stringify(value) : value,
+    ]),
+  );
 }

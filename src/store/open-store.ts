@@ -2,21 +2,15 @@ import type { DatabaseSync } from "node:sqlite";
 import type { z } from "zod";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
-import { recordSchemas } from "../core/records.ts";
 import type { Read, RecordKind, RecordOf, RecordStore, Write, WriteOf } from "../core/records.ts";
 import type { Append } from "../core/task-queue.ts";
 import { messageOf } from "../errors.ts";
-import { GroupCommit } from "./group-commit.ts";
-import { openKeyv, serialize } from "./keyv.ts";
-import { StoreHalfLoadedError, isHalfLoaded } from "./load-mark.ts";
-import { KeyvRecordStore } from "./record-store.ts";
-import { type Store, recordsOf } from "./store.ts";
-import { type SqliteLocation, openSqliteDatabase } from "./sqlite-database.ts";
-import { createSqliteKeyvAdapter, kvSql } from "./sqlite-keyv-adapter.ts";
-import { SqliteSeries } from "./sqlite-series.ts";
+import { GroupCommit, syncWal } from "./group-commit.ts";
+import { type Store, openRecords, serialize } from "./record-store.ts";
+import { type SqliteLocation, isHalfLoaded, openSqliteDatabase, writeProbe } from "./sqlite-database.ts";
 import { SqliteSlots } from "./sqlite-slots.ts";
-import { StoreUnavailableError, storeErrorsOf } from "./store-errors.ts";
-import { syncWal } from "./wal-sync.ts";
+import { SqliteSeries, SqliteStorage, removeExpired } from "./sqlite-storage.ts";
+import { StoreHalfLoadedError, storeErrorsOf } from "./store-errors.ts";
 
 type OpenStoreOptions = {
   /** `sqlite://path` (relative to the working directory), `sqlite:///absolute/path`, or `memory://`. */
@@ -50,30 +44,18 @@ export interface SqliteStore extends Store {
   sweep(): boolean;
 }
 
-/** The records of one kind: as anybody sees them, and as a decision does, in the transaction that is open. */
-type Decidable<T> = {
-  store: RecordStore<T>;
-  read(id: string): T | undefined;
-  peek(id: string): T | undefined;
-  write(id: string, record: T | null, ttlMs?: number): void;
-};
-type Decidables = { [K in RecordKind]: Decidable<RecordOf<K>> };
-
-const setAsideNamespace = "set-aside";
-const probeNamespace = "probe";
 const sweepLimit = 500;
 const ninetyDaysMs = 90 * 24 * 60 * 60_000;
 
 /** Opens the store at `url`. Rejects with a `StoreInUseError` or a `StoreUnavailableError`. */
 export async function openStore(options: OpenStoreOptions): Promise<SqliteStore> {
   const { url, clock, logger, ownerWaitMs, keepSetAsideMs = ninetyDaysMs, onBroken } = options;
-  const location = toSqliteLocation(url);
-  const database = await openSqliteDatabase(location, {
+  const database = await openSqliteDatabase(toSqliteLocation(url), {
     clock,
     ...(ownerWaitMs !== undefined && { ownerWaitMs }),
   });
   const { db } = database;
-  if (isHalfLoaded(database.db)) {
+  if (isHalfLoaded(db)) {
     database.close();
     throw new StoreHalfLoadedError(database.path ?? url);
   }
@@ -85,77 +67,35 @@ export async function openStore(options: OpenStoreOptions): Promise<SqliteStore>
     ...(wal === null ? {} : { sync: wal.sync }),
     ...(onBroken === undefined ? {} : { onBroken }),
   });
-  const shownPath = location === "memory" ? url : location.path;
-  const setAside = keyvOf(setAsideNamespace);
-  const probe = keyvOf(probeNamespace).keyv;
-  const removeExpired = db.prepare(kvSql.removeExpired);
   const slots = new SqliteSlots({ db, commits, clock });
   const series = new SqliteSeries({ db, clock });
-  let setAsideCount = 0;
+  const storageOf = (namespace: string) => new SqliteStorage({ db, commits, namespace, clock });
+  const records = openRecords(storageOf, { clock, logger, keepSetAsideMs });
+  const { kinds, setAside } = records;
 
-  function keyvOf(namespace: string) {
-    const storage = createSqliteKeyvAdapter({ db, commits, namespace, clock });
-    return { storage, keyv: openKeyv({ store: storage, namespace, logger }) };
-  }
-
-  function openRecords<T>(name: string, schema: z.ZodType<T>) {
-    if (!/^[a-z][a-z0-9-]*$/.test(name) || name === setAsideNamespace || name === probeNamespace) {
-      throw new TypeError(`Records cannot be named "${name}": choose another lower-case word`);
+  function read<K extends RecordKind>(kind: K, id: string): RecordOf<K> | undefined {
+    const store = kinds[kind];
+    const text = store.storage.read(id);
+    if (text === undefined) return undefined;
+    const { record, bad } = store.fromText(id, text);
+    if (bad !== null) {
+      setAside.write(store.setAsideKeyOf(id), serialize({ value: bad }), keepSetAsideMs);
+      store.storage.remove(id);
+      commits.afterCommit(() => store.wasSetAside(id, bad));
     }
-    const { storage, keyv } = keyvOf(name);
-    const store = new KeyvRecordStore({
-      keyv,
-      storage,
-      setAside: setAside.keyv,
-      keepSetAsideMs,
-      name,
-      schema,
-      clock,
-      logger,
-      onSetAside: () => {
-        setAsideCount += 1;
-      },
-    });
-    return { storage, store };
+    return record;
   }
 
-  function decidable<K extends RecordKind>(kind: K, schema: z.ZodType<RecordOf<K>>): Decidable<RecordOf<K>> {
-    const { storage, store } = openRecords(kind, schema);
-    return {
-      store,
-      read(id) {
-        const text = storage.read(id);
-        if (text === undefined) return undefined;
-        const record = store.fromText(id, text);
-        const bad = record === undefined ? store.badRecordOf(text) : null;
-        if (bad !== null) {
-          setAside.storage.write(`${kind}:${id}`, serialize({ value: bad }), keepSetAsideMs);
-          storage.remove(id);
-          commits.afterCommit(() => store.wasSetAside(id, bad));
-        }
-        return record;
-      },
-      peek(id) {
-        const text = storage.peek(id);
-        return text === undefined ? undefined : store.fromText(id, text);
-      },
-      write(id, record, ttlMs) {
-        if (record === null) storage.remove(id);
-        else storage.write(id, store.toText(id, record), ttlMs);
-      },
-    };
+  function peek<K extends RecordKind>(kind: K, id: string): RecordOf<K> | undefined {
+    const text = kinds[kind].storage.peek(id);
+    return text === undefined ? undefined : kinds[kind].fromText(id, text).record;
   }
-  const kinds: Decidables = {
-    turn: decidable("turn", recordSchemas.turn),
-    job: decidable("job", recordSchemas.job),
-    thread: decidable("thread", recordSchemas.thread),
-    draft: decidable("draft", recordSchemas.draft),
-    service: decidable("service", recordSchemas.service),
-    notice: decidable("notice", recordSchemas.notice),
-    reply: decidable("reply", recordSchemas.reply),
-    withheld: decidable("withheld", recordSchemas.withheld),
-    asked: decidable("asked", recordSchemas.asked),
-  };
+
+  function write<K extends RecordKind>({ kind, id, record, ttlMs }: WriteOf<K>): void {
+    const store = kinds[kind];
+    if (record === null) store.storage.remove(id);
+    else store.storage.write(id, store.toText(id, record), ttlMs);
+  }
 
   /** Until then, what was removed is still in the pages that the log has copies of, and in those that it replaces. */
   function emptyLog(): void {
@@ -180,48 +120,26 @@ export async function openStore(options: OpenStoreOptions): Promise<SqliteStore>
     database.close();
   }
 
-  async function check(): Promise<void> {
-    await probe.set("check", clock.now());
-    // Not compared with what was written: another check may have written since.
-    if (typeof (await probe.get("check")) === "number") return;
-    throw new StoreUnavailableError(
-      shownPath,
-      "a value that was written cannot be read back",
-      "Check the disk.",
-    );
-  }
-
   return {
     db,
     commits,
     slots,
     series,
-    decided: {
-      read: (kind, id) => kinds[kind].read(id),
-      peek: (kind, id) => kinds[kind].peek(id),
-      write: (write) => applyTo(kinds, write),
-      append: (append) => series.append(append),
-    },
-    records: recordsOf(kinds),
-    recordsNamed: (name, schema) => openRecords(name, schema).store,
-    setAsideCount: () => setAsideCount,
+    decided: { read, peek, write: (change) => write(change), append: (append) => series.append(append) },
+    ...records,
+    records: kinds,
     risk: null,
     sweep() {
       slots.sweep();
-      const isMore = Number(removeExpired.run(clock.now(), sweepLimit).changes) === sweepLimit;
-      const mayBeMore = series.sweep(sweepLimit) || isMore;
+      const mayBeMore = removeExpired(db, clock.now(), sweepLimit);
       // Not inside of the transaction that is open.
       if (!mayBeMore) setImmediate(emptyLog);
       return mayBeMore;
     },
-    check,
+    check: () => commits.run(() => writeProbe(db, clock.now())),
     close,
     [Symbol.asyncDispose]: close,
   };
-}
-
-function applyTo<K extends RecordKind>(kinds: Decidables, { kind, id, record, ttlMs }: WriteOf<K>): void {
-  kinds[kind].write(id, record, ttlMs);
 }
 
 /** Where the store that `url` names lives. Throws a `TypeError` for a URL of another kind. */

@@ -1,11 +1,28 @@
-import type { Keyv } from "keyv";
-import type { z } from "zod";
+import { Keyv } from "keyv";
+import { z } from "zod";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
-import type { RecordStore } from "../core/records.ts";
-import { DocsAgentError } from "../errors.ts";
-import { deserialize, serialize, unreadableTextOf } from "./keyv.ts";
-import { remember } from "./remember.ts";
+import { recordSchemas } from "../core/records.ts";
+import type { RecordKind, RecordOf, RecordStore } from "../core/records.ts";
+import type { Series } from "../core/task-queue.ts";
+import type { Slots } from "../core/slots.ts";
+import { DocsAgentError, messageOf } from "../errors.ts";
+
+/** Everything the app remembers, in one place. */
+export interface Store extends AsyncDisposable {
+  readonly slots: Slots;
+  readonly series: Series;
+  /** The records, by kind. */
+  readonly records: { readonly [K in RecordKind]: RecordStore<RecordOf<K>> };
+  /** How many records were set aside since the store was opened. */
+  setAsideCount(): number;
+  /** What a crash or a power cut may cost, in words for the operator; null: nothing that was answered. */
+  readonly risk: string | null;
+  /** Rejects with a `StoreUnavailableError` unless a value can be written now. */
+  check(): Promise<void>;
+  /** Gives up whatever the store holds open. Idempotent. Stop what uses the store first. */
+  close(): Promise<void>;
+}
 
 /** A record that its own schema refuses was about to be written: a fault in the program. */
 class RecordInvalidError extends DocsAgentError {
@@ -16,72 +33,148 @@ class RecordInvalidError extends DocsAgentError {
   }
 }
 
-/** What a record store needs of Keyv's storage besides Keyv. */
+/** A Keyv storage on one namespace. It prefixes keys itself, and expires entries itself. */
 export type RecordStorage = {
+  readonly namespace: string;
   get(key: string): Promise<string | undefined>;
   /** Removes the entry only if it is `text` at that moment, atomically. Resolves to whether it did. */
   deleteIf(key: string, text: string): Promise<boolean>;
 };
 
-type RecordStoreOptions<T> = {
-  /** From `openKeyv`. */
-  keyv: Keyv;
-  /** What `keyv` stands on. */
-  storage: RecordStorage;
-  /** Where records go that do not parse, under `<name>:<id>`. From `openKeyv`. */
-  setAside: Keyv;
-  /** How long they are kept there, milliseconds. */
-  keepSetAsideMs: number;
-  /** What the records are: "turn", "thread", … */
-  name: string;
-  /** Its output must parse again: no transforms that only work once. */
-  schema: z.ZodType<T>;
-  clock: Clock;
-  logger: Logger;
-  /** Called once for each record that was set aside. */
-  onSetAside?: () => void;
-};
-
 /** What is kept of a record that did not parse. */
 export type SetAsideRecord = { version: 1; raw: string; reason: string; at: number };
+
+type RecordsOptions = {
+  clock: Clock;
+  logger: Logger;
+  /** How long a record that does not parse is kept for the operator, milliseconds. */
+  keepSetAsideMs: number;
+};
+
+type RecordStoreOptions<T, S> = RecordsOptions & {
+  storage: S;
+  /** Where records go that do not parse, under `<name>:<id>`. */
+  setAside: Keyv;
+  /** Its output must parse again: no transforms that only work once. */
+  schema: z.ZodType<T>;
+  /** Called once for each record that was set aside. */
+  onSetAside: () => void;
+};
 
 /** How many records a store remembers as parsed. */
 const PARSED_MAX = 500;
 
+/** Of any type: what reads it parses it. */
+const Envelope = z.object({ value: z.any() });
+
+/** The records of a store, each kind in a storage of its own. */
+export type Records<S extends RecordStorage> = {
+  kinds: { readonly [K in RecordKind]: KeyvRecordStore<RecordOf<K>, S> };
+  /** Where records go that do not parse, under `<kind>:<id>`. */
+  setAside: S;
+  setAsideCount(): number;
+  /** Records under a name of one's own. */
+  recordsNamed<T>(name: string, schema: z.ZodType<T>): KeyvRecordStore<T, S>;
+};
+
+export function openRecords<S extends RecordStorage>(
+  storageOf: (namespace: string) => S,
+  options: RecordsOptions,
+): Records<S> {
+  let setAsideCount = 0;
+  const setAside = storageOf("set-aside");
+  const shared = {
+    ...options,
+    setAside: openKeyv(setAside, options.logger),
+    onSetAside: () => {
+      setAsideCount += 1;
+    },
+  };
+  function named<T>(name: string, schema: z.ZodType<T>): KeyvRecordStore<T, S> {
+    return new KeyvRecordStore({ ...shared, storage: storageOf(name), schema });
+  }
+  return {
+    kinds: {
+      turn: named("turn", recordSchemas.turn),
+      job: named("job", recordSchemas.job),
+      thread: named("thread", recordSchemas.thread),
+      draft: named("draft", recordSchemas.draft),
+      service: named("service", recordSchemas.service),
+      notice: named("notice", recordSchemas.notice),
+      reply: named("reply", recordSchemas.reply),
+      withheld: named("withheld", recordSchemas.withheld),
+      asked: named("asked", recordSchemas.asked),
+    },
+    setAside,
+    setAsideCount: () => setAsideCount,
+    recordsNamed: named,
+  };
+}
+
+/** A Keyv that rejects when its storage fails. */
+function openKeyv(store: RecordStorage, logger: Logger): Keyv {
+  const { namespace } = store;
+  // Keyv leaves out its prefix when a key happens to start with it: key "jobs:1" would be key "1" of namespace "jobs".
+  const keyv = new Keyv({ store, namespace, throwOnErrors: true, useKeyPrefix: false, serialize });
+  // Without a listener, a connection that drops between two calls would end the process.
+  keyv.on("error", (thrown: unknown) =>
+    logger.warn({ namespace, error: messageOf(thrown) }, "store: storage reported an error"),
+  );
+  return keyv;
+}
+
+/** Leaves out Keyv's own `expires`: it comes from `Date.now()`, and the storage expires entries by the injected clock. */
+export function serialize({ value }: { value?: unknown }): string {
+  return JSON.stringify({ value });
+}
+
 /** Records in a Keyv, parsed on write and on read, so that nothing that the schema refuses gets in or out. */
-export class KeyvRecordStore<T> implements RecordStore<T> {
-  readonly #options: RecordStoreOptions<T>;
+export class KeyvRecordStore<T, S extends RecordStorage> implements RecordStore<T> {
+  readonly storage: S;
+  readonly #options: RecordStoreOptions<T, S>;
+  readonly #keyv: Keyv;
   /** By their text, so that what somebody else wrote is never taken for it. */
   readonly #parsed = new Map<string, { text: string; record: T }>();
 
-  constructor(options: RecordStoreOptions<T>) {
+  constructor(options: RecordStoreOptions<T, S>) {
     this.#options = options;
+    this.storage = options.storage;
+    this.#keyv = openKeyv(options.storage, options.logger);
   }
 
   async get(id: string): Promise<T | undefined> {
-    const text = await this.#options.storage.get(id);
+    const text = await this.storage.get(id);
     if (text === undefined) return undefined;
-    const record = this.fromText(id, text);
-    if (record === undefined) await this.setAside(id);
+    const { record, bad } = this.fromText(id, text);
+    if (bad !== null) {
+      await this.#options.setAside.set(this.setAsideKeyOf(id), bad, this.#options.keepSetAsideMs);
+      // A good record may have been written since.
+      if (await this.storage.deleteIf(id, text)) this.wasSetAside(id, bad);
+    }
     return record;
   }
 
   async set(id: string, value: T, ttlMs?: number): Promise<void> {
-    await this.#options.keyv.set(id, this.#validated(id, value), ttlMs);
+    await this.#keyv.set(id, this.#validated(id, value), ttlMs);
   }
 
   async delete(id: string): Promise<void> {
-    await this.#options.keyv.delete(id);
+    await this.#keyv.delete(id);
   }
 
-  /** The record that a stored text holds; undefined if it does not parse. */
-  fromText(id: string, text: string): T | undefined {
+  /** The record that a stored text holds, or, if it doesn't parse, what is to be kept of it. */
+  fromText(id: string, text: string): { record: T | undefined; bad: SetAsideRecord | null } {
     const known = this.#parsed.get(id);
-    if (known?.text === text) return known.record;
-    const parsed = this.#options.schema.safeParse(deserialize(text).value);
-    if (!parsed.success) return undefined;
-    remember(this.#parsed, id, { text, record: parsed.data }, PARSED_MAX);
-    return parsed.data;
+    if (known?.text === text) return { record: known.record, bad: null };
+    const envelope = Envelope.safeParse(jsonOf(text)).data;
+    const parsed = this.#options.schema.safeParse(envelope?.value);
+    if (parsed.success) {
+      remember(this.#parsed, id, { text, record: parsed.data }, PARSED_MAX);
+      return { record: parsed.data, bad: null };
+    }
+    const [raw, reason] =
+      envelope === undefined ? [text, "not JSON"] : [JSON.stringify(envelope.value), reasonOf(parsed.error)];
+    return { record: undefined, bad: { version: 1, raw, reason, at: this.#options.clock.now() } };
   }
 
   /** The text that stores a record. Throws a {@link RecordInvalidError}. */
@@ -92,43 +185,40 @@ export class KeyvRecordStore<T> implements RecordStore<T> {
     return text;
   }
 
-  /** Moves what is stored there away if it does not parse. */
-  async setAside(id: string): Promise<void> {
-    const { storage, setAside, keepSetAsideMs, name } = this.#options;
-    const text = await storage.get(id);
-    const bad = text === undefined ? null : this.badRecordOf(text);
-    if (text === undefined || bad === null) return;
-    await setAside.set(`${name}:${id}`, bad, keepSetAsideMs);
-    // A good record may have been written since.
-    if (await storage.deleteIf(id, text)) this.wasSetAside(id, bad);
-  }
-
-  /** What is kept of a stored text that does not parse; null if it does. */
-  badRecordOf(text: string): SetAsideRecord | null {
-    const stored: unknown = deserialize(text).value;
-    const parsed = this.#options.schema.safeParse(stored);
-    if (parsed.success) return null;
-    const unreadable = unreadableTextOf(stored);
-    return {
-      version: 1,
-      raw: unreadable ?? JSON.stringify(stored),
-      reason: unreadable === undefined ? reasonOf(parsed.error) : "not JSON",
-      at: this.#options.clock.now(),
-    };
+  setAsideKeyOf(id: string): string {
+    return `${this.storage.namespace}:${id}`;
   }
 
   /** Logs and counts it. */
   wasSetAside(id: string, { reason }: SetAsideRecord): void {
-    const { name, logger, onSetAside } = this.#options;
-    logger.error({ record: name, id, reason }, "store: a record does not parse; set aside");
-    onSetAside?.();
+    const fields = { record: this.storage.namespace, id, reason };
+    this.#options.logger.error(fields, "store: a record does not parse; set aside");
+    this.#options.onSetAside();
   }
 
   #validated(id: string, value: T): T {
-    const { name, schema } = this.#options;
-    const parsed = schema.safeParse(value);
+    const parsed = this.#options.schema.safeParse(value);
     if (parsed.success) return parsed.data;
-    throw new RecordInvalidError(name, id, reasonOf(parsed.error), { cause: parsed.error });
+    throw new RecordInvalidError(this.storage.namespace, id, reasonOf(parsed.error), { cause: parsed.error });
+  }
+}
+
+/** Notes a value as the newest in `map`, and forgets the oldest one if there are more than `max`. */
+export function remember<K, V>(map: Map<K, V>, key: K, value: V, max: number): void {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size <= max) return;
+  for (const oldest of map.keys()) {
+    map.delete(oldest);
+    return;
+  }
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
   }
 }
 

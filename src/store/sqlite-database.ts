@@ -11,7 +11,7 @@ import {
   statSync,
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { z } from "zod";
 import type { Clock } from "../core/clock.ts";
 import { appMigrations } from "./migrations.ts";
@@ -88,54 +88,6 @@ export async function openSqliteDatabase(
   }
 }
 
-/**
- * Opens a file of that schema version as its only owner, and changes nothing in it. Rejects as {@link openSqliteDatabase} does, and with
- * {@link StoreUnavailableError} when there is no file, or one of another version.
- */
-export async function openSqliteForReading(
-  path: string,
-  { clock, ownerWaitMs, version }: { clock: Clock; ownerWaitMs: number; version: number },
-): Promise<SqliteDatabase> {
-  const found = schemaVersionOf(path);
-  if (found === null) {
-    throw new StoreUnavailableError(resolve(path), "there is nothing in it", "Check the path.");
-  }
-  const realPath = resolveFile(path);
-  if (found !== version) {
-    throw new StoreUnavailableError(
-      realPath,
-      `it has schema version ${found}, and this version of docs-agent works with ${version}`,
-      "Start the app of this version on it once, and stop it.",
-    );
-  }
-  const owner = await own(realPath, clock, ownerWaitMs);
-  const opened = [owner];
-  try {
-    const db = new DatabaseSync(realPath, { readOnly: true, timeout: busyTimeoutMs });
-    opened.unshift(db);
-    quickCheck(db, realPath);
-    return { db, path: realPath, assertOwned: () => {}, close: closeOnce(opened) };
-  } catch (thrown) {
-    closeOnce(opened)();
-    throw toStoreError(realPath, thrown);
-  }
-}
-
-/** The schema version of the file at `path`; null: there is none, or nothing is in it. Throws a {@link StoreUnavailableError}. */
-export function schemaVersionOf(path: string): number | null {
-  if (!existsSync(path)) return null;
-  let db: DatabaseSync | undefined;
-  try {
-    db = new DatabaseSync(path, { readOnly: true, timeout: busyTimeoutMs });
-    const { version, isEmpty } = readSchema(db, path);
-    return isEmpty ? null : version;
-  } catch (thrown) {
-    throw toStoreError(path, thrown);
-  } finally {
-    db?.close();
-  }
-}
-
 /** What people wrote is for this user alone. SQLite gives its other files the rights of this one. */
 function keepPrivate(path: string): void {
   closeSync(openSync(path, "a", 0o600));
@@ -190,6 +142,16 @@ export function transaction<T>(db: DatabaseSync, work: () => T): T {
     if (db.isOpen && db.isTransaction) db.exec("ROLLBACK");
     throw thrown;
   }
+}
+
+/** Prepares each statement once, when it is first asked for. */
+export function preparing(db: DatabaseSync): (sql: string) => StatementSync {
+  const prepared = new Map<string, StatementSync>();
+  return (sql) => {
+    let statement = prepared.get(sql);
+    if (statement === undefined) prepared.set(sql, (statement = db.prepare(sql)));
+    return statement;
+  };
 }
 
 /** Throws unless a row can be written and committed now. */
@@ -248,7 +210,7 @@ const ApplicationId = z.object({ application_id: z.int() });
 
 function migrate(db: DatabaseSync, path: string, migrations: readonly Migration[]): void {
   transaction(db, () => {
-    const { version } = readSchema(db, path);
+    const version = schemaVersionOf(db, path);
     if (version > migrations.length) {
       throw new StoreUnavailableError(
         path,
@@ -265,18 +227,28 @@ function migrate(db: DatabaseSync, path: string, migrations: readonly Migration[
 }
 
 /** Throws a {@link StoreUnavailableError} if the file is another program's. */
-function readSchema(db: DatabaseSync, path: string): { version: number; isEmpty: boolean } {
+function schemaVersionOf(db: DatabaseSync, path: string): number {
   const { user_version: version } = UserVersion.parse(db.prepare("PRAGMA user_version").get());
   const { application_id: owner } = ApplicationId.parse(db.prepare("PRAGMA application_id").get());
   const isEmpty = db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined;
-  if (!isEmpty && owner !== applicationId) {
-    throw new StoreUnavailableError(
-      path,
-      "the file is another program's SQLite database",
-      "Choose another path in STORE_URL (job service: dataDir).",
-    );
-  }
-  return { version, isEmpty };
+  if (isEmpty || owner === applicationId) return version;
+  throw new StoreUnavailableError(
+    path,
+    "the file is another program's SQLite database",
+    "Choose another path in STORE_URL (job service: dataDir).",
+  );
+}
+
+/** Whether a load of a dump into the file has begun and not finished. */
+export function isHalfLoaded(db: DatabaseSync): boolean {
+  return db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'half_loaded'").get() !== undefined;
+}
+
+/** Notes whether a load of a dump into the file has begun and not finished. */
+export function markHalfLoaded(db: DatabaseSync, isHalf: boolean): void {
+  db.exec(
+    isHalf ? "CREATE TABLE IF NOT EXISTS half_loaded (x INTEGER) STRICT" : "DROP TABLE IF EXISTS half_loaded",
+  );
 }
 
 function closeOnce(databases: readonly DatabaseSync[]): () => void {

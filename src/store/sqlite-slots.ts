@@ -5,6 +5,7 @@ import type { Slots } from "../core/slots.ts";
 import type { Limit } from "../core/task-queue.ts";
 import { LimitReachedError } from "../errors.ts";
 import type { GroupCommit } from "./group-commit.ts";
+import { preparing } from "./sqlite-database.ts";
 
 const GateRow = z.object({ gate: z.string(), next_at: z.int(), blocked_until: z.int() });
 
@@ -37,15 +38,13 @@ export class SqliteSlots implements Slots {
   readonly #gates = new Map<string, Gate>();
   #changed = new Set<string>();
   #savedAtMs = -Infinity;
-  readonly #save: StatementSync;
-  readonly #remove: StatementSync;
+  readonly #sql: (sql: string) => StatementSync;
 
   constructor({ db, commits, clock }: { db: DatabaseSync; commits: GroupCommit; clock: Clock }) {
     this.#clock = clock;
     this.#commits = commits;
-    this.#save = db.prepare(slotSql.save);
-    this.#remove = db.prepare(slotSql.remove);
-    for (const row of z.array(GateRow).parse(db.prepare(slotSql.all).all())) {
+    this.#sql = preparing(db);
+    for (const row of z.array(GateRow).parse(this.#sql(slotSql.all).all())) {
       this.#gates.set(row.gate, { nextAt: row.next_at, blockedUntil: row.blocked_until, usedAt: 0 });
     }
     commits.ride(() => this.#saveChanged());
@@ -163,8 +162,8 @@ export class SqliteSlots implements Slots {
     });
     for (const name of names) {
       const gate = this.#gates.get(name);
-      if (gate === undefined) this.#remove.run(name);
-      else this.#save.run(name, Math.ceil(gate.nextAt), Math.ceil(gate.blockedUntil));
+      if (gate === undefined) this.#sql(slotSql.remove).run(name);
+      else this.#sql(slotSql.save).run(name, Math.ceil(gate.nextAt), Math.ceil(gate.blockedUntil));
     }
   }
 }

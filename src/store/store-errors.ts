@@ -28,6 +28,17 @@ export class StoreAnswerLostError extends StoreUnavailableError {
   override readonly code = STORE_ANSWER_LOST;
 }
 
+/** The store holds a part of a dump: its load has not finished. */
+export class StoreHalfLoadedError extends DocsAgentError {
+  readonly code = "store_half_loaded";
+
+  constructor(path: string) {
+    super(
+      `The store ${path} holds a part of a dump, as its load broke off. Load the dump again: npm run state -- load < state.jsonl`,
+    );
+  }
+}
+
 /** SQLite's primary result codes (https://sqlite.org/rescode.html) that an operator can do something about. */
 const faults = new Map<number, { problem: string; remedy: string }>([
   [5, { problem: "another program holds a lock on it", remedy: "End that program's transaction." }],

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { RedisTaskQueue } from "../../src/queue/redis/redis-task-queue.ts";
 import { SqliteTaskQueue } from "../../src/queue/sqlite-task-queue.ts";
-import type { Target } from "../../src/state/side.ts";
+import type { Side } from "../../src/state/entry.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { openRedisStore } from "../../src/store/redis/open-redis-store.ts";
 import { createSystemClock } from "../../src/system-clock.ts";
@@ -75,7 +75,7 @@ async function startPlaces(drafts = 600) {
 }
 
 /** The same target, one method of which is another. */
-function withPut(target: Target, put: Target["put"]): Target {
+function withPut(target: Side, put: Side["put"]): Side {
   return new Proxy(target, {
     get(of, name) {
       if (name === "put") return put;

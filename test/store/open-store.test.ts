@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { openStore, toSqliteLocation } from "../../src/store/open-store.ts";
-import { Note } from "../contracts/record-store.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { openTempDir } from "../support/temp-dir.ts";
@@ -34,11 +33,6 @@ describe("store", () => {
     });
     await store.check();
     expect(existsSync(path)).toBe(true);
-  });
-
-  it.each(["set-aside", "probe", "", "a:b", "Notes"])("refuses records named %j", async (name) => {
-    await using store = await openMemory();
-    expect(() => store.recordsNamed(name, Note)).toThrow(TypeError);
   });
 
   it("is not well when it cannot be written, and says what to do", async () => {

@@ -36,7 +36,8 @@ async function openRecords(): Promise<RecordStoreSubject> {
     },
     setAside: async (key) => {
       const text = await store.redis.client.get(`${redis.prefix}:set-aside:${key}`);
-      return JSON.parse(String(text)).value;
+      // Its end comes first.
+      return JSON.parse(String(text).replace(/^\d+\|/, "")).value;
     },
     setAsideCount: () => store.setAsideCount(),
     errors: () => logger.text("error"),

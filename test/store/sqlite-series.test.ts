@@ -1,23 +1,12 @@
 import { expect, it } from "vitest";
 import { openStore } from "../../src/store/open-store.ts";
-import { seriesSql } from "../../src/store/sqlite-series.ts";
 import { ManualClock } from "../support/manual-clock.ts";
-import { unindexedSteps } from "../support/query-plan.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 
 async function openMemory() {
   const clock = new ManualClock();
   return { clock, store: await openStore({ url: "memory://", clock, logger: new RecordingLogger() }) };
 }
-
-// The sweep looks at the oldest entries, and at no more than its limit.
-const { removeExpired: _, ...indexed } = seriesSql;
-
-it.each(Object.entries(indexed))("does not scan the series to %s", async (_, sql) => {
-  const { store } = await openMemory();
-  await using _store = store;
-  expect(unindexedSteps(store.db, sql)).toEqual([]);
-});
 
 it("forgets an entry when its time is over, and its row with the next sweep", async () => {
   const { clock, store } = await openMemory();

@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import { type AddressInfo, type Socket, connect, createServer } from "node:net";
 import { once } from "node:events";
 import type { RedisClientType } from "@redis/client";
-import * as stateScripts from "../../src/state/task-scripts.ts";
 import * as queueScripts from "../../src/queue/redis/task-script.ts";
 
 /** Something that is about to be written at Redis, or has been, its answer still on the way. `number`: of what has this name and phase. */
@@ -147,7 +146,7 @@ function workIn(command: string): string {
 }
 
 function nameOf(script: string): string {
-  const own = Object.entries({ ...queueScripts, ...stateScripts }).find(([, text]) => text === script)?.[0];
+  const own = Object.entries(queueScripts).find(([, text]) => text === script)?.[0];
   if (own !== undefined) return own;
   if (script.includes("':slot:'")) return "slot";
   return "another script";

@@ -1,38 +1,26 @@
 import { Readable } from "node:stream";
 import type { Clock } from "../../src/core/clock.ts";
-import { dump } from "../../src/state/dump.ts";
-import { load } from "../../src/state/load.ts";
+import type { Side } from "../../src/state/entry.ts";
 import { linesOf } from "../../src/state/program.ts";
-import { Progress } from "../../src/state/progress.ts";
-import { openRedisSource, openRedisTarget } from "../../src/state/redis-side.ts";
-import type { Target } from "../../src/state/side.ts";
-import { openSqliteSource, openSqliteTarget } from "../../src/state/sqlite-side.ts";
-import type { Totals } from "../../src/state/tally.ts";
+import { openRedisSide } from "../../src/state/redis-side.ts";
+import { openSqliteSide } from "../../src/state/sqlite-side.ts";
+import { type Totals, dump, load } from "../../src/state/transfer.ts";
 import { RecordingLogger } from "./recording-logger.ts";
 
 /** A path of a SQLite file, or a URL of a Redis whose time is the clock's. */
 type Place = { store: string; clock: Clock };
 
-function isRedis(store: string): boolean {
-  return store.startsWith("redis:");
-}
-
-function redisOptions({ store, clock }: Place) {
-  return { url: store, clock, logger: new RecordingLogger(), serverNow: () => clock.now() };
-}
-
-function silent(clock: Clock): Progress {
-  return new Progress({ clock, write: () => {}, isTerminal: false });
+function open({ store, clock }: Place, isTarget: boolean): Promise<Side> {
+  if (!store.startsWith("redis:")) return openSqliteSide(store, clock, isTarget);
+  const redis = { url: store, clock, logger: new RecordingLogger(), serverNow: () => clock.now() };
+  return openRedisSide(redis, isTarget);
 }
 
 export async function dumpOf(place: Place): Promise<string[]> {
-  const { store, clock } = place;
-  await using source = isRedis(store)
-    ? await openRedisSource(redisOptions(place))
-    : await openSqliteSource(store, clock);
+  await using source = await open(place, false);
   const lines: string[] = [];
   const writeLine = async (line: string) => void lines.push(line);
-  await dump({ source, clock, progress: silent(clock), writeLine });
+  await dump({ source, clock: place.clock, progress: () => {}, writeLine });
   return lines;
 }
 
@@ -40,12 +28,9 @@ export async function dumpOf(place: Place): Promise<string[]> {
 export async function loadInto(
   place: Place,
   lines: readonly string[],
-  through: (target: Target) => Target = (target) => target,
+  through: (target: Side) => Side = (target) => target,
 ): Promise<Totals> {
-  const { store, clock } = place;
-  await using target = isRedis(store)
-    ? await openRedisTarget(redisOptions(place))
-    : await openSqliteTarget(store, clock);
+  await using target = await open(place, true);
   const read = linesOf(Readable.from(lines.map((line) => `${line}\n`)));
-  return await load({ target: through(target), clock, progress: silent(clock), lines: read });
+  return await load({ target: through(target), clock: place.clock, progress: () => {}, lines: read });
 }

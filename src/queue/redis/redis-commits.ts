@@ -4,8 +4,7 @@ import type { Clock } from "../../core/clock.ts";
 import type { Read, RecordKind, RecordOf, Write, WriteOf } from "../../core/records.ts";
 import type { Decision, TaskEnd } from "../../core/task-queue.ts";
 import { LimitReachedError } from "../../errors.ts";
-import { serialize } from "../../store/keyv.ts";
-import type { SetAsideRecord } from "../../store/record-store.ts";
+import { type SetAsideRecord, serialize } from "../../store/record-store.ts";
 import type { RedisStore } from "../../store/redis/open-redis-store.ts";
 import { toStorablePayload, toStorableReason, toStorableTask, toWholeMs } from "../storable-task.ts";
 import { ClaimLostError } from "./claim-lost-error.ts";
@@ -109,7 +108,7 @@ export class RedisCommits {
         case "full":
           throw new LimitReachedError(answer[1], Math.ceil(now + answer[2]));
         case "ok":
-          for (const { kind, id, bad } of asideOf) this.#store.kinds[kind].store.wasSetAside(id, bad);
+          for (const { kind, id, bad } of asideOf) this.#store.kinds[kind].wasSetAside(id, bad);
           return { value, added: answer[1].split("").map((flag) => flag === "1") };
       }
     }
@@ -138,14 +137,14 @@ export class RedisCommits {
   }
 
   #read<K extends RecordKind>(seen: Seen, asideOf: SetAside[], kind: K, id: string): RecordOf<K> | undefined {
-    const { store, storage } = this.#store.kinds[kind];
+    const store = this.#store.kinds[kind];
+    const { storage } = store;
     const key = storage.keyOf(id);
     const entry = seen.get(key) ?? { kind, text: storage.last(key) };
     seen.set(key, entry);
     const text = storage.current(entry.text);
     if (text === undefined) return undefined;
-    const record = store.fromText(id, text);
-    const bad = record === undefined ? store.badRecordOf(text) : null;
+    const { record, bad } = store.fromText(id, text);
     if (bad !== null && !asideOf.some((aside) => aside.kind === kind && aside.id === id))
       asideOf.push({ kind, id, bad });
     return record;
@@ -185,7 +184,8 @@ export class RedisCommits {
   }
 
   #entryOfKind<K extends RecordKind>({ kind, id, record, ttlMs }: WriteOf<K>): Entry {
-    const { store, storage } = this.#store.kinds[kind];
+    const store = this.#store.kinds[kind];
+    const { storage } = store;
     const key = storage.keyOf(id);
     if (record === null) return { kind, key, text: undefined, keepMs: 0 };
     return { kind, key, ...storage.entry(store.toText(id, record), ttlMs) };

@@ -92,7 +92,7 @@ export const WORK = `${NOW} ${GATES}
     elseif isOver then
       redis.call('ZREM', poolKey(pool), id)
       if e.kind == 'dead' then
-        redis.call('HSET', key, 'state', 'dead', 'ended', whole(now), 'reason', e.reason)
+        redis.call('HSET', key, 'state', 'dead', 'endedAt', whole(now), 'reason', e.reason)
         redis.call('ZADD', P .. ':dead', whole(now), id)
       else
         redis.call('DEL', key)
@@ -116,7 +116,7 @@ export const WORK = `${NOW} ${GATES}
     if known == 'once' then
       local doneAt = not state and tonumber(redis.call('GET', P .. ':done:' .. id) or nil)
       isNew = not state and not (doneAt and doneAt + KEEP_DONE > now)
-    elseif state ~= 'live' then isNew = true
+    elseif state ~= 'waiting' then isNew = true
     elseif known == 'latest' and claim then
       redis.call('HSET', key, 'nextPayload', payload, 'nextDue', whole(math.min(tonumber(nextDue or due), due)))
       return true
@@ -126,8 +126,8 @@ export const WORK = `${NOW} ${GATES}
       redis.call('DEL', key)
       redis.call('ZREM', P .. ':dead', id)
     end
-    redis.call('HSET', key, 'state', 'live', 'type', type, 'pool', pool, 'known', known, 'payload', payload,
-      'attempt', 1, 'surprises', 0, 'deaths', 0, 'added', whole(now))
+    redis.call('HSET', key, 'state', 'waiting', 'type', type, 'pool', pool, 'known', known, 'payload', payload,
+      'attempt', 1, 'surprises', 0, 'deaths', 0, 'addedAt', whole(now))
     wait(id, pool, due)
     return true
   end
@@ -240,7 +240,7 @@ export const WORK = `${NOW} ${GATES}
   local function claim(id, pool)
     local key = taskKey(id)
     local before, deaths, type, payload, attempt, surprises, added =
-      unpack(redis.call('HMGET', key, 'claim', 'deaths', 'type', 'payload', 'attempt', 'surprises', 'added'))
+      unpack(redis.call('HMGET', key, 'claim', 'deaths', 'type', 'payload', 'attempt', 'surprises', 'addedAt'))
     if not type then
       redis.call('ZREM', poolKey(pool), id)
       return nil, nil

@@ -114,6 +114,11 @@ export class RedisConnection implements AsyncDisposable {
     });
   }
 
+  /** The key that is there while a load of a dump has begun and not finished. */
+  get halfLoadedKey(): string {
+    return `${this.prefix}:half-loaded`;
+  }
+
   #digestOf(script: string): string {
     let digest = this.#digests.get(script);
     if (digest === undefined) {

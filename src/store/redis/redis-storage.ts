@@ -1,6 +1,6 @@
 import type { Clock } from "../../core/clock.ts";
-import type { RecordStorage } from "../record-store.ts";
-import { remember } from "../remember.ts";
+import type { Series } from "../../core/task-queue.ts";
+import { type RecordStorage, remember } from "../record-store.ts";
 import type { RedisConnection } from "./redis-connection.ts";
 
 /** How many texts are remembered, for decisions that begin with them. */
@@ -8,27 +8,27 @@ const REMEMBERED_MAX = 1_000;
 /** Redis itself removes an entry so long after its time, by when no replica's clock still has it as good. */
 export const REMOVED_AFTER_MS = 60_000;
 
-/** What an entry that has a time to live begins with: Keyv's own envelope, with its end first. Epoch milliseconds. */
-const EXPIRES = /^\{"expires":(\d+),/;
+/** What an entry that has a time to live begins with: its end, epoch milliseconds. */
+const EXPIRES = /^(\d+)\|/;
 
 /** The text of an entry, with its end if it has one (epoch milliseconds), as it is stored in Redis. */
 export function toEntryText({ text, expiresAt }: { text: string; expiresAt: number | null }): string {
-  return expiresAt === null ? text : `{"expires":${expiresAt},${text.slice(1)}`;
+  return expiresAt === null ? text : `${expiresAt}|${text}`;
 }
 
 /** What {@link toEntryText} was made of. */
 export function fromEntryText(entry: string): { text: string; expiresAt: number | null } {
-  const [begin, expiresAt] = EXPIRES.exec(entry) ?? [];
-  if (begin === undefined) return { text: entry, expiresAt: null };
-  return { text: `{${entry.slice(begin.length)}`, expiresAt: Number(expiresAt) };
+  const [begin = "", expiresAt] = EXPIRES.exec(entry) ?? [];
+  return {
+    text: entry.slice(begin.length),
+    expiresAt: expiresAt === undefined ? null : Number(expiresAt),
+  };
 }
 
 /** key, text as {@link RedisStorage.current} has it: the entry may have an end besides */
 const DELETE_IF = `
   local text = redis.call('GET', ARGV[1])
-  if not text then return 0 end
-  local isSame = text == ARGV[2] or #ARGV[2] > 1 and string.sub(text, 1 - #ARGV[2]) == string.sub(ARGV[2], 2)
-  if not isSame then return 0 end
+  if not text or string.gsub(text, '^%d+|', '') ~= ARGV[2] then return 0 end
   return redis.call('DEL', ARGV[1])
 `;
 
@@ -38,7 +38,6 @@ const DELETE_IF = `
  */
 export class RedisStorage implements RecordStorage {
   readonly namespace: string;
-  readonly opts = { dialect: "redis" };
   readonly #redis: RedisConnection;
   readonly #clock: Clock;
   readonly #last = new Map<string, string>();
@@ -109,6 +108,22 @@ export class RedisStorage implements RecordStorage {
   async deleteIf(key: string, text: string): Promise<boolean> {
     return (await this.#redis.run(DELETE_IF, [this.keyOf(key), text])) === 1;
   }
+}
 
-  async disconnect(): Promise<void> {}
+/** Series in lists of Redis, which the scripts of commits append to. */
+export class RedisSeries implements Series {
+  readonly #redis: RedisConnection;
+
+  constructor(redis: RedisConnection) {
+    this.#redis = redis;
+  }
+
+  /** The key at Redis. */
+  keyOf(series: string): string {
+    return `${this.#redis.prefix}:series:${series}`;
+  }
+
+  async of(series: string): Promise<string[]> {
+    return this.#redis.ask((client) => client.lRange(this.keyOf(series), 0, -1));
+  }
 }

@@ -1,7 +1,12 @@
 import { z } from "zod";
 import { recordSchemas } from "../core/records.ts";
+import { DocsAgentError } from "../errors.ts";
 import { KEEP_DONE_MS } from "../queue/storable-task.ts";
-import { deserialize, serialize } from "../store/keyv.ts";
+
+/** The state cannot be dumped or loaded. The message is for the operator, with the remedy. */
+export class StateError extends DocsAgentError {
+  readonly code = "state";
+}
 
 /** A record of any kind, also one that was set aside. `id`: its kind, a colon, and its own id. Times are epoch milliseconds. */
 const RecordEntry = z.strictObject({
@@ -10,23 +15,20 @@ const RecordEntry = z.strictObject({
   text: z.string(),
   expiresAt: z.int().nullable(),
 });
-export type RecordEntry = z.infer<typeof RecordEntry>;
 
-/** A series, its entries oldest first. */
+/** A series, its entries oldest first. `expiresAt`: when the last of them is over. */
 const SeriesEntry = z.strictObject({
   kind: z.literal("series"),
   id: z.string(),
   entries: z.array(z.string()),
-  /** When the last of them is over. */
   expiresAt: z.int(),
 });
-export type SeriesEntry = z.infer<typeof SeriesEntry>;
 
 /** A task that waits, or that was given up. */
-const TaskEntry = z.strictObject({
+export const TaskEntry = z.strictObject({
   kind: z.literal("task"),
   id: z.string(),
-  state: z.enum(["live", "dead"]),
+  state: z.enum(["waiting", "dead"]),
   type: z.string(),
   pool: z.string(),
   known: z.string(),
@@ -38,7 +40,10 @@ const TaskEntry = z.strictObject({
   addedAt: z.int(),
   /** When it was given up; null: it waits. */
   endedAt: z.int().nullable(),
-  reason: z.string().nullable(),
+  reason: z
+    .string()
+    .nullable()
+    .transform((text) => text || null),
   /** What an add that came while it ran says of its next run. */
   nextPayload: z.string().nullable(),
   nextDueAt: z.int().nullable(),
@@ -47,37 +52,25 @@ export type TaskEntry = z.infer<typeof TaskEntry>;
 
 /** A done task whose id stays known. */
 const DoneEntry = z.strictObject({ kind: z.literal("done"), id: z.string(), endedAt: z.int() });
-export type DoneEntry = z.infer<typeof DoneEntry>;
 
 /** One line of a dump. */
 export const Entry = z.discriminatedUnion("kind", [RecordEntry, SeriesEntry, TaskEntry, DoneEntry]);
 export type Entry = z.infer<typeof Entry>;
-export type EntryKey = Pick<Entry, "kind" | "id">;
 
 /** The kinds of records that a dump holds, as their keys begin. */
 export const RECORD_KINDS: readonly string[] = [...Object.keys(recordSchemas), "set-aside"];
 
-/** How many entries are in memory at once. */
-export const PAGE_SIZE = 250;
-
-/** Where state is dumped from. Methods reject with an error that says what to do. */
-export interface Source extends AsyncDisposable {
+/** A store as a dump and a load see it. Methods reject with an error that says what to do. */
+export interface Side extends AsyncDisposable {
   /** For the operator: without user and password. */
   readonly name: string;
   /** Rejects when an app uses it, as far as that can be seen. */
   assertUnused(): Promise<void>;
-  /** Whether a load of it has begun and not finished. */
+  /** Whether a load of it has begun and not finished. No app starts on it then. */
   isHalfLoaded(): Promise<boolean>;
-  /** About how many entries there are. */
-  count(): Promise<number>;
-  /** All entries, each once, and also those whose time is over. */
-  pages(): AsyncIterable<Entry[]>;
-}
-
-/** Where state is loaded to. */
-export interface Target extends Source {
-  /** From now on no app starts on it; or, with false, one does again. */
   markHalfLoaded(isHalf: boolean): Promise<void>;
+  /** All entries, each once, and also those whose time is over. */
+  entries(): AsyncIterable<Entry>;
   /** Each is there then exactly as given. */
   put(entries: readonly Entry[]): Promise<void>;
   /** Removes all entries. */
@@ -96,9 +89,4 @@ export function overAt(entry: Entry): number {
     case "task":
       return Infinity;
   }
-}
-
-/** A stored text in the form that both backends can take. One that is damaged reads the same on both: it is set aside with what it was. */
-export function movableText(text: string): string {
-  return text.startsWith('{"value":') ? text : serialize(deserialize(text));
 }

@@ -1,0 +1,195 @@
+import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import { z } from "zod";
+import type { Clock } from "../core/clock.ts";
+import { Entry, type Side, StateError, overAt } from "./entry.ts";
+
+/** The first line of a dump, with the version of its format. A reader refuses any other version. */
+const DUMP_VERSION = 1;
+const First = z.object({ docsAgentState: z.int() });
+
+/** The last line: how many entries there are of each kind, and a checksum of them in whatever order. */
+const Totals = z.strictObject({
+  records: z.int(),
+  series: z.int(),
+  tasks: z.int(),
+  done: z.int(),
+  checksum: z.string(),
+});
+export type Totals = z.infer<typeof Totals>;
+const Last = z.strictObject({ totals: Totals });
+const COUNTED = { record: "records", series: "series", task: "tasks", done: "done" } as const;
+
+/** How many entries are written at once. */
+const PAGE_SIZE = 250;
+/** What ends within this time after the load began may be gone when it is looked for. */
+const LASTS_MS = 24 * 60 * 60_000;
+
+/** Says now and then how many entries are done. */
+export type Progress = (what: string, done: number) => void;
+
+type DumpOptions = {
+  source: Side;
+  clock: Clock;
+  progress: Progress;
+  /** Resolves when the next line may be written. */
+  writeLine: (line: string) => Promise<void>;
+};
+
+/**
+ * Writes all that a store holds as lines of JSON. The first line names the format, the last one the totals; a dump without
+ * its last line is not whole. Rejects when an app uses the store.
+ */
+export async function dump({ source, clock, progress, writeLine }: DumpOptions): Promise<Totals> {
+  await source.assertUnused();
+  if (await source.isHalfLoaded()) {
+    throw new StateError(
+      `${source.name} holds a part of another dump: its load broke off. Load that one again first.`,
+    );
+  }
+  await writeLine(JSON.stringify({ docsAgentState: DUMP_VERSION }));
+  const tally = new Tally();
+  for await (const entry of source.entries()) {
+    // Whatever is over counts for nothing: the next sweep would remove it.
+    if (overAt(entry) <= clock.now()) continue;
+    progress("Dumped", tally.add(entry));
+    await writeLine(lineOf(entry));
+  }
+  // An app that was started meanwhile may have changed what was read before.
+  await source.assertUnused();
+  await writeLine(JSON.stringify({ totals: tally.totals }));
+  return tally.totals;
+}
+
+type LoadOptions = { target: Side; clock: Clock; progress: Progress; lines: AsyncIterable<string> };
+
+/**
+ * Puts a dump into an empty store, and reads it back. Until it has finished no app starts on the store. One that broke off
+ * may be repeated: it begins anew. Rejects when the store isn't empty or is in use, and when the dump is not whole.
+ */
+export async function load({ target, clock, progress, lines }: LoadOptions): Promise<Totals> {
+  await target.assertUnused();
+  if (await target.isHalfLoaded()) await target.clear();
+  else await assertEmpty(target);
+  const lastsAfter = clock.now() + LASTS_MS;
+  const read = new Tally();
+  const written = new Tally();
+  let page: Entry[] = [];
+  let isMarked = false;
+  async function put(): Promise<void> {
+    if (!isMarked) await target.markHalfLoaded(true);
+    isMarked = true;
+    await target.put(page);
+    page = [];
+  }
+  let totals: Totals | null = null;
+  for await (const line of dumped(lines)) {
+    if (totals !== null) throw damaged("something follows its last line");
+    const last = Last.safeParse(line);
+    if (last.success) {
+      ({ totals } = last.data);
+      continue;
+    }
+    const { data: entry } = Entry.safeParse(line);
+    if (entry === undefined) throw damaged("a line is no entry of this format");
+    progress("Loaded", read.add(entry));
+    if (overAt(entry) > lastsAfter) written.add(comparable(entry));
+    if (overAt(entry) > clock.now()) page.push(entry);
+    if (page.length === PAGE_SIZE) await put();
+  }
+  await put();
+  if (totals === null) throw damaged("its last line is missing");
+  if (!isDeepStrictEqual(totals, read.totals)) throw damaged("its lines don't add up to its last one");
+
+  const found = new Tally();
+  for await (const entry of target.entries()) {
+    if (overAt(entry) > lastsAfter) progress("Read back", found.add(comparable(entry)));
+  }
+  await target.assertUnused();
+  if (!isDeepStrictEqual(found.totals, written.totals)) {
+    throw new StateError(
+      `${target.name} doesn't hold what was put there. Make sure that nothing else uses it, and load the dump again.`,
+    );
+  }
+  await target.markHalfLoaded(false);
+  return totals;
+}
+
+/** Adds entries up: the sum of their SHA-256 says whether two sides hold the same, however they are sorted. */
+class Tally {
+  readonly #counts = { records: 0, series: 0, tasks: 0, done: 0 };
+  #all = 0;
+  #sum = 0n;
+
+  /** Returns how many there are now. */
+  add(entry: Entry): number {
+    this.#counts[COUNTED[entry.kind]] += 1;
+    const digest = createHash("sha256").update(lineOf(entry)).digest("hex");
+    this.#sum = BigInt.asUintN(256, this.#sum + BigInt(`0x${digest}`));
+    this.#all += 1;
+    return this.#all;
+  }
+
+  get totals(): Totals {
+    return { ...this.#counts, checksum: this.#sum.toString(16).padStart(64, "0") };
+  }
+}
+
+/** An entry as a line of a dump, its fields in the order of their names. */
+function lineOf(entry: Entry): string {
+  const line = JSON.stringify(entry, Object.keys(entry).toSorted());
+  // JSON may hold these two as they are. To whoever reads lines, they end one.
+  return line.replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
+}
+
+/** Redis says how long a series stays, but not exactly until when. */
+function comparable(entry: Entry): Entry {
+  return entry.kind === "series" ? { ...entry, expiresAt: 0 } : entry;
+}
+
+async function assertEmpty(target: Side): Promise<void> {
+  for await (const _ of target.entries()) {
+    const remedy = target.name.startsWith("sqlite:")
+      ? "Set STORE_URL to a file that doesn't exist yet, or move this one away together with its -wal and -shm."
+      : "Set STORE_URL to another prefix with ?prefix=name at its end, or to another database.";
+    throw new StateError(`${target.name} isn't empty. ${remedy}`);
+  }
+}
+
+/** What follows the first line of a dump. What npm says before it is skipped: `npm run` writes it to the same place. */
+async function* dumped(lines: AsyncIterable<string>): AsyncGenerator<unknown> {
+  let hasBegun = false;
+  for await (const line of lines) {
+    if (!hasBegun && (line === "" || line.startsWith("> "))) continue;
+    const value = jsonOf(line);
+    if (hasBegun) {
+      yield value;
+      continue;
+    }
+    const first = First.safeParse(value);
+    if (!first.success)
+      throw new StateError("This is no dump of Docs Agent: make one with npm run state -- dump.");
+    if (first.data.docsAgentState !== DUMP_VERSION) {
+      throw new StateError(
+        `The dump has format ${first.data.docsAgentState}, and this version of docs-agent reads ${DUMP_VERSION}.`,
+      );
+    }
+    hasBegun = true;
+  }
+  if (!hasBegun)
+    throw new StateError("There is no dump on the standard input: npm run state -- load < state.jsonl");
+}
+
+function jsonOf(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}
+
+function damaged(how: string): StateError {
+  return new StateError(
+    `The dump is not whole: ${how}. Make it anew. Nothing runs on what was loaded of it.`,
+  );
+}
