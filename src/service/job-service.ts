@@ -9,8 +9,7 @@ import { GroupCommit } from "../store/group-commit.ts";
 import type { SqliteDatabase } from "../store/sqlite-database.ts";
 import { storeErrorsOf } from "../store/store-errors.ts";
 import { AttachmentFiles } from "./attachments/attachment-files.ts";
-import type { CommandResult, StateCommand } from "./commands/command.ts";
-import { runCommand } from "./commands/run-command.ts";
+import { type CommandResult, runCommand, type StateCommand } from "./commands/run-command.ts";
 import type { ServiceConfig } from "./config.ts";
 import type { Acceptance, TurnRequest } from "./jobs/acceptance.ts";
 import { JobStore } from "./jobs/job-store.ts";
@@ -25,7 +24,7 @@ import { tidyTask } from "./tasks/tidy.ts";
 import type { TurnRunner, Upkeep } from "./turn-runner.ts";
 
 export type JobServiceDeps = {
-  config: Pick<ServiceConfig, "dataDir" | "projects" | "jobsAtOnce" | "publicBaseUrl">;
+  config: Pick<ServiceConfig, "dataDir" | "projects" | "jobsAtOnce" | "publicBaseUrl" | "keyPrefix">;
   /** From `openServiceDatabase`; stays open until the service has stopped. */
   database: SqliteDatabase;
   runTurn: TurnRunner;
@@ -168,7 +167,9 @@ export function createJobService({
     runCommand: (command) =>
       runCommand(command, {
         db,
+        settings: config,
         nowMs: clock.now(),
+        logger,
         onEnded,
         onAnswered: (id, answer) => questions.answered(id, answer),
       }),

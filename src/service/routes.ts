@@ -1,7 +1,128 @@
 import { createRoute, z } from "@hono/zod-openapi";
 import { ATTACHMENT_LIMITS, ATTACHMENT_TYPE } from "../core/attachment.ts";
-import { CreateJobRequest, MessageRequest } from "../job-client/schema.ts";
-import { faults, JobAnswer, JobParams, json, ProjectParams, ReaderHeaders, security } from "./route-parts.ts";
+import { Capability, JobStatus } from "../core/job-service.ts";
+import { CAPABILITIES_HEADER, formatCapabilities } from "../job-client/capabilities.ts";
+import { MAX_ANSWER_CHARS } from "../job-client/report-schema.ts";
+import {
+  AnswerRequest,
+  CreateJobRequest,
+  ErrorBody,
+  MessageRequest,
+  WireJob,
+  WireJobList,
+} from "../job-client/schema.ts";
+
+/** The most bytes of a request's body. */
+export const MAX_BODY_BYTES = 256 * 1024;
+/** … if it has attachments, which are larger in base64. */
+export const MAX_BODY_BYTES_WITH_ATTACHMENTS = 12 * 1024 ** 2;
+
+/** What `/openapi.json` says of the service as a whole. Without an address in the settings, it is where the document is. */
+export function aboutService(publicBaseUrl: string | null) {
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Docs Agent job service",
+      version: "2",
+      description:
+        "Runs a coding agent in a checkout of a documentation repository and opens the pull request.",
+      license: { name: "MIT", url: "https://opensource.org/license/mit" },
+    },
+    servers: [{ url: publicBaseUrl ?? "/" }],
+  };
+}
+
+/** Sent with every answer: what this service offers beyond the contract. */
+export const CAPABILITIES = formatCapabilities(Capability.options);
+
+const ProjectParams = z.object({
+  projectId: z.string().openapi({ description: "The project's id." }),
+});
+const JobParams = ProjectParams.extend({ id: z.string().openapi({ description: "The job's id." }) });
+
+/** By which a client asks for the optional fields of a job's record. */
+const ReaderHeaders = z.object({
+  [CAPABILITIES_HEADER.toLowerCase()]: z.string().optional().openapi({
+    description:
+      "What the client reads beyond the contract, separated by commas: `turns` and `questions` add these fields to the job. Without this header the job has the contract's fields only.",
+    example: "turns, questions",
+  }),
+});
+
+const JobAnswer = WireJob.extend({}).openapi("JobRecord");
+const Fault = ErrorBody.extend({}).openapi("Error");
+
+/** Headers of answers, which the document names once, by its name for each. */
+export const HEADERS = {
+  Capabilities: {
+    description:
+      "What this service offers beyond the contract, separated by commas. `idempotency-key`: a create or a message whose answer was lost may be sent again with the same `Idempotency-Key`. `turns`: jobs tell their turns. `questions`: and what their agent asks, which can be answered. `list`, `cancel`, `archive`: jobs can be listed, their turns canceled, and they can be archived. `attachments`: creates and messages take files. `requester`: creates and messages take `words` and `requester`.",
+    required: true,
+    schema: { type: "string", example: CAPABILITIES },
+  },
+  RetryAfter: { description: "Seconds to wait.", required: true, schema: { type: "integer" } },
+  Authenticate: { description: "How to authenticate.", required: true, schema: { type: "string" } },
+  Allow: { description: "The methods.", required: true, schema: { type: "string" } },
+} as const;
+
+type HeaderRefs = Record<string, { $ref: string }>;
+
+function headerRef(name: keyof typeof HEADERS): { $ref: string } {
+  return { $ref: `#/components/headers/${name}` };
+}
+
+const capabilities: HeaderRefs = { [CAPABILITIES_HEADER]: headerRef("Capabilities") };
+
+/** An answer in JSON, as it is documented. */
+function json<T extends z.ZodType>(schema: T, description: string, headers: HeaderRefs = {}) {
+  return {
+    description,
+    headers: { ...capabilities, ...headers },
+    content: { "application/json": { schema } },
+  };
+}
+
+/** A body in JSON, without which the request isn't valid. */
+function bodyOf<T extends z.ZodType>(schema: T) {
+  return { required: true, content: { "application/json": { schema } } };
+}
+
+function fault(description: string, headers: HeaderRefs = {}) {
+  return json(Fault, description, headers);
+}
+
+const noMethod = {
+  405: fault("Another method is wanted at this address.", { Allow: headerRef("Allow") }),
+  431: { description: "The headers have more than 16 KiB. The connection is closed." },
+};
+/** What any operation of a project may answer instead. */
+const refusals = {
+  ...noMethod,
+  401: fault("No key, or none that is known.", { "WWW-Authenticate": headerRef("Authenticate") }),
+  403: fault("The key is another project's."),
+  404: fault("No such project, or no such job."),
+  500: fault("The service failed; whether the request was carried out is not known."),
+};
+const invalid = { 400: fault("The request is not valid; `error` names the field.") };
+/** What any POST may. */
+const postRefusals = {
+  ...refusals,
+  ...invalid,
+  408: { description: "The request wasn't complete within 30 s. The connection is closed." },
+  413: fault(
+    `The body has more than ${MAX_BODY_BYTES} bytes or, of a create or a message with attachments, more than ${MAX_BODY_BYTES_WITH_ATTACHMENTS}.`,
+  ),
+};
+const bodyRefusals = { ...postRefusals, 415: fault("The body is not JSON, or it is encoded.") };
+/** What a create and a message may. */
+const turnRefusals = {
+  ...bodyRefusals,
+  422: fault("The idempotency key was used for another request."),
+  429: fault("Too many of them for now.", { "Retry-After": headerRef("RetryAfter") }),
+};
+
+/** An admin key is wanted. */
+const security = [{ adminKey: [] }];
 
 /** The most bytes of a prompt in UTF-8. */
 export const MAX_PROMPT_BYTES = 64 * 1024;
@@ -110,8 +231,8 @@ const WriterHeaders = ReaderHeaders.extend({
     }),
 });
 
-export const Health = z.object({ status: z.literal("ok").describe("The process lives.") }).openapi("Health");
-export const Readiness = z
+const Health = z.object({ status: z.literal("ok").describe("The process lives.") }).openapi("Health");
+const Readiness = z
   .object({
     status: z.enum(["ok", "unavailable"]).openapi({ description: "Whether requests can be accepted." }),
     tasks: z
@@ -127,21 +248,6 @@ export const Readiness = z
   })
   .openapi("Readiness");
 
-const refusals = {
-  400: faults[400],
-  401: faults[401],
-  403: faults[403],
-  404: faults[404],
-  405: faults[405],
-  408: faults[408],
-  413: faults[413],
-  415: faults[415],
-  422: faults[422],
-  429: faults[429],
-  431: faults[431],
-  500: faults[500],
-};
-
 export const createJobRoute = createRoute({
   method: "post",
   path: "/v2/agent/{projectId}/job",
@@ -151,16 +257,9 @@ export const createJobRoute = createRoute({
   request: {
     params: ProjectParams,
     headers: WriterHeaders,
-    body: {
-      required: true,
-      content: {
-        "application/json": {
-          schema: CreateJobRequest.extend(PromptBody).openapi("CreateJobRequest"),
-        },
-      },
-    },
+    body: bodyOf(CreateJobRequest.extend(PromptBody).openapi("CreateJobRequest")),
   },
-  responses: { 201: json(JobAnswer, "The job, accepted for good."), ...refusals },
+  responses: { 201: json(JobAnswer, "The job, accepted for good."), ...turnRefusals },
 });
 
 export const getJobRoute = createRoute({
@@ -170,15 +269,7 @@ export const getJobRoute = createRoute({
   summary: "Read a job",
   security,
   request: { params: JobParams, headers: ReaderHeaders },
-  responses: {
-    200: json(JobAnswer, "The job."),
-    401: faults[401],
-    403: faults[403],
-    404: faults[404],
-    405: faults[405],
-    431: faults[431],
-    500: faults[500],
-  },
+  responses: { 200: json(JobAnswer, "The job."), ...refusals },
 });
 
 export const sendMessageRoute = createRoute({
@@ -192,14 +283,9 @@ export const sendMessageRoute = createRoute({
   request: {
     params: JobParams,
     headers: WriterHeaders,
-    body: {
-      required: true,
-      content: {
-        "application/json": { schema: MessageRequest.extend(PromptBody).openapi("MessageRequest") },
-      },
-    },
+    body: bodyOf(MessageRequest.extend(PromptBody).openapi("MessageRequest")),
   },
-  responses: { 200: json(JobAnswer, "The job, active; the message is accepted for good."), ...refusals },
+  responses: { 200: json(JobAnswer, "The job, active; the message is accepted for good."), ...turnRefusals },
 });
 
 export const healthRoute = createRoute({
@@ -208,7 +294,7 @@ export const healthRoute = createRoute({
   operationId: "health",
   summary: "Whether the process lives",
   security: [],
-  responses: { 200: json(Health, "It does."), 405: faults[405], 431: faults[431] },
+  responses: { 200: json(Health, "It does."), ...noMethod },
 });
 
 export const readinessRoute = createRoute({
@@ -219,8 +305,112 @@ export const readinessRoute = createRoute({
   security: [],
   responses: {
     200: json(Readiness, "They can."),
-    405: faults[405],
-    431: faults[431],
     503: json(Readiness, "They cannot, for now."),
+    ...noMethod,
+  },
+});
+
+const MAX_LISTED = 100;
+
+const WANT_LIMIT = `a whole number from 1 to ${MAX_LISTED}`;
+export const WANT_AFTER = "the next of the page before";
+const WANT_STATUS = `one of ${JobStatus.options.join(", ")}`;
+const WANT_NUMBER = "a turn's number, where 1 is the create";
+const ListQuery = z.object({
+  status: z
+    .enum(JobStatus.options, WANT_STATUS)
+    .optional()
+    .openapi({ description: "Only jobs with this status." }),
+  after: z.string().max(200, WANT_AFTER).optional().openapi({ description: "`next` of the page before." }),
+  limit: z.coerce
+    .number(WANT_LIMIT)
+    .int(WANT_LIMIT)
+    .min(1, WANT_LIMIT)
+    .max(MAX_LISTED, WANT_LIMIT)
+    .default(20)
+    .openapi({ description: "How many jobs at most." }),
+});
+
+const TurnParams = JobParams.extend({
+  number: z.coerce
+    .number(WANT_NUMBER)
+    .int(WANT_NUMBER)
+    .min(1, WANT_NUMBER)
+    .openapi({ description: "The turn's number: 1 is the create." }),
+});
+
+const WANT_ANSWER = `a text of 1 to ${MAX_ANSWER_CHARS} characters`;
+const Answer = z
+  .union(
+    [
+      AnswerRequest.options[0].strict(),
+      AnswerRequest.options[1].strict().extend({
+        text: z
+          .string(WANT_ANSWER)
+          .max(MAX_ANSWER_CHARS, WANT_ANSWER)
+          .refine((text) => text.trim() !== "" && text.isWellFormed(), WANT_ANSWER)
+          .describe("The answer in words, where the question allows it."),
+      }),
+    ],
+    `an object with questionId and choice, or questionId and a text of 1 to ${MAX_ANSWER_CHARS} characters`,
+  )
+  .openapi("AnswerRequest");
+
+export const listJobsRoute = createRoute({
+  method: "get",
+  path: "/v2/agent/{projectId}/job",
+  operationId: "listJobs",
+  summary: "List jobs, the newest first",
+  description:
+    "Jobs that are created while the list is read don't shift its pages. A page may be short, and even empty, although `next` leads to more.",
+  security,
+  request: { params: ProjectParams, query: ListQuery },
+  responses: {
+    200: json(WireJobList.extend({}).openapi("JobList"), "A page of jobs."),
+    ...invalid,
+    ...refusals,
+  },
+});
+
+export const cancelTurnRoute = createRoute({
+  method: "post",
+  path: "/v2/agent/{projectId}/job/{id}/turn/{number}/cancel",
+  operationId: "cancelTurn",
+  summary: "Cancel a turn that waits or runs",
+  description:
+    "Stops the agent, and ends the turn with the outcome `cancelled`. A turn that has ended stays as it is. Later turns of the job run on. If the turn was the job's last, the job's status is `failed`.",
+  security,
+  request: { params: TurnParams },
+  responses: { 200: json(JobAnswer, "The job with its turns, this one ended."), ...postRefusals },
+});
+
+export const archiveJobRoute = createRoute({
+  method: "post",
+  path: "/v2/agent/{projectId}/job/{id}/archive",
+  operationId: "archiveJob",
+  summary: "Archive a job",
+  description:
+    "Ends turns that wait or run with the outcome `archived`. A job that is archived stays as it is.",
+  security,
+  request: { params: JobParams },
+  responses: { 200: json(JobAnswer, "The job with its turns, archived."), ...postRefusals },
+});
+
+export const answerQuestionRoute = createRoute({
+  method: "post",
+  path: "/v2/agent/{projectId}/job/{id}/answer",
+  operationId: "answerQuestion",
+  summary: "Answer a question of the agent's",
+  description:
+    "With the id of a choice, or with text where the question allows it. The same answer may be sent again. A question ends with its turn, and when nobody answers in time: it is unknown then.",
+  security,
+  request: {
+    params: JobParams,
+    body: bodyOf(Answer),
+  },
+  responses: {
+    200: json(JobAnswer, "The job with its questions; the answer is kept."),
+    409: fault("The question has another answer already."),
+    ...bodyRefusals,
   },
 });

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { OpenAPIHono } from "@hono/zod-openapi";
 import type { Context } from "hono";
 import { HTTPException } from "hono/http-exception";
@@ -7,27 +8,35 @@ import { formatDuration } from "../core/text.ts";
 import type { Logger } from "../core/logger.ts";
 import type { TaskCounts } from "../core/task-queue.ts";
 import { CAPABILITIES_HEADER, parseCapabilities } from "../job-client/capabilities.ts";
+import type { QuestionAnswer } from "../core/job-service.ts";
 import type { CreateJobRequest, WireJob } from "../job-client/schema.ts";
 import type { AttachmentFiles } from "./attachments/attachment-files.ts";
 import { decodeAttachments } from "./attachments/decode-attachments.ts";
-import { authorize } from "./authorize.ts";
 import { boundedBody } from "./bounded-body.ts";
 import type { ServiceProject } from "./config.ts";
-import { addFurtherOperations } from "./further-operations.ts";
 import { HttpFault, mustBe } from "./http-fault.ts";
 import type { Acceptance, TurnRequest } from "./jobs/acceptance.ts";
-import { type StoredJob, toRecord } from "./jobs/job.ts";
+import { type StoredJob, type StoredQuestion, toRecord } from "./jobs/job.ts";
 import type { JobStore } from "./jobs/job-store.ts";
-import { toWireReport } from "./jobs/report.ts";
+import { LIST_START, parseCursor, toCursor, toWireReport } from "./jobs/report.ts";
 import type { KeyCheck } from "./keys.ts";
 import {
   aboutService,
+  answerQuestionRoute,
+  archiveJobRoute,
+  cancelTurnRoute,
   CAPABILITIES,
+  createJobRoute,
+  getJobRoute,
   HEADERS,
+  healthRoute,
+  listJobsRoute,
   MAX_BODY_BYTES,
   MAX_BODY_BYTES_WITH_ATTACHMENTS,
-} from "./route-parts.ts";
-import { createJobRoute, getJobRoute, healthRoute, readinessRoute, sendMessageRoute } from "./routes.ts";
+  readinessRoute,
+  sendMessageRoute,
+  WANT_AFTER,
+} from "./routes.ts";
 import type { QuestionDesk } from "./tasks/question-desk.ts";
 
 export type ServiceAppDeps = {
@@ -50,7 +59,7 @@ export type ServiceAppDeps = {
 
 /** The job service's HTTP side, which listens to nothing: `fetch` takes a request and answers it. */
 export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
-  const { store, projects } = deps;
+  const { store, projects, clock, logger } = deps;
   const app = new OpenAPIHono({
     defaultHook: (result) => {
       if (!result.success) throw new HttpFault(400, describe(result.error.issues));
@@ -66,7 +75,7 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
     app.openAPIRegistry.registerComponent("headers", name, header);
   }
 
-  app.onError((thrown, context) => answerFault(context, toFault(thrown, deps.logger)));
+  app.onError((thrown, context) => answerFault(context, toFault(thrown, logger)));
   app.notFound((context) => answerFault(context, new HttpFault(404, "There is nothing at this address.")));
   app.use(logged(deps));
   app.use(
@@ -92,17 +101,17 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
     return job;
   }
 
-  /** What of a job beyond the contract the client reads. `upTo`: the newest turn to tell; null: it is not known. */
-  function report(jobId: string, reads: string | undefined, upTo?: number | null) {
-    const wanted = parseCapabilities(reads);
+  /** What of a job beyond the contract the client reads. `upTo`: the newest turn to tell. */
+  function report(jobId: string, wanted: readonly string[], upTo?: number) {
     return toWireReport({
-      ...(wanted.includes("turns") && upTo !== null ? { turns: store.shownTurns(jobId, upTo) } : {}),
+      ...(wanted.includes("turns") ? { turns: store.shownTurns(jobId, upTo) } : {}),
       ...(wanted.includes("questions") ? { questions: store.questions.shown(jobId) } : {}),
     });
   }
 
-  function wireJob(job: StoredJob, reads: string | undefined): WireJob {
-    return { ...toRecord(job), ...report(job.id, reads) };
+  /** The project's job with all that is told beyond the contract. */
+  function fullJob(projectId: string, id: string): WireJob {
+    return { ...toRecord(jobOf(projectId, id)), ...report(id, ["turns", "questions"]) };
   }
 
   async function accept(
@@ -121,11 +130,11 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
     );
     if (accepted.kind === "accepted") {
       const { jobId: id, number } = accepted.turn;
-      deps.logger.info({ project: projectId, job_id: id, turn: number }, "turn accepted");
+      logger.info({ project: projectId, job_id: id, turn: number }, "turn accepted");
     }
     const { record, turn } = unlessRefused(accepted);
     // A repeated request gets the record of the first answer; its turns are as they are now.
-    return { ...record, ...report(record.id, headers[READS], turn?.number ?? null) };
+    return { ...record, ...report(record.id, parseCapabilities(headers[READS]), turn.number) };
   }
 
   app.openapi(createJobRoute, async (context) => {
@@ -137,20 +146,68 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
   app.openAPIRegistry.registerPath(getJobRoute);
   app.get(getJobRoute.getRoutingPath(), (context) => {
     const { projectId, id } = context.req.param();
-    return context.json(wireJob(jobOf(projectId, id), context.req.header(READS)));
+    const wanted = parseCapabilities(context.req.header(READS));
+    return context.json({ ...toRecord(jobOf(projectId, id)), ...report(id, wanted) });
   });
   app.openapi(sendMessageRoute, async (context) => {
     const { projectId, id } = context.req.valid("param");
     const job = await accept(projectId, id, context.req.valid("json"), context.req.valid("header"));
     return context.json(job, 200);
   });
-  addFurtherOperations(app, { ...deps, jobOf });
+
+  app.openapi(listJobsRoute, (context) => {
+    const { projectId } = context.req.valid("param");
+    const { status, after, limit } = context.req.valid("query");
+    const place = after === undefined ? LIST_START : parseCursor(after);
+    if (place === null) throw new HttpFault(400, mustBe("after", WANT_AFTER));
+    const { jobs, next } = store.page(projectId, place, status ?? null, limit);
+    return context.json({ jobs: jobs.map(toRecord), next: next === null ? null : toCursor(next) }, 200);
+  });
+
+  app.openapi(cancelTurnRoute, (context) => {
+    const { projectId, id, number } = context.req.valid("param");
+    const turn = { jobId: jobOf(projectId, id).id, number };
+    if (store.turn(turn) === null) throw new HttpFault(404, "There is no such turn of this job.");
+    if (store.cancel(turn, clock.now())) {
+      logger.info({ project: projectId, job_id: id, turn: number }, "turn canceled");
+      deps.onEnded(id);
+    }
+    return context.json(fullJob(projectId, id), 200);
+  });
+
+  app.openapi(archiveJobRoute, (context) => {
+    const { projectId, id } = context.req.valid("param");
+    jobOf(projectId, id);
+    if (store.archive(id, clock.now())) {
+      logger.info({ project: projectId, job_id: id }, "job archived");
+      deps.onEnded(id);
+    }
+    return context.json(fullJob(projectId, id), 200);
+  });
+
+  app.openapi(answerQuestionRoute, (context) => {
+    const { projectId, id } = context.req.valid("param");
+    jobOf(projectId, id);
+    const { questionId, ...answer } = context.req.valid("json");
+    const question = store.questions.question(id, questionId);
+    if (question === null)
+      throw new HttpFault(404, "There is no such question, or nobody waits for its answer.");
+    assertFits(answer, question);
+    if (store.questions.answer(question, answer, clock.now())) {
+      logger.info({ project: projectId, job_id: id, question: questionId }, "question answered");
+      deps.questions.answered(questionId, answer);
+    } else if (!isDeepStrictEqual(answer, store.questions.question(id, questionId)?.answer)) {
+      throw new HttpFault(409, "The question was already answered.");
+    }
+    return context.json(fullJob(projectId, id), 200);
+  });
+
   app.openapi(healthRoute, (context) => context.json({ status: "ok" as const }, 200));
   app.openapi(readinessRoute, async (context) => {
     try {
       return context.json({ status: "ok" as const, tasks: await deps.ready() }, 200);
     } catch (thrown) {
-      deps.logger.error({ err: thrown }, "not ready");
+      logger.error({ err: thrown }, "not ready");
       return context.json({ status: "unavailable" as const, tasks: null }, 503);
     }
   });
@@ -186,6 +243,19 @@ const LIMITS = {
   attachments: "Too many attachments wait for their turns",
 } as const;
 
+/** Throws an {@link HttpFault} unless an `Authorization` header carries a key of the project. */
+function authorize(deps: ServiceAppDeps, header: string | undefined, projectId: string): void {
+  const key = /^Bearer +(\S+) *$/i.exec(header ?? "")?.[1];
+  const allowed = key === undefined ? null : deps.checkKey(key);
+  if (allowed === null) {
+    const want =
+      key === undefined ? "Send an admin key: Authorization: Bearer <key>" : "The admin key isn't known.";
+    throw new HttpFault(401, want, { "www-authenticate": "Bearer" });
+  }
+  if (!deps.projects.has(projectId)) throw new HttpFault(404, "There is no such project.");
+  if (allowed !== projectId) throw new HttpFault(403, "The admin key is another project's.");
+}
+
 function unlessRefused(accepted: Acceptance): Extract<Acceptance, { kind: "accepted" | "repeated" }> {
   switch (accepted.kind) {
     case "accepted":
@@ -207,6 +277,15 @@ function unlessRefused(accepted: Acceptance): Extract<Acceptance, { kind: "accep
     default:
       return accepted satisfies never;
   }
+}
+
+function assertFits(answer: QuestionAnswer, { choices, allowsText }: StoredQuestion): void {
+  if ("choice" in answer) {
+    if (choices.some(({ id }) => id === answer.choice)) return;
+    throw new HttpFault(400, mustBe("choice", "the id of one of the question's choices"));
+  }
+  if (!allowsText)
+    throw new HttpFault(400, "This question takes only a choice. Send choice instead of text.");
 }
 
 function describe(issues: readonly { code: string; path: PropertyKey[]; message: string }[]): string {

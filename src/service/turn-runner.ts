@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { FailureCause, type PlanStep, type ReportedUsage } from "../core/job-service.ts";
-import type { QuestionAnswer } from "../core/job-service.ts";
+import { FailureCause, type PlanStep, type QuestionAnswer, type ReportedUsage } from "../core/job-service.ts";
 import { DocsAgentError } from "../errors.ts";
 import { WirePullRequest } from "../job-client/report-schema.ts";
 import type { ServiceProject } from "./config.ts";

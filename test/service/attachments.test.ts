@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { expect, it } from "vitest";
 import { ATTACHMENT_LIMITS } from "../../src/core/attachment.ts";
-import { MAX_BODY_BYTES, MAX_BODY_BYTES_WITH_ATTACHMENTS } from "../../src/service/route-parts.ts";
+import { MAX_BODY_BYTES, MAX_BODY_BYTES_WITH_ATTACHMENTS } from "../../src/service/routes.ts";
 import { makeAttachment, PNG, pngOf } from "../support/attachments.ts";
 import { makeServiceProject, ServiceUnderTest } from "../support/job-service.ts";
 import { resultNamed, ScriptedRunner } from "../support/scripted-runner.ts";
@@ -285,16 +285,6 @@ it("accepts a repeated request once, and refuses another file under the same key
     expect((await send(subject, other, JOBS, key)).response.status).toBe(422);
   }
   expect(filesOf(subject)).toHaveLength(1);
-});
-
-it("knows a request again that an earlier version answered", async () => {
-  await using subject = await ServiceUnderTest.start();
-  const sent = { body: { prompt: "Fix" }, headers: { "idempotency-key": "one" } };
-  const first = await (await subject.ask(JOBS, sent)).json();
-  // SHA-256 of [null,"Fix"], as every version has written it.
-  const row = subject.db.prepare("SELECT request FROM idempotency").get();
-  expect(row).toEqual({ request: "c3fa00342d4ce48f6987f7c164705bb31344c0794bff79428f9f6065d7084f30" });
-  expect((await send(subject, [], JOBS, sent.headers)).json).toEqual(first);
 });
 
 it("keeps all files of many requests at once", async () => {

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
+import type { StateCommand } from "../../src/service/commands/run-command.ts";
 import { createKey, listKeys, revokeKey } from "../../src/service/keys.ts";
 import { ServiceUnderTest } from "../support/job-service.ts";
 
@@ -69,4 +70,59 @@ it("takes no key for another: not its hash, its start, more than it, or another 
     expect((await subject.ask(`${JOBS}/x`, { key: other })).status).toBe(401);
   }
   expect((await subject.ask(`${JOBS}/x`)).status).toBe(404);
+});
+
+it("makes a key on the control socket for a project of the settings, and for no other", async () => {
+  await using subject = await ServiceUnderTest.start();
+  expect(subject.service.runCommand({ name: "create-key", project: "nope" })).toEqual({
+    text: 'There is no project "nope" in the settings. Known: docs, api.',
+    isRefused: true,
+    isActive: false,
+  });
+  const { text } = subject.service.runCommand({ name: "create-key", project: "docs" });
+  expect(text).toMatch(/^docsagent_[\w-]{43,}\n$/);
+  expect(
+    listKeys(subject.db)
+      .map(({ projectId }) => projectId)
+      .toSorted(),
+  ).toEqual(["api", "docs", "docs"]);
+});
+
+it("logs a line for each command, with ids and no secret", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const { id } = (await (await subject.ask(JOBS, { body: { prompt: "Fix" } })).json()) as { id: string };
+  subject.logger.lines.length = 0;
+  const run = (command: StateCommand) => subject.service.runCommand(command);
+  const key = run({ name: "create-key", project: "docs" }).text.trim();
+  // Somebody takes the key for its id.
+  run({ name: "revoke-key", id: key });
+  run({ name: "list-keys" });
+  run({ name: "list-jobs", project: "docs", status: null });
+  run({ name: "show-job", id, isRepeated: false });
+  run({ name: "show-job", id, isRepeated: true });
+  run({ name: "answer", job: id, question: "q-1", words: "a person's words" });
+  run({ name: "cancel-job", id });
+  run({ name: "archive-job", id });
+  const lines = subject.logger.lines.filter(({ message }) => message.startsWith("command "));
+  const keyId = expect.stringMatching(/^key_/) as string;
+  expect(lines).toEqual([
+    {
+      level: "info",
+      fields: { command: "create-key", project: "docs", key_id: keyId },
+      message: "command done",
+    },
+    { level: "info", fields: { command: "revoke-key" }, message: "command refused" },
+    { level: "info", fields: { command: "list-keys" }, message: "command done" },
+    {
+      level: "info",
+      fields: { command: "list-jobs", project: "docs", status: null },
+      message: "command done",
+    },
+    { level: "info", fields: { command: "show-job", job_id: id }, message: "command done" },
+    { level: "debug", fields: { command: "show-job", job_id: id }, message: "command done" },
+    { level: "info", fields: { command: "answer" }, message: "command refused" },
+    { level: "info", fields: { command: "cancel-job", job_id: id, turns: 1 }, message: "command done" },
+    { level: "info", fields: { command: "archive-job", job_id: id }, message: "command done" },
+  ]);
+  expect(JSON.stringify(subject.logger.lines)).not.toContain(key);
 });

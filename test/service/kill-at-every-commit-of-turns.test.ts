@@ -7,9 +7,10 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import type { WireJob } from "../../src/job-client/schema.ts";
 import { JobStore } from "../../src/service/jobs/job-store.ts";
 import { createKey } from "../../src/service/keys.ts";
-import { readState, withState } from "../../src/service/state-file.ts";
+import { withState } from "../../src/service/state-file.ts";
 import { createSystemClock } from "../../src/system-clock.ts";
 import { inlineAgent } from "../support/runner-world.ts";
+import { readState } from "../support/read-state.ts";
 import { isSampled } from "../support/sampled.ts";
 import { ServiceFolder, type ServiceProcess } from "../support/service-process.ts";
 

@@ -1,3 +1,5 @@
+import { mkdirSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
 import { loadServiceConfig } from "../../src/service/config.ts";
 import { startJobService } from "../../src/service/serve.ts";
@@ -35,4 +37,20 @@ it("serves once the server before it has ended, as in a restart", async () => {
   await two.first.stop(0);
   await using second = await advanceUntilSettled(two.clock, two.second, 100);
   expect((await fetch(`${second.url}/healthz`)).status).toBe(200);
+});
+
+it("says that the state is an earlier build's, and leaves it as it is", async () => {
+  await using folder = await ServiceFolder.open({ docs: ["true"] });
+  mkdirSync(folder.dir.file("data"));
+  const path = folder.dir.file("data/job-service.sqlite");
+  using db = new DatabaseSync(path);
+  // "DcAg".
+  db.exec("CREATE TABLE turns (nth INTEGER); PRAGMA application_id = 1147355495; PRAGMA user_version = 9");
+  for (const args of [[], ["keys", "list"]]) {
+    expect(await folder.run(...args)).toMatchObject({
+      code: 1,
+      stderr: `${path} has schema version 9, and this version of the job service works with 1. It was written by an earlier build, which isn't read anymore, or by a newer version. Move it away to start empty, or run the version that wrote it.\n`,
+    });
+  }
+  expect(db.prepare("SELECT count(*) AS n FROM sqlite_schema").get()).toEqual({ n: 1 });
 });

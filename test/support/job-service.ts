@@ -139,6 +139,7 @@ export class ServiceUnderTest implements AsyncDisposable {
     const service = createJobService({
       config: {
         dataDir: this.dir.path,
+        keyPrefix: "docsagent",
         projects: this.projects,
         jobsAtOnce: this.#options.jobsAtOnce ?? 8,
         publicBaseUrl: this.#options.config?.publicBaseUrl ?? null,

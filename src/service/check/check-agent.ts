@@ -1,18 +1,20 @@
 import { access, mkdir, mkdtemp } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
+import { StartError } from "../../start-error.ts";
 import { AGENT_PRESETS } from "../agent-presets.ts";
 import type { ServiceProject } from "../config.ts";
 import type { Env } from "../env.ts";
 import { startProcessGroup } from "../runner/process-group.ts";
 import { findProgram, interpreterOf, locate } from "../runner/sandbox/program.ts";
 import type { Sandbox } from "../runner/sandbox/sandbox.ts";
-import type { CheckSandbox } from "./check-sandbox.ts";
-import { CheckFault } from "./check-fault.ts";
 
 const TIME_LIMIT_MS = 30_000;
 /** Writes those of its arguments that can't be read. */
 const LIST_UNREADABLE = 'for path; do [ -r "$path" ] || printf "%s\\n" "$path"; done';
+
+/** The sandbox that all checks of agents share. `opened` rejects with a `SandboxMissingError`; `folder` is for what they write. */
+export type CheckSandbox = { folder: string; opened: Promise<Sandbox> };
 
 /** `sandbox`: null if agents aren't held in. */
 type AgentCheck = { sandbox: CheckSandbox | null; env: Env; clock: Clock; signal: AbortSignal };
@@ -23,7 +25,7 @@ export async function checkAgent({ agent }: ServiceProject, options: AgentCheck)
   const path = await pathOf(agent, command, options.env["PATH"] ?? "/usr/bin:/bin");
   for (const readable of agent.readable) {
     if (await isThere(readable)) continue;
-    throw new CheckFault(`There is no ${readable}. Correct agent.readable.`);
+    throw new StartError(`There is no ${readable}. Correct agent.readable.`);
   }
   const opened = (await options.sandbox?.opened.catch(() => null)) ?? null;
   // That it doesn't open is a fault of its own, which nothing here mends.
@@ -33,7 +35,7 @@ export async function checkAgent({ agent }: ServiceProject, options: AgentCheck)
   const folder = await mkdtemp(join(options.sandbox.folder, "agent-"));
   const [hidden] = await unreadableInside(agent, [path, ...given], { ...options, sandbox: opened, folder });
   if (hidden === undefined) return path;
-  throw new CheckFault(`The sandbox doesn't show the agent ${hidden}. Add it to agent.readable.`);
+  throw new StartError(`The sandbox doesn't show the agent ${hidden}. Add it to agent.readable.`);
 }
 
 async function pathOf(agent: ServiceProject["agent"], command: string, searchPath: string): Promise<string> {
@@ -41,12 +43,12 @@ async function pathOf(agent: ServiceProject["agent"], command: string, searchPat
   if (program !== null) return program.path;
   const found = await locate(command, searchPath);
   const runner = found === null ? null : await interpreterOf(found);
-  if (runner !== null) throw new CheckFault(`${found} needs ${runner}, which isn't on the PATH. Install it.`);
+  if (runner !== null) throw new StartError(`${found} needs ${runner}, which isn't on the PATH. Install it.`);
   const advice =
     agent.kind === "acp" && agent.preset !== undefined
       ? `Install it: npm install -g ${AGENT_PRESETS[agent.preset].npmPackage}`
       : "Install it, or correct agent.command.";
-  throw new CheckFault(`There is no program ${command} on the PATH. ${advice}`);
+  throw new StartError(`There is no program ${command} on the PATH. ${advice}`);
 }
 
 async function unreadableInside(

@@ -1,9 +1,9 @@
 import type { Logger } from "../../core/logger.ts";
+import { StartError } from "../../start-error.ts";
 import { AGENT_PRESETS } from "../agent-presets.ts";
 import type { ServiceProject } from "../config.ts";
 import type { Env } from "../env.ts";
 import { type ModelAccess, networkOf, openTurnNetwork } from "../network/index.ts";
-import { CheckFault } from "./check-fault.ts";
 
 const SILENT: Logger = {
   debug() {},
@@ -41,7 +41,7 @@ export async function checkModel(
     if (answer.ok) continue;
     const trouble = network.modelTrouble();
     const said = trouble === null ? text.slice(0, 500) : `${trouble.reason} ${trouble.advice}`;
-    throw new CheckFault(`${access.name} answered ${answer.status}: ${said}`);
+    throw new StartError(`${access.name} answered ${answer.status}: ${said}`);
   }
   return `${names}, called`;
 }
@@ -69,7 +69,7 @@ function usableModels({ agent, models, agentEnv }: ServiceProject): ServiceProje
   const fitting = kinds.flatMap((kind) => models.filter((model) => model.kind === kind));
   // Whoever gives the agent a key of its own does without ours.
   if (fitting.length > 0 || agentEnv.length > 0) return fitting;
-  throw new CheckFault(
+  throw new StartError(
     `The agent has no model. Add one of kind ${kinds.join(" or ")} under models, with the name of the variable that holds its key.`,
   );
 }

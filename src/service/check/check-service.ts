@@ -1,16 +1,20 @@
+import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
+import { StartError } from "../../start-error.ts";
+import { doCommand } from "../commands/command-socket.ts";
 import type { ServiceConfig, ServiceProject } from "../config.ts";
 import { type Env, envValue } from "../env.ts";
-import { listKeys } from "../keys.ts";
 import { oneLine } from "../printable-text.ts";
 import { projectSecrets } from "../project-secrets.ts";
 import { createGitHubCodeHost } from "../runner/publish/github-code-host.ts";
 import { createRedact } from "../runner/redaction.ts";
 import { operatorText } from "../runner/run-error.ts";
-import { openDataDir, readState } from "../state-file.ts";
-import { checkAgent } from "./check-agent.ts";
-import { type CheckSandbox, openCheckSandbox } from "./check-sandbox.ts";
-import { CheckFault } from "./check-fault.ts";
+import { openSandbox } from "../runner/sandbox/open-sandbox.ts";
+import { openDataDir, stateFileOf } from "../state-file.ts";
+import { checkAgent, type CheckSandbox } from "./check-agent.ts";
 import { checkModel } from "./check-model.ts";
 import { checkRepository } from "./check-repository.ts";
 
@@ -36,10 +40,24 @@ const NO_BRANCH_YET = "docs-agent/check";
 export async function* checkService(deps: CheckDeps): AsyncGenerator<Finding> {
   const { config } = deps;
   await using sandbox = config.containment === "none" ? null : await openCheckSandbox(deps);
-  const ofSandbox = sandbox === null ? [] : [sandboxCheck(sandbox)];
-  yield* findingsOf([dataDirCheck(config), ...ofSandbox], deps);
-  yield* listenFindings(config);
-  yield* userFindings();
+  const of = "service";
+  const ownDataDir = async () => {
+    openDataDir(config);
+    return config.dataDir;
+  };
+  const ofService: Check[] = [{ of, what: "dataDir", run: ownDataDir }];
+  if (sandbox !== null) ofService.push({ of, what: "sandbox", run: async () => (await sandbox.opened).kind });
+  yield* findingsOf(ofService, deps);
+  const warning = { of, fault: null, isWarning: true };
+  const { host } = config.listen;
+  if (ANY_ADDRESS.has(host)) {
+    const found = `${host} is every network of this machine, and keys travel unencrypted. Listen on 127.0.0.1 behind a proxy with TLS.`;
+    yield { ...warning, what: "listen", found };
+  }
+  if (process.getuid?.() === 0) {
+    const found = "root, whose agents' processes aren't bounded. Run the service as a user of its own.";
+    yield { ...warning, what: "user", found };
+  }
   for (const project of config.projects) yield* findingsOf(projectChecks(project, sandbox, deps), deps);
 }
 
@@ -59,43 +77,18 @@ async function* findingsOf(checks: readonly Check[], { config, env }: CheckDeps)
   for (const finding of running) yield await finding;
 }
 
-function dataDirCheck({ dataDir }: ServiceConfig): Check {
+/** Opens the sandbox that agents run in, which takes a try of it. Disposing of it removes its folder. */
+async function openCheckSandbox({ env, clock }: CheckDeps): Promise<CheckSandbox & AsyncDisposable> {
+  const folder = await mkdtemp(join(tmpdir(), "docs-agent-check-"));
+  const opened = openSandbox({ containment: "required", folder, env, clock });
   return {
-    of: "service",
-    what: "dataDir",
-    run: async () => {
-      openDataDir({ dataDir });
-      return dataDir;
+    folder,
+    opened,
+    async [Symbol.asyncDispose]() {
+      await opened.catch(() => {});
+      await rm(folder, { recursive: true, force: true });
     },
   };
-}
-
-/** Nothing to say of an address that only this machine can reach. */
-function* listenFindings({ listen: { host } }: ServiceConfig): Generator<Finding> {
-  if (!ANY_ADDRESS.has(host)) return;
-  yield {
-    of: "service",
-    what: "listen",
-    found: `${host} is every network of this machine, and keys travel unencrypted. Listen on 127.0.0.1 behind a proxy with TLS.`,
-    isWarning: true,
-    fault: null,
-  };
-}
-
-/** Nothing to say of a user that isn't root. */
-function* userFindings(): Generator<Finding> {
-  if (process.getuid?.() !== 0) return;
-  yield {
-    of: "service",
-    what: "user",
-    found: "root, whose agents' processes aren't bounded. Run the service as a user of its own.",
-    isWarning: true,
-    fault: null,
-  };
-}
-
-function sandboxCheck({ opened }: CheckSandbox): Check {
-  return { of: "service", what: "sandbox", run: async () => (await opened).kind };
 }
 
 function projectChecks(
@@ -103,47 +96,35 @@ function projectChecks(
   sandbox: CheckSandbox | null,
   { config, configOption, callModel, env, clock }: CheckDeps,
 ): Check[] {
-  const { codeHost, repository, baseBranch } = project;
+  const { codeHost, repository, baseBranch, id: of } = project;
   const token = codeHost.kind === "github" ? envValue(env, codeHost.tokenEnv) : null;
   const credentials = project.gitCredentialsEnv === null ? token : envValue(env, project.gitCredentialsEnv);
   const redact = createRedact(projectSecrets(project, env));
-  const of = project.id;
-  return [
-    { of, what: "agent", run: async (signal) => checkAgent(project, { sandbox, env, clock, signal }) },
-    { of, what: "model", run: (signal) => checkModel(project, { calls: callModel, env, signal }) },
-    {
-      of,
-      what: "repository",
-      run: async (signal) => {
-        await checkRepository({ repository, baseBranch, credentials }, { env, redact, signal });
-        return `branch ${baseBranch}, and the service may push`;
-      },
+  const checks: Record<string, Check["run"]> = {
+    agent: (signal) => checkAgent(project, { sandbox, env, clock, signal }),
+    model: (signal) => checkModel(project, { calls: callModel, env, signal }),
+    repository: async (signal) => {
+      await checkRepository({ repository, baseBranch, credentials }, { env, redact, signal });
+      return `branch ${baseBranch}, and the service may push`;
     },
-    ...(codeHost.kind === "github"
-      ? [
-          {
-            of,
-            what: "code host",
-            run: async (signal: AbortSignal) => {
-              await createGitHubCodeHost({ ...codeHost, token, clock, redact }).find(NO_BRANCH_YET, signal);
-              return `${codeHost.owner}/${codeHost.repo}`;
-            },
-          },
-        ]
-      : []),
-    { of, what: "admin key", run: async () => checkAdminKey(project, config, configOption) },
-  ];
-}
-
-async function checkAdminKey(
-  { id }: ServiceProject,
-  config: ServiceConfig,
-  configOption: string,
-): Promise<string> {
-  const keys = readState(config, listKeys) ?? [];
-  const usable = keys.filter(({ projectId, revokedAt }) => projectId === id && revokedAt === null);
-  if (usable.length > 0) return usable.length === 1 ? "there is one" : `there are ${usable.length}`;
-  throw new CheckFault(
-    `Nobody has a key. Create one: npm run service -- keys create --project ${id}${configOption}`,
-  );
+    ...(codeHost.kind === "github" && {
+      "code host": async (signal) => {
+        await createGitHubCodeHost({ ...codeHost, token, clock, redact }).find(NO_BRANCH_YET, signal);
+        return `${codeHost.owner}/${codeHost.repo}`;
+      },
+    }),
+    "admin key": async () => {
+      openDataDir(config);
+      // Asking makes the file, and whoever checks the settings may be another user than the service's.
+      const isThere = existsSync(stateFileOf(config));
+      const count = isThere
+        ? (await doCommand(config, clock, { name: "count-keys", project: of })).text
+        : "0";
+      if (count !== "0") return count === "1" ? "there is one" : `there are ${count}`;
+      throw new StartError(
+        `Nobody has a key. Create one: npm run service -- keys create --project ${of}${configOption}`,
+      );
+    },
+  };
+  return Object.entries(checks).map(([what, run]) => ({ of, what, run }));
 }

@@ -1,10 +1,8 @@
 import { Command, Option } from "commander";
 import type { Finding } from "../check/check-service.ts";
 import type { ServiceConfig } from "../config.ts";
-import { addJobsCommands } from "./jobs.ts";
-import { addKeysCommands } from "./keys.ts";
-import type { CommandContext } from "./context.ts";
-import { findingLine } from "../commands/show.ts";
+import { lineText } from "../commands/show.ts";
+import { addStateCommands, type CommandContext } from "./state-commands.ts";
 
 export type ProgramOptions = Omit<CommandContext, "settings"> & {
   version: string;
@@ -60,8 +58,7 @@ export function createProgram({ readSettings, serve, ...rest }: ProgramOptions):
       refuseUnknown(program, args);
       await serve(context.settings({ needsSecrets: true }));
     });
-  addKeysCommands(program, context);
-  addJobsCommands(program, context);
+  addStateCommands(program, context);
   program
     .command("config")
     .description("the settings file")
@@ -103,4 +100,10 @@ function refuseUnknown(program: Command, args: readonly string[]): void {
   for (const command of program.commands) strict.command(command.name());
   strict.parse([...args], { from: "user" });
   program.error("error: too many arguments for 'serve'");
+}
+
+/** One line of `config check`. */
+function findingLine({ of, what, found, fault, isWarning = false }: Finding): string {
+  const verdict = isWarning ? "warn " : "ok   ";
+  return `${fault === null ? verdict : "FAULT"}  ${of}  ${what}: ${lineText(fault ?? found)}\n`;
 }

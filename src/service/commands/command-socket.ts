@@ -3,14 +3,21 @@ import { chmod, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
 import { codeOrNameOf, messageOf } from "../../errors.ts";
 import { StartError } from "../../start-error.ts";
-import { CommandResult, StateCommand } from "./command.ts";
+import type { ServiceConfig } from "../config.ts";
+import { openDataDir, withState } from "../state-file.ts";
+import { CommandResult, runCommand, StateCommand } from "./run-command.ts";
 
 const ANSWER_WITHIN_MS = 30_000;
 /** For a command that is being asked when the service stops. */
 const CLOSE_WITHIN_MS = 1_000;
+/** A service that starts or stops, or another command, has the state for a moment. */
+const WAIT_MS = 10_000;
+const TRY_EVERY_MS = 100;
 /** Nobody listens: there is no socket, or one that a killed service left. */
 const NOBODY = new Set(["ENOENT", "ECONNREFUSED"]);
 
@@ -49,8 +56,33 @@ export async function serveCommands(
   };
 }
 
-/** Has the running service do a command; null: none runs. */
-export async function askService(dataDir: string, command: StateCommand): Promise<CommandResult | null> {
+/** Has the running service do a command. If none runs, the command is done here. Rejects with a {@link StartError} that says why it can't be done. */
+export async function doCommand(
+  config: ServiceConfig,
+  clock: Clock,
+  command: StateCommand,
+): Promise<CommandResult> {
+  openDataDir(config);
+  const giveUpMs = clock.now() + WAIT_MS;
+  for (;;) {
+    const result =
+      (await askService(config.dataDir, command)) ??
+      (await withState(config, clock, (db) =>
+        runCommand(command, { db, settings: config, nowMs: clock.now() }),
+      ));
+    if (result?.isRefused === true) throw new StartError(result.text);
+    if (result !== null) return result;
+    if (clock.now() > giveUpMs) {
+      throw new StartError(
+        `A job service that takes no commands is using ${config.dataDir}. Try again later.`,
+      );
+    }
+    await sleep(TRY_EVERY_MS);
+  }
+}
+
+/** Null: none runs. */
+async function askService(dataDir: string, command: StateCommand): Promise<CommandResult | null> {
   try {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     const signal = AbortSignal.timeout(ANSWER_WITHIN_MS);

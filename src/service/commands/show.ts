@@ -1,7 +1,6 @@
 import type { PlanStep, ReportedPullRequest, ReportedUsage } from "../../core/job-service.ts";
 import { cut } from "../../core/text.ts";
 import type { KeptAttachment } from "../attachments/attachment-files.ts";
-import type { Finding } from "../check/check-service.ts";
 import { terminalText } from "../printable-text.ts";
 import { toTimestamp, type StoredJob, type StoredQuestion, type StoredTurn } from "../jobs/job.ts";
 import type { AdminKey } from "../keys.ts";
@@ -57,12 +56,6 @@ export function jobDetails(
     ]),
   ];
   return `${lines.join("\n")}\n`;
-}
-
-/** One line of `config check`. */
-export function findingLine({ of, what, found, fault, isWarning = false }: Finding): string {
-  const verdict = isWarning ? "warn " : "ok   ";
-  return `${fault === null ? verdict : "FAULT"}  ${of}  ${what}: ${lineText(fault ?? found)}\n`;
 }
 
 function turnLines(turn: ShownTurn): string[] {
@@ -146,6 +139,6 @@ function table(rows: readonly string[][]): string {
 }
 
 /** One line, as much of it as there is. */
-function lineText(text: string): string {
+export function lineText(text: string): string {
   return terminalText(text).replaceAll(/\s+/g, " ");
 }

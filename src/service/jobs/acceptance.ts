@@ -1,15 +1,12 @@
 import { createHash, randomBytes } from "node:crypto";
+import { basename } from "node:path";
+import { z } from "zod";
 import type { Requester } from "../../core/job-service.ts";
-import type { WireJobRecord } from "../../job-client/schema.ts";
+import { WireJobRecord } from "../../job-client/schema.ts";
 import type { WrittenAttachment } from "../attachments/attachment-files.ts";
 import type { ServiceProject } from "../config.ts";
-import { toRecord } from "./job.ts";
-import { AcceptedAtRow, AnsweredRow, CountRow, JobRow, NumberRow } from "./rows.ts";
-import { sourceName } from "./source-name.ts";
-import type { JobStatements } from "./statements.ts";
-
-/** A turn, named. */
-export type TurnKey = { jobId: string; number: number };
+import { json, JobRow, SELECT_JOB, toRecord, type TurnKey } from "./job.ts";
+import type { Tables } from "./tables.ts";
 
 /** A create (`jobId` null) or a message, as it came in. */
 export type TurnRequest = {
@@ -24,16 +21,10 @@ export type TurnRequest = {
   idempotencyKey: string | null;
 };
 
-/**
- * What became of a request: accepted, answered before under the same idempotency key, or refused. `turn` of a repeated one is null if
- * an earlier version, which did not note it, answered first.
- */
+/** What became of a request: accepted, answered before under the same idempotency key, or refused. */
 export type Acceptance =
-  | { kind: "accepted"; record: WireJobRecord; turn: TurnKey }
-  | { kind: "repeated"; record: WireJobRecord; turn: TurnKey | null }
-  | { kind: "key-reused" }
-  | { kind: "missing" }
-  | { kind: "archived" }
+  | { kind: "accepted" | "repeated"; record: WireJobRecord; turn: TurnKey }
+  | { kind: "key-reused" | "missing" | "archived" }
   | { kind: "limited"; limit: "creates" | "messages" | "queued" | "attachments"; retryAfterMs: number };
 
 const HOUR_MS = 60 * 60_000;
@@ -42,93 +33,102 @@ const QUEUE_RETRY_AFTER_MS = 60_000;
 /** Of a project's turns that have not ended. */
 const MAX_ATTACHED_BYTES = 100 * 1024 ** 2;
 
-/** Takes requests in: each inside of a transaction, so that no two requests at once can both be the first, or both be the last. */
-export class Acceptances {
-  readonly #sql: JobStatements;
+const AnsweredRow = z.object({ request: z.string(), answer: json(WireJobRecord), turn: z.int() });
+const NumberRow = z.object({ number: z.int() });
 
-  constructor(sql: JobStatements) {
-    this.#sql = sql;
+/**
+ * Takes a request in: inside of a transaction, so that no two requests at once can both be the first, or both be the last.
+ */
+export function acceptRequest(tables: Tables, request: TurnRequest, nowMs: number): Acceptance {
+  const earlier = answeredBefore(tables, request);
+  if (earlier !== null) return earlier;
+  if (request.jobId !== null) {
+    const job = tables.one(JobRow, `${SELECT_JOB} WHERE id = ?`, request.jobId);
+    if (job === null || job.projectId !== request.project.id) return { kind: "missing" };
+    if (job.status === "archived") return { kind: "archived" };
   }
+  return limited(tables, request, nowMs) ?? add(tables, request, nowMs);
+}
 
-  accept(request: TurnRequest, nowMs: number): Acceptance {
-    const earlier = this.#answeredBefore(request);
-    if (earlier !== null) return earlier;
-    if (request.jobId !== null) {
-      const row = this.#sql.job.get(request.jobId);
-      const job = row === undefined ? null : JobRow.parse(row);
-      if (job === null || job.projectId !== request.project.id) return { kind: "missing" };
-      if (job.status === "archived") return { kind: "archived" };
-    }
-    return this.#limited(request, nowMs) ?? this.#add(request, nowMs);
-  }
+function answeredBefore(tables: Tables, asked: TurnRequest): Acceptance | null {
+  const sql = `SELECT request, answer, turn FROM idempotency WHERE project_id = ? AND key = ?`;
+  const before = tables.one(AnsweredRow, sql, asked.project.id, asked.idempotencyKey);
+  if (before === null) return null;
+  const { request, answer: record, turn: number } = before;
+  if (request !== fingerprint(asked)) return { kind: "key-reused" };
+  return { kind: "repeated", record, turn: { jobId: record.id, number } };
+}
 
-  #answeredBefore(asked: TurnRequest): Acceptance | null {
-    const { project, idempotencyKey } = asked;
-    if (idempotencyKey === null) return null;
-    const row = this.#sql.answered.get(project.id, idempotencyKey);
-    if (row === undefined) return null;
-    const { request, answer, turn } = AnsweredRow.parse(row);
-    if (request !== fingerprint(asked)) return { kind: "key-reused" };
-    return {
-      kind: "repeated",
-      record: answer,
-      turn: turn === null ? null : { jobId: answer.id, number: turn },
-    };
+function limited(
+  tables: Tables,
+  { project, jobId, attachments }: TurnRequest,
+  nowMs: number,
+): Acceptance | null {
+  const { limits } = project;
+  const isCreate = jobId === null;
+  const perHour = isCreate ? limits.createsPerHour : limits.messagesPerHour;
+  // The one that has to grow old before there is room.
+  const newest = `SELECT accepted_at AS number FROM turns WHERE project_id = ? AND accepted_at > ? AND (number = 1) = ?
+    ORDER BY accepted_at DESC LIMIT 1 OFFSET ?`;
+  const blocking = tables.one(NumberRow, newest, project.id, nowMs - HOUR_MS, isCreate ? 1 : 0, perHour - 1);
+  if (blocking !== null) {
+    const retryAfterMs = blocking.number + HOUR_MS - nowMs;
+    return { kind: "limited", limit: isCreate ? "creates" : "messages", retryAfterMs };
   }
+  const count = (sql: string) => tables.one(NumberRow, sql, project.id)?.number ?? 0;
+  const unfinished = count(`SELECT count(*) AS number FROM turns WHERE project_id = ? AND state <> 'ended'`);
+  if (unfinished >= limits.jobsAtOnce + limits.queued) {
+    return { kind: "limited", limit: "queued", retryAfterMs: QUEUE_RETRY_AFTER_MS };
+  }
+  if (attachments.length === 0) return null;
+  const attached = count(`SELECT coalesce(sum(bytes), 0) AS number
+    FROM turns CROSS JOIN attachments ON attachments.job_id = turns.job_id AND turn = turns.number
+    WHERE project_id = ? AND state <> 'ended'`);
+  const bytes = attachments.reduce((sum, attachment) => sum + attachment.bytes, attached);
+  if (bytes <= MAX_ATTACHED_BYTES) return null;
+  return { kind: "limited", limit: "attachments", retryAfterMs: QUEUE_RETRY_AFTER_MS };
+}
 
-  #limited({ project, jobId, attachments }: TurnRequest, nowMs: number): Acceptance | null {
-    const { limits } = project;
-    const isCreate = jobId === null;
-    const perHour = isCreate ? limits.createsPerHour : limits.messagesPerHour;
-    const select = isCreate ? this.#sql.blockingCreate : this.#sql.blockingMessage;
-    const blocking = select.get(project.id, nowMs - HOUR_MS, perHour - 1);
-    if (blocking !== undefined) {
-      const retryAfterMs = AcceptedAtRow.parse(blocking).accepted_at + HOUR_MS - nowMs;
-      return { kind: "limited", limit: isCreate ? "creates" : "messages", retryAfterMs };
-    }
-    const { count } = CountRow.parse(this.#sql.countUnfinished.get(project.id));
-    if (count >= limits.jobsAtOnce + limits.queued) {
-      return { kind: "limited", limit: "queued", retryAfterMs: QUEUE_RETRY_AFTER_MS };
-    }
-    if (attachments.length === 0) return null;
-    const { count: attached } = CountRow.parse(this.#sql.attachedBytes.get(project.id));
-    const bytes = attachments.reduce((sum, attachment) => sum + attachment.bytes, attached);
-    if (bytes <= MAX_ATTACHED_BYTES) return null;
-    return { kind: "limited", limit: "attachments", retryAfterMs: QUEUE_RETRY_AFTER_MS };
+function add(tables: Tables, asked: TurnRequest, nowMs: number): Acceptance {
+  const { project, jobId, prompt, words, requester, attachments, idempotencyKey } = asked;
+  const id = jobId ?? `job-${randomBytes(10).toString("hex")}`;
+  if (jobId === null) {
+    const job = [id, project.id, sourceName(project), project.baseBranch, project.model, nowMs];
+    const columns = "id, project_id, repository, ref, model, created_at, active_at";
+    tables.run(`INSERT INTO jobs (${columns}) VALUES (?, ?, ?, ?, ?, ?6, ?6)`, ...job);
+  } else {
+    tables.run(`UPDATE jobs SET active_at = ? WHERE id = ?`, nowMs, id);
   }
+  const addTurn = `INSERT INTO turns (job_id, project_id, prompt, accepted_at, words, requester, number) VALUES (?1, ?, ?, ?, ?, ?,
+    (SELECT coalesce(max(number), 0) + 1 FROM turns WHERE job_id = ?1)) RETURNING number`;
+  const turn = [id, project.id, prompt, nowMs, words, JSON.stringify(requester)];
+  const number = tables.one(NumberRow, addTurn, ...turn)?.number ?? 0;
+  for (const [index, { id: file, name, mediaType, bytes }] of attachments.entries()) {
+    const columns = "job_id, turn, position, id, name, media_type, bytes";
+    const sql = `INSERT INTO attachments (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?)`;
+    tables.run(sql, id, number, index + 1, file, name, mediaType, bytes);
+  }
+  const job = tables.one(JobRow, `${SELECT_JOB} WHERE id = ?`, id);
+  if (job === null) return { kind: "missing" };
+  const record = toRecord(job);
+  if (idempotencyKey !== null) {
+    const answered = [project.id, idempotencyKey, fingerprint(asked), JSON.stringify(record), number, nowMs];
+    const columns = "project_id, key, request, answer, turn, created_at";
+    tables.run(`INSERT INTO idempotency (${columns}) VALUES (?, ?, ?, ?, ?, ?)`, ...answered);
+  }
+  return { kind: "accepted", record, turn: { jobId: id, number } };
+}
 
-  #add(asked: TurnRequest, nowMs: number): Acceptance {
-    const { project, jobId, prompt, words, requester, attachments, idempotencyKey } = asked;
-    const id = jobId ?? `job-${randomBytes(10).toString("hex")}`;
-    if (jobId === null) {
-      const { model, baseBranch } = project;
-      this.#sql.addJob.run(id, project.id, sourceName(project), baseBranch, model, nowMs, nowMs);
-    } else {
-      this.#sql.touchJob.run(nowMs, id);
-    }
-    const addTurn = jobId === null ? this.#sql.addFirstTurn : this.#sql.addNextTurn;
-    const { number } = NumberRow.parse(
-      addTurn.get(id, project.id, prompt, nowMs, words, JSON.stringify(requester)),
-    );
-    for (const [index, { id: file, name, mediaType, bytes }] of attachments.entries()) {
-      this.#sql.addAttachment.run(id, number, index + 1, file, name, mediaType, bytes);
-    }
-    const record = toRecord(JobRow.parse(this.#sql.job.get(id)));
-    if (idempotencyKey !== null) {
-      const request = fingerprint(asked);
-      const status = jobId === null ? 201 : 200;
-      const answer = JSON.stringify(record);
-      this.#sql.addAnswered.run(project.id, idempotencyKey, request, status, answer, number, nowMs);
-    }
-    return { kind: "accepted", record, turn: { jobId: id, number } };
-  }
+/** The repository as a job's record names it: `owner/repo` at a code host, the URL, or a local repository's own name. */
+function sourceName({ codeHost, repository }: ServiceProject): string {
+  if (codeHost.kind === "github") return `${codeHost.owner}/${codeHost.repo}`;
+  // The paths of this machine are nobody else's business.
+  return repository.startsWith("/") ? basename(repository, ".git") : repository;
 }
 
 function fingerprint({ jobId, prompt, words, requester, attachments }: TurnRequest): string {
   const files = attachments.map(({ name, mediaType, sha256 }) => [name, mediaType, sha256]);
   const who = requester === null ? null : [requester.name, requester.link, requester.isPrivate];
-  const more = words === null && who === null ? [] : [words, who];
-  // Of a prompt alone as ever: keys are kept over an update.
-  const asked = files.length === 0 && more.length === 0 ? [jobId, prompt] : [jobId, prompt, files, ...more];
+  const asked = [jobId, prompt, files, words, who];
   return createHash("sha256").update(JSON.stringify(asked)).digest("hex");
 }

@@ -6,12 +6,19 @@ import { MAX_SHOWN_TURNS } from "../../job-client/report-schema.ts";
 import { transaction } from "../../store/sqlite-database.ts";
 import type { KeptAttachment } from "../attachments/attachment-files.ts";
 import type { EarlierTurn, RunTurnResult } from "../turn-runner.ts";
-import { type Acceptance, Acceptances, type TurnKey, type TurnRequest } from "./acceptance.ts";
-import type { StoredJob, StoredTurn } from "./job.ts";
-import type { ListPlace } from "./list-cursor.ts";
+import { type Acceptance, acceptRequest, type TurnRequest } from "./acceptance.ts";
+import {
+  JobRow,
+  SELECT_JOB,
+  SELECT_TURN,
+  type StoredJob,
+  type StoredTurn,
+  type TurnKey,
+  TurnRow,
+} from "./job.ts";
 import { QuestionStore } from "./question-store.ts";
-import { AttachmentRow, EarlierTurnRow, IdRow, JobRow, PlaceRow, TurnRow } from "./rows.ts";
-import { type JobStatements, prepareJobStatements } from "./statements.ts";
+import type { ListPlace } from "./report.ts";
+import { Tables } from "./tables.ts";
 
 const MAX_SUMMARY_CHARS = 16_000;
 const MAX_REASON_CHARS = 2_000;
@@ -19,6 +26,16 @@ const MAX_LEFT_OUT = 200;
 /** An agent is told what fits into 40,000 characters. */
 const MAX_EARLIER_TURNS = 100;
 const MAX_EARLIER_CHARS = 10_000;
+/** How many jobs a page of a list goes through at most, so that a rare status never makes it slow. */
+const LIST_SCANNED = 500;
+
+const PlaceRow = z.object({ createdAt: z.int(), id: z.string() });
+const EarlierTurnRow = z.object({
+  prompt: z.string(),
+  words: z.string().nullable(),
+  summary: z.string().nullable(),
+});
+const AttachmentRow = z.object({ id: z.string(), name: z.string(), mediaType: z.string(), bytes: z.int() });
 
 /** What the runner reported of a turn so far. */
 export type TurnReport = {
@@ -36,192 +53,206 @@ export type JobPage = { jobs: StoredJob[]; next: ListPlace | null };
  * its condition what it rests on: others write to the same rows.
  */
 export class JobStore {
-  readonly #db: DatabaseSync;
-  readonly #sql: JobStatements;
-  readonly #acceptances: Acceptances;
+  readonly #tables: Tables;
   readonly questions: QuestionStore;
 
   constructor(db: DatabaseSync) {
-    this.#db = db;
-    this.#sql = prepareJobStatements(db);
-    this.#acceptances = new Acceptances(this.#sql);
-    this.questions = new QuestionStore(this.#sql);
+    this.#tables = new Tables(db);
+    this.questions = new QuestionStore(this.#tables);
   }
 
   /** Inside of the caller's transaction: accepts or refuses a create or a message. */
   accept(request: TurnRequest, nowMs: number): Acceptance {
-    return this.#acceptances.accept(request, nowMs);
+    return acceptRequest(this.#tables, request, nowMs);
   }
 
   job(id: string): StoredJob | null {
-    const row = this.#sql.job.get(id);
-    return row === undefined ? null : JobRow.parse(row);
+    return this.#tables.one(JobRow, `${SELECT_JOB} WHERE id = ?`, id);
   }
 
   /** The newest first. */
   jobs(filter: { projectId: string | null; status: JobStatus | null; limit: number }): StoredJob[] {
-    return z.array(JobRow).parse(this.#sql.jobs.all(filter.projectId, filter.status, filter.limit));
+    const sql = `SELECT * FROM (${SELECT_JOB} WHERE ?1 IS NULL OR project_id = ?1 ORDER BY created_at DESC, id)
+      WHERE ?2 IS NULL OR status = ?2 LIMIT ?3`;
+    return this.#tables.all(JobRow, sql, filter.projectId, filter.status, filter.limit);
   }
 
   /** A project's jobs after a place, the newest first, at most `limit`. A page may be short, and even empty, before the last one. */
   page(projectId: string, after: ListPlace, status: JobStatus | null, limit: number): JobPage {
-    const { createdAt, id } = after;
-    const jobs = z.array(JobRow).parse(this.#sql.page.all(projectId, createdAt, id, status, limit));
+    const from = [projectId, after.createdAt, after.id];
+    const rest = `WHERE project_id = ?1 AND (created_at, id) < (?2, ?3) ORDER BY created_at DESC, id DESC`;
+    const sql = `SELECT * FROM (${SELECT_JOB} ${rest} LIMIT ${LIST_SCANNED}) WHERE ?4 IS NULL OR status = ?4 LIMIT ?5`;
+    const jobs = this.#tables.all(JobRow, sql, ...from, status, limit);
     const last = jobs.at(-1);
     if (jobs.length === limit && last !== undefined) return { jobs, next: last };
-    const row = this.#sql.lastScanned.get(projectId, createdAt, id);
-    if (row === undefined) return { jobs, next: null };
-    const scanned = PlaceRow.parse(row);
-    return { jobs, next: { createdAt: scanned.created_at, id: scanned.id } };
+    const scanned = `SELECT created_at AS createdAt, id FROM jobs ${rest} LIMIT 1 OFFSET ${LIST_SCANNED - 1}`;
+    return { jobs, next: this.#tables.one(PlaceRow, scanned, ...from) };
   }
 
   /** The oldest first. */
   turns(jobId: string): StoredTurn[] {
-    return z.array(TurnRow).parse(this.#sql.turns.all(jobId));
+    return this.#tables.all(TurnRow, `${SELECT_TURN} WHERE job_id = ? ORDER BY number`, jobId);
   }
 
   /** The newest turns up to one, as many as a record shows, the oldest first. */
   shownTurns(jobId: string, upTo = Number.MAX_SAFE_INTEGER): StoredTurn[] {
-    const rows = this.#sql.newestTurns.all(jobId, upTo, MAX_SHOWN_TURNS);
-    return z.array(TurnRow).parse(rows).toReversed();
+    const sql = `${SELECT_TURN} WHERE job_id = ? AND number <= ? ORDER BY number DESC LIMIT ?`;
+    return this.#tables.all(TurnRow, sql, jobId, upTo, MAX_SHOWN_TURNS).toReversed();
   }
 
   /** What the turns right before a turn were asked and did, bounded, the oldest first. */
   earlierTurns({ jobId, number }: TurnKey): EarlierTurn[] {
-    const rows = this.#sql.earlierTurns.all(MAX_EARLIER_CHARS, jobId, number, MAX_EARLIER_TURNS);
-    return z.array(EarlierTurnRow).parse(rows).toReversed();
+    const sql = `SELECT substr(prompt, 1, ?1) AS prompt, substr(words, 1, ?1) AS words, substr(summary, 1, ?1) AS summary
+      FROM turns WHERE job_id = ?2 AND number < ?3 ORDER BY number DESC LIMIT ?4`;
+    const values = [MAX_EARLIER_CHARS, jobId, number, MAX_EARLIER_TURNS];
+    return this.#tables.all(EarlierTurnRow, sql, ...values).toReversed();
   }
 
   turn({ jobId, number }: TurnKey): StoredTurn | null {
-    const row = this.#sql.turn.get(jobId, number);
-    return row === undefined ? null : TurnRow.parse(row);
+    return this.#tables.one(TurnRow, `${SELECT_TURN} WHERE job_id = ? AND number = ?`, jobId, number);
   }
 
   /** What came with a turn's prompt, in order. Its files are there until the turn has ended. */
   attachments({ jobId, number }: TurnKey): KeptAttachment[] {
-    return z.array(AttachmentRow).parse(this.#sql.attachments.all(jobId, number));
+    const sql = `SELECT id, name, media_type AS mediaType, bytes FROM attachments
+      WHERE job_id = ? AND turn = ? ORDER BY position`;
+    return this.#tables.all(AttachmentRow, sql, jobId, number);
   }
 
   /** The ids of the attachments of turns that have not ended. */
   neededAttachments(): Set<string> {
-    const ids = z.array(IdRow).parse(this.#sql.neededAttachments.all());
-    return new Set(ids.map(({ id }) => id));
+    const sql = `SELECT id FROM turns CROSS JOIN attachments ON attachments.job_id = turns.job_id AND turn = number
+      WHERE state <> 'ended'`;
+    return new Set(this.#tables.ids(sql));
   }
 
   /** The jobs with a turn that has not ended, the one that has waited longest first. */
   unfinishedJobs(): string[] {
-    const ids = z.array(IdRow).parse(this.#sql.unfinishedJobs.all());
-    return ids.map(({ id }) => id);
+    return this.#tables.ids(
+      `SELECT job_id AS id FROM turns WHERE state <> 'ended' GROUP BY job_id ORDER BY min(accepted_at), job_id`,
+    );
   }
 
   /** The job's first turn that has not ended. */
   oldestUnfinished(jobId: string): StoredTurn | null {
-    const row = this.#sql.oldestUnfinished.get(jobId);
-    return row === undefined ? null : TurnRow.parse(row);
+    const sql = `${SELECT_TURN} WHERE job_id = ? AND state <> 'ended' ORDER BY number LIMIT 1`;
+    return this.#tables.one(TurnRow, sql, jobId);
   }
 
   /** Notes that the runner is about to be started, one attempt more. False: the turn has ended. */
   start({ jobId, number }: TurnKey, nowMs: number): boolean {
-    const isStarted = transaction(this.#db, () => {
+    return this.#atOnce(() => {
       // What an earlier attempt asked, nobody waits for any more.
-      this.#sql.forgetQuestions.run(jobId, number);
-      return this.#sql.startTurn.run(nowMs, jobId, number).changes === 1;
+      this.questions.forget(jobId, number);
+      // One that was running still has not been stopped: the service ended in the middle of it, which counts if its agent ran.
+      const sql = `UPDATE turns SET attempts = attempts + 1 - (state = 'running' AND NOT agent_runs),
+        deaths = deaths + (state = 'running' AND agent_runs), agent_runs = 0, state = 'running',
+        started_at = coalesce(started_at, ?) WHERE job_id = ? AND number = ? AND state <> 'ended'`;
+      return this.#tables.run(sql, nowMs, jobId, number) === 1;
     });
-    return isStarted;
   }
 
   /** The turn waits to run again, at once: what was tried does not count as an attempt. */
   takeBack(key: TurnKey): void {
-    this.#suspend(key, { attemptsTakenBack: 1, reason: null, dueAtMs: 0 });
+    this.#suspend(key, "attempts = attempts - 1, due_at = 0");
   }
 
-  /** The turn waits to run again, at once: what ran it has died. */
-  lose({ jobId, number }: TurnKey): void {
-    transaction(this.#db, () => {
-      this.#sql.loseTurn.run(jobId, number);
-      this.#sql.forgetQuestions.run(jobId, number);
-    });
+  /** The turn waits to run again, at once: what ran it has died, which counts if its agent ran. */
+  lose(key: TurnKey): void {
+    this.#suspend(key, "attempts = attempts - (NOT agent_runs), deaths = deaths + agent_runs, due_at = 0");
   }
 
   /** The turn waits to run again, no sooner than at `dueAtMs`: an attempt failed. */
   postpone(key: TurnKey, reason: string, dueAtMs: number): void {
-    this.#suspend(key, { attemptsTakenBack: 0, reason: cut(reason, MAX_REASON_CHARS), dueAtMs });
+    this.#suspend(key, "reason = ?, due_at = ?", cut(reason, MAX_REASON_CHARS), Math.ceil(dueAtMs));
   }
 
-  setReport({ jobId, number }: TurnKey, { progress, step, plan, usage }: TurnReport): void {
-    const [lines, steps, used] = [progress, plan, usage].map((part) => JSON.stringify(part));
-    this.#withoutSync(() =>
-      this.#sql.setReport.run(lines ?? "", step, steps ?? "", used ?? "", jobId, number),
-    );
+  setReport(key: TurnKey, { progress, step, plan, usage }: TurnReport): void {
+    const [lines = "", steps = "", used = ""] = [progress, plan, usage].map((part) => JSON.stringify(part));
+    this.#note(key, "progress = ?, step = ?, plan = ?, usage = ?", lines, step, steps, used);
   }
 
   /** Notes whether the turn's agent runs: what ends the service then may be its doing. */
-  setAgentRuns({ jobId, number }: TurnKey, agentRuns: boolean): void {
-    this.#withoutSync(() => this.#sql.setAgentRuns.run(agentRuns ? 1 : 0, jobId, number));
+  setAgentRuns(key: TurnKey, agentRuns: boolean): void {
+    this.#note(key, "agent_runs = ?", agentRuns ? 1 : 0);
   }
 
   /** Notes the branch that has the turn's work. */
-  setBranch({ jobId, number }: TurnKey, branch: string): void {
-    this.#withoutSync(() => this.#sql.setBranch.run(branch, jobId, number));
+  setBranch(key: TurnKey, branch: string): void {
+    this.#note(key, "branch = ?", branch);
   }
 
   /** Ends a turn. False: it had ended already (canceled, or its job archived), and stays as it was. */
   end({ jobId, number }: TurnKey, result: RunTurnResult, nowMs: number): boolean {
-    return transaction(this.#db, () => {
+    return this.#atOnce(() => {
       const { kind, summary, reason, cause, leftOut } = storable(result);
+      const sql = `UPDATE turns SET state = 'ended', ended_at = ?, outcome = ?, summary = ?, reason = ?, cause = ?, left_out = ?
+        WHERE job_id = ? AND number = ? AND state <> 'ended'`;
       const written = JSON.stringify(leftOut);
-      const { changes } = this.#sql.endTurn.run(nowMs, kind, summary, reason, cause, written, jobId, number);
+      const changed = this.#tables.run(sql, nowMs, kind, summary, reason, cause, written, jobId, number);
       // Also of one that was ended meanwhile: the pull request is there, and so is the branch.
-      if (result.kind === "branch") this.#sql.setBranch.run(result.branch, jobId, number);
-      if (result.kind === "pull-request") {
-        this.#sql.setPrLink.run(result.prLink, jobId);
-        this.#sql.setPullRequest.run(JSON.stringify(result.pullRequest ?? null), jobId, number);
-        this.#sql.setBranch.run(null, jobId, number);
+      if (result.kind === "branch" || result.kind === "pull-request") {
+        const [branch, pullRequest] =
+          result.kind === "branch" ? [result.branch, null] : [null, result.pullRequest ?? null];
+        const where = `UPDATE turns SET branch = ?, pull_request = ? WHERE job_id = ? AND number = ?`;
+        this.#tables.run(where, branch, JSON.stringify(pullRequest), jobId, number);
       }
-      this.#sql.forgetQuestions.run(jobId, number);
-      if (changes === 1) this.#sql.touchJob.run(nowMs, jobId);
-      return changes === 1;
+      if (result.kind === "pull-request") {
+        this.#tables.run(`UPDATE jobs SET pr_link = ? WHERE id = ?`, result.prLink, jobId);
+      }
+      this.questions.forget(jobId, number);
+      if (changed === 1) this.#touch(jobId, nowMs);
+      return changed === 1;
     });
   }
 
   /** Ends a turn that waits or runs as canceled. False: it had ended already, or there is none. */
   cancel({ jobId, number }: TurnKey, nowMs: number): boolean {
-    return transaction(this.#db, () => {
-      if (this.#sql.cancelTurn.run(nowMs, jobId, number).changes === 0) return false;
-      this.#sql.forgetQuestions.run(jobId, number);
-      this.#sql.touchJob.run(nowMs, jobId);
+    return this.#atOnce(() => {
+      const sql = `UPDATE turns SET state = 'ended', ended_at = ?, outcome = 'cancelled', reason = NULL
+        WHERE job_id = ? AND number = ? AND state <> 'ended'`;
+      if (this.#tables.run(sql, nowMs, jobId, number) === 0) return false;
+      this.questions.forget(jobId, number);
+      this.#touch(jobId, nowMs);
       return true;
     });
   }
 
   /** Archives a job and ends its unfinished turns. False: there is no such job, or it was archived before. */
   archive(jobId: string, nowMs: number): boolean {
-    return transaction(this.#db, () => {
-      if (this.#sql.archiveJob.run(nowMs, jobId).changes === 0) return false;
-      this.#sql.archiveTurns.run(nowMs, jobId);
-      this.#sql.forgetJobsQuestions.run(jobId);
+    return this.#atOnce(() => {
+      if (!this.#archive(jobId, nowMs)) return false;
+      const sql = `UPDATE turns SET state = 'ended', ended_at = ?, outcome = 'archived', reason = NULL
+        WHERE job_id = ? AND state <> 'ended'`;
+      this.#tables.run(sql, nowMs, jobId);
+      this.questions.forget(jobId, null);
       return true;
     });
   }
 
   /** Archives at most `limit` jobs of a project that nothing happened to since `sinceMs`. Returns their ids. */
   archiveInactive(projectId: string, sinceMs: number, limit: number, nowMs: number): string[] {
-    return transaction(this.#db, () => {
-      const ids = z.array(IdRow).parse(this.#sql.inactive.all(projectId, sinceMs, limit));
-      for (const { id } of ids) this.#sql.archiveJob.run(nowMs, id);
-      return ids.map(({ id }) => id);
+    return this.#atOnce(() => {
+      const sql = `SELECT id FROM jobs WHERE archived_at IS NULL AND project_id = ? AND active_at <= ?
+        AND NOT EXISTS (SELECT 1 FROM turns WHERE job_id = jobs.id AND state <> 'ended') ORDER BY active_at LIMIT ?`;
+      const ids = this.#tables.ids(sql, projectId, sinceMs, limit);
+      for (const id of ids) this.#archive(id, nowMs);
+      return ids;
     });
   }
 
   /** Forgets at most `limit` jobs of a project that were archived by `beforeMs`, with all their turns. Returns how many. */
   forgetArchived(projectId: string, beforeMs: number, limit: number): number {
-    return transaction(this.#db, () => {
-      const ids = z.array(IdRow).parse(this.#sql.forgettable.all(projectId, beforeMs, limit));
-      for (const { id } of ids) {
-        this.#sql.forgetJobsQuestions.run(id);
-        this.#sql.forgetAttachments.run(id);
-        this.#sql.forgetTurns.run(id);
-        this.#sql.forgetJob.run(id);
+    return this.#atOnce(() => {
+      // A job is created before it is archived, and by that there is an index.
+      const sql = `SELECT id FROM jobs WHERE created_at <= ?2 AND archived_at <= ?2 AND project_id = ?1
+        ORDER BY created_at LIMIT ?3`;
+      const ids = this.#tables.ids(sql, projectId, beforeMs, limit);
+      for (const id of ids) {
+        for (const table of ["questions", "attachments", "turns"]) {
+          this.#tables.run(`DELETE FROM ${table} WHERE job_id = ?`, id);
+        }
+        this.#tables.run(`DELETE FROM jobs WHERE id = ?`, id);
       }
       return ids.length;
     });
@@ -229,52 +260,64 @@ export class JobStore {
 
   /** The projects that have jobs, also those that are no longer in the settings. */
   projectIds(): string[] {
-    return z
-      .array(IdRow)
-      .parse(this.#sql.projectIds.all())
-      .map(({ id }) => id);
+    return this.#tables.ids(`SELECT DISTINCT project_id AS id FROM jobs`);
   }
 
   /** Forgets what was answered under idempotency keys by `beforeMs`. */
   forgetAnswered(beforeMs: number): void {
-    this.#sql.forgetAnswered.run(beforeMs);
+    this.#tables.run(`DELETE FROM idempotency WHERE created_at <= ?`, beforeMs);
+  }
+
+  #atOnce<T>(work: () => T): T {
+    return transaction(this.#tables.db, work);
+  }
+
+  #touch(jobId: string, nowMs: number): void {
+    this.#tables.run(`UPDATE jobs SET active_at = ? WHERE id = ?`, nowMs, jobId);
+  }
+
+  #archive(jobId: string, nowMs: number): boolean {
+    const sql = `UPDATE jobs SET archived_at = ? WHERE id = ? AND archived_at IS NULL`;
+    return this.#tables.run(sql, nowMs, jobId) === 1;
   }
 
   /** For what isn't worth a wait for the disk, which brings it along with whatever is written next. A power cut may lose it. */
-  #withoutSync(write: () => void): void {
-    this.#db.exec("PRAGMA synchronous = NORMAL");
+  #note({ jobId, number }: TurnKey, change: string, ...values: (string | number | null)[]): void {
+    const { db } = this.#tables;
+    db.exec("PRAGMA synchronous = NORMAL");
     try {
-      write();
+      this.#tables.run(
+        `UPDATE turns SET ${change} WHERE job_id = ? AND number = ?`,
+        ...values,
+        jobId,
+        number,
+      );
     } finally {
-      this.#db.exec("PRAGMA synchronous = FULL");
+      db.exec("PRAGMA synchronous = FULL");
     }
   }
 
-  #suspend(
-    { jobId, number }: TurnKey,
-    {
-      attemptsTakenBack,
-      reason,
-      dueAtMs,
-    }: { attemptsTakenBack: number; reason: string | null; dueAtMs: number },
-  ): void {
-    transaction(this.#db, () => {
-      this.#sql.suspendTurn.run(attemptsTakenBack, reason, Math.ceil(dueAtMs), jobId, number);
-      this.#sql.forgetQuestions.run(jobId, number);
+  #suspend({ jobId, number }: TurnKey, change: string, ...values: (string | number)[]): void {
+    this.#atOnce(() => {
+      const sql = `UPDATE turns SET state = 'waiting', ${change}, agent_runs = 0
+        WHERE job_id = ? AND number = ? AND state = 'running'`;
+      this.#tables.run(sql, ...values, jobId, number);
+      this.questions.forget(jobId, number);
     });
   }
 }
 
 /** A result within the limits of what is kept. */
 function storable(result: RunTurnResult) {
-  const summary = result.kind === "failed" ? null : result.summary;
-  const reason = result.kind === "failed" || result.kind === "no-changes" ? (result.reason ?? null) : null;
-  const leftOut = result.kind === "failed" ? [] : (result.leftOut ?? []);
+  const { kind } = result;
+  const summary = kind === "failed" ? null : result.summary;
+  const reason = kind === "failed" || kind === "no-changes" ? (result.reason ?? null) : null;
+  const leftOut = kind === "failed" ? [] : (result.leftOut ?? []);
   return {
-    kind: result.kind,
+    kind,
     summary: summary === null ? null : cut(summary, MAX_SUMMARY_CHARS),
     reason: reason === null ? null : cut(reason, MAX_REASON_CHARS),
-    cause: result.kind === "failed" ? (result.cause ?? null) : null,
+    cause: kind === "failed" ? (result.cause ?? null) : null,
     leftOut: leftOut.slice(0, MAX_LEFT_OUT),
   };
 }

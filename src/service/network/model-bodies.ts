@@ -203,12 +203,23 @@ export const openAiResponsesBody = object(
   },
 );
 
-/** An item without a type and content stands for one that is stored, whatever role it names. */
+/** What an item with an id has to bring along, by its type: a summary isn't what it sums up. */
+const CONTENT = new Map([
+  ["message", ["content"]],
+  ["reasoning", ["content", "encrypted_content"]],
+  ["compaction", ["encrypted_content"]],
+  ["compaction_summary", ["encrypted_content"]],
+]);
+
+/** An item that doesn't stands for one that is stored, whatever role it names. */
 function withoutBareIds(items: unknown): unknown {
   if (!Array.isArray(items)) return items;
   return items.map((item: unknown) => {
-    const { type = null, content = null } = Object(item);
-    return type === null && content === null ? { ...Object(item), type: "item_reference" } : item;
+    const { type = null, content = null, id = null, ...rest } = Object(item);
+    const needed = CONTENT.get(String(type ?? "message").replace(/_\d{8}$/, "")) ?? [];
+    const isEmpty = needed.every((name) => !(name === "content" ? content : rest[name])?.length);
+    const isBare = id === null ? type === null && content === null : needed.length > 0 && isEmpty;
+    return isBare ? { ...Object(item), type: "item_reference" } : item;
   });
 }
 

@@ -1,5 +1,3 @@
-import { z } from "zod";
-
 /** The shapes in which providers report what a call used. */
 export type UsageFormat = "anthropic" | "openai-chat" | "openai-responses" | "gemini";
 
@@ -32,74 +30,86 @@ export const NO_USAGE: CallUsage = {
 const SURCHARGE_5_MINUTES = 0.25;
 const SURCHARGE_1_HOUR = 1;
 
-// Providers and compatible servers leave out, null or invent fields; what isn't a count reads as none.
-const Count = z.number().min(0).max(1e12).catch(0);
+type Reader = (event: unknown) => UsageReport | null;
 
-function part<Shape extends z.ZodRawShape>(shape: Shape) {
-  return z.object(shape).nullish().catch(null);
-}
+const READERS: Readonly<Record<UsageFormat, Reader>> = {
+  anthropic(event) {
+    const usage = partOf(event, "usage") ?? partOf(event, "message", "usage");
+    if (usage === null) return null;
+    const written = count(usage, "cache_creation_input_tokens");
+    const written1Hour = Math.min(written, count(usage, "cache_creation", "ephemeral_1h_input_tokens"));
+    const cachedInputTokens = count(usage, "cache_read_input_tokens");
+    return {
+      usage: {
+        inputTokens: count(usage, "input_tokens") + written + cachedInputTokens,
+        cachedInputTokens,
+        outputTokens: count(usage, "output_tokens"),
+        surchargeTokens: (written - written1Hour) * SURCHARGE_5_MINUTES + written1Hour * SURCHARGE_1_HOUR,
+      },
+      isFinal: valueOf(event, "type") !== "message_start",
+    };
+  },
 
-const AnthropicUsage = part({
-  input_tokens: Count,
-  cache_creation_input_tokens: Count,
-  cache_read_input_tokens: Count,
-  cache_creation: part({ ephemeral_1h_input_tokens: Count }),
-  output_tokens: Count,
-});
-const AnthropicEvent = z.object({
-  type: z.string().catch(""),
-  usage: AnthropicUsage,
-  message: part({ usage: AnthropicUsage }),
-});
+  "openai-chat"(event) {
+    const usage = partOf(event, "usage");
+    if (usage === null) return null;
+    const inputTokens = count(usage, "prompt_tokens");
+    const hasDetails = partOf(usage, "prompt_tokens_details") !== null;
+    const unreportedReasoning = count(usage, "total_tokens") - inputTokens;
+    return {
+      usage: {
+        ...NO_USAGE,
+        inputTokens,
+        cachedInputTokens: hasDetails
+          ? count(usage, "prompt_tokens_details", "cached_tokens")
+          : count(usage, "prompt_cache_hit_tokens"),
+        // Some servers leave reasoning out of the completion, but not out of the total.
+        outputTokens: Math.max(count(usage, "completion_tokens"), unreportedReasoning),
+      },
+      // Some servers report with each piece.
+      isFinal: !listOf(event, "choices").some(
+        (choice) => isGiven(choice, "delta") && !isGiven(choice, "finish_reason"),
+      ),
+    };
+  },
 
-const ChatEvent = z.object({
-  choices: z
-    .array(z.object({ delta: z.unknown().optional(), finish_reason: z.unknown().optional() }))
-    .catch([]),
-  usage: part({
-    prompt_tokens: Count,
-    completion_tokens: Count,
-    total_tokens: Count,
-    prompt_tokens_details: part({ cached_tokens: Count }),
-    prompt_cache_hit_tokens: Count,
-  }),
-});
+  "openai-responses"(event) {
+    const usage = partOf(event, "response", "usage") ?? partOf(event, "usage");
+    if (usage === null) return null;
+    const status = valueOf(event, "response", "status");
+    return {
+      usage: {
+        ...NO_USAGE,
+        inputTokens: count(usage, "input_tokens"),
+        cachedInputTokens: count(usage, "input_tokens_details", "cached_tokens"),
+        outputTokens: count(usage, "output_tokens"),
+      },
+      isFinal: status !== "queued" && status !== "in_progress",
+    };
+  },
 
-const ResponsesUsage = part({
-  input_tokens: Count,
-  input_tokens_details: part({ cached_tokens: Count }),
-  output_tokens: Count,
-});
-const ResponsesEvent = z.object({
-  usage: ResponsesUsage,
-  response: part({ usage: ResponsesUsage, status: z.unknown().optional() }),
-});
-
-const GeminiEvent = z.object({
-  usageMetadata: part({
-    promptTokenCount: Count,
-    toolUsePromptTokenCount: Count,
-    cachedContentTokenCount: Count,
-    candidatesTokenCount: Count,
-    thoughtsTokenCount: Count,
-    totalTokenCount: Count,
-  }),
-  candidates: z.array(z.object({ finishReason: z.unknown().optional() })).catch([]),
-  promptFeedback: z.unknown().optional(),
-});
+  gemini(event) {
+    const usage = partOf(event, "usageMetadata");
+    if (usage === null) return null;
+    const inputTokens = count(usage, "promptTokenCount") + count(usage, "toolUsePromptTokenCount");
+    const written = count(usage, "candidatesTokenCount") + count(usage, "thoughtsTokenCount");
+    return {
+      usage: {
+        ...NO_USAGE,
+        inputTokens,
+        cachedInputTokens: count(usage, "cachedContentTokenCount"),
+        outputTokens: Math.max(written, count(usage, "totalTokenCount") - inputTokens),
+      },
+      isFinal:
+        listOf(event, "candidates").some((candidate) => isGiven(candidate, "finishReason")) ||
+        isGiven(event, "promptFeedback"),
+    };
+  },
+};
 
 /** What one event of a stream, or a whole answer, says about usage; null: nothing. */
 export function readUsage(format: UsageFormat, event: unknown): UsageReport | null {
-  switch (format) {
-    case "anthropic":
-      return readAnthropic(event);
-    case "openai-chat":
-      return readChat(event);
-    case "openai-responses":
-      return readResponses(event);
-    case "gemini":
-      return readGemini(event);
-  }
+  return READERS[format](event);
 }
 
 /** Two reports of one call, which both count from its beginning. */
@@ -115,75 +125,26 @@ export function laterReport(a: UsageReport, b: UsageReport): UsageReport {
   };
 }
 
-function readAnthropic(event: unknown): UsageReport | null {
-  const { data } = AnthropicEvent.safeParse(event);
-  const usage = data?.usage ?? data?.message?.usage;
-  if (data === undefined || usage === null || usage === undefined) return null;
-  const written = usage.cache_creation_input_tokens;
-  const written1Hour = Math.min(written, usage.cache_creation?.ephemeral_1h_input_tokens ?? 0);
-  return {
-    usage: {
-      inputTokens: usage.input_tokens + written + usage.cache_read_input_tokens,
-      cachedInputTokens: usage.cache_read_input_tokens,
-      outputTokens: usage.output_tokens,
-      surchargeTokens: (written - written1Hour) * SURCHARGE_5_MINUTES + written1Hour * SURCHARGE_1_HOUR,
-    },
-    isFinal: data.type !== "message_start",
-  };
+function valueOf(from: unknown, ...path: string[]): unknown {
+  return path.reduce((value: unknown, name): unknown => Object(value)[name], from);
 }
 
-function readChat(event: unknown): UsageReport | null {
-  const { data } = ChatEvent.safeParse(event);
-  const usage = data?.usage;
-  if (data === undefined || usage === null || usage === undefined) return null;
-  return {
-    usage: {
-      inputTokens: usage.prompt_tokens,
-      cachedInputTokens: usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens,
-      // Some servers leave reasoning out of the completion, but not out of the total.
-      outputTokens: Math.max(usage.completion_tokens, usage.total_tokens - usage.prompt_tokens),
-      surchargeTokens: 0,
-    },
-    // Some servers report with each piece.
-    isFinal: !data.choices.some(({ delta, finish_reason: reason }) => isGiven(delta) && !isGiven(reason)),
-  };
+function isGiven(from: unknown, name: string): boolean {
+  return (valueOf(from, name) ?? null) !== null;
 }
 
-function readResponses(event: unknown): UsageReport | null {
-  const { data } = ResponsesEvent.safeParse(event);
-  const usage = data?.response?.usage ?? data?.usage;
-  if (usage === null || usage === undefined) return null;
-  return {
-    usage: {
-      inputTokens: usage.input_tokens,
-      cachedInputTokens: usage.input_tokens_details?.cached_tokens ?? 0,
-      outputTokens: usage.output_tokens,
-      surchargeTokens: 0,
-    },
-    isFinal: data?.response?.status !== "queued" && data?.response?.status !== "in_progress",
-  };
+function partOf(from: unknown, ...path: string[]): object | null {
+  const part = valueOf(from, ...path);
+  return typeof part === "object" ? part : null;
 }
 
-function readGemini(event: unknown): UsageReport | null {
-  const { data } = GeminiEvent.safeParse(event);
-  const usage = data?.usageMetadata;
-  if (data === undefined || usage === null || usage === undefined) return null;
-  const input = usage.promptTokenCount + usage.toolUsePromptTokenCount;
-  return {
-    usage: {
-      inputTokens: input,
-      cachedInputTokens: usage.cachedContentTokenCount,
-      outputTokens: Math.max(
-        usage.candidatesTokenCount + usage.thoughtsTokenCount,
-        usage.totalTokenCount - input,
-      ),
-      surchargeTokens: 0,
-    },
-    isFinal:
-      data.candidates.some(({ finishReason }) => isGiven(finishReason)) || isGiven(data.promptFeedback),
-  };
+function listOf(from: unknown, name: string): unknown[] {
+  const list = valueOf(from, name);
+  return Array.isArray(list) ? list : [];
 }
 
-function isGiven(value: unknown): boolean {
-  return value !== undefined && value !== null;
+/** Providers and compatible servers leave out, null or invent fields; what isn't a count reads as none. */
+function count(from: unknown, ...path: string[]): number {
+  const value = valueOf(from, ...path);
+  return typeof value === "number" && value >= 0 && value <= 1e12 ? value : 0;
 }

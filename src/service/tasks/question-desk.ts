@@ -2,7 +2,7 @@ import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { QuestionAnswer } from "../../core/job-service.ts";
 import { messageOf } from "../../errors.ts";
-import type { TurnKey } from "../jobs/acceptance.ts";
+import type { TurnKey } from "../jobs/job.ts";
 import type { JobStore } from "../jobs/job-store.ts";
 import type { AgentQuestion } from "../turn-runner.ts";
 

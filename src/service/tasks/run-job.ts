@@ -3,7 +3,7 @@ import { boundRetryAfterMs, MAX_RETRY_AFTER_MS } from "../../core/retry.ts";
 import type { NewTask, Task, TaskEnd } from "../../core/task-queue.ts";
 import { messageOf } from "../../errors.ts";
 import type { ServiceProject } from "../config.ts";
-import type { TurnKey } from "../jobs/acceptance.ts";
+import type { TurnKey } from "../jobs/job.ts";
 import type { StoredTurn } from "../jobs/job.ts";
 import { RunnerLostError, type RunTurnResult } from "../turn-runner.ts";
 import type { ServiceTaskDeps } from "./deps.ts";

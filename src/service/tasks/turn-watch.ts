@@ -1,6 +1,6 @@
 import type { Logger } from "../../core/logger.ts";
 import { messageOf } from "../../errors.ts";
-import type { TurnKey } from "../jobs/acceptance.ts";
+import type { TurnKey } from "../jobs/job.ts";
 import type { JobStore } from "../jobs/job-store.ts";
 
 type Watched = { turn: TurnKey; abort: AbortController };

@@ -1,0 +1,40 @@
+import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+import { z } from "zod";
+
+/** The service's tables. Each statement is prepared once. */
+export class Tables {
+  readonly db: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+
+  constructor(db: DatabaseSync) {
+    this.db = db;
+  }
+
+  /** Returns how many rows were changed. */
+  run(sql: string, ...values: SQLInputValue[]): number {
+    return Number(this.#prepared(sql).run(...values).changes);
+  }
+
+  /** The first row; null: there is none. */
+  one<T>(row: z.ZodType<T>, sql: string, ...values: SQLInputValue[]): T | null {
+    const found = this.#prepared(sql).get(...values);
+    return found === undefined ? null : row.parse(found);
+  }
+
+  all<T>(row: z.ZodType<T>, sql: string, ...values: SQLInputValue[]): T[] {
+    return z.array(row).parse(this.#prepared(sql).all(...values));
+  }
+
+  /** The `id` of each row. */
+  ids(sql: string, ...values: SQLInputValue[]): string[] {
+    return this.all(IdRow, sql, ...values).map(({ id }) => id);
+  }
+
+  #prepared(sql: string): StatementSync {
+    const statement = this.#statements.get(sql) ?? this.db.prepare(sql);
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+}
+
+const IdRow = z.object({ id: z.string() });

@@ -1,0 +1,12 @@
+import { DatabaseSync } from "node:sqlite";
+import { stateFileOf } from "../../src/service/state-file.ts";
+
+/** Reads the state of a service that may run, without being able to change it. */
+export function readState<T>(config: { dataDir: string }, work: (db: DatabaseSync) => T): T {
+  const db = new DatabaseSync(stateFileOf(config), { readOnly: true, timeout: 5000 });
+  try {
+    return work(db);
+  } finally {
+    db.close();
+  }
+}
