@@ -227,7 +227,7 @@ function migrate(db: DatabaseSync, path: string, migrations: readonly Migration[
 }
 
 /** Throws a {@link StoreUnavailableError} if the file is another program's. */
-function schemaVersionOf(db: DatabaseSync, path: string): number {
+export function schemaVersionOf(db: DatabaseSync, path: string): number {
   const { user_version: version } = UserVersion.parse(db.prepare("PRAGMA user_version").get());
   const { application_id: owner } = ApplicationId.parse(db.prepare("PRAGMA application_id").get());
   const isEmpty = db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined;

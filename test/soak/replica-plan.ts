@@ -37,7 +37,13 @@ export const REPLICA_CHANNELS = 60;
 const PAUSE_MS = 45_000;
 const REDIS_AWAY_MS = 60_000;
 const TROUBLE_MS = 8_000;
-const TROUBLES: readonly RedisTrouble[] = ["read-only", "full", "scripts flushed", "connections killed"];
+const TROUBLES: readonly RedisTrouble[] = [
+  "read-only",
+  "full",
+  "scripts flushed",
+  "connections killed",
+  "answers cut in the middle",
+];
 /** People go on for so long after the last fault. */
 const AFTERWARDS_MS = 15_000;
 

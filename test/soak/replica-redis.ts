@@ -18,8 +18,16 @@ export type ReplicaRedis = SoakStore & {
   live(): Promise<string[]>;
 };
 
-/** It writes nothing, as a server that was demoted; it has no memory left; it forgets scripts; it ends connections. */
-export type RedisTrouble = "read-only" | "full" | "scripts flushed" | "connections killed";
+/**
+ * It writes nothing, as a server that was demoted; it has no memory left; it forgets scripts; it ends connections, or they end in the
+ * middle of an answer, when what was asked has been done.
+ */
+export type RedisTrouble =
+  | "read-only"
+  | "full"
+  | "scripts flushed"
+  | "connections killed"
+  | "answers cut in the middle";
 
 const DURABLE = { appendonly: "yes", appendfsync: "always" };
 
@@ -59,6 +67,9 @@ export async function openReplicaRedis(): Promise<ReplicaRedis> {
           return;
         case "scripts flushed":
           if (isThere) await client.scriptFlush();
+          return;
+        case "answers cut in the middle":
+          if (isThere) proxy.cutNextAnswers();
           return;
         case "connections killed":
           if (isThere) await client.sendCommand(["CLIENT", "KILL", "TYPE", "normal"]);

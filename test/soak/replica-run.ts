@@ -1,5 +1,6 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import { internalApp } from "../../emulators/slack/index.ts";
 import type { SlackMessage, SlackSide } from "../../emulators/slack/index.ts";
 import { startHookedProxy } from "../support/hooked-proxy.ts";
@@ -30,6 +31,9 @@ const EVENT_RETRIES_MS = [0, 60_000, 300_000];
 const TRIES = 3;
 const AGAIN_AFTER_MS = 60_000;
 const PROGRESS_EVERY_MS = 10_000;
+/** How far the replicas' clocks are off. Slack's requests are refused when they seem to be over five minutes old. */
+const CLOCKS_OFF_MS = [0, 120_000, -120_000];
+const SHIFTED_CLOCK = fileURLToPath(new URL("./shifted-clock.ts", import.meta.url));
 
 export type ReplicaRunOptions = {
   seed: number;
@@ -205,6 +209,8 @@ async function startReplicas(
       POLL_MAX_MS: "2000",
       JOB_DEADLINE_MS: String(plan.deadlineMs),
       LOG_LEVEL: "debug",
+      CLOCK_OFF_MS: String(CLOCKS_OFF_MS[index % CLOCKS_OFF_MS.length]),
+      NODE_OPTIONS: `--import=${SHIFTED_CLOCK}`,
     };
     replicas.push({ app: resources.use(new RunningApp({ env })), slackWay });
   }

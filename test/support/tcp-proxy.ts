@@ -13,6 +13,8 @@ export class TcpProxy implements AsyncDisposable {
   readonly #targetPort: number;
   readonly #server = createServer((socket) => this.#take(socket));
   readonly #sockets = new Set<Socket>();
+  /** Connections whose next answer is cut in the middle. */
+  readonly #toCut = new Set<Socket>();
   #mood: TcpProxyMood = "open";
   #port = 0;
 
@@ -40,6 +42,11 @@ export class TcpProxy implements AsyncDisposable {
     if (!this.#server.listening) await this.#listen();
   }
 
+  /** Each connection that is open ends in the middle of the next thing that the server says on it. */
+  cutNextAnswers(): void {
+    for (const socket of this.#sockets) this.#toCut.add(socket);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#end();
   }
@@ -52,10 +59,14 @@ export class TcpProxy implements AsyncDisposable {
     ] as const) {
       from.setNoDelay(true);
       from.on("error", () => {});
-      from.on("data", (chunk) => to.write(chunk));
+      from.on("data", (chunk: Buffer) => {
+        if (from === target && this.#toCut.has(from)) to.end(chunk.subarray(0, chunk.length / 2));
+        else to.write(chunk);
+      });
       from.on("end", () => to.end());
       from.on("close", () => {
         this.#sockets.delete(from);
+        this.#toCut.delete(from);
         to.destroySoon();
       });
       this.#sockets.add(from);
