@@ -4,7 +4,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../core/clock.ts";
 import { codeOf, messageOf } from "../errors.ts";
 import { StartError } from "../start-error.ts";
-import { openSqliteDatabase, schemaVersionOf, type SqliteDatabase } from "../store/sqlite-database.ts";
+import { openSqliteDatabase, type SqliteDatabase } from "../store/sqlite-database.ts";
 import { StoreInUseError } from "../store/store-errors.ts";
 import type { ServiceConfig } from "./config.ts";
 import { serviceSchema } from "./schema.ts";
@@ -41,12 +41,6 @@ export async function openServiceDatabase(
 ): Promise<SqliteDatabase> {
   openDataDir(config);
   const path = stateFileOf(config);
-  const [version, known] = [schemaVersionOf(path), serviceSchema.length];
-  if (version !== null && version > known) {
-    throw new StartError(
-      `${path} has schema version ${version}, and this version of the job service works with ${known}. It was written by an earlier build, which isn't read anymore, or by a newer version. Move it away to start empty, or run the version that wrote it.`,
-    );
-  }
   try {
     return await openSqliteDatabase({ path }, { ...options, migrations: serviceSchema });
   } catch (thrown) {

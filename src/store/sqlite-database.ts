@@ -214,8 +214,8 @@ function migrate(db: DatabaseSync, path: string, migrations: readonly Migration[
     if (version > migrations.length) {
       throw new StoreUnavailableError(
         path,
-        `the file has schema version ${version}, and this version of docs-agent knows versions up to ${migrations.length}`,
-        "Run the newer docs-agent again, or restore the backup made before the update.",
+        `the file has schema version ${version}, and this version of docs-agent knows ${migrations.length}`,
+        "A newer version wrote it, or an earlier build whose files aren't read any more. Run the version that wrote it, or move the file away to start empty.",
       );
     }
     for (const step of migrations.slice(version)) {
@@ -227,7 +227,7 @@ function migrate(db: DatabaseSync, path: string, migrations: readonly Migration[
 }
 
 /** Throws a {@link StoreUnavailableError} if the file is another program's. */
-export function schemaVersionOf(db: DatabaseSync, path: string): number {
+function schemaVersionOf(db: DatabaseSync, path: string): number {
   const { user_version: version } = UserVersion.parse(db.prepare("PRAGMA user_version").get());
   const { application_id: owner } = ApplicationId.parse(db.prepare("PRAGMA application_id").get());
   const isEmpty = db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined;

@@ -49,7 +49,7 @@ it("says that the state is an earlier build's, and leaves it as it is", async ()
   for (const args of [[], ["keys", "list"]]) {
     expect(await folder.run(...args)).toMatchObject({
       code: 1,
-      stderr: `${path} has schema version 9, and this version of the job service works with 1. It was written by an earlier build, which isn't read anymore, or by a newer version. Move it away to start empty, or run the version that wrote it.\n`,
+      stderr: `The store ${path} is unavailable: the file has schema version 9, and this version of docs-agent knows 1. A newer version wrote it, or an earlier build whose files aren't read any more. Run the version that wrote it, or move the file away to start empty.\n`,
     });
   }
   expect(db.prepare("SELECT count(*) AS n FROM sqlite_schema").get()).toEqual({ n: 1 });
