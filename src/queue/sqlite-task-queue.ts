@@ -14,21 +14,13 @@ import type {
 import { type LimitReachedError, messageOf } from "../errors.ts";
 import type { GroupCommit } from "../store/group-commit.ts";
 import { writeProbe } from "../store/sqlite-database.ts";
-import { ClockWatch } from "./clock-watch.ts";
-import { type Pools, poolName } from "./pool-budgets.ts";
-import { QueueHousekeeping } from "./queue-housekeeping.ts";
-import type { QueueHousekeepingOptions } from "./queue-housekeeping.ts";
-import { QueueStoppedError } from "./queue-stopped-error.ts";
-import { Standstill } from "./standstill.ts";
-import { toStorableTask } from "./storable-task.ts";
-import { TaskRuns } from "./task-runs.ts";
-import { type DeadTask, TaskTable } from "./task-table.ts";
-import { Waiters } from "./waiters.ts";
+import { QueueHousekeeping, type QueueHousekeepingOptions } from "./queue-housekeeping.ts";
+import { SqliteRuns } from "./sqlite-runs.ts";
+import { type Pools, toStorableTask } from "./storable-task.ts";
+import { QueueStoppedError, faultDelayMs } from "./task-runs.ts";
+import { TaskTable } from "./task-table.ts";
 
-type SqliteTaskQueueOptions = Pick<
-  QueueHousekeepingOptions,
-  "keepDoneMs" | "keepDeadMs" | "sweep" | "onClockSetBack"
-> & {
+type SqliteTaskQueueOptions = Pick<QueueHousekeepingOptions, "keepDeadMs" | "sweep" | "onClockSetBack"> & {
   /** The store's database, which this process owns. */
   db: DatabaseSync;
   /** What writes to `db`. */
@@ -43,7 +35,6 @@ type SqliteTaskQueueOptions = Pick<
   pools?: Pools;
 };
 
-const faultDelayMs = 1_000;
 /** A pass at least this often, to notice a clock that was set back. */
 const passAtLeastEveryMs = 10_000;
 
@@ -55,22 +46,20 @@ export class SqliteTaskQueue implements TaskQueue {
   readonly #logger: Logger;
   readonly #records: NonNullable<SqliteTaskQueueOptions["records"]>;
   readonly #takeWithin: NonNullable<SqliteTaskQueueOptions["takeWithin"]>;
+  readonly #pools: Pools;
   readonly #table: TaskTable;
-  readonly #clockWatch: ClockWatch;
-  readonly #runs: TaskRuns;
+  readonly #runs: SqliteRuns;
   readonly #housekeeping: QueueHousekeeping;
-  readonly #standstill: Standstill;
 
   #handler: TaskHandler | undefined;
-  #isStopped = false;
   /** The error of the last pass, until a pass succeeds. */
   #fault: unknown;
   #isPassPending = false;
   #cancelWake: () => void = noop;
-  readonly #idle = new Waiters();
+  #whenIdle: Array<() => void> = [];
 
   constructor(options: SqliteTaskQueueOptions) {
-    const { db, commits, clock, logger, pools = { of: () => "all", budgets: { all: 16 } } } = options;
+    const { db, commits, clock, logger } = options;
     this.#db = db;
     this.#commits = commits;
     this.#clock = clock;
@@ -82,33 +71,21 @@ export class SqliteTaskQueue implements TaskQueue {
       append: noRecords,
     };
     this.#takeWithin = options.takeWithin ?? noRecords;
-    this.#table = new TaskTable(db, {
-      poolOf: (type, share) => poolName(pools, type, share),
-      isRunning: (seq) => this.#runs.isRunning(seq),
-      isHeld: (seq) => this.#runs.isHeld(seq),
-    });
-    const lastSeenAt = this.#table.lastSeenAt();
-    this.#clockWatch = new ClockWatch(clock, lastSeenAt);
-    this.#standstill = new Standstill(clock, logger);
-    const shared = { table: this.#table, commits, clock, clockWatch: this.#clockWatch, logger };
-    this.#runs = new TaskRuns({
-      ...shared,
-      budgets: pools.budgets,
+    this.#pools = options.pools ?? { of: () => "all", budgets: { all: 16 } };
+    const table = new TaskTable(db, this.#pools, (seq) => this.#runs.runOf(seq)?.hasEnded === false);
+    this.#table = table;
+    this.#housekeeping = new QueueHousekeeping({ ...options, table });
+    this.#runs = new SqliteRuns({
+      table,
+      commits,
+      clock,
+      logger,
+      budgets: this.#pools.budgets,
       carryOut: (decide) => valueOf(this.#carryOut(decide)),
       commit: (decide) => this.commit(decide),
+      onEnd: () => this.#housekeeping.lookAtClock(),
       onEnded: () => this.#wake(),
-      onBegan: () => this.#standstill.began(),
       onNotStarted: (thrown) => this.#failPass(thrown),
-    });
-    this.#housekeeping = new QueueHousekeeping({
-      ...shared,
-      lastSeenAt,
-      keepDoneMs: options.keepDoneMs,
-      keepDeadMs: options.keepDeadMs,
-      sweep: options.sweep,
-      onClockSetBack: options.onClockSetBack,
-      wake: () => this.#wake(),
-      onFault: (thrown) => this.#failPass(thrown),
     });
     this.#commits.ride(() => {
       this.#housekeeping.see();
@@ -117,8 +94,8 @@ export class SqliteTaskQueue implements TaskQueue {
   }
 
   async add(task: NewTask): Promise<boolean> {
-    this.#clockWatch.look();
-    const storable = toStorableTask(task, this.#clock.now());
+    this.#housekeeping.lookAtClock();
+    const storable = toStorableTask(task, this.#clock.now(), this.#pools);
     try {
       return await this.#commits.run(() => this.#table.add(storable, this.#clock.now()));
     } finally {
@@ -128,11 +105,11 @@ export class SqliteTaskQueue implements TaskQueue {
 
   async commit<T>(decide: Decision<T>): Promise<T> {
     if (this.#runs.isReleased) throw new QueueStoppedError();
-    this.#clockWatch.look();
+    this.#housekeeping.lookAtClock();
     try {
       const done = await this.#commits.run(() => this.#carryOut(decide));
       // A limit that was reached lies further ahead by a clock that was set back since.
-      const following = "refused" in done ? this.#housekeeping.followClock(this.#clock.now()) : null;
+      const following = "refused" in done ? this.#housekeeping.followClock() : null;
       if (following === null) return valueOf(done);
       await following;
       return valueOf(await this.#commits.run(() => this.#carryOut(decide)));
@@ -147,26 +124,23 @@ export class SqliteTaskQueue implements TaskQueue {
 
   start(handler: TaskHandler): void {
     if (this.#handler) throw new Error("The task queue was started before");
-    if (this.#isStopped) throw new QueueStoppedError();
+    if (this.#runs.isStopped) throw new QueueStoppedError();
     this.#handler = handler;
     this.#runs.beginCounting();
-    this.#housekeeping.movePools();
+    void this.#movePools();
   }
 
   async stop(graceMs: number): Promise<void> {
-    this.#isStopped = true;
     this.#cancelWake();
-    this.#idle.resolveAll();
-    this.#housekeeping.stop();
-    await this.#runs.stop(graceMs);
+    this.#tellIdle();
+    await this.#runs.drain(graceMs);
     // A result that has come by now is written, so that its work isn't done again.
     await this.#commits.settled();
-    this.#runs.release();
-    await this.#commits.settled();
+    await this.#runs.release();
   }
 
   async check(): Promise<void> {
-    if (this.#isStopped) throw new QueueStoppedError();
+    if (this.#runs.isStopped) throw new QueueStoppedError();
     await this.#commits.run(() => writeProbe(this.#db, this.#clock.now()));
     for (const fault of [this.#fault, ...this.#runs.faults, this.#lookForStandstill()]) {
       if (fault !== undefined && fault !== null) throw fault;
@@ -180,8 +154,8 @@ export class SqliteTaskQueue implements TaskQueue {
 
   /** Resolves when, at the clock's time, nothing runs and nothing is due, or once the queue is stopped. */
   async idle(): Promise<void> {
-    if (this.#isStopped) return;
-    const idle = this.#idle.wait();
+    if (this.#runs.isStopped) return;
+    const idle = new Promise<void>((resolve) => this.#whenIdle.push(resolve));
     this.#wake();
     await idle;
   }
@@ -190,11 +164,6 @@ export class SqliteTaskQueue implements TaskQueue {
   nextDueAt(): number | null {
     const dueAt = this.#runs.nextDueAt();
     return dueAt === Infinity ? null : dueAt;
-  }
-
-  /** Abandoned tasks, the latest first. */
-  deadTasks(limit: number): DeadTask[] {
-    return this.#table.deadTasks(limit);
   }
 
   /**
@@ -208,22 +177,37 @@ export class SqliteTaskQueue implements TaskQueue {
     for (const write of writes) this.#records.write(write);
     for (const append of appends) this.#records.append(append);
     const nowMs = this.#clock.now();
-    for (const task of adds) this.#table.add(toStorableTask(task, nowMs), nowMs);
+    for (const task of adds) this.#table.add(toStorableTask(task, nowMs, this.#pools), nowMs);
     return { value };
   }
 
   #lookForStandstill(): Error | null {
     const firstAt = this.#runs.nextStartAt();
-    return this.#standstill.look(firstAt === Infinity ? null : firstAt);
+    return this.#runs.lookForStandstill(firstAt === Infinity ? null : firstAt);
+  }
+
+  /** Puts what waits into the pools of this version, then wakes the queue. Tries again until it succeeds. */
+  async #movePools(): Promise<void> {
+    if (this.#runs.isStopped) return;
+    try {
+      await this.#commits.run(() => this.#table.movePools());
+    } catch (thrown) {
+      this.#logger.error(
+        { error: messageOf(thrown), retryInMs: faultDelayMs },
+        "task queue: cannot sort what waits into its pools; trying again",
+      );
+      this.#clock.wakeAt(this.#clock.now() + faultDelayMs, () => void this.#movePools());
+    }
+    this.#wake();
   }
 
   /** Makes a pass soon, but not at once, so that things that happen together lead to one pass. */
   #wake(): void {
-    if (this.#isPassPending || this.#isStopped || !this.#handler) return;
+    if (this.#isPassPending || this.#runs.isStopped || !this.#handler) return;
     this.#isPassPending = true;
     setImmediate(() => {
       this.#isPassPending = false;
-      if (this.#handler && !this.#isStopped) this.#pass(this.#handler);
+      if (this.#handler && !this.#runs.isStopped) this.#pass(this.#handler);
     });
   }
 
@@ -232,17 +216,24 @@ export class SqliteTaskQueue implements TaskQueue {
     const nowMs = this.#clock.now();
     try {
       this.#commits.assertOwned();
-      if (this.#housekeeping.followClock(nowMs) !== null) return;
+      const following = this.#housekeeping.followClock();
+      if (following !== null) {
+        following.then(
+          () => this.#wake(),
+          (thrown: unknown) => this.#failPass(thrown),
+        );
+        return;
+      }
       this.#runs.startDue(handler, nowMs);
       this.#lookForStandstill();
-      this.#housekeeping.sweepIfDue(nowMs);
+      if (nowMs >= this.#housekeeping.sweepDueAt) void this.#housekeeping.sweep().then(() => this.#wake());
       this.#sleepUntil(
         Math.min(this.#runs.nextStartAt(), this.#housekeeping.sweepDueAt, nowMs + passAtLeastEveryMs),
       );
       this.#fault = undefined;
-      if (this.#isIdle(nowMs)) this.#idle.resolveAll();
+      if (this.#isIdle(nowMs)) this.#tellIdle();
       // A commit that somebody else asked for doesn't wake the queue.
-      else if (!this.#idle.isEmpty && !this.#commits.isIdle) this.#wake();
+      else if (this.#whenIdle.length > 0 && !this.#commits.isIdle) this.#wake();
     } catch (thrown) {
       this.#failPass(thrown);
     }
@@ -260,6 +251,10 @@ export class SqliteTaskQueue implements TaskQueue {
   #sleepUntil(atMs: number): void {
     this.#cancelWake();
     this.#cancelWake = this.#clock.wakeAt(atMs, () => this.#wake());
+  }
+
+  #tellIdle(): void {
+    for (const resolve of this.#whenIdle.splice(0)) resolve();
   }
 
   #isIdle(nowMs: number): boolean {

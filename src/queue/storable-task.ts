@@ -5,22 +5,34 @@ export const KEEP_DONE_MS = 7 * 24 * 60 * 60_000;
 
 const REASON_MAX_CHARS = 500;
 
+/**
+ * Kinds of tasks that share a budget of handlers, so that a kind that is stuck doesn't hold up the others. Where tasks name a share
+ * (`NewTask.share`), each share of the pool has that budget. A name contains no space.
+ */
+export type Pools = { of: (type: string) => string; budgets: Readonly<Record<string, number>> };
+
+/** The name of the pool that a task runs in: `<pool>`, or `<pool> <share>`. */
+export function poolName(pools: Pools, type: string, share: string | undefined): string {
+  const pool = pools.of(type);
+  return share === undefined ? pool : `${pool} ${share}`;
+}
+
 /** A task whose payload is JSON text and whose times are whole milliseconds, ready to be stored. */
 export type StorableTask = {
   id: string;
   type: string;
-  share: string | null;
+  pool: string;
   known: NonNullable<NewTask["known"]>;
   payload: string;
   dueAt: number;
 };
 
 /** Checks a new task. Throws a `TypeError` if its payload isn't JSON or its time isn't a number. */
-export function toStorableTask(task: NewTask, nowMs: number): StorableTask {
+export function toStorableTask(task: NewTask, nowMs: number, pools: Pools): StorableTask {
   return {
     id: task.id,
     type: task.type,
-    share: task.share ?? null,
+    pool: poolName(pools, task.type, task.share),
     known: task.known ?? "once",
     payload: toJson(task.payload),
     dueAt: toWholeMs(task.dueAt ?? nowMs),

@@ -3,7 +3,7 @@ import type { DatabaseSync } from "node:sqlite";
 /** One step of a file's schema: SQL, or a function that runs in the transaction of the migration. */
 export type Migration = string | ((db: DatabaseSync) => void);
 
-/** The task queue and the probe: see `queue/task-sql.ts`. The job service has them, too. */
+/** The task queue and the probe: see `queue/task-table.ts`. The job service has them, too. */
 export const queueTables = `
   CREATE TABLE tasks (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -26,7 +26,9 @@ describe("a store that cannot be written when the job service has said which job
       if (op === "create" && phase === "after") other.exec("BEGIN IMMEDIATE");
     });
     await slack.person(ANA).command({ channel: DOCS, text: "fix it" });
-    const failures = () => logger.text("error").split("a result could not be written").length - 1;
+    // The first time it is an error, and then only for who looks closely.
+    const said = () => logger.text("error") + logger.text("debug");
+    const failures = () => said().split("a result could not be written").length - 1;
     for (const count of [1, 2, 3]) {
       await vi.waitFor(() => expect(failures()).toBeGreaterThanOrEqual(count), 10_000);
       clock.advance(1000);

@@ -3,12 +3,26 @@ import { z } from "zod";
 import type { Clock } from "../../core/clock.ts";
 import type { Read, RecordKind, RecordOf, Write, WriteOf } from "../../core/records.ts";
 import type { Decision, TaskEnd } from "../../core/task-queue.ts";
-import { LimitReachedError } from "../../errors.ts";
+import { DocsAgentError, LimitReachedError } from "../../errors.ts";
 import { type SetAsideRecord, serialize } from "../../store/record-store.ts";
 import type { RedisStore } from "../../store/redis/open-redis-store.ts";
-import { toStorablePayload, toStorableReason, toStorableTask, toWholeMs } from "../storable-task.ts";
-import { ClaimLostError } from "./claim-lost-error.ts";
+import {
+  type Pools,
+  toStorablePayload,
+  toStorableReason,
+  toStorableTask,
+  toWholeMs,
+} from "../storable-task.ts";
 import type { RedisWork } from "./redis-work.ts";
+
+/** Another process runs the task by now: this one was silent for too long. What it still does counts for nothing. */
+export class ClaimLostError extends DocsAgentError {
+  readonly code = "claim_lost";
+
+  constructor() {
+    super("Another replica has taken over this task, because this one was silent for too long.");
+  }
+}
 
 /** The run of a task on whose behalf something is written: it is written only while that run has the claim. */
 export type Claim = { id: string; token: string };
@@ -24,7 +38,7 @@ type Options = {
   store: RedisStore;
   clock: Clock;
   work: RedisWork;
-  poolOf: (type: string, share: string | null) => string;
+  pools: Pools;
 };
 
 /** Somebody else may write in between again and again, but not without end. Bytes that are not text never equal what was read. */
@@ -44,13 +58,13 @@ export class RedisCommits {
   readonly #store: RedisStore;
   readonly #clock: Clock;
   readonly #work: RedisWork;
-  readonly #poolOf: Options["poolOf"];
+  readonly #pools: Pools;
 
-  constructor({ store, clock, work, poolOf }: Options) {
+  constructor({ store, clock, work, pools }: Options) {
     this.#store = store;
     this.#clock = clock;
     this.#work = work;
-    this.#poolOf = poolOf;
+    this.#pools = pools;
   }
 
   /**
@@ -91,8 +105,8 @@ export class RedisCommits {
         ...endWords(endOf?.(value), now),
         ...counted(
           adds.map((task) => {
-            const { id, type, share, known, payload, dueAt } = toStorableTask(task, now);
-            return [id, type, this.#poolOf(type, share), known, payload, String(dueAt - now)];
+            const { id, type, pool, known, payload, dueAt } = toStorableTask(task, now, this.#pools);
+            return [id, type, pool, known, payload, String(dueAt - now)];
           }),
         ),
       ];

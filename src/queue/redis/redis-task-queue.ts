@@ -7,10 +7,8 @@ import type { Decision, NewTask, TaskCounts, TaskHandler, TaskQueue } from "../.
 import { messageOf } from "../../errors.ts";
 import type { RedisStore } from "../../store/redis/open-redis-store.ts";
 import { StoreAnswerLostError } from "../../store/store-errors.ts";
-import { type Pools, poolName } from "../pool-budgets.ts";
-import { QueueStoppedError } from "../queue-stopped-error.ts";
-import { Standstill } from "../standstill.ts";
-import { KEEP_DONE_MS, toStorableTask } from "../storable-task.ts";
+import { KEEP_DONE_MS, type Pools, toStorableTask } from "../storable-task.ts";
+import { QueueStoppedError, faultDelayMs } from "../task-runs.ts";
 import { RedisCommits } from "./redis-commits.ts";
 import { ClaimedTasks, RedisRuns } from "./redis-runs.ts";
 import { type ClaimAsked, RedisWork } from "./redis-work.ts";
@@ -21,8 +19,6 @@ type RedisTaskQueueOptions = {
   clock: Clock;
   logger: Logger;
   pools: Pools;
-  /** How long the ids of done tasks stay known, milliseconds. @default a week */
-  keepDoneMs?: number;
   /** How long dead tasks are kept for the operator, milliseconds. */
   keepDeadMs: number;
   /** A replica that is silent for so long may lose what it runs to another one. @default 30 s */
@@ -31,7 +27,6 @@ type RedisTaskQueueOptions = {
 
 /** A call at least this often: it renews leases, and finds what another replica left behind. */
 const callEveryMs = 2_000;
-const faultDelayMs = 1_000;
 const sweepEveryMs = 60_000;
 const sweepLimit = 500;
 
@@ -53,12 +48,10 @@ export class RedisTaskQueue implements TaskQueue {
   readonly #work: RedisWork;
   readonly #commits: RedisCommits;
   readonly #runs: RedisRuns;
-  readonly #standstill: Standstill;
   /** Of this process: who has claimed, and who has said that something is due. */
   readonly #name = randomUUID();
 
   #handler: TaskHandler | undefined;
-  #isStopped = false;
   #claims = 0;
   /** Claims whose answers were lost, with the monotonic times at which they were made. */
   #lost: { token: string; atMs: number }[] = [];
@@ -68,15 +61,7 @@ export class RedisTaskQueue implements TaskQueue {
   #cancelWake: () => void = noop;
   #stopListening: () => void = noop;
 
-  constructor({
-    store,
-    clock,
-    logger,
-    pools,
-    keepDoneMs = KEEP_DONE_MS,
-    keepDeadMs,
-    leaseMs = 30_000,
-  }: RedisTaskQueueOptions) {
+  constructor({ store, clock, logger, pools, keepDeadMs, leaseMs = 30_000 }: RedisTaskQueueOptions) {
     this.#store = store;
     this.#clock = clock;
     this.#logger = logger;
@@ -84,18 +69,22 @@ export class RedisTaskQueue implements TaskQueue {
     this.#keepDeadMs = keepDeadMs;
     const { serverNow, redis } = store;
     this.#now = () => (serverNow === undefined ? "" : String(serverNow()));
-    this.#work = new RedisWork({ redis, now: this.#now, leaseMs, keepDoneMs, onCall: () => this.#claim() });
+    this.#work = new RedisWork({
+      redis,
+      now: this.#now,
+      leaseMs,
+      keepDoneMs: KEEP_DONE_MS,
+      onCall: () => this.#claim(),
+    });
     const work = this.#work;
-    const poolOf = (type: string, share: string | null) => poolName(pools, type, share);
-    this.#commits = new RedisCommits({ store, clock, work, poolOf });
+    this.#commits = new RedisCommits({ store, clock, work, pools });
     const { budgets } = pools;
     this.#runs = new RedisRuns({ work, commits: this.#commits, clock, logger, budgets, leaseMs });
-    this.#standstill = new Standstill(clock, logger);
   }
 
   async add(task: NewTask): Promise<boolean> {
     // Before it waits for Redis, as what is wrong with a task is the caller's fault.
-    toStorableTask(task, this.#clock.now());
+    toStorableTask(task, this.#clock.now(), this.#pools);
     const { added } = await this.#commits.carryOut(() => ({ adds: [task], value: null }));
     return added[0] === true;
   }
@@ -110,7 +99,7 @@ export class RedisTaskQueue implements TaskQueue {
   }
 
   start(handler: TaskHandler): void {
-    if (this.#isStopped) throw new QueueStoppedError();
+    if (this.#runs.isStopped) throw new QueueStoppedError();
     this.#handler = handler;
     const { redis } = this.#store;
     this.#stopListening = redis.listen(`${redis.prefix}:wake`, (from) => {
@@ -120,15 +109,15 @@ export class RedisTaskQueue implements TaskQueue {
   }
 
   async stop(graceMs: number): Promise<void> {
-    this.#isStopped = true;
     this.#cancelWake();
     this.#stopListening();
-    await this.#runs.stop(graceMs);
+    await this.#runs.drain(graceMs);
+    await this.#runs.release();
     await this.#work.settled();
   }
 
   async check(): Promise<void> {
-    if (this.#isStopped) throw new QueueStoppedError();
+    if (this.#runs.isStopped) throw new QueueStoppedError();
     await this.#store.check();
     for (const fault of [this.#fault, ...this.#runs.faults, await this.#lookForStandstill()]) {
       if (fault !== undefined && fault !== null) throw fault;
@@ -137,7 +126,7 @@ export class RedisTaskQueue implements TaskQueue {
 
   /** `running`: in this process. */
   async counts(): Promise<TaskCounts> {
-    const running = this.#runs.all.flatMap(({ id, pool }) => [id, pool]);
+    const running = this.#runs.all.flatMap(({ key, pool }) => [String(key), pool]);
     const answer = await this.#store.redis.run(COUNT, [this.#now(), ...running]);
     const [live, runningHere, dead] = Counts.parse(answer);
     return { waiting: live - runningHere, running: runningHere, dead };
@@ -154,15 +143,14 @@ export class RedisTaskQueue implements TaskQueue {
   }
 
   async #nextDueBut(pools: readonly string[]): Promise<number | null> {
-    const running = JSON.stringify(this.#runs.all.map(({ id }) => id));
+    const running = JSON.stringify(this.#runs.all.map(({ key }) => key));
     const inMs = await this.#store.redis.run(NEXT_DUE, [this.#now(), running, ...pools]);
     return inMs === null ? null : this.#clock.now() + Number(inMs);
   }
 
   async #lookForStandstill(): Promise<Error | null> {
-    const { budgets } = this.#runs;
-    const full = Object.keys(budgets.all).filter((pool) => budgets.roomIn(pool) === 0);
-    return this.#standstill.look(await this.#nextDueBut(full));
+    const full = Object.keys(this.#runs.held).filter((pool) => this.#runs.roomIn(pool) <= 0);
+    return this.#runs.lookForStandstill(await this.#nextDueBut(full));
   }
 
   /** What goes along with a call: leases that go on, claims that nobody knows of, and a claim of what is due. */
@@ -181,25 +169,24 @@ export class RedisTaskQueue implements TaskQueue {
       );
     }
     if (!this.#runs.mayBegin) {
-      if (!this.#isStopped) this.#callIn(faultDelayMs);
+      if (!this.#runs.isStopped) this.#callIn(faultDelayMs);
       return null;
     }
     this.#claims += 1;
     const token = `${this.#name}-${this.#claims}`;
     const { budgets } = this.#pools;
     return {
-      text: JSON.stringify({ token, process: this.#name, budgets, held: this.#runs.budgets.all }),
+      text: JSON.stringify({ token, process: this.#name, budgets, held: this.#runs.held }),
       answered: (answer) => {
         const [tasks, nextInMs] = Claimed.parse(answer);
         this.#fault = undefined;
-        if (tasks.length > 0) this.#standstill.began();
         this.#runs.begin(handler, token, nowMs, tasks);
         this.#callIn(Math.min(nextInMs ?? callEveryMs, callEveryMs));
         this.#sweepIfDue();
       },
       failed: (thrown) => {
         if (thrown instanceof StoreAnswerLostError) this.#lost.push({ token, atMs: nowMs });
-        if (this.#isStopped) return;
+        if (this.#runs.isStopped) return;
         // Said once, however long Redis is away.
         const level = this.#fault === undefined ? "error" : "debug";
         this.#fault = thrown;
@@ -214,7 +201,7 @@ export class RedisTaskQueue implements TaskQueue {
 
   #callIn(ms: number): void {
     this.#cancelWake();
-    if (this.#isStopped) return;
+    if (this.#runs.isStopped) return;
     this.#cancelWake = this.#clock.wakeAt(this.#clock.now() + ms, () => this.#work.callSoon());
   }
 
