@@ -1,16 +1,9 @@
-import { enableCompileCache } from "node:module";
 import { setImmediate } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { DocsAgentError, messageOf } from "./errors.ts";
 import { StopSignals } from "./stop-signals.ts";
 
 // Before the modules of the program are loaded, which takes most of a start.
 const stop = new StopSignals();
-// What Node.js made of the sources is kept for the next start, in a folder that only its owner writes; where it can't be
-// written, nothing is kept. With NODE_COMPILE_CACHE, as `npm start` has it, this file is kept as well, and the compiler that
-// strips its types is not even loaded (14 MB).
-enableCompileCache(fileURLToPath(new URL("../node_modules/.cache/docs-agent", import.meta.url)));
-
 try {
   const { run } = await import("./program.ts");
   // Node delivers a signal between two turns of the event loop; loading took one.

@@ -52,7 +52,7 @@ const REQUEST_TIMEOUT_MS = 10_000;
 const TIMEOUT_CHECK_MS = 2000;
 const REQUEST_GRACE_MS = 1500;
 
-/** What of a start is cached for the next one is known when the first requests have been served. */
+/** The compile cache for the next start (NODE_COMPILE_CACHE) is written once the first requests have been served. */
 const FLUSH_AFTER_MS = 5000;
 
 type RunOptions = {
