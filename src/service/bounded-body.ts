@@ -2,27 +2,23 @@ import { isUtf8 } from "node:buffer";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Context } from "hono";
 import { HttpFault, mustBe } from "./http-fault.ts";
+import { MAX_BODY_BYTES, MAX_BODY_BYTES_WITH_ATTACHMENTS } from "./routes.ts";
 
-/** Bodies that may be larger than others. */
-export type LargeBodies = {
-  /** Of requests to these paths. */
-  path: RegExp;
-  /** What has to be within the first bytes, as many as any body may have. */
-  mark: string;
-  maxBytes: number;
-  /** How many are taken at once, over all clients; more get 429. */
-  atOnce: number;
-};
-
+/** Bodies that may be larger than others: creates and messages with attachments. Each takes several times its size of memory. */
+const MAY_BE_LARGE = /\/job(?:\/[^/]+\/message)?$/;
+/** What has to be within the first bytes of one, as many as any body may have. */
+const MARK = '"attachments"';
+/** How many are taken at once, over all clients. */
+const MAX_LARGE_AT_ONCE = 4;
 const RETRY_AFTER_S = 5;
 
 /**
- * Makes a middleware that reads the body of a POST, at most `maxBytes` of it, whatever the headers say: 413 beyond, unless it is one of
- * the `large` ones. What is not UTF-8 is refused with 400: it would be read as something that nobody sent.
+ * Makes a middleware that reads the body of a POST, whatever the headers say: 413 for one that is too large. What is not UTF-8 is refused
+ * with 400: it would be read as something that nobody sent.
  *
  * Hono's own `bodyLimit` knows one limit, and hands a request without `Content-Length` on as a copy.
  */
-export function boundedBody(maxBytes: number, large: LargeBodies) {
+export function boundedBody() {
   let largeNow = 0;
 
   return async ({ req }: Context, next: () => Promise<void>): Promise<void> => {
@@ -30,20 +26,22 @@ export function boundedBody(maxBytes: number, large: LargeBodies) {
     if (!/^(?:identity)?$/i.test(req.header("content-encoding") ?? "")) {
       throw new HttpFault(415, "Send the body as it is, without Content-Encoding.", CLOSES);
     }
-    const mayBeLarge = large.path.test(req.path);
-    const limit = mayBeLarge ? large.maxBytes : maxBytes;
+    const mayBeLarge = MAY_BE_LARGE.test(req.path);
+    const limit = mayBeLarge ? MAX_BODY_BYTES_WITH_ATTACHMENTS : MAX_BODY_BYTES;
     let isLarge = false;
     /** Called once there is more than other bodies may have. */
-    const goOn = (start: Buffer): boolean => {
-      if (!mayBeLarge || !start.subarray(0, maxBytes).includes(large.mark)) return false;
-      if (largeNow >= large.atOnce) throw tooManyAtOnce();
+    const admitLarge = (start: Buffer): void => {
+      if (!mayBeLarge || !start.subarray(0, MAX_BODY_BYTES).includes(MARK)) throw tooLarge(MAX_BODY_BYTES);
+      if (largeNow >= MAX_LARGE_AT_ONCE) {
+        const want = `Too many large requests at once. Try again in ${RETRY_AFTER_S} s.`;
+        throw new HttpFault(429, want, { ...CLOSES, "retry-after": String(RETRY_AFTER_S) });
+      }
       largeNow += 1;
       isLarge = true;
-      return true;
     };
     try {
       if (Number(req.header("content-length") ?? 0) > limit) throw tooLarge(limit);
-      const body = await readAtMost(req.raw.body, { maxBytes, goOn, limit });
+      const body = await readAtMost(req.raw.body, limit, admitLarge);
       if (!isUtf8(body)) throw new HttpFault(400, mustBe("The body", "text in UTF-8"));
       // Where Hono looks before it reads a body: a new `Request` would copy it twice.
       Object.assign(req.bodyCache, { text: Promise.resolve(body.toString()) });
@@ -66,16 +64,10 @@ function tooLarge(limit: number): HttpFault {
   return new HttpFault(413, `Send at most ${limit} bytes.`, CLOSES);
 }
 
-function tooManyAtOnce(): HttpFault {
-  const want = `Too many large requests at once. Try again in ${RETRY_AFTER_S} s.`;
-  return new HttpFault(429, want, { ...CLOSES, "retry-after": String(RETRY_AFTER_S) });
-}
-
-type Bounds = { maxBytes: number; goOn: (start: Buffer) => boolean; limit: number };
-
 async function readAtMost(
   body: ReadableStream<Uint8Array>,
-  { maxBytes, goOn, limit }: Bounds,
+  limit: number,
+  admitLarge: (start: Buffer) => void,
 ): Promise<Buffer<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -84,7 +76,7 @@ async function readAtMost(
       const before = bytes;
       bytes += chunk.length;
       chunks.push(chunk);
-      if (before <= maxBytes && bytes > maxBytes && !goOn(Buffer.concat(chunks))) throw tooLarge(maxBytes);
+      if (before <= MAX_BODY_BYTES && bytes > MAX_BODY_BYTES) admitLarge(Buffer.concat(chunks));
       if (bytes > limit) throw tooLarge(limit);
     }
   } catch (thrown) {

@@ -3,15 +3,13 @@ import { basename, dirname, isAbsolute, join, relative, resolve } from "node:pat
 import { LineCounter, parseDocument } from "yaml";
 import type { z } from "zod";
 import { didYouMean } from "../did-you-mean.ts";
-import { messageOf } from "../errors.ts";
+import { DocsAgentError, messageOf } from "../errors.ts";
 import { readProxySettings } from "../proxy-settings.ts";
-import { ServiceConfigError } from "./config-error.ts";
 import { ServiceSettings, settingNames } from "./config-schema.ts";
 import { CREDENTIAL_SHAPES } from "./credential-shapes.ts";
-import { type Env, type NamedVariable, variableFaults } from "./env.ts";
-import { modelFaults, modelKeys } from "./network/model-faults.ts";
+import { type Env, gitVariables, type NamedVariable, variableFaults } from "./env.ts";
 import { KIND_TRAITS } from "./network/model-kinds.ts";
-import { MAX_DATA_DIR_BYTES } from "./network/socket-path.ts";
+import { MAX_DATA_DIR_BYTES } from "./network/limits.ts";
 import { repositoryKind } from "./repository.ts";
 
 type ProjectSettings = ServiceSettings["projects"][number];
@@ -41,6 +39,19 @@ export type ServiceConfig = Omit<ServiceSettings, "projects" | "models" | "publi
   projects: ServiceProject[];
 };
 
+/** The job service's settings file does not make a configuration. The message lists every fault and shows no value. */
+export class ServiceConfigError extends DocsAgentError {
+  readonly code = "service_config";
+
+  constructor(path: string, faults: readonly string[]) {
+    const list = faults.map((fault) => `  - ${fault}`).join("\n");
+    const what = faults.length === 1 ? "one setting" : `${faults.length} settings`;
+    super(
+      `The job service can't use ${path}. Fix ${what}:\n${list}\nservice.example.yml describes every setting.`,
+    );
+  }
+}
+
 /** Processes, devices and sockets of the machine. */
 const MACHINE_FOLDERS = ["/proc", "/sys", "/run"];
 /** What a person might paste where only a name belongs. */
@@ -66,16 +77,10 @@ export function loadServiceConfig(path: string, env: Env | null): ServiceConfig 
   }
   // These show names of variables, which must not be secrets put in the wrong place.
   if (faults.length === 0) {
-    faults.push(
-      ...crossFaults(parsed.data),
-      ...modelFaults(parsed.data),
-      ...(env === null
-        ? []
-        : [
-            ...variableFaults([...projectVariables(parsed.data), ...modelKeys(parsed.data)], env),
-            ...readProxySettings(env).faults,
-          ]),
-    );
+    faults.push(...crossFaults(parsed.data));
+    if (env !== null) {
+      faults.push(...variableFaults(variablesOf(parsed.data), env), ...readProxySettings(env).faults);
+    }
   }
   const config = toConfig(parsed.data, dirname(file));
   faults.push(...pathFaults(config));
@@ -184,21 +189,52 @@ function unknownFault(path: readonly PropertyKey[]): string {
   return `${at(path)} isn't a setting. ${meant === null ? "Remove it." : `Did you mean ${meant}?`}`;
 }
 
-function crossFaults({ projects }: ServiceSettings): string[] {
-  const faults: string[] = [];
-  const seen = new Set<string>();
-  for (const [index, project] of projects.entries()) {
-    const id = project.id.toLowerCase();
-    if (seen.has(id)) faults.push(`${at(["projects", index, "id"])} must be there only once.`);
-    seen.add(id);
-    for (const name of secretNames(project)) {
-      if (!project.agentEnv.includes(name)) continue;
-      faults.push(
-        `${at(["projects", index, "agentEnv"])} must not have ${name}. Remove it: the agent may not see what git and the code host are used with.`,
-      );
-    }
-  }
-  return faults;
+/** What is wrong with the settings taken together. Shows names only. */
+function crossFaults({ models, projects }: ServiceSettings): string[] {
+  const names = models.map(({ name }) => name);
+  const ids = projects.map(({ id }) => id.toLowerCase());
+  const twice = (all: string[], place: (index: number) => string) =>
+    all.flatMap((one, index) =>
+      all.indexOf(one) === index ? [] : [`${place(index)} must be there only once.`],
+    );
+  return [
+    ...twice(ids, (index) => `projects[${index}].id`),
+    ...twice(names, (index) => `models[${index}].name`),
+    ...projects.flatMap((project, index) => {
+      const place = `projects[${index}]`;
+      const used = models.filter(({ name }) => project.models?.includes(name) ?? true);
+      const unknown = (project.models ?? []).filter((name) => !names.includes(name));
+      const unpriced = project.budget.usd === undefined ? [] : used.filter(({ prices }) => isEmpty(prices));
+      const inAgentEnv = (all: string[], why: string) =>
+        [...new Set(all)]
+          .filter((name) => project.agentEnv.includes(name))
+          .map((name) => `${place}.agentEnv must not have ${name}. Remove it: ${why}`);
+      return [
+        ...inAgentEnv(
+          gitVariables(project).map(({ name }) => name),
+          "the agent may not see what git and the code host are used with.",
+        ),
+        ...unknown.map(
+          (name) =>
+            `${place}.models must have only names that are under models. Add ${name} there, or remove it here.`,
+        ),
+        ...inAgentEnv(
+          models.map(({ keyEnv }) => keyEnv),
+          "the agent gets a placeholder, and the service puts in the key.",
+        ),
+        ...unpriced.map(
+          ({ name }) => `${place}.budget.usd needs prices for the model ${name}. Add them, or remove usd.`,
+        ),
+        ...(used.length === 0 && !isEmpty(project.budget)
+          ? [`${place}.budget needs a model. Add one under models: only those can be counted.`]
+          : []),
+      ];
+    }),
+  ];
+}
+
+function isEmpty(object: object): boolean {
+  return Object.values(object).every((value) => value === undefined);
 }
 
 /** Agents look for instructions in the folders above theirs, and what they may read must not lead to what they may not. */
@@ -253,27 +289,13 @@ function isSameOrBelow(path: string, folder: string): boolean {
   return rest === "" || !(rest.startsWith("..") || isAbsolute(rest));
 }
 
-/** The variables that hold what git and the code host are used with. */
-function projectVariables({ projects }: ServiceSettings): NamedVariable[] {
-  return projects.flatMap(({ codeHost, gitCredentialsEnv }, index) => {
-    const named: [string[], string | undefined][] = [
-      [["codeHost", "tokenEnv"], codeHost.kind === "github" ? codeHost.tokenEnv : undefined],
-      [["gitCredentialsEnv"], gitCredentialsEnv],
-    ];
-    return named.flatMap(([path, name]) =>
-      name === undefined ? [] : [{ place: at(["projects", index, ...path]), name }],
-    );
-  });
-}
-
-function secretNames(
-  project: Pick<ProjectSettings, "codeHost"> & { gitCredentialsEnv?: string | null | undefined },
-) {
-  const { codeHost, gitCredentialsEnv } = project;
-  return [
-    ...(codeHost.kind === "github" ? [codeHost.tokenEnv] : []),
-    ...(gitCredentialsEnv === undefined || gitCredentialsEnv === null ? [] : [gitCredentialsEnv]),
-  ];
+/** The variables that hold secrets of ours. */
+function variablesOf({ projects, models }: ServiceSettings): NamedVariable[] {
+  const ofProjects = projects.map((project, index) =>
+    gitVariables(project).map(({ place, name }) => ({ place: `projects[${index}].${place}`, name })),
+  );
+  const keys = models.map(({ keyEnv: name }, index) => ({ place: `models[${index}].keyEnv`, name }));
+  return [...ofProjects.flat(), ...keys];
 }
 
 /** A place in the file, as people write it: `projects[0].agent.command`. */

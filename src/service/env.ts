@@ -1,3 +1,6 @@
+import { readProxySettings } from "../proxy-settings.ts";
+import type { ProxySettings } from "../proxy.ts";
+
 /** Environment variables by name. */
 export type Env = Readonly<Record<string, string | undefined>>;
 
@@ -17,6 +20,18 @@ export function pickEnv(env: Env, names: readonly string[]): Record<string, stri
   );
 }
 
+/** The variables that git and the code host are used with, and where the settings of a project name them. */
+export function gitVariables({ codeHost, gitCredentialsEnv: name }: NamesGitVariables): NamedVariable[] {
+  return [
+    ...(codeHost.kind === "github" ? [{ place: "codeHost.tokenEnv", name: codeHost.tokenEnv }] : []),
+    ...(name === undefined || name === null ? [] : [{ place: "gitCredentialsEnv", name }]),
+  ];
+}
+type NamesGitVariables = {
+  codeHost: { kind: "github"; tokenEnv: string } | { kind: "none" };
+  gitCredentialsEnv?: string | null | undefined;
+};
+
 /** A setting that names a variable, which is to hold a token or a key. */
 export type NamedVariable = { place: string; name: string };
 
@@ -33,4 +48,17 @@ export function variableFaults(named: readonly NamedVariable[], env: Env): strin
     }
     return [];
   });
+}
+
+/** As git and we read them: with and without brackets. */
+const THIS_MACHINE = ["localhost", "127.0.0.1", "::1", "[::1]"];
+
+/**
+ * The operator's way out, as the service goes it: never to this machine. Plain http is allowed there alone, and what goes over it (keys,
+ * prompts) must not come to a proxy.
+ */
+export function serviceProxy(env: Env): ProxySettings {
+  const { proxy } = readProxySettings(env);
+  if (proxy.none === "*") return proxy;
+  return { ...proxy, none: [proxy.none, ...THIS_MACHINE].filter((name) => name !== "").join(",") };
 }

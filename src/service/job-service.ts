@@ -3,6 +3,7 @@ import type { OpenAPIHono } from "@hono/zod-openapi";
 import { within } from "../core/clock.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
+import type { Step, Task, TaskCounts } from "../core/task-queue.ts";
 import { messageOf } from "../errors.ts";
 import { SqliteTaskQueue } from "../queue/sqlite-task-queue.ts";
 import { GroupCommit } from "../store/group-commit.ts";
@@ -15,12 +16,11 @@ import type { Acceptance, TurnRequest } from "./jobs/acceptance.ts";
 import { JobStore } from "./jobs/job-store.ts";
 import { createKeyCheck } from "./keys.ts";
 import { createServiceApp } from "./server.ts";
-import { createServiceTaskHandler } from "./tasks/index.ts";
 import { QuestionDesk } from "./tasks/question-desk.ts";
-import { runJobTask } from "./tasks/run-job.ts";
+import { runJob, runJobTask } from "./tasks/run-job.ts";
 import { TurnSlots } from "./tasks/turn-slots.ts";
 import { TurnWatch } from "./tasks/turn-watch.ts";
-import { tidyTask } from "./tasks/tidy.ts";
+import { tidy, tidyTask } from "./tasks/tidy.ts";
 import type { TurnRunner, Upkeep } from "./turn-runner.ts";
 
 export type JobServiceDeps = {
@@ -118,37 +118,23 @@ export function createJobService({
     void addTask(jobId);
   }
 
-  const handle = createServiceTaskHandler({
-    store,
-    projects,
-    slots,
-    watch,
-    questions,
-    attachments,
-    runTurn,
-    upkeep,
-    clock,
-    logger,
-  });
-  const app = createServiceApp({
-    projects,
-    store,
-    attachments,
-    checkKey: createKeyCheck(db),
-    accept,
-    onEnded,
-    questions,
-    ready: async () => {
-      await queue.check();
-      const { dead } = await queue.counts();
-      const running = slots.taken;
-      // Jobs, not tasks: the service has tasks of its own.
-      return { waiting: Math.max(0, store.unfinishedJobs().length - running), running, dead };
-    },
-    clock,
-    logger,
-    publicBaseUrl: config.publicBaseUrl,
-  });
+  const deps = { store, projects, slots, watch, questions, attachments, runTurn, upkeep, clock, logger };
+  /** What a task throws is a fault of the database, and the queue tries again in a minute. */
+  async function handle(task: Task, stopped: AbortSignal): Promise<Step> {
+    if (task.type === "run-job") return await runJob(deps, task, stopped);
+    if (task.type === "tidy") return await tidy(deps, stopped);
+    return { kind: "dead", reason: `no such type of task: ${task.type}` };
+  }
+  async function ready(): Promise<TaskCounts> {
+    await queue.check();
+    const { dead } = await queue.counts();
+    const running = slots.taken;
+    // Jobs, not tasks: the service has tasks of its own.
+    return { waiting: Math.max(0, store.unfinishedJobs().length - running), running, dead };
+  }
+  const { publicBaseUrl } = config;
+  const checkKey = createKeyCheck(db);
+  const app = createServiceApp({ ...deps, checkKey, accept, onEnded, ready, publicBaseUrl });
 
   return {
     app,
@@ -158,7 +144,7 @@ export function createJobService({
       await attachments.sweep();
       await addUnfinished();
       await queue.add(tidyTask());
-      queue.start((task, signal) => {
+      queue.start((task, { signal }) => {
         const run = handle(task, signal).finally(() => underWay.delete(run));
         underWay.add(run);
         return run;

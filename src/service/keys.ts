@@ -3,29 +3,15 @@ import type { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 
 /** What is kept of an admin key. Times are epoch milliseconds. */
-export type AdminKey = {
-  id: string;
-  projectId: string;
-  last4: string;
-  createdAt: number;
-  revokedAt: number | null;
-};
+const KeyRow = z.object({
+  id: z.string(),
+  projectId: z.string(),
+  last4: z.string(),
+  createdAt: z.int(),
+  revokedAt: z.int().nullable(),
+});
+export type AdminKey = z.infer<typeof KeyRow>;
 
-const KeyRow = z
-  .object({
-    id: z.string(),
-    project_id: z.string(),
-    last4: z.string(),
-    created_at: z.int(),
-    revoked_at: z.int().nullable(),
-  })
-  .transform((row): AdminKey => ({
-    id: row.id,
-    projectId: row.project_id,
-    last4: row.last4,
-    createdAt: row.created_at,
-    revokedAt: row.revoked_at,
-  }));
 const ProjectRow = z.object({ project_id: z.string() });
 
 const RANDOM_BYTES = 33;
@@ -34,26 +20,20 @@ const MAX_KEY_CHARS = 512;
 /** Creates an admin key for a project. The returned `key` is shown once and stored nowhere. */
 export function createKey(
   db: DatabaseSync,
-  options: { prefix: string; projectId: string; nowMs: number },
+  { prefix, projectId, nowMs }: { prefix: string; projectId: string; nowMs: number },
 ): { key: string; id: string } {
   const id = `key_${randomBytes(6).toString("hex")}`;
-  const key = `${options.prefix}_${randomBytes(RANDOM_BYTES).toString("base64url")}`;
-  db.prepare("INSERT INTO keys (id, project_id, hash, last4, created_at) VALUES (?, ?, ?, ?, ?)").run(
-    id,
-    options.projectId,
-    hashOf(key),
-    key.slice(-4),
-    options.nowMs,
-  );
+  const key = `${prefix}_${randomBytes(RANDOM_BYTES).toString("base64url")}`;
+  const add = db.prepare("INSERT INTO keys (id, project_id, hash, last4, created_at) VALUES (?, ?, ?, ?, ?)");
+  add.run(id, projectId, hashOf(key), key.slice(-4), nowMs);
   return { key, id };
 }
 
 /** All keys, the oldest first, revoked ones too. */
 export function listKeys(db: DatabaseSync): AdminKey[] {
-  const rows = db
-    .prepare("SELECT id, project_id, last4, created_at, revoked_at FROM keys ORDER BY created_at, id")
-    .all();
-  return z.array(KeyRow).parse(rows);
+  const sql = `SELECT id, project_id AS projectId, last4, created_at AS createdAt, revoked_at AS revokedAt FROM keys
+    ORDER BY created_at, id`;
+  return z.array(KeyRow).parse(db.prepare(sql).all());
 }
 
 /** Revokes a key from the next request on. */

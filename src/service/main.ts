@@ -8,7 +8,7 @@ import type { Finding } from "./check/check-service.ts";
 import { createProgram } from "./cli/program.ts";
 import { loadServiceConfig, type ServiceConfig } from "./config.ts";
 import { projectSecrets } from "./project-secrets.ts";
-import { serviceProxy } from "./service-proxy.ts";
+import { serviceProxy } from "./env.ts";
 
 const clock = createSystemClock();
 const PACKAGE = new URL("../../package.json", import.meta.url);
@@ -41,7 +41,7 @@ async function serve(config: ServiceConfig): Promise<void> {
   // Only here: the commands beside a running server need none of it, and start twice as fast without.
   const [{ RunnerClient }, { serveUntilSignal }] = await Promise.all([
     import("./runner/process/runner-client.ts"),
-    import("./serve-until-signal.ts"),
+    import("./serve.ts"),
   ]);
   if (process.getuid?.() === 0) {
     logger.warn({}, "runs as root, whose agents' processes aren't bounded: use a user of its own");

@@ -193,9 +193,7 @@ const Requester = z
         .url({ protocol: /^https?$/, error: WANT_LINK })
         .max(MAX_LINK_CHARS, WANT_LINK)
         .nullable()
-        .openapi({
-          description: "Where the person asked; null if there is no link to it.",
-        }),
+        .openapi({ description: "Where the person asked; null if there is no link to it." }),
       isPrivate: z.boolean("true or false").openapi({
         description: "True if not everybody in the workspace can read the place where the person asked.",
       }),
@@ -404,10 +402,7 @@ export const answerQuestionRoute = createRoute({
   description:
     "With the id of a choice, or with text where the question allows it. The same answer may be sent again. A question ends with its turn, and when nobody answers in time: it is unknown then.",
   security,
-  request: {
-    params: JobParams,
-    body: bodyOf(Answer),
-  },
+  request: { params: JobParams, body: bodyOf(Answer) },
   responses: {
     200: json(JobAnswer, "The job with its questions; the answer is kept."),
     409: fault("The question has another answer already."),

@@ -1,22 +1,15 @@
-import type { Clock } from "../core/clock.ts";
-import type { Logger } from "../core/logger.ts";
 import { serveCommands } from "./commands/command-socket.ts";
 import type { ServiceConfig } from "./config.ts";
-import { createJobService } from "./job-service.ts";
+import { createJobService, type JobServiceDeps } from "./job-service.ts";
 import { serveHttp } from "./serve-http.ts";
 import { openServiceDatabase } from "./state-file.ts";
-import type { TurnRunner, Upkeep } from "./turn-runner.ts";
 
-export type ServeDeps = {
+export type ServeDeps = Omit<JobServiceDeps, "config" | "database"> & {
   config: ServiceConfig;
-  runTurn: TurnRunner;
-  upkeep?: Upkeep;
   /** Awaited once the state is ours, before anything listens. When it rejects, so does the start. */
   prepare?: () => Promise<void>;
   /** Called when all turns have stopped. */
   close?: () => Promise<void>;
-  clock: Clock;
-  logger: Logger;
 };
 
 /** A running job service: HTTP and tasks, on its own state file. */
@@ -30,29 +23,15 @@ export type RunningJobService = AsyncDisposable & {
 };
 
 /** Starts the service. Rejects with a `StartError`, and holds nothing then, if the state or address is unavailable. */
-export async function startJobService({
-  config,
-  runTurn,
-  upkeep,
-  prepare,
-  close,
-  clock,
-  logger,
-}: ServeDeps): Promise<RunningJobService> {
+export async function startJobService(deps: ServeDeps): Promise<RunningJobService> {
+  const { config, logger } = deps;
   // Released in reverse order, whether the start fails half-way or a stop ends it.
   await using starting = new AsyncDisposableStack();
-  const database = await openServiceDatabase(config, { clock });
+  const database = await openServiceDatabase(config, deps);
   starting.defer(() => database.close());
-  starting.defer(async () => close?.());
-  await prepare?.();
-  const service = createJobService({
-    config,
-    database,
-    runTurn,
-    ...(upkeep && { upkeep }),
-    clock,
-    logger,
-  });
+  starting.defer(async () => deps.close?.());
+  await deps.prepare?.();
+  const service = createJobService({ ...deps, database });
   // It takes commands for as long as turns may still run.
   starting.use(await serveCommands(config.dataDir, (command) => service.runCommand(command), logger));
   let graceMs = 0;
@@ -72,4 +51,53 @@ export async function startJobService({
     abort: () => service.stop(0),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
+}
+
+/** Where signals come from: `process`. */
+export type SignalSource = { on(signal: "SIGTERM" | "SIGINT", listener: () => void): unknown };
+
+/** What agents get to end after the second signal. */
+const ABORT_MS = 3_000;
+/** What an ordered stop may take beyond the grace of running turns, before the process ends all the same. */
+const FORCED_AFTER_GRACE_MS = 30_000;
+
+/**
+ * Serves until SIGTERM or SIGINT, then stops within `stopGraceMinutes` and half a minute. A second signal grants running turns
+ * no more time; `forceExit` is called within seconds of it, at once on a third one, and when the stop takes too long.
+ * Unfinished turns run again after the next start in any case.
+ */
+export async function serveUntilSignal(
+  deps: ServeDeps,
+  signals: SignalSource,
+  forceExit: () => void,
+): Promise<void> {
+  const { config, logger, clock } = deps;
+  await using service = await startJobService(deps);
+  const graceMs = config.stopGraceMinutes * 60_000;
+  const asked = new Promise<string>((resolve) => {
+    let count = 0;
+    for (const signal of ["SIGTERM", "SIGINT"] as const) {
+      signals.on(signal, () => {
+        count += 1;
+        if (count === 1) return resolve(signal);
+        if (count > 2) return forceExit();
+        logger.warn({ signal }, "stopping at once: unfinished turns run again after the next start");
+        clock.wakeAt(clock.now() + ABORT_MS, forceExit);
+        void service.abort().then(forceExit, forceExit);
+      });
+    }
+  });
+  logger.info(
+    { address: service.url, projects: config.projects.map(({ id }) => id), data_dir: config.dataDir },
+    "job service is ready",
+  );
+  const signal = await asked;
+  logger.info({ signal, grace_ms: graceMs }, "stopping");
+  const cancel = clock.wakeAt(clock.now() + graceMs + FORCED_AFTER_GRACE_MS, () => {
+    logger.error({}, "the stop took too long: unfinished turns run again after the next start");
+    forceExit();
+  });
+  await service.stop(graceMs);
+  cancel();
+  logger.info({}, "stopped");
 }

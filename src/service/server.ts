@@ -31,8 +31,6 @@ import {
   HEADERS,
   healthRoute,
   listJobsRoute,
-  MAX_BODY_BYTES,
-  MAX_BODY_BYTES_WITH_ATTACHMENTS,
   readinessRoute,
   sendMessageRoute,
   WANT_AFTER,
@@ -93,7 +91,7 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
     authorize(deps, context.req.header("authorization"), context.req.param("projectId"));
     await next();
   });
-  app.use(boundedBody(MAX_BODY_BYTES, WITH_ATTACHMENTS));
+  app.use(boundedBody());
 
   function jobOf(projectId: string, id: string): StoredJob {
     const job = store.job(id);
@@ -227,13 +225,6 @@ const ALWAYS = {
   "cache-control": "no-store",
   [CAPABILITIES_HEADER.toLowerCase()]: CAPABILITIES,
   "x-content-type-options": "nosniff",
-};
-/** Creates and messages. Each takes several times its body's size of memory. */
-const WITH_ATTACHMENTS = {
-  path: /\/job(?:\/[^/]+\/message)?$/,
-  mark: '"attachments"',
-  maxBytes: MAX_BODY_BYTES_WITH_ATTACHMENTS,
-  atOnce: 4,
 };
 const NO_SUCH_JOB = "There is no such job in this project.";
 const LIMITS = {

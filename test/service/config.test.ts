@@ -3,8 +3,7 @@ import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { stringify } from "yaml";
 import { loadServiceConfig } from "../../src/service/config.ts";
-import { projectSecrets } from "../../src/service/project-secrets.ts";
-import { networkOf } from "../../src/service/network/index.ts";
+import { networkOf, projectSecrets } from "../../src/service/project-secrets.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 
 const EXAMPLE = fileURLToPath(new URL("../../service.example.yml", import.meta.url));

@@ -2,8 +2,12 @@ import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from "node:http";
 import { connect, type Socket } from "node:net";
 import { parseHostRule } from "../../src/service/network/host-rules.ts";
-import { openTurnNetwork, type ModelUpstream, type TurnNetwork } from "../../src/service/network/index.ts";
-import type { TurnNetworkOptions } from "../../src/service/network/turn-network.ts";
+import {
+  openTurnNetwork,
+  type TurnNetwork,
+  type TurnNetworkOptions,
+} from "../../src/service/network/turn-network.ts";
+import type { ModelUpstream } from "../../src/service/network/upstream-client.ts";
 import { RecordingLogger } from "./recording-logger.ts";
 import { openTempDir } from "./temp-dir.ts";
 

@@ -3,7 +3,8 @@ import { StartError } from "../../start-error.ts";
 import { AGENT_PRESETS } from "../agent-presets.ts";
 import type { ServiceProject } from "../config.ts";
 import type { Env } from "../env.ts";
-import { type ModelAccess, networkOf, openTurnNetwork } from "../network/index.ts";
+import { type ModelAccess, openTurnNetwork } from "../network/turn-network.ts";
+import { networkOf } from "../project-secrets.ts";
 
 const SILENT: Logger = {
   debug() {},

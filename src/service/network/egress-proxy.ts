@@ -7,24 +7,21 @@ import {
   STATUS_CODES,
 } from "node:http";
 import { Socket } from "node:net";
-import type { Duplex } from "node:stream";
+import type { Duplex, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Logger } from "../../core/logger.ts";
 import { codeOf } from "../../errors.ts";
 import { proxyFor } from "../../proxy-settings.ts";
 import type { ProxySettings } from "../../proxy.ts";
-import { scopeOf } from "./addresses.ts";
 import { connectOut, type WayOut } from "./connect-out.ts";
-import { findRoute, isLocalhost, type Resolve } from "./find-route.ts";
+import { findRoute, isLocalhost, type Resolve, scopeOf } from "./find-route.ts";
 import { type HostRule, httpTargetOf, type NetworkTarget, parseAuthority, targetText } from "./host-rules.ts";
-import { endToEndHeaders } from "./http-headers.ts";
-import type { NetworkLimits } from "./limits.ts";
-import { isSameSecret } from "./same-secret.ts";
-import { type TurnTraffic, type TrafficMeter, trafficReason } from "./traffic.ts";
+import { endToEndHeaders, isSameSecret } from "./http-headers.ts";
+import { type NetworkLimits, type TrafficMeter, trafficReason, type TurnTraffic } from "./limits.ts";
 
 type ProxyRefusal = { kind: "refused"; status: 400 | 403 | 407 | 429 | 502; reason: string };
-type OpenPermission = WayOut & { kind: "open" };
-type Permission = OpenPermission | ProxyRefusal;
+type Permission = (WayOut & { kind: "open" }) | ProxyRefusal;
+type Client = Pick<Writable, "destroyed" | "once"> & { destroy: () => unknown };
 
 export type EgressProxyDeps = {
   rules: readonly HostRule[];
@@ -92,43 +89,50 @@ export function createEgressProxy(deps: EgressProxyDeps): EgressProxy {
     return meter;
   }
 
+  /** Connects a client with its target, or tells it why not. Null: nothing is left to do. */
+  async function reach(
+    client: Client,
+    permission: Permission,
+    refuse: (refusal: ProxyRefusal) => void,
+  ): Promise<{ target: NetworkTarget; socket: Socket } | null> {
+    const hungUp = new AbortController();
+    client.once("close", () => hungUp.abort());
+    if (client.destroyed) return null;
+    if (permission.kind === "refused") refuse(permission);
+    else {
+      const { target } = permission;
+      try {
+        const socket = await connectOut(permission, limits, AbortSignal.any([signal, hungUp.signal]));
+        socket.on("error", () => socket.destroy());
+        if (!client.destroyed && !signal.aborted) return { target, socket };
+        socket.destroy();
+        client.destroy();
+      } catch (thrown) {
+        if (signal.aborted) client.destroy();
+        else refuse(unreachable(target, thrown));
+      }
+    }
+    return null;
+  }
+
   return {
     async tunnel(request, client, head) {
       // Without a listener, a client that resets its connection would end the process.
       client.on("error", () => client.destroy());
       const permission = await permit(request, parseAuthority(request.url ?? ""), "https");
-      if (!(client instanceof Socket) || client.destroyed) {
+      if (!(client instanceof Socket)) {
         client.destroy();
         return;
       }
-      if (permission.kind === "refused") {
-        refuseTunnel(client, permission);
-        return;
-      }
-      const { target } = permission;
-      const hungUp = new AbortController();
-      const hangUp = () => hungUp.abort();
-      client.once("close", hangUp);
-      let upstream: Socket;
-      try {
-        upstream = await connectOut(permission, limits, AbortSignal.any([signal, hungUp.signal]));
-      } catch (thrown) {
-        if (signal.aborted) client.destroy();
-        else refuseTunnel(client, unreachable(target, thrown));
-        return;
-      }
-      client.off("close", hangUp);
+      const reached = await reach(client, permission, (refusal) => refuseTunnel(client, refusal));
+      if (reached === null) return;
+      const { target, socket: upstream } = reached;
       const destroy = () => upstream.destroy();
       signal.addEventListener("abort", destroy, { once: true });
-      upstream.on("error", destroy);
       upstream.once("close", () => {
         signal.removeEventListener("abort", destroy);
         client.destroySoon();
       });
-      if (signal.aborted || client.destroyed) {
-        destroy();
-        return;
-      }
       upstream.setTimeout(limits.idleMs, destroy);
       // Also once the upstream is gone and only what it sent is left.
       client.setTimeout(limits.idleMs, () => client.destroy());
@@ -145,25 +149,9 @@ export function createEgressProxy(deps: EgressProxyDeps): EgressProxy {
     async forward(request, response) {
       const url = URL.parse(request.url ?? "");
       const permission = await permit(request, url === null ? null : httpTargetOf(url), "http");
-      if (permission.kind === "refused") {
-        if (!response.destroyed) answerRefusal(response, permission);
-        return;
-      }
-      if (response.destroyed || signal.aborted || url === null) {
-        response.destroy();
-        return;
-      }
-      const { target } = permission;
-      const hungUp = new AbortController();
-      response.once("close", () => hungUp.abort());
-      let socket: Socket;
-      try {
-        socket = await connectOut(permission, limits, AbortSignal.any([signal, hungUp.signal]));
-      } catch (thrown) {
-        if (signal.aborted) response.destroy();
-        else answerRefusal(response, unreachable(target, thrown));
-        return;
-      }
+      const reached = await reach(response, permission, (refusal) => answerRefusal(response, refusal));
+      if (reached === null || url === null) return;
+      const { target, socket } = reached;
       const outgoing = httpRequest({
         createConnection: () => socket,
         method: request.method ?? "GET",

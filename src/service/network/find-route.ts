@@ -1,6 +1,5 @@
 import { Resolver as DnsResolver } from "node:dns/promises";
-import { isIP } from "node:net";
-import { scopeOf } from "./addresses.ts";
+import { BlockList, isIP } from "node:net";
 import { findRule, type HostRule, type NetworkTarget, targetText } from "./host-rules.ts";
 
 /** Looks a name up. Rejects, or answers with an empty list, if it has no address. */
@@ -91,4 +90,46 @@ export function createResolve(signal: AbortSignal): Resolve {
     const answers = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
     return answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
   };
+}
+
+/**
+ * Where an address leads. `private` includes shared (100.64.0.0/10) and unique-local ones. `special` is everything else that
+ * isn't a host on the internet: link-local, metadata services, multicast, reserved, mapped and tunneled addresses.
+ */
+export type AddressScope = "public" | "private" | "loopback" | "special";
+
+// Lists of one family each: one of IPv4 ranges would also hold their mapped forms, which are special. From IANA's registries.
+const IPV4 = {
+  loopback: rangesOf("127.0.0.0/8"),
+  private: rangesOf("10.0.0.0/8 100.64.0.0/10 172.16.0.0/12 192.168.0.0/16"),
+  // 168.63.129.16 is Azure's host, which answers virtual machines only.
+  special: rangesOf(
+    "0.0.0.0/8 168.63.129.16/32 169.254.0.0/16 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3",
+  ),
+  public: rangesOf("0.0.0.0/0"),
+};
+const IPV6 = {
+  loopback: rangesOf("::1/128"),
+  private: rangesOf("fc00::/7"),
+  special: rangesOf("2001::/23 2001:db8::/32 2002::/16 3fff::/20"),
+  // All that is in use on the internet so far. Mapped, translated and link-local ones are outside.
+  public: rangesOf("2000::/3"),
+};
+
+/** The scope of an address as a resolver writes it; `special` if it isn't an address at all. */
+export function scopeOf(address: string): AddressScope {
+  // With a zone (fe80::1%eth0) it is link-local.
+  if (isIP(address) === 0 || address.includes("%")) return "special";
+  const [ranges, family] = isIP(address) === 4 ? [IPV4, "ipv4" as const] : [IPV6, "ipv6" as const];
+  const scopes = ["loopback", "private", "special", "public"] as const;
+  return scopes.find((scope) => ranges[scope].check(address, family)) ?? "special";
+}
+
+function rangesOf(ranges: string): BlockList {
+  const list = new BlockList();
+  for (const range of ranges.split(" ")) {
+    const [net = "", bits] = range.split("/");
+    list.addSubnet(net, Number(bits), net.includes(":") ? "ipv6" : "ipv4");
+  }
+  return list;
 }

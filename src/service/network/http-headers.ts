@@ -1,3 +1,4 @@
+import { timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 
 /** Headers as they are sent. */
@@ -33,4 +34,10 @@ export function pickHeaders(
     if (value !== undefined && isWanted(name.toLowerCase())) picked[name] = value;
   }
   return picked;
+}
+
+/** Whether two secrets are the same, in a time that doesn't tell how much of them is. */
+export function isSameSecret(given: string, secret: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(secret)];
+  return a.length === b.length && timingSafeEqual(a, b);
 }

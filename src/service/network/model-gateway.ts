@@ -3,16 +3,13 @@ import type { Dispatcher } from "undici";
 import type { Logger } from "../../core/logger.ts";
 import { AnswerUsage } from "./answer-usage.ts";
 import type { AllowedBesides, LeftOutKind } from "./body-shape.ts";
-import type { NetworkLimits } from "./limits.ts";
+import { type NetworkLimits, trafficReason, type TurnTraffic } from "./limits.ts";
 import { type ModelCall, prepareCall, prepareFreeCall } from "./model-call.ts";
 import { ModelCallFault } from "./model-call-fault.ts";
 import { carriesKey, findOperation, type ModelOperation, parseModelTarget } from "./model-kinds.ts";
-import { type ModelTrouble, troubleOf } from "./model-trouble.ts";
-import { costUsdOf, type ModelPrice, priceOf } from "./prices.ts";
-import { keyPattern } from "./scrub-key.ts";
-import { sendAnswer } from "./send-answer.ts";
-import { type TurnTraffic, trafficReason } from "./traffic.ts";
-import type { Spending, TurnBudget } from "./turn-budget.ts";
+import { type ModelTrouble, shownModel, troubleOf } from "./model-trouble.ts";
+import { keyPattern, sendAnswer } from "./send-answer.ts";
+import { costUsdOf, type ModelPrice, priceOf, type Spending, type TurnBudget } from "./turn-budget.ts";
 import { createUpstreamClient, errorCodeOf, mayHaveCost, type ModelUpstream } from "./upstream-client.ts";
 import { type CallUsage, NO_USAGE, type UsageFormat } from "./usage-formats.ts";
 
@@ -195,10 +192,9 @@ async function readBody(
 }
 
 function noPrice(upstream: string, model: string): ModelCallFault {
-  const shown = model.replaceAll(/[^\w./:@-]/g, "?").slice(0, 100);
   return new ModelCallFault(
     403,
-    `The model ${shown} has no price, so it can't be counted against the turn's budget. An operator can add it to prices of the model upstream ${upstream}.`,
+    `The model ${shownModel(model)} has no price, so it can't be counted against the turn's budget. An operator can add it to prices of the model upstream ${upstream}.`,
   );
 }
 

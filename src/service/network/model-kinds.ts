@@ -6,7 +6,7 @@ import {
   openAiChatBody,
   openAiResponsesBody,
 } from "./model-bodies.ts";
-import { isSameSecret } from "./same-secret.ts";
+import { isSameSecret } from "./http-headers.ts";
 import type { UsageFormat } from "./usage-formats.ts";
 
 export const MODEL_KINDS = ["anthropic", "openai", "gemini"] as const;

@@ -6,8 +6,6 @@ const PROXY_REFUSED: ProxyConnectError["code"] = "ERR_PROXY_CONNECT";
 /** Why a call of a model came to nothing. `step` and `reason` are for people, while the turn runs and when it has failed; `advice` is for the operator. */
 export type ModelTrouble = { step: string; reason: string; advice: string };
 
-const WAITING = "Waiting for the model";
-
 /** How a call went. `status` is null, and `code` says why, if there was no answer. */
 export type CallEnding = { model: string; status: number | null; code: string | null };
 
@@ -17,48 +15,31 @@ export function troubleOf(
   { model, status, code }: CallEnding,
 ): ModelTrouble | null {
   const of = `(models: ${name})`;
+  const told = (reason: string, advice: string, step = "Waiting for the model") => ({ step, reason, advice });
   if (status === null) {
-    const reason = "The model provider can't be reached.";
-    const step = `The model can't be reached (${code ?? "no answer"})`;
-    if (code === PROXY_REFUSED) {
-      return {
-        step,
-        reason,
-        advice: `The proxy opens no connection to ${baseUrl}. Check HTTPS_PROXY ${of}.`,
-      };
-    }
-    return {
-      step,
-      reason,
-      advice: `Can't reach ${baseUrl} (${code ?? "no answer"}). Check the network and baseUrl ${of}.`,
-    };
+    const why = code ?? "no answer";
+    const advice =
+      code === PROXY_REFUSED
+        ? `The proxy opens no connection to ${baseUrl}. Check HTTPS_PROXY ${of}.`
+        : `Can't reach ${baseUrl} (${why}). Check the network and baseUrl ${of}.`;
+    return told("The model provider can't be reached.", advice, `The model can't be reached (${why})`);
   }
   if (status === 401 || status === 403) {
-    return {
-      step: WAITING,
-      reason: "The model provider refused the service's key.",
-      advice: `Set ${keyEnv} to a valid key ${of}.`,
-    };
+    return told("The model provider refused the service's key.", `Set ${keyEnv} to a valid key ${of}.`);
   }
   if (status === 404) {
-    const shown = model.replaceAll(/[^\w./:@-]/g, "?").slice(0, 100);
-    return {
-      step: WAITING,
-      reason: "The model provider doesn't know the model.",
-      advice: `It answered 404 for ${shown}. Set agent.model to a model it has, or correct baseUrl ${of}.`,
-    };
+    const advice = `It answered 404 for ${shownModel(model)}. Set agent.model to a model it has, or correct baseUrl ${of}.`;
+    return told("The model provider doesn't know the model.", advice);
   }
   if (status === 429) {
-    return {
-      step: WAITING,
-      reason: "The model provider takes no more calls for now.",
-      advice: `It answered 429. Check the limits of ${keyEnv}'s account ${of}.`,
-    };
+    const advice = `It answered 429. Check the limits of ${keyEnv}'s account ${of}.`;
+    return told("The model provider takes no more calls for now.", advice);
   }
   if (status < 500) return null;
-  return {
-    step: WAITING,
-    reason: "The model provider has a problem.",
-    advice: `It answered ${status} ${of}. Check its status page.`,
-  };
+  return told("The model provider has a problem.", `It answered ${status} ${of}. Check its status page.`);
+}
+
+/** A model's name, which an agent may make up, for people. */
+export function shownModel(model: string): string {
+  return model.replaceAll(/[^\w./:@-]/g, "?").slice(0, 100);
 }

@@ -1,14 +1,12 @@
 import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from "node:zlib";
+import { createBrotliDecompress, createUnzip, createZstdDecompress } from "node:zlib";
 import type { Dispatcher } from "undici";
 import type { AnswerUsage } from "./answer-usage.ts";
 import { pickHeaders, type SentHeaders } from "./http-headers.ts";
-import type { NetworkLimits } from "./limits.ts";
+import type { NetworkLimits, TrafficMeter } from "./limits.ts";
 import { ModelCallFault } from "./model-call-fault.ts";
-import { type KeyPattern, KeyScrubber, withoutKey } from "./scrub-key.ts";
-import type { TrafficMeter } from "./traffic.ts";
 import type { CallUsage } from "./usage-formats.ts";
 
 type AnswerOptions = {
@@ -26,6 +24,15 @@ type AnswerOptions = {
 const RESPONSE_HEADERS =
   /^(?:content-type|cache-control|retry-after(?:-ms)?|x-should-retry|(?:x-)?request-id|(?:x|anthropic)-ratelimit-.*|openai-(?:model|processing-ms|version))$/;
 
+/** Upstreams are asked for none, but some compress all the same. */
+const DECODERS = new Map<string, () => Duplex>([
+  ["gzip", createUnzip],
+  ["x-gzip", createUnzip],
+  ["deflate", createUnzip],
+  ["br", createBrotliDecompress],
+  ["zstd", createZstdDecompress],
+]);
+
 /** Hands an upstream's answer on to the agent as it arrives, without the key. Rejects if it breaks off. */
 export async function sendAnswer(
   answered: Dispatcher.ResponseData,
@@ -36,8 +43,9 @@ export async function sendAnswer(
     await answered.body.dump();
     throw new ModelCallFault(401, "The model provider refused the service's key.");
   }
-  const decoder = decoderFor(answered.headers["content-encoding"]);
-  if (decoder === "unknown") {
+  const encoding = String(answered.headers["content-encoding"] ?? "identity").toLowerCase();
+  const decoder = DECODERS.get(encoding)?.();
+  if (decoder === undefined && encoding !== "identity") {
     await answered.body.dump();
     throw new ModelCallFault(502, "The model provider answered in an unknown encoding.");
   }
@@ -67,7 +75,7 @@ export async function sendAnswer(
   }
 
   const { body } = answered;
-  if (decoder === null) await pipeline(body, pass, response, { signal });
+  if (decoder === undefined) await pipeline(body, pass, response, { signal });
   else await pipeline(body, decoder, pass, response, { signal });
 }
 
@@ -81,21 +89,75 @@ function cleanHeaders(headers: Dispatcher.ResponseData["headers"], key: KeyPatte
   );
 }
 
-/** Upstreams were asked for none, but some compress all the same. Null: there is nothing to decode. */
-function decoderFor(encoding: string | string[] | undefined): Duplex | "unknown" | null {
-  switch (String(encoding ?? "identity").toLowerCase()) {
-    case "identity":
-      return null;
-    case "gzip":
-    case "x-gzip":
-      return createGunzip();
-    case "deflate":
-      return createInflate();
-    case "br":
-      return createBrotliDecompress();
-    case "zstd":
-      return createZstdDecompress();
-    default:
-      return "unknown";
+const PLACEHOLDER = "[key]";
+/** A shorter one is a word that a local server takes for a key, not a secret. */
+const MIN_KEY_LENGTH = 8;
+const MAX_BACKSLASHES = 8;
+/** Of one character, however it is escaped. */
+const MAX_ESCAPED_LENGTH = MAX_BACKSLASHES + "u0026".length;
+
+/** Finds a key in the forms in which an upstream could send it back: as it is, in Base64 and in hex. */
+export type KeyPattern = { find: RegExp; maxLength: number };
+
+/** Null for a key that is too short to be a secret. Takes a while to make: once for each key. */
+export function keyPattern(key: string): KeyPattern | null {
+  if (key.length < MIN_KEY_LENGTH) return null;
+  const forms = [
+    key.replaceAll(/[^]/g, (character) => escaped(character)),
+    ...[0, 1, 2].map((offset) => base64Within(key, offset).replaceAll(/[+/]/g, inBase64)),
+    Buffer.from(key).toString("hex"),
+  ];
+  // No form has more than twice the key's characters.
+  return { find: new RegExp(forms.join("|"), "gi"), maxLength: 2 * key.length * MAX_ESCAPED_LENGTH };
+}
+
+/** A character as it may stand in JSON (also in JSON within JSON) or in a URL. */
+function escaped(character: string): string {
+  const hex = character.charCodeAt(0).toString(16).padStart(2, "0");
+  const plain = `\\\\{0,${MAX_BACKSLASHES}}${character.replace(/\W/, "\\$&")}`;
+  return `(?:${plain}|\\\\{1,${MAX_BACKSLASHES}}u00${hex}|%(?:25){0,3}${hex})`;
+}
+
+/** One of the two characters in which Base64's alphabets differ. */
+function inBase64(character: string): string {
+  return `(?:${escaped(character)}|${character === "+" ? "-" : "_"})`;
+}
+
+/** What a key always is in the Base64 of a longer text, if so many bytes stand before its last group of three: `user:key` for example. */
+function base64Within(key: string, offset: number): string {
+  const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(key)]);
+  // Without the characters that its neighbors share, which hold a few bits of it at most.
+  const from = Math.ceil((offset * 8) / 6);
+  return bytes.toString("base64").slice(from, Math.floor((bytes.length * 8) / 6));
+}
+
+/** Removes a key from a short text, such as a header's value. */
+export function withoutKey(text: string, key: KeyPattern | null): string {
+  return key === null ? text : text.replaceAll(key.find, PLACEHOLDER);
+}
+
+/** Removes a key from bytes that pass, also where it is spread over several pieces. */
+export class KeyScrubber {
+  readonly #key: KeyPattern | null;
+  #held = "";
+
+  constructor(key: KeyPattern | null) {
+    this.#key = key;
+  }
+
+  /** What may be handed on: all but what follows the last line break, of which the key may be a part. */
+  push(chunk: Uint8Array): Buffer {
+    const clean = withoutKey(this.#held + Buffer.from(chunk).toString("latin1"), this.#key);
+    const end = this.#key === null ? clean.length : clean.length - this.#key.maxLength;
+    const at = Math.max(0, end, clean.lastIndexOf("\n") + 1);
+    this.#held = clean.slice(at);
+    return Buffer.from(clean.slice(0, at), "latin1");
+  }
+
+  /** What was held back. */
+  flush(): Buffer {
+    const rest = this.#held;
+    this.#held = "";
+    return Buffer.from(rest, "latin1");
   }
 }

@@ -1,4 +1,5 @@
-import { type CallUsage, NO_USAGE } from "./usage-formats.ts";
+import picomatch from "picomatch";
+import { type CallUsage, combined, NO_USAGE } from "./usage-formats.ts";
 
 /** What a turn may use. Null: as much as it likes. */
 export type Budget = { tokens: number | null; usd: number | null };
@@ -106,17 +107,14 @@ export class TurnBudget {
   }
 
   #fits(reserved: Spending): boolean {
-    const expected = [...this.#open]
-      .map((call) => ({
-        tokens: Math.max(tokensOf(call.reserved), tokensOf(call.seen)),
-        usd: Math.max(call.reserved.usd ?? 0, call.seen.usd ?? 0),
-      }))
-      .reduce((a, b) => ({ tokens: a.tokens + b.tokens, usd: a.usd + b.usd }), {
-        tokens: this.#before.tokens + tokensOf(this.#settled) + tokensOf(reserved),
-        usd: this.#before.usd + (this.#settled.usd ?? 0) + (reserved.usd ?? 0),
-      });
-    const { tokens, usd } = this.#budget;
-    return (tokens === null || expected.tokens <= tokens) && (usd === null || expected.usd <= usd);
+    let tokens = this.#before.tokens + tokensOf(this.#settled) + tokensOf(reserved);
+    let usd = this.#before.usd + (this.#settled.usd ?? 0) + (reserved.usd ?? 0);
+    for (const call of this.#open) {
+      tokens += Math.max(tokensOf(call.reserved), tokensOf(call.seen));
+      usd += Math.max(call.reserved.usd ?? 0, call.seen.usd ?? 0);
+    }
+    const { tokens: maxTokens, usd: maxUsd } = this.#budget;
+    return (maxTokens === null || tokens <= maxTokens) && (maxUsd === null || usd <= maxUsd);
   }
 
   #exceededReason(): string | null {
@@ -138,11 +136,32 @@ function tokensOf({ inputTokens, outputTokens }: CallUsage): number {
 }
 
 function sum(a: Spending, b: Spending): Spending {
-  return {
-    inputTokens: a.inputTokens + b.inputTokens,
-    cachedInputTokens: a.cachedInputTokens + b.cachedInputTokens,
-    outputTokens: a.outputTokens + b.outputTokens,
-    surchargeTokens: a.surchargeTokens + b.surchargeTokens,
-    usd: a.usd === null || b.usd === null ? null : a.usd + b.usd,
-  };
+  const usd = a.usd === null || b.usd === null ? null : a.usd + b.usd;
+  return { ...combined(a, b, (one, other) => one + other), usd };
+}
+
+/** US dollars per million tokens. */
+export type ModelPrice = { input: number; output: number; cachedInput?: number | undefined };
+/** By a model's name, or a pattern for names such as `gpt-5*`. */
+export type PriceTable = Readonly<Record<string, ModelPrice>>;
+
+/** The price of a model: by its name, or by the first pattern that fits. Case doesn't matter: it may not to the provider. Null: none is known. */
+export function priceOf(prices: PriceTable, model: string): ModelPrice | null {
+  const exact = Object.entries(prices).find(([name]) => name.toLowerCase() === model.toLowerCase());
+  if (exact !== undefined) return exact[1];
+  // As in a shell's `case`: a name may hold slashes, and a star stands for them too.
+  const fitting = Object.entries(prices).find(([pattern]) =>
+    picomatch(pattern, { bash: true, dot: true, nocase: true })(model),
+  );
+  return fitting?.[1] ?? null;
+}
+
+/** What a call costs, in US dollars. */
+export function costUsdOf(usage: CallUsage, price: ModelPrice): number {
+  const cached = Math.min(usage.cachedInputTokens, usage.inputTokens);
+  const dollarsPerMillion =
+    (usage.inputTokens - cached + usage.surchargeTokens) * price.input +
+    cached * (price.cachedInput ?? price.input) +
+    usage.outputTokens * price.output;
+  return dollarsPerMillion / 1e6;
 }

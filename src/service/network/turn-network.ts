@@ -6,16 +6,20 @@ import type { Socket } from "node:net";
 import type { Logger } from "../../core/logger.ts";
 import { codeOrNameOf, DocsAgentError } from "../../errors.ts";
 import { createDispatcher, DIRECT, type ProxySettings } from "../../proxy.ts";
-import { createBoundedLogger } from "./bounded-logger.ts";
 import { createEgressProxy } from "./egress-proxy.ts";
 import { createResolve, type Resolve } from "./find-route.ts";
 import type { HostRule } from "./host-rules.ts";
-import { NETWORK_LIMITS, type NetworkLimits } from "./limits.ts";
+import {
+  createBoundedLogger,
+  type HostTraffic,
+  MAX_SOCKET_PATH_BYTES,
+  NETWORK_LIMITS,
+  type NetworkLimits,
+  TurnTraffic,
+} from "./limits.ts";
 import { KIND_TRAITS, type ModelKind } from "./model-kinds.ts";
 import { createModelGateway, type LeftOut } from "./model-gateway.ts";
 import type { ModelTrouble } from "./model-trouble.ts";
-import { MAX_SOCKET_PATH_BYTES } from "./socket-path.ts";
-import { type HostTraffic, TurnTraffic } from "./traffic.ts";
 import { type Budget, TurnBudget, type UsedBefore } from "./turn-budget.ts";
 import type { ModelUpstream } from "./upstream-client.ts";
 

@@ -3,13 +3,12 @@ import { type Dispatcher, request as sendRequest } from "undici";
 import { codeOrNameOf } from "../../errors.ts";
 import { admitBetas, type AllowedBesides, type AllowedExtras } from "./body-shape.ts";
 import { pickHeaders } from "./http-headers.ts";
-import type { NetworkLimits } from "./limits.ts";
 import type { ModelCall } from "./model-call.ts";
 import { ModelCallFault } from "./model-call-fault.ts";
 import { KNOWN_BETAS } from "./model-bodies.ts";
 import { KIND_TRAITS, type ModelKind, type ModelOperation, upstreamUrl } from "./model-kinds.ts";
-import type { PriceTable } from "./prices.ts";
-import type { TurnTraffic } from "./traffic.ts";
+import type { NetworkLimits, TurnTraffic } from "./limits.ts";
+import type { PriceTable } from "./turn-budget.ts";
 
 /** A provider of models, with its key. */
 export type ModelUpstream = {

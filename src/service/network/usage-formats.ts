@@ -114,14 +114,16 @@ export function readUsage(format: UsageFormat, event: unknown): UsageReport | nu
 
 /** Two reports of one call, which both count from its beginning. */
 export function laterReport(a: UsageReport, b: UsageReport): UsageReport {
+  return { usage: combined(a.usage, b.usage, Math.max), isFinal: a.isFinal || b.isFinal };
+}
+
+/** Count by count. */
+export function combined(a: CallUsage, b: CallUsage, combine: (a: number, b: number) => number): CallUsage {
   return {
-    usage: {
-      inputTokens: Math.max(a.usage.inputTokens, b.usage.inputTokens),
-      cachedInputTokens: Math.max(a.usage.cachedInputTokens, b.usage.cachedInputTokens),
-      outputTokens: Math.max(a.usage.outputTokens, b.usage.outputTokens),
-      surchargeTokens: Math.max(a.usage.surchargeTokens, b.usage.surchargeTokens),
-    },
-    isFinal: a.isFinal || b.isFinal,
+    inputTokens: combine(a.inputTokens, b.inputTokens),
+    cachedInputTokens: combine(a.cachedInputTokens, b.cachedInputTokens),
+    outputTokens: combine(a.outputTokens, b.outputTokens),
+    surchargeTokens: combine(a.surchargeTokens, b.surchargeTokens),
   };
 }
 

@@ -6,7 +6,7 @@ import type { ChosenPreset } from "../agent-presets.ts";
 import type { ServiceProject } from "../config.ts";
 import type { RunTurnInput, RunTurnResult, TurnRunner, Upkeep } from "../turn-runner.ts";
 import { type Env, envValue } from "../env.ts";
-import { networkOf } from "../network/index.ts";
+import { networkOf } from "../project-secrets.ts";
 import { oneLine, sentenceCase } from "../printable-text.ts";
 import { projectSecrets } from "../project-secrets.ts";
 import { noteAgent, openRunnerFolders, RUNNER, type RunnerFolders, sweep } from "./folders.ts";

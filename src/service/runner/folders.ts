@@ -14,7 +14,7 @@ import {
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
-import { SOCKETS_FOLDER } from "../network/index.ts";
+import { SOCKETS_FOLDER } from "../network/limits.ts";
 import { killGroup } from "./process-group.ts";
 import { processStat } from "./process-stat.ts";
 

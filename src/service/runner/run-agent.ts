@@ -4,14 +4,10 @@ import { presetEnv } from "../agent-presets.ts";
 import { messageOf } from "../../errors.ts";
 import type { Env } from "../env.ts";
 import type { RunTurnInput } from "../turn-runner.ts";
-import {
-  type LeftOut,
-  type ModelTrouble,
-  newSocketPath,
-  openTurnNetwork,
-  type TurnNetwork,
-  type TurnUsage,
-} from "../network/index.ts";
+import { newSocketPath } from "../network/limits.ts";
+import type { LeftOut } from "../network/model-gateway.ts";
+import type { ModelTrouble } from "../network/model-trouble.ts";
+import { openTurnNetwork, type TurnNetwork, type TurnUsage } from "../network/turn-network.ts";
 import { agentEnv } from "./agents/agent-env.ts";
 import { agents } from "./agents/index.ts";
 import type { AgentResult } from "./agents/agent.ts";

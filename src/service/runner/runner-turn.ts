@@ -1,6 +1,6 @@
 import type { ReportedUsage } from "../../core/job-service.ts";
 import type { ChosenPreset } from "../agent-presets.ts";
-import type { networkOf } from "../network/index.ts";
+import type { networkOf } from "../project-secrets.ts";
 import type { EarlierTurn, TurnAttachment } from "../turn-runner.ts";
 import type { AgentLimits } from "./sandbox/sandbox.ts";
 

@@ -1,13 +1,34 @@
 import { z } from "zod";
+import type { Clock } from "../../core/clock.ts";
+import type { Logger } from "../../core/logger.ts";
 import { boundRetryAfterMs, MAX_RETRY_AFTER_MS } from "../../core/retry.ts";
 import type { NewTask, Task, TaskEnd } from "../../core/task-queue.ts";
 import { messageOf } from "../../errors.ts";
+import type { AttachmentFiles } from "../attachments/attachment-files.ts";
 import type { ServiceProject } from "../config.ts";
 import type { TurnKey } from "../jobs/job.ts";
 import type { StoredTurn } from "../jobs/job.ts";
-import { RunnerLostError, type RunTurnResult } from "../turn-runner.ts";
-import type { ServiceTaskDeps } from "./deps.ts";
+import type { JobStore } from "../jobs/job-store.ts";
+import { RunnerLostError, type RunTurnResult, type TurnRunner, type Upkeep } from "../turn-runner.ts";
+import type { QuestionDesk } from "./question-desk.ts";
 import { ReportWriter } from "./report-writer.ts";
+import type { TurnSlots } from "./turn-slots.ts";
+import type { TurnWatch } from "./turn-watch.ts";
+
+/** What the service's tasks work with. */
+export type ServiceTaskDeps = {
+  store: JobStore;
+  /** By id. */
+  projects: ReadonlyMap<string, ServiceProject>;
+  slots: TurnSlots;
+  watch: TurnWatch;
+  questions: QuestionDesk;
+  attachments: AttachmentFiles;
+  runTurn: TurnRunner;
+  upkeep: Upkeep;
+  clock: Clock;
+  logger: Logger;
+};
 
 const Payload = z.object({ jobId: z.string() });
 

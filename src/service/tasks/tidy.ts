@@ -1,6 +1,6 @@
-import type { NewTask, Task, TaskEnd } from "../../core/task-queue.ts";
+import type { NewTask, TaskEnd } from "../../core/task-queue.ts";
 import { messageOf } from "../../errors.ts";
-import type { ServiceTaskDeps } from "./deps.ts";
+import type { ServiceTaskDeps } from "./run-job.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 const EVERY_MS = 60 * 60_000;
@@ -20,7 +20,7 @@ export function tidyTask(): NewTask {
  * Archives jobs that nothing happened to for long, forgets those that were archived long ago and old idempotency keys, and has the
  * runner look after what it keeps. Runs twice: nothing is left to do.
  */
-export async function tidy(deps: ServiceTaskDeps, _: Task, stopped: AbortSignal): Promise<TaskEnd> {
+export async function tidy(deps: ServiceTaskDeps, stopped: AbortSignal): Promise<TaskEnd> {
   const { store, projects, clock, logger } = deps;
   const nowMs = clock.now();
   let hasMore = false;

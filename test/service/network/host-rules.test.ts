@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { BlockList, isIP } from "node:net";
 import { expect, it } from "vitest";
-import { scopeOf } from "../../../src/service/network/addresses.ts";
+import { scopeOf } from "../../../src/service/network/find-route.ts";
 import { findRoute } from "../../../src/service/network/find-route.ts";
 import {
   findRule,

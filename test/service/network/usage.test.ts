@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { AnswerUsage } from "../../../src/service/network/answer-usage.ts";
-import { costUsdOf, priceOf } from "../../../src/service/network/prices.ts";
-import { keyPattern, KeyScrubber } from "../../../src/service/network/scrub-key.ts";
+import { costUsdOf, priceOf } from "../../../src/service/network/turn-budget.ts";
+import { keyPattern, KeyScrubber } from "../../../src/service/network/send-answer.ts";
 import { TurnBudget } from "../../../src/service/network/turn-budget.ts";
 import { NO_USAGE, readUsage } from "../../../src/service/network/usage-formats.ts";
 import { ANSWERS } from "./model-answers.ts";

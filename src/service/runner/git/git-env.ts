@@ -1,5 +1,5 @@
 import { type Env, pickEnv } from "../../env.ts";
-import { serviceProxy } from "../../service-proxy.ts";
+import { serviceProxy } from "../../env.ts";
 
 /** What git may know of the service's environment: how to find itself and how to reach the network. */
 const PASSED_ON = [

@@ -4,7 +4,7 @@ import { fetchThrough } from "../../../proxy.ts";
 import { createSystemClock } from "../../../system-clock.ts";
 import { oneLine } from "../../printable-text.ts";
 import { projectSecrets } from "../../project-secrets.ts";
-import { serviceProxy } from "../../service-proxy.ts";
+import { serviceProxy } from "../../env.ts";
 import { createTurnRunner } from "../create-turn-runner.ts";
 import { closeInheritedFiles } from "./inherited-files.ts";
 import type { FromRunner, RunnerSettings, ToRunner } from "./messages.ts";
