@@ -4,7 +4,6 @@ import type { Logger } from "../core/logger.ts";
 import type { Decision, Step, Task, TaskEnd, TaskHandler } from "../core/task-queue.ts";
 import { DocsAgentError, messageOf } from "../errors.ts";
 import { StoreInUseError, StoreUnavailableError } from "../store/store-errors.ts";
-import { Standstill } from "./standstill.ts";
 import { type Pools, checkTaskEnd } from "./storable-task.ts";
 
 /** The task queue was stopped, and runs nothing any more. */
@@ -16,6 +15,18 @@ export class QueueStoppedError extends DocsAgentError {
   }
 }
 
+/** Tasks wait although this process could run them. */
+class QueueStandsStillError extends DocsAgentError {
+  readonly code = "queue_stands_still";
+
+  constructor(lateMs: number) {
+    const seconds = Math.floor(lateMs / 1_000);
+    super(
+      `The first task that waits has been due for ${seconds} s, and this process has begun none for a minute. Look at the log for errors of the task queue, and restart the process.`,
+    );
+  }
+}
+
 /** One run of a task. `key`: names the task among those that run here. */
 export type Run = { key: string | number; pool: string; task: Task; abort: AbortController };
 
@@ -23,19 +34,22 @@ export type TaskRunsOptions = { clock: Clock; logger: Logger; budgets: Pools["bu
 
 export const faultDelayMs = 1_000;
 const throwDelayMs = 60_000;
+/** Nothing began for so long although something was due, and there was room for it. */
+const standstillMs = 60_000;
 
 /** The runs of tasks in this process, within the budgets of their pools, each from its start until its result is written. */
 export abstract class TaskRuns<R extends Run> {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #budgets: Pools["budgets"];
-  readonly #standstill: Standstill;
   readonly #running = new Map<R["key"], R>();
   /** How many tasks run, by pool. */
   readonly #held = new Map<string, number>();
   /** Runs whose results couldn't be written, each with the reason. */
   readonly #unwritten = new Map<R, unknown>();
   #whenDrained: Array<() => void> = [];
+  #beganAtMs: number;
+  #isStandstillSaid = false;
   #isStopped = false;
   #isReleased = false;
 
@@ -43,7 +57,7 @@ export abstract class TaskRuns<R extends Run> {
     this.#clock = clock;
     this.#logger = logger;
     this.#budgets = budgets;
-    this.#standstill = new Standstill(clock, logger);
+    this.#beganAtMs = clock.monotonicMs();
   }
 
   /** Commits what a run decides before it ends. */
@@ -100,9 +114,19 @@ export abstract class TaskRuns<R extends Run> {
     return this.#running.get(key);
   }
 
-  /** Says and returns what is wrong when nothing begins. `firstDueAt`: see {@link Standstill}. */
+  /**
+   * Returns what is wrong, and logs it once, if nothing was begun for a minute and something is late by as much; otherwise null. `firstDueAt`: when
+   * the first task was due that nobody has claimed and for which there is room, epoch milliseconds; null if there is none.
+   */
   lookForStandstill(firstDueAt: number | null): Error | null {
-    return this.#standstill.look(firstDueAt);
+    const lateMs = firstDueAt === null ? 0 : this.#clock.now() - firstDueAt;
+    const isStill = lateMs >= standstillMs && this.#clock.monotonicMs() - this.#beganAtMs >= standstillMs;
+    const error = isStill ? new QueueStandsStillError(lateMs) : null;
+    if (error !== null && !this.#isStandstillSaid) {
+      this.#logger.error({ late_ms: lateMs }, `task queue: ${error.message}`);
+    }
+    this.#isStandstillSaid = isStill;
+    return error;
   }
 
   /** Starts nothing more. Resolves when no task is held, or after `graceMs`. */
@@ -154,7 +178,7 @@ export abstract class TaskRuns<R extends Run> {
 
   /** Runs a task that is held, and writes its result down. Until that succeeds it is held, so that its work isn't done twice. */
   protected async run(handler: TaskHandler, run: R): Promise<void> {
-    this.#standstill.began();
+    this.#beganAtMs = this.#clock.monotonicMs();
     let step: Step;
     try {
       step = await handler(run.task, {

@@ -102,7 +102,7 @@ export class RedisCommits {
             return [this.#store.series.keyOf(series), entry, String(keep), String(Math.ceil(ttlMs))];
           }),
         ),
-        ...endWords(endOf?.(value), now),
+        endWord(endOf?.(value), now),
         ...counted(
           adds.map((task) => {
             const { id, type, pool, known, payload, dueAt } = toStorableTask(task, now, this.#pools);
@@ -229,23 +229,13 @@ function keepWord(text: string | undefined, keepMs: number): string {
   return keepMs > 0 ? String(keepMs) : "";
 }
 
-/** How a run ends, as the script takes it: kind, time from now, payload, reason, and whether it was a surprise. */
-function endWords(end: TaskEnd | undefined, now: number): string[] {
-  switch (end?.kind) {
-    case undefined:
-    case "done":
-      return [end?.kind ?? "", "", "", "", ""];
-    case "dead":
-      return [end.kind, "", "", toStorableReason(end.reason), ""];
-    case "again":
-    case "wait":
-      return [end.kind, String(toWholeMs(end.dueAt) - now), toStorablePayload(end) ?? "", "", ""];
-    case "retry": {
-      const isSurprise = end.isSurprise === true ? "1" : "";
-      const dueIn = String(toWholeMs(end.dueAt) - now);
-      return [end.kind, dueIn, toStorablePayload(end) ?? "", toStorableReason(end.reason), isSurprise];
-    }
-  }
+/** How a run ends, as the script takes it: JSON, with its time from now; empty: it goes on. */
+function endWord(end: TaskEnd | undefined, now: number): string {
+  if (end === undefined) return "";
+  const reason = "reason" in end ? toStorableReason(end.reason) : "";
+  if (!("dueAt" in end)) return JSON.stringify({ ...end, reason });
+  const payload = toStorablePayload(end) ?? undefined;
+  return JSON.stringify({ ...end, reason, payload, due: toWholeMs(end.dueAt) - now });
 }
 
 function neverAsRead(seen: Seen): TypeError {

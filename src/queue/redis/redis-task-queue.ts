@@ -12,7 +12,7 @@ import { QueueStoppedError, faultDelayMs } from "../task-runs.ts";
 import { RedisCommits } from "./redis-commits.ts";
 import { ClaimedTasks, RedisRuns } from "./redis-runs.ts";
 import { type ClaimAsked, RedisWork } from "./redis-work.ts";
-import { COUNT, FORGET_DEAD, NEXT_DUE } from "./task-script.ts";
+import { FORGET_DEAD, LOOK } from "./task-script.ts";
 
 type RedisTaskQueueOptions = {
   store: RedisStore;
@@ -32,7 +32,7 @@ const sweepLimit = 500;
 
 /** What a claim has brought, in how many milliseconds the next task is due, and whether there was no room for some. */
 const Claimed = z.tuple([ClaimedTasks, z.coerce.number().nullable(), z.string()]);
-const Counts = z.tuple([z.int(), z.int(), z.int()]);
+const Looked = z.tuple([z.int(), z.int(), z.int(), z.string()]);
 
 /**
  * A task queue on Redis that any number of replicas share. Tasks and records change together, by one script. What it guarantees is said with that
@@ -126,15 +126,13 @@ export class RedisTaskQueue implements TaskQueue {
 
   /** `running`: in this process. */
   async counts(): Promise<TaskCounts> {
-    const running = this.#runs.all.flatMap(({ key, pool }) => [String(key), pool]);
-    const answer = await this.#store.redis.run(COUNT, [this.#now(), ...running]);
-    const [live, runningHere, dead] = Counts.parse(answer);
-    return { waiting: live - runningHere, running: runningHere, dead };
+    const { live, running, dead } = await this.#look([]);
+    return { waiting: live - running, running, dead };
   }
 
   /** When the next task that does not run here is due, in epoch milliseconds; null if none waits. */
-  nextDueAt(): Promise<number | null> {
-    return this.#nextDueBut([]);
+  async nextDueAt(): Promise<number | null> {
+    return (await this.#look([])).nextDueAt;
   }
 
   /** How many tasks run in this process. */
@@ -142,15 +140,23 @@ export class RedisTaskQueue implements TaskQueue {
     return this.#runs.size;
   }
 
-  async #nextDueBut(pools: readonly string[]): Promise<number | null> {
-    const running = JSON.stringify(this.#runs.all.map(({ key }) => key));
-    const inMs = await this.#store.redis.run(NEXT_DUE, [this.#now(), running, ...pools]);
-    return inMs === null ? null : this.#clock.now() + Number(inMs);
+  /** `leftOut`: pools that don't count for the next task that is due. */
+  async #look(leftOut: readonly string[]) {
+    const running = Object.fromEntries(this.#runs.all.map(({ key, pool }) => [key, pool]));
+    const pools = Object.fromEntries(leftOut.map((pool) => [pool, true]));
+    const args = [this.#now(), JSON.stringify(running), JSON.stringify(pools)];
+    const [live, here, dead, inMs] = Looked.parse(await this.#store.redis.run(LOOK, args));
+    return {
+      live,
+      running: here,
+      dead,
+      nextDueAt: inMs === "" ? null : this.#clock.now() + Number(inMs),
+    };
   }
 
   async #lookForStandstill(): Promise<Error | null> {
     const full = Object.keys(this.#runs.held).filter((pool) => this.#runs.roomIn(pool) <= 0);
-    return this.#runs.lookForStandstill(await this.#nextDueBut(full));
+    return this.#runs.lookForStandstill((await this.#look(full)).nextDueAt);
   }
 
   /** What goes along with a call: leases that go on, claims that nobody knows of, and a claim of what is due. */

@@ -180,8 +180,8 @@ export const WORK = `${NOW} ${GATES}
     end
 
     -- Before the adds: one of them may bring this task back.
-    local e = { kind = take(), due = take(), payload = some(take()), reason = take(), isSurprise = some(take()) }
-    if e.kind ~= '' then finish(id, task, e)
+    local e = some(take())
+    if e then finish(id, task, cjson.decode(e))
     elseif id then redis.call('ZADD', poolKey(task[3]), 'XX', whole(now + LEASE), id) end
 
     local added = ''
@@ -357,30 +357,26 @@ export const FORGET_DEAD = `${NOW}
   return #forgotten
 `;
 
-/** ARGV: now, then pairs of task and pool that run here. Returns how many tasks are not over, how many of those run here, and how many are dead. */
-export const COUNT = `${NOW}
-  local live, running = 0, 0
-  for _, pool in ipairs(redis.call('ZRANGE', P .. ':pools', 0, -1)) do live = live + redis.call('ZCARD', poolKey(pool)) end
-  for n = 2, #ARGV, 2 do
-    if redis.call('ZSCORE', poolKey(ARGV[n + 1]), ARGV[n]) then running = running + 1 end
+/**
+ * ARGV: now, then as JSON the pools of the tasks that run here by their ids, and `true` for each pool to leave out of the last answer. Returns how
+ * many tasks are not over, how many of those run here, how many are dead, and in how many milliseconds the first other task is due; empty: none is.
+ */
+export const LOOK = `${NOW}
+  local running, leftOut = cjson.decode(ARGV[2]), cjson.decode(ARGV[3])
+  local live, runningHere, next, most = 0, 0, nil, 0
+  for id, pool in pairs(running) do
+    most = most + 1
+    if redis.call('ZSCORE', poolKey(pool), id) then runningHere = runningHere + 1 end
   end
-  return { live, running, redis.call('ZCARD', P .. ':dead') }
-`;
-
-/** ARGV: now, the tasks that run here as JSON, then pools to leave out. Returns in how many milliseconds the first other task is due. */
-export const NEXT_DUE = `${NOW}
-  local running, isRunning, isLeftOut = cjson.decode(ARGV[2]), {}, {}
-  for _, id in ipairs(running) do isRunning[id] = true end
-  for n = 3, #ARGV do isLeftOut[ARGV[n]] = true end
-  local next
   for _, pool in ipairs(redis.call('ZRANGE', P .. ':pools', 0, -1)) do
-    local first = isLeftOut[pool] and {} or redis.call('ZRANGE', poolKey(pool), 0, #running, 'WITHSCORES')
+    live = live + redis.call('ZCARD', poolKey(pool))
+    local first = leftOut[pool] and {} or redis.call('ZRANGE', poolKey(pool), 0, most, 'WITHSCORES')
     for n = 1, #first, 2 do
-      if not isRunning[first[n]] then
+      if not running[first[n]] then
         next = math.min(next or math.huge, dueOf(first[n + 1]))
         break
       end
     end
   end
-  return next and whole(next - now)
+  return { live, runningHere, redis.call('ZCARD', P .. ':dead'), next and whole(next - now) or '' }
 `;
