@@ -4,7 +4,7 @@ import { App } from "./bolt.ts";
 import type { Logger } from "../core/logger.ts";
 import { DocsAgentError } from "../errors.ts";
 import type { SlackTeams } from "../replies/slack-teams.ts";
-import { isSlackBody } from "./slack-body.ts";
+import { canBoltRead, isSlackBody } from "./slack-body.ts";
 import type { SampleLine } from "./line-sampler.ts";
 import { slackLogger } from "./sdk-logger.ts";
 
@@ -79,14 +79,15 @@ export class BoltApp extends App {
 
   async #process(event: ReceiverEvent): Promise<void> {
     const body: unknown = event.body;
-    if (!isSlackBody(body)) {
+    const isEvent = isSlackBody(body) && body["type"] === "event_callback";
+    if (!isSlackBody(body) || (isEvent && !canBoltRead(body["event"]))) {
       this.#sample("malformed payload", (repeated) =>
         this.#logger.warn(repeated, "ignored a payload that isn't like Slack's"),
       );
       // Sent again it would be no better.
       return event.ack();
     }
-    if (body["type"] !== "event_callback") return super.processEvent(event);
+    if (!isEvent) return super.processEvent(event);
     const teamId = body["team_id"];
     const { identity } = await this.#teams.of(typeof teamId === "string" ? teamId : "");
     if (identity.botUserId === "") throw new IdentityUnknownError();

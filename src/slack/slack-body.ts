@@ -5,6 +5,16 @@ export function isSlackBody(body: unknown): body is Record<string, unknown> {
   return isObject(body["event"]) && typeof body["event"]["type"] === "string";
 }
 
+/** Bolt looks inside these parts of an event, and throws where they are null, say. */
+export function canBoltRead(event: unknown): boolean {
+  if (!isObject(event)) return false;
+  return ["user", "channel", "item", "subteam"].every((name) => {
+    const part = event[name];
+    const isId = typeof part === "string" && (name === "user" || name === "channel");
+    return part === undefined || isId || isObject(part);
+  });
+}
+
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

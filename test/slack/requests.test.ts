@@ -55,6 +55,22 @@ it("a mention that lacks its words gets 200, and nothing comes of it", async () 
   expect(world.slack.ephemerals(ANA)).toEqual([]);
 });
 
+it.each([
+  { type: "app_mention", user: null, channel: DOCS },
+  { type: "message", user: ANA, channel: null },
+  { type: "app_home_opened", user: null, channel: null, tab: "messages" },
+  { type: "reaction_added", user: ANA, item: null },
+  { type: "channel_created", channel: 7 },
+])("an event that lacks what every event of its sort has gets 200 and is ignored: %j", async (said) => {
+  await using world = await World.start();
+  const event = { text: "fix it", ts: "1767622800.000100", ...said };
+  const body = JSON.stringify({ type: "event_callback", team_id: world.slack.workspace.team.id, event });
+  expect(await post(world.appUrl, body, signed(body, JSON_TYPE))).toBe(200);
+  await world.pass(60_000);
+  expect(world.service.calls).toEqual([]);
+  expect(world.logger.text("error")).toBe("");
+});
+
 describe("a signed body that isn't like Slack's", () => {
   it.each([
     ["null", JSON_TYPE],
