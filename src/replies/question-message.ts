@@ -27,7 +27,7 @@ export function questionMessage(
   const lead = isOpen(question)
     ? `💬 ${muted.includes(request.userId) ? "" : `<@${request.userId}> `}The agent asks:`
     : "💬 The agent asked:";
-  const end = endOf(question, view.contact);
+  const end = endOf(question, turn, view.contact);
   const answered =
     answer === undefined ? "" : `<@${answer.userId}> answered: ${cutEscaped(answer.words, SAID_MAX)}`;
   return {
@@ -100,10 +100,11 @@ function answerBlock({ userId, words }: PersonAnswer): RichTextBlock {
 }
 
 /** What else there is to say of a question that takes no answer any more; may be empty. */
-function endOf({ answer, closed }: Question, contact: string): string {
+function endOf({ answer, closed }: Question, { stop }: Turn, contact: string): string {
   if (answer === undefined) {
     if (closed === undefined) return "";
-    return closed === "elsewhere" ? "Answered outside Slack." : "Not answered in time.";
+    if (closed === "elsewhere") return "Answered outside Slack.";
+    return stop === undefined ? "Not answered in time." : "Not answered.";
   }
   switch (answer.result) {
     case undefined:

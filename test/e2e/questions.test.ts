@@ -207,6 +207,15 @@ describe("a question that ends without an answer from Slack", () => {
     expect(service.answers).toEqual([]);
   });
 
+  it("is over when somebody presses Stop, and nothing says that time ran out", async () => {
+    await using world = await start({ jobService: { turns: true, questions: true, cancels: true } });
+    const { root } = await asked(world);
+    await press(world, ANA, root, "stop_turn");
+    await world.until(() => said(world, root)[0]?.at(-1) === "Not answered.");
+    await world.pass(60 * MINUTE_MS);
+    expect(said(world, root)[0]).toEqual([...ASKED, "Not answered."]);
+  });
+
   it("tells whoever presses a button that the agent has gone on, and closes it", async () => {
     await using world = await start();
     const { service } = world;
