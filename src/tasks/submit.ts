@@ -1,5 +1,5 @@
 import { faultForLog } from "../core/job-service.ts";
-import type { Besides, JobService, JobServiceAnswer } from "../core/job-service.ts";
+import type { Besides, JobService, JobServiceAnswer, JobServiceFault } from "../core/job-service.ts";
 import { composePrompt } from "../core/prompt.ts";
 import { AFTER_STORE_FAULT_MS, retryDelayMs } from "../core/retry.ts";
 import type { Step, Task } from "../core/task-queue.ts";
@@ -78,9 +78,9 @@ export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
   const nothing = { files: undefined, attachments: [] };
   // Once nothing is sent any more, nothing has to be had.
   const isOver = waitMs > 0 || !isUnsent || deps.clock.now() >= deadlineOf(known, deps.polling);
-  const offered = isOver || !isFirst ? [] : await offeredBy(jobService, announced);
+  const { offered, silent } = isOver || !isFirst ? NO_OFFER : await offeredBy(jobService, announced);
   const requester = offered.includes("requester") ? await requesterOf(deps, known) : undefined;
-  const went = isOver ? nothing : await filesOfRequest(deps, withContext, offered);
+  const went = isOver || silent !== undefined ? nothing : await filesOfRequest(deps, withContext, offered);
   if (went === null) {
     const dueAt = deps.clock.now() + FILES_AGAIN_AFTER_MS;
     return { kind: "retry", dueAt, reason: "a file that was sent can't be had again" };
@@ -113,9 +113,10 @@ export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
   deps.assertHeld();
   const sent = knownPrompt(before) ?? prompt;
   const besides = { attachments: went.attachments, ...askedBy(before) };
+  const unsent = waitMs > 0 ? notAsked(waitMs) : silent;
   const answer =
-    waitMs > 0
-      ? notAsked(waitMs)
+    unsent !== undefined
+      ? unsent
       : job === null
         ? await jobService.createJob(sent, turnId, besides)
         : await message(jobService, job.id, sent, turnId, besides);
@@ -141,11 +142,21 @@ export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
 /** No job has it: a service that was never asked anything says with its answer what it offers. */
 const NO_JOB = "capabilities";
 
-async function offeredBy(
-  jobService: JobService,
-  announced: ServiceRecord | undefined,
-): Promise<readonly string[]> {
-  return announced?.capabilities ?? (await jobService.getJob(NO_JOB)).capabilities ?? [];
+/** What a service offers. `silent`: it didn't say, and may soon; until then nothing is sent, as if it were away. */
+type Offer = { offered: readonly string[]; silent?: JobServiceAnswer };
+const NO_OFFER: Offer = { offered: [] };
+
+async function offeredBy(jobService: JobService, announced: ServiceRecord | undefined): Promise<Offer> {
+  if (announced?.capabilities !== undefined) return { offered: announced.capabilities };
+  const answer = await jobService.getJob(NO_JOB);
+  if (answer.ok || !passes(answer.fault)) return { offered: answer.capabilities ?? [] };
+  return { offered: [], silent: { ...answer, fault: { ...answer.fault, kind: "not-created" } } };
+}
+
+/** A 404, say, doesn't: a service that knows only the contract answers so. */
+function passes({ kind, status }: JobServiceFault): boolean {
+  if (kind !== "not-created" && kind !== "unknown") return false;
+  return status === undefined || status === 429 || status >= 500;
 }
 
 /** The turn ends, as nobody can send it; whether what was on its way has arrived stays unknown. */

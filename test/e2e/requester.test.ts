@@ -81,3 +81,24 @@ it("a service that doesn't announce that it takes them gets the prompt alone", a
   expect(sent(world)).toEqual([{ words: null, requester: null }]);
   expect(world.service.creates).toHaveLength(1);
 });
+
+it.each([
+  ["does not answer", { kind: "drop-before" }],
+  ["fails", { kind: "status", status: 500 }],
+  ["has something broken in front of it", { kind: "gateway", status: 502 }],
+  ["takes no more now", { kind: "status", status: 429, headers: { "retry-after": "600" } }],
+] as const)(
+  "a service that %s when it is first asked what it takes gets nothing until it has said",
+  async (_, fault) => {
+    await using world = await World.start(TAKES);
+    world.service.faultsOfLooks.add({ op: "get", times: 2, fault });
+    const sentAt = world.clock.now();
+    await world.slack.person(ANA).command({ channel: DOCS, text: "fix the FAQ" });
+    await world.until(() => world.read(DOCS)[0]?.includes("Your request is saved"));
+    expect(sent(world)).toEqual([]);
+    await world.until(() => sent(world).length === 1, 60 * MINUTE_MS);
+    expect(sent(world)).toMatchObject([{ words: "fix the FAQ", requester: { name: "Ana" } }]);
+    const waitedMs = world.clock.now() - sentAt;
+    expect(waitedMs >= 20 * MINUTE_MS).toBe("headers" in fault);
+  },
+);

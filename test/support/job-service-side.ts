@@ -100,6 +100,8 @@ export class JobServiceSide implements AsyncDisposable {
   readonly gets: SideGet[] = [];
   readonly jobs = new Map<string, SideJob>();
   readonly faults = new FaultPlan();
+  /** Of gets that only ask what is announced. */
+  readonly faultsOfLooks = new FaultPlan();
   readonly script = new JobScript();
   /** Connections accepted so far. */
   connections = 0;
@@ -258,6 +260,8 @@ export class JobServiceSide implements AsyncDisposable {
 
     // Asked only to learn what is announced: nothing that tests script or count.
     if (route.op === "get" && route.jobId === "capabilities") {
+      const fault = this.faultsOfLooks.take("get");
+      if (fault !== null && (await faultBefore(fault, response, {}))) return;
       return send(response, { status: 404, json: { error: "Job not found" } }, headers);
     }
     const call = this.#record(route, request, body);
