@@ -159,18 +159,8 @@ export type JobServiceAnswer = { honorsIdempotencyKeys: boolean; capabilities?: 
 );
 
 /** A fault as it goes to the log: without what the service said, which may quote people. */
-export function faultForLog({
-  kind,
-  status,
-  retryAfterMs,
-  message,
-}: JobServiceFault): Omit<JobServiceFault, "said"> {
-  return {
-    kind,
-    message,
-    ...(status === undefined ? {} : { status }),
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-  };
+export function faultForLog({ said: _, ...fault }: JobServiceFault): Omit<JobServiceFault, "said"> {
+  return fault;
 }
 
 /**

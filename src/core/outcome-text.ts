@@ -1,4 +1,4 @@
-import { endingOf, prLinkOf, updateOf } from "./outcome.ts";
+import { cameToNothing, endingOf, prLinkOf, updateOf } from "./outcome.ts";
 import type { Outcome } from "./outcome.ts";
 import { unnamedText } from "./prompt.ts";
 import type { Request } from "./request.ts";
@@ -51,129 +51,82 @@ export type OutcomeText = {
 
 /** The honest text of an outcome: it claims no more than is known. */
 export function outcomeText(outcome: Outcome, words: OutcomeWords): OutcomeText {
-  const text = textOf(outcome, words);
+  const said = textOf(outcome, words);
   const hasPullRequest = prLinkOf(outcome) !== null;
   return {
     subject: null,
     quote: quoteOf(outcome),
-    jobId: NEEDS_LOOKING_INTO.has(endingOf(outcome)) ? outcome.job?.id || null : null,
-    ...text,
-    buttons: hasPullRequest ? ["view-pull-request", ...text.buttons] : text.buttons,
+    jobId: cameToNothing(outcome) ? outcome.job?.id || null : null,
+    ...said,
+    buttons: hasPullRequest ? ["view-pull-request", ...said.buttons] : said.buttons,
   };
 }
 
-/** Endings of which only an operator can find out more, by the job. */
-const NEEDS_LOOKING_INTO: ReadonlySet<string> = new Set([
-  "failed",
-  "missing",
-  "unknown",
-  "rejected",
-  "expired",
-]);
-
 type Text = Pick<OutcomeText, "symbol" | "headline" | "detail" | "buttons"> & Partial<OutcomeText>;
 
+/** `buttons`: besides the one that leads to the pull request. */
+function text(symbol: string, headline: string, detail = "", ...buttons: OutcomeButton[]): Text {
+  return { symbol, headline, detail, buttons };
+}
+
 function textOf(outcome: Outcome, words: OutcomeWords): Text {
-  const { told } = outcome;
+  const { told, reason } = outcome;
   const pr = prLinkOf(outcome) === null ? null : (words.pr ?? "The pull request");
   const by = words.stopper;
-  const ending = endingOf(outcome);
-  switch (ending) {
+  switch (endingOf(outcome)) {
     case "pull-request":
       switch (updateOf(outcome)) {
         case "updated":
-          return { ...READY, headline: `The agent updated ${words.pr ?? "the pull request"}.` };
+          return text("✅", `The agent updated ${words.pr ?? "the pull request"}.`);
         case "maybe-updated":
-          return { ...READY, headline: `The agent finished. ${pr} may have new commits.` };
+          return text("✅", `The agent finished. ${pr} may have new commits.`);
         case null:
           return pullRequestText(told?.pullRequest, words.pr);
       }
-    case "branch":
-      return {
-        symbol: "✅",
-        headline: told?.branch
-          ? "The changes are on branch:"
-          : "The changes are on a branch of the repository.",
-        subject: told?.branch ? { text: told.branch, isCode: true } : null,
-        detail: "Open a pull request from it to merge it.",
-        buttons: [],
-      };
-    case "no-changes":
-      return {
-        symbol: "➖",
-        headline:
-          outcome.isUnsure === true ? "The agent finished, and there's no pull request." : "No changes made.",
-        detail: replyText(outcome, words),
-        buttons: ["try-again"],
-      };
-    case "failed": {
-      const limit = LIMITS[told?.cause ?? ""];
-      if (limit !== undefined) {
-        const detail = pr === null ? "Ask for a smaller change." : checkBeforeMergeText(pr);
-        const reason = told?.reason ?? "";
-        return PLAIN_SENTENCE.test(reason)
-          ? { symbol: "❌", headline: reason, quote: null, detail, jobId: null, buttons: [] }
-          : { symbol: "❌", headline: `The agent reached its ${limit}.`, detail, jobId: null, buttons: [] };
-      }
-      return {
-        symbol: "❌",
-        headline:
-          outcome.isUnsure === true
-            ? "The agent couldn't finish, or hasn't started on this."
-            : "The agent couldn't finish.",
-        detail: pr === null ? ifItKeepsHappening(outcome, words.contact) : checkBeforeMergeText(pr),
-        buttons: ["try-again"],
-      };
-    }
-    case "canceled":
-      return {
-        symbol: "⏹️",
-        headline: by === null ? "The agent was stopped." : `${by} stopped the agent.`,
-        detail: pr === null ? "No pull request was opened." : `${pr} has the work so far.`,
-        buttons: ["try-again"],
-      };
-    case "withdrawn":
-      return {
-        symbol: "⏹️",
-        headline: `${by === null ? "This request was canceled" : `${by} canceled this request`} before it started.`,
-        detail: "",
-        buttons: ["try-again"],
-      };
-    case "unwatched":
-      return {
-        symbol: "⏹️",
-        headline: by === null ? "Updates were stopped." : `${by} stopped updates.`,
-        detail: "The agent can't be stopped and may still open a pull request.",
-        buttons: ["keep-watching"],
-      };
-    case "archived":
-      return {
-        symbol: "🗄️",
-        headline: "Your request was archived.",
-        detail: pr === null ? "Ask again if you still need it." : `${pr} is still there.`,
-        buttons: [],
-      };
-    case "expired":
-      return outcome.reason === "never-started"
+    case "branch": {
+      const next = "Open a pull request from it to merge it.";
+      return told?.branch
         ? {
-            symbol: "⌛",
-            headline: `Not started: the agent was unavailable for ${words.watchedFor}.`,
-            detail: "",
-            buttons: ["try-again"],
+            ...text("✅", "The changes are on branch:", next),
+            subject: { text: told.branch, isCode: true },
           }
-        : {
-            symbol: "⌛",
-            headline: `Not done after ${words.watchedFor}, so I stopped watching.`,
-            detail: "The agent may still finish.",
-            buttons: ["keep-watching"],
-          };
+        : text("✅", "The changes are on a branch of the repository.", next);
+    }
+    case "no-changes": {
+      const headline =
+        outcome.isUnsure === true ? "The agent finished, and there's no pull request." : "No changes made.";
+      return text("➖", headline, replyText(outcome, words), "try-again");
+    }
+    case "failed":
+      return failedText(outcome, pr, words.contact);
+    case "canceled": {
+      const left = pr === null ? "No pull request was opened." : `${pr} has the work so far.`;
+      const headline = by === null ? "The agent was stopped." : `${by} stopped the agent.`;
+      return text("⏹️", headline, left, "try-again");
+    }
+    case "withdrawn": {
+      const canceled = by === null ? "This request was canceled" : `${by} canceled this request`;
+      return text("⏹️", `${canceled} before it started.`, "", "try-again");
+    }
+    case "unwatched": {
+      const headline = by === null ? "Updates were stopped." : `${by} stopped updates.`;
+      const detail = "The agent can't be stopped and may still open a pull request.";
+      return text("⏹️", headline, detail, "keep-watching");
+    }
+    case "archived": {
+      const detail = pr === null ? "Ask again if you still need it." : `${pr} is still there.`;
+      return text("🗄️", "Your request was archived.", detail);
+    }
+    case "expired": {
+      const { watchedFor } = words;
+      if (reason === "never-started") {
+        return text("⌛", `Not started: the agent was unavailable for ${watchedFor}.`, "", "try-again");
+      }
+      const headline = `Not done after ${watchedFor}, so I stopped watching.`;
+      return text("⌛", headline, "The agent may still finish.", "keep-watching");
+    }
     case "missing":
-      return {
-        symbol: "❓",
-        headline: "The agent no longer has this request.",
-        detail: checkText(pr),
-        buttons: ["try-again"],
-      };
+      return text("❓", "The agent no longer has this request.", checkText(pr), "try-again");
     case "unknown":
       return unknownText(outcome, pr, words.contact);
     case "rejected":
@@ -181,16 +134,31 @@ function textOf(outcome: Outcome, words: OutcomeWords): Text {
   }
 }
 
-const READY = { symbol: "✅", detail: "", buttons: [] };
-
 /** The status message has the link and the size, and the button leads there, too. */
 function pullRequestText(report: PullRequestReport | null | undefined, link: string | null): Text {
   const title = report?.title ?? null;
   if (title !== null) {
-    return { ...READY, headline: "Your pull request is ready:", subject: { text: title, isCode: false } };
+    return { ...text("✅", "Your pull request is ready:"), subject: { text: title, isCode: false } };
   }
-  const headline = link === null ? "Your pull request is ready." : `Your pull request is ready: ${link}`;
-  return { ...READY, headline };
+  return text("✅", link === null ? "Your pull request is ready." : `Your pull request is ready: ${link}`);
+}
+
+function failedText(outcome: Outcome, pr: string | null, contact: string): Text {
+  const { told, isUnsure } = outcome;
+  const limit = LIMITS[told?.cause ?? ""];
+  if (limit !== undefined) {
+    const detail = pr === null ? "Ask for a smaller change." : checkBeforeMergeText(pr);
+    const reason = told?.reason ?? "";
+    return PLAIN_SENTENCE.test(reason)
+      ? { ...text("❌", reason, detail), quote: null, jobId: null }
+      : { ...text("❌", `The agent reached its ${limit}.`, detail), jobId: null };
+  }
+  const headline =
+    isUnsure === true
+      ? "The agent couldn't finish, or hasn't started on this."
+      : "The agent couldn't finish.";
+  const detail = pr === null ? ifItKeepsHappening(outcome, contact) : checkBeforeMergeText(pr);
+  return text("❌", headline, detail, "try-again");
 }
 
 /** `3 files, +12 −4`: as much of it as is known. */
@@ -217,76 +185,58 @@ function quoteOf(outcome: Outcome): string | null {
   }
 }
 
-function unknownText(outcome: Outcome, pr: string | null, contact: string): Text {
-  const symbol = "❓";
-  if (outcome.job !== null) {
-    return {
-      symbol,
-      headline: "I can't tell how your request ended.",
-      detail: fixText(true, contact),
-      buttons: ["keep-watching"],
-    };
+function unknownText({ job, reason }: Outcome, pr: string | null, contact: string): Text {
+  if (job !== null) {
+    return text("❓", "I can't tell how your request ended.", fixText(true, contact), "keep-watching");
   }
-  return {
-    symbol,
-    headline:
-      outcome.reason === "unreadable"
-        ? "I can't tell whether your request started."
-        : "I sent your request but got no answer, so it may be running.",
-    detail: checkText(pr),
-    buttons: ["try-again"],
-  };
+  const headline =
+    reason === "unreadable"
+      ? "I can't tell whether your request started."
+      : "I sent your request but got no answer, so it may be running.";
+  return text("❓", headline, checkText(pr), "try-again");
 }
 
-function rejectedText(outcome: Outcome, { project, contact }: OutcomeWords): Text {
-  const symbol = "⛔";
-  const isStarted = outcome.job !== null;
-  const buttons: OutcomeButton[] = [isStarted ? "keep-watching" : "try-again"];
-  const detail = fixText(isStarted, contact);
-  const refused = "The agent refused your request.";
-  if (outcome.admission !== undefined) return { symbol, ...admissionText(outcome.admission, contact) };
-  switch (outcome.reason) {
+function rejectedText({ job, reason, admission }: Outcome, { project, contact }: OutcomeWords): Text {
+  if (admission !== undefined) return admissionText(admission, contact);
+  const isStarted = job !== null;
+  const rejected = (headline: string) =>
+    text("⛔", headline, fixText(isStarted, contact), isStarted ? "keep-watching" : "try-again");
+  switch (reason) {
     case "key":
-      return {
-        symbol,
-        headline: "Docs Agent isn't set up correctly: its API key was refused.",
-        detail,
-        buttons,
-      };
-    case "prompt":
-      return isStarted
-        ? { symbol, headline: refused, detail, buttons }
-        : { symbol, headline: refused, detail: "Reword or shorten it.", buttons: [] };
-    case "project": {
-      const named = project === null ? "The project" : `The “${project}” project`;
-      return { symbol, headline: `${named} isn't set up correctly.`, detail, buttons };
+      return rejected("Docs Agent isn't set up correctly: its API key was refused.");
+    case "project":
+      return rejected(
+        `${project === null ? "The project" : `The “${project}” project`} isn't set up correctly.`,
+      );
+    default: {
+      const refused = "The agent refused your request.";
+      if (reason === "prompt" && !isStarted) return text("⛔", refused, "Reword or shorten it.");
+      return rejected(refused);
     }
-    default:
-      return { symbol, headline: refused, detail, buttons };
   }
 }
 
 /** Nothing was sent: who may not use the app, or can't be told. */
-function admissionText(admission: NonNullable<Outcome["admission"]>, contact: string): Omit<Text, "symbol"> {
+function admissionText(admission: NonNullable<Outcome["admission"]>, contact: string): Text {
   switch (admission) {
     case "guest":
-      return {
-        headline: "Sorry, only members of this workspace can use Docs Agent.",
-        detail: "Your message stays in Slack.",
-        buttons: [],
-      };
+      return text(
+        "⛔",
+        "Sorry, only members of this workspace can use Docs Agent.",
+        "Your message stays in Slack.",
+      );
     case "unchecked":
-      return {
-        headline: "I couldn't check whether you're a member of this workspace, so I sent nothing.",
-        detail: "Ask again.",
-        buttons: [],
-      };
+      return text(
+        "⛔",
+        "I couldn't check whether you're a member of this workspace, so I sent nothing.",
+        "Ask again.",
+      );
     case "uncheckable":
-      return {
-        headline: "I can't check who is a member of this workspace, so I sent nothing.",
-        detail: `Contact ${contact}.`,
-        buttons: [],
-      };
+      return text(
+        "⛔",
+        "I can't check who is a member of this workspace, so I sent nothing.",
+        `Contact ${contact}.`,
+      );
   }
 }
 

@@ -43,8 +43,7 @@ export function helpMessage(projects: string[]): Rendered {
 
 /** What is missing where somebody sent files alone. */
 export function noWordsMessage(): Rendered {
-  const text = "I see a file but no request. Tell me what should change, in a reply to it.";
-  return { text, blocks: [section(text)] };
+  return said("I see a file but no request. Tell me what should change, in a reply to it.");
 }
 
 /** What a newcomer can do in direct messages, with prompts to start with. */
@@ -106,15 +105,15 @@ export function followIt({ id, watch }: Turn): Button {
 
 /** Only the requester may do that, by the operator's setting. */
 export function notAllowedMessage(requesterId: string, botName: string): Rendered {
-  const text = `Only <@${requesterId}> can do that. For your own request, use \`@${cutEscaped(botName, NAME_MAX)} new …\`.`;
-  return { text, blocks: [section(text)] };
+  return said(
+    `Only <@${requesterId}> can do that. For your own request, use \`@${cutEscaped(botName, NAME_MAX)} new …\`.`,
+  );
 }
 
 /** Why a request was not taken and what to do. */
 export function refusalMessage(refusal: Refusal): Rendered {
   if (refusal.kind === "too-many") {
-    const own = tooManyText(refusal, timeOfDay);
-    return { text: own, blocks: [section(own)] };
+    return said(tooManyText(refusal, timeOfDay));
   }
   const text = refusalText(refusal);
   const typed = refusal.kind === "too-long" ? (refusal.typed ?? "") : "";
@@ -163,42 +162,38 @@ function tooManyText(
 
 /** The request is safe, and there is nothing to see of it yet. */
 export function keptMessage(): Rendered {
-  const text = "Got it. Your request is saved, but Slack won't let me post yet. No need to resend.";
-  return { text, blocks: [section(text)] };
+  return said("Got it. Your request is saved, but Slack won't let me post yet. No need to resend.");
 }
 
 /** The app could not keep the request: nothing was started. */
 export function notKeptMessage(): Rendered {
-  const text = "I couldn't save that, so nothing was started. Try again in a minute.";
-  return { text, blocks: [section(text)] };
+  return said("I couldn't save that, so nothing was started. Try again in a minute.");
 }
 
 /** The app can't tell whether it kept the request. */
 export function maybeKeptMessage(): Rendered {
-  const text =
-    "I can't tell whether that was saved. If nothing about it shows up within a minute, ask again.";
-  return { text, blocks: [section(text)] };
+  return said(
+    "I can't tell whether that was saved. If nothing about it shows up within a minute, ask again.",
+  );
 }
 
 /** A list could not be looked up. */
 export function notListedMessage(): Rendered {
-  const text = "I couldn't look that up. Try again in a minute.";
-  return { text, blocks: [section(text)] };
+  return said("I couldn't look that up. Try again in a minute.");
 }
 
 /** The form could not be opened. */
 export function formNotOpenedMessage(): Rendered {
-  const text = "I couldn't open the form. Try again, or type your request after `/docs-agent`.";
-  return { text, blocks: [section(text)] };
+  return said("I couldn't open the form. Try again, or type your request after `/docs-agent`.");
 }
 
 /** How to get the app into a channel that it cannot post in. */
 export function inviteMeMessage(channelId: string, error: string, botName: string): Rendered {
-  const text =
+  return said(
     (error === "not_in_channel" || error === "channel_not_found") && !channelId.startsWith("D")
       ? `I'm not in this channel, so I'll message you directly. To get replies here, type \`/invite @${cutEscaped(botName, NAME_MAX)}\`.`
-      : "I can't post here, so I'll message you directly.";
-  return { text, blocks: [section(text)] };
+      : "I can't post here, so I'll message you directly.",
+  );
 }
 
 /** The app gave up on a part of a request. */
@@ -224,6 +219,11 @@ function gaveUpText(taskType: string, where: string): string {
     default:
       return `I lost track of your request in ${where}. Check for a new pull request before asking again.`;
   }
+}
+
+/** One paragraph of our own. */
+function said(text: string): Rendered {
+  return { text, blocks: [section(text)] };
 }
 
 /** As many names as there is room for, and how many more there are. */

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { UsersInfoResponse } from "@slack/web-api";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
@@ -90,22 +91,11 @@ export function createSlackAdmission({ teams, allowGuests, clock, logger }: Opti
       answer = look(key, teamId, userId);
       asking.set(key, answer);
     }
-    const inTime = await within(WITHIN_MS, answer);
+    const inTime = await Promise.race([answer, sleep(WITHIN_MS, null, { ref: false })]);
     if (inTime !== null) return inTime;
     // Whoever asks next doesn't wait as well. The answer, when it comes, takes its place.
     return keep(key, "unchecked");
   };
-}
-
-/** What it resolves to; null if it takes longer. */
-async function within<T>(ms: number, answer: Promise<T>): Promise<T | null> {
-  const { promise, resolve } = Promise.withResolvers<null>();
-  const timer = setTimeout(() => resolve(null), ms);
-  try {
-    return await Promise.race([answer, promise]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /**

@@ -16,32 +16,29 @@ export type CallPurpose =
   | "show-work"
   | "other";
 
+function codes(list: string): Set<string> {
+  return new Set(list.trim().split(/\s+/));
+}
+
 /** chat.postMessage, chat.postEphemeral: direct messages do not take a message from us. */
-const DIRECT_REFUSES = [
-  "channel_not_found",
-  "not_in_channel",
-  "is_archived",
-  "restricted_action",
-  "restricted_action_read_only_channel",
-];
+const DIRECT_REFUSES = codes(`
+  channel_not_found not_in_channel is_archived restricted_action
+  restricted_action_read_only_channel
+`);
 
 /** As above, of a channel. Where Slack permits nothing for a moment, there are still direct messages. */
-const CHANNEL_REFUSES = [...DIRECT_REFUSES, "no_permission"];
+const CHANNEL_REFUSES = new Set([...DIRECT_REFUSES, "no_permission"]);
 
 /**
  * chat.postMessage, chat.postEphemeral: this thread does not take a reply, or this channel takes none but replies. Three are
  * documented elsewhere, for a thread that is not there: `thread_not_found` (conversations.replies), `message_not_found`
  * (chat.update) and `invalid_thread_ts` (assistant.threads.setStatus).
  */
-const THREAD_REFUSES = [
-  "cannot_reply_to_message",
-  "restricted_action_non_threadable_channel",
-  "restricted_action_thread_locked",
-  "restricted_action_thread_only_channel",
-  "thread_not_found",
-  "message_not_found",
-  "invalid_thread_ts",
-];
+const THREAD_REFUSES = codes(`
+  cannot_reply_to_message restricted_action_non_threadable_channel
+  restricted_action_thread_locked restricted_action_thread_only_channel thread_not_found
+  message_not_found invalid_thread_ts
+`);
 
 /** The codes that are final, by purpose: repeating the call later changes nothing. */
 export const FINAL: Record<CallPurpose, ReadonlySet<string>> = {
@@ -51,58 +48,31 @@ export const FINAL: Record<CallPurpose, ReadonlySet<string>> = {
   /** chat.update: this message cannot be changed any more. `is_inactive`: the channel is frozen, archived or deleted. */
   update: new Set([
     ...CHANNEL_REFUSES,
-    "message_not_found",
-    "cant_update_message",
-    "edit_window_closed",
-    "is_inactive",
+    ...codes("message_not_found cant_update_message edit_window_closed is_inactive"),
   ]),
   /** conversations.history, conversations.replies: nothing can be seen there. */
-  find: new Set([
-    "channel_not_found",
-    "not_in_channel",
-    "no_permission",
-    "channel_is_limited_access",
-    "method_not_supported_for_channel_type",
-  ]),
+  find: codes(`
+    channel_not_found not_in_channel no_permission channel_is_limited_access
+    method_not_supported_for_channel_type
+  `),
   /** chat.postEphemeral: as for posts, and the person has to be there. */
   "reply-privately": new Set([...CHANNEL_REFUSES, ...THREAD_REFUSES, "user_not_in_channel"]),
   /** conversations.open: this person has no direct messages with us. No page has `cannot_dm_bot`; the method answers it for apps. */
-  "direct-message": new Set([
-    "user_not_found",
-    "user_disabled",
-    "user_not_visible",
-    "cannot_dm_bot",
-    "invalid_user_combination",
-    "channel_not_found",
-    "method_not_supported_for_channel_type",
-  ]),
+  "direct-message": codes(`
+    user_not_found user_disabled user_not_visible cannot_dm_bot invalid_user_combination
+    channel_not_found method_not_supported_for_channel_type
+  `),
   /** reactions.add, reactions.remove: this message takes no reaction of ours. */
-  react: new Set([
-    "bad_timestamp",
-    "channel_not_found",
-    "external_channel_migrating",
-    "invalid_name",
-    "is_archived",
-    "message_not_found",
-    "no_access",
-    "no_item_specified",
-    "not_in_channel",
-    "not_reactable",
-    "thread_locked",
-    "too_many_emoji",
-    "too_many_reactions",
-  ]),
+  react: codes(`
+    bad_timestamp channel_not_found external_channel_migrating invalid_name is_archived
+    message_not_found no_access no_item_specified not_in_channel not_reactable thread_locked
+    too_many_emoji too_many_reactions
+  `),
   /** assistant.threads.setStatus: there is no such thing here. `invalid_thread_ts` is about one thread alone. */
-  "show-work": new Set([
-    "access_denied",
-    "channel_not_found",
-    "deprecated_endpoint",
-    "feature_not_enabled",
-    "method_deprecated",
-    "no_permission",
-    "not_allowed",
-    "unknown_method",
-  ]),
+  "show-work": codes(`
+    access_denied channel_not_found deprecated_endpoint feature_not_enabled
+    method_deprecated no_permission not_allowed unknown_method
+  `),
   other: new Set(),
 };
 
@@ -110,41 +80,21 @@ export const FINAL: Record<CallPurpose, ReadonlySet<string>> = {
  * On every method's page: the token is not accepted or lacks a scope. `messages_tab_disabled` (chat.postMessage): the app's
  * settings forbid direct messages.
  */
-export const CREDENTIALS: ReadonlySet<string> = new Set([
-  "not_authed",
-  "invalid_auth",
-  "account_inactive",
-  "token_revoked",
-  "token_expired",
-  "missing_scope",
-  "not_allowed_token_type",
-  "enterprise_is_restricted",
-  "two_factor_setup_required",
-  "messages_tab_disabled",
-]);
+export const CREDENTIALS = codes(`
+    not_authed invalid_auth account_inactive token_revoked token_expired missing_scope
+    not_allowed_token_type enterprise_is_restricted two_factor_setup_required
+    messages_tab_disabled
+  `);
 
 /** On every method's page, the last on those that post: Slack says that it did nothing, and it may another time. */
-export const NOT_DONE: ReadonlySet<string> = new Set([
-  "ratelimited",
-  "rate_limited",
-  "message_limit_exceeded",
-  "accesslimited",
-  "service_unavailable",
-  "team_added_to_org",
-  "org_login_required",
-  "no_permission",
-]);
+export const NOT_DONE = codes(`
+    ratelimited rate_limited message_limit_exceeded accesslimited service_unavailable
+    team_added_to_org org_login_required no_permission
+  `);
 
 /** chat.postMessage, chat.update: the message's content is refused before anything is done. */
-export const CONTENT_REFUSED: ReadonlySet<string> = new Set([
-  "invalid_arguments",
-  "invalid_attachments",
-  "invalid_blocks",
-  "invalid_blocks_format",
-  "invalid_metadata_format",
-  "invalid_metadata_schema",
-  "metadata_too_large",
-  "msg_blocks_too_long",
-  "msg_too_long",
-  "no_text",
-]);
+export const CONTENT_REFUSED = codes(`
+    invalid_arguments invalid_attachments invalid_blocks invalid_blocks_format
+    invalid_metadata_format invalid_metadata_schema metadata_too_large msg_blocks_too_long
+    msg_too_long no_text
+  `);
