@@ -1,12 +1,9 @@
 import { configuredProject } from "./job-service.ts";
 import { prLinkOf } from "./outcome.ts";
-import { jobKey } from "./project.ts";
-import type { ProjectRef } from "./project.ts";
-import { threadId } from "./records.ts";
-import type { JobRecord, Read } from "./records.ts";
+import { jobKey, type ProjectRef } from "./project.ts";
+import { threadId, type JobRecord, type Read } from "./records.ts";
 import type { Request } from "./request.ts";
-import { isFollowUp, isUnsent } from "./turn.ts";
-import type { Turn } from "./turn.ts";
+import { isFollowUp, isUnsent, type Turn } from "./turn.ts";
 
 /**
  * Whose job a reply in a thread is for.

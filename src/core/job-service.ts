@@ -159,8 +159,9 @@ export type JobServiceAnswer = { honorsIdempotencyKeys: boolean; capabilities?: 
 );
 
 /** A fault as it goes to the log: without what the service said, which may quote people. */
-export function faultForLog({ said: _, ...fault }: JobServiceFault): Omit<JobServiceFault, "said"> {
-  return fault;
+export function faultForLog(fault: JobServiceFault): Omit<JobServiceFault, "said"> {
+  const { said: _, ...logged } = fault;
+  return logged;
 }
 
 /**

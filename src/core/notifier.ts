@@ -1,3 +1,5 @@
+import { z } from "zod";
+import { storedObject } from "./stored-object.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Question } from "./question.ts";
 import type { ListPage, Standing } from "./request-list.ts";
@@ -21,29 +23,19 @@ export type Recipient = { place: Place; userId: string; responseUrl: string | nu
 /** One step to the reaction that should be under the message that asked. By Slack's names: at work, done, not done. */
 export type ReactionChange = { name: "eyes" | "white_check_mark" | "x"; isOn: boolean };
 
+/** `away`: why it is in a direct message; null: it isn't, or another message there says so. `muted`: who isn't to be mentioned. */
+type OfTurn = { turn: Turn; away: string | null; muted?: readonly string[] };
+
 /** What a message says. How it looks is the notifier's business. */
 export type Message =
   /** The root message, or first reply, that is updated in place. `followUps`: what it shows besides its own turn, oldest first. */
   | { kind: "status"; turn: Turn; followUps?: readonly Turn[]; away: string | null }
   /** What the agent asks, and, once there is one, the answer. */
-  | { kind: "question"; turn: Turn; question: Question; away: string | null; muted?: readonly string[] }
+  | ({ kind: "question"; question: Question } & OfTurn)
   /** That the turn takes longer than usual, once; later, that it did. */
-  | {
-      kind: "overdue";
-      turn: Turn;
-      overdue: NonNullable<Turn["overdue"]>;
-      away: string | null;
-      muted?: readonly string[];
-    }
-  /** The notification that one watch of a turn ended. `muted`: who isn't to be mentioned. */
-  | {
-      kind: "outcome";
-      turn: Turn;
-      outcome: Outcome;
-      watch: number;
-      away: string | null;
-      muted?: readonly string[];
-    }
+  | ({ kind: "overdue"; overdue: NonNullable<Turn["overdue"]> } & OfTurn)
+  /** The notification that one watch of a turn ended. */
+  | ({ kind: "outcome"; outcome: Outcome; watch: number } & OfTurn)
   /** To the requester alone: the app cannot post in that channel, and how to invite it. */
   | { kind: "invite-me"; channelId: string; error: string }
   /** To the requester alone: the request is saved, and Slack does not take the status message yet. */
@@ -70,18 +62,30 @@ export type Message =
 export type MessageOf<K extends Message["kind"]> = Extract<Message, { kind: K }>;
 
 /** Why a request was not taken. */
-export type Refusal =
+export const Refusal = z.discriminatedUnion("kind", [
   /** `typed`: where it can be seen nowhere else. */
-  | { kind: "too-long"; length: number; limit: number; typed?: string | undefined }
-  | { kind: "unknown-project"; name: string; known: string[] }
+  storedObject({
+    kind: z.literal("too-long"),
+    length: z.number(),
+    limit: z.number(),
+    typed: z.string().optional(),
+  }),
+  storedObject({ kind: z.literal("unknown-project"), name: z.string(), known: z.array(z.string()) }),
   /** `limit`: requests an hour. `againAtMs`: when the next one is taken, epoch milliseconds. */
-  | { kind: "too-many"; scope: "person" | "channel"; limit: number; againAtMs: number }
+  storedObject({
+    kind: z.literal("too-many"),
+    scope: z.enum(["person", "channel"]),
+    limit: z.number(),
+    againAtMs: z.number(),
+  }),
   /** Guests and people of other organizations aren't let in. */
-  | { kind: "guest" }
+  storedObject({ kind: z.literal("guest") }),
   /** Slack doesn't say now whether they are a member. */
-  | { kind: "unchecked" }
+  storedObject({ kind: z.literal("unchecked") }),
   /** Slack will not say whether they are: the app lacks a scope. */
-  | { kind: "uncheckable" };
+  storedObject({ kind: z.literal("uncheckable") }),
+]);
+export type Refusal = z.infer<typeof Refusal>;
 
 /** Names a post so that it can be found again: carried as the Slack message's metadata. */
 export type PostLabel = { turnId: string; post: string };

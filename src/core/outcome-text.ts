@@ -1,5 +1,4 @@
-import { cameToNothing, endingOf, prLinkOf, updateOf } from "./outcome.ts";
-import type { Outcome } from "./outcome.ts";
+import { cameToNothing, endingOf, prLinkOf, updateOf, type Outcome } from "./outcome.ts";
 import { unnamedText } from "./prompt.ts";
 import type { Request } from "./request.ts";
 import type { PullRequestReport } from "./told-turn.ts";

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import type { ReportedTurn } from "./job-service.ts";
-import { Job } from "./job-service.ts";
+import { Job, type ReportedTurn } from "./job-service.ts";
 import { storedObject } from "./stored-object.ts";
 import { ToldTurn } from "./told-turn.ts";
 

@@ -1,9 +1,7 @@
 import { OVERDUE_SLOT } from "./delivery.ts";
-import { pausedMs, isAsking } from "./turn.ts";
-import { projectKey } from "./project.ts";
-import type { ProjectRef } from "./project.ts";
+import { pausedMs, isAsking, type Turn, type TurnStage } from "./turn.ts";
+import { projectKey, type ProjectRef } from "./project.ts";
 import type { Append } from "./task-queue.ts";
-import type { Turn, TurnStage } from "./turn.ts";
 
 /** The series that says how long a project's newest turns with a result took, milliseconds. It holds nothing else of them. */
 export function historyOf(project: ProjectRef): string {

@@ -41,23 +41,7 @@ const ShownMessage = storedObject({
 });
 export type ShownMessage = z.infer<typeof ShownMessage>;
 
-/** The message that a request points at. It leaves Slack as quoted material, never as an instruction. */
-export const QuotedMessage = storedObject({
-  segments: z.array(Segment),
-  /** Who wrote it: a user id, or null for an app's message. */
-  authorId: z.string().nullable(),
-  /** The name to use where there is no user id. */
-  authorName: z.string().nullable(),
-  channelId: z.string(),
-  ts: z.string(),
-  threadTs: z.string().nullable(),
-  files: z.array(SharedFile).optional(),
-  /** Absent: it shows none. */
-  shows: z.array(ShownMessage).optional(),
-});
-export type QuotedMessage = z.infer<typeof QuotedMessage>;
-
-/** A message of the thread that a request was made in. It leaves Slack as quoted material, too. */
+/** A message of the thread that a request was made in. It leaves Slack as quoted material, never as an instruction. */
 export const ThreadMessage = storedObject({
   segments: z.array(Segment),
   /** Who wrote it: a user id, or null for an app's message. */
@@ -72,6 +56,13 @@ export const ThreadMessage = storedObject({
   shows: z.array(ShownMessage).optional(),
 });
 export type ThreadMessage = z.infer<typeof ThreadMessage>;
+
+/** The message that a request points at. */
+export const QuotedMessage = ThreadMessage.extend({
+  channelId: z.string(),
+  threadTs: z.string().nullable(),
+});
+export type QuotedMessage = z.infer<typeof QuotedMessage>;
 
 /** What of its thread goes along with a request: read or picked once, so that however often it is sent, the words are the same. */
 export const ThreadContext = storedObject({

@@ -63,15 +63,17 @@ export function newestOf(
   return { messages: [...root.map(shortened), ...kept], leftOut: sorted.length - root.length - kept.length };
 }
 
-function shortened({ shows, ...message }: ThreadMessage): ThreadMessage {
-  const cut = (segments: readonly Segment[]) => startOfSegments(segments, MESSAGE_MAX_CHARS);
-  return {
-    ...message,
-    segments: cut(message.segments),
-    ...(shows === undefined
-      ? {}
-      : { shows: shows.map((shown) => ({ ...shown, segments: cut(shown.segments) })) }),
-  };
+function shortened(message: ThreadMessage): ThreadMessage {
+  return withSegments(message, (segments) => startOfSegments(segments, MESSAGE_MAX_CHARS));
+}
+
+/** A message with other words, and so those that it shows. */
+export function withSegments<T extends Pick<ThreadMessage, "segments" | "shows">>(
+  message: T,
+  change: (segments: readonly Segment[]) => Segment[],
+): T {
+  const shows = message.shows?.map((shown) => ({ ...shown, segments: change(shown.segments) }));
+  return { ...message, segments: change(message.segments), ...(shows && { shows }) };
 }
 
 /** Its words, and those of the messages that it shows. */
@@ -143,8 +145,13 @@ export function withoutShown<T extends Pick<ThreadMessage, "shows">>(message: T,
   return { ...message, shows: message.shows.filter((shown) => !isLeftOut(shown)) };
 }
 
+/** What the thread says of what left Slack besides the request itself. */
+export function sharedTexts(turn: Pick<Turn, "request" | "files">): string[] {
+  return [sharedText(turn.request), ...filesText(turn)].filter((text) => text !== "");
+}
+
 /** What the thread says of what went along from it; empty: nothing is to be said. */
-export function sharedText({ context, quoted }: Pick<Request, "context" | "quoted">): string {
+function sharedText({ context, quoted }: Pick<Request, "context" | "quoted">): string {
   if (context === undefined) return "";
   if (context.upTo === undefined) return "I couldn't read the thread, so only your message was sent.";
   const { messages, leftOut, hasEarlier, ofGuests = 0, isCutShort } = context;
@@ -211,7 +218,7 @@ export function sortFiles(
 }
 
 /** What the thread says of files that a turn was sent with, or without; empty: there were none. */
-export function filesText({ files }: Pick<Turn, "files">): string[] {
+function filesText({ files }: Pick<Turn, "files">): string[] {
   const { sent = [], unsent = [] } = files ?? {};
   return [
     ...(sent.length === 0 ? [] : [`Sent along: ${fileNames(sent)}`]),

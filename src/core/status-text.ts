@@ -1,19 +1,19 @@
 import type { ReactionChange } from "./notifier.ts";
 import { upToMinute, utcTimeOfDay } from "./text.ts";
-import { endingOf, cameToNothing } from "./outcome.ts";
-import type { Outcome } from "./outcome.ts";
-import { diffText } from "./outcome-text.ts";
-import type { OutcomeWords } from "./outcome-text.ts";
-import { filesText, sharedText } from "./shared.ts";
+import { endingOf, cameToNothing, type Outcome } from "./outcome.ts";
+import { diffText, type OutcomeWords } from "./outcome-text.ts";
+import { sharedTexts } from "./shared.ts";
 import type { TurnProgress } from "./told-turn.ts";
-import { isAsking, isFollowUp } from "./turn.ts";
-import type { Turn } from "./turn.ts";
+import { isAsking, isFollowUp, type Turn } from "./turn.ts";
 import type { Request } from "./request.ts";
 
 /** Names what a status message shows: as long as it stays the same, the message is not touched. */
 export function statusKey(turn: Turn): string {
   const state = stateOf(turn);
-  const progress = [planKey(turn), stepOf(turn)].filter((part) => part !== null);
+  const { plan, step = null } = shownProgress(turn) ?? {};
+  // A character for each step of the plan: how far it is.
+  const planned = plan?.map(({ status }) => status[0]).join("") ?? null;
+  const progress = [planned, step].filter((part) => part !== null);
   return progress.length === 0 ? state : `${state}${BEFORE_STEP}${progress.join(" ")}`;
 }
 
@@ -28,7 +28,7 @@ export function isOnlyStepNew(turn: Turn): boolean {
 const BEFORE_STEP = ": ";
 
 function stateOf(turn: Turn): string {
-  const shared = [sharedText(turn.request), ...filesText(turn)].filter((text) => text !== "").join("; ");
+  const shared = sharedTexts(turn).join("; ");
   return shared === "" ? newsKey(turn) : `${newsKey(turn)} (${shared})`;
 }
 
@@ -56,26 +56,16 @@ function stageKey(turn: Turn): string {
   }
 }
 
-/** A character for each step: how far the plan is. */
-function planKey(turn: Turn): string | null {
-  return (
-    planOf(turn)
-      ?.map(({ status }) => status[0])
-      .join("") ?? null
-  );
-}
-
 /** The agent's plan, while it works by it and can be reached. */
 export function planOf(turn: Turn): TurnProgress["plan"] | null {
-  const { stage } = turn;
-  if (stage.name !== "watching" || stage.troubleSince !== null) return null;
-  return isStopping(turn) || isAsking(turn) ? null : (stage.progress?.plan ?? null);
+  return shownProgress(turn)?.plan ?? null;
 }
 
-function stepOf(turn: Turn): string | null {
+/** How far the agent is, while it works and can be reached. */
+function shownProgress(turn: Turn): TurnProgress | undefined {
   const { stage } = turn;
-  if (stage.name !== "watching" || stage.troubleSince !== null) return null;
-  return isStopping(turn) || isAsking(turn) ? null : (stage.progress?.step ?? null);
+  if (stage.name !== "watching" || stage.troubleSince !== null) return undefined;
+  return isStopping(turn) || isAsking(turn) ? undefined : stage.progress;
 }
 
 /** Somebody has stopped it, and it has not ended yet. */
@@ -119,8 +109,8 @@ export function statusText(turn: Turn, words: Pick<OutcomeWords, "watchedFor" | 
       if (stage.troubleSince !== null) return `⚠️ ${TROUBLE}`;
       if (isAsking(turn)) return "💬 Waiting for an answer";
       if (isStarting(turn)) return STARTING;
-      const step = stepOf(turn);
-      if (step !== null) return `🔧 ${step}`;
+      const step = stage.progress?.step;
+      if (step) return `🔧 ${step}`;
       return isFollowUp(turn) ? FOLLOW_UP_SENT : WORKING;
     }
     case "ended":

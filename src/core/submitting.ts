@@ -1,11 +1,9 @@
 import type { Job, Besides, JobServiceAnswer, JobServiceFault, Requester } from "./job-service.ts";
 import type { Admission } from "./directory.ts";
 import type { OutcomeKind } from "./outcome.ts";
-import { nextPollDelayMs } from "./retry.ts";
-import type { PollingPolicy } from "./retry.ts";
+import { nextPollDelayMs, type PollingPolicy } from "./retry.ts";
 import { quotesNothing } from "./prompt.ts";
-import { DEFAULT_INSTRUCTIONS } from "./request.ts";
-import type { Request, ThreadContext } from "./request.ts";
+import { DEFAULT_INSTRUCTIONS, type Request, type ThreadContext } from "./request.ts";
 import {
   withoutSending,
   UNSEEN_MS,
@@ -47,7 +45,7 @@ export function beforeSubmit(
       if (!honorsKeys || now >= Math.min(deadlineOf(turn, policy), turn.request.receivedAt + KEY_LASTS_MS)) {
         return endTurn(turn, "unknown", now, { reason: "create-lost" });
       }
-      return { ...turn, stage: { ...turn.stage, isRepeat: true, ...keptPrompt(turn, at.prompt) } };
+      return { ...turn, stage: { ...turn.stage, isRepeat: true, prompt: keptPrompt(turn, at.prompt) } };
     case "accepted":
       if (turn.stop !== undefined) return withoutSending(turn, now);
       if (now >= deadlineOf(turn, policy)) {
@@ -59,9 +57,9 @@ export function beforeSubmit(
           name: "submitting",
           waitingSince: turn.stage.waitingSince,
           isRepeat: false,
-          ...limitOf(turn.stage.limitedUntil),
-          ...keptPrompt(turn, at.prompt),
-          ...(at.requester === undefined ? {} : { requester: at.requester }),
+          limitedUntil: turn.stage.limitedUntil,
+          prompt: keptPrompt(turn, at.prompt),
+          requester: at.requester,
         },
       };
   }
@@ -101,9 +99,9 @@ export function askedBy({ stage, request }: Turn): Pick<Besides, "words" | "requ
   return instructions === DEFAULT_INSTRUCTIONS ? { requester } : { words: instructions, requester };
 }
 
-function keptPrompt(turn: Turn, composed: string): { prompt?: string } {
+function keptPrompt(turn: Turn, composed: string): string | undefined {
   const prompt = knownPrompt(turn) ?? composed;
-  return prompt === turn.request.instructions ? {} : { prompt };
+  return prompt === turn.request.instructions ? undefined : prompt;
 }
 
 /** After a create or a message that was sent: what its answer means. `afterMs`: send it again after that long; null: it is settled. */
@@ -132,7 +130,6 @@ export function afterSubmit(
   const { fault } = answer;
   const { stage } = turn;
   const { isRepeat } = stage;
-  const limit = limitOf(limitedUntil(stage, fault, now));
   const waitingSince = stage.waitingSince ?? now;
   const ended = (kind: OutcomeKind, detail: Parameters<typeof endTurn>[3]) => ({
     turn: endTurn(turn, kind, now, detail),
@@ -145,7 +142,11 @@ export function afterSubmit(
   switch (fault.kind) {
     case "not-created":
       // What is certain of this create says nothing of an earlier one whose answer was lost.
-      return later(isRepeat ? { ...stage, waitingSince } : { name: "accepted", waitingSince, ...limit });
+      return later(
+        isRepeat
+          ? { ...stage, waitingSince }
+          : { name: "accepted", waitingSince, limitedUntil: limitedUntil(stage, fault, now) },
+      );
     case "unknown":
       if (!at.honorsKeys) return ended("unknown", { reason: "create-lost" });
       return later({ ...stage, waitingSince, isRepeat: true });
@@ -171,10 +172,6 @@ function limitedUntil(
 ): number | undefined {
   if (status === undefined) return stage.limitedUntil;
   return status === 429 && retryAfterMs !== undefined ? now + retryAfterMs : undefined;
-}
-
-function limitOf(until: number | undefined): { limitedUntil?: number } {
-  return until === undefined ? {} : { limitedUntil: until };
 }
 
 function followUpTaken(

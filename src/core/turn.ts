@@ -1,9 +1,7 @@
 import { z } from "zod";
 import { Delivery, newDelivery } from "./delivery.ts";
-import { Job, Requester } from "./job-service.ts";
-import type { JobServiceAnswer, JobServiceFault } from "./job-service.ts";
-import { Outcome, outcomeKindOf } from "./outcome.ts";
-import type { OutcomeKind, OutcomeReason } from "./outcome.ts";
+import { Job, Requester, type JobServiceAnswer, type JobServiceFault } from "./job-service.ts";
+import { Outcome, outcomeKindOf, type OutcomeKind, type OutcomeReason } from "./outcome.ts";
 import type { PollingPolicy } from "./retry.ts";
 import { Question, closeQuestions, isOpen, questionsAfter, toldQuestions } from "./question.ts";
 import { Request } from "./request.ts";

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import type { JobServiceAnswer, JobServiceFault } from "./job-service.ts";
-import { nextPollDelayMs } from "./retry.ts";
-import type { PollingPolicy } from "./retry.ts";
+import { nextPollDelayMs, type PollingPolicy } from "./retry.ts";
 import { storedObject } from "./stored-object.ts";
 import {
   deadlineOf,

@@ -4,8 +4,7 @@ import type { Limit } from "../core/task-queue.ts";
 import { DocsAgentError, LimitReachedError, isStoreAnswerLost, messageOf } from "../errors.ts";
 import { maybeKeptMessage, notKeptMessage } from "../replies/private-messages.ts";
 import type { Rendered } from "../replies/blocks.ts";
-import { acceptance } from "../tasks/accept.ts";
-import type { Aim } from "../tasks/accept.ts";
+import { acceptance, type Aim } from "../tasks/accept.ts";
 import { askingBeside } from "../tasks/ask.ts";
 import type { Accepted, IntakeDeps } from "./deps.ts";
 

@@ -1,9 +1,8 @@
 import type { App, BlockAction, ButtonAction } from "@slack/bolt";
-import { ANSWER_MAX_CHARS, isOpen } from "../core/question.ts";
+import { ANSWER_MAX_CHARS, isOpen, type Question } from "../core/question.ts";
 import { maySteer } from "../core/people.ts";
 import { questionOf } from "../core/turn.ts";
-import { ANSWER_CHOICE, ANSWER_IN_WORDS, questionValue } from "../replies/actions.ts";
-import type { QuestionValue } from "../replies/actions.ts";
+import { ANSWER_CHOICE, ANSWER_IN_WORDS, questionValue, type QuestionValue } from "../replies/actions.ts";
 import { refusalText } from "../replies/private-messages.ts";
 import {
   ANSWERED_ALREADY,
@@ -14,22 +13,16 @@ import {
   FORM_EXPIRED,
   ANSWER_FORM_NOT_KEPT,
 } from "../replies/short-answers.ts";
-import { answering } from "../tasks/answer.ts";
-import type { AnswerTaken, GivenAnswer } from "../tasks/answer.ts";
+import { answering, type AnswerTaken, type GivenAnswer } from "../tasks/answer.ts";
 import type { IntakeDeps } from "./deps.ts";
-import { alreadyAnswered, answerPress, takePress, tooOld } from "./press.ts";
-import type { PressAnswer } from "./press.ts";
+import { alreadyAnswered, answerPress, onPress, tooOld, type PressAnswer } from "./press.ts";
 import type { ModalView } from "@slack/types";
-import type { Question } from "../core/question.ts";
 import { quoteText } from "../replies/blocks.ts";
 
 /** The buttons under the agent's questions, and the form for an answer in words. An answer is in the turn's record before Slack gets its ack. */
 export function registerAnswers(app: App, deps: IntakeDeps): void {
-  app.action<BlockAction<ButtonAction>>(ANSWER_CHOICE, (press) =>
-    takePress(deps, press, questionValue.read(press.action.value), async (pressed) => {
-      const { id: userId } = press.body.user;
-      return answerOf(deps, await take(deps, pressed, userId, { choice: pressed.choice }), userId);
-    }),
+  onPress(app, deps, ANSWER_CHOICE, questionValue, async (pressed, { user }) =>
+    answerOf(deps, await take(deps, pressed, user.id, { choice: pressed.choice }), user.id),
   );
 
   app.action<BlockAction<ButtonAction>>(

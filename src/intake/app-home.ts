@@ -1,11 +1,12 @@
-import type { App, BlockAction, ButtonAction } from "@slack/bolt";
+import { onPress } from "./press.ts";
+import type { Request } from "../core/request.ts";
+import type { App } from "@slack/bolt";
 import { SUGGESTION, suggestionValue } from "../replies/actions.ts";
 import { refusalMessage } from "../replies/private-messages.ts";
 import { ASKED_BEFORE } from "../replies/short-answers.ts";
-import { welcomeTask } from "../tasks/welcome.ts";
+import { welcomeTask } from "../tasks/notices.ts";
 import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
-import type { Accepted, IntakeDeps } from "./deps.ts";
-import { teamOf } from "./deps.ts";
+import { teamOf, type IntakeDeps } from "./deps.ts";
 
 const HOME_OPENED_EVENT = "app_home_opened";
 
@@ -17,40 +18,31 @@ export function registerAppHome(app: App, deps: IntakeDeps): void {
     await deps.queue.add(welcomeTask({ teamId: teamOf(context), channelId, userId }));
   });
 
-  app.action<BlockAction<ButtonAction>>(SUGGESTION, async ({ ack, action, body, context, respond }) => {
-    const ephemeral = { response_type: "ephemeral", replace_original: false } as const;
-    const prompt = suggestionValue.read(action.value)?.prompt;
+  onPress(app, deps, SUGGESTION, suggestionValue, async ({ prompt }, body, context) => {
     const teamId = teamOf(context);
-    const channelId = body.channel?.id;
-    const ts = body.message?.ts;
-    if (prompt === undefined || channelId === undefined || ts === undefined) {
-      await ack();
-      return;
-    }
-    let accepted: Accepted;
+    const channelId = body.channel?.id ?? "";
+    const [{ action_id: actionId } = { action_id: "" }] = body.actions;
+    const request: Request = {
+      // Pressing it twice asks once.
+      id: `suggestion:${teamId}:${channelId}:${body.message?.ts}:${actionId}`,
+      from: "command",
+      teamId,
+      channelId,
+      threadTs: null,
+      userId: body.user.id,
+      project: deps.projects[0],
+      instructions: prompt,
+      quoted: null,
+      responseUrl: body.response_url,
+      receivedAt: deps.clock.now(),
+    };
     try {
-      accepted = await acceptRequest(deps, {
-        // Pressing it twice asks once.
-        id: `suggestion:${teamId}:${channelId}:${ts}:${action.action_id}`,
-        from: "command",
-        teamId,
-        channelId,
-        threadTs: null,
-        userId: body.user.id,
-        project: deps.projects[0],
-        instructions: prompt,
-        quoted: null,
-        responseUrl: body.response_url,
-        receivedAt: deps.clock.now(),
-      });
+      const accepted = await acceptRequest(deps, request);
+      if (accepted.kind === "refused") return refusalMessage(accepted.refusal);
+      return accepted.kind === "known" ? ASKED_BEFORE : null;
     } catch (thrown) {
       deps.logger.error({ err: thrown }, "could not accept a suggested request");
-      await ack();
-      await respond({ ...notAcceptedMessage(thrown), ...ephemeral });
-      return;
+      return notAcceptedMessage(thrown);
     }
-    await ack();
-    if (accepted.kind === "refused") await respond({ ...refusalMessage(accepted.refusal), ...ephemeral });
-    if (accepted.kind === "known") await respond({ text: ASKED_BEFORE, ...ephemeral });
   });
 }

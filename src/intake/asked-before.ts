@@ -7,10 +7,9 @@ import { FOLLOW_IT, buttonValue } from "../replies/actions.ts";
 import { section } from "../replies/blocks.ts";
 import { askedBeforeText, followIt } from "../replies/private-messages.ts";
 import { FOLLOWING } from "../replies/short-answers.ts";
-import type { IntakeDeps } from "./deps.ts";
+import { namesOf, type IntakeDeps } from "./deps.ts";
 import { following } from "./status-buttons.ts";
 import { answerPress, answerTo } from "./press.ts";
-import { namesOf } from "./deps.ts";
 import { FormMetadata, requestForm } from "./request-form.ts";
 
 type Asked = { told: string[]; asked: KnownBlock[] };

@@ -1,8 +1,8 @@
 import type { AckFn, App, RespondArguments, RespondFn } from "@slack/bolt";
 import { z } from "zod";
 import type { Refusal } from "../core/notifier.ts";
+import type { Rendered } from "../replies/blocks.ts";
 import { PROMPT_MAX_CHARS } from "../core/request.ts";
-import type { Request } from "../core/request.ts";
 import { messageOf } from "../errors.ts";
 import { decodeEntities } from "../replies/mrkdwn.ts";
 import {
@@ -14,10 +14,9 @@ import {
 } from "../replies/private-messages.ts";
 import { acceptOrAsk, notAcceptedMessage } from "./accept-request.ts";
 import { parseCommandText } from "./command-text.ts";
-import type { IntakeDeps } from "./deps.ts";
+import { findProject, namesOf, type IntakeDeps } from "./deps.ts";
 import { askForList } from "./lists.ts";
 import { openRequestForm } from "./request-form.ts";
-import { findProject, namesOf } from "./deps.ts";
 
 export const COMMAND = "/docs-agent";
 
@@ -39,41 +38,34 @@ const TypedCommand = z.object({
 /** `/docs-agent <prompt>`; alone; and with one of the words that count alone. */
 export function registerCommand(app: App, deps: IntakeDeps): void {
   app.command(COMMAND, async ({ command, ack, client, respond }) => {
-    const ephemeral = { response_type: "ephemeral" } as const;
-    const refuse = (refusal: Refusal) => ack({ ...ephemeral, ...refusalMessage(refusal) });
+    const say = (said: Rendered) => ack({ ...EPHEMERAL, ...said });
+    const refuse = (refusal: Refusal) => say(refusalMessage(refusal));
 
     const typed = TypedCommand.safeParse(command);
     if (!typed.success) {
       const missing = typed.error.issues.map(({ path }) => path.join("."));
       deps.logger.error({ missing }, "could not read a command");
-      await ack({ ...ephemeral, ...notKeptMessage() });
-      return;
+      return say(notKeptMessage());
     }
     const { trigger_id, team_id: teamId, channel_id: channelId, user_id: userId, text } = typed.data;
     const responseUrl = typed.data.response_url ?? null;
+    const place = { teamId, channelId, threadTs: null };
+    const id = `command:${trigger_id}`;
 
     const parsed = parseCommandText(decodeEntities(text));
-    if (parsed.kind === "help") {
-      await ack({ ...ephemeral, ...helpMessage(namesOf(deps.projects)) });
-      return;
-    }
+    if (parsed.kind === "help") return say(helpMessage(namesOf(deps.projects)));
     if (parsed.kind === "list" || parsed.kind === "status") {
       try {
-        const asked = { teamId, channelId, threadTs: null, userId, responseUrl };
-        await askForList(deps, `command:${trigger_id}`, parsed, asked);
+        await askForList(deps, id, parsed, { ...place, userId, responseUrl });
+        return ack();
       } catch (thrown) {
         deps.logger.error({ err: thrown }, "could not take a command");
-        await ack({ ...ephemeral, ...notListedMessage() });
-        return;
+        return say(notListedMessage());
       }
-      await ack();
-      return;
     }
     const project = findProject(deps.projects, parsed.project);
     if (project === undefined) {
-      const known = namesOf(deps.projects);
-      await refuse({ kind: "unknown-project", name: parsed.project ?? "", known });
-      return;
+      return refuse({ kind: "unknown-project", name: parsed.project ?? "", known: namesOf(deps.projects) });
     }
     if (parsed.kind === "empty") {
       const answer = answerOnce(ack, respond);
@@ -82,66 +74,43 @@ export function registerCommand(app: App, deps: IntakeDeps): void {
           deps.logger.warn({ error: messageOf(thrown) }, "could not acknowledge a command");
         });
       }, ANSWER_WITHIN_MS);
-      await openRequestForm(deps, client, (said) => answer({ ...ephemeral, ...said }), {
+      await openRequestForm(deps, client, (said) => answer({ ...EPHEMERAL, ...said }), {
         triggerId: trigger_id,
         project: project.name,
-        draft: {
-          version: 1,
-          from: "command",
-          teamId,
-          channelId,
-          threadTs: null,
-          quoted: null,
-          responseUrl,
-        },
+        draft: { version: 1, from: "command", ...place, quoted: null, responseUrl },
       });
       clearTimeout(timer);
-      await answer();
-      return;
+      return answer();
     }
-    if (parsed.prompt.length > PROMPT_MAX_CHARS) {
-      await refuse({
-        kind: "too-long",
-        length: parsed.prompt.length,
-        limit: PROMPT_MAX_CHARS,
-        typed: parsed.prompt,
-      });
-      return;
+    const { prompt } = parsed;
+    if (prompt.length > PROMPT_MAX_CHARS) {
+      return refuse({ kind: "too-long", length: prompt.length, limit: PROMPT_MAX_CHARS, typed: prompt });
     }
-    const id = `command:${trigger_id}`;
     const isRefused = deps.firstTries.isRefused(id, ANSWER_WITHIN_MS);
     try {
-      const request: Request = {
+      const accepted = await acceptOrAsk(deps, {
         id,
         from: "command",
-        teamId,
-        channelId,
-        threadTs: null,
+        ...place,
         userId,
         project,
-        instructions: parsed.prompt,
+        instructions: prompt,
         quoted: null,
         responseUrl,
         receivedAt: deps.clock.now(),
-      };
-      const accepted = await acceptOrAsk(deps, request);
-      if (accepted.kind === "refused") {
-        await refuse(accepted.refusal);
-        return;
-      }
-      if (accepted.kind === "accepted" && (await isRefused)) {
-        deps.reassured.add(id);
-        await ack({ ...ephemeral, ...keptMessage() });
-        return;
-      }
+      });
+      if (accepted.kind === "refused") return refuse(accepted.refusal);
+      if (accepted.kind !== "accepted" || !(await isRefused)) return ack();
     } catch (thrown) {
       deps.logger.error({ err: thrown }, "could not accept a request");
-      await ack({ ...ephemeral, ...notAcceptedMessage(thrown) });
-      return;
+      return say(notAcceptedMessage(thrown));
     }
-    await ack();
+    deps.reassured.add(id);
+    return say(keptMessage());
   });
 }
+
+const EPHEMERAL = { response_type: "ephemeral" } as const;
 
 /** Answers a command in its acknowledgement; anything said later goes to its response URL. */
 function answerOnce(

@@ -1,12 +1,8 @@
-import type { Clock } from "../core/clock.ts";
-import type { Logger } from "../core/logger.ts";
+import type { TaskDeps } from "../tasks/deps.ts";
 import type { Directory } from "../core/directory.ts";
 import type { Notifier, Refusal } from "../core/notifier.ts";
-import type { PollingPolicy } from "../core/retry.ts";
 import type { ProjectRef } from "../core/project.ts";
-import type { RecordOf, RecordStore } from "../core/records.ts";
 import type { FollowUps } from "../core/people.ts";
-import type { ThreadReader } from "../core/shared.ts";
 import type { FirstTries } from "../tasks/first-tries.ts";
 import type { AcceptanceEnd } from "../tasks/accept.ts";
 import type { TaskQueue } from "../core/task-queue.ts";
@@ -19,20 +15,12 @@ type RequestLimits = { perPerson: number; perChannel: number };
 export type Accepted = AcceptanceEnd | { kind: "refused"; refusal: Refusal };
 
 /** What the intake stands on. */
-export type IntakeDeps = {
+export type IntakeDeps = Pick<TaskDeps, "clock" | "logger" | "polling" | "retentionMs" | "threadReader"> & {
   queue: Pick<TaskQueue, "add" | "commit" | "read">;
-  records: {
-    turn: Pick<RecordStore<RecordOf<"turn">>, "get">;
-    thread: Pick<RecordStore<RecordOf<"thread">>, "get">;
-    reply: Pick<RecordStore<RecordOf<"reply">>, "get">;
-    draft: Pick<RecordStore<RecordOf<"draft">>, "get">;
-    service: Pick<RecordStore<RecordOf<"service">>, "get">;
-    withheld: Pick<RecordStore<RecordOf<"withheld">>, "get">;
-  };
+  records: Pick<TaskDeps["records"], "turn" | "thread" | "reply" | "draft" | "service" | "withheld">;
   notifier: Pick<Notifier, "replyPrivately">;
   firstTries: Pick<FirstTries, "isRefused">;
   directory: Pick<Directory, "admission" | "personName" | "channelName">;
-  threadReader: ThreadReader;
   /** The default first; never empty. */
   projects: readonly [ProjectRef, ...ProjectRef[]];
   limits: RequestLimits;
@@ -41,11 +29,6 @@ export type IntakeDeps = {
   reassured: Set<string>;
   /** Requests that are being accepted at this moment, by id. */
   accepting: Map<string, Promise<Accepted>>;
-  polling: PollingPolicy;
-  /** How long the records of an ended turn are kept, milliseconds. */
-  retentionMs: number;
-  clock: Clock;
-  logger: Logger;
 };
 
 /**

@@ -1,17 +1,15 @@
 import type { App, ViewStateValue } from "@slack/bolt";
 import { quotesNothing } from "../core/prompt.ts";
-import { DEFAULT_INSTRUCTIONS, PROMPT_MAX_CHARS } from "../core/request.ts";
-import type { Request } from "../core/request.ts";
+import { DEFAULT_INSTRUCTIONS, PROMPT_MAX_CHARS, type Request } from "../core/request.ts";
 import { refusalText } from "../replies/private-messages.ts";
 import { FORM_EXPIRED, NOTHING_SHARED, NOTHING_TYPED } from "../replies/short-answers.ts";
 import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
 import { asTicked, askedBefore } from "./asked-before.ts";
-import type { IntakeDeps } from "./deps.ts";
+import { findProject, namesOf, type IntakeDeps } from "./deps.ts";
 import { FormMetadata, INSTRUCTIONS, PROJECT, REQUEST_FORM, requestForm } from "./request-form.ts";
 import { sharedOf } from "./share-list.ts";
 import { withoutShown } from "../core/shared.ts";
 import { refusedOf } from "../tasks/goes-along.ts";
-import { findProject, namesOf } from "./deps.ts";
 
 /** The form of `/docs-agent` and of **Fix these docs**, sent. */
 export function registerFormSubmission(app: App, deps: IntakeDeps): void {
@@ -23,27 +21,21 @@ export function registerFormSubmission(app: App, deps: IntakeDeps): void {
     const typed = (values[INSTRUCTIONS]?.[INSTRUCTIONS]?.value ?? "").trim();
     if (typed.length > PROMPT_MAX_CHARS) {
       const { length } = typed;
-      await refuse(INSTRUCTIONS, refusalText({ kind: "too-long", length, limit: PROMPT_MAX_CHARS }));
-      return;
+      return refuse(INSTRUCTIONS, refusalText({ kind: "too-long", length, limit: PROMPT_MAX_CHARS }));
     }
     const chosen = selected(values[PROJECT]?.[PROJECT]);
     const project = findProject(deps.projects, chosen);
     if (project === undefined) {
       const known = namesOf(deps.projects);
-      await refuse(PROJECT, refusalText({ kind: "unknown-project", name: chosen ?? "", known }));
-      return;
+      return refuse(PROJECT, refusalText({ kind: "unknown-project", name: chosen ?? "", known }));
     }
     try {
       const { draftId, told = [] } = FormMetadata.parse(JSON.parse(view.private_metadata));
       const draft = await deps.records.draft.get(draftId);
-      if (draft === undefined) {
-        await refuse(INSTRUCTIONS, FORM_EXPIRED);
-        return;
-      }
+      if (draft === undefined) return refuse(INSTRUCTIONS, FORM_EXPIRED);
       const shared = await ofMembers(deps, draft.teamId, sharedOf(draft, values));
       if (typed === "" && quotesNothing(shared)) {
-        await refuse(INSTRUCTIONS, draft.quoted === null ? NOTHING_TYPED : NOTHING_SHARED);
-        return;
+        return refuse(INSTRUCTIONS, draft.quoted === null ? NOTHING_TYPED : NOTHING_SHARED);
       }
       const request: Request = {
         id: `form:${view.id}`,
@@ -62,19 +54,14 @@ export function registerFormSubmission(app: App, deps: IntakeDeps): void {
       if (accepted.kind === "asked-before") {
         const state = { ...askedBefore(deps, accepted.turn, body.user.id, told), instructions: typed };
         const again = requestForm(draftId, draft, namesOf(deps.projects), project.name, state);
-        await ack({ response_action: "update", view: asTicked(again, values) });
-        return;
+        return ack({ response_action: "update", view: asTicked(again, values) });
       }
-      if (accepted.kind === "refused") {
-        await refuse(INSTRUCTIONS, refusalText(accepted.refusal));
-        return;
-      }
+      if (accepted.kind === "refused") return refuse(INSTRUCTIONS, refusalText(accepted.refusal));
     } catch (thrown) {
       deps.logger.error({ err: thrown }, "could not accept a request");
-      await refuse(INSTRUCTIONS, notAcceptedMessage(thrown).text);
-      return;
+      return refuse(INSTRUCTIONS, notAcceptedMessage(thrown).text);
     }
-    await ack();
+    return ack();
   });
 }
 

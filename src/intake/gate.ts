@@ -2,11 +2,10 @@ import type { App } from "@slack/bolt";
 import { z } from "zod";
 import type { Refusal } from "../core/notifier.ts";
 import { refusalMessage, refusalText } from "../replies/private-messages.ts";
-import type { IntakeDeps } from "./deps.ts";
+import { teamOf, type IntakeDeps } from "./deps.ts";
 import { SLACKBOT_USER_ID } from "./slack-message.ts";
 import { threadOfButton } from "./press.ts";
 import { answerSaid } from "./said-to-app.ts";
-import { teamOf } from "./deps.ts";
 
 const Person = z.object({ id: z.string() });
 

@@ -1,11 +1,10 @@
-import type { App, BlockAction, ButtonAction } from "@slack/bolt";
+import { onPress } from "./press.ts";
+import type { App } from "@slack/bolt";
 import { LIST_NEWER, LIST_OLDER, listValue } from "../replies/actions.ts";
 import { notListedMessage } from "../replies/private-messages.ts";
-import { listTask } from "../tasks/list.ts";
-import type { ListPayload } from "../tasks/list.ts";
+import { listTask, type ListPayload } from "../tasks/list.ts";
 import type { CommandText } from "./command-text.ts";
-import type { IntakeDeps } from "./deps.ts";
-import { teamOf } from "./deps.ts";
+import { teamOf, type IntakeDeps } from "./deps.ts";
 
 type Asked = Pick<ListPayload, "teamId" | "channelId" | "threadTs" | "userId" | "responseUrl">;
 
@@ -23,34 +22,22 @@ export async function askForList(
 /** The buttons that turn the pages of a list. */
 export function registerLists(app: App, deps: IntakeDeps): void {
   for (const actionId of [LIST_NEWER, LIST_OLDER]) {
-    app.action<BlockAction<ButtonAction>>(actionId, async ({ ack, action, body, context, respond }) => {
-      const value = listValue.read(action.value);
-      const channelId = body.channel?.id;
-      if (value === null || channelId === undefined) {
-        await ack();
-        return;
-      }
-      const { container } = body;
-      const threadTs: unknown = container.thread_ts;
+    onPress(app, deps, actionId, listValue, async (page, body, context) => {
+      const threadTs: unknown = body.container.thread_ts;
+      const asked = {
+        teamId: teamOf(context),
+        channelId: body.channel?.id ?? "",
+        threadTs: typeof threadTs === "string" ? threadTs : null,
+        userId: body.user.id,
+        responseUrl: body.response_url,
+      };
       try {
-        await deps.queue.add(
-          listTask(`press:${body.trigger_id}`, {
-            teamId: teamOf(context),
-            channelId,
-            threadTs: typeof threadTs === "string" ? threadTs : null,
-            userId: body.user.id,
-            responseUrl: body.response_url,
-            ...value,
-            replaces: true,
-          }),
-        );
+        await deps.queue.add(listTask(`press:${body.trigger_id}`, { ...asked, ...page, replaces: true }));
+        return null;
       } catch (thrown) {
         deps.logger.error({ err: thrown }, "could not turn a list's page");
-        await ack();
-        await respond({ ...notListedMessage(), response_type: "ephemeral", replace_original: false });
-        return;
+        return notListedMessage();
       }
-      await ack();
     });
   }
 }

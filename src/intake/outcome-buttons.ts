@@ -1,12 +1,11 @@
 import { createHash } from "node:crypto";
-import type { App, BlockAction, ButtonAction, FeedbackButtonsAction } from "@slack/bolt";
+import type { App, BlockAction } from "@slack/bolt";
 import { outcomeSlot } from "../core/delivery.ts";
 import { maySteer, noteVote, votesOf } from "../core/people.ts";
 import type { Decision, Plan } from "../core/task-queue.ts";
 import type { Request } from "../core/request.ts";
 import { askedAgain } from "../core/shared.ts";
-import { canKeepWatching, isFollowUp, pressButton, resumeTurn } from "../core/turn.ts";
-import type { Turn } from "../core/turn.ts";
+import { canKeepWatching, isFollowUp, pressButton, resumeTurn, type Turn } from "../core/turn.ts";
 import {
   KEEP_WATCHING,
   TRY_AGAIN,
@@ -27,28 +26,16 @@ import { turnWrites } from "../tasks/turn-writes.ts";
 import { watchTask } from "../tasks/watch.ts";
 import { acceptRequest } from "./accept-request.ts";
 import type { IntakeDeps } from "./deps.ts";
-import { alreadyDone, takePress, tooOld } from "./press.ts";
-import type { PressAnswer } from "./press.ts";
+import { alreadyDone, onPress, tooOld, type PressAnswer } from "./press.ts";
 
 /** The buttons of outcome messages. What a button did is in the turn's record, for as long as the record is kept. */
 export function registerOutcomeButtons(app: App, deps: IntakeDeps): void {
   // A button with a URL is opened by Slack itself, which still expects an ack.
-  for (const actionId of [VIEW_PULL_REQUEST, VIEW_MESSAGE]) {
-    app.action(actionId, async ({ ack }) => {
-      await ack();
-    });
-  }
+  for (const actionId of [VIEW_PULL_REQUEST, VIEW_MESSAGE]) app.action(actionId, ({ ack }) => ack());
 
-  app.action<BlockAction<ButtonAction>>(TRY_AGAIN, (press) =>
-    takePress(deps, press, buttonValue.read(press.action.value), (pressed) =>
-      tryAgain(deps, pressed, press.body),
-    ),
-  );
-
-  app.action<BlockAction<ButtonAction>>(KEEP_WATCHING, (press) =>
-    takePress(deps, press, buttonValue.read(press.action.value), (pressed) =>
-      deps.queue.commit(keepWatching(deps, pressed, press.body.user.id)),
-    ),
+  onPress(app, deps, TRY_AGAIN, buttonValue, (pressed, body) => tryAgain(deps, pressed, body));
+  onPress(app, deps, KEEP_WATCHING, buttonValue, (pressed, { user }) =>
+    deps.queue.commit(keepWatching(deps, pressed, user.id)),
   );
 }
 
@@ -126,11 +113,7 @@ function again({ clock }: IntakeDeps, turn: Turn, watch: number, body: BlockActi
 /** Whether an outcome was helpful: each person's last vote is kept with the turn, and goes to the log. */
 export function registerFeedback(app: App, deps: IntakeDeps): void {
   for (const actionId of [FEEDBACK, FEEDBACK_YES, FEEDBACK_NO]) {
-    app.action<BlockAction<ButtonAction | FeedbackButtonsAction>>(actionId, (press) =>
-      takePress(deps, press, feedbackValue.read(press.action.value), (voted) =>
-        vote(deps, voted, press.body.user.id),
-      ),
-    );
+    onPress(app, deps, actionId, feedbackValue, (voted, { user }) => vote(deps, voted, user.id));
   }
 }
 

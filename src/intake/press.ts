@@ -1,37 +1,47 @@
-import type { BlockAction, Context, RespondFn } from "@slack/bolt";
+import type {
+  App,
+  BlockAction,
+  ButtonAction,
+  Context,
+  FeedbackButtonsAction,
+  OverflowAction,
+  RespondFn,
+} from "@slack/bolt";
+import type { Rendered } from "../replies/blocks.ts";
 import type { MessageOf } from "../core/notifier.ts";
 import { PRESS_NOT_KEPT } from "../replies/short-answers.ts";
-import type { IntakeDeps } from "./deps.ts";
-import { teamOf } from "./deps.ts";
+import { teamOf, type IntakeDeps } from "./deps.ts";
 
 /** Only the requester may do that. */
-export type NotAllowed = MessageOf<"not-allowed">;
+type NotAllowed = MessageOf<"not-allowed">;
 
 /** What to say to whoever pressed a button, alone; null: what they see says enough. */
-export type PressAnswer = string | NotAllowed | null;
+export type PressAnswer = string | Rendered | NotAllowed | null;
 
 /** A press, and the ways to answer it. */
-type Press = {
-  ack: () => Promise<void>;
-  body: BlockAction;
-  context: Pick<Context, "teamId">;
-  respond: RespondFn;
-};
+type Press = { body: BlockAction; context: Pick<Context, "teamId">; respond: RespondFn };
 
-/** Does what a button says, `pressed` being what it carries, before Slack gets its ack; then answers whoever pressed it. */
-export async function takePress<T extends { turnId: string }>(
+/**
+ * What pressing a button, or choosing from a menu, does: `act`, with what it carries, before Slack gets its ack. Then whoever pressed it is answered.
+ */
+export function onPress<T extends object>(
+  app: App,
   deps: IntakeDeps,
-  press: Press,
-  pressed: T | null,
-  act: (pressed: T) => Promise<PressAnswer>,
-): Promise<void> {
-  const answer = await answerTo(deps, pressed, act);
-  await press.ack();
-  await answerPress(deps, press, answer);
+  actionId: string | RegExp,
+  carried: { read: (value: string | undefined) => T | null },
+  act: (pressed: T, body: BlockAction, context: Context) => Promise<PressAnswer>,
+): void {
+  app.action<BlockAction<ButtonAction | FeedbackButtonsAction | OverflowAction>>(actionId, async (press) => {
+    const { action, body, context } = press;
+    const value = "selected_option" in action ? action.selected_option.value : action.value;
+    const answer = await answerTo(deps, carried.read(value), (pressed) => act(pressed, body, context));
+    await press.ack();
+    await answerPress(deps, press, answer);
+  });
 }
 
 /** What to say of a press that is taken by `act`, which may throw. */
-export async function answerTo<T extends { turnId: string }, Answer extends PressAnswer>(
+export async function answerTo<T extends object, Answer extends PressAnswer>(
   deps: IntakeDeps,
   pressed: T | null,
   act: (pressed: T) => Promise<Answer>,
@@ -40,40 +50,31 @@ export async function answerTo<T extends { turnId: string }, Answer extends Pres
   try {
     return await act(pressed);
   } catch (thrown) {
-    deps.logger.error({ err: thrown, turn: pressed.turnId }, "could not accept a button");
+    const turn = "turnId" in pressed ? pressed.turnId : undefined;
+    deps.logger.error({ err: thrown, turn }, "could not accept a button");
     return PRESS_NOT_KEPT;
   }
 }
 
 /** Says it to whoever pressed a button, alone. */
 export async function answerPress(
-  deps: Pick<IntakeDeps, "notifier" | "logger">,
-  { body, context, respond }: Omit<Press, "ack">,
+  { notifier, logger }: Pick<IntakeDeps, "notifier" | "logger">,
+  { body, context, respond }: Press,
   answer: PressAnswer,
 ): Promise<void> {
-  if (typeof answer === "string") {
-    await respond({
-      text: answer,
-      response_type: "ephemeral",
-      replace_original: false,
-      ...threadOfButton(body),
-    });
-  } else if (answer !== null) {
-    await sayNotAllowed(deps, { body, context }, answer);
+  if (answer === null) return;
+  const thread = threadOfButton(body);
+  if (typeof answer === "string" || !("kind" in answer)) {
+    const said = typeof answer === "string" ? { text: answer } : answer;
+    await respond({ ...said, response_type: "ephemeral", replace_original: false, ...thread });
+    return;
   }
-}
-
-async function sayNotAllowed(
-  { notifier, logger }: Pick<IntakeDeps, "notifier" | "logger">,
-  { body, context }: Pick<Press, "body" | "context">,
-  message: NotAllowed,
-): Promise<void> {
   const { user, channel, response_url: responseUrl } = body;
-  const threadTs = threadOfButton(body).thread_ts ?? null;
+  const threadTs = thread.thread_ts ?? null;
   const place = { teamId: teamOf(context), channelId: channel?.id ?? "", threadTs };
   // A response URL shows it in the channel.
   const to = { place, userId: user.id, responseUrl: threadTs === null ? responseUrl : null };
-  const told = await notifier.replyPrivately(to, message);
+  const told = await notifier.replyPrivately(to, answer);
   if (!told.ok) logger.warn({ error: told.fault.error }, "could not say who may press a button");
 }
 

@@ -5,15 +5,13 @@ import { idsIn, withNames } from "../core/prompt.ts";
 import { DEFAULT_INSTRUCTIONS } from "../core/request.ts";
 import type { QuotedMessage, Segment, ThreadContext, ThreadMessage } from "../core/request.ts";
 import { cut } from "../core/text.ts";
-import { allSegments, withheldAmong, without } from "../core/shared.ts";
+import { allSegments, withSegments, withheldAmong, without } from "../core/shared.ts";
 import { messageOf } from "../errors.ts";
-import { context, quote } from "../replies/blocks.ts";
-import type { Rendered } from "../replies/blocks.ts";
+import { context, quote, type Rendered } from "../replies/blocks.ts";
 import { formNotOpenedMessage } from "../replies/private-messages.ts";
 import type { Draft, Write } from "../core/records.ts";
-import type { IntakeDeps } from "./deps.ts";
+import { namesOf, type IntakeDeps } from "./deps.ts";
 import { lookUpNames, withheldIn, withoutGuests } from "../tasks/goes-along.ts";
-import { namesOf } from "./deps.ts";
 import { shareList } from "./share-list.ts";
 
 export const REQUEST_FORM = "request_form";
@@ -126,15 +124,8 @@ async function named(
   const segments = [...context.messages.toReversed(), quoted].flatMap(allSegments);
   const [people, channels] = [new Set(idsIn(segments, "person")), new Set(idsIn(segments, "channel"))];
   const names = await lookUpNames(deps, teamId, { people: [...people], channels: [...channels] });
-  const withTheirs = <T extends ThreadMessage>(message: T): T => ({
-    ...message,
-    segments: withNames(message.segments, names),
-    ...(message.shows === undefined
-      ? {}
-      : {
-          shows: message.shows.map((shown) => ({ ...shown, segments: withNames(shown.segments, names) })),
-        }),
-  });
+  const withTheirs = <T extends ThreadMessage>(message: T): T =>
+    withSegments(message, (words) => withNames(words, names));
   return {
     ...draft,
     quoted: withTheirs(quoted),

@@ -1,17 +1,13 @@
 import type { Refusal } from "../core/notifier.ts";
 import type { ProjectRef } from "../core/project.ts";
-import { PROMPT_MAX_CHARS } from "../core/request.ts";
-import type { Request } from "../core/request.ts";
-import { replyTask } from "../tasks/reply.ts";
-import type { ReplyPayload } from "../tasks/reply.ts";
+import { PROMPT_MAX_CHARS, type Request } from "../core/request.ts";
+import { replyTask, type ReplyPayload } from "../tasks/reply.ts";
 import { acceptOrAsk } from "./accept-request.ts";
 import { parseCommandText, parseReplyText } from "./command-text.ts";
-import type { IntakeDeps } from "./deps.ts";
+import { findProject, namesOf, teamOf, type IntakeDeps } from "./deps.ts";
 import { askForList } from "./lists.ts";
 import { parseMessageText, readableText } from "./message-text.ts";
-import { findProject, namesOf, teamOf } from "./deps.ts";
-import { withFiles, WrittenMessage, saidOf } from "./slack-message.ts";
-import type { Said } from "./slack-message.ts";
+import { withFiles, WrittenMessage, saidOf, type Said } from "./slack-message.ts";
 import type { App } from "@slack/bolt";
 import { z } from "zod";
 
@@ -24,22 +20,18 @@ export async function takeSaid(deps: IntakeDeps, said: Said, botUserId: string |
   const parsed = threadTs === null ? { ...parseCommandText(typed), isNew: true } : parseReplyText(typed);
   if (parsed.kind === "list" || parsed.kind === "status") {
     const asked = { teamId, channelId, threadTs, userId, responseUrl: null };
-    await askForList(deps, causeOf(said), parsed, asked);
-    return;
+    return askForList(deps, causeOf(said), parsed, asked);
   }
   if (parsed.kind !== "prompt") {
     const isOfFiles = parsed.kind === "empty" && said.files.length > 0;
-    await answerSaid(deps, said, { kind: "help", ...(isOfFiles ? { isOfFiles } : {}) });
-    return;
+    return answerSaid(deps, said, { kind: "help", ...(isOfFiles ? { isOfFiles } : {}) });
   }
   const project = findProject(deps.projects, parsed.project);
   if (project === undefined) {
-    await refuse({ kind: "unknown-project", name: parsed.project ?? "", known: namesOf(deps.projects) });
-    return;
+    return refuse({ kind: "unknown-project", name: parsed.project ?? "", known: namesOf(deps.projects) });
   }
   if (parsed.prompt.length > PROMPT_MAX_CHARS) {
-    await refuse({ kind: "too-long", length: parsed.prompt.length, limit: PROMPT_MAX_CHARS });
-    return;
+    return refuse({ kind: "too-long", length: parsed.prompt.length, limit: PROMPT_MAX_CHARS });
   }
   const request = requestOf(deps, said, project, parsed.prompt);
   const threadAim = parsed.project === null ? "thread" : "thread-in-project";

@@ -1,5 +1,4 @@
-import { within } from "../core/clock.ts";
-import type { Clock } from "../core/clock.ts";
+import { within, type Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import type { NotifierFault } from "../core/notifier.ts";
 import type { ThreadMessage } from "../core/request.ts";

@@ -1,10 +1,8 @@
-import type { App, BlockAction, ButtonAction, OverflowAction } from "@slack/bolt";
+import type { App, BlockAction } from "@slack/bolt";
 import { maySteer, followTurn, muteIn } from "../core/people.ts";
-import { stopTurn } from "../core/turn.ts";
+import { stopTurn, type Turn } from "../core/turn.ts";
 import type { Decision, Plan } from "../core/task-queue.ts";
-import type { Turn } from "../core/turn.ts";
-import { STOP_TURN, buttonValue, FOLLOW_MENU, followValue } from "../replies/actions.ts";
-import type { ButtonValue } from "../replies/actions.ts";
+import { STOP_TURN, buttonValue, FOLLOW_MENU, followValue, type ButtonValue } from "../replies/actions.ts";
 import {
   FINISHED,
   FOLLOWING,
@@ -17,18 +15,14 @@ import { cancelTask } from "../tasks/cancel.ts";
 import { refreshTask } from "../tasks/refresh.ts";
 import { shownBy, turnWrites } from "../tasks/turn-writes.ts";
 import type { IntakeDeps } from "./deps.ts";
-import { alreadyDone, takePress, tooOld } from "./press.ts";
-import type { PressAnswer } from "./press.ts";
+import { alreadyDone, onPress, tooOld, type PressAnswer } from "./press.ts";
 import { STATUS_SLOT } from "../core/delivery.ts";
-import { threadId } from "../core/records.ts";
-import type { Read, ThreadRecord, Write } from "../core/records.ts";
+import { threadId, type Read, type ThreadRecord, type Write } from "../core/records.ts";
 
 /** **Stop** in a status message, or in the notice that a turn is overdue: every turn that the message shows and that has not ended. */
 export function registerStopButton(app: App, deps: IntakeDeps): void {
-  app.action<BlockAction<ButtonAction>>(STOP_TURN, (press) =>
-    takePress(deps, press, buttonValue.read(press.action.value), (pressed) =>
-      deps.queue.commit(stopping(deps, pressed, press.body)),
-    ),
+  onPress(app, deps, STOP_TURN, buttonValue, (pressed, body) =>
+    deps.queue.commit(stopping(deps, pressed, body)),
   );
 }
 
@@ -73,17 +67,10 @@ function stoppedAlready(shown: readonly Turn[], body: BlockAction): string | nul
 
 /** The menu beside **Stop**: who wants to be mentioned, and who doesn't. */
 export function registerFollowMenu(app: App, deps: IntakeDeps): void {
-  app.action<BlockAction<OverflowAction>>(FOLLOW_MENU, (press) =>
-    takePress(
-      deps,
-      press,
-      followValue.read(press.action.selected_option.value),
-      async ({ turnId, choice }) => {
-        const decide = choice === "mute" ? muting : following;
-        return deps.queue.commit(decide(deps, turnId, press.body.user.id));
-      },
-    ),
-  );
+  onPress(app, deps, FOLLOW_MENU, followValue, ({ turnId, choice }, { user }) => {
+    const decide = choice === "mute" ? muting : following;
+    return deps.queue.commit(decide(deps, turnId, user.id));
+  });
 }
 
 /** Notes that somebody wants to be mentioned in the outcomes of all that the turn's message shows. What to say to them. */

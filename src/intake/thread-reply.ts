@@ -2,22 +2,18 @@ import type { App, BlockAction, ButtonAction } from "@slack/bolt";
 import { z } from "zod";
 import type { Refusal } from "../core/notifier.ts";
 import { threadId } from "../core/records.ts";
-import { PROMPT_MAX_CHARS } from "../core/request.ts";
-import type { Request } from "../core/request.ts";
+import { PROMPT_MAX_CHARS, type Request } from "../core/request.ts";
 import { IGNORE_REPLY, SEND_REPLY, replyValue } from "../replies/actions.ts";
 import { refusalText } from "../replies/private-messages.ts";
 import { REPLY_NOT_KEPT } from "../replies/short-answers.ts";
 import { aimedAt } from "../tasks/accept.ts";
 import { asking, keepReplyMs } from "../tasks/ask.ts";
 import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
-import type { IntakeDeps } from "./deps.ts";
-import { isDirectMessage, saidDirectly, WrittenMessage, saidOf } from "./slack-message.ts";
-import { answerPress } from "./press.ts";
-import type { PressAnswer } from "./press.ts";
+import { teamOf, type IntakeDeps } from "./deps.ts";
+import { isDirectMessage, saidDirectly, WrittenMessage, saidOf, type Said } from "./slack-message.ts";
+import { answerPress, type PressAnswer } from "./press.ts";
 import { answerSaid, requestOf, takeSaid, causeOf } from "./said-to-app.ts";
 import { parseMessageText, readableText } from "./message-text.ts";
-import type { Said } from "./slack-message.ts";
-import { teamOf } from "./deps.ts";
 
 const MESSAGE_EVENT = "message";
 

@@ -1,5 +1,4 @@
-import { WebAPIPlatformError } from "@slack/web-api";
-import type { WebClient } from "@slack/web-api";
+import { WebAPIPlatformError, type WebClient } from "@slack/web-api";
 import { z } from "zod";
 import { isOutcomeSlot } from "../core/delivery.ts";
 import type { Place, PostLabel, Search } from "../core/notifier.ts";

@@ -1,9 +1,8 @@
-import { LINK_MAX, labelled, section, NAME_MAX } from "./blocks.ts";
+import { LINK_MAX, labelled, section, NAME_MAX, type TeamView } from "./blocks.ts";
 import { escapeMrkdwn, cutEscaped } from "./mrkdwn.ts";
 import type { KnownBlock } from "@slack/types";
 import type { Request } from "../core/request.ts";
 import { VIEW_MESSAGE } from "./actions.ts";
-import type { TeamView } from "./blocks.ts";
 
 /** The permalink as Slack builds it, for messages in channels that the app may not look into. */
 export function builtPermalink(

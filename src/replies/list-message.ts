@@ -4,14 +4,12 @@ import { prLinkOf } from "../core/outcome.ts";
 import type { ListPage, ListedTurn, RequestCounts, Standing } from "../core/request-list.ts";
 import { LIST_PAGE_SIZE, isDirect } from "../core/request-list.ts";
 import { unnamedText } from "../core/prompt.ts";
-import { DEFAULT_INSTRUCTIONS } from "../core/request.ts";
-import type { Request } from "../core/request.ts";
+import { DEFAULT_INSTRUCTIONS, type Request } from "../core/request.ts";
 import { statusText } from "../core/status-text.ts";
 import { cut, plainLine } from "../core/text.ts";
 import { isTriedAgain } from "../core/turn.ts";
 import { LIST_NEWER, LIST_OLDER, listValue } from "./actions.ts";
-import { context, labelled, section, NAME_MAX } from "./blocks.ts";
-import type { Rendered, Presentation } from "./blocks.ts";
+import { context, labelled, section, NAME_MAX, type Rendered, type Presentation } from "./blocks.ts";
 import { cutEscaped, dateAndTime, timeOfDay } from "./mrkdwn.ts";
 import { pullRequestLink } from "./links.ts";
 

@@ -1,7 +1,6 @@
 import type { Button, KnownBlock, RichTextBlock, RichTextSection } from "@slack/types";
 import type { MessageOf } from "../core/notifier.ts";
-import type { PersonAnswer, Question } from "../core/question.ts";
-import { isOpen } from "../core/question.ts";
+import { isOpen, type PersonAnswer, type Question } from "../core/question.ts";
 import { cut, roughDuration } from "../core/text.ts";
 import type { Turn } from "../core/turn.ts";
 import { ANSWER_IN_WORDS, IN_WORDS, answerChoiceId, questionValue } from "./actions.ts";

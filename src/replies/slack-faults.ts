@@ -7,8 +7,7 @@ import {
 import type { NotifierFault } from "../core/notifier.ts";
 import { cut } from "../core/text.ts";
 import { codeOf, codeOrNameOf, DocsAgentError, messageOf } from "../errors.ts";
-import { CONTENT_REFUSED, CREDENTIALS, FINAL, NOT_DONE } from "./slack-error-codes.ts";
-import type { CallPurpose } from "./slack-error-codes.ts";
+import { CONTENT_REFUSED, CREDENTIALS, FINAL, NOT_DONE, type CallPurpose } from "./slack-error-codes.ts";
 
 /** Longer waits than this are Slack's mistake or somebody's trick: then it is asked again earlier. */
 const MAX_RETRY_AFTER_MS = 15 * 60_000;

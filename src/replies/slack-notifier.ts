@@ -10,8 +10,7 @@ import { render } from "./render.ts";
 import type { SlackClock } from "./slack-clock.ts";
 import type { CallPurpose } from "./slack-error-codes.ts";
 import { isContentRefused, slackFault, httpFault, networkFault, rateLimited } from "./slack-faults.ts";
-import { grants } from "./slack-teams.ts";
-import type { SlackTeam, SlackTeams } from "./slack-teams.ts";
+import { grants, type SlackTeam, type SlackTeams } from "./slack-teams.ts";
 
 type SlackNotifierOptions = {
   teams: SlackTeams;

@@ -2,13 +2,12 @@ import type { KnownBlock, TaskCardBlock, ActionsBlock, Button, Overflow } from "
 import type { MessageOf } from "../core/notifier.ts";
 import { prLinkOf } from "../core/outcome.ts";
 import { DEFAULT_INSTRUCTIONS } from "../core/request.ts";
-import { filesText, sharedText } from "../core/shared.ts";
+import { sharedTexts } from "../core/shared.ts";
 import { WORKING, planOf, statusText } from "../core/status-text.ts";
 import { cut } from "../core/text.ts";
 import type { TurnProgress } from "../core/told-turn.ts";
-import { withLatestTries, isFollowUp } from "../core/turn.ts";
-import type { Turn } from "../core/turn.ts";
-import { awayBlock, pullRequestLink } from "./links.ts";
+import { withLatestTries, isFollowUp, type Turn } from "../core/turn.ts";
+import { awayBlock, pullRequestLink, type PullRequestLink } from "./links.ts";
 import {
   context,
   linkedLine,
@@ -24,9 +23,7 @@ import {
 } from "./blocks.ts";
 import type { Rendered, Presentation, TeamView } from "./blocks.ts";
 import { cutEscaped } from "./mrkdwn.ts";
-import type { PullRequestLink } from "./links.ts";
-import { FOLLOW_MENU, STOP_TURN, buttonValue, followValue } from "./actions.ts";
-import type { FollowValue } from "./actions.ts";
+import { FOLLOW_MENU, STOP_TURN, buttonValue, followValue, type FollowValue } from "./actions.ts";
 
 type View = Pick<Presentation, "projects" | "watchedFor" | "httpOrigins"> & TeamView;
 
@@ -120,7 +117,7 @@ function retriedBy(turn: Turn, latest: Turn): string[] {
 
 /** What left Slack besides the request itself. */
 function sharedOf(turn: Turn): KnownBlock[] {
-  const shared = [sharedText(turn.request), ...filesText(turn)].filter((text) => text !== "");
+  const shared = sharedTexts(turn);
   return shared.length === 0 ? [] : [context(shared)];
 }
 

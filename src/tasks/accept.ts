@@ -3,13 +3,10 @@ import type { Limit, Plan } from "../core/task-queue.ts";
 import type { Read, Write } from "../core/records.ts";
 import { STATUS_SLOT } from "../core/delivery.ts";
 import { inLine, jobInThread, runningInThread } from "../core/follow-up.ts";
-import { projectKey } from "../core/project.ts";
-import type { ProjectRef } from "../core/project.ts";
+import { projectKey, type ProjectRef } from "../core/project.ts";
 import { listAppends } from "../core/request-list.ts";
-import { maySteer } from "../core/people.ts";
-import type { FollowUps } from "../core/people.ts";
-import { newTurn } from "../core/turn.ts";
-import type { Turn } from "../core/turn.ts";
+import { maySteer, type FollowUps } from "../core/people.ts";
+import { newTurn, type Turn } from "../core/turn.ts";
 import { replyAnswering } from "./answer.ts";
 import { openTask } from "./open.ts";
 import { reactTasks } from "./react.ts";
@@ -79,25 +76,22 @@ export function acceptance(
   // As long as the turn may be kept.
   const appends = listAppends(turn.request, deps.polling.deadlineMs + deps.retentionMs);
   const host = statusHost(read, turn);
-  if (host === undefined) {
-    const adds = [submitTask(turn), openTask(turn), ...reactTasks(turn)];
-    const turns = before === null ? [turn] : [before, turn];
-    const writes = [...turnWrites(deps, read, ...turns), ...askedWrites(request, asked)];
-    return { writes, adds, appends, within, value: { kind: "accepted" } };
-  }
-  const shown: Turn = { ...turn, delivery: { ...turn.delivery, statusOf: host.id } };
-  const alsoShows = [...(host.delivery.alsoShows ?? []), turn.id];
-  const showing: Turn = {
-    ...(host.id === before?.id ? before : host),
-    delivery: { ...host.delivery, alsoShows },
-  };
+  const own = host === undefined ? turn : { ...turn, delivery: { ...turn.delivery, statusOf: host.id } };
+  const waitedFor = before === null ? [] : [before];
+  const showing =
+    host === undefined ? [] : [withShown(waitedFor.find(({ id }) => id === host.id) ?? host, own)];
   return {
-    writes: turnWrites(deps, read, ...(before === null ? [] : [before]), showing, shown),
-    adds: [submitTask(shown), refreshTask(shown), ...reactTasks(shown)],
+    writes: [...turnWrites(deps, read, ...waitedFor, ...showing, own), ...askedWrites(request, asked)],
+    adds: [submitTask(own), host === undefined ? openTask(own) : refreshTask(own), ...reactTasks(own)],
     appends,
     within,
     value: { kind: "accepted" },
   };
+}
+
+function withShown(host: Turn, { id }: Turn): Turn {
+  const alsoShows = [...(host.delivery.alsoShows ?? []), id];
+  return { ...host, delivery: { ...host.delivery, alsoShows } };
 }
 
 /** The turn that comes of a request with that aim. Undefined: none. */

@@ -1,11 +1,9 @@
 import { hasStatusMessage } from "../core/delivery.ts";
 import { withPrBefore } from "../core/follow-up.ts";
 import { jobKey } from "../core/project.ts";
-import { keyOfWrite, readAfter } from "../core/records.ts";
-import type { Read, Write } from "../core/records.ts";
+import { keyOfWrite, readAfter, type Read, type Write } from "../core/records.ts";
 import type { NewTask } from "../core/task-queue.ts";
-import { isUnsent } from "../core/turn.ts";
-import type { Turn } from "../core/turn.ts";
+import { isUnsent, type Turn } from "../core/turn.ts";
 import type { TaskDeps } from "./deps.ts";
 import { deliverTasks } from "./deliver.ts";
 import { openTask } from "./open.ts";

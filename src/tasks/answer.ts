@@ -5,19 +5,16 @@ import { newestOfThread } from "../core/follow-up.ts";
 import { answerInWords, answerQuestion, isOpen, resultOf, sentAnswer } from "../core/question.ts";
 import type { AnswerResult, Answering } from "../core/question.ts";
 import { isGivenUp, retryDelayMs } from "../core/retry.ts";
-import { statusKey } from "../core/status-text.ts";
-import { maySteer } from "../core/people.ts";
-import type { FollowUps } from "../core/people.ts";
+import { maySteer, type FollowUps } from "../core/people.ts";
 import type { Request } from "../core/request.ts";
 import type { NewTask, Plan, Step, Task } from "../core/task-queue.ts";
-import { isAsking, questionOf, withQuestion } from "../core/turn.ts";
-import type { Turn } from "../core/turn.ts";
+import { isAsking, questionOf, withQuestion, type Turn } from "../core/turn.ts";
 import type { TaskDeps } from "./deps.ts";
-import { readPayload, turnPayload } from "./payload.ts";
+import { turnPayload } from "./payload.ts";
 import { closedForMs, heedRetryAfter } from "./project-gate.ts";
 import { QuestionPayload, questionTasks } from "./question.ts";
-import { refreshTask } from "./refresh.ts";
-import { requireTurn, turnWrites } from "./turn-writes.ts";
+import { refreshTasks } from "./refresh.ts";
+import { readTurnTask, turnNow, turnWrites } from "./turn-writes.ts";
 import { watchTask } from "./watch.ts";
 
 /** Somebody's answer to a question: with the choice at that place, or in words. */
@@ -108,23 +105,19 @@ function answerTask(turn: Turn, number: number): NewTask {
   return { id: `answer:${turn.id}:${number}`, type: "answer", share: service, payload };
 }
 
-function refreshTasks(turn: Turn): NewTask[] {
-  return statusKey(turn) === turn.delivery.shown ? [] : [refreshTask(turn)];
-}
-
 /**
  * Takes an answer to the job service, for a day while that is away. Safe to repeat, as the same answer is. That it is on its way is saved
  * before: if the question is gone afterwards, the agent may have got it.
  */
-export async function answer(deps: TaskDeps, task: Task): Promise<Step> {
-  const { turnId, question: number } = readPayload(QuestionPayload, task);
-  const turn = requireTurn(await deps.records.turn.get(turnId), turnId);
+export async function answer(deps: TaskDeps, given: Task): Promise<Step> {
+  const { task, turn } = await readTurnTask(deps, QuestionPayload, given);
+  const { turnId, question: number } = task.payload;
   const { job, request } = turn;
   const asked = questionOf(turn, number);
-  const given = asked?.answer;
-  if (job === null || given === undefined || given.result !== undefined) return { kind: "done" };
+  const known = asked?.answer;
+  if (job === null || known === undefined || known.result !== undefined) return { kind: "done" };
   const jobService = deps.jobServices.of(request.project)?.jobService;
-  const wasSentBefore = given.mayBeSent === true;
+  const wasSentBefore = known.mayBeSent === true;
   if (jobService === undefined) {
     deps.logger.error({ project: request.project.name }, "the project of this job is no longer configured");
     return settle(deps, turnId, number, { result: wasSentBefore ? "unsure" : "unsent" });
@@ -139,7 +132,7 @@ export async function answer(deps: TaskDeps, task: Task): Promise<Step> {
     }));
   }
   deps.assertHeld();
-  const said = await jobService.answerQuestion(job.id, asked?.id ?? "", sentAnswer(given));
+  const said = await jobService.answerQuestion(job.id, asked?.id ?? "", sentAnswer(known));
   await heedRetryAfter(deps, request.project, said);
   const result = resultOf(said, wasSentBefore);
   if (said.ok) deps.logger.info({ question: number }, "an answer is taken");
@@ -171,7 +164,7 @@ function change(
   number: number,
   noted: { mayBeSent?: boolean; result?: AnswerResult },
 ) {
-  const turn = requireTurn(read("turn", turnId), turnId);
+  const turn = turnNow(read, turnId);
   const asked = questionOf(turn, number);
   if (asked?.answer === undefined) return {};
   const next = withQuestion(turn, { ...asked, answer: { ...asked.answer, ...noted } });

@@ -3,12 +3,11 @@ import { jobInThread } from "../core/follow-up.ts";
 import type { ProjectRef } from "../core/project.ts";
 import type { Read, RecordOf } from "../core/records.ts";
 import type { Request } from "../core/request.ts";
-import { storedObject } from "../core/stored-object.ts";
 import type { Plan, Step, Task } from "../core/task-queue.ts";
 import type { Turn } from "../core/turn.ts";
 import { answerPrivately } from "./reply.ts";
 import type { TaskDeps } from "./deps.ts";
-import { readPayload } from "./payload.ts";
+import { Slotted, readTask } from "./payload.ts";
 import { afterFault } from "./post.ts";
 
 /** How long the words of a message are kept for its author to say whether to send them. */
@@ -19,12 +18,7 @@ export function keepReplyMs({ receivedAt }: Request, now: number): number {
   return Math.max(1, receivedAt + KEPT_MS - now);
 }
 
-const AskPayload = storedObject({
-  replyId: z.string(),
-  slotMs: z.number().optional(),
-  lookMs: z.number().optional(),
-});
-type AskPayload = z.infer<typeof AskPayload>;
+const AskPayload = Slotted.extend({ replyId: z.string() });
 
 /** Asks the author of a reply in the thread of an open job whether it is for the agent. Once, however often the reply arrives. */
 export function asking(deps: { projects: readonly ProjectRef[] }, read: Read, request: Request): Plan<void> {
@@ -39,7 +33,7 @@ export function askingBeside(request: Request, same: Turn): Plan<void> {
 
 function askingOf(record: RecordOf<"reply">): Plan<void> {
   const { id } = record.request;
-  const payload = { replyId: id } satisfies AskPayload;
+  const payload = { replyId: id } satisfies z.infer<typeof AskPayload>;
   return {
     writes: [{ kind: "reply", id, record, ttlMs: KEPT_MS }],
     adds: [{ id: `ask:${id}`, type: "ask", payload }],
@@ -48,9 +42,9 @@ function askingOf(record: RecordOf<"reply">): Plan<void> {
 }
 
 /** Shows the question to the author alone; twice, if the answer to that is lost. Where they can't see it, a reply in a thread starts nothing. */
-export async function ask(deps: TaskDeps, task: Task): Promise<Step> {
-  const payload = readPayload(AskPayload, task);
-  const { replyId } = payload;
+export async function ask(deps: TaskDeps, given: Task): Promise<Step> {
+  const task = readTask(AskPayload, given);
+  const { replyId } = task.payload;
   const reply = await deps.records.reply.get(replyId);
   if (reply === undefined) return { kind: "done" };
   const { teamId, channelId, threadTs, userId, responseUrl } = reply.request;
@@ -58,17 +52,10 @@ export async function ask(deps: TaskDeps, task: Task): Promise<Step> {
   if (same !== undefined) {
     const to = { place: { teamId, channelId, threadTs: null }, userId, responseUrl };
     const agoMs = deps.clock.now() - same.request.receivedAt;
-    return answerPrivately(deps, { ...task, payload }, to, {
-      kind: "asked-before",
-      replyId,
-      turn: same,
-      agoMs,
-    });
+    return answerPrivately(deps, task, to, { kind: "asked-before", replyId, turn: same, agoMs });
   }
-  const asked = await deps.notifier.replyPrivately(
-    { place: { teamId, channelId, threadTs }, userId, responseUrl },
-    { kind: "ask", replyId },
-  );
+  const to = { place: { teamId, channelId, threadTs }, userId, responseUrl };
+  const asked = await deps.notifier.replyPrivately(to, { kind: "ask", replyId });
   if (asked.ok || asked.fault.kind === "place") return { kind: "done" };
-  return afterFault(deps, { ...task, payload }, asked.fault);
+  return afterFault(deps, task, asked.fault);
 }

@@ -1,14 +1,12 @@
-import { faultForLog } from "../core/job-service.ts";
-import type { JobService, JobServiceAnswer } from "../core/job-service.ts";
+import { faultForLog, type JobService, type JobServiceAnswer } from "../core/job-service.ts";
 import { retryDelayMs } from "../core/retry.ts";
-import { cancelNumber, turnAfterCancel, unwatchTurn, turnAfterAnswer } from "../core/turn.ts";
+import { cancelNumber, turnAfterCancel, unwatchTurn, turnAfterAnswer, type Turn } from "../core/turn.ts";
 import type { NewTask, Step, Task } from "../core/task-queue.ts";
-import type { Turn } from "../core/turn.ts";
 import { changesOf } from "./after-change.ts";
 import type { TaskDeps } from "./deps.ts";
-import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
-import { closedForMs, heedRetryAfter, notAsked } from "./project-gate.ts";
-import { requireTurn } from "./turn-writes.ts";
+import { TurnPayload, turnPayload } from "./payload.ts";
+import { askJobService } from "./project-gate.ts";
+import { readTurnTask, turnNow } from "./turn-writes.ts";
 
 /** Stops a turn that is watched. One per watch. */
 export function cancelTask(turn: Turn): NewTask {
@@ -29,9 +27,9 @@ const SLOWEST_ATTEMPT = 6;
  * Cancels a turn that somebody has stopped, where the job service announces at that moment that it can; elsewhere the turn is no longer
  * watched. A turn that has ended by then keeps its own outcome. Safe to repeat: canceling twice is canceling once.
  */
-export async function cancel(deps: TaskDeps, task: Task): Promise<Step> {
-  const { turnId } = readPayload(TurnPayload, task);
-  const turn = requireTurn(await deps.records.turn.get(turnId), turnId);
+export async function cancel(deps: TaskDeps, given: Task): Promise<Step> {
+  const { task, turn } = await readTurnTask(deps, TurnPayload, given);
+  const turnId = turn.id;
   const { job, stage, stop } = turn;
   const configured = deps.jobServices.of(turn.request.project);
   // A watch whose project is no longer configured ends by itself.
@@ -39,8 +37,7 @@ export async function cancel(deps: TaskDeps, task: Task): Promise<Step> {
   if (stage.name !== "watching" || stop === undefined || stop.isTaken === true) return { kind: "done" };
   const { jobService, service } = configured;
 
-  const waitMs = await closedForMs(deps, turn.request.project);
-  const seen = waitMs > 0 ? notAsked(waitMs) : await jobService.getJob(job.id);
+  const seen = await askJobService(deps, turn.request.project, () => jobService.getJob(job.id));
   const { capabilities = [] } = seen;
   const offered = seen.ok ? capabilities : (await deps.records.service.get(service))?.capabilities;
   const now = deps.clock.now();
@@ -49,7 +46,7 @@ export async function cancel(deps: TaskDeps, task: Task): Promise<Step> {
   if (offered !== undefined && (number === null || !offered.includes("cancel"))) {
     return settle(deps, turnId, (current) => unwatchTurn(change(current), now));
   }
-  if (!seen.ok || number === null) return after(deps, task, turn, seen);
+  if (!seen.ok || number === null) return after(deps, task, seen);
   if (change(turn).stage.name === "ended") return settle(deps, turnId, change);
   return canceled(deps, task, turn, { jobService, jobId: job.id, number });
 }
@@ -60,21 +57,20 @@ async function canceled(
   turn: Turn,
   { jobService, jobId, number }: { jobService: JobService; jobId: string; number: number },
 ): Promise<Step> {
-  const answer = await jobService.cancelTurn(jobId, number);
+  const answer = await askJobService(deps, turn.request.project, () => jobService.cancelTurn(jobId, number));
   const now = deps.clock.now();
   if (answer.ok) {
     deps.logger.info({ job_id: jobId }, "cancel is taken");
     return settle(deps, turn.id, (current) => turnAfterCancel(current, answer, now));
   }
   const { kind } = answer.fault;
-  if (kind !== "rejected" && kind !== "missing") return after(deps, task, turn, answer);
+  if (kind !== "rejected" && kind !== "missing") return after(deps, task, answer);
   deps.logger.warn({ fault: faultForLog(answer.fault) }, "cancel was refused");
   return settle(deps, turn.id, (current) => unwatchTurn(current, now));
 }
 
 /** It did not get through: again later, as long as the turn is watched. */
-async function after(deps: TaskDeps, task: Task, turn: Turn, answer: JobServiceAnswer): Promise<Step> {
-  await heedRetryAfter(deps, turn.request.project, answer);
+function after(deps: TaskDeps, task: Task, answer: JobServiceAnswer): Step {
   if (!answer.ok) deps.logger.warn({ fault: faultForLog(answer.fault) }, "cancel did not succeed");
   const delayMs = retryDelayMs({
     attempt: Math.min(task.attempt, SLOWEST_ATTEMPT),
@@ -87,7 +83,7 @@ async function after(deps: TaskDeps, task: Task, turn: Turn, answer: JobServiceA
 
 function settle(deps: TaskDeps, turnId: string, change: (turn: Turn) => Turn): Step {
   return (read) => {
-    const turn = requireTurn(read("turn", turnId), turnId);
+    const turn = turnNow(read, turnId);
     const changed = change(turn);
     if (changed === turn) return { value: { kind: "done" } };
     const { writes, adds } = changesOf(deps, read, [changed]);

@@ -5,10 +5,10 @@ import { statusKey } from "../core/status-text.ts";
 import type { NewTask, Step, Task } from "../core/task-queue.ts";
 import type { Turn } from "../core/turn.ts";
 import type { TaskDeps } from "./deps.ts";
-import { mutedIn, awayOfPost, postForTurn } from "./post-for-turn.ts";
-import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
+import { aside, postForTurn } from "./post-for-turn.ts";
+import { TurnPayload, turnPayload } from "./payload.ts";
 import { refreshTask } from "./refresh.ts";
-import { requireTurn, turnWrites } from "./turn-writes.ts";
+import { readTurnTask, turnNow, turnWrites } from "./turn-writes.ts";
 
 const DeliverPayload = TurnPayload.extend({ watch: z.number().int() });
 type DeliverPayload = z.infer<typeof DeliverPayload>;
@@ -61,27 +61,25 @@ async function whenToLookForEarlier(
 }
 
 /** Says the outcome in the thread, once, as a reply (edits notify nobody); then the status message is brought up to date. */
-export async function deliver(deps: TaskDeps, task: Task): Promise<Step> {
-  const payload = readPayload(DeliverPayload, task);
-  const { turnId, watch } = payload;
-  const turn = requireTurn(await deps.records.turn.get(turnId), turnId);
+export async function deliver(deps: TaskDeps, given: Task): Promise<Step> {
+  const { task, turn } = await readTurnTask(deps, DeliverPayload, given);
+  const { watch } = task.payload;
   // Somebody keeps watching: that watch has an outcome of its own, and this one was said before the button was there.
   if (turn.stage.name !== "ended" || turn.watch !== watch) return { kind: "done" };
   const { outcome } = turn.stage;
   const lookAt = await whenToLookForEarlier(deps, turn);
   if (lookAt !== null) return { kind: "wait", dueAt: lookAt };
-  const attempt = await postForTurn(deps, { ...task, payload }, turn, outcomeSlot(watch), {
+  const attempt = await postForTurn(deps, task, turn, outcomeSlot(watch), {
     kind: "outcome",
     turn,
     outcome,
     watch,
-    muted: await mutedIn(deps, turn),
-    away: awayOfPost(turn, outcomeSlot(watch)),
+    ...(await aside(deps, turn, outcomeSlot(watch))),
   });
   if (attempt.kind !== "posted") return attempt.step;
   deps.logger.info({ outcome: outcome.kind, away: turn.delivery.away }, "outcome delivered");
   return (read) => {
-    const now = requireTurn(read("turn", turnId), turnId);
+    const now = turnNow(read, turn.id);
     const delivery = attempt.change(now.delivery);
     const slot = delivery.slots[outcomeSlot(watch)];
     const delivered: Turn = {

@@ -1,13 +1,11 @@
 import { within } from "../core/clock.ts";
-import { idsToName } from "../core/prompt.ts";
-import type { Names } from "../core/prompt.ts";
+import { idsToName, type Names } from "../core/prompt.ts";
 import type { Requester, Job } from "../core/job-service.ts";
 import type { Request, SharedFile, ThreadContext, ThreadMessage } from "../core/request.ts";
 import { startOf } from "../core/text.ts";
 import type { Turn, TurnFiles } from "../core/turn.ts";
 import type { TaskDeps } from "./deps.ts";
-import { ATTACHMENT_LIMITS, isOfMediaType } from "../core/attachment.ts";
-import type { Attachment } from "../core/attachment.ts";
+import { ATTACHMENT_LIMITS, isOfMediaType, type Attachment } from "../core/attachment.ts";
 import {
   filesOf,
   sortFiles,
@@ -18,8 +16,7 @@ import {
   without,
 } from "../core/shared.ts";
 import { jobKey } from "../core/project.ts";
-import { threadId } from "../core/records.ts";
-import type { Read } from "../core/records.ts";
+import { threadId, type Read } from "../core/records.ts";
 import type { TaskEnd } from "../core/task-queue.ts";
 import type { TurnPayload } from "./payload.ts";
 

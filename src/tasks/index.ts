@@ -19,35 +19,40 @@ import { react } from "./react.ts";
 import { refresh } from "./refresh.ts";
 import { reply } from "./reply.ts";
 import { submit } from "./submit.ts";
-import { tell, tellTask } from "./tell.ts";
+import { tell, tellTask, welcome } from "./notices.ts";
 import { RecordLostError } from "./turn-writes.ts";
 import { watch } from "./watch.ts";
-import { welcome } from "./welcome.ts";
 
 /**
  * Every type of task and what it does, in the order of the flow. Each pool has a budget of its own: nothing that goes to Slack waits for
  * the job service, no message for an update, and no create for polls.
  */
-const handlers: Record<
-  string,
-  { pool: keyof typeof POOLS; handle: (deps: TaskDeps, task: Task) => Promise<Step> }
-> = {
-  submit: { pool: "creates", handle: submit },
-  message: { pool: "creates", handle: submit },
+const handlers: Record<string, Handler> = {
+  submit: { pool: "creates", handle: submit, endsTurn: "create-lost" },
+  message: { pool: "creates", handle: submit, endsTurn: "create-lost" },
   open: { pool: "messages", handle: open },
-  watch: { pool: "polls", handle: watch },
-  cancel: { pool: "creates", handle: cancel },
+  watch: { pool: "polls", handle: watch, endsTurn: "unreadable" },
+  cancel: { pool: "creates", handle: cancel, isQuiet: true },
   question: { pool: "messages", handle: question },
   answer: { pool: "creates", handle: answer },
-  overdue: { pool: "messages", handle: overdue },
+  overdue: { pool: "messages", handle: overdue, isQuiet: true },
   deliver: { pool: "messages", handle: deliver },
-  refresh: { pool: "updates", handle: refresh },
-  react: { pool: "reactions", handle: react },
-  reply: { pool: "messages", handle: reply },
-  list: { pool: "messages", handle: list },
-  ask: { pool: "messages", handle: ask },
-  welcome: { pool: "messages", handle: welcome },
-  tell: { pool: "messages", handle: tell },
+  refresh: { pool: "updates", handle: refresh, isQuiet: true },
+  react: { pool: "reactions", handle: react, isQuiet: true },
+  reply: { pool: "messages", handle: reply, isQuiet: true },
+  list: { pool: "messages", handle: list, isQuiet: true },
+  ask: { pool: "messages", handle: ask, isQuiet: true },
+  welcome: { pool: "messages", handle: welcome, isQuiet: true },
+  tell: { pool: "messages", handle: tell, isQuiet: true },
+};
+
+type Handler = {
+  pool: keyof typeof POOLS;
+  handle: (deps: TaskDeps, task: Task) => Promise<Step>;
+  /** Without it its turn, or all that are watched with it, would never end: why it is unknown how it ended. */
+  endsTurn?: OutcomeReason;
+  /** What it leaves undone when it is given up nobody has to know: a status message that stays behind, say. */
+  isQuiet?: boolean;
 };
 
 /** How many tasks of each pool run at once, those of each job service on their own. They mostly wait for others. */
@@ -132,21 +137,21 @@ function ended(
     case "dead": {
       logger.error({ reason: end.reason }, "task given up");
       const payload = OfSomeone.safeParse(task.payload);
-      if (QUIET.has(task.type) || !payload.success) return end;
+      const { endsTurn, isQuiet } = handlers[task.type] ?? {};
+      if (isQuiet === true || !payload.success) return end;
       const { whose, turnId, jobKey } = payload.data;
       return (read) => {
         const ids = new Set([
           ...(turnId === undefined ? [] : [turnId]),
           ...(jobKey === undefined ? [] : (read("job", jobKey)?.openTurnIds ?? [])),
         ]);
-        const kind = ENDS_ITS_TURN[task.type];
         const open = [...ids]
           .flatMap((id) => read("turn", id) ?? [])
           .filter(({ id, stage }) => stage.name === "watching" || (id === turnId && stage.name !== "ended"));
-        if (open.length === 0 || kind === undefined) return { adds: [tellTask(task, whose)], value: end };
+        if (open.length === 0 || endsTurn === undefined) return { adds: [tellTask(task, whose)], value: end };
         // Its thread says so, with what to do: every turn ends in an outcome.
         const now = deps.clock.now();
-        const lost = open.map((turn) => endTurn(turn, "unknown", now, { reason: kind }));
+        const lost = open.map((turn) => endTurn(turn, "unknown", now, { reason: endsTurn }));
         const { writes, adds } = changesOf(deps, read, lost);
         return { writes, adds, value: end };
       };
@@ -170,24 +175,6 @@ const OfSomeone = z.object({
   /** Of the job that is watched. */
   jobKey: z.string().optional(),
 });
-/** Tasks without which their turn, or all that are watched with it, would never end, and why it is unknown how it ended. */
-const ENDS_ITS_TURN: Readonly<Record<string, OutcomeReason>> = {
-  submit: "create-lost",
-  message: "create-lost",
-  watch: "unreadable",
-};
-/** A status message that stays behind, say, or a turn that goes on to its outcome: nothing a person has to know. */
-const QUIET: ReadonlySet<string> = new Set([
-  "tell",
-  "reply",
-  "list",
-  "welcome",
-  "ask",
-  "refresh",
-  "react",
-  "cancel",
-  "overdue",
-]);
 
 const LogFields = TurnPayload.pick({ turnId: true, thread: true, jobId: true }).partial();
 

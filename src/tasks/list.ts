@@ -1,21 +1,19 @@
 import { z } from "zod";
 import { LIST_PAGE_SIZE, countsOf, isDirect, maySee, requestListOf } from "../core/request-list.ts";
 import type { ListOf, ListPage, ListedTurn, Standing, Viewer } from "../core/request-list.ts";
-import { storedObject } from "../core/stored-object.ts";
 import type { NewTask, Step, Task } from "../core/task-queue.ts";
 import { cameToNothing } from "../core/outcome.ts";
-import { isTriedAgain } from "../core/turn.ts";
-import type { Turn } from "../core/turn.ts";
+import { isTriedAgain, type Turn } from "../core/turn.ts";
 import { answerPrivately } from "./reply.ts";
 import type { TaskDeps } from "./deps.ts";
-import { readPayload } from "./payload.ts";
+import { Slotted, readTask } from "./payload.ts";
 
 /** As long as nobody has forgotten that they asked. */
 const WANTED_FOR_MS = 10 * 60_000;
 /** What went wrong before that is no news. */
 const LATELY_MS = 24 * 60 * 60_000;
 
-const ListPayload = storedObject({
+const ListPayload = Slotted.extend({
   teamId: z.string(),
   channelId: z.string(),
   threadTs: z.string().nullable(),
@@ -26,8 +24,6 @@ const ListPayload = storedObject({
   from: z.number().int().min(0),
   /** Somebody turns the pages of a list that is there. */
   replaces: z.boolean(),
-  slotMs: z.number().optional(),
-  lookMs: z.number().optional(),
 });
 export type ListPayload = z.infer<typeof ListPayload>;
 
@@ -37,8 +33,9 @@ export function listTask(cause: string, payload: ListPayload): NewTask {
 }
 
 /** Answers with what is true when it runs. */
-export async function list(deps: TaskDeps, task: Task): Promise<Step> {
-  const payload = readPayload(ListPayload, task);
+export async function list(deps: TaskDeps, given: Task): Promise<Step> {
+  const task = readTask(ListPayload, given);
+  const { payload } = task;
   const { teamId, channelId, threadTs, userId, responseUrl, of, replaces } = payload;
   const { channels, isComplete } = await deps.memberships.channelsOf(teamId, userId);
   const viewer: Viewer = {
@@ -52,12 +49,8 @@ export async function list(deps: TaskDeps, task: Task): Promise<Step> {
       ? ({ kind: "standing", ...(await standingOf(deps, payload, viewer)), isPartial: !isComplete } as const)
       : ({ kind: "list", ...(await pageOf(deps, of, payload, viewer)), isPartial: !isComplete } as const);
   if (deps.clock.now() - task.addedAt >= WANTED_FOR_MS) return { kind: "done" };
-  return answerPrivately(
-    deps,
-    { ...task, payload },
-    { place: { teamId, channelId, threadTs }, userId, responseUrl, replaces },
-    message,
-  );
+  const to = { place: { teamId, channelId, threadTs }, userId, responseUrl, replaces };
+  return answerPrivately(deps, task, to, message);
 }
 
 /** Newest first. */

@@ -4,12 +4,12 @@ import type { NewTask, Step, Task } from "../core/task-queue.ts";
 import type { Turn } from "../core/turn.ts";
 import { deliverTasks } from "./deliver.ts";
 import type { TaskDeps } from "./deps.ts";
-import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
+import { TurnPayload, turnPayload } from "./payload.ts";
 import { postForTurn } from "./post-for-turn.ts";
 import { overdueTasks } from "./overdue.ts";
 import { questionTasks } from "./question.ts";
 import { refreshTasks } from "./refresh.ts";
-import { requireTurn, turnWrites } from "./turn-writes.ts";
+import { readTurnTask, turnNow, turnWrites } from "./turn-writes.ts";
 
 export function openTask(turn: Turn): NewTask {
   return { id: `open:${turn.id}`, type: "open", known: "pending", payload: turnPayload(turn) };
@@ -19,11 +19,10 @@ export function openTask(turn: Turn): NewTask {
  * Posts the status message: in the thread that the request came from, or as the root of one of its own. If the turn has ended by then,
  * its outcome follows.
  */
-export async function open(deps: TaskDeps, task: Task): Promise<Step> {
-  const payload = readPayload(TurnPayload, task);
-  const turn = requireTurn(await deps.records.turn.get(payload.turnId), payload.turnId);
+export async function open(deps: TaskDeps, given: Task): Promise<Step> {
+  const { task, turn } = await readTurnTask(deps, TurnPayload, given);
   const shown = statusKey(turn);
-  const attempt = await postForTurn(deps, { ...task, payload }, turn, STATUS_SLOT, {
+  const attempt = await postForTurn(deps, task, turn, STATUS_SLOT, {
     kind: "status",
     turn,
     away: turn.delivery.away,
@@ -31,7 +30,7 @@ export async function open(deps: TaskDeps, task: Task): Promise<Step> {
   deps.firstTries.note(turn.id, attempt.kind === "not-yet" && attempt.isFault);
   if (attempt.kind !== "posted") return attempt.step;
   return (read) => {
-    const now = requireTurn(read("turn", turn.id), turn.id);
+    const now = turnNow(read, turn.id);
     const delivery = attempt.change(now.delivery);
     const slot = delivery.slots[STATUS_SLOT];
     const ts = slot?.ts ?? null;

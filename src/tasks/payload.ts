@@ -1,5 +1,4 @@
 import { z } from "zod";
-import type { Request } from "../core/request.ts";
 import { ThreadLook } from "../core/shared.ts";
 import { storedObject } from "../core/stored-object.ts";
 import type { Task } from "../core/task-queue.ts";
@@ -11,10 +10,13 @@ export class PayloadInvalidError extends DocsAgentError {
   readonly code = "payload_invalid";
 }
 
-/** What a task carries. Throws a {@link PayloadInvalidError}. */
-export function readPayload<T>(schema: z.ZodType<T>, task: Task): T {
+/** A task with what it carries. */
+export type TaskWith<T> = Task & { payload: T };
+
+/** The task, with what it carries read. Throws a {@link PayloadInvalidError}. */
+export function readTask<T>(schema: z.ZodType<T>, task: Task): TaskWith<T> {
   const parsed = schema.safeParse(task.payload);
-  if (parsed.success) return parsed.data;
+  if (parsed.success) return { ...task, payload: parsed.data };
   const where = parsed.error.issues.map(({ path, code }) => `${path.join(".") || "payload"}: ${code}`);
   throw new PayloadInvalidError(`The payload of a task ${task.type} cannot be read: ${where.join(", ")}.`, {
     cause: parsed.error,
@@ -30,36 +32,28 @@ export const Whose = storedObject({
 });
 export type Whose = z.infer<typeof Whose>;
 
+/** The times at Slack that were reserved for a task, epoch milliseconds: for what it does, and for a look at what is there already. */
+export const Slotted = storedObject({ slotMs: z.number().optional(), lookMs: z.number().optional() });
+export type SlottedTask = TaskWith<z.infer<typeof Slotted>>;
+
 /** The payload of a task that works on one turn. `thread` and `jobId` are there for the log. */
-export const TurnPayload = storedObject({
+export const TurnPayload = Slotted.extend({
   turnId: z.string(),
   thread: z.string().nullable(),
   jobId: z.string().nullable(),
   whose: Whose,
-  /** The slot at Slack that was reserved for the task, epoch milliseconds. */
-  slotMs: z.number().optional(),
-  /** As `slotMs`, for a look at what is there already. */
-  lookMs: z.number().optional(),
   /** A thread was read in part: where to go on. */
   threadLook: ThreadLook.optional(),
 });
 export type TurnPayload = z.infer<typeof TurnPayload>;
 
-export function turnPayload(turn: Turn): TurnPayload {
-  const { channelId, threadTs } = turn.delivery;
+export function turnPayload({ request, delivery, job, id }: Turn): TurnPayload {
+  const { teamId, userId, responseUrl } = request;
+  const { channelId, threadTs } = delivery;
   return {
-    turnId: turn.id,
+    turnId: id,
     thread: threadTs === null ? null : `${channelId}:${threadTs}`,
-    jobId: turn.job?.id ?? null,
-    whose: whoseOf(turn.request),
-  };
-}
-
-function whoseOf(request: Request): Whose {
-  return {
-    teamId: request.teamId,
-    userId: request.userId,
-    channelId: request.channelId,
-    responseUrl: request.responseUrl,
+    jobId: job?.id ?? null,
+    whose: { teamId, userId, channelId: request.channelId, responseUrl },
   };
 }

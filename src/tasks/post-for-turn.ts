@@ -1,16 +1,15 @@
-import { STATUS_SLOT, moveAway } from "../core/delivery.ts";
-import type { Delivery } from "../core/delivery.ts";
-import type { Message, NotifierFault } from "../core/notifier.ts";
-import type { Step, Task } from "../core/task-queue.ts";
+import { STATUS_SLOT, moveAway, type Delivery } from "../core/delivery.ts";
+import type { Message, MessageOf, NotifierFault } from "../core/notifier.ts";
+import type { Step } from "../core/task-queue.ts";
 import type { Turn } from "../core/turn.ts";
 import type { TaskDeps } from "./deps.ts";
-import type { TurnPayload } from "./payload.ts";
+import type { TaskWith, TurnPayload } from "./payload.ts";
 import { afterFault, postOnce, updatePost } from "./post.ts";
-import { requireTurn, turnWrites } from "./turn-writes.ts";
+import { turnNow, turnWrites } from "./turn-writes.ts";
 import { threadId } from "../core/records.ts";
 
 type Change = (delivery: Delivery) => Delivery;
-type TurnTask = Task & { payload: TurnPayload };
+type TurnTask = TaskWith<TurnPayload>;
 
 /** Either the post is there, and `change` says so of the delivery; or `step` ends this run of the task. `isFault`: Slack refused it for now. */
 type TurnPost =
@@ -55,7 +54,7 @@ export async function postForTurn(
 }
 
 /** As {@link postForTurn}; where the post is there already, it is updated to say `message`. */
-export async function postOrUpdate(
+async function postOrUpdate(
   deps: TaskDeps,
   task: TurnTask,
   turn: Turn,
@@ -75,12 +74,53 @@ export async function postOrUpdate(
   return { kind: "posted", isFound: false, change: (unchanged) => unchanged };
 }
 
-/** Why a post of the turn is where it is, in a direct message; null: it stands where the turn was asked for, or the status message says so. */
-export function awayOfPost({ delivery, request }: Turn, slot: string): string | null {
-  const { slots, channelId, away } = delivery;
+/** A message that shows a part of a turn which changes: where it stands, what it says, and the name of what it shows. */
+type PartOfTurn = { slot: string; message: MessageOf<"question" | "overdue">; key: string };
+
+/**
+ * Posts, or updates, a message about a part of a turn. `note`: the turn, with what the message shows noted. Once more if that `isDue` then, as it has
+ * changed meanwhile.
+ */
+export async function showPart(
+  deps: TaskDeps,
+  task: TurnTask,
+  turn: Turn,
+  { slot, message, key }: PartOfTurn,
+  note: (turn: Turn, shown: string) => Turn,
+  isDue: (turn: Turn) => boolean,
+): Promise<Step> {
+  const said = { ...message, ...(await aside(deps, turn, slot)) };
+  const attempt = await postOrUpdate(deps, task, turn, slot, said);
+  if (attempt.kind !== "posted") return attempt.step;
+  // A post that an earlier attempt left shows what was true then.
+  const shown = attempt.isFound ? "" : key;
+  const { slotMs: _, lookMs: __, ...payload } = task.payload;
+  return (read) => {
+    const now = turnNow(read, turn.id);
+    const noted = note({ ...now, delivery: attempt.change(now.delivery) }, shown);
+    return {
+      writes: turnWrites(deps, read, noted),
+      value: isDue(noted) ? { kind: "again", dueAt: deps.clock.now(), payload } : { kind: "done" },
+    };
+  };
+}
+
+/**
+ * What a post says besides. `away`: why it is in a direct message; null: it stands where the turn was asked for, or the status message says so. `muted`:
+ * who isn't to be mentioned in the thread that the turn reports into.
+ */
+export async function aside(
+  { records }: Pick<TaskDeps, "records">,
+  { delivery, request }: Turn,
+  slot: string,
+): Promise<{ away: string | null; muted: readonly string[] }> {
+  const { slots, channelId, threadTs, away } = delivery;
   const at = slots[slot]?.channelId ?? channelId;
   const isExplained = at === request.channelId || slots[STATUS_SLOT]?.channelId === at;
-  return isExplained ? null : away;
+  const { teamId } = request;
+  const thread =
+    threadTs === null ? undefined : await records.thread.get(threadId({ teamId, channelId, ts: threadTs }));
+  return { away: isExplained ? null : away, muted: thread?.muted ?? [] };
 }
 
 async function away(
@@ -131,19 +171,8 @@ function stepOf(deps: TaskDeps, turnId: string, change: Change, end: Extract<Ste
 }
 
 function changed(deps: TaskDeps, read: Parameters<typeof turnWrites>[1], turnId: string, change: Change) {
-  const turn = requireTurn(read("turn", turnId), turnId);
+  const turn = turnNow(read, turnId);
   const delivery = change(turn.delivery);
   const writes = delivery === turn.delivery ? [] : turnWrites(deps, read, { ...turn, delivery });
   return { writes, value: undefined };
-}
-
-/** Who isn't to be mentioned in the thread that a turn reports into. */
-export async function mutedIn(
-  { records }: Pick<TaskDeps, "records">,
-  { request, delivery }: Turn,
-): Promise<readonly string[]> {
-  const { channelId, threadTs } = delivery;
-  if (threadTs === null) return [];
-  const thread = await records.thread.get(threadId({ teamId: request.teamId, channelId, ts: threadTs }));
-  return thread?.muted ?? [];
 }

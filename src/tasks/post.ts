@@ -1,9 +1,9 @@
-import { intend, looked, posted, suspect, takeBack } from "../core/delivery.ts";
-import type { Delivery } from "../core/delivery.ts";
+import type { SlottedTask } from "./payload.ts";
+import { intend, looked, posted, suspect, takeBack, type Delivery } from "../core/delivery.ts";
 import type { Message, NotifierFault, Place, Posted, PostLabel } from "../core/notifier.ts";
 import { isStoreAnswerLost } from "../errors.ts";
 import { AFTER_STORE_FAULT_MS, isGivenUp, retryDelayMs } from "../core/retry.ts";
-import type { Task, TaskEnd } from "../core/task-queue.ts";
+import type { TaskEnd } from "../core/task-queue.ts";
 import type { TaskDeps } from "./deps.ts";
 
 /**
@@ -48,7 +48,6 @@ type PostAttempt =
   | { kind: "refused"; change: (delivery: Delivery) => Delivery; fault: NotifierFault };
 
 type Deps = Pick<TaskDeps, "clock" | "random" | "logger" | "notifier" | "slots" | "assertHeld">;
-type SlottedTask = Task & { payload: { slotMs?: number | undefined; lookMs?: number | undefined } };
 
 /**
  * Posts a message at least once and, as far as Slack can tell, only once: the intent is saved before the post; an attempt that finds
@@ -226,12 +225,10 @@ type PostUpdate =
   | { kind: "updated"; refused: string | null }
   | { kind: "later"; isFault: boolean; end: TaskEnd };
 
-type UpdateTask = Task & { payload: { slotMs?: number | undefined } };
-
 /** Replaces a post's content, when its slot at Slack has come. Idempotent. */
 export async function updatePost(
   deps: Pick<TaskDeps, "clock" | "random" | "logger" | "notifier" | "slots">,
-  task: UpdateTask,
+  task: SlottedTask,
   post: { place: Place; ts: string; message: Message; label: PostLabel },
 ): Promise<PostUpdate> {
   const { place } = post;

@@ -1,6 +1,5 @@
 import type { JobServiceAnswer } from "../core/job-service.ts";
-import { projectKey } from "../core/project.ts";
-import type { ProjectRef } from "../core/project.ts";
+import { projectKey, type ProjectRef } from "../core/project.ts";
 import { messageOf } from "../errors.ts";
 import type { TaskDeps } from "./deps.ts";
 
@@ -14,6 +13,19 @@ export async function closedForMs({ clock, slots }: Deps, project: ProjectRef): 
   const openAt = await slots.openAt(gateOf(project));
   // Read afterwards: an open gate says "now", which is over by then.
   return Math.max(0, openAt - clock.now());
+}
+
+/** What a call to a project's job service comes to; it isn't made while the service has told one of us to wait. */
+export async function askJobService(
+  deps: Deps,
+  project: ProjectRef,
+  call: () => Promise<JobServiceAnswer>,
+): Promise<JobServiceAnswer> {
+  const waitMs = await closedForMs(deps, project);
+  if (waitMs > 0) return notAsked(waitMs);
+  const answer = await call();
+  await heedRetryAfter(deps, project, answer);
+  return answer;
 }
 
 /** What a call comes to that was not made, as the job service is not to be asked for so long. */

@@ -3,9 +3,9 @@ import { askingMessage, reactionChanges, reactionOf } from "../core/status-text.
 import type { NewTask, Step, Task } from "../core/task-queue.ts";
 import type { Turn } from "../core/turn.ts";
 import type { TaskDeps } from "./deps.ts";
-import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
+import { TurnPayload, turnPayload } from "./payload.ts";
 import { afterFault } from "./post.ts";
-import { requireTurn } from "./turn-writes.ts";
+import { readTurnTask } from "./turn-writes.ts";
 
 /**
  * Slack takes 50 new reactions and more a minute over a workspace (tier 3), and 20 that are taken away (tier 2):
@@ -27,9 +27,9 @@ export function reactTasks(turn: Turn): NewTask[] {
 }
 
 /** Brings the reactions to what is true when it runs. Idempotent, best effort, and nothing waits for it. */
-export async function react(deps: TaskDeps, task: Task): Promise<Step> {
-  const payload = readPayload(ReactPayload, task);
-  const turn = requireTurn(await deps.records.turn.get(payload.turnId), payload.turnId);
+export async function react(deps: TaskDeps, given: Task): Promise<Step> {
+  const { task, turn } = await readTurnTask(deps, ReactPayload, given);
+  const { payload } = task;
   const message = askingMessage(turn.request);
   if (message === null) return { kind: "done" };
   const shown = reactionOf(turn);

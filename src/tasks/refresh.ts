@@ -3,8 +3,8 @@ import { isOnlyStepNew, statusKey } from "../core/status-text.ts";
 import type { NewTask, Step, Task } from "../core/task-queue.ts";
 import type { Turn } from "../core/turn.ts";
 import type { TaskDeps } from "./deps.ts";
-import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
-import { requireTurn, turnWrites } from "./turn-writes.ts";
+import { TurnPayload, turnPayload } from "./payload.ts";
+import { readTurnTask, turnWrites } from "./turn-writes.ts";
 import { UPDATE_RATE, updateGate, updatePost } from "./post.ts";
 
 /** One per status message: however much changes while it waits for its slot, it shows what is true when it runs. */
@@ -33,9 +33,8 @@ export async function stepRefreshTask(deps: TaskDeps, turn: Turn): Promise<NewTa
 }
 
 /** Brings the status message up to date with its turn and the others that it shows. Idempotent, and nothing waits for it. */
-export async function refresh(deps: TaskDeps, task: Task): Promise<Step> {
-  const payload = readPayload(TurnPayload, task);
-  const turn = requireTurn(await deps.records.turn.get(payload.turnId), payload.turnId);
+export async function refresh(deps: TaskDeps, given: Task): Promise<Step> {
+  const { task, turn } = await readTurnTask(deps, TurnPayload, given);
   const { delivery, request } = turn;
   const { teamId } = request;
   const slot = delivery.slots[STATUS_SLOT];
@@ -46,21 +45,13 @@ export async function refresh(deps: TaskDeps, task: Task): Promise<Step> {
   if (slot === undefined || slot.ts === null || shown.every(isShown)) return { kind: "done" };
 
   const isStep = shown.every((other) => isShown(other) || isOnlyStepNew(other));
-  const updated = await updatePost(
-    deps,
-    { ...task, payload },
-    {
-      place: { teamId, channelId: slot.channelId, threadTs: delivery.threadTs },
-      ts: slot.ts,
-      message: {
-        kind: "status",
-        turn,
-        followUps,
-        away: slot.channelId === request.channelId ? null : delivery.away,
-      },
-      label: { turnId: turn.id, post: STATUS_SLOT },
-    },
-  );
+  const away = slot.channelId === request.channelId ? null : delivery.away;
+  const updated = await updatePost(deps, task, {
+    place: { teamId, channelId: slot.channelId, threadTs: delivery.threadTs },
+    ts: slot.ts,
+    message: { kind: "status", turn, followUps, away },
+    label: { turnId: turn.id, post: STATUS_SLOT },
+  });
   if (updated.kind === "later") return updated.isFault && isStep ? { kind: "done" } : updated.end;
   const refused = updated.refused === null ? {} : { refusedUpdate: updated.refused };
   return (read) => {
@@ -71,10 +62,10 @@ export async function refresh(deps: TaskDeps, task: Task): Promise<Step> {
       return [{ ...current, delivery: { ...rest, shown: statusKey(other), ...refused } }];
     });
     const isTrue = noted.every((other) => isShown(other) || isOnlyStepNew(other));
-    const { slotMs: _, ...rest } = payload;
+    const { slotMs: _, ...payload } = task.payload;
     return {
       writes: turnWrites(deps, read, ...noted),
-      value: isTrue ? { kind: "done" } : { kind: "again", dueAt: deps.clock.now(), payload: rest },
+      value: isTrue ? { kind: "done" } : { kind: "again", dueAt: deps.clock.now(), payload },
     };
   };
 }

@@ -1,12 +1,10 @@
 import { z } from "zod";
-import type { Refusal, Message, Recipient } from "../core/notifier.ts";
+import { Refusal, type Message, type Recipient } from "../core/notifier.ts";
 import { storedObject } from "../core/stored-object.ts";
 import type { NewTask, Step, Task, TaskEnd } from "../core/task-queue.ts";
 import type { TaskDeps } from "./deps.ts";
-import { readPayload } from "./payload.ts";
+import { Slotted, readTask, type SlottedTask } from "./payload.ts";
 import { afterFault } from "./post.ts";
-
-type PrivateTask = Task & { payload: { slotMs?: number | undefined; lookMs?: number | undefined } };
 
 /**
  * Shows a message to one person alone, where they are or, where that place takes no private answer, in a direct message; twice, if the answer
@@ -14,7 +12,7 @@ type PrivateTask = Task & { payload: { slotMs?: number | undefined; lookMs?: num
  */
 export async function answerPrivately(
   deps: TaskDeps,
-  task: PrivateTask,
+  task: SlottedTask,
   to: Recipient,
   message: Message,
 ): Promise<TaskEnd> {
@@ -35,34 +33,16 @@ export async function answerPrivately(
   return afterFault(deps, task, fault);
 }
 
-const RefusalPayload = z.discriminatedUnion("kind", [
-  storedObject({ kind: z.literal("too-long"), length: z.number(), limit: z.number() }),
-  storedObject({ kind: z.literal("unknown-project"), name: z.string(), known: z.array(z.string()) }),
-  storedObject({
-    kind: z.literal("too-many"),
-    scope: z.enum(["person", "channel"]),
-    limit: z.number(),
-    againAtMs: z.number(),
-  }),
-  // An older replica gives these up, quietly.
-  storedObject({ kind: z.literal("guest") }),
-  storedObject({ kind: z.literal("unchecked") }),
-  storedObject({ kind: z.literal("uncheckable") }),
-]) satisfies z.ZodType<Refusal>;
-
-const ReplyPayload = storedObject({
+const ReplyPayload = Slotted.extend({
   teamId: z.string(),
   channelId: z.string(),
   threadTs: z.string().nullable(),
   userId: z.string(),
   message: z.discriminatedUnion("kind", [
     storedObject({ kind: z.literal("help"), isOfFiles: z.boolean().optional() }),
-    storedObject({ kind: z.literal("refused"), refusal: RefusalPayload }),
-    // An older replica gives this up, quietly, too.
+    storedObject({ kind: z.literal("refused"), refusal: Refusal }),
     storedObject({ kind: z.literal("not-allowed"), requesterId: z.string() }),
   ]),
-  slotMs: z.number().optional(),
-  lookMs: z.number().optional(),
 });
 export type ReplyPayload = z.infer<typeof ReplyPayload>;
 
@@ -72,13 +52,8 @@ export function replyTask(cause: string, payload: ReplyPayload): NewTask {
 }
 
 /** Shows a person alone what they can ask for, or what was wrong with what they asked. */
-export async function reply(deps: TaskDeps, task: Task): Promise<Step> {
-  const payload = readPayload(ReplyPayload, task);
-  const { teamId, channelId, threadTs, userId, message } = payload;
-  return answerPrivately(
-    deps,
-    { ...task, payload },
-    { place: { teamId, channelId, threadTs }, userId, responseUrl: null },
-    message,
-  );
+export async function reply(deps: TaskDeps, given: Task): Promise<Step> {
+  const task = readTask(ReplyPayload, given);
+  const { userId, message, ...place } = task.payload;
+  return answerPrivately(deps, task, { place, userId, responseUrl: null }, message);
 }

@@ -1,7 +1,6 @@
 import type { Job } from "../core/job-service.ts";
 import type { NewTask } from "../core/task-queue.ts";
-import { isFollowUp } from "../core/turn.ts";
-import type { Turn } from "../core/turn.ts";
+import { isFollowUp, type Turn } from "../core/turn.ts";
 import type { TaskDeps } from "./deps.ts";
 import { turnPayload } from "./payload.ts";
 

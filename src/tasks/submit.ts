@@ -13,8 +13,7 @@ import {
   refuseTurn,
   withThread,
 } from "../core/submitting.ts";
-import { deadlineOf, endTurn, isFollowUp } from "../core/turn.ts";
-import type { Turn } from "../core/turn.ts";
+import { deadlineOf, endTurn, isFollowUp, type Turn } from "../core/turn.ts";
 import { isStoreAnswerLost } from "../errors.ts";
 import type { Read, ServiceRecord, Write } from "../core/records.ts";
 import { changesOf } from "./after-change.ts";
@@ -29,9 +28,9 @@ import {
   withheldNow,
 } from "./goes-along.ts";
 import { closedForMs, heedRetryAfter, notAsked } from "./project-gate.ts";
-import { TurnPayload, readPayload } from "./payload.ts";
+import { TurnPayload } from "./payload.ts";
 import { followedTurn, submitTask } from "./sending.ts";
-import { requireTurn, turnWrites } from "./turn-writes.ts";
+import { readTurnTask, turnNow, turnWrites } from "./turn-writes.ts";
 import { watchTask } from "./watch.ts";
 
 /**
@@ -40,10 +39,9 @@ import { watchTask } from "./watch.ts";
  * saved before anyone is told. A follow-up waits for its job, and for the messages before it; where there is none to be had, it becomes a
  * create.
  */
-export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
-  const payload = readPayload(TurnPayload, task);
-  const { turnId } = payload;
-  const known = requireTurn(await deps.records.turn.get(turnId), turnId);
+export async function submit(deps: TaskDeps, given: Task): Promise<Step> {
+  const { task, turn: known } = await readTurnTask(deps, TurnPayload, given);
+  const turnId = known.id;
   const heldBack = await unlessAdmitted(deps, task, known);
   if (heldBack !== null) return heldBack;
   const isUnsent = known.stage.name === "accepted" || known.stage.name === "submitting";
@@ -59,7 +57,7 @@ export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
   const job = typeof followed === "object" ? followed.job : null;
   const isFirst = known.stage.name === "accepted";
   const withheld = isFirst ? await withheldIn(deps, known.request) : [];
-  const thread = isFirst ? await threadOfRequest(deps, known, { job, withheld }, payload) : undefined;
+  const thread = isFirst ? await threadOfRequest(deps, known, { job, withheld }, task.payload) : undefined;
   if (thread !== undefined && "wait" in thread) return thread.wait;
   const withContext = withThread(known, thread);
   const { request } = withContext;
@@ -93,7 +91,7 @@ export async function submit(deps: TaskDeps, task: Task): Promise<Step> {
       // Somebody unchecked a message of this thread meanwhile: what is to be sent is read anew.
       const isOutOfDate = isFirst && withheldNow(read, request).length !== withheld.length;
       if (isOutOfDate) return { value: null };
-      const turn = withThread(requireTurn(read("turn", turnId), turnId), thread, went.files);
+      const turn = withThread(turnNow(read, turnId), thread, went.files);
       const next = beforeSubmit(turn.stage.name === "accepted" ? asAdmitted(turn) : turn, sending);
       return { writes: next.stage.name === "submitting" ? turnWrites(deps, read, next) : [], value: next };
     });
@@ -245,7 +243,7 @@ function settle(
   retry: { afterMs: number; reason: string } | null = null,
 ): Step {
   return (read: Read) => {
-    const turn = requireTurn(read("turn", turnId), turnId);
+    const turn = turnNow(read, turnId);
     const changed = change(turn);
     const {
       next: [next = changed],

@@ -4,9 +4,11 @@ import { jobKey } from "../core/project.ts";
 import { THREAD_TURNS_MAX, keyOfWrite, readAfter, threadId } from "../core/records.ts";
 import type { JobRecord, Read, ThreadRecord, Write } from "../core/records.ts";
 import type { Request } from "../core/request.ts";
-import { keepTurnMs } from "../core/turn.ts";
-import type { Turn } from "../core/turn.ts";
+import { keepTurnMs, type Turn } from "../core/turn.ts";
 import { DocsAgentError } from "../errors.ts";
+import type { z } from "zod";
+import type { Task } from "../core/task-queue.ts";
+import { readTask, type TaskWith } from "./payload.ts";
 import type { TaskDeps } from "./deps.ts";
 
 /** Thrown when a task's record is not there any more, or does not parse. Repeating changes nothing. */
@@ -14,8 +16,23 @@ export class RecordLostError extends DocsAgentError {
   readonly code = "record_lost";
 }
 
-/** The turn as it is now. Throws a {@link RecordLostError}. */
-export function requireTurn(turn: Turn | undefined, turnId: string): Turn {
+/** A task that works on a turn, with what it carries, and that turn. Throws where either can't be read. */
+export async function readTurnTask<T extends { turnId: string }>(
+  { records }: Pick<TaskDeps, "records">,
+  schema: z.ZodType<T>,
+  given: Task,
+): Promise<{ task: TaskWith<T>; turn: Turn }> {
+  const task = readTask(schema, given);
+  const { turnId } = task.payload;
+  return { task, turn: requireTurn(await records.turn.get(turnId), turnId) };
+}
+
+/** The turn as it is at the moment of a decision. Throws a {@link RecordLostError}. */
+export function turnNow(read: Read, turnId: string): Turn {
+  return requireTurn(read("turn", turnId), turnId);
+}
+
+function requireTurn(turn: Turn | undefined, turnId: string): Turn {
   if (turn !== undefined) return turn;
   throw new RecordLostError(`There is no readable record of turn ${turnId}.`);
 }

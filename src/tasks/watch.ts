@@ -13,17 +13,15 @@ import type { Polled } from "../core/watching.ts";
 import { historyAppends, historyOf, mayBeOverdue, usualOf, withOverdue } from "../core/overdue.ts";
 import { jobKey } from "../core/project.ts";
 import { isOnlyStepNew } from "../core/status-text.ts";
-import { faultForLog } from "../core/job-service.ts";
-import type { JobService, JobServiceAnswer } from "../core/job-service.ts";
+import { faultForLog, type JobServiceAnswer } from "../core/job-service.ts";
 import type { JobRecord } from "../core/records.ts";
 import type { NewTask, Step, Task } from "../core/task-queue.ts";
 import { isOpen } from "../core/question.ts";
-import { endTurn } from "../core/turn.ts";
-import type { Turn } from "../core/turn.ts";
+import { endTurn, type Turn } from "../core/turn.ts";
 import { changesOf } from "./after-change.ts";
 import type { TaskDeps } from "./deps.ts";
-import { closedForMs, heedRetryAfter, notAsked } from "./project-gate.ts";
-import { TurnPayload, readPayload, turnPayload } from "./payload.ts";
+import { askJobService } from "./project-gate.ts";
+import { TurnPayload, readTask, turnPayload } from "./payload.ts";
 import { stepRefreshTask } from "./refresh.ts";
 import { RecordLostError } from "./turn-writes.ts";
 
@@ -49,7 +47,7 @@ const LOOKED_AT_MAX = 100;
 
 /** Asks the job service once how the job stands, ends the turns that have ended, and comes again while one has not. Safe to repeat. */
 export async function watch(deps: TaskDeps, task: Task): Promise<Step> {
-  const payload = readPayload(WatchPayload, task);
+  const { payload } = readTask(WatchPayload, task);
   const job = await deps.records.job.get(payload.jobKey);
   if (job === undefined) {
     throw new RecordLostError(`There is no readable record of job ${payload.jobKey}.`);
@@ -68,7 +66,10 @@ export async function watch(deps: TaskDeps, task: Task): Promise<Step> {
     deps.logger.error({ project: job.project.name }, "the project of this job is no longer configured");
   }
   // Also at the deadline: the job may have ended while this app was off.
-  const answer = isWatched && jobService !== undefined ? await poll(deps, jobService, job) : null;
+  const answer =
+    isWatched && jobService !== undefined
+      ? await askJobService(deps, job.project, () => jobService.getJob(job.id))
+      : null;
   if (answer !== null && !answer.ok) {
     deps.logger.warn({ fault: faultForLog(answer.fault) }, "poll did not succeed");
   }
@@ -111,14 +112,6 @@ function isSeenAtWork({ stage, stop, questions = [] }: Turn, answer: JobServiceA
 function showWork({ workStatus }: TaskDeps, { request: { teamId }, delivery }: Turn): void {
   const { channelId, threadTs } = delivery;
   if (threadTs !== null) workStatus.show({ teamId, channelId, threadTs });
-}
-
-async function poll(deps: TaskDeps, jobService: JobService, job: JobRecord): Promise<JobServiceAnswer> {
-  const waitMs = await closedForMs(deps, job.project);
-  if (waitMs > 0) return notAsked(waitMs);
-  const answer = await jobService.getJob(job.id);
-  await heedRetryAfter(deps, job.project, answer);
-  return answer;
 }
 
 function stepAfter(

@@ -5,7 +5,7 @@ import { DocsAgentError } from "../../src/errors.ts";
 import { createTaskHandler } from "../../src/tasks/index.ts";
 import { openTask } from "../../src/tasks/open.ts";
 import { replyTask } from "../../src/tasks/reply.ts";
-import { tellTask } from "../../src/tasks/tell.ts";
+import { tellTask } from "../../src/tasks/notices.ts";
 import { turnWrites } from "../../src/tasks/turn-writes.ts";
 import { watchTask } from "../../src/tasks/watch.ts";
 import { makeJob, makeRequest } from "../support/builders.ts";

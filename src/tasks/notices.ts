@@ -1,0 +1,112 @@
+import { z } from "zod";
+import { newDelivery, type Delivery } from "../core/delivery.ts";
+import type { Message } from "../core/notifier.ts";
+import type { Read, Write } from "../core/records.ts";
+import { requestListOf } from "../core/request-list.ts";
+import type { NewTask, Step, Task, TaskEnd } from "../core/task-queue.ts";
+import type { TaskDeps } from "./deps.ts";
+import { Slotted, Whose, readTask, type SlottedTask } from "./payload.ts";
+import { afterFault, postOnce } from "./post.ts";
+
+const TellPayload = Slotted.extend({ taskId: z.string(), taskType: z.string(), whose: Whose });
+
+export function tellTask(dead: Task, whose: Whose): NewTask {
+  const payload = { taskId: dead.id, taskType: dead.type, whose } satisfies z.infer<typeof TellPayload>;
+  return { id: `tell:${dead.id}`, type: "tell", payload };
+}
+
+/** Tells the requester in a direct message that a task of theirs was given up; privately where they asked if that fails. */
+export async function tell(deps: TaskDeps, given: Task): Promise<Step> {
+  const task = readTask(TellPayload, given);
+  const { taskId, taskType, whose } = task.payload;
+  const { teamId, channelId, userId, responseUrl } = whose;
+  const message = {
+    kind: "gave-up",
+    taskId,
+    // Where the status message was given up, the job may have begun all the same.
+    taskType: taskType === "open" && (await hasBegun(deps, taskId)) ? "begun" : taskType,
+    channelId,
+  } as const;
+  const dm = await deps.notifier.openDirectMessage(teamId, userId);
+  if (!dm.ok && dm.fault.kind !== "place") return afterFault(deps, task, dm.fault);
+  const step = dm.ok ? await postNotice(deps, task, { teamId, ...dm.value }, message) : null;
+  if (step !== null) return step;
+  const place = { teamId, channelId, threadTs: null };
+  const told = await deps.notifier.replyPrivately({ place, userId, responseUrl }, message);
+  if (told.ok) return over(task, { kind: "done" });
+  if (told.fault.kind !== "place") return afterFault(deps, task, told.fault);
+  const reason = "neither a direct message nor a private answer reached the person";
+  return over(task, { kind: "dead", reason });
+}
+
+async function hasBegun(deps: Pick<TaskDeps, "records">, openTaskId: string): Promise<boolean> {
+  const turn = await deps.records.turn.get(openTaskId.slice("open:".length));
+  return turn !== undefined && turn.stage.name !== "accepted";
+}
+
+const WelcomePayload = Slotted.extend({ teamId: z.string(), channelId: z.string(), userId: z.string() });
+
+/** One for each person, whenever they open their direct messages with the app. */
+export function welcomeTask(payload: z.infer<typeof WelcomePayload>): NewTask {
+  return { id: `welcome:${payload.teamId}:${payload.userId}`, type: "welcome", payload };
+}
+
+/** Welcomes a newcomer, once: somebody who has asked for nothing, and in whose direct messages nothing stands. */
+export async function welcome(deps: TaskDeps, given: Task): Promise<Step> {
+  const task = readTask(WelcomePayload, given);
+  const { payload } = task;
+  const { teamId, channelId } = payload;
+  // Until it is about to be sent, it is still to be seen whether they are a newcomer.
+  if ((await deps.records.notice.get(task.id)) === undefined) {
+    const asked = await deps.series.of(requestListOf("person", payload));
+    if (asked.length > 0) return { kind: "done" };
+    const isEmpty = await deps.notifier.isEmpty({ teamId, channelId, threadTs: null });
+    if (!isEmpty.ok) {
+      const { kind } = isEmpty.fault;
+      const isFinal = kind === "place" || kind === "credentials";
+      return isFinal ? { kind: "done" } : afterFault(deps, task, isEmpty.fault);
+    }
+    if (!isEmpty.value) return { kind: "done" };
+  }
+  const step = await postNotice(deps, task, { teamId, channelId }, { kind: "welcome" });
+  return step ?? over(task, { kind: "done" });
+}
+
+/** Posts a message that belongs to no turn, once. Its record, which the task names, is there from the intent to the end. Null: the place can't take it. */
+async function postNotice(
+  deps: TaskDeps,
+  task: SlottedTask,
+  { teamId, channelId }: { teamId: string; channelId: string },
+  message: Message,
+): Promise<Step | null> {
+  const { id, type } = task;
+  const delivery =
+    (await deps.records.notice.get(id))?.delivery ?? newDelivery({ channelId, threadTs: null });
+  const noted = (read: Read, change: (delivery: Delivery) => Delivery): Write => {
+    const record = { version: 1, delivery: change(read("notice", id)?.delivery ?? delivery) } as const;
+    return { kind: "notice", id, record, ttlMs: deps.retentionMs };
+  };
+  const attempt = await postOnce(deps, task, {
+    teamId,
+    delivery,
+    slot: type,
+    label: { turnId: id, post: type },
+    message,
+    saveIntent: (change) => deps.commit((read) => ({ writes: [noted(read, change)], value: undefined })),
+  });
+  switch (attempt.kind) {
+    case "posted":
+      return over(task, { kind: "done" });
+    case "refused":
+      return null;
+    case "later":
+      return (read) => ({
+        writes: read("notice", id) === undefined ? [] : [noted(read, attempt.change)],
+        value: attempt.end,
+      });
+  }
+}
+
+function over({ id }: Task, end: TaskEnd): Step {
+  return () => ({ writes: [{ kind: "notice", id, record: null }], value: end });
+}
