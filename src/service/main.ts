@@ -16,12 +16,6 @@ const Version = z.object({ version: z.string() });
 /** The exit code, as shells have it. */
 const WRONG_USAGE = 2;
 
-/** The code host is fetched from. */
-async function useProxy(): Promise<void> {
-  const { fetchThrough } = await import("../proxy.ts");
-  fetchThrough(serviceProxy(process.env));
-}
-
 async function serve(config: ServiceConfig): Promise<void> {
   const { env } = process;
   const logger = await createLogger({
@@ -59,8 +53,12 @@ async function* check(
   config: ServiceConfig,
   { path, callModel }: { path: string; callModel: boolean },
 ): AsyncGenerator<Finding> {
-  await useProxy();
-  const { checkService } = await import("./check/check-service.ts");
+  const [{ fetchThrough }, { checkService }] = await Promise.all([
+    import("../proxy.ts"),
+    import("./check/check-service.ts"),
+  ]);
+  // The code host is fetched from.
+  fetchThrough(serviceProxy(process.env));
   yield* checkService({
     config,
     callModel,

@@ -36,9 +36,9 @@ export function aboutService(publicBaseUrl: string | null) {
 export const CAPABILITIES = formatCapabilities(Capability.options);
 
 const ProjectParams = z.object({
-  projectId: z.string().openapi({ description: "The project's id." }),
+  projectId: z.string().describe("The project's id."),
 });
-const JobParams = ProjectParams.extend({ id: z.string().openapi({ description: "The job's id." }) });
+const JobParams = ProjectParams.extend({ id: z.string().describe("The job's id.") });
 
 /** By which a client asks for the optional fields of a job's record. */
 const ReaderHeaders = z.object({
@@ -134,14 +134,22 @@ const MAX_LINK_CHARS = 2000;
 const WANT_PROMPT = `a text of 1 to ${MAX_PROMPT_BYTES} bytes in UTF-8 with something to read in it`;
 /** Neither white space nor something that nobody sees, such as an empty cell of Braille. */
 const VISIBLE = /[^\u2800\p{White_Space}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
-const Prompt = z
-  .string(WANT_PROMPT)
-  .min(1, WANT_PROMPT)
-  .refine((prompt) => VISIBLE.test(prompt) && prompt.isWellFormed(), WANT_PROMPT)
+/** These are rules: they follow "must be". */
+function bounded(want: string, maxChars: number): z.ZodString {
+  return z.string(want).min(1, want).max(maxChars, want);
+}
+function visible(want: string, maxChars?: number): z.ZodString {
+  const text = maxChars === undefined ? z.string(want).min(1, want) : bounded(want, maxChars);
+  return text.refine((given) => VISIBLE.test(given) && given.isWellFormed(), want);
+}
+function positive(want: string): z.ZodCoercedNumber {
+  return z.coerce.number(want).int(want).min(1, want);
+}
+const Prompt = visible(WANT_PROMPT)
   .refine((prompt) => Buffer.byteLength(prompt) <= MAX_PROMPT_BYTES, WANT_PROMPT)
-  .openapi({
-    description: `What the agent is to do, at most ${MAX_PROMPT_BYTES} bytes in UTF-8, with something to read in it.`,
-  });
+  .describe(
+    `What the agent is to do, at most ${MAX_PROMPT_BYTES} bytes in UTF-8, with something to read in it.`,
+  );
 
 const { count, bytes, totalBytes, nameChars } = ATTACHMENT_LIMITS;
 const WANT_LIST = `a list of at most ${count} attachments`;
@@ -153,21 +161,14 @@ const WANT_ATTACHMENT = "an object with name, mediaType and data";
 const Attachment = z
   .object(
     {
-      name: z
-        .string(WANT_NAME)
-        .min(1, WANT_NAME)
-        .max(nameChars, WANT_NAME)
+      name: bounded(WANT_NAME, nameChars)
         .refine((name) => name.isWellFormed(), WANT_NAME)
         .openapi({ description: "The file's name, for the agent and for people.", example: "shot.png" }),
       mediaType: z.string(WANT_TYPE).regex(ATTACHMENT_TYPE, WANT_TYPE).openapi({
         description: "The file has to be what this says. Text is in UTF-8.",
         example: "image/png",
       }),
-      data: z
-        .string(WANT_DATA)
-        .min(1, WANT_DATA)
-        .max(4 * Math.ceil(bytes / 3), WANT_DATA)
-        .openapi({ description: "The file in base64, with padding." }),
+      data: bounded(WANT_DATA, 4 * Math.ceil(bytes / 3)).describe("The file in base64, with padding."),
     },
     WANT_ATTACHMENT,
   )
@@ -176,16 +177,10 @@ const WANT_WORDS = `a text of 1 to ${MAX_WORDS_CHARS} characters with something 
 const WANT_REQUESTER = "an object with name, link and isPrivate";
 const WANT_PERSON = `a text of 1 to ${MAX_NAME_CHARS} characters with something to read in them`;
 const WANT_LINK = `an http or https address of at most ${MAX_LINK_CHARS} characters, or null`;
-const textOf = (maxChars: number, want: string) =>
-  z
-    .string(want)
-    .min(1, want)
-    .max(maxChars, want)
-    .refine((text) => VISIBLE.test(text) && text.isWellFormed(), want);
 const Requester = z
   .object(
     {
-      name: textOf(MAX_NAME_CHARS, WANT_PERSON).openapi({
+      name: visible(WANT_PERSON, MAX_NAME_CHARS).openapi({
         description: "The person's name, for people.",
         example: "Ana",
       }),
@@ -193,28 +188,29 @@ const Requester = z
         .url({ protocol: /^https?$/, error: WANT_LINK })
         .max(MAX_LINK_CHARS, WANT_LINK)
         .nullable()
-        .openapi({ description: "Where the person asked; null if there is no link to it." }),
-      isPrivate: z.boolean("true or false").openapi({
-        description: "True if not everybody in the workspace can read the place where the person asked.",
-      }),
+        .describe("Where the person asked; null if there is no link to it."),
+      isPrivate: z
+        .boolean("true or false")
+        .describe("True if not everybody in the workspace can read the place where the person asked."),
     },
     WANT_REQUESTER,
   )
   .openapi("Requester");
 const PromptBody = {
   prompt: Prompt,
-  words: textOf(MAX_WORDS_CHARS, WANT_WORDS).optional().openapi({
-    description:
+  words: visible(WANT_WORDS, MAX_WORDS_CHARS)
+    .optional()
+    .describe(
       "The part of the prompt that the person typed. Pull requests and commit messages quote these words and nothing else of the prompt.",
-  }),
-  requester: Requester.optional().openapi({ description: "Who asked. Kept with the turn, shown nowhere." }),
+    ),
+  requester: Requester.optional().describe("Who asked. Kept with the turn, shown nowhere."),
   attachments: z
     .array(Attachment, WANT_LIST)
     .max(count, WANT_LIST)
     .optional()
-    .openapi({
-      description: `Files for the agent, at most ${totalBytes} bytes together. They are kept until the turn has ended.`,
-    }),
+    .describe(
+      `Files for the agent, at most ${totalBytes} bytes together. They are kept until the turn has ended.`,
+    ),
 };
 
 const WANT_KEY = "1 to 255 printable ASCII characters without spaces";
@@ -223,16 +219,15 @@ const WriterHeaders = ReaderHeaders.extend({
     .string()
     .regex(/^[\x21-\x7e]{1,255}$/, WANT_KEY)
     .optional()
-    .openapi({
-      description:
-        "The same key with the same request gets the first answer again, for 7 days; with another request 422. Keys are a project's own.",
-    }),
+    .describe(
+      "The same key with the same request gets the first answer again, for 7 days; with another request 422. Keys are a project's own.",
+    ),
 });
 
 const Health = z.object({ status: z.literal("ok").describe("The process lives.") }).openapi("Health");
 const Readiness = z
   .object({
-    status: z.enum(["ok", "unavailable"]).openapi({ description: "Whether requests can be accepted." }),
+    status: z.enum(["ok", "unavailable"]).describe("Whether requests can be accepted."),
     tasks: z
       .object({
         waiting: z.int().describe("What waits."),
@@ -240,9 +235,7 @@ const Readiness = z
         dead: z.int().describe("Abandoned tasks."),
       })
       .nullable()
-      .openapi({
-        description: "`running` counts the turns that run now; those that wait for room are in `waiting`.",
-      }),
+      .describe("`running` counts the turns that run now; those that wait for room are in `waiting`."),
   })
   .openapi("Readiness");
 
@@ -315,26 +308,13 @@ export const WANT_AFTER = "the next of the page before";
 const WANT_STATUS = `one of ${JobStatus.options.join(", ")}`;
 const WANT_NUMBER = "a turn's number, where 1 is the create";
 const ListQuery = z.object({
-  status: z
-    .enum(JobStatus.options, WANT_STATUS)
-    .optional()
-    .openapi({ description: "Only jobs with this status." }),
-  after: z.string().max(200, WANT_AFTER).optional().openapi({ description: "`next` of the page before." }),
-  limit: z.coerce
-    .number(WANT_LIMIT)
-    .int(WANT_LIMIT)
-    .min(1, WANT_LIMIT)
-    .max(MAX_LISTED, WANT_LIMIT)
-    .default(20)
-    .openapi({ description: "How many jobs at most." }),
+  status: z.enum(JobStatus.options, WANT_STATUS).optional().describe("Only jobs with this status."),
+  after: z.string().max(200, WANT_AFTER).optional().describe("`next` of the page before."),
+  limit: positive(WANT_LIMIT).max(MAX_LISTED, WANT_LIMIT).default(20).describe("How many jobs at most."),
 });
 
 const TurnParams = JobParams.extend({
-  number: z.coerce
-    .number(WANT_NUMBER)
-    .int(WANT_NUMBER)
-    .min(1, WANT_NUMBER)
-    .openapi({ description: "The turn's number: 1 is the create." }),
+  number: positive(WANT_NUMBER).describe("The turn's number: 1 is the create."),
 });
 
 const WANT_ANSWER = `a text of 1 to ${MAX_ANSWER_CHARS} characters`;

@@ -53,9 +53,6 @@ export async function startJobService(deps: ServeDeps): Promise<RunningJobServic
   };
 }
 
-/** Where signals come from: `process`. */
-export type SignalSource = { on(signal: "SIGTERM" | "SIGINT", listener: () => void): unknown };
-
 /** What agents get to end after the second signal. */
 const ABORT_MS = 3_000;
 /** What an ordered stop may take beyond the grace of running turns, before the process ends all the same. */
@@ -68,7 +65,7 @@ const FORCED_AFTER_GRACE_MS = 30_000;
  */
 export async function serveUntilSignal(
   deps: ServeDeps,
-  signals: SignalSource,
+  signals: Pick<NodeJS.Process, "on">,
   forceExit: () => void,
 ): Promise<void> {
   const { config, logger, clock } = deps;

@@ -75,7 +75,13 @@ export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
 
   app.onError((thrown, context) => answerFault(context, toFault(thrown, logger)));
   app.notFound((context) => answerFault(context, new HttpFault(404, "There is nothing at this address.")));
-  app.use(logged(deps));
+  app.use(async (context, next) => {
+    const startMs = clock.now();
+    for (const [name, value] of Object.entries(ALWAYS)) context.header(name, value);
+    await next();
+    const { method } = context.req;
+    logger.debug({ method, status: context.res.status, ms: clock.now() - startMs }, "request answered");
+  });
   app.use(
     methodNotAllowed({
       app,
@@ -302,14 +308,4 @@ function toFault(thrown: unknown, logger: Logger): HttpFault {
 
 function answerFault(context: Context, fault: HttpFault): Response {
   return context.json({ error: fault.message }, fault.status, { ...fault.headers });
-}
-
-function logged({ logger, clock }: ServiceAppDeps) {
-  return async (context: Context, next: () => Promise<void>): Promise<void> => {
-    const startMs = clock.now();
-    for (const [name, value] of Object.entries(ALWAYS)) context.header(name, value);
-    await next();
-    const { method } = context.req;
-    logger.debug({ method, status: context.res.status, ms: clock.now() - startMs }, "request answered");
-  };
 }

@@ -6,13 +6,7 @@ import type { Env } from "../env.ts";
 import { type ModelAccess, openTurnNetwork } from "../network/turn-network.ts";
 import { networkOf } from "../project-secrets.ts";
 
-const SILENT: Logger = {
-  debug() {},
-  info() {},
-  warn() {},
-  error() {},
-  child: () => SILENT,
-};
+const SILENT: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => SILENT };
 
 const LISTS = { anthropic: "/v1/models", openai: "/models", gemini: "/v1beta/models" };
 

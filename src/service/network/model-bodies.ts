@@ -274,32 +274,18 @@ export const geminiCountBody = object(
 );
 
 /** Values of `anthropic-beta` and `openai-beta` that change no price, run nothing at the provider and reach nothing stored there. */
-export const KNOWN_BETAS: ReadonlySet<string> = new Set([
-  "advanced-tool-use-2025-11-20",
-  "claude-code-20250219",
-  "computer-use-2025-01-24",
-  "computer-use-2025-11-24",
-  "context-management-2025-06-27",
-  "effort-2025-11-24",
-  "extended-cache-ttl-2025-04-11",
-  "fine-grained-tool-streaming-2025-05-14",
-  "interleaved-thinking-2025-05-14",
-  "mid-conversation-system-2026-04-07",
-  "model-context-window-exceeded-2025-08-26",
-  "output-128k-2025-02-19",
-  "output-300k-2026-03-24",
-  "pdfs-2024-09-25",
-  "prompt-caching-2024-07-31",
-  "prompt-caching-scope-2026-01-05",
-  "redact-thinking-2026-02-12",
-  "responses=experimental",
-  "structured-outputs-2025-11-13",
-  "structured-outputs-2025-12-15",
-  "task-budgets-2026-03-13",
-  "thinking-display-updates-2026-08-18",
-  "thinking-token-count-2026-05-13",
-  "token-counting-2024-11-01",
-  "token-efficient-tools-2025-02-19",
-  "tool-examples-2025-10-29",
-  "tool-search-tool-2025-10-19",
-]);
+export const KNOWN_BETAS: ReadonlySet<string> = new Set(
+  [
+    "advanced-tool-use-2025-11-20 claude-code-20250219 computer-use-2025-01-24 computer-use-2025-11-24",
+    "context-management-2025-06-27 effort-2025-11-24 extended-cache-ttl-2025-04-11",
+    "fine-grained-tool-streaming-2025-05-14 interleaved-thinking-2025-05-14",
+    "mid-conversation-system-2026-04-07 model-context-window-exceeded-2025-08-26 output-128k-2025-02-19",
+    "output-300k-2026-03-24 pdfs-2024-09-25 prompt-caching-2024-07-31 prompt-caching-scope-2026-01-05",
+    "redact-thinking-2026-02-12 responses=experimental structured-outputs-2025-11-13",
+    "structured-outputs-2025-12-15 task-budgets-2026-03-13 thinking-display-updates-2026-08-18",
+    "thinking-token-count-2026-05-13 token-counting-2024-11-01 token-efficient-tools-2025-02-19",
+    "tool-examples-2025-10-29 tool-search-tool-2025-10-19",
+  ]
+    .join(" ")
+    .split(" "),
+);

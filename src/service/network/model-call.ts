@@ -37,12 +37,9 @@ type Body = z.infer<typeof Body>;
 /** What stands for a model in URLs and in prices: providers could read others as another one. */
 const MODEL_NAME = /^[!-~]{1,200}$/;
 
-/** A call whose use is counted. `pathModel` is the model that its path names, if it does. */
-type CountedCall = { format: UsageFormat; shape: Shape; pathModel: string | null };
-
-/** Reads a call and makes what is sent on. Throws a {@link ModelCallFault} for a call that can't be counted. */
+/** Reads a call and makes what is sent on. `pathModel` is the model that its path names, if it does. Throws a {@link ModelCallFault} for a call that can't be counted. */
 export function prepareCall(
-  { format, shape, pathModel }: CountedCall,
+  { format, shape, pathModel }: { format: UsageFormat; shape: Shape; pathModel: string | null },
   given: Buffer,
   admission: AllowedBesides,
 ): ModelCall {

@@ -114,30 +114,25 @@ export async function openTurnNetwork(options: TurnNetworkOptions): Promise<Turn
   // Anybody on this machine can connect to a port, but only the sandbox has the socket.
   const proxyPassword = socketPath === null ? randomBytes(16).toString("hex") : null;
   const dispatcher = createDispatcher(way, { timeoutMs: limits.connectMs });
+  const shared = { traffic, limits, logger, signal };
   const proxy = createEgressProxy({
+    ...shared,
     rules: options.allow,
     resolve: options.resolve ?? createResolve(signal),
     proxy: way,
     password: proxyPassword,
-    traffic,
-    limits,
-    logger,
-    signal,
   });
   const gateway = createModelGateway({
+    ...shared,
     upstreams: models,
     placeholderKey,
-    limits,
     budget,
-    traffic,
     dispatcher,
-    logger,
     onTrouble: (now) => {
       trouble = now;
       if (now !== null) options.onTrouble?.(now);
     },
     onLeftOut: (what) => options.onLeftOut?.(what),
-    signal,
   });
 
   const server = createServer({
@@ -209,7 +204,12 @@ export async function openTurnNetwork(options: TurnNetworkOptions): Promise<Turn
     env: (loopbackPort) => ({
       ...proxyVariables(loopbackPort, proxyPassword),
       // The first of a kind has the variables that agents know.
-      ...Object.assign({}, ...accessTo(loopbackPort).toReversed().map(modelVariables)),
+      ...Object.assign(
+        {},
+        ...accessTo(loopbackPort)
+          .toReversed()
+          .map(({ kind, url, key }) => KIND_TRAITS[kind].variables(url, key)),
+      ),
     }),
     usage,
     modelTrouble: () => trouble,
@@ -253,8 +253,4 @@ function proxyVariables(port: number, password: string | null): Record<string, s
     // Node's own fetch doesn't read them otherwise.
     NODE_USE_ENV_PROXY: "1",
   };
-}
-
-function modelVariables({ kind, url, key }: ModelAccess): Record<string, string> {
-  return KIND_TRAITS[kind].variables(url, key);
 }

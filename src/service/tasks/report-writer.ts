@@ -96,6 +96,8 @@ export class ReportWriter {
 
 function sumOf(before: ReportedUsage | null, now: ReportedUsage | null): ReportedUsage | null {
   if (before === null || now === null) return now ?? before;
+  const plus = (one: number | null, other: number | null) =>
+    one === null && other === null ? null : (one ?? 0) + (other ?? 0);
   return {
     inputTokens: plus(before.inputTokens, now.inputTokens),
     outputTokens: plus(before.outputTokens, now.outputTokens),
@@ -103,8 +105,4 @@ function sumOf(before: ReportedUsage | null, now: ReportedUsage | null): Reporte
     calls: plus(before.calls, now.calls),
     costUsd: plus(before.costUsd, now.costUsd),
   };
-}
-
-function plus(one: number | null, other: number | null): number | null {
-  return one === null && other === null ? null : (one ?? 0) + (other ?? 0);
 }

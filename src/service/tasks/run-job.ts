@@ -111,6 +111,8 @@ async function runInSlot(
   const logger = deps.logger.child({ project: project.id, job_id: key.jobId, turn: key.number });
   const runsAgain = turn.startedAt !== null;
   logger.info({ attempt }, runsAgain ? "turn starts again" : "turn starts");
+  const { agent } = project;
+  const answerMinutes = agent.kind === "acp" ? agent.answerTimeLimitMinutes : 0;
   const watched = deps.watch.watch(key);
   const signal = AbortSignal.any([stopped, watched.signal]);
   const over = new AbortController();
@@ -152,7 +154,7 @@ async function runInSlot(
       onPushed: (branch) => note(() => store.setBranch(key, branch)),
       ask: deps.questions.forRun(
         key,
-        { limitMs: answerLimitMs(project), onProgress: (line) => report.line(line) },
+        { limitMs: answerMinutes * 60_000, onProgress: (line) => report.line(line) },
         AbortSignal.any([signal, over.signal]),
       ),
     });
@@ -200,7 +202,8 @@ function failedAttempt(
 ): TaskEnd {
   const reason = messageOf(thrown);
   if (attempts >= MAX_ATTEMPTS) {
-    return end(deps, key, { kind: "failed", reason: givenUp(reason, attempts), details });
+    const givenUp = `${reason} Gave up after ${attempts} attempts.`;
+    return end(deps, key, { kind: "failed", reason: givenUp, details });
   }
   const backoffMs = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 4 ** (attempts - 1));
   const asked = RetryAfter.safeParse(thrown);
@@ -235,10 +238,6 @@ function deathsOf({ deaths, state, agentRuns }: StoredTurn): number {
   return deaths + (state === "running" && agentRuns ? 1 : 0);
 }
 
-function answerLimitMs({ agent }: ServiceProject): number {
-  return agent.kind === "acp" ? agent.answerTimeLimitMinutes * 60_000 : 0;
-}
-
 /** A message that was accepted meanwhile brings the job's task forward, but not a turn that waits to be tried again. */
 function hasToWait({ dueAt }: StoredTurn, nowMs: number): boolean {
   // Longer than ever: the machine's clock was set back since.
@@ -248,8 +247,4 @@ function hasToWait({ dueAt }: StoredTurn, nowMs: number): boolean {
 /** On with the job's next turn, if there is one. */
 function next({ store, clock }: ServiceTaskDeps, jobId: string): TaskEnd {
   return store.oldestUnfinished(jobId) === null ? { kind: "done" } : { kind: "again", dueAt: clock.now() };
-}
-
-function givenUp(reason: string, attempts: number): string {
-  return `${reason} Gave up after ${attempts} attempts.`;
 }
