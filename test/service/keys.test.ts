@@ -86,6 +86,9 @@ it("makes a key on the control socket for a project of the settings, and for no 
       .map(({ projectId }) => projectId)
       .toSorted(),
   ).toEqual(["api", "docs", "docs"]);
+  const old = listKeys(subject.db).find(({ last4 }) => last4 === subject.keys["docs"]?.slice(-4));
+  subject.service.runCommand({ name: "revoke-key", id: old?.id ?? "" });
+  expect(subject.service.runCommand({ name: "count-keys", project: "docs" }).text).toBe("1");
 });
 
 it("logs a line for each command, with ids and no secret", async () => {

@@ -79,7 +79,7 @@ function run(command: StateCommand, { db, settings, nowMs, onEnded, onAnswered }
     }
     case "count-keys": {
       const keys = listKeys(db).filter(
-        ({ projectId, revokedAt }) => projectId === command.project && !revokedAt,
+        ({ projectId, revokedAt }) => projectId === command.project && revokedAt === null,
       );
       return { text: String(keys.length) };
     }
