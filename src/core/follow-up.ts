@@ -1,7 +1,7 @@
 import { configuredProject } from "./job-service.ts";
 import { prLinkOf } from "./outcome.ts";
 import { jobKey, type ProjectRef } from "./project.ts";
-import { threadId, type JobRecord, type Read } from "./records.ts";
+import { threadIdOf, type JobRecord, type Read } from "./records.ts";
 import type { Request } from "./request.ts";
 import { isFollowUp, isUnsent, type Turn } from "./turn.ts";
 
@@ -21,14 +21,13 @@ type ThreadJob =
 /** Looks for the job that a request in a thread is for. `isTheirs`: whether the person may steer a turn. */
 export function jobInThread(
   read: Read,
-  { teamId, channelId, threadTs }: Pick<Request, "teamId" | "channelId" | "threadTs">,
+  place: Place,
   projects: readonly ProjectRef[],
   isTheirs: (turn: Turn) => boolean = () => true,
 ): ThreadJob {
-  if (threadTs === null) return { kind: "none" };
   const others = new Map<string, Turn>();
   const closed = new Map<string, ProjectRef>();
-  for (const turn of turnsOfThread(read, threadId({ teamId, channelId, ts: threadTs }))) {
+  for (const turn of turnsOfThread(read, place)) {
     const { job, stage, request } = turn;
     const { project } = request;
     if (job === null && stage.name === "ended") continue;
@@ -64,10 +63,9 @@ export function runningInThread(read: Read, place: Place): Turn | undefined {
 }
 
 /** The newest turns of a thread, read as they are asked for. */
-export function* newestOfThread(read: Read, { teamId, channelId, threadTs }: Place): Generator<Turn> {
-  if (threadTs === null) return;
+export function* newestOfThread(read: Read, place: Place): Generator<Turn> {
   let looked = 0;
-  for (const turn of turnsOfThread(read, threadId({ teamId, channelId, ts: threadTs }))) {
+  for (const turn of turnsOfThread(read, place)) {
     yield turn;
     looked += 1;
     if (looked === LOOKED_AT_MAX) return;
@@ -75,8 +73,10 @@ export function* newestOfThread(read: Read, { teamId, channelId, threadTs }: Pla
 }
 
 /** The newest first, read as they are asked for. */
-function* turnsOfThread(read: Read, id: string): Generator<Turn> {
-  for (const turnId of (read("thread", id)?.turnIds ?? []).toReversed()) {
+function* turnsOfThread(read: Read, place: Place): Generator<Turn> {
+  const id = threadIdOf(place);
+  const { turnIds = [] } = (id === null ? undefined : read("thread", id)) ?? {};
+  for (const turnId of turnIds.toReversed()) {
     const turn = read("turn", turnId);
     if (turn !== undefined) yield turn;
   }

@@ -53,6 +53,15 @@ export function threadId(thread: { teamId: string; channelId: string; ts: string
   return `${thread.teamId}:${thread.channelId}:${thread.ts}`;
 }
 
+/** The id of the thread that something belongs in; null: in none. */
+export function threadIdOf({
+  teamId,
+  channelId,
+  threadTs,
+}: Pick<Request, "teamId" | "channelId" | "threadTs">): string | null {
+  return threadTs === null ? null : threadId({ teamId, channelId, ts: threadTs });
+}
+
 /**
  * What a form was opened from, kept while the form is open: a form's own `private_metadata` ends at 3,000 characters, and a
  * message can be longer.

@@ -16,7 +16,7 @@ import {
   without,
 } from "../core/shared.ts";
 import { jobKey } from "../core/project.ts";
-import { threadId, type Read } from "../core/records.ts";
+import { threadId, threadIdOf } from "../core/records.ts";
 import type { TaskEnd } from "../core/task-queue.ts";
 import type { TurnPayload } from "./payload.ts";
 
@@ -256,16 +256,10 @@ type Place = Pick<Turn["request"], "teamId" | "channelId" | "threadTs">;
 /** The messages of a thread that people chose not to share, by their `ts`. The list only grows. */
 export async function withheldIn(
   { records }: { records: { withheld: Pick<TaskDeps["records"]["withheld"], "get"> } },
-  { teamId, channelId, threadTs }: Place,
+  place: Place,
 ): Promise<string[]> {
-  if (threadTs === null) return [];
-  return (await records.withheld.get(threadId({ teamId, channelId, ts: threadTs })))?.messages ?? [];
-}
-
-/** {@link withheldIn}, in a decision. */
-export function withheldNow(read: Read, { teamId, channelId, threadTs }: Place): readonly string[] {
-  if (threadTs === null) return [];
-  return read("withheld", threadId({ teamId, channelId, ts: threadTs }))?.messages ?? [];
+  const id = threadIdOf(place);
+  return id === null ? [] : ((await records.withheld.get(id))?.messages ?? []);
 }
 
 async function turnsOfThread({ records }: ThreadTurns, thread: Thread, exceptId?: string): Promise<Turn[]> {

@@ -61,8 +61,7 @@ export async function postOnce(deps: Deps, task: SlottedTask, post: OncePost): P
   if (slot === undefined && task.deaths > 0) {
     // A store that lost its last writes may have lost that this was sent, and how its run ended.
     await post.saveIntent((current) => suspect(current, name, task.addedAt));
-    const end = { kind: "wait", dueAt: deps.clock.now(), payload: task.payload } as const;
-    return { kind: "later", change: same, end };
+    return waitUntil(task, deps.clock.now());
   }
   if (slot !== undefined && slot.looks < LOOKS) {
     const looking = await look(deps, task, post, place, slot);
@@ -71,13 +70,7 @@ export async function postOnce(deps: Deps, task: SlottedTask, post: OncePost): P
 
   const gate = postGate(place);
   const slotMs = await deps.slots.reserve(gate, POST_RATE, task.payload.slotMs);
-  if (slotMs > deps.clock.now()) {
-    return {
-      kind: "later",
-      change: same,
-      end: { kind: "wait", dueAt: slotMs, payload: { ...task.payload, slotMs } },
-    };
-  }
+  if (slotMs > deps.clock.now()) return waitUntil(task, slotMs, { slotMs });
   const sentAtMs = deps.notifier.slackTimeMs();
   try {
     await post.saveIntent((current) => intend(current, name, sentAtMs));
@@ -129,6 +122,16 @@ function postGate(place: Pick<Place, "teamId" | "channelId">): string {
   return `post:${place.teamId}:${place.channelId}`;
 }
 
+/** `slots`: those that the task holds, where they change. */
+function waitUntil(
+  { payload }: SlottedTask,
+  dueAt: number,
+  slots: SlottedTask["payload"] = {},
+  change = same,
+): PostAttempt {
+  return { kind: "later", change, end: { kind: "wait", dueAt, payload: { ...payload, ...slots } } };
+}
+
 /** Looks for a post whose answer was lost. Null: it is not there, as far as Slack can tell. */
 async function look(
   deps: Deps,
@@ -137,23 +140,14 @@ async function look(
   place: Place,
   slot: { sentAtMs: number; looks: number; cursor: string | null },
 ): Promise<PostAttempt | null> {
-  const wait = (ms: number, change: (delivery: Delivery) => Delivery = same): PostAttempt => ({
-    kind: "later",
-    change,
-    end: { kind: "wait", dueAt: deps.clock.now() + ms, payload: { ...task.payload, lookMs: undefined } },
-  });
+  const wait = (ms: number, change?: (delivery: Delivery) => Delivery) =>
+    waitUntil(task, deps.clock.now() + ms, { lookMs: undefined }, change);
   const sinceMs = deps.notifier.slackTimeMs() - slot.sentAtMs;
   const lookAfterMs = slot.looks === 0 ? LOOK_AFTER_MS : LOOK_AGAIN_AFTER_MS;
   if (sinceMs >= 0 && sinceMs < lookAfterMs) return wait(lookAfterMs - sinceMs);
   const gate = `look:${place.teamId}`;
   const lookMs = await deps.slots.reserve(gate, LOOK_RATE, task.payload.lookMs);
-  if (lookMs > deps.clock.now()) {
-    return {
-      kind: "later",
-      change: same,
-      end: { kind: "wait", dueAt: lookMs, payload: { ...task.payload, lookMs } },
-    };
-  }
+  if (lookMs > deps.clock.now()) return waitUntil(task, lookMs, { lookMs });
   let { cursor } = slot;
   for (let page = 0; page < PAGES; page += 1) {
     const found = await deps.notifier.find(place, label, { sentAtMs: sentAt(deps, slot), cursor });

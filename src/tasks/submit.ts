@@ -15,18 +15,11 @@ import {
 } from "../core/submitting.ts";
 import { deadlineOf, endTurn, isFollowUp, type Turn } from "../core/turn.ts";
 import { isStoreAnswerLost } from "../errors.ts";
-import type { Read, ServiceRecord, Write } from "../core/records.ts";
+import { threadIdOf, type Read, type ServiceRecord, type Write } from "../core/records.ts";
 import { changesOf } from "./after-change.ts";
 import { cancelTask } from "./cancel.ts";
 import type { TaskDeps } from "./deps.ts";
-import {
-  namesOfRequest,
-  requesterOf,
-  filesOfRequest,
-  threadOfRequest,
-  withheldIn,
-  withheldNow,
-} from "./goes-along.ts";
+import { namesOfRequest, requesterOf, filesOfRequest, threadOfRequest, withheldIn } from "./goes-along.ts";
 import { closedForMs, heedRetryAfter, notAsked } from "./project-gate.ts";
 import { TurnPayload } from "./payload.ts";
 import { followedTurn, submitTask } from "./sending.ts";
@@ -85,12 +78,13 @@ export async function submit(deps: TaskDeps, given: Task): Promise<Step> {
   }
 
   const sending = { now: deps.clock.now(), policy: deps.polling, honorsKeys: honoredKeys, prompt, requester };
+  const place = threadIdOf(request);
   let before: Turn | null;
   try {
     before = await deps.commit((read) => {
       // Somebody unchecked a message of this thread meanwhile: what is to be sent is read anew.
-      const isOutOfDate = isFirst && withheldNow(read, request).length !== withheld.length;
-      if (isOutOfDate) return { value: null };
+      const withheldNow = place === null ? undefined : read("withheld", place)?.messages;
+      if (isFirst && (withheldNow ?? []).length !== withheld.length) return { value: null };
       const turn = withThread(turnNow(read, turnId), thread, went.files);
       const next = beforeSubmit(turn.stage.name === "accepted" ? asAdmitted(turn) : turn, sending);
       return { writes: next.stage.name === "submitting" ? turnWrites(deps, read, next) : [], value: next };

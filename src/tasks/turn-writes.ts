@@ -1,7 +1,7 @@
 import { pullRequestAfter } from "../core/follow-up.ts";
 import type { Outcome } from "../core/outcome.ts";
 import { jobKey } from "../core/project.ts";
-import { THREAD_TURNS_MAX, keyOfWrite, readAfter, threadId } from "../core/records.ts";
+import { THREAD_TURNS_MAX, keyOfWrite, readAfter, threadId, threadIdOf } from "../core/records.ts";
 import type { JobRecord, Read, ThreadRecord, Write } from "../core/records.ts";
 import type { Request } from "../core/request.ts";
 import { keepTurnMs, type Turn } from "../core/turn.ts";
@@ -109,10 +109,10 @@ function keptMs({ clock, polling, retentionMs }: Deps, read: Read, turn: Turn): 
 }
 
 /** Written with the turn. It outlives the turn, and the thread's record: Slack keeps what was said, and it may be read again. */
-function withheldWrites(read: Read, { teamId, channelId, threadTs, context }: Request): Write[] {
-  const withheld = context?.withheld ?? [];
-  if (threadTs === null || withheld.length === 0) return [];
-  const id = threadId({ teamId, channelId, ts: threadTs });
+function withheldWrites(read: Read, request: Request): Write[] {
+  const withheld = request.context?.withheld ?? [];
+  const id = threadIdOf(request);
+  if (id === null || withheld.length === 0) return [];
   const known = read("withheld", id)?.messages ?? [];
   const messages = [...new Set([...known, ...withheld])];
   if (messages.length === known.length) return [];
