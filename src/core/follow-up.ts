@@ -1,3 +1,4 @@
+import { STATUS_SLOT } from "./delivery.ts";
 import { configuredProject } from "./job-service.ts";
 import { prLinkOf } from "./outcome.ts";
 import { jobKey, type ProjectRef } from "./project.ts";
@@ -117,4 +118,42 @@ export function withPrBefore(turn: Turn, left: JobRecord["pullRequest"]): Turn {
   if (stage.name !== "ended" || !isFollowUp(turn) || left === undefined || left.turnId === turn.id)
     return turn;
   return { ...turn, stage: { ...stage, outcome: { ...stage.outcome, prBefore: left.url } } };
+}
+
+/** The turns that the status message of a turn shows, that one first. */
+export function shownBy(read: Read, turn: Turn): Turn[] {
+  return [turn, ...(turn.delivery.alsoShows ?? []).flatMap((id) => read("turn", id) ?? [])];
+}
+
+/** The turn whose status message shows another one from now on. */
+export function alsoShowing(host: Turn, { id }: Turn): Turn {
+  const alsoShows = [...(host.delivery.alsoShows ?? []), id];
+  return { ...host, delivery: { ...host.delivery, alsoShows } };
+}
+
+/** The most turns that one status message shows besides its own. */
+const SHOWN_MAX = 20;
+
+/**
+ * The turn whose status message shows this one too: the turn that is tried again, or the one that a follow-up's job still works on. If that one is
+ * shown by another turn's message, it is that other turn. Undefined: this one needs a status message of its own.
+ */
+export function statusHost(read: Read, { request, delivery }: Turn): Turn | undefined {
+  const { retries, follows } = request;
+  const shown = retries ?? follows;
+  const before = shown === undefined ? undefined : read("turn", shown.turnId);
+  if (before === undefined || (retries === undefined && before.stage.name === "ended")) return undefined;
+  const { statusOf } = before.delivery;
+  const host = statusOf === undefined ? before : read("turn", statusOf);
+  // Slack doesn't let it be updated.
+  if (host?.delivery.refusedUpdate !== undefined) return undefined;
+  if ((host?.delivery.alsoShows?.length ?? 0) >= SHOWN_MAX) return undefined;
+  const slot = host?.delivery.slots[STATUS_SLOT];
+  // One that isn't there yet may never be, or elsewhere.
+  const isHere =
+    slot !== undefined &&
+    slot.ts !== null &&
+    slot.channelId === delivery.channelId &&
+    host?.delivery.threadTs === delivery.threadTs;
+  return isHere ? host : undefined;
 }

@@ -101,7 +101,7 @@ export const ServiceRecord = storedObject({
   version: z.literal(1),
   /** The same create may be sent again under the same key: the job is made once. */
   honorsIdempotencyKeys: z.boolean(),
-  /** What its newest answer to a create or a message announced (`Capability`). Absent: an older version wrote this. */
+  /** What its newest answer to a create or a message announced (`Capability`). Absent: it has taken none yet. */
   capabilities: z.array(z.string()).optional(),
 });
 export type ServiceRecord = z.infer<typeof ServiceRecord>;

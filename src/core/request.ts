@@ -107,7 +107,7 @@ export const Request = storedObject({
   context: ThreadContext.optional(),
   /** A follow-up: an earlier turn, whose job it is for. Absent: it gets a job of its own. */
   follows: storedObject({ turnId: z.string() }).optional(),
-  /** It tries that turn again. Absent: it doesn't, or an older version accepted it. */
+  /** It tries that turn again. Absent: it doesn't. */
   retries: storedObject({ turnId: z.string() }).optional(),
   /** Where Slack takes private answers for 30 minutes; null where there is none. */
   responseUrl: z.string().nullable(),

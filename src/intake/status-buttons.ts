@@ -13,7 +13,8 @@ import {
 import { changesOf } from "../tasks/after-change.ts";
 import { cancelTask } from "../tasks/cancel.ts";
 import { refreshTask } from "../tasks/refresh.ts";
-import { shownBy, turnWrites } from "../tasks/turn-writes.ts";
+import { shownBy } from "../core/follow-up.ts";
+import { turnWrites } from "../tasks/turn-writes.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { alreadyDone, onPress, tooOld, type PressAnswer } from "./press.ts";
 import { STATUS_SLOT } from "../core/delivery.ts";

@@ -1,8 +1,7 @@
 import type { Request } from "../core/request.ts";
 import type { Limit, Plan } from "../core/task-queue.ts";
 import type { Read, Write } from "../core/records.ts";
-import { STATUS_SLOT } from "../core/delivery.ts";
-import { inLine, jobInThread, runningInThread } from "../core/follow-up.ts";
+import { inLine, jobInThread, runningInThread, statusHost, alsoShowing } from "../core/follow-up.ts";
 import { projectKey, type ProjectRef } from "../core/project.ts";
 import { listAppends } from "../core/request-list.ts";
 import { maySteer, type FollowUps } from "../core/people.ts";
@@ -79,7 +78,7 @@ export function acceptance(
   const own = host === undefined ? turn : { ...turn, delivery: { ...turn.delivery, statusOf: host.id } };
   const waitedFor = before === null ? [] : [before];
   const showing =
-    host === undefined ? [] : [withShown(waitedFor.find(({ id }) => id === host.id) ?? host, own)];
+    host === undefined ? [] : [alsoShowing(waitedFor.find(({ id }) => id === host.id) ?? host, own)];
   return {
     writes: [...turnWrites(deps, read, ...waitedFor, ...showing, own), ...askedWrites(request, asked)],
     adds: [submitTask(own), host === undefined ? openTask(own) : refreshTask(own), ...reactTasks(own)],
@@ -87,11 +86,6 @@ export function acceptance(
     within,
     value: { kind: "accepted" },
   };
-}
-
-function withShown(host: Turn, { id }: Turn): Turn {
-  const alsoShows = [...(host.delivery.alsoShows ?? []), id];
-  return { ...host, delivery: { ...host.delivery, alsoShows } };
 }
 
 /** The turn that comes of a request with that aim. Undefined: none. */
@@ -131,33 +125,6 @@ export function aimedAt(
 
 function followUp(request: Request, { id, request: { project } }: Turn): Turn {
   return newTurn({ ...request, project, follows: { turnId: id } });
-}
-
-/** The most turns that one status message shows besides its own. */
-const SHOWN_MAX = 20;
-
-/**
- * The turn whose status message shows this one too: the turn that is tried again, or the one that a follow-up's job still works on. If that one is
- * shown by another turn's message, it is that other turn. Undefined: this one needs a status message of its own.
- */
-function statusHost(read: Read, { request, delivery }: Turn): Turn | undefined {
-  const { retries, follows } = request;
-  const shown = retries ?? follows;
-  const before = shown === undefined ? undefined : read("turn", shown.turnId);
-  if (before === undefined || (retries === undefined && before.stage.name === "ended")) return undefined;
-  const { statusOf } = before.delivery;
-  const host = statusOf === undefined ? before : read("turn", statusOf);
-  // Slack doesn't let it be updated.
-  if (host?.delivery.refusedUpdate !== undefined) return undefined;
-  if ((host?.delivery.alsoShows?.length ?? 0) >= SHOWN_MAX) return undefined;
-  const slot = host?.delivery.slots[STATUS_SLOT];
-  // One that isn't there yet may never be, or elsewhere.
-  const isHere =
-    slot !== undefined &&
-    slot.ts !== null &&
-    slot.channelId === delivery.channelId &&
-    host?.delivery.threadTs === delivery.threadTs;
-  return isHere ? host : undefined;
 }
 
 /** How long somebody else who asks for the same is told of a request. */

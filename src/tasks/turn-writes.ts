@@ -1,4 +1,4 @@
-import { pullRequestAfter } from "../core/follow-up.ts";
+import { pullRequestAfter, shownBy } from "../core/follow-up.ts";
 import type { Outcome } from "../core/outcome.ts";
 import { jobKey } from "../core/project.ts";
 import { THREAD_TURNS_MAX, keyOfWrite, readAfter, threadId, threadIdOf } from "../core/records.ts";
@@ -46,11 +46,6 @@ export function endedForLog({ kind, reason, tookMs, told, stoppedBy }: Outcome):
     reason,
     took_ms: tookMs,
   };
-}
-
-/** The turns that the status message of a turn shows, that one first. */
-export function shownBy(read: Read, turn: Turn): Turn[] {
-  return [turn, ...(turn.delivery.alsoShows ?? []).flatMap((id) => read("turn", id) ?? [])];
 }
 
 type Deps = Pick<TaskDeps, "clock" | "polling" | "retentionMs">;
