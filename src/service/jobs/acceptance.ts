@@ -39,7 +39,7 @@ const NumberRow = z.object({ number: z.int() });
 /**
  * Takes a request in: inside of a transaction, so that no two requests at once can both be the first, or both be the last.
  */
-export function acceptRequest(tables: Tables, request: TurnRequest, nowMs: number): Acceptance {
+export function acceptTurnRequest(tables: Tables, request: TurnRequest, nowMs: number): Acceptance {
   const earlier = answeredBefore(tables, request);
   if (earlier !== null) return earlier;
   if (request.jobId !== null) {

@@ -6,7 +6,7 @@ import { MAX_SHOWN_TURNS } from "../../job-client/report-schema.ts";
 import { transaction } from "../../store/sqlite-database.ts";
 import type { KeptAttachment } from "../attachments/attachment-files.ts";
 import type { EarlierTurn, RunTurnResult } from "../turn-runner.ts";
-import { type Acceptance, acceptRequest, type TurnRequest } from "./acceptance.ts";
+import { type Acceptance, acceptTurnRequest, type TurnRequest } from "./acceptance.ts";
 import {
   JobRow,
   SELECT_JOB,
@@ -63,7 +63,7 @@ export class JobStore {
 
   /** Inside of the caller's transaction: accepts or refuses a create or a message. */
   accept(request: TurnRequest, nowMs: number): Acceptance {
-    return acceptRequest(this.#tables, request, nowMs);
+    return acceptTurnRequest(this.#tables, request, nowMs);
   }
 
   job(id: string): StoredJob | null {
