@@ -145,6 +145,20 @@ export function withoutShown<T extends Pick<ThreadMessage, "shows">>(message: T,
   return { ...message, shows: message.shows.filter((shown) => !isLeftOut(shown)) };
 }
 
+/**
+ * The request without the messages that somebody chose not to share: forms may be older than that choice, and messages show others.
+ * Whoever picks a message itself may share it all the same.
+ */
+export function withoutWithheld(request: Request, withheld: readonly string[]): Request {
+  const { quoted, context } = request;
+  const isWithheld = withheldAmong(withheld.filter((ts) => ts !== quoted?.ts));
+  return {
+    ...request,
+    quoted: quoted === null ? null : withoutShown(quoted, isWithheld),
+    ...(context === undefined ? {} : { context: without(context, isWithheld) }),
+  };
+}
+
 /** What the thread says of what left Slack besides the request itself. */
 export function sharedTexts(turn: Pick<Turn, "request" | "files">): string[] {
   return [sharedText(turn.request), ...filesText(turn)].filter((text) => text !== "");

@@ -16,6 +16,7 @@ import {
   watchingFrom,
 } from "./turn.ts";
 import { toldTurns } from "./told-turn.ts";
+import { withoutWithheld } from "./shared.ts";
 import type { Turn, TurnFiles, TurnStage } from "./turn.ts";
 
 /** Services keep idempotency keys for days; after this long a key may be forgotten, and the create would run again. */
@@ -65,11 +66,19 @@ export function beforeSubmit(
   }
 }
 
-/** The turn, with what of its thread, and which files, go along; one that was on its way before keeps what it had. */
-export function withThread(turn: Turn, context: ThreadContext | undefined, files?: TurnFiles): Turn {
+/**
+ * The turn, with what of its thread, and which files, go along; one that was on its way before keeps what it had. Nothing of `withheld`
+ * goes along, wherever it was read or picked.
+ */
+export function withThread(
+  turn: Turn,
+  { context, withheld }: { context: ThreadContext | undefined; withheld: readonly string[] },
+  files?: TurnFiles,
+): Turn {
   if (turn.stage.name !== "accepted") return turn;
   const noted = files === undefined ? turn : { ...turn, files };
-  return context === undefined ? noted : { ...noted, request: { ...turn.request, context } };
+  const request = context === undefined ? turn.request : { ...turn.request, context };
+  return { ...noted, request: withoutWithheld(request, withheld) };
 }
 
 /** The turn of somebody who may not use the app, ended: nothing of what they wrote is kept. */

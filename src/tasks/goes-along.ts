@@ -155,10 +155,6 @@ export async function threadOfRequest(
   const { teamId, channelId, threadTs, messageTs, receivedAt } = request;
   if (threadTs === null) return undefined;
   const thread = { teamId, channelId, ts: threadTs };
-  if (request.retries !== undefined && request.context !== undefined) {
-    // Somebody may have withheld a message since it was tried first.
-    return without(request.context, withheldAmong(withheld));
-  }
   if (!needsThread(request) || messageTs === undefined) return undefined;
   const others = await turnsOfThread(deps, thread, turn.id);
   const seen = job === null ? null : newestSeen(others, turn, job);

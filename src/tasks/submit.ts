@@ -52,7 +52,8 @@ export async function submit(deps: TaskDeps, given: Task): Promise<Step> {
   const withheld = isFirst ? await withheldIn(deps, known.request) : [];
   const thread = isFirst ? await threadOfRequest(deps, known, { job, withheld }, task.payload) : undefined;
   if (thread !== undefined && "wait" in thread) return thread.wait;
-  const withContext = withThread(known, thread);
+  const along = { context: thread, withheld };
+  const withContext = withThread(known, along);
   const { request } = withContext;
   const configured = deps.jobServices.of(request.project);
   if (configured === undefined) return notConfigured(deps, known);
@@ -85,7 +86,7 @@ export async function submit(deps: TaskDeps, given: Task): Promise<Step> {
       // Somebody unchecked a message of this thread meanwhile: what is to be sent is read anew.
       const withheldNow = place === null ? undefined : read("withheld", place)?.messages;
       if (isFirst && (withheldNow ?? []).length !== withheld.length) return { value: null };
-      const turn = withThread(turnNow(read, turnId), thread, went.files);
+      const turn = withThread(turnNow(read, turnId), along, went.files);
       const next = beforeSubmit(turn.stage.name === "accepted" ? asAdmitted(turn) : turn, sending);
       return { writes: next.stage.name === "submitting" ? turnWrites(deps, read, next) : [], value: next };
     });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { SlackMessage } from "../../emulators/slack/index.ts";
-import { reply } from "../support/threads.ts";
+import { jobOf, reply } from "../support/threads.ts";
 import { ANA, BEN, DOCS, World } from "../support/world.ts";
 
 const GUS = "U0GUS";
@@ -145,4 +145,67 @@ it("an app's message that has words only in its blocks brings these along", asyn
     "> Docs build failed",
     "> See install (https://docs.example.com/install)",
   ]);
+});
+
+describe("what somebody unchecked", () => {
+  const SECRET = "the payroll is in the attic";
+
+  /** A thread with a secret, a message that shows it, and one more. */
+  function thread(world: World) {
+    const root = world.slack.workspace.say({ channel: DOCS, user: BEN, text: "the FAQ is wrong" });
+    const say = (text: string) =>
+      world.slack.workspace.say({ channel: DOCS, user: BEN, text, threadTs: root.ts });
+    const secret = say(SECRET);
+    const showing = show(world, "see this", [secret], root.ts);
+    return { root, secret, showing, last: say("30 days") };
+  }
+
+  /** Ana unchecks the secret, and her request is sent. */
+  async function uncheck(world: World, { root, secret }: ReturnType<typeof thread>) {
+    const form = await formOn(world, root.ts);
+    expect(JSON.stringify(form.view)).toContain(secret.ts);
+    // Only the first message stays ticked.
+    const values = { share_0: { share: root.ts } };
+    await world.slack.person(ANA).submit({ viewId: form.id, values });
+    await world.until(() => world.service.creates.length === 1);
+  }
+
+  async function sent(world: World, count: number): Promise<string> {
+    await world.until(() => world.service.creates.length === count);
+    return JSON.stringify(world.service.calls);
+  }
+
+  it("stays in Slack where a form is older than that", async () => {
+    await using world = await World.start();
+    const said = thread(world);
+    await world.slack
+      .person(BEN)
+      .shortcut({ callbackId: "fix_these_docs", channel: DOCS, messageTs: said.last.ts });
+    const older = await world.slack.until(() =>
+      world.slack.openViews(BEN).find(({ view }) => !JSON.stringify(view).includes("Reading the thread")),
+    );
+    expect(JSON.stringify(older.view)).toContain(SECRET);
+    await uncheck(world, said);
+    // While that runs, Ben would be asked whether to follow it.
+    world.service.finish(jobOf(world), { status: "completed" });
+    await world.until(() => world.read(DOCS).some((text) => text.includes("No changes")));
+    await world.slack.person(BEN).submit({ viewId: older.id });
+    expect(await sent(world, 2)).not.toContain(SECRET);
+  });
+
+  it.each([
+    { what: "can't be read", fault: { kind: "error", error: "channel_is_limited_access" } as const },
+    { what: "isn't there yet", fault: { kind: "hang" } as const },
+  ])("stays in Slack where another message shows it, and the thread $what", async ({ fault }) => {
+    await using world = await World.start();
+    const said = thread(world);
+    await uncheck(world, said);
+    world.slack.faults.add({ method: "conversations.replies", times: 100, fault });
+    await world.slack
+      .person(BEN)
+      .shortcut({ callbackId: "fix_these_docs", channel: DOCS, messageTs: said.showing.ts });
+    const form = await world.form(BEN);
+    await world.slack.person(BEN).submit({ viewId: form.id });
+    expect(await sent(world, 2)).not.toContain(SECRET);
+  });
 });
