@@ -12,9 +12,15 @@ export type QueueHousekeepingOptions = {
   logger: Logger;
   /** How long abandoned tasks are kept. @default 90 days */
   keepDeadMs?: number | undefined;
-  /** Removes a bounded number of other things that are too old, inside a transaction. Returns whether more may be left. */
+  /**
+   * Removes a bounded number of other things that are too old, inside a transaction. Returns
+   * whether more may be left.
+   */
   sweep?: (() => boolean) | undefined;
-  /** Called when the machine's clock was set back by this many milliseconds, after the waiting tasks were brought forward. */
+  /**
+   * Called when the machine's clock was set back by this many milliseconds, after the waiting tasks
+   * were brought forward.
+   */
   onClockSetBack?: ((byMs: number) => void) | undefined;
 };
 
@@ -27,7 +33,10 @@ const seenEveryMs = 10_000;
 /** Clocks are slewed by milliseconds all the time; only a step is worth a word. */
 const toleranceMs = 2_000;
 
-/** Keeps the table right while tasks run: its times when the machine's clock is set back, and its size. */
+/**
+ * Keeps the table right while tasks run: its times when the machine's clock is set back, and its
+ * size.
+ */
 export class QueueHousekeeping {
   readonly #options: QueueHousekeepingOptions;
   readonly #clock: Clock;
@@ -35,9 +44,14 @@ export class QueueHousekeeping {
   sweepDueAt = 0;
   /** The machine's time as it was noted last, also by an earlier process, epoch milliseconds. */
   #seenAt: number;
-  /** The furthest that the machine's clock was ahead of the monotonic one, milliseconds, since it was last set back. */
+  /**
+   * The furthest that the machine's clock was ahead of the monotonic one, milliseconds, since it
+   * was last set back.
+   */
   #aheadMs: number;
-  /** Settles when what waits was brought forward, or couldn't be. Null: the clock wasn't set back. */
+  /**
+   * Settles when what waits was brought forward, or couldn't be. Null: the clock wasn't set back.
+   */
   #following: Promise<void> | null = null;
 
   constructor(options: QueueHousekeepingOptions) {
@@ -47,7 +61,10 @@ export class QueueHousekeeping {
     this.#aheadMs = Math.max(this.#clock.now(), this.#seenAt) - this.#clock.monotonicMs();
   }
 
-  /** Notes what the clock shows, so that times that are computed by it now are known when it is set back soon after. */
+  /**
+   * Notes what the clock shows, so that times that are computed by it now are known when it is set
+   * back soon after.
+   */
   lookAtClock(): void {
     this.#aheadMs = Math.max(this.#aheadMs, this.#nowAheadMs());
   }
@@ -55,11 +72,15 @@ export class QueueHousekeeping {
   /** Inside a transaction: notes the machine's time now and then. */
   see(): void {
     const nowMs = this.#clock.now();
-    // Never an earlier time. That the clock was set back is noted together with what follows from it.
+    // Never an earlier time. That the clock was set back is noted together with what follows from
+    // it.
     if (nowMs - this.#seenAt >= seenEveryMs) this.#see(nowMs);
   }
 
-  /** Brings what waits forward if the machine's clock was set back; rejects if that has to be tried again. Null: it wasn't set back. */
+  /**
+   * Brings what waits forward if the machine's clock was set back; rejects if that has to be tried
+   * again. Null: it wasn't set back.
+   */
   followClock(): Promise<void> | null {
     if (this.#following !== null) return this.#following;
     const aheadMs = this.#nowAheadMs();

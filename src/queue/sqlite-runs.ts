@@ -21,17 +21,26 @@ type SqliteRunsOptions = TaskRunsOptions & {
 };
 
 /**
- * `isHeldBack`: it waits for another that may end the process. `isCounted`: its start is on the disk. `hasEnded`: its result is written,
- * and on its way to the disk.
+ * `isHeldBack`: it waits for another that may end the process. `isCounted`: its start is on the
+ * disk. `hasEnded`: its result is written, and on its way to the disk.
  */
 type SqliteRun = Run & LoadedTask & { isHeldBack: boolean; isCounted: boolean; hasEnded: boolean };
 
-/** A task that kills its process runs again soon after the next start, so only runs in this time are counted. */
+/**
+ * A task that kills its process runs again soon after the next start, so only runs in this time are
+ * counted.
+ */
 const countRunsForMs = 60_000;
-/** Tasks that were running in this many process deaths run one at a time, so that the one that kills is the only one given up. */
+/**
+ * Tasks that were running in this many process deaths run one at a time, so that the one that kills
+ * is the only one given up.
+ */
 const doubtfulDeaths = 2;
 
-/** Runs the tasks of a table that are due, and counts for each how many processes die while they run it. */
+/**
+ * Runs the tasks of a table that are due, and counts for each how many processes die while they run
+ * it.
+ */
 export class SqliteRuns extends TaskRuns<SqliteRun> {
   readonly #options: SqliteRunsOptions;
   readonly #table: TaskTable;
@@ -39,7 +48,10 @@ export class SqliteRuns extends TaskRuns<SqliteRun> {
   readonly #logger: Logger;
   /** Tasks up to this number were there before this process. */
   readonly #newestBefore: number;
-  /** Of those that were there when processes died again and again: the one that runs, and those that wait for it. */
+  /**
+   * Of those that were there when processes died again and again: the one that runs, and those that
+   * wait for it.
+   */
   #doubtful: SqliteRun | null = null;
   #heldBack: SqliteRun[] = [];
   #countsSinceMs = -Infinity;
@@ -88,7 +100,8 @@ export class SqliteRuns extends TaskRuns<SqliteRun> {
     } finally {
       // Also when a row can't be read: those that could be read are held already.
       if (this.#doubtful === null || !this.holds(this.#doubtful)) {
-        // The least doubtful first, so that processes that go on dying are not blamed on one of them.
+        // The least doubtful first, so that processes that go on dying are not blamed on one of
+        // them.
         this.#heldBack.sort((a, b) => b.task.deaths - a.task.deaths);
         this.#doubtful = this.#heldBack.pop() ?? null;
         if (this.#doubtful !== null) {
@@ -100,7 +113,9 @@ export class SqliteRuns extends TaskRuns<SqliteRun> {
     }
   }
 
-  /** Inside a transaction: counts the starts that are not counted yet, of runs that go on after it. */
+  /**
+   * Inside a transaction: counts the starts that are not counted yet, of runs that go on after it.
+   */
   count(): void {
     if (!this.#isCounting) return;
     for (const run of this.all) {
@@ -166,7 +181,10 @@ export class SqliteRuns extends TaskRuns<SqliteRun> {
     return Math.min(...pools.flatMap((pool) => this.#table.nextDueAt(pool, this.heldIn(pool)) ?? []));
   }
 
-  /** One of these may have killed the process before this one, and may kill this one at once: their starts are counted first. */
+  /**
+   * One of these may have killed the process before this one, and may kill this one at once: their
+   * starts are counted first.
+   */
   #countAndRun(handler: TaskHandler, runs: readonly SqliteRun[]): void {
     this.#options.commits
       .run(() => {})

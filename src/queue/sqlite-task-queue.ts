@@ -27,9 +27,15 @@ type SqliteTaskQueueOptions = Pick<QueueHousekeepingOptions, "keepDeadMs" | "swe
   commits: GroupCommit;
   clock: Clock;
   logger: Logger;
-  /** What decisions read and write, inside a transaction; `peek` reads records outside of one. Absent: there are no records and no series. */
+  /**
+   * What decisions read and write, inside a transaction; `peek` reads records outside of one.
+   * Absent: there are no records and no series.
+   */
   records?: { read: Read; peek: Read; write: (write: Write) => void; append: (append: Append) => void };
-  /** Inside a transaction: counts against limits, or returns why it doesn't. Absent: no plan has any. */
+  /**
+   * Inside a transaction: counts against limits, or returns why it doesn't. Absent: no plan has
+   * any.
+   */
   takeWithin?: (limits: readonly Limit[]) => LimitReachedError | null;
   /** @default one pool of 16 */
   pools?: Pools;
@@ -38,7 +44,10 @@ type SqliteTaskQueueOptions = Pick<QueueHousekeepingOptions, "keepDeadMs" | "swe
 /** A pass at least this often, to notice a clock that was set back. */
 const passAtLeastEveryMs = 10_000;
 
-/** A task queue on the `tasks` table of a SQLite file that one process owns. What runs is known in that process's memory. */
+/**
+ * A task queue on the `tasks` table of a SQLite file that one process owns. What runs is known in
+ * that process's memory.
+ */
 export class SqliteTaskQueue implements TaskQueue {
   readonly #db: DatabaseSync;
   readonly #commits: GroupCommit;
@@ -152,7 +161,10 @@ export class SqliteTaskQueue implements TaskQueue {
     return { waiting: waiting - this.#runs.size, running: this.#runs.size, dead };
   }
 
-  /** Resolves when, at the clock's time, nothing runs and nothing is due, or once the queue is stopped. */
+  /**
+   * Resolves when, at the clock's time, nothing runs and nothing is due, or once the queue is
+   * stopped.
+   */
   async idle(): Promise<void> {
     if (this.#runs.isStopped) return;
     const idle = new Promise<void>((resolve) => this.#whenIdle.push(resolve));
@@ -167,8 +179,8 @@ export class SqliteTaskQueue implements TaskQueue {
   }
 
   /**
-   * Inside a transaction: decides, writes and adds. A refusal is returned, as it has nothing that would have to be undone: what is thrown here has
-   * all works of the transaction run once more.
+   * Inside a transaction: decides, writes and adds. A refusal is returned, as it has nothing that
+   * would have to be undone: what is thrown here has all works of the transaction run once more.
    */
   #carryOut<T>(decide: Decision<T>): CarriedOut<T> {
     const { writes = [], adds = [], appends = [], within = [], value } = decide(this.#records.read);
@@ -186,7 +198,10 @@ export class SqliteTaskQueue implements TaskQueue {
     return this.#runs.lookForStandstill(firstAt === Infinity ? null : firstAt);
   }
 
-  /** Puts what waits into the pools of this version, then wakes the queue. Tries again until it succeeds. */
+  /**
+   * Puts what waits into the pools of this version, then wakes the queue. Tries again until it
+   * succeeds.
+   */
   async #movePools(): Promise<void> {
     if (this.#runs.isStopped) return;
     try {
@@ -211,7 +226,9 @@ export class SqliteTaskQueue implements TaskQueue {
     });
   }
 
-  /** Starts what is due and sleeps until there is something to do. If this fails, it is tried again. */
+  /**
+   * Starts what is due and sleeps until there is something to do. If this fails, it is tried again.
+   */
   #pass(handler: TaskHandler): void {
     const nowMs = this.#clock.now();
     try {

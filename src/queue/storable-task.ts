@@ -6,8 +6,9 @@ export const KEEP_DONE_MS = 7 * 24 * 60 * 60_000;
 const REASON_MAX_CHARS = 500;
 
 /**
- * Kinds of tasks that share a budget of handlers, so that a kind that is stuck doesn't hold up the others. Where tasks name a share
- * (`NewTask.share`), each share of the pool has that budget. A name contains no space.
+ * Kinds of tasks that share a budget of handlers, so that a kind that is stuck doesn't hold up the
+ * others. Where tasks name a share (`NewTask.share`), each share of the pool has that budget. A
+ * name contains no space.
  */
 export type Pools = { of: (type: string) => string; budgets: Readonly<Record<string, number>> };
 
@@ -39,19 +40,28 @@ export function toStorableTask(task: NewTask, nowMs: number, pools: Pools): Stor
   };
 }
 
-/** Checks how a run ended. Throws a `TypeError` if its payload isn't JSON or its time isn't a number. */
+/**
+ * Checks how a run ended. Throws a `TypeError` if its payload isn't JSON or its time isn't a
+ * number.
+ */
 export function checkTaskEnd(end: TaskEnd): void {
   if (end.kind === "done" || end.kind === "dead") return;
   toWholeMs(end.dueAt);
   toStorablePayload(end);
 }
 
-/** The payload that a run ends with, as JSON text; null if it names none. Throws a `TypeError` if it isn't JSON. */
+/**
+ * The payload that a run ends with, as JSON text; null if it names none. Throws a `TypeError` if it
+ * isn't JSON.
+ */
 export function toStorablePayload(end: { payload?: unknown }): string | null {
   return end.payload === undefined ? null : toJson(end.payload);
 }
 
-/** Why a run failed, as it is kept: not too long, and text that every store takes, also where that cuts a character in two. */
+/**
+ * Why a run failed, as it is kept: not too long, and text that every store takes, also where that
+ * cuts a character in two.
+ */
 export function toStorableReason(reason: string): string {
   return reason.slice(0, REASON_MAX_CHARS).toWellFormed();
 }
@@ -64,7 +74,8 @@ export function toWholeMs(ms: number): number {
 }
 
 /**
- * The payload in a stored text. Text that isn't JSON (a damaged row) goes to the handler as it is. The handler's schema refuses it.
+ * The payload in a stored text. Text that isn't JSON (a damaged row) goes to the handler as it is.
+ * The handler's schema refuses it.
  */
 export function fromStoredPayload(text: string | null): unknown {
   if (text === null) return null;

@@ -37,7 +37,10 @@ const throwDelayMs = 60_000;
 /** Nothing began for so long although something was due, and there was room for it. */
 const standstillMs = 60_000;
 
-/** The runs of tasks in this process, within the budgets of their pools, each from its start until its result is written. */
+/**
+ * The runs of tasks in this process, within the budgets of their pools, each from its start until
+ * its result is written.
+ */
 export abstract class TaskRuns<R extends Run> {
   readonly #clock: Clock;
   readonly #logger: Logger;
@@ -115,8 +118,9 @@ export abstract class TaskRuns<R extends Run> {
   }
 
   /**
-   * Returns what is wrong, and logs it once, if nothing was begun for a minute and something is late by as much; otherwise null. `firstDueAt`: when
-   * the first task was due that nobody has claimed and for which there is room, epoch milliseconds; null if there is none.
+   * Returns what is wrong, and logs it once, if nothing was begun for a minute and something is
+   * late by as much; otherwise null. `firstDueAt`: when the first task was due that nobody has
+   * claimed and for which there is room, epoch milliseconds; null if there is none.
    */
   lookForStandstill(firstDueAt: number | null): Error | null {
     const lateMs = firstDueAt === null ? 0 : this.#clock.now() - firstDueAt;
@@ -139,7 +143,10 @@ export abstract class TaskRuns<R extends Run> {
     await within(this.#clock, graceMs, drained, undefined);
   }
 
-  /** Aborts what still runs. Those tasks run again after the next start, or elsewhere. What their handlers return is ignored. */
+  /**
+   * Aborts what still runs. Those tasks run again after the next start, or elsewhere. What their
+   * handlers return is ignored.
+   */
   async release(): Promise<void> {
     this.#isReleased = true;
     const runs = this.all;
@@ -167,7 +174,10 @@ export abstract class TaskRuns<R extends Run> {
     if (this.#running.size === 0) this.#drained();
   }
 
-  /** False once the run was released, or another run of its task began: its task may be running again. */
+  /**
+   * False once the run was released, or another run of its task began: its task may be running
+   * again.
+   */
   protected holds(run: R): boolean {
     return this.#running.get(run.key) === run;
   }
@@ -176,7 +186,10 @@ export abstract class TaskRuns<R extends Run> {
     if (!this.holds(run)) throw new QueueStoppedError();
   }
 
-  /** Runs a task that is held, and writes its result down. Until that succeeds it is held, so that its work isn't done twice. */
+  /**
+   * Runs a task that is held, and writes its result down. Until that succeeds it is held, so that
+   * its work isn't done twice.
+   */
   protected async run(handler: TaskHandler, run: R): Promise<void> {
     this.#beganAtMs = this.#clock.monotonicMs();
     let step: Step;

@@ -13,9 +13,9 @@ import {
 } from "./storable-task.ts";
 
 /**
- * The statements of the SQLite task queue. None may scan the tasks: a test looks at their query plans.
- * Conditions such as `state = 'waiting'` repeat those of the partial indexes in `store/migrations.ts`, without which SQLite does not
- * use them.
+ * The statements of the SQLite task queue. None may scan the tasks: a test looks at their query
+ * plans. Conditions such as `state = 'waiting'` repeat those of the partial indexes in
+ * `store/migrations.ts`, without which SQLite does not use them.
  */
 export const taskSql = {
   /** id, type, pool, known, payload, due_at, added_at */
@@ -108,7 +108,10 @@ const LoadedRow = z.object({
 /** A task as a run of it needs it. */
 export type LoadedTask = { seq: number; pool: string; known: z.infer<typeof Known>; task: Task };
 
-/** The tasks in SQLite. Methods that write are called inside a transaction. `nowMs` is epoch milliseconds. */
+/**
+ * The tasks in SQLite. Methods that write are called inside a transaction. `nowMs` is epoch
+ * milliseconds.
+ */
 export class TaskTable {
   readonly #sql: (sql: string) => StatementSync;
   readonly #poolsOfTypes: Pools;
@@ -161,7 +164,10 @@ export class TaskTable {
     return { seq, pool, known, task: { ...row, payload: fromStoredPayload(payload), addedAt } };
   }
 
-  /** Counts a run that has begun, until it ends: -1 takes that back. The count shows that a task kills its process. */
+  /**
+   * Counts a run that has begun, until it ends: -1 takes that back. The count shows that a task
+   * kills its process.
+   */
   countRun(seq: number, by: 1 | -1): void {
     this.#sql(taskSql.countRun).run(by, seq);
   }
@@ -178,7 +184,8 @@ export class TaskTable {
     const { next_payload: nextPayload, next_due_at: nextDueAt } = Next.parse(row);
     const waitOn = (end: Extract<TaskEnd, { dueAt: number }>, attempt: number, surprises: number) => {
       const dueAt = Math.min(toWholeMs(end.dueAt), nextDueAt ?? Infinity);
-      // The run's own payload comes first, because it knows best where it stands. Then the one of an add that came meanwhile.
+      // The run's own payload comes first, because it knows best where it stands. Then the one of
+      // an add that came meanwhile.
       const payload = toStorablePayload(end) ?? nextPayload;
       const reason = end.kind === "retry" ? toStorableReason(end.reason) : null;
       this.#sql(taskSql.waitOn).run(dueAt, payload, attempt, surprises, reason, seq);
@@ -205,7 +212,10 @@ export class TaskTable {
     }
   }
 
-  /** When the next task of a pool that isn't held is due; null if none waits. `running`: how many of the pool are held. */
+  /**
+   * When the next task of a pool that isn't held is due; null if none waits. `running`: how many of
+   * the pool are held.
+   */
   nextDueAt(pool: string, running: number): number | null {
     // In a pool with room, everything that was due runs already, and comes first in the order.
     const row = this.#sql(taskSql.nextDue).get(pool, running);
@@ -240,7 +250,10 @@ export class TaskTable {
     };
   }
 
-  /** Forgets at most `limit` tasks that ended in that state by then. Returns whether more may be left. */
+  /**
+   * Forgets at most `limit` tasks that ended in that state by then. Returns whether more may be
+   * left.
+   */
   forget(state: "done" | "dead", endedByMs: number, limit: number): boolean {
     return Number(this.#sql(taskSql.forget).run(state, endedByMs, limit).changes) === limit;
   }

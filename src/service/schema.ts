@@ -1,4 +1,4 @@
-import { type Migration, queueTables } from "../store/migrations.ts";
+import { queueTables } from "../store/migrations.ts";
 
 /**
  * The tables of the job service's SQLite file. A change to them is a further step at the end; a released step never changes. The task
@@ -7,7 +7,7 @@ import { type Migration, queueTables } from "../store/migrations.ts";
  * Jobs are rows here and no Keyv records: accepting a request touches the job, its turn, the limits and the idempotency
  * key at once, and Keyv has neither transactions nor compare-and-set. `PRAGMA user_version` counts the steps.
  */
-export const serviceSchema: readonly Migration[] = [
+export const serviceSchema: readonly string[] = [
   `${queueTables}
   CREATE TABLE jobs (
     id TEXT PRIMARY KEY,

@@ -8,7 +8,10 @@ export class StateError extends DocsAgentError {
   readonly code = "state";
 }
 
-/** A record of any kind, also one that was set aside. `id`: its kind, a colon, and its own id. Times are epoch milliseconds. */
+/**
+ * A record of any kind, also one that was set aside. `id`: its kind, a colon, and its own id. Times
+ * are epoch milliseconds.
+ */
 const RecordEntry = z.strictObject({
   kind: z.literal("record"),
   id: z.string(),

@@ -31,7 +31,10 @@ const PUT: Record<Entry["kind"], string> = {
     VALUES (:id, '', '', 'once', 'done', :endedAt, :endedAt, :endedAt)`,
 };
 
-/** Opens a file as its only owner. `isNew`: it is created where it isn't there. Rejects when an app uses it. */
+/**
+ * Opens a file as its only owner. `isNew`: it is created where it isn't there. Rejects when an app
+ * uses it.
+ */
 export async function openSqliteSide(path: string, clock: Clock, isNew: boolean): Promise<Side> {
   if (!isNew && !existsSync(path)) {
     throw new StoreUnavailableError(resolve(path), "there is nothing in it", "Check the path.");

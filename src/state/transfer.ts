@@ -8,7 +8,9 @@ import { Entry, type Side, StateError, overAt } from "./entry.ts";
 const DUMP_VERSION = 1;
 const First = z.object({ docsAgentState: z.int() });
 
-/** The last line: how many entries there are of each kind, and a checksum of them in whatever order. */
+/**
+ * The last line: how many entries there are of each kind, and a checksum of them in whatever order.
+ */
 const Totals = z.strictObject({
   records: z.int(),
   series: z.int(),
@@ -37,8 +39,8 @@ type DumpOptions = {
 };
 
 /**
- * Writes all that a store holds as lines of JSON. The first line names the format, the last one the totals; a dump without
- * its last line is not whole. Rejects when an app uses the store.
+ * Writes all that a store holds as lines of JSON. The first line names the format, the last one the
+ * totals; a dump without its last line is not whole. Rejects when an app uses the store.
  */
 export async function dump({ source, clock, progress, writeLine }: DumpOptions): Promise<Totals> {
   await source.assertUnused();
@@ -64,8 +66,9 @@ export async function dump({ source, clock, progress, writeLine }: DumpOptions):
 type LoadOptions = { target: Side; clock: Clock; progress: Progress; lines: AsyncIterable<string> };
 
 /**
- * Puts a dump into an empty store, and reads it back. Until it has finished no app starts on the store. One that broke off
- * may be repeated: it begins anew. Rejects when the store isn't empty or is in use, and when the dump is not whole.
+ * Puts a dump into an empty store, and reads it back. Until it has finished no app starts on the
+ * store. One that broke off may be repeated: it begins anew. Rejects when the store isn't empty or
+ * is in use, and when the dump is not whole.
  */
 export async function load({ target, clock, progress, lines }: LoadOptions): Promise<Totals> {
   await target.assertUnused();
@@ -117,7 +120,10 @@ export async function load({ target, clock, progress, lines }: LoadOptions): Pro
   return totals;
 }
 
-/** Adds entries up: the sum of their SHA-256 says whether two sides hold the same, however they are sorted. */
+/**
+ * Adds entries up: the sum of their SHA-256 says whether two sides hold the same, however they are
+ * sorted.
+ */
 class Tally {
   readonly #counts = { records: 0, series: 0, tasks: 0, done: 0 };
   #all = 0;
@@ -162,7 +168,10 @@ async function assertEmpty(target: Side): Promise<void> {
   }
 }
 
-/** What follows the first line of a dump. What npm says before it is skipped: `npm run` writes it to the same place. */
+/**
+ * What follows the first line of a dump. What npm says before it is skipped: `npm run` writes it to
+ * the same place.
+ */
 async function* dumped(lines: AsyncIterable<string>): AsyncGenerator<unknown> {
   let hasBegun = false;
   for await (const line of lines) {

@@ -15,15 +15,21 @@ type GroupCommitOptions = {
   toStoreError: (thrown: unknown) => Error;
   /** See `SqliteDatabase`. */
   assertOwned: () => void;
-  /** Brings what was committed to the disk. Absent: a commit does that itself, or there is no disk. */
+  /**
+   * Brings what was committed to the disk. Absent: a commit does that itself, or there is no disk.
+   */
   sync?: () => Promise<void>;
-  /** Called when `sync` failed: whether what was committed is kept is open, and only a new start can tell. */
+  /**
+   * Called when `sync` failed: whether what was committed is kept is open, and only a new start can
+   * tell.
+   */
   onBroken?: (error: Error) => void;
 };
 
 /**
- * Commits what is written in one turn of the event loop together, and what is written while the disk is busy with that. Nothing waits
- * for the disk but those who wrote: the event loop goes on meanwhile.
+ * Commits what is written in one turn of the event loop together, and what is written while the
+ * disk is busy with that. Nothing waits for the disk but those who wrote: the event loop goes on
+ * meanwhile.
  */
 export class GroupCommit {
   readonly #options: GroupCommitOptions;
@@ -35,7 +41,9 @@ export class GroupCommit {
   #isScheduled = false;
   /** Commits that are on their way to the disk. */
   readonly #syncing = new Set<Promise<void>>();
-  /** What the disk said when it failed to keep what was committed. From then on nothing is certain. */
+  /**
+   * What the disk said when it failed to keep what was committed. From then on nothing is certain.
+   */
   #broken: Error | null = null;
 
   constructor(options: GroupCommitOptions) {
@@ -43,8 +51,9 @@ export class GroupCommit {
   }
 
   /**
-   * Does `work` in the next transaction and resolves, once that is on the disk, to what it returned. When `work` throws, it alone is
-   * undone, and rejects. `work` may run more than once: it does nothing but read and write the database.
+   * Does `work` in the next transaction and resolves, once that is on the disk, to what it
+   * returned. When `work` throws, it alone is undone, and rejects. `work` may run more than once:
+   * it does nothing but read and write the database.
    */
   run<T>(work: () => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
@@ -59,14 +68,16 @@ export class GroupCommit {
     });
   }
 
-  /** `write` goes along with every commit that happens anyway: for data that may be lost in a crash. */
+  /**
+   * `write` goes along with every commit that happens anyway: for data that may be lost in a crash.
+   */
   ride(write: () => void): void {
     this.#riders.push(write);
   }
 
   /**
-   * Inside of a work or a rider: `tell` is called once what it did is on the disk, and not when it is undone. For whatever is not in
-   * the database, as a work may run more than once.
+   * Inside of a work or a rider: `tell` is called once what it did is on the disk, and not when it
+   * is undone. For whatever is not in the database, as a work may run more than once.
    */
   afterCommit(tell: () => void): void {
     this.#tells.push(tell);
@@ -98,7 +109,9 @@ export class GroupCommit {
     }
   }
 
-  /** Commits now what waits for the next commit. It is on the disk once {@link settled} resolves. */
+  /**
+   * Commits now what waits for the next commit. It is on the disk once {@link settled} resolves.
+   */
   flush(): void {
     const group = this.#group;
     this.#group = [];
@@ -167,7 +180,8 @@ export class GroupCommit {
       db.exec("COMMIT");
       return group;
     } catch (thrown) {
-      // Some failures (disk full, I/O) have rolled back already; a second rollback would hide what happened.
+      // Some failures (disk full, I/O) have rolled back already; a second rollback would hide what
+      // happened.
       if (db.isOpen && db.isTransaction) db.exec("ROLLBACK");
       for (const undo of this.#undos) undo();
       const failed = group[ran];
@@ -181,7 +195,10 @@ export class GroupCommit {
   }
 }
 
-/** What SQLite throws concerns the whole transaction; what a work throws by itself concerns that work. */
+/**
+ * What SQLite throws concerns the whole transaction; what a work throws by itself concerns that
+ * work.
+ */
 function isSqliteError(thrown: unknown): boolean {
   return codeOf(thrown) === "ERR_SQLITE_ERROR";
 }
@@ -190,14 +207,16 @@ const REMEDY =
   "Check the disk, its quota and its free space. The process ends, and its next start takes over what is there.";
 
 /**
- * Brings the write-ahead log of a database to the disk without blocking this thread, where `synchronous=FULL` has SQLite do the same at
- * the end of each commit, on this thread. Takes the database to `synchronous=NORMAL`: SQLite then syncs the log only when it has to for
- * its own sake, before a checkpoint (https://sqlite.org/pragma.html#pragma_synchronous), and a commit is kept once `sync` has resolved.
+ * Brings the write-ahead log of a database to the disk without blocking this thread, where
+ * `synchronous=FULL` has SQLite do the same at the end of each commit, on this thread. Takes the
+ * database to `synchronous=NORMAL`: SQLite then syncs the log only when it has to for its own sake,
+ * before a checkpoint (https://sqlite.org/pragma.html#pragma_synchronous), and a commit is kept
+ * once `sync` has resolved.
  */
 export function syncWal(db: DatabaseSync, path: string): { sync: () => Promise<void>; close: () => void } {
   db.exec("PRAGMA synchronous = NORMAL");
-  // The log exists since the first write, and stays the same file as long as the database is open. SQLite holds no locks on it, which
-  // closing it here could end.
+  // The log exists since the first write, and stays the same file as long as the database is open.
+  // SQLite holds no locks on it, which closing it here could end.
   const log = openSync(`${path}-wal`, "r");
   return {
     sync: () =>

@@ -1,8 +1,3 @@
-import type { DatabaseSync } from "node:sqlite";
-
-/** One step of a file's schema: SQL, or a function that runs in the transaction of the migration. */
-export type Migration = string | ((db: DatabaseSync) => void);
-
 /** The task queue and the probe: see `queue/task-table.ts`. The job service has them, too. */
 export const queueTables = `
   CREATE TABLE tasks (
@@ -57,7 +52,8 @@ const recordTables = `
 `;
 
 /**
- * What brings the Slack app's file to the newest schema, oldest step first. `PRAGMA user_version` counts the steps that a file has had:
- * only ever append; a released step never moves and never changes.
+ * What brings the Slack app's file to the newest schema, oldest step first. `PRAGMA user_version`
+ * counts the steps that a file has had: only ever append; a released step never moves and never
+ * changes.
  */
-export const appMigrations: readonly [string, ...Migration[]] = [`${queueTables} ${recordTables}`];
+export const appMigrations: readonly string[] = [`${queueTables} ${recordTables}`];

@@ -13,13 +13,17 @@ import { SqliteSeries, SqliteStorage, removeExpired } from "./sqlite-storage.ts"
 import { StoreHalfLoadedError, storeErrorsOf } from "./store-errors.ts";
 
 type OpenStoreOptions = {
-  /** `sqlite://path` (relative to the working directory), `sqlite:///absolute/path`, or `memory://`. */
+  /**
+   * `sqlite://path` (relative to the working directory), `sqlite:///absolute/path`, or `memory://`.
+   */
   url: string;
   clock: Clock;
   logger: Logger;
   /** How long to wait for a process that still owns the file. @default 10 000 */
   ownerWaitMs?: number;
-  /** How long a record that does not parse is kept for the operator, milliseconds. @default 90 days */
+  /**
+   * How long a record that does not parse is kept for the operator, milliseconds. @default 90 days
+   */
   keepSetAsideMs?: number;
   /** Called when the disk failed to keep what was written. Go on with a new process. */
   onBroken?: (error: Error) => void;
@@ -31,7 +35,10 @@ export interface SqliteStore extends Store {
   readonly db: DatabaseSync;
   readonly commits: GroupCommit;
   readonly slots: SqliteSlots;
-  /** What a decision reads and writes, in the transaction that is open. `peek` needs none, and sets nothing aside. */
+  /**
+   * What a decision reads and writes, in the transaction that is open. `peek` needs none, and sets
+   * nothing aside.
+   */
   readonly decided: {
     read: Read;
     peek: Read;
@@ -40,7 +47,10 @@ export interface SqliteStore extends Store {
   };
   /** Records under a name of one's own: lower-case letters, digits and hyphens. */
   recordsNamed<T>(name: string, schema: z.ZodType<T>): RecordStore<T>;
-  /** Removes, in the transaction that is open, a bounded number of entries whose time is over. Returns whether more may be left. */
+  /**
+   * Removes, in the transaction that is open, a bounded number of entries whose time is over.
+   * Returns whether more may be left.
+   */
   sweep(): boolean;
 }
 
@@ -97,7 +107,10 @@ export async function openStore(options: OpenStoreOptions): Promise<SqliteStore>
     else store.storage.write(id, store.toText(id, record), ttlMs);
   }
 
-  /** Until then, what was removed is still in the pages that the log has copies of, and in those that it replaces. */
+  /**
+   * Until then, what was removed is still in the pages that the log has copies of, and in those
+   * that it replaces.
+   */
   function emptyLog(): void {
     if (!db.isOpen) return;
     try {

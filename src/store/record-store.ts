@@ -16,7 +16,10 @@ export interface Store extends AsyncDisposable {
   readonly records: { readonly [K in RecordKind]: RecordStore<RecordOf<K>> };
   /** How many records were set aside since the store was opened. */
   setAsideCount(): number;
-  /** What a crash or a power cut may cost, in words for the operator; null: nothing that was answered. */
+  /**
+   * What a crash or a power cut may cost, in words for the operator; null: nothing that was
+   * answered.
+   */
   readonly risk: string | null;
   /** Rejects with a `StoreUnavailableError` unless a value can be written now. */
   check(): Promise<void>;
@@ -37,7 +40,9 @@ class RecordInvalidError extends DocsAgentError {
 export type RecordStorage = {
   readonly namespace: string;
   get(key: string): Promise<string | undefined>;
-  /** Removes the entry only if it is `text` at that moment, atomically. Resolves to whether it did. */
+  /**
+   * Removes the entry only if it is `text` at that moment, atomically. Resolves to whether it did.
+   */
   deleteIf(key: string, text: string): Promise<boolean>;
 };
 
@@ -114,7 +119,8 @@ export function openRecords<S extends RecordStorage>(
 /** A Keyv that rejects when its storage fails. */
 function openKeyv(store: RecordStorage, logger: Logger): Keyv {
   const { namespace } = store;
-  // Keyv leaves out its prefix when a key happens to start with it: key "jobs:1" would be key "1" of namespace "jobs".
+  // Keyv leaves out its prefix when a key happens to start with it: key "jobs:1" would be key "1"
+  // of namespace "jobs".
   const keyv = new Keyv({ store, namespace, throwOnErrors: true, useKeyPrefix: false, serialize });
   // Without a listener, a connection that drops between two calls would end the process.
   keyv.on("error", (thrown: unknown) =>
@@ -123,12 +129,18 @@ function openKeyv(store: RecordStorage, logger: Logger): Keyv {
   return keyv;
 }
 
-/** Leaves out Keyv's own `expires`: it comes from `Date.now()`, and the storage expires entries by the injected clock. */
+/**
+ * Leaves out Keyv's own `expires`: it comes from `Date.now()`, and the storage expires entries by
+ * the injected clock.
+ */
 export function serialize({ value }: { value?: unknown }): string {
   return JSON.stringify({ value });
 }
 
-/** Records in a Keyv, parsed on write and on read, so that nothing that the schema refuses gets in or out. */
+/**
+ * Records in a Keyv, parsed on write and on read, so that nothing that the schema refuses gets in
+ * or out.
+ */
 export class KeyvRecordStore<T, S extends RecordStorage> implements RecordStore<T> {
   readonly storage: S;
   readonly #options: RecordStoreOptions<T, S>;
@@ -203,7 +215,9 @@ export class KeyvRecordStore<T, S extends RecordStorage> implements RecordStore<
   }
 }
 
-/** Notes a value as the newest in `map`, and forgets the oldest one if there are more than `max`. */
+/**
+ * Notes a value as the newest in `map`, and forgets the oldest one if there are more than `max`.
+ */
 export function remember<K, V>(map: Map<K, V>, key: K, value: V, max: number): void {
   map.delete(key);
   map.set(key, value);

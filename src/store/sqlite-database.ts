@@ -15,7 +15,6 @@ import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { z } from "zod";
 import type { Clock } from "../core/clock.ts";
 import { appMigrations } from "./migrations.ts";
-import type { Migration } from "./migrations.ts";
 import { StoreInUseError, StoreUnavailableError, sqliteCodeOf, toStoreError } from "./store-errors.ts";
 
 export type SqliteLocation = { path: string } | "memory";
@@ -25,8 +24,9 @@ export type SqliteDatabase = {
   /** The real path of the file; null: it is in memory. */
   path: string | null;
   /**
-   * Throws unless this process still owns the file and the file is the one at its path. To be asked inside of each transaction:
-   * somebody may have deleted the files, or started a second process after deleting the owner's lock.
+   * Throws unless this process still owns the file and the file is the one at its path. To be asked
+   * inside of each transaction: somebody may have deleted the files, or started a second process
+   * after deleting the owner's lock.
    */
   assertOwned: () => void;
   /** Closes the file and gives up owning it. Idempotent. */
@@ -35,26 +35,32 @@ export type SqliteDatabase = {
 
 type OpenSqliteOptions = {
   clock: Clock;
-  /** How long to wait for a process that is about to end, as in a rolling restart. @default 10 000 */
+  /**
+   * How long to wait for a process that is about to end, as in a rolling restart. @default 10 000
+   */
   ownerWaitMs?: number;
   /** Steps, oldest first. @default those of the Slack app */
-  migrations?: readonly Migration[];
+  migrations?: readonly string[];
 };
 
-/** Marks the file as ours ("DcAg"), so that another program's database is refused and not migrated. */
+/**
+ * Marks the file as ours ("DcAg"), so that another program's database is refused and not migrated.
+ */
 const applicationId = 0x44634167;
 const ownerPollMs = 100;
 /**
- * How long SQLite waits for a lock that somebody's `sqlite3` shell holds. Short, because the wait blocks the event loop
- * and Slack gives an acknowledgement three seconds; who gets SQLITE_BUSY tries again later.
+ * How long SQLite waits for a lock that somebody's `sqlite3` shell holds. Short, because the wait
+ * blocks the event loop and Slack gives an acknowledgement three seconds; who gets SQLITE_BUSY
+ * tries again later.
  */
 const busyTimeoutMs = 250;
 const sqliteBusy = 5;
 
 /**
- * Opens the one database file, brought to the newest schema, as its only owner: creates the file and its folder where
- * missing. Rejects with {@link StoreInUseError} when another process still owns it after `ownerWaitMs`, and with
- * {@link StoreUnavailableError} when it cannot be read or written, is damaged, or is of a newer version.
+ * Opens the one database file, brought to the newest schema, as its only owner: creates the file
+ * and its folder where missing. Rejects with {@link StoreInUseError} when another process still
+ * owns it after `ownerWaitMs`, and with {@link StoreUnavailableError} when it cannot be read or
+ * written, is damaged, or is of a newer version.
  */
 export async function openSqliteDatabase(
   location: SqliteLocation,
@@ -76,9 +82,9 @@ export async function openSqliteDatabase(
     quickCheck(db, path);
     // Before anything is changed: the file may be another program's.
     migrate(db, path, migrations);
-    // In WAL mode NORMAL does not sync at commit: a power cut could take back commits, and so requests that Slack was
-    // told we have. FULL syncs the log at each commit, and SQLite syncs the folder when it creates the log.
-    // What was deleted is overwritten: it is what people wrote.
+    // In WAL mode NORMAL does not sync at commit: a power cut could take back commits, and so
+    // requests that Slack was told we have. FULL syncs the log at each commit, and SQLite syncs the
+    // folder when it creates the log. What was deleted is overwritten: it is what people wrote.
     db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;");
     writeProbe(db, clock.now());
     return { db, path, assertOwned: ownership(db, path), close: closeOnce(opened) };
@@ -88,7 +94,9 @@ export async function openSqliteDatabase(
   }
 }
 
-/** What people wrote is for this user alone. SQLite gives its other files the rights of this one. */
+/**
+ * What people wrote is for this user alone. SQLite gives its other files the rights of this one.
+ */
 function keepPrivate(path: string): void {
   closeSync(openSync(path, "a", 0o600));
   chmodSync(path, 0o600);
@@ -138,7 +146,8 @@ export function transaction<T>(db: DatabaseSync, work: () => T): T {
     db.exec("COMMIT");
     return result;
   } catch (thrown) {
-    // Some failures (disk full, I/O) have rolled back already; a second rollback would hide what happened.
+    // Some failures (disk full, I/O) have rolled back already; a second rollback would hide what
+    // happened.
     if (db.isOpen && db.isTransaction) db.exec("ROLLBACK");
     throw thrown;
   }
@@ -161,7 +170,9 @@ export function writeProbe(db: DatabaseSync, nowMs: number): void {
   ).run(nowMs);
 }
 
-/** The real path, links followed, so that every way to name the file leads to the same owner lock. */
+/**
+ * The real path, links followed, so that every way to name the file leads to the same owner lock.
+ */
 function resolveFile(path: string): string {
   const absolute = resolve(path);
   try {
@@ -174,8 +185,9 @@ function resolveFile(path: string): string {
 }
 
 /**
- * Holds a lock of the operating system, which ends with the process however it ends. It is taken on a file beside the
- * database, so that backups and the `sqlite3` shell can still read the database itself.
+ * Holds a lock of the operating system, which ends with the process however it ends. It is taken on
+ * a file beside the database, so that backups and the `sqlite3` shell can still read the database
+ * itself.
  */
 async function own(path: string, clock: Clock, waitMs: number): Promise<DatabaseSync> {
   const ownerPath = `${path}-owner`;
@@ -208,7 +220,7 @@ function tryToOwn(path: string, ownerPath: string): DatabaseSync | undefined {
 const UserVersion = z.object({ user_version: z.int() });
 const ApplicationId = z.object({ application_id: z.int() });
 
-function migrate(db: DatabaseSync, path: string, migrations: readonly Migration[]): void {
+function migrate(db: DatabaseSync, path: string, migrations: readonly string[]): void {
   transaction(db, () => {
     const version = schemaVersionOf(db, path);
     if (version > migrations.length) {
@@ -218,10 +230,7 @@ function migrate(db: DatabaseSync, path: string, migrations: readonly Migration[
         "A newer version wrote it, or an earlier build whose files aren't read any more. Run the version that wrote it, or move the file away to start empty.",
       );
     }
-    for (const step of migrations.slice(version)) {
-      if (typeof step === "string") db.exec(step);
-      else step(db);
-    }
+    for (const step of migrations.slice(version)) db.exec(step);
     db.exec(`PRAGMA user_version = ${migrations.length}; PRAGMA application_id = ${applicationId};`);
   });
 }

@@ -10,8 +10,8 @@ import { preparing } from "./sqlite-database.ts";
 const GateRow = z.object({ gate: z.string(), next_at: z.int(), blocked_until: z.int() });
 
 /**
- * `nextAt`: when the slot after the last one taken begins. `blockedUntil`: no slot is good before. `usedAt`: when one was used last, which is not
- * saved. Epoch milliseconds.
+ * `nextAt`: when the slot after the last one taken begins. `blockedUntil`: no slot is good before.
+ * `usedAt`: when one was used last, which is not saved. Epoch milliseconds.
  */
 type Gate = { nextAt: number; blockedUntil: number; usedAt: number };
 
@@ -23,14 +23,18 @@ export const slotSql = {
   remove: "DELETE FROM slots WHERE gate = ?",
 } as const;
 
-/** How long after its time a slot is good: those that were held over a pause would otherwise all be used at once. */
+/**
+ * How long after its time a slot is good: those that were held over a pause would otherwise all be
+ * used at once.
+ */
 const HELD_FOR_MS = 5_000;
 /** A row for every slot that is taken would cost more than the message. */
 const SAVE_EVERY_MS = 1_000;
 
 /**
- * Slots of the one process that owns the file. They are kept in memory and go to the disk once a second, with a commit that happens anyway: a crash in between
- * costs at most a few messages that Slack turns away, and those are sent again.
+ * Slots of the one process that owns the file. They are kept in memory and go to the disk once a
+ * second, with a commit that happens anyway: a crash in between costs at most a few messages that
+ * Slack turns away, and those are sent again.
  */
 export class SqliteSlots implements Slots {
   readonly #clock: Clock;
@@ -93,7 +97,10 @@ export class SqliteSlots implements Slots {
     return Math.max(this.#clock.now(), this.#gates.get(name)?.blockedUntil ?? 0);
   }
 
-  /** Inside of a work: counts one more against each limit and returns null, or counts against none and returns why. */
+  /**
+   * Inside of a work: counts one more against each limit and returns null, or counts against none
+   * and returns why.
+   */
   takeWithin(limits: readonly Limit[]): LimitReachedError | null {
     const now = this.#clock.now();
     const nextOf: number[] = [];
@@ -114,7 +121,10 @@ export class SqliteSlots implements Slots {
     return null;
   }
 
-  /** The machine's clock was set back by `byMs`, milliseconds: what lies ahead lies that much nearer. */
+  /**
+   * The machine's clock was set back by `byMs`, milliseconds: what lies ahead lies that much
+   * nearer.
+   */
   pullIn(byMs: number): void {
     for (const [name, gate] of this.#gates) {
       gate.nextAt -= byMs;
@@ -142,7 +152,10 @@ export class SqliteSlots implements Slots {
     return gate;
   }
 
-  /** Has what changed saved with the next commit, of which it asks for one. For the end of the process. */
+  /**
+   * Has what changed saved with the next commit, of which it asks for one. For the end of the
+   * process.
+   */
   async save(): Promise<void> {
     if (this.#changed.size === 0) return;
     this.#savedAtMs = -Infinity;
@@ -168,7 +181,10 @@ export class SqliteSlots implements Slots {
   }
 }
 
-/** Slots lie before the next free one: what lies behind it was reserved by a clock that has been set back since. */
+/**
+ * Slots lie before the next free one: what lies behind it was reserved by a clock that has been set
+ * back since.
+ */
 function isHeld(gate: Gate, heldMs: number, nowMs: number): boolean {
   const isRecent = nowMs - heldMs <= HELD_FOR_MS;
   return isRecent && heldMs >= gate.blockedUntil && heldMs <= Math.max(gate.nextAt, nowMs);

@@ -39,8 +39,8 @@ type SqliteStorageOptions = {
 };
 
 /**
- * A Keyv storage on one namespace of the `kv` table. Values are the strings that Keyv's serializer makes. An expired entry is absent from the
- * moment the injected clock says so; its row goes later.
+ * A Keyv storage on one namespace of the `kv` table. Values are the strings that Keyv's serializer
+ * makes. An expired entry is absent from the moment the injected clock says so; its row goes later.
  */
 export class SqliteStorage implements RecordStorage {
   readonly namespace: string;
@@ -61,7 +61,9 @@ export class SqliteStorage implements RecordStorage {
     return this.peek(key);
   }
 
-  /** The entry as it is now, for whoever has no transaction open. Throws a `StoreUnavailableError`. */
+  /**
+   * The entry as it is now, for whoever has no transaction open. Throws a `StoreUnavailableError`.
+   */
   peek(key: string): string | undefined {
     try {
       return this.read(key);
@@ -138,7 +140,10 @@ export class SqliteSeries implements Series {
   }
 }
 
-/** Removes, in the transaction that is open, a bounded number of records and of entries whose time is over. Returns whether more may be left. */
+/**
+ * Removes, in the transaction that is open, a bounded number of records and of entries whose time
+ * is over. Returns whether more may be left.
+ */
 export function removeExpired(db: DatabaseSync, nowMs: number, limit: number): boolean {
   const removed = [storageSql.removeExpired, storageSql.removeExpiredEntries].map((sql) =>
     Number(db.prepare(sql).run(nowMs, limit).changes),

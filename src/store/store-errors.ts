@@ -23,7 +23,9 @@ export class StoreUnavailableError extends DocsAgentError {
   }
 }
 
-/** The store was asked, and its answer did not come: what was to be written may have been written. */
+/**
+ * The store was asked, and its answer did not come: what was to be written may have been written.
+ */
 export class StoreAnswerLostError extends StoreUnavailableError {
   override readonly code = STORE_ANSWER_LOST;
 }
@@ -39,7 +41,10 @@ export class StoreHalfLoadedError extends DocsAgentError {
   }
 }
 
-/** SQLite's primary result codes (https://sqlite.org/rescode.html) that an operator can do something about. */
+/**
+ * SQLite's primary result codes (https://sqlite.org/rescode.html) that an operator can do something
+ * about.
+ */
 const faults = new Map<number, { problem: string; remedy: string }>([
   [5, { problem: "another program holds a lock on it", remedy: "End that program's transaction." }],
   [8, { problem: "it is read-only", remedy: "Make the file and its folder writable for this user." }],

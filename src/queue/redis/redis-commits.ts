@@ -15,7 +15,10 @@ import {
 } from "../storable-task.ts";
 import type { RedisWork } from "./redis-work.ts";
 
-/** Another process runs the task by now: this one was silent for too long. What it still does counts for nothing. */
+/**
+ * Another process runs the task by now: this one was silent for too long. What it still does counts
+ * for nothing.
+ */
 export class ClaimLostError extends DocsAgentError {
   readonly code = "claim_lost";
 
@@ -24,7 +27,10 @@ export class ClaimLostError extends DocsAgentError {
   }
 }
 
-/** The run of a task on whose behalf something is written: it is written only while that run has the claim. */
+/**
+ * The run of a task on whose behalf something is written: it is written only while that run has the
+ * claim.
+ */
 export type Claim = { id: string; token: string };
 
 const Answer = z.union([
@@ -41,7 +47,10 @@ type Options = {
   pools: Pools;
 };
 
-/** Somebody else may write in between again and again, but not without end. Bytes that are not text never equal what was read. */
+/**
+ * Somebody else may write in between again and again, but not without end. Bytes that are not text
+ * never equal what was read.
+ */
 const ROUNDS = 1_000;
 
 /** The entries that a decision read, by key, as it took them to be. */
@@ -51,8 +60,9 @@ type Entry = { kind: RecordKind | null; key: string; text: string | undefined; k
 type SetAside = { kind: RecordKind; id: string; bad: SetAsideRecord };
 
 /**
- * Carries decisions out on Redis. A decision runs on the records as they were last seen, or as decisions before it here are about to write them. The
- * script carries it out only if they are so at that moment. If not, it runs again on what is there.
+ * Carries decisions out on Redis. A decision runs on the records as they were last seen, or as
+ * decisions before it here are about to write them. The script carries it out only if they are so
+ * at that moment. If not, it runs again on what is there.
  */
 export class RedisCommits {
   readonly #store: RedisStore;
@@ -68,8 +78,10 @@ export class RedisCommits {
   }
 
   /**
-   * Writes what the decision says, all of it or nothing. `claim`: rejects with a {@link ClaimLostError} unless that run still has its task. `endOf`:
-   * how the run ends. Rejects with a {@link LimitReachedError} when a limit of the plan has no room. `added`: for each task, whether it was added.
+   * Writes what the decision says, all of it or nothing. `claim`: rejects with a {@link
+   * ClaimLostError} unless that run still has its task. `endOf`: how the run ends. Rejects with a
+   * {@link LimitReachedError} when a limit of the plan has no room. `added`: for each task, whether
+   * it was added.
    */
   async carryOut<T>(
     decide: Decision<T>,
@@ -174,7 +186,10 @@ export class RedisCommits {
     return isSame;
   }
 
-  /** Unless it was carried out: what was to be written isn't there, and something else than what was read may be. */
+  /**
+   * Unless it was carried out: what was to be written isn't there, and something else than what was
+   * read may be.
+   */
   #learn(seen: Seen, entries: readonly Entry[], answer: unknown): void {
     const parsed = Answer.safeParse(answer).data;
     if (parsed?.[0] === "ok") return;

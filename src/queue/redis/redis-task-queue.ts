@@ -7,7 +7,7 @@ import type { Decision, NewTask, TaskCounts, TaskHandler, TaskQueue } from "../.
 import { messageOf } from "../../errors.ts";
 import type { RedisStore } from "../../store/redis/open-redis-store.ts";
 import { StoreAnswerLostError } from "../../store/store-errors.ts";
-import { KEEP_DONE_MS, type Pools, toStorableTask } from "../storable-task.ts";
+import { type Pools, toStorableTask } from "../storable-task.ts";
 import { QueueStoppedError, faultDelayMs } from "../task-runs.ts";
 import { RedisCommits } from "./redis-commits.ts";
 import { ClaimedTasks, RedisRuns } from "./redis-runs.ts";
@@ -30,13 +30,16 @@ const callEveryMs = 2_000;
 const sweepEveryMs = 60_000;
 const sweepLimit = 500;
 
-/** What a claim has brought, in how many milliseconds the next task is due, and whether there was no room for some. */
+/**
+ * What a claim has brought, in how many milliseconds the next task is due, and whether there was no
+ * room for some.
+ */
 const Claimed = z.tuple([ClaimedTasks, z.coerce.number().nullable(), z.string()]);
 const Looked = z.tuple([z.int(), z.int(), z.int(), z.string()]);
 
 /**
- * A task queue on Redis that any number of replicas share. Tasks and records change together, by one script. What it guarantees is said with that
- * script, in `task-script.ts`.
+ * A task queue on Redis that any number of replicas share. Tasks and records change together, by
+ * one script. What it guarantees is said with that script, in `task-script.ts`.
  */
 export class RedisTaskQueue implements TaskQueue {
   readonly #store: RedisStore;
@@ -73,7 +76,6 @@ export class RedisTaskQueue implements TaskQueue {
       redis,
       now: this.#now,
       leaseMs,
-      keepDoneMs: KEEP_DONE_MS,
       onCall: () => this.#claim(),
     });
     const work = this.#work;
@@ -130,7 +132,9 @@ export class RedisTaskQueue implements TaskQueue {
     return { waiting: live - running, running, dead };
   }
 
-  /** When the next task that does not run here is due, in epoch milliseconds; null if none waits. */
+  /**
+   * When the next task that does not run here is due, in epoch milliseconds; null if none waits.
+   */
   async nextDueAt(): Promise<number | null> {
     return (await this.#look([])).nextDueAt;
   }
@@ -159,7 +163,10 @@ export class RedisTaskQueue implements TaskQueue {
     return this.#runs.lookForStandstill((await this.#look(full)).nextDueAt);
   }
 
-  /** What goes along with a call: leases that go on, claims that nobody knows of, and a claim of what is due. */
+  /**
+   * What goes along with a call: leases that go on, claims that nobody knows of, and a claim of
+   * what is due.
+   */
   #claim(): ClaimAsked | null {
     const handler = this.#handler;
     if (handler === undefined) return null;

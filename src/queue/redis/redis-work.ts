@@ -1,6 +1,7 @@
 import { ErrorReply } from "@redis/client";
 import { z } from "zod";
 import type { RedisConnection } from "../../store/redis/redis-connection.ts";
+import { KEEP_DONE_MS } from "../storable-task.ts";
 import { WORK } from "./task-script.ts";
 
 /** What is asked of the script: see `WORK`. */
@@ -18,8 +19,10 @@ type Options = {
   /** The first argument of every script, see `task-script.ts`. */
   now: () => string;
   leaseMs: number;
-  keepDoneMs: number;
-  /** Called before each call: what to claim with it, or null. What it asks for itself comes first in the call. */
+  /**
+   * Called before each call: what to claim with it, or null. What it asks for itself comes first in
+   * the call.
+   */
   onCall: () => ClaimAsked | null;
 };
 
@@ -31,7 +34,10 @@ const Failed = z.tuple([z.literal("failed"), z.string()]);
 
 type Asked = PromiseWithResolvers<unknown> & Work & { heard: (answer: unknown) => void };
 
-/** Calls the script, one call at a time, with all that was asked meanwhile, in the order in which it was asked. */
+/**
+ * Calls the script, one call at a time, with all that was asked meanwhile, in the order in which it
+ * was asked.
+ */
 export class RedisWork {
   readonly #options: Options;
   #asked: Asked[] = [];
@@ -44,8 +50,9 @@ export class RedisWork {
   }
 
   /**
-   * Resolves to what the script answers. Rejects with a `StoreUnavailableError`; it may have been done then. `heard`: is called with the
-   * answer before anybody acts on what came with the same call.
+   * Resolves to what the script answers. Rejects with a `StoreUnavailableError`; it may have been
+   * done then. `heard`: is called with the answer before anybody acts on what came with the same
+   * call.
    */
   ask(work: Work, heard: (answer: unknown) => void = noop): Promise<unknown> {
     const asked = { ...Promise.withResolvers<unknown>(), ...work, heard };
@@ -77,7 +84,7 @@ export class RedisWork {
   }
 
   async #call(): Promise<void> {
-    const { redis, now, leaseMs, keepDoneMs, onCall } = this.#options;
+    const { redis, now, leaseMs, onCall } = this.#options;
     const waiting = this.#asked;
     this.#asked = [];
     const claim = onCall();
@@ -89,7 +96,7 @@ export class RedisWork {
     const works = asked.flatMap(({ kind, args }) => [kind, String(args.length), ...args]);
     try {
       this.#calls += 1;
-      const settings = [leaseMs, keepDoneMs, this.#calls].map(String);
+      const settings = [leaseMs, KEEP_DONE_MS, this.#calls].map(String);
       const args = [now(), ...settings, claim?.text ?? "", ...works];
       const answers = Answers.parse(await redis.run(WORK, args));
       for (const [n, { heard }] of asked.entries()) heard(answers[n]);

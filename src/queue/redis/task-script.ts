@@ -1,4 +1,4 @@
-import { GATES } from "../../store/redis/redis-slots.ts";
+import { GATES, NOW } from "../../store/redis/redis-slots.ts";
 
 /**
  * The task queue on Redis: how tasks are kept there, and the script that changes them.
@@ -6,34 +6,36 @@ import { GATES } from "../../store/redis/redis-slots.ts";
  * All keys begin with KEYS[1]:
  *
  * - `:task:<id>` is a hash: the task as it stands. `claim` is the token of the run that may end it.
- * - `:due:<pool>` are the pool's tasks that are not over. The score of a task that waits is when it is due. The score of one that runs
- *   is when its lease ends: from then on it is due again, for anybody.
- * - `:pools` are the pools that have tasks. A pool's score is when its first task is due, or earlier. It is made right when that
- *   time has come, so that nobody has to look into every pool.
+ * - `:due:<pool>` are the pool's tasks that are not over. The score of a task that waits is when it
+ *   is due. The score of one that runs is when its lease ends: from then on it is due again, for
+ *   anybody.
+ * - `:pools` are the pools that have tasks. A pool's score is when its first task is due, or
+ *   earlier. It is made right when that time has come, so that nobody has to look into every pool.
  * - `:done:<id>` is a done task whose id stays known. `:dead` are the tasks given up, by when.
- * - `:doubtful` are tasks that were running in two process deaths, by how many. `:alone` is the one of them that may run.
- * - `:slot:<gate>` is a gate: see `redis-slots.ts`. `:<kind>:<id>` is a record, `:series:<name>` a series.
- * - `:wake` is a channel, not a key. Something is due that the process named in the message did not claim itself.
+ * - `:doubtful` are tasks that were running in two process deaths, by how many. `:alone` is the one
+ *   of them that may run.
+ * - `:slot:<gate>` is a gate: see `redis-slots.ts`. `:<kind>:<id>` is a record, `:series:<name>` a
+ *   series.
+ * - `:wake` is a channel, not a key. Something is due that the process named in the message did not
+ *   claim itself.
  *
- * What a process asks within one turn of the event loop, and while an earlier call is under way, goes to Redis as one call of the script,
- * and the same call claims what is due, as far as the process has room for it. What the script does is there together, or not at all:
+ * What a process asks within one turn of the event loop, and while an earlier call is under way,
+ * goes to Redis as one call of the script, and the same call claims what is due, as far as the
+ * process has room for it. What the script does is there together, or not at all:
  *
- * - A commit carries a decision out only if each record that it read still has the hash that it had then, each limit has room, and the run
- *   on whose behalf it is made still has its claim.
- * - A claim writes a token into each task. Whoever claims the task later writes another token, and what the first run still
- *   has to say is refused. A lease that ended without a word counts as a death of the process.
+ * - A commit carries a decision out only if each record that it read still has the hash that it had
+ *   then, each limit has room, and the run on whose behalf it is made still has its claim.
+ * - A claim writes a token into each task. Whoever claims the task later writes another token, and
+ *   what the first run still has to say is refused. A lease that ended without a word counts as a
+ *   death of the process.
  *
- * Times are Redis's own. What goes in and out counts from now, so no replica's clock matters. Nothing depends on a wake-up: each process
- * also asks when the next task is due, and every two seconds. A script that Redis has forgotten is sent again (`RedisConnection.run`).
+ * Times are Redis's own. What goes in and out counts from now, so no replica's clock matters.
+ * Nothing depends on a wake-up: each process also asks when the next task is due, and every two
+ * seconds. A script that Redis has forgotten is sent again (`RedisConnection.run`).
  */
-/** What all scripts begin with. ARGV[1]: now, empty but in tests. */
-export const NOW = `
-  local P = KEYS[1]
-  local now = tonumber(ARGV[1])
-  if now == nil then
-    local time = redis.call('TIME')
-    now = time[1] * 1000 + math.floor(time[2] / 1000)
-  end
+
+/** What all scripts on tasks begin with. */
+const BEGIN = `${NOW}
   local function taskKey(id) return P .. ':task:' .. id end
   local function poolKey(pool) return P .. ':due:' .. pool end
   local function whole(n) return string.format('%.0f', n) end
@@ -41,14 +43,17 @@ export const NOW = `
 `;
 
 /**
- * ARGV: now (empty, or the time in a test), the lease and how long done ids are kept, in milliseconds, the number of the call, what to claim (empty:
- * nothing), then what to do: its kind, how many arguments follow, and these. Returns an answer to each, also when one of them meets a fault, and at last
- * one to the claim. Of tasks that are due at the same time, those of earlier calls come first: the fraction of a score says so.
+ * ARGV: now (empty, or the time in a test), the lease and how long done ids are kept, in
+ * milliseconds, the number of the call, what to claim (empty: nothing), then what to do: its kind,
+ * how many arguments follow, and these. Returns an answer to each, also when one of them meets a
+ * fault, and at last one to the claim. Of tasks that are due at the same time, those of earlier
+ * calls come first: the fraction of a score says so.
  *
- * What to claim is JSON: the `token` and the name of the `process`, the `budgets`, and how much of each pool is `held`. The answer is a list of
- * tasks, then in how many milliseconds the next task is due, and whether others are due for which there is no room.
+ * What to claim is JSON: the `token` and the name of the `process`, the `budgets`, and how much of
+ * each pool is `held`. The answer is a list of tasks, then in how many milliseconds the next task
+ * is due, and whether others are due for which there is no room.
  */
-export const WORK = `${NOW} ${GATES}
+export const WORK = `${BEGIN} ${GATES}
   local LEASE, KEEP_DONE, ORDER = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]) % 4096 / 4096
   local asked = ARGV[5] ~= '' and cjson.decode(ARGV[5])
   local at = 6
@@ -348,7 +353,7 @@ export const WORK = `${NOW} ${GATES}
 `;
 
 /** ARGV: now, how long the dead are kept, how many to forget at most. */
-export const FORGET_DEAD = `${NOW}
+export const FORGET_DEAD = `${BEGIN}
   local forgotten = redis.call('ZRANGEBYSCORE', P .. ':dead', '-inf', whole(now - tonumber(ARGV[2])), 'LIMIT', 0, ARGV[3])
   for _, id in ipairs(forgotten) do
     redis.call('ZREM', P .. ':dead', id)
@@ -358,10 +363,12 @@ export const FORGET_DEAD = `${NOW}
 `;
 
 /**
- * ARGV: now, then as JSON the pools of the tasks that run here by their ids, and `true` for each pool to leave out of the last answer. Returns how
- * many tasks are not over, how many of those run here, how many are dead, and in how many milliseconds the first other task is due; empty: none is.
+ * ARGV: now, then as JSON the pools of the tasks that run here by their ids, and `true` for each
+ * pool to leave out of the last answer. Returns how many tasks are not over, how many of those run
+ * here, how many are dead, and in how many milliseconds the first other task is due; empty: none
+ * is.
  */
-export const LOOK = `${NOW}
+export const LOOK = `${BEGIN}
   local running, leftOut = cjson.decode(ARGV[2]), cjson.decode(ARGV[3])
   local live, runningHere, next, most = 0, 0, nil, 0
   for id, pool in pairs(running) do

@@ -6,8 +6,8 @@ import type { RedisConnection } from "./redis-connection.ts";
 const LEAST_VERSION = [6, 2] as const;
 
 /**
- * Looks whether Redis keeps what it is given. Rejects with a `StoreUnavailableError` where it would forget by itself. `risk`: what a crash may cost,
- * in words; null: nothing that was answered.
+ * Looks whether Redis keeps what it is given. Rejects with a `StoreUnavailableError` where it would
+ * forget by itself. `risk`: what a crash may cost, in words; null: nothing that was answered.
  */
 export async function checkRedis(redis: RedisConnection): Promise<{ risk: string | null }> {
   const info = await redis.ask((client) => client.info("server"));

@@ -34,7 +34,10 @@ export interface RedisStore extends Store {
   recordsNamed<T>(name: string, schema: z.ZodType<T>): RecordStore<T>;
 }
 
-/** Opens the store at `url`. Rejects with a `StoreUnavailableError`, also when Redis is set up to forget what it holds. */
+/**
+ * Opens the store at `url`. Rejects with a `StoreUnavailableError`, also when Redis is set up to
+ * forget what it holds.
+ */
 export async function openRedisStore(options: OpenRedisStoreOptions): Promise<RedisStore> {
   const { url, clock, logger, keepSetAsideMs, serverNow } = options;
   const redis = await RedisConnection.open(url, logger);

@@ -14,7 +14,10 @@ import { StoreAnswerLostError, StoreUnavailableError } from "../store-errors.ts"
 import { readRedisUrl } from "./redis-location.ts";
 
 const CONNECT_WITHIN_MS = 5_000;
-/** A Redis that is there answers in milliseconds. Slack waits 3 s for an answer, and a person wants to know that a request was not stored. */
+/**
+ * A Redis that is there answers in milliseconds. Slack waits 3 s for an answer, and a person wants
+ * to know that a request was not stored.
+ */
 const ANSWER_WITHIN_MS = 1_500;
 const CLOSE_WITHIN_MS = 500;
 /** Without traffic for so long a connection counts as lost; pings keep it busy. */
@@ -60,8 +63,8 @@ export class RedisConnection implements AsyncDisposable {
   }
 
   /**
-   * Rejects with a `StoreUnavailableError` when there is no Redis, and with a `TypeError` for a URL of another form. `remedy`: what to do then,
-   * or when Redis is away later.
+   * Rejects with a `StoreUnavailableError` when there is no Redis, and with a `TypeError` for a URL
+   * of another form. `remedy`: what to do then, or when Redis is away later.
    */
   static async open(url: string, logger: Logger, remedy?: string): Promise<RedisConnection> {
     const location = readRedisUrl(url);
@@ -98,8 +101,8 @@ export class RedisConnection implements AsyncDisposable {
   }
 
   /**
-   * Runs a script on the prefix as its one key. Rejects with a `StoreUnavailableError` when no answer comes in time; the script may have
-   * run then.
+   * Runs a script on the prefix as its one key. Rejects with a `StoreUnavailableError` when no
+   * answer comes in time; the script may have run then.
    */
   async run(script: string, args: readonly string[]): Promise<unknown> {
     return this.ask(async (client) => {
@@ -129,8 +132,9 @@ export class RedisConnection implements AsyncDisposable {
   }
 
   /**
-   * Asks Redis. Rejects with a `StoreAnswerLostError` if no answer comes in time. Then the connection may be one that nothing comes
-   * through any more, so another one is made. Rejects with a `StoreUnavailableError` until it is there, or if Redis refuses.
+   * Asks Redis. Rejects with a `StoreAnswerLostError` if no answer comes in time. Then the
+   * connection may be one that nothing comes through any more, so another one is made. Rejects with
+   * a `StoreUnavailableError` until it is there, or if Redis refuses.
    */
   async ask<T>(command: (client: RedisClientType) => Promise<T>, withinMs = ANSWER_WITHIN_MS): Promise<T> {
     if (!this.client.isReady) throw this.toStoreError(new ClientOfflineError());
@@ -187,8 +191,8 @@ export class RedisConnection implements AsyncDisposable {
   }
 
   /**
-   * Calls `heard` with each message of a channel, on a connection of its own that comes back by itself, and whenever it has come. Messages may be
-   * lost. Returns what ends it.
+   * Calls `heard` with each message of a channel, on a connection of its own that comes back by
+   * itself, and whenever it has come. Messages may be lost. Returns what ends it.
    */
   listen(channel: string, heard: (message: string) => void): () => void {
     const client = this.client.duplicate();
@@ -217,7 +221,8 @@ export class RedisConnection implements AsyncDisposable {
 
   /** Waits for what was asked, a moment. Idempotent. */
   async close(): Promise<void> {
-    // Redis answers in order. The client's own close would never end if the connection breaks meanwhile.
+    // Redis answers in order. The client's own close would never end if the connection breaks
+    // meanwhile.
     if (this.client.isReady) await this.ask((client) => client.ping(), CLOSE_WITHIN_MS).catch(noop);
     if (this.client.isOpen) this.client.destroy();
   }

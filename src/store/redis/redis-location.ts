@@ -1,6 +1,9 @@
 /** Where a Redis is, and under which keys. */
 type RedisLocation = {
-  /** As `redis://…` or `rediss://…`, with user, password and database; without what is ours. A secret. */
+  /**
+   * As `redis://…` or `rediss://…`, with user, password and database; without what is ours. A
+   * secret.
+   */
   url: string;
   /** The password, as it is in the URL; empty: none. */
   password: string;
@@ -13,8 +16,8 @@ type RedisLocation = {
 const PREFIX = "docs-agent";
 
 /**
- * Reads `redis[s]://[user:password@]host[:port][/database][?prefix=…]`; null: it is of another form. `prefix` (letters, digits, `-`, `_`) keeps apart what
- * several apps have in one database.
+ * Reads `redis[s]://[user:password@]host[:port][/database][?prefix=…]`; null: it is of another
+ * form. `prefix` (letters, digits, `-`, `_`) keeps apart what several apps have in one database.
  */
 export function readRedisUrl(url: string): RedisLocation | null {
   const parsed = URL.canParse(url) ? new URL(url) : null;

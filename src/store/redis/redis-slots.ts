@@ -3,15 +3,32 @@ import type { Clock } from "../../core/clock.ts";
 import type { Slots } from "../../core/slots.ts";
 import type { RedisConnection } from "./redis-connection.ts";
 
-/** How long after its time a slot is good: those that were held over a pause would otherwise all be used at once. */
+/**
+ * How long after its time a slot is good: those that were held over a pause would otherwise all be
+ * used at once.
+ */
 const HELD_FOR_MS = 5_000;
 
 /**
- * A gate is a text of three times: when the slot after the last one taken begins, before which no slot is good, and when one was used last. Redis
- * forgets a gate that nothing holds. Limits are gates of which only the first time counts.
+ * What every script begins with. ARGV[1]: empty, or the time in a test, epoch milliseconds. Times
+ * are Redis's own, and what goes in and out counts from now, so that no replica's clock matters.
+ */
+export const NOW = `
+  local P = KEYS[1]
+  local now = tonumber(ARGV[1])
+  if now == nil then
+    local time = redis.call('TIME')
+    now = time[1] * 1000 + math.floor(time[2] / 1000)
+  end
+`;
+
+/**
+ * A gate is a text of three times: when the slot after the last one taken begins, before which no
+ * slot is good, and when one was used last. Redis forgets a gate that nothing holds. Limits are
+ * gates of which only the first time counts.
  */
 export const GATES = `
-  local function gateKey(gate) return KEYS[1] .. ':slot:' .. gate end
+  local function gateKey(gate) return P .. ':slot:' .. gate end
   local function exact(n) return string.format('%.17g', n) end
   local function readGate(gate)
     local next, blocked, used = string.match(redis.call('GET', gateKey(gate)) or '0 0 0', '^(%S+) (%S+) (%S+)$')
@@ -23,19 +40,16 @@ export const GATES = `
   end
 `;
 
-/** Times are Redis's own, and what goes in and out counts from now, so that no replica's clock matters. */
-const COMMON = `${GATES}
-  local now = tonumber(ARGV[1])
-  if now == nil then
-    local time = redis.call('TIME')
-    now = time[1] * 1000 + math.floor(time[2] / 1000)
-  end
+const COMMON = `${NOW} ${GATES}
   local next, blocked, used = readGate(ARGV[2])
   local text = exact
   local function save() writeGate(ARGV[2], now, next, blocked, used) end
 `;
 
-/** now or '', gate, gap, burst, held or ''; returns milliseconds from now, or `held`: it is in use from now on */
+/**
+ * now or '', gate, gap, burst, held or ''; returns milliseconds from now, or `held`: it is in use
+ * from now on
+ */
 const RESERVE = `${COMMON}
   local gap, burst, held = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
   local apart = burst == 1 and used + gap or 0
@@ -114,7 +128,8 @@ export class RedisSlots implements Slots {
     if (answer === "held" && heldMs !== undefined) return heldMs;
     const inMs = Number(answer);
     const at = Math.ceil(now + inMs);
-    // To Redis it was not in use yet, however long its answer took: whoever holds it comes again, and then it is.
+    // To Redis it was not in use yet, however long its answer took: whoever holds it comes again,
+    // and then it is.
     return inMs > 0 ? Math.max(at, this.#clock.now() + 1) : at;
   }
 

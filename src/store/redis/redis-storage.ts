@@ -5,13 +5,18 @@ import type { RedisConnection } from "./redis-connection.ts";
 
 /** How many texts are remembered, for decisions that begin with them. */
 const REMEMBERED_MAX = 1_000;
-/** Redis itself removes an entry so long after its time, by when no replica's clock still has it as good. */
+/**
+ * Redis itself removes an entry so long after its time, by when no replica's clock still has it as
+ * good.
+ */
 export const REMOVED_AFTER_MS = 60_000;
 
 /** What an entry that has a time to live begins with: its end, epoch milliseconds. */
 const EXPIRES = /^(\d+)\|/;
 
-/** The text of an entry, with its end if it has one (epoch milliseconds), as it is stored in Redis. */
+/**
+ * The text of an entry, with its end if it has one (epoch milliseconds), as it is stored in Redis.
+ */
 export function toEntryText({ text, expiresAt }: { text: string; expiresAt: number | null }): string {
   return expiresAt === null ? text : `${expiresAt}|${text}`;
 }
@@ -33,8 +38,9 @@ const DELETE_IF = `
 `;
 
 /**
- * A Keyv storage on one namespace of Redis: `@keyv/redis`, with `deleteIf`, with errors that say what to do, and with times to
- * live by the injected clock. What it reads and writes are the texts of Keyv's serializer.
+ * A Keyv storage on one namespace of Redis: `@keyv/redis`, with `deleteIf`, with errors that say
+ * what to do, and with times to live by the injected clock. What it reads and writes are the texts
+ * of Keyv's serializer.
  */
 export class RedisStorage implements RecordStorage {
   readonly namespace: string;
@@ -64,7 +70,10 @@ export class RedisStorage implements RecordStorage {
     else remember(this.#last, key, text, REMEMBERED_MAX);
   }
 
-  /** The text with its end, for a key that is written some other way, and how long Redis keeps it; 0: for good. */
+  /**
+   * The text with its end, for a key that is written some other way, and how long Redis keeps it;
+   * 0: for good.
+   */
   entry(text: string, ttlMs: number | undefined): { text: string; keepMs: number } {
     if (!ttlMs) return { text, keepMs: 0 };
     const wholeMs = Math.ceil(ttlMs);
