@@ -48,9 +48,11 @@ export const linked: Shape = (value) => {
 export const dataUrl: Shape = (value, place) =>
   typeof value === "string" && (value === "" || /^\s*data:/i.test(value)) ? value : linked(value, place);
 
-/** Base64, or a data URL. No Base64 has a colon. */
+/** Base64, or a data URL. */
 export const data: Shape = (value, place) =>
-  typeof value === "string" && !/^\s*(?!data:)[a-z][a-z0-9+.-]*:/i.test(value) ? value : linked(value, place);
+  typeof value === "string" && (/^\s*data:/i.test(value) || !/[^a-z0-9+/=_\s-]/i.test(value))
+    ? value
+    : linked(value, place);
 
 /** A text, or something that has a shape. */
 export function textOr(shape: Shape): Shape {

@@ -192,7 +192,7 @@ export const openAiResponsesBody = object(
     "prompt_cache_key prompt_cache_retention",
   ].join(" "),
   {
-    input: textOr((value, place) => responsesItems(withoutBareIds(value), place)),
+    input: textOr((value, place) => withoutBareIds(responsesItems(value, place), place)),
     tools: responsesTools,
     reasoning: object("effort summary generate_summary"),
     text: object("verbosity", { format: any }),
@@ -211,16 +211,16 @@ const CONTENT = new Map([
   ["compaction_summary", ["encrypted_content"]],
 ]);
 
-/** An item that doesn't stands for one that is stored, whatever role it names. */
-function withoutBareIds(items: unknown): unknown {
-  if (!Array.isArray(items)) return items;
-  return items.map((item: unknown) => {
+/** An item that doesn't, or whose content was left out, stands for one that is stored, whatever role it names. */
+function withoutBareIds(items: unknown, place: Parameters<Shape>[1]): unknown {
+  for (const item of Array.isArray(items) ? items : [items]) {
     const { type = null, content = null, id = null, ...rest } = Object(item);
     const needed = CONTENT.get(String(type ?? "message").replace(/_\d{8}$/, "")) ?? [];
     const isEmpty = needed.every((name) => !(name === "content" ? content : rest[name])?.length);
     const isBare = id === null ? type === null && content === null : needed.length > 0 && isEmpty;
-    return isBare ? { ...Object(item), type: "item_reference" } : item;
-  });
+    if (isBare) stored(item, place);
+  }
+  return items;
 }
 
 const camel = { alsoSnakeCase: true };

@@ -17,20 +17,20 @@ export type ModelCall = {
 /** What an answer is expected to have where the request sets no bound. */
 const EXPECTED_OUTPUT_TOKENS = 8192;
 
-const TokenLimit = z.int().min(1).max(10_000_000).optional().catch(undefined);
+/** A provider may read "65536" as a number, too: then we would count less than it does. */
+const Limit = z.number().nullish();
+/** More values than this in a request are an attack on whoever reads them. */
+const MAX_VALUES = 100_000;
 /** Only what we look at, of all APIs. */
 const Body = z.object({
   model: z.string().optional(),
   stream: z.boolean().nullish(),
   stream_options: z.looseObject({ include_usage: z.unknown().optional() }).nullish(),
-  max_tokens: TokenLimit,
-  max_completion_tokens: TokenLimit,
-  max_output_tokens: TokenLimit,
-  n: TokenLimit,
-  generationConfig: z
-    .object({ maxOutputTokens: TokenLimit, candidateCount: TokenLimit })
-    .optional()
-    .catch(undefined),
+  max_tokens: Limit,
+  max_completion_tokens: Limit,
+  max_output_tokens: Limit,
+  n: Limit,
+  generationConfig: z.object({ maxOutputTokens: Limit, candidateCount: Limit }).nullish(),
 });
 type Body = z.infer<typeof Body>;
 
@@ -68,7 +68,13 @@ export function prepareFreeCall(shape: Shape, given: Buffer, admission: AllowedB
   return JSON.stringify(admit(shape, parseJson(given), admission));
 }
 
+/** Others mean "no limit", or nothing. */
+function isLimit(value: number | null | undefined): value is number {
+  return typeof value === "number" && value >= 1 && value <= 10_000_000;
+}
+
 function parseJson(given: Buffer): object {
+  refuseManyValues(given);
   let json: unknown;
   try {
     json = JSON.parse(given.toString("utf8"));
@@ -93,7 +99,24 @@ function expectedOutput({ generationConfig, ...body }: Body): number {
     body.max_completion_tokens,
     body.max_output_tokens,
     generationConfig?.maxOutputTokens,
-  ].filter((limit) => limit !== undefined);
+  ].flatMap((limit) => (isLimit(limit) ? [limit] : []));
   const most = limits.length === 0 ? EXPECTED_OUTPUT_TOKENS : Math.max(...limits);
-  return most * (body.n ?? generationConfig?.candidateCount ?? 1);
+  return most * Math.max(...[1, body.n, generationConfig?.candidateCount].filter(isLimit));
 }
+
+/** Counts what separates values, outside of strings, before anything is made of them. */
+function refuseManyValues(given: Buffer): void {
+  let values = 0;
+  let isInString = false;
+  for (let at = 0; at < given.length; at += 1) {
+    const byte = given[at];
+    if (byte === QUOTE) isInString = !isInString;
+    else if (byte === BACKSLASH) at += 1;
+    else if (!isInString && (byte === COMMA || byte === BRACE || byte === BRACKET)) values += 1;
+  }
+  if (values > MAX_VALUES) {
+    throw new ModelCallFault(400, `The request holds more than ${MAX_VALUES} values. Send fewer.`);
+  }
+}
+
+const [QUOTE, BACKSLASH, COMMA, BRACE, BRACKET] = Buffer.from(String.raw`"\,{[`);

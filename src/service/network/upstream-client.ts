@@ -68,7 +68,12 @@ export function createUpstreamClient({
     const url = upstreamUrl(kind, baseUrl, operation);
     for (const parameter of QUERY_PARAMETERS) {
       const value = query.get(parameter);
-      if (value !== null) url.searchParams.set(parameter, value);
+      if (value === null) continue;
+      // Usage can't be read from other forms of an answer.
+      if (parameter === "alt" && value !== "sse" && value !== "json") {
+        throw new ModelCallFault(400, "Ask for alt=sse or alt=json.");
+      }
+      url.searchParams.set(parameter, value);
     }
     const [keyHeader, keyValue] = KIND_TRAITS[kind].keyHeader(key);
     const headers = {

@@ -591,12 +591,22 @@ it("ends calls that have no answer yet when the turn ends, and counts what was s
 it("refuses a body that is nested as deep as it fits", async () => {
   await using side = await startHttpSide(usageAnswer(1, 1));
   await using world = await openNetworkWorld({ models: [upstreamAt(side.url)] });
-  const depth = 1_000_000;
+  const depth = 90_000;
   const body = `{"model":"m","messages":${"[".repeat(depth)}${"]".repeat(depth)}}`;
   const refused = await world.ask({ path: MESSAGES, headers: auth(world), body });
   expect(refused.status).toBe(400);
   expect(JSON.parse(refused.text).error.message).toBe("The request is nested more than 200 levels deep.");
   expect((await world.ask({ path: MESSAGES, headers: auth(world), body: CALL })).status).toBe(200);
+});
+
+it("asks for no form of an answer in which usage can't be read", async () => {
+  await using side = await startHttpSide(usageAnswer(1, 1));
+  await using world = await openNetworkWorld({ models: [upstreamAt(side.url)] });
+  const refused = await world.ask({ path: `${MESSAGES}?alt=proto`, headers: auth(world), body: CALL });
+  expect(refused.status).toBe(400);
+  expect((await world.ask({ path: `${MESSAGES}?alt=sse`, headers: auth(world), body: CALL })).status).toBe(
+    200,
+  );
 });
 
 it("counts an estimate where usage can't be read", async () => {
