@@ -25,8 +25,7 @@ const MAY_IMPORT: Record<string, string[]> = {
 /** The folders of the runner: what each may import of the others. */
 const RUNNER_MAY_IMPORT: Record<string, string[]> = {
   git: [],
-  changes: ["git"],
-  tree: ["changes", "git"],
+  tree: ["git"],
   sandbox: [],
   steps: ["agents", "git", "publish", "tree"],
   process: [],

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
 import {
   agent,
@@ -25,7 +26,7 @@ const Given = z.object({ action: z.literal("accept"), content: z.object({ [ANSWE
 
 type Session = { cwd: string; running: AbortController | null };
 
-/** The agent as the protocol sees it. It reads and writes files through the client only, and asks for nothing else. */
+/** The agent as the protocol sees it. It reads and writes files through the client where that offers it, and asks for nothing else. */
 export function createAgent(moodOf: () => AgentMood): AgentApp {
   const sessions = new Map<string, Session>();
   const words = readWordList();
@@ -53,12 +54,6 @@ export function createAgent(moodOf: () => AgentMood): AgentApp {
     .onRequest(methods.agent.authenticate, () => ({}))
     .onRequest(methods.agent.session.new, ({ params }) => {
       if (!isAbsolute(params.cwd)) throw RequestError.invalidParams({}, "cwd must be an absolute path");
-      if (!canUseFiles) {
-        throw RequestError.invalidParams(
-          {},
-          "This agent works through the client's file methods; offer both",
-        );
-      }
       const sessionId = randomUUID();
       sessions.set(sessionId, { cwd: params.cwd, running: null });
       return { sessionId };
@@ -70,7 +65,7 @@ export function createAgent(moodOf: () => AgentMood): AgentApp {
       session.running = running;
       const { sessionId } = params;
       const ended = AbortSignal.any([signal, running.signal]);
-      const desk = deskOf(client, { sessionId, cwd: session.cwd, canAsk, moodOf }, ended);
+      const desk = deskOf(client, { sessionId, cwd: session.cwd, canUseFiles, canAsk, moodOf }, ended);
       try {
         await takeTurn(newestText(params.prompt), desk, words);
         return { stopReason: "end_turn" };
@@ -98,9 +93,10 @@ function deskOf(
   {
     sessionId,
     cwd,
+    canUseFiles,
     canAsk,
     moodOf,
-  }: { sessionId: string; cwd: string; canAsk: boolean; moodOf: () => AgentMood },
+  }: { sessionId: string; cwd: string; canUseFiles: boolean; canAsk: boolean; moodOf: () => AgentMood },
   signal: AbortSignal,
 ): Desk {
   const limited = () => ({
@@ -115,6 +111,7 @@ function deskOf(
     moodOf,
     listFiles: () => listFiles(cwd),
     async read(path) {
+      if (!canUseFiles) return readFile(join(cwd, path), "utf8");
       const answer = await client.request(
         methods.client.fs.readTextFile,
         { sessionId, path: join(cwd, path) },
@@ -148,7 +145,8 @@ function deskOf(
       });
       try {
         const wanted = { sessionId, path: where, content: after };
-        await client.request(methods.client.fs.writeTextFile, wanted, limited());
+        if (canUseFiles) await client.request(methods.client.fs.writeTextFile, wanted, limited());
+        else await writeFile(where, after);
       } catch (thrown) {
         await update({ sessionUpdate: "tool_call_update", toolCallId, status: "failed" });
         throw thrown;

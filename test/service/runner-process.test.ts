@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { expect, it, vi } from "vitest";
 import { z } from "zod";
 import { RunnerClient } from "../../src/service/runner/process/runner-client.ts";
-import { processStat } from "../../src/service/runner/process-stat.ts";
+import { processStat } from "../../src/service/runner/process-group.ts";
 import { processesOf } from "../support/processes-of.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { inlineAgent } from "../support/runner-world.ts";

@@ -1,7 +1,7 @@
 // A process that has no file descriptors left: what becomes of the processes it starts then, a line each.
 import { openSync } from "node:fs";
 import { startProcessGroup } from "../../src/service/runner/process-group.ts";
-import { runProgram } from "../../src/service/runner/run-program.ts";
+import { runProgram } from "../../src/service/runner/process-group.ts";
 import { createSystemClock } from "../../src/system-clock.ts";
 
 const { signal } = new AbortController();

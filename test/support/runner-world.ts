@@ -221,27 +221,32 @@ export async function openRunnerWorld({
       });
     },
     /** By default, a person typed all of each prompt. */
-    run(project: ServiceProject, { earlierTurns = [], ...input }: Run = {}): Promise<RunTurnResult> {
+    async run(project: ServiceProject, { earlierTurns = [], ...input }: Run = {}): Promise<RunTurnResult> {
       const { jobId = "job1", prompt = "Fix the typo" } = input;
-      return current.run({
-        jobId,
-        number: earlierTurns.length + 1,
-        prompt,
-        words: prompt,
-        attachments: [],
-        earlierTurns: earlierTurns.map((turn) => ({ words: turn.prompt, ...turn })),
-        project,
-        usedBefore: null,
-        signal: new AbortController().signal,
-        onProgress: (line) => progress.push(line),
-        onStep: () => {},
-        onPlan: () => {},
-        onUsage: () => {},
-        onAgent: () => {},
-        onPushed: () => {},
-        ask: async () => null,
-        ...input,
-      });
+      const runner = current;
+      try {
+        return await runner.run({
+          jobId,
+          number: earlierTurns.length + 1,
+          prompt,
+          words: prompt,
+          attachments: [],
+          earlierTurns: earlierTurns.map((turn) => ({ words: turn.prompt, ...turn })),
+          project,
+          usedBefore: null,
+          signal: new AbortController().signal,
+          onProgress: (line) => progress.push(line),
+          onStep: () => {},
+          onPlan: () => {},
+          onUsage: () => {},
+          onAgent: () => {},
+          onPushed: () => {},
+          ask: async () => null,
+          ...input,
+        });
+      } finally {
+        await runner.settled();
+      }
     },
     /** Paths that a branch changes against its start. */
     async changed(branch = "docs-agent/job1", from = "main"): Promise<string[]> {

@@ -1,11 +1,10 @@
 import { access, mkdir, mkdtemp } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
-import type { Clock } from "../../core/clock.ts";
 import { StartError } from "../../start-error.ts";
 import { AGENT_PRESETS } from "../agent-presets.ts";
 import type { ServiceProject } from "../config.ts";
 import type { Env } from "../env.ts";
-import { startProcessGroup } from "../runner/process-group.ts";
+import { runProgram } from "../runner/process-group.ts";
 import { findProgram, interpreterOf, locate } from "../runner/sandbox/program.ts";
 import type { Sandbox } from "../runner/sandbox/sandbox.ts";
 
@@ -17,7 +16,7 @@ const LIST_UNREADABLE = 'for path; do [ -r "$path" ] || printf "%s\\n" "$path"; 
 export type CheckSandbox = { folder: string; opened: Promise<Sandbox> };
 
 /** `sandbox`: null if agents aren't held in. */
-type AgentCheck = { sandbox: CheckSandbox | null; env: Env; clock: Clock; signal: AbortSignal };
+type AgentCheck = { sandbox: CheckSandbox | null; env: Env; signal: AbortSignal };
 
 /** Looks for the agent's program and what it is given, and whether the sandbox shows them to it. Resolves to the program's path. */
 export async function checkAgent({ agent }: ServiceProject, options: AgentCheck): Promise<string> {
@@ -54,25 +53,20 @@ async function pathOf(agent: ServiceProject["agent"], command: string, searchPat
 async function unreadableInside(
   { command, readable, limits }: ServiceProject["agent"],
   paths: readonly string[],
-  { sandbox, folder, clock, signal }: Omit<AgentCheck, "sandbox"> & { sandbox: Sandbox; folder: string },
+  { sandbox, folder, signal }: Omit<AgentCheck, "sandbox"> & { sandbox: Sandbox; folder: string },
 ): Promise<string[]> {
   const folders = { tree: join(folder, "tree"), home: join(folder, "home"), tmp: join(folder, "tmp") };
   for (const made of Object.values(folders)) await mkdir(made);
   const agent = { folders, command: command[0] ?? "", readable, limits, networkSocket: null };
   await using opened = await sandbox.open(agent);
-  const written: Buffer[] = [];
-  const group = startProcessGroup({
+  const program = {
     ...opened.contain({ command: "/bin/sh", args: ["-c", LIST_UNREADABLE, "sh", ...paths] }),
+    stdin: "",
     timeLimitMs: TIME_LIMIT_MS,
     maxOutputBytes: 64 * 1024,
-    clock,
-    signal,
-    onStdout: (chunk) => void written.push(chunk),
-    onStderr: () => {},
-  });
-  group.stdin.end();
-  await group.ended;
-  return Buffer.concat(written)
+  };
+  const { stdout } = await runProgram(program, signal);
+  return stdout
     .toString("utf8")
     .split("\n")
     .filter((line) => line !== "");

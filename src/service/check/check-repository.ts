@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { JOB_BRANCH_PREFIX } from "../branch.ts";
 import type { Env } from "../env.ts";
-import { SafeGit } from "../runner/git/git.ts";
+import { Git } from "../runner/git/git.ts";
 import { prepare } from "../runner/git/mirror.ts";
 import { remoteOf } from "../runner/git/remote.ts";
 import type { Redact } from "../runner/redaction.ts";
@@ -17,7 +17,7 @@ export type RepositoryToCheck = {
 
 /**
  * Asks the git server whether the base branch is there, and whether a job's branch could be pushed; pushes nothing. Rejects with what
- * is wrong, as `SafeGit.run` does.
+ * is wrong, as `Git.run` does.
  */
 export async function checkRepository(
   { repository, baseBranch, credentials }: RepositoryToCheck,
@@ -25,24 +25,26 @@ export async function checkRepository(
 ): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "docs-agent-check-"));
   try {
-    const git = new SafeGit({ env, home: folder, redact });
-    const gitDir = join(folder, "check.git");
-    await prepare(git, gitDir, signal);
+    const git = new Git({ gitDir: join(folder, "check.git"), env, home: folder, redact, signal });
+    await prepare(git);
     const remote = remoteOf(repository, credentials);
     const ref = `refs/heads/${baseBranch}`;
-    const listed = await git.text({ args: ["ls-remote", "--", remote.url, ref], gitDir, remote, signal });
+    const listed = await git.text(["ls-remote", "--", remote.url, ref], { remote });
     if (listed === "") {
       throw new TurnFailedError(`The repository has no branch ${baseBranch}. Set baseBranch to one it has.`);
     }
     // Something to push: git asks the server for the right to push before it says what it would do.
-    const tree = await git.text({ args: ["mktree"], gitDir, signal });
-    const commit = await git.text({
-      args: ["-c", "user.name=Docs Agent", "-c", "user.email=docs-agent@localhost", "commit-tree", tree],
-      gitDir,
-      signal,
-    });
+    const tree = await git.text(["mktree"]);
+    const commit = await git.text([
+      "-c",
+      "user.name=Docs Agent",
+      "-c",
+      "user.email=docs-agent@localhost",
+      "commit-tree",
+      tree,
+    ]);
     const target = `${commit}:refs/heads/${JOB_BRANCH_PREFIX}check`;
-    await git.run({ args: ["push", "--dry-run", "--", remote.url, target], gitDir, remote, signal });
+    await git.run(["push", "--dry-run", "--", remote.url, target], { remote });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -78,9 +78,9 @@ async function* findingsOf(checks: readonly Check[], { config, env }: CheckDeps)
 }
 
 /** Opens the sandbox that agents run in, which takes a try of it. Disposing of it removes its folder. */
-async function openCheckSandbox({ env, clock }: CheckDeps): Promise<CheckSandbox & AsyncDisposable> {
+async function openCheckSandbox({ env }: CheckDeps): Promise<CheckSandbox & AsyncDisposable> {
   const folder = await mkdtemp(join(tmpdir(), "docs-agent-check-"));
-  const opened = openSandbox({ containment: "required", folder, env, clock });
+  const opened = openSandbox({ containment: "required", folder, env });
   return {
     folder,
     opened,
@@ -101,7 +101,7 @@ function projectChecks(
   const credentials = project.gitCredentialsEnv === null ? token : envValue(env, project.gitCredentialsEnv);
   const redact = createRedact(projectSecrets(project, env));
   const checks: Record<string, Check["run"]> = {
-    agent: (signal) => checkAgent(project, { sandbox, env, clock, signal }),
+    agent: (signal) => checkAgent(project, { sandbox, env, signal }),
     model: (signal) => checkModel(project, { calls: callModel, env, signal }),
     repository: async (signal) => {
       await checkRepository({ repository, baseBranch, credentials }, { env, redact, signal });

@@ -31,14 +31,6 @@ export async function openInside(root: string, path: string): Promise<{ file: Fi
   const file = await open(resolve(root, path), constants.O_RDONLY | SAFELY).catch((error: unknown) => {
     throw new OutsideTreeError(`The file cannot be opened (${codeOf(error)})`);
   });
-  return check(root, path, file);
-}
-
-async function check(
-  root: string,
-  path: string,
-  file: FileHandle,
-): Promise<{ file: FileHandle; stats: Stats }> {
   try {
     const stats = await file.stat();
     if (!stats.isFile()) throw new OutsideTreeError("That is no regular file");

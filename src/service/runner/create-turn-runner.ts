@@ -1,8 +1,8 @@
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
 import { DocsAgentError } from "../../errors.ts";
-import type { ChosenPreset } from "../agent-presets.ts";
 import type { ServiceProject } from "../config.ts";
 import type { RunTurnInput, RunTurnResult, TurnRunner, Upkeep } from "../turn-runner.ts";
 import { type Env, envValue } from "../env.ts";
@@ -10,16 +10,16 @@ import { networkOf } from "../project-secrets.ts";
 import { oneLine, sentenceCase } from "../printable-text.ts";
 import { projectSecrets } from "../project-secrets.ts";
 import { noteAgent, openRunnerFolders, RUNNER, type RunnerFolders, sweep } from "./folders.ts";
-import { SafeGit } from "./git/git.ts";
+import { KeyedLock } from "./git/keyed-lock.ts";
+import { Mirror } from "./git/mirror.ts";
 import { KeptSessions } from "./kept-sessions.ts";
-import { KeyedLock } from "./keyed-lock.ts";
 import { createGitHubCodeHost } from "./publish/github-code-host.ts";
 import { createRedact, type Redact, secretForms } from "./redaction.ts";
 import { AgentCutOffError, detailsOf, faultText, TransientRunError, TurnFailedError } from "./run-error.ts";
 import { runTurn } from "./run-turn.ts";
 import { lookAfter, UpkeepMemory } from "./upkeep.ts";
-import { TreePool } from "./tree/tree-pool.ts";
-import type { Author, RunnerProject } from "./runner-turn.ts";
+import { KeptTrees } from "./tree/kept-trees.ts";
+import type { RunnerProject } from "./turn.ts";
 import { openSandbox } from "./sandbox/open-sandbox.ts";
 import type { Sandbox } from "./sandbox/sandbox.ts";
 import { openTurnGroups } from "./sandbox/turn-groups.ts";
@@ -36,10 +36,8 @@ export type TurnRunnerDeps = {
   isOwnProcess?: boolean;
 };
 
-type Opened = { folders: RunnerFolders; sandbox: Sandbox; trees: TreePool; sessions: KeptSessions };
+type Opened = { folders: RunnerFolders; sandbox: Sandbox; trees: KeptTrees; sessions: KeptSessions };
 
-/** Who the commits are by. */
-const AUTHOR: Author = { name: "Docs Agent", email: "docs-agent@localhost" };
 /** Names are the agents' to choose: more than this many say nothing new. */
 const MAX_LEFT_OUT = 1000;
 const MAX_REASON_LENGTH = 2000;
@@ -54,6 +52,8 @@ export type LocalTurnRunner = {
   open(): Promise<void>;
   run: TurnRunner;
   upkeep: Upkeep;
+  /** Resolves when what turns left, once their results are told, is put away. */
+  settled(): Promise<void>;
 };
 
 /** Makes the runner of a self-hosted job service's turns. */
@@ -62,6 +62,7 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
   const memory = new UpkeepMemory();
   const leftOut = new Set<string>();
   const running = new Set<string>();
+  const leftovers = new Set<Promise<void>>();
   let opening: Promise<Opened> | undefined;
 
   function open(): Promise<Opened> {
@@ -73,94 +74,84 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
     return opening;
   }
 
+  function afterwards(act: () => Promise<void>): void {
+    const done = setImmediate()
+      .then(act)
+      .finally(() => leftovers.delete(done));
+    leftovers.add(done);
+  }
+
+  /** What reaches a project's repository. */
+  function reach(settings: ServiceProject, folders: RunnerFolders, logger: Logger, signal: AbortSignal) {
+    const { env, clock } = deps;
+    const project = toRunnerProject(settings, env);
+    const redact = createRedact(projectSecrets(settings, env));
+    const mirror = new Mirror({ project, folders, lock: mirrorLock, env, redact, logger, signal });
+    const codeHost = project.codeHost && createGitHubCodeHost({ ...project.codeHost, clock, redact });
+    return { project, mirror, codeHost };
+  }
+
   const run: TurnRunner = async (input) => {
-    const project = toRunnerProject(input.project, deps.env);
-    const redact = createRedact(projectSecrets(input.project, deps.env));
-    const logger = deps.logger.child({ project: project.id, job_id: input.jobId, turn: input.number });
-    running.add(input.jobId);
+    const { jobId, number, signal, onProgress, onStep } = input;
+    const { env, clock } = deps;
+    const redact = createRedact(projectSecrets(input.project, env));
+    const logger = deps.logger.child({ project: input.project.id, job_id: jobId, turn: number });
+    running.add(jobId);
     try {
-      input.signal.throwIfAborted();
-      const { folders, sandbox, trees, sessions } = await open();
+      signal.throwIfAborted();
+      const opened = await open();
+      const { project, ...reached } = reach(input.project, opened.folders, logger, signal);
       const result = await runTurn(
         { ...input, project },
         {
-          folders,
-          git: new SafeGit({ env: deps.env, home: folders.gitHome, redact }),
-          codeHost: project.codeHost
-            ? createGitHubCodeHost({ ...project.codeHost, clock: deps.clock, redact })
-            : null,
-          sandbox,
-          mirrorLock,
-          trees,
-          sessions,
-          env: deps.env,
-          author: AUTHOR,
-          clock: deps.clock,
+          ...input,
+          ...opened,
+          ...reached,
+          env,
+          clock,
           logger,
           redact,
           secrets: secretForms(keysOf(project)),
-          signal: input.signal,
+          afterwards,
           onProgress: (line) => {
             const doing = redact(line);
-            input.onProgress(doing);
-            input.onStep(sentenceCase(doing));
+            onProgress(doing);
+            onStep(sentenceCase(doing));
           },
-          onAgentLine: (line) => input.onProgress(redact(line)),
+          onAgentLine: (line) => onProgress(redact(line)),
           onLeftOut: ({ upstream, kind, name }) => {
             const key = [project.id, upstream, kind, name].join(" ");
             if (leftOut.has(key) || leftOut.size >= MAX_LEFT_OUT) return;
             leftOut.add(key);
             logger.warn({ upstream, [kind]: name }, "left out of calls to the model: not on its allow list");
           },
-          onStep: input.onStep,
-          onPlan: input.onPlan,
-          onUsage: input.onUsage,
-          onAgent: input.onAgent,
-          onPushed: input.onPushed,
-          ask: input.ask,
         },
       );
       return result.summary === null ? result : { ...result, summary: redact(result.summary) };
     } catch (error) {
       return failed(error, input, redact, logger);
     } finally {
-      running.delete(input.jobId);
+      running.delete(jobId);
     }
   };
 
-  async function upkeep({ projects: all, unfinished, signal }: Parameters<Upkeep>[0]): Promise<void> {
-    const { folders, trees, sessions } = await open();
-    const { env, clock, logger } = deps;
+  const upkeep: Upkeep = async ({ projects: all, unfinished, signal }) => {
+    const opened = await open();
+    const { clock, logger } = deps;
     const projects = all.map((settings) => {
-      const project = toRunnerProject(settings, env);
-      const redact = createRedact(projectSecrets(settings, env));
-      return {
-        id: project.id,
-        repository: project.repository,
-        gitCredentials: project.gitCredentials,
-        git: new SafeGit({ env, home: folders.gitHome, redact }),
-        codeHost:
-          project.codeHost && settings.deleteMergedBranches
-            ? createGitHubCodeHost({ ...project.codeHost, clock, redact })
-            : null,
-      };
+      const { mirror, codeHost } = reach(settings, opened.folders, logger, signal);
+      return { mirror, codeHost: settings.deleteMergedBranches ? codeHost : null };
     });
     const isUnfinished = (jobId: string) => unfinished.has(jobId) || running.has(jobId);
-    await lookAfter({
-      isUnfinished,
-      signal,
-      projects,
-      folders,
-      trees,
-      sessions,
-      mirrorLock,
-      clock,
-      logger,
-      memory,
-    });
-  }
+    await lookAfter({ ...opened, isUnfinished, signal, projects, mirrorLock, clock, logger, memory });
+  };
 
-  return { run, upkeep, open: async () => void (await open()) };
+  return {
+    run,
+    upkeep,
+    open: async () => void (await open()),
+    settled: async () => void (await Promise.all(leftovers)),
+  };
 }
 
 async function openRunner(deps: TurnRunnerDeps): Promise<Opened> {
@@ -168,12 +159,12 @@ async function openRunner(deps: TurnRunnerDeps): Promise<Opened> {
   const folders = await openRunnerFolders(dataDir);
   await sweep(folders);
   if (isOwnProcess) await noteAgent(folders, RUNNER, process.pid);
-  const trees = new TreePool(join(folders.dataDir, "trees"), clock);
+  const trees = new KeptTrees(join(folders.dataDir, "trees"), clock);
   await trees.open();
   const sessions = new KeptSessions(folders.sessions, clock);
   await sessions.open();
   const groups = await openTurnGroups();
-  const sandbox = await openSandbox({ containment, folder: folders.sandbox, env, clock, groups });
+  const sandbox = await openSandbox({ containment, folder: folders.sandbox, env, groups });
   if (sandbox.kind === "none") {
     logger.warn(
       { containment },
@@ -191,36 +182,17 @@ async function openRunner(deps: TurnRunnerDeps): Promise<Opened> {
 /** The one place that knows both the service's settings and the runner's. */
 function toRunnerProject(project: ServiceProject, env: Env): RunnerProject {
   const { agent, codeHost, gitCredentialsEnv } = project;
-  const token = codeHost.kind === "github" ? envValue(env, codeHost.tokenEnv) : null;
-  const secretNames = [gitCredentialsEnv, codeHost.kind === "github" ? codeHost.tokenEnv : null];
+  const host = codeHost.kind === "github" ? { ...codeHost, token: envValue(env, codeHost.tokenEnv) } : null;
+  const secretNames = [gitCredentialsEnv, host?.tokenEnv];
+  const isAcp = agent.kind === "acp";
+  const preset =
+    isAcp && agent.preset !== undefined ? { name: agent.preset, model: agent.model ?? null } : null;
+  const asks = isAcp && agent.permissions === "ask";
   return {
-    id: project.id,
-    repository: project.repository,
-    baseBranch: project.baseBranch,
-    docs: project.docs,
-    portableNames: project.portableNames,
-    agent: {
-      kind: agent.kind,
-      command: agent.command,
-      timeLimitMs: agent.timeLimitMinutes * 60_000,
-      maxOutputBytes: agent.maxOutputBytes,
-      terminal: agent.terminal,
-      preset: presetOf(agent),
-      readable: agent.readable,
-      limits: agent.limits,
-      asks: agent.kind === "acp" && agent.permissions === "ask",
-    },
-    codeHost:
-      codeHost.kind === "github"
-        ? {
-            apiUrl: codeHost.apiUrl,
-            owner: codeHost.owner,
-            repo: codeHost.repo,
-            token,
-            tokenEnv: codeHost.tokenEnv,
-          }
-        : null,
-    gitCredentials: gitCredentialsEnv === null ? token : envValue(env, gitCredentialsEnv),
+    ...project,
+    agent: { ...agent, timeLimitMs: agent.timeLimitMinutes * 60_000, preset, asks },
+    codeHost: host,
+    gitCredentials: gitCredentialsEnv === null ? (host?.token ?? null) : envValue(env, gitCredentialsEnv),
     network: networkOf(project, env),
     agentEnv: Object.fromEntries(
       project.agentEnv.flatMap((name) => {
@@ -230,11 +202,6 @@ function toRunnerProject(project: ServiceProject, env: Env): RunnerProject {
       }),
     ),
   };
-}
-
-function presetOf(agent: ServiceProject["agent"]): ChosenPreset | null {
-  if (agent.kind !== "acp" || agent.preset === undefined) return null;
-  return { name: agent.preset, model: agent.model ?? null };
 }
 
 const SECRET_NAME =

@@ -1,7 +1,19 @@
-import type { SafeGit } from "./git/git.ts";
-import { isContained, pushedTurn } from "./git/pushed-turn.ts";
+import { createHash } from "node:crypto";
+import type { Git } from "./git/git.ts";
 import type { HostedPullRequest } from "./publish/code-host.ts";
 import type { TurnNote } from "./publish/turn-note.ts";
+
+/** What the last lines of a commit's message name the job and the turn by. */
+export const JOB_TRAILER = "Docs-Agent-Job";
+export const TURN_TRAILER = "Docs-Agent-Turn";
+/** How far back on the job's branch the turn's commit is looked for. */
+const MAX_COMMITS = 200;
+
+/** Names a turn of a job: its number and what was asked. */
+export function turnKeyOf({ prompt, number }: { prompt: string; number: number }): string {
+  const asked = createHash("sha256").update(prompt).digest("hex").slice(0, 16);
+  return `${number}-${asked}`;
+}
 
 /** The turn's commit as an earlier attempt pushed it. */
 export type EarlierPush = {
@@ -14,17 +26,16 @@ export type EarlierPush = {
 };
 
 export type EarlierPushInput = {
-  git: SafeGit;
-  gitDir: string;
+  git: Git;
   jobId: string;
   turnKey: string;
   /** The heads of the base branch and of the job's. */
   base: string;
   tip: string | null;
+  /** Of the job's last turn that was pushed. */
   note: TurnNote | null;
   /** The pull requests of the job's branch, asked for when needed. */
   findPulls: () => Promise<readonly HostedPullRequest[]>;
-  signal: AbortSignal;
 };
 
 /**
@@ -32,17 +43,18 @@ export type EarlierPushInput = {
  * ways, added to it, removed it. Null: it hasn't, or all of it is gone.
  */
 export async function findEarlierPush(input: EarlierPushInput): Promise<EarlierPush | null> {
-  const { git, gitDir, turnKey, base, tip, signal } = input;
+  const { git, jobId, turnKey, base, tip, findPulls } = input;
   const note = input.note?.turnKey === turnKey ? input.note : null;
-  const onBranch = tip === null ? null : await pushedTurn(git, gitDir, { ...input, tip }, signal);
+  const onBranch = tip === null ? null : await commitOf(git, jobId, turnKey, tip);
   const commit = onBranch ?? note?.commit;
   if (commit === undefined) return null;
-  const isInBase = await isContained(git, gitDir, commit, base, signal);
+  // Standard output is empty where they have nothing in common (1), or where there is no such commit (128).
+  const isInBase = (await git.text(["merge-base", commit, base], { okCodes: [0, 1, 128] })) === commit;
   const push: EarlierPush = { commit, tip, isInBase, note: note?.commit === commit ? note : null };
   if (onBranch !== null || isInBase) return push;
   // Neither branch has it: merged as another commit, and removed. Or never pushed.
-  const pulls = await input.findPulls();
-  return pulls.some((pull) => pull.headSha === commit || holdsPush(pull, push)) ? push : null;
+  const pulls = await findPulls();
+  return pulls.some((pull) => holdsPush(pull, push)) ? push : null;
 }
 
 /** Whether a pull request, open or not, can only be the one that this push led to or was added to. */
@@ -54,4 +66,18 @@ export function holdsPush(
   if (note === null) return isInBase && state === "merged";
   if (number > (note.newestPull ?? 0)) return true;
   return number === note.openPull && note.isPushed && (isInBase || tip === null);
+}
+
+/**
+ * The commit of this turn on the job's branch, known by its trailers; null if it is not there. People may have added commits since,
+ * and may have merged the branch.
+ */
+async function commitOf(git: Git, jobId: string, turnKey: string, tip: string): Promise<string | null> {
+  const trailer = (name: string) => `%(trailers:key=${name},valueonly,separator=%x2C)`;
+  const format = `--format=%H %x20${trailer(JOB_TRAILER)} ${trailer(TURN_TRAILER)}`;
+  for (const line of await git.lines(["log", "-z", `--max-count=${MAX_COMMITS}`, format, tip, "--"])) {
+    const [commit = "", job, key] = line.split(/\s+/);
+    if (job === jobId && key === turnKey) return commit;
+  }
+  return null;
 }

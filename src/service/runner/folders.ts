@@ -1,61 +1,26 @@
 import { execFile } from "node:child_process";
-import {
-  chmod,
-  lstat,
-  mkdir,
-  mkdtemp,
-  opendir,
-  readdir,
-  readFile,
-  realpath,
-  rm,
-  writeFile,
-} from "node:fs/promises";
+import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
 import { SOCKETS_FOLDER } from "../network/limits.ts";
-import { killGroup } from "./process-group.ts";
-import { processStat } from "./process-stat.ts";
+import { allPids, killGroup, processStat } from "./process-group.ts";
 
 /** Where the runner keeps what. Only `worktrees/<job>` is ever an agent's. */
-export type RunnerFolders = {
-  dataDir: string;
-  mirrors: string;
-  worktrees: string;
-  scratch: string;
-  notes: string;
-  agents: string;
-  /** What agents left for the next turn of their job. */
-  sessions: string;
-  /** What sandboxes are made of. */
-  sandbox: string;
-  /** Of the agents' networks: short, because the path of a socket may not be long. */
-  sockets: string;
-  /** Git's `HOME`, empty. */
-  gitHome: string;
-};
+export type RunnerFolders = Awaited<ReturnType<typeof openRunnerFolders>>;
 
-/** The folders of one turn, made anew. `index` and `ignore` are out of the agent's reach. */
-export type TurnFolders = {
-  job: string;
-  tree: string;
-  home: string;
-  tmp: string;
-  index: string;
-  ignore: string;
-};
+/** The folders of one turn, made anew. `job` holds those of the agent; `scratch` is out of its reach. */
+export type TurnFolders = { job: string; tree: string; home: string; tmp: string; scratch: string };
 
 /** Which process group runs for a job, and when it started: a process id alone may be another's by now. */
 const RunningAgent = z.object({ pid: z.int().min(2), startedAt: z.string() });
 type RunningAgent = z.infer<typeof RunningAgent>;
 
 const REMOVE_TIME_LIMIT_MS = 120_000;
-const MAX_NAMES = 2000;
 const run = promisify(execFile);
 
 /** Makes the runner's folders under `dataDir` and returns their real paths. */
-export async function openRunnerFolders(dataDir: string): Promise<RunnerFolders> {
+export async function openRunnerFolders(dataDir: string) {
   await mkdir(dataDir, { recursive: true });
   // Prompts are in there.
   await chmod(dataDir, 0o700);
@@ -67,9 +32,13 @@ export async function openRunnerFolders(dataDir: string): Promise<RunnerFolders>
     scratch: join(root, "scratch"),
     notes: join(root, "turns"),
     agents: join(root, "agents"),
+    /** What agents left for the next turn of their job. */
     sessions: join(root, "sessions"),
+    /** What sandboxes are made of. */
     sandbox: join(root, "sandbox"),
+    /** Of the agents' networks: short, because the path of a socket may not be long. */
     sockets: join(root, SOCKETS_FOLDER),
+    /** Git's `HOME`, empty. */
     gitHome: join(root, "git-home"),
   };
   for (const folder of Object.values(folders)) await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -99,16 +68,10 @@ export async function openTurnFolders(folders: RunnerFolders, jobId: string): Pr
     tree: join(job, "tree"),
     home: join(job, "home"),
     tmp: join(job, "tmp"),
-    index: join(scratch, "index"),
-    ignore: join(scratch, "ignore"),
+    scratch,
   };
   for (const folder of Object.values(made)) await mkdir(folder, { recursive: true, mode: 0o700 });
   return made;
-}
-
-export async function removeTurnFolders(turn: TurnFolders): Promise<void> {
-  await removeFolder(turn.job);
-  await removeFolder(join(turn.index, ".."));
 }
 
 /** Notes the agent's process group for `sweep`. */
@@ -139,9 +102,8 @@ async function killLeftover(folders: RunnerFolders, name: string): Promise<void>
 async function killStrays({ mirrors, worktrees }: RunnerFolders): Promise<void> {
   const isOurs = (variable: string) =>
     variable.startsWith(`GIT_DIR=${mirrors}/`) || variable.startsWith(`HOME=${worktrees}/`);
-  const pids = (await readdir("/proc").catch(() => [])).filter((name) => /^\d+$/.test(name));
   await Promise.all(
-    pids.map(async (pid) => {
+    (await allPids()).map(async (pid) => {
       const environment = await readFile(`/proc/${pid}/environ`, "utf8").catch(() => "");
       if (!environment.split("\0").some(isOurs)) return;
       try {
@@ -155,33 +117,11 @@ async function killStrays({ mirrors, worktrees }: RunnerFolders): Promise<void> 
 
 /** Removes a folder with whatever an agent made of it: closed folders, ones nested deeper than a path can say, and any number of files. */
 export async function removeFolder(folder: string): Promise<void> {
-  try {
-    if (await hasFew(folder)) {
-      await rm(folder, { recursive: true, force: true, maxRetries: 3, retryDelay: 50 });
-      return;
-    }
-  } catch {
-    // As below, then.
-  }
   const options = { timeout: REMOVE_TIME_LIMIT_MS, env: { PATH: "/usr/bin:/bin" } };
   const remove = () => run("rm", ["-rf", "--", folder], options);
+  if ((await lstat(folder).catch(() => null)) === null) return;
   await remove().catch(async () => {
     await run("chmod", ["-R", "u+rwx", "--", folder], options).catch(() => {});
     await remove();
   });
-}
-
-/** Whether Node.js can remove the folder: it has all names of a folder removed at once, and whoever waits for an answer would wait for that. */
-async function hasFew(folder: string): Promise<boolean> {
-  let names = 0;
-  async function count(inner: string): Promise<boolean> {
-    for await (const entry of await opendir(inner)) {
-      names += 1;
-      if (names > MAX_NAMES) return false;
-      if (entry.isDirectory() && !(await count(join(inner, entry.name)))) return false;
-    }
-    return true;
-  }
-  const stats = await lstat(folder).catch(() => null);
-  return stats?.isDirectory() === true ? count(folder) : true;
 }

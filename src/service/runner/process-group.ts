@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readdir, readFile } from "node:fs/promises";
 import { type Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "../../core/clock.ts";
 import { messageOf } from "../../errors.ts";
-import { allProcessStats } from "./process-stat.ts";
+import { createSystemClock } from "../../system-clock.ts";
 
 /** How a process ended, or why it was ended. */
 export type Ending =
@@ -31,12 +32,9 @@ export type ProcessOptions = {
   onStderr: (chunk: Buffer) => void;
 };
 
-/** Starts a program in a process group of its own, which is ended as a whole. */
-export type StartProcessGroup = (options: ProcessOptions) => ProcessGroup;
-
 export type ProcessGroup = {
-  /** Its id, which is the group's too; undefined if it could not be started. Never rejects. */
-  readonly started: Promise<number | undefined>;
+  /** Its id, which is the group's too; undefined if it could not be started. */
+  readonly pid: number | undefined;
   readonly stdin: Writable;
   /** Resolves when the process is gone, its group was killed and its output was read. Never rejects. */
   readonly ended: Promise<Ending>;
@@ -49,6 +47,8 @@ const GRACE_MS = 2000;
 const DRAIN_MS = 1000;
 /** A killed process is gone as soon as it is scheduled once more; on a busy machine that takes a while. */
 const KILLED_WITHIN_MS = 10_000;
+/** What is kept of what a program complains of. */
+const MAX_STDERR_BYTES = 8000;
 
 type Child = ChildProcess & { stdin: Writable; stdout: Readable; stderr: Readable };
 
@@ -60,7 +60,7 @@ export function startProcessGroup(options: ProcessOptions): ProcessGroup {
   const { promise: exited, resolve: exit } = Promise.withResolvers<Ending>();
   const started = startChild(options, exit);
   if (started === null) {
-    return { started: Promise.resolve(undefined), stdin: nowhere(), ended: exited, stop: () => exited };
+    return { pid: undefined, stdin: nowhere(), ended: exited, stop: () => exited };
   }
   const child = started;
   for (const [index, input] of (options.inputs ?? []).entries()) {
@@ -124,7 +124,7 @@ export function startProcessGroup(options: ProcessOptions): ProcessGroup {
   const ended = finish();
 
   return {
-    started: Promise.resolve(child.pid),
+    pid: child.pid,
     stdin: child.stdin,
     ended,
     stop() {
@@ -187,6 +187,81 @@ function signalGroup(group: number | undefined, signal: NodeJS.Signals): boolean
  * container without an init they stay permanently, and elsewhere for up to a second.
  */
 async function isRunning(group: number | undefined): Promise<boolean> {
-  const stats = await allProcessStats();
-  return stats.length === 0 || stats.some((stat) => stat.group === group && stat.isRunning);
+  const pids = await allPids();
+  const stats = await Promise.all(pids.map(processStat));
+  return pids.length === 0 || stats.some((stat) => stat?.group === group && stat?.isRunning);
+}
+
+/** The ids of all processes that this process can see; none where there is no `/proc`. */
+export async function allPids(): Promise<string[]> {
+  return (await readdir("/proc").catch(() => [])).filter((name) => /^\d+$/.test(name));
+}
+
+/** A process as the kernel describes it. */
+export type ProcessStat = {
+  /** False once it has ended, also while nobody has asked for its exit code yet. */
+  isRunning: boolean;
+  /** The id of its process group. */
+  group: number;
+  /** When it started, in the kernel's ticks since boot: with the process id, this names it for good. */
+  startedAt: string;
+};
+
+/** Reads `/proc/<pid>/stat`; null where there is no such process, or no such file system. */
+export async function processStat(pid: number | string): Promise<ProcessStat | null> {
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
+  // The second field, the name in parentheses, may hold anything; the others are counted from the third.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const [state, , group] = fields;
+  const [threads, startedAt] = [fields[17], fields[19]];
+  if (state === undefined || startedAt === undefined) return null;
+  // A process whose first thread has ended is shown as a zombie while its other threads go on.
+  const isRunning = !/[ZX]/.test(state) || Number(threads) > 1;
+  return { isRunning, group: Number(group), startedAt };
+}
+
+/** A program that is run to its end, and what it gets on its standard input. Arguments are never a shell's words. */
+export type ProgramRun = Pick<
+  ProcessOptions,
+  "command" | "args" | "cwd" | "env" | "inputs" | "timeLimitMs" | "maxOutputBytes"
+> & { stdin: Uint8Array | string };
+
+/** What a program came to. Of standard error, the end. */
+export type RanProgram = { ending: Ending; stdout: Buffer; stderr: string };
+
+/** Resolves when the program has ended, which it does soon after `signal` aborts. Never rejects. */
+export async function runProgram(
+  { stdin, ...program }: ProgramRun,
+  signal: AbortSignal,
+): Promise<RanProgram> {
+  const chunks: Buffer[] = [];
+  const words = new TailBuffer(MAX_STDERR_BYTES);
+  const group = startProcessGroup({
+    ...program,
+    clock: createSystemClock(),
+    signal,
+    onStdout: (chunk) => void chunks.push(chunk),
+    onStderr: (chunk) => words.add(chunk),
+  });
+  group.stdin.end(stdin);
+  const ending = await group.ended;
+  return { ending, stdout: Buffer.concat(chunks), stderr: words.toString() };
+}
+
+/** Keeps the end of what a program writes. */
+export class TailBuffer {
+  readonly #maxBytes: number;
+  #kept = Buffer.alloc(0);
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  add(chunk: Buffer): void {
+    this.#kept = Buffer.concat([this.#kept, chunk]).subarray(-this.#maxBytes);
+  }
+
+  toString(): string {
+    return this.#kept.toString("utf8");
+  }
 }

@@ -1,27 +1,22 @@
+import { existsSync } from "node:fs";
 import { readdir, rm, stat } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
 import { isJobId, jobBranch } from "../branch.ts";
 import type { RunnerFolders } from "./folders.ts";
-import type { SafeGit } from "./git/git.ts";
 import { RefConflictError } from "./git/git-fault.ts";
-import { operatorText } from "./run-error.ts";
-import { forgetJobBranch, jobBranches, mirrorPath, needsPacking, packMirror } from "./git/mirror.ts";
-import { deleteJobBranch } from "./git/push.ts";
-import { remoteOf } from "./git/remote.ts";
+import type { KeyedLock } from "./git/keyed-lock.ts";
+import type { Mirror } from "./git/mirror.ts";
 import type { KeptSessions } from "./kept-sessions.ts";
-import type { KeyedLock } from "./keyed-lock.ts";
 import type { PullRequestHost } from "./publish/code-host.ts";
 import { removeTurnNote } from "./publish/turn-note.ts";
-import type { TreePool } from "./tree/tree-pool.ts";
+import { operatorText } from "./run-error.ts";
+import type { KeptTrees } from "./tree/kept-trees.ts";
 
 /** A project as its mirror and branches are looked after. */
 export type UpkeepProject = {
-  id: string;
-  repository: string;
-  gitCredentials: string | null;
-  git: SafeGit;
+  mirror: Mirror;
   /** Null: branches of jobs stay. */
   codeHost: PullRequestHost | null;
 };
@@ -36,7 +31,7 @@ export type UpkeepContext = {
   projects: readonly UpkeepProject[];
   isUnfinished: (jobId: string) => boolean;
   folders: RunnerFolders;
-  trees: TreePool;
+  trees: KeptTrees;
   sessions: KeptSessions;
   mirrorLock: KeyedLock;
   clock: Clock;
@@ -89,9 +84,7 @@ export async function lookAfter(context: UpkeepContext): Promise<void> {
       return true;
     }),
   );
-  const used = new Set(
-    context.projects.map(({ id, repository }) => mirrorPath(folders.mirrors, id, repository)),
-  );
+  const used = new Set(context.projects.map(({ mirror }) => mirror.path));
   await step("mirrors of removed projects removed", () =>
     removeOld(folders.mirrors, nowMs - KEEP_MIRRORS_MS, MAX_MIRRORS, async (name) => {
       const path = join(folders.mirrors, name);
@@ -101,16 +94,16 @@ export async function lookAfter(context: UpkeepContext): Promise<void> {
     }),
   );
   for (const project of context.projects) {
-    const gitDir = mirrorPath(folders.mirrors, project.id, project.repository);
-    if (!(await exists(gitDir))) continue;
-    await step("merged branches removed", () => removeMergedBranches(project, gitDir, context));
-    if ((memory.packedAtMs.get(gitDir) ?? 0) > nowMs - PACK_EVERY_MS) continue;
+    const { mirror } = project;
+    if (!existsSync(mirror.path)) continue;
+    await step("merged branches removed", () => removeMergedBranches(project, context));
+    if ((memory.packedAtMs.get(mirror.path) ?? 0) > nowMs - PACK_EVERY_MS) continue;
     await step("mirror packed", () =>
-      context.mirrorLock.run(gitDir, signal, async () => {
-        if (!(await needsPacking(project.git, gitDir, signal))) return 0;
+      mirror.use(async () => {
+        if (!(await mirror.needsPacking())) return 0;
         // Before it is: one that takes too long would take as long in an hour.
-        memory.packedAtMs.set(gitDir, nowMs);
-        await packMirror(project.git, gitDir, signal);
+        memory.packedAtMs.set(mirror.path, nowMs);
+        await mirror.pack();
         return 1;
       }),
     );
@@ -119,39 +112,36 @@ export async function lookAfter(context: UpkeepContext): Promise<void> {
 
 /** Only branches that end in what was merged: whatever somebody added since stays. */
 async function removeMergedBranches(
-  { codeHost, git, repository, gitCredentials }: UpkeepProject,
-  gitDir: string,
-  { mirrorLock, memory: { places }, isUnfinished, logger, signal }: UpkeepContext,
+  { codeHost, mirror }: UpkeepProject,
+  { memory: { places }, isUnfinished, logger, signal }: UpkeepContext,
 ): Promise<number> {
   if (codeHost === null) return 0;
-  const remote = remoteOf(repository, gitCredentials);
-  const key = basename(gitDir);
-  const after = places.get(key) ?? "";
-  const all = await mirrorLock.run(gitDir, signal, () => jobBranches(git, gitDir, signal));
+  const after = places.get(mirror.path) ?? "";
+  const all = await mirror.use(() => mirror.jobBranches());
   const next = all.filter(({ jobId }) => jobId > after).slice(0, MAX_BRANCHES);
   let removed = 0;
   for (const { jobId, commit } of next) {
     // Before anything fails: one branch must not keep the rest from their turn.
-    places.set(key, jobId);
+    places.set(mirror.path, jobId);
     if (!isJobId(jobId) || isUnfinished(jobId)) continue;
     const pulls = await codeHost.find(jobBranch(jobId), signal);
     const isMerged = pulls[0]?.state === "merged" && pulls[0].headSha === commit;
     if (!isMerged || pulls.some(({ state }) => state === "open")) continue;
-    await mirrorLock.run(gitDir, signal, async () => {
+    await mirror.use(async () => {
       if (isUnfinished(jobId)) return;
       try {
-        await deleteJobBranch({ git, gitDir, remote, jobId, expected: commit, signal });
+        await mirror.push(jobId, null, commit);
         logger.info({ job_id: jobId }, "merged branch removed");
         removed += 1;
       } catch (error) {
         // Somebody else removed it, or added to it: the next fetch tells.
         if (!(error instanceof RefConflictError)) throw error;
       }
-      await forgetJobBranch(git, gitDir, jobId, commit, signal);
+      await mirror.forgetJobBranch(jobId, commit);
     });
   }
   // From the beginning again once the end was reached.
-  if (next.length < MAX_BRANCHES) places.delete(key);
+  if (next.length < MAX_BRANCHES) places.delete(mirror.path);
   return removed;
 }
 
@@ -172,11 +162,4 @@ async function removeOld(
     if (stats !== null && stats.mtimeMs < sinceMs && (await remove(name))) removed += 1;
   }
   return removed;
-}
-
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
 }

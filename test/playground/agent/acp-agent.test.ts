@@ -284,13 +284,15 @@ it("stops when it is told to", async () => {
   expect(world.writes).toEqual([]);
 });
 
-it("refuses a client that offers no file methods", async () => {
+it("works in its folder by itself where a client offers no file methods", async () => {
   await using world = await openWorld();
   await world.agent.request(methods.agent.initialize, {
     protocolVersion: PROTOCOL_VERSION,
     clientCapabilities: {},
   });
-  await expect(world.newSession()).rejects.toThrow(/file methods/);
+  await world.prompt("fix the typos in docs/quickstart.md");
+  expect(Object.keys(await world.changes())).toEqual(["docs/quickstart.md"]);
+  expect([...world.reads, ...world.writes]).toEqual([]);
 });
 
 it("asks which page is meant where there is none of that name: by choices, then in words", async () => {

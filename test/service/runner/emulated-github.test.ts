@@ -44,6 +44,7 @@ it("opens, finds and updates a pull request on somebody else's emulation of GitH
         branch: "docs-agent/job1",
         baseBranch: "main",
         commit: main.object.sha,
+        isTurns: () => false,
         turn: {
           jobId: "job1",
           number: 1,

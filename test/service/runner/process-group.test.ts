@@ -7,9 +7,10 @@ import { setImmediate } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, it, vi } from "vitest";
-import { allProcessStats, processStat } from "../../../src/service/runner/process-stat.ts";
 import {
+  allPids,
   killGroup,
+  processStat,
   type ProcessOptions,
   startProcessGroup,
 } from "../../../src/service/runner/process-group.ts";
@@ -28,7 +29,9 @@ it("kills all of a group, also what ignores SIGTERM", async () => {
   using group = await start(`trap "" TERM; (sleep 3600 & wait) & sleep 3600 & echo ready; wait`);
   const pid = group.child.pid ?? 0;
   const running = async () =>
-    (await allProcessStats()).filter((stat) => stat.group === pid && stat.isRunning).length;
+    (await Promise.all((await allPids()).map(processStat))).filter(
+      (stat) => stat?.group === pid && stat.isRunning,
+    ).length;
   // Two shells and what each has started: the inner one may start it after the line was written.
   await vi.waitFor(async () => expect(await running()).toBe(4), { timeout: 15_000 });
   await killGroup(pid);
@@ -62,7 +65,7 @@ it("doesn't say that it stopped a process that has ended by itself", async () =>
     onStdout: () => {},
     onStderr: () => {},
   });
-  const pid = (await group.started) ?? 0;
+  const pid = group.pid ?? 0;
   await vi.waitFor(async () => expect(await processStat(pid)).toBeNull(), { timeout: 20_000, interval: 5 });
   expect(await group.stop()).toEqual({ kind: "exited", code: 3, signal: null });
 });

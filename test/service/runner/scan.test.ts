@@ -1,7 +1,7 @@
 import { mkdir, readdir, utimes, writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
-import { scanTree } from "../../../src/service/runner/changes/scan-tree.ts";
-import { identityAt, type NotedFile } from "../../../src/service/runner/changes/noted.ts";
+import { scanTree } from "../../../src/service/runner/tree/scan-tree.ts";
+import { identityAt, type WrittenFile } from "../../../src/service/runner/tree/written-files.ts";
 import { inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
 import { openTempDir } from "../../support/temp-dir.ts";
 
@@ -58,13 +58,13 @@ it("stops looking at what an agent left when the job is archived meanwhile", asy
 it("does not compare more than so many bytes of touched files", async () => {
   await using dir = await openTempDir();
   await mkdir(dir.file("tree"));
-  const written = new Map<string, NotedFile>();
+  const written = new Map<string, WrittenFile>();
   for (const name of ["a.md", "b.md", "c.md"]) {
     const path = dir.file(`tree/${name}`);
     await writeFile(path, "x".repeat(100));
     written.set(name, { identity: identityAt(path) ?? "", oid: "0".repeat(40), mode: "100644", size: 100 });
   }
-  const start = { snapshot: new Map(), written, hasFineTimes: true };
+  const start = { snapshot: new Map(), written: { files: written, folders: new Map() }, hasFineTimes: true };
   // Untouched files are not read.
   expect(await scanTree(dir.file("tree"), start, signal, 0)).toEqual([]);
   for (const name of ["a.md", "b.md"]) await utimes(dir.file(`tree/${name}`), 0, 0);
@@ -83,7 +83,11 @@ it("compares contents where a disk's times can't be trusted", async () => {
   const path = dir.file("tree/a.md");
   await writeFile(path, "x");
   const file = { identity: identityAt(path) ?? "", oid: "0".repeat(40), mode: "100644", size: 1 };
-  const start = { snapshot: new Map(), written: new Map([["a.md", file]]), hasFineTimes: false };
+  const start = {
+    snapshot: new Map(),
+    written: { files: new Map([["a.md", file]]), folders: new Map() },
+    hasFineTimes: false,
+  };
   expect(await scanTree(dir.file("tree"), start, signal)).toEqual([{ path: "a.md", kind: "modified" }]);
 });
 
@@ -106,7 +110,11 @@ it.each(["docs/SECRET.md", "docs/x-SECRET/page.md"])("pushes no secret in the na
 it("stops looking through a tree as soon as it is aborted", async () => {
   await using dir = await openTempDir();
   await writeFile(dir.file("a.md"), "x");
-  const start = { snapshot: new Map(), written: new Map<string, NotedFile>(), hasFineTimes: true };
+  const start = {
+    snapshot: new Map(),
+    written: { files: new Map(), folders: new Map() },
+    hasFineTimes: true,
+  };
   const aborted = AbortSignal.abort(new Error("archived"));
   await expect(scanTree(dir.path, start, aborted)).rejects.toThrow("archived");
 });

@@ -1,7 +1,7 @@
 import { execFile, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { access, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { access, mkdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { normalize } from "node:path";
 import { promisify } from "node:util";
@@ -140,31 +140,6 @@ it("gives an agent a tree with nothing above it", async () => {
   expect({ home, tmp }).toEqual({ home: [], tmp: top === "tmp" ? [below] : [] });
 });
 
-it("runs what an agent starts in a terminal inside, whatever environment it asks for", async () => {
-  await using world = await openRunnerWorld();
-  const mark = world.dir.file("mark");
-  // A program of the agent's own under the name of what holds it, and a library that every program would load.
-  const agent = fixtureAgent(
-    "acp-agent.mjs",
-    JSON.stringify([
-      { write: "./docs/bwrap", content: `#!/bin/sh\ntouch ${mark}\n` },
-      { terminal: ["chmod", "+x", "docs/bwrap"] },
-      {
-        terminal: ["sh", "-c", `touch ${mark}; echo ran > docs/ran.md`],
-        env: Object.entries({
-          PATH: "/repo/docs:/usr/bin:/bin",
-          LD_PRELOAD: "/repo/docs/bwrap",
-          BASH_ENV: "/repo/docs/bwrap",
-        }).map(([name, value]) => ({ name, value })),
-      },
-      { write: "./docs/new.md", content: "new" },
-    ]),
-  );
-  await world.run(world.acpProject(agent, { terminal: true }));
-  expect(await isThere(mark)).toBe(false);
-  expect(await world.changed()).toContain("docs/ran.md");
-});
-
 it("keeps what it stores from everybody else on the machine", async () => {
   await using world = await openRunnerWorld();
   await world.run(world.project(inlineAgent("")));
@@ -200,48 +175,6 @@ it("bounds a file, and the memory of a process", async () => {
   project.agent.limits = { memoryMegabytes: 1536, processes: 64, diskMegabytes: 100 };
   await world.run(project);
   expect(JSON.parse(await world.show("docs/report.md"))).toEqual({ file: "EFBIG", some: 0, much: 1 });
-});
-
-it("follows no link out for the protocol's file methods", async () => {
-  await using world = await openRunnerWorld();
-  const outside = world.dir.file("outside");
-  await mkdir(outside);
-  await writeFile(`${outside}/kept.md`, "the operator's");
-  const agent = fixtureAgent(
-    "acp-agent.mjs",
-    JSON.stringify([
-      { terminal: ["ln", "-s", outside, "docs/out"] },
-      { write: "./docs/out/base.lock", content: "x" },
-      { read: "./docs/out/kept.md" },
-      { write: "./docs/ok/new.md", content: "new" },
-    ]),
-  );
-  await world.run(world.acpProject(agent, { terminal: true }));
-  expect(await readdir(outside)).toEqual(["kept.md"]);
-  expect(await world.show("docs/answers.md")).not.toContain("the operator's");
-  expect(await world.show("docs/ok/new.md")).toBe("new");
-});
-
-it("lets no agent lead out what is mounted below /tmp for the next program of its turn", async () => {
-  await using world = await openRunnerWorld();
-  const [kit, outside] = [world.dir.file("kit"), world.dir.file("outside")];
-  await mkdir(kit);
-  await mkdir(outside);
-  await writeFile(`${kit}/guide`, "the guide");
-  // Where bubblewrap has the machine while it mounts.
-  const lead = `mv ${world.dir.path} /tmp/aside; rm -rf ${world.dir.path}; ln -s /oldroot${outside} ${world.dir.path}`;
-  const agent = fixtureAgent(
-    "acp-agent.mjs",
-    JSON.stringify([
-      { terminal: ["sh", "-c", lead] },
-      { terminal: ["sh", "-c", `cat ${kit}/guide > docs/guide.md; touch ${kit}/x ${world.dir.path}/x`] },
-    ]),
-  );
-  const project = world.acpProject(agent, { terminal: true });
-  project.agent.readable.push(`${kit}/guide`);
-  await world.run(project);
-  expect(await readdir(outside)).toEqual([]);
-  expect(await world.show("docs/guide.md")).toBe("the guide");
 });
 
 it.each(["/repo/style-guide", "/var/tmp/../../tmp"])(

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isBaseBranch } from "../../../src/service/branch.ts";
 import { oneLine, printableText, terminalText } from "../../../src/service/printable-text.ts";
-import { failureOf } from "../../../src/service/runner/agents/ending.ts";
+import { failureOf } from "../../../src/service/runner/agents/agent-process.ts";
 import { remoteOf } from "../../../src/service/runner/git/remote.ts";
 import { closedMarkdown, inertText } from "../../../src/service/runner/publish/inert-text.ts";
 import {
@@ -213,17 +213,7 @@ describe("what people and agents wrote", () => {
 });
 
 it("shows the last of an agent's last words, and no half character", () => {
-  const settings = {
-    kind: "command",
-    command: [],
-    timeLimitMs: 1,
-    maxOutputBytes: 1,
-    terminal: false,
-    preset: null,
-    readable: [],
-    limits: { memoryMegabytes: 4096, processes: 512, diskMegabytes: 2048 },
-    asks: false,
-  } as const;
+  const settings = { timeLimitMs: 1, maxOutputBytes: 1 };
   const words = `${"trace 😀".repeat(300)}\nError: no model is set\n`;
   const { message, details = [] } =
     failureOf({ kind: "exited", code: 1, signal: null }, settings, words) ?? {};

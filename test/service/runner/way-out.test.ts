@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import { expect, it } from "vitest";
-import { fixtureAgent, inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
+import { inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
 
 const ALLOW = { fields: [], tools: [], betas: [] };
 const KEY = "sk-ant-the-real-key-0123456789abcdef";
@@ -128,24 +128,6 @@ it("lets an agent reach the hosts that the settings name, and no other", async (
   `);
   await world.run(world.project(agent, { network: { allow: [upstream.host], maxBytes: 1_000_000 } }));
   expect(JSON.parse(await world.show("docs/report.md"))).toEqual(["200", "403", "403"]);
-});
-
-it("gives what an agent starts in a terminal the same way out", async () => {
-  await using upstream = await startUpstream();
-  await using world = await openRunnerWorld();
-  const project = world.acpProject(
-    fixtureAgent(
-      "acp-agent.mjs",
-      JSON.stringify([
-        {
-          terminal: ["sh", "-c", `curl --silent --noproxy '' --max-time 5 ${upstream.url}/ > docs/answer.md`],
-        },
-      ]),
-    ),
-    { terminal: true },
-  );
-  await world.run({ ...project, network: { allow: [upstream.host], maxBytes: 1_000_000 } });
-  expect(await world.show("docs/answer.md")).toContain("Done.");
 });
 
 /** An agent that fails with what the model said, in its own words and again on its standard error. */

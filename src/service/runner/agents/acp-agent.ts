@@ -4,29 +4,24 @@ import {
   type ClientContext,
   methods,
   RequestError,
+  type StopReason,
 } from "@agentclientprotocol/sdk";
-import type { StopReason } from "@agentclientprotocol/sdk";
 import { PassThrough } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../../../errors.ts";
 import { oneLine } from "../../printable-text.ts";
-import { attachmentsFolder } from "../place-attachments.ts";
 import { AgentCutOffError, TransientRunError, TurnFailedError } from "../run-error.ts";
-import { attachmentBlocks } from "./acp-attachments.ts";
-import { createAcpFiles } from "./acp-files.ts";
-import { AcpPermissions } from "./acp-permissions.ts";
+import { AcpPermissions, refusedText } from "./acp-permissions.ts";
 import { CHECK_PROTOCOL, type OpenSession, openSession } from "./acp-session.ts";
 import { acpStream, drained } from "./acp-stream.ts";
-import { AcpTerminals } from "./acp-terminals.ts";
 import { AcpUpdates } from "./acp-updates.ts";
 import { answerForm } from "./acp-questions.ts";
 import type { AgentResult, AgentRun } from "./agent.ts";
-import { AnswerGate } from "./answer-gate.ts";
-import { failureOf, lastWordsOf, refusedText } from "./ending.ts";
+import { failureOf, lastWordsOf, startAgent } from "./agent-process.ts";
+import { attachmentBlocks } from "./attachments.ts";
 import { PausableClock } from "./pausable-clock.ts";
 import { ProgressLines } from "./progress.ts";
 import { attachmentsText, earlierTurnsText, RESUMED_TEXT, taskText } from "./prompt-text.ts";
-import { startAgent } from "./start-agent.ts";
 
 const LAST_WORDS_MS = 1000;
 const AUTH_REQUIRED = -32_000;
@@ -47,22 +42,12 @@ export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
   void group.ended.then(() => fromAgent.end());
 
   const progress = new ProgressLines(run.onProgress, run.redact);
-  const { terminal, asks } = run.settings;
-  const permissions = new AcpPermissions({
-    tree: run.sandbox.inside.tree,
-    attachments: attachmentsFolder(run.sandbox.inside.tmp),
-    terminal,
-    ask: asks ? run.ask : null,
-    onRefused: (what) => {
-      progress.line(`refused: ${what}`);
-      run.onRefused(what);
-    },
-    redact: run.redact,
+  const permissions = new AcpPermissions(run, (what) => {
+    progress.line(`refused: ${what}`);
+    run.onRefused(what);
   });
   const updates = new AcpUpdates(progress, permissions, run);
-  const terminals = new AcpTerminals(run);
-  const gate = new AnswerGate(group.stdin);
-  const app = createClient(run, permissions, updates, terminals, gate);
+  const app = createClient(run, permissions, updates);
   const stream = acpStream(group.stdin, fromAgent);
   const opened: { session: OpenSession | null } = { session: null };
   const turn = app
@@ -83,7 +68,6 @@ export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
   // Nobody waits for an answer any more, and the clock goes on.
   over.abort();
   const ending = await group.stop();
-  await Promise.all([gate.close(), terminals.close()]);
   progress.flush();
   run.signal.throwIfAborted();
 
@@ -135,17 +119,9 @@ function withPersonsTime(run: AgentRun, over: AbortSignal): AgentRun {
   };
 }
 
-function createClient(
-  run: AgentRun,
-  permissions: AcpPermissions,
-  updates: AcpUpdates,
-  terminals: AcpTerminals,
-  gate: AnswerGate,
-) {
-  const files = createAcpFiles(run, gate);
-  const app = client({ name: "docs-agent" })
-    .onRequest(methods.client.fs.readTextFile, ({ params }) => files.read(params))
-    .onRequest(methods.client.fs.writeTextFile, ({ params }) => files.write(params))
+/** It offers agents no files and no terminals: in their sandbox they have both. */
+function createClient(run: AgentRun, permissions: AcpPermissions, updates: AcpUpdates) {
+  return client({ name: "docs-agent" })
     .onRequest(methods.client.session.requestPermission, ({ params }) =>
       permissions.answer(params.toolCall, params.options),
     )
@@ -155,15 +131,6 @@ function createClient(
         : { action: "decline" as const },
     )
     .onNotification(methods.client.session.update, ({ params }) => updates.take(params));
-  if (!run.settings.terminal) return app;
-  return app
-    .onRequest(methods.client.terminal.create, ({ params }) => terminals.create(params))
-    .onRequest(methods.client.terminal.output, ({ params }) =>
-      gate.run(() => terminals.output(params.terminalId)),
-    )
-    .onRequest(methods.client.terminal.waitForExit, ({ params }) => terminals.exit(params.terminalId))
-    .onRequest(methods.client.terminal.kill, ({ params }) => terminals.kill(params.terminalId))
-    .onRequest(methods.client.terminal.release, ({ params }) => terminals.release(params.terminalId));
 }
 
 async function prompt(agent: ClientContext, session: OpenSession, run: AgentRun): Promise<StopReason> {

@@ -9,12 +9,14 @@ import { MAX_CHOICES } from "../../../job-client/report-schema.ts";
 import { oneLine, sentenceCase } from "../../printable-text.ts";
 import { isInside } from "../confined-files.ts";
 import type { AgentRun } from "./agent.ts";
+import { attachmentsFolder } from "./attachments.ts";
 
 /** What we remember of a tool call: its updates bring only what is new. */
 type KnownCall = { kind: string; title: string; paths: string[] };
 
 const MAX_CALLS = 1000;
 const MAX_REFUSED = 50;
+const MAX_REFUSED_SHOWN = 5;
 const MAX_TITLE_CHARS = 200;
 const MAX_LABEL_CHARS = 100;
 /** How many paths a question names. */
@@ -24,30 +26,26 @@ const LOOKS = new Set(["read", "search", "think"]);
 /** Where agents put the file's name when they give no location. */
 const PATH_KEYS = ["path", "file_path", "filePath", "abs_path", "absolute_path"] as const;
 
-/** What answers rest on. `ask` is null where nobody is asked. */
-export type PermissionRules = {
-  tree: string;
-  /** The folder with copies of what came with the request. */
-  attachments: string;
-  terminal: boolean;
-  ask: AgentRun["ask"] | null;
-  /** Told each thing that is refused, once. */
-  onRefused: AgentRun["onRefused"];
-  redact: AgentRun["redact"];
-};
-
 /**
  * Answers permission requests by policy: edits of named files inside the tree and looks inside it and at attachments are allowed, once
- * where the agent offers that; programs only if the project allows a terminal; everything else a person decides, or it is rejected. This steers agents that ask. What
- * holds one that does not ask is the sandbox, and what is committed.
+ * where the agent offers that; programs only if the project allows a terminal; everything else a person decides, or it is rejected.
+ * This steers agents that ask. What holds one that does not ask is the sandbox, and what is committed.
  */
 export class AcpPermissions {
-  readonly #rules: PermissionRules;
+  readonly #run: AgentRun;
+  readonly #tree: string;
+  /** The folder with copies of what came with the request. */
+  readonly #attachments: string;
+  readonly #onRefused: (what: string) => void;
   readonly #calls = new Map<string, KnownCall>();
   readonly #refused = new Set<string>();
 
-  constructor(rules: PermissionRules) {
-    this.#rules = rules;
+  /** `onRefused`: told each thing that is refused, once. */
+  constructor(run: AgentRun, onRefused: (what: string) => void) {
+    this.#run = run;
+    this.#tree = run.sandbox.inside.tree;
+    this.#attachments = attachmentsFolder(run.sandbox.inside.tmp);
+    this.#onRefused = onRefused;
   }
 
   /** What was asked for and refused, in one line each. */
@@ -77,14 +75,12 @@ export class AcpPermissions {
     if (this.#isAllowed(known)) return select(options, ["allow_once", "allow_always"]);
     const chosen = await this.#askPerson(known, options);
     if (chosen?.kind.startsWith("allow")) return selected(chosen);
-    this.#noteRefused(this.named(known));
+    const what = this.named(known);
+    if (!this.#refused.has(what) && this.#refused.size < MAX_REFUSED) {
+      this.#refused.add(what);
+      this.#onRefused(what);
+    }
     return chosen ? selected(chosen) : select(options, ["reject_once", "reject_always"]);
-  }
-
-  #noteRefused(what: string): void {
-    if (this.#refused.has(what) || this.#refused.size >= MAX_REFUSED) return;
-    this.#refused.add(what);
-    this.#rules.onRefused(what);
   }
 
   /** The option that a person chose; undefined: nobody was asked, or nobody answered. */
@@ -92,9 +88,9 @@ export class AcpPermissions {
     call: KnownCall,
     options: readonly PermissionOption[],
   ): Promise<PermissionOption | undefined> {
-    const { ask, redact } = this.#rules;
+    const { ask, redact, settings } = this.#run;
     const offered = options.slice(0, MAX_CHOICES);
-    if (ask === null || offered.length === 0) return undefined;
+    if (!settings.asks || offered.length === 0) return undefined;
     const answer = await ask({
       text: `May the agent do this? ${this.named(call)}`,
       choices: offered.map(({ name, kind }, index) => ({
@@ -108,7 +104,8 @@ export class AcpPermissions {
 
   /** What the call is about, in one line without secrets. */
   named({ kind, title, paths }: KnownCall): string {
-    const { redact, tree } = this.#rules;
+    const { redact } = this.#run;
+    const tree = this.#tree;
     const what = oneLine(redact(title), MAX_TITLE_CHARS) || kind;
     const missing = paths
       .filter((path) => path !== tree)
@@ -122,8 +119,8 @@ export class AcpPermissions {
   }
 
   #isAllowed({ kind, paths }: KnownCall): boolean {
-    if (kind === "execute") return this.#rules.terminal;
-    const { tree, attachments } = this.#rules;
+    if (kind === "execute") return this.#run.settings.terminal;
+    const [tree, attachments] = [this.#tree, this.#attachments];
     // Some agents ask with kind `other` before they look outside their folder.
     if (kind === "other" && paths.length > 0) return paths.every((path) => isWithin(attachments, path));
     if (!EDITS.has(kind) && !LOOKS.has(kind)) return false;
@@ -159,4 +156,12 @@ function pathsOf({ locations, content, rawInput }: ToolCall | ToolCallUpdate): s
     typeof value === "string" && PATH_KEYS.some((name) => name === key) ? [value] : [],
   );
   return [...new Set([...located, ...diffed, ...given])];
+}
+
+/** What an agent was refused, as a sentence; null if nothing was. */
+export function refusedText(refused: readonly string[]): string | null {
+  if (refused.length === 0) return null;
+  const shown = refused.slice(0, MAX_REFUSED_SHOWN).join("; ");
+  const more = refused.length > MAX_REFUSED_SHOWN ? `; and ${refused.length - MAX_REFUSED_SHOWN} more` : "";
+  return `The agent wanted to do what it may not do here, and was refused: ${shown}${more}.`;
 }

@@ -20,8 +20,7 @@ const Common = { title: z.string().nullish(), description: z.string().nullish() 
 const Field = z.discriminatedUnion("type", [
   z.object({ type: z.literal("string"), ...Common, enum: Untitled.nullish(), oneOf: Titled.nullish() }),
   z.object({ type: z.literal("boolean"), ...Common }),
-  z.object({ type: z.literal("number"), ...Common }),
-  z.object({ type: z.literal("integer"), ...Common }),
+  z.object({ type: z.enum(["number", "integer"]), ...Common }),
   z.object({
     type: z.literal("array"),
     ...Common,

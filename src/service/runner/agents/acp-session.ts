@@ -1,15 +1,15 @@
 import {
   type ClientContext,
-  type InitializeResponse,
   methods,
   type NewSessionRequest,
   type PromptCapabilities,
   PROTOCOL_VERSION,
   RequestError,
 } from "@agentclientprotocol/sdk";
-import { attachmentsFolder } from "../place-attachments.ts";
+import type { Clock } from "../../../core/clock.ts";
 import { TurnFailedError } from "../run-error.ts";
 import type { AgentRun } from "./agent.ts";
+import { attachmentsFolder } from "./attachments.ts";
 
 /** A session that waits for a prompt. */
 export type OpenSession = {
@@ -56,86 +56,59 @@ async function shakeHands(
   run: AgentRun,
   tell: (line: string) => void,
 ): Promise<OpenSession> {
-  const { protocolVersion, agentCapabilities } = await agent.request(methods.agent.initialize, {
+  const { protocolVersion, agentCapabilities: offered = {} } = await agent.request(methods.agent.initialize, {
     protocolVersion: PROTOCOL_VERSION,
     clientInfo: { name: "docs-agent", version: "1" },
-    clientCapabilities: {
-      fs: { readTextFile: true, writeTextFile: true },
-      terminal: run.settings.terminal,
-      ...(run.settings.asks ? { elicitation: { form: {} } } : {}),
-    },
+    clientCapabilities: run.settings.asks ? { elicitation: { form: {} } } : {},
   });
   if (protocolVersion !== PROTOCOL_VERSION) {
     throw new TurnFailedError(
       `The agent speaks version ${protocolVersion} of the Agent Client Protocol; version ${PROTOCOL_VERSION} is needed.`,
     );
   }
-  const way = wayToResume(agentCapabilities);
-  const offered = { isResumable: way !== null, takes: agentCapabilities?.promptCapabilities ?? {} };
-  const place = placeOf(run, agentCapabilities);
-  const { kept, clock } = run;
-  if (kept !== null && way !== null && (await isResumed(agent, { way, id: kept.id, place, clock, tell }))) {
-    return { id: kept.id, knownTurns: kept.turns, ...offered };
+  const { inside } = run.sandbox;
+  const takesFolders = offered.sessionCapabilities?.additionalDirectories && run.attachments.length > 0;
+  const place: NewSessionRequest = {
+    cwd: inside.tree,
+    mcpServers: [],
+    ...(takesFolders && { additionalDirectories: [attachmentsFolder(inside.tmp)] }),
+  };
+  // Loading tells the whole conversation again, resuming doesn't.
+  const load = offered.loadSession === true ? "load" : null;
+  const way = offered.sessionCapabilities?.resume ? "resume" : load;
+  const session = { isResumable: way !== null, takes: offered.promptCapabilities ?? {} };
+  const { kept } = run;
+  if (kept !== null && way !== null) {
+    const problem = await problemOfResuming(agent, way, { sessionId: kept.id, ...place }, run.clock);
+    tell(
+      problem === null
+        ? "the agent's session is resumed"
+        : `the agent's session can't be resumed, a new one begins: ${problem}`,
+    );
+    if (problem === null) return { id: kept.id, knownTurns: kept.turns, ...session };
   }
   const { sessionId } = await agent.request(methods.agent.session.new, place);
-  return { id: sessionId, knownTurns: 0, ...offered };
+  return { id: sessionId, knownTurns: 0, ...session };
 }
 
-/** Loading tells the whole conversation again, resuming doesn't. */
-function wayToResume(offered: InitializeResponse["agentCapabilities"]): "resume" | "load" | null {
-  if (offered?.sessionCapabilities?.resume) return "resume";
-  return offered?.loadSession === true ? "load" : null;
-}
-
-/** False if the agent refuses, or doesn't answer in time. */
-async function isResumed(
+/** Why the agent doesn't take up a session; null: it does. */
+async function problemOfResuming(
   agent: ClientContext,
-  {
-    way,
-    id,
-    place,
-    clock,
-    tell,
-  }: {
-    way: "resume" | "load";
-    id: string;
-    place: NewSessionRequest;
-    clock: AgentRun["clock"];
-    tell: (line: string) => void;
-  },
-): Promise<boolean> {
+  way: "resume" | "load",
+  session: NewSessionRequest & { sessionId: string },
+  clock: Clock,
+): Promise<string | null> {
   const late = new AbortController();
   const stop = clock.wakeAt(clock.now() + RESUME_LIMIT_MS, () => late.abort("no answer"));
   try {
-    await agent.request(
-      methods.agent.session[way],
-      { sessionId: id, ...place },
-      { cancellationSignal: late.signal, stopWaitingOnCancel: true },
-    );
-    tell("the agent's session is resumed");
-    return true;
+    const options = { cancellationSignal: late.signal, stopWaitingOnCancel: true };
+    await agent.request(methods.agent.session[way], session, options);
+    return null;
   } catch (error) {
     // Anything else is the agent's end.
     if (!(error instanceof RequestError)) throw error;
-    tell(
-      `the agent's session can't be resumed, a new one begins: ${late.signal.aborted ? "no answer" : error.message}`,
-    );
-    return false;
+    return late.signal.aborted ? "no answer" : error.message;
   } finally {
     stop();
   }
-}
-
-function placeOf(
-  { sandbox: { inside }, attachments }: AgentRun,
-  offered: InitializeResponse["agentCapabilities"],
-): NewSessionRequest {
-  const takesFolders = offered?.sessionCapabilities?.additionalDirectories;
-  return {
-    cwd: inside.tree,
-    mcpServers: [],
-    ...(takesFolders && attachments.length > 0
-      ? { additionalDirectories: [attachmentsFolder(inside.tmp)] }
-      : {}),
-  };
 }

@@ -23,9 +23,15 @@ export function acpStream(toAgent: Writable, fromAgent: Readable): Stream {
     for await (const line of linesOf(fromAgent)) {
       const message = messageOf(line);
       if (message === null) continue;
-      if (isAnswer(message) && expected > 0) expected -= 1;
-      else if (!isNotification(message)) unanswered += 1;
-      if (unanswered > MAX_UNANSWERED) throw tooMany();
+      const [hasMethod, hasId] = ["method" in message, "id" in message];
+      if (!hasMethod && hasId && expected > 0) expected -= 1;
+      // All but a notification.
+      else if (!hasMethod || hasId) unanswered += 1;
+      if (unanswered > MAX_UNANSWERED) {
+        throw new TurnFailedError(
+          `The agent sent more than ${MAX_UNANSWERED} messages without waiting for answers, and was stopped.`,
+        );
+      }
       yield message;
     }
   }
@@ -82,24 +88,10 @@ function messageOf(line: Buffer): AnyMessage | null {
   return message;
 }
 
-function isAnswer(message: AnyMessage): boolean {
-  return !("method" in message) && "id" in message;
-}
-
-function isNotification(message: AnyMessage): boolean {
-  return "method" in message && !("id" in message);
-}
-
 /** Resolves when a stream takes more, or is closed. */
 export async function drained(stream: Writable): Promise<void> {
   const over = new AbortController();
   const ends = ["drain", "close"].map((name) => once(stream, name, { signal: over.signal }));
   await Promise.race(ends).catch(() => {});
   over.abort();
-}
-
-function tooMany(): TurnFailedError {
-  return new TurnFailedError(
-    `The agent sent more than ${MAX_UNANSWERED} messages without waiting for answers, and was stopped.`,
-  );
 }

@@ -1,10 +1,9 @@
 import { endOf, printableText } from "../../printable-text.ts";
+import { TailBuffer } from "../process-group.ts";
 import { type AgentResult, type AgentRun, MAX_SUMMARY_LENGTH } from "./agent.ts";
-import { failureOf } from "./ending.ts";
+import { failureOf, startAgent } from "./agent-process.ts";
 import { ProgressLines } from "./progress.ts";
 import { attachmentsText, earlierTurnsText } from "./prompt-text.ts";
-import { TailBuffer } from "../tail-buffer.ts";
-import { startAgent } from "./start-agent.ts";
 
 /** Standard output kept for the summary, in bytes: characters have up to four. */
 const MAX_TAIL_BYTES = MAX_SUMMARY_LENGTH * 4;

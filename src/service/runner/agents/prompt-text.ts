@@ -1,7 +1,7 @@
 import { cut } from "../../../core/text.ts";
 import { oneLine } from "../../printable-text.ts";
-import type { PlacedAttachment } from "../place-attachments.ts";
 import type { EarlierTurn } from "../../turn-runner.ts";
+import type { PlacedAttachment } from "./attachments.ts";
 
 const MAX_EARLIER_LENGTH = 40_000;
 const MAX_EARLIER_PROMPT_LENGTH = 8000;

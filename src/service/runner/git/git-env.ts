@@ -30,7 +30,6 @@ const SETTINGS: readonly GitSetting[] = [
   ["protocol.allow", "never"],
   ["protocol.http.allow", "always"],
   ["protocol.https.allow", "always"],
-  ["protocol.ext.allow", "never"],
   // A redirect could carry the request, and what it says, to a host that nobody named.
   ["http.followRedirects", "false"],
   ["http.lowSpeedLimit", "500"],
@@ -38,7 +37,6 @@ const SETTINGS: readonly GitSetting[] = [
   // Mirrors are packed by `upkeep.ts`, when nobody waits.
   ["maintenance.auto", "false"],
   ["gc.auto", "0"],
-  ["gc.autoDetach", "false"],
   ["commit.gpgSign", "false"],
   ["push.gpgSign", "false"],
 ];

@@ -3,12 +3,16 @@ import type { QuestionAnswer } from "../../../core/job-service.ts";
 import type { AgentQuestion, RunTurnInput } from "../../turn-runner.ts";
 import type { LocalTurnRunner } from "../create-turn-runner.ts";
 import { detailsOf, faultText, TransientRunError, TurnFailedError } from "../run-error.ts";
-import type { FromRunner, RunnerSettings, ToRunner, TurnCalls, TurnOrder } from "./messages.ts";
-import { Reporter } from "./reporter.ts";
+import type { FromRunner, News, RunnerSettings, ToRunner, TurnCalls, TurnOrder } from "./messages.ts";
 
 type Tell = (message: FromRunner) => Promise<void>;
 type Run = { abort: AbortController; answers: Map<number, (answer: QuestionAnswer | null) => void> };
 type Order = Exclude<ToRunner, { kind: "open" | "ping" }>;
+
+const REPORT_EVERY_MS = 200;
+/** As many as the service keeps. */
+const MAX_LINES = 200;
+const MAX_LINE_CHARS = 500;
 
 /** Has a runner do what the service tells, and tells what comes of it. */
 export class RunnerHost {
@@ -45,6 +49,7 @@ export class RunnerHost {
   async end(): Promise<void> {
     for (const { abort } of this.#runs.values()) abort.abort(new Error("The runner ends"));
     await Promise.all(this.#underWay);
+    await this.#runner.settled();
   }
 
   #begin(id: number, act: (run: Run) => Promise<FromRunner>): void {
@@ -118,4 +123,45 @@ export class RunnerHost {
 function failed(run: number, error: unknown): FromRunner {
   const retryAfterMs = error instanceof TransientRunError ? error.retryAfterMs : null;
   return { kind: "failed", run, reason: faultText(error), details: [...detailsOf(error)], retryAfterMs };
+}
+
+/**
+ * Tells the service of a run, at most once in a while and with one report on its way: an agent that floods us with updates gets no more of the
+ * service than any other.
+ */
+class Reporter {
+  readonly #run: number;
+  readonly #tell: Tell;
+  #news: News = {};
+  #timer: NodeJS.Timeout | null = null;
+  #isTelling = false;
+
+  constructor(run: number, tell: Tell) {
+    this.#run = run;
+    this.#tell = tell;
+  }
+
+  line(text: string): void {
+    const lines = [...(this.#news.lines ?? []), text.slice(0, MAX_LINE_CHARS)];
+    this.add({ lines: lines.slice(-MAX_LINES) });
+  }
+
+  add(news: News): void {
+    this.#news = { ...this.#news, ...news };
+    if (!this.#isTelling) this.#timer ??= setTimeout(() => this.flush(), REPORT_EVERY_MS);
+  }
+
+  /** Tells now what there is to tell. */
+  flush(): void {
+    clearTimeout(this.#timer ?? undefined);
+    this.#timer = null;
+    if (Object.keys(this.#news).length === 0) return;
+    const news = this.#news;
+    this.#news = {};
+    this.#isTelling = true;
+    void this.#tell({ kind: "report", run: this.#run, news }).then(() => {
+      this.#isTelling = false;
+      if (Object.keys(this.#news).length > 0) this.add({});
+    });
+  }
 }

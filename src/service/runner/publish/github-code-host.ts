@@ -1,12 +1,12 @@
-import { Octokit, type RestEndpointMethodTypes } from "@octokit/rest";
+import { Octokit } from "@octokit/rest";
 import { z } from "zod";
 import type { Clock } from "../../../core/clock.ts";
 import { parseRetryAfter } from "../../../core/retry.ts";
 import { messageOf } from "../../../errors.ts";
 import { oneLine } from "../../printable-text.ts";
-import { boundedFetch } from "./bounded-fetch.ts";
 import type { Redact } from "../redaction.ts";
 import { TransientRunError, TurnFailedError } from "../run-error.ts";
+import type { RunnerProject } from "../turn.ts";
 import type { PullRequestHost, HostedPullRequest } from "./code-host.ts";
 
 /** Missing where a host doesn't tell, null where the repository is gone. */
@@ -35,30 +35,19 @@ const RequestFailure = z.object({
   response: z.object({ headers: z.record(z.string(), z.unknown()) }).optional(),
 });
 
+const PULLS = "/repos/{owner}/{repo}/pulls";
 const REQUEST_TIME_LIMIT_MS = 30_000;
 const MAX_PULLS = 100;
+const MAX_BODY_BYTES = 20 * 1024 * 1024;
 
-export type GitHubOptions = {
-  apiUrl: string;
-  owner: string;
-  repo: string;
-  token: string | null;
-  /** The variable that the token comes from. */
-  tokenEnv: string;
+export type GitHubOptions = Omit<NonNullable<RunnerProject["codeHost"]>, "kind"> & {
   clock: Clock;
   redact: Redact;
 };
 
 /** Pull requests on GitHub, or on what speaks its REST API. Requests are not repeated here: a whole turn is, cheaply. */
-export function createGitHubCodeHost({
-  apiUrl,
-  owner,
-  repo,
-  token,
-  tokenEnv,
-  clock,
-  redact,
-}: GitHubOptions): PullRequestHost {
+export function createGitHubCodeHost(options: GitHubOptions): PullRequestHost {
+  const { apiUrl, owner, repo, token } = options;
   const octokit = new Octokit({
     ...(token === null ? {} : { auth: token }),
     baseUrl: apiUrl.replace(/\/+$/, ""),
@@ -71,15 +60,17 @@ export function createGitHubCodeHost({
   async function ask<Data>(
     doing: string,
     signal: AbortSignal,
-    act: (limited: AbortSignal) => Promise<{ data: unknown }>,
     schema: z.ZodType<Data>,
+    route: string,
+    params: Record<string, unknown> = {},
   ): Promise<Data> {
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIME_LIMIT_MS)]);
     let data: unknown;
     try {
-      ({ data } = await act(AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIME_LIMIT_MS)])));
+      ({ data } = await octokit.request(route, { owner, repo, ...params, request: { signal: limited } }));
     } catch (error) {
       signal.throwIfAborted();
-      throw faultOf(doing, error, { redact, tokenEnv, nowMs: clock.now() });
+      throw faultOf(doing, error, options);
     }
     const parsed = schema.safeParse(data);
     if (parsed.success) return parsed.data;
@@ -89,21 +80,14 @@ export function createGitHubCodeHost({
 
   return {
     async find(branch, signal) {
-      const params: RestEndpointMethodTypes["pulls"]["list"]["parameters"] = {
-        owner,
-        repo,
+      const params = {
         head: `${owner}:${branch}`,
         state: "all",
         sort: "created",
         direction: "desc",
         per_page: MAX_PULLS,
       };
-      const pulls = await ask(
-        "Looking for the pull request",
-        signal,
-        (limited) => octokit.rest.pulls.list({ ...params, request: { signal: limited } }),
-        z.array(Pull),
-      );
+      const pulls = await ask("Looking for the pull request", signal, z.array(Pull), `GET ${PULLS}`, params);
       // Hosts that do not know the filter return all.
       return pulls
         .filter((pull) => pull.head.ref === branch && !isFromFork(pull))
@@ -111,24 +95,10 @@ export function createGitHubCodeHost({
         .map(toPullRequest);
     },
 
-    async create({ branch, base, title, body }, signal) {
+    async create({ branch, ...texts }, signal) {
       try {
-        const pull = await ask(
-          "Opening the pull request",
-          signal,
-          (limited) =>
-            octokit.rest.pulls.create({
-              owner,
-              repo,
-              head: branch,
-              base,
-              title,
-              body,
-              request: { signal: limited },
-            }),
-          Pull,
-        );
-        return toPullRequest(pull);
+        const params = { head: branch, ...texts };
+        return toPullRequest(await ask("Opening the pull request", signal, Pull, `POST ${PULLS}`, params));
       } catch (error) {
         if (error instanceof TurnFailedError && /already exists/i.test(error.details.join(" ")))
           return "exists";
@@ -137,25 +107,12 @@ export function createGitHubCodeHost({
     },
 
     async updateBody(number, body, signal) {
-      const pull = await ask(
-        "Updating the pull request",
-        signal,
-        (limited) =>
-          octokit.rest.pulls.update({ owner, repo, pull_number: number, body, request: { signal: limited } }),
-        Pull,
-      );
-      return toPullRequest(pull);
+      const route = `PATCH ${PULLS}/${number}`;
+      return toPullRequest(await ask("Updating the pull request", signal, Pull, route, { body }));
     },
 
     async get(number, signal) {
-      const pull = await ask(
-        "Reading the pull request",
-        signal,
-        (limited) =>
-          octokit.rest.pulls.get({ owner, repo, pull_number: number, request: { signal: limited } }),
-        Pull,
-      );
-      return toPullRequest(pull);
+      return toPullRequest(await ask("Reading the pull request", signal, Pull, `GET ${PULLS}/${number}`));
     },
   };
 }
@@ -184,7 +141,7 @@ function toPullRequest(pull: Pull): HostedPullRequest {
 function faultOf(
   doing: string,
   error: unknown,
-  { redact, tokenEnv, nowMs }: { redact: Redact; tokenEnv: string; nowMs: number },
+  { redact, tokenEnv, clock }: GitHubOptions,
 ): TransientRunError | TurnFailedError {
   const failure = RequestFailure.safeParse(error);
   if (!failure.success) {
@@ -202,7 +159,7 @@ function faultOf(
     return new TransientRunError(
       response ? `The code host answered ${status}.` : "The code host can't be reached.",
       {
-        retryAfterMs: parseRetryAfter(headers["retry-after"], nowMs),
+        retryAfterMs: parseRetryAfter(headers["retry-after"], clock.now()),
         details: [`${doing}: ${said}`],
       },
     );
@@ -229,4 +186,22 @@ function refusalOf(status: number, tokenEnv: string): [reason: string, advice: s
     default:
       return [`The code host answered ${status}.`, ""];
   }
+}
+
+/** `fetch`, with an error instead of a response body of more than 20 MiB. */
+async function boundedFetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
+  const response = await fetch(input, init);
+  if (!response.body) return response;
+  let bytes = 0;
+  const bounded = response.body.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        bytes += chunk.length;
+        if (bytes > MAX_BODY_BYTES) controller.error(new Error("The answer is too large"));
+        else controller.enqueue(chunk);
+      },
+    }),
+  );
+  const { status, statusText, headers } = response;
+  return new Response(bounded, { status, statusText, headers });
 }

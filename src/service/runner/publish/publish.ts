@@ -15,8 +15,8 @@ export type PublishInput = {
   baseBranch: string;
   /** What the branch ends in now. */
   commit: string;
-  /** Whether a pull request that is no longer open holds the turn's commit, as far as is known beside its head. @default none */
-  isTurns?: (pull: HostedPullRequest) => boolean;
+  /** Whether a pull request that is no longer open holds the turn's commit, as far as is known beside its head. */
+  isTurns: (pull: HostedPullRequest) => boolean;
   turn: TurnText;
   redact: Redact;
   signal: AbortSignal;
@@ -32,11 +32,14 @@ export async function publish(input: PublishInput): Promise<ReportedPullRequest>
 }
 
 async function published(input: PublishInput): Promise<HostedPullRequest> {
-  const { codeHost, branch, baseBranch, turn, redact, signal } = input;
+  const { codeHost, branch, baseBranch, commit, isTurns, turn, redact, signal } = input;
   // Twice: somebody may open or close one between our looking and our creating.
   for (let attempt = 0; attempt < 2; attempt++) {
     const found = await codeHost.find(branch, signal);
-    const fitting = fittingOne(found, input);
+    const fitting =
+      found.find(({ state }) => state === "open") ??
+      found.find(({ headSha }) => headSha === commit) ??
+      found.find(isTurns);
     if (fitting) {
       if (fitting.state !== "open") return fitting;
       const body = mergedBody(fitting.body, bodyOf(turn, redact));
@@ -79,15 +82,4 @@ function reported(pullRequest: HostedPullRequest, redact: Redact): ReportedPullR
     headRef,
     headSha,
   };
-}
-
-function fittingOne(
-  found: readonly HostedPullRequest[],
-  { commit, isTurns = () => false }: Pick<PublishInput, "commit" | "isTurns">,
-): HostedPullRequest | undefined {
-  return (
-    found.find(({ state }) => state === "open") ??
-    found.find(({ headSha }) => headSha === commit) ??
-    found.find(isTurns)
-  );
 }

@@ -2,7 +2,7 @@ import { cut } from "../../../core/text.ts";
 import { oneLine } from "../../printable-text.ts";
 import type { Redact } from "../redaction.ts";
 import type { EarlierTurn } from "../../turn-runner.ts";
-import { JOB_TRAILER, TURN_TRAILER, turnKeyOf } from "../turn-key.ts";
+import { JOB_TRAILER, TURN_TRAILER, turnKeyOf } from "../earlier-push.ts";
 import { closedMarkdown, fileName, inertText, quoted } from "./inert-text.ts";
 
 export type TurnText = {

@@ -1,4 +1,4 @@
-import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 
@@ -8,19 +8,18 @@ const TurnNote = z.object({
   commit: z.string(),
   summary: z.string().nullable(),
   leftOut: z.array(z.string()),
-  /** Which turn it is; null in notes of earlier versions. */
-  turnKey: z.string().nullable().default(null),
+  /** Which turn it is. */
+  turnKey: z.string(),
   /** Whether the commit has certainly reached the remote. */
-  isPushed: z.boolean().default(false),
+  isPushed: z.boolean(),
   /** The branch's open pull request before the push, and its newest one. */
-  openPull: z.int().nullable().default(null),
-  newestPull: z.int().nullable().default(null),
+  openPull: z.int().nullable(),
+  newestPull: z.int().nullable(),
 });
 export type TurnNote = z.infer<typeof TurnNote>;
 
 /** Written before the push and after it; a crash leaves the old note or the new one. */
 export async function writeTurnNote(notesDir: string, jobId: string, note: TurnNote): Promise<void> {
-  await mkdir(notesDir, { recursive: true, mode: 0o700 });
   const file = join(notesDir, `${jobId}.json`);
   await writeFile(`${file}.new`, JSON.stringify(note), { mode: 0o600 });
   await rename(`${file}.new`, file);
@@ -30,8 +29,7 @@ export async function writeTurnNote(notesDir: string, jobId: string, note: TurnN
 export async function readTurnNote(notesDir: string, jobId: string): Promise<TurnNote | null> {
   const text = await readFile(join(notesDir, `${jobId}.json`), "utf8").catch(() => "null");
   try {
-    const note = TurnNote.safeParse(JSON.parse(text));
-    return note.success ? note.data : null;
+    return TurnNote.parse(JSON.parse(text));
   } catch {
     return null;
   }

@@ -5,15 +5,8 @@ import { fileURLToPath } from "node:url";
 import type { Env } from "../../env.ts";
 import { isInside } from "../confined-files.ts";
 import { TurnFailedError } from "../run-error.ts";
-import { findProgram, type Program, SYSTEM_FOLDERS } from "./program.ts";
-import type {
-  AgentLimits,
-  CommandLine,
-  InsidePaths,
-  Sandbox,
-  SandboxedAgent,
-  TurnSandbox,
-} from "./sandbox.ts";
+import { findProgram, SYSTEM_FOLDERS } from "./program.ts";
+import type { AgentLimits, CommandLine, InsidePaths, Sandbox } from "./sandbox.ts";
 import type { TurnGroups } from "./turn-groups.ts";
 
 /** Folders and files of /etc that programs need, and that hold nothing of the operator's. Private keys lie beside the certificates. */
@@ -90,10 +83,12 @@ export async function bubblewrap(options: BubblewrapOptions): Promise<Sandbox> {
   for (const [name, text] of Object.entries(OWN_ETC)) await writeFile(join(etc, name), text);
   const system = await systemMounts();
   const node = await realpath(process.execPath);
-  const bounds = boundsOf(options);
+  const boundBy = (isByGroup = false) => (isByGroup ? "cgroup" : "rlimit");
+  const { memory, processes } = options.groups?.bounds ?? {};
+  const bounds: Sandbox["bounds"] = { memory: boundBy(memory), processes: boundBy(processes) };
 
-  async function open(agent: SandboxedAgent): Promise<TurnSandbox> {
-    const { folders, command } = agent;
+  const open: Sandbox["open"] = async (agent) => {
+    const { folders, command, networkSocket } = agent;
     const program = await findProgram(command, options.env["PATH"] ?? "/usr/bin:/bin");
     if (program === null) {
       throw new TurnFailedError("The agent couldn't be started.", {
@@ -109,28 +104,30 @@ export async function bubblewrap(options: BubblewrapOptions): Promise<Sandbox> {
         ],
       });
     }
-    const shields = shieldsOf([...program.needs, ...readable]);
-    const shared = [
+    const mounts = [
       NAMESPACES.flat(),
       // The descriptions of the service's keys stand in there.
       existsSync("/proc/keys") ? ["--ro-bind", "/dev/null", "/proc/keys"] : [],
       options.canNest ? [] : ["--disable-userns"],
       system,
-      Object.keys(OWN_ETC).flatMap((name) => ["--ro-bind", join(etc, name), `/etc/${name}`]),
+      ...Object.keys(OWN_ETC).map((name) => ["--ro-bind", join(etc, name), `/etc/${name}`]),
       ["--bind", folders.tree, INSIDE.tree],
-    ];
-    const own = [
       ["--bind", folders.home, INSIDE.home],
       ["--bind", folders.tmp, INSIDE.tmp],
       ["--symlink", INSIDE.tmp, VAR_TMP],
-      wayOutMounts(node, agent.networkSocket),
-    ];
-    // After the agent's own folders: a program may lie below what is /tmp on this machine.
-    const programs = [
-      shields.flatMap((path) => ["--tmpfs", path]),
-      programMounts(program),
-      readable.flatMap((path) => ["--ro-bind-try", path, path]),
-      shields.flatMap((path) => ["--remount-ro", path]),
+      ...(networkSocket === null
+        ? []
+        : [
+            ["--ro-bind", node, WAY_OUT.node],
+            ["--ro-bind", RELAY, WAY_OUT.relay],
+            ["--bind", networkSocket, WAY_OUT.socket],
+          ]),
+      // After the agent's own folders: a program may lie below what is /tmp on this machine.
+      ...program.needs.map((path) => ["--ro-bind", path, path]),
+      ...[...program.names].map(([name, path]) => ["--symlink", path, `${BIN}/${name}`]),
+      ...readable.map((path) => ["--ro-bind-try", path, path]),
+      // Nothing else can be written to.
+      ["--remount-ro", "/dev", "--remount-ro", "/"],
     ];
     const group = await options.groups?.open(agent.limits);
     return {
@@ -138,7 +135,7 @@ export async function bubblewrap(options: BubblewrapOptions): Promise<Sandbox> {
       networkPort: WAY_OUT.port,
       ranOutOfMemory: async () => (await group?.ranOutOfMemory()) ?? false,
       [Symbol.asyncDispose]: async () => group?.[Symbol.asyncDispose](),
-      contain: ({ command: inner, args }, { cwd = INSIDE.tree, env = {}, isTreeOnly = false } = {}) => ({
+      contain: ({ command: inner, args }, env = {}) => ({
         ...inGroup(group?.procs ?? null, {
           command: options.bwrap,
           args: [
@@ -148,7 +145,7 @@ export async function bubblewrap(options: BubblewrapOptions): Promise<Sandbox> {
             "4",
             "--",
             ...limitsOf(options.prlimit, agent.limits, bounds),
-            ...(isTreeOnly || agent.networkSocket === null ? [] : VIA_RELAY),
+            ...(networkSocket === null ? [] : VIA_RELAY),
             inner === command ? program.path : inner,
             ...args,
           ],
@@ -158,28 +155,17 @@ export async function bubblewrap(options: BubblewrapOptions): Promise<Sandbox> {
         cwd: "/",
         inputs: [
           argumentsOf([
-            ...shared,
-            ...(isTreeOnly ? [] : own),
-            ...programs,
-            // Nothing else can be written to.
-            ["--remount-ro", "/dev", "--remount-ro", "/"],
+            ...mounts,
             ...Object.entries({ PATH, ...env }).map((entry) => ["--setenv", ...entry]),
-            ["--chdir", cwd],
+            ["--chdir", INSIDE.tree],
           ]),
           options.filter,
         ],
       }),
     };
-  }
+  };
 
   return { kind: "bubblewrap", bounds, open };
-}
-
-function boundsOf({ groups }: BubblewrapOptions): Sandbox["bounds"] {
-  return {
-    memory: groups?.bounds.memory ? "cgroup" : "rlimit",
-    processes: groups?.bounds.processes ? "cgroup" : "rlimit",
-  };
 }
 
 /** The process is in its group before it becomes the program, and all that it starts is too. */
@@ -228,33 +214,7 @@ function isAgentsOwn(path: string): boolean {
   return [INSIDE.tree, INSIDE.home, VAR_TMP].some((own) => path === own || isInside(own, path));
 }
 
-/**
- * What to mount in `/tmp` before anything is mounted further below. Bubblewrap makes the folders on the way to a mount and follows links there: an agent could
- * put one in their place, out of the sandbox, before another program of its turn is started. What is mounted right in `/tmp` it can't move.
- */
-function shieldsOf(paths: readonly string[]): string[] {
-  const below = paths.filter((path) => isInside(INSIDE.tmp, path));
-  const first = (path: string) => join(INSIDE.tmp, path.split("/")[2] ?? "");
-  return [...new Set(below.filter((path) => first(path) !== path).map(first))];
-}
-
-function wayOutMounts(node: string, socket: string | null): string[] {
-  if (socket === null) return [];
-  const read = [
-    [node, WAY_OUT.node],
-    [RELAY, WAY_OUT.relay],
-  ];
-  return [...read.flatMap((pair) => ["--ro-bind", ...pair]), "--bind", socket, WAY_OUT.socket];
-}
-
 const VIA_RELAY = [WAY_OUT.node, WAY_OUT.relay, WAY_OUT.socket, String(WAY_OUT.port), "--"];
-
-function programMounts({ needs, names }: Program): string[] {
-  return [
-    ...needs.flatMap((path) => ["--ro-bind", path, path]),
-    ...[...names].flatMap(([name, path]) => ["--symlink", path, `${BIN}/${name}`]),
-  ];
-}
 
 function limitsOf(prlimit: string, limits: AgentLimits, bounds: Sandbox["bounds"]): string[] {
   return [

@@ -1,7 +1,7 @@
 import { statfs } from "node:fs/promises";
 import type { Clock } from "../../../core/clock.ts";
 import { TransientRunError, TurnFailedError } from "../run-error.ts";
-import { runProgram } from "../run-program.ts";
+import { runProgram } from "../process-group.ts";
 
 const LOOK_EVERY_MS = 5_000;
 /** How often the disk is asked how much room it has, which takes no time. */
@@ -36,35 +36,38 @@ export function watchDisk(
   let lookAtMs = clock.now() + LOOK_EVERY_MS;
 
   let before = diskUse(folder, over.signal);
-  async function ask(): Promise<void> {
+  async function look(): Promise<void> {
     const isShort = (await roomOn(folder)) < reserveMegabytes * MEGABYTE;
     if (over.signal.aborted) return;
-    if (!isShort && clock.now() < lookAtMs) return wait();
-    lookAtMs = clock.now() + LOOK_EVERY_MS;
-    await look(isShort);
-  }
-  async function look(isShort: boolean): Promise<void> {
-    const { bytes } = await diskUse(folder, over.signal);
-    const { bytes: bytesBefore } = await before;
-    if (over.signal.aborted) return;
-    blindLooks = bytes === null ? blindLooks + 1 : 0;
-    if (bytesBefore === null) before = Promise.resolve({ bytes, isWhole: true });
-    else if (bytes !== null && bytes - bytesBefore > limitMegabytes * MEGABYTE) {
-      controller.abort(
-        new TurnFailedError(`The agent wrote more than its limit of ${limitMegabytes} MB, and was stopped.`),
-      );
-      return;
-    } else if (bytes !== null && isShort && bytes - bytesBefore > NOTEWORTHY_MEGABYTES * MEGABYTE) {
-      controller.abort(
-        new TurnFailedError("The agent wrote until the service's disk was almost full, and was stopped."),
-      );
-      return;
+    if (isShort || clock.now() >= lookAtMs) {
+      lookAtMs = clock.now() + LOOK_EVERY_MS;
+      const { bytes } = await diskUse(folder, over.signal);
+      const { bytes: bytesBefore } = await before;
+      if (over.signal.aborted) return;
+      blindLooks = bytes === null ? blindLooks + 1 : 0;
+      if (bytesBefore === null) before = Promise.resolve({ bytes, isWhole: true });
+      const added = bytes === null || bytesBefore === null ? 0 : bytes - bytesBefore;
+      const reason = reasonToStop(added / MEGABYTE, isShort);
+      if (reason !== null) return controller.abort(reason);
     }
-    if (blindLooks < MAX_BLIND_LOOKS) wait();
-    else controller.abort(new TransientRunError("What the agent writes to the disk can't be measured."));
+    wait();
+  }
+  function reasonToStop(addedMegabytes: number, isShort: boolean): Error | null {
+    if (addedMegabytes > limitMegabytes) {
+      return new TurnFailedError(
+        `The agent wrote more than its limit of ${limitMegabytes} MB, and was stopped.`,
+      );
+    }
+    if (isShort && addedMegabytes > NOTEWORTHY_MEGABYTES) {
+      return new TurnFailedError(
+        "The agent wrote until the service's disk was almost full, and was stopped.",
+      );
+    }
+    if (blindLooks < MAX_BLIND_LOOKS) return null;
+    return new TransientRunError("What the agent writes to the disk can't be measured.");
   }
   function wait(): void {
-    cancel = clock.wakeAt(clock.now() + ASK_EVERY_MS, () => void ask());
+    cancel = clock.wakeAt(clock.now() + ASK_EVERY_MS, () => void look());
   }
   wait();
   return {
@@ -95,7 +98,9 @@ export async function diskUse(
   };
   const { ending, stdout } = await runProgram(program, signal);
   if (ending.kind === "time-limit") return { bytes: Infinity, isWhole: false };
-  return { bytes: bytesOf(stdout.toString()), isWhole: ending.kind === "exited" && ending.code === 0 };
+  const kilobytes = Number.parseInt(stdout.toString(), 10);
+  const isWhole = ending.kind === "exited" && ending.code === 0;
+  return { bytes: Number.isNaN(kilobytes) ? null : kilobytes * 1024, isWhole };
 }
 
 /** How much the disk of a folder has room for, in bytes; infinite if that can't be told. */
@@ -106,9 +111,4 @@ async function roomOn(folder: string): Promise<number> {
   } catch {
     return Infinity;
   }
-}
-
-function bytesOf(written: string): number | null {
-  const kilobytes = Number.parseInt(written, 10);
-  return Number.isNaN(kilobytes) ? null : kilobytes * 1024;
 }

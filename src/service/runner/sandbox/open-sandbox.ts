@@ -1,15 +1,11 @@
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { Clock } from "../../../core/clock.ts";
-import type { Env } from "../../env.ts";
+import { type Env, pickEnv } from "../../env.ts";
 import { oneLine } from "../../printable-text.ts";
-import { startProcessGroup } from "../process-group.ts";
-import { TailBuffer } from "../tail-buffer.ts";
+import { runProgram } from "../process-group.ts";
 import { bubblewrap } from "./bubblewrap.ts";
-import { noSandbox } from "./no-sandbox.ts";
 import { findProgram } from "./program.ts";
-import type { Sandbox } from "./sandbox.ts";
-import { SandboxMissingError } from "./sandbox-missing-error.ts";
+import { type Sandbox, SandboxMissingError } from "./sandbox.ts";
 import { syscallFilter } from "./syscall-filter.ts";
 import type { TurnGroups } from "./turn-groups.ts";
 
@@ -19,7 +15,6 @@ export type OpenSandboxOptions = {
   folder: string;
   /** The service's environment. */
   env: Env;
-  clock: Clock;
   /** @default null there are no control groups to be had */
   groups?: TurnGroups | null;
 };
@@ -29,7 +24,6 @@ const INSTALL_PRLIMIT =
 
 /** Generous, for a machine that is busy for a moment. */
 const PROBE_TIME_LIMIT_MS = 60_000;
-const MAX_WORDS_BYTES = 2_000;
 const INSTALL =
   "Install bubblewrap: apt-get install bubblewrap (Debian, Ubuntu), dnf install bubblewrap (Fedora, RHEL), apk add bubblewrap (Alpine).";
 
@@ -71,8 +65,26 @@ export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox>
   throw new SandboxMissingError(`bubblewrap does not work here (${words})`, await remedyOf());
 }
 
+/**
+ * `containment: none`: agents run as the service's user and see what it sees. Only their process group is ended with them, and a process that
+ * leaves the group escapes that.
+ */
+function noSandbox(env: Env): Sandbox {
+  return {
+    kind: "none",
+    bounds: { memory: "none", processes: "none" },
+    open: async ({ folders: { tree, home, tmp } }) => ({
+      inside: { tree, home, tmp },
+      networkPort: null,
+      contain: (line, given) => ({ ...line, env: { ...pickEnv(env, ["PATH"]), ...given }, cwd: tree }),
+      ranOutOfMemory: async () => false,
+      [Symbol.asyncDispose]: async () => {},
+    }),
+  };
+}
+
 /** Runs a program in the sandbox. Null: it works. Otherwise what bubblewrap says. */
-async function wordsOfProbe(sandbox: Sandbox, { folder, clock }: OpenSandboxOptions): Promise<string | null> {
+async function wordsOfProbe(sandbox: Sandbox, { folder }: OpenSandboxOptions): Promise<string | null> {
   const job = join(folder, "probe");
   const folders = { job, tree: join(job, "tree"), home: join(job, "home"), tmp: join(job, "tmp") };
   for (const made of Object.values(folders)) await mkdir(made, { recursive: true, mode: 0o700 });
@@ -84,20 +96,15 @@ async function wordsOfProbe(sandbox: Sandbox, { folder, clock }: OpenSandboxOpti
       networkSocket: null,
       limits: { memoryMegabytes: 1024, processes: 64, diskMegabytes: 64 },
     });
-    const words = new TailBuffer(MAX_WORDS_BYTES);
-    const probe = startProcessGroup({
+    const probe = {
       ...opened.contain({ command: "true", args: [] }),
+      stdin: "",
       timeLimitMs: PROBE_TIME_LIMIT_MS,
       maxOutputBytes: 64 * 1024,
-      clock,
-      signal: AbortSignal.timeout(PROBE_TIME_LIMIT_MS),
-      onStdout: () => {},
-      onStderr: (chunk) => words.add(chunk),
-    });
-    probe.stdin.end();
-    const ending = await probe.ended;
+    };
+    const { ending, stderr } = await runProgram(probe, AbortSignal.timeout(PROBE_TIME_LIMIT_MS));
     if (ending.kind === "exited" && ending.code === 0) return null;
-    return oneLine(words.toString(), 300) || `it ended with ${JSON.stringify(ending)}`;
+    return oneLine(stderr, 300) || `it ended with ${JSON.stringify(ending)}`;
   } finally {
     await rm(job, { recursive: true, force: true });
   }

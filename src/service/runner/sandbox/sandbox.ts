@@ -1,3 +1,5 @@
+import { DocsAgentError } from "../../../errors.ts";
+
 /** A program and its arguments. */
 export type CommandLine = { command: string; args: readonly string[] };
 
@@ -13,20 +15,16 @@ export type ContainedStart = CommandLine & {
 /** Where an agent finds its folders, as it sees them. */
 export type InsidePaths = { tree: string; home: string; tmp: string };
 
-export type StartOptions = {
-  /** As the program sees it. @default its tree */
-  cwd?: string;
-  env?: Readonly<Record<string, string>>;
-  /** Nothing to write to but the tree. @default false */
-  isTreeOnly?: boolean;
-};
-
 /** The sandbox of one turn: everything that is started in it sees the same folders, and nothing else of the machine. */
 export type TurnSandbox = AsyncDisposable & {
   readonly inside: InsidePaths;
   /** The port of the agent's own 127.0.0.1 that leads to its way out; null: that of this machine is its own. */
   readonly networkPort: number | null;
-  contain(line: CommandLine, options?: StartOptions): ContainedStart;
+  /**
+   * What starts a program in it, in the agent's tree and with this environment. To be used once: mounts below what an agent could write
+   * to before lead where it says.
+   */
+  contain(line: CommandLine, env?: Readonly<Record<string, string>>): ContainedStart;
   /** Whether the kernel ended a process in it because all of them together used more memory than they may. */
   ranOutOfMemory(): Promise<boolean>;
 };
@@ -58,3 +56,14 @@ export type Sandbox = {
   /** Rejects with a `TurnFailedError` when there is no such program. */
   open(agent: SandboxedAgent): Promise<TurnSandbox>;
 };
+
+/** Agents can't be held in on this machine as it is. The message says what to do. */
+export class SandboxMissingError extends DocsAgentError {
+  readonly code = "sandbox_missing";
+
+  constructor(why: string, remedy: string) {
+    super(
+      `Can't run agents in a sandbox: ${why}.\n${remedy}\nWithout a sandbox, an agent can read and send away all that the service's user can read. If you want that all the same, set containment to none.`,
+    );
+  }
+}

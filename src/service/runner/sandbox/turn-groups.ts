@@ -1,7 +1,7 @@
 import { readdir, readFile, rmdir, mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { z } from "zod";
+import { codeOf } from "../../../errors.ts";
 import type { AgentLimits } from "./sandbox.ts";
 
 /** A turn's control group. All that is started in it is bounded together, and killed when it is disposed of. */
@@ -22,16 +22,17 @@ const PREFIX = "turn-";
 const MEGABYTE = 1024 ** 2;
 /** Processes that were killed are gone as soon as they are scheduled once more; on a busy machine that takes a while. */
 const REMOVE_WITHIN_MS = 10_000;
-const Code = z.object({ code: z.string() });
 
 /**
  * Finds where this process may make control groups (cgroup v2), and removes those that an earlier service left there. Null: nowhere. That is only below a systemd unit which
  * delegates its groups and runs the service in one of its own (`Delegate=` and `DelegateSubgroup=`, systemd 254): no other group is ours to divide.
  */
 export async function openTurnGroups(controllers = ["memory", "pids"]): Promise<TurnGroups | null> {
-  const mount = cgroupMount(await readFile("/proc/self/mountinfo", "utf8").catch(() => ""));
+  const mounts = await readFile("/proc/self/mountinfo", "utf8").catch(() => "");
+  /** Where the whole of cgroup v2 is mounted. */
+  const mount = /^\d+ \d+ \S+ \/ (\S+) .* - cgroup2 /m.exec(mounts)?.[1];
   const own = /^0::(.+)$/m.exec(await readFile("/proc/self/cgroup", "utf8").catch(() => ""))?.[1];
-  if (mount === null || own === undefined || !dirname(own).endsWith(".service")) return null;
+  if (mount === undefined || own === undefined || !dirname(own).endsWith(".service")) return null;
   const folder = join(mount, dirname(own));
   const offered = await readFile(join(folder, "cgroup.controllers"), "utf8").catch(() => "");
   const enabled = new Set<string>();
@@ -69,19 +70,13 @@ export async function openTurnGroups(controllers = ["memory", "pids"]): Promise<
   };
 }
 
-/** Where the whole of cgroup v2 is mounted. */
-function cgroupMount(mounts: string): string | null {
-  const [, point] = /^\d+ \d+ \S+ \/ (\S+) .* - cgroup2 /m.exec(mounts) ?? [];
-  return point ?? null;
-}
-
 /** Kills what is in a group, and removes it. What can't be removed stays for the next start. */
 async function removeGroup(group: string): Promise<void> {
   await writeFile(join(group, "cgroup.kill"), "1").catch(() => {});
   const giveUpAt = performance.now() + REMOVE_WITHIN_MS;
   while (performance.now() < giveUpAt) {
     const problem = await rmdir(group).catch((error: unknown) => error);
-    if (problem === undefined || Code.safeParse(problem).data?.code !== "EBUSY") return;
+    if (problem === undefined || codeOf(problem) !== "EBUSY") return;
     await sleep(20);
   }
 }

@@ -1,13 +1,17 @@
-import { storeFiles, makeCommit } from "../git/commit.ts";
-import { ignoredPaths } from "../git/ignored-paths.ts";
-import { prepare } from "../git/mirror.ts";
+import { join } from "node:path";
+import { ignoredPaths, indexLine, makeCommit, storeFiles, writeIndex } from "../git/objects.ts";
 import { boundedPaths, commitMessageOf } from "../publish/pull-request-text.ts";
 import type { AgentRunResult } from "../run-agent.ts";
-import type { RunContext } from "../run-context.ts";
 import { isNoRoom, TurnFailedError } from "../run-error.ts";
-import type { RunnerTurn } from "../runner-turn.ts";
+import { copyChanges } from "../tree/copy-changes.ts";
+import { isPortable, isSafePath } from "../tree/names.ts";
+import { scanTree, type TreeChange } from "../tree/scan-tree.ts";
+import { createIsDoc, selectChanges } from "../tree/select-changes.ts";
+import type { RunContext, RunnerTurn } from "../turn.ts";
 import type { TurnTree } from "./open-tree.ts";
-import type { CheckedWork } from "./work.ts";
+
+/** What is worth committing of a tree. `commit` is null if nothing is, `files` is how many it changes. */
+export type CheckedWork = { commit: string | null; files: number; leftOut: string[] };
 
 const TIME_LIMIT_MS = 60_000;
 
@@ -17,63 +21,69 @@ const TIME_LIMIT_MS = 60_000;
  */
 export async function checkWork(
   tree: TurnTree,
-  { summary }: Pick<AgentRunResult, "summary">,
+  ran: Pick<AgentRunResult, "summary">,
   turn: RunnerTurn,
   context: RunContext,
 ): Promise<CheckedWork> {
-  const { clock } = context;
-  const late = new AbortController();
-  const cancelLimit = clock.wakeAt(clock.now() + TIME_LIMIT_MS, () =>
-    late.abort(
-      new TurnFailedError(
-        `The agent left more behind than can be looked through in ${TIME_LIMIT_MS / 1000} s.`,
-      ),
-    ),
-  );
   try {
     context.onProgress("looking at what changed");
-    const bounded = AbortSignal.any([context.signal, late.signal]);
-    const added = await tree.workTree.scan(turn.project.docs, bounded);
-    cancelLimit();
-    return await commitWork(tree, added, summary, turn, context);
+    return await commitDocs(tree, await changesIn(tree, context), ran, turn, context);
   } catch (error) {
     // Its agent would only run and fill the disk again.
     throw isNoRoom(error)
       ? new TurnFailedError("The service's disk has no room for the agent's work.")
       : error;
+  }
+}
+
+async function changesIn({ folders, start }: TurnTree, { clock, signal }: RunContext): Promise<TreeChange[]> {
+  const late = new AbortController();
+  const tooMuch = `The agent left more behind than can be looked through in ${TIME_LIMIT_MS / 1000} s.`;
+  const cancelLimit = clock.wakeAt(clock.now() + TIME_LIMIT_MS, () =>
+    late.abort(new TurnFailedError(tooMuch)),
+  );
+  try {
+    return await scanTree(folders.tree, start, AbortSignal.any([signal, late.signal]));
   } finally {
     cancelLimit();
   }
 }
 
-/** `added`: the new files among the docs. */
-async function commitWork(
-  { start, folders, workTree, copies, ignoreRules }: TurnTree,
-  added: string[],
-  summary: string | null,
+async function commitDocs(
+  { start: { snapshot }, commit: parent, folders: { tree, scratch } }: TurnTree,
+  changes: readonly TreeChange[],
+  { summary }: Pick<AgentRunResult, "summary">,
   turn: RunnerTurn,
-  { git, mirrorLock, signal, redact, clock, secrets, author }: RunContext,
+  { mirror, redact, clock, secrets }: RunContext,
 ): Promise<CheckedWork> {
   const { docs, portableNames } = turn.project;
-  const { gitDir } = start;
-  const ignored = await mirrorLock.run(gitDir, signal, async () => {
-    // The agent is gone. Whatever it may have done to the mirror's settings is undone before git runs again.
-    await prepare(git, gitDir, signal);
-    return ignoredPaths(git, gitDir, ignoreRules, added, folders.ignore, signal);
-  });
-  const { committed, ...rest } = await workTree.select({ docs, ignored, portableNames, secrets, copies });
-  const leftOut = boundedPaths(rest.leftOut, redact);
-  if (committed.length === 0) return { commit: null, leftOut };
+  const isDoc = createIsDoc(docs);
+  const added = changes.filter(({ path, kind }) => kind === "added" && isDoc(path)).map(({ path }) => path);
+  const ignoreRules = [...snapshot.values()].filter(
+    ({ path, mode }) => /(?:^|\/)\.gitignore$/.test(path) && mode.startsWith("100") && isSafePath(path),
+  );
+  const ignored = await mirror.use((git) => ignoredPaths(git, ignoreRules, added, join(scratch, "ignore")));
+  const isRefused = (path: string) => ignored.has(path) || (portableNames && !isPortable(path));
+  const selection = selectChanges(changes, snapshot.keys(), isDoc, isRefused);
+  const leftOut = boundedPaths(selection.leftOut, redact);
+  const { committed } = selection;
+  if (committed.length === 0) return { commit: null, files: 0, leftOut };
 
-  const message = commitMessageOf({ ...turn, summary, leftOut }, redact);
-  const commit = await mirrorLock.run(gitDir, signal, async () => {
-    await prepare(git, gitDir, signal);
-    const count = committed.filter(({ kind }) => kind !== "deleted").length;
-    const oids = count === 0 ? [] : await storeFiles(git, gitDir, copies, count, signal);
-    const index = workTree.nextIndex(oids);
+  const copies = await copyChanges(tree, committed, secrets, join(scratch, "copies"));
+  const commit = await mirror.use(async (git) => {
+    const oids = await storeFiles(git, [...copies.values()]);
+    const lines = new Map([...snapshot].map(([path, { raw }]) => [path, raw]));
+    for (const { path, kind } of committed) if (kind === "deleted") lines.delete(path);
+    for (const [at, path] of [...copies.keys()].entries()) {
+      // Modes stay as they are; new files are plain files.
+      const mode = snapshot.get(path)?.mode === "100755" ? "100755" : "100644";
+      lines.set(path, indexLine(mode, oids[at] ?? "", path));
+    }
+    const index = join(scratch, "index");
+    await writeIndex(git, index, lines.values());
+    const message = commitMessageOf({ ...turn, summary, leftOut }, redact);
     const allowed = new Set(committed.map(({ path }) => path));
-    const made = { git, gitDir, scratch: folders.index, parent: start.commit, index, allowed, message };
-    return makeCommit({ ...made, author, atMs: clock.now(), signal });
+    return makeCommit(git, { index, parent, allowed, message, atMs: clock.now() });
   });
-  return commit === null ? { commit, leftOut } : { commit, files: committed.length, leftOut };
+  return { commit, files: committed.length, leftOut };
 }

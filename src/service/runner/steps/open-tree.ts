@@ -1,54 +1,44 @@
-import { mkdir } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
-import { openTurnFolders, removeTurnFolders, type TurnFolders } from "../folders.ts";
-import { prepare } from "../git/mirror.ts";
-import type { RunContext } from "../run-context.ts";
+import { chmodSync, mkdirSync, renameSync } from "node:fs";
+import { basename, join } from "node:path";
+import { openTurnFolders, removeFolder, type TurnFolders } from "../folders.ts";
 import { faultText } from "../run-error.ts";
-import type { RunnerTurn } from "../runner-turn.ts";
-import { fillTree } from "../tree/fill-tree.ts";
-import { keepTree } from "../tree/keep-tree.ts";
-import { WorkTree } from "../tree/work-tree.ts";
-import type { TurnStart } from "./work.ts";
+import { fillTree, type TreeStart } from "../tree/fill-tree.ts";
+import type { RunContext, RunnerTurn } from "../turn.ts";
 
-/** The agent's tree, and what belongs to it. It is gone once this is disposed of. */
-export type TurnTree = AsyncDisposable & {
-  start: TurnStart;
-  folders: TurnFolders;
-  workTree: WorkTree;
-  /** A folder of our own for copies of what will be committed. */
-  copies: string;
-  ignoreRules: Awaited<ReturnType<typeof fillTree>>;
-};
+/** The agent's tree, and what belongs to it. It goes once this is disposed of and the turn's result is told. */
+export type TurnTree = Disposable & { folders: TurnFolders; commit: string; start: TreeStart };
 
-/** Makes the turn's folders and fills the tree from where the turn starts. */
-export async function openTree(turn: RunnerTurn, context: RunContext, start: TurnStart): Promise<TurnTree> {
-  const { git, mirrorLock, signal, trees, logger } = context;
-  const { gitDir, commit } = start;
-  await using opening = new AsyncDisposableStack();
+/** Makes the turn's folders and fills the tree from the commit where the turn starts. */
+export async function openTree(turn: RunnerTurn, context: RunContext, commit: string): Promise<TurnTree> {
+  const { mirror, trees, logger, afterwards } = context;
+  const key = basename(mirror.path);
   const folders = await openTurnFolders(context.folders, turn.jobId);
-  opening.defer(() =>
-    removeTurnFolders(folders).catch((error: unknown) =>
-      logger.warn({ problem: faultText(error) }, "worktree could not be removed"),
-    ),
-  );
-  const scratch = dirname(folders.index);
-  const [aside, copies] = [join(scratch, "aside"), join(scratch, "copies")];
-  for (const folder of [aside, copies]) await mkdir(folder, { mode: 0o700 });
-  const key = basename(gitDir);
-  const workTree = new WorkTree(folders.tree, aside);
-  opening.defer(() => keepTree(workTree, trees, key));
-  const ignoreRules = await mirrorLock.run(gitDir, signal, async () => {
-    await prepare(git, gitDir, signal);
-    const tree = { workTree, tree: folders.tree, scratch: folders.index, kept: trees.take(key) };
-    return fillTree({ git, gitDir, commit, ...tree, signal });
-  });
-  const opened = opening.move();
-  return {
-    start,
-    folders,
-    workTree,
-    copies,
-    ignoreRules,
-    [Symbol.asyncDispose]: () => opened.disposeAsync(),
-  };
+  let start: TreeStart | null = null;
+  const close = () =>
+    afterwards(async () => {
+      try {
+        const aside = join(folders.scratch, "aside");
+        mkdirSync(aside);
+        if (start?.hasFineTimes === true) trees.keep(key, folders.tree, start.written, aside);
+      } catch (error) {
+        logger.warn({ problem: faultText(error) }, "worktree could not be kept");
+      }
+      try {
+        // At once: the job's next turn needs the place. Its agent may have closed it.
+        chmodSync(folders.job, 0o700);
+        renameSync(folders.job, join(folders.scratch, "job"));
+        await removeFolder(folders.scratch);
+      } catch (error) {
+        logger.warn({ problem: faultText(error) }, "worktree could not be removed");
+      }
+    });
+  try {
+    start = await mirror.use(async (git) =>
+      fillTree(git, commit, folders, await trees.take(key, folders.tree)),
+    );
+    return { folders, commit, start, [Symbol.dispose]: close };
+  } catch (error) {
+    close();
+    throw error;
+  }
 }

@@ -1,13 +1,57 @@
 import { jobBranch } from "../../branch.ts";
-import { refusedText } from "../agents/ending.ts";
-import { holdsPush } from "../earlier-push.ts";
+import { refusedText } from "../agents/acp-permissions.ts";
 import type { HostedPullRequest } from "../publish/code-host.ts";
+import { type EarlierPush, holdsPush, turnKeyOf } from "../earlier-push.ts";
 import { publish } from "../publish/publish.ts";
+import { writeTurnNote } from "../publish/turn-note.ts";
 import type { AgentRunResult } from "../run-agent.ts";
-import type { RunContext, Success } from "../run-context.ts";
 import { TurnFailedError } from "../run-error.ts";
-import type { RunnerTurn } from "../runner-turn.ts";
-import type { PushedWork } from "./work.ts";
+import type { RunContext, RunnerTurn, Success } from "../turn.ts";
+import type { CheckedWork } from "./check.ts";
+
+/** What a turn came to, before its pull request. */
+export type PushedWork = {
+  commit: string;
+  summary: string | null;
+  leftOut: string[];
+  /** Null: this attempt pushed it. */
+  earlier: EarlierPush | null;
+};
+
+/** Where a turn starts. */
+export type TurnStart = {
+  /** The commit that it builds on. */
+  commit: string;
+  /** What the job's branch is at the remote; null: there is none. */
+  job: string | null;
+  pulls: readonly HostedPullRequest[];
+  /** What an earlier attempt pushed: only its pull request is left to do. */
+  pushed: PushedWork | null;
+};
+
+/** Pushes the turn's commit. Notes that before and after: whatever happens to the branch later, this turn runs no second agent. */
+export async function publishWork(
+  turn: RunnerTurn,
+  { mirror, redact, folders, onProgress }: RunContext,
+  { job, pulls }: TurnStart,
+  { commit, files, leftOut, summary }: CheckedWork & { commit: string; summary: string | null },
+): Promise<PushedWork> {
+  const { jobId } = turn;
+  const note = {
+    version: 1 as const,
+    commit,
+    summary: summary === null ? null : redact(summary),
+    leftOut,
+    turnKey: turnKeyOf(turn),
+    openPull: pulls.find(({ state }) => state === "open")?.number ?? null,
+    newestPull: pulls.length === 0 ? null : Math.max(...pulls.map(({ number }) => number)),
+  };
+  await writeTurnNote(folders.notes, jobId, { ...note, isPushed: false });
+  onProgress(`pushing ${files} changed ${files === 1 ? "file" : "files"}`);
+  await mirror.use(() => mirror.push(jobId, commit, job));
+  await writeTurnNote(folders.notes, jobId, { ...note, isPushed: true });
+  return { commit, summary, leftOut, earlier: null };
+}
 
 /** The result of a turn whose work is pushed: finds or opens its pull request, where there is a code host. */
 export async function reportWork(

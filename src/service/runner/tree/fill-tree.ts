@@ -1,48 +1,98 @@
-import { join } from "node:path";
-import type { SafeGit } from "../git/git.ts";
-import { readObjects } from "../git/object-batch.ts";
-import type { WorkTree } from "./work-tree.ts";
+import { lstatSync, mkdirSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import type { TurnFolders } from "../folders.ts";
+import type { Git } from "../git/git.ts";
+import { GitError } from "../git/git-fault.ts";
+import { readObjects, readSnapshot, type Snapshot, writeIndex } from "../git/objects.ts";
+import { isSafePath } from "./names.ts";
+import { foldersOf, identityOf, removeEmptyFolders, type WrittenTree } from "./written-files.ts";
 
-export type FillInput = {
-  git: SafeGit;
-  gitDir: string;
-  commit: string;
-  workTree: WorkTree;
-  /** The empty folder to fill. */
-  tree: string;
-  /** A folder of our own that no agent can reach, for the index. */
-  scratch: string;
-  /** A tree that an earlier turn left. It is used up. */
-  kept: string | null;
-  signal: AbortSignal;
+/** What was there at the start. */
+export type TreeStart = {
+  /** The commit's whole listing. */
+  snapshot: Snapshot;
+  /** What of it was written, and what each file was right after. */
+  written: WrittenTree;
+  /** Whether a file that is still what was noted certainly has the same content. */
+  hasFineTimes: boolean;
 };
 
+const MAX_LINK_BYTES = 4096;
+/** Some file systems keep times in steps of two seconds. */
+const MAX_TICK_MS = 3000;
+
 /**
- * Fills a tree from a commit: bytes as they are in the repository (see `ATTRIBUTES` in mirror.ts), links only where they stay inside,
- * no submodules, and no `.git`: whoever works there can reach no repository of ours through it. Only what `kept` lacks is written.
- * The caller holds the mirror's lock. Resolves to the repository's ignore files.
+ * Fills a turn's tree from a commit: bytes as they are in the repository (see `ATTRIBUTES` in mirror.ts), links only where they stay
+ * inside, no submodules, no names that aren't safe, and no `.git`: whoever works there can reach no repository of ours through it.
+ * `there`: what is there already, of whatever commit. Only what it lacks is written.
  */
-export async function fillTree(input: FillInput): Promise<{ path: string; oid: string }[]> {
-  const { git, gitDir, commit, workTree, tree, kept, signal } = input;
-  const listing = await git.run({
-    args: ["ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit],
-    gitDir,
-    signal,
-  });
-  const { index, paths, links, ignoreRules } = workTree.open(listing, kept);
-  if (paths.length > 0) {
-    const env = { GIT_INDEX_FILE: join(input.scratch, "start"), GIT_WORK_TREE: tree };
-    await git.run({ args: ["update-index", "-z", "--index-info"], gitDir, env, stdin: index, signal });
-    await git.run({
-      args: ["checkout-index", "-z", "--stdin"],
-      gitDir,
-      env,
-      cwd: tree,
-      stdin: paths,
-      signal,
-    });
+export async function fillTree(
+  git: Git,
+  commit: string,
+  { tree, scratch }: TurnFolders,
+  there: WrittenTree,
+): Promise<TreeStart> {
+  const snapshot = await readSnapshot(git, commit);
+  const written = new Map(there.files);
+  for (const [path, { oid, mode }] of there.files) {
+    const entry = snapshot.get(path);
+    if (entry?.oid === oid && entry.mode === mode) continue;
+    written.delete(path);
+    unlinkSync(join(tree, path));
   }
-  const targets = await readObjects(git, gitDir, links, signal);
-  await workTree.complete(targets);
-  return ignoreRules;
+  removeEmptyFolders(tree, there.folders.keys(), written.keys());
+  const missing = [...snapshot.values()].filter(({ path }) => isSafePath(path) && !written.has(path));
+  const files = missing.filter(({ mode }) => mode === "100644" || mode === "100755");
+  if (files.length > 0) {
+    const lines = files.map(({ raw }) => raw);
+    const env = { GIT_INDEX_FILE: join(scratch, "start"), GIT_WORK_TREE: tree };
+    await writeIndex(git, env.GIT_INDEX_FILE, lines);
+    await git.run(["checkout-index", "--all"], { env, cwd: tree });
+  }
+  const links = missing.filter(({ mode }) => mode === "120000");
+  const oids = links.map(({ oid }) => oid);
+  const targets = await readObjects(git, oids);
+  const made = links.filter(({ path }, index) => makeLink(tree, path, targets[index] ?? Buffer.alloc(0)));
+  for (const { path, oid, mode } of [...files, ...made]) {
+    const stats = lstatSync(join(tree, path), { bigint: true, throwIfNoEntry: false });
+    if (stats === undefined) throw new GitError(`git did not write ${path}`);
+    written.set(path, { identity: identityOf(stats), oid, mode, size: Number(stats.size) });
+  }
+  const folders = foldersOf(tree, written.keys());
+  return {
+    snapshot,
+    written: { files: written, folders },
+    hasFineTimes: await ticks(join(scratch, "probe")),
+  };
+}
+
+function makeLink(root: string, path: string, bytes: Buffer): boolean {
+  const target = bytes.toString("utf8");
+  if (bytes.length > MAX_LINK_BYTES || target.startsWith("/") || target.includes("\0")) return false;
+  const end = normalize(join(dirname(path), target));
+  if (target === "" || end === ".." || end.startsWith("../")) return false;
+  mkdirSync(dirname(join(root, path)), { recursive: true });
+  symlinkSync(target, join(root, path));
+  return true;
+}
+
+/**
+ * Waits until the disk's clock has moved on, so that whatever changes a file from now on gets another time than the one that was
+ * noted. False if it doesn't within seconds.
+ */
+async function ticks(probe: string): Promise<boolean> {
+  const first = timeOfNew(probe);
+  const giveUpAt = performance.now() + MAX_TICK_MS;
+  while (performance.now() < giveUpAt) {
+    if (timeOfNew(probe) > first) return true;
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  return false;
+}
+
+function timeOfNew(path: string): bigint {
+  writeFileSync(path, "");
+  const { ctimeNs } = lstatSync(path, { bigint: true });
+  unlinkSync(path);
+  return ctimeNs;
 }

@@ -1,10 +1,26 @@
-import { foldedName } from "../git/safe-path.ts";
+import picomatch from "picomatch";
+import { foldedName, isSafePath, nameAnywhere } from "./names.ts";
 import type { TreeChange } from "./scan-tree.ts";
+
+/** Files that steer git itself; never documentation, whatever the globs say. */
+const NEVER = new Set([".gitmodules", ".gitattributes", ".gitignore"]);
 
 export type DocsChange = { path: string; kind: "added" | "modified" | "deleted" };
 
 /** What is committed, and what was changed besides and is not. */
 export type Selection = { committed: DocsChange[]; leftOut: string[] };
+
+/**
+ * Tells which paths count as documentation. A path counts if a glob matches it. Names that start with a dot match only where the
+ * glob spells the dot (`.github/**\/*.md`). Git's own files never count.
+ */
+export function createIsDoc(globs: readonly string[]): (path: string) => boolean {
+  // strictSlashes: `docs/**` is what lies in docs, not a file of that name.
+  const options = { dot: false, nonegate: true, windows: false, strictSlashes: true } as const;
+  const isWanted = picomatch([...globs], options);
+  return (path) =>
+    isSafePath(path) && isWanted(path) && !path.split("/").some((name) => NEVER.has(nameAnywhere(name)));
+}
 
 /**
  * Keeps the changes inside the documentation. A new file that needs the place of something that stays is left out, and so is one
@@ -27,22 +43,17 @@ export function selectChanges(
   const deleted = new Set(wanted.filter(({ kind }) => kind === "deleted").map(({ path }) => path));
   const staying = new Set<string>();
   const stayingFolders = new Set<string>();
-  /** How each file or folder is spelled that will be there, by what a file system may take for its name. */
-  const spellings = new Map<string, string>();
   for (const path of startPaths) {
     if (deleted.has(path)) continue;
     staying.add(path);
-    spellings.set(folded(path), path);
-    for (const folder of foldersOf(path)) {
-      if (stayingFolders.has(folder)) continue;
-      stayingFolders.add(folder);
-      spellings.set(folded(folder), folder);
-    }
+    for (const folder of foldersOf(path)) stayingFolders.add(folder);
   }
+  /** How each file or folder is spelled that will be there, by what a file system may take for its name. */
+  const spellings = new Map([...staying, ...stayingFolders].map((name) => [foldedName(name), name]));
   const committed = wanted.filter(({ path, kind }) => {
     if (kind !== "added") return true;
     const folders = foldersOf(path);
-    const names = [path, ...folders].map((name) => [folded(name), name] as const);
+    const names = [path, ...folders].map((name) => [foldedName(name), name] as const);
     const isInTheWay =
       stayingFolders.has(path) ||
       folders.some((folder) => staying.has(folder)) ||
@@ -52,11 +63,6 @@ export function selectChanges(
     return !isInTheWay;
   });
   return { committed, leftOut: leftOut.toSorted() };
-}
-
-/** What is the same name to a file system. */
-function folded(path: string): string {
-  return foldedName(path);
 }
 
 /** `a`, `a/b` of `a/b/c`. */

@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { openInside } from "../confined-files.ts";
 import { TurnFailedError } from "../run-error.ts";
@@ -9,16 +9,16 @@ const MAX_FILE_BYTES = 10 * 1024 * 1024;
 const MAX_TOTAL_BYTES = 50 * 1024 * 1024;
 
 /**
- * Copies what will be committed out of the tree at `root` into the empty folder `copies`, as `0`, `1`, … in their order.
- * Throws a `TurnFailedError` if it is too much, if a file can't be read any more, or if its name or content holds one of `secrets`:
- * a pull request is the way out for whatever the agent was trusted with.
+ * Copies what will be committed out of the tree at `root` into the folder `copies`. Resolves to the copies by path in the tree. Throws
+ * a `TurnFailedError` if it is too much, if a file can't be read any more, or if its name or content holds one of `secrets`: a pull
+ * request is the way out for whatever the agent was trusted with.
  */
 export async function copyChanges(
   root: string,
   changes: readonly DocsChange[],
   secrets: readonly string[],
   copies: string,
-): Promise<void> {
+): Promise<Map<string, string>> {
   if (changes.length > MAX_FILES) {
     throw new TurnFailedError(
       `The agent changed ${changes.length} files; a pull request may have ${MAX_FILES}.`,
@@ -26,7 +26,8 @@ export async function copyChanges(
   }
   const needles = secrets.map((secret) => Buffer.from(secret));
   let totalBytes = 0;
-  let copied = 0;
+  const copied = new Map<string, string>();
+  await mkdir(copies, { mode: 0o700 });
   for (const { path, kind } of changes) {
     if (kind === "deleted") continue;
     if (kind === "added" && secrets.some((secret) => path.includes(secret))) {
@@ -42,9 +43,11 @@ export async function copyChanges(
     if (needles.some((needle) => content.includes(needle))) {
       throw new TurnFailedError(`The agent wrote a secret into ${path}. Nothing was pushed.`);
     }
-    await writeFile(join(copies, String(copied)), content, { mode: 0o600, flag: "wx" });
-    copied += 1;
+    const copy = join(copies, String(copied.size));
+    await writeFile(copy, content, { mode: 0o600, flag: "wx" });
+    copied.set(path, copy);
   }
+  return copied;
 }
 
 async function readFileInside(root: string, path: string): Promise<Buffer> {

@@ -2,28 +2,20 @@ import { createHash } from "node:crypto";
 import { lstatSync } from "node:fs";
 import { chmod, opendir, readlink } from "node:fs/promises";
 import { join } from "node:path";
+import { codeOf } from "../../../errors.ts";
 import { openInside, OutsideTreeError } from "../confined-files.ts";
-import type { Snapshot } from "../git/snapshot.ts";
 import { TurnFailedError } from "../run-error.ts";
-import { identityOf, type NotedFile } from "./noted.ts";
+import type { TreeStart } from "./fill-tree.ts";
+import { identityOf } from "./written-files.ts";
 
 /** What differs from the start. `other`: what can't be committed, such as links, sockets and folders nobody may read. */
 export type TreeChange = { path: string; kind: "added" | "modified" | "deleted" | "other" };
-
-/** What was there at the start. */
-export type TreeStart = {
-  /** The commit's whole listing. */
-  snapshot: Snapshot;
-  /** What of it was written, and what each file was right after. */
-  written: ReadonlyMap<string, NotedFile>;
-  /** Whether a file that is still what was noted certainly has the same content. */
-  hasFineTimes: boolean;
-};
 
 const MAX_ENTRIES = 200_000;
 const MAX_DEPTH = 60;
 /** Only files that somebody touched, and that have their old size, are read at all. */
 const MAX_READ_BYTES = 2 * 1024 ** 3;
+/** Closed, gone, or below more folders than a path can name. */
 const OUT_OF_REACH = new Set(["EACCES", "ENOENT", "ENAMETOOLONG", "ELOOP"]);
 /** Installed packages: thousands of Markdown files that nobody wrote for these docs. */
 const SKIPPED_FOLDERS = new Set(["node_modules", ".git"]);
@@ -34,7 +26,7 @@ const SKIPPED_FOLDERS = new Set(["node_modules", ".git"]);
  */
 export async function scanTree(
   root: string,
-  { snapshot, written, hasFineTimes }: TreeStart,
+  { snapshot, written: { files: written }, hasFineTimes }: TreeStart,
   signal: AbortSignal,
   maxReadBytes = MAX_READ_BYTES,
 ): Promise<TreeChange[]> {
@@ -65,13 +57,13 @@ export async function scanTree(
   }
 
   async function enter(path: string, name: string, depth: number): Promise<void> {
-    if (SKIPPED_FOLDERS.has(name) && !hasBelow(written.keys(), path)) {
+    if (SKIPPED_FOLDERS.has(name) && ![...written.keys()].some((each) => each.startsWith(`${path}/`))) {
       changes.push({ path: `${path}/`, kind: "other" });
     } else if (depth >= MAX_DEPTH) {
       throw new TurnFailedError(`The agent left folders more than ${MAX_DEPTH} deep behind.`);
     } else {
       await walk(path, depth + 1).catch((error: unknown) => {
-        if (!isOutOfReach(error)) throw error;
+        if (!OUT_OF_REACH.has(codeOf(error) ?? "")) throw error;
         blocked.add(path);
         changes.push({ path: `${path}/`, kind: "other" });
       });
@@ -93,7 +85,8 @@ export async function scanTree(
     const before = written.get(path);
     if (isLink) {
       const target = await readlink(join(root, path), "buffer");
-      return before?.mode === "120000" && before.oid === blobOid(target) ? "same" : "other";
+      const oid = createHash("sha1").update(`blob ${target.length}\0`).update(target).digest("hex");
+      return before?.mode === "120000" && before.oid === oid ? "same" : "other";
     }
     if (!isFile || before?.mode === "120000") return "other";
     try {
@@ -130,24 +123,9 @@ export async function scanTree(
   return changes.toSorted((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** Git's id of a blob. */
-function blobOid(content: Buffer): string {
-  return createHash("sha1").update(`blob ${content.length}\0`).update(content).digest("hex");
-}
-
 function isBelow(path: string, folders: ReadonlySet<string>): boolean {
   for (let end = path.lastIndexOf("/"); end > 0; end = path.lastIndexOf("/", end - 1)) {
     if (folders.has(path.slice(0, end))) return true;
   }
   return false;
-}
-
-function hasBelow(paths: Iterable<string>, folder: string): boolean {
-  for (const path of paths) if (path.startsWith(`${folder}/`)) return true;
-  return false;
-}
-
-/** Closed, gone, or below more folders than a path can name. */
-function isOutOfReach(error: unknown): boolean {
-  return error instanceof Error && "code" in error && OUT_OF_REACH.has(String(error.code));
 }

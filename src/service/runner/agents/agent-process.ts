@@ -1,12 +1,36 @@
 import { endOf, oneLine } from "../../printable-text.ts";
-import type { Ending } from "../process-group.ts";
+import { type Ending, type ProcessOptions, startProcessGroup, TailBuffer } from "../process-group.ts";
 import { AgentCutOffError, TransientRunError, TurnFailedError } from "../run-error.ts";
-import type { AgentSettings } from "../runner-turn.ts";
+import type { AgentSettings } from "../turn.ts";
+import type { AgentRun } from "./agent.ts";
 
+/** Standard error kept for the reason of a failure, in bytes. */
+const MAX_LAST_WORDS_BYTES = 4000;
 const MAX_LAST_WORDS_LENGTH = 500;
-const MAX_REFUSED_SHOWN = 5;
 /** The machine has none left of what a start takes. */
 const SHORTAGE = /\b(?:EMFILE|ENFILE|EAGAIN|ENOMEM)\b/;
+
+/** Starts the agent's program, contained and within its limits, and notes that it runs. Where that can't be noted, it doesn't run on. */
+export async function startAgent(run: AgentRun, onStdout: ProcessOptions["onStdout"]) {
+  const [command = "", ...args] = run.settings.command;
+  const words = new TailBuffer(MAX_LAST_WORDS_BYTES);
+  const group = startProcessGroup({
+    ...run.sandbox.contain({ command, args }, run.env),
+    timeLimitMs: run.settings.timeLimitMs,
+    maxOutputBytes: run.settings.maxOutputBytes,
+    clock: run.clock,
+    signal: run.signal,
+    onStdout,
+    onStderr: (chunk) => words.add(chunk),
+  });
+  try {
+    if (group.pid !== undefined) await run.onStarted(group.pid);
+  } catch (error) {
+    await group.stop();
+    throw error;
+  }
+  return { group, lastWords: () => run.redact(words.toString()) };
+}
 
 /** The end of what the agent wrote to its standard error, in a line for the operator; none if it says no more than `said`. */
 export function lastWordsOf(words: string, said = ""): string[] {
@@ -15,18 +39,10 @@ export function lastWordsOf(words: string, said = ""): string[] {
   return isNew ? [`last words: ${endOf(line, MAX_LAST_WORDS_LENGTH)}`] : [];
 }
 
-/** What an agent was refused, as a sentence; null if nothing was. */
-export function refusedText(refused: readonly string[]): string | null {
-  if (refused.length === 0) return null;
-  const shown = refused.slice(0, MAX_REFUSED_SHOWN).join("; ");
-  const more = refused.length > MAX_REFUSED_SHOWN ? `; and ${refused.length - MAX_REFUSED_SHOWN} more` : "";
-  return `The agent wanted to do what it may not do here, and was refused: ${shown}${more}.`;
-}
-
 /** Why an agent that ended this way failed; null if it exited by itself with code 0. `words`: the end of its standard error. */
 export function failureOf(
   ending: Ending,
-  settings: AgentSettings,
+  settings: Pick<AgentSettings, "timeLimitMs" | "maxOutputBytes">,
   words: string,
 ): TurnFailedError | TransientRunError | null {
   const details = lastWordsOf(words);

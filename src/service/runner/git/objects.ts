@@ -1,0 +1,148 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Git } from "./git.ts";
+import { GitError } from "./git-fault.ts";
+
+/** Who the commits are by. */
+const AUTHOR = { name: "Docs Agent", email: "docs-agent@localhost" };
+const LINE_FEED = 0x0a;
+/** Before a path, so that git takes none that begins with a colon for more than a name. */
+const HERE = "./";
+
+/** One entry of a commit's tree. */
+export type SnapshotEntry = {
+  /** Git's: `100644`, `100755`, `120000` (symbolic link), `160000` (submodule). */
+  mode: string;
+  oid: string;
+  path: string;
+  /** As git wrote it, a character for each byte (latin1), for writing it back unchanged. */
+  raw: string;
+};
+
+/**
+ * A commit's whole listing, by path, in memory. The new commit is built from this, so that nothing that happens to the mirror while
+ * the agent runs can get into it.
+ */
+export type Snapshot = ReadonlyMap<string, SnapshotEntry>;
+
+export async function readSnapshot(git: Git, commit: string): Promise<Snapshot> {
+  const listing = await git.run(["ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit]);
+  const entries = new Map<string, SnapshotEntry>();
+  for (const raw of listing.toString("latin1").split("\0")) {
+    const tab = raw.indexOf("\t");
+    if (tab < 0) continue;
+    const [mode = "", , oid = ""] = raw.slice(0, tab).split(" ");
+    const path = pathOf(raw.slice(tab + 1));
+    entries.set(path, { mode, oid, path, raw });
+  }
+  return entries;
+}
+
+/** A name that is not UTF-8 cannot be matched or written here; it only has to stay as it is. */
+function pathOf(name: string): string {
+  const bytes = Buffer.from(name, "latin1");
+  const path = bytes.toString("utf8");
+  return Buffer.from(path).equals(bytes) ? path : `\u0000${name}`;
+}
+
+/** A line for `writeIndex`. */
+export function indexLine(mode: string, oid: string, path: string): string {
+  return `${mode} blob ${oid}\t${Buffer.from(path).toString("latin1")}`;
+}
+
+/** Writes an index with these lines, which are entries of a snapshot as they were found, and new ones. */
+export async function writeIndex(git: Git, index: string, lines: Iterable<string>): Promise<void> {
+  const stdin = Buffer.from([...lines].map((line) => `${line}\0`).join(""), "latin1");
+  await git.run(["update-index", "-z", "--index-info"], { env: { GIT_INDEX_FILE: index }, stdin });
+}
+
+/** Reads small objects with one process, in the order of `oids`. A `GitError` if they are more than 64 MiB. */
+export async function readObjects(git: Git, oids: readonly string[]): Promise<Buffer[]> {
+  if (oids.length === 0) return [];
+  const answer = await git.run(["cat-file", "--batch"], { stdin: `${oids.join("\n")}\n` });
+  let at = 0;
+  return oids.map((oid) => {
+    const end = answer.indexOf(LINE_FEED, at);
+    const header = answer.subarray(at, Math.max(at, end)).toString("latin1");
+    const match = /^([0-9a-f]+) blob (\d+)$/.exec(header);
+    if (!match || match[1] !== oid) throw new GitError(`git cat-file has no blob ${oid}.`);
+    const from = end + 1;
+    // A line feed comes after the object.
+    at = from + Number(match[2]) + 1;
+    if (at > answer.length) throw new GitError("git cat-file ended before all objects were read.");
+    return answer.subarray(from, at - 1);
+  });
+}
+
+/** Stores files as they are. Resolves to their ids in the object store, in that order. */
+export async function storeFiles(git: Git, files: readonly string[]): Promise<string[]> {
+  if (files.length === 0) return [];
+  const stdin = files.map((file) => `${file}\n`).join("");
+  const ids = await git.text(["hash-object", "-w", "--no-filters", "--stdin-paths"], { stdin });
+  const found = ids.split("\n").filter((id) => id !== "");
+  if (found.length === files.length) return found;
+  throw new GitError(`git hash-object answered ${found.length} ids for ${files.length} files.`);
+}
+
+export type CommitInput = {
+  /** The index with what it holds, out of any agent's reach. */
+  index: string;
+  /** The commit that this one comes after. */
+  parent: string;
+  /** The paths that it may change. */
+  allowed: ReadonlySet<string>;
+  message: string;
+  /** Epoch milliseconds. */
+  atMs: number;
+};
+
+/** Makes a commit with exactly this content, without a work tree. Resolves to its id, or to null if nothing differs. */
+export async function makeCommit(git: Git, input: CommitInput): Promise<string | null> {
+  const { index, parent, allowed, message, atMs } = input;
+  const tree = await git.text(["write-tree"], { env: { GIT_INDEX_FILE: index } });
+  const when = `@${Math.floor(atMs / 1000)} +0000`;
+  const env = {
+    GIT_AUTHOR_NAME: AUTHOR.name,
+    GIT_AUTHOR_EMAIL: AUTHOR.email,
+    GIT_AUTHOR_DATE: when,
+    GIT_COMMITTER_NAME: AUTHOR.name,
+    GIT_COMMITTER_EMAIL: AUTHOR.email,
+    GIT_COMMITTER_DATE: when,
+  };
+  const commit = await git.text(["commit-tree", tree, "-p", parent], { stdin: message, env });
+  const options = ["-r", "-z", "--name-only", "--no-renames", "--no-ext-diff"];
+  const differing = await git.lines(["diff-tree", ...options, parent, commit]);
+  const foreign = differing.find((path) => !allowed.has(path));
+  if (foreign !== undefined) throw new GitError(`The commit changes ${foreign}, which it must not.`);
+  return differing.length === 0 ? null : commit;
+}
+
+/**
+ * Which of `paths` the repository's own ignore files, `rules`, as they were at the start, tell git to ignore. `scratch` is an empty
+ * folder of our own: git reads the ignore files from there, and nothing from the tree that the agent worked in.
+ */
+export async function ignoredPaths(
+  git: Git,
+  rules: readonly SnapshotEntry[],
+  paths: readonly string[],
+  scratch: string,
+): Promise<Set<string>> {
+  if (rules.length === 0 || paths.length === 0) return new Set();
+  const contents = await readObjects(
+    git,
+    rules.map(({ oid }) => oid),
+  );
+  for (const [index, content] of contents.entries()) {
+    const file = join(scratch, rules[index]?.path ?? "");
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, content);
+  }
+  const ignored = await git.lines(["check-ignore", "--no-index", "-z", "--stdin"], {
+    env: { GIT_WORK_TREE: scratch },
+    cwd: scratch,
+    stdin: paths.map((path) => `${HERE}${path}\0`).join(""),
+    // 1: none of them.
+    okCodes: [0, 1],
+  });
+  return new Set(ignored.map((path) => path.slice(HERE.length)));
+}
