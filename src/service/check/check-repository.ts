@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { JOB_BRANCH_PREFIX } from "../branch.ts";
 import type { Env } from "../env.ts";
-import { Git } from "../runner/git/git.ts";
+import { GitRunner } from "../runner/git/git.ts";
 import { prepare } from "../runner/git/mirror.ts";
 import { remoteOf } from "../runner/git/remote.ts";
 import type { Redact } from "../runner/redaction.ts";
@@ -25,7 +25,7 @@ export async function checkRepository(
 ): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "docs-agent-check-"));
   try {
-    const git = new Git({ gitDir: join(folder, "check.git"), env, home: folder, redact, signal });
+    const git = new GitRunner({ gitDir: join(folder, "check.git"), env, home: folder, redact, signal });
     await prepare(git);
     const remote = remoteOf(repository, credentials);
     const ref = `refs/heads/${baseBranch}`;

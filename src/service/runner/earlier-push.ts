@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Git } from "./git/git.ts";
+import type { GitRunner } from "./git/git.ts";
 import type { HostedPullRequest } from "./publish/code-host.ts";
 import type { TurnNote } from "./publish/turn-note.ts";
 
@@ -26,7 +26,7 @@ export type EarlierPush = {
 };
 
 export type EarlierPushInput = {
-  git: Git;
+  git: GitRunner;
   jobId: string;
   turnKey: string;
   /** The heads of the base branch and of the job's. */
@@ -72,7 +72,7 @@ export function holdsPush(
  * The commit of this turn on the job's branch, known by its trailers; null if it is not there. People may have added commits since,
  * and may have merged the branch.
  */
-async function commitOf(git: Git, jobId: string, turnKey: string, tip: string): Promise<string | null> {
+async function commitOf(git: GitRunner, jobId: string, turnKey: string, tip: string): Promise<string | null> {
   const trailer = (name: string) => `%(trailers:key=${name},valueonly,separator=%x2C)`;
   const format = `--format=%H %x20${trailer(JOB_TRAILER)} ${trailer(TURN_TRAILER)}`;
   for (const line of await git.lines(["log", "-z", `--max-count=${MAX_COMMITS}`, format, tip, "--"])) {

@@ -20,7 +20,7 @@ export type GitCall = {
   timeLimitMs?: number;
 };
 
-export type GitOptions = {
+type GitOptions = {
   gitDir: string;
   env: Env;
   /** An empty folder for `HOME`. */
@@ -34,7 +34,7 @@ const REMOTE_TIME_LIMIT_MS = 15 * 60_000;
 const MAX_STDOUT_BYTES = 64 * 1024 * 1024;
 
 /** Runs git commands in one repository: no shell, no foreign configuration, no prompt, bounded in time and output. */
-export class Git {
+export class GitRunner {
   readonly gitDir: string;
   readonly #options: GitOptions;
 

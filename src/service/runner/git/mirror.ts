@@ -8,7 +8,7 @@ import type { Env } from "../../env.ts";
 import type { RunnerFolders } from "../folders.ts";
 import type { Redact } from "../redaction.ts";
 import { operatorText } from "../run-error.ts";
-import { Git } from "./git.ts";
+import { GitRunner } from "./git.ts";
 import { GitError, RefConflictError, UnclearRemoteError } from "./git-fault.ts";
 import type { KeyedLock } from "./keyed-lock.ts";
 import { type Remote, remoteOf } from "./remote.ts";
@@ -65,21 +65,21 @@ export function mirrorPath(mirrorsDir: string, { id, repository }: MirroredProje
   return join(mirrorsDir, `${key}.git`);
 }
 
-/** Our copy of a project's repository. Everything but `use` and `fetch` is for whoever uses it. All reject as `Git.run` does. */
+/** Our copy of a project's repository. Everything but `use` and `fetch` is for whoever uses it. All reject as `GitRunner.run` does. */
 export class Mirror {
   readonly path: string;
-  readonly git: Git;
+  readonly git: GitRunner;
   readonly #options: MirrorOptions;
 
   constructor(options: MirrorOptions) {
     const { project, folders, env, redact, signal } = options;
     this.path = mirrorPath(folders.mirrors, project);
-    this.git = new Git({ gitDir: this.path, env, home: folders.gitHome, redact, signal });
+    this.git = new GitRunner({ gitDir: this.path, env, home: folders.gitHome, redact, signal });
     this.#options = options;
   }
 
   /** Has the mirror for oneself, with whatever was done to its settings since the last use undone. */
-  async use<Result>(act: (git: Git) => Promise<Result>): Promise<Result> {
+  async use<Result>(act: (git: GitRunner) => Promise<Result>): Promise<Result> {
     const { lock, signal } = this.#options;
     return lock.run(this.path, signal, async () => {
       await prepare(this.git);
@@ -88,7 +88,7 @@ export class Mirror {
   }
 
   /** The same, brought up to date; made if it is missing, and anew once if it is broken or locked by nobody. */
-  async fetch<Result>(baseBranch: string, act: (git: Git) => Promise<Result>): Promise<Result> {
+  async fetch<Result>(baseBranch: string, act: (git: GitRunner) => Promise<Result>): Promise<Result> {
     const { lock, logger, signal } = this.#options;
     const remote = this.#remote();
     return lock.run(this.path, signal, async () => {
@@ -167,7 +167,7 @@ export class Mirror {
 }
 
 /** Makes a mirror that isn't there, and undoes whatever was done to its settings since the last use. */
-export async function prepare(git: Git): Promise<void> {
+export async function prepare(git: GitRunner): Promise<void> {
   const { gitDir } = git;
   if (!existsSync(join(gitDir, "HEAD"))) {
     await rm(gitDir, { recursive: true, force: true });
@@ -183,7 +183,7 @@ export async function prepare(git: Git): Promise<void> {
 }
 
 /** Whether the mirror is why it could not be brought up to date: a healthy one may have taken long to fetch. */
-async function isBroken(error: unknown, git: Git): Promise<boolean> {
+async function isBroken(error: unknown, git: GitRunner): Promise<boolean> {
   // Nobody else changes our refs: a conflict is one with what should not be there.
   if (error instanceof GitError || error instanceof RefConflictError) return true;
   if (!(error instanceof UnclearRemoteError)) return false;
@@ -209,7 +209,7 @@ async function removeLocks(gitDir: string): Promise<void> {
   }
 }
 
-async function fetch(git: Git, remote: Remote, baseBranch: string): Promise<void> {
+async function fetch(git: GitRunner, remote: Remote, baseBranch: string): Promise<void> {
   const options = ["--quiet", "--prune", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"];
   const refs = [`+refs/heads/${baseBranch}:${BASE_REF}`, `+refs/heads/${JOB_BRANCH_PREFIX}*:${JOBS_PREFIX}*`];
   await git.run(["fetch", ...options, "--", remote.url, ...refs], { remote });

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { Git } from "./git.ts";
+import type { GitRunner } from "./git.ts";
 import { GitError } from "./git-fault.ts";
 
 /** Who the commits are by. */
@@ -25,7 +25,7 @@ export type SnapshotEntry = {
  */
 export type Snapshot = ReadonlyMap<string, SnapshotEntry>;
 
-export async function readSnapshot(git: Git, commit: string): Promise<Snapshot> {
+export async function readSnapshot(git: GitRunner, commit: string): Promise<Snapshot> {
   const listing = await git.run(["ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit]);
   const entries = new Map<string, SnapshotEntry>();
   for (const raw of listing.toString("latin1").split("\0")) {
@@ -51,13 +51,13 @@ export function indexLine(mode: string, oid: string, path: string): string {
 }
 
 /** Writes an index with these lines, which are entries of a snapshot as they were found, and new ones. */
-export async function writeIndex(git: Git, index: string, lines: Iterable<string>): Promise<void> {
+export async function writeIndex(git: GitRunner, index: string, lines: Iterable<string>): Promise<void> {
   const stdin = Buffer.from([...lines].map((line) => `${line}\0`).join(""), "latin1");
   await git.run(["update-index", "-z", "--index-info"], { env: { GIT_INDEX_FILE: index }, stdin });
 }
 
 /** Reads small objects with one process, in the order of `oids`. A `GitError` if they are more than 64 MiB. */
-export async function readObjects(git: Git, oids: readonly string[]): Promise<Buffer[]> {
+export async function readObjects(git: GitRunner, oids: readonly string[]): Promise<Buffer[]> {
   if (oids.length === 0) return [];
   const answer = await git.run(["cat-file", "--batch"], { stdin: `${oids.join("\n")}\n` });
   let at = 0;
@@ -75,7 +75,7 @@ export async function readObjects(git: Git, oids: readonly string[]): Promise<Bu
 }
 
 /** Stores files as they are. Resolves to their ids in the object store, in that order. */
-export async function storeFiles(git: Git, files: readonly string[]): Promise<string[]> {
+export async function storeFiles(git: GitRunner, files: readonly string[]): Promise<string[]> {
   if (files.length === 0) return [];
   const stdin = files.map((file) => `${file}\n`).join("");
   const ids = await git.text(["hash-object", "-w", "--no-filters", "--stdin-paths"], { stdin });
@@ -97,7 +97,7 @@ export type CommitInput = {
 };
 
 /** Makes a commit with exactly this content, without a work tree. Resolves to its id, or to null if nothing differs. */
-export async function makeCommit(git: Git, input: CommitInput): Promise<string | null> {
+export async function makeCommit(git: GitRunner, input: CommitInput): Promise<string | null> {
   const { index, parent, allowed, message, atMs } = input;
   const tree = await git.text(["write-tree"], { env: { GIT_INDEX_FILE: index } });
   const when = `@${Math.floor(atMs / 1000)} +0000`;
@@ -122,7 +122,7 @@ export async function makeCommit(git: Git, input: CommitInput): Promise<string |
  * folder of our own: git reads the ignore files from there, and nothing from the tree that the agent worked in.
  */
 export async function ignoredPaths(
-  git: Git,
+  git: GitRunner,
   rules: readonly SnapshotEntry[],
   paths: readonly string[],
   scratch: string,

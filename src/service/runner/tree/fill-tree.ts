@@ -1,7 +1,7 @@
 import { lstatSync, mkdirSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import type { TurnFolders } from "../folders.ts";
-import type { Git } from "../git/git.ts";
+import type { GitRunner } from "../git/git.ts";
 import { GitError } from "../git/git-fault.ts";
 import { readObjects, readSnapshot, type Snapshot, writeIndex } from "../git/objects.ts";
 import { isSafePath } from "./names.ts";
@@ -27,7 +27,7 @@ const MAX_TICK_MS = 3000;
  * `there`: what is there already, of whatever commit. Only what it lacks is written.
  */
 export async function fillTree(
-  git: Git,
+  git: GitRunner,
   commit: string,
   { tree, scratch }: TurnFolders,
   there: WrittenTree,
