@@ -6,6 +6,9 @@ import type { TaskDeps } from "./deps.ts";
 import { Slotted, readTask, type SlottedTask } from "./payload.ts";
 import { afterFault } from "./post.ts";
 
+/** `chat.postEphemeral` takes over 100 a minute in a workspace (docs.slack.dev/apis/web-api/rate-limits). */
+const PRIVATE_RATE = { gapMs: 600, burst: 5 };
+
 /**
  * Shows a message to one person alone, where they are or, where that place takes no private answer, in a direct message; twice, if the answer
  * to that is lost.
@@ -16,8 +19,15 @@ export async function answerPrivately(
   to: Recipient,
   message: Message,
 ): Promise<TaskEnd> {
+  const gate = `private:${to.place.teamId}`;
+  const slotMs = await deps.slots.reserve(gate, PRIVATE_RATE, task.payload.slotMs);
+  if (slotMs > deps.clock.now()) {
+    return { kind: "wait", dueAt: slotMs, payload: { ...task.payload, slotMs } };
+  }
   const answer = await deps.notifier.replyPrivately(to, message);
   if (answer.ok) return { kind: "done" };
+  const { retryAfterMs } = answer.fault;
+  if (retryAfterMs !== undefined) await deps.slots.postpone(gate, deps.clock.now() + retryAfterMs);
   if (answer.fault.kind !== "place") return afterFault(deps, task, answer.fault);
   const { teamId } = to.place;
   const dm = await deps.notifier.openDirectMessage(teamId, to.userId);

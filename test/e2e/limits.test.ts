@@ -49,6 +49,24 @@ describe("requests of one person over the limit", () => {
     expect(service.creates.map(({ prompt }) => prompt)).toContain("fix page 4");
   });
 
+  it("are refused at the pace that Slack takes private answers", async () => {
+    await using world = await World.start({ env: { REQUESTS_PER_PERSON: "1" } });
+    const { slack } = world;
+    slack.faults.add({
+      method: "chat.postEphemeral",
+      times: Number.POSITIVE_INFINITY,
+      fault: { kind: "ratelimited", retryAfterS: 30 },
+    });
+    for (let n = 0; n < 60; n += 1) await slack.person(ANA).mention({ channel: DOCS, text: `fix page ${n}` });
+    await world.pass(10 * MINUTE_MS);
+    const calls = slack.calls.filter(({ method }) => method === "chat.postEphemeral");
+    // Twenty times Slack says when to come again. Some more are on their way when it does.
+    expect(calls.length).toBeLessThan(20 * 15);
+    slack.faults.clear();
+    await world.pass(5 * MINUTE_MS);
+    expect(privately(world, ANA)).toHaveLength(59);
+  });
+
   it("are refused wherever they come from: a form keeps the text, a mention and a button answer privately", async () => {
     await using world = await World.start({ env: { REQUESTS_PER_PERSON: "1" } });
     const { slack, service } = world;
