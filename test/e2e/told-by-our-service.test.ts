@@ -7,8 +7,9 @@ import { ANA, BEN, DOCS, environment, startSlackSide } from "../support/world.ts
 
 const SCRIPT = [
   { tool: "Edit docs/quickstart.md" },
-  // The agent also notes in a second file how that went.
   { write: "./docs/quickstart.md", content: "# Quickstart\n\nnpm install acme\n" },
+  // Noted in a second file, which grows with each turn.
+  { offered: true },
   { say: "Add the install command\n\nThe quickstart had none." },
 ];
 
@@ -161,7 +162,11 @@ it("Stop reaches the agent of our own job service, and the thread says who stopp
 }, 120_000);
 
 it("a pull request shows nothing of the Slack thread that it came from but its requester's own words", async () => {
-  await using both = await startBoth([{ write: "./docs/quickstart.md", content: "# Quickstart\n\nNew\n" }]);
+  await using both = await startBoth([
+    { write: "./docs/quickstart.md", content: "# Quickstart\n\nNew\n" },
+    // Noted in a second file, which grows with each turn.
+    { offered: true },
+  ]);
   const { docs, slack } = both;
   const marks = ["zebra in the root", "ocelot in a reply", "lynx in another thread"];
   const root = slack.workspace.say({ channel: DOCS, user: BEN, text: `the ${marks[0]}` });

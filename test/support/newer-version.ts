@@ -29,14 +29,14 @@ const CHANGES: Record<string, readonly (readonly [string, string])[]> = {
   ],
   "tasks/accept.ts": [
     [
-      `[submitTask(turn), openTask(turn), `,
-      `[submitTask(turn), openTask(turn), { id: "tag:" + turn.id, type: "tag", payload: { turnId: turn.id } }, `,
+      `adds: [submitTask(own), `,
+      `adds: [submitTask(own), { id: "tag:" + own.id, type: "tag", payload: { turnId: own.id } }, `,
     ],
   ],
   "tasks/index.ts": [
     [
-      `  submit: { pool: "creates", handle: submit },`,
-      `  submit: { pool: "creates", handle: submit },
+      `  submit: { pool: "creates", handle: submit, endsTurn: "create-lost" },`,
+      `  submit: { pool: "creates", handle: submit, endsTurn: "create-lost" },
   tag: {
     pool: "messages",
     handle: async ({ records, clock, logger }, task) => {
