@@ -54,9 +54,14 @@ export const Delivery = storedObject({
 });
 export type Delivery = z.infer<typeof Delivery>;
 
+/** Whether the post of that name is known to have arrived. */
+export function isPosted({ slots }: Pick<Delivery, "slots">, name: string): boolean {
+  return (slots[name]?.ts ?? null) !== null;
+}
+
 /** Whether the status message that shows the turn is there. */
-export function hasStatusMessage({ slots, statusOf }: Delivery): boolean {
-  return statusOf !== undefined || (slots[STATUS_SLOT]?.ts ?? null) !== null;
+export function hasStatusMessage(delivery: Delivery): boolean {
+  return delivery.statusOf !== undefined || isPosted(delivery, STATUS_SLOT);
 }
 
 export function newDelivery(place: { channelId: string; threadTs: string | null }): Delivery {

@@ -1,4 +1,4 @@
-import { STATUS_SLOT } from "../core/delivery.ts";
+import { isPosted, STATUS_SLOT } from "../core/delivery.ts";
 import type { Request } from "../core/request.ts";
 import type { Limit } from "../core/task-queue.ts";
 import { DocsAgentError, LimitReachedError, isStoreAnswerLost, messageOf } from "../errors.ts";
@@ -121,8 +121,8 @@ function reassureLater(deps: IntakeDeps, request: Request): void {
     if (deps.reassured.delete(request.id)) return;
     const turn = await deps.records.turn.get(request.id);
     if (turn === undefined) return;
-    const { statusOf, shown, slots } = turn.delivery;
-    const isVisible = statusOf === undefined ? (slots[STATUS_SLOT]?.ts ?? null) !== null : shown !== null;
+    const { statusOf, shown } = turn.delivery;
+    const isVisible = statusOf === undefined ? isPosted(turn.delivery, STATUS_SLOT) : shown !== null;
     if (isVisible) return;
     const place = { teamId, channelId, threadTs };
     const told = await deps.notifier.replyPrivately({ place, userId, responseUrl }, { kind: "kept" });

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { App, BlockAction } from "@slack/bolt";
-import { outcomeSlot } from "../core/delivery.ts";
+import { isPosted, outcomeSlot } from "../core/delivery.ts";
 import { maySteer, noteVote, votesOf } from "../core/people.ts";
 import type { Decision, Plan } from "../core/task-queue.ts";
 import type { Request } from "../core/request.ts";
@@ -81,7 +81,7 @@ function keepWatching(
     if (turn.stage.name !== "ended") return { value: ALREADY_WATCHING };
     if (!canKeepWatching(turn)) return { value: FINISHED };
     // An older button: the outcome of a later watch may still be to be said, and would not be said any more.
-    const isSaid = (turn.delivery.slots[outcomeSlot(turn.watch)]?.ts ?? null) !== null;
+    const isSaid = isPosted(turn.delivery, outcomeSlot(turn.watch));
     if (watch !== turn.watch && !isSaid) return { value: ON_ITS_WAY };
     const now = deps.clock.now();
     const resumed = resumeTurn(pressButton(turn, watch, { action: "keep-watching", userId }), now);

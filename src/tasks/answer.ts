@@ -1,4 +1,4 @@
-import { questionSlot } from "../core/delivery.ts";
+import { isPosted, questionSlot } from "../core/delivery.ts";
 import { faultForLog } from "../core/job-service.ts";
 import type { Read } from "../core/records.ts";
 import { newestOfThread } from "../core/follow-up.ts";
@@ -81,7 +81,9 @@ export function replyAnswering(
   if (isAdmitted !== true || (files ?? []).length > 0) return undefined;
   const turn = turns.find((other) => isAsking(other) && maySteer(deps.followUps, other, userId));
   // What nobody can see yet, nobody answers.
-  const question = turn?.questions?.find((asked) => isOpen(asked) && isPosted(turn, asked.number));
+  const question = turn?.questions?.find(
+    (asked) => isOpen(asked) && isPosted(turn.delivery, questionSlot(asked.number)),
+  );
   if (turn === undefined || question === undefined) return undefined;
   const given = answerInWords(question, instructions);
   if (given === null) return undefined;
@@ -93,10 +95,6 @@ export function replyAnswering(
     saidIn: id,
   });
   return { ...plan, value: { kind: "answered" } };
-}
-
-function isPosted({ delivery }: Turn, number: number): boolean {
-  return (delivery.slots[questionSlot(number)]?.ts ?? null) !== null;
 }
 
 function answerTask(turn: Turn, number: number): NewTask {

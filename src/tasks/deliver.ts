@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { hasStatusMessage, outcomeSlot } from "../core/delivery.ts";
-import { threadId } from "../core/records.ts";
+import { hasStatusMessage, isPosted, outcomeSlot } from "../core/delivery.ts";
+import type { ThreadRecord } from "../core/records.ts";
 import { statusKey } from "../core/status-text.ts";
 import type { NewTask, Step, Task } from "../core/task-queue.ts";
 import type { Turn } from "../core/turn.ts";
 import type { TaskDeps } from "./deps.ts";
-import { aside, postForTurn } from "./post-for-turn.ts";
+import { aside, postForTurn, threadRecordOf } from "./post-for-turn.ts";
 import { TurnPayload, turnPayload } from "./payload.ts";
 import { refreshTask } from "./refresh.ts";
 import { readTurnTask, turnNow, turnWrites } from "./turn-writes.ts";
@@ -19,8 +19,7 @@ type DeliverPayload = z.infer<typeof DeliverPayload>;
  */
 export function deliverTasks(turn: Turn): NewTask[] {
   if (turn.stage.name !== "ended" || !hasStatusMessage(turn.delivery)) return [];
-  const slot = turn.delivery.slots[outcomeSlot(turn.watch)];
-  if (slot !== undefined && slot.ts !== null) return [];
+  if (isPosted(turn.delivery, outcomeSlot(turn.watch))) return [];
   const payload = { ...turnPayload(turn), watch: turn.watch } satisfies DeliverPayload;
   return [{ id: `deliver:${turn.id}:${turn.watch}`, type: "deliver", known: "pending", payload }];
 }
@@ -39,17 +38,16 @@ const LOOKED_AT = 20;
 async function whenToLookForEarlier(
   { records, clock }: Pick<TaskDeps, "records" | "clock">,
   turn: Turn,
+  thread: ThreadRecord | undefined,
 ): Promise<number | null> {
-  const { channelId, threadTs } = turn.delivery;
-  if (threadTs === null || turn.stage.name !== "ended") return null;
-  const id = threadId({ teamId: turn.request.teamId, channelId, ts: threadTs });
-  const { turnIds = [] } = (await records.thread.get(id)) ?? {};
+  if (thread === undefined || turn.stage.name !== "ended") return null;
+  const { turnIds } = thread;
   const now = clock.now();
   for (const otherId of turnIds.slice(-LOOKED_AT)) {
     const other = otherId === turn.id ? undefined : await records.turn.get(otherId);
     // What moved to a direct message is no longer in this thread's order.
     if (other?.stage.name !== "ended" || other.delivery.away !== null) continue;
-    const isSaid = (other.delivery.slots[outcomeSlot(other.watch)]?.ts ?? null) !== null;
+    const isSaid = isPosted(other.delivery, outcomeSlot(other.watch));
     const isEarlier =
       other.stage.at < turn.stage.at ||
       (other.stage.at === turn.stage.at && turnIds.indexOf(other.id) < turnIds.indexOf(turn.id));
@@ -67,14 +65,15 @@ export async function deliver(deps: TaskDeps, given: Task): Promise<Step> {
   // Somebody keeps watching: that watch has an outcome of its own, and this one was said before the button was there.
   if (turn.stage.name !== "ended" || turn.watch !== watch) return { kind: "done" };
   const { outcome } = turn.stage;
-  const lookAt = await whenToLookForEarlier(deps, turn);
+  const thread = await threadRecordOf(deps, turn);
+  const lookAt = await whenToLookForEarlier(deps, turn, thread);
   if (lookAt !== null) return { kind: "wait", dueAt: lookAt };
   const attempt = await postForTurn(deps, task, turn, outcomeSlot(watch), {
     kind: "outcome",
     turn,
     outcome,
     watch,
-    ...(await aside(deps, turn, outcomeSlot(watch))),
+    ...aside(turn, outcomeSlot(watch), thread),
   });
   if (attempt.kind !== "posted") return attempt.step;
   deps.logger.info({ outcome: outcome.kind, away: turn.delivery.away }, "outcome delivered");

@@ -6,7 +6,7 @@ import type { TaskDeps } from "./deps.ts";
 import type { TaskWith, TurnPayload } from "./payload.ts";
 import { afterFault, postOnce, updatePost } from "./post.ts";
 import { turnNow, turnWrites } from "./turn-writes.ts";
-import { threadId } from "../core/records.ts";
+import { threadIdOf, type ThreadRecord } from "../core/records.ts";
 
 type Change = (delivery: Delivery) => Delivery;
 type TurnTask = TaskWith<TurnPayload>;
@@ -89,7 +89,7 @@ export async function showPart(
   note: (turn: Turn, shown: string) => Turn,
   isDue: (turn: Turn) => boolean,
 ): Promise<Step> {
-  const said = { ...message, ...(await aside(deps, turn, slot)) };
+  const said = { ...message, ...aside(turn, slot, await threadRecordOf(deps, turn)) };
   const attempt = await postOrUpdate(deps, task, turn, slot, said);
   if (attempt.kind !== "posted") return attempt.step;
   // A post that an earlier attempt left shows what was true then.
@@ -109,18 +109,24 @@ export async function showPart(
  * What a post says besides. `away`: why it is in a direct message; null: it stands where the turn was asked for, or the status message says so. `muted`:
  * who isn't to be mentioned in the thread that the turn reports into.
  */
-export async function aside(
-  { records }: Pick<TaskDeps, "records">,
+export function aside(
   { delivery, request }: Turn,
   slot: string,
-): Promise<{ away: string | null; muted: readonly string[] }> {
-  const { slots, channelId, threadTs, away } = delivery;
+  thread: ThreadRecord | undefined,
+): { away: string | null; muted: readonly string[] } {
+  const { slots, channelId, away } = delivery;
   const at = slots[slot]?.channelId ?? channelId;
   const isExplained = at === request.channelId || slots[STATUS_SLOT]?.channelId === at;
-  const { teamId } = request;
-  const thread =
-    threadTs === null ? undefined : await records.thread.get(threadId({ teamId, channelId, ts: threadTs }));
   return { away: isExplained ? null : away, muted: thread?.muted ?? [] };
+}
+
+/** The record of the thread that a turn reports into. */
+export async function threadRecordOf(
+  { records }: Pick<TaskDeps, "records">,
+  { request: { teamId }, delivery }: Turn,
+): Promise<ThreadRecord | undefined> {
+  const id = threadIdOf({ teamId, ...delivery });
+  return id === null ? undefined : await records.thread.get(id);
 }
 
 async function away(
