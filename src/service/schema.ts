@@ -52,7 +52,8 @@ export const serviceSchema: readonly string[] = [
     deaths INTEGER NOT NULL DEFAULT 0, -- How often the service or its runner has ended while the agent ran.
     PRIMARY KEY (job_id, number)
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX turns_unfinished ON turns (project_id) WHERE state <> 'ended';
+  -- With the state, so that counting a project's unfinished turns reads nothing but this.
+  CREATE INDEX turns_unfinished ON turns (project_id, state) WHERE state <> 'ended';
   CREATE INDEX turns_by_acceptance ON turns (project_id, accepted_at, number); -- What the hourly limits look at.
 
   CREATE TABLE idempotency (
