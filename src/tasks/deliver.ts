@@ -24,16 +24,18 @@ export function deliverTasks(turn: Turn): NewTask[] {
   return [{ id: `deliver:${turn.id}:${turn.watch}`, type: "deliver", known: "pending", payload }];
 }
 
-/** How long an outcome that Slack doesn't take holds back those that came after it. */
+/** How long an outcome that Slack doesn't take holds back those of later requests. */
 const HOLDS_BACK_MS = 60 * 60_000;
 const FIRST_LOOK_MS = 250;
 const LAST_LOOK_MS = 15_000;
-/** How many turns of the thread are looked at: its newest. */
+/** How many turns of the thread are looked at: the newest before this one. */
 const LOOKED_AT = 20;
 
 /**
- * Outcomes stand in a thread in the order in which their turns ended, also when Slack refuses the earlier one for a while.
- * Returns when to look again, epoch milliseconds; null if this turn's outcome is the next.
+ * Of the outcomes that wait for Slack, the one of the earlier request stands first in the thread.
+ * The thread's list of turns says which that is: their times are of no use if the clock was set
+ * back between them. Returns when to look again, epoch milliseconds, or null if this turn's outcome
+ * is the next.
  */
 async function whenToLookForEarlier(
   { records, clock }: Pick<TaskDeps, "records" | "clock">,
@@ -41,19 +43,17 @@ async function whenToLookForEarlier(
   thread: ThreadRecord | undefined,
 ): Promise<number | null> {
   if (thread === undefined || turn.stage.name !== "ended") return null;
-  const { turnIds } = thread;
   const now = clock.now();
-  for (const otherId of turnIds.slice(-LOOKED_AT)) {
-    const other = otherId === turn.id ? undefined : await records.turn.get(otherId);
+  const before = thread.turnIds.slice(0, Math.max(0, thread.turnIds.indexOf(turn.id)));
+  for (const otherId of before.slice(-LOOKED_AT)) {
+    const other = await records.turn.get(otherId);
     // What moved to a direct message is no longer in this thread's order.
     if (other?.stage.name !== "ended" || other.delivery.away !== null) continue;
-    const isSaid = isPosted(other.delivery, outcomeSlot(other.watch));
-    const isEarlier =
-      other.stage.at < turn.stage.at ||
-      (other.stage.at === turn.stage.at && turnIds.indexOf(other.id) < turnIds.indexOf(turn.id));
-    const age = now - other.stage.at;
-    if (isSaid || !isEarlier || age > HOLDS_BACK_MS) continue;
-    return now + Math.min(LAST_LOOK_MS, Math.max(FIRST_LOOK_MS, age / 4));
+    if (isPosted(other.delivery, outcomeSlot(other.watch))) continue;
+    // Where both ends lie far in the future, the clock was set back, and nobody waits for them.
+    const waitedMs = now - Math.min(other.stage.at, turn.stage.at);
+    if (Math.abs(waitedMs) > HOLDS_BACK_MS) continue;
+    return now + Math.min(LAST_LOOK_MS, Math.max(FIRST_LOOK_MS, waitedMs / 4));
   }
   return null;
 }
