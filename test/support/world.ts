@@ -163,7 +163,7 @@ export class World implements AsyncDisposable {
         saved: options.workspace,
         limits: options.slackLimits ?? {},
         withoutScopes: options.withoutScopes ?? [],
-        // As README.md says of FOLLOW_UPS.
+        // As docs/conversations.md says of FOLLOW_UPS.
         moreEvents: options.env?.["FOLLOW_UPS"] === undefined ? [] : ["message.channels", "message.groups"],
       }),
     );
