@@ -23,6 +23,8 @@ export const PollState = storedObject({
     count: z.number().int(),
     since: z.number().default(0),
   }).nullable(),
+  /** A turn's deadline was over at the last poll. Absent: none was. */
+  isLate: z.boolean().optional(),
 });
 export type PollState = z.infer<typeof PollState>;
 
@@ -37,9 +39,14 @@ const STRIKES_LAST_MS = 3 * 60_000;
 /** How many polls in a row must fail before the thread says so. */
 const FAULTS_THAT_SHOW = 3;
 
+/** Whether the watch of a turn has reached its deadline. */
+export function isLate(turn: Turn, now: number, policy: PollingPolicy): boolean {
+  return turn.stage.name === "watching" && now >= deadlineOf(turn, policy);
+}
+
 /** The turn, ended, if its watch has reached its deadline; otherwise as it is. */
 export function expireTurn(turn: Turn, now: number, policy: PollingPolicy): Turn {
-  if (turn.stage.name !== "watching" || now < deadlineOf(turn, policy)) return turn;
+  if (!isLate(turn, now, policy)) return turn;
   return endTurn(turn, "expired", now, { reason: "deadline" });
 }
 
@@ -80,7 +87,10 @@ export function turnAfterPoll(
   }
 }
 
-/** When to poll a job next for this turn, epoch milliseconds; never after its deadline. */
+/**
+ * When to poll a job next for this turn, epoch milliseconds: at its deadline, if that comes first.
+ * Once the deadline is over, the usual time passes before the poll that confirms it.
+ */
 export function nextPollAt(
   turn: Turn,
   state: PollState,
@@ -91,7 +101,8 @@ export function nextPollAt(
   // The clock may have been set back since.
   const ageMs = Math.max(0, now - since);
   const delayMs = nextPollDelayMs({ ageMs, faults: state.faults, retryAfterMs, policy, random });
-  return Math.min(now + delayMs, Math.max(now, since + policy.deadlineMs));
+  const deadline = since + policy.deadlineMs;
+  return now < deadline ? Math.min(now + delayMs, deadline) : now + delayMs;
 }
 
 function strike(state: PollState, fault: JobServiceFault, now: number): PollState["strikes"] {

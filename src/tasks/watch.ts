@@ -1,6 +1,7 @@
 import { z } from "zod";
 import {
   isBehind,
+  isLate,
   waitBehind,
   FRESH_POLL_STATE,
   PollState,
@@ -86,10 +87,14 @@ export async function watch(deps: TaskDeps, task: Task): Promise<Step> {
     const polled =
       answer === null || !isAsked ? turn : turnAfterPoll(turn, state, answer, deps.clock.now(), earlier);
     if (polled.stage.name === "ended") return polled;
-    const next = expireTurn(polled, now, deps.polling);
+    // Two polls in a row have to find the deadline over, as the clock may be wrong for a moment.
+    const next = payload.state.isLate === true ? expireTurn(polled, now, deps.polling) : polled;
     return isAsked ? withOverdue(next, usual, now) : next;
   };
-  const state = answer === null ? payload.state : pollStateAfter(payload.state, answer, deps.clock.now());
+  const state: PollState = {
+    ...(answer === null ? payload.state : pollStateAfter(payload.state, answer, deps.clock.now())),
+    isLate: open.some((turn) => isLate(turn, now, deps.polling)),
+  };
   const steps = new Map<string, NewTask>();
   const polled: Polled[] = [];
   for (const turn of open) {

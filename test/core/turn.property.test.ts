@@ -166,7 +166,8 @@ function run(policy: PollingPolicy, given: Step[], { honorsKeys = false, again =
     if (turn.stage.name !== "watching") continue;
     const retryAfterMs = step.answer.ok ? 0 : (step.answer.fault.retryAfterMs ?? 0);
     const dueAt = nextPollAt(turn, state, { now, retryAfterMs, random: step.random, policy });
-    if (dueAt < now || dueAt > Math.max(now, deadlineOf(turn, policy))) throw new Error(`due at ${dueAt}`);
+    const deadline = deadlineOf(turn, policy);
+    if (dueAt < now || (now < deadline && dueAt > deadline)) throw new Error(`due at ${dueAt}`);
     now = dueAt;
   }
   throw new Error("the turn never ended");

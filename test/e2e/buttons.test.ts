@@ -146,7 +146,7 @@ describe("the Keep watching button of an earlier watch", () => {
       times: 3,
       fault: { kind: "ratelimited", retryAfterS: 60 },
     });
-    await world.pass(HOUR_MS + 30_000);
+    await world.pass(HOUR_MS + 90_000);
     await press(world, BEN, first, "keep_watching");
     await world.slack.until(() => privately(world, BEN).length === 1);
     expect(privately(world, BEN)[0]).toContain("I'll post it here in a moment.");

@@ -85,6 +85,23 @@ describe.each([
   });
 });
 
+it("a watched job outlives a clock that is set two days forward for a moment", async () => {
+  await using world = await startWorld();
+  const { slack, service } = world;
+  await slack.person(ANA).command({ channel: DOCS, text: "fix it" });
+  await world.until(() => service.gets.length === 3);
+  setClock(world, 48 * HOUR_MS);
+  await world.until(() => service.gets.length === 4);
+  await world.pass(1_000);
+  setClock(world, -48 * HOUR_MS);
+  const setAt = world.clock.monotonicMs();
+  await world.until(() => service.gets.length === 6);
+  expect(world.clock.monotonicMs() - setAt).toBeLessThan(5 * MINUTE_MS);
+  service.finish(service.creates[0]?.jobId ?? "", { status: "completed", prLink: PR });
+  await world.until(() => slack.messages(DOCS).length === 2);
+  expect(world.read(DOCS)[1]).toContain("Your pull request is ready");
+});
+
 it("a clock that was set back is noticed although nobody asks anything of the app", async () => {
   await using world = await startWorld();
   const { slack, service, clock } = world;

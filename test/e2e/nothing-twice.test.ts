@@ -121,8 +121,8 @@ it("an app that was down past the deadline says so and offers to keep watching",
   await world.startApp();
   const expired = await world.until(() => world.slack.messages(DOCS)[1]);
   expect(world.slack.visibleText(expired)).toContain("[Keep watching]");
-  // Once more: it might have ended meanwhile.
-  expect(world.service.gets).toHaveLength(2);
+  // Twice more: it might have ended meanwhile, and the clock might be wrong for a moment.
+  expect(world.service.gets).toHaveLength(3);
 });
 
 it("a request that cannot be stored is refused at once, and never half taken", async () => {

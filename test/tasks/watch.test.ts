@@ -97,8 +97,13 @@ it("a turn that has reached its deadline ends, while another of the same job is 
   await using rig = await TaskRig.open();
   const old = await watchedTurn(rig, "command:1", DAY_MS);
   const young = await watchedTurn(rig, "mention:2");
-  const end = await rig.carryOut(await watch(rig.deps, rig.task(watchTask(old, 0))));
+  const task = watchTask(old, 0);
+  const end = await rig.carryOut(await watch(rig.deps, rig.task(task)));
   expect(end).toMatchObject({ kind: "again", dueAt: rig.clock.now() + 5000 });
+  // The next poll confirms that the clock was right.
+  expect(outcomeOf(await rig.saved(old))).toBe("watching");
+  const payload = "payload" in end ? end.payload : null;
+  await rig.carryOut(await watch(rig.deps, rig.task({ ...task, payload })));
   expect(outcomeOf(await rig.saved(old))).toEqual(["expired", "deadline"]);
   expect(outcomeOf(await rig.saved(young))).toBe("watching");
 });
