@@ -12,6 +12,7 @@ const HELD = [
   "ARCHITECTURE.md",
   "CHANGELOG.md",
   "README.md",
+  "bench/README.md",
   "docs",
   "src/queue/README.md",
   "src/service/README.md",

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 
@@ -70,4 +70,15 @@ it("documents that the code cites are in the repository", () => {
     );
   expect(cited.length).toBeGreaterThan(0);
   expect(cited.filter(({ document }) => !existsSync(join(ROOT, document)))).toEqual([]);
+});
+
+it("files that ARCHITECTURE.md names are in the repository", () => {
+  const named = [
+    ...readFileSync(join(ROOT, "ARCHITECTURE.md"), "utf8").matchAll(/`(?:[\w-]+\/)*([\w.-]+\.ts)`/g),
+  ].map(([, name]) => name ?? "");
+  const files = sourcesIn("src", "service", "emulators", "playground", "test").map(({ file }) =>
+    basename(file),
+  );
+  expect(named.length).toBeGreaterThan(20);
+  expect(named.filter((name) => !files.includes(name))).toEqual([]);
 });
