@@ -19,6 +19,8 @@ export type MessageAttachment = {
   ts?: string;
   author_id?: string;
   from_url?: string;
+  original_url?: string;
+  title_link?: string;
 };
 
 /** A message as the workspace keeps it, in Slack's own field names. */

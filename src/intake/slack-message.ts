@@ -21,6 +21,8 @@ const Attachment = z.object({
   ts: z.unknown().optional(),
   author_id: OptionalText,
   from_url: OptionalText,
+  original_url: OptionalText,
+  title_link: OptionalText,
 });
 type Attachment = z.infer<typeof Attachment>;
 
@@ -138,14 +140,29 @@ function attachedWords(part: Attachment | null | undefined): string {
 
 /** Also one that has only the address of a message, without Slack's flags. */
 function isMessage(part: Attachment | null | undefined): boolean {
-  return (
-    part?.is_msg_unfurl === true || part?.is_share === true || tsOfPermalink(part?.from_url ?? "") !== ""
-  );
+  return part?.is_msg_unfurl === true || part?.is_share === true || addressedBy(part).length > 0;
 }
 
-/** The timestamp in `…/archives/C0DOCS/p1700000000123456`, whatever comes after it; empty: it is no address of a message. */
-function tsOfPermalink(url: string): string {
-  return /\/archives\/\w+\/p(\d+)(\d{6})(?![\w/])/.exec(url)?.slice(1).join(".") ?? "";
+/**
+ * Addresses of messages: permalinks, those of Slack's own client, and links that open the app, with
+ * the message's time in any of Slack's spellings and whatever comes after it.
+ */
+const MESSAGE_ADDRESS =
+  /(?:\/(?:archives|messages|client\/\w+)\/\w+\/p?|\/thread\/\w+-|^slack:\S*[?&]message=)(\d+)\.?(\d{6})(?!\w)/;
+
+/** The times of the messages that an attachment has the address of. */
+function addressedBy(part: Attachment | null | undefined): string[] {
+  return [part?.from_url, part?.original_url, part?.title_link].flatMap((url) => {
+    const found = MESSAGE_ADDRESS.exec(url ?? "");
+    return found === null ? [] : [found.slice(1).join(".")];
+  });
+}
+
+/** Which message an attachment shows; empty if that isn't certain, and so it may be any. */
+function shownTs(part: Attachment | null | undefined): string {
+  const own = typeof part?.ts === "string" && /^\d+\.\d{6}$/.test(part.ts) ? [part.ts] : [];
+  const [ts = "", ...others] = new Set([...own, ...addressedBy(part)]);
+  return others.length === 0 ? ts : "";
 }
 
 /** The messages that it shows, as part of a message: nothing where there are none. Whose they are, and whether they may be shared, is to be looked at. */
@@ -153,8 +170,7 @@ export function withShown({ attachments }: SaidMessage): { shows?: ShownMessage[
   const shows = (attachments ?? []).flatMap((part): ShownMessage[] => {
     if (!isMessage(part)) return [];
     const segments = parseMessageText(attachedWords(part));
-    const ts = typeof part?.ts === "string" ? part.ts : tsOfPermalink(part?.from_url ?? "");
-    return segments.length === 0 ? [] : [{ ts, authorId: part?.author_id || null, segments }];
+    return segments.length === 0 ? [] : [{ ts: shownTs(part), authorId: part?.author_id || null, segments }];
   });
   return shows.length === 0 ? {} : { shows };
 }

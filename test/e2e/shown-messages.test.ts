@@ -15,7 +15,13 @@ async function start(): Promise<World> {
 }
 
 /** How what shows a message names it. */
-type Names = (message: SlackMessage) => { is_msg_unfurl?: true; ts?: string; from_url?: string };
+type Names = (message: SlackMessage) => {
+  is_msg_unfurl?: true;
+  ts?: string;
+  from_url?: string;
+  original_url?: string;
+  title_link?: string;
+};
 
 /** Ben says something and pastes links of messages, which Slack shows under it. */
 function show(
@@ -70,10 +76,22 @@ describe("a message that shows another one", () => {
 
   const address = ({ ts }: SlackMessage) => `https://acme.slack.com/archives/${DOCS}/p${ts.replace(".", "")}`;
 
+  const client = (path: string) => `https://app.slack.com/client/T0ACME/${path}`;
+
   it.each<[string, Names]>([
     ["its timestamp", ({ ts }) => ({ is_msg_unfurl: true, ts })],
     ["its address", (message) => ({ is_msg_unfurl: true, from_url: address(message) })],
     ["its address in a thread", (message) => ({ from_url: `${address(message)}?thread_ts=1.0&cid=${DOCS}` })],
+    ["its address with a slash at the end", (message) => ({ from_url: `${address(message)}/` })],
+    ["the address that was pasted", (message) => ({ original_url: address(message) })],
+    ["where its title leads", (message) => ({ ts: "1700000000", title_link: address(message) })],
+    ["an address of the client", ({ ts }) => ({ title_link: client(`${DOCS}/p${ts.replace(".", "")}`) })],
+    ["an address of its thread", ({ ts }) => ({ title_link: client(`${DOCS}/thread/${DOCS}-${ts}`) })],
+    ["a link for apps", ({ ts }) => ({ title_link: `slack://channel?team=T0&id=${DOCS}&message=${ts}` })],
+    [
+      "two addresses",
+      (message) => ({ from_url: address({ ...message, ts: "1.000001" }), title_link: address(message) }),
+    ],
     ["nothing", () => ({ is_msg_unfurl: true })],
   ])("brings nothing along that somebody unticked, then or later: named by %s", async (_, names) => {
     await using world = await start();
