@@ -42,7 +42,7 @@ export type RunTurnInput = {
   onPlan: (plan: PlanStep[]) => void;
   /** What the turn used so far, all of it. Counts win over an agent's own word for its cost. */
   onUsage: (usage: ReportedUsage) => void;
-  /** Called when the turn's agent is about to be started, and once it has ended well. */
+  /** Called with true when the turn's agent is about to be started, with false once what it left was looked through. */
   onAgent: (runs: boolean) => void;
   /** Called once the turn's work is on this branch of the remote. */
   onPushed: (branch: string) => void;

@@ -1,5 +1,5 @@
 import { randomInt } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { expect, it, vi } from "vitest";
 import { z } from "zod";
 import { RunnerClient } from "../../src/service/runner/process/runner-client.ts";
@@ -46,13 +46,20 @@ function flood(message: string): string[] {
   `);
 }
 
-/** The service with a project for each agent. `kind`: of all of them. */
+type ServiceOptions = { kinds?: Record<string, string>; containment?: string; programs?: string };
+
+/** The service with a project for each agent. `programs`: a folder whose programs it finds before all others. */
 async function openService(
   agents: Record<string, string[]>,
-  { kinds = {}, containment = "required" }: { kinds?: Record<string, string>; containment?: string } = {},
+  { kinds = {}, containment = "required", programs }: ServiceOptions = {},
 ) {
   const stack = new AsyncDisposableStack();
-  const folder = stack.use(await ServiceFolder.open(agents, { NODE_OPTIONS: "--max-old-space-size=512" }));
+  const { PATH = "" } = process.env;
+  const env = {
+    NODE_OPTIONS: "--max-old-space-size=512",
+    PATH: programs === undefined ? PATH : `${programs}:${PATH}`,
+  };
+  const folder = stack.use(await ServiceFolder.open(agents, env));
   const projects = Object.entries(agents).map(([id, command]) => ({
     id,
     repository: "./docs-repository",
@@ -162,6 +169,32 @@ it.each(["required", "none"])(
   },
   180_000,
 );
+
+it("gives up a turn whose runner dies each of three times that it looks through what the agent left", async () => {
+  await using programs = await openTempDir();
+  const counted = programs.file("agents");
+  const agent = inlineAgent(`
+    fs.appendFileSync("docs/index.md", "more\\n");
+    fs.appendFileSync(${JSON.stringify(counted)}, "x");
+  `);
+  await using subject = await openService({ docs: agent }, { containment: "none", programs: programs.path });
+  const { service } = subject;
+  const { PATH = "" } = process.env;
+  // Git takes in an agent's files with this command, and with no other.
+  const deadly = `#!/bin/sh
+case " $* " in *" hash-object "*) kill -KILL $PPID; exit 1 ;; esac
+PATH=${JSON.stringify(PATH)} exec git "$@"
+`;
+  await writeFile(programs.file("git"), deadly, { mode: 0o755 });
+  const id = await subject.create("docs");
+  await vi.waitUntil(async () => (await subject.job("docs", id)).status !== "active", PATIENT);
+  expect((await subject.job("docs", id)).turns[0]).toMatchObject({
+    outcome: "failed",
+    reason: expect.stringContaining("broke down each of the three times") as string,
+  });
+  expect(await readFile(counted, "utf8")).toBe("xxx");
+  expect(service.stdout.split("the runner ended").length - 1).toBe(3);
+}, 120_000);
 
 it("ends its runner when it is killed, and when it stops", async () => {
   await using subject = await openService({ docs: inlineAgent("setInterval(() => {}, 1000);") });

@@ -64,7 +64,7 @@ export const TurnRow = z.object({
   /** Where the work is, from when it was pushed until there is a pull request. */
   branch: z.string().nullable(),
   agentRuns: Flag,
-  /** How often the service or its runner ended while the agent ran. */
+  /** How often the service or its runner ended while the agent ran, or while what it left was looked through. */
   deaths: z.int(),
 });
 export type StoredTurn = z.infer<typeof TurnRow>;

@@ -21,9 +21,9 @@ export async function runTurn(turn: RunnerTurn, context: RunContext): Promise<Su
   context.onProgress("the agent is working");
   context.onAgent(true);
   const ran = await runAgent(tree.folders, turn, context);
-  context.onAgent(false);
-
   const { commit, ...checked } = await checkWork(tree, ran, turn, context);
+  // Only now: what an agent leaves may be what the runner dies of.
+  context.onAgent(false);
   if (commit === null) return reportNothing(ran, checked.leftOut);
 
   const pushed = await publishWork(turn, context, start, { commit, ...checked, summary: ran.summary });
