@@ -22,7 +22,9 @@ class QueueStandsStillError extends DocsAgentError {
   constructor(lateMs: number) {
     const seconds = Math.floor(lateMs / 1_000);
     super(
-      `The first task that waits has been due for ${seconds} s, and this process has begun none for a minute. Look at the log for errors of the task queue, and restart the process.`,
+      `The first task that waits has been due for ${seconds} s, ` +
+        "and this process has begun none for a minute. " +
+        "Look at the log for errors of the task queue, and restart the process.",
     );
   }
 }

@@ -29,14 +29,16 @@ export const taskSql = {
   bringForward: `UPDATE tasks SET due_at = min(due_at, ?) WHERE seq = ?`,
 
   /** payload, due_at, seq; for a task that runs now */
-  runOnceMore: `UPDATE tasks SET next_payload = ?1, next_due_at = min(coalesce(next_due_at, ?2), ?2) WHERE seq = ?3`,
+  runOnceMore: `UPDATE tasks SET next_payload = ?1, next_due_at = min(coalesce(next_due_at, ?2), ?2)
+    WHERE seq = ?3`,
 
   /** pool, now, limit; what is due, that due longest first */
   due: `SELECT seq, due_at FROM tasks WHERE state = 'waiting' AND pool = ? AND due_at <= ?
     ORDER BY due_at, seq LIMIT ?`,
 
   /** seq */
-  load: `SELECT seq, id, type, pool, known, payload, attempt, surprises, deaths, added_at FROM tasks WHERE seq = ?`,
+  load: `SELECT seq, id, type, pool, known, payload, attempt, surprises, deaths, added_at
+    FROM tasks WHERE seq = ?`,
 
   /** by, seq; a process that dies while it runs the task leaves one behind */
   countRun: `UPDATE tasks SET deaths = max(deaths + ?, 0) WHERE seq = ?`,
@@ -53,15 +55,17 @@ export const taskSql = {
   done: `UPDATE tasks SET state = 'done', payload = NULL, ended_at = ? WHERE seq = ?`,
 
   /** ended_at, reason, seq; the dead keep their payload, for the operator */
-  dead: `UPDATE tasks SET state = 'dead', ended_at = ?, reason = ?, next_payload = NULL, next_due_at = NULL WHERE seq = ?`,
+  dead: `UPDATE tasks SET state = 'dead', ended_at = ?, reason = ?, next_payload = NULL, next_due_at = NULL
+    WHERE seq = ?`,
 
   /** due_at, payload or NULL, attempt, surprises, reason, seq */
-  waitOn: `UPDATE tasks SET due_at = ?, payload = coalesce(?, payload), attempt = ?, surprises = ?, deaths = 0, reason = ?,
-      next_payload = NULL, next_due_at = NULL
+  waitOn: `UPDATE tasks SET due_at = ?, payload = coalesce(?, payload), attempt = ?, surprises = ?,
+      deaths = 0, reason = ?, next_payload = NULL, next_due_at = NULL
     WHERE seq = ?`,
 
   /** pool */
-  nextDue: `SELECT due_at FROM tasks WHERE state = 'waiting' AND pool = ? ORDER BY due_at, seq LIMIT 1 OFFSET ?`,
+  nextDue: `SELECT due_at FROM tasks WHERE state = 'waiting' AND pool = ?
+    ORDER BY due_at, seq LIMIT 1 OFFSET ?`,
 
   waitingTypes: `SELECT DISTINCT type, pool FROM tasks WHERE state = 'waiting'`,
 
@@ -76,7 +80,8 @@ export const taskSql = {
 
   /** state, ended before, limit */
   forget: `DELETE FROM tasks WHERE seq IN
-    (SELECT seq FROM tasks WHERE state = ? AND state <> 'waiting' AND ended_at <= ? ORDER BY ended_at LIMIT ?)`,
+    (SELECT seq FROM tasks WHERE state = ? AND state <> 'waiting' AND ended_at <= ?
+      ORDER BY ended_at LIMIT ?)`,
 
   /** now */
   seen: `INSERT INTO seen (id, at) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET at = excluded.at`,

@@ -27,16 +27,18 @@ export type StateProgramOptions = {
 const DEFAULT_STORE_URL = "sqlite://./data/docs-agent.sqlite";
 
 const AFTER = `
-Both work on the store that STORE_URL names (in the environment or in .env; ${DEFAULT_STORE_URL} if it isn't set).
+Both work on the store that STORE_URL names (in the environment or in .env;
+${DEFAULT_STORE_URL} if it isn't set).
 Stop the app first: all replicas of it.
 
 From SQLite to Redis, for example:
   npm run state -- dump > state.jsonl
   STORE_URL=redis://redis.internal:6379 npm run state -- load < state.jsonl
 
-A dump holds what people wrote: keep it as safe as the store. It is whole if its last line says "totals". A load refuses a
-store that isn't empty. If it breaks off, no app starts on that store; load the dump again. Once it has finished, don't start
-an app on the old store: it would do again what is under way.
+A dump holds what people wrote: keep it as safe as the store. It is whole if its last line says
+"totals". A load refuses a store that isn't empty. If it breaks off, no app starts on that store;
+load the dump again. Once it has finished, don't start an app on the old store: it would do again
+what is under way.
 `;
 
 /** The command line that dumps and loads what the app has stored. */
@@ -120,7 +122,9 @@ function pathOf(url: string): string {
   const path = /^sqlite:\/\/(.+)$/s.exec(url)?.[1];
   if (path !== undefined) return path;
   throw new StateError(
-    "STORE_URL must be sqlite://path, or redis://host:6379 or rediss://host:6379 (with user:password@ before the host, a % in them written as %25, and /database and ?prefix=name at the end, where they are needed).",
+    "STORE_URL must be sqlite://path, or redis://host:6379 or rediss://host:6379 " +
+      "(with user:password@ before the host, a % in them written as %25, " +
+      "and /database and ?prefix=name at the end, where they are needed).",
   );
 }
 

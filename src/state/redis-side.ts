@@ -55,14 +55,16 @@ class RedisSide implements Side {
   async assertUnused(): Promise<void> {
     const apartMs = (await this.#serverTime()) - this.#options.clock.now();
     if (Math.abs(apartMs) > CLOCKS_APART_MS) {
+      const apart = `${Math.round(Math.abs(apartMs) / 1000)} s ${apartMs > 0 ? "ahead of" : "behind"}`;
       throw new StateError(
-        `The clock of ${this.name} is ${Math.round(Math.abs(apartMs) / 1000)} s ${apartMs > 0 ? "ahead of" : "behind"} this machine's. Set both right, and run this again.`,
+        `The clock of ${this.name} is ${apart} this machine's. Set both right, and run this again.`,
       );
     }
     const others = await this.#connections();
     if (others > 0) {
       throw new StateError(
-        `An app is using ${this.name} (${others} connections). Stop all replicas, and run this again. Redis notices within minutes that a machine has disappeared.`,
+        `An app is using ${this.name} (${others} connections). Stop all replicas, and run this again. ` +
+          "Redis notices within minutes that a machine has disappeared.",
       );
     }
   }

@@ -19,14 +19,16 @@ const ALL: Record<Entry["kind"], string> = {
   record: "SELECT key AS id, value AS text, expires_at AS expiresAt FROM kv ORDER BY key",
   series: `SELECT name AS id, json_group_array(entry ORDER BY seq) AS entries, max(expires_at) AS expiresAt
     FROM series GROUP BY name`,
-  task: `SELECT ${FIELDS.map((name, n) => `${COLUMNS[n]} AS ${name}`).join()} FROM tasks WHERE state <> 'done' ORDER BY seq`,
+  task: `SELECT ${FIELDS.map((name, n) => `${COLUMNS[n]} AS ${name}`).join()}
+    FROM tasks WHERE state <> 'done' ORDER BY seq`,
   done: "SELECT id, ended_at AS endedAt FROM tasks WHERE state = 'done'",
 };
 const PUT: Record<Entry["kind"], string> = {
   record: "INSERT OR REPLACE INTO kv (key, value, expires_at) VALUES (:id, :text, :expiresAt)",
   series: `INSERT INTO series (name, entry, expires_at)
     SELECT :id, value, :expiresAt FROM json_each(:entries) ORDER BY key`,
-  task: `INSERT OR REPLACE INTO tasks (${COLUMNS.join()}) VALUES (${FIELDS.map((name) => `:${name}`).join()})`,
+  task: `INSERT OR REPLACE INTO tasks (${COLUMNS.join()})
+    VALUES (${FIELDS.map((name) => `:${name}`).join()})`,
   done: `INSERT OR REPLACE INTO tasks (id, type, pool, known, state, due_at, added_at, ended_at)
     VALUES (:id, '', '', 'once', 'done', :endedAt, :endedAt, :endedAt)`,
 };

@@ -113,7 +113,8 @@ export async function load({ target, clock, progress, lines }: LoadOptions): Pro
   await target.assertUnused();
   if (!isDeepStrictEqual(found.totals, written.totals)) {
     throw new StateError(
-      `${target.name} doesn't hold what was put there. Make sure that nothing else uses it, and load the dump again.`,
+      `${target.name} doesn't hold what was put there. ` +
+        "Make sure that nothing else uses it, and load the dump again.",
     );
   }
   await target.markHalfLoaded(false);
@@ -162,7 +163,8 @@ function comparable(entry: Entry): Entry {
 async function assertEmpty(target: Side): Promise<void> {
   for await (const _ of target.entries()) {
     const remedy = target.name.startsWith("sqlite:")
-      ? "Set STORE_URL to a file that doesn't exist yet, or move this one away together with its -wal and -shm."
+      ? "Set STORE_URL to a file that doesn't exist yet, " +
+        "or move this one away together with its -wal and -shm."
       : "Set STORE_URL to another prefix with ?prefix=name at its end, or to another database.";
     throw new StateError(`${target.name} isn't empty. ${remedy}`);
   }
@@ -186,7 +188,8 @@ async function* dumped(lines: AsyncIterable<string>): AsyncGenerator<unknown> {
       throw new StateError("This is no dump of Docs Agent: make one with npm run state -- dump.");
     if (first.data.docsAgentState !== DUMP_VERSION) {
       throw new StateError(
-        `The dump has format ${first.data.docsAgentState}, and this version of docs-agent reads ${DUMP_VERSION}.`,
+        `The dump has format ${first.data.docsAgentState}, ` +
+          `and this version of docs-agent reads ${DUMP_VERSION}.`,
       );
     }
     hasBegun = true;

@@ -204,7 +204,8 @@ function isSqliteError(thrown: unknown): boolean {
 }
 
 const REMEDY =
-  "Check the disk, its quota and its free space. The process ends, and its next start takes over what is there.";
+  "Check the disk, its quota and its free space. " +
+  "The process ends, and its next start takes over what is there.";
 
 /**
  * Brings the write-ahead log of a database to the disk without blocking this thread, where

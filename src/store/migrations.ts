@@ -26,7 +26,8 @@ export const queueTables = `
   CREATE INDEX tasks_waiting ON tasks (pool, due_at, seq) WHERE state = 'waiting';
   CREATE INDEX tasks_ended ON tasks (state, ended_at) WHERE state <> 'waiting';
 
-  -- One row: the machine's time when something was last written, to notice a clock that was set back in between.
+  -- One row: the machine's time when something was last written, to notice a clock that was set
+  -- back in between.
   CREATE TABLE seen (id INTEGER PRIMARY KEY CHECK (id = 1), at INTEGER NOT NULL) STRICT;
   -- One row, written to find out whether the file can be written.
   CREATE TABLE probe (id INTEGER PRIMARY KEY CHECK (id = 1), written_at INTEGER NOT NULL) STRICT;

@@ -166,7 +166,8 @@ export function preparing(db: DatabaseSync): (sql: string) => StatementSync {
 /** Throws unless a row can be written and committed now. */
 export function writeProbe(db: DatabaseSync, nowMs: number): void {
   db.prepare(
-    "INSERT INTO probe (id, written_at) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET written_at = excluded.written_at",
+    `INSERT INTO probe (id, written_at) VALUES (1, ?)
+      ON CONFLICT (id) DO UPDATE SET written_at = excluded.written_at`,
   ).run(nowMs);
 }
 
@@ -227,7 +228,8 @@ function migrate(db: DatabaseSync, path: string, migrations: readonly string[]):
       throw new StoreUnavailableError(
         path,
         `the file has schema version ${version}, and this version of docs-agent knows ${migrations.length}`,
-        "A newer version wrote it, or an earlier build whose files aren't read any more. Run the version that wrote it, or move the file away to start empty.",
+        "A newer version wrote it, or an earlier build whose files aren't read any more. " +
+          "Run the version that wrote it, or move the file away to start empty.",
       );
     }
     for (const step of migrations.slice(version)) db.exec(step);

@@ -36,7 +36,8 @@ export class StoreHalfLoadedError extends DocsAgentError {
 
   constructor(path: string) {
     super(
-      `The store ${path} holds a part of a dump, as its load broke off. Load the dump again: npm run state -- load < state.jsonl`,
+      `The store ${path} holds a part of a dump, as its load broke off. ` +
+        "Load the dump again: npm run state -- load < state.jsonl",
     );
   }
 }

@@ -141,7 +141,7 @@ function nameOfCommand(command: Buffer, scripts: Scripts): string | null {
 
 /** What is asked of the one script together, each kind once. Each call claims, too. */
 function workIn(command: string): string {
-  const kinds = [...command.matchAll(/^(commit|renew|release|unclaim)\r$/gm)].map(([, kind]) => kind);
+  const kinds = [...command.matchAll(/^(commit|renew|release)\r$/gm)].map(([, kind]) => kind);
   return kinds.length === 0 ? "claim" : [...new Set(kinds)].toSorted().join(", ");
 }
 

@@ -1,11 +1,12 @@
 import { hash } from "node:crypto";
 import { z } from "zod";
 import type { Clock } from "../../core/clock.ts";
-import type { Read, RecordKind, RecordOf, Write, WriteOf } from "../../core/records.ts";
+import type { Read, RecordKind, RecordOf, WriteOf } from "../../core/records.ts";
 import type { Decision, TaskEnd } from "../../core/task-queue.ts";
 import { DocsAgentError, LimitReachedError } from "../../errors.ts";
 import { type SetAsideRecord, serialize } from "../../store/record-store.ts";
 import type { RedisStore } from "../../store/redis/open-redis-store.ts";
+import type { RedisStorage } from "../../store/redis/redis-storage.ts";
 import {
   type Pools,
   toStorablePayload,
@@ -54,10 +55,11 @@ type Options = {
 const ROUNDS = 1_000;
 
 /** The entries that a decision read, by key, as it took them to be. */
-type Seen = Map<string, { kind: RecordKind; text: string | undefined }>;
-/** What is written under a key; `kind`: of which kind that record is, if it is one of a kind. */
-type Entry = { kind: RecordKind | null; key: string; text: string | undefined; keepMs: number };
+type Seen = Map<string, { storage: RedisStorage; text: string | undefined }>;
+type Entry = { storage: RedisStorage; key: string; text: string | undefined; keepMs: number };
 type SetAside = { kind: RecordKind; id: string; bad: SetAsideRecord };
+/** What a decision read, and the records among it that don't parse. */
+type Basis = { seen: Seen; asideOf: SetAside[] };
 
 /**
  * Carries decisions out on Redis. A decision runs on the records as they were last seen, or as
@@ -65,16 +67,10 @@ type SetAside = { kind: RecordKind; id: string; bad: SetAsideRecord };
  * at that moment. If not, it runs again on what is there.
  */
 export class RedisCommits {
-  readonly #store: RedisStore;
-  readonly #clock: Clock;
-  readonly #work: RedisWork;
-  readonly #pools: Pools;
+  readonly #options: Options;
 
-  constructor({ store, clock, work, pools }: Options) {
-    this.#store = store;
-    this.#clock = clock;
-    this.#work = work;
-    this.#pools = pools;
+  constructor(options: Options) {
+    this.#options = options;
   }
 
   /**
@@ -83,24 +79,16 @@ export class RedisCommits {
    * {@link LimitReachedError} when a limit of the plan has no room. `added`: for each task, whether
    * it was added.
    */
-  async carryOut<T>(
+  carryOut<T>(
     decide: Decision<T>,
     { claim, endOf }: { claim?: Claim | undefined; endOf?: (value: T) => TaskEnd } = {},
   ): Promise<{ value: T; added: boolean[] }> {
-    const seen: Seen = new Map();
-    for (let round = 0; round < ROUNDS; round += 1) {
-      seen.clear();
-      const asideOf: SetAside[] = [];
-      let plan;
-      try {
-        plan = decide(this.#readerOf(seen, asideOf));
-      } catch (thrown) {
-        if (await this.#isCurrent(seen)) throw thrown;
-        continue;
-      }
+    return this.#onRecords(decide, async (plan, basis) => {
       const { writes = [], adds = [], appends = [], within = [], value } = plan;
-      const now = this.#clock.now();
-      const entries: Entry[] = [
+      const { seen, asideOf } = basis;
+      const { store, work, pools } = this.#options;
+      const now = this.#options.clock.now();
+      const entries = [
         ...asideOf.flatMap((aside) => this.#asideEntries(aside)),
         ...writes.map((write) => this.#entryOf(write)),
       ];
@@ -111,62 +99,75 @@ export class RedisCommits {
         ...counted(entries.map(({ key, text, keepMs }) => [key, keepWord(text, keepMs), text ?? ""])),
         ...counted(
           appends.map(({ series, entry, keep, ttlMs }) => {
-            return [this.#store.series.keyOf(series), entry, String(keep), String(Math.ceil(ttlMs))];
+            return [store.series.keyOf(series), entry, String(keep), String(Math.ceil(ttlMs))];
           }),
         ),
         endWord(endOf?.(value), now),
         ...counted(
           adds.map((task) => {
-            const { id, type, pool, known, payload, dueAt } = toStorableTask(task, now, this.#pools);
+            const { id, type, pool, known, payload, dueAt } = toStorableTask(task, now, pools);
             return [id, type, pool, known, payload, String(dueAt - now)];
           }),
         ),
       ];
-      const asked = this.#work.ask({ kind: "commit", args }, (answer) => this.#learn(seen, entries, answer));
-      for (const { kind, key, text } of entries)
-        if (kind !== null) this.#store.kinds[kind].storage.saw(key, text);
+      const asked = work.ask({ kind: "commit", args });
+      for (const { storage, key, text } of entries) storage.saw(key, text);
       const answer = Answer.parse(await asked);
-      switch (answer[0]) {
-        case "lost":
-          throw new ClaimLostError();
-        case "stale":
-          continue;
-        case "full":
-          throw new LimitReachedError(answer[1], Math.ceil(now + answer[2]));
-        case "ok":
-          for (const { kind, id, bad } of asideOf) this.#store.kinds[kind].wasSetAside(id, bad);
-          return { value, added: answer[1].split("").map((flag) => flag === "1") };
+      if (answer[0] === "ok") {
+        for (const { kind, id, bad } of asideOf) store.kinds[kind].wasSetAside(id, bad);
+        return { value, added: answer[1].split("").map((flag) => flag === "1") };
       }
-    }
-    throw neverAsRead(seen);
+      // What was to be written isn't there.
+      for (const { storage, key, text } of entries) {
+        if (storage.last(key) === text) storage.saw(key, seen.get(key)?.text);
+      }
+      if (answer[0] === "lost") throw new ClaimLostError();
+      if (answer[0] === "full") throw new LimitReachedError(answer[1], Math.ceil(now + answer[2]));
+      const stale = answer[1];
+      for (let n = 0; n < stale.length; n += 2) {
+        const key = stale[n] ?? "";
+        seen.get(key)?.storage.saw(key, stale[n + 1] ?? undefined);
+      }
+      return null;
+    });
   }
 
   /** Answers from the records as they are, each read once. */
   async read<T>(ask: (read: Read) => T): Promise<T> {
+    const { value } = await this.#onRecords(ask, async (value, { seen }) =>
+      (await this.#isCurrent(seen)) ? { value } : null,
+    );
+    return value;
+  }
+
+  /** Decides, and acts on that, until `act` resolves to something: it is null if a record was another. */
+  async #onRecords<P, T>(
+    decide: (read: Read) => P,
+    act: (made: P, basis: Basis) => Promise<T | null>,
+  ): Promise<T> {
     const seen: Seen = new Map();
     for (let round = 0; round < ROUNDS; round += 1) {
       seen.clear();
-      let answer;
+      const basis: Basis = { seen, asideOf: [] };
+      let made;
       try {
-        answer = { value: ask(this.#readerOf(seen, [])) };
+        made = decide((kind, id) => this.#read(basis, kind, id));
       } catch (thrown) {
         if (await this.#isCurrent(seen)) throw thrown;
         continue;
       }
-      if (await this.#isCurrent(seen)) return answer.value;
+      const done = await act(made, basis);
+      if (done !== null) return done;
     }
-    throw neverAsRead(seen);
+    const keys = [...seen.keys()].join(", ");
+    throw new TypeError(`A record that is decided on was never what it was read as: ${keys}`);
   }
 
-  #readerOf(seen: Seen, asideOf: SetAside[]): Read {
-    return (kind, id) => this.#read(seen, asideOf, kind, id);
-  }
-
-  #read<K extends RecordKind>(seen: Seen, asideOf: SetAside[], kind: K, id: string): RecordOf<K> | undefined {
-    const store = this.#store.kinds[kind];
+  #read<K extends RecordKind>({ seen, asideOf }: Basis, kind: K, id: string): RecordOf<K> | undefined {
+    const store = this.#options.store.kinds[kind];
     const { storage } = store;
     const key = storage.keyOf(id);
-    const entry = seen.get(key) ?? { kind, text: storage.last(key) };
+    const entry = seen.get(key) ?? { storage, text: storage.last(key) };
     seen.set(key, entry);
     const text = storage.current(entry.text);
     if (text === undefined) return undefined;
@@ -180,55 +181,27 @@ export class RedisCommits {
   async #isCurrent(seen: Seen): Promise<boolean> {
     const keys = [...seen.keys()];
     if (keys.length === 0) return true;
-    const texts = await this.#store.redis.ask((client) => client.mGet(keys));
+    const texts = await this.#options.store.redis.ask((client) => client.mGet(keys));
     const isSame = keys.every((key, n) => seen.get(key)?.text === (texts[n] ?? undefined));
-    for (const [n, key] of keys.entries()) this.#saw(seen, key, texts[n] ?? undefined);
+    for (const [n, key] of keys.entries()) seen.get(key)?.storage.saw(key, texts[n] ?? undefined);
     return isSame;
   }
 
-  /**
-   * Unless it was carried out: what was to be written isn't there, and something else than what was
-   * read may be.
-   */
-  #learn(seen: Seen, entries: readonly Entry[], answer: unknown): void {
-    const parsed = Answer.safeParse(answer).data;
-    if (parsed?.[0] === "ok") return;
-    for (const { kind, key, text } of entries) {
-      if (kind === null || this.#store.kinds[kind].storage.last(key) !== text) continue;
-      this.#store.kinds[kind].storage.saw(key, seen.get(key)?.text);
-    }
-    if (parsed?.[0] !== "stale") return;
-    for (let n = 0; n < parsed[1].length; n += 2) {
-      this.#saw(seen, parsed[1][n] ?? "", parsed[1][n + 1] ?? undefined);
-    }
-  }
-
-  #saw(seen: Seen, key: string, text: string | undefined): void {
-    const kind = seen.get(key)?.kind;
-    if (kind !== undefined) this.#store.kinds[kind].storage.saw(key, text);
-  }
-
-  #entryOf(write: Write): Entry {
-    return this.#entryOfKind(write);
-  }
-
-  #entryOfKind<K extends RecordKind>({ kind, id, record, ttlMs }: WriteOf<K>): Entry {
-    const store = this.#store.kinds[kind];
+  #entryOf<K extends RecordKind>({ kind, id, record, ttlMs }: WriteOf<K>): Entry {
+    const store = this.#options.store.kinds[kind];
     const { storage } = store;
     const key = storage.keyOf(id);
-    if (record === null) return { kind, key, text: undefined, keepMs: 0 };
-    return { kind, key, ...storage.entry(store.toText(id, record), ttlMs) };
+    if (record === null) return { storage, key, text: undefined, keepMs: 0 };
+    return { storage, key, ...storage.entry(store.toText(id, record), ttlMs) };
   }
 
   #asideEntries({ kind, id, bad }: SetAside): Entry[] {
-    const { setAside, keepSetAsideMs, kinds } = this.#store;
+    const { setAside, keepSetAsideMs, kinds } = this.#options.store;
+    const { storage } = kinds[kind];
+    const aside = setAside.entry(serialize({ value: bad }), keepSetAsideMs);
     return [
-      {
-        kind: null,
-        key: setAside.keyOf(`${kind}:${id}`),
-        ...setAside.entry(serialize({ value: bad }), keepSetAsideMs),
-      },
-      { kind, key: kinds[kind].storage.keyOf(id), text: undefined, keepMs: 0 },
+      { storage: setAside, key: setAside.keyOf(`${kind}:${id}`), ...aside },
+      { storage, key: storage.keyOf(id), text: undefined, keepMs: 0 },
     ];
   }
 }
@@ -251,9 +224,4 @@ function endWord(end: TaskEnd | undefined, now: number): string {
   if (!("dueAt" in end)) return JSON.stringify({ ...end, reason });
   const payload = toStorablePayload(end) ?? undefined;
   return JSON.stringify({ ...end, reason, payload, due: toWholeMs(end.dueAt) - now });
-}
-
-function neverAsRead(seen: Seen): TypeError {
-  const keys = [...seen.keys()].join(", ");
-  return new TypeError(`A record that is decided on was never what it was read as: ${keys}`);
 }

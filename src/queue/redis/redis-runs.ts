@@ -1,6 +1,4 @@
 import { z } from "zod";
-import type { Clock } from "../../core/clock.ts";
-import type { Logger } from "../../core/logger.ts";
 import type { Decision, Step, TaskHandler } from "../../core/task-queue.ts";
 import { messageOf } from "../../errors.ts";
 import { fromStoredPayload } from "../storable-task.ts";
@@ -22,27 +20,19 @@ type ClaimedTasks = z.infer<typeof ClaimedTasks>;
 
 /** The runs of tasks in this process, each from its claim to its end at Redis. */
 export class RedisRuns extends TaskRuns<RedisRun> {
-  readonly #work: RedisWork;
-  readonly #commits: RedisCommits;
-  readonly #clock: Clock;
-  readonly #logger: Logger;
-  readonly #leaseMs: number;
+  readonly #options: RedisRunsOptions;
 
   constructor(options: RedisRunsOptions) {
     super(options);
-    this.#work = options.work;
-    this.#commits = options.commits;
-    this.#clock = options.clock;
-    this.#logger = options.logger;
-    this.#leaseMs = options.leaseMs;
+    this.#options = options;
   }
 
   /** Asks that leases go on of which a quarter is over. */
   renew(): void {
-    const nowMs = this.#clock.monotonicMs();
-    const due = this.all.filter(({ heldAtMs }) => nowMs - heldAtMs > this.#leaseMs / 4);
+    const nowMs = this.#options.clock.monotonicMs();
+    const due = this.all.filter(({ heldAtMs }) => nowMs - heldAtMs > this.#options.leaseMs / 4);
     if (due.length === 0) return;
-    this.#work.ask({ kind: "renew", args: wordsOf(due) }).then(
+    this.#options.work.ask({ kind: "renew", args: wordsOf(due) }).then(
       (held) => {
         for (const [n, run] of due.entries()) if (String(held)[n] === "1") run.heldAtMs = nowMs;
       },
@@ -57,7 +47,7 @@ export class RedisRuns extends TaskRuns<RedisRun> {
       const task = { id, type, payload: fromStoredPayload(payload), attempt, surprises, deaths, addedAt };
       return { key: id, claim: { id, token }, pool, task, abort: new AbortController(), heldAtMs };
     });
-    if (this.isStopped) return void this.handBack(runs);
+    if (this.isStopped && runs.length > 0) return void this.handBack(runs);
     for (const run of runs) {
       this.hold(run);
       void this.run(handler, run);
@@ -66,8 +56,8 @@ export class RedisRuns extends TaskRuns<RedisRun> {
 
   protected override async commit<T>(run: RedisRun, decide: Decision<T>): Promise<T> {
     super.assertHeld(run);
-    const beganAtMs = this.#clock.monotonicMs();
-    const { value } = await this.#commits.carryOut(decide, { claim: run.claim });
+    const beganAtMs = this.#options.clock.monotonicMs();
+    const { value } = await this.#options.commits.carryOut(decide, { claim: run.claim });
     run.heldAtMs = beganAtMs;
     return value;
   }
@@ -75,18 +65,19 @@ export class RedisRuns extends TaskRuns<RedisRun> {
   /** A lease goes on as soon as a quarter of it is over, so half of it is left at any time. */
   protected override assertHeld(run: RedisRun): void {
     super.assertHeld(run);
-    if (this.#clock.monotonicMs() - run.heldAtMs > this.#leaseMs / 2) throw new ClaimLostError();
+    if (this.#options.clock.monotonicMs() - run.heldAtMs > this.#options.leaseMs / 2)
+      throw new ClaimLostError();
   }
 
   protected override async end({ claim, task: { id, type } }: RedisRun, step: Step): Promise<void> {
     const decide = typeof step === "function" ? step : () => ({ value: step });
     try {
-      await this.#commits.carryOut(decide, { claim, endOf: (end) => end });
+      await this.#options.commits.carryOut(decide, { claim, endOf: (end) => end });
     } catch (thrown) {
       if (!(thrown instanceof ClaimLostError)) throw thrown;
-      this.#logger.warn(
+      this.#options.logger.warn(
         { task: id, type },
-        "task queue: a result was not written: another replica has this task now, or it was written before and the answer was lost",
+        "task queue: a result was not written: another replica has this task now, or its answer was lost",
       );
     }
   }
@@ -94,9 +85,9 @@ export class RedisRuns extends TaskRuns<RedisRun> {
   protected override async handBack(runs: readonly RedisRun[]): Promise<void> {
     try {
       // Behind what they have asked for already.
-      await this.#work.ask({ kind: "release", args: wordsOf(runs) });
+      await this.#options.work.ask({ kind: "release", args: wordsOf(runs) });
     } catch (thrown) {
-      this.#logger.warn(
+      this.#options.logger.warn(
         { error: messageOf(thrown) },
         "task queue: what runs could not be handed back; it runs again when its lease is over",
       );

@@ -7,12 +7,12 @@ import type { Decision, NewTask, TaskCounts, TaskHandler, TaskQueue } from "../.
 import { messageOf } from "../../errors.ts";
 import type { RedisStore } from "../../store/redis/open-redis-store.ts";
 import { StoreAnswerLostError } from "../../store/store-errors.ts";
-import { type Pools, toStorableTask } from "../storable-task.ts";
+import type { Pools } from "../storable-task.ts";
 import { QueueStoppedError, faultDelayMs } from "../task-runs.ts";
 import { RedisCommits } from "./redis-commits.ts";
 import { ClaimedTasks, RedisRuns } from "./redis-runs.ts";
 import { type ClaimAsked, RedisWork } from "./redis-work.ts";
-import { FORGET_DEAD, LOOK } from "./task-script.ts";
+import { LOOK } from "./task-script.ts";
 
 type RedisTaskQueueOptions = {
   store: RedisStore;
@@ -27,14 +27,13 @@ type RedisTaskQueueOptions = {
 
 /** A call at least this often: it renews leases, and finds what another replica left behind. */
 const callEveryMs = 2_000;
-const sweepEveryMs = 60_000;
-const sweepLimit = 500;
+/** Nobody may check this process, so it looks now and then whether what is due is begun. */
+const lookEveryMs = 60_000;
+/** A look forgets so many of the dead at most. */
+const forgetAtMost = 500;
 
-/**
- * What a claim has brought, in how many milliseconds the next task is due, and whether there was no
- * room for some.
- */
-const Claimed = z.tuple([ClaimedTasks, z.coerce.number().nullable(), z.string()]);
+/** What a claim has brought, and in how many milliseconds the next task is due. */
+const Claimed = z.tuple([ClaimedTasks, z.coerce.number().nullable()]);
 const Looked = z.tuple([z.int(), z.int(), z.int(), z.string()]);
 
 /**
@@ -42,11 +41,7 @@ const Looked = z.tuple([z.int(), z.int(), z.int(), z.string()]);
  * one script. What it guarantees is said with that script, in `task-script.ts`.
  */
 export class RedisTaskQueue implements TaskQueue {
-  readonly #store: RedisStore;
-  readonly #clock: Clock;
-  readonly #logger: Logger;
-  readonly #pools: Pools;
-  readonly #keepDeadMs: number;
+  readonly #options: RedisTaskQueueOptions;
   readonly #now: () => string;
   readonly #work: RedisWork;
   readonly #commits: RedisCommits;
@@ -60,33 +55,23 @@ export class RedisTaskQueue implements TaskQueue {
   #lost: { token: string; atMs: number }[] = [];
   /** The error of the last claim, until one succeeds. */
   #fault: unknown;
-  #sweepAtMs = -Infinity;
+  #lookAtMs = -Infinity;
   #cancelWake: () => void = noop;
   #stopListening: () => void = noop;
 
-  constructor({ store, clock, logger, pools, keepDeadMs, leaseMs = 30_000 }: RedisTaskQueueOptions) {
-    this.#store = store;
-    this.#clock = clock;
-    this.#logger = logger;
-    this.#pools = pools;
-    this.#keepDeadMs = keepDeadMs;
+  constructor(options: RedisTaskQueueOptions) {
+    this.#options = options;
+    const { store, clock, logger, pools, leaseMs = 30_000 } = options;
     const { serverNow, redis } = store;
     this.#now = () => (serverNow === undefined ? "" : String(serverNow()));
-    this.#work = new RedisWork({
-      redis,
-      now: this.#now,
-      leaseMs,
-      onCall: () => this.#claim(),
-    });
-    const work = this.#work;
-    this.#commits = new RedisCommits({ store, clock, work, pools });
-    const { budgets } = pools;
-    this.#runs = new RedisRuns({ work, commits: this.#commits, clock, logger, budgets, leaseMs });
+    const work = new RedisWork({ redis, now: this.#now, leaseMs, onCall: () => this.#claim() });
+    const commits = new RedisCommits({ store, clock, work, pools });
+    this.#work = work;
+    this.#commits = commits;
+    this.#runs = new RedisRuns({ work, commits, clock, logger, budgets: pools.budgets, leaseMs });
   }
 
   async add(task: NewTask): Promise<boolean> {
-    // Before it waits for Redis, as what is wrong with a task is the caller's fault.
-    toStorableTask(task, this.#clock.now(), this.#pools);
     const { added } = await this.#commits.carryOut(() => ({ adds: [task], value: null }));
     return added[0] === true;
   }
@@ -96,14 +81,14 @@ export class RedisTaskQueue implements TaskQueue {
     return (await this.#commits.carryOut(decide)).value;
   }
 
-  async read<T>(ask: (read: Read) => T): Promise<T> {
-    return await this.#commits.read(ask);
+  read<T>(ask: (read: Read) => T): Promise<T> {
+    return this.#commits.read(ask);
   }
 
   start(handler: TaskHandler): void {
     if (this.#runs.isStopped) throw new QueueStoppedError();
     this.#handler = handler;
-    const { redis } = this.#store;
+    const { redis } = this.#options.store;
     this.#stopListening = redis.listen(`${redis.prefix}:wake`, (from) => {
       if (from !== this.#name) this.#work.callSoon();
     });
@@ -120,7 +105,7 @@ export class RedisTaskQueue implements TaskQueue {
 
   async check(): Promise<void> {
     if (this.#runs.isStopped) throw new QueueStoppedError();
-    await this.#store.check();
+    await this.#options.store.check();
     for (const fault of [this.#fault, ...this.#runs.faults, await this.#lookForStandstill()]) {
       if (fault !== undefined && fault !== null) throw fault;
     }
@@ -148,14 +133,11 @@ export class RedisTaskQueue implements TaskQueue {
   async #look(leftOut: readonly string[]) {
     const running = Object.fromEntries(this.#runs.all.map(({ key, pool }) => [key, pool]));
     const pools = Object.fromEntries(leftOut.map((pool) => [pool, true]));
-    const args = [this.#now(), JSON.stringify(running), JSON.stringify(pools)];
-    const [live, here, dead, inMs] = Looked.parse(await this.#store.redis.run(LOOK, args));
-    return {
-      live,
-      running: here,
-      dead,
-      nextDueAt: inMs === "" ? null : this.#clock.now() + Number(inMs),
-    };
+    const kept = [this.#options.keepDeadMs, forgetAtMost].map(String);
+    const args = [this.#now(), ...kept, JSON.stringify(running), JSON.stringify(pools)];
+    const [live, here, dead, inMs] = Looked.parse(await this.#options.store.redis.run(LOOK, args));
+    const nextDueAt = inMs === "" ? null : this.#options.clock.now() + Number(inMs);
+    return { live, running: here, dead, nextDueAt };
   }
 
   async #lookForStandstill(): Promise<Error | null> {
@@ -163,47 +145,39 @@ export class RedisTaskQueue implements TaskQueue {
     return this.#runs.lookForStandstill((await this.#look(full)).nextDueAt);
   }
 
-  /**
-   * What goes along with a call: leases that go on, claims that nobody knows of, and a claim of
-   * what is due.
-   */
+  /** What goes along with a call: leases that go on, and a claim of what is due. */
   #claim(): ClaimAsked | null {
     const handler = this.#handler;
     if (handler === undefined) return null;
-    const nowMs = this.#clock.monotonicMs();
+    const nowMs = this.#options.clock.monotonicMs();
     this.#runs.renew();
-    for (const { token, atMs } of this.#lost) {
-      const agoMs = Math.ceil(nowMs - atMs) + 1_000;
-      this.#work.ask({ kind: "unclaim", args: [token, String(agoMs)] }).then(
-        () => {
-          this.#lost = this.#lost.filter((lost) => lost.token !== token);
-        },
-        () => {},
-      );
-    }
-    if (!this.#runs.mayBegin) {
-      if (!this.#runs.isStopped) this.#callIn(faultDelayMs);
-      return null;
-    }
     this.#claims += 1;
     const token = `${this.#name}-${this.#claims}`;
-    const { budgets } = this.#pools;
+    const asked = {
+      token,
+      process: this.#name,
+      mayBegin: this.#runs.mayBegin,
+      budgets: this.#options.pools.budgets,
+      held: this.#runs.held,
+      lost: this.#lost.map((each) => ({ token: each.token, ago: Math.ceil(nowMs - each.atMs) + 1_000 })),
+    };
     return {
-      text: JSON.stringify({ token, process: this.#name, budgets, held: this.#runs.held }),
-      answered: (answer) => {
+      text: JSON.stringify(asked),
+      resolve: (answer) => {
         const [tasks, nextInMs] = Claimed.parse(answer);
         this.#fault = undefined;
+        this.#lost = [];
         this.#runs.begin(handler, token, nowMs, tasks);
         this.#callIn(Math.min(nextInMs ?? callEveryMs, callEveryMs));
-        this.#sweepIfDue();
+        this.#lookIfDue(nowMs);
       },
-      failed: (thrown) => {
+      reject: (thrown) => {
         if (thrown instanceof StoreAnswerLostError) this.#lost.push({ token, atMs: nowMs });
         if (this.#runs.isStopped) return;
         // Said once, however long Redis is away.
         const level = this.#fault === undefined ? "error" : "debug";
         this.#fault = thrown;
-        this.#logger[level](
+        this.#options.logger[level](
           { error: messageOf(thrown) },
           "task queue: cannot look for what is due; trying again",
         );
@@ -215,23 +189,16 @@ export class RedisTaskQueue implements TaskQueue {
   #callIn(ms: number): void {
     this.#cancelWake();
     if (this.#runs.isStopped) return;
-    this.#cancelWake = this.#clock.wakeAt(this.#clock.now() + ms, () => this.#work.callSoon());
+    this.#cancelWake = this.#options.clock.wakeAt(this.#options.clock.now() + ms, () =>
+      this.#work.callSoon(),
+    );
   }
 
-  /** Now and then, forgets the dead whose time is over, and looks whether what is due is begun. */
-  #sweepIfDue(): void {
-    const nowMs = this.#clock.monotonicMs();
-    if (nowMs < this.#sweepAtMs) return;
-    this.#sweepAtMs = nowMs + sweepEveryMs;
-    const { redis } = this.#store;
-    redis
-      .run(FORGET_DEAD, [this.#now(), String(this.#keepDeadMs), String(sweepLimit)])
-      .then(async (forgotten) => {
-        if (forgotten === sweepLimit) this.#sweepAtMs = -Infinity;
-        await this.#lookForStandstill();
-      })
-      // Whoever checks is told; the next sweep tries again.
-      .catch(noop);
+  #lookIfDue(nowMs: number): void {
+    if (nowMs < this.#lookAtMs) return;
+    this.#lookAtMs = nowMs + lookEveryMs;
+    // Whoever checks is told; the next look tries again.
+    this.#lookForStandstill().catch(noop);
   }
 }
 

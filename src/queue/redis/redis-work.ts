@@ -5,13 +5,13 @@ import { KEEP_DONE_MS } from "../storable-task.ts";
 import { WORK } from "./task-script.ts";
 
 /** What is asked of the script: see `WORK`. */
-export type Work = { kind: "commit" | "renew" | "release" | "unclaim"; args: readonly string[] };
+export type Work = { kind: "commit" | "renew" | "release"; args: readonly string[] };
 
-/** What a call claims. Either `answered` or `failed` is called. */
+/** What a call claims. Either `resolve` or `reject` is called. */
 export type ClaimAsked = {
   text: string;
-  answered: (answer: unknown) => void;
-  failed: (thrown: unknown) => void;
+  resolve: (answer: unknown) => void;
+  reject: (thrown: unknown) => void;
 };
 
 type Options = {
@@ -32,7 +32,7 @@ const AT_ONCE = 50;
 const Answers = z.array(z.unknown());
 const Failed = z.tuple([z.literal("failed"), z.string()]);
 
-type Asked = PromiseWithResolvers<unknown> & Work & { heard: (answer: unknown) => void };
+type Asked = PromiseWithResolvers<unknown> & Work;
 
 /**
  * Calls the script, one call at a time, with all that was asked meanwhile, in the order in which it
@@ -51,11 +51,10 @@ export class RedisWork {
 
   /**
    * Resolves to what the script answers. Rejects with a `StoreUnavailableError`; it may have been
-   * done then. `heard`: is called with the answer before anybody acts on what came with the same
-   * call.
+   * done then.
    */
-  ask(work: Work, heard: (answer: unknown) => void = noop): Promise<unknown> {
-    const asked = { ...Promise.withResolvers<unknown>(), ...work, heard };
+  ask(work: Work): Promise<unknown> {
+    const asked = { ...Promise.withResolvers<unknown>(), ...work };
     this.#asked.push(asked);
     this.callSoon();
     return asked.promise;
@@ -88,31 +87,24 @@ export class RedisWork {
     const waiting = this.#asked;
     this.#asked = [];
     const claim = onCall();
-    const all = [...this.#asked, ...waiting];
-    const asked = all.slice(0, AT_ONCE);
-    this.#asked = all.slice(AT_ONCE);
+    this.#asked.push(...waiting);
+    const asked = this.#asked.splice(0, AT_ONCE);
     this.#isSoon = this.#asked.length > 0;
     if (asked.length === 0 && claim === null) return;
+    const all = claim === null ? asked : [...asked, claim];
     const works = asked.flatMap(({ kind, args }) => [kind, String(args.length), ...args]);
     try {
       this.#calls += 1;
       const settings = [leaseMs, KEEP_DONE_MS, this.#calls].map(String);
       const args = [now(), ...settings, claim?.text ?? "", ...works];
       const answers = Answers.parse(await redis.run(WORK, args));
-      for (const [n, { heard }] of asked.entries()) heard(answers[n]);
-      for (const [n, { resolve, reject }] of asked.entries()) {
-        const failed = Failed.safeParse(answers[n]);
-        if (failed.success) reject(redis.toStoreError(new ErrorReply(failed.data[1])));
+      for (const [n, { resolve, reject }] of all.entries()) {
+        const { data: failed } = Failed.safeParse(answers[n]);
+        if (failed !== undefined) reject(redis.toStoreError(new ErrorReply(failed[1])));
         else resolve(answers[n]);
       }
-      const failed = Failed.safeParse(answers[asked.length]);
-      if (failed.success) claim?.failed(redis.toStoreError(new ErrorReply(failed.data[1])));
-      else claim?.answered(answers[asked.length]);
     } catch (thrown) {
-      for (const { reject } of asked) reject(thrown);
-      claim?.failed(thrown);
+      for (const { reject } of all) reject(thrown);
     }
   }
 }
-
-function noop(): void {}

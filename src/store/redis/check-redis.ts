@@ -23,14 +23,17 @@ export async function checkRedis(redis: RedisConnection): Promise<{ risk: string
   const settings = await readSettings(redis);
   if (settings === null) {
     return {
-      risk: "Redis doesn't let this app read its settings, so whether it survives a crash couldn't be checked. It needs maxmemory-policy noeviction, appendonly yes and appendfsync always.",
+      risk:
+        "Redis doesn't let this app read its settings, so whether it survives a crash couldn't be checked. " +
+        "It needs maxmemory-policy noeviction, appendonly yes and appendfsync always.",
     };
   }
   const policy = settings["maxmemory-policy"];
   if (policy !== undefined && policy !== "noeviction") {
     throw new StoreUnavailableError(
       redis.shown,
-      `its maxmemory-policy is ${policy}: when its memory is full, it would remove requests and their outcomes`,
+      `its maxmemory-policy is ${policy}: ` +
+        "when its memory is full, it would remove requests and their outcomes",
       "Set maxmemory-policy to noeviction.",
     );
   }
@@ -39,16 +42,17 @@ export async function checkRedis(redis: RedisConnection): Promise<{ risk: string
 
 function riskOf(settings: Readonly<Record<string, string>>): string | null {
   if (settings["appendonly"] !== "yes") {
-    return "a crash of Redis may lose everything since its last snapshot, and then posts may appear twice. Set appendonly to yes and appendfsync to always.";
+    return (
+      "a crash of Redis may lose everything since its last snapshot, and then posts may appear twice. " +
+      "Set appendonly to yes and appendfsync to always."
+    );
   }
-  switch (settings["appendfsync"]) {
-    case "always":
-      return null;
-    case "everysec":
-      return "a crash of Redis's machine may lose the last second, and then posts may appear twice. Set appendfsync to always.";
-    default:
-      return "a crash of Redis's machine may lose the last half minute, and then posts may appear twice. Set appendfsync to always.";
-  }
+  if (settings["appendfsync"] === "always") return null;
+  const tail = settings["appendfsync"] === "everysec" ? "second" : "half minute";
+  return (
+    `a crash of Redis's machine may lose the last ${tail}, and then posts may appear twice. ` +
+    "Set appendfsync to always."
+  );
 }
 
 /** Null where Redis forbids to ask, as managed ones do. */

@@ -31,7 +31,8 @@ export const GATES = `
   local function gateKey(gate) return P .. ':slot:' .. gate end
   local function exact(n) return string.format('%.17g', n) end
   local function readGate(gate)
-    local next, blocked, used = string.match(redis.call('GET', gateKey(gate)) or '0 0 0', '^(%S+) (%S+) (%S+)$')
+    local times = redis.call('GET', gateKey(gate)) or '0 0 0'
+    local next, blocked, used = string.match(times, '^(%S+) (%S+) (%S+)$')
     return tonumber(next), tonumber(blocked), tonumber(used)
   end
   local function writeGate(gate, now, next, blocked, used)
