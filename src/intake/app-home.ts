@@ -1,6 +1,7 @@
 import { onPress } from "./press.ts";
 import type { Request } from "../core/request.ts";
 import type { App } from "@slack/bolt";
+import { z } from "zod";
 import { SUGGESTION, suggestionValue } from "../replies/actions.ts";
 import { refusalMessage } from "../replies/private-messages.ts";
 import { ASKED_BEFORE } from "../replies/short-answers.ts";
@@ -10,11 +11,15 @@ import { teamOf, type IntakeDeps } from "./deps.ts";
 
 const HOME_OPENED_EVENT = "app_home_opened";
 
+/** Somebody opens the messages; the app's other tabs don't matter here. */
+const Opened = z.object({ tab: z.literal("messages"), user: z.string(), channel: z.string() });
+
 /** Somebody opens their direct messages with the app, and presses one of the prompts that it suggests to a newcomer. */
 export function registerAppHome(app: App, deps: IntakeDeps): void {
   app.event(HOME_OPENED_EVENT, async ({ event, context }) => {
-    if (event.tab !== "messages") return;
-    const { user: userId, channel: channelId } = event;
+    const opened = Opened.safeParse(event);
+    if (!opened.success) return;
+    const { user: userId, channel: channelId } = opened.data;
     await deps.queue.add(welcomeTask({ teamId: teamOf(context), channelId, userId }));
   });
 

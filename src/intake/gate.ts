@@ -61,7 +61,7 @@ export function registerGate(app: App, deps: IntakeDeps): void {
     if ("action" in args) {
       // Where this can't be said, Slack shows that the press came to nothing.
       if ("response_url" in args.body) {
-        await args.respond({ ...answer, ...("container" in args.body && threadOfButton(args.body)) });
+        await args.respond({ ...answer, ...threadOfButton(args.body) });
       }
       return args.ack();
     }

@@ -1,4 +1,4 @@
-import { onPress } from "./press.ts";
+import { containerOf, onPress } from "./press.ts";
 import type { App } from "@slack/bolt";
 import { LIST_NEWER, LIST_OLDER, listValue } from "../replies/actions.ts";
 import { notListedMessage } from "../replies/private-messages.ts";
@@ -23,11 +23,10 @@ export async function askForList(
 export function registerLists(app: App, deps: IntakeDeps): void {
   for (const actionId of [LIST_NEWER, LIST_OLDER]) {
     onPress(app, deps, actionId, listValue, async (page, body, context) => {
-      const threadTs: unknown = body.container.thread_ts;
       const asked = {
         teamId: teamOf(context),
         channelId: body.channel?.id ?? "",
-        threadTs: typeof threadTs === "string" ? threadTs : null,
+        threadTs: containerOf(body).thread_ts ?? null,
         userId: body.user.id,
         responseUrl: body.response_url,
       };

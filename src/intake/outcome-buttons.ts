@@ -26,7 +26,7 @@ import { turnWrites } from "../tasks/turn-writes.ts";
 import { watchTask } from "../tasks/watch.ts";
 import { acceptRequest } from "./accept-request.ts";
 import type { IntakeDeps } from "./deps.ts";
-import { alreadyDone, onPress, tooOld, type PressAnswer } from "./press.ts";
+import { alreadyDone, containerOf, onPress, tooOld, type PressAnswer } from "./press.ts";
 
 /** The buttons of outcome messages. What a button did is in the turn's record, for as long as the record is kept. */
 export function registerOutcomeButtons(app: App, deps: IntakeDeps): void {
@@ -94,8 +94,7 @@ function keepWatching(
 }
 
 function again({ clock }: IntakeDeps, turn: Turn, watch: number, body: BlockAction): Request {
-  const { container } = body;
-  const threadTs = body.message?.thread_ts ?? container.thread_ts ?? body.message?.ts ?? null;
+  const threadTs = body.message?.thread_ts ?? containerOf(body).thread_ts ?? body.message?.ts ?? null;
   return {
     ...askedAgain(turn.request),
     // Hashed, so the id doesn't grow with each retry.

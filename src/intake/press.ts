@@ -7,6 +7,7 @@ import type {
   OverflowAction,
   RespondFn,
 } from "@slack/bolt";
+import { z } from "zod";
 import type { Rendered } from "../replies/blocks.ts";
 import type { MessageOf } from "../core/notifier.ts";
 import { PRESS_NOT_KEPT } from "../replies/short-answers.ts";
@@ -79,9 +80,18 @@ export async function answerPress(
 }
 
 /** The thread that a pressed button is in; nothing where it stands in the channel, as a thread's first message does. */
-export function threadOfButton({ container }: Pick<BlockAction, "container">): { thread_ts?: string } {
-  const { thread_ts: threadTs, message_ts: messageTs } = container;
-  return typeof threadTs === "string" && threadTs !== messageTs ? { thread_ts: threadTs } : {};
+export function threadOfButton(body: object): { thread_ts?: string } {
+  const { thread_ts: threadTs, message_ts: messageTs } = containerOf(body);
+  return threadTs !== undefined && threadTs !== messageTs ? { thread_ts: threadTs } : {};
+}
+
+const Contained = z.object({
+  container: z.object({ thread_ts: z.string().optional(), message_ts: z.string().optional() }),
+});
+
+/** The message that a pressed button is in, as far as Slack says. */
+export function containerOf(body: object): z.infer<typeof Contained>["container"] {
+  return Contained.safeParse(body).data?.container ?? {};
 }
 
 /** Somebody was first, perhaps the person themselves. */

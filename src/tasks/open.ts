@@ -48,7 +48,8 @@ export async function open(deps: TaskDeps, given: Task): Promise<Step> {
       {
         from: now.request.from,
         project: now.request.project.name,
-        thread: `${opened.delivery.channelId}:${opened.delivery.threadTs}`,
+        // A request in a thread has named it already.
+        ...(task.payload.thread === null && { thread: turnPayload(opened).thread }),
       },
       "turn opened",
     );

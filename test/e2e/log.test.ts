@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { done, reply } from "../support/threads.ts";
 import { ANA, DOCS, World } from "../support/world.ts";
 
 it("what the job service says does not reach the log: it may quote what people wrote", async () => {
@@ -14,4 +15,12 @@ it("what the job service says does not reach the log: it may quote what people w
   expect(log).toContain("answered 400");
   expect(log).toContain("answered 500");
   expect(log).not.toContain("ana@example.com");
+});
+
+it("no line names a field twice", async () => {
+  await using world = await World.start({ jobService: { turns: true } });
+  const root = await done(world);
+  await reply(world, root, "new and the FAQ");
+  await world.until(() => world.logger.text("info").split("turn opened").length === 3);
+  expect(world.logger.repeated).toEqual([]);
 });

@@ -3,8 +3,10 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import { AppProcess, readiness } from "../support/app-process.ts";
 import { startJobServiceSide } from "../support/job-service-side.ts";
+import { ask } from "../support/threads.ts";
 import { ANA, DOCS, SIGNING_SECRET, World, environment, startSlackSide } from "../support/world.ts";
 
 const JSON_TYPE = "application/json";
@@ -59,6 +61,7 @@ it.each([
   { type: "app_mention", user: null, channel: DOCS },
   { type: "message", user: ANA, channel: null },
   { type: "app_home_opened", user: null, channel: null, tab: "messages" },
+  { type: "app_home_opened", user: ANA, tab: "messages" },
   { type: "reaction_added", user: ANA, item: null },
   { type: "channel_created", channel: 7 },
 ])("an event that lacks what every event of its sort has gets 200 and is ignored: %j", async (said) => {
@@ -68,6 +71,24 @@ it.each([
   expect(await post(world.appUrl, body, signed(body, JSON_TYPE))).toBe(200);
   await world.pass(60_000);
   expect(world.service.calls).toEqual([]);
+  expect(world.logger.text("error")).toBe("");
+});
+
+it("a press that lacks where its button stands is answered all the same", async () => {
+  await using world = await World.start();
+  const root = await ask(world);
+  // One that Slack could not deliver, so that its bytes are there to be changed.
+  world.slack.setAppUrl("http://127.0.0.1:9/");
+  const click = { channel: DOCS, messageTs: root.ts, actionId: "stop_turn" };
+  const { delivery } = await world.slack.person(ANA).click(click);
+  world.slack.setAppUrl(`${world.appUrl}/slack/events`);
+  const pressed: unknown = JSON.parse(new URLSearchParams(delivery.body).get("payload") ?? "");
+  const actions = [{ type: "button", action_id: "stop_turn", block_id: "b", action_ts: "1.0", value: "no" }];
+  const payload = { ...z.record(z.string(), z.unknown()).parse(pressed), actions, container: undefined };
+  const body = new URLSearchParams({ payload: JSON.stringify(payload) }).toString();
+  expect(await world.slack.redeliver({ ...delivery, body }, { resign: true })).toMatchObject({ status: 200 });
+  await world.slack.until(() => world.slack.ephemerals(ANA)[0]);
+  expect(world.slack.ephemerals(ANA)[0]?.text).toContain("I keep requests for");
   expect(world.logger.text("error")).toBe("");
 });
 

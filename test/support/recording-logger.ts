@@ -5,10 +5,13 @@ export type LogLine = { level: "debug" | "info" | "warn" | "error"; fields: obje
 /** A logger that keeps its lines for the test to look at. */
 export class RecordingLogger implements Logger {
   readonly lines: LogLine[];
+  /** Fields that a line would name twice, as "message: field". */
+  readonly repeated: string[];
   readonly #fields: object;
 
-  constructor(lines: LogLine[] = [], fields: object = {}) {
+  constructor(lines: LogLine[] = [], fields: object = {}, repeated: string[] = []) {
     this.lines = lines;
+    this.repeated = repeated;
     this.#fields = fields;
   }
 
@@ -29,7 +32,7 @@ export class RecordingLogger implements Logger {
   }
 
   child(fields: object): Logger {
-    return new RecordingLogger(this.lines, { ...this.#fields, ...fields });
+    return new RecordingLogger(this.lines, { ...this.#fields, ...fields }, this.repeated);
   }
 
   /** The lines of one level, as text. */
@@ -41,6 +44,8 @@ export class RecordingLogger implements Logger {
   }
 
   #log(level: LogLine["level"], fields: object, message: string): void {
+    const twice = Object.keys(fields).filter((field) => field in this.#fields);
+    this.repeated.push(...twice.map((field) => `${message}: ${field}`));
     this.lines.push({ level, fields: { ...this.#fields, ...fields }, message });
   }
 }
