@@ -16,8 +16,8 @@ VOLUME /app/data
 STOPSIGNAL SIGTERM
 USER node
 
-# docker build --target service: the self-hosted job service, with bubblewrap, git and an agent from npm. Settings:
-# /app/service.yml. docs/containment.md says what the host has to allow.
+# docker build --target service: the self-hosted job service, with bubblewrap, git and an agent from
+# npm. Settings: /app/service.yml. docs/containment.md says what the host has to allow.
 FROM base AS service
 USER root
 RUN apt-get update && apt-get install -y --no-install-recommends bubblewrap ca-certificates git && rm -rf /var/lib/apt/lists/*
@@ -33,7 +33,8 @@ CMD ["node", "src/service/main.ts"]
 FROM base AS app
 ENV STORE_URL=sqlite:///app/data/docs-agent.sqlite
 
-# What V8 and Node.js make of the sources is kept in the image: a start is faster and smaller, also in a read-only container.
+# What V8 and Node.js make of the sources is kept in the image: a start is faster and smaller, also
+# in a read-only container.
 ENV NODE_COMPILE_CACHE=/app/node_modules/.cache/docs-agent
 RUN node --min-semi-space-size=4 --max-semi-space-size=16 --heap-growing-percent=25 src/main.ts --help > /dev/null
 EXPOSE 3000
@@ -41,5 +42,6 @@ HEALTHCHECK --interval=30s --timeout=5s --start-period=10s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 3000}/healthz`, { signal: AbortSignal.timeout(4000) }).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 
 # Node itself is process 1, so that SIGTERM reaches it.
-# Collects garbage sooner than V8 does by itself: a burst takes a third less memory (npm run bench -- memory).
+# Collects garbage sooner than V8 does by itself: a burst takes a third less memory (npm run bench
+# -- memory).
 CMD ["node", "--min-semi-space-size=4", "--max-semi-space-size=16", "--heap-growing-percent=25", "src/main.ts"]

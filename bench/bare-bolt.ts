@@ -1,6 +1,7 @@
 /**
- * What the product is measured against: a Bolt app that only acknowledges. `node bare-bolt.ts <signing secret>`. It asks
- * Slack nothing at its start, so it is as small as a Bolt app over HTTP can be.
+ * What the product is measured against: a Bolt app that only acknowledges.
+ * `node bare-bolt.ts <signing secret>`. It asks Slack nothing at its start, so it is as small as a
+ * Bolt app over HTTP can be.
  */
 import { App, HTTPReceiver, LogLevel } from "@slack/bolt";
 

@@ -1,7 +1,8 @@
 /**
- * What polling on Redis is measured against: a BullMQ worker that makes the same request as a poll and does nothing with the answer.
- * `node bare-worker.ts <options as JSON>`. With `againAfterMs` it comes back to a job after that time, as a poll does; with null each job is
- * over after its request.
+ * What polling on Redis is measured against: a BullMQ worker that makes the same request as a poll
+ * and does nothing with the answer. `node bare-worker.ts <options as JSON>`. With `againAfterMs` it
+ * comes back to a job after that time, as a poll does; with null each job is over after its
+ * request.
  */
 import process from "node:process";
 import { createClient } from "@redis/client";

@@ -6,18 +6,27 @@ import { StandIns, startDocsAgent } from "./subjects.ts";
 import { largest } from "./table.ts";
 
 export type BusyTime = {
-  /** From the answer that says completed to the post that Slack took; for what is not posted, to the end of the watch. */
+  /**
+   * From the answer that says completed to the post that Slack took; for what is not posted, to the
+   * end of the watch.
+   */
   waitsMs: number[];
   /** Whether every outcome was posted in time. */
   isComplete: boolean;
-  /** From the ack to the create, the longest; a request whose job was never created counts to the end of the watch. */
+  /**
+   * From the ack to the create, the longest; a request whose job was never created counts to the
+   * end of the watch.
+   */
   longestCreateMs: number;
   /** From the first ack to the last outcome's post; to the end of the watch unless `isComplete`. */
   lastOutcomeMs: number;
   report: Report;
 };
 
-/** Sends all requests at once to the program, between a Slack with limits and jobs of that length, and watches to the end. */
+/**
+ * Sends all requests at once to the program, between a Slack with limits and jobs of that length,
+ * and watches to the end.
+ */
 export async function watchBusyTime(
   { checkout, dir, progress }: Context,
   options: {

@@ -46,8 +46,8 @@ export function openCheckout(folder: string, name = basename(resolve(folder))): 
 }
 
 /**
- * A commit of this repository, unpacked under `dir`, with the installed packages of the present one. Changes nothing in the
- * repository. Null when the commit is not there, as in a shallow clone.
+ * A commit of this repository, unpacked under `dir`, with the installed packages of the present
+ * one. Changes nothing in the repository. Null when the commit is not there, as in a shallow clone.
  */
 export function checkOut(commit: string, dir: string): Checkout | null {
   try {

@@ -1,6 +1,6 @@
 /**
- * Loaded into the measured program with `--import`: counts the commits that changed something, in all its threads, and tells
- * their number when asked. The program itself knows nothing of it.
+ * Loaded into the measured program with `--import`: counts the commits that changed something, in
+ * all its threads, and tells their number when asked. The program itself knows nothing of it.
  */
 import { DatabaseSync, StatementSync } from "node:sqlite";
 import process from "node:process";

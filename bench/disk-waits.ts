@@ -4,12 +4,15 @@ import { existsSync, readFileSync } from "node:fs";
 const TRIED_WITHIN_MS = 10_000;
 const CALLS = "trace=fsync,fdatasync";
 
-/** The calls with which a program waits for the disk, as `strace` saw them: when each began, and how long it took. */
+/**
+ * The calls with which a program waits for the disk, as `strace` saw them: when each began, and how
+ * long it took.
+ */
 export type DiskWait = { atMs: number; tookMs: number };
 
 /**
- * Put before a program, writes its fsyncs and fdatasyncs to a file. With the filter in the kernel everything else runs at full
- * speed; `-D` leaves the program a child of the bench.
+ * Put before a program, writes its fsyncs and fdatasyncs to a file. With the filter in the kernel
+ * everything else runs at full speed; `-D` leaves the program a child of the bench.
  */
 export function straceTo(path: string): string[] {
   return ["strace", "-D", "-f", "-q", "--seccomp-bpf", "-ttt", "-T", "-e", CALLS, "-o", path];

@@ -11,7 +11,10 @@ const GIT_TIMEOUT_MS = 120_000;
 /** What the repository holds, in words. */
 export const REPOSITORY_SIZE = "5,000 files, 200 MB";
 
-/** A bare repository at `path` with 5,000 pages of 40 KB, in one commit on `main`. `work` is a folder for making it. */
+/**
+ * A bare repository at `path` with 5,000 pages of 40 KB, in one commit on `main`. `work` is a
+ * folder for making it.
+ */
 export function makeDocsRepository(path: string, work: string): void {
   // Half of it compresses, as with text.
   const texts = Array.from({ length: 50 }, () => randomBytes(FILE_BYTES / 2).toString("hex"));

@@ -1,4 +1,6 @@
-/** Who and where everything in the bench is; the stand-in for Slack and the requests agree on it. */
+/**
+ * Who and where everything in the bench is; the stand-in for Slack and the requests agree on it.
+ */
 export const TEAM_ID = "T0BENCH";
 export const BOT_USER_ID = "U0BENCHBOT";
 export const BOT_ID = "B0BENCH";
@@ -16,7 +18,10 @@ export function promptOf(n: number): string {
   return `The quick start says npm run dev, but the script is called start since version 4. Please fix page ${n}.`;
 }
 
-/** The number of the request that a text (a prompt, as JSON) belongs to; null when it belongs to none. */
+/**
+ * The number of the request that a text (a prompt, as JSON) belongs to; null when it belongs to
+ * none.
+ */
 export function numberIn(text: string): number | null {
   const [, n] = /Please fix page (\d+)\./.exec(text) ?? [];
   return n === undefined ? null : Number(n);
@@ -27,7 +32,10 @@ export function pullRequestOf(n: number): string {
   return `https://github.com/acme/docs/pull/${n + 1}`;
 }
 
-/** The number of the request whose pull request a message links to, in a body as it was sent; null when it links to none. */
+/**
+ * The number of the request whose pull request a message links to, in a body as it was sent; null
+ * when it links to none.
+ */
 export function linkedIn(body: string): number | null {
   const [, pull] = /pull(?:\/|%2F)(\d+)/i.exec(body) ?? [];
   return pull === undefined ? null : Number(pull) - 1;

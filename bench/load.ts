@@ -30,8 +30,9 @@ export class Load implements AsyncDisposable {
   }
 
   /**
-   * Keeps every connection busy for that long, or until nothing is left to send. Rejects when an answer is anything but
-   * "taken": 200 without a body, as a body would tell the person that the request was not kept.
+   * Keeps every connection busy for that long, or until nothing is left to send. Rejects when an
+   * answer is anything but "taken": 200 without a body, as a body would tell the person that the
+   * request was not kept.
    */
   async run(durationMs: number): Promise<LoadResult> {
     const startedAt = performance.now();
@@ -75,8 +76,9 @@ export class Load implements AsyncDisposable {
 }
 
 /**
- * Sends requests at a fixed pace, each on a connection of its own, whether or not the ones before are answered. Resolves to
- * how long each took from the moment it was due, milliseconds; `Infinity` when it got no answer within `timeoutMs`.
+ * Sends requests at a fixed pace, each on a connection of its own, whether or not the ones before
+ * are answered. Resolves to how long each took from the moment it was due, milliseconds; `Infinity`
+ * when it got no answer within `timeoutMs`.
  */
 export async function flood(
   origin: string,

@@ -1,4 +1,7 @@
-/** How often jobs are polled and how late their end is seen, with a policy. `p95LagMs`: no more than that for 95 % of them. */
+/**
+ * How often jobs are polled and how late their end is seen, with a policy. `p95LagMs`: no more than
+ * that for 95 % of them.
+ */
 export type PollingCost = { pollsPerJob: number; meanLagMs: number; p95LagMs: number };
 
 /** The delay before the next poll, milliseconds. `random`: uniform in [0, 1). */
@@ -15,7 +18,10 @@ export function tenthOfAge(ageMs: number, random: number): number {
   return Math.ceil(Math.max(5000, delayMs * (0.9 + 0.2 * random)));
 }
 
-/** Watches 20,000 simulated jobs to their end. Their lengths are log-normal, median 4 minutes; the same seed gives the same. */
+/**
+ * Watches 20,000 simulated jobs to their end. Their lengths are log-normal, median 4 minutes; the
+ * same seed gives the same.
+ */
 export function pollingCost(delay: Delay, seed: number): PollingCost {
   const lengthOf = generator(seed);
   const jitterOf = generator(seed + 1_000_003);

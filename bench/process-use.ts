@@ -1,11 +1,14 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { BenchError } from "./scenario.ts";
 
-/** CPU time a process has used since its start, all its threads together, milliseconds. Linux only. */
+/**
+ * CPU time a process has used since its start, all its threads together, milliseconds. Linux only.
+ */
 export function cpuMs(pid: number): number {
   const tasks = `/proc/${pid}/task`;
   if (!existsSync(tasks)) throw new BenchError("CPU time is read from /proc, which is there on Linux only.");
-  // In nanoseconds, where /proc/<pid>/stat counts in hundredths of a second. A thread that has ended is not counted.
+  // In nanoseconds, where /proc/<pid>/stat counts in hundredths of a second. A thread that has
+  // ended is not counted.
   const nanoseconds = readdirSync(tasks).map((task) => {
     const [onCpu] = readFileSync(`${tasks}/${task}/schedstat`, "utf8").split(" ");
     return Number(onCpu);

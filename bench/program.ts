@@ -31,7 +31,10 @@ export type ProgramOptions = {
   hasChannel?: boolean;
 };
 
-/** A Node.js program in a process of its own, from the line that says it is ready until it is disposed of (SIGKILL). */
+/**
+ * A Node.js program in a process of its own, from the line that says it is ready until it is
+ * disposed of (SIGKILL).
+ */
 export class Program implements AsyncDisposable {
   /** The line that said so, parsed as JSON. */
   readonly ready: unknown;
@@ -47,7 +50,10 @@ export class Program implements AsyncDisposable {
     this.readyAfterMs = readyAfterMs;
   }
 
-  /** Resolves when the program has written a JSON line whose `msg` ends in "ready". Rejects when it ends before. */
+  /**
+   * Resolves when the program has written a JSON line whose `msg` ends in "ready". Rejects when it
+   * ends before.
+   */
   static async start(options: ProgramOptions): Promise<Program> {
     const { nodeArgs, env = {}, dir, wrapper = [], hasChannel = false } = options;
     const [command = process.execPath, ...args] = [...wrapper, process.execPath, ...nodeArgs];

@@ -83,7 +83,10 @@ export class BenchRedis implements AsyncDisposable {
     return count;
   }
 
-  /** Writes as many ids of done tasks, as the queue does for the answer to a mention (see `task-script.ts`). */
+  /**
+   * Writes as many ids of done tasks, as the queue does for the answer to a mention (see
+   * `task-script.ts`).
+   */
   async writeDoneIds(count: number): Promise<void> {
     for (let first = 0; first < count; first += WRITTEN_AT_ONCE) {
       const batch = this.#own.client.multi();

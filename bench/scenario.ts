@@ -19,7 +19,10 @@ export type Context = {
   progress: (text: string) => void;
 };
 
-/** One row. With two sides the row shows their ratio, round by round: round n of both had the same machine. */
+/**
+ * One row. With two sides the row shows their ratio, round by round: round n of both had the same
+ * machine.
+ */
 export type Figure = {
   what: string;
   unit: Unit;

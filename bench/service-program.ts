@@ -15,7 +15,10 @@ const ENDS_WITHIN_MS = 120_000;
 const Ready = z.object({ address: z.string() });
 const Job = z.object({ id: z.string(), status: z.string() });
 
-/** The self-hosted job service as its npm script starts it, with one project on a repository of this machine. */
+/**
+ * The self-hosted job service as its npm script starts it, with one project on a repository of this
+ * machine.
+ */
 export class ServiceProgram implements AsyncDisposable {
   readonly program: Program;
   readonly address: string;
@@ -31,7 +34,10 @@ export class ServiceProgram implements AsyncDisposable {
     this.#headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
   }
 
-  /** `script` is a line for `sh`, which works in the tree as the agent: any program, or one that speaks ACP. */
+  /**
+   * `script` is a line for `sh`, which works in the tree as the agent: any program, or one that
+   * speaks ACP.
+   */
   static async start(options: {
     checkout: Checkout;
     dir: string;
@@ -72,7 +78,9 @@ export class ServiceProgram implements AsyncDisposable {
     return new ServiceProgram(program, key.trim());
   }
 
-  /** Creates a job and waits until its turn has ended. Resolves to how long that took, milliseconds. */
+  /**
+   * Creates a job and waits until its turn has ended. Resolves to how long that took, milliseconds.
+   */
   async runJob(): Promise<number> {
     const startedAt = performance.now();
     const { id } = await this.#ask("POST", "/v2/agent/docs/job", JSON.stringify({ prompt: "Add a line" }));

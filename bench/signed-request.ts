@@ -8,9 +8,10 @@ export type SignedRequest = { n: number; headers: Record<string, string>; body: 
 const PEOPLE = 100;
 
 /**
- * `count` times `/docs-agent <prompt>`, as Slack sends it, each with a trigger id of its own, in turn from the first
- * `channels` channels of the bench and from many people. The signatures hold for five minutes from now. `first`: the number
- * of the first one; no two requests to the same store may have the same.
+ * `count` times `/docs-agent <prompt>`, as Slack sends it, each with a trigger id of its own, in
+ * turn from the first `channels` channels of the bench and from many people. The signatures hold
+ * for five minutes from now. `first`: the number of the first one; no two requests to the same
+ * store may have the same.
  */
 export function signedRequests(count: number, channels: number, first = 0): SignedRequest[] {
   return Array.from({ length: count }, (_, index) => {
@@ -36,7 +37,10 @@ export function signedRequests(count: number, channels: number, first = 0): Sign
   });
 }
 
-/** The n-th mention of the app, in the thread that the mention `first` began. The signature holds for five minutes from now. */
+/**
+ * The n-th mention of the app, in the thread that the mention `first` began. The signature holds
+ * for five minutes from now.
+ */
 export function signedMention(
   n: number,
   { first, channel }: { first: number; channel: string },

@@ -18,7 +18,9 @@ const Listening = z.object({ address: z.string() });
 const StandInsReady = z.object({ env: z.record(z.string(), z.string()) });
 
 export type StandInOptions = {
-  /** Whether Slack limits rates: a post a second and channel, 50 updates a minute. @default false */
+  /**
+   * Whether Slack limits rates: a post a second and channel, 50 updates a minute. @default false
+   */
   isLimited?: boolean;
   /** Whether neither side answers anything after the start. @default false */
   isHeld?: boolean;
@@ -125,7 +127,9 @@ export async function startBareBolt(dir: string): Promise<Subject> {
   return { program, origin: originOf(program) };
 }
 
-/** A BullMQ worker that does nothing but make the requests of polls, as many at once as the product. */
+/**
+ * A BullMQ worker that does nothing but make the requests of polls, as many at once as the product.
+ */
 export async function startBareWorker(options: {
   standIns: StandIns;
   dir: string;

@@ -5,8 +5,9 @@ export type Row = Figure & { scenario: string };
 const HEAD = ["scenario", "figure", "measured", "against", "ratio", "spread", "reach", "rounds"];
 
 /**
- * The figures as one table: medians of the rounds. The ratio is that of the two sides in the same round; its spread is that
- * of the middle half of the rounds, as on a shared machine the extremes are the neighbors'.
+ * The figures as one table: medians of the rounds. The ratio is that of the two sides in the same
+ * round; its spread is that of the middle half of the rounds, as on a shared machine the extremes
+ * are the neighbors'.
  */
 export function tableOf(rows: readonly Row[]): string {
   const lines = [HEAD, ...rows.map(cellsOf)];
@@ -71,7 +72,10 @@ function ratioText(ratio: number): string {
   return ratio < 10 ? ratio.toFixed(2) : ratio.toFixed(1);
 }
 
-/** The value that a share `q` (0 to 1) of the values does not exceed; with 0.5, the median. NaN when there are none. */
+/**
+ * The value that a share `q` (0 to 1) of the values does not exceed; with 0.5, the median. NaN when
+ * there are none.
+ */
 export function quantile(values: readonly number[], q: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   const position = (sorted.length - 1) * q;

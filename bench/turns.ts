@@ -22,7 +22,10 @@ export function startQuickJobs(dir: string): Promise<StandIns> {
   return StandIns.start(dir, { jobMs: [200, 900] });
 }
 
-/** Sends the requests, to each subject its share, and resolves when so many outcomes have been posted in all. */
+/**
+ * Sends the requests, to each subject its share, and resolves when so many outcomes have been
+ * posted in all.
+ */
 export async function runTurns(
   subjects: readonly Subject[],
   standIns: StandIns,

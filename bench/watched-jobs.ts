@@ -14,9 +14,9 @@ const CREATED_WITHIN_MS = 15_000;
 const SETTLE_MS = 3500;
 
 /**
- * Fills a store with watched jobs, whatever version of the program it is for: the program takes one request and watches its
- * job; then every row that names the request is copied, with the number in it replaced. Their first polls fall due together,
- * `dueInMs` after the request.
+ * Fills a store with watched jobs, whatever version of the program it is for: the program takes one
+ * request and watches its job; then every row that names the request is copied, with the number in
+ * it replaced. Their first polls fall due together, `dueInMs` after the request.
  */
 export async function fillStore(
   { checkout, dir }: Pick<Context, "checkout" | "dir">,

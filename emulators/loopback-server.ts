@@ -1,7 +1,9 @@
 import { once } from "node:events";
 import type { Server } from "node:http";
 
-/** Listens on loopback; resolves to the port, which for 0 is any free one. Rejects when it is taken. */
+/**
+ * Listens on loopback; resolves to the port, which for 0 is any free one. Rejects when it is taken.
+ */
 export async function listenOnLoopback(server: Server, port: number, host = "127.0.0.1"): Promise<number> {
   server.listen(port, host);
   await once(server, "listening");

@@ -18,7 +18,9 @@ export type Group = { title: string; messages: Shown[] };
 
 const TEAM = { botName: "docs-agent", teamUrl: "https://example.slack.com/" };
 
-/** Every sample, rendered as for a workspace with two projects, and checked against Slack's limits. */
+/**
+ * Every sample, rendered as for a workspace with two projects, and checked against Slack's limits.
+ */
 export function renderedSamples(): Group[] {
   const presentation = {
     projects: ["docs", "handbook"],
@@ -56,7 +58,10 @@ function refusalsOf(read: () => unknown): string[] {
   }
 }
 
-/** Adds what Slack itself says of each message: https://docs.slack.dev/reference/methods/blocks.validate */
+/**
+ * Adds what Slack itself says of each message:
+ * https://docs.slack.dev/reference/methods/blocks.validate
+ */
 export async function askSlack(groups: readonly Group[], client: WebClient): Promise<void> {
   for (const { content, faults } of groups.flatMap(({ messages }) => messages)) {
     try {

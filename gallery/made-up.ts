@@ -20,7 +20,9 @@ export const CONTACT = "<@U0HELP>";
 export const NOON = Date.UTC(2026, 10, 23, 12);
 const PR = "https://github.com/tidepool/docs/pull/7";
 
-/** As long as the rules let anybody's text be, with everything in it that could be taken for markup. */
+/**
+ * As long as the rules let anybody's text be, with everything in it that could be taken for markup.
+ */
 export const LONG =
   "Everything that anybody types or says: <!channel> *bold* <https://evil.example|x> & 😀 … "
     .repeat(120)

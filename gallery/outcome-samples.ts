@@ -8,7 +8,10 @@ type Ending = ReturnType<typeof endingOf>;
 const noJob = { job: null };
 const withoutPr = { job: makeUpJob({ prLink: null }) };
 
-/** How a turn can end, each as the shortest and the longest outcome that there is of it. A new ending needs an entry here. */
+/**
+ * How a turn can end, each as the shortest and the longest outcome that there is of it. A new
+ * ending needs an entry here.
+ */
 export const endings: Record<Ending, { short: Partial<Outcome>; long: Partial<Outcome> }> = {
   "pull-request": {
     short: { kind: "pull-request" },

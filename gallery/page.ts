@@ -9,8 +9,8 @@ const STYLES = ["base.css", "conversation.css", "blocks.css", "overlays.css", "g
 const SCRIPT = "gallery.ts";
 
 /**
- * One HTML file with everything in it: it loads nothing, and opens from a disk as well. The modules are in its import map, each under
- * the name that the others import it by.
+ * One HTML file with everything in it: it loads nothing, and opens from a disk as well. The modules
+ * are in its import map, each under the name that the others import it by.
  */
 export function galleryPage(groups: readonly Group[]): string {
   const modules = modulesFrom(SCRIPT);

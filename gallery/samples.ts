@@ -14,7 +14,10 @@ import { overdueSamples } from "./overdue-samples.ts";
 import { questionSamples } from "./question-samples.ts";
 import { statusSamples } from "./status-samples.ts";
 
-/** One message or form of the app, by name: as the core has it, or, where it is said outside the core, as it is rendered. */
+/**
+ * One message or form of the app, by name: as the core has it, or, where it is said outside the
+ * core, as it is rendered.
+ */
 export type Sample = { name: string; message: Message | Rendered | ModalView };
 
 const manyNames = Array.from({ length: 100 }, (_, n) => `project-${n}-`.padEnd(40, "x"));
@@ -42,7 +45,10 @@ const refusals: { [K in Refusal["kind"]]: [string, Extract<Refusal, { kind: K }>
   ],
 };
 
-/** Every kind of message, and every variant of it that reads differently. A new kind needs an entry here. */
+/**
+ * Every kind of message, and every variant of it that reads differently. A new kind needs an entry
+ * here.
+ */
 const kinds: { [K in Message["kind"]]: [string, MessageOf<K>][] } = {
   status: statusSamples,
   outcome: outcomeSamples,

@@ -1,6 +1,7 @@
 /**
- * Loaded with `--import` into the programs of the playground: asks the program to stop when the playground is gone, however it went.
- * The playground holds the other end of the standard input, which the operating system closes with it.
+ * Loaded with `--import` into the programs of the playground: asks the program to stop when the
+ * playground is gone, however it went. The playground holds the other end of the standard input,
+ * which the operating system closes with it.
  */
 import process from "node:process";
 

@@ -84,7 +84,10 @@ function isOfTheShell(name: string): boolean {
   return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !/^(?:npm_|NODE$|INIT_CWD$)/.test(name);
 }
 
-/** The shell's own way to the internet, in place of the job service's proxy, which lets nothing through here. */
+/**
+ * The shell's own way to the internet, in place of the job service's proxy, which lets nothing
+ * through here.
+ */
 function withWayOut(shell: Record<string, string>): Record<string, string> {
   const valueOf = (name: string) => shell[name.toLowerCase()] || shell[name] || null;
   const both = (name: string, value: string) => ({ [name]: value, [name.toLowerCase()]: value });

@@ -27,7 +27,10 @@ export type ManagedProcessOptions = {
 /** A program in a process of its own that can be killed and started again. */
 export interface ManagedProcess extends AsyncDisposable {
   readonly isRunning: boolean;
-  /** Resolves, when it is ready, to the line that says so. Rejects with a {@link ProcessNotReadyError} when it ends before. */
+  /**
+   * Resolves, when it is ready, to the line that says so. Rejects with a
+   * {@link ProcessNotReadyError} when it ends before.
+   */
   start(): Promise<string>;
   /** SIGKILL: as a crash or a power cut. Resolves when it is gone. */
   kill(): Promise<void>;

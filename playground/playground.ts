@@ -37,7 +37,10 @@ export type PlaygroundOptions = {
   state: StateFolder;
   /** The page's port; the other parts listen on the ones after it. 0: free ones for all. */
   port: number;
-  /** The agent's command, spoken to over ACP; null: the rule-based one that comes with the playground. */
+  /**
+   * The agent's command, spoken to over ACP; null: the rule-based one that comes with the
+   * playground.
+   */
   agent: string[] | null;
   /** The variables that programs need to run at all, such as `PATH`. */
   env: Record<string, string>;
@@ -51,7 +54,10 @@ export interface Playground extends AsyncDisposable {
   readonly codeHostUrl: string;
 }
 
-/** Starts everything: the two sides, the two programs, and the pages. What has started is ended again if a later part fails. */
+/**
+ * Starts everything: the two sides, the two programs, and the pages. What has started is ended
+ * again if a later part fails.
+ */
 export async function startPlayground(options: PlaygroundOptions): Promise<Playground> {
   const { state } = options;
   await using starting = new AsyncDisposableStack();
@@ -155,7 +161,8 @@ function serviceProcess(options: PlaygroundOptions, codeHost: CodeHost, port: nu
     listen: { host: "127.0.0.1", port },
     dataDir: state.file("service"),
     stopGraceMinutes: 0.1,
-    // The rule-based agent is ours, and somebody who tries their own has chosen it, on a machine that may have no bubblewrap.
+    // The rule-based agent is ours, and somebody who tries their own has chosen it, on a machine
+    // that may have no bubblewrap.
     containment: "none",
     projects: [
       {
@@ -188,7 +195,10 @@ function serviceProcess(options: PlaygroundOptions, codeHost: CodeHost, port: nu
   });
 }
 
-/** The app's key at the job service: the one from last time, or a new one made as an operator makes it. */
+/**
+ * The app's key at the job service: the one from last time, or a new one made as an operator makes
+ * it.
+ */
 async function serviceKey({ state, env }: PlaygroundOptions, secrets: Secrets): Promise<string> {
   if (secrets.apiKey !== null) return secrets.apiKey;
   const { stdout } = await promisify(execFile)(

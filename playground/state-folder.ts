@@ -38,8 +38,9 @@ const MARK = "docs-agent-playground";
 const IN_USE = "in-use";
 
 /**
- * Opens, or makes, the folder at `path`, for one playground at a time. `isFresh`: empties it first. Throws a
- * {@link StateFolderError}, at once and with nothing changed, while another playground uses the folder.
+ * Opens, or makes, the folder at `path`, for one playground at a time. `isFresh`: empties it first.
+ * Throws a {@link StateFolderError}, at once and with nothing changed, while another playground
+ * uses the folder.
  */
 export function openStateFolder(path: string, isFresh: boolean): StateFolder {
   const file = (name: string) => join(path, name);

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs the tests as on a machine that has Node and git alone. In a mount namespace of its own, the programs that some tests need
-# beside those are hidden from the tests, and from nobody else. Arguments are for Vitest.
+# Runs the tests as on a machine that has Node and git alone. In a mount namespace of its own, the
+# programs that some tests need beside those are hidden from the tests, and from nobody else.
+# Arguments are for Vitest.
 set -euo pipefail
 
 if [ "$(uname)" != Linux ] || [ "$(id -u)" -ne 0 ]; then

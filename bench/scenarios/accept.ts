@@ -12,8 +12,9 @@ const ROUNDS = 5;
 const REQUESTS = 60_000;
 
 /**
- * The cost of keeping a request on disk before the ack. Neither Slack nor the job service answers meanwhile, so no more than a
- * few tasks are under way, and what is measured is acceptance alone; `throughput` has the work beside.
+ * The cost of keeping a request on disk before the ack. Neither Slack nor the job service answers
+ * meanwhile, so no more than a few tasks are under way, and what is measured is acceptance alone;
+ * `throughput` has the work beside.
  */
 export const accept: Scenario = {
   name: "accept",
@@ -21,7 +22,8 @@ export const accept: Scenario = {
   async run({ checkout, dir, progress }) {
     await using standIns = await StandIns.start(dir, { isHeld: true });
     const requests = signedRequests(REQUESTS, REQUESTS);
-    // A process of its own for every measurement: none has to work off what an earlier one accepted.
+    // A process of its own for every measurement: none has to work off what an earlier one
+    // accepted.
     async function measure(subject: Subject): Promise<LoadResult> {
       await using _ = subject.program;
       await using load = new Load(subject.origin, CONNECTIONS, requests);

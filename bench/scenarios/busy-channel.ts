@@ -8,7 +8,10 @@ const WATCHED_MS = 120_000;
 /** A status message and an outcome each. */
 const FLOOR_S = (REQUESTS * 2) / SLACK_LIMITS.postsPerSecondAndChannel;
 
-/** Many requests at once where Slack takes one message a second: how close the last outcome comes to what Slack allows. */
+/**
+ * Many requests at once where Slack takes one message a second: how close the last outcome comes to
+ * what Slack allows.
+ */
 export const busyChannel: Scenario = {
   name: "busy-channel",
   summary: `${REQUESTS} requests at once in one channel: the last outcome, against the floor that Slack sets`,

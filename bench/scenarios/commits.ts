@@ -16,8 +16,9 @@ const QUIET_WITHIN_MS = 8000;
 const Answer = z.object({ commits: z.number() });
 
 /**
- * What a turn with one poll costs: commits, waits for the disk and CPU time. Each request has a channel of its own, and Slack
- * sets no limits. Undisturbed, turns come one after the other; saturated, all at once.
+ * What a turn with one poll costs: commits, waits for the disk and CPU time. Each request has a
+ * channel of its own, and Slack sets no limits. Undisturbed, turns come one after the other;
+ * saturated, all at once.
  */
 export const commits: Scenario = {
   name: "commits",
@@ -119,7 +120,10 @@ async function countCommits({ checkout, dir, progress }: Context): Promise<Count
   };
 }
 
-/** Resolves when no commit was made for a while; a program that commits all the time is not waited for long. */
+/**
+ * Resolves when no commit was made for a while; a program that commits all the time is not waited
+ * for long.
+ */
 async function whenQuiet(commitsYet: () => Promise<number>): Promise<void> {
   const startedAt = performance.now();
   let last = await commitsYet();

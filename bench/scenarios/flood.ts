@@ -13,7 +13,10 @@ const GIVEN_UP_MS = 30_000;
 const JOB_MS: [number, number] = [1000, 4000];
 const ROUNDS = 2;
 
-/** More requests than anyone sends, each on a new connection as without a proxy, while all that they cause goes on beside. */
+/**
+ * More requests than anyone sends, each on a new connection as without a proxy, while all that they
+ * cause goes on beside.
+ */
 export const flood: Scenario = {
   name: "flood",
   summary: `${PER_SECOND} requests a second for ${SECONDS} s, a new connection each, all work beside: how many answers come late`,

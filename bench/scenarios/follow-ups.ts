@@ -25,7 +25,9 @@ type Cost = { early: number; late: number };
 /** From the answer to the message before until its own message came, milliseconds. */
 type Sent = { waitsMs: number[]; isInOrder: boolean };
 
-/** What a follow-up costs in a thread that has many, and how long it waits once its turn has come. */
+/**
+ * What a follow-up costs in a thread that has many, and how long it waits once its turn has come.
+ */
 export const followUps: Scenario = {
   name: "follow-ups",
   summary: `${FOLLOW_UPS} follow-ups in one thread: their order, how soon each is sent, and what the last ones cost`,

@@ -22,9 +22,9 @@ const CHECKED_WITHIN_MS = 20_000;
 const CHECKED_DUE_MS = 6000;
 
 /**
- * Whether the cost of watching depends on what is due, and not on how much is watched. Two programs run at the same time, one
- * with 100,000 watched jobs in its store and one with 1,000; none of these falls due. First nothing else happens, then each
- * polls 100 further jobs once a second.
+ * Whether the cost of watching depends on what is due, and not on how much is watched. Two programs
+ * run at the same time, one with 100,000 watched jobs in its store and one with 1,000; none of
+ * these falls due. First nothing else happens, then each polls 100 further jobs once a second.
  */
 export const idle: Scenario = {
   name: "idle",
@@ -119,7 +119,10 @@ async function watchJobs({ origin }: Subject, first: number): Promise<void> {
   await load.run(Infinity);
 }
 
-/** That the program takes what {@link fillStore} writes for watched jobs: it polls them all when they fall due. */
+/**
+ * That the program takes what {@link fillStore} writes for watched jobs: it polls them all when
+ * they fall due.
+ */
 async function checkFilling({ checkout, dir }: Context): Promise<void> {
   const store = "checked.sqlite";
   await fillStore({ checkout, dir }, { store, jobs: CHECKED_JOBS, dueInMs: CHECKED_DUE_MS });

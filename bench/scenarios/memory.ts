@@ -13,7 +13,10 @@ const ROUNDS = 2;
 const SETTLE_MS = 2000;
 const TURNS_WITHIN_MS = 180_000;
 
-/** Resident memory, read from the system: what a Bolt app is not spared, and what the product adds to it. */
+/**
+ * Resident memory, read from the system: what a Bolt app is not spared, and what the product adds
+ * to it.
+ */
 export const memory: Scenario = {
   name: "memory",
   summary: `resident memory at rest, above bare Bolt's, and after ${TURNS_TEXT} turns`,

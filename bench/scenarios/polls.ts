@@ -19,7 +19,10 @@ const ROUNDS = 3;
 
 type Polls = { perSecond: number; cpuMs: number; redisCpuMs: number };
 
-/** How many polls a second are made when more are due than can be made, by one process and by several on one Redis. */
+/**
+ * How many polls a second are made when more are due than can be made, by one process and by
+ * several on one Redis.
+ */
 export const polls: Scenario = {
   name: "polls",
   summary:

@@ -23,7 +23,9 @@ const Read = z.object({ status: z.literal("active") });
 type Rates = { creates: number; gets: number };
 type Server = { address: string; key: string };
 
-/** What the job service's HTTP costs. One agent sleeps meanwhile, and the other jobs wait for it. */
+/**
+ * What the job service's HTTP costs. One agent sleeps meanwhile, and the other jobs wait for it.
+ */
 export const serviceRequests: Scenario = {
   name: "service-requests",
   summary: "creates and GETs that the job service answers, against a bare Hono server with a synced insert",

@@ -35,8 +35,9 @@ const Ready = z.object({ address: z.string() });
 type Turns = { firstMs: number; laterMs: number };
 
 /**
- * What the job service adds to an agent's own time on a large repository, and whether it answers meanwhile, also while an agent floods it. The remote is a repository
- * on the same disk, and the agent a shell that adds a line.
+ * What the job service adds to an agent's own time on a large repository, and whether it answers
+ * meanwhile, also while an agent floods it. The remote is a repository on the same disk, and the
+ * agent a shell that adds a line.
  */
 export const serviceTurns: Scenario = {
   name: "service-turns",

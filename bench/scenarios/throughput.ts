@@ -6,7 +6,10 @@ import { signedRequests } from "../signed-request.ts";
 import { StandIns, startDocsAgent } from "../subjects.ts";
 
 const CONNECTIONS = 10;
-/** The first outcomes come in this time, so that starts and ends run side by side when it is measured. */
+/**
+ * The first outcomes come in this time, so that starts and ends run side by side when it is
+ * measured.
+ */
 const WARM_UP_MS = 3000;
 const MEASURED_MS = 5000;
 const ROUNDS = 5;
@@ -16,9 +19,9 @@ const JOB_MS: [number, number] = [200, 900];
 const POLLS_EVERY_MS = "1000";
 
 /**
- * How much the program takes when it takes as much as it can, with everything that a request causes going on beside: the
- * create, the poll, the outcome's post. Slack sets no limits, each request has a channel of its own, and how many tasks run at
- * once is the product's own choice.
+ * How much the program takes when it takes as much as it can, with everything that a request causes
+ * going on beside: the create, the poll, the outcome's post. Slack sets no limits, each request has
+ * a channel of its own, and how many tasks run at once is the product's own choice.
  */
 export const throughput: Scenario = {
   name: "throughput",

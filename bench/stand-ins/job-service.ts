@@ -10,7 +10,10 @@ export type JobServiceOptions = {
   jobMs: [number, number] | null;
   /** Whether it leaves every call without an answer. */
   isHeld: boolean;
-  /** Whether it announces that it tells of turns, and tells of them. Otherwise it knows the contract alone. */
+  /**
+   * Whether it announces that it tells of turns, and tells of them. Otherwise it knows the contract
+   * alone.
+   */
   tellsTurns: boolean;
 };
 
@@ -20,8 +23,9 @@ type BenchTurn = { n: number | null; takenAtMs: number; endsAtMs: number };
 const TOLD_TURNS = 20;
 
 /**
- * A job service that takes every create and every message, and works off the turns of each job one after the other, each in its
- * time, with a pull request. A job it has never heard of is active: the stores that the bench fills by itself name such jobs.
+ * A job service that takes every create and every message, and works off the turns of each job one
+ * after the other, each in its time, with a pull request. A job it has never heard of is active:
+ * the stores that the bench fills by itself name such jobs.
  */
 export function createJobService(
   journal: Journal,
@@ -47,7 +51,10 @@ export function createJobService(
     jobs.set(id, turns);
   }
 
-  /** Spread evenly between the shortest and the longest, and the same for the same number in every run. */
+  /**
+   * Spread evenly between the shortest and the longest, and the same for the same number in every
+   * run.
+   */
   function lengthOf(n: number): number {
     if (jobMs === null) return Infinity;
     const [shortest, longest] = jobMs;

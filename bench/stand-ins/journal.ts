@@ -3,7 +3,9 @@ import { BenchError } from "../scenario.ts";
 
 const Times = z.array(z.tuple([z.number(), z.number()]));
 
-/** What happened at the stand-ins so far. Times: pairs of a request's number and epoch milliseconds. */
+/**
+ * What happened at the stand-ins so far. Times: pairs of a request's number and epoch milliseconds.
+ */
 export const Report = z.object({
   /** When the job was created, or the message taken, in that order. */
   created: Times,
@@ -28,7 +30,10 @@ export const Counts = Report.pick({ polls: true, jobsPolled: true, unknownCalls:
 });
 export type Counts = z.infer<typeof Counts>;
 
-/** The bench would measure something else than it says: the program asked for what the stand-ins do not have. */
+/**
+ * The bench would measure something else than it says: the program asked for what the stand-ins do
+ * not have.
+ */
 export function refuseUnknownCalls({ unknownCalls }: Pick<Report, "unknownCalls">): void {
   if (unknownCalls.length === 0) return;
   throw new BenchError(`The program calls what bench/stand-ins doesn't answer: ${unknownCalls.join(", ")}.`);

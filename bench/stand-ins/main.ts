@@ -1,7 +1,8 @@
 /**
- * What the program stands between: a Slack and a job service, in a process of their own, so that their work does not delay
- * the clock of the load. `node main.ts <options as JSON>`. Says the environment of a program between the two, answers
- * what happened, and ends the measured programs with itself when the bench is gone, however that ended.
+ * What the program stands between: a Slack and a job service, in a process of their own, so that
+ * their work does not delay the clock of the load. `node main.ts <options as JSON>`. Says the
+ * environment of a program between the two, answers what happened, and ends the measured programs
+ * with itself when the bench is gone, however that ended.
  */
 import { once } from "node:events";
 import type { Server } from "node:http";

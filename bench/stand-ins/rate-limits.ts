@@ -5,11 +5,17 @@ export const SLACK_LIMITS = {
   retryAfterS: 30,
 };
 
-/** Slack does not count to the millisecond, and calls a second apart do not arrive exactly a second apart. */
+/**
+ * Slack does not count to the millisecond, and calls a second apart do not arrive exactly a second
+ * apart.
+ */
 const POST_TOLERANCE_MS = 250;
 const UPDATE_WINDOW_MS = 59_000;
 
-/** Whether a post to that channel may go through at that time (it then counts). Steady: a second each, hardly a burst. */
+/**
+ * Whether a post to that channel may go through at that time (it then counts). Steady: a second
+ * each, hardly a burst.
+ */
 export class PostLimit {
   readonly #nextAtMs = new Map<string, number>();
 

@@ -15,14 +15,18 @@ export type SlackOptions = {
   isHeld: boolean;
 };
 
-/** The call of the start, and the one that says who is a member: a request of somebody unknown waits for it. */
+/**
+ * The call of the start, and the one that says who is a member: a request of somebody unknown waits
+ * for it.
+ */
 const ALWAYS_ANSWERED: ReadonlySet<string> = new Set(["auth.test", "users.info"]);
 
 type Answer = Record<string, unknown> | "ratelimited" | "unknown";
 
 /**
- * The Web API as far as the program needs it at work, and no more: it checks nothing and keeps nothing, so that its own CPU
- * time, on a machine of two cores, is not what is measured. Whether the calls are right is for the tests and their Slack.
+ * The Web API as far as the program needs it at work, and no more: it checks nothing and keeps
+ * nothing, so that its own CPU time, on a machine of two cores, is not what is measured. Whether
+ * the calls are right is for the tests and their Slack.
  */
 export function createSlack(journal: Journal, { isLimited, isHeld }: SlackOptions): Server {
   const postLimit = new PostLimit();

@@ -22,7 +22,8 @@ export function createCodeHostApp({ host, git, log }: CodeHostAppDeps): Hono {
   const app = new Hono();
 
   app.use(async (context, next) => {
-    // A page elsewhere whose name was made to resolve to this machine must not reach what listens on it.
+    // A page elsewhere whose name was made to resolve to this machine must not reach what listens
+    // on it.
     const asked = new URL(context.req.url).host;
     if (
       asked !== new URL(host.links().url).host &&

@@ -55,7 +55,10 @@ export async function changedFiles(repository: Repository, from: string, to: str
 
 type Counts = { additions: number; deletions: number };
 
-/** `--numstat -z`: `added TAB deleted TAB path`, or for a rename `added TAB deleted TAB`, old path, new path. */
+/**
+ * `--numstat -z`: `added TAB deleted TAB path`, or for a rename `added TAB deleted TAB`, old path,
+ * new path.
+ */
 function readCounts(fields: string[]): Map<string, Counts> {
   const counts = new Map<string, Counts>();
   let at = 0;

@@ -15,7 +15,10 @@ export type CodeHostFault =
   | { kind: "drop-before" }
   | { kind: "drop-after" };
 
-/** What a test sees of a code host's traffic, and does to it. A request is its method, a space, and its path with query. */
+/**
+ * What a test sees of a code host's traffic, and does to it. A request is its method, a space, and
+ * its path with query.
+ */
 export type Traffic = {
   /** In order of arrival. */
   readonly requests: readonly string[];

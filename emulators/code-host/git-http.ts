@@ -22,7 +22,10 @@ export type GitRequest = {
   signal: AbortSignal;
 };
 
-/** What of a git request is allowed and known; `null` for everything else, such as the "dumb" protocol's files. */
+/**
+ * What of a git request is allowed and known; `null` for everything else, such as the "dumb"
+ * protocol's files.
+ */
 export function gitServiceOf(method: string, path: string, query: URLSearchParams): GitService | null {
   const asked = path === "/info/refs" ? query.get("service") : path.slice(1);
   if (asked !== "git-upload-pack" && asked !== "git-receive-pack") return null;
@@ -30,8 +33,8 @@ export function gitServiceOf(method: string, path: string, query: URLSearchParam
 }
 
 /**
- * Answers one smart HTTP request through `git http-backend`, streaming both ways. `finished` is awaited before the answer
- * ends, so that whoever pushed finds the push's consequences in place.
+ * Answers one smart HTTP request through `git http-backend`, streaming both ways. `finished` is
+ * awaited before the answer ends, so that whoever pushed finds the push's consequences in place.
  */
 export async function serveGit(
   request: GitRequest,
@@ -107,7 +110,8 @@ async function feed(child: ChildProcess, body: GitRequest["body"]): Promise<void
   try {
     await pipeline(Readable.fromWeb(body), bounded, stdin);
   } catch {
-    // git that ended before the body did has said why in its answer; a body that broke off leaves nothing to do.
+    // git that ended before the body did has said why in its answer; a body that broke off leaves
+    // nothing to do.
     if (bytes > MAX_REQUEST_BYTES) child.kill("SIGKILL");
   }
 }

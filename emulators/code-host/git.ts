@@ -32,12 +32,18 @@ export class Git {
     };
   }
 
-  /** The environment that git gets, for a caller that starts it itself; `config` is added to its configuration. */
+  /**
+   * The environment that git gets, for a caller that starts it itself; `config` is added to its
+   * configuration.
+   */
   environment(config: Record<string, string> = {}): Record<string, string> {
     return { ...this.#env, ...configByEnvironment({ ...CONFIG, ...config }) };
   }
 
-  /** The result, whatever the exit code. Throws `CodeHostError` when git cannot run, takes over 30 s or floods. */
+  /**
+   * The result, whatever the exit code. Throws `CodeHostError` when git cannot run, takes over 30 s
+   * or floods.
+   */
   async try(args: string[], { input = "", env = {}, cwd }: GitOptions = {}): Promise<GitResult> {
     return new Promise((resolve, reject) => {
       const child = execFile(

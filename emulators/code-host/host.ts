@@ -8,7 +8,10 @@ export type WayBack = { label: string; href: string };
 /** Where links lead. */
 type Links = { url: string; apiUrl: string; home: WayBack | null };
 
-/** What every route works on: the repositories with their pull requests, who may write, and where links lead. */
+/**
+ * What every route works on: the repositories with their pull requests, who may write, and where
+ * links lead.
+ */
 export class Host {
   readonly tokens: Tokens;
   readonly links: () => Links;

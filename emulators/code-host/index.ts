@@ -21,7 +21,10 @@ export type CodeHostOptions = {
   port?: number;
   /** @default "127.0.0.1" */
   host?: string;
-  /** Who shows one of these may push and may open, change and merge pull requests. Everyone may read. */
+  /**
+   * Who shows one of these may push and may open, change and merge pull requests. Everyone may
+   * read.
+   */
   tokens: string[];
   logger?: Log;
   /** The `PATH` to find git in. @default the system's own */
@@ -39,11 +42,15 @@ export type CodeHost = AsyncDisposable & {
   /** What came in, and a way to break it. */
   readonly traffic: Traffic;
   gitUrl(owner: string, repo: string): string;
-  /** The pull requests of a repository, in the order of their numbers; none where there is no such repository. */
+  /**
+   * The pull requests of a repository, in the order of their numbers; none where there is no such
+   * repository.
+   */
   pullRequests(owner: string, repo: string): readonly PullRequest[];
   /**
-   * Makes a repository whose only commit, on `main`, holds a folder's files. One that exists is left as it is. Resolves to
-   * whether it was made. Throws `CodeHostError` for a name that cannot be one.
+   * Makes a repository whose only commit, on `main`, holds a folder's files. One that exists is
+   * left as it is. Resolves to whether it was made. Throws `CodeHostError` for a name that cannot
+   * be one.
    */
   createRepository(owner: string, repo: string, fromDirectory: string): Promise<boolean>;
   /** Stops listening and ends open connections. */
@@ -52,7 +59,10 @@ export type CodeHost = AsyncDisposable & {
 
 const SILENT: Log = { info: () => {}, error: () => {} };
 
-/** A small local stand-in for GitHub: git over HTTP, part of its REST API, and pages for pull requests. */
+/**
+ * A small local stand-in for GitHub: git over HTTP, part of its REST API, and pages for pull
+ * requests.
+ */
 export async function createCodeHost(options: CodeHostOptions): Promise<CodeHost> {
   const { dataDir, tokens, port = 0, host: address = "127.0.0.1", logger: log = SILENT } = options;
   const now = options.now ?? (() => new Date());

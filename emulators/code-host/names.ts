@@ -1,4 +1,7 @@
-/** Whether it can name an owner or a repository: one path segment that no file system or shell takes for more. */
+/**
+ * Whether it can name an owner or a repository: one path segment that no file system or shell takes
+ * for more.
+ */
 export function isName(text: string): boolean {
   return /^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$/.test(text) && !/\.(?:git|lock)$|\.\./i.test(text);
 }

@@ -17,9 +17,15 @@ export const PullRequest = z.object({
   closedAt: z.string().nullable(),
   mergedAt: z.string().nullable(),
   mergeCommitSha: z.string().nullable(),
-  /** Where the base branch was when the pull request was closed or merged; while it is open, the branch itself tells. */
+  /**
+   * Where the base branch was when the pull request was closed or merged; while it is open, the
+   * branch itself tells.
+   */
   baseSha: z.string().nullable(),
-  /** Where its branches had parted when it was last looked at open: what its change is counted from, once merged. */
+  /**
+   * Where its branches had parted when it was last looked at open: what its change is counted from,
+   * once merged.
+   */
   mergeBaseSha: z.string(),
 });
 export type PullRequest = z.infer<typeof PullRequest>;

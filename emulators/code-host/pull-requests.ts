@@ -28,7 +28,10 @@ export type MergeOrder = {
   sha?: string | undefined;
 };
 
-/** The commits that a pull request is about: what would be merged into what, and what is shown as its change. */
+/**
+ * The commits that a pull request is about: what would be merged into what, and what is shown as
+ * its change.
+ */
 export type Commits = { head: string; base: string; mergeBase: string };
 
 /** Who opens pull requests here: whoever holds a token. */
@@ -55,7 +58,10 @@ export class PullRequests {
     return this.#store.all().find((pullRequest) => pullRequest.number === number);
   }
 
-  /** Its commits now, or as they were when it was closed. `null` when a branch is gone from under it. */
+  /**
+   * Its commits now, or as they were when it was closed. `null` when a branch is gone from under
+   * it.
+   */
   async commits(pullRequest: PullRequest): Promise<Commits | null> {
     const { repository } = this;
     const current = pullRequest.state === "open" ? await repository.branchSha(pullRequest.head) : null;
@@ -127,7 +133,10 @@ export class PullRequests {
     });
   }
 
-  /** Merges with git in the repository itself; resolves to the commit that the base branch is at then. */
+  /**
+   * Merges with git in the repository itself; resolves to the commit that the base branch is at
+   * then.
+   */
   async merge(number: number, order: MergeOrder): Promise<Result<string>> {
     return this.#alone(async () => {
       const { repository } = this;
@@ -144,7 +153,8 @@ export class PullRequests {
         parents,
         messageOf(pullRequest, repository, order),
       );
-      // Whoever pushed to the base branch meanwhile wins; the merge was tried on what it was before.
+      // Whoever pushed to the base branch meanwhile wins; the merge was tried on what it was
+      // before.
       if (!(await repository.moveRef(`refs/heads/${pullRequest.base}`, sha, base))) {
         return refuse({ kind: "head-moved" });
       }
@@ -160,8 +170,9 @@ export class PullRequests {
   }
 
   /**
-   * Takes in what a push changed: new heads are pinned, a pull request whose branch is gone is closed, and one whose commits
-   * have arrived in its base is merged. Doing it again changes nothing.
+   * Takes in what a push changed: new heads are pinned, a pull request whose branch is gone is
+   * closed, and one whose commits have arrived in its base is merged. Doing it again changes
+   * nothing.
    */
   async followBranches(): Promise<void> {
     await this.#alone(async () => {
@@ -240,7 +251,10 @@ export class PullRequests {
   }
 }
 
-/** A head as the API takes it, `branch` or `owner:branch`; `null` when it is another owner's or no branch name. */
+/**
+ * A head as the API takes it, `branch` or `owner:branch`; `null` when it is another owner's or no
+ * branch name.
+ */
 export function headBranch(head: string, owner: string): string | null {
   const colon = head.indexOf(":");
   if (colon >= 0 && head.slice(0, colon).toLowerCase() !== owner.toLowerCase()) return null;

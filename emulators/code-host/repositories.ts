@@ -44,8 +44,8 @@ export class Repositories {
   }
 
   /**
-   * Makes a repository whose only commit, on `main`, holds the files of a folder, all or nothing. One that exists is left
-   * as it is. Resolves to whether it was made.
+   * Makes a repository whose only commit, on `main`, holds the files of a folder, all or nothing.
+   * One that exists is left as it is. Resolves to whether it was made.
    */
   async create(owner: string, name: string, fromDirectory: string): Promise<boolean> {
     if (!isName(owner) || !isName(name)) {

@@ -78,7 +78,10 @@ export class Repository {
     return (await this.#run(args, message)).trim();
   }
 
-  /** Moves a ref, only if it still is at `from`; `null` stands for "does not exist". False when it was moved meanwhile. */
+  /**
+   * Moves a ref, only if it still is at `from`; `null` stands for "does not exist". False when it
+   * was moved meanwhile.
+   */
   async moveRef(ref: string, to: string, from: string | null): Promise<boolean> {
     const { exitCode } = await this.#try(["update-ref", ref, to, from ?? "0".repeat(40)]);
     return exitCode === 0;

@@ -11,7 +11,10 @@ export class Tokens {
     this.#hashes = tokens.filter((token) => token !== "").map(hash);
   }
 
-  /** Bearer, GitHub's old `token`, or Basic with the token as the password or, with none, as the user name. */
+  /**
+   * Bearer, GitHub's old `token`, or Basic with the token as the password or, with none, as the
+   * user name.
+   */
   caller(authorization: string | undefined): Caller {
     if (authorization === undefined || authorization === "") return "nobody";
     const [, scheme = "", credentials = ""] = /^(\S+) +(\S+) *$/.exec(authorization) ?? [];

@@ -26,7 +26,10 @@ export type DeliveryOutcome = {
 };
 
 export type RedeliverOptions = {
-  /** Signs again with the present time, or for Socket Mode, gives the envelope a new id. @default false */
+  /**
+   * Signs again with the present time, or for Socket Mode, gives the envelope a new id. @default
+   * false
+   */
   resign?: boolean;
   /** Marks the delivery as Slack's retry with this number. */
   retryNum?: number;
@@ -36,7 +39,10 @@ export type RedeliverOptions = {
 
 const Envelope = z.looseObject({ envelope_id: z.string() });
 
-/** Sends to the app what Slack sends it: over its Socket Mode connection where it has one, else as signed HTTP. */
+/**
+ * Sends to the app what Slack sends it: over its Socket Mode connection where it has one, else as
+ * signed HTTP.
+ */
 export class Deliverer {
   readonly #signingSecret: string;
   readonly #socketMode: SocketModeSide;
@@ -78,8 +84,8 @@ export class Deliverer {
   }
 
   /**
-   * Sends a delivery again, to the byte unless the options say otherwise, to where the app is now. Its answer is shown to
-   * nobody.
+   * Sends a delivery again, to the byte unless the options say otherwise, to where the app is now.
+   * Its answer is shown to nobody.
    */
   async redeliver(delivery: SlackDelivery, options: RedeliverOptions = {}): Promise<DeliveryOutcome> {
     const retryReason = options.retryReason ?? "http_timeout";

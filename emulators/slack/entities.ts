@@ -29,7 +29,10 @@ export type User = {
 /** https://slack.com/help/articles/202518103-Understand-guest-roles-in-Slack */
 type Guest = "multi-channel" | "single-channel";
 
-/** Where somebody of another workspace is from; `enterpriseId`: the organization it belongs to, if any. */
+/**
+ * Where somebody of another workspace is from; `enterpriseId`: the organization it belongs to, if
+ * any.
+ */
 export type Home = { teamId: string; enterpriseId?: string };
 
 export type ChannelKind = "public" | "private" | "im" | "mpim";
@@ -41,7 +44,9 @@ export type Channel = {
   /** User ids; the bot is a member when its user id is here. */
   members: Set<string>;
   isArchived: boolean;
-  /** The workspace of another organization that shares it with this one; absent: it is this one's. */
+  /**
+   * The workspace of another organization that shares it with this one; absent: it is this one's.
+   */
   hostTeamId?: string;
 };
 

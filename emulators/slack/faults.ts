@@ -8,7 +8,10 @@ export type Call = {
   readonly at: number;
   /** To whom the response URL that it came through was given. */
   readonly userId?: string;
-  /** `ok`, Slack's error word, or the kind of the fault that struck; absent while the call is under way. */
+  /**
+   * `ok`, Slack's error word, or the kind of the fault that struck; absent while the call is under
+   * way.
+   */
   result?: string;
 };
 

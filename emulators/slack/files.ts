@@ -20,8 +20,8 @@ export function fileToWire({ id, name, mimetype, content }: SlackFile, baseUrl: 
 }
 
 /**
- * What a download is answered with. Without the token, or without the scope `files:read`, Slack leads to a page to sign in, with 200
- * (github.com/nlink-jp/scli, release 1.7.2, tells of it).
+ * What a download is answered with. Without the token, or without the scope `files:read`, Slack
+ * leads to a page to sign in, with 200 (github.com/nlink-jp/scli, release 1.7.2, tells of it).
  */
 export function answerDownload(
   file: SlackFile | undefined,

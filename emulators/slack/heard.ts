@@ -5,8 +5,8 @@ import { messageToWire } from "./web-api/wire.ts";
 import type { Workspace } from "./workspace.ts";
 
 /**
- * What an app that subscribed to these events hears of a message: where the bot is, a mention of it and, once more, if the app hears of all
- * messages there, the message. The mention comes first.
+ * What an app that subscribed to these events hears of a message: where the bot is, a mention of it
+ * and, once more, if the app hears of all messages there, the message. The mention comes first.
  */
 export function saidPayloads(workspace: Workspace, events: readonly string[], message: SlackMessage) {
   const { asMention, asMessage } = heard(workspace, events, message);
@@ -42,13 +42,17 @@ function heard(workspace: Workspace, events: readonly string[], message: SlackMe
   }[kind];
   const isHeard = workspace.isBotIn(message.channel);
   return {
-    // Slack sends no app_mention from direct messages: https://docs.slack.dev/reference/events/app_mention
+    // Slack sends no app_mention from direct messages:
+    // https://docs.slack.dev/reference/events/app_mention
     asMention: isHeard && isMentioned && !isDirect && events.includes("app_mention"),
     asMessage: isHeard && events.includes(ofMessages),
   };
 }
 
-/** Slack sends one of a mention that was edited, and of one that an edit added: github.com/slack-go/slack/pull/1256. */
+/**
+ * Slack sends one of a mention that was edited, and of one that an edit added:
+ * github.com/slack-go/slack/pull/1256.
+ */
 function editedMentionPayload(workspace: Workspace, message: SlackMessage) {
   const { edited } = message;
   const event = {

@@ -13,7 +13,10 @@ export function makeSecret(): string {
   return randomBytes(16).toString("hex");
 }
 
-/** Issues Slack timestamps: "SECONDS.MICROS", from `now()` (epoch milliseconds), each larger than the one before. */
+/**
+ * Issues Slack timestamps: "SECONDS.MICROS", from `now()` (epoch milliseconds), each larger than
+ * the one before.
+ */
 export class Timestamps {
   readonly #now: () => number;
   #lastMicros = 0;

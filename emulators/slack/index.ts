@@ -36,7 +36,9 @@ export type { Workspace } from "./workspace.ts";
 export type SlackSideOptions = {
   /** @default 0, a free port of 127.0.0.1 */
   port?: number;
-  /** Epoch milliseconds; decides timestamps, triggers, response URLs and rates. @default Date.now */
+  /**
+   * Epoch milliseconds; decides timestamps, triggers, response URLs and rates. @default Date.now
+   */
   now?: () => number;
   /** How Slack limits the app from the start. @default not at all */
   limits?: LimitSettings;
@@ -58,7 +60,10 @@ export type SlackSideOptions = {
   saved?: WorkspaceSnapshot | undefined;
 };
 
-/** An app hears of no event that it wasn't given the scope for: https://docs.slack.dev/reference/events */
+/**
+ * An app hears of no event that it wasn't given the scope for:
+ * https://docs.slack.dev/reference/events
+ */
 const EVENT_SCOPES: Readonly<Record<string, string>> = {
   "message.channels": "channels:history",
   "message.groups": "groups:history",
@@ -70,7 +75,9 @@ class NothingHappened extends DocsAgentError {
   readonly code = "NOTHING_HAPPENED";
 }
 
-/** A running Slack for one app: a server on loopback, the workspace behind it, and the people in it. */
+/**
+ * A running Slack for one app: a server on loopback, the workspace behind it, and the people in it.
+ */
 export interface SlackSide extends AsyncDisposable {
   /** The Web API's root, for `SLACK_API_URL`. Ends in a slash. */
   readonly apiUrl: string;
@@ -102,7 +109,10 @@ export interface SlackSide extends AsyncDisposable {
   dm(userId: string): SlackMessage[];
   /** What a person reads in a message: see {@link visibleText}, with names. */
   readonly visibleText: (message: SlackMessage | Ephemeral) => string;
-  /** Resolves with the first value of `probe` that is not `undefined` or false, tried now and at every change. */
+  /**
+   * Resolves with the first value of `probe` that is not `undefined` or false, tried now and at
+   * every change.
+   */
   until<Value>(probe: () => Value | undefined | false, timeoutMs?: number): Promise<Value>;
   /** Ends the server and every connection, hanging calls included. */
   close(): Promise<void>;

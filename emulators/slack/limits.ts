@@ -15,18 +15,23 @@ export type LimitSettings = {
   maxHistoryMessages?: number | undefined;
   /** What `Retry-After` says, in seconds. Left out: until a call would be taken. */
   retryAfterS?: number | undefined;
-  /** How long after a message was posted history and replies show it. Everything else works at once. */
+  /**
+   * How long after a message was posted history and replies show it. Everything else works at once.
+   */
   visibleAfterMs?: number | undefined;
-  /** How far Slack's clock is ahead of the one it was given; negative: behind. Moves `ts`, `Date`, triggers and signatures. */
+  /**
+   * How far Slack's clock is ahead of the one it was given; negative: behind. Moves `ts`, `Date`,
+   * triggers and signatures.
+   */
   clockAheadMs?: number | undefined;
 };
 
 const minuteMs = 60_000;
 
 /**
- * The rates of an app that one workspace built for itself. Posts: "no more than one message per second per channel", with
- * "short bursts" allowed, here three posts in three seconds. Updates: tier 3, 50 a minute.
- * See https://docs.slack.dev/apis/web-api/rate-limits
+ * The rates of an app that one workspace built for itself. Posts: "no more than one message per
+ * second per channel", with "short bursts" allowed, here three posts in three seconds. Updates:
+ * tier 3, 50 a minute. See https://docs.slack.dev/apis/web-api/rate-limits
  */
 export const internalApp = {
   posts: { calls: 3, perMs: 3000 },
@@ -34,8 +39,9 @@ export const internalApp = {
 } satisfies LimitSettings;
 
 /**
- * The rates of an app that is distributed outside Slack's Marketplace: history one call a minute, 15 messages.
- * See https://docs.slack.dev/changelog/2025/05/29/rate-limit-changes-for-non-marketplace-apps
+ * The rates of an app that is distributed outside Slack's Marketplace: history one call a minute,
+ * 15 messages. See
+ * https://docs.slack.dev/changelog/2025/05/29/rate-limit-changes-for-non-marketplace-apps
  */
 export const distributedApp = {
   ...internalApp,
@@ -75,7 +81,10 @@ export class Limits {
     return this.#now() + (this.#settings.clockAheadMs ?? 0);
   }
 
-  /** Counts a call that is taken. For one that is not: after how many seconds Slack says to try again. */
+  /**
+   * Counts a call that is taken. For one that is not: after how many seconds Slack says to try
+   * again.
+   */
   take(call: Call): number | undefined {
     const limited = this.#limited(call);
     if (limited === undefined) return undefined;

@@ -1,12 +1,14 @@
 import type { SlackFile } from "./files.ts";
 import type { MessageBlock } from "./block-kit/blocks.ts";
 
-/** What an app attaches to a message for itself: https://docs.slack.dev/messaging/message-metadata */
+/**
+ * What an app attaches to a message for itself: https://docs.slack.dev/messaging/message-metadata
+ */
 export type Metadata = { event_type: string; event_payload: Record<string, unknown> };
 
 /**
- * What stands under a message: what an app attached to it, or a message whose link is in it or that was forwarded with it
- * (fixtures/slack-samples has recorded ones).
+ * What stands under a message: what an app attached to it, or a message whose link is in it or that
+ * was forwarded with it (fixtures/slack-samples has recorded ones).
  */
 export type MessageAttachment = {
   id: number;
@@ -89,7 +91,9 @@ export class Messages {
     return this.visible().filter((message) => message.thread_ts === ts && message.ts !== ts);
   }
 
-  /** Removes a message. The root of a thread that still has replies leaves a tombstone, as in Slack. */
+  /**
+   * Removes a message. The root of a thread that still has replies leaves a tombstone, as in Slack.
+   */
   remove(message: SlackMessage): void {
     const hasReplies = this.replies(message.ts).length > 0;
     delete message.blocks;

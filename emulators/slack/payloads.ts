@@ -28,7 +28,9 @@ export type Interaction = {
   responseUrl: string;
 };
 
-/** The fields of a slash command: https://docs.slack.dev/interactivity/implementing-slash-commands */
+/**
+ * The fields of a slash command: https://docs.slack.dev/interactivity/implementing-slash-commands
+ */
 export function commandPayload(at: Interaction, command: string, text: string) {
   return {
     token: at.workspace.verificationToken,
@@ -47,7 +49,10 @@ export function commandPayload(at: Interaction, command: string, text: string) {
   } satisfies CommandPayload;
 }
 
-/** A message shortcut: https://docs.slack.dev/reference/interaction-payloads/shortcuts-interaction-payload */
+/**
+ * A message shortcut:
+ * https://docs.slack.dev/reference/interaction-payloads/shortcuts-interaction-payload
+ */
 export function shortcutPayload(at: Interaction, callbackId: string, message: SlackMessage) {
   return {
     type: "message_action",
@@ -65,11 +70,16 @@ export function shortcutPayload(at: Interaction, callbackId: string, message: Sl
 export type Act = {
   element: Button | StaticSelect | Overflow | FeedbackButtons;
   blockId: string;
-  /** The value of the option chosen in a select menu; of feedback buttons, `positive` or `negative`. */
+  /**
+   * The value of the option chosen in a select menu; of feedback buttons, `positive` or `negative`.
+   */
   option?: string;
 };
 
-/** A press or choice in a message: https://docs.slack.dev/reference/interaction-payloads/block_actions-payload */
+/**
+ * A press or choice in a message:
+ * https://docs.slack.dev/reference/interaction-payloads/block_actions-payload
+ */
 export function actionPayload(
   at: Interaction,
   act: Act,
@@ -149,7 +159,10 @@ export function optionOf(
   throw new ImpossibleForAPerson(`The menu does not offer "${value}". Choose one of: ${offered}.`);
 }
 
-/** A submitted modal: https://docs.slack.dev/reference/interaction-payloads/view-interactions-payload */
+/**
+ * A submitted modal:
+ * https://docs.slack.dev/reference/interaction-payloads/view-interactions-payload
+ */
 export function submissionPayload(workspace: Workspace, user: User, view: WireView, triggerId: string) {
   return {
     type: "view_submission",
@@ -186,7 +199,10 @@ export function mentionPayload(workspace: Workspace, message: SlackMessage) {
   return { ...eventFields(workspace, message), event } satisfies MentionPayload;
 }
 
-/** A message that somebody wrote: https://docs.slack.dev/reference/events/message.channels, and …/message.im */
+/**
+ * A message that somebody wrote: https://docs.slack.dev/reference/events/message.channels, and
+ * …/message.im
+ */
 export function messagePayload(workspace: Workspace, message: SlackMessage) {
   const { kind } = workspace.channel(message.channel);
   const root =
@@ -202,7 +218,10 @@ export function messagePayload(workspace: Workspace, message: SlackMessage) {
   return { ...eventFields(workspace, message), event } satisfies MessagePayload;
 }
 
-/** Somebody opened their direct messages with the app: https://docs.slack.dev/reference/events/app_home_opened */
+/**
+ * Somebody opened their direct messages with the app:
+ * https://docs.slack.dev/reference/events/app_home_opened
+ */
 export function homeOpenedPayload(workspace: Workspace, user: User, channel: Channel) {
   const ts = workspace.timestamps.next();
   const event = {
@@ -226,11 +245,13 @@ export function saidFields(workspace: Workspace, message: SlackMessage) {
     client_msg_id: randomUUID(),
     text: message.text,
     team: home,
-    // From recorded payloads of shared channels (fixtures/slack-samples/events/AppMentionPayload.json).
+    // From recorded payloads of shared channels
+    // (fixtures/slack-samples/events/AppMentionPayload.json).
     ...(author?.home !== undefined && { user_team: home, source_team: home }),
     ...(message.thread_ts !== undefined && { thread_ts: message.thread_ts }),
     blocks: message.blocks ?? [],
-    // In both events, as github.com/slackapi/bolt-js/issues/2056 and seratch/seratch-slack-types/issues/8 show them.
+    // In both events, as github.com/slackapi/bolt-js/issues/2056 and
+    // seratch/seratch-slack-types/issues/8 show them.
     ...(message.files !== undefined && {
       files: message.files.map((file) => fileToWire(file, workspace.filesUrl)),
       upload: false,
@@ -246,7 +267,8 @@ export function eventFields(workspace: Workspace, message: Pick<SlackMessage, "c
   const { members, hostTeamId } = workspace.channel(message.channel);
   return {
     token: workspace.verificationToken,
-    // Of whoever shares the channel, as github.com/slackapi/bolt-js/issues/687 has it; `authorizations` names the app's own.
+    // Of whoever shares the channel, as github.com/slackapi/bolt-js/issues/687 has it;
+    // `authorizations` names the app's own.
     team_id: hostTeamId ?? team.id,
     context_team_id: team.id,
     api_app_id: bot.appId,

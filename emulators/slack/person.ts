@@ -37,13 +37,19 @@ type PersonDeps = {
   events: readonly string[];
 };
 
-/** A mention's message, and how the app took the event; no delivery where the app is no member and hears nothing. */
+/**
+ * A mention's message, and how the app took the event; no delivery where the app is no member and
+ * hears nothing.
+ */
 export type MentionOutcome = Omit<DeliveryOutcome, "delivery"> & {
   message: SlackMessage;
   delivery: SlackDelivery | undefined;
 };
 
-/** What one person does in Slack. Each act sends the app exactly what Slack would, and shows the person what they would see. */
+/**
+ * What one person does in Slack. Each act sends the app exactly what Slack would, and shows the
+ * person what they would see.
+ */
 export class Person {
   readonly user: User;
   readonly #deps: PersonDeps;
@@ -53,7 +59,10 @@ export class Person {
     this.#deps = deps;
   }
 
-  /** Runs a slash command; `text` is as typed. The ack's text, or Slack's notice of a failure, is shown to the person. */
+  /**
+   * Runs a slash command; `text` is as typed. The ack's text, or Slack's notice of a failure, is
+   * shown to the person.
+   */
   async command(act: { channel: string; text?: string; command?: string }): Promise<DeliveryOutcome> {
     const channel = this.#ownChannel(act.channel);
     const command = act.command ?? "/docs-agent";
@@ -100,7 +109,10 @@ export class Person {
     return this.#deps.deliverer.deliver("interactive", actionPayload(interaction, chosen, on));
   }
 
-  /** Presses a button, or chooses `option` in a menu, in the modal in front. The payload's view state is left empty. */
+  /**
+   * Presses a button, or chooses `option` in a menu, in the modal in front. The payload's view
+   * state is left empty.
+   */
   async clickInView(act: {
     viewId: string;
     actionId: string;
@@ -121,7 +133,10 @@ export class Person {
     this.#deps.workspace.removeEphemeral(this.#ephemeral(act.messageTs));
   }
 
-  /** Submits a modal. Inputs that `values` leaves out keep what they show. Slack's own checks apply before it is sent. */
+  /**
+   * Submits a modal. Inputs that `values` leaves out keep what they show. Slack's own checks apply
+   * before it is sent.
+   */
   async submit(act: { viewId: string; values?: TypedValues }): Promise<DeliveryOutcome> {
     const { workspace, views, triggers, deliverer } = this.#deps;
     const open = this.#view(act.viewId);
@@ -154,8 +169,9 @@ export class Person {
   }
 
   /**
-   * Posts a message, in a thread where `threadTs` names its root. The app hears of it where the bot is, if it mentions the bot and, once
-   * more, if the app hears of all messages; the answer to the mention counts.
+   * Posts a message, in a thread where `threadTs` names its root. The app hears of it where the bot
+   * is, if it mentions the bot and, once more, if the app hears of all messages; the answer to the
+   * mention counts.
    */
   async say(act: {
     channel: string;
@@ -179,7 +195,10 @@ export class Person {
       : { ...first, message };
   }
 
-  /** Changes the words of a message of one's own. The app hears of it as of a message; resolves with how it took the events. */
+  /**
+   * Changes the words of a message of one's own. The app hears of it as of a message; resolves with
+   * how it took the events.
+   */
   async edit(act: { channel: string; messageTs: string; text: string }): Promise<DeliveryOutcome[]> {
     const { workspace, deliverer, events } = this.#deps;
     const channel = this.#ownChannel(act.channel);
@@ -275,7 +294,8 @@ function findElement(
   blocks: readonly AnyBlock[],
   { actionId, blockId }: { actionId: string; blockId?: string },
 ): { element: Act["element"]; blockId: string } {
-  // Slack names a message's blocks anew with each update; a button that was shown a moment ago is still meant.
+  // Slack names a message's blocks anew with each update; a button that was shown a moment ago is
+  // still meant.
   const isNamed = blocks.some(({ block_id }) => block_id === blockId);
   for (const block of blocks) {
     if (isNamed && block.block_id !== blockId) continue;

@@ -1,8 +1,9 @@
 import { request } from "node:http";
 
 /**
- * POSTs exactly these headers and bytes over a connection of its own, as a sender elsewhere would: an app that was killed
- * and started again meets no connection from before. Rejects when the connection fails or `signal` aborts.
+ * POSTs exactly these headers and bytes over a connection of its own, as a sender elsewhere would:
+ * an app that was killed and started again meets no connection from before. Rejects when the
+ * connection fails or `signal` aborts.
  */
 export async function post(
   url: string,

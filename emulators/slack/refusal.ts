@@ -14,7 +14,10 @@ export class SlackRefusal extends DocsAgentError {
   }
 }
 
-/** A refusal that lists its reasons as Slack does: in `errors` and, marked, in `response_metadata.messages`. */
+/**
+ * A refusal that lists its reasons as Slack does: in `errors` and, marked, in
+ * `response_metadata.messages`.
+ */
 export function refusalWithMessages(error: string, messages: string[]): SlackRefusal {
   return new SlackRefusal(error, {
     errors: messages,

@@ -8,7 +8,10 @@ const lifetimeMs = 30 * 60 * 1000;
 
 type Issued = { place: ResponsePlace; issuedAt: number; uses: number };
 
-/** The URLs that let an app answer an interaction: five times within half an hour, wherever the bot is a member or not. */
+/**
+ * The URLs that let an app answer an interaction: five times within half an hour, wherever the bot
+ * is a member or not.
+ */
 export class ResponseUrls {
   readonly #workspace: Workspace;
   readonly #now: () => number;

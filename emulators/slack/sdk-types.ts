@@ -15,10 +15,15 @@ type Known<Type> = {
   [Key in keyof Type as string extends Key ? never : number extends Key ? never : Key]: Type[Key];
 };
 
-/** `Type` with some fields as the stand-in has them: checked elsewhere, or more strictly than by the SDK. */
+/**
+ * `Type` with some fields as the stand-in has them: checked elsewhere, or more strictly than by the
+ * SDK.
+ */
 type With<Type, Fields> = Omit<Known<Type>, keyof Fields> & Fields;
 
-/** What a Web API method answers, besides `ok`. What stands in it is checked as a type of its own. */
+/**
+ * What a Web API method answers, besides `ok`. What stands in it is checked as a type of its own.
+ */
 export type Answer<Response> = {
   [Key in keyof Known<Response> as Key extends "ok" ? never : Key]: Key extends "message" | "view"
     ? object

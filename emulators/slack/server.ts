@@ -37,7 +37,10 @@ type Answer = {
   headers?: Record<string, string>;
 };
 
-/** Builds the HTTP server an app talks to: `/api/<method>`, `/response/<secret>`, and the Socket Mode upgrade. */
+/**
+ * Builds the HTTP server an app talks to: `/api/<method>`, `/response/<secret>`, and the Socket
+ * Mode upgrade.
+ */
 export function createSlackServer(deps: ServerDeps): Server {
   const server = createServer((request, response) => {
     // Slack's clock is this workspace's, also where an app reads it from the headers.

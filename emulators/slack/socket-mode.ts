@@ -13,8 +13,8 @@ const Ack = z.object({ envelope_id: z.string(), payload: z.unknown().optional() 
 export type EnvelopeType = "slash_commands" | "interactive" | "events_api";
 
 /**
- * Slack's end of Socket Mode: one-time tickets, `hello`, envelopes and their acks, pings, `disconnect`.
- * See https://docs.slack.dev/apis/events-api/using-socket-mode
+ * Slack's end of Socket Mode: one-time tickets, `hello`, envelopes and their acks, pings,
+ * `disconnect`. See https://docs.slack.dev/apis/events-api/using-socket-mode
  */
 export class SocketModeSide {
   /** How many connections the app held after each change of that, oldest first. */
@@ -54,7 +54,10 @@ export class SocketModeSide {
     return `${this.#baseUrl}link/?ticket=${ticket}&app_id=${this.#appId}`;
   }
 
-  /** Takes an HTTP upgrade: a connection for a ticket that was issued and not used, 401 for anything else. */
+  /**
+   * Takes an HTTP upgrade: a connection for a ticket that was issued and not used, 401 for anything
+   * else.
+   */
   accept(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const url = new URL(request.url ?? "/", "http://localhost");
     const isLink = url.pathname === "/link/" && this.#tickets.delete(url.searchParams.get("ticket") ?? "");
@@ -83,8 +86,8 @@ export class SocketModeSide {
   }
 
   /**
-   * Sends an envelope over one of the app's connections, each in turn (Slack promises no order, only that it is one), and waits for its
-   * ack; `undefined` when none came within `timeoutMs`.
+   * Sends an envelope over one of the app's connections, each in turn (Slack promises no order,
+   * only that it is one), and waits for its ack; `undefined` when none came within `timeoutMs`.
    */
   async send(
     envelope: { envelope_id: string },

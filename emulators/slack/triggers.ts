@@ -20,7 +20,10 @@ export class Triggers {
     return id;
   }
 
-  /** Spends a trigger and returns whose it was. Errors as https://docs.slack.dev/reference/methods/views.open names them. */
+  /**
+   * Spends a trigger and returns whose it was. Errors as
+   * https://docs.slack.dev/reference/methods/views.open names them.
+   */
   exchange(id: string): string {
     const trigger = this.#issued.get(id);
     if (trigger === undefined) throw new SlackRefusal("invalid_trigger_id");

@@ -6,8 +6,8 @@ const picked = /(<(?:@[UW][A-Z0-9]+|#[CG][A-Z0-9]+(?:\|[^<>]*)?|!(?:here|channel
 const bareUrl = /(https?:\/\/[^\s<>]*[^\s<>.,;:!?)\]'"])/;
 
 /**
- * What Slack stores for a message that a person typed: entities encoded, bare URLs as `<url>`, and names picked from
- * the menu (given here as `<@U…>`, `<#C…>`, `<!here>`) kept.
+ * What Slack stores for a message that a person typed: entities encoded, bare URLs as `<url>`, and
+ * names picked from the menu (given here as `<@U…>`, `<#C…>`, `<!here>`) kept.
  */
 export function encodeTyped(typed: string | readonly TypedPart[]): string {
   return (typeof typed === "string" ? partsOf(typed) : typed)
@@ -15,7 +15,10 @@ export function encodeTyped(typed: string | readonly TypedPart[]): string {
     .join("");
 }
 
-/** A piece of what was typed: text, in which nothing is a name, or a name picked from the menu as Slack writes it. */
+/**
+ * A piece of what was typed: text, in which nothing is a name, or a name picked from the menu as
+ * Slack writes it.
+ */
 export type TypedPart = string | { pick: string };
 
 function partsOf(typed: string): TypedPart[] {

@@ -4,10 +4,16 @@ import { refusalWithMessages, SlackRefusal } from "./refusal.ts";
 import { blockTexts } from "./block-kit/texts.ts";
 import { type AnyBlock, type MessageBlock, MessageBlocks, ModalView } from "./block-kit/blocks.ts";
 
-/** Above about this much text in one message's blocks Slack answers `msg_blocks_too_long`: slackapi/bolt-js#2509. */
+/**
+ * Above about this much text in one message's blocks Slack answers `msg_blocks_too_long`:
+ * slackapi/bolt-js#2509.
+ */
 const maxBlockText = 13_000;
 
-/** Parses the blocks of a message; throws the refusal Slack would give. Blocks and elements without ids get one. */
+/**
+ * Parses the blocks of a message; throws the refusal Slack would give. Blocks and elements without
+ * ids get one.
+ */
 export function parseMessageBlocks(value: unknown): MessageBlock[] {
   if (!Array.isArray(value)) throw new SlackRefusal("invalid_blocks_format");
   const parsed = MessageBlocks.safeParse(value);

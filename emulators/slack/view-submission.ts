@@ -14,7 +14,10 @@ const SubmissionAck = z.discriminatedUnion("response_action", [
 
 const trouble = "We had some trouble connecting. Try again?";
 
-/** Does to the modal what the app's answer says: https://docs.slack.dev/surfaces/modals#response_actions */
+/**
+ * Does to the modal what the app's answer says:
+ * https://docs.slack.dev/surfaces/modals#response_actions
+ */
 export function settleSubmission(outcome: DeliveryOutcome, open: OpenView, views: Views): void {
   if (outcome.failure !== undefined) return views.showFailure(open, trouble);
   const json = parseJson(outcome.body);
@@ -44,7 +47,9 @@ function act(ack: z.infer<typeof SubmissionAck>, open: OpenView, views: Views): 
   }
 }
 
-/** Errors stand under input blocks; for any other block Slack shows only that something went wrong. */
+/**
+ * Errors stand under input blocks; for any other block Slack shows only that something went wrong.
+ */
 function showErrors(errors: Record<string, string>, open: OpenView, views: Views): void {
   const inputs = open.view.blocks.filter((block) => block.type === "input").map((block) => block.block_id);
   const areShown = Object.keys(errors).every((blockId) => inputs.includes(blockId));

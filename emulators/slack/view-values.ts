@@ -4,10 +4,16 @@ import { optionOf } from "./payloads.ts";
 import { ImpossibleForAPerson } from "./refusal.ts";
 import { inputsOf, type ViewInput, type ViewValues } from "./views.ts";
 
-/** What a person typed or chose, by block id and action id: the text, the value of an option, or those of the ticked ones, a line each. */
+/**
+ * What a person typed or chose, by block id and action id: the text, the value of an option, or
+ * those of the ticked ones, a line each.
+ */
 export type TypedValues = Record<string, Record<string, string>>;
 
-/** The state of a modal with these values; an error where Slack's client would not let the person submit it. */
+/**
+ * The state of a modal with these values; an error where Slack's client would not let the person
+ * submit it.
+ */
 export function fillIn(view: ModalView, typed: TypedValues): ViewValues {
   const inputs = inputsOf(view);
   refuseUnknown(inputs, typed);

@@ -7,8 +7,9 @@ import { type RichTextBlock, type RichTextElement, richTextLines } from "./block
 type NameOf = (id: string) => string | undefined;
 
 /**
- * What a person reads in a message, a line for each block: entities decoded, buttons as `[label]`, checkboxes as `☑ text description`, a task's status as a symbol, links as
- * `label (url)`, people as `@name`, channels as `#name`. Formatting marks such as `*` stay.
+ * What a person reads in a message, a line for each block: entities decoded, buttons as `[label]`,
+ * checkboxes as `☑ text description`, a task's status as a symbol, links as `label (url)`, people
+ * as `@name`, channels as `#name`. Formatting marks such as `*` stay.
  */
 export function visibleText(
   message: { text: string; blocks?: readonly AnyBlock[] | undefined },

@@ -22,7 +22,10 @@ export class NotInWorkspace extends DocsAgentError {
   readonly code = "NOT_IN_WORKSPACE";
 }
 
-/** One Slack workspace with one app installed: everything people and the app can see. Changes are announced to listeners. */
+/**
+ * One Slack workspace with one app installed: everything people and the app can see. Changes are
+ * announced to listeners.
+ */
 export class Workspace {
   readonly team: Team;
   readonly bot: Bot;
@@ -32,8 +35,9 @@ export class Workspace {
   /** The verification token in every payload; apps are told to ignore it. */
   readonly verificationToken = makeSecret().slice(0, 24);
   /**
-   * What a reply to a deleted message without replies gets: `refuse` answers `thread_not_found`; `unthread` posts it at
-   * the top of the channel, which slack-go/slack#1571 reports of the real Slack.
+   * What a reply to a deleted message without replies gets: `refuse` answers `thread_not_found`;
+   * `unthread` posts it at the top of the channel, which slack-go/slack#1571 reports of the real
+   * Slack.
    */
   orphanedReplies: "refuse" | "unthread" = "refuse";
   readonly #users = new Map<string, User>();
@@ -86,7 +90,10 @@ export class Workspace {
     return this.#token;
   }
 
-  /** Makes every call with the bot token fail with this error, as after an uninstall; `active` mends it. */
+  /**
+   * Makes every call with the bot token fail with this error, as after an uninstall; `active` mends
+   * it.
+   */
   revokeToken(state: TokenState = "token_revoked"): void {
     this.#token = state;
   }
@@ -208,8 +215,9 @@ export class Workspace {
   }
 
   /**
-   * A person posts. `text` is as typed: `& < >` are encoded and URLs become links as Slack stores them, while
-   * `<@U…>`, `<#C…>` and `<!here>` stand for names picked from the menu; in parts only a pick is one.
+   * A person posts. `text` is as typed: `& < >` are encoded and URLs become links as Slack stores
+   * them, while `<@U…>`, `<#C…>` and `<!here>` stand for names picked from the menu; in parts only
+   * a pick is one.
    */
   say(message: {
     channel: string;
@@ -269,7 +277,10 @@ export class Workspace {
     return message;
   }
 
-  /** What the app says of its work in a thread, for two minutes or until it posts there; null takes it away. */
+  /**
+   * What the app says of its work in a thread, for two minutes or until it posts there; null takes
+   * it away.
+   */
   setThreadStatus(channelId: string, threadTs: string, text: string | null): void {
     const id = `${channelId} ${threadTs}`;
     if (text === null) this.#threadStatuses.delete(id);

@@ -26,7 +26,10 @@ const Given = z.object({ action: z.literal("accept"), content: z.object({ [ANSWE
 
 type Session = { cwd: string; running: AbortController | null };
 
-/** The agent as the protocol sees it. It reads and writes files through the client where that offers it, and asks for nothing else. */
+/**
+ * The agent as the protocol sees it. It reads and writes files through the client where that offers
+ * it, and asks for nothing else.
+ */
 export function createAgent(moodOf: () => AgentMood): AgentApp {
   const sessions = new Map<string, Session>();
   const words = readWordList();
@@ -83,7 +86,10 @@ export function createAgent(moodOf: () => AgentMood): AgentApp {
     });
 }
 
-/** The request is the last text of a prompt; what stands before it tells of the place and of earlier turns. */
+/**
+ * The request is the last text of a prompt; what stands before it tells of the place and of earlier
+ * turns.
+ */
 export function newestText(prompt: readonly ContentBlock[]): string {
   return prompt.flatMap((block) => (block.type === "text" ? [block.text] : [])).at(-1) ?? "";
 }

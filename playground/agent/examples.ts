@@ -1,6 +1,9 @@
 import type { Example } from "../workspace/index.ts";
 
-/** What the rule-based agent understands, as requests that change something in `sample-docs/`, or make it ask. */
+/**
+ * What the rule-based agent understands, as requests that change something in `sample-docs/`, or
+ * make it ask.
+ */
 export const EXAMPLES: readonly Example[] = [
   { request: "fix the typos in the quickstart", does: "corrects common misspellings on that page" },
   { request: "fix the broken links", does: "repairs relative links on all pages" },

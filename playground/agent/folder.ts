@@ -4,7 +4,9 @@ import { join, posix } from "node:path";
 const MAX_FILES = 5_000;
 const LEFT_OUT = new Set([".git", "node_modules", "dist", "build", "vendor"]);
 
-/** The names of a folder's files, relative with "/", sorted. Links are not followed; at most 5,000. */
+/**
+ * The names of a folder's files, relative with "/", sorted. Links are not followed; at most 5,000.
+ */
 export async function listFiles(root: string): Promise<string[]> {
   const found: string[] = [];
   const folders = [""];

@@ -21,8 +21,9 @@ const INDEXES = ["README", "index"];
 const EXTENSIONS = [".md", ".mdx"];
 
 /**
- * Points relative links whose file is not there to the one that was meant: the only one of that name, else the only one whose
- * name is nearest, at most two letters away, else the only one that begins like it. `path` and `files` are relative to the same folder, with "/".
+ * Points relative links whose file is not there to the one that was meant: the only one of that
+ * name, else the only one whose name is nearest, at most two letters away, else the only one that
+ * begins like it. `path` and `files` are relative to the same folder, with "/".
  */
 export function repairLinks(
   path: string,

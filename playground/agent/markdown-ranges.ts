@@ -2,7 +2,10 @@
 export type Range = { start: number; end: number };
 
 export type MarkdownRanges = {
-  /** Code, addresses, tags and front matter: what no correction of prose may touch. In order, without overlaps. */
+  /**
+   * Code, addresses, tags and front matter: what no correction of prose may touch. In order,
+   * without overlaps.
+   */
   protected: Range[];
   /** Code alone: fenced, indented, inline. */
   code: Range[];
@@ -29,7 +32,9 @@ const INLINE = [
 ];
 const MDX_ONLY = [/^(?:import|export)\b.*(?:\n(?!\s*\n).*)*/gm, /\{[^{}\n]*\}/g];
 
-/** Finds what in a Markdown or MDX text is not prose. Where that is unclear, it is taken for code. */
+/**
+ * Finds what in a Markdown or MDX text is not prose. Where that is unclear, it is taken for code.
+ */
 export function markdownRanges(text: string, isMdx: boolean): MarkdownRanges {
   const blocks = blockRanges(text);
   const inlineCode = inlineCodeRanges(text, merge([...blocks.code, ...blocks.frontMatter]));

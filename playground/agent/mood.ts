@@ -18,14 +18,19 @@ const SLOW_TURN_MS = 30_000;
 const SLOW_PAGE_MS = 3000;
 const LOOK_AGAIN_MS = 250;
 
-/** The mood that the file names now; normal where there is no such file, or something else in it. */
+/**
+ * The mood that the file names now; normal where there is no such file, or something else in it.
+ */
 export function moodIn(file: string | undefined): AgentMood {
   if (file === undefined || !existsSync(file)) return "normal";
   const said = AgentMood.safeParse(readFileSync(file, "utf8").trim());
   return said.success ? said.data : "normal";
 }
 
-/** Waits before one of so many pages, as long as the mood stays slow. Throws the signal's reason when it is aborted. */
+/**
+ * Waits before one of so many pages, as long as the mood stays slow. Throws the signal's reason
+ * when it is aborted.
+ */
 export async function dawdle(moodOf: () => AgentMood, pages: number, signal: AbortSignal): Promise<void> {
   const until = performance.now() + Math.max(SLOW_PAGE_MS, SLOW_TURN_MS / Math.max(1, pages));
   while (moodOf() === "slow" && performance.now() < until) {

@@ -8,8 +8,9 @@ const LINK_TARGET =
 const FRONT_MATTER_KEY = /^[\w-]+:/gm;
 
 /**
- * Replaces a text that a person named, letter by letter, where it stands alone; in code too, because a command is often what is
- * out of date. Not in addresses and link targets, unless the text looks like one, and not in the front matter's keys.
+ * Replaces a text that a person named, letter by letter, where it stands alone; in code too,
+ * because a command is often what is out of date. Not in addresses and link targets, unless the
+ * text looks like one, and not in the front matter's keys.
  */
 export function replaceLiterally(text: string, isMdx: boolean, { from, to }: Replacement): Edited {
   if (from === "" || from === to) return { text, edits: [] };

@@ -24,7 +24,10 @@ export function readWordList(): WordList {
 const WORD =
   /(?<![\p{L}\p{M}\p{N}_/\\@#$%&=.'’-])\p{L}{3,}(?![\p{L}\p{M}\p{N}_/\\@=(]|[.'’:][\p{L}\p{N}/])/gu;
 
-/** Corrects misspelled words in prose, in the case they are written in. Code, addresses, tags and front matter stay. */
+/**
+ * Corrects misspelled words in prose, in the case they are written in. Code, addresses, tags and
+ * front matter stay.
+ */
 export function correctSpelling(text: string, isMdx: boolean, words: WordList): Edited {
   const { protected: untouchable } = markdownRanges(text, isMdx);
   const counts = new Map<string, Edit>();

@@ -28,7 +28,8 @@ export type Desk = {
 };
 
 /**
- * Does what a prompt asks, as far as it is understood. Throws the signal's reason when it is canceled, and a {@link ToldToFailError}.
+ * Does what a prompt asks, as far as it is understood. Throws the signal's reason when it is
+ * canceled, and a {@link ToldToFailError}.
  */
 export async function takeTurn(prompt: string, desk: Desk, words: WordList): Promise<void> {
   const files = await desk.listFiles();

@@ -32,7 +32,10 @@ export function splitPrompt(prompt: string): { instructions: string; quoted: str
   return { instructions: prompt.slice(0, found.index), quoted: prompt.slice(found.index + found[0].length) };
 }
 
-/** What a prompt asks of this agent, as far as it understands. `pages` are all there are, relative, with "/". */
+/**
+ * What a prompt asks of this agent, as far as it understands. `pages` are all there are, relative,
+ * with "/".
+ */
 export function understand(prompt: string, pages: readonly string[]): Understanding {
   const { instructions, quoted } = splitPrompt(prompt);
   const { replacements, rest } = readReplacements(instructions);
@@ -107,7 +110,9 @@ function isGeneralFix(text: string, named: readonly string[], hasQuote: boolean)
   });
 }
 
-/** The pages that a text names: by path, by file name, or as in "the quickstart" and "install page". */
+/**
+ * The pages that a text names: by path, by file name, or as in "the quickstart" and "install page".
+ */
 export function namedPages(text: string, pages: readonly string[]): string[] {
   // What a link leads to is not where it stands.
   const places = text.replaceAll(/\blinks?\s+to\s+(?:the\s+)?[\w./-]+(?:\s[\w-]+)?/gi, " ");

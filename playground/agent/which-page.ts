@@ -2,13 +2,19 @@ import { posix } from "node:path";
 import { distanceOf } from "./links.ts";
 import { namedPages } from "./understanding.ts";
 
-/** Puts a question to a person: with choices, or, without, to be answered in words. Null: nobody answers. */
+/**
+ * Puts a question to a person: with choices, or, without, to be answered in words. Null: nobody
+ * answers.
+ */
 export type Ask = (question: string, choices?: readonly string[]) => Promise<string | null>;
 
 const OFFERED = 4;
 const ANOTHER = "Another page";
 
-/** Asks which page is meant where a request names one that isn't there. Null: nobody says, or there is no such page either. */
+/**
+ * Asks which page is meant where a request names one that isn't there. Null: nobody says, or there
+ * is no such page either.
+ */
 export async function askWhichPage(
   missing: string,
   pages: readonly string[],

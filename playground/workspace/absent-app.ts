@@ -5,8 +5,8 @@ const INVITE = "invite_mentioned";
 const DO_NOTHING = "do_nothing";
 
 /**
- * Slack's private question to a person who mentions an app where it isn't. The app hears nothing of that message. Its words, as people
- * quote them: https://github.com/slackapi/bolt-python/issues/229
+ * Slack's private question to a person who mentions an app where it isn't. The app hears nothing of
+ * that message. Its words, as people quote them: https://github.com/slackapi/bolt-python/issues/229
  */
 export function inviteAbsentApp(message: SlackMessage, { user }: Person, { workspace }: SlackSide): void {
   const channel = workspace.channel(message.channel);

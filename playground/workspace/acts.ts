@@ -16,7 +16,10 @@ export type ActDeps = {
   changed: () => void;
 };
 
-/** Does it as this person. Throws `ImpossibleForAPerson` or `NotInWorkspace` for what Slack's client would not offer. */
+/**
+ * Does it as this person. Throws `ImpossibleForAPerson` or `NotInWorkspace` for what Slack's client
+ * would not offer.
+ */
 export async function perform(act: PageAct, person: Person, deps: ActDeps): Promise<ActResult> {
   const { slack, marks } = deps;
   switch (act.kind) {
@@ -138,7 +141,10 @@ function commandProblem(
   return threadTs === undefined ? undefined : `${command} is not supported in threads. Sorry!`;
 }
 
-/** What a built-in command says; `undefined` where the command is the app's, empty where it speaks for itself. */
+/**
+ * What a built-in command says; `undefined` where the command is the app's, empty where it speaks
+ * for itself.
+ */
 function builtIn(command: string, text: string, channelId: string, { slack }: ActDeps): string | undefined {
   if (!builtIns.includes(command)) return undefined;
   const { workspace } = slack;

@@ -14,8 +14,8 @@ const types: Record<string, string> = {
 export type Asset = { type: string; body: string };
 
 /**
- * The page's files by name, read once: a request can name nothing else. `index.html` carries the token. Types are stripped
- * from the code, which keeps its lines and columns.
+ * The page's files by name, read once: a request can name nothing else. `index.html` carries the
+ * token. Types are stripped from the code, which keeps its lines and columns.
  */
 export function readAssets(token: string): ReadonlyMap<string, Asset> {
   const assets = new Map<string, Asset>();

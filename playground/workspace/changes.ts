@@ -17,7 +17,9 @@ export class Changes {
     this.#wake();
   }
 
-  /** Resolves at the next change, when `signal` aborts, after `timeoutMs`, or at once when closed. */
+  /**
+   * Resolves at the next change, when `signal` aborts, after `timeoutMs`, or at once when closed.
+   */
   async next(timeoutMs: number, signal: AbortSignal): Promise<void> {
     if (this.#isClosed || signal.aborted) return;
     const { promise, resolve } = Promise.withResolvers<void>();

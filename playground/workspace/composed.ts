@@ -5,7 +5,10 @@ export type Composed =
   | { kind: "command"; command: string; text: string }
   | { kind: "message"; parts: TypedPart[] };
 
-/** A leading slash makes a command, and a space in front of it makes it a message again, as in Slack. */
+/**
+ * A leading slash makes a command, and a space in front of it makes it a message again, as in
+ * Slack.
+ */
 export function readComposed(typed: string, workspace: Workspace): Composed {
   const command = /^(\/[^\s/]+)(?:\s+([\s\S]*))?$/.exec(typed);
   if (command?.[1] !== undefined) {

@@ -1,7 +1,9 @@
 import type { MentionOutcome, DeliveryOutcome, SlackSide } from "../../emulators/slack/index.ts";
 import type { PendingRetries } from "./page-protocol.ts";
 
-/** "Nearly immediately", after a minute, after five: https://docs.slack.dev/apis/events-api#retries */
+/**
+ * "Nearly immediately", after a minute, after five: https://docs.slack.dev/apis/events-api#retries
+ */
 const slackDelaysMs = [1000, 60_000, 300_000];
 
 /** Sends events that the app did not take again, as Slack does: at most three times. */

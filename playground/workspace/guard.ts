@@ -23,7 +23,10 @@ export const standalonePolicy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** Headers under which a page can load nothing from elsewhere, run no inline script and stand in no frame. */
+/**
+ * Headers under which a page can load nothing from elsewhere, run no inline script and stand in no
+ * frame.
+ */
 export function secureHeaders(): MiddlewareHandler {
   return async (context, next) => {
     await next();
@@ -38,8 +41,8 @@ export function secureHeaders(): MiddlewareHandler {
 }
 
 /**
- * Refuses every request whose `Host` is not this page's own: a name that someone lets point to 127.0.0.1 (DNS rebinding)
- * would otherwise make a foreign page same-origin.
+ * Refuses every request whose `Host` is not this page's own: a name that someone lets point to
+ * 127.0.0.1 (DNS rebinding) would otherwise make a foreign page same-origin.
  */
 export function ownHostOnly(hosts: () => readonly string[]): MiddlewareHandler {
   return async (context, next) => {
@@ -50,7 +53,10 @@ export function ownHostOnly(hosts: () => readonly string[]): MiddlewareHandler {
   };
 }
 
-/** Refuses what was not sent by the page itself: a foreign or missing `Origin`, or not the token that the page was served with. */
+/**
+ * Refuses what was not sent by the page itself: a foreign or missing `Origin`, or not the token
+ * that the page was served with.
+ */
 export function fromThisPageOnly(token: string): MiddlewareHandler {
   return async (context, next) => {
     const { req } = context;

@@ -32,7 +32,10 @@ export type WorkspacePageOptions = {
   gallery?: string;
   /** What a newcomer can ask for. @default nothing is explained to newcomers */
   examples?: readonly Example[];
-  /** After how long events that the app did not take are sent again. @default as Slack: 1 s, 1 min, 5 min */
+  /**
+   * After how long events that the app did not take are sent again. @default as Slack: 1 s, 1 min,
+   * 5 min
+   */
   eventRetryDelaysMs?: readonly number[];
   logger?: PageLogger;
 };
@@ -40,7 +43,9 @@ export type WorkspacePageOptions = {
 export interface WorkspacePage extends AsyncDisposable {
   /** The address to open in a browser; ends in a slash. */
   readonly url: string;
-  /** Tells open pages to look again, for what changed outside the workspace, such as the weather. */
+  /**
+   * Tells open pages to look again, for what changed outside the workspace, such as the weather.
+   */
   changed(): void;
   /** Ends the server and every open page's stream. */
   close(): Promise<void>;

@@ -2,7 +2,10 @@ import * as z from "zod";
 import { AgentMood } from "../agent-mood.ts";
 import type { MessageBlock, ModalView } from "../../emulators/slack/block-kit/blocks.ts";
 
-/** What the page and the playground say to each other. Both sides are checked against it; it needs neither's platform. */
+/**
+ * What the page and the playground say to each other. Both sides are checked against it; it needs
+ * neither's platform.
+ */
 
 const id = z.string().min(1).max(255);
 const ts = z.string().regex(/^\d{1,12}\.\d{6}$/);
@@ -46,7 +49,10 @@ export const PageAct = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("open-direct-message") }),
 ]);
 
-/** What came of an act: Slack's word for a delivery that the app did not take, and the channel to go to. */
+/**
+ * What came of an act: Slack's word for a delivery that the app did not take, and the channel to go
+ * to.
+ */
 export type ActResult = { failure?: string; channel?: string };
 
 /** How Slack answers the app's calls. */
@@ -87,7 +93,9 @@ export type AppSurface = {
 /** A request that the agent understands, and what it does then. */
 export type Example = { request: string; does: string };
 
-/** Events that the app did not take, and when the next of them is sent again, in milliseconds since 1970. */
+/**
+ * Events that the app did not take, and when the next of them is sent again, in milliseconds since 1970.
+ */
 export type PendingRetries = { count: number; nextAtMs: number };
 
 export type PageLink = { label: string; url: string };
@@ -158,7 +166,9 @@ export type PageState = {
   surface: AppSurface;
   links: readonly PageLink[];
   weather: WeatherState | null;
-  /** What a newcomer can ask for; empty where nobody knows the agent. Null: nothing is explained. */
+  /**
+   * What a newcomer can ask for; empty where nobody knows the agent. Null: nothing is explained.
+   */
   examples: readonly Example[] | null;
   pending: PendingRetries | null;
   people: PagePerson[];

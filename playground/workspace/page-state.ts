@@ -62,7 +62,10 @@ export function readPageState(deps: PageStateDeps, look: Look, weather: WeatherS
   };
 }
 
-/** Guests see only the channels that they are in: https://slack.com/help/articles/202518103-Understand-guest-roles-in-Slack */
+/**
+ * Guests see only the channels that they are in:
+ * https://slack.com/help/articles/202518103-Understand-guest-roles-in-Slack
+ */
 export function canSee(channel: Channel, { id, guest }: Pick<User, "id" | "guest">): boolean {
   return (channel.kind === "public" && guest === undefined) || channel.members.has(id);
 }

@@ -7,7 +7,8 @@ export class ReadMarks {
   /** Never moves back. Returns whether it moved. */
   read(at: { user: string; channel: string; thread?: string | undefined; ts: string }): boolean {
     const key = keyOf(at);
-    // Timestamps have a fixed width, so text order is time order; as numbers they would lose digits.
+    // Timestamps have a fixed width, so text order is time order; as numbers they would lose
+    // digits.
     if ((this.#marks.get(key) ?? "") >= at.ts) return false;
     this.#marks.set(key, at.ts);
     return true;
@@ -25,8 +26,8 @@ function keyOf(at: { user: string; channel: string; thread?: string | undefined 
 }
 
 /**
- * Of a channel's messages those that are unread for a person: at the top of the channel, and in threads that the person
- * follows by having written in them or being mentioned there.
+ * Of a channel's messages those that are unread for a person: at the top of the channel, and in
+ * threads that the person follows by having written in them or being mentioned there.
  */
 export function unreadMessages(
   slack: SlackSide,

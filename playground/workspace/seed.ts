@@ -7,9 +7,9 @@ export type Seeded = {
 };
 
 /**
- * Fills an empty workspace: four people who work on the fictional product Tidepool, a guest, three channels, and messages that show
- * what is wrong with its docs: mistakes that `sample-docs/` has to contain. The bot is in #docs and #support, and not in
- * #general.
+ * Fills an empty workspace: four people who work on the fictional product Tidepool, a guest, three
+ * channels, and messages that show what is wrong with its docs: mistakes that `sample-docs/` has to
+ * contain. The bot is in #docs and #support, and not in #general.
  */
 export function seedWorkspace(slack: SlackSide): Seeded {
   const { workspace } = slack;

@@ -31,7 +31,10 @@ export class WeatherStuck extends DocsAgentError {
 const retryAfterS = 5;
 const actTimeoutMs = 30_000;
 
-/** The weather of a playground: Slack's part through its faults, everything else through the callbacks. */
+/**
+ * The weather of a playground: Slack's part through its faults, everything else through the
+ * callbacks.
+ */
 export function createWeatherControls(slack: SlackSide, callbacks: WeatherCallbacks): WeatherControls {
   let now: Omit<WeatherState, "isAppRunning"> = {
     slack: "clear",

@@ -26,7 +26,10 @@ export const MergePullRequest = z.object({
   merge_method: z.enum(["merge", "squash", "rebase"]).default("merge"),
 });
 
-/** The request's JSON object, checked. Throws `ApiRefusal` in GitHub's words: 400 for no JSON, 422 for a wrong field. */
+/**
+ * The request's JSON object, checked. Throws `ApiRefusal` in GitHub's words: 400 for no JSON, 422
+ * for a wrong field.
+ */
 export async function readBody<Schema extends z.ZodType>(
   context: Context,
   schema: Schema,

@@ -8,7 +8,10 @@ import { addRepositoryRoutes } from "./repos.ts";
 
 const MAX_BODY_BYTES = 1024 * 1024;
 
-/** The part of GitHub's REST API that the job service uses. Reading needs no token, as for a public repository. */
+/**
+ * The part of GitHub's REST API that the job service uses. Reading needs no token, as for a public
+ * repository.
+ */
 export function createApi(host: Host): Hono<ApiEnv> {
   const api = new Hono<ApiEnv>();
   api.use(async (context, next) => {

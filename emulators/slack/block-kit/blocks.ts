@@ -14,8 +14,9 @@ import {
 import { RichTextBlock } from "./rich-text.ts";
 
 /**
- * The part of Block Kit this project uses, as strictly as Slack reads it. Everything else is refused as an unsupported
- * type, so that a new kind of block fails a test until it is described here.
+ * The part of Block Kit this project uses, as strictly as Slack reads it. Everything else is
+ * refused as an unsupported type, so that a new kind of block fails a test until it is described
+ * here.
  */
 
 const BlockId = z.string().min(1).max(255).optional();
@@ -70,7 +71,10 @@ const Actions = z
     }
   });
 
-/** https://docs.slack.dev/reference/block-kit/blocks/context-actions-block; icon buttons, which it may have too, aren't used. */
+/**
+ * https://docs.slack.dev/reference/block-kit/blocks/context-actions-block; icon buttons, which it
+ * may have too, aren't used.
+ */
 const ContextActions = z.strictObject({
   type: z.literal("context_actions"),
   block_id: BlockId,
@@ -93,8 +97,8 @@ const UrlSource = z.strictObject({
 });
 
 /**
- * https://docs.slack.dev/reference/block-kit/blocks/task-card-block. Slack documents no length for titles; what is sent stays below a
- * header's.
+ * https://docs.slack.dev/reference/block-kit/blocks/task-card-block. Slack documents no length for
+ * titles; what is sent stays below a header's.
  */
 const TaskCard = z.strictObject({
   type: z.literal("task_card"),
@@ -107,7 +111,10 @@ const TaskCard = z.strictObject({
   sources: z.array(UrlSource).optional(),
 });
 
-/** https://docs.slack.dev/reference/block-kit/blocks/plan-block. At most 50 tasks, each under an id of its own. */
+/**
+ * https://docs.slack.dev/reference/block-kit/blocks/plan-block. At most 50 tasks, each under an id
+ * of its own.
+ */
 const PlanBlock = z
   .strictObject({
     type: z.literal("plan"),
@@ -132,7 +139,10 @@ const Input = z.strictObject({
 
 const shared = [Section, Header, Divider, Context, Actions, ImageBlock, RichTextBlock] as const;
 
-/** A block in a message. Input blocks belong to modals here: Slack's documentation and its reported behaviour disagree. */
+/**
+ * A block in a message. Input blocks belong to modals here: Slack's documentation and its reported
+ * behaviour disagree.
+ */
 export type MessageBlock = z.infer<typeof MessageBlock>;
 const MessageBlock = z.discriminatedUnion("type", [...shared, ContextActions, Markdown, TaskCard, PlanBlock]);
 

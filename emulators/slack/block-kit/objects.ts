@@ -1,6 +1,9 @@
 import * as z from "zod";
 
-/** Composition objects and elements of Block Kit, with Slack's limits: https://docs.slack.dev/reference/block-kit */
+/**
+ * Composition objects and elements of Block Kit, with Slack's limits:
+ * https://docs.slack.dev/reference/block-kit
+ */
 
 export type PlainText = z.infer<ReturnType<typeof plainText>>;
 export type TextObject = z.infer<ReturnType<typeof textObject>>;
@@ -117,8 +120,9 @@ export const Checkboxes = z
   });
 
 /**
- * A menu behind an ellipsis, of up to five entries: https://docs.slack.dev/reference/block-kit/block-elements/overflow-menu-element.
- * Fewer than two were refused by earlier versions of that page.
+ * A menu behind an ellipsis, of up to five entries:
+ * https://docs.slack.dev/reference/block-kit/block-elements/overflow-menu-element. Fewer than two
+ * were refused by earlier versions of that page.
  */
 export type Overflow = z.infer<typeof Overflow>;
 export const Overflow = z.strictObject({

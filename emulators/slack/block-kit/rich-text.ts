@@ -19,7 +19,10 @@ const Link = z.strictObject({
   style: Style,
 });
 
-/** What stands in a line of rich text: https://docs.slack.dev/reference/block-kit/blocks/rich-text-block */
+/**
+ * What stands in a line of rich text:
+ * https://docs.slack.dev/reference/block-kit/blocks/rich-text-block
+ */
 export type RichTextElement = z.infer<typeof RichTextElement>;
 const RichTextElement = z.discriminatedUnion("type", [
   Text,

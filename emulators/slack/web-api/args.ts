@@ -6,7 +6,10 @@ export type Args = Record<string, unknown>;
 
 const Json = z.record(z.string(), z.unknown());
 
-/** Arguments that a form carries as JSON text: what `@slack/web-api` does with everything that is no scalar. */
+/**
+ * Arguments that a form carries as JSON text: what `@slack/web-api` does with everything that is no
+ * scalar.
+ */
 const jsonArguments = ["blocks", "view", "metadata", "attachments", "loading_messages"];
 
 /** Reads a call's body; the token argument, where there is one, comes back apart. */
@@ -43,7 +46,10 @@ export const Flag = z
   .union([z.boolean(), z.enum(["true", "false", "1", "0"])])
   .transform((value) => value === true || value === "true" || value === "1");
 
-/** Reads the arguments a method knows; others are ignored, as Slack does. Throws `invalid_arguments` with the reasons. */
+/**
+ * Reads the arguments a method knows; others are ignored, as Slack does. Throws `invalid_arguments`
+ * with the reasons.
+ */
 export function readArgs<Schema extends z.ZodType>(schema: Schema, args: Args): z.infer<Schema> {
   const parsed = schema.safeParse(args);
   if (parsed.success) return parsed.data;

@@ -10,7 +10,10 @@ const StatusArgs = z.object({
   loading_messages: z.array(z.string()).max(10).optional(),
 });
 
-/** https://docs.slack.dev/reference/methods/assistant.threads.setStatus; since March 2026 with `chat:write`, in channels, too. */
+/**
+ * https://docs.slack.dev/reference/methods/assistant.threads.setStatus; since March 2026 with
+ * `chat:write`, in channels, too.
+ */
 export const assistantMethods: MethodTable = {
   "assistant.threads.setStatus": {
     token: "bot",

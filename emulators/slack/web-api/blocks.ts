@@ -11,7 +11,10 @@ const ValidateArgs = z.object({
 });
 const Message = z.object({ blocks: z.unknown() });
 
-/** https://docs.slack.dev/reference/methods/blocks.validate: exactly one of the three, and an error word for each. */
+/**
+ * https://docs.slack.dev/reference/methods/blocks.validate: exactly one of the three, and an error
+ * word for each.
+ */
 export const blocksMethods: MethodTable = {
   "blocks.validate": { token: "bot", scopes: [], run: validate },
 };

@@ -11,7 +11,9 @@ import { parseMetadata } from "./metadata.ts";
 import { channelToPostTo, type MethodContext, type MethodTable, visibleChannel } from "./method.ts";
 import { messageToWire, updatedToWire } from "./wire.ts";
 
-/** Slack documents truncation from here on, and `msg_too_long` beside it. The stricter of the two. */
+/**
+ * Slack documents truncation from here on, and `msg_too_long` beside it. The stricter of the two.
+ */
 const maxText = 40_000;
 
 const PostArgs = z.object({
@@ -41,7 +43,10 @@ const MessageArgs = z.object({ channel: z.string().min(1), ts: z.string().min(1)
 
 const PermalinkArgs = z.object({ channel: z.string().min(1), message_ts: z.string().min(1) });
 
-/** The methods of https://docs.slack.dev/reference/methods?family=chat that this project calls. Attachments are ignored. */
+/**
+ * The methods of https://docs.slack.dev/reference/methods?family=chat that this project calls.
+ * Attachments are ignored.
+ */
 export const chatMethods: MethodTable = {
   "chat.postMessage": { token: "bot", scopes: ["chat:write"], run: postMessage },
   "chat.postEphemeral": { token: "bot", scopes: ["chat:write"], run: postEphemeral },
@@ -127,7 +132,10 @@ function getPermalink(args: Args, context: MethodContext) {
   return { channel: channel.id, permalink } satisfies Answer<webApi.ChatGetPermalinkResponse>;
 }
 
-/** The text and blocks of a message, checked as Slack checks them; an empty list of blocks counts as none. */
+/**
+ * The text and blocks of a message, checked as Slack checks them; an empty list of blocks counts as
+ * none.
+ */
 export function readContent(request: { text?: string | undefined; blocks?: unknown }): {
   text: string;
   blocks?: MessageBlock[];
@@ -140,7 +148,10 @@ export function readContent(request: { text?: string | undefined; blocks?: unkno
   return { text };
 }
 
-/** `metadata: {}` removes it, and leaving it out keeps it: https://docs.slack.dev/reference/methods/chat.update */
+/**
+ * `metadata: {}` removes it, and leaving it out keeps it:
+ * https://docs.slack.dev/reference/methods/chat.update
+ */
 function updateMetadata(message: SlackMessage, value: unknown): void {
   delete message.metadata;
   if (typeof value === "object" && value !== null && Object.keys(value).length === 0) return;

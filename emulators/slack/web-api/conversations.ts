@@ -39,7 +39,10 @@ const OpenArgs = z.object({
 
 const InfoArgs = z.object({ channel: z.string().min(1) });
 
-/** The methods of https://docs.slack.dev/reference/methods?family=conversations that this project calls. */
+/**
+ * The methods of https://docs.slack.dev/reference/methods?family=conversations that this project
+ * calls.
+ */
 export const conversationsMethods: MethodTable = {
   "conversations.open": { token: "bot", scopes: ["im:write", "mpim:write"], run: open },
   "conversations.info": { token: "bot", scopes: conversationScopes("read"), run: info },
@@ -91,7 +94,8 @@ function replies(args: Args, context: MethodContext) {
   const channel = channelToRead(request.channel, context);
   const [root, ...others] = shownBy(context.workspace.log(channel.id).thread(request.ts), context);
   if (root?.ts !== request.ts) throw new SlackRefusal("thread_not_found");
-  // The root leads the first page whatever `oldest` says, as clients that read threads incrementally report.
+  // The root leads the first page whatever `oldest` says, as clients that read threads
+  // incrementally report.
   const wanted = [root, ...others.filter((message) => isInRange(message, request))];
   const page = pageOf(wanted, request.cursor, pageSize(request.limit ?? 1000, context));
   return answer(page, request, context) satisfies Answer<webApi.ConversationsRepliesResponse>;

@@ -22,7 +22,10 @@ const methods: MethodTable = {
 
 export type SlackSideTokens = { bot: string; app: string | undefined };
 
-/** The answer to a Web API call: what Slack sends with HTTP 200, refusals included. Never throws a refusal. */
+/**
+ * The answer to a Web API call: what Slack sends with HTTP 200, refusals included. Never throws a
+ * refusal.
+ */
 export function answerCall(
   call: { method: string; args: Args; token: string | undefined },
   context: MethodContext,

@@ -10,7 +10,10 @@ const ReactionArgs = z.object({
   name: z.string(),
 });
 
-/** The methods of https://docs.slack.dev/reference/methods?family=reactions that this project calls, for messages. */
+/**
+ * The methods of https://docs.slack.dev/reference/methods?family=reactions that this project calls,
+ * for messages.
+ */
 export const reactionsMethods: MethodTable = {
   "reactions.add": { token: "bot", scopes: ["reactions:write"], run: add },
   "reactions.remove": { token: "bot", scopes: ["reactions:write"], run: remove },

@@ -65,8 +65,9 @@ const kindOfType: Record<string, ChannelKind> = {
 };
 
 /**
- * "Using a bot user token, this method returns the channels and conversations your bot is party to. Specifying a user parameter filters to
- * conversations your bot shares with that" user: https://docs.slack.dev/reference/methods/users.conversations. Every kind that is asked for needs
+ * "Using a bot user token, this method returns the channels and conversations your bot is party to.
+ * Specifying a user parameter filters to conversations your bot shares with that" user:
+ * https://docs.slack.dev/reference/methods/users.conversations. Every kind that is asked for needs
  * its own scope.
  */
 function usersConversations(args: Args, { workspace, scopes }: MethodContext) {

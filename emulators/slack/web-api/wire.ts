@@ -100,9 +100,10 @@ export function channelToWire(channel: Channel, workspace: Workspace) {
 }
 
 /**
- * A user as https://docs.slack.dev/reference/objects/user-object describes it: guests are `is_restricted`, those of a single channel
- * `is_ultra_restricted` too; people of other workspaces have another `team_id` and, where the app shares no channel with them, are
- * `is_stranger`; `enterprise_user` names the organization.
+ * A user as https://docs.slack.dev/reference/objects/user-object describes it: guests are
+ * `is_restricted`, those of a single channel `is_ultra_restricted` too; people of other workspaces
+ * have another `team_id` and, where the app shares no channel with them, are `is_stranger`;
+ * `enterprise_user` names the organization.
  */
 export function userToWire(user: User, workspace: Workspace) {
   const teamId = user.home?.teamId ?? workspace.team.id;
@@ -122,7 +123,8 @@ export function userToWire(user: User, workspace: Workspace) {
       display_name_normalized: user.display_name,
       team: teamId,
     },
-    // Of a deactivated account Slack tells none of it, as github.com/brekkylab/backlot/issues/258 has measured.
+    // Of a deactivated account Slack tells none of it, as github.com/brekkylab/backlot/issues/258
+    // has measured.
     ...(user.isDeactivated !== true && {
       real_name: user.real_name,
       tz: "Etc/UTC",

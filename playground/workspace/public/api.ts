@@ -46,7 +46,10 @@ export function sendWeather(action: WeatherAction): Promise<WeatherState> {
   return send("/api/weather", action);
 }
 
-/** Calls `onChange` with the page's epoch and version at every change, and `onState` when the connection comes or goes. */
+/**
+ * Calls `onChange` with the page's epoch and version at every change, and `onState` when the
+ * connection comes or goes.
+ */
 export function listen(
   onChange: (news: { epoch: string; version: number }) => void,
   onState: (isConnected: boolean) => void,

@@ -23,7 +23,10 @@ import {
 /** Which control was used, and what was chosen in it. */
 export type BlockPress = { blockId: string; actionId: string; option?: string };
 
-/** What a block's controls do when used: `press` delivers the action and resolves when the app has taken it. */
+/**
+ * What a block's controls do when used: `press` delivers the action and resolves when the app has
+ * taken it.
+ */
 export type BlockContext = ShownNames & {
   press: (act: BlockPress) => Promise<unknown>;
   renderInput?: (block: InputBlock) => HTMLElement;

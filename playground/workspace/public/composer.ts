@@ -15,13 +15,19 @@ const FILE_MAX_BYTES = 128 * 1024;
 export interface Composer {
   readonly element: HTMLElement;
   readonly field: HTMLTextAreaElement;
-  /** Shows where it writes to. What was typed and not sent is kept for each `key`, also over a reload of the tab. */
+  /**
+   * Shows where it writes to. What was typed and not sent is kept for each `key`, also over a
+   * reload of the tab.
+   */
   setPlace(place: { key: string; label: string; hint: string }): void;
   /** Puts this in place of what was typed, to be sent or changed. */
   write(text: string): void;
 }
 
-/** A field to write messages and commands in, with completion. Enter sends, Shift and Enter makes a line. */
+/**
+ * A field to write messages and commands in, with completion. Enter sends, Shift and Enter makes a
+ * line.
+ */
 export function createComposer({ id, state, send }: ComposerOptions): Composer {
   let offered: Offer | null = null;
   let chosen = 0;

@@ -1,6 +1,8 @@
 type Attribute = string | number | boolean | null | undefined;
 
-/** Written as a method, so that a listener for one kind of event fits where any listener is taken. */
+/**
+ * Written as a method, so that a listener for one kind of event fits where any listener is taken.
+ */
 type Listener<Event> = { listen(event: Event): void }["listen"];
 
 type Listeners = { [Name in keyof HTMLElementEventMap]?: Listener<HTMLElementEventMap[Name]> };
@@ -13,8 +15,9 @@ type Props = { on?: Listeners; data?: Data; [attribute: string]: Attribute | Lis
 export type Child = Node | string | null | undefined | false;
 
 /**
- * Makes an element. `props`: `on` holds listeners, `data` the dataset, `class` the classes; everything else is an attribute,
- * left out when it is null or false. Strings among the children become text, never markup.
+ * Makes an element. `props`: `on` holds listeners, `data` the dataset, `class` the classes;
+ * everything else is an attribute, left out when it is null or false. Strings among the children
+ * become text, never markup.
  */
 export function h<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
@@ -53,7 +56,10 @@ export function unseen(text: string): HTMLElement {
   return h("span", { class: "unseen" }, text);
 }
 
-/** Where an arrow key, Home or End leads from one of `count` places; undefined for other keys. May be outside. */
+/**
+ * Where an arrow key, Home or End leads from one of `count` places; undefined for other keys. May
+ * be outside.
+ */
 export function stepOf(key: string, at: number, count: number): number | undefined {
   switch (key) {
     case "ArrowUp":
@@ -79,8 +85,8 @@ export type Drawing<Item> = {
 };
 
 /**
- * Makes the children of `parent` show `items`: what did not change stays the same node, and what changed is replaced where
- * it stands, with the focus kept.
+ * Makes the children of `parent` show `items`: what did not change stays the same node, and what
+ * changed is replaced where it stands, with the focus kept.
  */
 export function reconcile<Item>(
   parent: HTMLElement,
@@ -111,7 +117,10 @@ export function reconcile<Item>(
   }
 }
 
-/** Puts `fresh` in the place of `node`; the focus goes to what has the same `data-focus`, or to `fresh`. */
+/**
+ * Puts `fresh` in the place of `node`; the focus goes to what has the same `data-focus`, or to
+ * `fresh`.
+ */
 export function replaceKeepingFocus(node: HTMLElement, fresh: HTMLElement): void {
   const active = document.activeElement;
   const hadFocus = node.contains(active);

@@ -1,4 +1,7 @@
-/** The short names that people and apps use most; every other name is shown as it is written, as Slack does with unknown ones. */
+/**
+ * The short names that people and apps use most; every other name is shown as it is written, as
+ * Slack does with unknown ones.
+ */
 const characters: Readonly<Record<string, string>> = {
   "+1": "👍",
   "-1": "👎",

@@ -4,7 +4,10 @@ export type MenuEntry = { label: string; hint?: string; choose: () => void };
 
 let close: ((givesFocusBack: boolean) => void) | null = null;
 
-/** Opens a menu at a button. Arrow keys move, Enter chooses, Escape and a click elsewhere close it; the focus goes back. */
+/**
+ * Opens a menu at a button. Arrow keys move, Enter chooses, Escape and a click elsewhere close it;
+ * the focus goes back.
+ */
 export function openMenu(button: HTMLElement, entries: readonly MenuEntry[]): void {
   close?.(false);
   const items = entries.map(({ label, hint, choose }) =>

@@ -110,7 +110,8 @@ function renderMessage({ message, isFirstOfDay, isContinued }: Item, place: Feed
 
 function contentOf(message: PageMessage, app: PageApp): HTMLElement[] {
   if (message.isTombstone) return [h("em", null, message.text)];
-  // What people typed is the same in `text` as in the rich text beside it, and there its marks are read.
+  // What people typed is the same in `text` as in the rich text beside it, and there its marks are
+  // read.
   const isTyped = !message.isBot && !message.isEphemeral;
   if (message.blocks.length === 0 || isTyped)
     return [h("div", { class: "block" }, ...renderMrkdwn(message.text, app.names))];
@@ -224,7 +225,10 @@ function toolbar(message: PageMessage, place: Feed, app: PageApp): HTMLElement {
   );
 }
 
-/** Makes the feed's keys work: arrows move, Enter opens the thread, the menu key opens the message's menu. */
+/**
+ * Makes the feed's keys work: arrows move, Enter opens the thread, the menu key opens the message's
+ * menu.
+ */
 export function listenToFeed(feed: HTMLElement, place: Feed, app: PageApp): void {
   feed.addEventListener("scroll", () => {
     feed.dataset["away"] = feed.scrollHeight - feed.scrollTop - feed.clientHeight > 80 ? "yes" : "no";

@@ -33,7 +33,10 @@ export function parseMrkdwn(text: string, { verbatim = false }: { verbatim?: boo
   return nodes;
 }
 
-/** Lines that start with `>` are a quotation, also where it is written `&gt;`: that is how Slack stores what people type. */
+/**
+ * Lines that start with `>` are a quotation, also where it is written `&gt;`: that is how Slack
+ * stores what people type.
+ */
 function parseLines(text: string, verbatim: boolean): Markup[] {
   if (text === "") return [];
   const nodes: Markup[] = [];
@@ -117,7 +120,10 @@ function parseCode(text: string): Markup[] {
   });
 }
 
-/** Where the mark at `start` is closed, or -1. Marks stand at the edges of words, and close on their own line. */
+/**
+ * Where the mark at `start` is closed, or -1. Marks stand at the edges of words, and close on their
+ * own line.
+ */
 function closingMark(text: string, start: number): number {
   const mark = text[start];
   const next = text[start + 1];

@@ -61,7 +61,9 @@ function renderNode(node: Markup, names: ShownNames, readsEmoji: boolean): Node 
   }
 }
 
-/** The address, if it is one that may be followed; anything else (`javascript:` …) is shown as text. */
+/**
+ * The address, if it is one that may be followed; anything else (`javascript:` …) is shown as text.
+ */
 export function safeUrl(url: string): string | null {
   if (!URL.canParse(url)) return null;
   return ["http:", "https:", "mailto:"].includes(new URL(url).protocol) ? url : null;

@@ -36,8 +36,8 @@ export function dayName(ts: string): string {
 }
 
 /**
- * A date in one of Slack's formats, where and when it is read; null for a format that the app's messages don't use. See
- * https://docs.slack.dev/messaging/formatting-message-text#date-formatting
+ * A date in one of Slack's formats, where and when it is read; null for a format that the app's
+ * messages don't use. See https://docs.slack.dev/messaging/formatting-message-text#date-formatting
  */
 export function readableDate(seconds: string, format: string): string | null {
   const parts: Record<string, string> = {
