@@ -8,9 +8,8 @@ import { Hono } from "hono";
  * is one synced insert, a GET nothing at all. Its argument is the database's path.
  */
 const db = new DatabaseSync(process.argv[2] ?? "");
-db.exec(
-  "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE jobs (id TEXT PRIMARY KEY, prompt TEXT)",
-);
+db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
+db.exec("CREATE TABLE jobs (id TEXT PRIMARY KEY, prompt TEXT)");
 const insert = db.prepare("INSERT INTO jobs VALUES (?, ?)");
 
 const app = new Hono();

@@ -15,7 +15,8 @@ export function channelId(n: number): string {
 
 /** The prompt of the n-th request; both stand-ins recognize it by {@link numberIn}. */
 export function promptOf(n: number): string {
-  return `The quick start says npm run dev, but the script is called start since version 4. Please fix page ${n}.`;
+  const fault = "The quick start says npm run dev, but the script is called start since version 4.";
+  return `${fault} Please fix page ${n}.`;
 }
 
 /**

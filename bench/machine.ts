@@ -11,8 +11,9 @@ const AT_MOST_MS = 1000;
 /** What the figures depend on, a line each. `dir`: a folder on the disk that is measured. */
 export function machineFacts(dir: string): string {
   const inMemory = statfsSync(dir).type === TMPFS ? " (in memory: durability costs nothing there)" : "";
+  const model = cpus()[0]?.model.trim() ?? "unknown";
   return [
-    `cores    ${availableParallelism()} × ${cpus()[0]?.model.trim() ?? "unknown"}, load ${loadText()} before the run`,
+    `cores    ${availableParallelism()} × ${model}, load ${loadText()} before the run`,
     `Node.js  ${process.version} on ${process.platform} ${process.arch}`,
     `disk     ${tmpdir()}${inMemory}, ${syncedCommitMs(dir).toFixed(2)} ms for one synced commit`,
   ].join("\n");

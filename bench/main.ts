@@ -53,7 +53,7 @@ async function main(): Promise<void> {
   process.stdout.write(`program  ${checkout.name}\n${machineFacts(dir)}\n`);
   process.stdout.write(
     baseline === null
-      ? `against  nothing: this repository has no commit ${BASELINE} (a shallow clone?), so its ratios are left out\n\n`
+      ? `against  nothing: no commit ${BASELINE} here (a shallow clone?), so its ratios are left out\n\n`
       : `against  ${BASELINE}, where the table says so\n\n`,
   );
   for (const scenario of options.chosen) {

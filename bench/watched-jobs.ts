@@ -57,7 +57,11 @@ function copyRows(path: string, copies: number): void {
     );
     const values = names.map(
       (name) =>
-        `CASE typeof(${name}) WHEN 'text' THEN replace(replace(${name}, '${TEMPLATE}', ${COPIES_FROM} + 2 * i), '${TEMPLATE + 1}', ${COPIES_FROM} + 2 * i + 1) ELSE ${name} END`,
+        `CASE typeof(${name}) WHEN 'text'
+          THEN replace(
+            replace(${name}, '${TEMPLATE}', ${COPIES_FROM} + 2 * i),
+            '${TEMPLATE + 1}', ${COPIES_FROM} + 2 * i + 1)
+          ELSE ${name} END`,
     );
     const { changes } = db
       .prepare(

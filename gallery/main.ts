@@ -11,12 +11,14 @@ const HELP = `The gallery: every message of the Slack app, shortest and longest,
 
 Usage: npm run messages [-- options]
 
-Checks each message against Slack's limits, writes the page, and says where. Exit code 1 if Slack would refuse a message.
+Checks each message against Slack's limits, writes the page, and says where. Exit code 1 if Slack would refuse
+a message.
 
   --out FILE    where the page is written (data/messages.html)
   --help        this
 
-SLACK_BOT_TOKEN in the environment: Slack itself checks each message, too (blocks.validate). Nothing is posted.
+SLACK_BOT_TOKEN in the environment: Slack itself checks each message, too (blocks.validate). Nothing is
+posted.
 SLACK_API_URL: Slack's Web API, if it isn't https://slack.com/api/.
 `;
 

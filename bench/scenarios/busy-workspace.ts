@@ -14,7 +14,7 @@ const WATCHED_MS = 100_000;
  */
 export const busyWorkspace: Scenario = {
   name: "busy-workspace",
-  summary: `${CHANNELS} channels × ${REQUESTS / CHANNELS} requests within Slack's limits: from known to posted`,
+  summary: `${CHANNELS} channels × ${REQUESTS / CHANNELS} requests in Slack's limits: from known to posted`,
   async run(context) {
     const busy = await watchBusyTime(context, {
       requests: REQUESTS,

@@ -19,7 +19,7 @@ const ROUNDS = 2;
  */
 export const flood: Scenario = {
   name: "flood",
-  summary: `${PER_SECOND} requests a second for ${SECONDS} s, a new connection each, all work beside: how many answers come late`,
+  summary: `${PER_SECOND} requests a second for ${SECONDS} s, a new connection each: late answers`,
   async run({ checkout, dir, progress }) {
     const count = PER_SECOND * SECONDS;
     async function measureDocsAgent(round: number) {

@@ -30,7 +30,7 @@ type Sent = { waitsMs: number[]; isInOrder: boolean };
  */
 export const followUps: Scenario = {
   name: "follow-ups",
-  summary: `${FOLLOW_UPS} follow-ups in one thread: their order, how soon each is sent, and what the last ones cost`,
+  summary: `${FOLLOW_UPS} follow-ups in one thread: their order, how soon each is sent, what the last cost`,
   async run(context) {
     const figures: Figure[] = [];
     for (const tellsTurns of [true, false]) {

@@ -28,7 +28,7 @@ const CHECKED_DUE_MS = 6000;
  */
 export const idle: Scenario = {
   name: "idle",
-  summary: `CPU time and waits for the disk with ${MANY.toLocaleString("en-US")} watched jobs, against ${FEW.toLocaleString("en-US")}`,
+  summary: `CPU time and waits for the disk: ${shown(MANY)} watched jobs against ${shown(FEW)}`,
   async run(context) {
     const { checkout, dir, progress } = context;
     progress("checking that jobs written into a store are polled");
@@ -132,6 +132,10 @@ async function checkFilling({ checkout, dir }: Context): Promise<void> {
   const arePolled = await standIns.until(({ jobsPolled }) => jobsPolled >= CHECKED_JOBS, CHECKED_WITHIN_MS);
   if (arePolled) return;
   throw new BenchError(
-    "Jobs copied in the store aren't watched. Does this version keep ids that don't contain the request's own?",
+    "Jobs copied in the store aren't watched. Does this version keep ids without the request's own?",
   );
+}
+
+function shown(count: number): string {
+  return count.toLocaleString("en-US");
 }

@@ -16,11 +16,19 @@ import { quantile } from "../table.ts";
 const EDIT_ONE_PAGE = "echo more >> docs/part-1/page-1.md";
 /** Keeps four turns under way at each point of their course. */
 const EDIT_AND_WORK = "sleep 0.2; echo more >> docs/part-1/page-1.md";
+const UPDATE = {
+  jsonrpc: "2.0",
+  method: "session/update",
+  params: {
+    sessionId: "s",
+    update: { sessionUpdate: "agent_message_chunk", content: { type: "text", text: "x\n" } },
+  },
+};
 /** An ACP agent that writes updates as fast as they are read. */
 const FLOOD = [
   `read l; echo '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"agentCapabilities":{}}}'`,
   `read l; echo '{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s"}}'`,
-  `read l; exec yes '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"x\\n"}}}}'`,
+  `read l; exec yes '${JSON.stringify(UPDATE)}'`,
 ].join("; ");
 const LATER_TURNS = 10;
 const ROUNDS = 2;

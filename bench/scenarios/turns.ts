@@ -10,7 +10,7 @@ const ROUNDS = 3;
  */
 export const turns: Scenario = {
   name: "turns",
-  summary: `${TURNS} turns at once: 1, 2 and 4 replicas on Redis against SQLite, and what a turn costs at Redis`,
+  summary: `${TURNS} turns at once: 1, 2 and 4 replicas on Redis against SQLite; a turn's cost at Redis`,
   async run(context) {
     const { dir, progress } = context;
     if (!hasRedis()) {

@@ -5,8 +5,11 @@ import { type Journal, noteFirst } from "./journal.ts";
 import { PostLimit, SLACK_LIMITS, UpdateLimit } from "./rate-limits.ts";
 
 const TEAM_URL = "https://bench.slack.com/";
-const SCOPES =
-  "app_mentions:read,channels:history,groups:history,im:history,mpim:history,channels:read,groups:read,im:read,mpim:read,chat:write,commands,im:write,users:read,team:read";
+const SCOPES = [
+  "app_mentions:read,channels:history,groups:history,im:history,mpim:history",
+  "channels:read,groups:read,im:read,mpim:read",
+  "chat:write,commands,im:write,users:read,team:read",
+].join(",");
 
 export type SlackOptions = {
   /** Whether it limits rates as {@link SLACK_LIMITS} says. */
