@@ -19,14 +19,17 @@ const HELD = [
   "emulators",
   "gallery",
   "service.example.yml",
-  "src/queue/README.md",
+  "src/queue",
   "src/service/README.md",
+  "src/state",
+  "src/store",
   "src/tasks/README.md",
 ];
 const READ = /\.(?:[cm]?[jt]s|css|html|md|sh|ya?ml)$/;
 /** Other people's files, and pages that stand for somebody's docs. */
 const NOT_OURS = /^(?:test\/fixtures|playground\/sample-docs)\//;
-const COMMENT = /^\s*(?:\/\/|\/?\*|#)/;
+const COMMENT = /^\s*(?:\/\/|\/?\*)/;
+const COMMENT_OF_YAML = /^\s*#/;
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
@@ -38,7 +41,8 @@ function filesAt(path: string): string[] {
 }
 
 function widthAllowed(file: string, line: string): number {
-  return file.endsWith(".md") || COMMENT.test(line) ? PROSE_COLUMNS : CODE_COLUMNS;
+  const comment = /\.(?:sh|ya?ml)$/.test(file) ? COMMENT_OF_YAML : COMMENT;
+  return file.endsWith(".md") || comment.test(line) ? PROSE_COLUMNS : CODE_COLUMNS;
 }
 
 function tooWide(file: string): string[] {

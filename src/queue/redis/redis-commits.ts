@@ -140,7 +140,10 @@ export class RedisCommits {
     return value;
   }
 
-  /** Decides, and acts on that, until `act` resolves to something: it is null if a record was another. */
+  /**
+   * Decides, and acts on that, until `act` resolves to something: it is null if a record was
+   * another.
+   */
   async #onRecords<P, T>(
     decide: (read: Read) => P,
     act: (made: P, basis: Basis) => Promise<T | null>,

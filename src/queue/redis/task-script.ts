@@ -53,9 +53,9 @@ const BEGIN = `${NOW}
  * calls come first: the fraction of a score says so.
  *
  * What to claim is JSON: the `token` and the name of the `process`, whether it `mayBegin` any, the
- * `budgets`, how much of each pool is `held`, and the earlier claims whose answers were `lost`: each
- * token, and how many milliseconds `ago` it was made at most. The answer is a list of tasks, then in how many
- * milliseconds the next task is due.
+ * `budgets`, how much of each pool is `held`, and the earlier claims whose answers were `lost`:
+ * each token, and how many milliseconds `ago` it was made at most. The answer is a list of tasks,
+ * then in how many milliseconds the next task is due.
  */
 export const WORK = `${BEGIN} ${GATES}
   local LEASE, KEEP_DONE, ORDER = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]) % 4096 / 4096
