@@ -1,10 +1,10 @@
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { vi } from "vitest";
+import { afterAll, vi } from "vitest";
 import { type CodeHostFault, createCodeHost } from "../../emulators/code-host/index.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import type { ServiceProject } from "../../src/service/config.ts";
@@ -46,7 +46,16 @@ async function writeFiles(root: string, files: Record<string, string>): Promise<
   }
 }
 
-type WorldOptions = { files?: Record<string, string>; clock?: Clock; containment?: "required" | "none" };
+type WorldOptions = {
+  files?: Record<string, string>;
+  clock?: Clock;
+  containment?: "required" | "none";
+  /** How projects reach their repository: a folder is faster, where git over HTTP isn't under test. */
+  remote?: "http" | "folder";
+};
+
+/** For what a turn decides, whoever its agent is and wherever its repository: no sandbox, and a folder as remote. */
+export const LOGIC_ONLY = { containment: "none", remote: "folder" } as const;
 
 type Earlier = { prompt: string; words?: string | null; summary: string | null };
 type Run = Partial<Omit<RunTurnInput, "earlierTurns">> & { earlierTurns?: Earlier[] };
@@ -58,11 +67,36 @@ type Side = {
   fault: ((request: string) => CodeHostFault | undefined) | undefined;
 };
 
+/** Repositories of this test file by the files in them, made once each: a copy is faster than git. */
+const repositories = new Map<string, Promise<string>>();
+const templates = new AsyncDisposableStack();
+afterAll(() => templates.disposeAsync());
+
+function repositoryOf(files: Record<string, string>): Promise<string> {
+  const key = JSON.stringify(files);
+  const known = repositories.get(key) ?? makeRepository(files);
+  repositories.set(key, known);
+  return known;
+}
+
+async function makeRepository(files: Record<string, string>): Promise<string> {
+  const dir = templates.use(await openTempDir());
+  await writeFiles(dir.file("start"), files);
+  await using codeHost = await createCodeHost({
+    dataDir: dir.path,
+    tokens: [],
+    searchPath: process.env["PATH"],
+  });
+  await codeHost.createRepository("acme", "docs", dir.file("start"));
+  return dir.file("repositories/acme/docs.git");
+}
+
 /** A code host with one repository, behind real git over HTTP and its API, and a runner. */
 export async function openRunnerWorld({
   files = START_FILES,
   clock,
   containment = "required",
+  remote = "http",
 }: WorldOptions = {}) {
   if (containment === "required") need("bubblewrap");
   const stack = new AsyncDisposableStack();
@@ -85,7 +119,7 @@ export async function openRunnerWorld({
     }).then(({ stdout }) => stdout.trim());
   const inBare = (...args: string[]) => git("-C", bare, ...args);
 
-  await writeFiles(dir.file("start"), files);
+  await cp(await repositoryOf(files), bare, { recursive: true });
   const codeHost = stack.use(
     await createCodeHost({
       dataDir: dir.file("code-host"),
@@ -93,7 +127,6 @@ export async function openRunnerWorld({
       searchPath: process.env["PATH"],
     }),
   );
-  await codeHost.createRepository("acme", "docs", dir.file("start"));
   const gitHttp: Side = { before: undefined, fault: undefined };
   const api: Side = { before: undefined, fault: undefined };
   const sideOf = (request: string) => (request.includes(".git/") ? gitHttp : api);
@@ -168,7 +201,7 @@ export async function openRunnerWorld({
       return {
         id: "docs",
         name: "docs",
-        repository: codeHost.gitUrl("acme", "docs"),
+        repository: remote === "http" ? codeHost.gitUrl("acme", "docs") : bare,
         baseBranch: "main",
         docs: ["**/*.md", "docs/**"],
         portableNames: true,

@@ -88,7 +88,7 @@ const faults: [string, (world: World) => void][] = [
 it.each(faults)(
   "comes to one commit and one pull request when %s and the turn runs again",
   async (_, inject) => {
-    await using world = await openRunnerWorld();
+    await using world = await openRunnerWorld({ containment: "none" });
     const project = world.project(EDITING_AGENT);
     inject(world);
     await expect(world.run(project)).rejects.toThrow(TransientRunError);
@@ -110,7 +110,7 @@ it.each(faults)(
 );
 
 it("passes on how long the code host asked to wait", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ containment: "none" });
   world.api.fault = (request) =>
     request.startsWith("POST") ? { kind: "http", status: 429, headers: { "retry-after": "7" } } : undefined;
   await expect(world.run(world.project(EDITING_AGENT))).rejects.toMatchObject({
@@ -155,14 +155,14 @@ const refusals: [string, string, (world: World) => void][] = [
 ];
 
 it.each(refusals)("fails with a reason when %s", async (_, words, inject) => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ containment: "none" });
   inject(world);
   const result = await world.run(world.project(EDITING_AGENT));
   expect(result).toMatchObject({ kind: "failed", reason: expect.stringContaining(words) });
 });
 
 it("fails when the server's rules refuse the push", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ containment: "none" });
   await mkdir(`${world.bare}/hooks`, { recursive: true });
   await writeFile(`${world.bare}/hooks/pre-receive`, "#!/bin/sh\necho no >&2\nexit 1\n", { mode: 0o755 });
   expect(await world.run(world.project(EDITING_AGENT))).toMatchObject({
@@ -172,7 +172,7 @@ it("fails when the server's rules refuse the push", async () => {
 });
 
 it("fails when the base branch does not exist", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ containment: "none" });
   const result = await world.run(world.project(EDITING_AGENT, { baseBranch: "nowhere" }));
   expect(result).toMatchObject({
     kind: "failed",
@@ -181,7 +181,7 @@ it("fails when the base branch does not exist", async () => {
 });
 
 it("does not overwrite what somebody pushed to the branch meanwhile", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ containment: "none" });
   world.gitHttp.before = async (request) => {
     if (!request.includes("service=git-receive-pack")) return;
     world.gitHttp.before = undefined;
@@ -192,7 +192,7 @@ it("does not overwrite what somebody pushed to the branch meanwhile", async () =
 });
 
 it("makes a broken mirror anew", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ containment: "none" });
   await world.run(world.project(inlineAgent("")));
   const [mirror] = await readdir(world.dir.file("data/mirrors"));
   const path = world.dir.file(`data/mirrors/${mirror}`);
@@ -210,7 +210,7 @@ it.each([
   "refs/mirror/jobs/other.lock",
   "objects/info/commit-graphs/commit-graph-chain.lock",
 ])("is not held up by %s, which a power cut left", async (lock) => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ containment: "none" });
   await world.run(world.project(EDITING_AGENT));
   const [mirror] = await readdir(world.dir.file("data/mirrors"));
   const path = world.dir.file(`data/mirrors/${mirror}/${lock}`);
@@ -225,7 +225,7 @@ it.each([
 });
 
 it("makes a mirror anew that refuses to be updated", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ containment: "none" });
   await world.run(world.project(EDITING_AGENT));
   const [mirror] = await readdir(world.dir.file("data/mirrors"));
   // A branch whose name is in the way, and that no pruning removes.
@@ -238,7 +238,7 @@ it("makes a mirror anew that refuses to be updated", async () => {
 });
 
 it("rejects with the signal's reason when aborted, and leaves nothing behind", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ containment: "none" });
   const abort = new AbortController();
   const project = world.project(inlineAgent(`console.log("working"); setInterval(() => {}, 1000);`));
   const run = world.run(project, {

@@ -15,7 +15,7 @@ const IS_ROOT = process.getuid?.() === 0;
 it.each(["required", "none"] as const)(
   "touches nothing that a HOME's links lead to (containment: %s)",
   async (containment) => {
-    await using world = await openRunnerWorld({ containment });
+    await using world = await openRunnerWorld({ remote: "folder", containment });
     const outside = world.dir.file("outside");
     await mkdir(`${outside}/folder`, { recursive: true });
     await writeFile(`${outside}/folder/file`, "mine");
@@ -50,7 +50,7 @@ it.each([
     "session/resume",
   ],
 ])("is not harmed by an agent that %s", async (_what, act, how) => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const project = sessionProject(world, { resume: true });
   const first = `late: ${act}`;
   expect(await ask(world, project, first)).toMatchObject(PULL_REQUEST);
@@ -64,7 +64,7 @@ it.each([
 });
 
 it("keeps nothing of an agent that does not offer to resume, of a job's first turn that failed, and of a command", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   await ask(world, sessionProject(world, {}), "First");
   await ask(world, sessionProject(world, { resume: true }), "give up");
   await world.run(world.project(["sh", "-c", "echo x > docs/x.md; echo x > $HOME/x"]), { jobId: "job2" });
@@ -73,7 +73,7 @@ it("keeps nothing of an agent that does not offer to resume, of a job's first tu
 
 it("keeps a session for a week, also over a restart", async () => {
   const clock = new LaterClock();
-  await using world = await openRunnerWorld({ clock });
+  await using world = await openRunnerWorld({ remote: "folder", clock });
   const project = sessionProject(world, { resume: true });
   await ask(world, project, "First");
   clock.laterMs = 6 * DAY_MS;
@@ -89,7 +89,7 @@ it("keeps a session for a week, also over a restart", async () => {
 });
 
 it("removes at its start what a crash left by half, or what it can't read", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const project = sessionProject(world, { resume: true });
   await ask(world, project, "First");
   const sessions = world.dir.file("data/sessions");
@@ -112,7 +112,7 @@ it("removes at its start what a crash left by half, or what it can't read", asyn
 });
 
 it("shows no agent what was kept of others", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const project = sessionProject(world, { resume: true });
   await ask(world, project, `js: fs.writeFileSync(home + "/mine", "mine")`);
   const sessions = world.dir.file("data/sessions");

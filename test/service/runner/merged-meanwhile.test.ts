@@ -1,7 +1,7 @@
 import { readdir, writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { TransientRunError } from "../../../src/service/runner/run-error.ts";
-import { inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
+import { inlineAgent, LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
 
 const FIRST_AGENT = inlineAgent(`
   fs.writeFileSync("README.md", fs.readFileSync("README.md", "utf8") + "more\\n");
@@ -43,7 +43,7 @@ describe.each(["no answer to the create", "no answer to the service's own record
         ["the branch is removed", true, false],
         ["a commit is added before, and the branch removed", true, true],
       ])("runs no second agent when %s", async (_, isRemoved, isAddedTo) => {
-        await using world = await openRunnerWorld();
+        await using world = await openRunnerWorld(LOGIC_ONLY);
         await loseAnswer(world, lost);
         if (isAddedTo) await world.commitTo("docs-agent/job1", { "docs/human.md": "mine\n" }, "by hand");
         await merge(world, method);
@@ -64,7 +64,7 @@ describe.each(["no answer to the create", "no answer to the service's own record
 );
 
 it("runs no second agent for a follow-up that was pushed and merged, and names its own pull request", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld(LOGIC_ONLY);
   await world.run(world.project(FIRST_AGENT));
   await world.asPerson("PUT", "1/merge", { merge_method: "squash" });
   await removeBranch(world);
@@ -80,7 +80,7 @@ it("runs no second agent for a follow-up that was pushed and merged, and names i
 });
 
 it("opens no pull request for what somebody merged before there was one", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld(LOGIC_ONLY);
   world.api.fault = (request) => (request.startsWith("POST") ? { kind: "http", status: 503 } : undefined);
   await expect(world.run(world.project(FIRST_AGENT))).rejects.toThrow(TransientRunError);
   world.api.fault = undefined;
@@ -96,7 +96,7 @@ it("opens no pull request for what somebody merged before there was one", async 
 });
 
 it("begins again when the branch was removed before anybody could merge it", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld(LOGIC_ONLY);
   world.api.fault = (request) => (request.startsWith("POST") ? { kind: "http", status: 503 } : undefined);
   await expect(world.run(world.project(FIRST_AGENT))).rejects.toThrow(TransientRunError);
   world.api.fault = undefined;
@@ -107,7 +107,7 @@ it("begins again when the branch was removed before anybody could merge it", asy
 });
 
 it("finds a pushed turn by the branch alone when the note of it was lost", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld(LOGIC_ONLY);
   await loseAnswer(world, "no answer to the create");
   const notes = world.dir.file("data/turns");
   for (const name of await readdir(notes)) await writeFile(`${notes}/${name}`, "torn");

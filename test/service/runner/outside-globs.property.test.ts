@@ -68,7 +68,7 @@ it("commits nothing outside the globs and no links, whatever an agent does to wh
           );
           if (isFree) files[each] = `start of ${each}`;
         }
-        await using world = await openRunnerWorld({ files });
+        await using world = await openRunnerWorld({ remote: "folder", files });
         world.env["OPERATIONS"] = JSON.stringify(operations);
         const project = world.project(inlineAgent(OBEY), {
           docs,

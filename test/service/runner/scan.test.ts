@@ -17,7 +17,7 @@ it.each([
 ])(
   "does not read a file of 2 GB at %s",
   async (path, kind) => {
-    await using world = await openRunnerWorld();
+    await using world = await openRunnerWorld({ remote: "folder" });
     const agent = inlineAgent(`fs.appendFileSync("${path}", ""); fs.truncateSync("${path}", ${HUGE})`);
     const result = await world.run(world.project(agent));
     expect(result.kind).toBe(kind);
@@ -27,7 +27,7 @@ it.each([
 );
 
 it("stops looking at what an agent left when the job is archived meanwhile", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const abort = new AbortController();
   // Each takes a moment, together they take seconds.
   const agent = inlineAgent(`
@@ -92,7 +92,7 @@ it("compares contents where a disk's times can't be trusted", async () => {
 });
 
 it.each(["docs/SECRET.md", "docs/x-SECRET/page.md"])("pushes no secret in the name %s", async (name) => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const path = name.replace("SECRET", world.modelKey);
   const agent = inlineAgent(`
     import { dirname } from "node:path";
@@ -120,7 +120,7 @@ it("stops looking through a tree as soon as it is aborted", async () => {
 });
 
 it("takes a tree that its agent has closed", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const agent = inlineAgent(`fs.appendFileSync("README.md", "more"); fs.chmodSync(".", 0);`);
   expect(await world.run(world.project(agent))).toMatchObject({ kind: "pull-request", leftOut: [] });
 });
@@ -150,7 +150,7 @@ const NOT_EVERYWHERE = [
 ];
 
 it("commits nothing that some system takes for git's own, nor names that some system can't hold", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const paths = [...GITS_OWN, ...NOT_EVERYWHERE, "docs/plain.md", "docs/Straße.md", "docs/STRASSE.md"];
   const agent = inlineAgent(`
     for (const path of ${JSON.stringify(paths)}) {
@@ -165,7 +165,7 @@ it("commits nothing that some system takes for git's own, nor names that some sy
 });
 
 it("commits names that some system can't hold where the settings say so", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const agent = inlineAgent(
     `for (const name of ["aux.md", "a:b.md"]) fs.writeFileSync("docs/" + name, "x");`,
   );

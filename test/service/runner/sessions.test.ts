@@ -3,7 +3,7 @@ import type { PlanStep, ReportedUsage } from "../../../src/core/job-service.ts";
 import { TransientRunError } from "../../../src/service/runner/run-error.ts";
 import { advanceUntilSettled } from "../../support/advance-until-settled.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
-import { openRunnerWorld } from "../../support/runner-world.ts";
+import { LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
 import { ask, keptJobs, sessionProject, toldOf } from "../../support/session-agent.ts";
 
 const EARLIER = "Earlier in this job you were asked";
@@ -11,7 +11,7 @@ const PULL_REQUEST = { kind: "pull-request" };
 
 describe.each(["required", "none"] as const)("containment: %s", (containment) => {
   it("resumes the agent's session in a follow-up, with what the agent left in its HOME", async () => {
-    await using world = await openRunnerWorld({ containment });
+    await using world = await openRunnerWorld({ remote: "folder", containment });
     const project = sessionProject(world, { resume: true, load: true });
     await ask(
       world,
@@ -39,7 +39,7 @@ it.each([
   ["before its answer", {}],
   ["after it", { repliesFirst: true }],
 ])("takes nothing of a loaded session's past for this turn's: told %s", async (_when, options) => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld(LOGIC_ONLY);
   const project = sessionProject(world, { load: true, ...options });
   await ask(world, project, "First costs 0.5");
   const [steps, plans, usage]: [string[], PlanStep[][], ReportedUsage[]] = [[], [], []];
@@ -61,7 +61,7 @@ it.each([
 it.each([{ resume: true }, { load: true }])(
   "gives the earlier turns as text when the agent refuses what it offers: %j",
   async (way) => {
-    await using world = await openRunnerWorld();
+    await using world = await openRunnerWorld(LOGIC_ONLY);
     const project = sessionProject(world, { ...way, refuses: true });
     await ask(world, project, "First");
     expect(await ask(world, project, "Second", "First")).toMatchObject(PULL_REQUEST);
@@ -75,7 +75,7 @@ it.each([{ resume: true }, { load: true }])(
 
 it("gives the earlier turns as text when the agent doesn't answer", async () => {
   const clock = new ManualClock();
-  await using world = await openRunnerWorld({ clock });
+  await using world = await openRunnerWorld({ ...LOGIC_ONLY, clock });
   const given = sessionProject(world, { resume: true, isSilent: true });
   const project = { ...given, agent: { ...given.agent, timeLimitMinutes: 30 } };
   await ask(world, project, "First");
@@ -86,7 +86,7 @@ it("gives the earlier turns as text when the agent doesn't answer", async () => 
 });
 
 it("runs the turn again without the session when the agent dies of it", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld(LOGIC_ONLY);
   const project = sessionProject(world, { resume: true, dies: true });
   await ask(world, project, "First");
   await expect(ask(world, project, "Second", "First")).rejects.toThrow(TransientRunError);
@@ -97,7 +97,7 @@ it("runs the turn again without the session when the agent dies of it", async ()
 });
 
 it("forgets the session with a turn whose work is gone, and gives the earlier turns as text", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld(LOGIC_ONLY);
   const project = sessionProject(world, { resume: true });
   await ask(world, project, "First");
   expect(await ask(world, project, "give up", "First")).toMatchObject({ kind: "failed" });
@@ -109,7 +109,7 @@ it("forgets the session with a turn whose work is gone, and gives the earlier tu
 });
 
 it("tells a resumed session of a turn that failed before its agent started", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ containment: "none" });
   const project = sessionProject(world, { resume: true });
   await ask(world, project, "First");
   world.gitHttp.fault = () => ({ kind: "http", status: 404 });
@@ -123,7 +123,7 @@ it("tells a resumed session of a turn that failed before its agent started", asy
 });
 
 it("resumes the session of a turn that was pushed and whose pull request came later", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld(LOGIC_ONLY);
   const project = sessionProject(world, { resume: true });
   world.api.fault = (request) => (request.startsWith("POST") ? { kind: "http", status: 503 } : undefined);
   await expect(ask(world, project, "First")).rejects.toThrow(TransientRunError);
@@ -135,7 +135,7 @@ it("resumes the session of a turn that was pushed and whose pull request came la
 });
 
 it("does not resume a session that knows of work which somebody removed before its turn ended", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld(LOGIC_ONLY);
   const project = sessionProject(world, { resume: true });
   world.api.fault = (request) => (request.startsWith("POST") ? { kind: "http", status: 503 } : undefined);
   await expect(ask(world, project, "First")).rejects.toThrow(TransientRunError);
@@ -146,7 +146,7 @@ it("does not resume a session that knows of work which somebody removed before i
 });
 
 it("lets no other agent resume a session", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld(LOGIC_ONLY);
   const project = sessionProject(world, { resume: true });
   await ask(world, project, "First");
   await ask(world, sessionProject(world, { resume: true }, "--other"), "Second", "First");
@@ -159,7 +159,7 @@ it.each([
   [false, [0.5, 0.25, 1]],
   [true, [0.5, 0.25, 0.125]],
 ])("counts the cost of each turn once, also if the agent counts anew: %j", async (forgetsCost, expected) => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld(LOGIC_ONLY);
   const project = sessionProject(world, { resume: true, forgetsCost });
   const costs: (number | null)[] = [];
   const prompts = forgetsCost

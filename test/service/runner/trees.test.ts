@@ -56,7 +56,7 @@ const MESSING_AGENT = inlineAgent(`
 type World = Awaited<ReturnType<typeof openRunnerWorld>>;
 
 async function withLink(): Promise<World> {
-  const world = await openRunnerWorld({ files: FILES });
+  const world = await openRunnerWorld({ remote: "folder", files: FILES });
   const work = world.dir.file("with-link");
   await world.git("clone", "--quiet", world.bare, work);
   execFileSync("ln", ["-s", "README.md", `${work}/link.md`]);
@@ -107,7 +107,7 @@ it("gives every turn the tree of its commit, whatever an earlier agent did to th
 });
 
 it("sees a change that hides behind the same size and the old times, in a fresh tree and in one used again", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const agent = inlineAgent(`
     const { atime, mtime } = fs.statSync("README.md");
     fs.writeFileSync("README.md", fs.readFileSync("README.md", "utf8").replace("Teh", "The"));
@@ -120,7 +120,7 @@ it("sees a change that hides behind the same size and the old times, in a fresh 
 });
 
 it("begins with nothing after a restart, and removes the trees that were kept", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   await world.run(world.project(inlineAgent("")));
   const [before] = await readdir(world.dir.file("data/trees"));
   world.restart();
@@ -138,7 +138,7 @@ it("begins with nothing after a restart, and removes the trees that were kept", 
 });
 
 it("keeps no more trees than turns ran at once, four at most", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const project = world.project(inlineAgent(""));
   const jobs = ["1", "2", "3", "4", "5"].map((n) => `j${n}`);
   await Promise.all(jobs.map((jobId) => world.run(project, { jobId })));

@@ -1,14 +1,14 @@
 import { mkdir, readdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { LaterClock } from "../../support/later-clock.ts";
-import { inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
+import { inlineAgent, LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 const EDIT = inlineAgent(`fs.appendFileSync("README.md", "more\\n")`);
 
 it("removes kept trees after a day, notes after a week, and mirrors of removed projects after a week", async () => {
   const clock = new LaterClock();
-  await using world = await openRunnerWorld({ clock });
+  await using world = await openRunnerWorld({ ...LOGIC_ONLY, clock });
   const project = world.project(EDIT);
   const other = { ...world.project(EDIT), id: "other" };
   await world.run(project, { jobId: "ended" });
@@ -34,7 +34,7 @@ it("removes kept trees after a day, notes after a week, and mirrors of removed p
 });
 
 it("removes the branches that were merged just as they are, and no others", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld(LOGIC_ONLY);
   const project = world.project(EDIT);
   for (const jobId of ["merged", "added-to", "closed", "open", "unfinished"])
     await world.run(project, { jobId });
@@ -66,7 +66,7 @@ it("removes the branches that were merged just as they are, and no others", asyn
 });
 
 it("removes no branch that somebody adds to between our looking and our removing", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld(LOGIC_ONLY);
   const project = world.project(EDIT);
   await world.run(project);
   await world.asPerson("PUT", "1/merge", { merge_method: "squash" });
@@ -79,7 +79,7 @@ it("removes no branch that somebody adds to between our looking and our removing
 });
 
 it("goes on with the next branch where somebody else removed a merged one", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld(LOGIC_ONLY);
   const project = world.project(EDIT);
   for (const jobId of ["job1", "job2"]) {
     await world.run(project, { jobId });
@@ -94,7 +94,7 @@ it("goes on with the next branch where somebody else removed a merged one", asyn
 });
 
 it("packs a mirror that many objects came to", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld(LOGIC_ONLY);
   const many = inlineAgent(
     `for (let i = 0; i < 900; i++) fs.writeFileSync("docs/" + i + ".md", "page " + i)`,
   );
@@ -113,7 +113,7 @@ it("packs a mirror that many objects came to", async () => {
 
 it("packs a mirror that could not be packed again only after a day", async () => {
   const clock = new LaterClock();
-  await using world = await openRunnerWorld({ clock });
+  await using world = await openRunnerWorld({ ...LOGIC_ONLY, clock });
   const real = world.env["PATH"];
   const bin = world.dir.file("bin");
   const tries = world.dir.file("tries");
@@ -142,7 +142,7 @@ it("packs a mirror that could not be packed again only after a day", async () =>
 });
 
 it("goes on with the rest when a part fails", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld(LOGIC_ONLY);
   const project = world.project(EDIT);
   await world.run(project);
   await world.run(world.project(inlineAgent("")), { jobId: "job2" });
