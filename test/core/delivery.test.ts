@@ -122,6 +122,5 @@ it("forgets an attempt only when it certainly did not arrive, and what happens t
         expect(Delivery.parse(delivery)).toEqual(delivery);
       }
     }),
-    { numRuns: 1000 },
   );
 });

@@ -107,6 +107,5 @@ it("a follow-up ends with its own outcome, once, whatever polls still show of th
       const isSame = first.prLink !== null && first.prLink === second.prLink;
       expect(updateOf(outcome)).toBe(isSame ? (tellsTurns ? "updated" : "maybe-updated") : null);
     }),
-    { numRuns: 3000 },
   );
 });

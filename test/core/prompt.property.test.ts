@@ -66,7 +66,6 @@ describe("whatever a thread says", () => {
             expect(ofNewest).toContain(first);
         },
       ),
-      { numRuns: 150 },
     );
   });
 });

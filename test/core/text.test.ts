@@ -24,7 +24,6 @@ describe("cutting", () => {
         expect(result.length).toBeLessThanOrEqual(most);
         expect(result.isWellFormed()).toBe(true);
       }),
-      { numRuns: 2000 },
     );
   });
 
@@ -40,7 +39,6 @@ describe("cutting", () => {
         expect(given.startsWith(result.slice(0, -1))).toBe(true);
         expect(result.length).toBeGreaterThanOrEqual(most - 1);
       }),
-      { numRuns: 2000 },
     );
   });
 });
@@ -67,7 +65,6 @@ describe("the start of a text", () => {
         expect(result.isWellFormed()).toBe(true);
         expect(result.length).toBeGreaterThanOrEqual(Math.min(given.length, most) - 1);
       }),
-      { numRuns: 2000 },
     );
   });
 });
@@ -110,7 +107,6 @@ describe("an excerpt", () => {
           expect(result.isWellFormed()).toBe(true);
         },
       ),
-      { numRuns: 2000 },
     );
   });
 });

@@ -191,7 +191,6 @@ it("ends every watch in exactly one outcome, whatever the service answers, whene
         );
       },
     ),
-    { numRuns: 2000 },
   );
 });
 
@@ -207,7 +206,6 @@ it("never polls faster than the floor, and never after the deadline", () => {
         expect(at - before).toBeGreaterThanOrEqual(policy.minMs);
       }
     }),
-    { numRuns: 2000 },
   );
 });
 
@@ -218,7 +216,6 @@ it("sends a second create only after an answer that says the first had no effect
       expect(creates.slice(0, -1).filter(({ end }) => end !== "not-created")).toEqual([]);
       if (creates.at(-1)?.end === "lost") expect(outcomes.map(({ kind }) => kind)).toEqual(["unknown"]);
     }),
-    { numRuns: 2000 },
   );
 });
 
@@ -236,6 +233,5 @@ it("repeats a lost create at a service that honors keys, in the same words, for 
       const [{ kind, job } = { kind: null, job: null }] = outcomes;
       if (job === null) expect(kind).toBe("unknown");
     }),
-    { numRuns: 2000 },
   );
 });

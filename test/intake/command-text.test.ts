@@ -112,6 +112,5 @@ it("leaves any other prompt as it was typed, without the white space around it",
         prompt,
       });
     }),
-    { numRuns: 2000 },
   );
 });

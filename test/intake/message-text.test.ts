@@ -204,7 +204,6 @@ describe("any text", () => {
         expect(segments.every(({ kind }) => kind === "text")).toBe(true);
         expect(segments.map((segment) => readable(segment, names)).join("")).toBe(typed);
       }),
-      { numRuns: 2000 },
     );
   });
 
@@ -215,7 +214,6 @@ describe("any text", () => {
         const flat = text.replaceAll(/[<>]/g, "");
         expect(read(flat)).toBe(decodeEntities(flat));
       }),
-      { numRuns: 2000 },
     );
   });
 
@@ -232,7 +230,6 @@ describe("any text", () => {
         }
         for (const segment of segments) expect(readable(segment, names)).not.toBe("");
       }),
-      { numRuns: 2000 },
     );
   });
 
@@ -246,7 +243,6 @@ describe("any text", () => {
           for (const line of lines) expect(line).toMatch(/^> [^\n\r\v\f\u0085\u2028\u2029]*$/);
         },
       ),
-      { numRuns: 500 },
     );
   });
 

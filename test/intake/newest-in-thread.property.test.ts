@@ -51,6 +51,5 @@ it("ends at the newest message within eight calls, however the messages are spre
       expect(expected.length).toBeGreaterThan(0);
       expect([...messages.keys()].filter(after).toSorted()).toEqual(expected);
     }),
-    { numRuns: 100 },
   );
 });

@@ -96,7 +96,6 @@ describe("whatever a service answers", () => {
           }
         },
       ),
-      { numRuns: 300 },
     );
   });
 
@@ -119,7 +118,6 @@ describe("whatever a service answers", () => {
         const answer = await client.createJob("Fix it", "turn-1");
         expect(answer.ok).toBe(false);
       }),
-      { numRuns: 100 },
     );
   });
 });

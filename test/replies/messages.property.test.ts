@@ -308,7 +308,6 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
         const message = { kind: "status", turn: asked, away } as const;
         expect(faultsOf(message, view, { requester: ANA, prLink: linkOf(turn) })).toEqual([]);
       }),
-      { numRuns: 300 },
     );
   });
 
@@ -333,7 +332,6 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
         // It names whoever asked as often as they did, and not where the thread shows it.
         expect(faults.filter((fault) => !/^it notifies (?:@U0ANA,?)*$/.test(fault))).toEqual([]);
       }),
-      { numRuns: 300 },
     );
   });
 
@@ -377,7 +375,6 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
           ),
         ).toEqual([]);
       }),
-      { numRuns: 200 },
     );
   });
 
@@ -389,7 +386,6 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
         const message = { kind: "outcome", turn, outcome, watch: turn.watch, away } as const;
         expect(faultsOf(message, view, { requester: ANA, prLink })).toEqual([]);
       }),
-      { numRuns: 500 },
     );
   });
 
@@ -420,7 +416,6 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
         const requester = "closed" in end ? null : ANA;
         expect(faultsOf(message, view, { requester, prLink: null, isContactNamed: true })).toEqual([]);
       }),
-      { numRuns: 500 },
     );
   });
 
@@ -432,7 +427,6 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
         const allowed = { requester: ANA, prLink: prLinkOf(outcome), isContactNamed };
         expect(faultsOf(message, view, allowed)).toEqual([]);
       }),
-      { numRuns: 500 },
     );
   });
 
@@ -506,7 +500,6 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
           [],
         );
       }),
-      { numRuns: 500 },
     );
   });
 
@@ -535,7 +528,6 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
         const allowed = { requester: null, prLink: null, ...timeIn(refusal) };
         expect(faultsOf({ kind: "refused", refusal }, view, allowed)).toEqual([]);
       }),
-      { numRuns: 500 },
     );
   });
 
@@ -545,7 +537,6 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
         const message = { kind: "invite-me", channelId, error: error ?? "fatal_error" } as const;
         expect(faultsOf(message, view, { requester: null, prLink: null })).toEqual([]);
       }),
-      { numRuns: 500 },
     );
   });
 
@@ -557,7 +548,6 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
         const allowed = { requester: null, prLink: null, isContactNamed: true };
         expect(faultsOf(message, view, allowed)).toEqual([]);
       }),
-      { numRuns: 500 },
     );
   });
 });
@@ -639,7 +629,6 @@ describe("the form", () => {
         }
         expect(blocks.every(isLeftAlone)).toBe(true);
       }),
-      { numRuns: 500 },
     );
   });
 

@@ -1,6 +1,7 @@
 /**
- * `npm run test:nightly -- --times 20`: every test file that uses fast-check, again and again with seeds that are drawn. Ends
- * with exit code 1 if one of them failed, after it has said with which seed.
+ * `npm run test:nightly -- --times 20`: what `npm test` leaves out because it is slow, once. Then every test file that uses
+ * fast-check, again and again, with seeds that are drawn and five times as many runs. Ends with exit code 1 if one of them
+ * failed, after it has said with which seed.
  */
 import { spawn } from "node:child_process";
 import { randomInt } from "node:crypto";
@@ -16,6 +17,9 @@ const HELP = `Usage: npm run test:nightly -- [options]
   --times <n>   how many seeds (default 20)
 `;
 
+/** Runs of a property, unless it says how many it needs; `npm test` has 100. */
+const PROPERTY_RUNS = "500";
+
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const vitest = join(dirname(createRequire(import.meta.url).resolve("vitest/package.json")), "vitest.mjs");
 
@@ -28,22 +32,32 @@ else await main(Number(values.times));
 
 async function main(times: number): Promise<void> {
   if (!Number.isInteger(times) || times < 1) throw new TypeError("--times must be a whole number from 1.");
+  let failures = 0;
+  for (const args of [["nightly.test.ts"], ["--project=redis-nightly"]]) {
+    const { code, output } = await run(args, {});
+    print(`${args.join(" ")}: ${code === 0 ? "passed" : "FAILED"}`);
+    if (code === 0) continue;
+    failures += 1;
+    print(output);
+  }
   const files = await propertyTests();
   print(`${files.length} files, ${times} seeds:\n${files.map((file) => `  ${file}`).join("\n")}`);
   const failed: number[] = [];
   for (let time = 1; time <= times; time += 1) {
     const seed = randomInt(2 ** 31);
     const startedAt = performance.now();
-    const { code, output } = await run(seed, files);
+    const { code, output } = await run(files, { FC_SEED: String(seed), FC_RUNS: PROPERTY_RUNS });
     const took = `${((performance.now() - startedAt) / 1000).toFixed(1)} s`;
     print(`${time} of ${times}: FC_SEED=${seed} ${code === 0 ? "passed" : "FAILED"}, ${took}`);
     if (code === 0) continue;
     failed.push(seed);
     print(output);
   }
-  for (const seed of failed) print(`to repeat: FC_SEED=${seed} npx vitest run ${files.join(" ")}`);
-  print(`${times - failed.length} passed, ${failed.length} failed`);
-  process.exitCode = failed.length > 0 ? 1 : 0;
+  for (const seed of failed)
+    print(`to repeat: FC_SEED=${seed} FC_RUNS=${PROPERTY_RUNS} npx vitest run ${files.join(" ")}`);
+  failures += failed.length;
+  print(`${times + 2 - failures} passed, ${failures} failed`);
+  process.exitCode = failures > 0 ? 1 : 0;
 }
 
 /** The test files that draw their cases, found by what they import. */
@@ -55,12 +69,15 @@ async function propertyTests(): Promise<string[]> {
   return found.toSorted();
 }
 
-async function run(seed: number, files: string[]): Promise<{ code: number | null; output: string }> {
+async function run(
+  which: string[],
+  env: Record<string, string>,
+): Promise<{ code: number | null; output: string }> {
   // A seed that draws large cases is slow, not wrong.
-  const args = ["run", "--reporter=default", "--testTimeout=300000", ...files];
+  const args = ["run", "--reporter=default", "--testTimeout=300000", ...which];
   const child = spawn(process.execPath, [vitest, ...args], {
     cwd: root,
-    env: { ...process.env, FC_SEED: String(seed), NO_COLOR: "1" },
+    env: { ...process.env, ...env, NO_COLOR: "1" },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let output = "";

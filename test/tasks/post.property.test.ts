@@ -133,7 +133,6 @@ it("is there in the end, and once, whatever fails and whenever the process dies,
       expect(slack.posts).toHaveLength(1);
       expect(saved.slots[STATUS_SLOT]).toMatchObject({ ts: slack.posts[0]?.ts });
     }),
-    { numRuns: 500 },
   );
 });
 
@@ -148,7 +147,6 @@ it("is sent again only after two looks through all of the place, unless every ea
       );
       expect(rash).toEqual([]);
     }),
-    { numRuns: 500 },
   );
 });
 

@@ -57,19 +57,3 @@ it("two versions side by side: what the newer one added outlives the older one's
   expectOnce(slack, service, 8);
   expect(again.hasExited).toBe(false);
 }, 240_000);
-
-it("a replica that is stopped says that it isn't ready, and takes what proxies send until they have noticed", async () => {
-  const { resources, slack, service, open } = await startSides();
-  await using _ = resources;
-  service.script.completeAfterPolls(1, { prLink: PR });
-  const replicas = [open(), open()];
-  const [url = ""] = await Promise.all(replicas.map(async (replica) => (await replica.ready()) ?? ""));
-  slack.setAppUrl(`${url}/slack/events`);
-  replicas[0]?.signal("SIGTERM");
-  await expect.poll(async () => (await fetch(`${url}/readyz`)).status, { interval: 50 }).toBe(503);
-  expect(await (await fetch(`${url}/readyz`)).json()).toEqual({ status: "stopping" });
-  expect((await slack.person(ANA).command({ channel: DOCS, text: "fix it" })).status).toBe(200);
-  expect(await replicas[0]?.exit()).toBe(0);
-  await slack.until(() => outcomesIn(slack).length === 1, 60_000);
-  expectOnce(slack, service, 1);
-}, 120_000);
