@@ -23,13 +23,15 @@ const GROUP_SIZE = 10;
 /** Of an option's text, and of its description (docs.slack.dev/reference/block-kit/composition-objects/option-object). */
 const OPTION_MAX_CHARS = 75;
 
+/** Followed by what the agent will see of the picked message. */
+const UNREAD = "Reading the thread… If you send the form now, nothing else of it goes along.";
+
 /** The messages that would leave Slack with the form, all ticked, who sees them, and what else there is to say of them. */
 export function shareList(draft: Draft): KnownBlock[] {
   const { quoted, context: thread, isThreadUnread, takesFiles, quotesWordsOnly } = draft;
   if (quoted === null) return [];
-  if (isThreadUnread === true) return [context(["Reading the thread…"])];
   // One that is alone is what the form shows, and what it is about.
-  const listed = isAlone(draft) ? [] : listedOf(quoted, thread);
+  const listed = isThreadUnread === true || isAlone(draft) ? [] : listedOf(quoted, thread);
   const groups = Array.from({ length: Math.ceil(listed.length / GROUP_SIZE) }, (_, n) =>
     listed.slice(n * GROUP_SIZE, (n + 1) * GROUP_SIZE).map(optionOf),
   );
@@ -39,6 +41,7 @@ export function shareList(draft: Draft): KnownBlock[] {
       ? ". The pull request quotes only your own words; the agent writes the rest."
       : ", and the pull request may quote it.";
   const notes = [
+    ...(isThreadUnread === true ? [UNREAD] : []),
     `The agent will see ${seen}${published}`,
     ...notesOn(thread),
     ...filesNotes(filesOf({ quoted, context: thread }), takesFiles),

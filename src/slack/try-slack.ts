@@ -1,4 +1,4 @@
-import { WebClient } from "@slack/web-api";
+import { LogLevel, WebClient } from "@slack/web-api";
 import type { SlackSettings } from "./connection.ts";
 import { slackTrouble } from "./tokens.ts";
 
@@ -6,7 +6,13 @@ const TIMEOUT_MS = 10_000;
 
 /** Asks Slack who the app is and, in Socket Mode, for a way in. Returns what to tell an operator of it. */
 export async function trySlack(slack: SlackSettings): Promise<{ found: string; isFault: boolean }> {
-  const options = { slackApiUrl: slack.apiUrl, retryConfig: { retries: 0 }, timeout: TIMEOUT_MS };
+  const options = {
+    slackApiUrl: slack.apiUrl,
+    retryConfig: { retries: 0 },
+    timeout: TIMEOUT_MS,
+    // What matters is said once, by the check.
+    logLevel: LogLevel.ERROR,
+  };
   let secret = "SLACK_BOT_TOKEN";
   try {
     const { user, team } = await new WebClient(slack.botToken, options).auth.test();

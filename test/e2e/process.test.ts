@@ -148,6 +148,7 @@ describe.concurrent("npm start -- --check", () => {
     for (const socket of [{}, { SLACK_APP_TOKEN: APP_TOKEN }]) {
       await using app = new AppProcess({ env: { ...env, ...socket }, program });
       expect(await app.exit()).toBe(0);
+      expect(app.stderr).not.toContain("[WARN]");
       expect(app.stdout).toMatch(
         /^ok {5}Slack: the app is \S+ in .+\nok {5}default: the job service answers and accepts the API key\n$/,
       );
@@ -175,6 +176,7 @@ describe.concurrent("npm start -- --check", () => {
     await using app = new AppProcess({ env: { ...env, ...wrong }, program });
     expect(await app.exit()).toBe(1);
     expect(app.stdout).toMatch(said);
+    expect(app.stderr).not.toContain("[WARN]");
     for (const secret of SECRETS) expect(app.stderr + app.stdout).not.toContain(secret);
   });
 });

@@ -83,7 +83,7 @@ it("finds everything that a turn needs", async () => {
   expect(lines(ran)).toEqual([
     `ok     service  dataDir: ${folder.dir.file("data")}`,
     `ok     docs  agent: ${folder.dir.file("bin/opencode")}`,
-    "ok     docs  model: anthropic, not tested (--call-model calls it)",
+    "ok     docs  model: anthropic. Not called: add --call-model to test it",
     "ok     docs  repository: branch main, and the service may push",
     "ok     docs  code host: acme/docs",
     "ok     docs  admin key: there is one",

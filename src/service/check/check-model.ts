@@ -18,7 +18,7 @@ export async function checkModel(
   const models = usableModels(project);
   if (models.length === 0) return project.agentEnv.length > 0 ? `by ${project.agentEnv.join(", ")}` : "none";
   const names = models.map(({ name }) => name).join(", ");
-  if (!calls) return `${names}, not tested (--call-model calls it)`;
+  if (!calls) return `${names}. Not called: add --call-model to test it`;
   await using network = await openTurnNetwork({
     ...networkOf({ ...project, models, budget: {} }, env),
     socketPath: null,
