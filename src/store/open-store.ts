@@ -144,7 +144,8 @@ export async function openStore(options: OpenStoreOptions): Promise<SqliteStore>
     risk: null,
     sweep() {
       slots.sweep();
-      const mayBeMore = removeExpired(db, clock.now(), sweepLimit);
+      const records = removeExpired(db, clock.now(), sweepLimit);
+      const mayBeMore = series.sweep(sweepLimit) || records;
       // Not inside of the transaction that is open.
       if (!mayBeMore) setImmediate(emptyLog);
       return mayBeMore;

@@ -20,14 +20,18 @@ export const storageSql = {
   trim: `DELETE FROM series WHERE name = ? AND seq <=
     (SELECT seq FROM series WHERE name = ? ORDER BY seq DESC LIMIT 1 OFFSET ?)`,
   entries: "SELECT entry FROM series WHERE name = ? AND expires_at > ? ORDER BY seq",
-  /** Looks at the oldest so many: without an index by time, each append writes a page less. */
-  removeExpiredEntries: `DELETE FROM series WHERE expires_at <= ?
-    AND seq IN (SELECT seq FROM series ORDER BY seq LIMIT ?)`,
+  /**
+   * A sweep looks at so many entries, and the next one goes on behind them: without an index by
+   * time, each append writes a page less. After which entry, how many more.
+   */
+  sweepEnd: "SELECT seq FROM series WHERE seq > ? ORDER BY seq LIMIT 1 OFFSET ?",
+  removeExpiredEntries: "DELETE FROM series WHERE seq > ? AND seq <= ? AND expires_at <= ?",
 } as const;
 
 const Value = z.object({ value: z.string() });
 const Deleted = z.object({ expires_at: z.int().nullable() });
 const Entry = z.object({ entry: z.string() });
+const Sequenced = z.object({ seq: z.int() });
 
 type SqliteStorageOptions = {
   db: DatabaseSync;
@@ -114,6 +118,8 @@ export class SqliteStorage implements RecordStorage {
 
 /** Series in the file that this process owns. */
 export class SqliteSeries implements Series {
+  /** Up to which entry the sweep has looked. */
+  #sweptTo = 0;
   readonly #clock: Clock;
   readonly #sql: (sql: string) => StatementSync;
   readonly #toStoreError: (thrown: unknown) => Error;
@@ -138,15 +144,22 @@ export class SqliteSeries implements Series {
     this.#sql(storageSql.append).run(series, entry, this.#clock.now() + Math.ceil(ttlMs));
     this.#sql(storageSql.trim).run(series, series, keep);
   }
+
+  /** The same as {@link removeExpired}, for the next `limit` entries. */
+  sweep(limit: number): boolean {
+    const end = this.#sql(storageSql.sweepEnd).get(this.#sweptTo, limit - 1);
+    const upTo = end === undefined ? Number.MAX_SAFE_INTEGER : Sequenced.parse(end).seq;
+    const removal = this.#sql(storageSql.removeExpiredEntries);
+    const { changes } = removal.run(this.#sweptTo, upTo, this.#clock.now());
+    this.#sweptTo = end === undefined ? 0 : upTo;
+    return changes === limit;
+  }
 }
 
 /**
- * Removes, in the transaction that is open, a bounded number of records and of entries whose time
- * is over. Returns whether more may be left.
+ * Removes, in the transaction that is open, a bounded number of records whose time is over. Returns
+ * whether more may be left.
  */
 export function removeExpired(db: DatabaseSync, nowMs: number, limit: number): boolean {
-  const removed = [storageSql.removeExpired, storageSql.removeExpiredEntries].map((sql) =>
-    Number(db.prepare(sql).run(nowMs, limit).changes),
-  );
-  return removed.includes(limit);
+  return db.prepare(storageSql.removeExpired).run(nowMs, limit).changes === limit;
 }
