@@ -6,7 +6,7 @@ import { fixtureAgent, inlineAgent, openRunnerWorld } from "../../support/runner
 const acp = (...steps: object[]) => fixtureAgent("acp-agent.mjs", JSON.stringify(steps));
 
 it("takes what the agent edits, and summarises with its last message", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const agent = acp(
     { say: "Let me look.\n" },
     { tool: "Read README" },
@@ -23,7 +23,7 @@ it("takes what the agent edits, and summarises with its last message", async () 
 });
 
 it("gives the agent the earlier turns, and the request alone as the last block", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   await world.run(world.acpProject(acp({ sayPrompt: true })), {
     prompt: "Now this",
     earlierTurns: [{ prompt: "First that", summary: "Did that" }],
@@ -33,7 +33,7 @@ it("gives the agent the earlier turns, and the request alone as the last block",
 });
 
 it("answers permission requests by policy", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const agent = acp(
     { permission: "edit", paths: ["./docs/quickstart.md"] },
     { permission: "edit", paths: ["/etc/passwd"] },
@@ -73,7 +73,7 @@ it("answers permission requests by policy", async () => {
 });
 
 it("offers no files and no terminals, and allows programs only where the project does", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const agent = acp({ offered: true }, { permission: "execute", paths: [] });
   await world.run(world.acpProject(agent));
   expect(await world.show("docs/answers.md")).toMatch(/^{}\n.*reject_once/);
@@ -89,14 +89,14 @@ it.each([
   ["out_of_patience", "The agent stopped before it was done (out_of_patience)."],
   ["toString", "The agent stopped before it was done (toString)."],
 ])("fails when the agent stops with %s", async (stop, words) => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const result = await world.run(world.acpProject(acp({ write: "./docs/a.md", content: "a" }, { stop })));
   expect(result).toMatchObject({ kind: "failed", reason: expect.stringContaining(words) });
   expect(await world.branches()).toEqual(["main"]);
 });
 
 it("fails when the agent dies in mid-turn", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   expect(await world.run(world.acpProject(acp({ say: "Oh" }, { exit: 3 })))).toMatchObject({
     kind: "failed",
     reason: expect.stringContaining("exited with code 3"),
@@ -104,7 +104,7 @@ it("fails when the agent dies in mid-turn", async () => {
 });
 
 it("fails when the agent is no ACP agent", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const garbage = inlineAgent(
     `for (let i = 0; i < 50; i++) console.log("{garbage", "[1,2]", "\\u0000"); console.log('{"jsonrpc":"2.0","id":1,"result":7}');`,
   );
@@ -116,7 +116,7 @@ it("fails when the agent is no ACP agent", async () => {
 
 it("fails when the agent opens no session in time", async () => {
   const clock = new ManualClock();
-  await using world = await openRunnerWorld({ clock });
+  await using world = await openRunnerWorld({ remote: "folder", clock });
   const project = world.acpProject(inlineAgent(`setInterval(() => {}, 1000)`));
   const run = world.run({ ...project, agent: { ...project.agent, timeLimitMinutes: 30 } });
   expect(await advanceUntilSettled(clock, run, 500)).toMatchObject({

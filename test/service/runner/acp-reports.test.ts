@@ -9,7 +9,7 @@ const ANSWERS = "docs/answers.md";
 const acpAgent = (steps: object[]) => fixtureAgent("acp-agent.mjs", JSON.stringify(steps));
 
 it("tells steps, plan and cost while the agent works", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const steps: string[] = [];
   const plans: PlanStep[][] = [];
   const usage: ReportedUsage[] = [];
@@ -55,7 +55,7 @@ it("tells steps, plan and cost while the agent works", async () => {
 });
 
 it("says what the agent was refused when nothing was changed, and asks nobody", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const ask = vi.fn<() => Promise<null>>(async () => null);
   const project = world.acpProject(
     acpAgent([{ permission: "execute", title: "Run `npm install`" }, { say: "I could not go on." }]),
@@ -72,7 +72,7 @@ it("says what the agent was refused when nothing was changed, and asks nobody", 
 });
 
 it("tells the operator what the agent was refused, also when it opens a pull request", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const steps = [
     { permission: "execute", title: "npm test" },
     { permission: "execute", title: "npm test" },
@@ -86,7 +86,7 @@ it("tells the operator what the agent was refused, also when it opens a pull req
 });
 
 it("keeps the agent's words and what it was refused when it refuses the request", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const steps = [
     { permission: "fetch", title: "Open a page" },
     { say: "Not without the page." },
@@ -100,7 +100,7 @@ it("keeps the agent's words and what it was refused when it refuses the request"
 });
 
 it("asks a person what the policy leaves to them, and does as they say", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const questions: AgentQuestion[] = [];
   const project = world.acpProject(
     acpAgent([
@@ -142,7 +142,7 @@ it("asks a person what the policy leaves to them, and does as they say", async (
 });
 
 it("puts an agent's form to a person, a field at a time, and gives it the answers", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const questions: AgentQuestion[] = [];
   const properties = {
     page: {
@@ -181,7 +181,7 @@ it.each([
   ["declines a form where nobody is to be asked", "policy", { a: { type: "string" } }, "decline"],
   ["declines a form that a person cannot be given", "ask", { a: { type: "matrix" } }, "decline"],
 ] as const)("%s", async (_what, permissions, properties, action) => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const elicit = { message: "?", requestedSchema: { type: "object", properties } };
   await world.run(world.acpProject(acpAgent([{ elicit }]), { permissions }));
   expect(JSON.parse(await world.show(ANSWERS))).toMatchObject({ result: { action } });
@@ -189,7 +189,7 @@ it.each([
 
 it("does not count the time that a person takes against the agent", async () => {
   const clock = new ManualClock();
-  await using world = await openRunnerWorld({ clock });
+  await using world = await openRunnerWorld({ remote: "folder", clock });
   const asked = Promise.withResolvers<void>();
   const answer = Promise.withResolvers<{ choice: string }>();
   const agent = acpAgent([{ permission: "execute", title: "Run it" }, { hang: true }]);
@@ -213,7 +213,7 @@ it("does not count the time that a person takes against the agent", async () => 
 });
 
 it("ends an agent that is stopped while it waits for a person", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const abort = new AbortController();
   const agent = acpAgent([{ permission: "execute", title: "Run it" }]);
   const run = world.run(world.acpProject(agent, { permissions: "ask" }), {

@@ -36,7 +36,7 @@ async function recorded(world: World): Promise<Recorded> {
 }
 
 it("gives an ACP agent what it takes in the prompt, before the request, and all of it as files", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const attachments = await attach(
     world,
     ["shot.png", "image/png", PNG],
@@ -80,7 +80,7 @@ it("gives an ACP agent what it takes in the prompt, before the request, and all 
 });
 
 it("names their folder to an agent that takes further folders, and to no other", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const attachments = await attach(world, ["shot.png", "image/png", PNG]);
   const more = { sessionCapabilities: { additionalDirectories: {} } };
   await world.run(world.acpProject(recorder(ALL, more)), { attachments });
@@ -95,7 +95,7 @@ it("names their folder to an agent that takes further folders, and to no other",
 });
 
 it("gives links to an agent that takes nothing else", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const attachments = await attach(world, ["shot.png", "image/png", PNG], ["a.txt", "text/plain", "a"]);
   await world.run(world.acpProject(recorder()), { attachments });
   const { blocks } = await recorded(world);
@@ -103,14 +103,14 @@ it("gives links to an agent that takes nothing else", async () => {
 });
 
 it("says nothing of attachments where there are none", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const agent = fixtureAgent("acp-agent.mjs", JSON.stringify([{ sayPrompt: true }]));
   await world.run(world.acpProject(agent), { prompt: "Fix it" });
   expect(world.progress.join(" ")).toContain("can serve as a title. | Fix it");
 });
 
 it("gives links to what is too large for a prompt", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const attachments = await attach(
     world,
     ["large.png", "image/png", pngOf(4 * 1024 ** 2)],
@@ -135,7 +135,7 @@ it("gives links to what is too large for a prompt", async () => {
 });
 
 it("gives an agent without containment the paths that it sees", async () => {
-  await using world = await openRunnerWorld({ containment: "none" });
+  await using world = await openRunnerWorld({ remote: "folder", containment: "none" });
   const attachments = await attach(world, ["shot 1.png", "image/png", PNG]);
   await world.run(world.acpProject(recorder()), { attachments });
   const { blocks, files } = await recorded(world);
@@ -145,7 +145,7 @@ it("gives an agent without containment the paths that it sees", async () => {
 });
 
 it("gives a command the paths before the request, and a picture reaches the docs", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const attachments = await attach(world, ["shot.png", "image/png", PNG]);
   const agent = inlineAgent(`
     const prompt = fs.readFileSync(0, "utf8");
@@ -163,7 +163,7 @@ it("gives a command the paths before the request, and a picture reaches the docs
 });
 
 it("makes safe names of any names, each another", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const names = [
     "../../etc/passwd",
     ".bashrc",
@@ -197,14 +197,14 @@ it("makes safe names of any names, each another", async () => {
 });
 
 it("reads nothing that an agent puts in place of a file", async () => {
-  await using world = await openRunnerWorld({ containment: "none" });
+  await using world = await openRunnerWorld({ remote: "folder", containment: "none" });
   const attachments = await attach(world, ["a.txt", "text/plain", "the person's"]);
   await world.run(world.acpProject(recorder(ALL, { swap: true })), { attachments });
   expect((await recorded(world)).blocks[1]).toMatchObject({ resource: { text: "the person's" } });
 });
 
 it("fails, and says what to do, if a file is gone", async () => {
-  await using world = await openRunnerWorld();
+  await using world = await openRunnerWorld({ remote: "folder" });
   const attachments = [{ name: "a.txt", mediaType: "text/plain", bytes: 1, path: world.dir.file("none") }];
   expect(await world.run(world.acpProject(recorder()), { attachments })).toEqual({
     kind: "failed",
