@@ -9,6 +9,7 @@ RUN npm ci --omit=dev --omit=optional && npm cache clean --force
 
 COPY LICENSE ./
 COPY src ./src
+COPY service ./service
 
 # A named volume takes over this owner. A bind mount does not: make it writable for uid 1000.
 RUN mkdir -p data node_modules/.cache/docs-agent && chown node:node data node_modules/.cache/docs-agent
@@ -27,7 +28,7 @@ USER node
 EXPOSE 4000
 HEALTHCHECK --interval=30s --timeout=5s --start-period=10s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:4000/healthz`, { signal: AbortSignal.timeout(4000) }).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
-CMD ["node", "src/service/main.ts"]
+CMD ["node", "service/main.ts"]
 
 # The Slack app: what docker build makes by itself.
 FROM base AS app

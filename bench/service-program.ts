@@ -66,7 +66,7 @@ export class ServiceProgram implements AsyncDisposable {
       ],
     };
     writeFileSync(config, JSON.stringify(settings));
-    const main = join(checkout.root, "src/service/main.ts");
+    const main = join(checkout.root, "service/main.ts");
     // For git and the shell.
     const env = { PATH: "/usr/local/bin:/usr/bin:/bin" };
     const key = execFileSync(

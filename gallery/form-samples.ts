@@ -1,6 +1,6 @@
 import type { ModalView } from "@slack/types";
-import type { Draft } from "../src/core/records.ts";
-import type { QuotedMessage, Segment, SharedFile, ThreadMessage } from "../src/core/request.ts";
+import type { Draft } from "../src/core/ports/records.ts";
+import type { QuotedMessage, Segment, SharedFile, ThreadMessage } from "../src/core/turn/request.ts";
 import { answerModal } from "../src/intake/answers.ts";
 import { askedBefore } from "../src/intake/asked-before.ts";
 import { requestForm } from "../src/intake/request-form.ts";

@@ -1,5 +1,5 @@
-import type { Message, MessageOf } from "../src/core/notifier.ts";
-import type { ListedTurn } from "../src/core/request-list.ts";
+import type { Message, MessageOf } from "../src/core/ports/notifier.ts";
+import type { ListedTurn } from "../src/core/turn/request-list.ts";
 import { LONG, NOON, makeUpJob, makeUpOutcome, makeUpRequest, makeUpTold, makeUpTurn } from "./made-up.ts";
 
 type Of<K extends Message["kind"]> = [string, MessageOf<K>][];

@@ -1,10 +1,10 @@
-import type { Job, ReportedTurn } from "../src/core/job-service.ts";
-import type { Outcome } from "../src/core/outcome.ts";
-import type { Request } from "../src/core/request.ts";
-import { toldTurn } from "../src/core/told-turn.ts";
-import type { ToldTurn } from "../src/core/told-turn.ts";
-import { newTurn } from "../src/core/turn.ts";
-import type { Turn, TurnStage } from "../src/core/turn.ts";
+import type { Job, ReportedTurn } from "../src/core/ports/job-service.ts";
+import type { Outcome } from "../src/core/turn/outcome.ts";
+import type { Request } from "../src/core/turn/request.ts";
+import { toldTurn } from "../src/core/job/told-turn.ts";
+import type { ToldTurn } from "../src/core/job/told-turn.ts";
+import { newTurn } from "../src/core/turn/turn.ts";
+import type { Turn, TurnStage } from "../src/core/turn/turn.ts";
 
 /** The people and places of the gallery, by id. */
 export const NAMES: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
-import type { MessageOf } from "../src/core/notifier.ts";
-import { OutcomeReason } from "../src/core/outcome.ts";
-import type { Outcome, endingOf } from "../src/core/outcome.ts";
+import type { MessageOf } from "../src/core/ports/notifier.ts";
+import { OutcomeReason } from "../src/core/turn/outcome.ts";
+import type { Outcome, endingOf } from "../src/core/turn/outcome.ts";
 import { BEN, LONG, NOON, longest, makeUpJob, makeUpOutcome, makeUpTold, makeUpTurn } from "./made-up.ts";
 
 type Ending = ReturnType<typeof endingOf>;

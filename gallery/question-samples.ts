@@ -1,6 +1,6 @@
-import type { MessageOf } from "../src/core/notifier.ts";
-import { AnswerResult, questionsAfter } from "../src/core/question.ts";
-import type { PersonAnswer, Question } from "../src/core/question.ts";
+import type { MessageOf } from "../src/core/ports/notifier.ts";
+import { AnswerResult, questionsAfter } from "../src/core/job/question.ts";
+import type { PersonAnswer, Question } from "../src/core/job/question.ts";
 import { BEN, LONG, NOON, UNBROKEN, makeUpTurn } from "./made-up.ts";
 
 type QuestionMessage = MessageOf<"question">;

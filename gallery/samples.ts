@@ -1,6 +1,6 @@
 import type { ModalView } from "@slack/types";
-import type { Message, MessageOf, Refusal } from "../src/core/notifier.ts";
-import { PROMPT_MAX_CHARS } from "../src/core/request.ts";
+import type { Message, MessageOf, Refusal } from "../src/core/ports/notifier.ts";
+import { PROMPT_MAX_CHARS } from "../src/core/turn/request.ts";
 import { alreadyAnswered, alreadyDone, tooOld } from "../src/intake/press.ts";
 import type { Rendered } from "../src/replies/blocks.ts";
 import * as privateMessages from "../src/replies/private-messages.ts";

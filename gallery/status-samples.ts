@@ -1,9 +1,9 @@
-import type { PlanStep } from "../src/core/job-service.ts";
-import type { MessageOf } from "../src/core/notifier.ts";
-import type { Outcome } from "../src/core/outcome.ts";
-import type { Request } from "../src/core/request.ts";
-import { progressOf } from "../src/core/told-turn.ts";
-import type { TurnStage } from "../src/core/turn.ts";
+import type { PlanStep } from "../src/core/ports/job-service.ts";
+import type { MessageOf } from "../src/core/ports/notifier.ts";
+import type { Outcome } from "../src/core/turn/outcome.ts";
+import type { Request } from "../src/core/turn/request.ts";
+import { progressOf } from "../src/core/job/told-turn.ts";
+import type { TurnStage } from "../src/core/turn/turn.ts";
 import { BEN, LONG, NOON, makeUpOutcome, makeUpReport, makeUpTold, makeUpTurn } from "./made-up.ts";
 import { endings } from "./outcome-samples.ts";
 import { askingTurn } from "./question-samples.ts";

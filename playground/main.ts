@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { DocsAgentError, messageOf } from "../src/errors.ts";
+import { DocsAgentError, messageOf } from "../src/core/errors.ts";
 import { startPlayground } from "./playground.ts";
 import { openStateFolder } from "./state-folder.ts";
 

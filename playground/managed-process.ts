@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createWriteStream } from "node:fs";
 import { createInterface } from "node:readline";
 import { setTimeout as wait } from "node:timers/promises";
-import { DocsAgentError } from "../src/errors.ts";
+import { DocsAgentError } from "../src/core/errors.ts";
 
 /** A program of the playground did not come up. */
 export class ProcessNotReadyError extends DocsAgentError {

@@ -188,7 +188,7 @@ function serviceProcess(options: PlaygroundOptions, codeHost: CodeHost, port: nu
   writeFileSync(configFile(state), stringify(config));
   return createManagedProcess({
     name: "The job service",
-    args: [path("../src/service/main.ts"), "serve", "--config", configFile(state)],
+    args: [path("../service/main.ts"), "serve", "--config", configFile(state)],
     env: { ...agentEnv, ...env, [CODE_HOST_TOKEN_ENV]: state.secrets().codeHostToken },
     logFile: state.file("logs/service.log"),
     isReadyLine: (line) => line.includes("job service is ready"),
@@ -203,7 +203,7 @@ async function serviceKey({ state, env }: PlaygroundOptions, secrets: Secrets): 
   if (secrets.apiKey !== null) return secrets.apiKey;
   const { stdout } = await promisify(execFile)(
     process.execPath,
-    [path("../src/service/main.ts"), "keys", "create", "--project", PROJECT, "--config", configFile(state)],
+    [path("../service/main.ts"), "keys", "create", "--project", PROJECT, "--config", configFile(state)],
     { env, timeout: KEY_TIMEOUT_MS },
   );
   const apiKey = stdout.trim();

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
-import { DocsAgentError, messageOf } from "../src/errors.ts";
+import { DocsAgentError, messageOf } from "../src/core/errors.ts";
 import { WorkspaceSnapshot } from "../emulators/slack/index.ts";
 
 /** What the playground finds in its folder cannot be used. */

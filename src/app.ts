@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout } from "node:timers/promises";
-import type { Config } from "./config.ts";
-import type { Clock } from "./core/clock.ts";
-import { formatDuration } from "./core/text.ts";
-import { configuredProject } from "./core/job-service.ts";
-import type { Logger } from "./core/logger.ts";
-import { serviceOf } from "./core/project.ts";
-import type { ProjectRef } from "./core/project.ts";
+import type { Config } from "./config/config.ts";
+import type { Clock } from "./core/ports/clock.ts";
+import { formatDuration } from "./core/text/text.ts";
+import { configuredProject } from "./core/ports/job-service.ts";
+import type { Logger } from "./core/ports/logger.ts";
+import { serviceOf } from "./core/job/project.ts";
+import type { ProjectRef } from "./core/job/project.ts";
 import type { Backend } from "./backend.ts";
 import { createHealth } from "./health.ts";
 import { registerIntake } from "./intake/index.ts";
@@ -19,7 +19,7 @@ import { createSlackMemberships } from "./replies/slack-memberships.ts";
 import { createSlackNotifier } from "./replies/slack-notifier.ts";
 import { createSlackWorkStatus } from "./replies/slack-work-status.ts";
 import { createSlackConnection, SLACK_TIMEOUT_MS } from "./slack/connection.ts";
-import { createFirstTries } from "./tasks/first-tries.ts";
+import { createFirstTries } from "./decisions/first-tries.ts";
 import { createTaskHandler } from "./tasks/index.ts";
 
 /** What calls under way get to end at a stop. */

@@ -1,9 +1,9 @@
-import type { Config } from "./config.ts";
-import type { Clock } from "./core/clock.ts";
-import type { Logger } from "./core/logger.ts";
+import type { Config } from "./config/config.ts";
+import type { Clock } from "./core/ports/clock.ts";
+import type { Logger } from "./core/ports/logger.ts";
 import { isRedisUrl } from "./store/redis/redis-location.ts";
 import type { RedisTaskQueue } from "./queue/redis/redis-task-queue.ts";
-import { SqliteTaskQueue } from "./queue/sqlite-task-queue.ts";
+import { SqliteTaskQueue } from "./queue/sqlite/sqlite-task-queue.ts";
 import { openStore } from "./store/open-store.ts";
 import type { Store } from "./store/record-store.ts";
 import { taskPools } from "./tasks/index.ts";

@@ -1,9 +1,9 @@
-import type { Project } from "./config-projects.ts";
-import type { Config } from "./config.ts";
-import type { Logger } from "./core/logger.ts";
-import { codeOrNameOf } from "./errors.ts";
+import type { Project } from "./config/config-projects.ts";
+import type { Config } from "./config/config.ts";
+import type { Logger } from "./core/ports/logger.ts";
+import { codeOrNameOf } from "./core/errors.ts";
 import { createHttpJobService } from "./job-client/http-job-service.ts";
-import { createDispatcher } from "./proxy.ts";
+import { createDispatcher } from "./process/proxy.ts";
 import { trySlack } from "./slack/try-slack.ts";
 
 /** Read to see what the job service makes of the key. No job has this id. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Clock } from "./core/clock.ts";
-import type { TaskQueue } from "./core/task-queue.ts";
-import { messageOf } from "./errors.ts";
+import type { Clock } from "./core/ports/clock.ts";
+import type { TaskQueue } from "./core/ports/task-queue.ts";
+import { messageOf } from "./core/errors.ts";
 import type { Store } from "./store/record-store.ts";
 
 /** Probes come from several sides at once; the disk is asked at most this often. */

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
-import { DocsAgentError, messageOf } from "./errors.ts";
-import { StopSignals } from "./stop-signals.ts";
+import { DocsAgentError, messageOf } from "./core/errors.ts";
+import { StopSignals } from "./process/stop-signals.ts";
 
 // Before the modules of the program are loaded, which takes most of a start.
 const stop = new StopSignals();

@@ -5,16 +5,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createApp } from "./app.ts";
 import { openBackend } from "./backend.ts";
 import { check, warnOfSilence } from "./check.ts";
-import { type Config, loadConfig, secretsOf } from "./config.ts";
-import type { Clock } from "./core/clock.ts";
-import type { Logger } from "./core/logger.ts";
-import { listenWith } from "./listen.ts";
-import { createLogger } from "./logger.ts";
-import { fetchThrough } from "./proxy.ts";
+import { type Config, loadConfig, secretsOf } from "./config/config.ts";
+import type { Clock } from "./core/ports/clock.ts";
+import type { Logger } from "./core/ports/logger.ts";
+import { listenWith } from "./process/listen.ts";
+import { createLogger } from "./process/logger.ts";
+import { fetchThrough } from "./process/proxy.ts";
 import { isRedisUrl, shownStoreUrl } from "./store/redis/redis-location.ts";
-import { StartError } from "./start-error.ts";
-import type { StopSignals } from "./stop-signals.ts";
-import { createSystemClock } from "./system-clock.ts";
+import { StartError } from "./process/start-error.ts";
+import type { StopSignals } from "./process/stop-signals.ts";
+import { createSystemClock } from "./process/system-clock.ts";
 
 const HELP = `Docs Agent for Slack
 

@@ -7,21 +7,55 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
 /** The folders in the order of ARCHITECTURE.md: what each may import besides itself and the packages it names. */
 const MAY_IMPORT: Record<string, string[]> = {
-  "src/slack": ["src/core", "src/replies", "src"],
   "src/core": [],
-  "src/queue": ["src/core", "src/store", "src"],
-  "src/store": ["src/core", "src"],
-  "src/job-client": ["src/core", "src"],
-  "src/replies": ["src/core", "src"],
-  "src/tasks": ["src/core", "src"],
-  "src/intake": ["src/core", "src/tasks", "src/replies", "src"],
-  "src/service": ["src/core", "src/store", "src/queue", "src/job-client", "src"],
-  "src/state": ["src/core", "src/store", "src/queue", "src"],
+  "src/process": ["src/core"],
+  "src/store": ["src/core"],
+  "src/queue": ["src/core", "src/store"],
+  "src/replies": ["src/core"],
+  "src/slack": ["src/core", "src/process", "src/replies"],
+  "src/config": ["src/core", "src/process", "src/slack", "src/store"],
+  "src/job-client": ["src/core", "src/process"],
+  "src/decisions": ["src/core"],
+  "src/tasks": ["src/core", "src/decisions"],
+  "src/intake": ["src/core", "src/decisions", "src/replies"],
+  "src/state": ["src/core", "src/process", "src/queue", "src/store"],
+  "service/gateway": ["src/core", "src/process"],
+  "service/egress": ["src/core", "src/process", "src/config", "service/gateway"],
+  "service/config": ["src/core", "src/process", "src/config", "service/egress", "service/gateway"],
+  "service/runner": [
+    "src/core",
+    "src/process",
+    "src/job-client",
+    "service/config",
+    "service/egress",
+    "service/gateway",
+  ],
+  "service/jobs": [
+    "src/core",
+    "src/process",
+    "src/job-client",
+    "src/queue",
+    "src/store",
+    "service/config",
+    "service/runner",
+  ],
+  "service/http": ["src/core", "src/process", "src/job-client", "service/config", "service/jobs"],
+  "service/cli": [
+    "src/core",
+    "src/process",
+    "src/job-client",
+    "service/config",
+    "service/egress",
+    "service/jobs",
+    "service/runner",
+  ],
   // Slack's entities, which both sides of the wire write and read the same way.
-  emulators: ["src/replies", "src"],
-  gallery: ["emulators", "src/core", "src/intake", "src/replies", "src"],
-  playground: ["emulators", "gallery", "src/replies", "src"],
+  emulators: ["src/core", "src/process", "src/replies"],
+  gallery: ["emulators", "src/core", "src/intake", "src/process", "src/replies"],
+  playground: ["emulators", "gallery", "src/config", "src/core", "src/process", "src/replies"],
 };
+/** The programs that put the folders together. */
+const PROGRAMS: Record<string, RegExp> = { src: /^src\//, service: /^(src|service)\// };
 /** The folders of the runner: what each may import of the others. */
 const RUNNER_MAY_IMPORT: Record<string, string[]> = {
   git: [],
@@ -32,22 +66,10 @@ const RUNNER_MAY_IMPORT: Record<string, string[]> = {
   agents: ["sandbox"],
   publish: [],
 };
-/** What stands at the top of `src/` and may be imported from the folders; more from a program of its own. */
-const SHARED = ["src/errors.ts", "src/proxy.ts", "src/start-error.ts"];
-const SHARED_BY_PROGRAMS = [
-  ...SHARED,
-  "src/did-you-mean.ts",
-  "src/listen.ts",
-  "src/logger.ts",
-  "src/proxy-settings.ts",
-  "src/system-clock.ts",
-];
-const PROGRAMS = ["src/service", "src/state", "playground"];
-
 type Import = { file: string; folder: string; target: string };
 
 function imports(): Import[] {
-  return ["src", "emulators", "gallery", "playground"]
+  return ["src", "service", "emulators", "gallery", "playground"]
     .flatMap((top) =>
       readdirSync(join(ROOT, top), { recursive: true, encoding: "utf8" }).map((name) => `${top}/${name}`),
     )
@@ -63,10 +85,12 @@ function imports(): Import[] {
     });
 }
 
-/** `src/core/turn.ts` → `src/core`, `src/app.ts` → `src`, `emulators/slack/post.ts` → `emulators`. */
+/** `src/core/turn/turn.ts` → `src/core`, `src/app.ts` → `src`, `emulators/slack/post.ts` → `emulators`. */
 function folderOf(file: string): string {
   const [top = "", second, third] = file.split("/");
-  return top === "src" && second !== undefined && third !== undefined ? `${top}/${second}` : top;
+  return ["src", "service"].includes(top) && second !== undefined && third !== undefined
+    ? `${top}/${second}`
+    : top;
 }
 
 const all = imports();
@@ -75,7 +99,7 @@ const own = all.filter(({ target }) => target.endsWith(".ts"));
 it("finds the imports it is about", () => {
   expect(own.length).toBeGreaterThan(100);
   expect([...new Set(own.map(({ folder }) => folder))].toSorted()).toEqual(
-    ["src", ...Object.keys(MAY_IMPORT)].toSorted(),
+    [...Object.keys(PROGRAMS), ...Object.keys(MAY_IMPORT)].toSorted(),
   );
 });
 
@@ -88,17 +112,15 @@ it("core imports nothing but zod and itself", () => {
 
 it("imports point one way", () => {
   const wrong = own.filter(({ folder, target }) => {
-    if (folder === "src" && folderOf(target).startsWith("src")) return false;
-    if (folderOf(target) === folder) return false;
-    const shared = PROGRAMS.includes(folder) ? SHARED_BY_PROGRAMS : SHARED;
-    if (folderOf(target) === "src") return !shared.includes(target);
-    return !(MAY_IMPORT[folder] ?? []).includes(folderOf(target));
+    const program = PROGRAMS[folder];
+    if (program !== undefined) return !program.test(target);
+    return folderOf(target) !== folder && !(MAY_IMPORT[folder] ?? []).includes(folderOf(target));
   });
   expect(wrong).toEqual([]);
 });
 
 it("imports point one way in the runner, too", () => {
-  const inRunner = (file: string) => /^src\/service\/runner\/(\w+)\//.exec(file)?.[1];
+  const inRunner = (file: string) => /^service\/runner\/(\w+)\//.exec(file)?.[1];
   const between = own.flatMap(({ file, target }) => {
     const [from, to] = [inRunner(file), inRunner(target)];
     return from === undefined || to === undefined || from === to ? [] : [{ file, from, to }];
@@ -139,7 +161,7 @@ it("what ships needs no devDependency", () => {
     dependencies: Record<string, string>;
   };
   const packages = all
-    .filter(({ file, target }) => file.startsWith("src/") && !target.endsWith(".ts"))
+    .filter(({ file, target }) => /^(src|service)\//.test(file) && !target.endsWith(".ts"))
     .filter(({ target }) => !target.startsWith("node:"))
     .map(({ target }) =>
       target
@@ -155,10 +177,18 @@ it("the Docker image gets what ships, and nothing else of the project", () => {
   const copied = [...dockerfile.matchAll(/^COPY (?:--\S+ )*(.+) \S+$/gm)].flatMap((match) =>
     (match[1] ?? "").split(" "),
   );
-  expect(copied.toSorted()).toEqual(["LICENSE", "package-lock.json", "package.json", "src"]);
+  expect(copied.toSorted()).toEqual(["LICENSE", "package-lock.json", "package.json", "service", "src"]);
   const kept = readFileSync(join(ROOT, ".dockerignore"), "utf8")
     .split("\n")
     .filter((line) => line !== "" && !line.startsWith("#"));
-  expect(kept.toSorted()).toEqual(["!LICENSE", "!package-lock.json", "!package.json", "!src", "*"]);
-  expect(own.filter(({ file, target }) => file.startsWith("src/") && !target.startsWith("src/"))).toEqual([]);
+  expect(kept.toSorted()).toEqual([
+    "!LICENSE",
+    "!package-lock.json",
+    "!package.json",
+    "!service",
+    "!src",
+    "*",
+  ]);
+  const shipped = own.filter(({ file }) => /^(src|service)\//.test(file));
+  expect(shipped.filter(({ target }) => !/^(src|service)\//.test(target))).toEqual([]);
 });

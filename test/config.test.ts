@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ConfigError, loadConfig, secretsOf, type Config } from "../src/config.ts";
+import { ConfigError, loadConfig, secretsOf, type Config } from "../src/config/config.ts";
 
 const ENV = {
   SLACK_BOT_TOKEN: "xoxb-1234567890-abcdefghijkl",

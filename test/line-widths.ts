@@ -20,7 +20,7 @@ const HELD = [
   "gallery",
   "service.example.yml",
   "src/queue",
-  "src/service/README.md",
+  "service/README.md",
   "src/state",
   "src/store",
   "src/tasks/README.md",

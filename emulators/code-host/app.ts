@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import { messageOf } from "../../src/errors.ts";
+import { messageOf } from "../../src/core/errors.ts";
 import { ApiRefusal } from "./api/errors.ts";
 import { answerRefusal, createApi } from "./api/index.ts";
 import type { Git } from "./git.ts";

@@ -1,4 +1,4 @@
-import { DocsAgentError } from "../../src/errors.ts";
+import { DocsAgentError } from "../../src/core/errors.ts";
 
 /**
  * The code host cannot do its work: git is missing or failed, or its stored data cannot be read.

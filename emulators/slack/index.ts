@@ -1,4 +1,4 @@
-import { DocsAgentError } from "../../src/errors.ts";
+import { DocsAgentError } from "../../src/core/errors.ts";
 import { closeNow, listenOnLoopback } from "../loopback-server.ts";
 import { Deliverer, type SlackDelivery, type DeliveryOutcome, type RedeliverOptions } from "./deliver.ts";
 import { type Call, Faults } from "./faults.ts";

@@ -1,4 +1,4 @@
-import { DocsAgentError } from "../../src/errors.ts";
+import { DocsAgentError } from "../../src/core/errors.ts";
 
 /** What Slack answers with `ok: false`: the `error` word, and whatever else its body carries. */
 export class SlackRefusal extends DocsAgentError {

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { messageOf } from "../../src/errors.ts";
+import { messageOf } from "../../src/core/errors.ts";
 import type { Call, Fault, Faults } from "./faults.ts";
 import { answerDownload } from "./files.ts";
 import type { Limits } from "./limits.ts";

@@ -1,4 +1,4 @@
-import { DocsAgentError } from "../../src/errors.ts";
+import { DocsAgentError } from "../../src/core/errors.ts";
 import type {
   Bot,
   Channel,

@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { streamSSE } from "hono/streaming";
 import * as z from "zod";
-import { messageOf } from "../../src/errors.ts";
+import { messageOf } from "../../src/core/errors.ts";
 import { ImpossibleForAPerson, NotInWorkspace } from "../../emulators/slack/index.ts";
 import { type ActDeps, perform } from "./acts.ts";
 import type { Asset } from "./assets.ts";

@@ -1,4 +1,4 @@
-import { DocsAgentError } from "../../src/errors.ts";
+import { DocsAgentError } from "../../src/core/errors.ts";
 import type { SlackSide } from "../../emulators/slack/index.ts";
 import type { AgentMood } from "../agent-mood.ts";
 import type { SlackWeather, WeatherAction, WeatherState } from "./page-protocol.ts";

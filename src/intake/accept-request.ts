@@ -1,14 +1,15 @@
-import { isPosted, STATUS_SLOT } from "../core/delivery.ts";
-import type { Request } from "../core/request.ts";
-import type { Limit } from "../core/task-queue.ts";
-import { DocsAgentError, LimitReachedError, isStoreAnswerLost, messageOf } from "../errors.ts";
+import { isPosted, STATUS_SLOT } from "../core/turn/delivery.ts";
+import type { Request } from "../core/turn/request.ts";
+import type { Limit } from "../core/ports/task-queue.ts";
+import { DocsAgentError, LimitReachedError, isStoreAnswerLost, messageOf } from "../core/errors.ts";
 import { maybeKeptMessage, notKeptMessage } from "../replies/private-messages.ts";
 import type { Rendered } from "../replies/blocks.ts";
-import { acceptance, type Aim } from "../tasks/accept.ts";
-import { askingBeside } from "../tasks/ask.ts";
+import { acceptance, type Aim } from "../decisions/accept.ts";
+import { askingBeside } from "../decisions/asking.ts";
 import type { Accepted, IntakeDeps } from "./deps.ts";
 
 const HOUR_MS = 60 * 60_000;
+
 /** After this long a person wonders, and sends again. */
 const SILENCE_MS = 3_000;
 

@@ -1,7 +1,7 @@
 import type { App, BlockAction, ButtonAction } from "@slack/bolt";
-import { ANSWER_MAX_CHARS, isOpen, type Question } from "../core/question.ts";
-import { maySteer } from "../core/people.ts";
-import { questionOf } from "../core/turn.ts";
+import { ANSWER_MAX_CHARS, isOpen, type Question } from "../core/job/question.ts";
+import { maySteer } from "../core/turn/people.ts";
+import { questionOf } from "../core/turn/turn.ts";
 import { ANSWER_CHOICE, ANSWER_IN_WORDS, questionValue, type QuestionValue } from "../replies/actions.ts";
 import { refusalText } from "../replies/private-messages.ts";
 import {
@@ -13,7 +13,7 @@ import {
   FORM_EXPIRED,
   ANSWER_FORM_NOT_KEPT,
 } from "../replies/short-answers.ts";
-import { answering, type AnswerTaken, type GivenAnswer } from "../tasks/answer.ts";
+import { answering, type AnswerTaken, type GivenAnswer } from "../decisions/answering.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { alreadyAnswered, answerPress, onPress, tooOld, type PressAnswer } from "./press.ts";
 import type { ModalView } from "@slack/types";
@@ -129,6 +129,7 @@ function answerOf(deps: IntakeDeps, taken: AnswerTaken, userId: string): PressAn
 }
 
 export const ANSWER_FORM = "answer_form";
+
 export const ANSWER = "answer";
 
 /** The form for an answer in words. `value`: which question it is for. */

@@ -1,11 +1,11 @@
 import { onPress } from "./press.ts";
-import type { Request } from "../core/request.ts";
+import type { Request } from "../core/turn/request.ts";
 import type { App } from "@slack/bolt";
 import { z } from "zod";
 import { SUGGESTION, suggestionValue } from "../replies/actions.ts";
 import { refusalMessage } from "../replies/private-messages.ts";
 import { ASKED_BEFORE } from "../replies/short-answers.ts";
-import { welcomeTask } from "../tasks/notices.ts";
+import { welcomeTask } from "../decisions/new-tasks.ts";
 import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
 import { teamOf, type IntakeDeps } from "./deps.ts";
 

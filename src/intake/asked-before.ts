@@ -1,8 +1,8 @@
 import type { App, BlockAction, ButtonAction } from "@slack/bolt";
 import type { KnownBlock, ModalView } from "@slack/types";
-import { runningInThread } from "../core/follow-up.ts";
-import type { Draft } from "../core/records.ts";
-import type { Turn } from "../core/turn.ts";
+import { runningInThread } from "../core/turn/follow-up.ts";
+import type { Draft } from "../core/ports/records.ts";
+import type { Turn } from "../core/turn/turn.ts";
 import { FOLLOW_IT, buttonValue } from "../replies/actions.ts";
 import { section } from "../replies/blocks.ts";
 import { askedBeforeText, followIt } from "../replies/private-messages.ts";

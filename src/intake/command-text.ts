@@ -1,4 +1,4 @@
-import type { ListOf } from "../core/request-list.ts";
+import type { ListOf } from "../core/turn/request-list.ts";
 
 /** What a person typed after `/docs-agent`, or after a mention of the app. */
 export type CommandText =

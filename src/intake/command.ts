@@ -1,9 +1,9 @@
 import type { AckFn, App, RespondArguments, RespondFn } from "@slack/bolt";
 import { z } from "zod";
-import type { Refusal } from "../core/notifier.ts";
+import type { Refusal } from "../core/ports/notifier.ts";
 import type { Rendered } from "../replies/blocks.ts";
-import { PROMPT_MAX_CHARS } from "../core/request.ts";
-import { messageOf } from "../errors.ts";
+import { PROMPT_MAX_CHARS } from "../core/turn/request.ts";
+import { messageOf } from "../core/errors.ts";
 import { decodeEntities } from "../replies/mrkdwn.ts";
 import {
   helpMessage,

@@ -1,11 +1,11 @@
-import type { TaskDeps } from "../tasks/deps.ts";
-import type { Directory } from "../core/directory.ts";
-import type { Notifier, Refusal } from "../core/notifier.ts";
-import type { ProjectRef } from "../core/project.ts";
-import type { FollowUps } from "../core/people.ts";
-import type { FirstTries } from "../tasks/first-tries.ts";
-import type { AcceptanceEnd } from "../tasks/accept.ts";
-import type { TaskQueue } from "../core/task-queue.ts";
+import type { TaskDeps } from "../decisions/deps.ts";
+import type { Directory } from "../core/ports/directory.ts";
+import type { Notifier, Refusal } from "../core/ports/notifier.ts";
+import type { ProjectRef } from "../core/job/project.ts";
+import type { FollowUps } from "../core/turn/people.ts";
+import type { FirstTries } from "../decisions/first-tries.ts";
+import type { AcceptanceEnd } from "../decisions/accept.ts";
+import type { TaskQueue } from "../core/ports/task-queue.ts";
 import type { Context } from "@slack/bolt";
 
 /** Requests an hour; 0: as many as come. */

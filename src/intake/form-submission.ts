@@ -1,6 +1,6 @@
 import type { App, ViewStateValue } from "@slack/bolt";
-import { quotesNothing } from "../core/prompt.ts";
-import { DEFAULT_INSTRUCTIONS, PROMPT_MAX_CHARS, type Request } from "../core/request.ts";
+import { quotesNothing } from "../core/text/prompt.ts";
+import { DEFAULT_INSTRUCTIONS, PROMPT_MAX_CHARS, type Request } from "../core/turn/request.ts";
 import { refusalText } from "../replies/private-messages.ts";
 import { FORM_EXPIRED, NOTHING_SHARED, NOTHING_TYPED } from "../replies/short-answers.ts";
 import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
@@ -8,8 +8,8 @@ import { asTicked, askedBefore } from "./asked-before.ts";
 import { findProject, namesOf, type IntakeDeps } from "./deps.ts";
 import { FormMetadata, INSTRUCTIONS, PROJECT, REQUEST_FORM, requestForm } from "./request-form.ts";
 import { sharedOf } from "./share-list.ts";
-import { withoutShown } from "../core/shared.ts";
-import { refusedOf } from "../tasks/goes-along.ts";
+import { withoutShown } from "../core/turn/shared.ts";
+import { refusedOf } from "../decisions/goes-along.ts";
 
 /** The form of `/docs-agent` and of **Fix these docs**, sent. */
 export function registerFormSubmission(app: App, deps: IntakeDeps): void {

@@ -1,6 +1,6 @@
 import type { App } from "@slack/bolt";
 import { z } from "zod";
-import type { Refusal } from "../core/notifier.ts";
+import type { Refusal } from "../core/ports/notifier.ts";
 import { refusalMessage, refusalText } from "../replies/private-messages.ts";
 import { teamOf, type IntakeDeps } from "./deps.ts";
 import { SLACKBOT_USER_ID } from "./slack-message.ts";

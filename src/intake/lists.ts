@@ -2,7 +2,7 @@ import { containerOf, onPress } from "./press.ts";
 import type { App } from "@slack/bolt";
 import { LIST_NEWER, LIST_OLDER, listValue } from "../replies/actions.ts";
 import { notListedMessage } from "../replies/private-messages.ts";
-import { listTask, type ListPayload } from "../tasks/list.ts";
+import { listTask, type ListPayload } from "../decisions/new-tasks.ts";
 import type { CommandText } from "./command-text.ts";
 import { teamOf, type IntakeDeps } from "./deps.ts";
 

@@ -1,5 +1,5 @@
-import { readable } from "../core/prompt.ts";
-import type { Segment } from "../core/request.ts";
+import { readable } from "../core/text/prompt.ts";
+import type { Segment } from "../core/turn/request.ts";
 import { decodeEntities, escapeMrkdwn } from "../replies/mrkdwn.ts";
 import { z } from "zod";
 

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import type { App, BlockAction } from "@slack/bolt";
-import { isPosted, outcomeSlot } from "../core/delivery.ts";
-import { maySteer, noteVote, votesOf } from "../core/people.ts";
-import type { Decision, Plan } from "../core/task-queue.ts";
-import type { Request } from "../core/request.ts";
-import { askedAgain } from "../core/shared.ts";
-import { canKeepWatching, isFollowUp, pressButton, resumeTurn, type Turn } from "../core/turn.ts";
+import { isPosted, outcomeSlot } from "../core/turn/delivery.ts";
+import { maySteer, noteVote, votesOf } from "../core/turn/people.ts";
+import type { Decision, Plan } from "../core/ports/task-queue.ts";
+import type { Request } from "../core/turn/request.ts";
+import { askedAgain } from "../core/turn/shared.ts";
+import { canKeepWatching, isFollowUp, pressButton, resumeTurn, type Turn } from "../core/turn/turn.ts";
 import {
   KEEP_WATCHING,
   TRY_AGAIN,
@@ -16,14 +16,13 @@ import {
   FEEDBACK_NO,
   FEEDBACK_YES,
   feedbackValue,
+  type ButtonValue,
+  type FeedbackValue,
 } from "../replies/actions.ts";
-import type { ButtonValue, FeedbackValue } from "../replies/actions.ts";
 import { refusalText } from "../replies/private-messages.ts";
 import { ALREADY_WATCHING, FINISHED, ON_ITS_WAY, THANKS } from "../replies/short-answers.ts";
-import { reactTasks } from "../tasks/react.ts";
-import { refreshTask } from "../tasks/refresh.ts";
-import { turnWrites } from "../tasks/turn-writes.ts";
-import { watchTask } from "../tasks/watch.ts";
+import { reactTasks, refreshTask, watchTask } from "../decisions/new-tasks.ts";
+import { turnWrites } from "../decisions/turn-writes.ts";
 import { acceptRequest } from "./accept-request.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { alreadyDone, containerOf, onPress, tooOld, type PressAnswer } from "./press.ts";

@@ -9,7 +9,7 @@ import type {
 } from "@slack/bolt";
 import { z } from "zod";
 import type { Rendered } from "../replies/blocks.ts";
-import type { MessageOf } from "../core/notifier.ts";
+import type { MessageOf } from "../core/ports/notifier.ts";
 import { PRESS_NOT_KEPT } from "../replies/short-answers.ts";
 import { teamOf, type IntakeDeps } from "./deps.ts";
 

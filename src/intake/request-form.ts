@@ -1,17 +1,17 @@
 import type { KnownBlock, ModalView, PlainTextOption, RichTextElement } from "@slack/types";
 import type { WebClient } from "@slack/web-api";
 import { z } from "zod";
-import { idsIn, withNames } from "../core/prompt.ts";
-import { DEFAULT_INSTRUCTIONS } from "../core/request.ts";
-import type { QuotedMessage, Segment, ThreadContext, ThreadMessage } from "../core/request.ts";
-import { cut } from "../core/text.ts";
-import { allSegments, withSegments, withheldAmong, without } from "../core/shared.ts";
-import { messageOf } from "../errors.ts";
+import { idsIn, withNames } from "../core/text/prompt.ts";
+import { DEFAULT_INSTRUCTIONS } from "../core/turn/request.ts";
+import type { QuotedMessage, Segment, ThreadContext, ThreadMessage } from "../core/turn/request.ts";
+import { cut } from "../core/text/text.ts";
+import { allSegments, withSegments, withheldAmong, without } from "../core/turn/shared.ts";
+import { messageOf } from "../core/errors.ts";
 import { context, quote, type Rendered } from "../replies/blocks.ts";
 import { formNotOpenedMessage } from "../replies/private-messages.ts";
-import type { Draft, Write } from "../core/records.ts";
+import type { Draft, Write } from "../core/ports/records.ts";
 import { namesOf, type IntakeDeps } from "./deps.ts";
-import { lookUpNames, withheldIn, withoutGuests } from "../tasks/goes-along.ts";
+import { lookUpNames, withheldIn, withoutGuests } from "../decisions/goes-along.ts";
 import { shareList } from "./share-list.ts";
 
 export const REQUEST_FORM = "request_form";

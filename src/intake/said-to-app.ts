@@ -1,7 +1,7 @@
-import type { Refusal } from "../core/notifier.ts";
-import type { ProjectRef } from "../core/project.ts";
-import { PROMPT_MAX_CHARS, type Request } from "../core/request.ts";
-import { replyTask, type ReplyPayload } from "../tasks/reply.ts";
+import type { Refusal } from "../core/ports/notifier.ts";
+import type { ProjectRef } from "../core/job/project.ts";
+import { PROMPT_MAX_CHARS, type Request } from "../core/turn/request.ts";
+import { replyTask, type ReplyPayload } from "../decisions/new-tasks.ts";
 import { acceptOrAsk } from "./accept-request.ts";
 import { parseCommandText, parseReplyText } from "./command-text.ts";
 import { findProject, namesOf, teamOf, type IntakeDeps } from "./deps.ts";

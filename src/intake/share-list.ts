@@ -1,7 +1,13 @@
 import type { KnownBlock, MrkdwnOption } from "@slack/types";
 import { z } from "zod";
-import type { Draft } from "../core/records.ts";
-import type { QuotedMessage, Segment, SharedFile, ThreadContext, ThreadMessage } from "../core/request.ts";
+import type { Draft } from "../core/ports/records.ts";
+import type {
+  QuotedMessage,
+  Segment,
+  SharedFile,
+  ThreadContext,
+  ThreadMessage,
+} from "../core/turn/request.ts";
 import {
   fileNames,
   filesOf,
@@ -11,8 +17,8 @@ import {
   withheldAmong,
   without,
   withoutShown,
-} from "../core/shared.ts";
-import { plainLine } from "../core/text.ts";
+} from "../core/turn/shared.ts";
+import { plainLine } from "../core/text/text.ts";
 import { context } from "../replies/blocks.ts";
 import { cutEscaped } from "../replies/mrkdwn.ts";
 import { readableText } from "./message-text.ts";

@@ -1,8 +1,8 @@
 import type { App, RespondFn } from "@slack/bolt";
 import { z } from "zod";
-import type { QuotedMessage } from "../core/request.ts";
+import type { QuotedMessage } from "../core/turn/request.ts";
 import { formNotOpenedMessage } from "../replies/private-messages.ts";
-import type { Draft } from "../core/records.ts";
+import type { Draft } from "../core/ports/records.ts";
 import { stateOfAsked } from "./asked-before.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { openRequestForm } from "./request-form.ts";

@@ -1,7 +1,7 @@
-import { ATTACHMENT_LIMITS } from "../core/attachment.ts";
-import type { Logger } from "../core/logger.ts";
-import type { FileReader } from "../core/shared.ts";
-import { codeOrNameOf } from "../errors.ts";
+import { ATTACHMENT_LIMITS } from "../core/job/attachment.ts";
+import type { Logger } from "../core/ports/logger.ts";
+import type { FileReader } from "../core/turn/shared.ts";
+import { codeOrNameOf } from "../core/errors.ts";
 import type { SlackTeams } from "../replies/slack-teams.ts";
 
 const WITHIN_MS = 10_000;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Segment, SharedFile, ShownMessage } from "../core/request.ts";
+import type { Segment, SharedFile, ShownMessage } from "../core/turn/request.ts";
 import { wordsOfBlocks, parseMessageText } from "./message-text.ts";
 
 const OptionalText = z.string().nullish();

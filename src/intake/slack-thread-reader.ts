@@ -1,9 +1,9 @@
-import { within, type Clock } from "../core/clock.ts";
-import type { Logger } from "../core/logger.ts";
-import type { NotifierFault } from "../core/notifier.ts";
-import type { ThreadMessage } from "../core/request.ts";
-import { compareTs, newestOf, THREAD_MAX_MESSAGES } from "../core/shared.ts";
-import type { ThreadRead, ThreadReader, ThreadLook } from "../core/shared.ts";
+import { within, type Clock } from "../core/ports/clock.ts";
+import type { Logger } from "../core/ports/logger.ts";
+import type { NotifierFault } from "../core/ports/notifier.ts";
+import type { ThreadMessage } from "../core/turn/request.ts";
+import { compareTs, newestOf, THREAD_MAX_MESSAGES } from "../core/turn/shared.ts";
+import type { ThreadRead, ThreadReader, ThreadLook } from "../core/turn/shared.ts";
 import { outcomeLineOf } from "../replies/find-post.ts";
 import { slackFault } from "../replies/slack-faults.ts";
 import type { SlackIdentity, SlackTeams } from "../replies/slack-teams.ts";

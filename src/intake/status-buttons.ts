@@ -1,7 +1,7 @@
 import type { App, BlockAction } from "@slack/bolt";
-import { maySteer, followTurn, muteIn } from "../core/people.ts";
-import { stopTurn, type Turn } from "../core/turn.ts";
-import type { Decision, Plan } from "../core/task-queue.ts";
+import { maySteer, followTurn, muteIn } from "../core/turn/people.ts";
+import { stopTurn, type Turn } from "../core/turn/turn.ts";
+import type { Decision, Plan } from "../core/ports/task-queue.ts";
 import { STOP_TURN, buttonValue, FOLLOW_MENU, followValue, type ButtonValue } from "../replies/actions.ts";
 import {
   FINISHED,
@@ -10,15 +10,14 @@ import {
   FOLLOWED_ELSEWHERE,
   TOO_MANY_FOLLOWERS,
 } from "../replies/short-answers.ts";
-import { changesOf } from "../tasks/after-change.ts";
-import { cancelTask } from "../tasks/cancel.ts";
-import { refreshTask } from "../tasks/refresh.ts";
-import { shownBy } from "../core/follow-up.ts";
-import { turnWrites } from "../tasks/turn-writes.ts";
+import { changesOf } from "../decisions/after-change.ts";
+import { cancelTask, refreshTask } from "../decisions/new-tasks.ts";
+import { shownBy } from "../core/turn/follow-up.ts";
+import { turnWrites } from "../decisions/turn-writes.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { alreadyDone, onPress, tooOld, type PressAnswer } from "./press.ts";
-import { STATUS_SLOT } from "../core/delivery.ts";
-import { threadId, type Read, type ThreadRecord, type Write } from "../core/records.ts";
+import { STATUS_SLOT } from "../core/turn/delivery.ts";
+import { threadId, type Read, type ThreadRecord, type Write } from "../core/ports/records.ts";
 
 /** **Stop** in a status message, or in the notice that a turn is overdue: every turn that the message shows and that has not ended. */
 export function registerStopButton(app: App, deps: IntakeDeps): void {

@@ -1,13 +1,13 @@
 import type { App, BlockAction, ButtonAction } from "@slack/bolt";
 import { z } from "zod";
-import type { Refusal } from "../core/notifier.ts";
-import { threadId } from "../core/records.ts";
-import { PROMPT_MAX_CHARS, type Request } from "../core/request.ts";
+import type { Refusal } from "../core/ports/notifier.ts";
+import { threadId } from "../core/ports/records.ts";
+import { PROMPT_MAX_CHARS, type Request } from "../core/turn/request.ts";
 import { IGNORE_REPLY, SEND_REPLY, replyValue } from "../replies/actions.ts";
 import { refusalText } from "../replies/private-messages.ts";
 import { REPLY_NOT_KEPT } from "../replies/short-answers.ts";
-import { aimedAt } from "../tasks/accept.ts";
-import { asking, keepReplyMs } from "../tasks/ask.ts";
+import { aimedAt } from "../decisions/accept.ts";
+import { asking, keepReplyMs } from "../decisions/asking.ts";
 import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
 import { teamOf, type IntakeDeps } from "./deps.ts";
 import { isDirectMessage, saidDirectly, WrittenMessage, saidOf, type Said } from "./slack-message.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Attachment } from "../core/attachment.ts";
+import type { Attachment } from "../core/job/attachment.ts";
 
 /** A file that goes along with a prompt, as the wire has it: `data` is in base64. */
 export const WireAttachment = z.object({

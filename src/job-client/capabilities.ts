@@ -1,4 +1,4 @@
-import { Capability } from "../core/job-service.ts";
+import { Capability } from "../core/ports/job-service.ts";
 
 /**
  * The header by which a job service announces, with every answer, what it offers beyond the contract, and by which a client says which

@@ -1,8 +1,8 @@
-import type { Clock } from "../core/clock.ts";
-import { isFromServiceThatIsUp } from "../core/job-service.ts";
-import type { Contact, Contacts, JobServiceAnswer } from "../core/job-service.ts";
-import { projectKey } from "../core/project.ts";
-import type { ProjectRef } from "../core/project.ts";
+import type { Clock } from "../core/ports/clock.ts";
+import { isFromServiceThatIsUp } from "../core/ports/job-service.ts";
+import type { Contact, Contacts, JobServiceAnswer } from "../core/ports/job-service.ts";
+import { projectKey } from "../core/job/project.ts";
+import type { ProjectRef } from "../core/job/project.ts";
 
 /** Remembers how each project's job service was last found: of this process alone, and only by the calls that were made anyway. */
 export function createContacts(

@@ -1,6 +1,6 @@
 import { promisify } from "node:util";
 import { brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from "node:zlib";
-import { codeOf } from "../errors.ts";
+import { codeOf } from "../core/errors.ts";
 
 type Decoded = { body: string; reason: null } | { body: null; reason: string };
 type Decompress = (bytes: Buffer, maxBytes: number) => Promise<Buffer>;

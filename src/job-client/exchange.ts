@@ -1,6 +1,6 @@
 import type { Dispatcher } from "undici";
-import { codeOrNameOf } from "../errors.ts";
-import { ProxyConnectError } from "../proxy.ts";
+import { codeOrNameOf } from "../core/errors.ts";
+import { ProxyConnectError } from "../process/proxy.ts";
 import { decodeBody } from "./decode-body.ts";
 
 const MAX_BODY_BYTES = 1_048_576;

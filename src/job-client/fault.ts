@@ -1,5 +1,5 @@
-import type { Job, JobServiceAnswer, JobServiceFault, JobReport } from "../core/job-service.ts";
-import { parseRetryAfter } from "../core/retry.ts";
+import type { Job, JobServiceAnswer, JobServiceFault, JobReport } from "../core/ports/job-service.ts";
+import { parseRetryAfter } from "../core/job/retry.ts";
 import { CAPABILITIES_HEADER, parseCapabilities } from "./capabilities.ts";
 import type { AnswerHeaders, Exchange } from "./exchange.ts";
 import { ReceivedReport } from "./report-schema.ts";

@@ -1,6 +1,6 @@
 import type { Dispatcher } from "undici";
-import type { Besides, JobService, JobServiceAnswer, QuestionAnswer } from "../core/job-service.ts";
-import { createDispatcher, DIRECT, type ProxySettings } from "../proxy.ts";
+import type { Besides, JobService, JobServiceAnswer, QuestionAnswer } from "../core/ports/job-service.ts";
+import { createDispatcher, DIRECT, type ProxySettings } from "../process/proxy.ts";
 import { CAPABILITIES_HEADER, formatCapabilities } from "./capabilities.ts";
 import { exchange } from "./exchange.ts";
 import { readExchange } from "./fault.ts";

@@ -5,8 +5,8 @@ import {
   ReportedOutcome,
   type ReportedQuestion,
   type ReportedTurn,
-} from "../core/job-service.ts";
-import { cut } from "../core/text.ts";
+} from "../core/ports/job-service.ts";
+import { cut } from "../core/text/text.ts";
 
 const Time = z.iso.datetime();
 const Count = z.int().min(0);

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { JobStatus, type Job } from "../core/job-service.ts";
+import { JobStatus, type Job } from "../core/ports/job-service.ts";
 import { WireAttachment } from "./attachments.ts";
 import { WireQuestion, WireTurn } from "./report-schema.ts";
 

@@ -1,9 +1,9 @@
-import type { Clock } from "../core/clock.ts";
-import type { Logger } from "../core/logger.ts";
-import { messageOf } from "../errors.ts";
-import type { GroupCommit } from "../store/group-commit.ts";
+import type { Clock } from "../core/ports/clock.ts";
+import type { Logger } from "../core/ports/logger.ts";
+import { messageOf } from "../core/errors.ts";
+import type { GroupCommit } from "../store/sqlite/group-commit.ts";
 import { KEEP_DONE_MS } from "./storable-task.ts";
-import type { TaskTable } from "./task-table.ts";
+import type { TaskTable } from "./sqlite/task-table.ts";
 
 export type QueueHousekeepingOptions = {
   table: TaskTable;

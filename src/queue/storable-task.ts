@@ -1,4 +1,4 @@
-import type { NewTask, TaskEnd } from "../core/task-queue.ts";
+import type { NewTask, TaskEnd } from "../core/ports/task-queue.ts";
 
 /** How long the id of a task that is done stays known, where it does. */
 export const KEEP_DONE_MS = 7 * 24 * 60 * 60_000;

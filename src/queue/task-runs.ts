@@ -1,8 +1,8 @@
-import { within } from "../core/clock.ts";
-import type { Clock } from "../core/clock.ts";
-import type { Logger } from "../core/logger.ts";
-import type { Decision, Step, Task, TaskEnd, TaskHandler } from "../core/task-queue.ts";
-import { DocsAgentError, messageOf } from "../errors.ts";
+import { within } from "../core/ports/clock.ts";
+import type { Clock } from "../core/ports/clock.ts";
+import type { Logger } from "../core/ports/logger.ts";
+import type { Decision, Step, Task, TaskEnd, TaskHandler } from "../core/ports/task-queue.ts";
+import { DocsAgentError, messageOf } from "../core/errors.ts";
 import { StoreInUseError, StoreUnavailableError } from "../store/store-errors.ts";
 import { type Pools, checkTaskEnd } from "./storable-task.ts";
 

@@ -6,7 +6,7 @@ import type {
   RichTextElement,
   RichTextQuote,
 } from "@slack/types";
-import { cut } from "../core/text.ts";
+import { cut } from "../core/text/text.ts";
 
 /** Slack's limits, in characters, from the Block Kit reference; ours stay below them. */
 export const SECTION_TEXT_MAX = 3000;

@@ -1,7 +1,7 @@
 import { WebAPIPlatformError, type WebClient } from "@slack/web-api";
 import { z } from "zod";
-import { isOutcomeSlot } from "../core/delivery.ts";
-import type { Place, PostLabel, Search } from "../core/notifier.ts";
+import { isOutcomeSlot } from "../core/turn/delivery.ts";
+import type { Place, PostLabel, Search } from "../core/ports/notifier.ts";
 
 /** The type of the metadata that our messages carry. */
 const METADATA_EVENT_TYPE = "docs_agent_turn";

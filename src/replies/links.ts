@@ -1,7 +1,7 @@
 import { LINK_MAX, labelled, section, NAME_MAX, type TeamView } from "./blocks.ts";
 import { escapeMrkdwn, cutEscaped } from "./mrkdwn.ts";
 import type { KnownBlock } from "@slack/types";
-import type { Request } from "../core/request.ts";
+import type { Request } from "../core/turn/request.ts";
 import { VIEW_MESSAGE } from "./actions.ts";
 
 /** The permalink as Slack builds it, for messages in channels that the app may not look into. */

@@ -1,4 +1,4 @@
-import { utcTimeOfDay } from "../core/text.ts";
+import { utcTimeOfDay } from "../core/text/text.ts";
 
 /**
  * Makes text inert inside mrkdwn: `&` first, then `<` and `>`, as Slack's formatting guide asks. Nothing in it can then be a

@@ -1,12 +1,12 @@
 import type { ActionsBlock, Button, KnownBlock, RichTextBlock } from "@slack/types";
-import { mentionedIn } from "../core/people.ts";
-import type { MessageOf } from "../core/notifier.ts";
-import { endingOf, prLinkOf } from "../core/outcome.ts";
-import { isPageNamed, outcomeText } from "../core/outcome-text.ts";
-import type { OutcomeButton, OutcomeText, OutcomeWords } from "../core/outcome-text.ts";
-import { isDirect } from "../core/request-list.ts";
-import { cut } from "../core/text.ts";
-import type { Turn } from "../core/turn.ts";
+import { mentionedIn } from "../core/turn/people.ts";
+import type { MessageOf } from "../core/ports/notifier.ts";
+import { endingOf, prLinkOf } from "../core/turn/outcome.ts";
+import { isPageNamed, outcomeText } from "../core/text/outcome-text.ts";
+import type { OutcomeButton, OutcomeText, OutcomeWords } from "../core/text/outcome-text.ts";
+import { isDirect } from "../core/turn/request-list.ts";
+import { cut } from "../core/text/text.ts";
+import type { Turn } from "../core/turn/turn.ts";
 import {
   KEEP_WATCHING,
   TRY_AGAIN,

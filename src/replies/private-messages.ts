@@ -1,7 +1,7 @@
 import type { Button } from "@slack/types";
-import { formatAgo, upToMinute, utcTimeOfDay, cut } from "../core/text.ts";
-import type { MessageOf, Refusal } from "../core/notifier.ts";
-import type { Turn } from "../core/turn.ts";
+import { formatAgo, upToMinute, utcTimeOfDay, cut } from "../core/text/text.ts";
+import type { MessageOf, Refusal } from "../core/ports/notifier.ts";
+import type { Turn } from "../core/turn/turn.ts";
 import {
   FOLLOW_IT,
   IGNORE_REPLY,

@@ -1,14 +1,14 @@
 import type { Button, KnownBlock, RichTextBlock, RichTextSection } from "@slack/types";
-import type { MessageOf } from "../core/notifier.ts";
-import { isOpen, type PersonAnswer, type Question } from "../core/question.ts";
-import { cut, roughDuration } from "../core/text.ts";
-import type { Turn } from "../core/turn.ts";
+import type { MessageOf } from "../core/ports/notifier.ts";
+import { isOpen, type PersonAnswer, type Question } from "../core/job/question.ts";
+import { cut, roughDuration } from "../core/text/text.ts";
+import type { Turn } from "../core/turn/turn.ts";
 import { ANSWER_IN_WORDS, IN_WORDS, answerChoiceId, questionValue } from "./actions.ts";
 import { awayBlock } from "./links.ts";
 import { context, labelled, quoteText, section, SAID_MAX, STATE_MAX } from "./blocks.ts";
 import type { Rendered, Presentation, TeamView } from "./blocks.ts";
 import { cutEscaped } from "./mrkdwn.ts";
-import { overdueKey } from "../core/overdue.ts";
+import { overdueKey } from "../core/turn/overdue.ts";
 import { stopButton } from "./status-message.ts";
 
 /** "text may truncate with ~30 characters" (docs.slack.dev/reference/block-kit/block-elements/button-element). */

@@ -1,4 +1,4 @@
-import type { Message } from "../core/notifier.ts";
+import type { Message } from "../core/ports/notifier.ts";
 import type { Rendered, Presentation, TeamView } from "./blocks.ts";
 import { listMessage, standingMessage } from "./list-message.ts";
 import { outcomeMessage } from "./outcome-message.ts";

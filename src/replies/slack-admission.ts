@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { UsersInfoResponse } from "@slack/web-api";
-import type { Clock } from "../core/clock.ts";
-import type { Logger } from "../core/logger.ts";
-import type { Admission } from "../core/directory.ts";
+import type { Clock } from "../core/ports/clock.ts";
+import type { Logger } from "../core/ports/logger.ts";
+import type { Admission } from "../core/ports/directory.ts";
 import { slackFault } from "./slack-faults.ts";
 import type { SlackIdentity, SlackTeams } from "./slack-teams.ts";
 

@@ -4,9 +4,9 @@ import {
   WebAPIRateLimitedError,
   WebAPIRequestError,
 } from "@slack/web-api";
-import type { NotifierFault } from "../core/notifier.ts";
-import { cut } from "../core/text.ts";
-import { codeOf, codeOrNameOf, DocsAgentError, messageOf } from "../errors.ts";
+import type { NotifierFault } from "../core/ports/notifier.ts";
+import { cut } from "../core/text/text.ts";
+import { codeOf, codeOrNameOf, DocsAgentError, messageOf } from "../core/errors.ts";
 import { CONTENT_REFUSED, CREDENTIALS, FINAL, NOT_DONE, type CallPurpose } from "./slack-error-codes.ts";
 
 /** Longer waits than this are Slack's mistake or somebody's trick: then it is asked again earlier. */

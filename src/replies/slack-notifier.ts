@@ -1,9 +1,9 @@
 import type { FetchFunction, WebClient } from "@slack/web-api";
 import { z } from "zod";
-import type { Logger } from "../core/logger.ts";
-import type { Notifier, NotifierAnswer, NotifierFault, Place } from "../core/notifier.ts";
-import { isDirect } from "../core/request-list.ts";
-import { messageOf } from "../errors.ts";
+import type { Logger } from "../core/ports/logger.ts";
+import type { Notifier, NotifierAnswer, NotifierFault, Place } from "../core/ports/notifier.ts";
+import { isDirect } from "../core/turn/request-list.ts";
+import { messageOf } from "../core/errors.ts";
 import type { Rendered, Presentation } from "./blocks.ts";
 import { findPost, isInThread, metadataOf } from "./find-post.ts";
 import { render } from "./render.ts";

@@ -1,5 +1,5 @@
 import type { WebClient } from "@slack/web-api";
-import { DocsAgentError } from "../errors.ts";
+import { DocsAgentError } from "../core/errors.ts";
 
 /** Who the app is in a workspace that it is installed in. Empty: not known yet. */
 export type SlackIdentity = {

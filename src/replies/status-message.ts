@@ -1,12 +1,12 @@
 import type { KnownBlock, TaskCardBlock, ActionsBlock, Button, Overflow } from "@slack/types";
-import type { MessageOf } from "../core/notifier.ts";
-import { prLinkOf } from "../core/outcome.ts";
-import { DEFAULT_INSTRUCTIONS } from "../core/request.ts";
-import { sharedTexts } from "../core/shared.ts";
-import { WORKING, planOf, statusText } from "../core/status-text.ts";
-import { cut } from "../core/text.ts";
-import type { TurnProgress } from "../core/told-turn.ts";
-import { withLatestTries, isFollowUp, type Turn } from "../core/turn.ts";
+import type { MessageOf } from "../core/ports/notifier.ts";
+import { prLinkOf } from "../core/turn/outcome.ts";
+import { DEFAULT_INSTRUCTIONS } from "../core/turn/request.ts";
+import { sharedTexts } from "../core/turn/shared.ts";
+import { WORKING, planOf, statusText } from "../core/text/status-text.ts";
+import { cut } from "../core/text/text.ts";
+import type { TurnProgress } from "../core/job/told-turn.ts";
+import { withLatestTries, isFollowUp, type Turn } from "../core/turn/turn.ts";
 import { awayBlock, pullRequestLink, type PullRequestLink } from "./links.ts";
 import {
   context,

@@ -1,8 +1,8 @@
 import type { Receiver, ReceiverEvent } from "@slack/bolt";
 import type { WebClientOptions } from "@slack/web-api";
 import { App } from "./bolt.ts";
-import type { Logger } from "../core/logger.ts";
-import { DocsAgentError } from "../errors.ts";
+import type { Logger } from "../core/ports/logger.ts";
+import { DocsAgentError } from "../core/errors.ts";
 import type { SlackTeams } from "../replies/slack-teams.ts";
 import { canBoltRead, isSlackBody } from "./slack-body.ts";
 import type { SampleLine } from "./line-sampler.ts";

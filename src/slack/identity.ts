@@ -1,12 +1,12 @@
 import type { WebClient } from "@slack/web-api";
 import { z } from "zod";
-import type { Clock } from "../core/clock.ts";
-import type { Logger } from "../core/logger.ts";
-import { retryDelayMs } from "../core/retry.ts";
+import type { Clock } from "../core/ports/clock.ts";
+import type { Logger } from "../core/ports/logger.ts";
+import { retryDelayMs } from "../core/job/retry.ts";
 import type { InstalledTeam } from "../replies/slack-teams.ts";
 import { type SlackTrouble, slackTrouble } from "./tokens.ts";
 import { OPTIONAL_SCOPES } from "./optional-scopes.ts";
-import { StartError } from "../start-error.ts";
+import { StartError } from "../process/start-error.ts";
 
 /** Health probes come often, and Slack limits how often it is asked. */
 const FRESH_MS = 30_000;

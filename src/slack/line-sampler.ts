@@ -1,4 +1,4 @@
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/ports/clock.ts";
 
 const WINDOW_MS = 60_000;
 /** Lines beyond so many kinds in a minute share one: what they say may come from outside. */

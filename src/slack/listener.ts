@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { BufferedIncomingMessage } from "@slack/bolt";
 import { parseHTTPRequestBody } from "./bolt.ts";
-import type { Logger } from "../core/logger.ts";
+import type { Logger } from "../core/ports/logger.ts";
 import type { SampleLine } from "./line-sampler.ts";
 import { RequestBodies } from "./request-body.ts";
 import { isSlackBody } from "./slack-body.ts";

@@ -1,6 +1,6 @@
 import type { Logger as SlackLogger } from "@slack/bolt";
 import { LogLevel } from "@slack/web-api";
-import type { Logger } from "../core/logger.ts";
+import type { Logger } from "../core/ports/logger.ts";
 import type { SampleLine } from "./line-sampler.ts";
 
 /**

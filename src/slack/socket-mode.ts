@@ -1,11 +1,11 @@
 import { setTimeout } from "node:timers/promises";
 import type { App, Receiver, SocketModeReceiverOptions } from "@slack/bolt";
-import type { Clock } from "../core/clock.ts";
-import type { Logger } from "../core/logger.ts";
-import { retryDelayMs } from "../core/retry.ts";
+import type { Clock } from "../core/ports/clock.ts";
+import type { Logger } from "../core/ports/logger.ts";
+import { retryDelayMs } from "../core/job/retry.ts";
 import { slackTrouble } from "./tokens.ts";
 import { type SocketConnection, openSocketConnection } from "./socket-connection.ts";
-import { StartError } from "../start-error.ts";
+import { StartError } from "../process/start-error.ts";
 
 /** How long Slack may take from the request for a connection to its `hello`. */
 const HELLO_TIMEOUT_MS = 30_000;

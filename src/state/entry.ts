@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { recordSchemas } from "../core/records.ts";
-import { DocsAgentError } from "../errors.ts";
+import { recordSchemas } from "../core/ports/records.ts";
+import { DocsAgentError } from "../core/errors.ts";
 import { KEEP_DONE_MS } from "../queue/storable-task.ts";
 
 /** The state cannot be dumped or loaded. The message is for the operator, with the remedy. */

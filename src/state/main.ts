@@ -1,6 +1,6 @@
-import { DocsAgentError, messageOf } from "../errors.ts";
-import { createLogger } from "../logger.ts";
-import { createSystemClock } from "../system-clock.ts";
+import { DocsAgentError, messageOf } from "../core/errors.ts";
+import { createLogger } from "../process/logger.ts";
+import { createSystemClock } from "../process/system-clock.ts";
 import { createStateProgram } from "./program.ts";
 
 /** Whatever was typed may come back in a message: user and password of a URL do not. */

@@ -1,7 +1,7 @@
 import type { RedisClientType } from "@redis/client";
-import type { Clock } from "../core/clock.ts";
-import type { Logger } from "../core/logger.ts";
-import { messageOf } from "../errors.ts";
+import type { Clock } from "../core/ports/clock.ts";
+import type { Logger } from "../core/ports/logger.ts";
+import { messageOf } from "../core/errors.ts";
 import { KEEP_DONE_MS } from "../queue/storable-task.ts";
 import { checkRedis } from "../store/redis/check-redis.ts";
 import { RedisConnection } from "../store/redis/redis-connection.ts";

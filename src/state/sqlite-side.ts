@@ -1,14 +1,14 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { SQLInputValue } from "node:sqlite";
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/ports/clock.ts";
 import {
   isHalfLoaded,
   markHalfLoaded,
   openSqliteDatabase,
   preparing,
   transaction,
-} from "../store/sqlite-database.ts";
+} from "../store/sqlite/sqlite-database.ts";
 import { StoreInUseError, StoreUnavailableError, toStoreError } from "../store/store-errors.ts";
 import { Entry, type Side, StateError, TaskEntry } from "./entry.ts";
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../core/ports/clock.ts";
 import { Entry, type Side, StateError, overAt } from "./entry.ts";
 
 /** The first line of a dump, with the version of its format. A reader refuses any other version. */

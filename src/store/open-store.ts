@@ -1,15 +1,20 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { z } from "zod";
-import type { Clock } from "../core/clock.ts";
-import type { Logger } from "../core/logger.ts";
-import type { Read, RecordKind, RecordOf, RecordStore, Write, WriteOf } from "../core/records.ts";
-import type { Append } from "../core/task-queue.ts";
-import { messageOf } from "../errors.ts";
-import { GroupCommit, syncWal } from "./group-commit.ts";
+import type { Clock } from "../core/ports/clock.ts";
+import type { Logger } from "../core/ports/logger.ts";
+import type { Read, RecordKind, RecordOf, RecordStore, Write, WriteOf } from "../core/ports/records.ts";
+import type { Append } from "../core/ports/task-queue.ts";
+import { messageOf } from "../core/errors.ts";
+import { GroupCommit, syncWal } from "./sqlite/group-commit.ts";
 import { type Store, openRecords, serialize } from "./record-store.ts";
-import { type SqliteLocation, isHalfLoaded, openSqliteDatabase, writeProbe } from "./sqlite-database.ts";
-import { SqliteSlots } from "./sqlite-slots.ts";
-import { SqliteSeries, SqliteStorage, removeExpired } from "./sqlite-storage.ts";
+import {
+  type SqliteLocation,
+  isHalfLoaded,
+  openSqliteDatabase,
+  writeProbe,
+} from "./sqlite/sqlite-database.ts";
+import { SqliteSlots } from "./sqlite/sqlite-slots.ts";
+import { SqliteSeries, SqliteStorage, removeExpired } from "./sqlite/sqlite-storage.ts";
 import { StoreHalfLoadedError, storeErrorsOf } from "./store-errors.ts";
 
 type OpenStoreOptions = {

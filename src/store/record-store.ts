@@ -1,12 +1,12 @@
 import { Keyv } from "keyv";
 import { z } from "zod";
-import type { Clock } from "../core/clock.ts";
-import type { Logger } from "../core/logger.ts";
-import { recordSchemas } from "../core/records.ts";
-import type { RecordKind, RecordOf, RecordStore } from "../core/records.ts";
-import type { Series } from "../core/task-queue.ts";
-import type { Slots } from "../core/slots.ts";
-import { DocsAgentError, messageOf } from "../errors.ts";
+import type { Clock } from "../core/ports/clock.ts";
+import type { Logger } from "../core/ports/logger.ts";
+import { recordSchemas } from "../core/ports/records.ts";
+import type { RecordKind, RecordOf, RecordStore } from "../core/ports/records.ts";
+import type { Series } from "../core/ports/task-queue.ts";
+import type { Slots } from "../core/ports/slots.ts";
+import { DocsAgentError, messageOf } from "../core/errors.ts";
 
 /** Everything the app remembers, in one place. */
 export interface Store extends AsyncDisposable {

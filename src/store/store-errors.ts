@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
-import { DocsAgentError, STORE_ANSWER_LOST, messageOf } from "../errors.ts";
+import { DocsAgentError, STORE_ANSWER_LOST, messageOf } from "../core/errors.ts";
 
 /** Another process owns the store's file. */
 export class StoreInUseError extends DocsAgentError {

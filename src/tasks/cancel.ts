@@ -1,24 +1,12 @@
-import { faultForLog, type JobService, type JobServiceAnswer } from "../core/job-service.ts";
-import { retryDelayMs } from "../core/retry.ts";
-import { cancelNumber, turnAfterCancel, unwatchTurn, turnAfterAnswer, type Turn } from "../core/turn.ts";
-import type { NewTask, Step, Task } from "../core/task-queue.ts";
-import { changesOf } from "./after-change.ts";
-import type { TaskDeps } from "./deps.ts";
-import { TurnPayload, turnPayload } from "./payload.ts";
+import { faultForLog, type JobService, type JobServiceAnswer } from "../core/ports/job-service.ts";
+import { retryDelayMs } from "../core/job/retry.ts";
+import { cancelNumber, turnAfterCancel, unwatchTurn, turnAfterAnswer, type Turn } from "../core/turn/turn.ts";
+import type { Step, Task } from "../core/ports/task-queue.ts";
+import { changesOf } from "../decisions/after-change.ts";
+import type { TaskDeps } from "../decisions/deps.ts";
+import { TurnPayload } from "../decisions/payload.ts";
 import { askJobService } from "./project-gate.ts";
-import { readTurnTask, turnNow } from "./turn-writes.ts";
-
-/** Stops a turn that is watched. One per watch. */
-export function cancelTask(turn: Turn): NewTask {
-  const { service } = turn.request.project;
-  return {
-    id: `cancel:${turn.id}:${turn.watch}`,
-    type: "cancel",
-    share: service,
-    known: "pending",
-    payload: turnPayload(turn),
-  };
-}
+import { readTurnTask, turnNow } from "../decisions/turn-writes.ts";
 
 /** The task is tried at least this often, so that a stop is soon there when the job service is back. */
 const SLOWEST_ATTEMPT = 6;

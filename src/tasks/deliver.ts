@@ -1,33 +1,20 @@
-import { z } from "zod";
-import { hasStatusMessage, isPosted, outcomeSlot } from "../core/delivery.ts";
-import type { ThreadRecord } from "../core/records.ts";
-import { statusKey } from "../core/status-text.ts";
-import type { NewTask, Step, Task } from "../core/task-queue.ts";
-import type { Turn } from "../core/turn.ts";
-import type { TaskDeps } from "./deps.ts";
+import { isPosted, outcomeSlot } from "../core/turn/delivery.ts";
+import type { ThreadRecord } from "../core/ports/records.ts";
+import { statusKey } from "../core/text/status-text.ts";
+import type { Step, Task } from "../core/ports/task-queue.ts";
+import type { Turn } from "../core/turn/turn.ts";
+import type { TaskDeps } from "../decisions/deps.ts";
 import { aside, postForTurn, threadRecordOf } from "./post-for-turn.ts";
-import { TurnPayload, turnPayload } from "./payload.ts";
-import { refreshTask } from "./refresh.ts";
-import { readTurnTask, turnNow, turnWrites } from "./turn-writes.ts";
-
-const DeliverPayload = TurnPayload.extend({ watch: z.number().int() });
-type DeliverPayload = z.infer<typeof DeliverPayload>;
-
-/**
- * What is to be added whenever a turn may have become ready for its outcome: it has ended, and its status message is there. One per
- * watch of a turn: the task's id is what makes the outcome one.
- */
-export function deliverTasks(turn: Turn): NewTask[] {
-  if (turn.stage.name !== "ended" || !hasStatusMessage(turn.delivery)) return [];
-  if (isPosted(turn.delivery, outcomeSlot(turn.watch))) return [];
-  const payload = { ...turnPayload(turn), watch: turn.watch } satisfies DeliverPayload;
-  return [{ id: `deliver:${turn.id}:${turn.watch}`, type: "deliver", known: "pending", payload }];
-}
+import { refreshTask, DeliverPayload } from "../decisions/new-tasks.ts";
+import { readTurnTask, turnNow, turnWrites } from "../decisions/turn-writes.ts";
 
 /** How long an outcome that Slack doesn't take holds back those of later requests. */
 const HOLDS_BACK_MS = 60 * 60_000;
+
 const FIRST_LOOK_MS = 250;
+
 const LAST_LOOK_MS = 15_000;
+
 /** How many turns of the thread are looked at: the newest before this one. */
 const LOOKED_AT = 20;
 

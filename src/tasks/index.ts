@@ -1,18 +1,18 @@
 import { z } from "zod";
-import type { OutcomeReason } from "../core/outcome.ts";
-import { MAX_SURPRISES, isGivenUp, retryDelayMs } from "../core/retry.ts";
-import type { Step, Task, TaskEnd, TaskHandler } from "../core/task-queue.ts";
-import { DocsAgentError, messageOf } from "../errors.ts";
-import { endTurn } from "../core/turn.ts";
-import { changesOf } from "./after-change.ts";
+import type { OutcomeReason } from "../core/turn/outcome.ts";
+import { MAX_SURPRISES, isGivenUp, retryDelayMs } from "../core/job/retry.ts";
+import type { Step, Task, TaskEnd, TaskHandler } from "../core/ports/task-queue.ts";
+import { DocsAgentError, messageOf } from "../core/errors.ts";
+import { endTurn } from "../core/turn/turn.ts";
+import { changesOf } from "../decisions/after-change.ts";
 import { answer } from "./answer.ts";
 import { ask } from "./ask.ts";
 import { cancel } from "./cancel.ts";
 import { deliver } from "./deliver.ts";
-import type { TaskDeps } from "./deps.ts";
+import type { TaskDeps } from "../decisions/deps.ts";
 import { list } from "./list.ts";
 import { open } from "./open.ts";
-import { PayloadInvalidError, TurnPayload, Whose } from "./payload.ts";
+import { PayloadInvalidError, TurnPayload, Whose } from "../decisions/payload.ts";
 import { overdue } from "./overdue.ts";
 import { question } from "./question.ts";
 import { react } from "./react.ts";
@@ -20,7 +20,7 @@ import { refresh } from "./refresh.ts";
 import { reply } from "./reply.ts";
 import { submit } from "./submit.ts";
 import { tell, tellTask, welcome } from "./notices.ts";
-import { RecordLostError } from "./turn-writes.ts";
+import { RecordLostError } from "../decisions/turn-writes.ts";
 import { watch } from "./watch.ts";
 
 /**

@@ -1,36 +1,28 @@
-import { z } from "zod";
-import { LIST_PAGE_SIZE, countsOf, isDirect, maySee, requestListOf } from "../core/request-list.ts";
-import type { ListOf, ListPage, ListedTurn, Standing, Viewer } from "../core/request-list.ts";
-import type { NewTask, Step, Task } from "../core/task-queue.ts";
-import { cameToNothing } from "../core/outcome.ts";
-import { isTriedAgain, type Turn } from "../core/turn.ts";
+import {
+  LIST_PAGE_SIZE,
+  countsOf,
+  isDirect,
+  maySee,
+  requestListOf,
+  type ListOf,
+  type ListPage,
+  type ListedTurn,
+  type Standing,
+  type Viewer,
+} from "../core/turn/request-list.ts";
+import type { Step, Task } from "../core/ports/task-queue.ts";
+import { cameToNothing } from "../core/turn/outcome.ts";
+import { isTriedAgain, type Turn } from "../core/turn/turn.ts";
 import { answerPrivately } from "./reply.ts";
-import type { TaskDeps } from "./deps.ts";
-import { Slotted, readTask } from "./payload.ts";
+import type { TaskDeps } from "../decisions/deps.ts";
+import { readTask } from "../decisions/payload.ts";
+import { ListPayload } from "../decisions/new-tasks.ts";
 
 /** As long as nobody has forgotten that they asked. */
 const WANTED_FOR_MS = 10 * 60_000;
+
 /** What went wrong before that is no news. */
 const LATELY_MS = 24 * 60 * 60_000;
-
-const ListPayload = Slotted.extend({
-  teamId: z.string(),
-  channelId: z.string(),
-  threadTs: z.string().nullable(),
-  userId: z.string(),
-  responseUrl: z.string().nullable(),
-  of: z.enum(["person", "channel", "standing"]),
-  /** How many newer requests to leave out. */
-  from: z.number().int().min(0),
-  /** Somebody turns the pages of a list that is there. */
-  replaces: z.boolean(),
-});
-export type ListPayload = z.infer<typeof ListPayload>;
-
-/** Shows somebody their requests, the channel's, or how they stand; `cause` is derived from what Slack sent. */
-export function listTask(cause: string, payload: ListPayload): NewTask {
-  return { id: `list:${cause}`, type: "list", payload };
-}
 
 /** Answers with what is true when it runs. */
 export async function list(deps: TaskDeps, given: Task): Promise<Step> {

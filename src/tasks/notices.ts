@@ -1,12 +1,13 @@
 import { z } from "zod";
-import { newDelivery, type Delivery } from "../core/delivery.ts";
-import type { Message } from "../core/notifier.ts";
-import type { Read, Write } from "../core/records.ts";
-import { requestListOf } from "../core/request-list.ts";
-import type { NewTask, Step, Task, TaskEnd } from "../core/task-queue.ts";
-import type { TaskDeps } from "./deps.ts";
-import { Slotted, Whose, readTask, type SlottedTask } from "./payload.ts";
+import { newDelivery, type Delivery } from "../core/turn/delivery.ts";
+import type { Message } from "../core/ports/notifier.ts";
+import type { Read, Write } from "../core/ports/records.ts";
+import { requestListOf } from "../core/turn/request-list.ts";
+import type { NewTask, Step, Task, TaskEnd } from "../core/ports/task-queue.ts";
+import type { TaskDeps } from "../decisions/deps.ts";
+import { Slotted, Whose, readTask, type SlottedTask } from "../decisions/payload.ts";
 import { afterFault, postOnce } from "./post.ts";
+import { WelcomePayload } from "../decisions/new-tasks.ts";
 
 const TellPayload = Slotted.extend({ taskId: z.string(), taskType: z.string(), whose: Whose });
 
@@ -42,13 +43,6 @@ export async function tell(deps: TaskDeps, given: Task): Promise<Step> {
 async function hasBegun(deps: Pick<TaskDeps, "records">, openTaskId: string): Promise<boolean> {
   const turn = await deps.records.turn.get(openTaskId.slice("open:".length));
   return turn !== undefined && turn.stage.name !== "accepted";
-}
-
-const WelcomePayload = Slotted.extend({ teamId: z.string(), channelId: z.string(), userId: z.string() });
-
-/** One for each person, whenever they open their direct messages with the app. */
-export function welcomeTask(payload: z.infer<typeof WelcomePayload>): NewTask {
-  return { id: `welcome:${payload.teamId}:${payload.userId}`, type: "welcome", payload };
 }
 
 /** Welcomes a newcomer, once: somebody who has asked for nothing, and in whose direct messages nothing stands. */

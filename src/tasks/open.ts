@@ -1,19 +1,12 @@
-import { STATUS_SLOT } from "../core/delivery.ts";
-import { statusKey } from "../core/status-text.ts";
-import type { NewTask, Step, Task } from "../core/task-queue.ts";
-import type { Turn } from "../core/turn.ts";
-import { deliverTasks } from "./deliver.ts";
-import type { TaskDeps } from "./deps.ts";
-import { TurnPayload, turnPayload } from "./payload.ts";
+import { STATUS_SLOT } from "../core/turn/delivery.ts";
+import { statusKey } from "../core/text/status-text.ts";
+import type { Step, Task } from "../core/ports/task-queue.ts";
+import type { Turn } from "../core/turn/turn.ts";
+import { deliverTasks, overdueTasks, questionTasks, refreshTasks } from "../decisions/new-tasks.ts";
+import type { TaskDeps } from "../decisions/deps.ts";
+import { TurnPayload, turnPayload } from "../decisions/payload.ts";
 import { postForTurn } from "./post-for-turn.ts";
-import { overdueTasks } from "./overdue.ts";
-import { questionTasks } from "./question.ts";
-import { refreshTasks } from "./refresh.ts";
-import { readTurnTask, turnNow, turnWrites } from "./turn-writes.ts";
-
-export function openTask(turn: Turn): NewTask {
-  return { id: `open:${turn.id}`, type: "open", known: "pending", payload: turnPayload(turn) };
-}
+import { readTurnTask, turnNow, turnWrites } from "../decisions/turn-writes.ts";
 
 /**
  * Posts the status message: in the thread that the request came from, or as the root of one of its own. If the turn has ended by then,

@@ -1,12 +1,12 @@
-import { STATUS_SLOT, moveAway, type Delivery } from "../core/delivery.ts";
-import type { Message, MessageOf, NotifierFault } from "../core/notifier.ts";
-import type { Step } from "../core/task-queue.ts";
-import type { Turn } from "../core/turn.ts";
-import type { TaskDeps } from "./deps.ts";
-import type { TaskWith, TurnPayload } from "./payload.ts";
+import { STATUS_SLOT, moveAway, type Delivery } from "../core/turn/delivery.ts";
+import type { Message, MessageOf, NotifierFault } from "../core/ports/notifier.ts";
+import type { Step } from "../core/ports/task-queue.ts";
+import type { Turn } from "../core/turn/turn.ts";
+import type { TaskDeps } from "../decisions/deps.ts";
+import type { TaskWith, TurnPayload } from "../decisions/payload.ts";
 import { afterFault, postOnce, updatePost } from "./post.ts";
-import { turnNow, turnWrites } from "./turn-writes.ts";
-import { threadIdOf, type ThreadRecord } from "../core/records.ts";
+import { turnNow, turnWrites } from "../decisions/turn-writes.ts";
+import { threadIdOf, type ThreadRecord } from "../core/ports/records.ts";
 
 type Change = (delivery: Delivery) => Delivery;
 type TurnTask = TaskWith<TurnPayload>;

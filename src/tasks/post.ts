@@ -1,10 +1,10 @@
-import type { SlottedTask } from "./payload.ts";
-import { intend, looked, posted, suspect, takeBack, type Delivery } from "../core/delivery.ts";
-import type { Message, NotifierFault, Place, Posted, PostLabel } from "../core/notifier.ts";
-import { isStoreAnswerLost } from "../errors.ts";
-import { AFTER_STORE_FAULT_MS, isGivenUp, retryDelayMs } from "../core/retry.ts";
-import type { TaskEnd } from "../core/task-queue.ts";
-import type { TaskDeps } from "./deps.ts";
+import type { SlottedTask } from "../decisions/payload.ts";
+import { intend, looked, posted, suspect, takeBack, type Delivery } from "../core/turn/delivery.ts";
+import type { Message, NotifierFault, Place, Posted, PostLabel } from "../core/ports/notifier.ts";
+import { isStoreAnswerLost } from "../core/errors.ts";
+import { AFTER_STORE_FAULT_MS, isGivenUp, retryDelayMs } from "../core/job/retry.ts";
+import type { TaskEnd } from "../core/ports/task-queue.ts";
+import type { TaskDeps } from "../decisions/deps.ts";
 
 /**
  * Slack takes about one message a second and channel (docs.slack.dev/apis/web-api/rate-limits). A little less, because not every message takes

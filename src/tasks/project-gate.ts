@@ -1,7 +1,7 @@
-import type { JobServiceAnswer } from "../core/job-service.ts";
-import { projectKey, type ProjectRef } from "../core/project.ts";
-import { messageOf } from "../errors.ts";
-import type { TaskDeps } from "./deps.ts";
+import type { JobServiceAnswer } from "../core/ports/job-service.ts";
+import { projectKey, type ProjectRef } from "../core/job/project.ts";
+import { messageOf } from "../core/errors.ts";
+import type { TaskDeps } from "../decisions/deps.ts";
 
 type Deps = Pick<TaskDeps, "clock" | "slots" | "logger">;
 

@@ -1,17 +1,17 @@
 import { z } from "zod";
-import { askingMessage, reactionChanges, reactionOf } from "../core/status-text.ts";
-import type { NewTask, Step, Task } from "../core/task-queue.ts";
-import type { Turn } from "../core/turn.ts";
-import type { TaskDeps } from "./deps.ts";
-import { TurnPayload, turnPayload } from "./payload.ts";
+import { askingMessage, reactionChanges, reactionOf } from "../core/text/status-text.ts";
+import type { Step, Task } from "../core/ports/task-queue.ts";
+import type { TaskDeps } from "../decisions/deps.ts";
+import { TurnPayload } from "../decisions/payload.ts";
 import { afterFault } from "./post.ts";
-import { readTurnTask } from "./turn-writes.ts";
+import { readTurnTask } from "../decisions/turn-writes.ts";
 
 /**
  * Slack takes 50 new reactions and more a minute over a workspace (tier 3), and 20 that are taken away (tier 2):
  * docs.slack.dev/reference/methods/reactions.add and reactions.remove
  */
 const ADD_RATE = { gapMs: 1334, burst: 5 };
+
 const REMOVE_RATE = { gapMs: 3200, burst: 3 };
 
 /** `shown`: what the turn's state was when the run began whose first `done` changes are made. */
@@ -19,12 +19,6 @@ const ReactPayload = TurnPayload.extend({
   shown: z.string().nullable().optional(),
   done: z.number().int().optional(),
 });
-
-/** What is to be added when a turn begins or has ended: a reaction under the message that asked, if there is one. */
-export function reactTasks(turn: Turn): NewTask[] {
-  if (askingMessage(turn.request) === null) return [];
-  return [{ id: `react:${turn.id}`, type: "react", known: "latest", payload: turnPayload(turn) }];
-}
 
 /** Brings the reactions to what is true when it runs. Idempotent, best effort, and nothing waits for it. */
 export async function react(deps: TaskDeps, given: Task): Promise<Step> {

@@ -1,25 +1,12 @@
-import { STATUS_SLOT, hasStatusMessage } from "../core/delivery.ts";
-import { isOnlyStepNew, statusKey } from "../core/status-text.ts";
-import type { NewTask, Step, Task } from "../core/task-queue.ts";
-import type { Turn } from "../core/turn.ts";
-import type { TaskDeps } from "./deps.ts";
-import { TurnPayload, turnPayload } from "./payload.ts";
-import { readTurnTask, turnWrites } from "./turn-writes.ts";
+import { STATUS_SLOT, hasStatusMessage } from "../core/turn/delivery.ts";
+import { isOnlyStepNew, statusKey } from "../core/text/status-text.ts";
+import type { NewTask, Step, Task } from "../core/ports/task-queue.ts";
+import type { Turn } from "../core/turn/turn.ts";
+import type { TaskDeps } from "../decisions/deps.ts";
+import { TurnPayload } from "../decisions/payload.ts";
+import { readTurnTask, turnWrites } from "../decisions/turn-writes.ts";
 import { UPDATE_RATE, updateGate, updatePost } from "./post.ts";
-
-/** One per status message: however much changes while it waits for its slot, it shows what is true when it runs. */
-export function refreshTask(turn: Turn, slotMs?: number): NewTask {
-  const turnId = turn.delivery.statusOf ?? turn.id;
-  const payload: TurnPayload = { ...turnPayload(turn), turnId, ...(slotMs === undefined ? {} : { slotMs }) };
-  return { id: `refresh:${turnId}`, type: "refresh", known: "latest", payload };
-}
-
-/** What is to be added whenever a turn has changed, and goes on. For a step alone its message is updated later: {@link stepRefreshTask}. */
-export function refreshTasks(turn: Turn): NewTask[] {
-  const { shown } = turn.delivery;
-  const isShown = shown === null || shown === statusKey(turn) || isOnlyStepNew(turn);
-  return isShown || turn.stage.name === "ended" ? [] : [refreshTask(turn)];
-}
+import { refreshTask } from "../decisions/new-tasks.ts";
 
 /**
  * The same for a message that lacks only the agent's latest step: undefined unless Slack has time for it. A step that isn't shown is brought

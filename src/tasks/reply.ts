@@ -1,10 +1,9 @@
-import { z } from "zod";
-import { Refusal, type Message, type Recipient } from "../core/notifier.ts";
-import { storedObject } from "../core/stored-object.ts";
-import type { NewTask, Step, Task, TaskEnd } from "../core/task-queue.ts";
-import type { TaskDeps } from "./deps.ts";
-import { Slotted, readTask, type SlottedTask } from "./payload.ts";
+import type { Message, Recipient } from "../core/ports/notifier.ts";
+import type { Step, Task, TaskEnd } from "../core/ports/task-queue.ts";
+import type { TaskDeps } from "../decisions/deps.ts";
+import { readTask, type SlottedTask } from "../decisions/payload.ts";
 import { afterFault } from "./post.ts";
+import { ReplyPayload } from "../decisions/new-tasks.ts";
 
 /** `chat.postEphemeral` takes over 100 a minute in a workspace (docs.slack.dev/apis/web-api/rate-limits). */
 const PRIVATE_RATE = { gapMs: 600, burst: 5 };
@@ -41,24 +40,6 @@ export async function answerPrivately(
   const { fault } = posted;
   if (fault.kind === "place") return { kind: "dead", reason: `${answer.fault.error}; ${fault.error}` };
   return afterFault(deps, task, fault);
-}
-
-const ReplyPayload = Slotted.extend({
-  teamId: z.string(),
-  channelId: z.string(),
-  threadTs: z.string().nullable(),
-  userId: z.string(),
-  message: z.discriminatedUnion("kind", [
-    storedObject({ kind: z.literal("help"), isOfFiles: z.boolean().optional() }),
-    storedObject({ kind: z.literal("refused"), refusal: Refusal }),
-    storedObject({ kind: z.literal("not-allowed"), requesterId: z.string() }),
-  ]),
-});
-export type ReplyPayload = z.infer<typeof ReplyPayload>;
-
-/** Answers a mention privately; `cause` is derived from what Slack sent. */
-export function replyTask(cause: string, payload: ReplyPayload): NewTask {
-  return { id: `reply:${cause}`, type: "reply", payload };
 }
 
 /** Shows a person alone what they can ask for, or what was wrong with what they asked. */

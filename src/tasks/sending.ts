@@ -1,21 +1,6 @@
-import type { Job } from "../core/job-service.ts";
-import type { NewTask } from "../core/task-queue.ts";
-import { isFollowUp, type Turn } from "../core/turn.ts";
-import type { TaskDeps } from "./deps.ts";
-import { turnPayload } from "./payload.ts";
-
-/** Sends a turn: as a create, or, of a follow-up, as a message to its job. Adding it again brings it forward. */
-export function submitTask(turn: Turn): NewTask {
-  const { service } = turn.request.project;
-  const type = isFollowUp(turn) ? "message" : "submit";
-  return {
-    id: `${type}:${turn.id}`,
-    type,
-    share: service,
-    known: "latest",
-    payload: turnPayload(turn),
-  };
-}
+import type { Job } from "../core/ports/job-service.ts";
+import type { Turn } from "../core/turn/turn.ts";
+import type { TaskDeps } from "../decisions/deps.ts";
 
 /**
  * The turn whose job a follow-up goes to: the one it follows, or, where that never got to its job, the one which that one follows.

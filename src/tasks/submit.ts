@@ -1,8 +1,13 @@
-import { faultForLog } from "../core/job-service.ts";
-import type { Besides, JobService, JobServiceAnswer, JobServiceFault } from "../core/job-service.ts";
-import { composePrompt } from "../core/prompt.ts";
-import { AFTER_STORE_FAULT_MS, retryDelayMs } from "../core/retry.ts";
-import type { Step, Task } from "../core/task-queue.ts";
+import {
+  faultForLog,
+  type Besides,
+  type JobService,
+  type JobServiceAnswer,
+  type JobServiceFault,
+} from "../core/ports/job-service.ts";
+import { composePrompt } from "../core/text/prompt.ts";
+import { AFTER_STORE_FAULT_MS, retryDelayMs } from "../core/job/retry.ts";
+import type { Step, Task } from "../core/ports/task-queue.ts";
 import {
   afterSubmit,
   askedBy,
@@ -12,19 +17,24 @@ import {
   onItsOwn,
   refuseTurn,
   withThread,
-} from "../core/submitting.ts";
-import { deadlineOf, endTurn, isFollowUp, type Turn } from "../core/turn.ts";
-import { isStoreAnswerLost } from "../errors.ts";
-import { threadIdOf, type Read, type ServiceRecord, type Write } from "../core/records.ts";
-import { changesOf } from "./after-change.ts";
-import { cancelTask } from "./cancel.ts";
-import type { TaskDeps } from "./deps.ts";
-import { namesOfRequest, requesterOf, filesOfRequest, threadOfRequest, withheldIn } from "./goes-along.ts";
+} from "../core/turn/submitting.ts";
+import { deadlineOf, endTurn, isFollowUp, type Turn } from "../core/turn/turn.ts";
+import { isStoreAnswerLost } from "../core/errors.ts";
+import { threadIdOf, type Read, type ServiceRecord, type Write } from "../core/ports/records.ts";
+import { changesOf } from "../decisions/after-change.ts";
+import { cancelTask, submitTask, watchTask } from "../decisions/new-tasks.ts";
+import type { TaskDeps } from "../decisions/deps.ts";
+import {
+  namesOfRequest,
+  requesterOf,
+  filesOfRequest,
+  threadOfRequest,
+  withheldIn,
+} from "../decisions/goes-along.ts";
 import { closedForMs, heedRetryAfter, notAsked } from "./project-gate.ts";
-import { TurnPayload } from "./payload.ts";
-import { followedTurn, submitTask } from "./sending.ts";
-import { readTurnTask, turnNow, turnWrites } from "./turn-writes.ts";
-import { watchTask } from "./watch.ts";
+import { TurnPayload } from "../decisions/payload.ts";
+import { followedTurn } from "./sending.ts";
+import { readTurnTask, turnNow, turnWrites } from "../decisions/turn-writes.ts";
 
 /**
  * Creates the job, or sends it a message: at most once per turn. That the call is on its way is saved before it is sent; a run that finds
@@ -137,6 +147,7 @@ const NO_JOB = "capabilities";
 
 /** What a service offers. `silent`: it didn't say, and may soon; until then nothing is sent, as if it were away. */
 type Offer = { offered: readonly string[]; silent?: JobServiceAnswer };
+
 const NO_OFFER: Offer = { offered: [] };
 
 async function offeredBy(jobService: JobService, announced: ServiceRecord | undefined): Promise<Offer> {

@@ -1,47 +1,28 @@
-import { z } from "zod";
+import type { PollState } from "../core/job/watching.ts";
 import {
   isBehind,
   isLate,
   waitBehind,
-  FRESH_POLL_STATE,
-  PollState,
   expireTurn,
   nextPollAt,
   pollStateAfter,
   turnAfterPoll,
-} from "../core/watching.ts";
-import type { Polled } from "../core/watching.ts";
-import { historyAppends, historyOf, mayBeOverdue, usualOf, withOverdue } from "../core/overdue.ts";
-import { jobKey } from "../core/project.ts";
-import { isOnlyStepNew } from "../core/status-text.ts";
-import { faultForLog, type JobServiceAnswer } from "../core/job-service.ts";
-import type { JobRecord } from "../core/records.ts";
-import type { NewTask, Step, Task } from "../core/task-queue.ts";
-import { isOpen } from "../core/question.ts";
-import { endTurn, type Turn } from "../core/turn.ts";
-import { changesOf } from "./after-change.ts";
-import type { TaskDeps } from "./deps.ts";
+  type Polled,
+} from "../core/job/watching.ts";
+import { historyAppends, historyOf, mayBeOverdue, usualOf, withOverdue } from "../core/turn/overdue.ts";
+import { isOnlyStepNew } from "../core/text/status-text.ts";
+import { faultForLog, type JobServiceAnswer } from "../core/ports/job-service.ts";
+import type { JobRecord } from "../core/ports/records.ts";
+import type { NewTask, Step, Task } from "../core/ports/task-queue.ts";
+import { isOpen } from "../core/job/question.ts";
+import { endTurn, type Turn } from "../core/turn/turn.ts";
+import { changesOf } from "../decisions/after-change.ts";
+import type { TaskDeps } from "../decisions/deps.ts";
 import { askJobService } from "./project-gate.ts";
-import { TurnPayload, readTask, turnPayload } from "./payload.ts";
+import { readTask, turnPayload } from "../decisions/payload.ts";
 import { stepRefreshTask } from "./refresh.ts";
-import { RecordLostError } from "./turn-writes.ts";
-
-/** `turnId` is the turn that began the watching; which turns are open is for the job's record to say. */
-const WatchPayload = TurnPayload.extend({ jobKey: z.string(), state: PollState });
-type WatchPayload = z.infer<typeof WatchPayload>;
-
-/** One per job. Adding it again while the job is watched brings its next poll forward. */
-export function watchTask(turn: Turn, dueAt: number): NewTask {
-  if (turn.job === null) throw new TypeError(`Turn ${turn.id} has no job to watch.`);
-  const key = jobKey(turn.request.project, turn.job.id);
-  const payload = {
-    ...turnPayload(turn),
-    jobKey: key,
-    state: FRESH_POLL_STATE,
-  } satisfies WatchPayload;
-  const { service } = turn.request.project;
-  return { id: `watch:${key}`, type: "watch", share: service, known: "latest", dueAt, payload };
-}
+import { RecordLostError } from "../decisions/turn-writes.ts";
+import { WatchPayload } from "../decisions/new-tasks.ts";
 
 /** How many of a job's open turns a poll looks at, the oldest: their job works them off one after the other. */
 const LOOKED_AT_MAX = 100;

@@ -14,7 +14,7 @@ import type { InstalledAgent } from "./install.ts";
 import { type ModelCall, type ScriptedModel, startScriptedModel } from "./model/server.ts";
 
 const run = promisify(execFile);
-const SERVICE = fileURLToPath(new URL("../../src/service/main.ts", import.meta.url));
+const SERVICE = fileURLToPath(new URL("../../service/main.ts", import.meta.url));
 const TOKEN = "code-host-token-0123456789";
 /** What the scripted model takes; the agent must never have it. */
 const MODEL_KEY = "sk-real-key-of-the-operator-0123456789";
@@ -92,7 +92,7 @@ export async function driveAgent(agent: RealAgent, installed: InstalledAgent): P
     (await run(process.execPath, [SERVICE, ...args, "--config", config], { env })).stdout.trim();
   const apiKey = await command("keys", "create", "--project", "docs");
   const program: Program = {
-    file: "src/service/main.ts",
+    file: "service/main.ts",
     args: ["serve", "--config", config],
     readyMessage: "job service is ready",
   };

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { messageOf } from "../../src/errors.ts";
+import { messageOf } from "../../src/core/errors.ts";
 import { realAgents } from "./agents.ts";
 import { type Drive, driveAgent } from "./drive.ts";
 import { installAgent } from "./install.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parseCapabilities } from "../../src/job-client/capabilities.ts";
 import { WireJob, WireJobList } from "../../src/job-client/schema.ts";
-import type { AgentQuestion } from "../../src/service/turn-runner.ts";
+import type { AgentQuestion } from "../../service/runner/turn-runner.ts";
 import { makeAttachment } from "../support/attachments.ts";
 import {
   create,

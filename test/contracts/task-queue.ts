@@ -1,5 +1,5 @@
 import { describe } from "vitest";
-import type { Series, TaskQueue } from "../../src/core/task-queue.ts";
+import type { Series, TaskQueue } from "../../src/core/ports/task-queue.ts";
 import { describeAdding } from "./task-queue/adding.ts";
 import { describeClock } from "./task-queue/clock.ts";
 import { describeCrash } from "./task-queue/crash.ts";

@@ -10,7 +10,7 @@ import {
   outcomeSlot,
   posted,
   takeBack,
-} from "../../src/core/delivery.ts";
+} from "../../src/core/turn/delivery.ts";
 
 const fresh = newDelivery({ channelId: "C1", threadTs: "1.1" });
 const SENT_AT = 1_000_000;

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { pullRequestAfter, withPrBefore } from "../../src/core/follow-up.ts";
-import type { Job, ReportedTurn } from "../../src/core/job-service.ts";
-import { updateOf } from "../../src/core/outcome.ts";
-import { afterSubmit, beforeSubmit } from "../../src/core/submitting.ts";
-import { endTurn, newTurn } from "../../src/core/turn.ts";
-import type { Turn } from "../../src/core/turn.ts";
-import { FRESH_POLL_STATE, pollStateAfter, turnAfterPoll } from "../../src/core/watching.ts";
+import { pullRequestAfter, withPrBefore } from "../../src/core/turn/follow-up.ts";
+import type { Job, ReportedTurn } from "../../src/core/ports/job-service.ts";
+import { updateOf } from "../../src/core/turn/outcome.ts";
+import { afterSubmit, beforeSubmit } from "../../src/core/turn/submitting.ts";
+import { endTurn, newTurn } from "../../src/core/turn/turn.ts";
+import type { Turn } from "../../src/core/turn/turn.ts";
+import { FRESH_POLL_STATE, pollStateAfter, turnAfterPoll } from "../../src/core/job/watching.ts";
 import { found, makeJob, makeReported, makeRequest } from "../support/builders.ts";
 
 const policy = { minMs: 1000, maxMs: 10_000, deadlineMs: 86_400_000 };

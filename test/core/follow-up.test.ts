@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { jobInThread } from "../../src/core/follow-up.ts";
-import type { Read } from "../../src/core/records.ts";
-import { endTurn, newTurn } from "../../src/core/turn.ts";
-import type { Turn } from "../../src/core/turn.ts";
-import type { OutcomeKind } from "../../src/core/outcome.ts";
+import { jobInThread } from "../../src/core/turn/follow-up.ts";
+import type { Read } from "../../src/core/ports/records.ts";
+import { endTurn, newTurn } from "../../src/core/turn/turn.ts";
+import type { Turn } from "../../src/core/turn/turn.ts";
+import type { OutcomeKind } from "../../src/core/turn/outcome.ts";
 import { makeJob, makeRequest } from "../support/builders.ts";
 
 const { project } = makeRequest();

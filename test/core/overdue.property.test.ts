@@ -1,8 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { historyAppends, isNoticeDue, overdueKey, usualOf, withOverdue } from "../../src/core/overdue.ts";
-import { pauseAfter, pausedMs, Turn, endTurn, resumeTurn, watchingFrom } from "../../src/core/turn.ts";
-import type { Pause } from "../../src/core/turn.ts";
+import {
+  historyAppends,
+  isNoticeDue,
+  overdueKey,
+  usualOf,
+  withOverdue,
+} from "../../src/core/turn/overdue.ts";
+import { pauseAfter, pausedMs, Turn, endTurn, resumeTurn, watchingFrom } from "../../src/core/turn/turn.ts";
+import type { Pause } from "../../src/core/turn/turn.ts";
 import { makeJob, makeTurn } from "../support/builders.ts";
 
 const MINUTE_MS = 60_000;

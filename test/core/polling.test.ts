@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { pollingCost, tenthOfAge } from "../../bench/polling-trace.ts";
-import { nextPollDelayMs } from "../../src/core/retry.ts";
+import { nextPollDelayMs } from "../../src/core/job/retry.ts";
 
 const policy = { minMs: 5000, maxMs: 60_000, deadlineMs: 86_400_000 };
 const MINUTE_MS = 60_000;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { configuredProject } from "../../src/core/job-service.ts";
-import { jobKey, projectKey, serviceOf } from "../../src/core/project.ts";
+import { configuredProject } from "../../src/core/ports/job-service.ts";
+import { jobKey, projectKey, serviceOf } from "../../src/core/job/project.ts";
 
 it.each([
   ["https://agents.example", "https://agents.example"],

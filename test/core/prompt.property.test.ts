@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { QUOTED_MAX_CHARS, THREAD_MIN_CHARS, composePrompt } from "../../src/core/prompt.ts";
-import type { Segment, ThreadMessage } from "../../src/core/request.ts";
-import { THREAD_MAX_MESSAGES, newestOf } from "../../src/core/shared.ts";
+import { QUOTED_MAX_CHARS, THREAD_MIN_CHARS, composePrompt } from "../../src/core/text/prompt.ts";
+import type { Segment, ThreadMessage } from "../../src/core/turn/request.ts";
+import { THREAD_MAX_MESSAGES, newestOf } from "../../src/core/turn/shared.ts";
 
 const words = fc.oneof(
   fc.string({ maxLength: 300, unit: "grapheme" }),

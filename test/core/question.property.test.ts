@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { ReportedQuestion } from "../../src/core/job-service.ts";
+import type { ReportedQuestion } from "../../src/core/ports/job-service.ts";
 import {
   Question,
   answerInWords,
@@ -11,7 +11,7 @@ import {
   questionsAfter,
   resultOf,
   sentAnswer,
-} from "../../src/core/question.ts";
+} from "../../src/core/job/question.ts";
 import { fault, found } from "../support/builders.ts";
 
 const anyText = fc.oneof(

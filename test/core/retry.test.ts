@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isGivenUp, retryDelayMs } from "../../src/core/retry.ts";
+import { isGivenUp, retryDelayMs } from "../../src/core/job/retry.ts";
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { FollowUps, maySteer } from "../../src/core/people.ts";
+import { FollowUps, maySteer } from "../../src/core/turn/people.ts";
 import { makeRequest, makeTurn } from "../support/builders.ts";
 
 it.each(FollowUps.options)("FOLLOW_UPS=%s says whether others than the requester may steer", (policy) => {

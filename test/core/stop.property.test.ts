@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { endingOf } from "../../src/core/outcome.ts";
-import { stopTurn, turnAfterCancel, unwatchTurn } from "../../src/core/turn.ts";
-import { afterSubmit, beforeSubmit } from "../../src/core/submitting.ts";
-import type { Turn } from "../../src/core/turn.ts";
-import { FRESH_POLL_STATE, turnAfterPoll } from "../../src/core/watching.ts";
+import { endingOf } from "../../src/core/turn/outcome.ts";
+import { stopTurn, turnAfterCancel, unwatchTurn } from "../../src/core/turn/turn.ts";
+import { afterSubmit, beforeSubmit } from "../../src/core/turn/submitting.ts";
+import type { Turn } from "../../src/core/turn/turn.ts";
+import { FRESH_POLL_STATE, turnAfterPoll } from "../../src/core/job/watching.ts";
 import { fault, found, makeJob, makeReported, makeTurn } from "../support/builders.ts";
 
 const policy = { minMs: 1000, maxMs: 10_000, deadlineMs: 86_400_000 };

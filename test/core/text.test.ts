@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { cut, excerpt, plainLine, startOf } from "../../src/core/text.ts";
+import { cut, excerpt, plainLine, startOf } from "../../src/core/text/text.ts";
 import { text, wellFormed } from "../support/texts.ts";
 
 const max = fc.nat(70);

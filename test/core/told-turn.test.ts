@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { JobServiceAnswer } from "../../src/core/job-service.ts";
-import { Outcome, outcomeKindOf } from "../../src/core/outcome.ts";
-import { isOnlyStepNew, statusKey } from "../../src/core/status-text.ts";
-import { type Turn, turnAfterAnswer } from "../../src/core/turn.ts";
-import { ownTurn, toldTurn } from "../../src/core/told-turn.ts";
+import type { JobServiceAnswer } from "../../src/core/ports/job-service.ts";
+import { Outcome, outcomeKindOf } from "../../src/core/turn/outcome.ts";
+import { isOnlyStepNew, statusKey } from "../../src/core/text/status-text.ts";
+import { type Turn, turnAfterAnswer } from "../../src/core/turn/turn.ts";
+import { ownTurn, toldTurn } from "../../src/core/job/told-turn.ts";
 import { found, makeJob, makeOutcome, makeReported, makeTurn } from "../support/builders.ts";
 
 const watched = makeTurn({ job: makeJob(), stage: { name: "watching", since: 1, troubleSince: null } });

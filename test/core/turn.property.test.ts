@@ -1,19 +1,19 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { JobServiceAnswer } from "../../src/core/job-service.ts";
-import type { Outcome } from "../../src/core/outcome.ts";
-import type { PollingPolicy } from "../../src/core/retry.ts";
-import { afterSubmit, beforeSubmit } from "../../src/core/submitting.ts";
-import { canKeepWatching, deadlineOf, resumeTurn } from "../../src/core/turn.ts";
-import type { Turn } from "../../src/core/turn.ts";
+import type { JobServiceAnswer } from "../../src/core/ports/job-service.ts";
+import type { Outcome } from "../../src/core/turn/outcome.ts";
+import type { PollingPolicy } from "../../src/core/job/retry.ts";
+import { afterSubmit, beforeSubmit } from "../../src/core/turn/submitting.ts";
+import { canKeepWatching, deadlineOf, resumeTurn } from "../../src/core/turn/turn.ts";
+import type { Turn } from "../../src/core/turn/turn.ts";
 import {
   FRESH_POLL_STATE,
   expireTurn,
   nextPollAt,
   pollStateAfter,
   turnAfterPoll,
-} from "../../src/core/watching.ts";
-import type { PollState } from "../../src/core/watching.ts";
+} from "../../src/core/job/watching.ts";
+import type { PollState } from "../../src/core/job/watching.ts";
 import { makeJob, makeRequest, makeTurn } from "../support/builders.ts";
 
 const policies = fc

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { JobServiceAnswer } from "../../src/core/job-service.ts";
-import { OutcomeKind } from "../../src/core/outcome.ts";
-import { afterSubmit, beforeSubmit, knownPrompt } from "../../src/core/submitting.ts";
+import type { JobServiceAnswer } from "../../src/core/ports/job-service.ts";
+import { OutcomeKind } from "../../src/core/turn/outcome.ts";
+import { afterSubmit, beforeSubmit, knownPrompt } from "../../src/core/turn/submitting.ts";
 import {
   canKeepWatching,
   deadlineOf,
@@ -10,8 +10,8 @@ import {
   newTurn,
   pressButton,
   resumeTurn,
-} from "../../src/core/turn.ts";
-import type { Turn } from "../../src/core/turn.ts";
+} from "../../src/core/turn/turn.ts";
+import type { Turn } from "../../src/core/turn/turn.ts";
 import {
   fault,
   found,

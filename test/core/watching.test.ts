@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
-import type { JobServiceAnswer } from "../../src/core/job-service.ts";
-import { statusKey } from "../../src/core/status-text.ts";
-import { resumeTurn } from "../../src/core/turn.ts";
-import type { Turn } from "../../src/core/turn.ts";
+import type { JobServiceAnswer } from "../../src/core/ports/job-service.ts";
+import { statusKey } from "../../src/core/text/status-text.ts";
+import { resumeTurn } from "../../src/core/turn/turn.ts";
+import type { Turn } from "../../src/core/turn/turn.ts";
 import {
   FRESH_POLL_STATE,
   expireTurn,
   nextPollAt,
   pollStateAfter,
   turnAfterPoll,
-} from "../../src/core/watching.ts";
-import type { PollState } from "../../src/core/watching.ts";
+} from "../../src/core/job/watching.ts";
+import type { PollState } from "../../src/core/job/watching.ts";
 import { fault, found, makeJob, makeTurn } from "../support/builders.ts";
 
 const MINUTE_MS = 60_000;

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { formatDuration } from "../../src/core/text.ts";
-import { OutcomeKind, OutcomeReason } from "../../src/core/outcome.ts";
-import { outcomeText } from "../../src/core/outcome-text.ts";
-import type { OutcomeWords } from "../../src/core/outcome-text.ts";
-import { QUOTED_MAX_CHARS, composePrompt } from "../../src/core/prompt.ts";
-import { canKeepWatching } from "../../src/core/turn.ts";
+import { formatDuration } from "../../src/core/text/text.ts";
+import { OutcomeKind, OutcomeReason } from "../../src/core/turn/outcome.ts";
+import { outcomeText } from "../../src/core/text/outcome-text.ts";
+import type { OutcomeWords } from "../../src/core/text/outcome-text.ts";
+import { QUOTED_MAX_CHARS, composePrompt } from "../../src/core/text/prompt.ts";
+import { canKeepWatching } from "../../src/core/turn/turn.ts";
 import { makeJob, makeOutcome, makeTurn } from "../support/builders.ts";
 
 const words: OutcomeWords = {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { QUOTED_MAX_CHARS, composePrompt, readable } from "../../src/core/prompt.ts";
-import type { Segment } from "../../src/core/request.ts";
+import { QUOTED_MAX_CHARS, composePrompt, readable } from "../../src/core/text/prompt.ts";
+import type { Segment } from "../../src/core/turn/request.ts";
 import { parseMessageText } from "../../src/intake/message-text.ts";
 import { decodeEntities, escapeMrkdwn } from "../../src/replies/mrkdwn.ts";
 

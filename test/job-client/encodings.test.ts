@@ -1,6 +1,6 @@
 import { brotliCompressSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import type { JobServiceAnswer } from "../../src/core/job-service.ts";
+import type { JobServiceAnswer } from "../../src/core/ports/job-service.ts";
 import { faultOf, openClient, OPERATIONS } from "../support/job-service-client.ts";
 import { startRawServer } from "../support/job-service-raw.ts";
 import { startJobServiceSide } from "../support/job-service-side.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { JobServiceFault } from "../../src/core/job-service.ts";
+import type { JobServiceFault } from "../../src/core/ports/job-service.ts";
 import { faultOf, openClient, OPERATIONS } from "../support/job-service-client.ts";
 import { startRawServer } from "../support/job-service-raw.ts";
 import { startJobServiceSide } from "../support/job-service-side.ts";

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import type { ProxySettings } from "../../src/proxy.ts";
+import type { ProxySettings } from "../../src/process/proxy.ts";
 import { ConnectProxy, type ProxyMood } from "../support/connect-proxy.ts";
 import { faultOf, openClient, OPERATIONS } from "../support/job-service-client.ts";
 import { startTcpServer } from "../support/job-service-raw.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { CreateJobRequest, ErrorBody, WireJobRecord, MessageRequest } from "../../src/job-client/schema.ts";
-import type { JobServiceAnswer } from "../../src/core/job-service.ts";
+import type { JobServiceAnswer } from "../../src/core/ports/job-service.ts";
 import { faultOf, openClient } from "../support/job-service-client.ts";
 import { startJobServiceSide } from "../support/job-service-side.ts";
 

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { SqliteTaskQueue } from "../../src/queue/sqlite-task-queue.ts";
+import { SqliteTaskQueue } from "../../src/queue/sqlite/sqlite-task-queue.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { spawnNode } from "../support/child-process.ts";
 import { ManualClock } from "../support/manual-clock.ts";

@@ -1,8 +1,8 @@
 import { rm } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import type { Plan } from "../../src/core/task-queue.ts";
-import { SqliteTaskQueue } from "../../src/queue/sqlite-task-queue.ts";
-import { taskSql } from "../../src/queue/task-table.ts";
+import type { Plan } from "../../src/core/ports/task-queue.ts";
+import { SqliteTaskQueue } from "../../src/queue/sqlite/sqlite-task-queue.ts";
+import { taskSql } from "../../src/queue/sqlite/task-table.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { describeTaskQueue } from "../contracts/task-queue.ts";
 import { ManualClock } from "../support/manual-clock.ts";

@@ -1,10 +1,10 @@
 import { visibleText } from "../../emulators/slack/index.ts";
 import { readContent } from "../../emulators/slack/web-api/chat.ts";
-import type { ReportedTurn } from "../../src/core/job-service.ts";
-import type { Message } from "../../src/core/notifier.ts";
-import type { Outcome } from "../../src/core/outcome.ts";
-import { toldTurn } from "../../src/core/told-turn.ts";
-import type { ToldTurn } from "../../src/core/told-turn.ts";
+import type { ReportedTurn } from "../../src/core/ports/job-service.ts";
+import type { Message } from "../../src/core/ports/notifier.ts";
+import type { Outcome } from "../../src/core/turn/outcome.ts";
+import { toldTurn } from "../../src/core/job/told-turn.ts";
+import type { ToldTurn } from "../../src/core/job/told-turn.ts";
 import { render } from "../../src/replies/render.ts";
 import { withoutStop } from "../support/status-buttons.ts";
 import { makeJob, makeReported, makeRequest, makeTurn } from "../support/builders.ts";

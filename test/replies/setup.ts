@@ -1,7 +1,7 @@
 import { WebClient } from "@slack/web-api";
 import { createSlackSide } from "../../emulators/slack/index.ts";
 import type { SlackSide } from "../../emulators/slack/index.ts";
-import type { Message, Notifier, Place, PostLabel } from "../../src/core/notifier.ts";
+import type { Message, Notifier, Place, PostLabel } from "../../src/core/ports/notifier.ts";
 import { createSlackClock } from "../../src/replies/slack-clock.ts";
 import { createSlackNotifier } from "../../src/replies/slack-notifier.ts";
 import type { SlackTeam, SlackTeams } from "../../src/replies/slack-teams.ts";

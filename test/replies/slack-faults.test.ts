@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import { WebClient } from "@slack/web-api";
 import { describe, expect, it } from "vitest";
-import type { Notifier, NotifierAnswer, NotifierFault } from "../../src/core/notifier.ts";
+import type { Notifier, NotifierAnswer, NotifierFault } from "../../src/core/ports/notifier.ts";
 import { slackFault } from "../../src/replies/slack-faults.ts";
 import { ANA, MINUTE_MS, TEAM, docs, faultOf, label, startSide, status } from "./setup.ts";
 

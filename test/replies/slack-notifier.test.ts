@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { DocsAgentError } from "../../src/errors.ts";
+import { DocsAgentError } from "../../src/core/errors.ts";
 import { makeOutcome, makeTurn } from "../support/builders.ts";
 import {
   ANA,

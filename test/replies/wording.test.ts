@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Outcome } from "../../src/core/outcome.ts";
-import type { Question } from "../../src/core/question.ts";
-import type { TurnStage } from "../../src/core/turn.ts";
+import type { Outcome } from "../../src/core/turn/outcome.ts";
+import type { Question } from "../../src/core/job/question.ts";
+import type { TurnStage } from "../../src/core/turn/turn.ts";
 import { refusalText } from "../../src/replies/private-messages.ts";
 import { makeJob, makeOutcome, makeQuoted, makeTurn } from "../support/builders.ts";
 import { ANA, LINK, read, request, told, withPr, without } from "./reading.ts";

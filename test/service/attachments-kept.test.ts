@@ -2,9 +2,9 @@ import { execFileSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { expect, it } from "vitest";
 import type { WireJob } from "../../src/job-client/schema.ts";
-import { createKey } from "../../src/service/keys.ts";
-import { withState } from "../../src/service/state-file.ts";
-import { createSystemClock } from "../../src/system-clock.ts";
+import { createKey } from "../../service/jobs/keys.ts";
+import { withState } from "../../service/jobs/state-file.ts";
+import { createSystemClock } from "../../src/process/system-clock.ts";
 import { makeAttachment, PNG } from "../support/attachments.ts";
 import { ServiceFolder, type ServiceProcess } from "../support/service-process.ts";
 

@@ -2,8 +2,8 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { stringify } from "yaml";
-import { loadServiceConfig } from "../../src/service/config.ts";
-import { networkOf, projectSecrets } from "../../src/service/project-secrets.ts";
+import { loadServiceConfig } from "../../service/config/config.ts";
+import { networkOf, projectSecrets } from "../../service/config/project-secrets.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 
 const EXAMPLE = fileURLToPath(new URL("../../service.example.yml", import.meta.url));

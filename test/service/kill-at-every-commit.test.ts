@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { JobStore } from "../../src/service/jobs/job-store.ts";
-import { createKey } from "../../src/service/keys.ts";
-import { withState } from "../../src/service/state-file.ts";
-import { createSystemClock } from "../../src/system-clock.ts";
+import { JobStore } from "../../service/jobs/job-store.ts";
+import { createKey } from "../../service/jobs/keys.ts";
+import { withState } from "../../service/jobs/state-file.ts";
+import { createSystemClock } from "../../src/process/system-clock.ts";
 import { readState } from "../support/read-state.ts";
 import { isSampled } from "../support/sampled.ts";
 import { ServiceFolder, type ServiceProcess } from "../support/service-process.ts";

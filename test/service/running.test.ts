@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { RunnerLostError } from "../../src/service/turn-runner.ts";
+import { RunnerLostError } from "../../service/runner/turn-runner.ts";
 import { makeServiceProject, ServiceUnderTest } from "../support/job-service.ts";
 import { resultNamed, ScriptedRunner, SUMMARY } from "../support/scripted-runner.ts";
 

@@ -1,8 +1,8 @@
 import { mkdirSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
-import { loadServiceConfig } from "../../src/service/config.ts";
-import { startJobService } from "../../src/service/serve.ts";
+import { loadServiceConfig } from "../../service/config/config.ts";
+import { startJobService } from "../../service/serve.ts";
 import { advanceUntilSettled } from "../support/advance-until-settled.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { ServiceFolder } from "../support/service-process.ts";
 
-const MAIN = fileURLToPath(new URL("../../src/service/main.ts", import.meta.url));
+const MAIN = fileURLToPath(new URL("../../service/main.ts", import.meta.url));
 const IS_ROOT = process.getuid?.() === 0;
 /** Runs a program as root without root's power to open what its owner may not, which is what a forbidden folder takes. */
 const WITHOUT_POWER = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search", "--inh-caps", "-all"];

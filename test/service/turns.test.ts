@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { ReportedUsage } from "../../src/core/job-service.ts";
+import type { ReportedUsage } from "../../src/core/ports/job-service.ts";
 import type { WireJob } from "../../src/job-client/schema.ts";
 import { ServiceUnderTest } from "../support/job-service.ts";
 import { resultNamed, SUMMARY } from "../support/scripted-runner.ts";

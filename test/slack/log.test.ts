@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { describe, expect, it } from "vitest";
-import { DIRECT } from "../../src/proxy.ts";
+import { DIRECT } from "../../src/process/proxy.ts";
 import { createSlackConnection } from "../../src/slack/connection.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";

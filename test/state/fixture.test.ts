@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
-import { recordSchemas } from "../../src/core/records.ts";
-import type { RecordKind } from "../../src/core/records.ts";
+import { recordSchemas } from "../../src/core/ports/records.ts";
+import type { RecordKind } from "../../src/core/ports/records.ts";
 import { taskPools } from "../../src/tasks/index.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { dumpOf, loadInto } from "../support/state.ts";

@@ -2,11 +2,11 @@
 import { existsSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { RedisTaskQueue } from "../../src/queue/redis/redis-task-queue.ts";
-import { SqliteTaskQueue } from "../../src/queue/sqlite-task-queue.ts";
+import { SqliteTaskQueue } from "../../src/queue/sqlite/sqlite-task-queue.ts";
 import type { Side } from "../../src/state/entry.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { openRedisStore } from "../../src/store/redis/open-redis-store.ts";
-import { createSystemClock } from "../../src/system-clock.ts";
+import { createSystemClock } from "../../src/process/system-clock.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { type RedisServer, startRedisServer } from "../support/redis-server.ts";
 import { redisPrefix } from "../support/redis.ts";

@@ -1,7 +1,7 @@
 // @module-tag redis-server
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { openSqliteDatabase } from "../../src/store/sqlite-database.ts";
+import { openSqliteDatabase } from "../../src/store/sqlite/sqlite-database.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { type RedisServer, startRedisServer } from "../support/redis-server.ts";
 import { redisPrefix } from "../support/redis.ts";

@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
-import { GroupCommit } from "../../src/store/group-commit.ts";
+import { GroupCommit } from "../../src/store/sqlite/group-commit.ts";
 import { StoreInUseError, storeErrorsOf } from "../../src/store/store-errors.ts";
 import { openTempDir } from "../support/temp-dir.ts";
 import { turn } from "../support/turns.ts";

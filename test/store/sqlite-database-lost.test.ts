@@ -1,7 +1,7 @@
 import { copyFile, open as openFile, rename, rm, truncate } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { openStore } from "../../src/store/open-store.ts";
-import { openSqliteDatabase } from "../../src/store/sqlite-database.ts";
+import { openSqliteDatabase } from "../../src/store/sqlite/sqlite-database.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { openTempDir } from "../support/temp-dir.ts";

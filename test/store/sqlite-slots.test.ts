@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { openStore } from "../../src/store/open-store.ts";
-import { slotSql } from "../../src/store/sqlite-slots.ts";
+import { slotSql } from "../../src/store/sqlite/sqlite-slots.ts";
 import { type SlotsSubject, describeSlots } from "../contracts/slots.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { unindexedSteps } from "../support/query-plan.ts";

@@ -1,7 +1,7 @@
 import { Keyv } from "keyv";
 import { describe, expect, it } from "vitest";
 import { openStore } from "../../src/store/open-store.ts";
-import { SqliteStorage, storageSql } from "../../src/store/sqlite-storage.ts";
+import { SqliteStorage, storageSql } from "../../src/store/sqlite/sqlite-storage.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { unindexedSteps } from "../support/query-plan.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";

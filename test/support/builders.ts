@@ -1,8 +1,13 @@
-import type { Job, JobServiceAnswer, JobServiceFault, ReportedTurn } from "../../src/core/job-service.ts";
-import type { Outcome } from "../../src/core/outcome.ts";
-import type { QuotedMessage, Request } from "../../src/core/request.ts";
-import { newTurn } from "../../src/core/turn.ts";
-import type { Turn } from "../../src/core/turn.ts";
+import type {
+  Job,
+  JobServiceAnswer,
+  JobServiceFault,
+  ReportedTurn,
+} from "../../src/core/ports/job-service.ts";
+import type { Outcome } from "../../src/core/turn/outcome.ts";
+import type { QuotedMessage, Request } from "../../src/core/turn/request.ts";
+import { newTurn } from "../../src/core/turn/turn.ts";
+import type { Turn } from "../../src/core/turn/turn.ts";
 
 /** A request as the command intake makes it. */
 export function makeRequest(overrides: Partial<Request> = {}): Request {

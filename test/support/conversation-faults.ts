@@ -1,6 +1,6 @@
 import type { SlackMessage } from "../../emulators/slack/index.ts";
 import { visibleText } from "../../emulators/slack/index.ts";
-import type { FollowUps } from "../../src/core/people.ts";
+import type { FollowUps } from "../../src/core/turn/people.ts";
 import { nameOf, turnOf, turnOfKey } from "../soak/ledger.ts";
 import type { ConversationLedger } from "./conversation-ledger.ts";
 import { askedFor } from "./threads.ts";

@@ -1,5 +1,5 @@
 import type { SlackMessage } from "../../emulators/slack/index.ts";
-import type { FollowUps } from "../../src/core/people.ts";
+import type { FollowUps } from "../../src/core/turn/people.ts";
 import type { JobServiceSideOptions } from "./job-service-side.ts";
 import { ConversationAgents } from "./conversation-agents.ts";
 import { faultsIn, privateFaults } from "./conversation-faults.ts";

@@ -1,6 +1,6 @@
 import { createHttpJobService, type HttpJobService } from "../../src/job-client/http-job-service.ts";
 import type { HttpJobServiceOptions } from "../../src/job-client/http-job-service.ts";
-import type { JobServiceAnswer, JobServiceFault } from "../../src/core/job-service.ts";
+import type { JobServiceAnswer, JobServiceFault } from "../../src/core/ports/job-service.ts";
 import type { JobServiceOp } from "./job-service-faults.ts";
 import { DEFAULT_API_KEY, DEFAULT_PROJECT_ID } from "./job-service-side.ts";
 

@@ -1,4 +1,4 @@
-import type { JobStatus } from "../../src/core/job-service.ts";
+import type { JobStatus } from "../../src/core/ports/job-service.ts";
 import type { WireQuestion, WireTurn } from "../../src/job-client/report-schema.ts";
 import type { WireJob, WireJobRecord } from "../../src/job-client/schema.ts";
 

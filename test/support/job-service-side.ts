@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { Requester } from "../../src/core/job-service.ts";
+import type { Requester } from "../../src/core/ports/job-service.ts";
 import type { WireAttachment } from "../../src/job-client/attachments.ts";
 import {
   AnswerRequest,

@@ -1,9 +1,9 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { ServiceConfig, ServiceProject } from "../../src/service/config.ts";
-import { createJobService, type SelfHostedJobService } from "../../src/service/job-service.ts";
-import { createKey } from "../../src/service/keys.ts";
-import { serveHttp } from "../../src/service/serve-http.ts";
-import { openServiceDatabase } from "../../src/service/state-file.ts";
+import type { ServiceConfig, ServiceProject } from "../../service/config/config.ts";
+import { createJobService, type SelfHostedJobService } from "../../service/job-service.ts";
+import { createKey } from "../../service/jobs/keys.ts";
+import { serveHttp } from "../../service/http/serve-http.ts";
+import { openServiceDatabase } from "../../service/jobs/state-file.ts";
 import { createHttpJobService, type HttpJobService } from "../../src/job-client/http-job-service.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { RecordingLogger } from "./recording-logger.ts";

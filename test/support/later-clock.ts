@@ -1,5 +1,5 @@
-import type { Clock } from "../../src/core/clock.ts";
-import { createSystemClock } from "../../src/system-clock.ts";
+import type { Clock } from "../../src/core/ports/clock.ts";
+import { createSystemClock } from "../../src/process/system-clock.ts";
 
 /** The system's clock, which a test can put forward. */
 export class LaterClock implements Clock {

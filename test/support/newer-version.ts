@@ -5,7 +5,7 @@ import { registerHooks } from "node:module";
  * has one more task, `tag`, which logs both fields and is done. With `HOLD_TAGS` it waits.
  */
 const CHANGES: Record<string, readonly (readonly [string, string])[]> = {
-  "core/turn.ts": [
+  "core/turn/turn.ts": [
     [
       `export const Turn = storedObject({`,
       `export const Turn = storedObject({ mark: z.string().default("none"),`,
@@ -15,19 +15,19 @@ const CHANGES: Record<string, readonly (readonly [string, string])[]> = {
       `    version: 2,\n    mark: "of the turn",\n    id: request.id,`,
     ],
   ],
-  "core/records.ts": [
+  "core/ports/records.ts": [
     [
       `export const JobRecord = storedObject({`,
       `export const JobRecord = storedObject({ mark: z.string().default("none"),`,
     ],
   ],
-  "tasks/turn-writes.ts": [
+  "decisions/turn-writes.ts": [
     [
       `      ...known,\n      version: 2,\n      id: turn.job.id,`,
       `      ...known,\n      mark: "of the job",\n      version: 2,\n      id: turn.job.id,`,
     ],
   ],
-  "tasks/accept.ts": [
+  "decisions/accept.ts": [
     [
       `adds: [submitTask(own), `,
       `adds: [submitTask(own), { id: "tag:" + own.id, type: "tag", payload: { turnId: own.id } }, `,

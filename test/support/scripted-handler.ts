@@ -1,4 +1,4 @@
-import type { Step, Task, TaskHandler, TaskQueue } from "../../src/core/task-queue.ts";
+import type { Step, Task, TaskHandler, TaskQueue } from "../../src/core/ports/task-queue.ts";
 
 /** What one run of a task does. */
 export type Script = (task: Task, signal: AbortSignal) => Step | Promise<Step>;

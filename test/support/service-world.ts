@@ -16,7 +16,7 @@ const run = promisify(execFile);
 const TOKEN = "code-host-token-0123456789";
 const AGENTS = new URL("../fixtures/agents/", import.meta.url);
 const ADDS_A_LINE = { kind: "command", command: [process.execPath, agentFile("call-and-edit")] };
-const SERVICE = fileURLToPath(new URL("../../src/service/main.ts", import.meta.url));
+const SERVICE = fileURLToPath(new URL("../../service/main.ts", import.meta.url));
 const Pulls = z.array(z.object({ html_url: z.string() }));
 
 /** An agent of `fixtures/agents`, by its name. */
@@ -70,7 +70,7 @@ export async function startServiceWorld(
   const { stdout } = await run(process.execPath, args, { env });
   const apiKey = stdout.trim();
   const program: Program = {
-    file: "src/service/main.ts",
+    file: "service/main.ts",
     args: ["serve", "--config", config],
     readyMessage: "job service is ready",
   };

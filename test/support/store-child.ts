@@ -3,10 +3,10 @@
  * it is killed or an add is refused. Writes "open" once it owns the store, and then each id whose add was acknowledged, a line each.
  */
 import { writeSync } from "node:fs";
-import type { TaskQueue } from "../../src/core/task-queue.ts";
-import { SqliteTaskQueue } from "../../src/queue/sqlite-task-queue.ts";
+import type { TaskQueue } from "../../src/core/ports/task-queue.ts";
+import { SqliteTaskQueue } from "../../src/queue/sqlite/sqlite-task-queue.ts";
 import { openStore } from "../../src/store/open-store.ts";
-import { createSystemClock } from "../../src/system-clock.ts";
+import { createSystemClock } from "../../src/process/system-clock.ts";
 import { RecordingLogger } from "./recording-logger.ts";
 
 const clock = createSystemClock();

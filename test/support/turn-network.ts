@@ -1,13 +1,13 @@
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from "node:http";
 import { connect, type Socket } from "node:net";
-import { parseHostRule } from "../../src/service/network/host-rules.ts";
+import { parseHostRule } from "../../service/egress/host-rules.ts";
 import {
   openTurnNetwork,
   type TurnNetwork,
   type TurnNetworkOptions,
-} from "../../src/service/network/turn-network.ts";
-import type { ModelUpstream } from "../../src/service/network/upstream-client.ts";
+} from "../../service/egress/turn-network.ts";
+import type { ModelUpstream } from "../../service/gateway/upstream-client.ts";
 import { RecordingLogger } from "./recording-logger.ts";
 import { openTempDir } from "./temp-dir.ts";
 

@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { watchDisk } from "../../src/service/runner/sandbox/disk-watch.ts";
+import { watchDisk } from "../../service/runner/sandbox/disk-watch.ts";
 import { ManualClock } from "./manual-clock.ts";
 
 const folder = process.argv[2] ?? "";

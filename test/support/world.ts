@@ -7,7 +7,7 @@ import { createApp } from "../../src/app.ts";
 import { RedisTaskQueue } from "../../src/queue/redis/redis-task-queue.ts";
 import { openBackend } from "../../src/backend.ts";
 import type { Backend } from "../../src/backend.ts";
-import { loadConfig } from "../../src/config.ts";
+import { loadConfig } from "../../src/config/config.ts";
 import { createSlackSide } from "../../emulators/slack/index.ts";
 import type {
   LimitSettings,

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { STATUS_SLOT, outcomeSlot } from "../../src/core/delivery.ts";
-import type { NewTask, TaskEnd } from "../../src/core/task-queue.ts";
-import { endTurn, newTurn, resumeTurn } from "../../src/core/turn.ts";
-import type { Turn } from "../../src/core/turn.ts";
-import { deliver, deliverTasks } from "../../src/tasks/deliver.ts";
+import { STATUS_SLOT, outcomeSlot } from "../../src/core/turn/delivery.ts";
+import type { NewTask, TaskEnd } from "../../src/core/ports/task-queue.ts";
+import { endTurn, newTurn, resumeTurn, type Turn } from "../../src/core/turn/turn.ts";
+import { deliver } from "../../src/tasks/deliver.ts";
+import { deliverTasks, openTask, refreshTask } from "../../src/decisions/new-tasks.ts";
 import { StoreAnswerLostError } from "../../src/store/store-errors.ts";
-import type { TaskDeps } from "../../src/tasks/deps.ts";
-import { open, openTask } from "../../src/tasks/open.ts";
-import { refresh, refreshTask } from "../../src/tasks/refresh.ts";
+import type { TaskDeps } from "../../src/decisions/deps.ts";
+import { open } from "../../src/tasks/open.ts";
+import { refresh } from "../../src/tasks/refresh.ts";
 import { makeJob, makeRequest } from "../support/builders.ts";
 import { TaskRig, lost, refused } from "./setup.ts";
 

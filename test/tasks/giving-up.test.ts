@@ -1,19 +1,18 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { endTurn, newTurn } from "../../src/core/turn.ts";
-import { DocsAgentError } from "../../src/errors.ts";
+import { endTurn, newTurn } from "../../src/core/turn/turn.ts";
+import { DocsAgentError } from "../../src/core/errors.ts";
 import { createTaskHandler } from "../../src/tasks/index.ts";
-import { openTask } from "../../src/tasks/open.ts";
-import { replyTask } from "../../src/tasks/reply.ts";
+import { openTask, replyTask, watchTask } from "../../src/decisions/new-tasks.ts";
 import { tellTask } from "../../src/tasks/notices.ts";
-import { turnWrites } from "../../src/tasks/turn-writes.ts";
-import { watchTask } from "../../src/tasks/watch.ts";
+import { turnWrites } from "../../src/decisions/turn-writes.ts";
 import { makeJob, makeRequest } from "../support/builders.ts";
-import { TaskRig, lost, notSent, refused } from "./setup.ts";
-import type { SlackFault } from "./setup.ts";
+import { TaskRig, lost, notSent, refused, type SlackFault } from "./setup.ts";
 
 const HOUR_MS = 60 * 60_000;
+
 const turn = newTurn(makeRequest());
+
 const whose = { teamId: "T1", userId: "U1", channelId: "C1", responseUrl: null };
 
 class StoreBusyError extends DocsAgentError {

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { Delivery, STATUS_SLOT, moveAway, newDelivery } from "../../src/core/delivery.ts";
-import type { Notifier } from "../../src/core/notifier.ts";
-import type { Task } from "../../src/core/task-queue.ts";
+import { Delivery, STATUS_SLOT, moveAway, newDelivery } from "../../src/core/turn/delivery.ts";
+import type { Notifier } from "../../src/core/ports/notifier.ts";
+import type { Task } from "../../src/core/ports/task-queue.ts";
 import { postOnce } from "../../src/tasks/post.ts";
 import { makeTurn } from "../support/builders.ts";
 import { ScriptedSlack, TaskRig, lost, lostAfterEffect, notSent, refused } from "./setup.ts";

@@ -6,14 +6,14 @@ import type {
   Place,
   Posted,
   PostLabel,
-} from "../../src/core/notifier.ts";
-import type { JobService, JobServiceAnswer } from "../../src/core/job-service.ts";
-import type { NewTask, Step, Task, TaskEnd, TaskRun } from "../../src/core/task-queue.ts";
-import type { Turn } from "../../src/core/turn.ts";
-import { SqliteTaskQueue } from "../../src/queue/sqlite-task-queue.ts";
+} from "../../src/core/ports/notifier.ts";
+import type { JobService, JobServiceAnswer } from "../../src/core/ports/job-service.ts";
+import type { NewTask, Step, Task, TaskEnd, TaskRun } from "../../src/core/ports/task-queue.ts";
+import type { Turn } from "../../src/core/turn/turn.ts";
+import { SqliteTaskQueue } from "../../src/queue/sqlite/sqlite-task-queue.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import type { SqliteStore } from "../../src/store/open-store.ts";
-import type { TaskDeps } from "../../src/tasks/deps.ts";
+import type { TaskDeps } from "../../src/decisions/deps.ts";
 import { makeJob } from "../support/builders.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";

@@ -1,11 +1,10 @@
 import { expect, it } from "vitest";
-import { STATUS_SLOT, intend, posted } from "../../src/core/delivery.ts";
-import { threadId } from "../../src/core/records.ts";
-import { newTurn } from "../../src/core/turn.ts";
-import type { Turn } from "../../src/core/turn.ts";
+import { STATUS_SLOT, intend, posted } from "../../src/core/turn/delivery.ts";
+import { threadId } from "../../src/core/ports/records.ts";
+import { newTurn, type Turn } from "../../src/core/turn/turn.ts";
 import { StoreAnswerLostError } from "../../src/store/store-errors.ts";
-import type { TaskDeps } from "../../src/tasks/deps.ts";
-import { submitTask } from "../../src/tasks/sending.ts";
+import type { TaskDeps } from "../../src/decisions/deps.ts";
+import { submitTask } from "../../src/decisions/new-tasks.ts";
 import { submit } from "../../src/tasks/submit.ts";
 import { makeQuoted, makeRequest } from "../support/builders.ts";
 import { TaskRig } from "./setup.ts";

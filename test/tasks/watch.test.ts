@@ -1,25 +1,27 @@
 import { expect, it } from "vitest";
-import type { JobServiceAnswer } from "../../src/core/job-service.ts";
-import { jobKey } from "../../src/core/project.ts";
-import { endTurn, newTurn, resumeTurn } from "../../src/core/turn.ts";
-import type { Turn } from "../../src/core/turn.ts";
-import { turnWrites } from "../../src/tasks/turn-writes.ts";
+import type { JobServiceAnswer } from "../../src/core/ports/job-service.ts";
+import { jobKey } from "../../src/core/job/project.ts";
+import { endTurn, newTurn, resumeTurn, type Turn } from "../../src/core/turn/turn.ts";
+import { turnWrites } from "../../src/decisions/turn-writes.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { closedForMs } from "../../src/tasks/project-gate.ts";
-import { submitTask } from "../../src/tasks/sending.ts";
+import { submitTask, watchTask } from "../../src/decisions/new-tasks.ts";
 import { submit } from "../../src/tasks/submit.ts";
-import { watch, watchTask } from "../../src/tasks/watch.ts";
+import { watch } from "../../src/tasks/watch.ts";
 import { makeJob, makeRequest } from "../support/builders.ts";
 import { RecordingLogger } from "../support/recording-logger.ts";
 import { TaskRig } from "./setup.ts";
 
 const PR = "https://github.com/acme/docs/pull/7";
+
 const DAY_MS = 24 * 60 * 60_000;
+
 const done: JobServiceAnswer = {
   ok: true,
   honorsIdempotencyKeys: false,
   job: makeJob({ status: "completed" }),
 };
+
 const gone: JobServiceAnswer = {
   ok: false,
   honorsIdempotencyKeys: false,

@@ -1,9 +1,9 @@
 import { hash } from "node:crypto";
 import { z } from "zod";
-import type { Clock } from "../../core/clock.ts";
-import type { Read, RecordKind, RecordOf, WriteOf } from "../../core/records.ts";
-import type { Decision, TaskEnd } from "../../core/task-queue.ts";
-import { DocsAgentError, LimitReachedError } from "../../errors.ts";
+import type { Clock } from "../../core/ports/clock.ts";
+import type { Read, RecordKind, RecordOf, WriteOf } from "../../core/ports/records.ts";
+import type { Decision, TaskEnd } from "../../core/ports/task-queue.ts";
+import { DocsAgentError, LimitReachedError } from "../../core/errors.ts";
 import { type SetAsideRecord, serialize } from "../../store/record-store.ts";
 import type { RedisStore } from "../../store/redis/open-redis-store.ts";
 import type { RedisStorage } from "../../store/redis/redis-storage.ts";

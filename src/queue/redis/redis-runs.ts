@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Decision, Step, TaskHandler } from "../../core/task-queue.ts";
-import { messageOf } from "../../errors.ts";
+import type { Decision, Step, TaskHandler } from "../../core/ports/task-queue.ts";
+import { messageOf } from "../../core/errors.ts";
 import { fromStoredPayload } from "../storable-task.ts";
 import { type Run, TaskRuns, type TaskRunsOptions } from "../task-runs.ts";
 import { type Claim, ClaimLostError, type RedisCommits } from "./redis-commits.ts";

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import type { Clock } from "../../core/clock.ts";
-import type { Logger } from "../../core/logger.ts";
-import type { Read } from "../../core/records.ts";
-import type { Decision, NewTask, TaskCounts, TaskHandler, TaskQueue } from "../../core/task-queue.ts";
-import { messageOf } from "../../errors.ts";
+import type { Clock } from "../../core/ports/clock.ts";
+import type { Logger } from "../../core/ports/logger.ts";
+import type { Read } from "../../core/ports/records.ts";
+import type { Decision, NewTask, TaskCounts, TaskHandler, TaskQueue } from "../../core/ports/task-queue.ts";
+import { messageOf } from "../../core/errors.ts";
 import type { RedisStore } from "../../store/redis/open-redis-store.ts";
 import { StoreAnswerLostError } from "../../store/store-errors.ts";
 import type { Pools } from "../storable-task.ts";

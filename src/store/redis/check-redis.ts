@@ -1,4 +1,4 @@
-import { messageOf } from "../../errors.ts";
+import { messageOf } from "../../core/errors.ts";
 import { StoreUnavailableError } from "../store-errors.ts";
 import type { RedisConnection } from "./redis-connection.ts";
 

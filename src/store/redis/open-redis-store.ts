@@ -1,7 +1,7 @@
 import type { z } from "zod";
-import type { Clock } from "../../core/clock.ts";
-import type { Logger } from "../../core/logger.ts";
-import type { RecordStore } from "../../core/records.ts";
+import type { Clock } from "../../core/ports/clock.ts";
+import type { Logger } from "../../core/ports/logger.ts";
+import type { RecordStore } from "../../core/ports/records.ts";
 import { type Records, type Store, openRecords } from "../record-store.ts";
 import { StoreHalfLoadedError } from "../store-errors.ts";
 import { checkRedis } from "./check-redis.ts";

@@ -8,8 +8,8 @@ import {
   createClient,
 } from "@redis/client";
 import type { RedisClientType } from "@redis/client";
-import type { Logger } from "../../core/logger.ts";
-import { DocsAgentError, messageOf } from "../../errors.ts";
+import type { Logger } from "../../core/ports/logger.ts";
+import { DocsAgentError, messageOf } from "../../core/errors.ts";
 import { StoreAnswerLostError, StoreUnavailableError } from "../store-errors.ts";
 import { readRedisUrl } from "./redis-location.ts";
 

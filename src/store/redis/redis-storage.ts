@@ -1,5 +1,5 @@
-import type { Clock } from "../../core/clock.ts";
-import type { Series } from "../../core/task-queue.ts";
+import type { Clock } from "../../core/ports/clock.ts";
+import type { Series } from "../../core/ports/task-queue.ts";
 import { type RecordStorage, remember } from "../record-store.ts";
 import type { RedisConnection } from "./redis-connection.ts";
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { Decision, Limit } from "../../../src/core/task-queue.ts";
-import { LimitReachedError } from "../../../src/errors.ts";
+import type { Decision, Limit } from "../../../src/core/ports/task-queue.ts";
+import { LimitReachedError } from "../../../src/core/errors.ts";
 import type { TaskQueueSubject } from "../task-queue.ts";
 import { HOUR_MS, MINUTE_MS, task } from "./task.ts";
 

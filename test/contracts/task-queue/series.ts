@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { Append } from "../../../src/core/task-queue.ts";
-import { LimitReachedError } from "../../../src/errors.ts";
+import type { Append } from "../../../src/core/ports/task-queue.ts";
+import { LimitReachedError } from "../../../src/core/errors.ts";
 import { ScriptedHandler } from "../../support/scripted-handler.ts";
 import type { TaskQueueSubject } from "../task-queue.ts";
 import { MINUTE_MS, task } from "./task.ts";

@@ -404,7 +404,7 @@ it("asks for its password where anybody on the machine can connect", async () =>
 });
 
 it("says when a socket's path is too long, or can't be had", async () => {
-  const { openTurnNetwork } = await import("../../../src/service/network/turn-network.ts");
+  const { openTurnNetwork } = await import("../../../service/egress/turn-network.ts");
   const options = { allow: [], maxBytes: 1, models: [], budget: { tokens: null, usd: null } };
   await using world = await openNetworkWorld();
   await expect(

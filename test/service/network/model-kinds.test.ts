@@ -5,7 +5,7 @@ import {
   MODEL_KINDS,
   parseModelTarget,
   upstreamUrl,
-} from "../../../src/service/network/model-kinds.ts";
+} from "../../../service/gateway/model-kinds.ts";
 
 const ONLY =
   /^(?:\/v\w+)?\/(?:messages(?:\/count_tokens)?|chat\/completions|responses(?:\/compact)?|models(?:\/[^/]+)?)$/;

@@ -1,6 +1,6 @@
 import { expect, it, vi } from "vitest";
-import type { PlanStep, ReportedUsage } from "../../../src/core/job-service.ts";
-import type { AgentQuestion } from "../../../src/service/turn-runner.ts";
+import type { PlanStep, ReportedUsage } from "../../../src/core/ports/job-service.ts";
+import type { AgentQuestion } from "../../../service/runner/turn-runner.ts";
 import { advanceUntilSettled } from "../../support/advance-until-settled.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 import { fixtureAgent, openRunnerWorld } from "../../support/runner-world.ts";

@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { isBaseBranch } from "../../../src/service/branch.ts";
-import { repositoryKind } from "../../../src/service/repository.ts";
+import { isBaseBranch } from "../../../service/config/branch.ts";
+import { repositoryKind } from "../../../service/config/repository.ts";
 import { openTempDir } from "../../support/temp-dir.ts";
 
 const USABLE = [

@@ -1,7 +1,7 @@
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { expect, it } from "vitest";
-import { TransientRunError } from "../../../src/service/runner/run-error.ts";
+import { TransientRunError } from "../../../service/runner/run-error.ts";
 import { inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
 
 /** Changes one documentation file and one that is none. */

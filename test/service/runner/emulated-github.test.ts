@@ -1,8 +1,8 @@
 import { createEmulator } from "emulate";
 import { expect, it } from "vitest";
-import { createSystemClock } from "../../../src/system-clock.ts";
-import { createGitHubCodeHost } from "../../../src/service/runner/publish/github-code-host.ts";
-import { publish } from "../../../src/service/runner/publish/publish.ts";
+import { createSystemClock } from "../../../src/process/system-clock.ts";
+import { createGitHubCodeHost } from "../../../service/runner/publish/github-code-host.ts";
+import { publish } from "../../../service/runner/publish/publish.ts";
 
 const TOKEN = "ghp_0123456789abcdefghijklmnop";
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { createGitHubCodeHost } from "../../../src/service/runner/publish/github-code-host.ts";
-import { createSystemClock } from "../../../src/system-clock.ts";
+import { createGitHubCodeHost } from "../../../service/runner/publish/github-code-host.ts";
+import { createSystemClock } from "../../../src/process/system-clock.ts";
 import { startHttpSide } from "../../support/turn-network.ts";
 
 const BRANCH = "docs-agent/job1";

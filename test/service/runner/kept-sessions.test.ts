@@ -1,6 +1,6 @@
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
-import { KeptSessions } from "../../../src/service/runner/kept-sessions.ts";
+import { KeptSessions } from "../../../service/runner/kept-sessions.ts";
 import { LaterClock } from "../../support/later-clock.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 import { openRunnerWorld } from "../../support/runner-world.ts";

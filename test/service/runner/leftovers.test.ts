@@ -6,7 +6,7 @@ import { mkdir, readdir, readFile, readlink, writeFile } from "node:fs/promises"
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { removeFolder } from "../../../src/service/runner/folders.ts";
+import { removeFolder } from "../../../service/runner/folders.ts";
 import { processesOf } from "../../support/processes-of.ts";
 import { inlineAgent, openRunnerWorld, START_FILES } from "../../support/runner-world.ts";
 import { openTempDir } from "../../support/temp-dir.ts";

@@ -1,6 +1,6 @@
 import { readdir, writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { TransientRunError } from "../../../src/service/runner/run-error.ts";
+import { TransientRunError } from "../../../service/runner/run-error.ts";
 import { inlineAgent, LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
 
 const FIRST_AGENT = inlineAgent(`

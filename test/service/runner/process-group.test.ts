@@ -13,7 +13,7 @@ import {
   processStat,
   type ProcessOptions,
   startProcessGroup,
-} from "../../../src/service/runner/process-group.ts";
+} from "../../../service/runner/process-group.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 import { openTempDir } from "../../support/temp-dir.ts";
 

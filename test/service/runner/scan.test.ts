@@ -1,7 +1,7 @@
 import { mkdir, readdir, utimes, writeFile } from "node:fs/promises";
 import { expect, it } from "vitest";
-import { scanTree } from "../../../src/service/runner/tree/scan-tree.ts";
-import { identityAt, type WrittenFile } from "../../../src/service/runner/tree/written-files.ts";
+import { scanTree } from "../../../service/runner/tree/scan-tree.ts";
+import { identityAt, type WrittenFile } from "../../../service/runner/tree/written-files.ts";
 import { inlineAgent, openRunnerWorld } from "../../support/runner-world.ts";
 import { openTempDir } from "../../support/temp-dir.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { PlanStep, ReportedUsage } from "../../../src/core/job-service.ts";
-import { TransientRunError } from "../../../src/service/runner/run-error.ts";
+import type { PlanStep, ReportedUsage } from "../../../src/core/ports/job-service.ts";
+import { TransientRunError } from "../../../service/runner/run-error.ts";
 import { advanceUntilSettled } from "../../support/advance-until-settled.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
 import { LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";

@@ -1,18 +1,18 @@
 import { execFileSync } from "node:child_process";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isBaseBranch } from "../../../src/service/branch.ts";
-import { oneLine, printableText, terminalText } from "../../../src/service/printable-text.ts";
-import { failureOf } from "../../../src/service/runner/agents/agent-process.ts";
-import { remoteOf } from "../../../src/service/runner/git/remote.ts";
-import { closedMarkdown, inertText } from "../../../src/service/runner/publish/inert-text.ts";
+import { isBaseBranch } from "../../../service/config/branch.ts";
+import { oneLine, printableText, terminalText } from "../../../service/runner/printable-text.ts";
+import { failureOf } from "../../../service/runner/agents/agent-process.ts";
+import { remoteOf } from "../../../service/runner/git/remote.ts";
+import { closedMarkdown, inertText } from "../../../service/runner/publish/inert-text.ts";
 import {
   bodyOf,
   commitMessageOf,
   mergedBody,
   titleOf,
-} from "../../../src/service/runner/publish/pull-request-text.ts";
-import { createRedact } from "../../../src/service/runner/redaction.ts";
+} from "../../../service/runner/publish/pull-request-text.ts";
+import { createRedact } from "../../../service/runner/redaction.ts";
 
 const plain = (text: string) => text;
 const turn = {

@@ -1,0 +1,70 @@
+import type { Logger } from "../../src/core/ports/logger.ts";
+import { StartError } from "../../src/process/start-error.ts";
+import { AGENT_PRESETS } from "../config/agent-presets.ts";
+import type { ServiceProject } from "../config/config.ts";
+import type { Env } from "../config/env.ts";
+import { type ModelAccess, openTurnNetwork } from "../egress/turn-network.ts";
+import { networkOf } from "../config/project-secrets.ts";
+
+const SILENT: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => SILENT };
+
+const LISTS = { anthropic: "/v1/models", openai: "/models", gemini: "/v1beta/models" };
+
+/** Looks which models the agent may use, and with `calls` asks each for something small, as its agent would: over the gateway. */
+export async function checkModel(
+  project: ServiceProject,
+  { calls, env, signal }: { calls: boolean; env: Env; signal: AbortSignal },
+): Promise<string> {
+  const models = usableModels(project);
+  if (models.length === 0) return project.agentEnv.length > 0 ? `by ${project.agentEnv.join(", ")}` : "none";
+  const names = models.map(({ name }) => name).join(", ");
+  if (!calls) return `${names}. Not called: add --call-model to test it`;
+  await using network = await openTurnNetwork({
+    ...networkOf({ ...project, models, budget: {} }, env),
+    socketPath: null,
+    logger: SILENT,
+  });
+  for (const [index, access] of network.models(network.port ?? 0).entries()) {
+    const { path, body } = smallRequest(project, access, index === 0);
+    const answer = await fetch(`${access.url}${path}`, {
+      method: body === null ? "GET" : "POST",
+      headers: { "x-api-key": access.key },
+      body: body === null ? null : JSON.stringify(body),
+      signal,
+    });
+    const text = await answer.text();
+    if (answer.ok) continue;
+    const trouble = network.modelTrouble();
+    const said = trouble === null ? text.slice(0, 500) : `${trouble.reason} ${trouble.advice}`;
+    throw new StartError(`${access.name} answered ${answer.status}: ${said}`);
+  }
+  return `${names}, called`;
+}
+
+/** A call with a token of output where it is known which model the agent uses, else a list of models. */
+function smallRequest({ agent }: ServiceProject, { kind }: ModelAccess, isFirst: boolean) {
+  const model = isFirst && agent.kind === "acp" ? agent.model : undefined;
+  if (model === undefined) return { path: LISTS[kind], body: null };
+  const messages = [{ role: "user", content: "Say OK." }];
+  if (kind === "anthropic") return { path: "/v1/messages", body: { model, max_tokens: 1, messages } };
+  if (kind === "gemini") {
+    const contents = [{ role: "user", parts: [{ text: "Say OK." }] }];
+    const path = `/v1beta/models/${model}:generateContent`;
+    return { path, body: { contents, generationConfig: { maxOutputTokens: 1 } } };
+  }
+  // Copilot is the only one here that speaks the older API.
+  if (agent.kind === "acp" && agent.preset === "copilot")
+    return { path: "/chat/completions", body: { model, messages } };
+  return { path: "/responses", body: { model, input: "Say OK.", max_output_tokens: 16 } };
+}
+
+function usableModels({ agent, models, agentEnv }: ServiceProject): ServiceProject["models"] {
+  if (agent.kind !== "acp" || agent.preset === undefined) return models;
+  const kinds: readonly string[] = AGENT_PRESETS[agent.preset].modelKinds;
+  const fitting = kinds.flatMap((kind) => models.filter((model) => model.kind === kind));
+  // Whoever gives the agent a key of its own does without ours.
+  if (fitting.length > 0 || agentEnv.length > 0) return fitting;
+  throw new StartError(
+    `The agent has no model. Add one of kind ${kinds.join(" or ")} under models, with the name of the variable that holds its key.`,
+  );
+}

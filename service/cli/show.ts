@@ -1,0 +1,144 @@
+import type { PlanStep, ReportedPullRequest, ReportedUsage } from "../../src/core/ports/job-service.ts";
+import { cut } from "../../src/core/text/text.ts";
+import type { KeptAttachment } from "../jobs/attachment-files.ts";
+import { terminalText } from "../runner/printable-text.ts";
+import { toTimestamp, type StoredJob, type StoredQuestion, type StoredTurn } from "../jobs/job.ts";
+import type { AdminKey } from "../jobs/keys.ts";
+
+const MAX_SHOWN_CHARS = 4_000;
+
+/** The jobs as a table. */
+export function jobTable(jobs: readonly StoredJob[]): string {
+  if (jobs.length === 0) return "There are no such jobs.\n";
+  const rows = jobs.map((job) => [
+    job.id,
+    job.projectId,
+    job.status,
+    toTimestamp(job.createdAt),
+    job.prLink === null ? "-" : lineText(job.prLink),
+  ]);
+  return table([["JOB", "PROJECT", "STATUS", "CREATED", "PULL REQUEST"], ...rows]);
+}
+
+/** The keys as a table, without the keys. */
+export function keyTable(keys: readonly AdminKey[]): string {
+  if (keys.length === 0) return "There are no keys. Create one: keys create --project <id>\n";
+  const rows = keys.map((key) => [
+    key.id,
+    key.projectId,
+    `…${key.last4}`,
+    toTimestamp(key.createdAt),
+    key.revokedAt === null ? "-" : toTimestamp(key.revokedAt),
+  ]);
+  return table([["KEY", "PROJECT", "ENDS IN", "CREATED", "REVOKED"], ...rows]);
+}
+
+type ShownTurn = StoredTurn & { attachments: readonly KeptAttachment[] };
+
+/** A job with all its turns, and what its agent asks. */
+export function jobDetails(
+  job: StoredJob,
+  turns: readonly ShownTurn[],
+  questions: readonly StoredQuestion[],
+): string {
+  const lines = [
+    `job           ${job.id}`,
+    `project       ${job.projectId}`,
+    `status        ${job.status}`,
+    `repository    ${lineText(job.repository)} (${lineText(job.ref)})`,
+    `model         ${lineText(job.model)}`,
+    `pull request  ${job.prLink === null ? "-" : lineText(job.prLink)}`,
+    `created       ${toTimestamp(job.createdAt)}`,
+    ...(job.archivedAt === null ? [] : [`archived      ${toTimestamp(job.archivedAt)}`]),
+    ...turns.flatMap((turn) => [
+      ...turnLines(turn),
+      ...questions.filter((question) => question.turn === turn.number).flatMap(questionLines),
+    ]),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+function turnLines(turn: ShownTurn): string[] {
+  const times = [
+    `accepted ${toTimestamp(turn.acceptedAt)}`,
+    ...(turn.startedAt === null ? [] : [`started ${toTimestamp(turn.startedAt)}`]),
+    ...(turn.endedAt === null ? [] : [`ended ${toTimestamp(turn.endedAt)}`]),
+  ];
+  const attempts = turn.attempts > 1 ? `, attempt ${turn.attempts}` : "";
+  return [
+    "",
+    `turn ${turn.number}: ${turn.outcome === "cancelled" ? "canceled" : (turn.outcome ?? turn.state)}${attempts}`,
+    `  ${times.join(", ")}`,
+    ...block("prompt", turn.prompt),
+    ...(turn.attachments.length === 0
+      ? []
+      : block("attached", turn.attachments.map(attachmentLine).join("\n"))),
+    ...(turn.step === null || turn.state !== "running" ? [] : block("step", turn.step)),
+    ...(turn.plan.length === 0 ? [] : block("plan", turn.plan.map(planLine).join("\n"))),
+    ...(turn.usage === null ? [] : block("used", usageText(turn.usage))),
+    ...(turn.pullRequest === null ? [] : block("pull request", pullRequestText(turn.pullRequest))),
+    ...(turn.branch === null ? [] : block("branch", turn.branch)),
+    ...(turn.summary === null ? [] : block("summary", turn.summary)),
+    ...(turn.reason === null ? [] : block(turn.state === "ended" ? "reason" : "last attempt", turn.reason)),
+    ...(turn.leftOut.length === 0 ? [] : block("left out", turn.leftOut.join("\n"))),
+    ...(turn.progress.length === 0 ? [] : block("progress", turn.progress.join("\n"), Infinity)),
+  ];
+}
+
+function attachmentLine({ name, mediaType, bytes }: KeptAttachment): string {
+  return `${lineText(name)} (${mediaType}, ${bytes} bytes)`;
+}
+
+function planLine({ text, status }: PlanStep): string {
+  const mark = { pending: " ", "in-progress": ">", completed: "x" }[status];
+  return `[${mark}] ${text}`;
+}
+
+function usageText({ inputTokens, outputTokens, cachedInputTokens, calls, costUsd }: ReportedUsage): string {
+  const counts =
+    calls === null
+      ? "not counted"
+      : `${calls} ${calls === 1 ? "call" : "calls"}, ${inputTokens ?? "?"} tokens in (${cachedInputTokens ?? "?"} cached), ${outputTokens ?? "?"} out`;
+  return costUsd === null ? counts : `${counts}, $${costUsd.toFixed(4)}`;
+}
+
+function pullRequestText(pullRequest: ReportedPullRequest): string {
+  const { url, number, title, state, files, additions, deletions } = pullRequest;
+  const changed = files === null ? "" : `, ${files} ${files === 1 ? "file" : "files"}`;
+  const lines = additions === null || deletions === null ? "" : `, +${additions} −${deletions}`;
+  return `#${number} ${title} (${state}${changed}${lines})\n${url}`;
+}
+
+function questionLines({ id, text, choices, allowsText, answeredAt }: StoredQuestion): string[] {
+  const offered = choices.map((choice) => `${choice.id}: ${choice.label}`);
+  const answers = allowsText ? [...offered, offered.length === 0 ? "in words" : "or in words"] : offered;
+  return block(
+    answeredAt === null ? `asks, question ${id}` : "asked, answered",
+    [text, ...answers].join("\n"),
+  );
+}
+
+function block(name: string, text: string, maxChars = MAX_SHOWN_CHARS): string[] {
+  return [
+    `  ${name}:`,
+    ...terminalText(cut(text, maxChars))
+      .split("\n")
+      .map((line) => `    ${line}`),
+  ];
+}
+
+function table(rows: readonly string[][]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const lines = rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
+  return `${lines.join("\n")}\n`;
+}
+
+/** One line, as much of it as there is. */
+export function lineText(text: string): string {
+  return terminalText(text).replaceAll(/\s+/g, " ");
+}

@@ -1,0 +1,155 @@
+import type { ModelKind } from "../gateway/model-kinds.ts";
+import type { ModelAccess } from "../egress/turn-network.ts";
+
+/** What was tried for one agent; see docs/agents.md. */
+export type AgentPreset = {
+  /** The program and its arguments for the Agent Client Protocol on standard input and output. */
+  command: readonly [string, ...string[]];
+  /** The npm package that brings the program. */
+  npmPackage: string;
+  /** Kinds of model upstreams that it works with, its own first. */
+  modelKinds: readonly ModelKind[];
+  /** Turns off what only disturbs here: updates, telemetry, questions, and a sandbox inside ours. */
+  env: Readonly<Record<string, string>>;
+  /** The variables that lead it to its model. The upstream's kind is one of `modelKinds`; no model: the agent's own choice. */
+  modelEnv: (upstream: ModelAccess, model: string | null) => Record<string, string>;
+};
+
+export const AGENT_PRESETS = {
+  opencode: {
+    command: ["opencode", "acp"],
+    npmPackage: "opencode-ai",
+    modelKinds: ["anthropic", "openai", "gemini"],
+    env: {
+      OPENCODE_DISABLE_AUTOUPDATE: "1",
+      OPENCODE_DISABLE_LSP_DOWNLOAD: "1",
+      OPENCODE_DISABLE_MODELS_FETCH: "1",
+      OPENCODE_DISABLE_SHARE: "1",
+    },
+    modelEnv: (upstream, model) => ({
+      OPENCODE_CONFIG_CONTENT: JSON.stringify(opencodeConfig(upstream, model)),
+    }),
+  },
+  gemini: {
+    command: ["gemini", "--acp"],
+    npmPackage: "@google/gemini-cli",
+    modelKinds: ["gemini"],
+    env: {
+      // Otherwise it starts itself a second time, for more memory.
+      GEMINI_CLI_NO_RELAUNCH: "true",
+      GEMINI_CLI_TRUST_WORKSPACE: "true",
+      GEMINI_TELEMETRY_ENABLED: "false",
+    },
+    modelEnv: ({ url, key }, model) => ({
+      GOOGLE_GEMINI_BASE_URL: url,
+      GEMINI_API_KEY: key,
+      ...(model === null ? {} : { GEMINI_MODEL: model }),
+    }),
+  },
+  claude: {
+    command: ["claude-agent-acp"],
+    npmPackage: "@agentclientprotocol/claude-agent-acp",
+    modelKinds: ["anthropic"],
+    env: {
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+      DISABLE_AUTOUPDATER: "1",
+      NO_BROWSER: "1",
+    },
+    modelEnv: ({ url, key }, model) => ({
+      ANTHROPIC_BASE_URL: url,
+      ANTHROPIC_API_KEY: key,
+      // Titles and the like go to a small model, which the upstream may not have.
+      ...(model === null ? {} : { ANTHROPIC_MODEL: model, ANTHROPIC_DEFAULT_HAIKU_MODEL: model }),
+    }),
+  },
+  codex: {
+    command: ["codex-acp"],
+    npmPackage: "@agentclientprotocol/codex-acp",
+    modelKinds: ["openai"],
+    env: {
+      // Its own sandbox can't be set up inside ours.
+      INITIAL_AGENT_MODE: "agent-full-access",
+      NO_BROWSER: "1",
+    },
+    modelEnv: (upstream, model) => ({
+      OPENAI_API_KEY: upstream.key,
+      MODEL_PROVIDER: CODEX_PROVIDER,
+      CODEX_CONFIG: JSON.stringify(codexConfig(upstream, model)),
+    }),
+  },
+  copilot: {
+    command: ["copilot", "--acp"],
+    npmPackage: "@github/copilot",
+    modelKinds: ["anthropic", "openai"],
+    env: { COPILOT_AUTO_UPDATE: "false", COPILOT_OFFLINE: "true" },
+    modelEnv: ({ kind, url, key }, model) => ({
+      COPILOT_PROVIDER_TYPE: kind,
+      COPILOT_PROVIDER_BASE_URL: url,
+      COPILOT_PROVIDER_API_KEY: key,
+      ...(model === null ? {} : { COPILOT_MODEL: model }),
+    }),
+  },
+} as const satisfies Record<string, AgentPreset>;
+
+export type AgentPresetName = keyof typeof AGENT_PRESETS;
+
+/** The presets' names, in the order of the docs. */
+export const AGENT_PRESET_NAMES = Object.keys(AGENT_PRESETS).filter(isAgentPreset);
+
+export function isAgentPreset(name: string): name is AgentPresetName {
+  return Object.hasOwn(AGENT_PRESETS, name);
+}
+
+/** A preset as the settings choose it. */
+export type ChosenPreset = { name: AgentPresetName; model: string | null };
+
+/** The variables that a preset needs, led to the first of the upstreams that it works with; none of them: it gets no model. */
+export function presetEnv(
+  { name, model }: ChosenPreset,
+  upstreams: readonly ModelAccess[],
+): Record<string, string> {
+  const preset: AgentPreset = AGENT_PRESETS[name];
+  const upstream = preset.modelKinds
+    .flatMap((kind) => upstreams.filter((candidate) => candidate.kind === kind))
+    .at(0);
+  return { ...preset.env, ...(upstream === undefined ? {} : preset.modelEnv(upstream, model)) };
+}
+
+const CODEX_PROVIDER = "docs-agent";
+const OPENCODE_PROVIDERS = { anthropic: "anthropic", openai: "openai", gemini: "google" } as const;
+
+/** Opencode's SDKs take a base URL that ends with the version. */
+function opencodeConfig({ kind, url, key }: ModelAccess, model: string | null) {
+  const provider = OPENCODE_PROVIDERS[kind];
+  const baseURL = { anthropic: `${url}/v1`, openai: url, gemini: `${url}/v1beta` }[kind];
+  const chosen = model === null ? null : `${provider}/${model}`;
+  return {
+    $schema: "https://opencode.ai/config.json",
+    enabled_providers: [provider],
+    provider: {
+      [provider]: {
+        options: { baseURL, apiKey: key },
+        ...(model === null ? {} : { models: { [model]: {} } }),
+      },
+    },
+    ...(chosen === null ? {} : { model: chosen, small_model: chosen }),
+  };
+}
+
+function codexConfig({ url }: ModelAccess, model: string | null) {
+  return {
+    model_provider: CODEX_PROVIDER,
+    model_providers: {
+      [CODEX_PROVIDER]: {
+        name: "Docs Agent",
+        base_url: url,
+        env_key: "OPENAI_API_KEY",
+        wire_api: "responses",
+        requires_openai_auth: false,
+      },
+    },
+    analytics: { enabled: false },
+    check_for_update_on_startup: false,
+    ...(model === null ? {} : { model }),
+  };
+}

@@ -1,0 +1,275 @@
+import { isIP } from "node:net";
+import { isAbsolute } from "node:path";
+import { z } from "zod";
+import { AGENT_PRESET_NAMES, AGENT_PRESETS, isAgentPreset } from "./agent-presets.ts";
+import { isBaseBranch, JOB_BRANCH_PREFIX } from "./branch.ts";
+import { parseHostRule } from "../egress/host-rules.ts";
+import { MODEL_KINDS } from "../gateway/model-kinds.ts";
+import { isSafeHttpUrl, repositoryKind } from "./repository.ts";
+
+/** The files that count as documentation unless a project says otherwise. */
+const DEFAULT_DOCS_GLOBS = [
+  "**/*.md",
+  "**/*.mdx",
+  "**/*.rst",
+  "**/*.adoc",
+  "**/*.asciidoc",
+  "docs/**",
+] as const;
+
+const ID = /^[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?$/i;
+const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
+const OWNER_OR_REPO = /^[A-Za-z0-9_.-]{1,100}$/;
+
+/** Messages of this schema are rules: they follow "must be", or "Set it to". */
+function whole(want: string, min: number, max: number): z.ZodNumber {
+  const error = `a whole number from ${min} to ${max} (${want})`;
+  return z.int(error).min(min, error).max(max, error);
+}
+
+function text(want: string, max = 500): z.ZodString {
+  return z.string(want).min(1, want).max(max, want);
+}
+
+function list<T extends z.ZodType>(item: T, want: string, max = 200) {
+  return z.array(item, want).max(max, want);
+}
+
+/** Absent reads as `{}`, so that the defaults inside apply. */
+function section<T extends z.ZodType>(schema: T) {
+  return z.preprocess((given) => given ?? {}, schema);
+}
+
+const EnvName = text("the name of an environment variable, never its value", 128).regex(
+  ENV_NAME,
+  "the name of an environment variable, never its value",
+);
+
+const WANT_HTTP_URL = "an https URL (http only to this machine) without a user name or a password";
+const HttpUrl = text(WANT_HTTP_URL, 2000).refine(isSafeHttpUrl, WANT_HTTP_URL);
+
+const WANT_REPOSITORY =
+  "an https URL (http only to this machine), an ssh URL, user@host:path, or a local path; credentials come from gitCredentialsEnv";
+
+/** `local` is a path, relative to the settings file until it is resolved. */
+const Repository = text(WANT_REPOSITORY, 2000).refine(
+  (value) => repositoryKind(value) !== null,
+  WANT_REPOSITORY,
+);
+
+const WANT_READABLE =
+  "absolute paths of files and folders that the agent may read, such as a program that lies outside /usr";
+const WANT_COMMAND = 'a list of texts, the program first, for example ["opencode", "acp"]';
+const AgentSettings = {
+  command: list(text(WANT_COMMAND, 4000), WANT_COMMAND).min(1, WANT_COMMAND),
+  timeLimitMinutes: whole("how long a turn may take, in minutes", 1, 24 * 60).default(30),
+  maxOutputBytes: whole("how much the agent may write, in bytes", 1024, 1024 ** 3).default(16 * 1024 ** 2),
+  readable: list(text(WANT_READABLE, 4000).refine(isAbsolute, WANT_READABLE), WANT_READABLE).default([]),
+  limits: section(
+    z.strictObject({
+      memoryMegabytes: whole("how much memory the agent may use, in megabytes", 1024, 1_048_576).default(
+        4096,
+      ),
+      processes: whole("how many processes the agent may have", 1, 32_768).default(512),
+      diskMegabytes: whole(
+        "how much the agent may write to its folders, in megabytes",
+        16,
+        1_048_576,
+      ).default(2048),
+    }),
+  ),
+};
+const AskingSettings = {
+  // With `ask`, a person decides what the policy does not allow, and the agent may put questions of its own.
+  permissions: z.enum(["policy", "ask"], "policy or ask").default("policy"),
+  answerTimeLimitMinutes: whole(
+    "how long an agent waits for a person's answer, in minutes",
+    1,
+    24 * 60,
+  ).default(60),
+};
+const WANT_PRESET = `one of ${AGENT_PRESET_NAMES.join(", ")}`;
+const WANT_AGENT =
+  'acp (Agent Client Protocol over stdio) or command (any program), with command: ["…"]; or use preset: opencode (or gemini, claude, codex, copilot)';
+const WANT_MODEL = "the model's name at its provider, beside a preset";
+const Agent = z.preprocess(
+  withPreset,
+  z.discriminatedUnion(
+    "kind",
+    [
+      z
+        .strictObject({
+          kind: z.literal("acp"),
+          preset: z.enum(AGENT_PRESET_NAMES, WANT_PRESET).optional(),
+          model: text(WANT_MODEL, 200).optional(),
+          ...AgentSettings,
+          terminal: z.boolean("true or false").default(false),
+          ...AskingSettings,
+        })
+        .refine(({ preset, model }) => preset !== undefined || model === undefined, {
+          path: ["model"],
+          error: WANT_MODEL,
+        }),
+      z.strictObject({
+        kind: z.literal("command"),
+        ...AgentSettings,
+        terminal: z.literal(false, "left out: it is a capability of kind: acp").default(false),
+      }),
+    ],
+    WANT_AGENT,
+  ),
+);
+
+/** A preset brings the kind and the command, unless the settings give a command of their own. */
+function withPreset(given: unknown): unknown {
+  if (typeof given !== "object" || given === null || !("preset" in given)) return given;
+  const { preset } = given;
+  const command = typeof preset === "string" && isAgentPreset(preset) ? AGENT_PRESETS[preset].command : ["?"];
+  return { kind: "acp", command: [...command], ...given };
+}
+
+const WANT_OWNER = "the name as it stands in the repository's address";
+const CodeHost = z.discriminatedUnion(
+  "kind",
+  [
+    z.strictObject({
+      kind: z.literal("github"),
+      apiUrl: HttpUrl.default("https://api.github.com"),
+      owner: text(WANT_OWNER).regex(OWNER_OR_REPO, WANT_OWNER),
+      repo: text(WANT_OWNER).regex(OWNER_OR_REPO, WANT_OWNER),
+      tokenEnv: EnvName,
+    }),
+    z.strictObject({ kind: z.literal("none") }),
+  ],
+  "github (with owner, repo and tokenEnv) or none",
+);
+
+const WANT_BRANCH = `the name of a branch that git takes, not ${JOB_BRANCH_PREFIX.slice(0, -1)} and none that begins with ${JOB_BRANCH_PREFIX}`;
+const WANT_ID = "1 to 64 letters, digits, '.', '_' or '-'";
+const WANT_GLOB = "globs inside the repository, for example docs/**";
+const Glob = text(WANT_GLOB, 300).refine(
+  (glob) => !glob.startsWith("/") && !glob.split("/").includes("..") && !glob.startsWith("!"),
+  WANT_GLOB,
+);
+
+const WANT_MODEL_NAME = "lower-case letters, digits or '-', a letter first, at most 32";
+const ModelName = text(WANT_MODEL_NAME, 32).regex(/^[a-z][a-z0-9-]*$/, WANT_MODEL_NAME);
+
+function dollars(want: string) {
+  const error = `${want}, in US dollars, from 0 to 100000`;
+  return z.number(error).min(0, error).max(100_000, error);
+}
+
+const WANT_PRICES = 'a price per model or pattern, for example "gpt-5*": { input: 1.25, output: 10 }';
+const Price = z.strictObject(
+  {
+    input: dollars("the price of a million tokens of input"),
+    output: dollars("the price of a million tokens of output"),
+    cachedInput: dollars("the price of a million tokens of cached input").optional(),
+  },
+  WANT_PRICES,
+);
+const WANT_EXTRAS = "lists of names under fields, tools and betas, as the log shows them";
+const ExtraNames = list(text(WANT_EXTRAS, 100).regex(/^[\w.:/@=[\]-]+$/, WANT_EXTRAS), WANT_EXTRAS).default(
+  [],
+);
+const Model = z.strictObject({
+  name: ModelName,
+  kind: z.enum(MODEL_KINDS, `one of ${MODEL_KINDS.join(", ")}, whichever API the upstream has`),
+  baseUrl: HttpUrl.optional(),
+  keyEnv: EnvName,
+  prices: z.record(z.string().min(1).max(200), Price, WANT_PRICES).default({}),
+  allow: section(z.strictObject({ fields: ExtraNames, tools: ExtraNames, betas: ExtraNames }, WANT_EXTRAS)),
+});
+
+const WANT_HOST_RULES =
+  "a list of hosts: packages.example.com, *.docs.example.com for all names below it, or either with :port; an address or host:port for one that isn't on the internet";
+const HostRules = list(
+  text(WANT_HOST_RULES, 300).refine((rule) => parseHostRule(rule) !== null, WANT_HOST_RULES),
+  WANT_HOST_RULES,
+);
+
+const Project = z.strictObject({
+  id: text(WANT_ID).regex(ID, WANT_ID),
+  name: text("a short name for people", 100).optional(),
+  repository: Repository,
+  baseBranch: text(WANT_BRANCH, 200).refine(isBaseBranch, WANT_BRANCH).default("main"),
+  docs: list(Glob, WANT_GLOB)
+    .min(1, WANT_GLOB)
+    .default([...DEFAULT_DOCS_GLOBS]),
+  portableNames: z.boolean("true or false").default(true),
+  agent: Agent,
+  codeHost: CodeHost,
+  gitCredentialsEnv: EnvName.optional(),
+  agentEnv: list(EnvName, "a list of names of environment variables").default([]),
+  models: list(ModelName, "a list of names of models, as they stand under models").optional(),
+  budget: section(
+    z.strictObject({
+      tokens: whole("how many tokens a turn may use", 1, 1_000_000_000).optional(),
+      usd: dollars("what a turn may cost").gt(0, "more than 0, or left out").optional(),
+    }),
+  ),
+  network: section(
+    z.strictObject({
+      allow: HostRules.default([]),
+      maxBytes: whole("how many bytes a turn may send and receive", 1024, 1024 ** 4).default(1024 ** 3),
+    }),
+  ),
+  limits: section(
+    z.strictObject({
+      createsPerHour: whole("how many jobs may be created in an hour", 1, 100_000).default(100),
+      messagesPerHour: whole("how many messages may be sent in an hour", 1, 100_000).default(100),
+      jobsAtOnce: whole("how many jobs may run at once", 1, 100).default(2),
+      queued: whole("how many turns may wait for their turn to run", 1, 10_000).default(100),
+    }),
+  ),
+  archiveAfterDays: whole("after how many days without activity a job is archived", 1, 3650).default(90),
+  keepArchivedDays: whole("after how many days an archived job is forgotten", 1, 3650).default(90),
+  deleteMergedBranches: z.boolean("true or false").default(true),
+  model: text("what the job's record shows as its model", 200).optional(),
+});
+
+const WANT_HOST = "an address to listen on, for example 127.0.0.1";
+
+/** The settings file as it is written. Defaults are filled in; paths and names that follow from others are not. */
+export const ServiceSettings = z.strictObject({
+  listen: section(
+    z.strictObject({
+      host: text(WANT_HOST, 255)
+        .refine((host) => isIP(host) !== 0 || /^[A-Za-z0-9.-]+$/.test(host), WANT_HOST)
+        .default("127.0.0.1"),
+      port: whole("a port", 0, 65_535).default(4000),
+    }),
+  ),
+  dataDir: text("the folder for the service's state and checkouts, for example ../docs-agent-data", 4000),
+  publicBaseUrl: HttpUrl.optional(),
+  keyPrefix: text("1 to 20 lower-case letters or digits, a letter first", 20)
+    .regex(/^[a-z][a-z0-9]*$/, "1 to 20 lower-case letters or digits, a letter first")
+    .default("docsagent"),
+  containment: z
+    .enum(["required", "none"], "required, or none if agents may see all that the service sees")
+    .default("required"),
+  logLevel: z.enum(["debug", "info", "warn", "error"], "debug, info, warn or error").default("info"),
+  jobsAtOnce: whole("how many jobs of all projects may run at once", 1, 1000).default(4),
+  stopGraceMinutes: z
+    .number("a number of minutes, 0 to 1440")
+    .min(0, "a number of minutes, 0 to 1440")
+    .max(1440, "a number of minutes, 0 to 1440")
+    .default(1),
+  models: list(Model, "a list of models, each with name, kind and keyEnv", 100).default([]),
+  projects: list(Project, "a list of projects, each with id, repository and agent", 1000).min(
+    1,
+    "a list of at least one project",
+  ),
+});
+export type ServiceSettings = z.infer<typeof ServiceSettings>;
+
+/** The names of all settings, wherever in the file they belong. */
+export function settingNames(): Set<string> {
+  const names = new Set<string>();
+  JSON.stringify(z.toJSONSchema(ServiceSettings, { unrepresentable: "any" }), (key, value: unknown) => {
+    if (key === "properties") for (const name of Object.keys(Object(value))) names.add(name);
+    return value;
+  });
+  return names;
+}

@@ -1,0 +1,323 @@
+import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
+import { LineCounter, parseDocument } from "yaml";
+import type { z } from "zod";
+import { didYouMean } from "../../src/config/did-you-mean.ts";
+import { DocsAgentError, messageOf } from "../../src/core/errors.ts";
+import { readProxySettings } from "../../src/config/proxy-settings.ts";
+import { ServiceSettings, settingNames } from "./config-schema.ts";
+import { CREDENTIAL_SHAPES } from "./credential-shapes.ts";
+import { type Env, gitVariables, type NamedVariable, variableFaults } from "./env.ts";
+import { KIND_TRAITS } from "../gateway/model-kinds.ts";
+import { MAX_DATA_DIR_BYTES } from "../gateway/limits.ts";
+import { repositoryKind } from "./repository.ts";
+
+type ProjectSettings = ServiceSettings["projects"][number];
+type ModelSettings = ServiceSettings["models"][number];
+
+/**
+ * A project of the job service. Holds no secret: names ending in `Env` name environment variables. A local `repository`
+ * is an absolute path.
+ */
+export type ServiceProject = Omit<ProjectSettings, "name" | "model" | "models" | "gitCredentialsEnv"> & {
+  name: string;
+  /** Free text for the job's record. */
+  model: string;
+  /** Names the variable that holds what git authenticates with; null: nothing, or the code host's token. */
+  gitCredentialsEnv: string | null;
+  /** Those that the project's agent may use. */
+  models: ServiceModel[];
+};
+
+/** A provider of models. Holds no key: `keyEnv` names an environment variable. */
+export type ServiceModel = ModelSettings & { baseUrl: string };
+
+export type ServiceConfig = Omit<ServiceSettings, "projects" | "models" | "publicBaseUrl"> & {
+  /** Absolute. */
+  dataDir: string;
+  publicBaseUrl: string | null;
+  projects: ServiceProject[];
+};
+
+/** The job service's settings file does not make a configuration. The message lists every fault and shows no value. */
+export class ServiceConfigError extends DocsAgentError {
+  readonly code = "service_config";
+
+  constructor(path: string, faults: readonly string[]) {
+    const list = faults.map((fault) => `  - ${fault}`).join("\n");
+    const what = faults.length === 1 ? "one setting" : `${faults.length} settings`;
+    super(
+      `The job service can't use ${path}. Fix ${what}:\n${list}\nservice.example.yml describes every setting.`,
+    );
+  }
+}
+
+/** Processes, devices and sockets of the machine. */
+const MACHINE_FOLDERS = ["/proc", "/sys", "/run"];
+/** What a person might paste where only a name belongs. */
+const TOKEN_SHAPES = [
+  ...CREDENTIAL_SHAPES,
+  // Mixed, so that a long name of a variable or a file is not meant.
+  /\b[A-Za-z][A-Za-z0-9]{0,19}_(?=[\w-]*[a-z])(?=[\w-]*[A-Z])(?=[\w-]*\d)[\w-]{40,}/,
+  /:\/\/[^/\s:@]+:[^/\s@]+@/,
+];
+
+/**
+ * Reads the job service's settings file, YAML. Throws a {@link ServiceConfigError} that lists every fault with its path in
+ * the file. `env` is only asked whether the variables that the file names are set; null: not asked.
+ */
+export function loadServiceConfig(path: string, env: Env | null): ServiceConfig {
+  const file = resolve(path);
+  const raw = readYaml(file);
+  const faults = tokenFaults(raw, []);
+  const parsed = ServiceSettings.safeParse(raw ?? {});
+  if (!parsed.success) {
+    faults.push(...faultsOf(parsed.error.issues, raw));
+    throw new ServiceConfigError(file, faults);
+  }
+  // These show names of variables, which must not be secrets put in the wrong place.
+  if (faults.length === 0) {
+    faults.push(...crossFaults(parsed.data));
+    if (env !== null) {
+      faults.push(...variableFaults(variablesOf(parsed.data), env), ...readProxySettings(env).faults);
+    }
+  }
+  const config = toConfig(parsed.data, dirname(file));
+  faults.push(...pathFaults(config));
+  if (faults.length > 0) throw new ServiceConfigError(file, faults);
+  return config;
+}
+
+function readYaml(file: string): unknown {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (thrown) {
+    throw new ServiceConfigError(file, [
+      `Can't read the file (${messageOf(thrown)}). Copy service.example.yml there, or name another with --config.`,
+    ]);
+  }
+  const lines = new LineCounter();
+  const document = parseDocument(text, { prettyErrors: false, lineCounter: lines, uniqueKeys: true });
+  // Only where and which kind: the parser's own words quote the file.
+  const faults = document.errors.map((error) => {
+    const { line, col } = lines.linePos(error.pos[0]);
+    if (error.code === "TAB_AS_INDENT") return `Line ${line} must be indented with spaces, not tabs.`;
+    return `Line ${line}, column ${col} must be valid YAML (${error.code.toLowerCase().replaceAll("_", " ")}).`;
+  });
+  if (faults.length > 0) throw new ServiceConfigError(file, faults);
+  try {
+    return document.toJS({ maxAliasCount: 50 });
+  } catch {
+    throw new ServiceConfigError(file, ["Can't resolve the file's aliases. Write the values out."]);
+  }
+}
+
+function toConfig(settings: ServiceSettings, folder: string): ServiceConfig {
+  const { models, ...rest } = settings;
+  const all = models.map((model) => ({
+    ...model,
+    baseUrl: model.baseUrl ?? KIND_TRAITS[model.kind].defaultBaseUrl,
+  }));
+  return {
+    ...rest,
+    dataDir: resolve(folder, settings.dataDir),
+    publicBaseUrl: settings.publicBaseUrl?.replace(/\/+$/, "") ?? null,
+    projects: settings.projects.map((project) => ({
+      ...project,
+      name: project.name ?? project.id,
+      model: project.model ?? modelOf(project.agent),
+      repository:
+        repositoryKind(project.repository) === "local"
+          ? resolve(folder, project.repository)
+          : project.repository,
+      gitCredentialsEnv: project.gitCredentialsEnv ?? null,
+      models: all.filter(({ name }) => project.models?.includes(name) ?? true),
+    })),
+  };
+}
+
+/** What a job's record shows as its model where the settings don't say. */
+function modelOf(agent: ProjectSettings["agent"]): string {
+  const preset = agent.kind === "acp" ? (agent.model ?? agent.preset) : undefined;
+  return preset ?? basename(agent.command[0] ?? "");
+}
+
+/** Walks all of the file, also what no setting claims. Names the place and never the value. */
+function tokenFaults(value: unknown, path: PropertyKey[]): string[] {
+  if (typeof value === "string") {
+    if (!looksSecret(value)) return [];
+    return [
+      `${at(path)} looks like a secret. Get a new one, because this one was in a file. Set an environment variable to it, and name that variable here.`,
+    ];
+  }
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) =>
+    tokenFaults(inner, [...path, Array.isArray(value) ? Number(key) : key]),
+  );
+}
+
+function looksSecret(text: string): boolean {
+  return TOKEN_SHAPES.some((shape) => text.search(shape) >= 0);
+}
+
+function faultsOf(issues: readonly z.core.$ZodIssue[], raw: unknown): string[] {
+  return issues.flatMap((issue) => {
+    if (issue.code === "unrecognized_keys") {
+      return issue.keys.map((key) => unknownFault([...issue.path, key]));
+    }
+    const isMissing = valueAt(raw, issue.path) === undefined;
+    // Where the schema has no words of its own, settings are expected below.
+    const rule = issue.message.startsWith("Invalid ") ? "a section with settings" : issue.message;
+    return [
+      `${at(issue.path)} ${isMissing ? "is missing. Set it to" : "must be"} ${rule}.`,
+      ...(issue.code === "invalid_union" ? misspelled(raw, issue.path.slice(0, -1)) : []),
+    ];
+  });
+}
+
+/** Without its kind, a section isn't looked into, although a misspelled name may be why there is none. */
+function misspelled(raw: unknown, path: readonly PropertyKey[]): string[] {
+  const known = settingNames();
+  return Object.keys(Object(valueAt(raw, path)))
+    .filter((key) => !known.has(key))
+    .map((key) => unknownFault([...path, key]));
+}
+
+function unknownFault(path: readonly PropertyKey[]): string {
+  const meant = didYouMean(String(path.at(-1)), settingNames());
+  return `${at(path)} isn't a setting. ${meant === null ? "Remove it." : `Did you mean ${meant}?`}`;
+}
+
+/** What is wrong with the settings taken together. Shows names only. */
+function crossFaults({ models, projects }: ServiceSettings): string[] {
+  const names = models.map(({ name }) => name);
+  const ids = projects.map(({ id }) => id.toLowerCase());
+  const twice = (all: string[], place: (index: number) => string) =>
+    all.flatMap((one, index) =>
+      all.indexOf(one) === index ? [] : [`${place(index)} must be there only once.`],
+    );
+  return [
+    ...twice(ids, (index) => `projects[${index}].id`),
+    ...twice(names, (index) => `models[${index}].name`),
+    ...projects.flatMap((project, index) => {
+      const place = `projects[${index}]`;
+      const used = models.filter(({ name }) => project.models?.includes(name) ?? true);
+      const unknown = (project.models ?? []).filter((name) => !names.includes(name));
+      const unpriced = project.budget.usd === undefined ? [] : used.filter(({ prices }) => isEmpty(prices));
+      const inAgentEnv = (all: string[], why: string) =>
+        [...new Set(all)]
+          .filter((name) => project.agentEnv.includes(name))
+          .map((name) => `${place}.agentEnv must not have ${name}. Remove it: ${why}`);
+      return [
+        ...inAgentEnv(
+          gitVariables(project).map(({ name }) => name),
+          "the agent may not see what git and the code host are used with.",
+        ),
+        ...unknown.map(
+          (name) =>
+            `${place}.models must have only names that are under models. Add ${name} there, or remove it here.`,
+        ),
+        ...inAgentEnv(
+          models.map(({ keyEnv }) => keyEnv),
+          "the agent gets a placeholder, and the service puts in the key.",
+        ),
+        ...unpriced.map(
+          ({ name }) => `${place}.budget.usd needs prices for the model ${name}. Add them, or remove usd.`,
+        ),
+        ...(used.length === 0 && !isEmpty(project.budget)
+          ? [`${place}.budget needs a model. Add one under models: only those can be counted.`]
+          : []),
+      ];
+    }),
+  ];
+}
+
+function isEmpty(object: object): boolean {
+  return Object.values(object).every((value) => value === undefined);
+}
+
+/** Agents look for instructions in the folders above theirs, and what they may read must not lead to what they may not. */
+function pathFaults({ dataDir, projects }: ServiceConfig): string[] {
+  const workTree = workTreeOf(dataDir);
+  const realDataDir = realPathOf(dataDir);
+  return [
+    ...(Buffer.byteLength(dataDir) <= MAX_DATA_DIR_BYTES
+      ? []
+      : [
+          `dataDir must be a path of at most ${MAX_DATA_DIR_BYTES} bytes, because the agents' sockets are in it. ${dataDir} is longer.`,
+        ]),
+    ...(workTree === null
+      ? []
+      : [
+          `dataDir must be outside of the git work tree ${workTree}, whose files an agent could take for its own. Set it to another folder, for example ${join(dirname(workTree), "docs-agent-data")}.`,
+        ]),
+    ...projects.flatMap(({ agent }, index) =>
+      agent.readable.flatMap((path) => {
+        const real = realPathOf(path);
+        const shows =
+          isSameOrBelow(realDataDir, real) || isSameOrBelow(real, realDataDir)
+            ? "the dataDir"
+            : MACHINE_FOLDERS.find((folder) => isSameOrBelow(real, folder));
+        if (shows === undefined) return [];
+        return [
+          `${at(["projects", index, "agent", "readable"])} must not have ${path}, which would show the agent ${shows}. Name what it needs, and nothing above.`,
+        ];
+      }),
+    ),
+  ];
+}
+
+/** Where a path leads; one that isn't there yet, as far as it is. */
+function realPathOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    const above = dirname(path);
+    return above === path ? path : join(realPathOf(above), basename(path));
+  }
+}
+
+function workTreeOf(folder: string): string | null {
+  if (existsSync(join(folder, ".git"))) return folder;
+  const above = dirname(folder);
+  return above === folder ? null : workTreeOf(above);
+}
+
+function isSameOrBelow(path: string, folder: string): boolean {
+  const rest = relative(folder, path);
+  return rest === "" || !(rest.startsWith("..") || isAbsolute(rest));
+}
+
+/** The variables that hold secrets of ours. */
+function variablesOf({ projects, models }: ServiceSettings): NamedVariable[] {
+  const ofProjects = projects.map((project, index) =>
+    gitVariables(project).map(({ place, name }) => ({ place: `projects[${index}].${place}`, name })),
+  );
+  const keys = models.map(({ keyEnv: name }, index) => ({ place: `models[${index}].keyEnv`, name }));
+  return [...ofProjects.flat(), ...keys];
+}
+
+/** A place in the file, as people write it: `projects[0].agent.command`. */
+function at(path: readonly PropertyKey[]): string {
+  const written = path.map((key, index) => {
+    if (typeof key === "number") return `[${key}]`;
+    // A key of the file's own can be anything.
+    const name = looksSecret(String(key))
+      ? "?"
+      : String(key)
+          .replaceAll(/[^\w.-]/g, "?")
+          .slice(0, 60);
+    return index === 0 ? name : `.${name}`;
+  });
+  return written.join("") || "the file";
+}
+
+function valueAt(raw: unknown, path: readonly PropertyKey[]): unknown {
+  let value = raw;
+  for (const key of path) {
+    if (typeof value !== "object" || value === null) return undefined;
+    value = Object.entries(value).find(([name]) => name === String(key))?.[1];
+  }
+  return value;
+}

@@ -1,0 +1,92 @@
+import { type ClientRequest, request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { connect, isIP, type LookupFunction, Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import { ProxyConnectError } from "../../src/process/proxy.ts";
+import { type NetworkTarget, targetText } from "./host-rules.ts";
+import type { NetworkLimits } from "../gateway/limits.ts";
+
+/** Where a connection goes. `proxy`: through the operator's proxy at this address; null: to one of the addresses, which were checked. */
+export type WayOut = { target: NetworkTarget; addresses: readonly string[]; proxy: string | null };
+
+/** Time for one of several addresses before the next is tried beside it. */
+const NEXT_ADDRESS_MS = 1000;
+
+/** Opens a connection. Rejects if that fails, takes longer than `connectMs`, or is aborted; afterwards, nothing here ends the connection. */
+export async function connectOut(
+  way: WayOut,
+  { connectMs, headerBytes }: Pick<NetworkLimits, "connectMs" | "headerBytes">,
+  signal: AbortSignal,
+): Promise<Socket> {
+  const { promise, resolve, reject } = Promise.withResolvers<Socket>();
+  const connecting =
+    way.proxy === null
+      ? connectDirectly(way, resolve)
+      : askProxy(way.target, new URL(way.proxy), headerBytes, { onOpen: resolve, onRefused: reject });
+  connecting.on("error", reject);
+  connecting.once("close", () => reject(new Error("closed")));
+  const giveUp = (why: string) => connecting.destroy(new Error(why));
+  const late = setTimeout(() => giveUp("timeout"), connectMs);
+  const stop = () => giveUp("aborted");
+  signal.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(late);
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+/** To the addresses that were checked, whatever the name means by now. */
+function connectDirectly({ target, addresses }: WayOut, onOpen: (socket: Socket) => void): Socket {
+  const known = addresses.map((address) => ({ address, family: isIP(address) }));
+  const lookup: LookupFunction = (_host, options, callback) => {
+    const [first] = known;
+    if (options.all === true) callback(null, known);
+    else if (first !== undefined) callback(null, first.address, first.family);
+  };
+  const socket = connect({
+    ...target,
+    lookup,
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_MS,
+    allowHalfOpen: true,
+  });
+  return socket.once("connect", () => onOpen(socket));
+}
+
+/** By CONNECT, for plain http too, as the rest of the service does. */
+function askProxy(
+  target: NetworkTarget,
+  { protocol, hostname, port, username, password }: URL,
+  maxHeaderSize: number,
+  { onOpen, onRefused }: { onOpen: (socket: Socket) => void; onRefused: (error: Error) => void },
+): ClientRequest {
+  const isTls = protocol === "https:";
+  const host = hostname.replace(/^\[(.*)\]$/, "$1");
+  const at = { host, port: Number(port || (isTls ? 443 : 80)), allowHalfOpen: true };
+  const login = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  const authority = targetText(target);
+  const asking = (isTls ? httpsRequest : httpRequest)({
+    method: "CONNECT",
+    path: authority,
+    headers: {
+      host: authority,
+      ...(login === ":" ? {} : { "proxy-authorization": `Basic ${Buffer.from(login).toString("base64")}` }),
+    },
+    maxHeaderSize,
+    createConnection: () =>
+      isTls ? connectTls({ ...at, ...(isIP(host) === 0 && { servername: host }) }) : connect(at),
+  });
+  asking.once("connect", (answer, socket, head) => {
+    if (answer.statusCode === 200 && socket instanceof Socket) {
+      if (head.length > 0) socket.unshift(head);
+      onOpen(socket);
+      return;
+    }
+    socket.on("error", () => {}).destroy();
+    onRefused(new ProxyConnectError(`the proxy answered ${answer.statusCode}`));
+  });
+  return asking.end();
+}

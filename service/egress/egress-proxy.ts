@@ -1,0 +1,239 @@
+import type { EventEmitter } from "node:events";
+import {
+  type ClientRequest,
+  type IncomingMessage,
+  request as httpRequest,
+  type ServerResponse,
+  STATUS_CODES,
+} from "node:http";
+import { Socket } from "node:net";
+import type { Duplex, Writable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { Logger } from "../../src/core/ports/logger.ts";
+import { codeOf } from "../../src/core/errors.ts";
+import { proxyFor } from "../../src/config/proxy-settings.ts";
+import type { ProxySettings } from "../../src/process/proxy.ts";
+import { connectOut, type WayOut } from "./connect-out.ts";
+import { findRoute, isLocalhost, type Resolve, scopeOf } from "./find-route.ts";
+import { type HostRule, httpTargetOf, type NetworkTarget, parseAuthority, targetText } from "./host-rules.ts";
+import { endToEndHeaders, isSameSecret } from "../gateway/http-headers.ts";
+import { type NetworkLimits, type TrafficMeter, trafficReason, type TurnTraffic } from "../gateway/limits.ts";
+
+type ProxyRefusal = { kind: "refused"; status: 400 | 403 | 407 | 429 | 502; reason: string };
+type Permission = (WayOut & { kind: "open" }) | ProxyRefusal;
+type Client = Pick<Writable, "destroyed" | "once"> & { destroy: () => unknown };
+
+export type EgressProxyDeps = {
+  rules: readonly HostRule[];
+  resolve: Resolve;
+  /** The operator's way out. */
+  proxy: ProxySettings;
+  /** What clients must send in Proxy-Authorization, with any user name; null: nothing. */
+  password: string | null;
+  traffic: TurnTraffic;
+  limits: NetworkLimits;
+  logger: Logger;
+  /** Ends every connection. */
+  signal: AbortSignal;
+};
+
+/** An HTTP proxy that reaches nothing but the hosts on its list. */
+export type EgressProxy = {
+  /** Answers a CONNECT and then hands on bytes in both directions. */
+  tunnel(request: IncomingMessage, client: Duplex, head: Buffer): Promise<void>;
+  /** Answers a request whose target is an http URL. */
+  forward(request: IncomingMessage, response: ServerResponse): Promise<void>;
+};
+
+const CHALLENGE = 'Basic realm="turn"';
+const PLAIN_TEXT = "text/plain; charset=utf-8";
+
+/** Makes the proxy of one turn. */
+export function createEgressProxy(deps: EgressProxyDeps): EgressProxy {
+  const { rules, resolve, traffic, limits, signal } = deps;
+
+  async function permit(
+    request: IncomingMessage,
+    target: NetworkTarget | null,
+    scheme: "http" | "https",
+  ): Promise<Permission> {
+    if (!isAuthorized(request, deps.password)) {
+      return refusal(
+        407,
+        "Use the proxy's address as it is in the environment, with user name and password.",
+      );
+    }
+    if (target === null) {
+      return refusal(400, "Send CONNECT with host:port, or a request with an http:// URL.");
+    }
+    if (traffic.isExceeded) return refusal(429, trafficReason(traffic.maxBytes));
+    const proxy = wayTo(target, scheme);
+    const route = await findRoute(target, rules, resolve, proxy !== null);
+    if (route.kind === "open") return { kind: "open", target, addresses: route.addresses, proxy };
+    if (route.kind === "refused")
+      deps.logger.warn({ target: targetText(target) }, "agent was refused a host");
+    return refusal(route.kind === "refused" ? 403 : 502, route.reason);
+  }
+
+  /** Through a proxy, this machine's own addresses and names would be the proxy's. */
+  function wayTo(target: NetworkTarget, scheme: "http" | "https"): string | null {
+    const isThisMachine = scopeOf(target.host) === "loopback" || isLocalhost(target.host);
+    return isThisMachine ? null : proxyFor(deps.proxy, { ...target, scheme });
+  }
+
+  function meterFor({ host, port }: NetworkTarget, kind: string, closing: EventEmitter): TrafficMeter {
+    const meter = traffic.meter(host);
+    closing.once("close", () => {
+      deps.logger.info({ ...meter.soFar(), port, kind }, "agent's connection closed");
+    });
+    return meter;
+  }
+
+  /** Connects a client with its target, or tells it why not. Null: nothing is left to do. */
+  async function reach(
+    client: Client,
+    permission: Permission,
+    refuse: (refusal: ProxyRefusal) => void,
+  ): Promise<{ target: NetworkTarget; socket: Socket } | null> {
+    const hungUp = new AbortController();
+    client.once("close", () => hungUp.abort());
+    if (client.destroyed) return null;
+    if (permission.kind === "refused") refuse(permission);
+    else {
+      const { target } = permission;
+      try {
+        const socket = await connectOut(permission, limits, AbortSignal.any([signal, hungUp.signal]));
+        socket.on("error", () => socket.destroy());
+        if (!client.destroyed && !signal.aborted) return { target, socket };
+        socket.destroy();
+        client.destroy();
+      } catch (thrown) {
+        if (signal.aborted) client.destroy();
+        else refuse(unreachable(target, thrown));
+      }
+    }
+    return null;
+  }
+
+  return {
+    async tunnel(request, client, head) {
+      // Without a listener, a client that resets its connection would end the process.
+      client.on("error", () => client.destroy());
+      const permission = await permit(request, parseAuthority(request.url ?? ""), "https");
+      if (!(client instanceof Socket)) {
+        client.destroy();
+        return;
+      }
+      const reached = await reach(client, permission, (refusal) => refuseTunnel(client, refusal));
+      if (reached === null) return;
+      const { target, socket: upstream } = reached;
+      const destroy = () => upstream.destroy();
+      signal.addEventListener("abort", destroy, { once: true });
+      upstream.once("close", () => {
+        signal.removeEventListener("abort", destroy);
+        client.destroySoon();
+      });
+      upstream.setTimeout(limits.idleMs, destroy);
+      // Also once the upstream is gone and only what it sent is left.
+      client.setTimeout(limits.idleMs, () => client.destroy());
+      client.once("close", () => upstream.destroySoon());
+      const meter = meterFor(target, "tunnel", upstream);
+      client.write("HTTP/1.1 200 Connection established\r\n\r\n");
+      meter.out(head.length);
+      upstream.write(head);
+      // Added together with the pipe: a listener of its own would start the flow too early.
+      client.on("data", (chunk: Buffer) => meter.out(chunk.length)).pipe(upstream);
+      upstream.on("data", (chunk: Buffer) => meter.in(chunk.length)).pipe(client);
+    },
+
+    async forward(request, response) {
+      const url = URL.parse(request.url ?? "");
+      const permission = await permit(request, url === null ? null : httpTargetOf(url), "http");
+      const reached = await reach(response, permission, (refusal) => answerRefusal(response, refusal));
+      if (reached === null || url === null) return;
+      const { target, socket } = reached;
+      const outgoing = httpRequest({
+        createConnection: () => socket,
+        method: request.method ?? "GET",
+        path: `${url.pathname}${url.search}`,
+        // Not what the agent wrote: with another Host it would reach another site at the same address.
+        headers: {
+          ...endToEndHeaders(request.headers),
+          ...framingOf(request),
+          host: url.host,
+          connection: "close",
+        },
+        setHost: false,
+        maxHeaderSize: limits.headerBytes,
+        signal,
+      });
+      const meter = meterFor(target, "http", outgoing);
+      outgoing.setTimeout(limits.idleMs, () => outgoing.destroy(new Error("timeout")));
+      response.once("close", () => outgoing.destroy());
+      request.once("error", () => outgoing.destroy());
+      request.on("data", (chunk: Buffer) => meter.out(chunk.length)).pipe(outgoing);
+      try {
+        const answer = await answerTo(outgoing);
+        response.writeHead(answer.statusCode ?? 502, endToEndHeaders(answer.headers));
+        answer.on("data", (chunk: Buffer) => meter.in(chunk.length));
+        await pipeline(answer, response);
+      } catch (thrown) {
+        outgoing.destroy();
+        if (response.headersSent) response.destroy();
+        else answerRefusal(response, unreachable(target, thrown));
+      }
+    },
+  };
+}
+
+/**
+ * Rejects if there is none that could be handed on. A promise: what is thrown for an answer would end the process if a listener threw it.
+ */
+function answerTo(outgoing: ClientRequest): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  outgoing.once("response", (answer) => {
+    if ((answer.statusCode ?? 0) >= 200) resolve(answer);
+    else outgoing.destroy();
+  });
+  outgoing.on("error", reject);
+  outgoing.once("close", () => reject(new Error("It was closed.")));
+  return promise;
+}
+
+/** Where the body ends. Without it the host would read a body as further requests, for sites of the agent's choice. */
+function framingOf({ headers }: IncomingMessage): Record<string, string> {
+  if (headers["transfer-encoding"] !== undefined) return { "transfer-encoding": "chunked" };
+  const length = headers["content-length"];
+  return length === undefined ? {} : { "content-length": length };
+}
+
+function isAuthorized({ headers }: IncomingMessage, password: string | null): boolean {
+  if (password === null) return true;
+  const [, given = ""] = /^Basic +(\S+) *$/i.exec(headers["proxy-authorization"] ?? "") ?? [];
+  const text = Buffer.from(given, "base64").toString();
+  return isSameSecret(text.slice(text.indexOf(":") + 1), password);
+}
+
+function refusal(status: ProxyRefusal["status"], reason: string): ProxyRefusal {
+  return { kind: "refused", status, reason };
+}
+
+function unreachable(target: NetworkTarget, thrown: unknown): ProxyRefusal {
+  return refusal(502, `${targetText(target)} can't be reached (${codeOf(thrown) ?? "no answer"}).`);
+}
+
+function refuseTunnel(client: Socket, { status, reason }: ProxyRefusal): void {
+  if (!client.writable) return;
+  const body = `${reason}\n`;
+  client.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: ${PLAIN_TEXT}\r\n` +
+      `${status === 407 ? `proxy-authenticate: ${CHALLENGE}\r\n` : ""}` +
+      `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  );
+}
+
+function answerRefusal(response: ServerResponse, { status, reason }: ProxyRefusal): void {
+  const challenge = status === 407 ? { "proxy-authenticate": CHALLENGE } : {};
+  response.writeHead(status, { "content-type": PLAIN_TEXT, connection: "close", ...challenge });
+  response.end(`${reason}\n`);
+}

@@ -1,0 +1,256 @@
+import { randomBytes } from "node:crypto";
+import { once, setMaxListeners } from "node:events";
+import { chmod, rm } from "node:fs/promises";
+import { createServer, type Server } from "node:http";
+import type { Socket } from "node:net";
+import type { Logger } from "../../src/core/ports/logger.ts";
+import { codeOrNameOf, DocsAgentError } from "../../src/core/errors.ts";
+import { createDispatcher, DIRECT, type ProxySettings } from "../../src/process/proxy.ts";
+import { createEgressProxy } from "./egress-proxy.ts";
+import { createResolve, type Resolve } from "./find-route.ts";
+import type { HostRule } from "./host-rules.ts";
+import {
+  createBoundedLogger,
+  type HostTraffic,
+  MAX_SOCKET_PATH_BYTES,
+  NETWORK_LIMITS,
+  type NetworkLimits,
+  TurnTraffic,
+} from "../gateway/limits.ts";
+import { KIND_TRAITS, type ModelKind } from "../gateway/model-kinds.ts";
+import { createModelGateway, type LeftOut } from "../gateway/model-gateway.ts";
+import type { ModelTrouble } from "../gateway/model-trouble.ts";
+import { type Budget, TurnBudget, type UsedBefore } from "../gateway/turn-budget.ts";
+import type { ModelUpstream } from "../gateway/upstream-client.ts";
+
+/** What a turn used. */
+export type TurnUsage = {
+  /** Calls of models that were sent to an upstream. */
+  calls: number;
+  /** All input, cached or not. */
+  inputTokens: number;
+  outputTokens: number;
+  cachedInputTokens: number;
+  /** US dollars; null: a model was used that has no price. */
+  costUsd: number | null;
+  /** Model upstreams included. */
+  hosts: HostTraffic[];
+};
+
+/** How the agent reaches one model upstream. */
+export type ModelAccess = { name: string; kind: ModelKind; url: string; key: string };
+
+/** The only way out of a turn's sandbox: a proxy with a list of hosts, and the gateway to the models. */
+export type TurnNetwork = AsyncDisposable & {
+  /** Null: it listens at `port` of 127.0.0.1. */
+  socketPath: string | null;
+  /** Null: it listens at `socketPath`. */
+  port: number | null;
+  /** The variables that an agent needs, if the network is at that port of its 127.0.0.1. */
+  env(loopbackPort: number): Record<string, string>;
+  /** For agents that take their models from a file or from arguments. */
+  models(loopbackPort: number): ModelAccess[];
+  /** So far. */
+  usage(): TurnUsage;
+  /** Why the last call of a model came to nothing; null: it did not. */
+  modelTrouble(): ModelTrouble | null;
+  /** Resolves with the reason, a sentence for people, when a bound or the budget is exceeded. Never rejects. */
+  exceeded: Promise<string>;
+  /** Whether that was the budget. */
+  isBudgetSpent(): boolean;
+};
+
+export type TurnNetworkOptions = {
+  /** Where it listens: a path in a folder that nobody else may write to. Null: on 127.0.0.1, at any free port. */
+  socketPath: string | null;
+  allow: readonly HostRule[];
+  /** In both directions, models included. */
+  maxBytes: number;
+  models: readonly ModelUpstream[];
+  budget: Budget;
+  /** What earlier attempts of the turn used of it. @default nothing */
+  usedBefore?: UsedBefore;
+  /** Told what was used so far, whenever a call of a model has ended. */
+  onUsage?: (usage: TurnUsage) => void;
+  /** Told when a call of a model has come to nothing. */
+  onTrouble?: (trouble: ModelTrouble) => void;
+  /** Told what was left out of calls of models, each time. */
+  onLeftOut?: (what: LeftOut) => void;
+  /** The operator's way out. @default everything is reached directly */
+  proxy?: ProxySettings;
+  logger: Logger;
+  /** @default DNS */
+  resolve?: Resolve;
+  limits?: Partial<NetworkLimits>;
+};
+
+/** The network of a turn can't be opened. */
+export class TurnNetworkError extends DocsAgentError {
+  readonly code = "turn_network";
+}
+
+const HEADERS_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 5 * 60_000;
+const LOOPBACK = "127.0.0.1";
+
+/** Opens the network of one turn. Disposing of it ends all connections. */
+export async function openTurnNetwork(options: TurnNetworkOptions): Promise<TurnNetwork> {
+  const { socketPath, models, proxy: way = DIRECT } = options;
+  const limits = { ...NETWORK_LIMITS, ...options.limits };
+  const logger = createBoundedLogger(options.logger, limits.logLines);
+  const ended = new AbortController();
+  const { signal } = ended;
+  setMaxListeners(0, signal);
+  const { promise: exceeded, resolve: onExceeded } = Promise.withResolvers<string>();
+
+  const traffic = new TurnTraffic(options.maxBytes, (reason) => {
+    onExceeded(reason);
+    ended.abort();
+  });
+  const onCounted = () => options.onUsage?.(usage());
+  const budget = new TurnBudget(options.budget, { onExceeded, onCounted }, options.usedBefore);
+  let trouble: ModelTrouble | null = null;
+  const placeholderKey = `sk-turn-${randomBytes(24).toString("hex")}`;
+  // Anybody on this machine can connect to a port, but only the sandbox has the socket.
+  const proxyPassword = socketPath === null ? randomBytes(16).toString("hex") : null;
+  const dispatcher = createDispatcher(way, { timeoutMs: limits.connectMs });
+  const shared = { traffic, limits, logger, signal };
+  const proxy = createEgressProxy({
+    ...shared,
+    rules: options.allow,
+    resolve: options.resolve ?? createResolve(signal),
+    proxy: way,
+    password: proxyPassword,
+  });
+  const gateway = createModelGateway({
+    ...shared,
+    upstreams: models,
+    placeholderKey,
+    budget,
+    dispatcher,
+    onTrouble: (now) => {
+      trouble = now;
+      if (now !== null) options.onTrouble?.(now);
+    },
+    onLeftOut: (what) => options.onLeftOut?.(what),
+  });
+
+  const server = createServer({
+    maxHeaderSize: limits.headerBytes,
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+  });
+  server.maxConnections = limits.connections;
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
+  signal.addEventListener("abort", () => {
+    for (const socket of sockets) socket.destroy();
+  });
+  const calls = new Set<Promise<unknown>>();
+  // Whatever a handler throws ends its connection. Nobody else would catch it, and the process would end.
+  server.on("request", (request, response) => {
+    const isForGateway = request.url?.startsWith("/") === true;
+    const handled = (isForGateway ? gateway(request, response) : proxy.forward(request, response))
+      .catch(() => response.destroy())
+      .finally(() => calls.delete(handled));
+    if (isForGateway) calls.add(handled);
+  });
+  server.on("connect", (request, client, head) => {
+    proxy.tunnel(request, client, head).catch(() => client.destroy());
+  });
+  server.on("drop", () => logger.warn({ max: limits.connections }, "agent has too many connections"));
+
+  async function close(): Promise<void> {
+    ended.abort();
+    const closed = new Promise((resolve) => server.close(resolve));
+    // So that their usage is counted.
+    await Promise.all(calls);
+    await dispatcher.destroy();
+    await closed;
+    // One that was never there can't be in the way, whatever is.
+    if (socketPath !== null) await rm(socketPath, { force: true }).catch(() => {});
+  }
+  let closing: Promise<void> | null = null;
+
+  let port: number | null;
+  try {
+    port = await listen(server, socketPath);
+  } catch (thrown) {
+    await close();
+    throw thrown;
+  }
+
+  function usage(): TurnUsage {
+    const { calls, inputTokens, outputTokens, cachedInputTokens, usd } = budget.usage();
+    return { calls, inputTokens, outputTokens, cachedInputTokens, costUsd: usd, hosts: traffic.hosts() };
+  }
+
+  function accessTo(loopbackPort: number): ModelAccess[] {
+    return models.map(({ name, kind }) => {
+      const url = `http://${LOOPBACK}:${loopbackPort}/models/${name}`;
+      return { name, kind, url: kind === "openai" ? `${url}/v1` : url, key: placeholderKey };
+    });
+  }
+
+  return {
+    socketPath,
+    port,
+    exceeded,
+    isBudgetSpent: () => budget.reason !== null,
+    models: accessTo,
+    env: (loopbackPort) => ({
+      ...proxyVariables(loopbackPort, proxyPassword),
+      // The first of a kind has the variables that agents know.
+      ...Object.assign(
+        {},
+        ...accessTo(loopbackPort)
+          .toReversed()
+          .map(({ kind, url, key }) => KIND_TRAITS[kind].variables(url, key)),
+      ),
+    }),
+    usage,
+    modelTrouble: () => trouble,
+    [Symbol.asyncDispose]: () => (closing ??= close()),
+  };
+}
+
+/** Resolves to the port; null: at the path. */
+async function listen(server: Server, path: string | null): Promise<number | null> {
+  if (path !== null && Buffer.byteLength(path) > MAX_SOCKET_PATH_BYTES) {
+    throw new TurnNetworkError(
+      `The path of the agent's socket is longer than ${MAX_SOCKET_PATH_BYTES} bytes. Move dataDir to a shorter path.`,
+    );
+  }
+  try {
+    // Left by a process that was killed.
+    if (path !== null) await rm(path, { force: true });
+    server.listen(path === null ? { host: LOOPBACK, port: 0 } : { path });
+    await once(server, "listening");
+    if (path !== null) await chmod(path, 0o600);
+  } catch (thrown) {
+    throw new TurnNetworkError(`The agent's network can't be opened (${codeOrNameOf(thrown)}).`, {
+      cause: thrown,
+    });
+  }
+  const address = server.address();
+  return address === null || typeof address === "string" ? null : address.port;
+}
+
+function proxyVariables(port: number, password: string | null): Record<string, string> {
+  const user = password === null ? "" : `turn:${password}@`;
+  const url = `http://${user}${LOOPBACK}:${port}`;
+  const direct = "127.0.0.1,localhost,::1";
+  return {
+    HTTP_PROXY: url,
+    HTTPS_PROXY: url,
+    http_proxy: url,
+    https_proxy: url,
+    NO_PROXY: direct,
+    no_proxy: direct,
+    // Node's own fetch doesn't read them otherwise.
+    NODE_USE_ENV_PROXY: "1",
+  };
+}

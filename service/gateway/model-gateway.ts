@@ -1,0 +1,246 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Dispatcher } from "undici";
+import type { Logger } from "../../src/core/ports/logger.ts";
+import { AnswerUsage } from "./answer-usage.ts";
+import type { AllowedBesides, LeftOutKind } from "./body-shape.ts";
+import { type NetworkLimits, trafficReason, type TurnTraffic } from "./limits.ts";
+import { type ModelCall, prepareCall, prepareFreeCall } from "./model-call.ts";
+import { ModelCallFault } from "./model-call-fault.ts";
+import { carriesKey, findOperation, type ModelOperation, parseModelTarget } from "./model-kinds.ts";
+import { type ModelTrouble, shownModel, troubleOf } from "./model-trouble.ts";
+import { keyPattern, sendAnswer } from "./send-answer.ts";
+import { costUsdOf, type ModelPrice, priceOf, type Spending, type TurnBudget } from "./turn-budget.ts";
+import { createUpstreamClient, errorCodeOf, mayHaveCost, type ModelUpstream } from "./upstream-client.ts";
+import { type CallUsage, NO_USAGE, type UsageFormat } from "./usage-formats.ts";
+
+export type ModelGatewayDeps = {
+  upstreams: readonly ModelUpstream[];
+  /** What agents send in place of the keys. */
+  placeholderKey: string;
+  limits: NetworkLimits;
+  budget: TurnBudget;
+  traffic: TurnTraffic;
+  dispatcher: Dispatcher;
+  logger: Logger;
+  /** Told after each counted call: what is wrong with its upstream; null: nothing. */
+  onTrouble: (trouble: ModelTrouble | null) => void;
+  /** Told what was left out of a call, each time. */
+  onLeftOut: (what: LeftOut) => void;
+  /** Ends every call. */
+  signal: AbortSignal;
+};
+
+/** A field, tool or beta of a call that isn't known to be safe; `kind` is the setting under `allow` that would let it pass. */
+export type LeftOut = { upstream: string; kind: LeftOutKind; name: string };
+
+/** Answers requests to `/models/<upstream>/…` with what the upstream answers. Never rejects. */
+export type ModelGateway = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
+type FoundCall = {
+  upstream: ModelUpstream;
+  operation: ModelOperation;
+  query: URLSearchParams;
+  admission: AllowedBesides;
+};
+type Exchange = FoundCall & { request: IncomingMessage; response: ServerResponse; signal: AbortSignal };
+
+const UPGRADE_REQUIRED = 426;
+
+/** Makes the gateway of one turn. */
+export function createModelGateway(deps: ModelGatewayDeps): ModelGateway {
+  const { limits, budget, traffic } = deps;
+  const places = new Places(limits.modelCalls);
+  const client = createUpstreamClient(deps);
+  const keys = new Map(deps.upstreams.map(({ name, key }) => [name, keyPattern(key)]));
+
+  const keyOf = ({ name }: ModelUpstream) => keys.get(name) ?? null;
+
+  async function answer(exchange: Exchange): Promise<void> {
+    const { upstream, operation, request, admission, signal } = exchange;
+    if (traffic.isExceeded) throw new ModelCallFault(429, trafficReason(traffic.maxBytes));
+    if (operation.format !== null && budget.reason !== null) throw new ModelCallFault(429, budget.reason);
+    using _place = await places.take(signal);
+    const { body: shape, format, model: pathModel } = operation;
+    const given = shape === null ? null : await readBody(request, limits);
+    if (shape !== null && given !== null && format !== null) {
+      await answerCounted(exchange, format, prepareCall({ format, shape, pathModel }, given, admission));
+      return;
+    }
+    const body = shape === null || given === null ? null : prepareFreeCall(shape, given, admission);
+    const answered = await client.send(exchange, body);
+    const meter = traffic.meter(hostOf(upstream));
+    await sendAnswer(answered, { ...exchange, key: keyOf(upstream), limits, meter, usage: null });
+  }
+
+  async function answerCounted(exchange: Exchange, format: UsageFormat, call: ModelCall): Promise<void> {
+    const { upstream, signal } = exchange;
+    const price = priceOf(upstream.prices, call.model);
+    if (price === null && budget.isInMoney) throw noPrice(upstream.name, call.model);
+    const charge = await budget.admit(spendingOf(call.expected, price), signal);
+    if (charge === null) throw new ModelCallFault(429, budget.reason ?? "The call was ended.");
+
+    const startMs = performance.now();
+    const nothing = { usage: NO_USAGE, isEstimate: false };
+    let total = () => ({ usage: call.expected, isEstimate: true });
+    let status: number | null = null;
+    let code: string | null = null;
+    try {
+      const answered = await client.sendCall(exchange, call);
+      status = answered.statusCode;
+      if (status === 401) {
+        const { name, keyEnv } = upstream;
+        deps.logger.error({ upstream: name, key_env: keyEnv }, "model upstream refused the key");
+      }
+      // Providers don't charge for them.
+      const isRefused = status >= 300;
+      const contentType = String(answered.headers["content-type"]);
+      const usage = isRefused ? null : new AnswerUsage(format, call.expected, contentType);
+      total = () => usage?.total() ?? nothing;
+      await sendAnswer(answered, {
+        ...exchange,
+        key: keyOf(upstream),
+        limits,
+        meter: traffic.meter(hostOf(upstream)),
+        usage,
+        onUsed: (known) => charge.update(spendingOf(known, price)),
+      });
+    } catch (thrown) {
+      if (status === null && !mayHaveCost(thrown)) total = () => nothing;
+      if (status === null) code = errorCodeOf(thrown instanceof ModelCallFault ? thrown.cause : thrown);
+      throw thrown;
+    } finally {
+      const { usage, isEstimate } = total();
+      charge.settle(spendingOf(usage, price));
+      const { inputTokens, outputTokens } = usage;
+      const ms = Math.round(performance.now() - startMs);
+      const known = { upstream: upstream.name, ms };
+      const used = { input_tokens: inputTokens, output_tokens: outputTokens, is_estimate: isEstimate };
+      // A call that the agent or the turn's end broke off says nothing of the upstream.
+      const isBrokenOff = status === null && signal.aborted;
+      if (!isBrokenOff) deps.onTrouble(troubleOf(upstream, { model: call.model, status, code }));
+      if (status !== null || isBrokenOff) deps.logger.info({ ...known, status, ...used }, "model call ended");
+      else deps.logger.warn({ ...known, code }, "model upstream can't be reached");
+    }
+  }
+
+  return async (request, response) => {
+    const ended = new AbortController();
+    response.once("close", () => ended.abort());
+    const signal = AbortSignal.any([ended.signal, deps.signal]);
+    try {
+      await answer({ ...findCall(deps, request), request, response, signal });
+    } catch (thrown) {
+      if (response.destroyed) return;
+      if (response.headersSent || !(thrown instanceof ModelCallFault)) response.destroy();
+      else answerFault(response, thrown);
+    }
+  };
+}
+
+function findCall(
+  { upstreams, placeholderKey, onLeftOut }: ModelGatewayDeps,
+  request: IncomingMessage,
+): FoundCall {
+  const target = parseModelTarget(request.url ?? "");
+  if (target === null) {
+    throw new ModelCallFault(404, "There is nothing at this address. Models are below /models/<upstream>.");
+  }
+  const { query } = target;
+  if (!carriesKey(request.headers, query, placeholderKey)) {
+    throw new ModelCallFault(401, "Send the key of this turn, as it is in the environment.");
+  }
+  const upstream = upstreams.find(({ name }) => name === target.upstream);
+  if (upstream === undefined)
+    throw new ModelCallFault(404, "This project has no model upstream of that name.");
+  // After this answer Codex goes on over HTTP at once; after any other it tries five times more (its tests, websocket_fallback.rs).
+  if (request.headers.upgrade !== undefined) {
+    throw new ModelCallFault(UPGRADE_REQUIRED, "WebSockets aren't available here. Use HTTP.");
+  }
+  const operation = findOperation(upstream.kind, request.method ?? "", target.path);
+  if (operation === null) {
+    throw new ModelCallFault(404, `Only model calls and lists of models pass, not ${request.method} here.`);
+  }
+  const { name, allow: extras } = upstream;
+  const admission: AllowedBesides = {
+    extras,
+    onLeftOut: (kind, left) => onLeftOut({ upstream: name, kind, name: left }),
+  };
+  return { upstream, operation, query, admission };
+}
+
+async function readBody(
+  request: IncomingMessage,
+  { modelRequestBytes: maxBytes, modelRequestMs }: NetworkLimits,
+): Promise<Buffer> {
+  const encoding = request.headers["content-encoding"] ?? "identity";
+  if (encoding !== "identity") throw new ModelCallFault(415, "Send the body without compression.");
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  // It holds a place that others wait for.
+  const late = setTimeout(() => request.destroy(), modelRequestMs);
+  try {
+    for await (const chunk of request) {
+      if (!Buffer.isBuffer(chunk)) continue;
+      bytes += chunk.length;
+      if (bytes > maxBytes) throw new ModelCallFault(413, `Send at most ${maxBytes} bytes.`);
+      chunks.push(chunk);
+    }
+  } finally {
+    clearTimeout(late);
+  }
+  return Buffer.concat(chunks);
+}
+
+function noPrice(upstream: string, model: string): ModelCallFault {
+  return new ModelCallFault(
+    403,
+    `The model ${shownModel(model)} has no price, so it can't be counted against the turn's budget. An operator can add it to prices of the model upstream ${upstream}.`,
+  );
+}
+
+function spendingOf(usage: CallUsage, price: ModelPrice | null): Spending {
+  return { ...usage, usd: price === null ? null : costUsdOf(usage, price) };
+}
+
+function hostOf({ baseUrl }: ModelUpstream): string {
+  return new URL(baseUrl).hostname;
+}
+
+/** In a form that the SDKs of all kinds show to people. */
+function answerFault(response: ServerResponse, { status, type, message }: ModelCallFault): void {
+  const headers = {
+    "content-type": "application/json",
+    // What is refused here stays refused: SDKs of OpenAI and Anthropic ask this before they try again.
+    ...(status < 500 ? { "x-should-retry": "false" } : {}),
+    // Which protocol is wanted instead has to be said (RFC 9110, 15.5.22).
+    ...(status === UPGRADE_REQUIRED
+      ? { upgrade: "HTTP/1.1", connection: "close, upgrade" }
+      : { connection: "close" }),
+  };
+  response.writeHead(status, headers).end(JSON.stringify({ type: "error", error: { type, message } }));
+}
+
+/** Lets so many in at once; others wait in line. */
+class Places {
+  #free: number;
+  readonly #line: (() => void)[] = [];
+
+  constructor(count: number) {
+    this.#free = count;
+  }
+
+  async take(signal: AbortSignal): Promise<Disposable> {
+    if (this.#free > 0) this.#free -= 1;
+    else await new Promise<void>((resolve) => this.#line.push(resolve));
+    const place = {
+      [Symbol.dispose]: () => {
+        const next = this.#line.shift();
+        if (next === undefined) this.#free += 1;
+        else next();
+      },
+    };
+    if (!signal.aborted) return place;
+    place[Symbol.dispose]();
+    throw new ModelCallFault(429, "The call was ended.");
+  }
+}

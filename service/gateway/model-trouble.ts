@@ -1,0 +1,45 @@
+import type { ProxyConnectError } from "../../src/process/proxy.ts";
+import type { ModelUpstream } from "./upstream-client.ts";
+
+const PROXY_REFUSED: ProxyConnectError["code"] = "ERR_PROXY_CONNECT";
+
+/** Why a call of a model came to nothing. `step` and `reason` are for people, while the turn runs and when it has failed; `advice` is for the operator. */
+export type ModelTrouble = { step: string; reason: string; advice: string };
+
+/** How a call went. `status` is null, and `code` says why, if there was no answer. */
+export type CallEnding = { model: string; status: number | null; code: string | null };
+
+/** What the end of a call says of its upstream. Null: nothing that a person could mend. */
+export function troubleOf(
+  { name, baseUrl, keyEnv }: Pick<ModelUpstream, "name" | "baseUrl" | "keyEnv">,
+  { model, status, code }: CallEnding,
+): ModelTrouble | null {
+  const of = `(models: ${name})`;
+  const told = (reason: string, advice: string, step = "Waiting for the model") => ({ step, reason, advice });
+  if (status === null) {
+    const why = code ?? "no answer";
+    const advice =
+      code === PROXY_REFUSED
+        ? `The proxy opens no connection to ${baseUrl}. Check HTTPS_PROXY ${of}.`
+        : `Can't reach ${baseUrl} (${why}). Check the network and baseUrl ${of}.`;
+    return told("The model provider can't be reached.", advice, `The model can't be reached (${why})`);
+  }
+  if (status === 401 || status === 403) {
+    return told("The model provider refused the service's key.", `Set ${keyEnv} to a valid key ${of}.`);
+  }
+  if (status === 404) {
+    const advice = `It answered 404 for ${shownModel(model)}. Set agent.model to a model it has, or correct baseUrl ${of}.`;
+    return told("The model provider doesn't know the model.", advice);
+  }
+  if (status === 429) {
+    const advice = `It answered 429. Check the limits of ${keyEnv}'s account ${of}.`;
+    return told("The model provider takes no more calls for now.", advice);
+  }
+  if (status < 500) return null;
+  return told("The model provider has a problem.", `It answered ${status} ${of}. Check its status page.`);
+}
+
+/** A model's name, which an agent may make up, for people. */
+export function shownModel(model: string): string {
+  return model.replaceAll(/[^\w./:@-]/g, "?").slice(0, 100);
+}

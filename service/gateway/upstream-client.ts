@@ -1,0 +1,138 @@
+import type { IncomingMessage } from "node:http";
+import { type Dispatcher, request as sendRequest } from "undici";
+import { codeOrNameOf } from "../../src/core/errors.ts";
+import { admitBetas, type AllowedBesides, type AllowedExtras } from "./body-shape.ts";
+import { pickHeaders } from "./http-headers.ts";
+import type { ModelCall } from "./model-call.ts";
+import { ModelCallFault } from "./model-call-fault.ts";
+import { KNOWN_BETAS } from "./model-bodies.ts";
+import { KIND_TRAITS, type ModelKind, type ModelOperation, upstreamUrl } from "./model-kinds.ts";
+import type { NetworkLimits, TurnTraffic } from "./limits.ts";
+import type { PriceTable } from "./turn-budget.ts";
+
+/** A provider of models, with its key. */
+export type ModelUpstream = {
+  name: string;
+  kind: ModelKind;
+  baseUrl: string;
+  key: string;
+  /** The variable that the key comes from. */
+  keyEnv: string;
+  prices: PriceTable;
+  allow: AllowedExtras;
+};
+
+type UpstreamRequest = {
+  upstream: ModelUpstream;
+  operation: ModelOperation;
+  query: URLSearchParams;
+  admission: AllowedBesides;
+  /** Whose headers are handed on, as far as they are the agent's to choose. */
+  request: IncomingMessage;
+  signal: AbortSignal;
+};
+
+/** Sends requests with the real keys. Both reject with a {@link ModelCallFault} if there is no answer. */
+export type UpstreamClient = {
+  send(to: UpstreamRequest, body: Buffer | string | null): Promise<Dispatcher.ResponseData>;
+  sendCall(to: UpstreamRequest, call: ModelCall): Promise<Dispatcher.ResponseData>;
+};
+
+/** The rest is ours to say: keys, encodings, and for whose account a call is. */
+const REQUEST_HEADERS =
+  /^(?:accept|content-type|user-agent|anthropic-version|x-stainless-.*|x-goog-api-client|http-referer|x-title|originator|session[-_]id)$/;
+/** Others could choose a key, or leave usage out of the answer. */
+const QUERY_PARAMETERS = ["alt", "beta", "limit", "after", "after_id", "before_id", "pageSize", "pageToken"];
+/** Errors after which the upstream may have had the request. */
+const AFTER_SENDING =
+  /^(?:ECONNRESET|EPIPE|ABORT_ERR|UND_ERR_(?:SOCKET|ABORTED|HEADERS_TIMEOUT|HEADERS_OVERFLOW|RES_EXCEEDED.*))$|^HPE_/;
+
+/** Makes the client of one turn. */
+export function createUpstreamClient({
+  dispatcher,
+  limits,
+  traffic,
+}: {
+  dispatcher: Dispatcher;
+  limits: NetworkLimits;
+  traffic: TurnTraffic;
+}): UpstreamClient {
+  /** Upstreams that refuse what we add to a call. */
+  const takesPlainOnly = new Set<string>();
+
+  async function send(
+    { upstream, operation, query, request, admission, signal }: UpstreamRequest,
+    body: Buffer | string | null,
+  ): Promise<Dispatcher.ResponseData> {
+    const { kind, baseUrl, key } = upstream;
+    const url = upstreamUrl(kind, baseUrl, operation);
+    for (const parameter of QUERY_PARAMETERS) {
+      const value = query.get(parameter);
+      if (value === null) continue;
+      // Usage can't be read from other forms of an answer.
+      if (parameter === "alt" && value !== "sse" && value !== "json") {
+        throw new ModelCallFault(400, "Ask for alt=sse or alt=json.");
+      }
+      url.searchParams.set(parameter, value);
+    }
+    const [keyHeader, keyValue] = KIND_TRAITS[kind].keyHeader(key);
+    const headers = {
+      ...pickHeaders(request.headers, (header) => REQUEST_HEADERS.test(header)),
+      ...betaHeaders(request, admission),
+      // So that usage and keys can be found in the answer.
+      "accept-encoding": "identity",
+      ...(body === null ? {} : { "content-type": "application/json" }),
+      [keyHeader]: keyValue,
+    };
+    traffic.meter(url.hostname).out(body === null ? 0 : Buffer.byteLength(body));
+    try {
+      return await sendRequest(url, {
+        dispatcher,
+        method: operation.method,
+        headers,
+        body,
+        signal,
+        headersTimeout: limits.modelHeadersMs,
+        bodyTimeout: limits.modelPauseMs,
+      });
+    } catch (thrown) {
+      const text = `The model provider can't be reached (${errorCodeOf(thrown)}).`;
+      throw new ModelCallFault(502, text, { cause: thrown });
+    }
+  }
+
+  return {
+    send,
+    async sendCall(to, { body, plainBody }) {
+      const { name } = to.upstream;
+      if (plainBody === null || takesPlainOnly.has(name)) return send(to, plainBody ?? body);
+      const answered = await send(to, body);
+      if (answered.statusCode !== 400 && answered.statusCode !== 422) return answered;
+      // Refused, so it cost nothing. If it works without what we added, that was the reason.
+      await answered.body.dump();
+      const again = await send(to, plainBody);
+      if (again.statusCode < 400) takesPlainOnly.add(name);
+      return again;
+    },
+  };
+}
+
+function betaHeaders({ headers }: IncomingMessage, admission: AllowedBesides): Record<string, string> {
+  const kept = ["anthropic-beta", "openai-beta"].map((name): [string, string | null] => {
+    const given = headers[name];
+    return [name, given === undefined ? null : admitBetas(String(given), KNOWN_BETAS, admission)];
+  });
+  return Object.fromEntries(kept.filter((header): header is [string, string] => header[1] !== null));
+}
+
+/** Whether a call that got no answer may have reached the upstream all the same. */
+export function mayHaveCost(thrown: unknown): boolean {
+  return (
+    thrown instanceof ModelCallFault && thrown.status === 502 && AFTER_SENDING.test(errorCodeOf(thrown.cause))
+  );
+}
+
+/** What went wrong, in a word. */
+export function errorCodeOf(thrown: unknown): string {
+  return thrown instanceof Error && thrown.name === "AbortError" ? "ABORT_ERR" : codeOrNameOf(thrown);
+}

@@ -1,0 +1,391 @@
+import { createRoute, z } from "@hono/zod-openapi";
+import { ATTACHMENT_LIMITS, ATTACHMENT_TYPE } from "../../src/core/job/attachment.ts";
+import { Capability, JobStatus } from "../../src/core/ports/job-service.ts";
+import { CAPABILITIES_HEADER, formatCapabilities } from "../../src/job-client/capabilities.ts";
+import { MAX_ANSWER_CHARS } from "../../src/job-client/report-schema.ts";
+import {
+  AnswerRequest,
+  CreateJobRequest,
+  ErrorBody,
+  MessageRequest,
+  WireJob,
+  WireJobList,
+} from "../../src/job-client/schema.ts";
+
+/** The most bytes of a request's body. */
+export const MAX_BODY_BYTES = 256 * 1024;
+/** … if it has attachments, which are larger in base64. */
+export const MAX_BODY_BYTES_WITH_ATTACHMENTS = 12 * 1024 ** 2;
+
+/** What `/openapi.json` says of the service as a whole. Without an address in the settings, it is where the document is. */
+export function aboutService(publicBaseUrl: string | null) {
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Docs Agent job service",
+      version: "2",
+      description:
+        "Runs a coding agent in a checkout of a documentation repository and opens the pull request.",
+      license: { name: "MIT", url: "https://opensource.org/license/mit" },
+    },
+    servers: [{ url: publicBaseUrl ?? "/" }],
+  };
+}
+
+/** Sent with every answer: what this service offers beyond the contract. */
+export const CAPABILITIES = formatCapabilities(Capability.options);
+
+const ProjectParams = z.object({
+  projectId: z.string().describe("The project's id."),
+});
+const JobParams = ProjectParams.extend({ id: z.string().describe("The job's id.") });
+
+/** By which a client asks for the optional fields of a job's record. */
+const ReaderHeaders = z.object({
+  [CAPABILITIES_HEADER.toLowerCase()]: z.string().optional().openapi({
+    description:
+      "What the client reads beyond the contract, separated by commas: `turns` and `questions` add these fields to the job. Without this header the job has the contract's fields only.",
+    example: "turns, questions",
+  }),
+});
+
+const JobAnswer = WireJob.extend({}).openapi("JobRecord");
+const Fault = ErrorBody.extend({}).openapi("Error");
+
+/** Headers of answers, which the document names once, by its name for each. */
+export const HEADERS = {
+  Capabilities: {
+    description:
+      "What this service offers beyond the contract, separated by commas. `idempotency-key`: a create or a message whose answer was lost may be sent again with the same `Idempotency-Key`. `turns`: jobs tell their turns. `questions`: and what their agent asks, which can be answered. `list`, `cancel`, `archive`: jobs can be listed, their turns canceled, and they can be archived. `attachments`: creates and messages take files. `requester`: creates and messages take `words` and `requester`.",
+    required: true,
+    schema: { type: "string", example: CAPABILITIES },
+  },
+  RetryAfter: { description: "Seconds to wait.", required: true, schema: { type: "integer" } },
+  Authenticate: { description: "How to authenticate.", required: true, schema: { type: "string" } },
+  Allow: { description: "The methods.", required: true, schema: { type: "string" } },
+} as const;
+
+type HeaderRefs = Record<string, { $ref: string }>;
+
+function headerRef(name: keyof typeof HEADERS): { $ref: string } {
+  return { $ref: `#/components/headers/${name}` };
+}
+
+const capabilities: HeaderRefs = { [CAPABILITIES_HEADER]: headerRef("Capabilities") };
+
+/** An answer in JSON, as it is documented. */
+function json<T extends z.ZodType>(schema: T, description: string, headers: HeaderRefs = {}) {
+  return {
+    description,
+    headers: { ...capabilities, ...headers },
+    content: { "application/json": { schema } },
+  };
+}
+
+/** A body in JSON, without which the request isn't valid. */
+function bodyOf<T extends z.ZodType>(schema: T) {
+  return { required: true, content: { "application/json": { schema } } };
+}
+
+function fault(description: string, headers: HeaderRefs = {}) {
+  return json(Fault, description, headers);
+}
+
+const noMethod = {
+  405: fault("Another method is wanted at this address.", { Allow: headerRef("Allow") }),
+  431: { description: "The headers have more than 16 KiB. The connection is closed." },
+};
+/** What any operation of a project may answer instead. */
+const refusals = {
+  ...noMethod,
+  401: fault("No key, or none that is known.", { "WWW-Authenticate": headerRef("Authenticate") }),
+  403: fault("The key is another project's."),
+  404: fault("No such project, or no such job."),
+  500: fault("The service failed; whether the request was carried out is not known."),
+};
+const invalid = { 400: fault("The request is not valid; `error` names the field.") };
+/** What any POST may. */
+const postRefusals = {
+  ...refusals,
+  ...invalid,
+  408: { description: "The request wasn't complete within 30 s. The connection is closed." },
+  413: fault(
+    `The body has more than ${MAX_BODY_BYTES} bytes or, of a create or a message with attachments, more than ${MAX_BODY_BYTES_WITH_ATTACHMENTS}.`,
+  ),
+};
+const bodyRefusals = { ...postRefusals, 415: fault("The body is not JSON, or it is encoded.") };
+/** What a create and a message may. */
+const turnRefusals = {
+  ...bodyRefusals,
+  422: fault("The idempotency key was used for another request."),
+  429: fault("Too many of them for now.", { "Retry-After": headerRef("RetryAfter") }),
+};
+
+/** An admin key is wanted. */
+const security = [{ adminKey: [] }];
+
+/** The most bytes of a prompt in UTF-8. */
+export const MAX_PROMPT_BYTES = 64 * 1024;
+
+const MAX_WORDS_CHARS = 8000;
+const MAX_NAME_CHARS = 200;
+const MAX_LINK_CHARS = 2000;
+
+const WANT_PROMPT = `a text of 1 to ${MAX_PROMPT_BYTES} bytes in UTF-8 with something to read in it`;
+/** Neither white space nor something that nobody sees, such as an empty cell of Braille. */
+const VISIBLE = /[^\u2800\p{White_Space}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
+/** These are rules: they follow "must be". */
+function bounded(want: string, maxChars: number): z.ZodString {
+  return z.string(want).min(1, want).max(maxChars, want);
+}
+function visible(want: string, maxChars?: number): z.ZodString {
+  const text = maxChars === undefined ? z.string(want).min(1, want) : bounded(want, maxChars);
+  return text.refine((given) => VISIBLE.test(given) && given.isWellFormed(), want);
+}
+function positive(want: string): z.ZodCoercedNumber {
+  return z.coerce.number(want).int(want).min(1, want);
+}
+const Prompt = visible(WANT_PROMPT)
+  .refine((prompt) => Buffer.byteLength(prompt) <= MAX_PROMPT_BYTES, WANT_PROMPT)
+  .describe(
+    `What the agent is to do, at most ${MAX_PROMPT_BYTES} bytes in UTF-8, with something to read in it.`,
+  );
+
+const { count, bytes, totalBytes, nameChars } = ATTACHMENT_LIMITS;
+const WANT_LIST = `a list of at most ${count} attachments`;
+const WANT_NAME = `a file name of 1 to ${nameChars} characters`;
+const WANT_TYPE =
+  "text/…, image/png, image/jpeg, image/gif, image/webp, application/pdf, application/json or application/yaml";
+const WANT_DATA = `a file of 1 to ${bytes} bytes in base64`;
+const WANT_ATTACHMENT = "an object with name, mediaType and data";
+const Attachment = z
+  .object(
+    {
+      name: bounded(WANT_NAME, nameChars)
+        .refine((name) => name.isWellFormed(), WANT_NAME)
+        .openapi({ description: "The file's name, for the agent and for people.", example: "shot.png" }),
+      mediaType: z.string(WANT_TYPE).regex(ATTACHMENT_TYPE, WANT_TYPE).openapi({
+        description: "The file has to be what this says. Text is in UTF-8.",
+        example: "image/png",
+      }),
+      data: bounded(WANT_DATA, 4 * Math.ceil(bytes / 3)).describe("The file in base64, with padding."),
+    },
+    WANT_ATTACHMENT,
+  )
+  .openapi("Attachment");
+const WANT_WORDS = `a text of 1 to ${MAX_WORDS_CHARS} characters with something to read in them`;
+const WANT_REQUESTER = "an object with name, link and isPrivate";
+const WANT_PERSON = `a text of 1 to ${MAX_NAME_CHARS} characters with something to read in them`;
+const WANT_LINK = `an http or https address of at most ${MAX_LINK_CHARS} characters, or null`;
+const Requester = z
+  .object(
+    {
+      name: visible(WANT_PERSON, MAX_NAME_CHARS).openapi({
+        description: "The person's name, for people.",
+        example: "Ana",
+      }),
+      link: z
+        .url({ protocol: /^https?$/, error: WANT_LINK })
+        .max(MAX_LINK_CHARS, WANT_LINK)
+        .nullable()
+        .describe("Where the person asked; null if there is no link to it."),
+      isPrivate: z
+        .boolean("true or false")
+        .describe("True if not everybody in the workspace can read the place where the person asked."),
+    },
+    WANT_REQUESTER,
+  )
+  .openapi("Requester");
+const PromptBody = {
+  prompt: Prompt,
+  words: visible(WANT_WORDS, MAX_WORDS_CHARS)
+    .optional()
+    .describe(
+      "The part of the prompt that the person typed. Pull requests and commit messages quote these words and nothing else of the prompt.",
+    ),
+  requester: Requester.optional().describe("Who asked. Kept with the turn, shown nowhere."),
+  attachments: z
+    .array(Attachment, WANT_LIST)
+    .max(count, WANT_LIST)
+    .optional()
+    .describe(
+      `Files for the agent, at most ${totalBytes} bytes together. They are kept until the turn has ended.`,
+    ),
+};
+
+const WANT_KEY = "1 to 255 printable ASCII characters without spaces";
+const WriterHeaders = ReaderHeaders.extend({
+  "idempotency-key": z
+    .string()
+    .regex(/^[\x21-\x7e]{1,255}$/, WANT_KEY)
+    .optional()
+    .describe(
+      "The same key with the same request gets the first answer again, for 7 days; with another request 422. Keys are a project's own.",
+    ),
+});
+
+const Health = z.object({ status: z.literal("ok").describe("The process lives.") }).openapi("Health");
+const Readiness = z
+  .object({
+    status: z.enum(["ok", "unavailable"]).describe("Whether requests can be accepted."),
+    tasks: z
+      .object({
+        waiting: z.int().describe("What waits."),
+        running: z.int().describe("Turns that run."),
+        dead: z.int().describe("Abandoned tasks."),
+      })
+      .nullable()
+      .describe("`running` counts the turns that run now; those that wait for room are in `waiting`."),
+  })
+  .openapi("Readiness");
+
+export const createJobRoute = createRoute({
+  method: "post",
+  path: "/v2/agent/{projectId}/job",
+  operationId: "createJob",
+  summary: "Create a job",
+  security,
+  request: {
+    params: ProjectParams,
+    headers: WriterHeaders,
+    body: bodyOf(CreateJobRequest.extend(PromptBody).openapi("CreateJobRequest")),
+  },
+  responses: { 201: json(JobAnswer, "The job, accepted for good."), ...turnRefusals },
+});
+
+export const getJobRoute = createRoute({
+  method: "get",
+  path: "/v2/agent/{projectId}/job/{id}",
+  operationId: "getJob",
+  summary: "Read a job",
+  security,
+  request: { params: JobParams, headers: ReaderHeaders },
+  responses: { 200: json(JobAnswer, "The job."), ...refusals },
+});
+
+export const sendMessageRoute = createRoute({
+  method: "post",
+  path: "/v2/agent/{projectId}/job/{id}/message",
+  operationId: "sendMessage",
+  summary: "Give a job a follow-up prompt, which becomes its next turn",
+  description:
+    "While a turn runs, the message waits for its end. A failed job takes messages and becomes active again. An archived one takes none: 400, and `error` says so; create a new job.",
+  security,
+  request: {
+    params: JobParams,
+    headers: WriterHeaders,
+    body: bodyOf(MessageRequest.extend(PromptBody).openapi("MessageRequest")),
+  },
+  responses: { 200: json(JobAnswer, "The job, active; the message is accepted for good."), ...turnRefusals },
+});
+
+export const healthRoute = createRoute({
+  method: "get",
+  path: "/healthz",
+  operationId: "health",
+  summary: "Whether the process lives",
+  security: [],
+  responses: { 200: json(Health, "It does."), ...noMethod },
+});
+
+export const readinessRoute = createRoute({
+  method: "get",
+  path: "/readyz",
+  operationId: "readiness",
+  summary: "Whether requests can be accepted",
+  security: [],
+  responses: {
+    200: json(Readiness, "They can."),
+    503: json(Readiness, "They cannot, for now."),
+    ...noMethod,
+  },
+});
+
+const MAX_LISTED = 100;
+
+const WANT_LIMIT = `a whole number from 1 to ${MAX_LISTED}`;
+export const WANT_AFTER = "the next of the page before";
+const WANT_STATUS = `one of ${JobStatus.options.join(", ")}`;
+const WANT_NUMBER = "a turn's number, where 1 is the create";
+const ListQuery = z.object({
+  status: z.enum(JobStatus.options, WANT_STATUS).optional().describe("Only jobs with this status."),
+  after: z.string().max(200, WANT_AFTER).optional().describe("`next` of the page before."),
+  limit: positive(WANT_LIMIT).max(MAX_LISTED, WANT_LIMIT).default(20).describe("How many jobs at most."),
+});
+
+const TurnParams = JobParams.extend({
+  number: positive(WANT_NUMBER).describe("The turn's number: 1 is the create."),
+});
+
+const WANT_ANSWER = `a text of 1 to ${MAX_ANSWER_CHARS} characters`;
+const Answer = z
+  .union(
+    [
+      AnswerRequest.options[0].strict(),
+      AnswerRequest.options[1].strict().extend({
+        text: z
+          .string(WANT_ANSWER)
+          .max(MAX_ANSWER_CHARS, WANT_ANSWER)
+          .refine((text) => text.trim() !== "" && text.isWellFormed(), WANT_ANSWER)
+          .describe("The answer in words, where the question allows it."),
+      }),
+    ],
+    `an object with questionId and choice, or questionId and a text of 1 to ${MAX_ANSWER_CHARS} characters`,
+  )
+  .openapi("AnswerRequest");
+
+export const listJobsRoute = createRoute({
+  method: "get",
+  path: "/v2/agent/{projectId}/job",
+  operationId: "listJobs",
+  summary: "List jobs, the newest first",
+  description:
+    "Jobs that are created while the list is read don't shift its pages. A page may be short, and even empty, although `next` leads to more.",
+  security,
+  request: { params: ProjectParams, query: ListQuery },
+  responses: {
+    200: json(WireJobList.extend({}).openapi("JobList"), "A page of jobs."),
+    ...invalid,
+    ...refusals,
+  },
+});
+
+export const cancelTurnRoute = createRoute({
+  method: "post",
+  path: "/v2/agent/{projectId}/job/{id}/turn/{number}/cancel",
+  operationId: "cancelTurn",
+  summary: "Cancel a turn that waits or runs",
+  description:
+    "Stops the agent, and ends the turn with the outcome `cancelled`. A turn that has ended stays as it is. Later turns of the job run on. If the turn was the job's last, the job's status is `failed`.",
+  security,
+  request: { params: TurnParams },
+  responses: { 200: json(JobAnswer, "The job with its turns, this one ended."), ...postRefusals },
+});
+
+export const archiveJobRoute = createRoute({
+  method: "post",
+  path: "/v2/agent/{projectId}/job/{id}/archive",
+  operationId: "archiveJob",
+  summary: "Archive a job",
+  description:
+    "Ends turns that wait or run with the outcome `archived`. A job that is archived stays as it is.",
+  security,
+  request: { params: JobParams },
+  responses: { 200: json(JobAnswer, "The job with its turns, archived."), ...postRefusals },
+});
+
+export const answerQuestionRoute = createRoute({
+  method: "post",
+  path: "/v2/agent/{projectId}/job/{id}/answer",
+  operationId: "answerQuestion",
+  summary: "Answer a question of the agent's",
+  description:
+    "With the id of a choice, or with text where the question allows it. The same answer may be sent again. A question ends with its turn, and when nobody answers in time: it is unknown then.",
+  security,
+  request: { params: JobParams, body: bodyOf(Answer) },
+  responses: {
+    200: json(JobAnswer, "The job with its questions; the answer is kept."),
+    409: fault("The question has another answer already."),
+    ...bodyRefusals,
+  },
+});

@@ -1,0 +1,311 @@
+import { isDeepStrictEqual } from "node:util";
+import { OpenAPIHono } from "@hono/zod-openapi";
+import type { Context } from "hono";
+import { HTTPException } from "hono/http-exception";
+import { methodNotAllowed } from "hono/method-not-allowed";
+import type { Clock } from "../../src/core/ports/clock.ts";
+import { formatDuration } from "../../src/core/text/text.ts";
+import type { Logger } from "../../src/core/ports/logger.ts";
+import type { TaskCounts } from "../../src/core/ports/task-queue.ts";
+import { CAPABILITIES_HEADER, parseCapabilities } from "../../src/job-client/capabilities.ts";
+import type { QuestionAnswer } from "../../src/core/ports/job-service.ts";
+import type { CreateJobRequest, WireJob } from "../../src/job-client/schema.ts";
+import type { AttachmentFiles } from "../jobs/attachment-files.ts";
+import { decodeAttachments } from "./decode-attachments.ts";
+import { boundedBody } from "./bounded-body.ts";
+import type { ServiceProject } from "../config/config.ts";
+import { HttpFault, mustBe } from "./http-fault.ts";
+import type { Acceptance, TurnRequest } from "../jobs/acceptance.ts";
+import { type StoredJob, type StoredQuestion, toRecord } from "../jobs/job.ts";
+import type { JobStore } from "../jobs/job-store.ts";
+import { LIST_START, parseCursor, toCursor, toWireReport } from "../jobs/report.ts";
+import type { KeyCheck } from "../jobs/keys.ts";
+import {
+  aboutService,
+  answerQuestionRoute,
+  archiveJobRoute,
+  cancelTurnRoute,
+  CAPABILITIES,
+  createJobRoute,
+  getJobRoute,
+  HEADERS,
+  healthRoute,
+  listJobsRoute,
+  readinessRoute,
+  sendMessageRoute,
+  WANT_AFTER,
+} from "./routes.ts";
+import type { QuestionDesk } from "../jobs/question-desk.ts";
+
+export type ServiceAppDeps = {
+  /** By id. */
+  projects: ReadonlyMap<string, ServiceProject>;
+  store: JobStore;
+  attachments: AttachmentFiles;
+  checkKey: KeyCheck;
+  /** Takes a request in. An accepted one is durable when this resolves, and runs soon. */
+  accept: (request: TurnRequest) => Promise<Acceptance>;
+  /** Called once turns of a job were ended, to have their agents stop and the next turn run soon. */
+  onEnded: (jobId: string) => void;
+  questions: QuestionDesk;
+  /** Rejects while nothing can be accepted. */
+  ready: () => Promise<TaskCounts>;
+  clock: Clock;
+  logger: Logger;
+  publicBaseUrl: string | null;
+};
+
+/** The job service's HTTP side, which listens to nothing: `fetch` takes a request and answers it. */
+export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
+  const { store, projects, clock, logger } = deps;
+  const app = new OpenAPIHono({
+    defaultHook: (result) => {
+      if (!result.success) throw new HttpFault(400, describe(result.error.issues));
+    },
+  });
+  app.openAPIRegistry.registerComponent("securitySchemes", "adminKey", {
+    type: "http",
+    scheme: "bearer",
+    description: "An admin key of the project. It stays on the server.",
+  });
+
+  for (const [name, header] of Object.entries(HEADERS)) {
+    app.openAPIRegistry.registerComponent("headers", name, header);
+  }
+
+  app.onError((thrown, context) => answerFault(context, toFault(thrown, logger)));
+  app.notFound((context) => answerFault(context, new HttpFault(404, "There is nothing at this address.")));
+  app.use(async (context, next) => {
+    const startMs = clock.now();
+    for (const [name, value] of Object.entries(ALWAYS)) context.header(name, value);
+    await next();
+    const { method } = context.req;
+    logger.debug({ method, status: context.res.status, ms: clock.now() - startMs }, "request answered");
+  });
+  app.use(
+    methodNotAllowed({
+      app,
+      onMethodNotAllowed: (context, methods) =>
+        answerFault(
+          context,
+          new HttpFault(405, `Use ${methods.join(" or ")} at this address.`, { allow: methods.join(", ") }),
+        ),
+    }),
+  );
+  // Before anything else of the request is looked at.
+  app.use("/v2/agent/:projectId/*", async (context, next) => {
+    authorize(deps, context.req.header("authorization"), context.req.param("projectId"));
+    await next();
+  });
+  app.use(boundedBody());
+
+  function jobOf(projectId: string, id: string): StoredJob {
+    const job = store.job(id);
+    if (job === null || job.projectId !== projectId) throw new HttpFault(404, NO_SUCH_JOB);
+    return job;
+  }
+
+  /** What of a job beyond the contract the client reads. `upTo`: the newest turn to tell. */
+  function report(jobId: string, wanted: readonly string[], upTo?: number) {
+    return toWireReport({
+      ...(wanted.includes("turns") ? { turns: store.shownTurns(jobId, upTo) } : {}),
+      ...(wanted.includes("questions") ? { questions: store.questions.shown(jobId) } : {}),
+    });
+  }
+
+  /** The project's job with all that is told beyond the contract. */
+  function fullJob(projectId: string, id: string): WireJob {
+    return { ...toRecord(jobOf(projectId, id)), ...report(id, ["turns", "questions"]) };
+  }
+
+  async function accept(
+    projectId: string,
+    jobId: string | null,
+    { prompt, words, requester, attachments = [] }: CreateJobRequest,
+    headers: { "idempotency-key"?: string | undefined; [READS]?: string | undefined },
+  ): Promise<WireJob> {
+    const project = projects.get(projectId);
+    if (project === undefined) throw new HttpFault(404, "There is no such project.");
+    const idempotencyKey = headers["idempotency-key"] ?? null;
+    const asked = { prompt, words: words ?? null, requester: requester ?? null };
+    const request = { project, jobId, ...asked, idempotencyKey };
+    const accepted = await deps.attachments.keep(await decodeAttachments(attachments), (written) =>
+      deps.accept({ ...request, attachments: written }),
+    );
+    if (accepted.kind === "accepted") {
+      const { jobId: id, number } = accepted.turn;
+      logger.info({ project: projectId, job_id: id, turn: number }, "turn accepted");
+    }
+    const { record, turn } = unlessRefused(accepted);
+    // A repeated request gets the record of the first answer; its turns are as they are now.
+    return { ...record, ...report(record.id, parseCapabilities(headers[READS]), turn.number) };
+  }
+
+  app.openapi(createJobRoute, async (context) => {
+    const { projectId } = context.req.valid("param");
+    const job = await accept(projectId, null, context.req.valid("json"), context.req.valid("header"));
+    return context.json(job, 201);
+  });
+  // Of what it is asked nothing can be invalid: checking that takes as long as answering.
+  app.openAPIRegistry.registerPath(getJobRoute);
+  app.get(getJobRoute.getRoutingPath(), (context) => {
+    const { projectId, id } = context.req.param();
+    const wanted = parseCapabilities(context.req.header(READS));
+    return context.json({ ...toRecord(jobOf(projectId, id)), ...report(id, wanted) });
+  });
+  app.openapi(sendMessageRoute, async (context) => {
+    const { projectId, id } = context.req.valid("param");
+    const job = await accept(projectId, id, context.req.valid("json"), context.req.valid("header"));
+    return context.json(job, 200);
+  });
+
+  app.openapi(listJobsRoute, (context) => {
+    const { projectId } = context.req.valid("param");
+    const { status, after, limit } = context.req.valid("query");
+    const place = after === undefined ? LIST_START : parseCursor(after);
+    if (place === null) throw new HttpFault(400, mustBe("after", WANT_AFTER));
+    const { jobs, next } = store.page(projectId, place, status ?? null, limit);
+    return context.json({ jobs: jobs.map(toRecord), next: next === null ? null : toCursor(next) }, 200);
+  });
+
+  app.openapi(cancelTurnRoute, (context) => {
+    const { projectId, id, number } = context.req.valid("param");
+    const turn = { jobId: jobOf(projectId, id).id, number };
+    if (store.turn(turn) === null) throw new HttpFault(404, "There is no such turn of this job.");
+    if (store.cancel(turn, clock.now())) {
+      logger.info({ project: projectId, job_id: id, turn: number }, "turn canceled");
+      deps.onEnded(id);
+    }
+    return context.json(fullJob(projectId, id), 200);
+  });
+
+  app.openapi(archiveJobRoute, (context) => {
+    const { projectId, id } = context.req.valid("param");
+    jobOf(projectId, id);
+    if (store.archive(id, clock.now())) {
+      logger.info({ project: projectId, job_id: id }, "job archived");
+      deps.onEnded(id);
+    }
+    return context.json(fullJob(projectId, id), 200);
+  });
+
+  app.openapi(answerQuestionRoute, (context) => {
+    const { projectId, id } = context.req.valid("param");
+    jobOf(projectId, id);
+    const { questionId, ...answer } = context.req.valid("json");
+    const question = store.questions.question(id, questionId);
+    if (question === null)
+      throw new HttpFault(404, "There is no such question, or nobody waits for its answer.");
+    assertFits(answer, question);
+    if (store.questions.answer(question, answer, clock.now())) {
+      logger.info({ project: projectId, job_id: id, question: questionId }, "question answered");
+      deps.questions.answered(questionId, answer);
+    } else if (!isDeepStrictEqual(answer, store.questions.question(id, questionId)?.answer)) {
+      throw new HttpFault(409, "The question was already answered.");
+    }
+    return context.json(fullJob(projectId, id), 200);
+  });
+
+  app.openapi(healthRoute, (context) => context.json({ status: "ok" as const }, 200));
+  app.openapi(readinessRoute, async (context) => {
+    try {
+      return context.json({ status: "ok" as const, tasks: await deps.ready() }, 200);
+    } catch (thrown) {
+      logger.error({ err: thrown }, "not ready");
+      return context.json({ status: "unavailable" as const, tasks: null }, 503);
+    }
+  });
+  // Made once: it takes as long as many other answers, and nobody needs a key for it.
+  let description: string | undefined;
+  app.get("/openapi.json", (context) => {
+    description ??= JSON.stringify(app.getOpenAPI31Document(aboutService(deps.publicBaseUrl)));
+    return context.body(description, 200, { "content-type": "application/json" });
+  });
+
+  return app;
+}
+
+const READS = "docs-agent-capabilities";
+/** With every answer. */
+const ALWAYS = {
+  "cache-control": "no-store",
+  [CAPABILITIES_HEADER.toLowerCase()]: CAPABILITIES,
+  "x-content-type-options": "nosniff",
+};
+const NO_SUCH_JOB = "There is no such job in this project.";
+const LIMITS = {
+  creates: "Too many jobs were created in the last hour",
+  messages: "Too many messages were sent in the last hour",
+  queued: "Too many turns wait to run",
+  attachments: "Too many attachments wait for their turns",
+} as const;
+
+/** Throws an {@link HttpFault} unless an `Authorization` header carries a key of the project. */
+function authorize(deps: ServiceAppDeps, header: string | undefined, projectId: string): void {
+  const key = /^Bearer +(\S+) *$/i.exec(header ?? "")?.[1];
+  const allowed = key === undefined ? null : deps.checkKey(key);
+  if (allowed === null) {
+    const want =
+      key === undefined ? "Send an admin key: Authorization: Bearer <key>" : "The admin key isn't known.";
+    throw new HttpFault(401, want, { "www-authenticate": "Bearer" });
+  }
+  if (!deps.projects.has(projectId)) throw new HttpFault(404, "There is no such project.");
+  if (allowed !== projectId) throw new HttpFault(403, "The admin key is another project's.");
+}
+
+function unlessRefused(accepted: Acceptance): Extract<Acceptance, { kind: "accepted" | "repeated" }> {
+  switch (accepted.kind) {
+    case "accepted":
+    case "repeated":
+      return accepted;
+    case "key-reused":
+      throw new HttpFault(422, "The Idempotency-Key was used for another request. Send a new one.");
+    case "missing":
+      throw new HttpFault(404, NO_SUCH_JOB);
+    case "archived":
+      throw new HttpFault(400, "The job is archived and takes no messages. Create a new one.");
+    case "limited": {
+      const seconds = Math.max(1, Math.ceil(accepted.retryAfterMs / 1000));
+      const wait = formatDuration(seconds * 1000);
+      throw new HttpFault(429, `${LIMITS[accepted.limit]}. Try again in ${wait}.`, {
+        "retry-after": String(seconds),
+      });
+    }
+    default:
+      return accepted satisfies never;
+  }
+}
+
+function assertFits(answer: QuestionAnswer, { choices, allowsText }: StoredQuestion): void {
+  if ("choice" in answer) {
+    if (choices.some(({ id }) => id === answer.choice)) return;
+    throw new HttpFault(400, mustBe("choice", "the id of one of the question's choices"));
+  }
+  if (!allowsText)
+    throw new HttpFault(400, "This question takes only a choice. Send choice instead of text.");
+}
+
+function describe(issues: readonly { code: string; path: PropertyKey[]; message: string }[]): string {
+  const faults = issues.map(({ code, path, message }) => {
+    const field = path.map(String).join(".");
+    if (field !== "") return mustBe(field, message);
+    // Where a body can have one of several forms, our own words say which.
+    return mustBe("The body", code === "invalid_union" ? message : "a JSON object with prompt");
+  });
+  return [...new Set(faults)].join(" ");
+}
+
+/** What any thrown thing is to the client. What nobody foresaw goes to the log and not to the client. */
+function toFault(thrown: unknown, logger: Logger): HttpFault {
+  if (thrown instanceof HttpFault) return thrown;
+  if (thrown instanceof HTTPException) {
+    if (thrown.status === 415) return new HttpFault(415, "Send JSON, with Content-Type: application/json.");
+    if (thrown.status === 400) return new HttpFault(400, mustBe("The body", "valid JSON"));
+  }
+  logger.error({ err: thrown }, "request failed");
+  return new HttpFault(500, "The service failed. Try again later, with the same Idempotency-Key.");
+}
+
+function answerFault(context: Context, fault: HttpFault): Response {
+  return context.json({ error: fault.message }, fault.status, { ...fault.headers });
+}

@@ -1,0 +1,176 @@
+import { join } from "node:path";
+import type { OpenAPIHono } from "@hono/zod-openapi";
+import { within } from "../src/core/ports/clock.ts";
+import type { Clock } from "../src/core/ports/clock.ts";
+import type { Logger } from "../src/core/ports/logger.ts";
+import type { Step, Task, TaskCounts } from "../src/core/ports/task-queue.ts";
+import { messageOf } from "../src/core/errors.ts";
+import { SqliteTaskQueue } from "../src/queue/sqlite/sqlite-task-queue.ts";
+import { GroupCommit } from "../src/store/sqlite/group-commit.ts";
+import type { SqliteDatabase } from "../src/store/sqlite/sqlite-database.ts";
+import { storeErrorsOf } from "../src/store/store-errors.ts";
+import { AttachmentFiles } from "./jobs/attachment-files.ts";
+import { type CommandResult, runCommand, type StateCommand } from "./cli/run-command.ts";
+import type { ServiceConfig } from "./config/config.ts";
+import type { Acceptance, TurnRequest } from "./jobs/acceptance.ts";
+import { JobStore } from "./jobs/job-store.ts";
+import { createKeyCheck } from "./jobs/keys.ts";
+import { createServiceApp } from "./http/server.ts";
+import { QuestionDesk } from "./jobs/question-desk.ts";
+import { runJob, runJobTask } from "./jobs/run-job.ts";
+import { TurnSlots } from "./jobs/turn-slots.ts";
+import { TurnWatch } from "./jobs/turn-watch.ts";
+import { tidy, tidyTask } from "./jobs/tidy.ts";
+import type { TurnRunner, Upkeep } from "./runner/turn-runner.ts";
+
+export type JobServiceDeps = {
+  config: Pick<ServiceConfig, "dataDir" | "projects" | "jobsAtOnce" | "publicBaseUrl" | "keyPrefix">;
+  /** From `openServiceDatabase`; stays open until the service has stopped. */
+  database: SqliteDatabase;
+  runTurn: TurnRunner;
+  /** Called every hour. @default nothing is kept */
+  upkeep?: Upkeep;
+  clock: Clock;
+  logger: Logger;
+};
+
+/** The self-hosted job service, wired; it listens to nothing. */
+export type SelfHostedJobService = {
+  app: OpenAPIHono;
+  store: JobStore;
+  queue: SqliteTaskQueue;
+  /** Starts to run what was accepted, also what an earlier process left. */
+  start(): Promise<void>;
+  /** Does what the command line asks. */
+  runCommand(command: StateCommand): CommandResult;
+  /** Starts no more turns. One whose agent ends from now on runs again after the next start: it may have been stopped with the service. */
+  expectStop(): void;
+  /** Starts no more turns, lets those that run go on for `graceMs`, then aborts them, to run again after the next start. */
+  stop(graceMs: number): Promise<void>;
+};
+
+/** Time an aborted runner has to stop, milliseconds. */
+const ABORT_GRACE_MS = 10_000;
+const ADD_AGAIN_AFTER_MS = 10_000;
+
+/** Wires the service. Throws when the database is not the service's. */
+export function createJobService({
+  config,
+  database,
+  runTurn,
+  upkeep = async () => {},
+  clock,
+  logger,
+}: JobServiceDeps): SelfHostedJobService {
+  const { db, assertOwned } = database;
+  const store = new JobStore(db);
+  const folder = join(config.dataDir, "attachments");
+  const attachments = new AttachmentFiles({ folder, needed: () => store.neededAttachments(), logger });
+  const watch = new TurnWatch({ store, logger });
+  const questions = new QuestionDesk({ store, clock, logger });
+  const projects = new Map(config.projects.map((project) => [project.id, project]));
+  const slots = new TurnSlots(config.jobsAtOnce);
+  const commits = new GroupCommit({ db, toStoreError: storeErrorsOf(db), assertOwned });
+  // Of each project so many jobs are claimed that one is there for each slot that becomes free. The others wait in the table alone.
+  const pools = {
+    of: (type: string) => (type === "run-job" ? "jobs" : "others"),
+    budgets: { jobs: 2 * config.jobsAtOnce, others: 16 },
+  };
+  const queue = new SqliteTaskQueue({ db, commits, clock, logger, pools });
+  const underWay = new Set<Promise<unknown>>();
+  let cancelAddAgain: () => void = () => {};
+  let isStopped = false;
+
+  /** The job's turns are durable already: a task that cannot be added now is added later, or at the next start. */
+  async function addTask(jobId: string): Promise<void> {
+    try {
+      const job = store.job(jobId);
+      if (job !== null) await queue.add(runJobTask(jobId, job.projectId));
+    } catch (thrown) {
+      const fields = { job_id: jobId, error: messageOf(thrown) };
+      logger.error(fields, "a job's turns cannot be queued; trying again");
+      cancelAddAgain();
+      if (isStopped) return;
+      cancelAddAgain = clock.wakeAt(clock.now() + ADD_AGAIN_AFTER_MS, () => void addUnfinished());
+    }
+  }
+
+  async function addUnfinished(): Promise<void> {
+    try {
+      await Promise.all(store.unfinishedJobs().map(addTask));
+    } catch (thrown) {
+      logger.error({ error: messageOf(thrown) }, "unfinished turns cannot be read");
+    }
+  }
+
+  async function accept(request: TurnRequest): Promise<Acceptance> {
+    return queue.commit(() => {
+      const value = store.accept(request, clock.now());
+      const { id: projectId } = request.project;
+      return { value, adds: value.kind === "accepted" ? [runJobTask(value.turn.jobId, projectId)] : [] };
+    });
+  }
+
+  function onEnded(jobId: string): void {
+    watch.lookAt(jobId);
+    void attachments.sweep();
+    // Also a turn that waited to be tried again may have been in the next one's way.
+    void addTask(jobId);
+  }
+
+  const deps = { store, projects, slots, watch, questions, attachments, runTurn, upkeep, clock, logger };
+  /** What a task throws is a fault of the database, and the queue tries again in a minute. */
+  async function handle(task: Task, stopped: AbortSignal): Promise<Step> {
+    if (task.type === "run-job") return await runJob(deps, task, stopped);
+    if (task.type === "tidy") return await tidy(deps, stopped);
+    return { kind: "dead", reason: `no such type of task: ${task.type}` };
+  }
+  async function ready(): Promise<TaskCounts> {
+    await queue.check();
+    const { dead } = await queue.counts();
+    const running = slots.taken;
+    // Jobs, not tasks: the service has tasks of its own.
+    return { waiting: Math.max(0, store.unfinishedJobs().length - running), running, dead };
+  }
+  const { publicBaseUrl } = config;
+  const checkKey = createKeyCheck(db);
+  const app = createServiceApp({ ...deps, checkKey, accept, onEnded, ready, publicBaseUrl });
+
+  return {
+    app,
+    store,
+    queue,
+    async start() {
+      await attachments.sweep();
+      await addUnfinished();
+      await queue.add(tidyTask());
+      queue.start((task, { signal }) => {
+        const run = handle(task, signal).finally(() => underWay.delete(run));
+        underWay.add(run);
+        return run;
+      });
+    },
+    runCommand: (command) =>
+      runCommand(command, {
+        db,
+        settings: config,
+        nowMs: clock.now(),
+        logger,
+        onEnded,
+        onAnswered: (id, answer) => questions.answered(id, answer),
+      }),
+    expectStop: () => slots.close(),
+    async stop(graceMs) {
+      isStopped = true;
+      cancelAddAgain();
+      slots.close();
+      await queue.stop(graceMs);
+      await settled(underWay, clock);
+    },
+  };
+}
+
+/** The queue does not wait for those it aborted; their agents must be gone before the process is. */
+async function settled(underWay: ReadonlySet<Promise<unknown>>, clock: Clock): Promise<void> {
+  if (underWay.size > 0) await within(clock, ABORT_GRACE_MS, Promise.allSettled(underWay), null);
+}

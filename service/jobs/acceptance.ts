@@ -1,0 +1,134 @@
+import { createHash, randomBytes } from "node:crypto";
+import { basename } from "node:path";
+import { z } from "zod";
+import type { Requester } from "../../src/core/ports/job-service.ts";
+import { WireJobRecord } from "../../src/job-client/schema.ts";
+import type { WrittenAttachment } from "./attachment-files.ts";
+import type { ServiceProject } from "../config/config.ts";
+import { json, JobRow, SELECT_JOB, toRecord, type TurnKey } from "./job.ts";
+import type { Tables } from "./tables.ts";
+
+/** A create (`jobId` null) or a message, as it came in. */
+export type TurnRequest = {
+  project: ServiceProject;
+  jobId: string | null;
+  prompt: string;
+  /** What of the prompt the person typed; null: it isn't known, or nothing. */
+  words: string | null;
+  requester: Requester | null;
+  /** Their files are on the disk. */
+  attachments: readonly WrittenAttachment[];
+  idempotencyKey: string | null;
+};
+
+/** What became of a request: accepted, answered before under the same idempotency key, or refused. */
+export type Acceptance =
+  | { kind: "accepted" | "repeated"; record: WireJobRecord; turn: TurnKey }
+  | { kind: "key-reused" | "missing" | "archived" }
+  | { kind: "limited"; limit: "creates" | "messages" | "queued" | "attachments"; retryAfterMs: number };
+
+const HOUR_MS = 60 * 60_000;
+/** When room in the queue comes depends on the agent: no better answer than a short while. */
+const QUEUE_RETRY_AFTER_MS = 60_000;
+/** Of a project's turns that have not ended. */
+const MAX_ATTACHED_BYTES = 100 * 1024 ** 2;
+
+const AnsweredRow = z.object({ request: z.string(), answer: json(WireJobRecord), turn: z.int() });
+const NumberRow = z.object({ number: z.int() });
+
+/**
+ * Takes a request in: inside of a transaction, so that no two requests at once can both be the first, or both be the last.
+ */
+export function acceptTurnRequest(tables: Tables, request: TurnRequest, nowMs: number): Acceptance {
+  const earlier = answeredBefore(tables, request);
+  if (earlier !== null) return earlier;
+  if (request.jobId !== null) {
+    const job = tables.one(JobRow, `${SELECT_JOB} WHERE id = ?`, request.jobId);
+    if (job === null || job.projectId !== request.project.id) return { kind: "missing" };
+    if (job.status === "archived") return { kind: "archived" };
+  }
+  return limited(tables, request, nowMs) ?? add(tables, request, nowMs);
+}
+
+function answeredBefore(tables: Tables, asked: TurnRequest): Acceptance | null {
+  const sql = `SELECT request, answer, turn FROM idempotency WHERE project_id = ? AND key = ?`;
+  const before = tables.one(AnsweredRow, sql, asked.project.id, asked.idempotencyKey);
+  if (before === null) return null;
+  const { request, answer: record, turn: number } = before;
+  if (request !== fingerprint(asked)) return { kind: "key-reused" };
+  return { kind: "repeated", record, turn: { jobId: record.id, number } };
+}
+
+function limited(
+  tables: Tables,
+  { project, jobId, attachments }: TurnRequest,
+  nowMs: number,
+): Acceptance | null {
+  const { limits } = project;
+  const isCreate = jobId === null;
+  const perHour = isCreate ? limits.createsPerHour : limits.messagesPerHour;
+  // The one that has to grow old before there is room.
+  const newest = `SELECT accepted_at AS number FROM turns WHERE project_id = ? AND accepted_at > ? AND (number = 1) = ?
+    ORDER BY accepted_at DESC LIMIT 1 OFFSET ?`;
+  const blocking = tables.one(NumberRow, newest, project.id, nowMs - HOUR_MS, isCreate ? 1 : 0, perHour - 1);
+  if (blocking !== null) {
+    const retryAfterMs = blocking.number + HOUR_MS - nowMs;
+    return { kind: "limited", limit: isCreate ? "creates" : "messages", retryAfterMs };
+  }
+  const count = (sql: string) => tables.one(NumberRow, sql, project.id)?.number ?? 0;
+  const unfinished = count(`SELECT count(*) AS number FROM turns WHERE project_id = ? AND state <> 'ended'`);
+  if (unfinished >= limits.jobsAtOnce + limits.queued) {
+    return { kind: "limited", limit: "queued", retryAfterMs: QUEUE_RETRY_AFTER_MS };
+  }
+  if (attachments.length === 0) return null;
+  const attached = count(`SELECT coalesce(sum(bytes), 0) AS number
+    FROM turns CROSS JOIN attachments ON attachments.job_id = turns.job_id AND turn = turns.number
+    WHERE project_id = ? AND state <> 'ended'`);
+  const bytes = attachments.reduce((sum, attachment) => sum + attachment.bytes, attached);
+  if (bytes <= MAX_ATTACHED_BYTES) return null;
+  return { kind: "limited", limit: "attachments", retryAfterMs: QUEUE_RETRY_AFTER_MS };
+}
+
+function add(tables: Tables, asked: TurnRequest, nowMs: number): Acceptance {
+  const { project, jobId, prompt, words, requester, attachments, idempotencyKey } = asked;
+  const id = jobId ?? `job-${randomBytes(10).toString("hex")}`;
+  if (jobId === null) {
+    const job = [id, project.id, sourceName(project), project.baseBranch, project.model, nowMs];
+    const columns = "id, project_id, repository, ref, model, created_at, active_at";
+    tables.run(`INSERT INTO jobs (${columns}) VALUES (?, ?, ?, ?, ?, ?6, ?6)`, ...job);
+  } else {
+    tables.run(`UPDATE jobs SET active_at = ? WHERE id = ?`, nowMs, id);
+  }
+  const addTurn = `INSERT INTO turns (job_id, project_id, prompt, accepted_at, words, requester, number) VALUES (?1, ?, ?, ?, ?, ?,
+    (SELECT coalesce(max(number), 0) + 1 FROM turns WHERE job_id = ?1)) RETURNING number`;
+  const turn = [id, project.id, prompt, nowMs, words, JSON.stringify(requester)];
+  const number = tables.one(NumberRow, addTurn, ...turn)?.number ?? 0;
+  for (const [index, { id: file, name, mediaType, bytes }] of attachments.entries()) {
+    const columns = "job_id, turn, position, id, name, media_type, bytes";
+    const sql = `INSERT INTO attachments (${columns}) VALUES (?, ?, ?, ?, ?, ?, ?)`;
+    tables.run(sql, id, number, index + 1, file, name, mediaType, bytes);
+  }
+  const job = tables.one(JobRow, `${SELECT_JOB} WHERE id = ?`, id);
+  if (job === null) return { kind: "missing" };
+  const record = toRecord(job);
+  if (idempotencyKey !== null) {
+    const answered = [project.id, idempotencyKey, fingerprint(asked), JSON.stringify(record), number, nowMs];
+    const columns = "project_id, key, request, answer, turn, created_at";
+    tables.run(`INSERT INTO idempotency (${columns}) VALUES (?, ?, ?, ?, ?, ?)`, ...answered);
+  }
+  return { kind: "accepted", record, turn: { jobId: id, number } };
+}
+
+/** The repository as a job's record names it: `owner/repo` at a code host, the URL, or a local repository's own name. */
+function sourceName({ codeHost, repository }: ServiceProject): string {
+  if (codeHost.kind === "github") return `${codeHost.owner}/${codeHost.repo}`;
+  // The paths of this machine are nobody else's business.
+  return repository.startsWith("/") ? basename(repository, ".git") : repository;
+}
+
+function fingerprint({ jobId, prompt, words, requester, attachments }: TurnRequest): string {
+  const files = attachments.map(({ name, mediaType, sha256 }) => [name, mediaType, sha256]);
+  const who = requester === null ? null : [requester.name, requester.link, requester.isPrivate];
+  const asked = [jobId, prompt, files, words, who];
+  return createHash("sha256").update(JSON.stringify(asked)).digest("hex");
+}

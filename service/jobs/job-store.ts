@@ -1,0 +1,323 @@
+import type { DatabaseSync } from "node:sqlite";
+import { z } from "zod";
+import type { PlanStep, ReportedUsage, JobStatus } from "../../src/core/ports/job-service.ts";
+import { cut } from "../../src/core/text/text.ts";
+import { MAX_SHOWN_TURNS } from "../../src/job-client/report-schema.ts";
+import { transaction } from "../../src/store/sqlite/sqlite-database.ts";
+import type { KeptAttachment } from "./attachment-files.ts";
+import type { EarlierTurn, RunTurnResult } from "../runner/turn-runner.ts";
+import { type Acceptance, acceptTurnRequest, type TurnRequest } from "./acceptance.ts";
+import {
+  JobRow,
+  SELECT_JOB,
+  SELECT_TURN,
+  type StoredJob,
+  type StoredTurn,
+  type TurnKey,
+  TurnRow,
+} from "./job.ts";
+import { QuestionStore } from "./question-store.ts";
+import type { ListPlace } from "./report.ts";
+import { Tables } from "./tables.ts";
+
+const MAX_SUMMARY_CHARS = 16_000;
+const MAX_REASON_CHARS = 2_000;
+const MAX_LEFT_OUT = 200;
+/** An agent is told what fits into 40,000 characters. */
+const MAX_EARLIER_TURNS = 100;
+const MAX_EARLIER_CHARS = 10_000;
+/** How many jobs a page of a list goes through at most, so that a rare status never makes it slow. */
+const LIST_SCANNED = 500;
+
+const PlaceRow = z.object({ createdAt: z.int(), id: z.string() });
+const EarlierTurnRow = z.object({
+  prompt: z.string(),
+  words: z.string().nullable(),
+  summary: z.string().nullable(),
+});
+const AttachmentRow = z.object({ id: z.string(), name: z.string(), mediaType: z.string(), bytes: z.int() });
+
+/** What the runner reported of a turn so far. */
+export type TurnReport = {
+  progress: readonly string[];
+  step: string | null;
+  plan: readonly PlanStep[];
+  usage: ReportedUsage | null;
+};
+
+/** A page of a list, and where the next one begins; null: there is none. */
+export type JobPage = { jobs: StoredJob[]; next: ListPlace | null };
+
+/**
+ * Jobs and their turns in the service's SQLite file. Each method is synchronous and, but for `accept`, one transaction, and each write says in
+ * its condition what it rests on: others write to the same rows.
+ */
+export class JobStore {
+  readonly #tables: Tables;
+  readonly questions: QuestionStore;
+
+  constructor(db: DatabaseSync) {
+    this.#tables = new Tables(db);
+    this.questions = new QuestionStore(this.#tables);
+  }
+
+  /** Inside of the caller's transaction: accepts or refuses a create or a message. */
+  accept(request: TurnRequest, nowMs: number): Acceptance {
+    return acceptTurnRequest(this.#tables, request, nowMs);
+  }
+
+  job(id: string): StoredJob | null {
+    return this.#tables.one(JobRow, `${SELECT_JOB} WHERE id = ?`, id);
+  }
+
+  /** The newest first. */
+  jobs(filter: { projectId: string | null; status: JobStatus | null; limit: number }): StoredJob[] {
+    const sql = `SELECT * FROM (${SELECT_JOB} WHERE ?1 IS NULL OR project_id = ?1 ORDER BY created_at DESC, id)
+      WHERE ?2 IS NULL OR status = ?2 LIMIT ?3`;
+    return this.#tables.all(JobRow, sql, filter.projectId, filter.status, filter.limit);
+  }
+
+  /** A project's jobs after a place, the newest first, at most `limit`. A page may be short, and even empty, before the last one. */
+  page(projectId: string, after: ListPlace, status: JobStatus | null, limit: number): JobPage {
+    const from = [projectId, after.createdAt, after.id];
+    const rest = `WHERE project_id = ?1 AND (created_at, id) < (?2, ?3) ORDER BY created_at DESC, id DESC`;
+    const sql = `SELECT * FROM (${SELECT_JOB} ${rest} LIMIT ${LIST_SCANNED}) WHERE ?4 IS NULL OR status = ?4 LIMIT ?5`;
+    const jobs = this.#tables.all(JobRow, sql, ...from, status, limit);
+    const last = jobs.at(-1);
+    if (jobs.length === limit && last !== undefined) return { jobs, next: last };
+    const scanned = `SELECT created_at AS createdAt, id FROM jobs ${rest} LIMIT 1 OFFSET ${LIST_SCANNED - 1}`;
+    return { jobs, next: this.#tables.one(PlaceRow, scanned, ...from) };
+  }
+
+  /** The oldest first. */
+  turns(jobId: string): StoredTurn[] {
+    return this.#tables.all(TurnRow, `${SELECT_TURN} WHERE job_id = ? ORDER BY number`, jobId);
+  }
+
+  /** The newest turns up to one, as many as a record shows, the oldest first. */
+  shownTurns(jobId: string, upTo = Number.MAX_SAFE_INTEGER): StoredTurn[] {
+    const sql = `${SELECT_TURN} WHERE job_id = ? AND number <= ? ORDER BY number DESC LIMIT ?`;
+    return this.#tables.all(TurnRow, sql, jobId, upTo, MAX_SHOWN_TURNS).toReversed();
+  }
+
+  /** What the turns right before a turn were asked and did, bounded, the oldest first. */
+  earlierTurns({ jobId, number }: TurnKey): EarlierTurn[] {
+    const sql = `SELECT substr(prompt, 1, ?1) AS prompt, substr(words, 1, ?1) AS words, substr(summary, 1, ?1) AS summary
+      FROM turns WHERE job_id = ?2 AND number < ?3 ORDER BY number DESC LIMIT ?4`;
+    const values = [MAX_EARLIER_CHARS, jobId, number, MAX_EARLIER_TURNS];
+    return this.#tables.all(EarlierTurnRow, sql, ...values).toReversed();
+  }
+
+  turn({ jobId, number }: TurnKey): StoredTurn | null {
+    return this.#tables.one(TurnRow, `${SELECT_TURN} WHERE job_id = ? AND number = ?`, jobId, number);
+  }
+
+  /** What came with a turn's prompt, in order. Its files are there until the turn has ended. */
+  attachments({ jobId, number }: TurnKey): KeptAttachment[] {
+    const sql = `SELECT id, name, media_type AS mediaType, bytes FROM attachments
+      WHERE job_id = ? AND turn = ? ORDER BY position`;
+    return this.#tables.all(AttachmentRow, sql, jobId, number);
+  }
+
+  /** The ids of the attachments of turns that have not ended. */
+  neededAttachments(): Set<string> {
+    const sql = `SELECT id FROM turns CROSS JOIN attachments ON attachments.job_id = turns.job_id AND turn = number
+      WHERE state <> 'ended'`;
+    return new Set(this.#tables.ids(sql));
+  }
+
+  /** The jobs with a turn that has not ended, the one that has waited longest first. */
+  unfinishedJobs(): string[] {
+    return this.#tables.ids(
+      `SELECT job_id AS id FROM turns WHERE state <> 'ended' GROUP BY job_id ORDER BY min(accepted_at), job_id`,
+    );
+  }
+
+  /** The job's first turn that has not ended. */
+  oldestUnfinished(jobId: string): StoredTurn | null {
+    const sql = `${SELECT_TURN} WHERE job_id = ? AND state <> 'ended' ORDER BY number LIMIT 1`;
+    return this.#tables.one(TurnRow, sql, jobId);
+  }
+
+  /** Notes that the runner is about to be started, one attempt more. False: the turn has ended. */
+  start({ jobId, number }: TurnKey, nowMs: number): boolean {
+    return this.#atOnce(() => {
+      // What an earlier attempt asked, nobody waits for any more.
+      this.questions.forget(jobId, number);
+      // One that was running still has not been stopped: the service ended in the middle of it, which counts if its agent ran.
+      const sql = `UPDATE turns SET attempts = attempts + 1 - (state = 'running' AND NOT agent_runs),
+        deaths = deaths + (state = 'running' AND agent_runs), agent_runs = 0, state = 'running',
+        started_at = coalesce(started_at, ?) WHERE job_id = ? AND number = ? AND state <> 'ended'`;
+      return this.#tables.run(sql, nowMs, jobId, number) === 1;
+    });
+  }
+
+  /** The turn waits to run again, at once: what was tried does not count as an attempt. */
+  takeBack(key: TurnKey): void {
+    this.#suspend(key, "attempts = attempts - 1, due_at = 0");
+  }
+
+  /** The turn waits to run again, at once: what ran it has died, which counts if its agent ran. */
+  lose(key: TurnKey): void {
+    this.#suspend(key, "attempts = attempts - (NOT agent_runs), deaths = deaths + agent_runs, due_at = 0");
+  }
+
+  /** The turn waits to run again, no sooner than at `dueAtMs`: an attempt failed. */
+  postpone(key: TurnKey, reason: string, dueAtMs: number): void {
+    this.#suspend(key, "reason = ?, due_at = ?", cut(reason, MAX_REASON_CHARS), Math.ceil(dueAtMs));
+  }
+
+  setReport(key: TurnKey, { progress, step, plan, usage }: TurnReport): void {
+    const [lines = "", steps = "", used = ""] = [progress, plan, usage].map((part) => JSON.stringify(part));
+    this.#note(key, "progress = ?, step = ?, plan = ?, usage = ?", lines, step, steps, used);
+  }
+
+  /** Notes whether the turn's agent runs: what ends the service then may be its doing. */
+  setAgentRuns(key: TurnKey, agentRuns: boolean): void {
+    this.#note(key, "agent_runs = ?", agentRuns ? 1 : 0);
+  }
+
+  /** Notes the branch that has the turn's work. */
+  setBranch(key: TurnKey, branch: string): void {
+    this.#note(key, "branch = ?", branch);
+  }
+
+  /** Ends a turn. False: it had ended already (canceled, or its job archived), and stays as it was. */
+  end({ jobId, number }: TurnKey, result: RunTurnResult, nowMs: number): boolean {
+    return this.#atOnce(() => {
+      const { kind, summary, reason, cause, leftOut } = storable(result);
+      const sql = `UPDATE turns SET state = 'ended', ended_at = ?, outcome = ?, summary = ?, reason = ?, cause = ?, left_out = ?
+        WHERE job_id = ? AND number = ? AND state <> 'ended'`;
+      const written = JSON.stringify(leftOut);
+      const changed = this.#tables.run(sql, nowMs, kind, summary, reason, cause, written, jobId, number);
+      // Also of one that was ended meanwhile: the pull request is there, and so is the branch.
+      if (result.kind === "branch" || result.kind === "pull-request") {
+        const [branch, pullRequest] =
+          result.kind === "branch" ? [result.branch, null] : [null, result.pullRequest ?? null];
+        const where = `UPDATE turns SET branch = ?, pull_request = ? WHERE job_id = ? AND number = ?`;
+        this.#tables.run(where, branch, JSON.stringify(pullRequest), jobId, number);
+      }
+      if (result.kind === "pull-request") {
+        this.#tables.run(`UPDATE jobs SET pr_link = ? WHERE id = ?`, result.prLink, jobId);
+      }
+      this.questions.forget(jobId, number);
+      if (changed === 1) this.#touch(jobId, nowMs);
+      return changed === 1;
+    });
+  }
+
+  /** Ends a turn that waits or runs as canceled. False: it had ended already, or there is none. */
+  cancel({ jobId, number }: TurnKey, nowMs: number): boolean {
+    return this.#atOnce(() => {
+      const sql = `UPDATE turns SET state = 'ended', ended_at = ?, outcome = 'cancelled', reason = NULL
+        WHERE job_id = ? AND number = ? AND state <> 'ended'`;
+      if (this.#tables.run(sql, nowMs, jobId, number) === 0) return false;
+      this.questions.forget(jobId, number);
+      this.#touch(jobId, nowMs);
+      return true;
+    });
+  }
+
+  /** Archives a job and ends its unfinished turns. False: there is no such job, or it was archived before. */
+  archive(jobId: string, nowMs: number): boolean {
+    return this.#atOnce(() => {
+      if (!this.#archive(jobId, nowMs)) return false;
+      const sql = `UPDATE turns SET state = 'ended', ended_at = ?, outcome = 'archived', reason = NULL
+        WHERE job_id = ? AND state <> 'ended'`;
+      this.#tables.run(sql, nowMs, jobId);
+      this.questions.forget(jobId, null);
+      return true;
+    });
+  }
+
+  /** Archives at most `limit` jobs of a project that nothing happened to since `sinceMs`. Returns their ids. */
+  archiveInactive(projectId: string, sinceMs: number, limit: number, nowMs: number): string[] {
+    return this.#atOnce(() => {
+      const sql = `SELECT id FROM jobs WHERE archived_at IS NULL AND project_id = ? AND active_at <= ?
+        AND NOT EXISTS (SELECT 1 FROM turns WHERE job_id = jobs.id AND state <> 'ended') ORDER BY active_at LIMIT ?`;
+      const ids = this.#tables.ids(sql, projectId, sinceMs, limit);
+      for (const id of ids) this.#archive(id, nowMs);
+      return ids;
+    });
+  }
+
+  /** Forgets at most `limit` jobs of a project that were archived by `beforeMs`, with all their turns. Returns how many. */
+  forgetArchived(projectId: string, beforeMs: number, limit: number): number {
+    return this.#atOnce(() => {
+      // A job is created before it is archived, and by that there is an index.
+      const sql = `SELECT id FROM jobs WHERE created_at <= ?2 AND archived_at <= ?2 AND project_id = ?1
+        ORDER BY created_at LIMIT ?3`;
+      const ids = this.#tables.ids(sql, projectId, beforeMs, limit);
+      for (const id of ids) {
+        for (const table of ["questions", "attachments", "turns"]) {
+          this.#tables.run(`DELETE FROM ${table} WHERE job_id = ?`, id);
+        }
+        this.#tables.run(`DELETE FROM jobs WHERE id = ?`, id);
+      }
+      return ids.length;
+    });
+  }
+
+  /** The projects that have jobs, also those that are no longer in the settings. */
+  projectIds(): string[] {
+    return this.#tables.ids(`SELECT DISTINCT project_id AS id FROM jobs`);
+  }
+
+  /** Forgets what was answered under idempotency keys by `beforeMs`. */
+  forgetAnswered(beforeMs: number): void {
+    this.#tables.run(`DELETE FROM idempotency WHERE created_at <= ?`, beforeMs);
+  }
+
+  #atOnce<T>(work: () => T): T {
+    return transaction(this.#tables.db, work);
+  }
+
+  #touch(jobId: string, nowMs: number): void {
+    this.#tables.run(`UPDATE jobs SET active_at = ? WHERE id = ?`, nowMs, jobId);
+  }
+
+  #archive(jobId: string, nowMs: number): boolean {
+    const sql = `UPDATE jobs SET archived_at = ? WHERE id = ? AND archived_at IS NULL`;
+    return this.#tables.run(sql, nowMs, jobId) === 1;
+  }
+
+  /** For what isn't worth a wait for the disk, which brings it along with whatever is written next. A power cut may lose it. */
+  #note({ jobId, number }: TurnKey, change: string, ...values: (string | number | null)[]): void {
+    const { db } = this.#tables;
+    db.exec("PRAGMA synchronous = NORMAL");
+    try {
+      this.#tables.run(
+        `UPDATE turns SET ${change} WHERE job_id = ? AND number = ?`,
+        ...values,
+        jobId,
+        number,
+      );
+    } finally {
+      db.exec("PRAGMA synchronous = FULL");
+    }
+  }
+
+  #suspend({ jobId, number }: TurnKey, change: string, ...values: (string | number)[]): void {
+    this.#atOnce(() => {
+      const sql = `UPDATE turns SET state = 'waiting', ${change}, agent_runs = 0
+        WHERE job_id = ? AND number = ? AND state = 'running'`;
+      this.#tables.run(sql, ...values, jobId, number);
+      this.questions.forget(jobId, number);
+    });
+  }
+}
+
+/** A result within the limits of what is kept. */
+function storable(result: RunTurnResult) {
+  const { kind } = result;
+  const summary = kind === "failed" ? null : result.summary;
+  const reason = kind === "failed" || kind === "no-changes" ? (result.reason ?? null) : null;
+  const leftOut = kind === "failed" ? [] : (result.leftOut ?? []);
+  return {
+    kind,
+    summary: summary === null ? null : cut(summary, MAX_SUMMARY_CHARS),
+    reason: reason === null ? null : cut(reason, MAX_REASON_CHARS),
+    cause: kind === "failed" ? (result.cause ?? null) : null,
+    leftOut: leftOut.slice(0, MAX_LEFT_OUT),
+  };
+}

@@ -1,0 +1,123 @@
+import { z } from "zod";
+import { FailureCause, JobStatus, ReportedOutcome } from "../../src/core/ports/job-service.ts";
+import { WirePullRequest, WireQuestion, WireTurn, WireUsage } from "../../src/job-client/report-schema.ts";
+import type { WireJobRecord } from "../../src/job-client/schema.ts";
+
+/** A column with JSON in it. */
+export function json<T>(schema: z.ZodType<T>) {
+  return z
+    .string()
+    .transform((text, context): unknown => {
+      try {
+        return JSON.parse(text);
+      } catch {
+        context.addIssue("not JSON");
+        return z.NEVER;
+      }
+    })
+    .pipe(schema);
+}
+
+const Flag = z.int().transform((value) => value === 1);
+
+/** A job as it is stored. Times are epoch milliseconds. */
+export const JobRow = z.object({
+  id: z.string(),
+  projectId: z.string(),
+  repository: z.string(),
+  ref: z.string(),
+  model: z.string(),
+  prLink: z.string().nullable(),
+  createdAt: z.int(),
+  archivedAt: z.int().nullable(),
+  status: JobStatus,
+});
+export type StoredJob = z.infer<typeof JobRow>;
+
+/** A turn, named. */
+export type TurnKey = { jobId: string; number: number };
+
+/** A turn as it is stored. Times are epoch milliseconds. */
+export const TurnRow = z.object({
+  jobId: z.string(),
+  number: z.int(),
+  prompt: z.string(),
+  /** What of the prompt the person typed; null: it isn't known, or nothing. */
+  words: z.string().nullable(),
+  acceptedAt: z.int(),
+  state: z.enum(["waiting", "running", "ended"]),
+  attempts: z.int(),
+  /** When it may run, if it waits; 0: at once. */
+  dueAt: z.int(),
+  startedAt: z.int().nullable(),
+  endedAt: z.int().nullable(),
+  outcome: ReportedOutcome.nullable(),
+  summary: z.string().nullable(),
+  reason: z.string().nullable(),
+  cause: FailureCause.nullable(),
+  leftOut: json(z.array(z.string())),
+  progress: json(z.array(z.string())),
+  step: z.string().nullable(),
+  plan: json(WireTurn.shape.plan),
+  usage: json(WireUsage.nullable()),
+  pullRequest: json(WirePullRequest.nullable()),
+  /** Where the work is, from when it was pushed until there is a pull request. */
+  branch: z.string().nullable(),
+  agentRuns: Flag,
+  /** How often the service or its runner ended while the agent ran, or while what it left was looked through. */
+  deaths: z.int(),
+});
+export type StoredTurn = z.infer<typeof TurnRow>;
+
+/** A question as it is stored, while its turn runs. Times are epoch milliseconds. */
+export const QuestionRow = z.object({
+  id: z.string(),
+  jobId: z.string(),
+  turn: z.int(),
+  text: z.string(),
+  choices: json(WireQuestion.shape.choices),
+  allowsText: Flag,
+  askedAt: z.int(),
+  answeredAt: z.int().nullable(),
+  answer: json(z.union([z.object({ choice: z.string() }), z.object({ text: z.string() })]).nullable()),
+});
+export type StoredQuestion = z.infer<typeof QuestionRow>;
+
+/**
+ * A job's status follows from its rows, so that no two of them can disagree: archived once it was archived, active while a
+ * turn has not ended, otherwise what its last turn came to.
+ */
+const STATUS = `CASE
+    WHEN archived_at IS NOT NULL THEN 'archived'
+    WHEN EXISTS (SELECT 1 FROM turns WHERE job_id = jobs.id AND state <> 'ended') THEN 'active'
+    WHEN (SELECT outcome FROM turns WHERE job_id = jobs.id ORDER BY number DESC LIMIT 1) IN ('failed', 'cancelled') THEN 'failed'
+    ELSE 'completed'
+  END`;
+/** Selects {@link JobRow}s. */
+export const SELECT_JOB = `SELECT id, project_id AS projectId, repository, ref, model, pr_link AS prLink, created_at AS createdAt,
+    archived_at AS archivedAt, ${STATUS} AS status FROM jobs`;
+/** Selects {@link TurnRow}s. */
+export const SELECT_TURN = `SELECT job_id AS jobId, number, prompt, words, accepted_at AS acceptedAt, state, attempts, due_at AS dueAt,
+    started_at AS startedAt, ended_at AS endedAt, outcome, summary, reason, cause, left_out AS leftOut, progress, step, plan, usage,
+    pull_request AS pullRequest, branch, agent_runs AS agentRuns, deaths FROM turns`;
+/** Selects {@link QuestionRow}s. */
+export const SELECT_QUESTION = `SELECT id, job_id AS jobId, turn, text, choices, allows_text AS allowsText, asked_at AS askedAt,
+    answered_at AS answeredAt, answer FROM questions`;
+
+/** The job as it goes over the wire. */
+export function toRecord(job: StoredJob): WireJobRecord {
+  return {
+    id: job.id,
+    status: job.status,
+    source: { repository: job.repository, ref: job.ref },
+    model: job.model,
+    prLink: job.prLink,
+    createdAt: toTimestamp(job.createdAt),
+    archivedAt: job.archivedAt === null ? null : toTimestamp(job.archivedAt),
+  };
+}
+
+/** Epoch milliseconds as `YYYY-MM-DDThh:mm:ssZ`. */
+export function toTimestamp(atMs: number): string {
+  return `${new Date(atMs).toISOString().slice(0, 19)}Z`;
+}

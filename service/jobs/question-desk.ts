@@ -1,0 +1,84 @@
+import type { Clock } from "../../src/core/ports/clock.ts";
+import type { Logger } from "../../src/core/ports/logger.ts";
+import type { QuestionAnswer } from "../../src/core/ports/job-service.ts";
+import { messageOf } from "../../src/core/errors.ts";
+import type { TurnKey } from "./job.ts";
+import type { JobStore } from "./job-store.ts";
+import type { AgentQuestion } from "../runner/turn-runner.ts";
+
+/** How many questions one run of an agent may ask. */
+export const MAX_ASKED = 20;
+
+/** Takes agents' questions to people and the answers back. A question is in the job's record as long as somebody waits for its answer. */
+export class QuestionDesk {
+  readonly #deps: { store: JobStore; clock: Clock; logger: Logger };
+  readonly #waiting = new Map<string, (answer: QuestionAnswer) => void>();
+
+  constructor(deps: { store: JobStore; clock: Clock; logger: Logger }) {
+    this.#deps = deps;
+  }
+
+  /** Asks for one run of a turn: see `RunTurnInput.ask`. `onProgress` is told what became of each question. */
+  forRun(
+    turn: TurnKey,
+    { limitMs, onProgress }: { limitMs: number; onProgress: (line: string) => void },
+    signal: AbortSignal,
+  ): (question: AgentQuestion) => Promise<QuestionAnswer | null> {
+    let asked = 0;
+    return async (question) => {
+      asked += 1;
+      if (asked > MAX_ASKED || signal.aborted) return null;
+      try {
+        onProgress(`asks: ${question.text}`);
+        const answer = await this.#ask(turn, question, limitMs, signal);
+        if (answer !== null) onProgress(`answered: ${wordsOf(question, answer)}`);
+        else if (!signal.aborted) onProgress("not answered in time");
+        return answer;
+      } catch (thrown) {
+        const fields = { job_id: turn.jobId, turn: turn.number, error: messageOf(thrown) };
+        this.#deps.logger.error(fields, "a question cannot be kept");
+        return null;
+      }
+    };
+  }
+
+  /** Tells whoever waits for it an answer that is in the store. */
+  answered(questionId: string, answer: QuestionAnswer): void {
+    this.#waiting.get(questionId)?.(answer);
+  }
+
+  async #ask(
+    turn: TurnKey,
+    question: AgentQuestion,
+    limitMs: number,
+    signal: AbortSignal,
+  ): Promise<QuestionAnswer | null> {
+    const { store, clock, logger } = this.#deps;
+    const id = store.questions.add(turn, question, clock.now());
+    if (id === null) return null;
+    const fields = { job_id: turn.jobId, turn: turn.number, question: id };
+    logger.info(fields, "the agent asks");
+    const { promise, resolve } = Promise.withResolvers<QuestionAnswer | null>();
+    const giveUp = () => resolve(null);
+    this.#waiting.set(id, resolve);
+    const cancelLimit = clock.wakeAt(clock.now() + limitMs, () => {
+      // An answer that was kept at the last moment is on its way.
+      if (store.questions.close(id)) giveUp();
+    });
+    signal.addEventListener("abort", giveUp, { once: true });
+    try {
+      const answer = await promise;
+      logger.info({ ...fields, is_answered: answer !== null }, "the agent's question is closed");
+      return answer;
+    } finally {
+      cancelLimit();
+      signal.removeEventListener("abort", giveUp);
+      this.#waiting.delete(id);
+    }
+  }
+}
+
+function wordsOf({ choices }: AgentQuestion, answer: QuestionAnswer): string {
+  if ("text" in answer) return answer.text;
+  return choices.find(({ id }) => id === answer.choice)?.label ?? answer.choice;
+}

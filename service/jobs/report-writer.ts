@@ -1,0 +1,108 @@
+import type { Clock } from "../../src/core/ports/clock.ts";
+import type { PlanStep, ReportedUsage } from "../../src/core/ports/job-service.ts";
+import type { TurnReport } from "./job-store.ts";
+import { oneLine } from "../runner/printable-text.ts";
+
+const MAX_LINES = 200;
+const MAX_LINE_CHARS = 500;
+const MAX_CHARS = 64 * 1024;
+/** Each write waits for the disk; an agent can report hundreds of lines a second. */
+const WRITE_EVERY_MS = 1000;
+
+/** What the runner reports of a turn, written down now and then: the last lines, the step, the plan, what was used. */
+export class ReportWriter {
+  readonly #clock: Clock;
+  readonly #write: (report: TurnReport) => void;
+  readonly #lines: string[];
+  readonly #usedBefore: ReportedUsage | null;
+  #chars: number;
+  #step: string | null = null;
+  #plan: readonly PlanStep[] = [];
+  #usage: ReportedUsage | null = null;
+  #cancelWrite: (() => void) | null = null;
+  #isClosed = false;
+
+  /**
+   * `before`: what earlier attempts left, whose lines go on and whose usage counts. `write` may throw; what it did not write is in
+   * the next write.
+   */
+  constructor(
+    clock: Clock,
+    before: { progress: readonly string[]; usage: ReportedUsage | null },
+    write: (report: TurnReport) => void,
+  ) {
+    this.#clock = clock;
+    this.#write = write;
+    this.#lines = [...before.progress];
+    this.#chars = before.progress.reduce((sum, line) => sum + line.length, 0);
+    this.#usedBefore = before.usage;
+  }
+
+  line(text: string): void {
+    const shown = oneLine(text, MAX_LINE_CHARS);
+    if (this.#isClosed || shown === "") return;
+    this.#lines.push(shown);
+    this.#chars += shown.length;
+    while (this.#lines.length > MAX_LINES || this.#chars > MAX_CHARS) {
+      this.#chars -= this.#lines.shift()?.length ?? 0;
+    }
+    this.#writeLater();
+  }
+
+  step(text: string): void {
+    this.#step = text;
+    this.#writeLater();
+  }
+
+  plan(steps: readonly PlanStep[]): void {
+    this.#plan = steps;
+    this.#writeLater();
+  }
+
+  /** `usage`: of this attempt. An agent's own word for its cost doesn't replace what was counted. */
+  usage(usage: ReportedUsage): void {
+    if (this.#usage !== null && this.#usage.calls !== null && usage.calls === null) return;
+    this.#usage = usage;
+    this.#writeLater();
+  }
+
+  /** Writes what is left to write. What comes later is dropped. */
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    if (this.#cancelWrite !== null) this.#flush();
+  }
+
+  #writeLater(): void {
+    if (this.#isClosed) return;
+    this.#cancelWrite ??= this.#clock.wakeAt(this.#clock.now() + WRITE_EVERY_MS, () => this.#flush());
+  }
+
+  #flush(): void {
+    this.#cancelWrite?.();
+    this.#cancelWrite = null;
+    try {
+      this.#write({
+        progress: this.#lines,
+        step: this.#step,
+        plan: this.#plan,
+        usage: sumOf(this.#usedBefore, this.#usage),
+      });
+    } catch {
+      // A report is a comfort; the turn's end, which matters, reports a database that cannot be written.
+    }
+  }
+}
+
+function sumOf(before: ReportedUsage | null, now: ReportedUsage | null): ReportedUsage | null {
+  if (before === null || now === null) return now ?? before;
+  const plus = (one: number | null, other: number | null) =>
+    one === null && other === null ? null : (one ?? 0) + (other ?? 0);
+  return {
+    inputTokens: plus(before.inputTokens, now.inputTokens),
+    outputTokens: plus(before.outputTokens, now.outputTokens),
+    cachedInputTokens: plus(before.cachedInputTokens, now.cachedInputTokens),
+    calls: plus(before.calls, now.calls),
+    costUsd: plus(before.costUsd, now.costUsd),
+  };
+}

@@ -1,0 +1,92 @@
+import { cut } from "../../src/core/text/text.ts";
+import {
+  MAX_LEFT_OUT,
+  MAX_PLAN_STEPS,
+  SHOWN_CHARS,
+  type WireQuestion,
+  type WireTurn,
+} from "../../src/job-client/report-schema.ts";
+import type { WireJob } from "../../src/job-client/schema.ts";
+import { isJobId } from "../config/branch.ts";
+import { type StoredQuestion, type StoredTurn, toTimestamp } from "./job.ts";
+
+/** What is told of a job beyond the contract: the parts that are given. */
+export function toWireReport({
+  turns,
+  questions,
+}: {
+  turns?: readonly StoredTurn[];
+  questions?: readonly StoredQuestion[];
+}): Pick<WireJob, "turns" | "questions"> {
+  return {
+    ...(turns === undefined ? {} : { turns: turns.map(toWireTurn) }),
+    ...(questions === undefined ? {} : { questions: questions.map(toWireQuestion) }),
+  };
+}
+
+function toWireTurn(turn: StoredTurn): WireTurn {
+  return {
+    number: turn.number,
+    status: turn.state,
+    outcome: turn.outcome,
+    reason: cutOrNull(turn.reason, SHOWN_CHARS.reason),
+    ...(turn.cause === null ? {} : { cause: turn.cause }),
+    summary: cutOrNull(turn.summary, SHOWN_CHARS.summary),
+    // What was done last is no news of a turn that does nothing now.
+    step: turn.state === "running" ? cutOrNull(turn.step, SHOWN_CHARS.line) : null,
+    plan: turn.plan
+      .slice(0, MAX_PLAN_STEPS)
+      .map(({ text, status }) => ({ text: cut(text, SHOWN_CHARS.line), status })),
+    usage: turn.usage,
+    pullRequest: turn.pullRequest,
+    branch: turn.branch,
+    acceptedAt: toTimestamp(turn.acceptedAt),
+    startedAt: timestampOrNull(turn.startedAt),
+    endedAt: timestampOrNull(turn.endedAt),
+    leftOut: shownPaths(turn.leftOut),
+  };
+}
+
+function toWireQuestion(question: StoredQuestion): WireQuestion {
+  return {
+    id: question.id,
+    turn: question.turn,
+    text: question.text,
+    choices: question.choices,
+    allowsText: question.allowsText,
+    askedAt: toTimestamp(question.askedAt),
+    answeredAt: timestampOrNull(question.answeredAt),
+  };
+}
+
+/** The first ones, and how many more there are. */
+function shownPaths(paths: readonly string[]): string[] {
+  const shown = paths.slice(0, MAX_LEFT_OUT).map((path) => cut(path, SHOWN_CHARS.path));
+  const more = paths.length - shown.length;
+  return more === 0 ? shown : [...shown, `… and ${more} more`];
+}
+
+function cutOrNull(text: string | null, max: number): string | null {
+  return text === null ? null : cut(text, max);
+}
+
+function timestampOrNull(atMs: number | null): string | null {
+  return atMs === null ? null : toTimestamp(atMs);
+}
+
+/** The place after a job in a list: the newest jobs come first, and those of one moment by id. */
+export type ListPlace = { createdAt: number; id: string };
+
+/** Before the newest job. */
+export const LIST_START: ListPlace = { createdAt: Number.MAX_SAFE_INTEGER, id: "" };
+
+/** A place as clients get it: text that means nothing to them. */
+export function toCursor({ createdAt, id }: ListPlace): string {
+  return Buffer.from(`${createdAt}.${id}`).toString("base64url");
+}
+
+/** The place that a cursor of {@link toCursor} names; null: it is none. */
+export function parseCursor(cursor: string): ListPlace | null {
+  const [, createdAt, id = ""] = /^(\d{1,15})\.(.+)$/.exec(Buffer.from(cursor, "base64url").toString()) ?? [];
+  return isJobId(id) ? { createdAt: Number(createdAt), id } : null;
+}

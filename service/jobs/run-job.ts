@@ -1,0 +1,250 @@
+import { z } from "zod";
+import type { Clock } from "../../src/core/ports/clock.ts";
+import type { Logger } from "../../src/core/ports/logger.ts";
+import { boundRetryAfterMs, MAX_RETRY_AFTER_MS } from "../../src/core/job/retry.ts";
+import type { NewTask, Task, TaskEnd } from "../../src/core/ports/task-queue.ts";
+import { messageOf } from "../../src/core/errors.ts";
+import type { AttachmentFiles } from "./attachment-files.ts";
+import type { ServiceProject } from "../config/config.ts";
+import type { TurnKey } from "./job.ts";
+import type { StoredTurn } from "./job.ts";
+import type { JobStore } from "./job-store.ts";
+import { RunnerLostError, type RunTurnResult, type TurnRunner, type Upkeep } from "../runner/turn-runner.ts";
+import type { QuestionDesk } from "./question-desk.ts";
+import { ReportWriter } from "./report-writer.ts";
+import type { TurnSlots } from "./turn-slots.ts";
+import type { TurnWatch } from "./turn-watch.ts";
+
+/** What the service's tasks work with. */
+export type ServiceTaskDeps = {
+  store: JobStore;
+  /** By id. */
+  projects: ReadonlyMap<string, ServiceProject>;
+  slots: TurnSlots;
+  watch: TurnWatch;
+  questions: QuestionDesk;
+  attachments: AttachmentFiles;
+  runTurn: TurnRunner;
+  upkeep: Upkeep;
+  clock: Clock;
+  logger: Logger;
+};
+
+const Payload = z.object({ jobId: z.string() });
+
+/** Transient errors may say how long the other side wants to be left alone. */
+const RetryAfter = z.object({ retryAfterMs: z.number().transform(boundRetryAfterMs) });
+
+/** What an error says to the operator alone. */
+const Details = z.object({ details: z.array(z.string()) });
+
+/** How often a turn is started before it is given up, the first time included. */
+const MAX_ATTEMPTS = 5;
+/** How often the service or its runner may end while a turn's agent runs, the last time with no other turn beside it. */
+const MAX_DEATHS = 3;
+const DEATHS_IN_COMPANY = 2;
+const BREAKS_SERVICE =
+  "The service broke down each of the three times that the agent was working on this, so it isn't started again.";
+const FIRST_DELAY_MS = 15_000;
+const MAX_DELAY_MS = 15 * 60_000;
+/** Time between an agent's end and the signal to the service, where both are stopped together. */
+const STOP_COMES_WITHIN_MS = 1000;
+
+/**
+ * The task that runs a job's turns. A job has one, so that its turns run in order and never two at a time. It is added with each
+ * accepted turn, and so runs once more after that, whatever it does now.
+ */
+export function runJobTask(jobId: string, projectId: string): NewTask {
+  return { id: `run-job:${jobId}`, type: "run-job", share: projectId, known: "latest", payload: { jobId } };
+}
+
+/**
+ * Runs the oldest turn of a job that has not ended, once there is room, and then the next one. Runs twice: after a crash the
+ * runner starts over from a clean worktree; a turn that has ended is not run again.
+ */
+export async function runJob(deps: ServiceTaskDeps, task: Task, stopped: AbortSignal): Promise<TaskEnd> {
+  const result = await runOldest(deps, task, stopped);
+  await deps.attachments.sweep();
+  return result;
+}
+
+async function runOldest(deps: ServiceTaskDeps, task: Task, stopped: AbortSignal): Promise<TaskEnd> {
+  const { store, projects, slots, clock } = deps;
+  const { jobId } = Payload.parse(task.payload);
+  const job = store.job(jobId);
+  if (job === null) return { kind: "dead", reason: `no such job: ${jobId}` };
+  const turn = store.oldestUnfinished(jobId);
+  if (turn === null) return { kind: "done" };
+  if (hasToWait(turn, clock.now())) return { kind: "again", dueAt: turn.dueAt };
+  const project = projects.get(job.projectId);
+  if (project === undefined) {
+    return end(deps, turn, {
+      kind: "failed",
+      reason: "The project isn't set up anymore.",
+      details: [`There is no project ${job.projectId} in the settings. Add it again.`],
+    });
+  }
+  if (deathsOf(turn) >= MAX_DEATHS) return end(deps, turn, { kind: "failed", reason: BREAKS_SERVICE });
+  const isAlone = deathsOf(turn) >= DEATHS_IN_COMPANY;
+  const release = await slots.take(project.id, project.limits.jobsAtOnce, isAlone);
+  if (release === null) return again(deps);
+  try {
+    return await runInSlot(deps, turn, project, stopped);
+  } finally {
+    release();
+  }
+}
+
+async function runInSlot(
+  deps: ServiceTaskDeps,
+  key: TurnKey,
+  project: ServiceProject,
+  stopped: AbortSignal,
+): Promise<TaskEnd> {
+  const { store, clock } = deps;
+  // It may have waited long for its slot.
+  const turn = store.turn(key);
+  if (turn === null || turn.state === "ended") return next(deps, key.jobId);
+  if (!store.start(key, clock.now())) return next(deps, key.jobId);
+  const { attempts: attempt } = store.turn(key) ?? turn;
+
+  const logger = deps.logger.child({ project: project.id, job_id: key.jobId, turn: key.number });
+  const runsAgain = turn.startedAt !== null;
+  logger.info({ attempt }, runsAgain ? "turn starts again" : "turn starts");
+  const { agent } = project;
+  const answerMinutes = agent.kind === "acp" ? agent.answerTimeLimitMinutes : 0;
+  const watched = deps.watch.watch(key);
+  const signal = AbortSignal.any([stopped, watched.signal]);
+  const over = new AbortController();
+  const report = new ReportWriter(clock, turn, (now) => store.setReport(key, now));
+  // An attempt that a stop of the service ended doesn't count.
+  if (runsAgain) report.line(attempt > 1 ? `attempt ${attempt}` : "starts again");
+  function takeBack(): TaskEnd {
+    store.takeBack(key);
+    logger.info({}, "turn stopped: it runs again after the next start");
+    return again(deps);
+  }
+  /** What can't be written down now is no reason to end the turn. */
+  function note(write: () => void): void {
+    try {
+      write();
+    } catch (thrown) {
+      logger.warn({ error: messageOf(thrown) }, "how the turn goes can't be written down");
+    }
+  }
+  let result: RunTurnResult;
+  try {
+    result = await deps.runTurn({
+      jobId: key.jobId,
+      number: key.number,
+      prompt: turn.prompt,
+      words: turn.words,
+      earlierTurns: store.earlierTurns(key),
+      attachments: store
+        .attachments(key)
+        .map(({ id, ...attachment }) => ({ ...attachment, path: deps.attachments.pathOf(id) })),
+      project,
+      usedBefore: turn.usage,
+      signal,
+      onProgress: (line) => report.line(line),
+      onStep: (step) => report.step(step),
+      onPlan: (plan) => report.plan(plan),
+      onUsage: (usage) => report.usage(usage),
+      onAgent: (runs) => note(() => store.setAgentRuns(key, runs)),
+      onPushed: (branch) => note(() => store.setBranch(key, branch)),
+      ask: deps.questions.forRun(
+        key,
+        { limitMs: answerMinutes * 60_000, onProgress: (line) => report.line(line) },
+        AbortSignal.any([signal, over.signal]),
+      ),
+    });
+    if (result.kind === "failed") for (const line of result.details ?? []) report.line(line);
+  } catch (thrown) {
+    if (watched.signal.aborted) return next(deps, key.jobId);
+    if (stopped.aborted) return takeBack();
+    if (thrown instanceof RunnerLostError) {
+      store.lose(key);
+      logger.warn({}, "turn lost its runner: it runs again");
+      return again(deps);
+    }
+    const details = Details.safeParse(thrown).data?.details ?? [];
+    for (const line of details) report.line(line);
+    return failedAttempt(deps, key, { attempts: attempt, thrown, details });
+  } finally {
+    over.abort();
+    watched.end();
+    report.close();
+  }
+  const isCutOff = result.kind === "failed" && result.isCutOff === true;
+  return isCutOff && (await stopComes(deps)) ? takeBack() : end(deps, key, result);
+}
+
+/** The service stops: the turn waits on, for the next start. */
+function again({ clock }: ServiceTaskDeps): TaskEnd {
+  return { kind: "again", dueAt: clock.now() + STOP_COMES_WITHIN_MS };
+}
+
+/** Whoever stops the service may stop its agents too, and even first, as a service manager that signals all processes does. */
+async function stopComes({ slots, clock }: ServiceTaskDeps): Promise<boolean> {
+  if (slots.closed.aborted) return true;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  slots.closed.addEventListener("abort", () => resolve(), { once: true });
+  const cancel = clock.wakeAt(clock.now() + STOP_COMES_WITHIN_MS, resolve);
+  await promise;
+  cancel();
+  return slots.closed.aborted;
+}
+
+function failedAttempt(
+  deps: ServiceTaskDeps,
+  key: TurnKey,
+  { attempts, thrown, details }: { attempts: number; thrown: unknown; details: string[] },
+): TaskEnd {
+  const reason = messageOf(thrown);
+  if (attempts >= MAX_ATTEMPTS) {
+    const givenUp = `${reason} Gave up after ${attempts} attempts.`;
+    return end(deps, key, { kind: "failed", reason: givenUp, details });
+  }
+  const backoffMs = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 4 ** (attempts - 1));
+  const asked = RetryAfter.safeParse(thrown);
+  const dueAt = deps.clock.now() + Math.max(backoffMs, asked.success ? asked.data.retryAfterMs : 0);
+  deps.store.postpone(key, reason, dueAt);
+  const fields = { job_id: key.jobId, turn: key.number, attempt: attempts, reason, details, due_at: dueAt };
+  deps.logger.warn(fields, "turn will be tried again");
+  return { kind: "retry", dueAt, reason };
+}
+
+function end(deps: ServiceTaskDeps, key: TurnKey, result: RunTurnResult): TaskEnd {
+  const isEnded = deps.store.end(key, result, deps.clock.now());
+  const startedAt = deps.store.turn(key)?.startedAt ?? null;
+  const fields = {
+    project: deps.store.job(key.jobId)?.projectId,
+    job_id: key.jobId,
+    turn: key.number,
+    outcome: result.kind,
+    pull_request: result.kind === "pull-request" ? result.prLink : null,
+    ms: startedAt === null ? null : deps.clock.now() - startedAt,
+  };
+  if (!isEnded) deps.logger.info(fields, "turn ended after it was canceled, or its job archived");
+  else if (result.kind === "failed") {
+    const { reason, details = [] } = result;
+    deps.logger.error({ ...fields, reason, details }, "turn failed");
+  } else deps.logger.info(fields, "turn ended");
+  return next(deps, key.jobId);
+}
+
+/** The service may have ended just now. */
+function deathsOf({ deaths, state, agentRuns }: StoredTurn): number {
+  return deaths + (state === "running" && agentRuns ? 1 : 0);
+}
+
+/** A message that was accepted meanwhile brings the job's task forward, but not a turn that waits to be tried again. */
+function hasToWait({ dueAt }: StoredTurn, nowMs: number): boolean {
+  // Longer than ever: the machine's clock was set back since.
+  return dueAt > nowMs && dueAt <= nowMs + MAX_RETRY_AFTER_MS;
+}
+
+/** On with the job's next turn, if there is one. */
+function next({ store, clock }: ServiceTaskDeps, jobId: string): TaskEnd {
+  return store.oldestUnfinished(jobId) === null ? { kind: "done" } : { kind: "again", dueAt: clock.now() };
+}

@@ -1,0 +1,47 @@
+import type { NewTask, TaskEnd } from "../../src/core/ports/task-queue.ts";
+import { messageOf } from "../../src/core/errors.ts";
+import type { ServiceTaskDeps } from "./run-job.ts";
+
+const DAY_MS = 24 * 60 * 60_000;
+const EVERY_MS = 60 * 60_000;
+/** A step is bounded, so that it never blocks for long. */
+const LIMIT = 200;
+/** Clients repeat a request within minutes, an operator's script perhaps within a day. */
+const KEEP_ANSWERED_MS = 7 * DAY_MS;
+/** For projects that are no longer in the settings. */
+const REMOVED_PROJECT = { archiveAfterDays: 90, keepArchivedDays: 90 };
+
+/** The task that tidies up, again and again. */
+export function tidyTask(): NewTask {
+  return { id: "tidy", type: "tidy", payload: {}, known: "pending" };
+}
+
+/**
+ * Archives jobs that nothing happened to for long, forgets those that were archived long ago and old idempotency keys, and has the
+ * runner look after what it keeps. Runs twice: nothing is left to do.
+ */
+export async function tidy(deps: ServiceTaskDeps, stopped: AbortSignal): Promise<TaskEnd> {
+  const { store, projects, clock, logger } = deps;
+  const nowMs = clock.now();
+  let hasMore = false;
+  for (const id of new Set([...projects.keys(), ...store.projectIds()])) {
+    const { archiveAfterDays, keepArchivedDays } = projects.get(id) ?? REMOVED_PROJECT;
+    const jobs = store.archiveInactive(id, nowMs - archiveAfterDays * DAY_MS, LIMIT, nowMs);
+    if (jobs.length > 0) logger.info({ project: id, jobs }, "inactive jobs archived");
+    const forgotten = store.forgetArchived(id, nowMs - keepArchivedDays * DAY_MS, LIMIT);
+    if (forgotten > 0) logger.info({ project: id, count: forgotten }, "archived jobs forgotten");
+    hasMore ||= jobs.length === LIMIT || forgotten === LIMIT;
+  }
+  store.forgetAnswered(nowMs - KEEP_ANSWERED_MS);
+  // Soon again, and more of it comes then: what the runner keeps can wait that long.
+  if (hasMore) return { kind: "again", dueAt: nowMs + 1000 };
+  await deps.attachments.sweep();
+  try {
+    const unfinished = new Set(store.unfinishedJobs());
+    await deps.upkeep({ projects: [...projects.values()], unfinished, signal: stopped });
+  } catch (thrown) {
+    if (!stopped.aborted)
+      logger.warn({ problem: messageOf(thrown) }, "what the runner keeps can't be tidied");
+  }
+  return { kind: "again", dueAt: nowMs + EVERY_MS };
+}

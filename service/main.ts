@@ -1,0 +1,96 @@
+import { existsSync, readFileSync } from "node:fs";
+import { CommanderError } from "commander";
+import { z } from "zod";
+import { DocsAgentError, messageOf } from "../src/core/errors.ts";
+import { createLogger } from "../src/process/logger.ts";
+import { createSystemClock } from "../src/process/system-clock.ts";
+import type { Finding } from "./cli/check-service.ts";
+import { createProgram } from "./cli/program.ts";
+import { loadServiceConfig, type ServiceConfig } from "./config/config.ts";
+import { projectSecrets } from "./config/project-secrets.ts";
+import { serviceProxy } from "./config/env.ts";
+
+const clock = createSystemClock();
+const PACKAGE = new URL("../package.json", import.meta.url);
+const Version = z.object({ version: z.string() });
+/** The exit code, as shells have it. */
+const WRONG_USAGE = 2;
+
+async function serve(config: ServiceConfig): Promise<void> {
+  const { env } = process;
+  const logger = await createLogger({
+    level: config.logLevel,
+    secrets: config.projects.flatMap((project) => projectSecrets(project, env)),
+    pretty: process.stdout.isTTY,
+  });
+  for (const event of ["uncaughtException", "unhandledRejection"] as const) {
+    process.on(event, (thrown: unknown) => {
+      logger.error(
+        { err: thrown },
+        "unforeseen error: ending; unfinished turns run again after the next start",
+      );
+      process.exit(1);
+    });
+  }
+  // Only here: the commands beside a running server need none of it, and start twice as fast without.
+  const [{ RunnerClient }, { serveUntilSignal }] = await Promise.all([
+    import("./runner/process/runner-client.ts"),
+    import("./serve.ts"),
+  ]);
+  if (process.getuid?.() === 0) {
+    logger.warn({}, "runs as root, whose agents' processes aren't bounded: use a user of its own");
+  }
+  const { dataDir, containment, logLevel, projects } = config;
+  const runner = new RunnerClient({ dataDir, containment, logLevel, projects }, logger);
+  const { run: runTurn, upkeep } = runner;
+  const [prepare, close] = [() => runner.open(), () => runner.close()];
+  await serveUntilSignal({ config, runTurn, upkeep, prepare, close, clock, logger }, process, () =>
+    process.exit(1),
+  );
+}
+
+async function* check(
+  config: ServiceConfig,
+  { path, callModel }: { path: string; callModel: boolean },
+): AsyncGenerator<Finding> {
+  const [{ fetchThrough }, { checkService }] = await Promise.all([
+    import("../src/process/proxy.ts"),
+    import("./cli/check-service.ts"),
+  ]);
+  // The code host is fetched from.
+  fetchThrough(serviceProxy(process.env));
+  yield* checkService({
+    config,
+    callModel,
+    configOption: path === "./service.yml" ? "" : ` --config ${path}`,
+    env: process.env,
+    clock,
+  });
+}
+
+// Whoever reads the output has read enough, as `head` does.
+process.stdout.on("error", (error) => process.exit("code" in error && error.code === "EPIPE" ? 0 : 1));
+
+try {
+  // What is in the environment already stays as it is.
+  if (existsSync(".env")) process.loadEnvFile(".env");
+  const program = createProgram({
+    version: Version.parse(JSON.parse(readFileSync(PACKAGE, "utf8"))).version,
+    readSettings: (path, { needsSecrets }) => loadServiceConfig(path, needsSecrets ? process.env : null),
+    serve,
+    check,
+    clock,
+    write: (text) => process.stdout.write(text),
+    isTerminal: process.stdout.isTTY,
+  });
+  await program.parseAsync();
+} catch (thrown) {
+  // Commander has said what is wrong, or has shown what was asked for.
+  if (thrown instanceof CommanderError) process.exit(thrown.exitCode === 0 ? 0 : WRONG_USAGE);
+  // Our own errors say what to do; a stack trace would bury it.
+  const known = thrown instanceof DocsAgentError;
+  process.stderr.write(`${known || !(thrown instanceof Error) ? messageOf(thrown) : thrown.stack}\n`);
+  process.exitCode = 1;
+}
+// Anything that still holds the process open has nothing left to do.
+process.exit();

@@ -1,0 +1,189 @@
+import {
+  client,
+  CreateElicitationRequest,
+  type ClientContext,
+  methods,
+  RequestError,
+  type StopReason,
+} from "@agentclientprotocol/sdk";
+import { PassThrough } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import { messageOf } from "../../../src/core/errors.ts";
+import { oneLine } from "../printable-text.ts";
+import { AgentCutOffError, TransientRunError, TurnFailedError } from "../run-error.ts";
+import { AcpPermissions, refusedText } from "./acp-permissions.ts";
+import { CHECK_PROTOCOL, type OpenSession, openSession } from "./acp-session.ts";
+import { acpStream, drained } from "./acp-stream.ts";
+import { AcpUpdates } from "./acp-updates.ts";
+import { answerForm } from "./acp-questions.ts";
+import type { AgentResult, AgentRun } from "./agent.ts";
+import { failureOf, lastWordsOf, startAgent } from "./agent-process.ts";
+import { attachmentBlocks } from "./attachments.ts";
+import { PausableClock } from "./pausable-clock.ts";
+import { ProgressLines } from "./progress.ts";
+import { attachmentsText, earlierTurnsText, RESUMED_TEXT, taskText } from "./prompt-text.ts";
+
+const LAST_WORDS_MS = 1000;
+const AUTH_REQUIRED = -32_000;
+const MAX_SAID_LENGTH = 500;
+/** Of all answers together. A single one may take that long. */
+const MAX_PERSONS_TIME_MS = 24 * 60 * 60_000;
+
+/** Drives any agent that speaks the Agent Client Protocol over its standard input and output. Its last message is the summary. */
+export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
+  const over = new AbortController();
+  const run = withPersonsTime(given, over.signal);
+  const fromAgent = new PassThrough();
+  const { group, lastWords: lastWordsNow } = await startAgent(run, (chunk) => {
+    // Nobody reads it any more: the agent isn't read either, until it is gone.
+    if (fromAgent.destroyed) return new Promise(() => {});
+    return fromAgent.write(chunk) ? undefined : drained(fromAgent);
+  });
+  void group.ended.then(() => fromAgent.end());
+
+  const progress = new ProgressLines(run.onProgress, run.redact);
+  const permissions = new AcpPermissions(run, (what) => {
+    progress.line(`refused: ${what}`);
+    run.onRefused(what);
+  });
+  const updates = new AcpUpdates(progress, permissions, run);
+  const app = createClient(run, permissions, updates);
+  const stream = acpStream(group.stdin, fromAgent);
+  const opened: { session: OpenSession | null } = { session: null };
+  const turn = app
+    .connectWith(stream, async (agent) => {
+      const session = await openSession(agent, run, (line) => progress.line(line));
+      if (session.knownTurns > 0) await updates.quiet();
+      opened.session = session;
+      updates.begin(session);
+      return prompt(agent, session, run);
+    })
+    .then(
+      (stopReason) => ({ stopReason }),
+      (error: unknown) => ({ error }),
+    );
+  // What the agent said before its end is still read; then the connection notices the end. If not, we do.
+  const gone = group.ended.then(() => sleep(LAST_WORDS_MS, { error: new Error("The agent ended") }));
+  const first = await Promise.race([turn, gone]);
+  // Nobody waits for an answer any more, and the clock goes on.
+  over.abort();
+  const ending = await group.stop();
+  progress.flush();
+  run.signal.throwIfAborted();
+
+  const { session } = opened;
+  const lastWords = lastWordsNow();
+  if ("error" in first) {
+    // Told apart from an exit: "stopped" is our own doing, after the turn was over.
+    const failure =
+      ending.kind === "stopped"
+        ? failureOfTurn(first.error, run, lastWords)
+        : (failureOf(ending, run.settings, lastWords) ??
+          new AgentCutOffError("The agent ended before it answered.", { details: [CHECK_PROTOCOL] }));
+    // The next attempt has no session to resume.
+    if (run.kept !== null && session === null) {
+      throw new TransientRunError(`The agent's session could not be resumed. ${failure.message}`, {
+        details: failure.details,
+      });
+    }
+    throw failure;
+  }
+  const result = {
+    summary: updates.summary(),
+    refused: permissions.refused,
+    session: session?.isResumable
+      ? { id: session.id, costUsd: updates.sessionCostUsd, turns: run.number }
+      : null,
+  };
+  throwUnlessDone(first.stopReason, result, run);
+  return result;
+}
+
+/** The run with a clock that stands still while a person is asked: their time has a limit of its own. `over`: nobody waits any more. */
+function withPersonsTime(run: AgentRun, over: AbortSignal): AgentRun {
+  const clock = new PausableClock(run.clock, MAX_PERSONS_TIME_MS);
+  const ended = AbortSignal.any([over, run.signal]);
+  const isOver = new Promise<null>((resolve) => ended.addEventListener("abort", () => resolve(null)));
+  return {
+    ...run,
+    clock,
+    ask: async (question) => {
+      if (ended.aborted) return null;
+      const goOn = clock.pause();
+      try {
+        return await Promise.race([run.ask(question), isOver]);
+      } finally {
+        goOn();
+      }
+    },
+  };
+}
+
+/** It offers agents no files and no terminals: in their sandbox they have both. */
+function createClient(run: AgentRun, permissions: AcpPermissions, updates: AcpUpdates) {
+  return client({ name: "docs-agent" })
+    .onRequest(methods.client.session.requestPermission, ({ params }) =>
+      permissions.answer(params.toolCall, params.options),
+    )
+    .onRequest(methods.client.elicitation.create, ({ params }) =>
+      run.settings.asks && CreateElicitationRequest.isForm(params)
+        ? answerForm(params, run)
+        : { action: "decline" as const },
+    )
+    .onNotification(methods.client.session.update, ({ params }) => updates.take(params));
+}
+
+async function prompt(agent: ClientContext, session: OpenSession, run: AgentRun): Promise<StopReason> {
+  const { takes, knownTurns } = session;
+  const unknown = run.number - 1 - knownTurns;
+  const texts = [
+    taskText(run.docs),
+    knownTurns === 0 ? "" : RESUMED_TEXT,
+    unknown === 0 ? "" : earlierTurnsText(run.earlierTurns.slice(-unknown), run.number),
+    attachmentsText(run.attachments),
+  ];
+  const context = texts.filter((text) => text !== "").join("\n\n");
+  const { stopReason } = await agent.request(methods.agent.session.prompt, {
+    sessionId: session.id,
+    // The request itself is the last block, alone: an agent may act on nothing else.
+    prompt: [
+      { type: "text", text: context },
+      ...(await attachmentBlocks(run.attachments, takes)),
+      { type: "text", text: run.prompt },
+    ],
+  });
+  return stopReason;
+}
+
+function failureOfTurn(error: unknown, run: AgentRun, lastWords: string): TurnFailedError {
+  if (error instanceof TurnFailedError) return error;
+  if (error instanceof RequestError && error.code === AUTH_REQUIRED) {
+    return new TurnFailedError("The agent asks for a login.", {
+      details: ["Add its model under models, or name the variable with its key in agentEnv."],
+    });
+  }
+  const said = oneLine(run.redact(messageOf(error)), MAX_SAID_LENGTH)
+    .replace(/^Internal error:? */, "")
+    .replace(/\.$/, "");
+  return new TurnFailedError(said === "" ? "The agent failed." : `The agent failed: ${said}.`, {
+    details: lastWordsOf(lastWords, said),
+  });
+}
+
+function throwUnlessDone(stopReason: StopReason, result: AgentResult, run: AgentRun): void {
+  if (stopReason === "end_turn") return;
+  const said = result.summary === null ? null : `It said: ${oneLine(result.summary, MAX_SAID_LENGTH)}`;
+  const details = [said, refusedText(result.refused)].filter((text) => text !== null);
+  const known = new Map<string, string>(Object.entries(NOT_DONE)).get(stopReason);
+  // The protocol may come to know more.
+  const other = `The agent stopped before it was done (${oneLine(run.redact(stopReason), MAX_STOP_REASON_LENGTH)}).`;
+  throw new TurnFailedError([known ?? other, ...details].join(" "));
+}
+
+const MAX_STOP_REASON_LENGTH = 100;
+const NOT_DONE: Record<Exclude<StopReason, "end_turn">, string> = {
+  refusal: "The agent refused the request.",
+  cancelled: "The agent says that its turn was canceled.",
+  max_tokens: "The agent stopped before it was done (max_tokens). Ask for less at once.",
+  max_turn_requests: "The agent stopped before it was done (max_turn_requests). Ask for less at once.",
+};

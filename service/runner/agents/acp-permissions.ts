@@ -1,0 +1,167 @@
+import type {
+  PermissionOption,
+  RequestPermissionResponse,
+  ToolCall,
+  ToolCallUpdate,
+} from "@agentclientprotocol/sdk";
+import { resolve } from "node:path";
+import { MAX_CHOICES } from "../../../src/job-client/report-schema.ts";
+import { oneLine, sentenceCase } from "../printable-text.ts";
+import { isInside } from "../confined-files.ts";
+import type { AgentRun } from "./agent.ts";
+import { attachmentsFolder } from "./attachments.ts";
+
+/** What we remember of a tool call: its updates bring only what is new. */
+type KnownCall = { kind: string; title: string; paths: string[] };
+
+const MAX_CALLS = 1000;
+const MAX_REFUSED = 50;
+const MAX_REFUSED_SHOWN = 5;
+const MAX_TITLE_CHARS = 200;
+const MAX_LABEL_CHARS = 100;
+/** How many paths a question names. */
+const MAX_PATHS = 5;
+const EDITS = new Set(["edit", "delete", "move"]);
+const LOOKS = new Set(["read", "search", "think"]);
+/** Where agents put the file's name when they give no location. */
+const PATH_KEYS = ["path", "file_path", "filePath", "abs_path", "absolute_path"] as const;
+
+/**
+ * Answers permission requests by policy: edits of named files inside the tree and looks inside it and at attachments are allowed, once
+ * where the agent offers that; programs only if the project allows a terminal; everything else a person decides, or it is rejected.
+ * This steers agents that ask. What holds one that does not ask is the sandbox, and what is committed.
+ */
+export class AcpPermissions {
+  readonly #run: AgentRun;
+  readonly #tree: string;
+  /** The folder with copies of what came with the request. */
+  readonly #attachments: string;
+  readonly #onRefused: (what: string) => void;
+  readonly #calls = new Map<string, KnownCall>();
+  readonly #refused = new Set<string>();
+
+  /** `onRefused`: told each thing that is refused, once. */
+  constructor(run: AgentRun, onRefused: (what: string) => void) {
+    this.#run = run;
+    this.#tree = run.sandbox.inside.tree;
+    this.#attachments = attachmentsFolder(run.sandbox.inside.tmp);
+    this.#onRefused = onRefused;
+  }
+
+  /** What was asked for and refused, in one line each. */
+  get refused(): string[] {
+    return [...this.#refused];
+  }
+
+  /** Takes in what an agent tells about a tool call. */
+  note(call: ToolCall | ToolCallUpdate): KnownCall {
+    const before = this.#calls.get(call.toolCallId);
+    const paths = pathsOf(call);
+    const known = {
+      kind: call.kind ?? before?.kind ?? "other",
+      title: call.title ?? before?.title ?? "",
+      paths: paths.length > 0 ? paths : (before?.paths ?? []),
+    };
+    if (this.#calls.size >= MAX_CALLS) this.#calls.delete(this.#calls.keys().next().value ?? "");
+    this.#calls.set(call.toolCallId, known);
+    return known;
+  }
+
+  async answer(
+    call: ToolCallUpdate,
+    options: readonly PermissionOption[],
+  ): Promise<RequestPermissionResponse> {
+    const known = this.note(call);
+    if (this.#isAllowed(known)) return select(options, ["allow_once", "allow_always"]);
+    const chosen = await this.#askPerson(known, options);
+    if (chosen?.kind.startsWith("allow")) return selected(chosen);
+    const what = this.named(known);
+    if (!this.#refused.has(what) && this.#refused.size < MAX_REFUSED) {
+      this.#refused.add(what);
+      this.#onRefused(what);
+    }
+    return chosen ? selected(chosen) : select(options, ["reject_once", "reject_always"]);
+  }
+
+  /** The option that a person chose; undefined: nobody was asked, or nobody answered. */
+  async #askPerson(
+    call: KnownCall,
+    options: readonly PermissionOption[],
+  ): Promise<PermissionOption | undefined> {
+    const { ask, redact, settings } = this.#run;
+    const offered = options.slice(0, MAX_CHOICES);
+    if (!settings.asks || offered.length === 0) return undefined;
+    const answer = await ask({
+      text: `May the agent do this? ${this.named(call)}`,
+      choices: offered.map(({ name, kind }, index) => ({
+        id: String(index + 1),
+        label: oneLine(redact(name), MAX_LABEL_CHARS) || kind.replaceAll("_", " "),
+      })),
+      allowsText: false,
+    });
+    return answer !== null && "choice" in answer ? offered[Number(answer.choice) - 1] : undefined;
+  }
+
+  /** What the call is about, in one line without secrets. */
+  named({ kind, title, paths }: KnownCall): string {
+    const { redact } = this.#run;
+    const tree = this.#tree;
+    const what = oneLine(redact(title), MAX_TITLE_CHARS) || kind;
+    const missing = paths
+      .filter((path) => path !== tree)
+      .map((path) => oneLine(redact(path.replace(`${tree}/`, "")), MAX_TITLE_CHARS))
+      .filter((path) => !what.includes(path))
+      .slice(0, MAX_PATHS);
+    if (missing.length === 0) return what;
+    // Some agents give no more than the kind of a call for its title.
+    const isKind = /^[a-z]+$/.test(what);
+    return isKind ? `${sentenceCase(what)} ${missing.join(", ")}` : `${what} (${missing.join(", ")})`;
+  }
+
+  #isAllowed({ kind, paths }: KnownCall): boolean {
+    if (kind === "execute") return this.#run.settings.terminal;
+    const [tree, attachments] = [this.#tree, this.#attachments];
+    // Some agents ask with kind `other` before they look outside their folder.
+    if (kind === "other" && paths.length > 0) return paths.every((path) => isWithin(attachments, path));
+    if (!EDITS.has(kind) && !LOOKS.has(kind)) return false;
+    if (EDITS.has(kind) && paths.length === 0) return false;
+    return paths.every((path) => isWithin(tree, path) || (LOOKS.has(kind) && isWithin(attachments, path)));
+  }
+}
+
+function isWithin(folder: string, path: string): boolean {
+  return resolve(folder, path) === folder || isInside(folder, path);
+}
+
+function select(
+  options: readonly PermissionOption[],
+  wanted: readonly PermissionOption["kind"][],
+): RequestPermissionResponse {
+  for (const kind of wanted) {
+    const option = options.find((offered) => offered.kind === kind);
+    if (option) return selected(option);
+  }
+  return { outcome: { outcome: "cancelled" } };
+}
+
+function selected({ optionId }: PermissionOption): RequestPermissionResponse {
+  return { outcome: { outcome: "selected", optionId } };
+}
+
+function pathsOf({ locations, content, rawInput }: ToolCall | ToolCallUpdate): string[] {
+  const located = (locations ?? []).map(({ path }) => path);
+  const diffed = (content ?? []).flatMap((part) => (part.type === "diff" ? [part.path] : []));
+  const raw = typeof rawInput === "object" && rawInput !== null ? Object.entries(rawInput) : [];
+  const given = raw.flatMap(([key, value]) =>
+    typeof value === "string" && PATH_KEYS.some((name) => name === key) ? [value] : [],
+  );
+  return [...new Set([...located, ...diffed, ...given])];
+}
+
+/** What an agent was refused, as a sentence; null if nothing was. */
+export function refusedText(refused: readonly string[]): string | null {
+  if (refused.length === 0) return null;
+  const shown = refused.slice(0, MAX_REFUSED_SHOWN).join("; ");
+  const more = refused.length > MAX_REFUSED_SHOWN ? `; and ${refused.length - MAX_REFUSED_SHOWN} more` : "";
+  return `The agent wanted to do what it may not do here, and was refused: ${shown}${more}.`;
+}

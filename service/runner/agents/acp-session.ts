@@ -1,0 +1,114 @@
+import {
+  type ClientContext,
+  methods,
+  type NewSessionRequest,
+  type PromptCapabilities,
+  PROTOCOL_VERSION,
+  RequestError,
+} from "@agentclientprotocol/sdk";
+import type { Clock } from "../../../src/core/ports/clock.ts";
+import { TurnFailedError } from "../run-error.ts";
+import type { AgentRun } from "./agent.ts";
+import { attachmentsFolder } from "./attachments.ts";
+
+/** A session that waits for a prompt. */
+export type OpenSession = {
+  id: string;
+  /** How many turns of the job it knows already: the first ones. */
+  knownTurns: number;
+  /** Whether the agent offers to take it up again later. */
+  isResumable: boolean;
+  /** What may be in a prompt besides texts and links. */
+  takes: PromptCapabilities;
+};
+
+/** For the operator of an agent that doesn't answer as it should. */
+export const CHECK_PROTOCOL = "Does agent.command speak the Agent Client Protocol?";
+
+/** How long an agent may take until it has a session: some load models or download themselves first. */
+const HANDSHAKE_LIMIT_MS = 120_000;
+/** How long an agent may take to resume one. Then it still has time for a new one. */
+const RESUME_LIMIT_MS = 60_000;
+
+/** Opens a session: the one that was kept, if the agent takes it up again, else a new one. Tells the operator which. */
+export async function openSession(
+  agent: ClientContext,
+  run: AgentRun,
+  tell: (line: string) => void,
+): Promise<OpenSession> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const stop = run.clock.wakeAt(run.clock.now() + HANDSHAKE_LIMIT_MS, () =>
+    reject(
+      new TurnFailedError(`The agent opened no session within ${HANDSHAKE_LIMIT_MS / 1000} s.`, {
+        details: [CHECK_PROTOCOL],
+      }),
+    ),
+  );
+  try {
+    return await Promise.race([shakeHands(agent, run, tell), late]);
+  } finally {
+    stop();
+  }
+}
+
+async function shakeHands(
+  agent: ClientContext,
+  run: AgentRun,
+  tell: (line: string) => void,
+): Promise<OpenSession> {
+  const { protocolVersion, agentCapabilities: offered = {} } = await agent.request(methods.agent.initialize, {
+    protocolVersion: PROTOCOL_VERSION,
+    clientInfo: { name: "docs-agent", version: "1" },
+    clientCapabilities: run.settings.asks ? { elicitation: { form: {} } } : {},
+  });
+  if (protocolVersion !== PROTOCOL_VERSION) {
+    throw new TurnFailedError(
+      `The agent speaks version ${protocolVersion} of the Agent Client Protocol; version ${PROTOCOL_VERSION} is needed.`,
+    );
+  }
+  const { inside } = run.sandbox;
+  const takesFolders = offered.sessionCapabilities?.additionalDirectories && run.attachments.length > 0;
+  const place: NewSessionRequest = {
+    cwd: inside.tree,
+    mcpServers: [],
+    ...(takesFolders && { additionalDirectories: [attachmentsFolder(inside.tmp)] }),
+  };
+  // Loading tells the whole conversation again, resuming doesn't.
+  const load = offered.loadSession === true ? "load" : null;
+  const way = offered.sessionCapabilities?.resume ? "resume" : load;
+  const session = { isResumable: way !== null, takes: offered.promptCapabilities ?? {} };
+  const { kept } = run;
+  if (kept !== null && way !== null) {
+    const problem = await problemOfResuming(agent, way, { sessionId: kept.id, ...place }, run.clock);
+    tell(
+      problem === null
+        ? "the agent's session is resumed"
+        : `the agent's session can't be resumed, a new one begins: ${problem}`,
+    );
+    if (problem === null) return { id: kept.id, knownTurns: kept.turns, ...session };
+  }
+  const { sessionId } = await agent.request(methods.agent.session.new, place);
+  return { id: sessionId, knownTurns: 0, ...session };
+}
+
+/** Why the agent doesn't take up a session; null: it does. */
+async function problemOfResuming(
+  agent: ClientContext,
+  way: "resume" | "load",
+  session: NewSessionRequest & { sessionId: string },
+  clock: Clock,
+): Promise<string | null> {
+  const late = new AbortController();
+  const stop = clock.wakeAt(clock.now() + RESUME_LIMIT_MS, () => late.abort("no answer"));
+  try {
+    const options = { cancellationSignal: late.signal, stopWaitingOnCancel: true };
+    await agent.request(methods.agent.session[way], session, options);
+    return null;
+  } catch (error) {
+    // Anything else is the agent's end.
+    if (!(error instanceof RequestError)) throw error;
+    return late.signal.aborted ? "no answer" : error.message;
+  } finally {
+    stop();
+  }
+}

@@ -1,0 +1,167 @@
+import type {
+  Cost,
+  PlanEntry,
+  SessionNotification,
+  ToolCall,
+  ToolCallUpdate,
+} from "@agentclientprotocol/sdk";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { PlanStep } from "../../../src/core/ports/job-service.ts";
+import { cut, startOf } from "../../../src/core/text/text.ts";
+import { MAX_PLAN_STEPS, SHOWN_CHARS } from "../../../src/job-client/report-schema.ts";
+import { oneLine, printableText } from "../printable-text.ts";
+import { type AgentRun, MAX_SUMMARY_LENGTH } from "./agent.ts";
+import type { AcpPermissions } from "./acp-permissions.ts";
+import type { OpenSession } from "./acp-session.ts";
+import type { ProgressLines } from "./progress.ts";
+
+const MAX_MESSAGE_LENGTH = 64_000;
+/** No session costs more; an agent that says so is wrong. */
+const MAX_COST_USD = 10_000;
+const PLAN_STATUS = {
+  pending: "pending",
+  in_progress: "in-progress",
+  completed: "completed",
+} as const satisfies Record<PlanEntry["status"], PlanStep["status"]>;
+
+/** What a loaded session tells of its past comes in one go. */
+const QUIET_MS = 200;
+const MAX_NOISE_MS = 5000;
+/** Agents add up parts of cents. */
+const SMALL_USD = 1e-6;
+
+type Told = Pick<AgentRun, "kept" | "onStep" | "onPlan" | "onUsage" | "redact">;
+
+/** Tells an ACP session's updates on: progress lines, step, plan, cost. Keeps the agent's last message. */
+export class AcpUpdates {
+  readonly #progress: ProgressLines;
+  readonly #permissions: AcpPermissions;
+  readonly #told: Told;
+  #message = "";
+  #messageId: string | undefined;
+  #isOpen = false;
+  #sessionId: string | undefined;
+  #passedOver = 0;
+  /** Of the session: when this turn began, and as last told. */
+  #costBeforeUsd: number | null = null;
+  #costUsd: number | null = null;
+
+  constructor(progress: ProgressLines, permissions: AcpPermissions, told: Told) {
+    this.#progress = progress;
+    this.#permissions = permissions;
+    this.#told = told;
+  }
+
+  /**
+   * Resolves when nothing was told for a moment. A loaded session's past is to come before the answer; but some agents send it after that, and
+   * the connection hands on answers sooner than what came before them.
+   */
+  async quiet(): Promise<void> {
+    const giveUpAt = performance.now() + MAX_NOISE_MS;
+    let before: number;
+    do {
+      before = this.#passedOver;
+      await sleep(QUIET_MS);
+    } while (this.#passedOver > before && performance.now() < giveUpAt);
+  }
+
+  /** To be called before the prompt. What is told before, and of other sessions, is none of this turn's. */
+  begin({ id, knownTurns }: OpenSession): void {
+    this.#sessionId = id;
+    this.#costBeforeUsd = knownTurns > 0 ? (this.#told.kept?.costUsd ?? null) : null;
+  }
+
+  take({ sessionId, update }: SessionNotification): void {
+    if (sessionId !== this.#sessionId) {
+      this.#passedOver += 1;
+      return;
+    }
+    switch (update.sessionUpdate) {
+      case "agent_message_chunk":
+        if (update.content.type === "text") this.#addText(update.content.text, update.messageId ?? undefined);
+        return;
+      case "tool_call":
+        this.#closeMessage();
+        this.#progress.line(update.title);
+        this.#step(update);
+        return;
+      case "tool_call_update":
+        this.#closeMessage();
+        this.#step(update);
+        if (update.status === "failed") this.#progress.line(`failed: ${update.title ?? update.toolCallId}`);
+        return;
+      case "plan":
+        this.#closeMessage();
+        for (const { status, content } of update.entries.slice(0, 20)) {
+          if (status === "in_progress") this.#progress.line(`plan: ${content}`);
+        }
+        this.#plan(update.entries);
+        return;
+      case "usage_update":
+        if (update.cost) this.#cost(update.cost);
+        return;
+      default:
+        // Thoughts, modes: nothing for anybody here.
+        return;
+    }
+  }
+
+  /** The agent's last message, without secrets; null if it sent none. */
+  summary(): string | null {
+    const text = cut(printableText(this.#told.redact(this.#message)).trim(), MAX_SUMMARY_LENGTH);
+    return text === "" ? null : text;
+  }
+
+  /** The session's cost by the agent's own word, all its turns together; null if it gave none. */
+  get sessionCostUsd(): number | null {
+    return this.#costUsd ?? this.#costBeforeUsd;
+  }
+
+  /** Many agents say only in an update what the call is about, or which file. */
+  #step(update: ToolCall | ToolCallUpdate): void {
+    const call = this.#permissions.note(update);
+    if (call.title.trim() === "" || update.status === "completed" || update.status === "failed") return;
+    this.#told.onStep(oneLine(this.#permissions.named(call), SHOWN_CHARS.line));
+  }
+
+  #plan(entries: readonly PlanEntry[]): void {
+    const steps = entries.slice(0, MAX_PLAN_STEPS).map(({ content, status }) => ({
+      text: this.#line(content),
+      status: PLAN_STATUS[status],
+    }));
+    this.#told.onPlan(steps.filter(({ text }) => text !== ""));
+  }
+
+  /** The turn's cost so far, by the agent's own word, which is the session's. How much of its context is full says nothing about tokens used. */
+  #cost({ amount, currency }: Cost): void {
+    if (currency.toUpperCase() !== "USD" || !(amount >= 0 && amount <= MAX_COST_USD)) return;
+    // Some agents count from 0 again in a session that they resumed.
+    if (this.#costUsd === null && amount < (this.#costBeforeUsd ?? 0) - SMALL_USD) this.#costBeforeUsd = null;
+    this.#costUsd = amount;
+    const uncounted = { inputTokens: null, outputTokens: null, cachedInputTokens: null, calls: null };
+    this.#told.onUsage({ ...uncounted, costUsd: Math.max(0, amount - (this.#costBeforeUsd ?? 0)) });
+  }
+
+  #line(text: string): string {
+    // Redacted before it is cut: half a secret is one too.
+    return oneLine(this.#told.redact(text), SHOWN_CHARS.line);
+  }
+
+  #addText(text: string, messageId: string | undefined): void {
+    const isNext = !this.#isOpen || messageId !== this.#messageId;
+    if (isNext && text.trim() === "") return;
+    if (isNext) {
+      this.#progress.flush();
+      this.#message = "";
+    }
+    this.#isOpen = true;
+    this.#messageId = messageId;
+    this.#message = startOf(this.#message + text, MAX_MESSAGE_LENGTH);
+    this.#progress.write(text);
+  }
+
+  #closeMessage(): void {
+    this.#isOpen = false;
+    this.#progress.flush();
+  }
+}

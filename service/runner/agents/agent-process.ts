@@ -1,0 +1,76 @@
+import { endOf, oneLine } from "../printable-text.ts";
+import { type Ending, type ProcessOptions, startProcessGroup, TailBuffer } from "../process-group.ts";
+import { AgentCutOffError, TransientRunError, TurnFailedError } from "../run-error.ts";
+import type { AgentSettings } from "../turn.ts";
+import type { AgentRun } from "./agent.ts";
+
+/** Standard error kept for the reason of a failure, in bytes. */
+const MAX_LAST_WORDS_BYTES = 4000;
+const MAX_LAST_WORDS_LENGTH = 500;
+/** The machine has none left of what a start takes. */
+const SHORTAGE = /\b(?:EMFILE|ENFILE|EAGAIN|ENOMEM)\b/;
+
+/** Starts the agent's program, contained and within its limits, and notes that it runs. Where that can't be noted, it doesn't run on. */
+export async function startAgent(run: AgentRun, onStdout: ProcessOptions["onStdout"]) {
+  const [command = "", ...args] = run.settings.command;
+  const words = new TailBuffer(MAX_LAST_WORDS_BYTES);
+  const group = startProcessGroup({
+    ...run.sandbox.contain({ command, args }, run.env),
+    timeLimitMs: run.settings.timeLimitMs,
+    maxOutputBytes: run.settings.maxOutputBytes,
+    clock: run.clock,
+    signal: run.signal,
+    onStdout,
+    onStderr: (chunk) => words.add(chunk),
+  });
+  try {
+    if (group.pid !== undefined) await run.onStarted(group.pid);
+  } catch (error) {
+    await group.stop();
+    throw error;
+  }
+  return { group, lastWords: () => run.redact(words.toString()) };
+}
+
+/** The end of what the agent wrote to its standard error, in a line for the operator; none if it says no more than `said`. */
+export function lastWordsOf(words: string, said = ""): string[] {
+  const line = oneLine(words, Infinity);
+  const isNew = line !== "" && (said === "" || !line.includes(said));
+  return isNew ? [`last words: ${endOf(line, MAX_LAST_WORDS_LENGTH)}`] : [];
+}
+
+/** Why an agent that ended this way failed; null if it exited by itself with code 0. `words`: the end of its standard error. */
+export function failureOf(
+  ending: Ending,
+  settings: Pick<AgentSettings, "timeLimitMs" | "maxOutputBytes">,
+  words: string,
+): TurnFailedError | TransientRunError | null {
+  const details = lastWordsOf(words);
+  switch (ending.kind) {
+    case "exited":
+      if (ending.code === 0) return null;
+      return new AgentCutOffError(
+        ending.code === null
+          ? `The agent was ended by ${ending.signal ?? "a signal"}.`
+          : `The agent exited with code ${ending.code}.`,
+        { details },
+      );
+    case "not-started":
+      if (SHORTAGE.test(ending.problem)) {
+        return new TransientRunError("The agent couldn't be started.", { details: [`${ending.problem}.`] });
+      }
+      return new TurnFailedError("The agent couldn't be started.", {
+        details: [`${ending.problem}. Check agent.command.`],
+      });
+    case "time-limit":
+      return new TurnFailedError(`The agent reached its ${settings.timeLimitMs / 60_000}-minute limit.`, {
+        failureCause: "time-limit",
+      });
+    case "output-limit":
+      return new TurnFailedError(
+        `The agent wrote more than its output limit of ${settings.maxOutputBytes} bytes, and was stopped.`,
+      );
+    case "stopped":
+      return new TurnFailedError("The agent was stopped.");
+  }
+}

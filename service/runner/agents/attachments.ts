@@ -1,0 +1,80 @@
+import type { ContentBlock, PromptCapabilities } from "@agentclientprotocol/sdk";
+import { copyFile, mkdir, readFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { attachmentKindOf } from "../../../src/core/job/attachment.ts";
+import { codeOf } from "../../../src/core/errors.ts";
+import type { TurnAttachment } from "../turn-runner.ts";
+import { TurnFailedError } from "../run-error.ts";
+
+/** An attachment of which the agent has a copy. `path` is out of its reach, `inside` is the copy as it sees it. */
+export type PlacedAttachment = TurnAttachment & { inside: string };
+
+const MAX_NAME_LENGTH = 100;
+
+/**
+ * How many bytes of each kind are in a prompt at most. An agent's calls to its model carry the prompt each time: in base64, images have
+ * to fit into a call, and long texts would use up its budget.
+ */
+const EMBEDDED_BYTES = { image: 4 * 1024 ** 2, text: 64 * 1024 };
+
+/** Where attachments are in a folder for temporary files. */
+export function attachmentsFolder(tmp: string): string {
+  return join(tmp, "attachments");
+}
+
+/** Copies attachments into an agent's folder for temporary files, before the agent starts. `insideTmp`: that folder as it sees it. */
+export async function placeAttachments(
+  attachments: readonly TurnAttachment[],
+  tmp: string,
+  insideTmp: string,
+): Promise<PlacedAttachment[]> {
+  if (attachments.length === 0) return [];
+  const folder = attachmentsFolder(tmp);
+  await mkdir(folder, { mode: 0o700 });
+  return await Promise.all(
+    attachments.map(async (attachment, index) => {
+      const name = `${index + 1}-${safeName(attachment.name)}`;
+      await copyFile(attachment.path, join(folder, name)).catch((error: unknown) => {
+        if (codeOf(error) !== "ENOENT") throw error;
+        throw new TurnFailedError("The files that came with the request are gone. Attach them again.");
+      });
+      return { ...attachment, inside: join(attachmentsFolder(insideTmp), name) };
+    }),
+  );
+}
+
+/** The end of a name has its extension. */
+function safeName(name: string): string {
+  return name.replaceAll(/[^A-Za-z0-9._-]+/g, "_").slice(-MAX_NAME_LENGTH);
+}
+
+/** Attachments as parts of a prompt: themselves where the agent takes that and they are not too large, otherwise links, which any agent takes. */
+export async function attachmentBlocks(
+  attachments: readonly PlacedAttachment[],
+  { image = false, embeddedContext = false }: PromptCapabilities,
+): Promise<ContentBlock[]> {
+  const room = {
+    image: image ? EMBEDDED_BYTES.image : 0,
+    text: embeddedContext ? EMBEDDED_BYTES.text : 0,
+  };
+  const blocks: ContentBlock[] = [];
+  for (const attachment of attachments) {
+    const { mediaType: mimeType, bytes, path, inside } = attachment;
+    const uri = pathToFileURL(inside).href;
+    const kind = attachmentKindOf(mimeType);
+    if (kind === "pdf" || bytes > room[kind]) {
+      blocks.push({ type: "resource_link", uri, name: basename(inside), mimeType, size: bytes });
+      continue;
+    }
+    room[kind] -= bytes;
+    // Not the copy: by now the agent may have put a link to something else in its place.
+    const content = await readFile(path);
+    blocks.push(
+      kind === "image"
+        ? { type: "image", data: content.toString("base64"), mimeType, uri }
+        : { type: "resource", resource: { uri, mimeType, text: content.toString("utf8") } },
+    );
+  }
+  return blocks;
+}

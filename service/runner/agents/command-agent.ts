@@ -1,0 +1,34 @@
+import { endOf, printableText } from "../printable-text.ts";
+import { TailBuffer } from "../process-group.ts";
+import { type AgentResult, type AgentRun, MAX_SUMMARY_LENGTH } from "./agent.ts";
+import { failureOf, startAgent } from "./agent-process.ts";
+import { ProgressLines } from "./progress.ts";
+import { attachmentsText, earlierTurnsText } from "./prompt-text.ts";
+
+/** Standard output kept for the summary, in bytes: characters have up to four. */
+const MAX_TAIL_BYTES = MAX_SUMMARY_LENGTH * 4;
+
+/**
+ * Runs any program: the prompt on its standard input (after the earlier turns in a follow-up, and a list of what is attached), its result is
+ * what it changed, the end of its standard output is the summary.
+ */
+export async function runCommandAgent(run: AgentRun): Promise<AgentResult> {
+  const progress = new ProgressLines(run.onProgress, run.redact);
+  const decoder = new TextDecoder();
+  const tail = new TailBuffer(MAX_TAIL_BYTES);
+  const { group, lastWords } = await startAgent(run, (chunk) => {
+    tail.add(chunk);
+    progress.write(decoder.decode(chunk, { stream: true }));
+  });
+  const context = [earlierTurnsText(run.earlierTurns, run.number), attachmentsText(run.attachments)]
+    .filter((text) => text !== "")
+    .join("\n\n");
+  group.stdin.end(context === "" ? run.prompt : `${context}\n\nNow:\n${run.prompt}`);
+  const ending = await group.ended;
+  progress.flush();
+  run.signal.throwIfAborted();
+  const failure = failureOf(ending, run.settings, lastWords());
+  if (failure) throw failure;
+  const summary = endOf(printableText(run.redact(tail.toString())).trim(), MAX_SUMMARY_LENGTH);
+  return { summary: summary === "" ? null : summary, refused: [], session: null };
+}

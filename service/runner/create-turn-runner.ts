@@ -1,0 +1,248 @@
+import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import type { Clock } from "../../src/core/ports/clock.ts";
+import type { Logger } from "../../src/core/ports/logger.ts";
+import { DocsAgentError } from "../../src/core/errors.ts";
+import type { ServiceProject } from "../config/config.ts";
+import type { RunTurnInput, RunTurnResult, TurnRunner, Upkeep } from "./turn-runner.ts";
+import { type Env, envValue } from "../config/env.ts";
+import { networkOf } from "../config/project-secrets.ts";
+import { oneLine, sentenceCase } from "./printable-text.ts";
+import { projectSecrets } from "../config/project-secrets.ts";
+import { noteAgent, openRunnerFolders, RUNNER, type RunnerFolders, sweep } from "./folders.ts";
+import { KeyedLock } from "./git/keyed-lock.ts";
+import { Mirror } from "./git/mirror.ts";
+import { KeptSessions } from "./kept-sessions.ts";
+import { createGitHubCodeHost } from "./publish/github-code-host.ts";
+import { createRedact, type Redact, secretForms } from "./redaction.ts";
+import { AgentCutOffError, detailsOf, faultText, TransientRunError, TurnFailedError } from "./run-error.ts";
+import { runTurn } from "./run-turn.ts";
+import { lookAfter, UpkeepMemory } from "./upkeep.ts";
+import { KeptTrees } from "./tree/kept-trees.ts";
+import type { RunnerProject } from "./turn.ts";
+import { openSandbox } from "./sandbox/open-sandbox.ts";
+import type { Sandbox } from "./sandbox/sandbox.ts";
+import { openTurnGroups } from "./sandbox/turn-groups.ts";
+
+export type TurnRunnerDeps = {
+  /** One process at a time uses it. */
+  dataDir: string;
+  /** The service's environment: where the variables are that projects name. */
+  env: Env;
+  logger: Logger;
+  clock: Clock;
+  containment: "required" | "none";
+  /** Whether the process does nothing else: then it is ended when another one takes its place. @default false */
+  isOwnProcess?: boolean;
+};
+
+type Opened = { folders: RunnerFolders; sandbox: Sandbox; trees: KeptTrees; sessions: KeptSessions };
+
+/** Names are the agents' to choose: more than this many say nothing new. */
+const MAX_LEFT_OUT = 1000;
+const MAX_REASON_LENGTH = 2000;
+const MAX_DETAIL_LENGTH = 1000;
+
+/** Runs turns on this machine, and looks after what these leave. */
+export type LocalTurnRunner = {
+  /**
+   * Ends and removes what an earlier process left, and finds out what holds agents in. Whoever calls it owns the data folder. Rejects with a
+   * `SandboxMissingError`. The first turn does the same if nobody has.
+   */
+  open(): Promise<void>;
+  run: TurnRunner;
+  upkeep: Upkeep;
+  /** Resolves when what turns left, once their results are told, is put away. */
+  settled(): Promise<void>;
+};
+
+/** Makes the runner of a self-hosted job service's turns. */
+export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
+  const mirrorLock = new KeyedLock();
+  const memory = new UpkeepMemory();
+  const leftOut = new Set<string>();
+  const running = new Set<string>();
+  const leftovers = new Set<Promise<void>>();
+  let opening: Promise<Opened> | undefined;
+
+  function open(): Promise<Opened> {
+    // A failed start is tried again with the next turn.
+    opening ??= openRunner(deps).catch((error: unknown) => {
+      opening = undefined;
+      throw error;
+    });
+    return opening;
+  }
+
+  function afterwards(act: () => Promise<void>): void {
+    const done = setImmediate()
+      .then(act)
+      .finally(() => leftovers.delete(done));
+    leftovers.add(done);
+  }
+
+  /** What reaches a project's repository. */
+  function reach(settings: ServiceProject, folders: RunnerFolders, logger: Logger, signal: AbortSignal) {
+    const { env, clock } = deps;
+    const project = toRunnerProject(settings, env);
+    const redact = createRedact(projectSecrets(settings, env));
+    const mirror = new Mirror({ project, folders, lock: mirrorLock, env, redact, logger, signal });
+    const codeHost = project.codeHost && createGitHubCodeHost({ ...project.codeHost, clock, redact });
+    return { project, mirror, codeHost };
+  }
+
+  const run: TurnRunner = async (input) => {
+    const { jobId, number, signal, onProgress, onStep } = input;
+    const { env, clock } = deps;
+    const redact = createRedact(projectSecrets(input.project, env));
+    const logger = deps.logger.child({ project: input.project.id, job_id: jobId, turn: number });
+    running.add(jobId);
+    try {
+      signal.throwIfAborted();
+      const opened = await open();
+      const { project, ...reached } = reach(input.project, opened.folders, logger, signal);
+      const result = await runTurn(
+        { ...input, project },
+        {
+          ...input,
+          ...opened,
+          ...reached,
+          env,
+          clock,
+          logger,
+          redact,
+          secrets: secretForms(keysOf(project)),
+          afterwards,
+          onProgress: (line) => {
+            const doing = redact(line);
+            onProgress(doing);
+            onStep(sentenceCase(doing));
+          },
+          onAgentLine: (line) => onProgress(redact(line)),
+          onLeftOut: ({ upstream, kind, name }) => {
+            const key = [project.id, upstream, kind, name].join(" ");
+            if (leftOut.has(key) || leftOut.size >= MAX_LEFT_OUT) return;
+            leftOut.add(key);
+            logger.warn({ upstream, [kind]: name }, "left out of calls to the model: not on its allow list");
+          },
+        },
+      );
+      return result.summary === null ? result : { ...result, summary: redact(result.summary) };
+    } catch (error) {
+      return failed(error, input, redact, logger);
+    } finally {
+      running.delete(jobId);
+    }
+  };
+
+  const upkeep: Upkeep = async ({ projects: all, unfinished, signal }) => {
+    const opened = await open();
+    const { clock, logger } = deps;
+    const projects = all.map((settings) => {
+      const { mirror, codeHost } = reach(settings, opened.folders, logger, signal);
+      return { mirror, codeHost: settings.deleteMergedBranches ? codeHost : null };
+    });
+    const isUnfinished = (jobId: string) => unfinished.has(jobId) || running.has(jobId);
+    await lookAfter({ ...opened, isUnfinished, signal, projects, mirrorLock, clock, logger, memory });
+  };
+
+  return {
+    run,
+    upkeep,
+    open: async () => void (await open()),
+    settled: async () => void (await Promise.all(leftovers)),
+  };
+}
+
+async function openRunner(deps: TurnRunnerDeps): Promise<Opened> {
+  const { dataDir, env, logger, clock, containment, isOwnProcess = false } = deps;
+  const folders = await openRunnerFolders(dataDir);
+  await sweep(folders);
+  if (isOwnProcess) await noteAgent(folders, RUNNER, process.pid);
+  const trees = new KeptTrees(join(folders.dataDir, "trees"), clock);
+  await trees.open();
+  const sessions = new KeptSessions(folders.sessions, clock);
+  await sessions.open();
+  const groups = await openTurnGroups();
+  const sandbox = await openSandbox({ containment, folder: folders.sandbox, env, groups });
+  if (sandbox.kind === "none") {
+    logger.warn(
+      { containment },
+      "agents run without a sandbox, as the settings say: they can read and send away all that this user can read",
+    );
+  } else {
+    if (groups?.bounds.memory === true && sandbox.bounds.memory !== "cgroup") {
+      logger.warn({}, "control groups don't work here: turns are bounded without");
+    }
+    logger.info({ containment, by: sandbox.kind, bounded_by: sandbox.bounds }, "agents run in a sandbox");
+  }
+  return { folders, sandbox, trees, sessions };
+}
+
+/** The one place that knows both the service's settings and the runner's. */
+function toRunnerProject(project: ServiceProject, env: Env): RunnerProject {
+  const { agent, codeHost, gitCredentialsEnv } = project;
+  const host = codeHost.kind === "github" ? { ...codeHost, token: envValue(env, codeHost.tokenEnv) } : null;
+  const secretNames = [gitCredentialsEnv, host?.tokenEnv];
+  const isAcp = agent.kind === "acp";
+  const preset =
+    isAcp && agent.preset !== undefined ? { name: agent.preset, model: agent.model ?? null } : null;
+  const asks = isAcp && agent.permissions === "ask";
+  return {
+    ...project,
+    agent: { ...agent, timeLimitMs: agent.timeLimitMinutes * 60_000, preset, asks },
+    codeHost: host,
+    gitCredentials: gitCredentialsEnv === null ? (host?.token ?? null) : envValue(env, gitCredentialsEnv),
+    network: networkOf(project, env),
+    agentEnv: Object.fromEntries(
+      project.agentEnv.flatMap((name) => {
+        const value = envValue(env, name);
+        // Ours, whatever the settings say.
+        return value === null || secretNames.includes(name) ? [] : [[name, value]];
+      }),
+    ),
+  };
+}
+
+const SECRET_NAME =
+  /(?:^|_)(?:API)?(?:KEY|TOKEN|SECRET|PASS(?:WORD|WD|PHRASE)?|PWD|CREDENTIALS?|AUTH)(?:_|$)/i;
+
+/**
+ * What must not get into a file. Of the agent's variables: those that are named as secrets, and values that look like a key. An address or
+ * a model's name may well stand in documentation.
+ */
+function keysOf({ codeHost, gitCredentials, agentEnv, network }: RunnerProject): string[] {
+  const given = Object.entries(agentEnv).flatMap(([name, value]) => {
+    const looksLikeKey = /^(?=.*\d)(?=.*[A-Za-z])\S{20,}$/.test(value) && !value.includes("://");
+    return SECRET_NAME.test(name) || looksLikeKey ? [value] : [];
+  });
+  return [codeHost?.token, gitCredentials, ...given, ...network.models.map(({ key }) => key)].filter(
+    (value): value is string => typeof value === "string",
+  );
+}
+
+function failed(error: unknown, input: RunTurnInput, redact: Redact, logger: Logger): RunTurnResult {
+  input.signal.throwIfAborted();
+  const reason = oneLine(redact(faultText(error)), MAX_REASON_LENGTH);
+  const details = detailsOf(error).map((line) => oneLine(redact(line), MAX_DETAIL_LENGTH));
+  if (error instanceof TurnFailedError) {
+    return {
+      kind: "failed",
+      reason,
+      ...(error.failureCause !== null && { cause: error.failureCause }),
+      ...(details.length > 0 && { details }),
+      ...(error instanceof AgentCutOffError && { isCutOff: true }),
+    };
+  }
+  if (error instanceof TransientRunError) {
+    const { retryAfterMs } = error;
+    throw new TransientRunError(reason, { cause: error, retryAfterMs, details });
+  }
+  // A full disk, a missing program, or a fault of ours: not the turn's doing, so it may be tried again.
+  // Its cause stays here: what it says is not redacted.
+  logger.error(
+    { problem: reason, code: error instanceof DocsAgentError ? error.code : null },
+    "turn broke off",
+  );
+  throw new TransientRunError("The turn broke off.", { details: [reason] });
+}

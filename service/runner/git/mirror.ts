@@ -1,0 +1,216 @@
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Logger } from "../../../src/core/ports/logger.ts";
+import { JOB_BRANCH_PREFIX, jobBranch } from "../../config/branch.ts";
+import type { Env } from "../../config/env.ts";
+import type { RunnerFolders } from "../folders.ts";
+import type { Redact } from "../redaction.ts";
+import { operatorText } from "../run-error.ts";
+import { GitRunner } from "./git.ts";
+import { GitError, RefConflictError, UnclearRemoteError } from "./git-fault.ts";
+import type { KeyedLock } from "./keyed-lock.ts";
+import { type Remote, remoteOf } from "./remote.ts";
+
+const BASE_REF = "refs/mirror/base";
+const JOBS_PREFIX = "refs/mirror/jobs/";
+/** The whole configuration. Written before each use: nothing that appeared in the file since may take effect. */
+const CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n";
+/**
+ * Files come out as they are in the repository, whatever its own `.gitattributes` ask for: what an agent leaves untouched must have
+ * the same bytes, and no filter may run.
+ */
+const ATTRIBUTES = "* !text !eol !crlf !ident !filter !working-tree-encoding\n";
+/** What could run programs, borrow objects or rewrite history. */
+const NOT_KEPT = [
+  "hooks",
+  "info",
+  "objects/info/alternates",
+  "objects/info/http-alternates",
+  "commondir",
+  "config.worktree",
+  "shallow",
+  "refs/replace",
+  "gc.pid",
+] as const;
+/** Where git keeps locks: a killed one, or a power cut, leaves them. */
+const LOCKED = [
+  [".", false],
+  ["refs", true],
+  ["objects/info", true],
+  ["objects/pack", false],
+] as const;
+
+const MAX_LOOSE = 500;
+const MAX_PACKS = 20;
+const PACK_TIME_LIMIT_MS = 30 * 60_000;
+
+/** What of a project names its mirror, and leads to its remote. */
+export type MirroredProject = { id: string; repository: string; gitCredentials: string | null };
+
+export type MirrorOptions = {
+  project: MirroredProject;
+  folders: Pick<RunnerFolders, "mirrors" | "gitHome">;
+  lock: KeyedLock;
+  env: Env;
+  redact: Redact;
+  logger: Logger;
+  signal: AbortSignal;
+};
+
+/** Where the mirror of a project's repository is kept. Another repository under the same project is another mirror. */
+export function mirrorPath(mirrorsDir: string, { id, repository }: MirroredProject): string {
+  const key = createHash("sha256").update(`${id}\n${repository}`).digest("hex").slice(0, 32);
+  return join(mirrorsDir, `${key}.git`);
+}
+
+/** Our copy of a project's repository. Everything but `use` and `fetch` is for whoever uses it. All reject as `GitRunner.run` does. */
+export class Mirror {
+  readonly path: string;
+  readonly git: GitRunner;
+  readonly #options: MirrorOptions;
+
+  constructor(options: MirrorOptions) {
+    const { project, folders, env, redact, signal } = options;
+    this.path = mirrorPath(folders.mirrors, project);
+    this.git = new GitRunner({ gitDir: this.path, env, home: folders.gitHome, redact, signal });
+    this.#options = options;
+  }
+
+  /** Has the mirror for oneself, with whatever was done to its settings since the last use undone. */
+  async use<Result>(act: (git: GitRunner) => Promise<Result>): Promise<Result> {
+    const { lock, signal } = this.#options;
+    return lock.run(this.path, signal, async () => {
+      await prepare(this.git);
+      return act(this.git);
+    });
+  }
+
+  /** The same, brought up to date; made if it is missing, and anew once if it is broken or locked by nobody. */
+  async fetch<Result>(baseBranch: string, act: (git: GitRunner) => Promise<Result>): Promise<Result> {
+    const { lock, logger, signal } = this.#options;
+    const remote = this.#remote();
+    return lock.run(this.path, signal, async () => {
+      try {
+        await prepare(this.git);
+        await removeLocks(this.path);
+        await fetch(this.git, remote, baseBranch);
+      } catch (error) {
+        if (!(await isBroken(error, this.git))) throw error;
+        logger.warn({ problem: operatorText(error) }, "mirror is broken, making it anew");
+        await rm(this.path, { recursive: true, force: true });
+        await prepare(this.git);
+        await fetch(this.git, remote, baseBranch);
+      }
+      return act(this.git);
+    });
+  }
+
+  /** The commits that the base branch and the job's branch had at the last fetch; null: there is no branch of the job. */
+  async tips(jobId: string): Promise<{ base: string; job: string | null }> {
+    const refs = await this.#refs(BASE_REF, `${JOBS_PREFIX}${jobId}`);
+    const base = refs.get(BASE_REF);
+    if (base === undefined) throw new GitError("The mirror has no base branch.");
+    return { base, job: refs.get(`${JOBS_PREFIX}${jobId}`) ?? null };
+  }
+
+  /** The branches of jobs as they were at the last fetch, by job id. */
+  async jobBranches(): Promise<{ jobId: string; commit: string }[]> {
+    const refs = await this.#refs(JOBS_PREFIX);
+    return [...refs]
+      .map(([ref, commit]) => ({ jobId: ref.slice(JOBS_PREFIX.length), commit }))
+      .toSorted((a, b) => (a.jobId < b.jobId ? -1 : 1));
+  }
+
+  /**
+   * Moves the job's branch, and no other, to `commit`, or removes it for null, only if it still is what it was when it was read;
+   * null: it did not exist. Rejects with a `RefConflictError` if somebody moved it.
+   */
+  async push(jobId: string, commit: string | null, expected: string | null): Promise<void> {
+    const remote = this.#remote();
+    const ref = `refs/heads/${jobBranch(jobId)}`;
+    const options = ["--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no"];
+    const lease = `--force-with-lease=${ref}:${expected ?? ""}`;
+    await this.git.run(["push", ...options, lease, "--", remote.url, `${commit ?? ""}:${ref}`], { remote });
+  }
+
+  /** Notes that the job's branch is gone, if it was `commit`. */
+  async forgetJobBranch(jobId: string, commit: string): Promise<void> {
+    await this.git.run(["update-ref", "-d", `${JOBS_PREFIX}${jobId}`, commit]);
+  }
+
+  /** Whether many objects came to the mirror since it was packed. */
+  async needsPacking(): Promise<boolean> {
+    await removeLocks(this.path);
+    const counts = await this.git.text(["count-objects", "-v"]);
+    const count = (name: string) => Number(new RegExp(`^${name}: (\\d+)$`, "m").exec(counts)?.[1] ?? 0);
+    return count("count") > MAX_LOOSE || count("packs") > MAX_PACKS;
+  }
+
+  /** Packs the mirror, and drops what no branch has had for two weeks. Turns wait for it, for half an hour at the most. */
+  async pack(): Promise<void> {
+    await this.git.run(["gc", "--quiet"], { timeLimitMs: PACK_TIME_LIMIT_MS });
+  }
+
+  async #refs(...patterns: string[]): Promise<Map<string, string>> {
+    const format = "--format=%(refname) %(objectname)";
+    const listing = await this.git.text(["for-each-ref", format, "--", ...patterns]);
+    const lines = listing.split("\n").filter((line) => line !== "");
+    return new Map(lines.map((line) => [line.split(" ")[0] ?? "", line.split(" ")[1] ?? ""]));
+  }
+
+  #remote(): Remote {
+    const { repository, gitCredentials } = this.#options.project;
+    return remoteOf(repository, gitCredentials);
+  }
+}
+
+/** Makes a mirror that isn't there, and undoes whatever was done to its settings since the last use. */
+export async function prepare(git: GitRunner): Promise<void> {
+  const { gitDir } = git;
+  if (!existsSync(join(gitDir, "HEAD"))) {
+    await rm(gitDir, { recursive: true, force: true });
+    await mkdir(gitDir, { recursive: true, mode: 0o700 });
+    await git.run(["init", "--bare", "--quiet", "--template="]);
+  }
+  await Promise.all(NOT_KEPT.map((name) => rm(join(gitDir, name), { recursive: true, force: true })));
+  // A link in its place would be written through.
+  await rm(join(gitDir, "config"), { recursive: true, force: true });
+  await writeFile(join(gitDir, "config"), CONFIG, { mode: 0o600 });
+  await mkdir(join(gitDir, "info"), { mode: 0o700 });
+  await writeFile(join(gitDir, "info/attributes"), ATTRIBUTES, { mode: 0o600 });
+}
+
+/** Whether the mirror is why it could not be brought up to date: a healthy one may have taken long to fetch. */
+async function isBroken(error: unknown, git: GitRunner): Promise<boolean> {
+  // Nobody else changes our refs: a conflict is one with what should not be there.
+  if (error instanceof GitError || error instanceof RefConflictError) return true;
+  if (!(error instanceof UnclearRemoteError)) return false;
+  try {
+    await git.run(["fsck", "--connectivity-only", "--no-dangling", "--no-progress"]);
+    return false;
+  } catch (found) {
+    if (found instanceof GitError) return true;
+    throw found;
+  }
+}
+
+/**
+ * Removes every lock in the mirror. Nobody holds one while we hold ours: the state file keeps a second service from the same folder,
+ * and what a git of an ended one still writes is whole, or is found broken and made anew.
+ */
+async function removeLocks(gitDir: string): Promise<void> {
+  for (const [folder, recursive] of LOCKED) {
+    const path = join(gitDir, folder);
+    const names = await readdir(path, { recursive }).catch(() => []);
+    const locks = names.filter((name) => name.endsWith(".lock"));
+    await Promise.all(locks.map((name) => rm(join(path, name), { recursive: true, force: true })));
+  }
+}
+
+async function fetch(git: GitRunner, remote: Remote, baseBranch: string): Promise<void> {
+  const options = ["--quiet", "--prune", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"];
+  const refs = [`+refs/heads/${baseBranch}:${BASE_REF}`, `+refs/heads/${JOB_BRANCH_PREFIX}*:${JOBS_PREFIX}*`];
+  await git.run(["fetch", ...options, "--", remote.url, ...refs], { remote });
+}

@@ -1,0 +1,75 @@
+import { z } from "zod";
+import type { QuestionAnswer } from "../../../src/core/ports/job-service.ts";
+import { WireQuestion, WireTurn, WireUsage } from "../../../src/job-client/report-schema.ts";
+import type { ServiceConfig } from "../../config/config.ts";
+import { type RunTurnInput, RunTurnResult } from "../turn-runner.ts";
+
+/** What a runner has to know before it runs turns. Secrets are in its own environment. */
+export type RunnerSettings = Pick<ServiceConfig, "dataDir" | "containment" | "logLevel" | "projects">;
+
+/** What of a turn's input are messages of their own. */
+export type TurnCalls = Pick<
+  RunTurnInput,
+  "signal" | "onProgress" | "onStep" | "onPlan" | "onUsage" | "onAgent" | "onPushed" | "ask"
+>;
+
+/** A turn as a runner is told of it. Its files are those of the service's folder for attachments. */
+export type TurnOrder = Omit<RunTurnInput, keyof TurnCalls | "project" | "attachments"> & {
+  projectId: string;
+  attachments: { file: string; name: string; mediaType: string; bytes: number }[];
+};
+
+/**
+ * What the service tells a runner: plain JSON. `run` names one run of a turn, or of upkeep, and `question` one that this run has asked. `open`
+ * comes first, and once.
+ */
+export type ToRunner =
+  | { kind: "open"; settings: RunnerSettings }
+  | { kind: "start"; run: number; turn: TurnOrder }
+  | { kind: "abort"; run: number }
+  | { kind: "answer"; run: number; question: number; answer: QuestionAnswer | null }
+  | { kind: "upkeep"; run: number; unfinished: string[] }
+  /** Asks for a sign of life. */
+  | { kind: "ping" };
+
+/** News of a turn since the last report: lines in order, and of the rest what is so now. */
+const News = z.object({
+  lines: z.array(z.string()).optional(),
+  step: z.string().optional(),
+  plan: WireTurn.shape.plan.optional(),
+  usage: WireUsage.optional(),
+  agentRuns: z.boolean().optional(),
+  branch: z.string().optional(),
+});
+export type News = z.infer<typeof News>;
+
+const run = z.int();
+
+/**
+ * What a runner tells the service. A run ends with `result`, `done` (upkeep) or `failed`: that it couldn't be carried out now, or was aborted.
+ * Reports are few, whatever an agent does: see `Reporter`.
+ */
+export const FromRunner = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("opened") }),
+  z.object({ kind: z.literal("unopened"), problem: z.string() }),
+  z.object({ kind: z.literal("report"), run, news: News }),
+  z.object({
+    kind: z.literal("ask"),
+    run,
+    question: z.int(),
+    text: z.string(),
+    choices: WireQuestion.shape.choices,
+    allowsText: z.boolean(),
+  }),
+  z.object({ kind: z.literal("result"), run, result: RunTurnResult }),
+  z.object({ kind: z.literal("done"), run }),
+  z.object({
+    kind: z.literal("failed"),
+    run,
+    reason: z.string(),
+    details: z.array(z.string()),
+    retryAfterMs: z.number().nullable(),
+  }),
+  z.object({ kind: z.literal("pong") }),
+]);
+export type FromRunner = z.infer<typeof FromRunner>;

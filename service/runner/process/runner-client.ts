@@ -1,0 +1,198 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { basename } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { z } from "zod";
+import type { Logger } from "../../../src/core/ports/logger.ts";
+import { messageOf } from "../../../src/core/errors.ts";
+import { StartError } from "../../../src/process/start-error.ts";
+import { RunnerLostError, type TurnRunner, type Upkeep } from "../turn-runner.ts";
+import { TransientRunError } from "../run-error.ts";
+import { FromRunner, type RunnerSettings, type ToRunner } from "./messages.ts";
+
+type News = Extract<FromRunner, { run: number }>;
+type Run = { take: (news: News) => void; fail: (error: Error) => void };
+type Child = { process: ChildProcess; opened: Promise<void> };
+
+const PROGRAM = fileURLToPath(new URL("./main.ts", import.meta.url));
+/** How often the runner is asked for a sign of life, and how often in a row it may leave that unanswered. */
+const PING_EVERY_MS = 15_000;
+const MAX_UNANSWERED = 4;
+const CLOSE_WITHIN_MS = 10_000;
+
+/**
+ * Has turns run by a process of its own, the runner, which reads what agents write and ends with this process. If it dies, its runs reject with
+ * a {@link RunnerLostError}, and another one takes its place.
+ */
+export class RunnerClient {
+  readonly #settings: RunnerSettings;
+  readonly #logger: Logger;
+  readonly #pingEveryMs: number;
+  readonly #runs = new Map<number, Run>();
+  #child: Child | null = null;
+  #lastRun = 0;
+  #isClosing = false;
+
+  constructor(settings: RunnerSettings, logger: Logger, { pingEveryMs = PING_EVERY_MS } = {}) {
+    this.#settings = settings;
+    this.#logger = logger;
+    this.#pingEveryMs = pingEveryMs;
+  }
+
+  /** Starts the runner. Rejects with a {@link StartError} if it can't run turns. */
+  async open(): Promise<void> {
+    await (this.#child ??= this.#start()).opened;
+  }
+
+  readonly run: TurnRunner = ({ signal, project, attachments, ...input }) => {
+    const { onProgress, onStep, onPlan, onUsage, onAgent, onPushed, ask, ...turn } = input;
+    const files = attachments.map(({ path, ...about }) => ({ ...about, file: basename(path) }));
+    return this.#carryOut(
+      signal,
+      (run) => ({
+        kind: "start",
+        run,
+        turn: { ...turn, projectId: project.id, attachments: files },
+      }),
+      (message, end) => {
+        if (message.kind === "result") return end(message.result);
+        if (message.kind === "ask") {
+          const { run, question, text, choices, allowsText } = message;
+          return void ask({ text, choices, allowsText }).then((answer) =>
+            this.#tell({ kind: "answer", run, question, answer }),
+          );
+        }
+        if (message.kind !== "report") return;
+        const { lines = [], step, plan, usage, agentRuns, branch } = message.news;
+        for (const line of lines) onProgress(line);
+        if (step !== undefined) onStep(step);
+        if (plan !== undefined) onPlan(plan);
+        if (usage !== undefined) onUsage(usage);
+        if (agentRuns !== undefined) onAgent(agentRuns);
+        if (branch !== undefined) onPushed(branch);
+      },
+    );
+  };
+
+  readonly upkeep: Upkeep = ({ unfinished, signal }) =>
+    this.#carryOut<void>(
+      signal,
+      (run) => ({ kind: "upkeep", run, unfinished: [...unfinished] }),
+      (message, end) => message.kind === "done" && end(),
+    );
+
+  /** Ends the runner, and with it its agents. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    const child = this.#child?.process;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const gone = once(child, "exit");
+    if (child.connected) child.disconnect();
+    await Promise.race([gone, sleep(CLOSE_WITHIN_MS, undefined, { ref: false })]);
+    child.kill("SIGKILL");
+  }
+
+  async #carryOut<Result>(
+    signal: AbortSignal,
+    orderOf: (run: number) => ToRunner,
+    take: (message: News, end: (result: Result) => void) => void,
+  ): Promise<Result> {
+    signal.throwIfAborted();
+    try {
+      await this.open();
+    } catch (error) {
+      throw new TransientRunError("The turn broke off.", { details: [messageOf(error)] });
+    }
+    signal.throwIfAborted();
+    const run = (this.#lastRun += 1);
+    const { promise, resolve, reject } = Promise.withResolvers<Result>();
+    const abort = () => this.#tell({ kind: "abort", run });
+    this.#runs.set(run, {
+      take: (message) => {
+        if (message.kind !== "failed") return take(message, resolve);
+        const { reason, details, retryAfterMs } = message;
+        reject(new TransientRunError(reason, { details, retryAfterMs }));
+      },
+      fail: reject,
+    });
+    signal.addEventListener("abort", abort, { once: true });
+    this.#tell(orderOf(run));
+    try {
+      return await promise;
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error;
+    } finally {
+      signal.removeEventListener("abort", abort);
+      this.#runs.delete(run);
+    }
+  }
+
+  /** One that can't be told has ended, and says so by itself. */
+  #tell(message: ToRunner): void {
+    const child = this.#child?.process;
+    if (child?.connected) child.send(message, () => {});
+  }
+
+  /** Nobody else would end the run that a senseless message is about. */
+  #giveUp(received: unknown): void {
+    const run = z.object({ run: z.int() }).safeParse(received).data?.run ?? 0;
+    this.#logger.error({ run }, "the runner said what makes no sense");
+    this.#tell({ kind: "abort", run });
+    const details = ["The runner said what makes no sense."];
+    this.#runs.get(run)?.fail(new TransientRunError("The turn broke off.", { details }));
+  }
+
+  #start(): Child {
+    const { promise: opened, resolve, reject } = Promise.withResolvers<void>();
+    const child = fork(PROGRAM, [], {
+      // What was loaded before the service is no business of the runner's.
+      execArgv: [],
+      // A process group of its own, by which what is left of it can be ended.
+      detached: true,
+      stdio: ["ignore", "inherit", "inherit", "ipc"],
+    });
+    let unanswered = 0;
+    // While it hangs, no agent could be ended: better without it.
+    const watch = setInterval(() => {
+      unanswered += 1;
+      if (unanswered > MAX_UNANSWERED) child.kill("SIGKILL");
+      else this.#tell({ kind: "ping" });
+    }, this.#pingEveryMs).unref();
+    let isOpen = false;
+    child.on("message", (received) => {
+      unanswered = 0;
+      const { data: message } = FromRunner.safeParse(received);
+      if (message === undefined) return this.#giveUp(received);
+      if (message.kind === "opened") {
+        isOpen = true;
+        resolve();
+      } else if (message.kind === "unopened") {
+        reject(new StartError(message.problem));
+        // The next turn tries another one.
+        child.kill("SIGKILL");
+      } else if (message.kind !== "pong") this.#runs.get(message.run)?.take(message);
+    });
+    let hasEnded = false;
+    const end = (problem: string) => {
+      if (hasEnded) return;
+      hasEnded = true;
+      clearInterval(watch);
+      this.#child = null;
+      reject(new StartError(`The runner ended: ${problem}.`));
+      if (this.#isClosing) return;
+      this.#logger.error({ problem, runs: this.#runs.size }, "the runner ended: its turns run again");
+      // Before another takes its place: they aren't that one's.
+      for (const { fail } of this.#runs.values()) fail(new RunnerLostError());
+      // At once: it ends what this one has left.
+      if (isOpen) this.open().catch((error: unknown) => this.#logger.error({ err: error }, "no runner"));
+    };
+    child.on("error", (error) => end(messageOf(error)));
+    // When all that it has told was read.
+    child.on("close", (code, signal) => end(signal ?? `exit code ${code}`));
+    opened.catch(() => {});
+    child.send({ kind: "open", settings: this.#settings }, () => {});
+    return { process: child, opened };
+  }
+}

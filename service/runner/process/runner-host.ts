@@ -1,0 +1,167 @@
+import { basename, join } from "node:path";
+import type { QuestionAnswer } from "../../../src/core/ports/job-service.ts";
+import type { AgentQuestion, RunTurnInput } from "../turn-runner.ts";
+import type { LocalTurnRunner } from "../create-turn-runner.ts";
+import { detailsOf, faultText, TransientRunError, TurnFailedError } from "../run-error.ts";
+import type { FromRunner, News, RunnerSettings, ToRunner, TurnCalls, TurnOrder } from "./messages.ts";
+
+type Tell = (message: FromRunner) => Promise<void>;
+type Run = { abort: AbortController; answers: Map<number, (answer: QuestionAnswer | null) => void> };
+type Order = Exclude<ToRunner, { kind: "open" | "ping" }>;
+
+const REPORT_EVERY_MS = 200;
+/** As many as the service keeps. */
+const MAX_LINES = 200;
+const MAX_LINE_CHARS = 500;
+
+/** Has a runner do what the service tells, and tells what comes of it. */
+export class RunnerHost {
+  readonly #runner: LocalTurnRunner;
+  readonly #settings: RunnerSettings;
+  readonly #tell: Tell;
+  readonly #runs = new Map<number, Run>();
+  readonly #underWay = new Set<Promise<void>>();
+
+  constructor(runner: LocalTurnRunner, settings: RunnerSettings, tell: Tell) {
+    this.#runner = runner;
+    this.#settings = settings;
+    this.#tell = tell;
+  }
+
+  take(order: Order): void {
+    switch (order.kind) {
+      case "start":
+        return this.#begin(order.run, (run) => this.#runTurn(order, run));
+      case "upkeep":
+        return this.#begin(order.run, async ({ abort: { signal } }) => {
+          const unfinished = new Set(order.unfinished);
+          await this.#runner.upkeep({ projects: this.#settings.projects, unfinished, signal });
+          return { kind: "done", run: order.run };
+        });
+      case "abort":
+        return this.#runs.get(order.run)?.abort.abort(new Error("The run was aborted"));
+      case "answer":
+        return this.#runs.get(order.run)?.answers.get(order.question)?.(order.answer);
+    }
+  }
+
+  /** Aborts everything. Resolves when nothing runs any more. */
+  async end(): Promise<void> {
+    for (const { abort } of this.#runs.values()) abort.abort(new Error("The runner ends"));
+    await Promise.all(this.#underWay);
+    await this.#runner.settled();
+  }
+
+  #begin(id: number, act: (run: Run) => Promise<FromRunner>): void {
+    const run: Run = { abort: new AbortController(), answers: new Map() };
+    this.#runs.set(id, run);
+    const over = act(run)
+      .catch((error: unknown): FromRunner => failed(id, error))
+      .then(async (last) => {
+        this.#runs.delete(id);
+        await this.#tell(last);
+        this.#underWay.delete(over);
+      });
+    this.#underWay.add(over);
+  }
+
+  async #runTurn(
+    { run: id, turn }: Extract<Order, { kind: "start" }>,
+    { abort, answers }: Run,
+  ): Promise<FromRunner> {
+    const reporter = new Reporter(id, this.#tell);
+    let asked = 0;
+    const ask = async (question: AgentQuestion): Promise<QuestionAnswer | null> => {
+      const number = (asked += 1);
+      const { promise, resolve } = Promise.withResolvers<QuestionAnswer | null>();
+      answers.set(number, resolve);
+      reporter.flush();
+      void this.#tell({ kind: "ask", run: id, question: number, ...question });
+      return promise.finally(() => answers.delete(number));
+    };
+    try {
+      const result = await this.#runner.run({
+        ...this.#inputOf(turn),
+        signal: abort.signal,
+        onProgress: (line) => reporter.line(line),
+        onStep: (step) => reporter.add({ step }),
+        onPlan: (plan) => reporter.add({ plan }),
+        onUsage: (usage) => reporter.add({ usage }),
+        onAgent: (agentRuns) => {
+          reporter.add({ agentRuns });
+          // What happens next may be the end of this process.
+          reporter.flush();
+        },
+        onPushed: (branch) => {
+          reporter.add({ branch });
+          reporter.flush();
+        },
+        ask,
+      });
+      return { kind: "result", run: id, result };
+    } finally {
+      reporter.flush();
+    }
+  }
+
+  #inputOf({ projectId, attachments, ...turn }: TurnOrder): Omit<RunTurnInput, keyof TurnCalls> {
+    const { dataDir, projects } = this.#settings;
+    const project = projects.find(({ id }) => id === projectId);
+    if (project === undefined) throw new TurnFailedError("The project isn't set up anymore.");
+    const folder = join(dataDir, "attachments");
+    return {
+      ...turn,
+      project,
+      attachments: attachments.map(({ file, ...about }) => ({
+        ...about,
+        path: join(folder, basename(file)),
+      })),
+    };
+  }
+}
+
+function failed(run: number, error: unknown): FromRunner {
+  const retryAfterMs = error instanceof TransientRunError ? error.retryAfterMs : null;
+  return { kind: "failed", run, reason: faultText(error), details: [...detailsOf(error)], retryAfterMs };
+}
+
+/**
+ * Tells the service of a run, at most once in a while and with one report on its way: an agent that floods us with updates gets no more of the
+ * service than any other.
+ */
+class Reporter {
+  readonly #run: number;
+  readonly #tell: Tell;
+  #news: News = {};
+  #timer: NodeJS.Timeout | null = null;
+  #isTelling = false;
+
+  constructor(run: number, tell: Tell) {
+    this.#run = run;
+    this.#tell = tell;
+  }
+
+  line(text: string): void {
+    const lines = [...(this.#news.lines ?? []), text.slice(0, MAX_LINE_CHARS)];
+    this.add({ lines: lines.slice(-MAX_LINES) });
+  }
+
+  add(news: News): void {
+    this.#news = { ...this.#news, ...news };
+    if (!this.#isTelling) this.#timer ??= setTimeout(() => this.flush(), REPORT_EVERY_MS);
+  }
+
+  /** Tells now what there is to tell. */
+  flush(): void {
+    clearTimeout(this.#timer ?? undefined);
+    this.#timer = null;
+    if (Object.keys(this.#news).length === 0) return;
+    const news = this.#news;
+    this.#news = {};
+    this.#isTelling = true;
+    void this.#tell({ kind: "report", run: this.#run, news }).then(() => {
+      this.#isTelling = false;
+      if (Object.keys(this.#news).length > 0) this.add({});
+    });
+  }
+}

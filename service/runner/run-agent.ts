@@ -1,0 +1,147 @@
+import { dirname } from "node:path";
+import { messageOf } from "../../src/core/errors.ts";
+import { presetEnv } from "../config/agent-presets.ts";
+import { type Env, pickEnv } from "../config/env.ts";
+import { newSocketPath } from "../gateway/limits.ts";
+import type { ModelTrouble } from "../gateway/model-trouble.ts";
+import { openTurnNetwork, type TurnNetwork } from "../egress/turn-network.ts";
+import { runAcpAgent } from "./agents/acp-agent.ts";
+import type { AgentResult, RunAgent } from "./agents/agent.ts";
+import { placeAttachments } from "./agents/attachments.ts";
+import { runCommandAgent } from "./agents/command-agent.ts";
+import { forgetAgent, noteAgent, type TurnFolders } from "./folders.ts";
+import { TurnFailedError } from "./run-error.ts";
+import { watchDisk } from "./sandbox/disk-watch.ts";
+import type { InsidePaths, TurnSandbox } from "./sandbox/sandbox.ts";
+import type { AgentSettings, RunContext, RunnerProject, RunnerTurn } from "./turn.ts";
+
+/** Every kind of agent, and what runs it. */
+const agents: Record<AgentSettings["kind"], RunAgent> = { acp: runAcpAgent, command: runCommandAgent };
+const PASSED_ON = ["LANG", "LC_ALL", "TZ"] as const;
+
+/**
+ * How an agent ended. `modelTrouble`: why its last call of a model came to nothing; null if it did not. `keepSession`: to be called once its work is
+ * safe, so that the job's next turn can resume its session. Never rejects.
+ */
+export type AgentRunResult = Omit<AgentResult, "session"> & {
+  modelTrouble: ModelTrouble | null;
+  keepSession: () => Promise<void>;
+};
+
+/**
+ * Runs the turn's agent in its sandbox, with its way out, and in the session of the job's earlier turns where that was kept. Rejects with a
+ * `TurnFailedError` when it failed, or used more than it may.
+ */
+export async function runAgent(
+  folders: TurnFolders,
+  turn: RunnerTurn,
+  context: RunContext,
+): Promise<AgentRunResult> {
+  const { project, jobId } = turn;
+  const { clock, logger, signal, onStep, onUsage } = context;
+  const { command, readable, limits, preset } = project.agent;
+  const { inputTokens, outputTokens, costUsd } = turn.usedBefore ?? {};
+  await using network = await openTurnNetwork({
+    ...project.network,
+    usedBefore: { tokens: (inputTokens ?? 0) + (outputTokens ?? 0), usd: costUsd ?? 0 },
+    onUsage: ({ calls, inputTokens, outputTokens, cachedInputTokens, costUsd: usd }) =>
+      onUsage({ calls, inputTokens, outputTokens, cachedInputTokens, costUsd: usd }),
+    onTrouble: ({ step }) => onStep(step),
+    onLeftOut: context.onLeftOut,
+    socketPath: context.sandbox.kind === "none" ? null : newSocketPath(context.folders.sockets),
+    logger,
+  });
+  await using sandbox = await context.sandbox.open({
+    folders,
+    command: command[0] ?? "",
+    readable,
+    limits,
+    networkSocket: network.socketPath,
+  });
+  const { sessions } = context;
+  const identity = identityOf(project, sandbox);
+  const orWarn = (what: string) => (error: unknown) => {
+    logger.warn({ problem: messageOf(error) }, what);
+    return null;
+  };
+  // Before the agent starts: a turn that fails, and whose work is gone, leaves none.
+  const kept = await sessions
+    .take(jobId, identity, turn.number - 1, folders.home)
+    .catch(orWarn("the agent's session could not be brought back"));
+  const attachments = await placeAttachments(turn.attachments, folders.tmp, sandbox.inside.tmp);
+  using disk = watchDisk(folders.job, limits.diskMegabytes, { clock });
+  const bounded = AbortSignal.any([signal, disk.signal, exceededSignal(network)]);
+  const port = sandbox.networkPort ?? network.port ?? 0;
+  try {
+    const { session, ...result } = await agents[project.agent.kind]({
+      ...context,
+      ...turn,
+      settings: project.agent,
+      docs: project.docs,
+      attachments,
+      kept,
+      sandbox,
+      env: {
+        ...agentEnv(context.env, sandbox.inside),
+        ...network.env(port),
+        ...(preset === null ? {} : presetEnv(preset, network.models(port))),
+        ...project.agentEnv,
+      },
+      signal: bounded,
+      onProgress: context.onAgentLine,
+      onRefused: (what) => logger.warn({ what }, "agent was refused a permission"),
+      onStarted: (pid) => noteAgent(context.folders, jobId, pid),
+    });
+    const keepSession = async () => {
+      if (session === null) return;
+      const isKept = await sessions
+        .keep(jobId, identity, session, folders.home)
+        .catch(orWarn("the agent's session could not be kept"));
+      if (isKept === false) logger.info({}, "the agent's session is too large to keep");
+    };
+    return { ...result, modelTrouble: network.modelTrouble(), keepSession };
+  } catch (error) {
+    if (!(error instanceof TurnFailedError) || bounded.aborted) throw error;
+    if (await sandbox.ranOutOfMemory()) {
+      const limit = `The agent needed more than its limit of ${limits.memoryMegabytes} MB of memory.`;
+      throw new TurnFailedError(`${limit} ${error.message}`, { details: error.details });
+    }
+    const trouble = network.modelTrouble();
+    if (trouble === null) throw error;
+    const details = [trouble.advice, error.message, ...error.details];
+    throw new TurnFailedError(trouble.reason, { details });
+  } finally {
+    await forgetAgent(context.folders, jobId);
+  }
+}
+
+/** An agent that was started otherwise, somewhere else or with other models resumes nothing: it may not find there what it needs. */
+function identityOf({ agent, network }: RunnerProject, { inside }: TurnSandbox): string {
+  const models = network.models.map(({ name, kind }) => [name, kind]);
+  return JSON.stringify([agent.kind, agent.command, agent.preset, models, inside.home]);
+}
+
+function exceededSignal(network: TurnNetwork): AbortSignal {
+  const controller = new AbortController();
+  void network.exceeded.then((reason) => {
+    const failureCause = network.isBudgetSpent() ? "budget" : null;
+    controller.abort(new TurnFailedError(reason, { failureCause }));
+  });
+  return controller.signal;
+}
+
+/**
+ * The environment of an agent, but for how to find programs, its way out, and the variables that the project names: throw-away folders for its own
+ * files. None of ours, so no credentials of the code host.
+ */
+function agentEnv(env: Env, { home, tmp, tree }: InsidePaths): Record<string, string> {
+  return {
+    LANG: "C.UTF-8",
+    ...pickEnv(env, PASSED_ON),
+    TERM: "dumb",
+    HOME: home,
+    TMPDIR: tmp,
+    // Git started in the tree, which is no repository, must not find one that the data folder happens to lie in.
+    GIT_CEILING_DIRECTORIES: dirname(tree),
+  };
+}

@@ -1,0 +1,46 @@
+import { isBaseBranch, isJobId } from "../config/branch.ts";
+import { runAgent } from "./run-agent.ts";
+import { TurnFailedError } from "./run-error.ts";
+import { checkWork } from "./steps/check.ts";
+import { openTree } from "./steps/open-tree.ts";
+import { prepareTurn } from "./steps/prepare.ts";
+import { publishWork, reportNothing, reportWork } from "./steps/report.ts";
+import type { RunContext, RunnerTurn, Success } from "./turn.ts";
+
+/**
+ * Runs one turn: prepare, work, check, publish, report. Rejects with a `TurnFailedError`, a `TransientRunError`, or the signal's
+ * reason. Run again after a crash, it begins anew, unless the turn's commit was pushed already: then only the pull request is left to
+ * do, and no agent runs a second time.
+ */
+export async function runTurn(turn: RunnerTurn, context: RunContext): Promise<Success> {
+  assertNames(turn);
+  const start = await prepareTurn(turn, context);
+  if (start.pushed !== null) return reportWork(turn, context, start.pushed);
+
+  using tree = await openTree(turn, context, start.commit);
+  context.onProgress("the agent is working");
+  context.onAgent(true);
+  const ran = await runAgent(tree.folders, turn, context);
+  const { commit, ...checked } = await checkWork(tree, ran, turn, context);
+  // Only now: what an agent leaves may be what the runner dies of.
+  context.onAgent(false);
+  if (commit === null) return reportNothing(ran, checked.leftOut);
+
+  const pushed = await publishWork(turn, context, start, { commit, ...checked, summary: ran.summary });
+  // Only what the next turn finds done is for its agent to remember.
+  await ran.keepSession();
+  return await reportWork(turn, context, pushed);
+}
+
+/** Throws unless the job can name a branch and a folder, and the project's branch can be a base. */
+function assertNames({ jobId, project }: RunnerTurn): void {
+  if (!isJobId(jobId)) {
+    throw new TurnFailedError(`The job id ${JSON.stringify(jobId.slice(0, 100))} cannot name a branch.`);
+  }
+  if (!isBaseBranch(project.baseBranch)) {
+    const named = JSON.stringify(project.baseBranch.slice(0, 100));
+    throw new TurnFailedError("The project's base branch isn't set up correctly.", {
+      details: [`${named} can't be a base branch. Correct the project's baseBranch.`],
+    });
+  }
+}

@@ -1,0 +1,127 @@
+import { mkdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { type Env, pickEnv } from "../../config/env.ts";
+import { oneLine } from "../printable-text.ts";
+import { runProgram } from "../process-group.ts";
+import { bubblewrap } from "./bubblewrap.ts";
+import { findProgram } from "./program.ts";
+import { type Sandbox, SandboxMissingError } from "./sandbox.ts";
+import { syscallFilter } from "./syscall-filter.ts";
+import type { TurnGroups } from "./turn-groups.ts";
+
+export type OpenSandboxOptions = {
+  containment: "required" | "none";
+  /** A folder of ours, out of the agents' reach. */
+  folder: string;
+  /** The service's environment. */
+  env: Env;
+  /** @default null there are no control groups to be had */
+  groups?: TurnGroups | null;
+};
+
+const INSTALL_PRLIMIT =
+  "It comes with util-linux: apt-get install util-linux (Debian, Ubuntu), dnf install util-linux (Fedora, RHEL), apk add util-linux-misc (Alpine).";
+
+/** Generous, for a machine that is busy for a moment. */
+const PROBE_TIME_LIMIT_MS = 60_000;
+const INSTALL =
+  "Install bubblewrap: apt-get install bubblewrap (Debian, Ubuntu), dnf install bubblewrap (Fedora, RHEL), apk add bubblewrap (Alpine).";
+
+/**
+ * Opens what the settings ask for, and tries it; control groups are gone without where they don't work. Rejects with a
+ * {@link SandboxMissingError}.
+ */
+export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox> {
+  const { containment, env, folder, groups = null } = options;
+  if (containment === "none") return noSandbox(env);
+  if (process.platform !== "linux") {
+    throw new SandboxMissingError(
+      `bubblewrap is for Linux, and this is ${process.platform}`,
+      "Run the service on Linux.",
+    );
+  }
+  const searchPath = env["PATH"] ?? "/usr/bin:/bin";
+  const bwrap = await findProgram("bwrap", searchPath);
+  if (bwrap === null) throw new SandboxMissingError("bubblewrap is not installed", INSTALL);
+  const prlimit = await findProgram("prlimit", searchPath);
+  if (prlimit === null) throw new SandboxMissingError("prlimit is not installed", INSTALL_PRLIMIT);
+  const filter = syscallFilter(process.arch);
+  if (filter === null) {
+    throw new SandboxMissingError(
+      `agents' system calls can't be filtered on ${process.arch}`,
+      "Run the service on a machine with an x64 or arm64 processor.",
+    );
+  }
+  const found = { filter, bwrap: bwrap.path, prlimit: prlimit.path, folder, env, groups };
+  let words: string | null = null;
+  for (const canNest of [false, true]) {
+    const sandbox = await bubblewrap({ ...found, canNest });
+    words = await wordsOfProbe(sandbox, options);
+    if (words === null) return sandbox;
+    // Bubblewrap before 0.8 can't forbid agents namespaces of their own.
+    if (!words.includes("--disable-userns")) break;
+  }
+  if (groups !== null) return openSandbox({ ...options, groups: null });
+  throw new SandboxMissingError(`bubblewrap does not work here (${words})`, await remedyOf());
+}
+
+/**
+ * `containment: none`: agents run as the service's user and see what it sees. Only their process group is ended with them, and a process that
+ * leaves the group escapes that.
+ */
+function noSandbox(env: Env): Sandbox {
+  return {
+    kind: "none",
+    bounds: { memory: "none", processes: "none" },
+    open: async ({ folders: { tree, home, tmp } }) => ({
+      inside: { tree, home, tmp },
+      networkPort: null,
+      contain: (line, given) => ({ ...line, env: { ...pickEnv(env, ["PATH"]), ...given }, cwd: tree }),
+      ranOutOfMemory: async () => false,
+      [Symbol.asyncDispose]: async () => {},
+    }),
+  };
+}
+
+/** Runs a program in the sandbox. Null: it works. Otherwise what bubblewrap says. */
+async function wordsOfProbe(sandbox: Sandbox, { folder }: OpenSandboxOptions): Promise<string | null> {
+  const job = join(folder, "probe");
+  const folders = { job, tree: join(job, "tree"), home: join(job, "home"), tmp: join(job, "tmp") };
+  for (const made of Object.values(folders)) await mkdir(made, { recursive: true, mode: 0o700 });
+  try {
+    await using opened = await sandbox.open({
+      folders,
+      command: "true",
+      readable: [],
+      networkSocket: null,
+      limits: { memoryMegabytes: 1024, processes: 64, diskMegabytes: 64 },
+    });
+    const probe = {
+      ...opened.contain({ command: "true", args: [] }),
+      stdin: "",
+      timeLimitMs: PROBE_TIME_LIMIT_MS,
+      maxOutputBytes: 64 * 1024,
+    };
+    const { ending, stderr } = await runProgram(probe, AbortSignal.timeout(PROBE_TIME_LIMIT_MS));
+    if (ending.kind === "exited" && ending.code === 0) return null;
+    return oneLine(stderr, 300) || `it ended with ${JSON.stringify(ending)}`;
+  } finally {
+    await rm(job, { recursive: true, force: true });
+  }
+}
+
+/** Why a kernel forbids namespaces to whoever is not root. */
+async function remedyOf(): Promise<string> {
+  if ((await kernelSetting("apparmor_restrict_unprivileged_userns")) === "1") {
+    return "AppArmor forbids it, as on Ubuntu 24.04: copy deploy/apparmor-bwrap to /etc/apparmor.d/bwrap, and run: apparmor_parser -r /etc/apparmor.d/bwrap";
+  }
+  if ((await kernelSetting("unprivileged_userns_clone")) === "0") {
+    return "The kernel forbids namespaces: run sysctl -w kernel.unprivileged_userns_clone=1, and add the setting to a file in /etc/sysctl.d.";
+  }
+  return "In a container, the host has to allow user namespaces: docs/containment.md says how.";
+}
+
+async function kernelSetting(name: string): Promise<string | null> {
+  const text = await readFile(`/proc/sys/kernel/${name}`, "utf8").catch(() => null);
+  return text?.trim() ?? null;
+}

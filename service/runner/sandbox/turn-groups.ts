@@ -1,0 +1,82 @@
+import { readdir, readFile, rmdir, mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { codeOf } from "../../../src/core/errors.ts";
+import type { AgentLimits } from "./sandbox.ts";
+
+/** A turn's control group. All that is started in it is bounded together, and killed when it is disposed of. */
+export type TurnGroup = AsyncDisposable & {
+  /** The file that takes in the process that writes 0 to it. */
+  readonly procs: string;
+  /** Whether the kernel ended a process of the group because its memory was used up. */
+  ranOutOfMemory(): Promise<boolean>;
+};
+
+/** Where turns get control groups, and what these bound here. */
+export type TurnGroups = {
+  readonly bounds: { memory: boolean; processes: boolean };
+  open(limits: AgentLimits): Promise<TurnGroup>;
+};
+
+const PREFIX = "turn-";
+const MEGABYTE = 1024 ** 2;
+/** Processes that were killed are gone as soon as they are scheduled once more; on a busy machine that takes a while. */
+const REMOVE_WITHIN_MS = 10_000;
+
+/**
+ * Finds where this process may make control groups (cgroup v2), and removes those that an earlier service left there. Null: nowhere. That is only below a systemd unit which
+ * delegates its groups and runs the service in one of its own (`Delegate=` and `DelegateSubgroup=`, systemd 254): no other group is ours to divide.
+ */
+export async function openTurnGroups(controllers = ["memory", "pids"]): Promise<TurnGroups | null> {
+  const mounts = await readFile("/proc/self/mountinfo", "utf8").catch(() => "");
+  /** Where the whole of cgroup v2 is mounted. */
+  const mount = /^\d+ \d+ \S+ \/ (\S+) .* - cgroup2 /m.exec(mounts)?.[1];
+  const own = /^0::(.+)$/m.exec(await readFile("/proc/self/cgroup", "utf8").catch(() => ""))?.[1];
+  if (mount === undefined || own === undefined || !dirname(own).endsWith(".service")) return null;
+  const folder = join(mount, dirname(own));
+  const offered = await readFile(join(folder, "cgroup.controllers"), "utf8").catch(() => "");
+  const enabled = new Set<string>();
+  for (const name of controllers) {
+    if (!offered.split(/\s+/).includes(name)) continue;
+    const isEnabled = await writeFile(join(folder, "cgroup.subtree_control"), `+${name}`).then(
+      () => true,
+      () => false,
+    );
+    if (isEnabled) enabled.add(name);
+  }
+  if (enabled.size === 0) return null;
+  for (const name of await readdir(folder)) {
+    if (name.startsWith(PREFIX)) await removeGroup(join(folder, name));
+  }
+  let opened = 0;
+  return {
+    bounds: { memory: enabled.has("memory"), processes: enabled.has("pids") },
+    open: async (limits) => {
+      const group = join(folder, `${PREFIX}${++opened}`);
+      await mkdir(group);
+      if (enabled.has("memory")) {
+        await writeFile(join(group, "memory.max"), String(limits.memoryMegabytes * MEGABYTE));
+        // Absent where the kernel has no swap accounting.
+        await writeFile(join(group, "memory.swap.max"), "0", { flag: "r+" }).catch(() => {});
+      }
+      if (enabled.has("pids")) await writeFile(join(group, "pids.max"), String(limits.processes));
+      return {
+        procs: join(group, "cgroup.procs"),
+        ranOutOfMemory: async () =>
+          /^oom_kill [1-9]/m.test(await readFile(join(group, "memory.events"), "utf8").catch(() => "")),
+        [Symbol.asyncDispose]: () => removeGroup(group),
+      };
+    },
+  };
+}
+
+/** Kills what is in a group, and removes it. What can't be removed stays for the next start. */
+async function removeGroup(group: string): Promise<void> {
+  await writeFile(join(group, "cgroup.kill"), "1").catch(() => {});
+  const giveUpAt = performance.now() + REMOVE_WITHIN_MS;
+  while (performance.now() < giveUpAt) {
+    const problem = await rmdir(group).catch((error: unknown) => error);
+    if (problem === undefined || codeOf(problem) !== "EBUSY") return;
+    await sleep(20);
+  }
+}

@@ -1,0 +1,110 @@
+import { jobBranch } from "../../config/branch.ts";
+import { refusedText } from "../agents/acp-permissions.ts";
+import type { HostedPullRequest } from "../publish/code-host.ts";
+import { type EarlierPush, holdsPush, turnKeyOf } from "../earlier-push.ts";
+import { publish } from "../publish/publish.ts";
+import { writeTurnNote } from "../publish/turn-note.ts";
+import type { AgentRunResult } from "../run-agent.ts";
+import { TurnFailedError } from "../run-error.ts";
+import type { RunContext, RunnerTurn, Success } from "../turn.ts";
+import type { CheckedWork } from "./check.ts";
+
+/** What a turn came to, before its pull request. */
+export type PushedWork = {
+  commit: string;
+  summary: string | null;
+  leftOut: string[];
+  /** Null: this attempt pushed it. */
+  earlier: EarlierPush | null;
+};
+
+/** Where a turn starts. */
+export type TurnStart = {
+  /** The commit that it builds on. */
+  commit: string;
+  /** What the job's branch is at the remote; null: there is none. */
+  job: string | null;
+  pulls: readonly HostedPullRequest[];
+  /** What an earlier attempt pushed: only its pull request is left to do. */
+  pushed: PushedWork | null;
+};
+
+/** Pushes the turn's commit. Notes that before and after: whatever happens to the branch later, this turn runs no second agent. */
+export async function publishWork(
+  turn: RunnerTurn,
+  { mirror, redact, folders, onProgress }: RunContext,
+  { job, pulls }: TurnStart,
+  { commit, files, leftOut, summary }: CheckedWork & { commit: string; summary: string | null },
+): Promise<PushedWork> {
+  const { jobId } = turn;
+  const note = {
+    version: 1 as const,
+    commit,
+    summary: summary === null ? null : redact(summary),
+    leftOut,
+    turnKey: turnKeyOf(turn),
+    openPull: pulls.find(({ state }) => state === "open")?.number ?? null,
+    newestPull: pulls.length === 0 ? null : Math.max(...pulls.map(({ number }) => number)),
+  };
+  await writeTurnNote(folders.notes, jobId, { ...note, isPushed: false });
+  onProgress(`pushing ${files} changed ${files === 1 ? "file" : "files"}`);
+  await mirror.use(() => mirror.push(jobId, commit, job));
+  await writeTurnNote(folders.notes, jobId, { ...note, isPushed: true });
+  return { commit, summary, leftOut, earlier: null };
+}
+
+/** The result of a turn whose work is pushed: finds or opens its pull request, where there is a code host. */
+export async function reportWork(
+  turn: RunnerTurn,
+  context: RunContext,
+  pushed: PushedWork,
+): Promise<Success> {
+  const { codeHost, redact, signal } = context;
+  const { commit, summary, leftOut, earlier } = pushed;
+  const branch = jobBranch(turn.jobId);
+  if (earlier?.isInBase !== true) context.onPushed(branch);
+  if (codeHost === null) return { kind: "branch", branch, summary, leftOut };
+  const { baseBranch } = turn.project;
+  const isTurns = (pull: HostedPullRequest) => earlier !== null && holdsPush(pull, earlier);
+  if (earlier?.isInBase && !(await codeHost.find(branch, signal)).some((pull) => holdsPush(pull, earlier))) {
+    const said = `The changes are in ${baseBranch} already.`;
+    return { kind: "no-changes", summary, reason: said, leftOut };
+  }
+  context.onProgress("opening the pull request");
+  const pullRequest = await publish({
+    codeHost,
+    branch,
+    baseBranch,
+    commit,
+    isTurns,
+    turn: { ...turn, summary, leftOut },
+    redact,
+    signal,
+  });
+  return { kind: "pull-request", prLink: pullRequest.url, pullRequest, summary, leftOut };
+}
+
+/**
+ * The result of a run that left nothing to commit. Throws where the model's trouble may be the reason: not every agent that stops because of it
+ * says that it failed.
+ */
+export function reportNothing(
+  { summary, refused, modelTrouble }: Pick<AgentRunResult, "summary" | "refused" | "modelTrouble">,
+  leftOut: string[],
+): Success {
+  if (modelTrouble !== null && leftOut.length === 0) {
+    const said = summary === null ? "" : `The agent said: ${summary}`;
+    throw new TurnFailedError(modelTrouble.reason, { details: [modelTrouble.advice, said] });
+  }
+  return { kind: "no-changes", summary, reason: reasonOf(refused, leftOut), leftOut };
+}
+
+/** Why nothing came of a run in which the agent did something, or wanted to; null: it says so itself. */
+function reasonOf(refused: readonly string[], leftOut: readonly string[]): string | null {
+  const outside =
+    leftOut.length === 0
+      ? null
+      : `Only files that can't be part of this project's docs were changed: ${leftOut.join(", ")}.`;
+  const reasons = [outside, refusedText(refused)].filter((text) => text !== null);
+  return reasons.length === 0 ? null : reasons.join(" ");
+}

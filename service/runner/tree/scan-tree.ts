@@ -1,0 +1,131 @@
+import { createHash } from "node:crypto";
+import { lstatSync } from "node:fs";
+import { chmod, opendir, readlink } from "node:fs/promises";
+import { join } from "node:path";
+import { codeOf } from "../../../src/core/errors.ts";
+import { openInside, OutsideTreeError } from "../confined-files.ts";
+import { TurnFailedError } from "../run-error.ts";
+import type { TreeStart } from "./fill-tree.ts";
+import { identityOf } from "./written-files.ts";
+
+/** What differs from the start. `other`: what can't be committed, such as links, sockets and folders nobody may read. */
+export type TreeChange = { path: string; kind: "added" | "modified" | "deleted" | "other" };
+
+const MAX_ENTRIES = 200_000;
+const MAX_DEPTH = 60;
+/** Only files that somebody touched, and that have their old size, are read at all. */
+const MAX_READ_BYTES = 2 * 1024 ** 3;
+/** Closed, gone, or below more folders than a path can name. */
+const OUT_OF_REACH = new Set(["EACCES", "ENOENT", "ENAMETOOLONG", "ELOOP"]);
+/** Installed packages: thousands of Markdown files that nobody wrote for these docs. */
+const SKIPPED_FOLDERS = new Set(["node_modules", ".git"]);
+
+/**
+ * Compares the tree at `root` (a real path) with its start. Follows no link. A file that isn't what was noted is compared by size,
+ * then by content, and never by times that can be forged. Rejects with a `TurnFailedError` if there is too much to look at, and with the signal's reason when aborted.
+ */
+export async function scanTree(
+  root: string,
+  { snapshot, written: { files: written }, hasFineTimes }: TreeStart,
+  signal: AbortSignal,
+  maxReadBytes = MAX_READ_BYTES,
+): Promise<TreeChange[]> {
+  const changes: TreeChange[] = [];
+  const present = new Set<string>();
+  /** Names that are no folders now: what was below them was not deleted by anybody who meant it. */
+  const blocked = new Set<string>();
+  let entries = 0;
+  let readBytes = 0;
+
+  async function walk(folder: string, depth: number): Promise<void> {
+    for await (const entry of await opendir(join(root, folder), { bufferSize: 1024 })) {
+      signal.throwIfAborted();
+      if (++entries > MAX_ENTRIES) {
+        throw new TurnFailedError(`The agent left more than ${MAX_ENTRIES} files behind.`);
+      }
+      const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
+      if (entry.isDirectory()) {
+        await enter(path, entry.name, depth);
+      } else {
+        present.add(path);
+        if (entry.isFile() && isUntouched(path)) continue;
+        const kind = await kindOf(path, entry.isFile(), entry.isSymbolicLink());
+        if (kind === "other") blocked.add(path);
+        if (kind !== "same") changes.push({ path, kind });
+      }
+    }
+  }
+
+  async function enter(path: string, name: string, depth: number): Promise<void> {
+    if (SKIPPED_FOLDERS.has(name) && ![...written.keys()].some((each) => each.startsWith(`${path}/`))) {
+      changes.push({ path: `${path}/`, kind: "other" });
+    } else if (depth >= MAX_DEPTH) {
+      throw new TurnFailedError(`The agent left folders more than ${MAX_DEPTH} deep behind.`);
+    } else {
+      await walk(path, depth + 1).catch((error: unknown) => {
+        if (!OUT_OF_REACH.has(codeOf(error) ?? "")) throw error;
+        blocked.add(path);
+        changes.push({ path: `${path}/`, kind: "other" });
+      });
+    }
+  }
+
+  function isUntouched(path: string): boolean {
+    const before = written.get(path);
+    if (before === undefined || !hasFineTimes) return false;
+    const now = lstatSync(join(root, path), { bigint: true, throwIfNoEntry: false });
+    return now !== undefined && now.isFile() && identityOf(now) === before.identity;
+  }
+
+  async function kindOf(
+    path: string,
+    isFile: boolean,
+    isLink: boolean,
+  ): Promise<TreeChange["kind"] | "same"> {
+    const before = written.get(path);
+    if (isLink) {
+      const target = await readlink(join(root, path), "buffer");
+      const oid = createHash("sha1").update(`blob ${target.length}\0`).update(target).digest("hex");
+      return before?.mode === "120000" && before.oid === oid ? "same" : "other";
+    }
+    if (!isFile || before?.mode === "120000") return "other";
+    try {
+      const { file, stats } = await openInside(root, path);
+      await using _closing = file;
+      // What was in the snapshot but not written (a name we could not use) is not replaced either.
+      if (!before) return snapshot.has(path) ? "other" : "added";
+      if (stats.size !== before.size) return "modified";
+      readBytes += stats.size;
+      if (readBytes > maxReadBytes) {
+        throw new TurnFailedError(
+          `The agent touched more than ${maxReadBytes} bytes of files, too much to compare with the repository.`,
+        );
+      }
+      const hash = createHash("sha1").update(`blob ${stats.size}\0`);
+      const stream = file.createReadStream({ autoClose: false, end: Math.max(0, stats.size - 1) });
+      for await (const chunk of stream) {
+        signal.throwIfAborted();
+        hash.update(chunk);
+      }
+      return hash.digest("hex") === before.oid ? "same" : "modified";
+    } catch (error) {
+      if (error instanceof OutsideTreeError) return "other";
+      throw error;
+    }
+  }
+
+  // Its agent may have closed it. What is below stays as it was left.
+  await chmod(root, 0o700);
+  await walk("", 0);
+  for (const path of written.keys()) {
+    if (!present.has(path)) changes.push({ path, kind: isBelow(path, blocked) ? "other" : "deleted" });
+  }
+  return changes.toSorted((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+function isBelow(path: string, folders: ReadonlySet<string>): boolean {
+  for (let end = path.lastIndexOf("/"); end > 0; end = path.lastIndexOf("/", end - 1)) {
+    if (folders.has(path.slice(0, end))) return true;
+  }
+  return false;
+}

@@ -1,0 +1,119 @@
+import { z } from "zod";
+import {
+  FailureCause,
+  type PlanStep,
+  type QuestionAnswer,
+  type ReportedUsage,
+} from "../../src/core/ports/job-service.ts";
+import { DocsAgentError } from "../../src/core/errors.ts";
+import { WirePullRequest } from "../../src/job-client/report-schema.ts";
+import type { ServiceProject } from "../config/config.ts";
+
+/** Something that an agent asks a person. Texts are bounded and redacted. */
+export type AgentQuestion = {
+  text: string;
+  choices: { id: string; label: string }[];
+  /** Whether words of one's own are an answer. */
+  allowsText: boolean;
+};
+
+/** A file that came with the prompt, and where it lies until the turn has ended. Its name is anything that a client put. */
+export type TurnAttachment = { name: string; mediaType: string; bytes: number; path: string };
+
+/** What an earlier turn of the same job was asked, and what its agent said of it. `words`: see {@link RunTurnInput}. */
+export type EarlierTurn = { prompt: string; words: string | null; summary: string | null };
+
+/** One turn of a job, as the runner gets it. */
+export type RunTurnInput = {
+  jobId: string;
+  /** The turn's number in its job, from 1. */
+  number: number;
+  prompt: string;
+  /** What of the prompt the person typed, the only part that may be published; null: it isn't known, or nothing. */
+  words: string | null;
+  attachments: readonly TurnAttachment[];
+  /** The newest of the job's earlier turns, the oldest of these first. The last one comes right before this turn. */
+  earlierTurns: EarlierTurn[];
+  project: ServiceProject;
+  /** By earlier attempts of the turn. It counts toward the budget. */
+  usedBefore: ReportedUsage | null;
+  /** Aborts when the service stops and the grace is over, or the turn was ended: canceled, or its job archived. */
+  signal: AbortSignal;
+  /** A line for the operator: bounded, redacted. */
+  onProgress: (line: string) => void;
+  /** What the agent does now, in one line for people: bounded, redacted. */
+  onStep: (step: string) => void;
+  /** The agent's plan as it is now: bounded, redacted. */
+  onPlan: (plan: PlanStep[]) => void;
+  /** What the turn used so far, all of it. Counts win over an agent's own word for its cost. */
+  onUsage: (usage: ReportedUsage) => void;
+  /** Called with true when the turn's agent is about to be started, with false once what it left was looked through. */
+  onAgent: (runs: boolean) => void;
+  /** Called once the turn's work is on this branch of the remote. */
+  onPushed: (branch: string) => void;
+  /** Asks a person. Resolves to null if nobody answers in time, if too much was asked already, or when aborted. Never rejects. */
+  ask: (question: AgentQuestion) => Promise<QuestionAnswer | null>;
+};
+
+/** How a turn ended. `leftOut`: what the agent changed and isn't committed. */
+export const RunTurnResult = z.discriminatedUnion("kind", [
+  z.object({
+    kind: z.literal("no-changes"),
+    summary: z.string().nullable(),
+    reason: z.string().nullish(),
+    leftOut: z.array(z.string()).optional(),
+  }),
+  z.object({
+    kind: z.literal("pull-request"),
+    prLink: z.string(),
+    summary: z.string().nullable(),
+    leftOut: z.array(z.string()),
+    pullRequest: WirePullRequest.nullish(),
+  }),
+  /** The changes are on a branch, and there is no code host where anybody could be asked to merge them. */
+  z.object({
+    kind: z.literal("branch"),
+    branch: z.string(),
+    summary: z.string().nullable(),
+    leftOut: z.array(z.string()),
+  }),
+  /**
+   * `reason` is for people. `details` are lines for the operator: bounded, redacted. `isCutOff`: its agent's process ended before the turn was
+   * over.
+   */
+  z.object({
+    kind: z.literal("failed"),
+    reason: z.string(),
+    cause: FailureCause.optional(),
+    details: z.array(z.string()).optional(),
+    isCutOff: z.boolean().optional(),
+  }),
+]);
+export type RunTurnResult = z.infer<typeof RunTurnResult>;
+
+/** What runs turns has died, and a turn with it: the turn may run again. */
+export class RunnerLostError extends DocsAgentError {
+  readonly code = "runner_lost";
+
+  constructor() {
+    super("The runner ended in the middle of the turn.");
+  }
+}
+
+/**
+ * Runs a turn from a clean worktree; safe to run again after a crash at any point. Rejects only with a transient error
+ * (worth running again) or when aborted.
+ */
+export type TurnRunner = (input: RunTurnInput) => Promise<RunTurnResult>;
+
+/** What there is to keep for. */
+export type UpkeepInput = {
+  /** All projects of the settings. What is kept for others goes. */
+  projects: readonly ServiceProject[];
+  /** The jobs with a turn that has yet to end. */
+  unfinished: ReadonlySet<string>;
+  signal: AbortSignal;
+};
+
+/** Removes what nobody needs any more, and packs what is needed: a bounded part of it in one pass. Rejects only when aborted. */
+export type Upkeep = (input: UpkeepInput) => Promise<void>;

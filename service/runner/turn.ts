@@ -1,0 +1,75 @@
+import type { Clock } from "../../src/core/ports/clock.ts";
+import type { Logger } from "../../src/core/ports/logger.ts";
+import type { ChosenPreset } from "../config/agent-presets.ts";
+import type { ServiceProject } from "../config/config.ts";
+import type { Env } from "../config/env.ts";
+import type { LeftOut } from "../gateway/model-gateway.ts";
+import type { networkOf } from "../config/project-secrets.ts";
+import type { RunTurnInput, RunTurnResult } from "./turn-runner.ts";
+import type { RunnerFolders } from "./folders.ts";
+import type { Mirror } from "./git/mirror.ts";
+import type { KeptSessions } from "./kept-sessions.ts";
+import type { PullRequestHost } from "./publish/code-host.ts";
+import type { Redact } from "./redaction.ts";
+import type { Sandbox } from "./sandbox/sandbox.ts";
+import type { KeptTrees } from "./tree/kept-trees.ts";
+
+/** What runs in the tree: a program that speaks ACP over stdio, or any program with the prompt on its standard input. */
+export type AgentSettings = Pick<
+  ServiceProject["agent"],
+  "kind" | "command" | "readable" | "limits" | "maxOutputBytes" | "terminal"
+> & {
+  timeLimitMs: number;
+  /** Where its variables come from, besides `agentEnv`. */
+  preset: ChosenPreset | null;
+  /** Whether an ACP agent may ask a person: what the policy does not allow, and questions of its own. */
+  asks: boolean;
+};
+
+/** The docs project as the runner sees it. */
+export type RunnerProject = Pick<
+  ServiceProject,
+  "id" | "repository" | "baseBranch" | "docs" | "portableNames"
+> & {
+  agent: AgentSettings;
+  /** Null: branches are pushed, and nobody is asked to merge them. */
+  codeHost: (Extract<ServiceProject["codeHost"], { kind: "github" }> & { token: string | null }) | null;
+  /** What git authenticates with: a token or `user:password`; null where the repository asks for nothing. */
+  gitCredentials: string | null;
+  /** The environment variables that the agent sees besides the fixed ones. */
+  agentEnv: Readonly<Record<string, string>>;
+  network: ReturnType<typeof networkOf>;
+};
+
+/** A turn as the steps of the runner see it. */
+export type RunnerTurn = Pick<
+  RunTurnInput,
+  "jobId" | "number" | "prompt" | "words" | "attachments" | "earlierTurns" | "usedBefore"
+> & { project: RunnerProject };
+
+/** What the steps of a turn stand on. */
+export type RunContext = {
+  folders: RunnerFolders;
+  mirror: Mirror;
+  codeHost: PullRequestHost | null;
+  sandbox: Sandbox;
+  trees: KeptTrees;
+  sessions: KeptSessions;
+  env: Env;
+  clock: Clock;
+  logger: Logger;
+  redact: Redact;
+  /** What must not get into a file, in all its forms. */
+  secrets: readonly string[];
+  /** Does something once the turn's result is told. */
+  afterwards: (act: () => Promise<void>) => void;
+  /** Told what the service itself does now. */
+  onProgress: (line: string) => void;
+  /** Takes lines of the agent's that are bounded and clean. */
+  onAgentLine: (line: string) => void;
+  /** Told what was left out of calls of models, each time. */
+  onLeftOut: (what: LeftOut) => void;
+} & Pick<RunTurnInput, "signal" | "onStep" | "onPlan" | "onUsage" | "onAgent" | "onPushed" | "ask">;
+
+/** How a run ends that does not fail. */
+export type Success = Exclude<RunTurnResult, { kind: "failed" }>;

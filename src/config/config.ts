@@ -1,0 +1,219 @@
+import { z } from "zod";
+import { readProjects } from "./config-projects.ts";
+import type { Project } from "./config-projects.ts";
+import { HttpOrigins, HttpUrl, NO_SPACE, YesOrNo } from "./config-values.ts";
+import { FollowUps } from "../core/turn/people.ts";
+import { didYouMean } from "./did-you-mean.ts";
+import { DocsAgentError } from "../core/errors.ts";
+import { LOG_LEVELS } from "../process/logger.ts";
+import { proxySecretsOf, readProxySettings } from "./proxy-settings.ts";
+import type { ProxySettings } from "../process/proxy.ts";
+import { isRedisUrl, readRedisUrl } from "../store/redis/redis-location.ts";
+import type { SlackSettings } from "../slack/connection.ts";
+
+/** Text in which nobody is notified but a person or a channel that it names. */
+const CONTACT = /^(?:[^<>\n]|<[@#][A-Z0-9]{2,30}>)+$/;
+
+export type Config = {
+  slack: SlackSettings;
+  host: string;
+  port: number;
+  /** The first is the default. */
+  projects: [Project, ...Project[]];
+  /** Origins of code hosts whose links are trusted although they are plain http. */
+  httpOrigins: string[];
+  storeUrl: string;
+  polling: { minMs: number; maxMs: number; deadlineMs: number };
+  jobServiceTimeoutMs: number;
+  /** Requests an hour that are accepted from one person, and in one channel. 0: no limit. */
+  limits: { perPerson: number; perChannel: number };
+  /** Whom messages name when only an operator can help: mrkdwn. */
+  helpContact: string;
+  followUps: FollowUps;
+  /** Guests and people of other organizations may use the app, too. */
+  allowGuests: boolean;
+  /** The way to Slack and to the job services. */
+  proxy: ProxySettings;
+  retentionDays: number;
+  logLevel: (typeof LOG_LEVELS)[number];
+};
+
+/** The settings are incomplete or wrong. The message lists every fault and contains no secret. */
+export class ConfigError extends DocsAgentError {
+  readonly code = "config";
+
+  constructor(faults: string[]) {
+    const list = faults.map((fault) => `  - ${fault}`).join("\n");
+    const settings = faults.length === 1 ? "1 setting" : `${faults.length} settings`;
+    super(
+      `Docs Agent can't start. Fix ${settings}:\n${list}\nSet them in the environment, or in a file .env next to package.json. See .env.example for all settings.`,
+    );
+  }
+}
+
+function isStoreUrl(url: string): boolean {
+  return /^(?:sqlite:\/\/.+|memory:\/\/)$/.test(url) || isRedisUrl(url);
+}
+
+/** All secrets of a configuration, to be kept out of everything that leaves the process. */
+export function secretsOf(config: Config): string[] {
+  const { botToken, receive } = config.slack;
+  const received = receive.kind === "http" ? receive.signingSecret : receive.appToken;
+  const apiKeys = config.projects.map((project) => project.apiKey);
+  const stored = readRedisUrl(config.storeUrl)?.password ?? "";
+  const store = stored === "" ? [] : [stored, decodeURIComponent(stored)];
+  return [botToken, received, ...apiKeys, ...proxySecretsOf(config.proxy), ...store];
+}
+
+/** Reads the configuration. Throws a {@link ConfigError} that lists every fault at once. */
+export function loadConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  const faults: string[] = [];
+  const settings = new Set<string>();
+
+  /** An empty value counts as absent: `NAME=` in a settings file means that nobody has filled it in. */
+  function given(name: string): string | undefined {
+    settings.add(name);
+    const value = env[name]?.trim();
+    return value === "" ? undefined : value;
+  }
+  function read<T>(name: string, schema: z.ZodType<T>, rule: string, fallback: T): T {
+    const value = given(name);
+    if (value === undefined) return fallback;
+    const parsed = schema.safeParse(value);
+    if (parsed.success) return parsed.data;
+    faults.push(`${name} must be ${rule}.`);
+    return fallback;
+  }
+  function need(name: string, schema: z.ZodType<string>, rule: string): string {
+    if (given(name) === undefined) {
+      faults.push(`${name} is missing. Set it to ${rule}.`);
+      return "";
+    }
+    return read(name, schema, rule, "");
+  }
+  function milliseconds(name: string, fallback: number): number {
+    const schema = z
+      .string()
+      .regex(/^\d{1,12}$/)
+      .transform(Number)
+      .refine((ms) => ms >= 1);
+    return read(name, schema, "a whole number of milliseconds, at least 1", fallback);
+  }
+
+  function requestsAnHour(name: string, fallback: number): number {
+    const schema = z
+      .string()
+      .regex(/^\d{1,6}$/)
+      .transform(Number);
+    return read(name, schema, "a whole number of requests an hour, or 0 for no limit", fallback);
+  }
+
+  const botToken = need(
+    "SLACK_BOT_TOKEN",
+    z.string().regex(/^(?:xoxe\.)?xoxb-[\x21-\x7e]+$/),
+    "the Bot User OAuth Token (xoxb-…) from OAuth & Permissions in your Slack app's settings",
+  );
+  const appToken = read(
+    "SLACK_APP_TOKEN",
+    z.string().regex(/^xapp-[\x21-\x7e]+$/),
+    "an app-level token (xapp-…) with the scope connections:write, or left out to use HTTP",
+    "",
+  );
+  const receive: Config["slack"]["receive"] =
+    given("SLACK_APP_TOKEN") === undefined
+      ? {
+          kind: "http",
+          signingSecret: need(
+            "SLACK_SIGNING_SECRET",
+            z.string().regex(NO_SPACE),
+            "the Signing Secret from Basic Information in your Slack app's settings (not needed if SLACK_APP_TOKEN is set)",
+          ),
+        }
+      : { kind: "socket", appToken };
+
+  function proxySettings(): ProxySettings {
+    const found = readProxySettings(env);
+    faults.push(...found.faults);
+    return found.proxy;
+  }
+
+  const minMs = milliseconds("POLL_MIN_MS", 5000);
+  const maxMs = milliseconds("POLL_MAX_MS", Math.max(60_000, minMs));
+  if (maxMs < minMs) faults.push(`POLL_MAX_MS must be at least POLL_MIN_MS, which is ${minMs}.`);
+
+  const config: Config = {
+    slack: {
+      botToken,
+      receive,
+      apiUrl: read(
+        "SLACK_API_URL",
+        HttpUrl,
+        "the http(s) URL of Slack's Web API, or left out",
+        "https://slack.com/api/",
+      ),
+    },
+    host: read("HOST", z.string().regex(NO_SPACE), "an address to listen on, such as 0.0.0.0", "0.0.0.0"),
+    port: read(
+      "PORT",
+      z
+        .string()
+        .regex(/^\d{1,5}$/)
+        .transform(Number)
+        .refine((port) => port <= 65_535),
+      "a port number, 0 to 65535",
+      3000,
+    ),
+    projects: readProjects({
+      given,
+      need,
+      faults,
+      idempotencyKeys: read("DOCS_AGENT_IDEMPOTENCY_KEYS", YesOrNo, "true or false", false),
+    }),
+    httpOrigins: read(
+      "PULL_REQUEST_HTTP_ORIGINS",
+      HttpOrigins,
+      "the origins of code hosts on your own network, separated by commas, such as http://git.internal:3000",
+      [],
+    ),
+    storeUrl: read(
+      "STORE_URL",
+      z.string().refine(isStoreUrl),
+      "sqlite://path, such as sqlite://./data/docs-agent.sqlite, or redis://host:6379 for several replicas (write a % in a password as %25), or memory://, which loses everything when the process ends",
+      "sqlite://./data/docs-agent.sqlite",
+    ),
+    polling: { minMs, maxMs, deadlineMs: milliseconds("JOB_DEADLINE_MS", 86_400_000) },
+    jobServiceTimeoutMs: milliseconds("JOB_SERVICE_TIMEOUT_MS", 15_000),
+    proxy: proxySettings(),
+    limits: {
+      perPerson: requestsAnHour("REQUESTS_PER_PERSON", 100),
+      perChannel: requestsAnHour("REQUESTS_PER_CHANNEL", 500),
+    },
+    helpContact: read(
+      "HELP_CONTACT",
+      z.string().max(300).regex(CONTACT),
+      "a person (<@U012ABCDEF>), a channel (<#C012ABCDEF>) or a few words",
+      "your Docs Agent admin",
+    ),
+    allowGuests: read("ALLOW_GUESTS", YesOrNo, "true or false", false),
+    followUps: read("FOLLOW_UPS", FollowUps, `one of ${FollowUps.options.join(", ")}`, "mention"),
+    retentionDays: read(
+      "RETENTION_DAYS",
+      z
+        .string()
+        .regex(/^\d{1,5}$/)
+        .transform(Number)
+        .refine((days) => days >= 1),
+      "a whole number of days, at least 1",
+      90,
+    ),
+    logLevel: read("LOG_LEVEL", z.enum(LOG_LEVELS), `one of ${LOG_LEVELS.join(", ")}`, "info"),
+  };
+  // Others use the environment, too, so only what looks like a misspelled setting counts. Short names look like many.
+  const unset = [...settings].filter((name) => name.includes("_") && given(name) === undefined);
+  for (const name of Object.keys(env)) {
+    const meant = settings.has(name) ? null : didYouMean(name, unset);
+    if (meant !== null) faults.push(`${name} isn't a setting. Did you mean ${meant}?`);
+  }
+  if (faults.length > 0) throw new ConfigError(faults);
+  return config;
+}

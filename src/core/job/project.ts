@@ -1,0 +1,28 @@
+import { z } from "zod";
+import { storedObject } from "../ports/stored-object.ts";
+
+/** A docs project at a job service. `service` and `id` identify it; `name`, its short name, is what people type and read. */
+export const ProjectRef = storedObject({
+  /** The job service's base URL, as {@link serviceOf} writes it. */
+  service: z.string(),
+  /** `projectId` at that service. */
+  id: z.string(),
+  name: z.string(),
+});
+export type ProjectRef = z.infer<typeof ProjectRef>;
+
+/** A base URL without what does not tell services apart: credentials, query, fragment, slashes at its end. */
+export function serviceOf(baseUrl: string): string {
+  const url = new URL(baseUrl);
+  return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
+}
+
+/** Identifies a project whatever it is called. */
+export function projectKey(project: Pick<ProjectRef, "service" | "id">): string {
+  return `${project.service} ${project.id}`;
+}
+
+/** Identifies a job over all projects: services make up their ids each by itself. */
+export function jobKey(project: Pick<ProjectRef, "service" | "id">, jobId: string): string {
+  return `${projectKey(project)} ${jobId}`;
+}

@@ -1,0 +1,142 @@
+import { z } from "zod";
+import type { PlanStep, ReportedPullRequest, ReportedTurn, JobServiceAnswer } from "../ports/job-service.ts";
+import { storedObject } from "../ports/stored-object.ts";
+import { cut, excerpt, plainLine } from "../text/text.ts";
+
+/** How much of each text is kept, in UTF-16 units: as much as a message shows. */
+const WORDS_MAX = 400;
+const WORDS_MAX_LINES = 8;
+const LINE_MAX = 150;
+/** A plan of one step says no more than the step. */
+const PLAN_MIN_STEPS = 2;
+const PLAN_MAX_STEPS = 8;
+const PLAN_LINE_MAX = 100;
+/** Longer than any address that is shown as a link: what is cut is none. */
+const URL_MAX = 3000;
+
+/** A pull request as the job service describes it: untrusted, bounded. What it does not say is null. */
+export const PullRequestReport = storedObject({
+  url: z.string(),
+  title: z.string().nullable(),
+  files: z.number().nullable(),
+  additions: z.number().nullable(),
+  deletions: z.number().nullable(),
+});
+export type PullRequestReport = z.infer<typeof PullRequestReport>;
+
+/** What a job service said of how a turn ended, beyond the job's record: untrusted, bounded. What it does not say is null. */
+export const ToldTurn = storedObject({
+  /** One of {@link ReportedTurn}'s; any text, because an older version may read what a newer one wrote. */
+  outcome: z.string(),
+  reason: z.string().nullable(),
+  /** One of {@link ReportedTurn}'s; any text, as above. Absent: none is told. */
+  cause: z.string().optional(),
+  /** The agent's own last words, without the line that is the pull request's title. */
+  summary: z.string().nullable(),
+  /** The branch that the agent's changes are on. */
+  branch: z.string().nullable(),
+  pullRequest: PullRequestReport.nullable(),
+});
+export type ToldTurn = z.infer<typeof ToldTurn>;
+
+/** One step of the agent's plan. What a newer version may call a status is read as `pending`. */
+const PlannedStep = storedObject({
+  text: z.string(),
+  status: z.enum(["pending", "in-progress", "completed"]).catch("pending"),
+});
+
+/** How far a running turn is. */
+export const TurnProgress = storedObject({
+  /** It waits for its turn at the job service: the agent has not begun. */
+  isWaiting: z.boolean(),
+  /** What the agent did last: untrusted, one bounded line. */
+  step: z.string().nullable(),
+  /** The steps of the agent's plan: untrusted, bounded. Absent: it told none. */
+  plan: z.array(PlannedStep).optional(),
+});
+export type TurnProgress = z.infer<typeof TurnProgress>;
+
+/** The turns that an answer tells of, oldest first; null where the service does not announce that it tells of turns. */
+export function toldTurns(answer: JobServiceAnswer): ReportedTurn[] | null {
+  if (!answer.ok || answer.capabilities?.includes("turns") !== true) return null;
+  return answer.report?.turns ?? null;
+}
+
+/** What an answer tells of the job's turn of that number (1 is the create); null: nothing, or the number isn't known. */
+export function ownTurn(answer: JobServiceAnswer, number: number | null): ReportedTurn | null {
+  return toldTurns(answer)?.find((turn) => turn.number === number) ?? null;
+}
+
+/** Whether an answer is older than the turn of that number: it tells of turns, and only of earlier ones. */
+export function isBefore(answer: JobServiceAnswer, number: number | null): boolean {
+  const last = toldTurns(answer)?.at(-1);
+  return last !== undefined && number !== null && last.number < number;
+}
+
+/** What is kept of a turn that has ended; undefined of one that has not. */
+export function toldTurn(reported: ReportedTurn | null): ToldTurn | undefined {
+  if (reported?.status !== "ended" || reported.outcome === null) return undefined;
+  const { outcome, reason, cause, summary, branch, pullRequest } = reported;
+  const title = pullRequest === null ? null : lineOrNull(pullRequest.title);
+  return {
+    outcome,
+    reason: wordsOrNull(reason),
+    ...(cause === undefined ? {} : { cause }),
+    summary: wordsOrNull(withoutTitle(summary, title)),
+    branch: lineOrNull(branch ?? pullRequest?.headRef ?? null),
+    pullRequest: pullRequest === null ? null : pullRequestReport(pullRequest, title),
+  };
+}
+
+/** What is shown of a turn while it runs; undefined where nothing is told. `isAsking`: its step is only the question, which is shown itself. */
+export function progressOf(reported: ReportedTurn | null, isAsking = false): TurnProgress | undefined {
+  if (reported === null || reported.status === "ended") return undefined;
+  if (reported.status === "waiting") return { isWaiting: true, step: null };
+  const plan = shownPlan(reported.plan);
+  return {
+    isWaiting: false,
+    step: isAsking ? null : lineOrNull(reported.step),
+    ...(plan.length < PLAN_MIN_STEPS ? {} : { plan }),
+  };
+}
+
+/** The steps from the one at work on matter most; before it, the last one that is done. */
+function shownPlan(steps: readonly PlanStep[]): PlanStep[] {
+  const all = steps.flatMap(({ text, status }) => {
+    const line = plainLine(text, PLAN_LINE_MAX);
+    return line === "" ? [] : [{ text: line, status }];
+  });
+  const current = all.findIndex(({ status }) => status !== "completed");
+  const from = Math.max(0, Math.min(current === -1 ? all.length : current - 1, all.length - PLAN_MAX_STEPS));
+  return all.slice(from, from + PLAN_MAX_STEPS);
+}
+
+function pullRequestReport(
+  { url, files, additions, deletions }: ReportedPullRequest,
+  title: string | null,
+): PullRequestReport {
+  return { url: cut(url, URL_MAX), title, files, additions, deletions };
+}
+
+/** Services make titles of the first line of what the agent says; nobody needs to read it twice. */
+function withoutTitle(summary: string | null, title: string | null): string | null {
+  if (summary === null || title === null) return summary;
+  const [first = "", ...others] = summary.trim().split("\n");
+  const said = plainLine(first.replace(/^[\s#>*\-=_`]+|[\s*_`]+$/g, ""), LINE_MAX);
+  return said === title ? others.join("\n") : summary;
+}
+
+function wordsOrNull(text: string | null): string | null {
+  return text === null ? null : excerpt(text, WORDS_MAX, WORDS_MAX_LINES) || null;
+}
+
+function lineOrNull(text: string | null): string | null {
+  return text === null ? null : plainLine(text, LINE_MAX) || null;
+}
+
+/** Whether two plans read the same. */
+export function isSamePlan(a: TurnProgress["plan"] = [], b: TurnProgress["plan"] = []): boolean {
+  return (
+    a.length === b.length && a.every(({ text, status }, n) => text === b[n]?.text && status === b[n].status)
+  );
+}

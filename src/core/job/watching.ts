@@ -1,0 +1,152 @@
+import { z } from "zod";
+import type { JobServiceAnswer, JobServiceFault } from "../ports/job-service.ts";
+import { nextPollDelayMs, type PollingPolicy } from "./retry.ts";
+import { storedObject } from "../ports/stored-object.ts";
+import {
+  deadlineOf,
+  endTurn,
+  rejectionReason,
+  turnAfterAnswer,
+  UNSEEN_MS,
+  isFollowUp,
+  leftAs,
+} from "../turn/turn.ts";
+import type { Turn } from "../turn/turn.ts";
+
+/** What the watching of one job remembers from poll to poll. */
+export const PollState = storedObject({
+  /** Faults in a row. */
+  faults: z.number().int(),
+  /** Answers of the same kind in a row that end the turn if they keep coming. `since`: epoch milliseconds of the first. */
+  strikes: storedObject({
+    kind: z.enum(["missing", "rejected", "contract"]),
+    count: z.number().int(),
+    since: z.number().default(0),
+  }).nullable(),
+  /** A turn's deadline was over at the last poll. Absent: none was. */
+  isLate: z.boolean().optional(),
+});
+export type PollState = z.infer<typeof PollState>;
+
+export const FRESH_POLL_STATE: PollState = { faults: 0, strikes: null };
+
+/**
+ * How many polls in a row, and over how long, must say "no such job", "not allowed" or nonsense before a turn ends by it: a deploy or
+ * a key rotation at the job service takes minutes; an outcome is permanent.
+ */
+const STRIKES_THAT_END = 3;
+const STRIKES_LAST_MS = 3 * 60_000;
+/** How many polls in a row must fail before the thread says so. */
+const FAULTS_THAT_SHOW = 3;
+
+/** Whether the watch of a turn has reached its deadline. */
+export function isLate(turn: Turn, now: number, policy: PollingPolicy): boolean {
+  return turn.stage.name === "watching" && now >= deadlineOf(turn, policy);
+}
+
+/** The turn, ended, if its watch has reached its deadline; otherwise as it is. */
+export function expireTurn(turn: Turn, now: number, policy: PollingPolicy): Turn {
+  if (!isLate(turn, now, policy)) return turn;
+  return endTurn(turn, "expired", now, { reason: "deadline" });
+}
+
+/** What the watching of a job remembers after a poll. */
+export function pollStateAfter(state: PollState, answer: JobServiceAnswer, now: number): PollState {
+  if (answer.ok) return FRESH_POLL_STATE;
+  return { faults: state.faults + 1, strikes: strike(state, answer.fault, now) };
+}
+
+/**
+ * A watched turn after a poll, `state` being what is remembered after it, and `earlier` the turns of its job before it. The same object when
+ * nothing about it changed.
+ */
+export function turnAfterPoll(
+  turn: Turn,
+  state: PollState,
+  answer: JobServiceAnswer,
+  now: number,
+  earlier: readonly Polled[] = [],
+): Turn {
+  if (turn.stage.name !== "watching") return turn;
+  if (answer.ok) {
+    return isBehind(turn, earlier) ? waitBehind(turn, answer, now) : turnAfterAnswer(turn, answer, now);
+  }
+  const { strikes } = state;
+  const isOut =
+    strikes !== null && strikes.count >= STRIKES_THAT_END && now - strikes.since >= STRIKES_LAST_MS;
+  if (!isOut) return state.faults >= FAULTS_THAT_SHOW ? withTrouble(turn, now) : turn;
+  switch (strikes.kind) {
+    case "missing":
+      return endTurn(turn, "missing", now);
+    case "rejected": {
+      const { fault } = answer;
+      return endTurn(turn, "rejected", now, { reason: rejectionReason(fault), said: fault.said });
+    }
+    case "contract":
+      return endTurn(turn, "unknown", now, { reason: "unreadable" });
+  }
+}
+
+/**
+ * When to poll a job next for this turn, epoch milliseconds: at its deadline, if that comes first.
+ * Once the deadline is over, the usual time passes before the poll that confirms it.
+ */
+export function nextPollAt(
+  turn: Turn,
+  state: PollState,
+  at: { now: number; retryAfterMs: number; random: number; policy: PollingPolicy },
+): number {
+  const { now, retryAfterMs, policy, random } = at;
+  const since = turn.stage.name === "watching" ? turn.stage.since : now;
+  // The clock may have been set back since.
+  const ageMs = Math.max(0, now - since);
+  const delayMs = nextPollDelayMs({ ageMs, faults: state.faults, retryAfterMs, policy, random });
+  const deadline = since + policy.deadlineMs;
+  return now < deadline ? Math.min(now + delayMs, deadline) : now + delayMs;
+}
+
+function strike(state: PollState, fault: JobServiceFault, now: number): PollState["strikes"] {
+  if (fault.kind !== "missing" && fault.kind !== "rejected" && fault.kind !== "contract") return null;
+  const before = state.strikes?.kind === fault.kind ? state.strikes : null;
+  // A clock that was set back has the first one in the future, and the job would have to wait for that.
+  const since = Math.min(before?.since ?? now, now);
+  return { kind: fault.kind, count: (before?.count ?? 0) + 1, since };
+}
+
+function withTrouble(turn: Turn, since: number): Turn {
+  if (turn.stage.name !== "watching" || turn.stage.troubleSince !== null) return turn;
+  return { ...turn, stage: { ...turn.stage, troubleSince: since } };
+}
+
+/** A turn before and after a poll. */
+export type Polled = { turn: Turn; next: Turn };
+
+/**
+ * Whether a poll's answer is of another turn of the job than this follow-up: one of the `earlier` was still at work, and the service doesn't tell
+ * turns apart.
+ */
+export function isBehind(turn: Turn, earlier: readonly Polled[]): boolean {
+  return isFollowUp(turn) && turn.number === undefined && earlier.some(isShown);
+}
+
+/** Whether the answer showed that turn at work, or its end. */
+function isShown({ turn: { stage }, next }: Polled): boolean {
+  if (stage.name !== "watching") return false;
+  const { unseen } = stage;
+  if (unseen === undefined) return true;
+  if (next.stage.name === "watching") return next.stage.unseen === undefined;
+  // One that ends because a minute is over has shown nothing.
+  const { job } = next;
+  return job !== null && unseen.leftAs !== null && leftAs(job) !== unseen.leftAs;
+}
+
+/** A watched follow-up after an answer that is of a turn before it: how that one ended isn't how this one ends. */
+export function waitBehind(turn: Turn, answer: JobServiceAnswer & { ok: true }, now: number): Turn {
+  const { stage } = turn;
+  const { job } = answer;
+  if (stage.name !== "watching" || job.status === "archived") return turnAfterAnswer(turn, answer, now);
+  const left = leftAs(job);
+  if (left === null && stage.troubleSince === null) return turn;
+  const unseen = left === null ? {} : { unseen: { until: now + UNSEEN_MS, leftAs: left } };
+  return { ...turn, stage: { ...stage, troubleSince: null, ...unseen } };
+}

@@ -1,0 +1,275 @@
+import { cameToNothing, endingOf, prLinkOf, updateOf, type Outcome } from "../turn/outcome.ts";
+import { unnamedText } from "./prompt.ts";
+import type { Request } from "../turn/request.ts";
+import type { PullRequestReport } from "../job/told-turn.ts";
+
+export type OutcomeButton = "view-pull-request" | "try-again" | "keep-watching";
+
+/** What the words of an outcome are filled in with, marked up as the place where they stand reads it. */
+export type OutcomeWords = {
+  /** The deadline. */
+  watchedFor: string;
+  /** The pull request by its name, or as a link; null: there is none, or its address isn't one to trust. */
+  pr: string | null;
+  /** The project's name; null: there is only one. */
+  project: string | null;
+  /** The app's name, by which a reply in the thread reaches it; null: any reply does. */
+  botName: string | null;
+  /** True if the request says which page it is about. */
+  isPageNamed: boolean;
+  /** Who stopped it; null: nobody did, or they aren't to be mentioned. */
+  stopper: string | null;
+  /** Who can help when the person who asked can't. */
+  contact: string;
+};
+
+/** A path, a file, an address, or a name such as "the install page". */
+const PAGE =
+  /https?:\/\/|(?:^|\s)\/\w|\w\/(?!or\b)\w|\w\.(?:mdx?|html?|rst|adoc|txt)\b|\b(?:faq|quickstart|readme)\b|\b(?!(?:a|any|every|some|that|the|this|which|wrong)\b)\w+ (?:article|guide|page|reference|section|tutorial)\b/i;
+
+/** True if a request, or the message it quotes, seems to say which page it is about. */
+export function isPageNamed({ instructions, quoted }: Pick<Request, "instructions" | "quoted">): boolean {
+  return PAGE.test(`${instructions}\n${unnamedText(quoted?.segments ?? [])}`);
+}
+
+/** What a person reads when a turn has ended. */
+export type OutcomeText = {
+  symbol: string;
+  /** Our own words, and what {@link OutcomeWords} gives. */
+  headline: string;
+  /** What the headline, which then ends in a colon, is about: untrusted. */
+  subject: { text: string; isCode: boolean } | null;
+  /** Whatever else there is to say in our own words, and what to do next; may be empty. */
+  detail: string;
+  /** The job's id, untrusted, where an operator can look into it. The detail may end in a colon and introduce it. */
+  jobId: string | null;
+  /** What the agent, or its service, says: untrusted, to be quoted. */
+  quote: string | null;
+  buttons: OutcomeButton[];
+};
+
+/** The honest text of an outcome: it claims no more than is known. */
+export function outcomeText(outcome: Outcome, words: OutcomeWords): OutcomeText {
+  const said = textOf(outcome, words);
+  const hasPullRequest = prLinkOf(outcome) !== null;
+  return {
+    subject: null,
+    quote: quoteOf(outcome),
+    jobId: cameToNothing(outcome) ? outcome.job?.id || null : null,
+    ...said,
+    buttons: hasPullRequest ? ["view-pull-request", ...said.buttons] : said.buttons,
+  };
+}
+
+type Text = Pick<OutcomeText, "symbol" | "headline" | "detail" | "buttons"> & Partial<OutcomeText>;
+
+/** `buttons`: besides the one that leads to the pull request. */
+function text(symbol: string, headline: string, detail = "", ...buttons: OutcomeButton[]): Text {
+  return { symbol, headline, detail, buttons };
+}
+
+function textOf(outcome: Outcome, words: OutcomeWords): Text {
+  const { told, reason } = outcome;
+  const pr = prLinkOf(outcome) === null ? null : (words.pr ?? "The pull request");
+  const by = words.stopper;
+  switch (endingOf(outcome)) {
+    case "pull-request":
+      switch (updateOf(outcome)) {
+        case "updated":
+          return text("✅", `The agent updated ${words.pr ?? "the pull request"}.`);
+        case "maybe-updated":
+          return text("✅", `The agent finished. ${pr} may have new commits.`);
+        case null:
+          return pullRequestText(told?.pullRequest, words.pr);
+      }
+    case "branch": {
+      const next = "Open a pull request from it to merge it.";
+      return told?.branch
+        ? {
+            ...text("✅", "The changes are on branch:", next),
+            subject: { text: told.branch, isCode: true },
+          }
+        : text("✅", "The changes are on a branch of the repository.", next);
+    }
+    case "no-changes": {
+      const headline =
+        outcome.isUnsure === true ? "The agent finished, and there's no pull request." : "No changes made.";
+      return text("➖", headline, replyText(outcome, words), "try-again");
+    }
+    case "failed":
+      return failedText(outcome, pr, words.contact);
+    case "canceled": {
+      const left = pr === null ? "No pull request was opened." : `${pr} has the work so far.`;
+      const headline = by === null ? "The agent was stopped." : `${by} stopped the agent.`;
+      return text("⏹️", headline, left, "try-again");
+    }
+    case "withdrawn": {
+      const canceled = by === null ? "This request was canceled" : `${by} canceled this request`;
+      return text("⏹️", `${canceled} before it started.`, "", "try-again");
+    }
+    case "unwatched": {
+      const headline = by === null ? "Updates were stopped." : `${by} stopped updates.`;
+      const detail = "The agent can't be stopped and may still open a pull request.";
+      return text("⏹️", headline, detail, "keep-watching");
+    }
+    case "archived": {
+      const detail = pr === null ? "Ask again if you still need it." : `${pr} is still there.`;
+      return text("🗄️", "Your request was archived.", detail);
+    }
+    case "expired": {
+      const { watchedFor } = words;
+      if (reason === "never-started") {
+        return text("⌛", `Not started: the agent was unavailable for ${watchedFor}.`, "", "try-again");
+      }
+      const headline = `Not done after ${watchedFor}, so I stopped watching.`;
+      return text("⌛", headline, "The agent may still finish.", "keep-watching");
+    }
+    case "missing":
+      return text("❓", "The agent no longer has this request.", checkText(pr), "try-again");
+    case "unknown":
+      return unknownText(outcome, pr, words.contact);
+    case "rejected":
+      return rejectedText(outcome, words);
+  }
+}
+
+/** The status message has the link and the size, and the button leads there, too. */
+function pullRequestText(report: PullRequestReport | null | undefined, link: string | null): Text {
+  const title = report?.title ?? null;
+  if (title !== null) {
+    return { ...text("✅", "Your pull request is ready:"), subject: { text: title, isCode: false } };
+  }
+  return text("✅", link === null ? "Your pull request is ready." : `Your pull request is ready: ${link}`);
+}
+
+function failedText(outcome: Outcome, pr: string | null, contact: string): Text {
+  const { told, isUnsure } = outcome;
+  const limit = LIMITS[told?.cause ?? ""];
+  if (limit !== undefined) {
+    const detail = pr === null ? "Ask for a smaller change." : checkBeforeMergeText(pr);
+    const reason = told?.reason ?? "";
+    return PLAIN_SENTENCE.test(reason)
+      ? { ...text("❌", reason, detail), quote: null, jobId: null }
+      : { ...text("❌", `The agent reached its ${limit}.`, detail), jobId: null };
+  }
+  const headline =
+    isUnsure === true
+      ? "The agent couldn't finish, or hasn't started on this."
+      : "The agent couldn't finish.";
+  const detail = pr === null ? ifItKeepsHappening(outcome, contact) : checkBeforeMergeText(pr);
+  return text("❌", headline, detail, "try-again");
+}
+
+/** `3 files, +12 −4`: as much of it as is known. */
+export function diffText(report: PullRequestReport | null | undefined): string {
+  if (report === null || report === undefined) return "";
+  const { files, additions, deletions } = report;
+  const lines = additions === null || deletions === null ? "" : `+${count(additions)} −${count(deletions)}`;
+  const changed = files === null ? "" : `${count(files)} ${files === 1 ? "file" : "files"}`;
+  return [changed, lines].filter((part) => part !== "").join(", ");
+}
+
+/** The agent's words where it changed something; the reason where there is one to give; both where nothing came of it. */
+function quoteOf(outcome: Outcome): string | null {
+  const { told } = outcome;
+  if (told === undefined) return outcome.said || null;
+  switch (endingOf(outcome)) {
+    case "pull-request":
+    case "branch":
+      return told.summary;
+    case "no-changes":
+      return [...new Set([told.reason, told.summary])].filter((part) => part !== null).join("\n") || null;
+    default:
+      return told.reason ?? told.summary;
+  }
+}
+
+function unknownText({ job, reason }: Outcome, pr: string | null, contact: string): Text {
+  if (job !== null) {
+    return text("❓", "I can't tell how your request ended.", fixText(true, contact), "keep-watching");
+  }
+  const headline =
+    reason === "unreadable"
+      ? "I can't tell whether your request started."
+      : "I sent your request but got no answer, so it may be running.";
+  return text("❓", headline, checkText(pr), "try-again");
+}
+
+function rejectedText({ job, reason, admission }: Outcome, { project, contact }: OutcomeWords): Text {
+  if (admission !== undefined) return admissionText(admission, contact);
+  const isStarted = job !== null;
+  const rejected = (headline: string) =>
+    text("⛔", headline, fixText(isStarted, contact), isStarted ? "keep-watching" : "try-again");
+  switch (reason) {
+    case "key":
+      return rejected("Docs Agent isn't set up correctly: its API key was refused.");
+    case "project":
+      return rejected(
+        `${project === null ? "The project" : `The “${project}” project`} isn't set up correctly.`,
+      );
+    default: {
+      const refused = "The agent refused your request.";
+      if (reason === "prompt" && !isStarted) return text("⛔", refused, "Reword or shorten it.");
+      return rejected(refused);
+    }
+  }
+}
+
+/** Nothing was sent: who may not use the app, or can't be told. */
+function admissionText(admission: NonNullable<Outcome["admission"]>, contact: string): Text {
+  switch (admission) {
+    case "guest":
+      return text(
+        "⛔",
+        "Sorry, only members of this workspace can use Docs Agent.",
+        "Your message stays in Slack.",
+      );
+    case "unchecked":
+      return text(
+        "⛔",
+        "I couldn't check whether you're a member of this workspace, so I sent nothing.",
+        "Ask again.",
+      );
+    case "uncheckable":
+      return text(
+        "⛔",
+        "I can't check who is a member of this workspace, so I sent nothing.",
+        `Contact ${contact}.`,
+      );
+  }
+}
+
+/** What the agent may use up, by how a service names it. The same request again would, too. */
+const LIMITS: Readonly<Record<string, string>> = { "time-limit": "time limit", budget: "budget" };
+/** A reason that can stand among our own words: it names the limit, and nothing in it is markup. */
+const PLAIN_SENTENCE = /^(?=.*\b(?:limit|budget)\b)\p{Lu}[\p{L}\p{N} $,.'’-]{1,118}\.$/u;
+
+function ifItKeepsHappening({ job }: Outcome, contact: string): string {
+  const what = job === null || job.id === "" ? `contact ${contact}.` : `give ${contact} this ID:`;
+  return `If it keeps happening, ${what}`;
+}
+
+function checkBeforeMergeText(pr: string): string {
+  return `${pr} is already open. Check it carefully before you merge.`;
+}
+
+/** How to go on where nothing was changed: an agent that asks wants an answer, and else the page may be unclear. */
+function replyText(outcome: Outcome, { botName, isPageNamed: isNamed }: OutcomeWords): string {
+  const reply = botName === null ? "Reply" : `Reply with @${botName}`;
+  if (quoteOf(outcome)?.endsWith("?") === true) return `${reply} to answer.`;
+  return isNamed ? "" : `${reply} and name the page.`;
+}
+
+/** What to do where a second run may be one too many. */
+function checkText(pr: string | null): string {
+  return pr === null ? "Check for a new pull request before trying again." : `${pr} is still there.`;
+}
+
+/** What to do where only an operator can help. */
+function fixText(isStarted: boolean, contact: string): string {
+  return `Contact ${contact}, then ${isStarted ? "press *Keep watching*" : "try again"}.`;
+}
+
+function count(n: number): string {
+  return n.toLocaleString("en-US");
+}

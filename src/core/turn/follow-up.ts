@@ -1,0 +1,159 @@
+import { STATUS_SLOT } from "./delivery.ts";
+import { configuredProject } from "../ports/job-service.ts";
+import { prLinkOf } from "./outcome.ts";
+import { jobKey, type ProjectRef } from "../job/project.ts";
+import { threadIdOf, type JobRecord, type Read } from "../ports/records.ts";
+import type { Request } from "./request.ts";
+import { isFollowUp, isUnsent, type Turn } from "./turn.ts";
+
+/**
+ * Whose job a reply in a thread is for.
+ *
+ * - `open`: that of `turn`, the thread's newest that has a job which takes messages, or will have one, and that the person may steer.
+ * - `others`: the person may steer none of those; `turn` is the newest.
+ * - `closed`: the thread's jobs take none any more. `project`: of the newest one, where it is still configured.
+ * - `none`: the thread has no job.
+ */
+type ThreadJob =
+  | { kind: "open" | "others"; turn: Turn }
+  | { kind: "closed"; project: ProjectRef | null }
+  | { kind: "none" };
+
+/** Looks for the job that a request in a thread is for. `isTheirs`: whether the person may steer a turn. */
+export function jobInThread(
+  read: Read,
+  place: Place,
+  projects: readonly ProjectRef[],
+  isTheirs: (turn: Turn) => boolean = () => true,
+): ThreadJob {
+  const others = new Map<string, Turn>();
+  const closed = new Map<string, ProjectRef>();
+  for (const turn of turnsOfThread(read, place)) {
+    const { job, stage, request } = turn;
+    const { project } = request;
+    if (job === null && stage.name === "ended") continue;
+    const key = job === null ? turn.id : jobKey(project, job.id);
+    if (closed.has(key) || others.has(key)) continue;
+    const isOpen = !isJobClosed(turn) && configuredProject(projects, project) !== undefined;
+    if (isOpen && isTheirs(turn)) return { kind: "open", turn };
+    if (isOpen) others.set(key, turn);
+    else closed.set(key, project);
+  }
+  const [other] = others.values();
+  if (other !== undefined) return { kind: "others", turn: other };
+  const [project] = closed.values();
+  if (project === undefined) return { kind: "none" };
+  return { kind: "closed", project: configuredProject(projects, project) ?? null };
+}
+
+function isJobClosed({ stage }: Turn): boolean {
+  if (stage.name !== "ended") return false;
+  const { kind, job } = stage.outcome;
+  return kind === "archived" || kind === "missing" || job?.status === "archived";
+}
+
+/** How many of a thread's newest turns are looked at. */
+const LOOKED_AT_MAX = 20;
+
+type Place = Pick<Request, "teamId" | "channelId" | "threadTs">;
+
+/** The newest turn of a thread that has not ended. Undefined: there is none among the newest. */
+export function runningInThread(read: Read, place: Place): Turn | undefined {
+  for (const turn of newestOfThread(read, place)) if (turn.stage.name !== "ended") return turn;
+  return undefined;
+}
+
+/** The newest turns of a thread, read as they are asked for. */
+export function* newestOfThread(read: Read, place: Place): Generator<Turn> {
+  let looked = 0;
+  for (const turn of turnsOfThread(read, place)) {
+    yield turn;
+    looked += 1;
+    if (looked === LOOKED_AT_MAX) return;
+  }
+}
+
+/** The newest first, read as they are asked for. */
+function* turnsOfThread(read: Read, place: Place): Generator<Turn> {
+  const id = threadIdOf(place);
+  const { turnIds = [] } = (id === null ? undefined : read("thread", id)) ?? {};
+  for (const turnId of turnIds.toReversed()) {
+    const turn = read("turn", turnId);
+    if (turn !== undefined) yield turn;
+  }
+}
+
+/**
+ * A follow-up in its place: behind the turn it follows or, where others wait for that already, behind the last of them. `before`: the turn that it
+ * waits for, with that noted. Null: it waits for none.
+ */
+export function inLine(read: Read, turn: Turn): { turn: Turn; before: Turn | null } {
+  const { follows } = turn.request;
+  let last = follows === undefined ? undefined : read("turn", follows.turnId);
+  if (last === undefined || !isUnsent(last)) return { turn, before: null };
+  for (let next = nextOf(read, last); next !== undefined; next = nextOf(read, next)) last = next;
+  return {
+    turn: { ...turn, request: { ...turn.request, follows: { turnId: last.id } } },
+    before: { ...last, nextId: turn.id },
+  };
+}
+
+function nextOf(read: Read, { nextId }: Turn): Turn | undefined {
+  const next = nextId === undefined ? undefined : read("turn", nextId);
+  return next !== undefined && isUnsent(next) ? next : undefined;
+}
+
+/** The pull request of a job after a turn of it. */
+export function pullRequestAfter(
+  known: JobRecord["pullRequest"],
+  { id, stage }: Turn,
+): JobRecord["pullRequest"] {
+  const url = stage.name === "ended" ? prLinkOf(stage.outcome) : null;
+  return url === null || url === known?.url ? known : { url, turnId: id };
+}
+
+/** A follow-up that has ended, with the pull request that other turns of its job had left. */
+export function withPrBefore(turn: Turn, left: JobRecord["pullRequest"]): Turn {
+  const { stage } = turn;
+  if (stage.name !== "ended" || !isFollowUp(turn) || left === undefined || left.turnId === turn.id)
+    return turn;
+  return { ...turn, stage: { ...stage, outcome: { ...stage.outcome, prBefore: left.url } } };
+}
+
+/** The turns that the status message of a turn shows, that one first. */
+export function shownBy(read: Read, turn: Turn): Turn[] {
+  return [turn, ...(turn.delivery.alsoShows ?? []).flatMap((id) => read("turn", id) ?? [])];
+}
+
+/** The turn whose status message shows another one from now on. */
+export function alsoShowing(host: Turn, { id }: Turn): Turn {
+  const alsoShows = [...(host.delivery.alsoShows ?? []), id];
+  return { ...host, delivery: { ...host.delivery, alsoShows } };
+}
+
+/** The most turns that one status message shows besides its own. */
+const SHOWN_MAX = 20;
+
+/**
+ * The turn whose status message shows this one too: the turn that is tried again, or the one that a follow-up's job still works on. If that one is
+ * shown by another turn's message, it is that other turn. Undefined: this one needs a status message of its own.
+ */
+export function statusHost(read: Read, { request, delivery }: Turn): Turn | undefined {
+  const { retries, follows } = request;
+  const shown = retries ?? follows;
+  const before = shown === undefined ? undefined : read("turn", shown.turnId);
+  if (before === undefined || (retries === undefined && before.stage.name === "ended")) return undefined;
+  const { statusOf } = before.delivery;
+  const host = statusOf === undefined ? before : read("turn", statusOf);
+  // Slack doesn't let it be updated.
+  if (host?.delivery.refusedUpdate !== undefined) return undefined;
+  if ((host?.delivery.alsoShows?.length ?? 0) >= SHOWN_MAX) return undefined;
+  const slot = host?.delivery.slots[STATUS_SLOT];
+  // One that isn't there yet may never be, or elsewhere.
+  const isHere =
+    slot !== undefined &&
+    slot.ts !== null &&
+    slot.channelId === delivery.channelId &&
+    host?.delivery.threadTs === delivery.threadTs;
+  return isHere ? host : undefined;
+}

@@ -1,0 +1,250 @@
+import { z } from "zod";
+import type { NotifierAnswer } from "../ports/notifier.ts";
+import type { Request, Segment, ShownMessage, ThreadContext, ThreadMessage, SharedFile } from "./request.ts";
+import { storedObject } from "../ports/stored-object.ts";
+import { startOf, plainLine } from "../text/text.ts";
+import { ATTACHMENT_LIMITS, ATTACHMENT_TYPE } from "../job/attachment.ts";
+import type { Turn } from "./turn.ts";
+
+/** The most messages of a thread that go along: its first one and the newest others. */
+export const THREAD_MAX_MESSAGES = 20;
+/** The most characters of one of them that are kept, and of all. */
+const MESSAGE_MAX_CHARS = 4_000;
+const TOTAL_MAX_CHARS = 12_000;
+
+/**
+ * Where a long thread is looked at next for its newest messages, in seconds of Slack's time. `cutAt`: more than a page of them come after this. `fewAt`:
+ * too few come after this, or null if no such time is known.
+ */
+export const ThreadLook = storedObject({ from: z.number(), cutAt: z.number(), fewAt: z.number().nullable() });
+export type ThreadLook = z.infer<typeof ThreadLook>;
+
+/** What was said in a thread. */
+export type ThreadRead = {
+  /** Bounded as {@link newestOf} does it. */
+  messages: ThreadMessage[];
+  leftOut: number;
+  /** There are earlier ones that Slack wasn't asked for, and that nobody has counted. */
+  hasEarlier: boolean;
+  /** The newest message that was looked at, also of those that are not among `messages`; null: there was none. */
+  upTo: string | null;
+  /** Slack stopped before the newest ones; `retryAfterMs`: it said when to come again. Null: they are there. */
+  stopped: { retryAfterMs: number | undefined; look: ThreadLook } | null;
+};
+
+/** Reads threads. Never throws: faults are answers. */
+export interface ThreadReader {
+  /**
+   * The newest of what was said in a thread after a message (null: from its beginning) and before another, by their `ts`. `look`: where an earlier
+   * read has stopped. Takes seconds at most.
+   */
+  read(
+    thread: { teamId: string; channelId: string; threadTs: string },
+    range: { after: string | null; before: string; look?: ThreadLook | undefined },
+  ): Promise<NotifierAnswer<ThreadRead>>;
+}
+
+/** The newest of a thread's messages, oldest first, each of a bounded length; the thread's own first message stays in any case. */
+export function newestOf(
+  messages: readonly ThreadMessage[],
+  threadTs: string,
+): { messages: ThreadMessage[]; leftOut: number } {
+  const sorted = messages.toSorted((a, b) => compareTs(a.ts, b.ts));
+  const [first, ...others] = sorted;
+  const root = first?.ts === threadTs ? [first] : [];
+  const newest = (root.length === 0 ? sorted : others).slice(-(THREAD_MAX_MESSAGES - root.length));
+  const kept: ThreadMessage[] = [];
+  let left = TOTAL_MAX_CHARS;
+  for (const message of newest.toReversed().map(shortened)) {
+    left -= allSegments(message).reduce((sum, segment) => sum + lengthOf(segment), 0);
+    if (left < 0) break;
+    kept.unshift(message);
+  }
+  return { messages: [...root.map(shortened), ...kept], leftOut: sorted.length - root.length - kept.length };
+}
+
+function shortened(message: ThreadMessage): ThreadMessage {
+  return withSegments(message, (segments) => startOfSegments(segments, MESSAGE_MAX_CHARS));
+}
+
+/** A message with other words, and so those that it shows. */
+export function withSegments<T extends Pick<ThreadMessage, "segments" | "shows">>(
+  message: T,
+  change: (segments: readonly Segment[]) => Segment[],
+): T {
+  const shows = message.shows?.map((shown) => ({ ...shown, segments: change(shown.segments) }));
+  return { ...message, segments: change(message.segments), ...(shows && { shows }) };
+}
+
+/** Its words, and those of the messages that it shows. */
+export function allSegments({ segments, shows = [] }: Pick<ThreadMessage, "segments" | "shows">): Segment[] {
+  return shows.reduce(
+    (all, shown) => [...all, ...(all.length === 0 ? [] : [LINE_END]), ...shown.segments],
+    segments,
+  );
+}
+
+const LINE_END: Segment = { kind: "text", text: "\n" };
+
+/** Negative: `a` is earlier. Slack's timestamps are of one length. */
+export function compareTs(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function startOfSegments(segments: readonly Segment[], max: number): Segment[] {
+  const kept: Segment[] = [];
+  let left = max;
+  for (const segment of segments) {
+    if (left <= 0) break;
+    const whole = lengthOf(segment);
+    if (whole > left && segment.kind !== "text") break;
+    kept.push(segment.kind === "text" ? { ...segment, text: startOf(segment.text, left) } : segment);
+    left -= whole;
+  }
+  return kept;
+}
+
+function lengthOf(segment: Segment): number {
+  if (segment.kind === "text") return segment.text.length;
+  return 20 + ("url" in segment ? segment.url.length : 0) + (segment.label ?? "").length;
+}
+
+/** Whether the thread has to be read before the request can be sent. */
+export function needsThread({ messageTs, threadTs, context }: Request): boolean {
+  return messageTs !== undefined && threadTs !== null && messageTs !== threadTs && context === undefined;
+}
+
+/** The same request, to be made once more: a thread that couldn't be read is read then. */
+export function askedAgain(request: Request): Request {
+  const { context, ...rest } = request;
+  return context?.upTo === undefined ? rest : request;
+}
+
+/** The newest message that whoever got this request has seen; null: none of a thread. */
+export function seenUpTo({ messageTs, context }: Request): string | null {
+  return (context === undefined ? messageTs : context.upTo) ?? null;
+}
+
+type IsLeftOut = (message: ThreadMessage | ShownMessage) => boolean;
+
+/** Tells which messages somebody chose not to share. One that doesn't say which it is may be any of these. */
+export function withheldAmong(withheld: readonly string[]): (message: { ts: string }) => boolean {
+  const known = new Set(withheld);
+  return ({ ts }) => known.has(ts) || (ts === "" && known.size > 0);
+}
+
+/** Without the messages that were withheld, or that are to be left out for another reason, also where others show them. */
+export function without(context: ThreadContext, isLeftOut: IsLeftOut): ThreadContext {
+  const messages = context.messages.filter((message) => !isLeftOut(message));
+  return { ...context, messages: messages.map((message) => withoutShown(message, isLeftOut)) };
+}
+
+/** A message without some of those that it shows. */
+export function withoutShown<T extends Pick<ThreadMessage, "shows">>(message: T, isLeftOut: IsLeftOut): T {
+  if (message.shows === undefined) return message;
+  return { ...message, shows: message.shows.filter((shown) => !isLeftOut(shown)) };
+}
+
+/**
+ * The request without the messages that somebody chose not to share: forms may be older than that choice, and messages show others.
+ * Whoever picks a message itself may share it all the same.
+ */
+export function withoutWithheld(request: Request, withheld: readonly string[]): Request {
+  const { quoted, context } = request;
+  const isWithheld = withheldAmong(withheld.filter((ts) => ts !== quoted?.ts));
+  return {
+    ...request,
+    quoted: quoted === null ? null : withoutShown(quoted, isWithheld),
+    ...(context === undefined ? {} : { context: without(context, isWithheld) }),
+  };
+}
+
+/** What the thread says of what left Slack besides the request itself. */
+export function sharedTexts(turn: Pick<Turn, "request" | "files">): string[] {
+  return [sharedText(turn.request), ...filesText(turn)].filter((text) => text !== "");
+}
+
+/** What the thread says of what went along from it; empty: nothing is to be said. */
+function sharedText({ context, quoted }: Pick<Request, "context" | "quoted">): string {
+  if (context === undefined) return "";
+  if (context.upTo === undefined) return "I couldn't read the thread, so only your message was sent.";
+  const { messages, leftOut, hasEarlier, ofGuests = 0, isCutShort } = context;
+  // What a form was opened for alone needs no word.
+  const isAlone = messages.length === 0;
+  const shared = messages.length + (quoted === null ? 0 : 1);
+  const parts = [
+    ...(isAlone ? [] : [`With ${shared} ${shared === 1 ? "message" : "messages"} from this thread`]),
+    ...(isAlone || (leftOut === 0 && hasEarlier !== true)
+      ? []
+      : [hasEarlier === true ? "earlier ones left out" : `${leftOut} earlier left out`]),
+    ...(ofGuests === 0
+      ? []
+      : [isAlone ? `Messages by guests left out: ${ofGuests}` : `${ofGuests} by guests left out`]),
+    ...(isCutShort === true ? ["I couldn't read the newest ones"] : []),
+  ];
+  return parts.join(", ");
+}
+
+/** The most files of one request that are looked at; more than a service takes. */
+const FILES_MAX = 20;
+const NAME_MAX_CHARS = 100;
+
+/** Gets a file's content from Slack. Null: it can't be had, or is too large. Never throws. */
+export interface FileReader {
+  read(teamId: string, file: SharedFile): Promise<Uint8Array | null>;
+}
+
+/** The files of all messages that go along: those of the message that asked, of the picked one, and of the thread's newest ones first. */
+export function filesOf({
+  files,
+  quoted,
+  context,
+}: Pick<Request, "files" | "quoted" | "context">): SharedFile[] {
+  const all = [
+    ...(files ?? []),
+    ...(quoted?.files ?? []),
+    ...(context?.messages ?? []).toReversed().flatMap((message) => message.files ?? []),
+  ];
+  const byId = new Map(all.map((file) => [file.id, file]));
+  return [...byId.values()].slice(0, FILES_MAX);
+}
+
+/** Which of them a service takes, going by what Slack says of them; `isTaken`: it takes files at all. */
+export function sortFiles(
+  files: readonly SharedFile[],
+  isTaken: boolean,
+): { taken: SharedFile[]; refused: SharedFile[] } {
+  const taken: SharedFile[] = [];
+  let bytes = 0;
+  for (const file of files) {
+    const fits =
+      isTaken &&
+      taken.length < ATTACHMENT_LIMITS.count &&
+      file.url !== null &&
+      ATTACHMENT_TYPE.test(file.mediaType) &&
+      file.size <= ATTACHMENT_LIMITS.bytes &&
+      bytes + file.size <= ATTACHMENT_LIMITS.totalBytes;
+    if (!fits) continue;
+    taken.push(file);
+    bytes += file.size;
+  }
+  return { taken, refused: files.filter((file) => !taken.includes(file)) };
+}
+
+/** What the thread says of files that a turn was sent with, or without; empty: there were none. */
+function filesText({ files }: Pick<Turn, "files">): string[] {
+  const { sent = [], unsent = [] } = files ?? {};
+  return [
+    ...(sent.length === 0 ? [] : [`Sent along: ${fileNames(sent)}`]),
+    ...(unsent.length === 0
+      ? []
+      : [
+          `⚠️ The agent can't read ${fileNames(unsent)}, so I didn't send ${unsent.length === 1 ? "it" : "them"}.`,
+        ]),
+  ];
+}
+
+/** Names as a person reads them, in one line. */
+export function fileNames(files: readonly { name: string }[]): string {
+  return files.map(({ name }) => plainLine(name, NAME_MAX_CHARS)).join(", ");
+}

@@ -1,0 +1,223 @@
+import type { Job, Besides, JobServiceAnswer, JobServiceFault, Requester } from "../ports/job-service.ts";
+import type { Admission } from "../ports/directory.ts";
+import type { OutcomeKind } from "./outcome.ts";
+import { nextPollDelayMs, type PollingPolicy } from "../job/retry.ts";
+import { quotesNothing } from "../text/prompt.ts";
+import { DEFAULT_INSTRUCTIONS, type Request, type ThreadContext } from "./request.ts";
+import {
+  withoutSending,
+  UNSEEN_MS,
+  deadlineOf,
+  endTurn,
+  isFollowUp,
+  leftAs,
+  rejectionReason,
+  turnAfterAnswer,
+  watchingFrom,
+} from "./turn.ts";
+import { toldTurns } from "../job/told-turn.ts";
+import { withoutWithheld } from "./shared.ts";
+import type { Turn, TurnFiles, TurnStage } from "./turn.ts";
+
+/** Services keep idempotency keys for days; after this long a key may be forgotten, and the create would run again. */
+const KEY_LASTS_MS = 24 * 60 * 60_000;
+
+/**
+ * Before a create or a message: may it be sent? One that was already on its way is sent again only where the service honors idempotency
+ * keys. Returns the turn as it has to be written down first, with the prompt and the requester that are to be sent.
+ */
+export function beforeSubmit(
+  turn: Turn,
+  at: {
+    now: number;
+    policy: PollingPolicy;
+    honorsKeys: boolean;
+    prompt: string;
+    /** Absent: the service doesn't take any. */
+    requester?: Requester | undefined;
+  },
+): Turn {
+  const { now, policy, honorsKeys } = at;
+  switch (turn.stage.name) {
+    case "ended":
+    case "watching":
+      return turn;
+    case "submitting":
+      if (!honorsKeys || now >= Math.min(deadlineOf(turn, policy), turn.request.receivedAt + KEY_LASTS_MS)) {
+        return endTurn(turn, "unknown", now, { reason: "create-lost" });
+      }
+      return { ...turn, stage: { ...turn.stage, isRepeat: true, prompt: keptPrompt(turn, at.prompt) } };
+    case "accepted":
+      if (turn.stop !== undefined) return withoutSending(turn, now);
+      if (now >= deadlineOf(turn, policy)) {
+        return endTurn(turn, "expired", now, { reason: "never-started" });
+      }
+      return {
+        ...turn,
+        stage: {
+          name: "submitting",
+          waitingSince: turn.stage.waitingSince,
+          isRepeat: false,
+          limitedUntil: turn.stage.limitedUntil,
+          prompt: keptPrompt(turn, at.prompt),
+          requester: at.requester,
+        },
+      };
+  }
+}
+
+/**
+ * The turn, with what of its thread, and which files, go along; one that was on its way before keeps what it had. Nothing of `withheld`
+ * goes along, wherever it was read or picked.
+ */
+export function withThread(
+  turn: Turn,
+  { context, withheld }: { context: ThreadContext | undefined; withheld: readonly string[] },
+  files?: TurnFiles,
+): Turn {
+  if (turn.stage.name !== "accepted") return turn;
+  const noted = files === undefined ? turn : { ...turn, files };
+  const request = context === undefined ? turn.request : { ...turn.request, context };
+  return { ...noted, request: withoutWithheld(request, withheld) };
+}
+
+/** The turn of somebody who may not use the app, ended: nothing of what they wrote is kept. */
+export function refuseTurn(turn: Turn, admission: Exclude<Admission, "admitted">, now: number): Turn {
+  const { id, from, teamId, channelId, threadTs, userId, project, responseUrl, receivedAt } = turn.request;
+  const place = { teamId, channelId, threadTs, userId, responseUrl };
+  const request: Request = { id, from, ...place, project, instructions: NOT_KEPT, quoted: null, receivedAt };
+  const ended = endTurn(turn, "rejected", now, { reason: "other" });
+  if (ended.stage.name !== "ended") return ended;
+  return { ...ended, request, stage: { ...ended.stage, outcome: { ...ended.stage.outcome, admission } } };
+}
+
+/** In place of what somebody wrote whose words aren't kept. */
+const NOT_KEPT = "(not kept)";
+
+/** The prompt that a create of this turn was sent with before, or is the instructions; null: it has to be composed. */
+export function knownPrompt({ stage, request }: Turn): string | null {
+  if (stage.name === "submitting" && stage.prompt !== undefined) return stage.prompt;
+  return quotesNothing(request) ? request.instructions : null;
+}
+
+/** What of the person goes along with a turn that is on its way: the same each time that it is sent. */
+export function askedBy({ stage, request }: Turn): Pick<Besides, "words" | "requester"> {
+  if (stage.name !== "submitting" || stage.requester === undefined) return {};
+  const { requester } = stage;
+  const { instructions } = request;
+  return instructions === DEFAULT_INSTRUCTIONS ? { requester } : { words: instructions, requester };
+}
+
+function keptPrompt(turn: Turn, composed: string): string | undefined {
+  const prompt = knownPrompt(turn) ?? composed;
+  return prompt === turn.request.instructions ? undefined : prompt;
+}
+
+/** After a create or a message that was sent: what its answer means. `afterMs`: send it again after that long; null: it is settled. */
+export function afterSubmit(
+  turn: Turn,
+  answer: JobServiceAnswer,
+  at: {
+    now: number;
+    attempt: number;
+    random: number;
+    policy: PollingPolicy;
+    honorsKeys: boolean;
+    /** Of a follow-up: its job as the turn before was last seen to have it. */
+    before?: Job;
+  },
+): { turn: Turn; afterMs: number | null } {
+  const { now } = at;
+  if (turn.stage.name !== "submitting") return { turn, afterMs: null };
+  if (answer.ok) {
+    const watched = { ...turn, stage: watchingFrom(now) };
+    const taken = isFollowUp(turn)
+      ? followUpTaken(watched, answer, now, at.before)
+      : turnAfterAnswer(watched, answer, now);
+    return { turn: taken, afterMs: null };
+  }
+  const { fault } = answer;
+  const { stage } = turn;
+  const { isRepeat } = stage;
+  const waitingSince = stage.waitingSince ?? now;
+  const ended = (kind: OutcomeKind, detail: Parameters<typeof endTurn>[3]) => ({
+    turn: endTurn(turn, kind, now, detail),
+    afterMs: null,
+  });
+  const later = (next: TurnStage) => {
+    const waiting = withoutSending({ ...turn, stage: next }, now);
+    return { turn: waiting, afterMs: waiting.stage.name === "ended" ? null : submitDelayMs(turn, fault, at) };
+  };
+  switch (fault.kind) {
+    case "not-created":
+      // What is certain of this create says nothing of an earlier one whose answer was lost.
+      return later(
+        isRepeat
+          ? { ...stage, waitingSince }
+          : { name: "accepted", waitingSince, limitedUntil: limitedUntil(stage, fault, now) },
+      );
+    case "unknown":
+      if (!at.honorsKeys) return ended("unknown", { reason: "create-lost" });
+      return later({ ...stage, waitingSince, isRepeat: true });
+    case "contract":
+      return ended("unknown", { reason: "unreadable" });
+    case "missing":
+      if (isRepeat) return ended("unknown", { reason: "create-lost" });
+      if (isFollowUp(turn)) {
+        return { turn: withoutSending({ ...onItsOwn(turn), isStartedAnew: true }, now), afterMs: null };
+      }
+      return ended("rejected", { reason: "project" });
+    case "rejected":
+      if (isRepeat) return ended("unknown", { reason: "create-lost" });
+      return ended("rejected", { reason: rejectionReason(fault), said: fault.said });
+  }
+}
+
+/** Until when the service takes no more, as it said by refusing one; a call that wasn't made says nothing new. */
+function limitedUntil(
+  stage: { limitedUntil?: number | undefined },
+  { status, retryAfterMs }: JobServiceFault,
+  now: number,
+): number | undefined {
+  if (status === undefined) return stage.limitedUntil;
+  return status === 429 && retryAfterMs !== undefined ? now + retryAfterMs : undefined;
+}
+
+function followUpTaken(
+  turn: Turn,
+  answer: JobServiceAnswer & { ok: true },
+  now: number,
+  before: Job | undefined,
+): Turn {
+  const number = toldTurns(answer)?.at(-1)?.number;
+  if (number !== undefined) return turnAfterAnswer({ ...turn, number }, answer, now);
+  const unseen = { until: now + UNSEEN_MS, leftAs: before === undefined ? null : leftAs(before) };
+  const taken = turnAfterAnswer({ ...turn, stage: { ...watchingFrom(now), unseen } }, answer, now);
+  // This answer is no poll: the next one may be older than the message all the same.
+  return taken.stage.name === "watching" ? { ...taken, stage: { ...taken.stage, unseen } } : taken;
+}
+
+/** A follow-up that can't go to the job it was meant for: the turn, to be sent as a create. */
+export function onItsOwn(turn: Turn): Turn {
+  // Whoever gets it now has seen nothing of the thread.
+  const { follows: _, context: __, ...request } = turn.request;
+  return { ...turn, request, stage: { name: "accepted", waitingSince: null } };
+}
+
+function submitDelayMs(
+  turn: Turn,
+  fault: JobServiceFault,
+  at: { now: number; attempt: number; random: number; policy: PollingPolicy },
+): number {
+  const { now, policy, random } = at;
+  const retryAfterMs = fault.retryAfterMs ?? 0;
+  const delayMs = nextPollDelayMs({ ageMs: 0, faults: at.attempt, retryAfterMs, policy, random });
+  const left = turn.request.receivedAt + policy.deadlineMs - now;
+  return Math.max(0, Math.min(delayMs, left));
+}
+
+/** The turn, if the create that was about to be sent after `before` certainly was not. */
+export function notSubmitted(turn: Turn, before: Turn): Turn {
+  const isIntended = turn.stage.name === "submitting" && before.stage.name === "accepted";
+  return isIntended ? { ...turn, stage: before.stage } : turn;
+}

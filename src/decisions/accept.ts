@@ -1,0 +1,167 @@
+import type { Request } from "../core/turn/request.ts";
+import type { Limit, Plan } from "../core/ports/task-queue.ts";
+import type { Read, Write } from "../core/ports/records.ts";
+import { inLine, jobInThread, runningInThread, statusHost, alsoShowing } from "../core/turn/follow-up.ts";
+import { projectKey, type ProjectRef } from "../core/job/project.ts";
+import { listAppends } from "../core/turn/request-list.ts";
+import { maySteer, type FollowUps } from "../core/turn/people.ts";
+import { newTurn, type Turn } from "../core/turn/turn.ts";
+import { replyAnswering } from "./answering.ts";
+import { openTask, reactTasks, refreshTask, submitTask } from "./new-tasks.ts";
+import { turnWrites } from "./turn-writes.ts";
+import type { TaskDeps } from "./deps.ts";
+import { hash } from "node:crypto";
+
+/**
+ * Which job a request is for.
+ *
+ * - `own-job`: one of its own.
+ * - `thread`: that of its thread, in whatever project.
+ * - `thread-in-project`: that of its thread, if that is in the request's project.
+ * - `own-open-request`: that of its thread, if the same person asked for its newest open request. Otherwise it is no request.
+ */
+export type Aim = "own-job" | "thread" | "thread-in-project" | "own-open-request";
+
+/**
+ * `known`: it was accepted before, or is for nobody. `answered`: it answers what the agent asks in its thread. `asked-before`: somebody asked for the same, and this turn of it
+ * runs. `not-allowed`: the thread's job is for its requester alone to steer.
+ */
+export type AcceptanceEnd =
+  | { kind: "accepted" | "known" | "answered" }
+  | { kind: "asked-before"; turn: Turn }
+  | NotAllowed;
+
+type NotAllowed = { kind: "not-allowed"; requesterId: string };
+
+type AcceptDeps = Pick<TaskDeps, "clock" | "polling" | "retentionMs"> & {
+  /** Those that are configured. */
+  projects: readonly ProjectRef[];
+  followUps: FollowUps;
+};
+
+/**
+ * Accepts a request: its turn is written down, and the create and the status message are under way, neither waiting for the other. The
+ * turn's id is made of what Slack sent, so a redelivery or a second press finds it, changes nothing and counts against no limit. `told`: the
+ * running turns that the person knows of. If another one is for the same (of the shortcut, in the same thread), nothing is accepted. Absent: that doesn't matter.
+ */
+export function acceptance(
+  deps: AcceptDeps,
+  read: Read,
+  request: Request,
+  aim: Aim,
+  within: readonly Limit[],
+  told?: readonly string[],
+): Plan<AcceptanceEnd> {
+  if (read("turn", request.id) !== undefined) return { value: { kind: "known" } };
+  const asked = askedId(request);
+  if (told !== undefined) {
+    const isOfThread = request.from === "shortcut";
+    const running = isOfThread ? runningInThread(read, request) : sameRequest(deps, read, request, asked);
+    if (running === "offered") return { value: { kind: "known" } };
+    if (running !== undefined && !told.includes(running.id)) {
+      return { value: { kind: "asked-before", turn: running } };
+    }
+  }
+  const isReply = aim === "thread" || aim === "own-open-request";
+  const answered = isReply ? replyAnswering(deps, read, request) : undefined;
+  if (answered !== undefined) return answered;
+  const aimed = aimedAt(deps, read, request, aim);
+  if (aimed === undefined) return { value: { kind: "known" } };
+  if ("kind" in aimed) return { value: aimed };
+  const { turn, before } = inLine(read, aimed);
+  // As long as the turn may be kept.
+  const appends = listAppends(turn.request, deps.polling.deadlineMs + deps.retentionMs);
+  const host = statusHost(read, turn);
+  const own = host === undefined ? turn : { ...turn, delivery: { ...turn.delivery, statusOf: host.id } };
+  const waitedFor = before === null ? [] : [before];
+  const showing =
+    host === undefined ? [] : [alsoShowing(waitedFor.find(({ id }) => id === host.id) ?? host, own)];
+  return {
+    writes: [...turnWrites(deps, read, ...waitedFor, ...showing, own), ...askedWrites(request, asked)],
+    adds: [submitTask(own), host === undefined ? openTask(own) : refreshTask(own), ...reactTasks(own)],
+    appends,
+    within,
+    value: { kind: "accepted" },
+  };
+}
+
+/** The turn that comes of a request with that aim. Undefined: none. */
+export function aimedAt(
+  { projects, followUps }: Pick<AcceptDeps, "projects" | "followUps">,
+  read: Read,
+  request: Request,
+  aim: Aim,
+): Turn | undefined | NotAllowed {
+  if (aim === "own-job") return newTurn(request);
+  if (aim === "own-open-request") {
+    const found = jobInThread(read, request, projects);
+    const isOwn = found.kind === "open" && found.turn.request.userId === request.userId;
+    return isOwn ? followUp(request, found.turn) : undefined;
+  }
+  const found = jobInThread(read, request, projects, (turn) => maySteer(followUps, turn, request.userId));
+  switch (found.kind) {
+    case "none":
+      return newTurn(request);
+    case "closed":
+      if (aim === "thread-in-project") return newTurn(request);
+      return {
+        ...newTurn({ ...request, project: found.project ?? request.project }),
+        isStartedAnew: true,
+      };
+    case "open":
+    case "others": {
+      const { turn } = found;
+      const isOther = projectKey(turn.request.project) !== projectKey(request.project);
+      if (aim === "thread-in-project" && isOther) return newTurn(request);
+      return found.kind === "open"
+        ? followUp(request, turn)
+        : { kind: "not-allowed", requesterId: turn.request.userId };
+    }
+  }
+}
+
+function followUp(request: Request, { id, request: { project } }: Turn): Turn {
+  return newTurn({ ...request, project, follows: { turnId: id } });
+}
+
+/** How long somebody else who asks for the same is told of a request. */
+const TOLD_MS = 10 * 60_000;
+
+/** Longer than Slack delivers again what was answered with that. */
+const KEPT_MS = 2 * TOLD_MS;
+
+/**
+ * The running turn of somebody else who asked for the same, in the same words, in this channel within the last ten minutes. `offered`: the
+ * person was already told of it, and this is a redelivery. A request in a thread, or with files, is never the same as another one.
+ */
+function sameRequest(
+  { clock }: Pick<TaskDeps, "clock">,
+  read: Read,
+  request: Request,
+  id: string | null,
+): Turn | "offered" | undefined {
+  const asked = id === null ? undefined : read("asked", id);
+  if (asked === undefined) return undefined;
+  if (read("reply", request.id) !== undefined) return "offered";
+  const turn = read("turn", asked.turnId);
+  if (turn === undefined || turn.stage.name === "ended") return undefined;
+  const isRecent = clock.now() - turn.request.receivedAt < TOLD_MS;
+  // Where its result goes to one person alone, nobody else can follow it.
+  return isRecent && turn.request.userId !== request.userId && turn.delivery.away === null ? turn : undefined;
+}
+
+/** What to write with the turn of a request, so that {@link sameRequest} finds it. It holds no words. */
+function askedWrites(request: Request, id: string | null): Write[] {
+  return id === null
+    ? []
+    : [{ kind: "asked", id, record: { version: 1, turnId: request.id }, ttlMs: KEPT_MS }];
+}
+
+function askedId(request: Request): string | null {
+  const { from, teamId, channelId, threadTs, messageTs, project, instructions, files } = request;
+  const isInThread = threadTs !== null && threadTs !== messageTs;
+  if ((from !== "command" && from !== "mention") || isInThread || files !== undefined) return null;
+  const words = instructions.trim().toLowerCase().split(/\s+/).join(" ");
+  const parts = JSON.stringify([teamId, channelId, projectKey(project), words]);
+  return hash("sha256", parts, "base64url").slice(0, 22);
+}

@@ -1,0 +1,91 @@
+import { isPosted, questionSlot } from "../core/turn/delivery.ts";
+import type { Read } from "../core/ports/records.ts";
+import { newestOfThread } from "../core/turn/follow-up.ts";
+import { answerInWords, answerQuestion, isOpen, type Answering } from "../core/job/question.ts";
+import { maySteer, type FollowUps } from "../core/turn/people.ts";
+import type { Request } from "../core/turn/request.ts";
+import type { Plan } from "../core/ports/task-queue.ts";
+import { isAsking, questionOf, withQuestion, type Turn } from "../core/turn/turn.ts";
+import type { TaskDeps } from "./deps.ts";
+import { questionTasks, refreshTasks, answerTask } from "./new-tasks.ts";
+import { turnWrites } from "./turn-writes.ts";
+
+/** Somebody's answer to a question: with the choice at that place, or in words. */
+export type GivenAnswer = {
+  turnId: string;
+  question: number;
+  userId: string;
+  given: { choice: number } | { text: string };
+  /** The message that it was said in. */
+  saidIn?: string;
+};
+
+/** What becomes of it. `gone`: the turn is no longer kept. */
+export type AnswerTaken =
+  | { kind: Exclude<Answering["kind"], "answered"> | "gone" }
+  | { kind: "answered"; userId: string }
+  | { kind: "not-allowed"; requesterId: string };
+
+type TakeDeps = Pick<TaskDeps, "clock" | "polling" | "retentionMs"> & { followUps: FollowUps };
+
+/** Takes an answer: it is written down, and on its way to the agent. The first one counts; the same again changes nothing. */
+export function answering(
+  deps: TakeDeps,
+  read: Read,
+  { turnId, question: number, userId, given, saidIn }: GivenAnswer,
+): Plan<AnswerTaken> {
+  const turn = read("turn", turnId);
+  const asked = turn === undefined ? undefined : questionOf(turn, number);
+  if (turn === undefined || asked === undefined) return { value: { kind: "gone" } };
+  if (!maySteer(deps.followUps, turn, userId)) {
+    return { value: { kind: "not-allowed", requesterId: turn.request.userId } };
+  }
+  const answered = answerQuestion(asked, userId, given, saidIn);
+  switch (answered.kind) {
+    case "answered":
+      return { value: answered };
+    case "known":
+    case "closed":
+      // Its message may not have been brought up to date yet.
+      return { adds: questionTasks(turn), value: { kind: answered.kind } };
+    case "taken": {
+      const next = withQuestion(turn, answered.question);
+      return {
+        writes: turnWrites(deps, read, next),
+        adds: [answerTask(next, number), ...questionTasks(next), ...refreshTasks(next)],
+        value: { kind: "taken" },
+      };
+    }
+  }
+}
+
+/**
+ * A reply in a thread whose agent asks, as the answer to that. `known`: it was taken before. Undefined: it is no answer. Files can't go along with
+ * one.
+ */
+export function replyAnswering(
+  deps: TakeDeps,
+  read: Read,
+  { id, userId, instructions, files, isAdmitted, ...place }: Request,
+): Plan<{ kind: "answered" | "known" }> | undefined {
+  const turns = [...newestOfThread(read, place)];
+  const wasTaken = ({ questions = [] }: Turn) => questions.some(({ answer }) => answer?.saidIn === id);
+  if (turns.some(wasTaken)) return { value: { kind: "known" } };
+  if (isAdmitted !== true || (files ?? []).length > 0) return undefined;
+  const turn = turns.find((other) => isAsking(other) && maySteer(deps.followUps, other, userId));
+  // What nobody can see yet, nobody answers.
+  const question = turn?.questions?.find(
+    (asked) => isOpen(asked) && isPosted(turn.delivery, questionSlot(asked.number)),
+  );
+  if (turn === undefined || question === undefined) return undefined;
+  const given = answerInWords(question, instructions);
+  if (given === null) return undefined;
+  const plan = answering(deps, read, {
+    turnId: turn.id,
+    question: question.number,
+    userId,
+    given,
+    saidIn: id,
+  });
+  return { ...plan, value: { kind: "answered" } };
+}

@@ -1,0 +1,38 @@
+import type { Clock } from "../core/ports/clock.ts";
+import type { Contacts, JobServices } from "../core/ports/job-service.ts";
+import type { Logger } from "../core/ports/logger.ts";
+import type { Directory, Memberships } from "../core/ports/directory.ts";
+import type { Notifier, WorkStatus } from "../core/ports/notifier.ts";
+import type { PollingPolicy } from "../core/job/retry.ts";
+import type { RecordKind, RecordOf, RecordStore } from "../core/ports/records.ts";
+import type { Series, TaskRun } from "../core/ports/task-queue.ts";
+import type { Slots } from "../core/ports/slots.ts";
+import type { FileReader, ThreadReader } from "../core/turn/shared.ts";
+import type { FirstTries } from "./first-tries.ts";
+
+/** All that the tasks stand on; each takes the part it needs. */
+export type TaskDeps = {
+  clock: Clock;
+  /** Uniform in [0, 1). */
+  random: () => number;
+  logger: Logger;
+  /** Of the run that is under way: see `TaskRun`. */
+  commit: TaskRun["commit"];
+  assertHeld: TaskRun["assertHeld"];
+  slots: Slots;
+  series: Series;
+  /** Reads a record as it is now; what is written is decided anew (`TaskQueue.commit`, or a step). */
+  records: { [K in RecordKind]: Pick<RecordStore<RecordOf<K>>, "get"> };
+  notifier: Notifier;
+  workStatus: WorkStatus;
+  firstTries: Pick<FirstTries, "note">;
+  directory: Directory;
+  threadReader: ThreadReader;
+  fileReader: FileReader;
+  memberships: Memberships;
+  jobServices: JobServices;
+  contacts: Contacts;
+  polling: PollingPolicy;
+  /** How long the records of an ended turn are kept, milliseconds. */
+  retentionMs: number;
+};

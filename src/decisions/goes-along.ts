@@ -1,0 +1,266 @@
+import { within } from "../core/ports/clock.ts";
+import { idsToName, type Names } from "../core/text/prompt.ts";
+import type { Requester, Job } from "../core/ports/job-service.ts";
+import type { Request, SharedFile, ThreadContext, ThreadMessage } from "../core/turn/request.ts";
+import { startOf } from "../core/text/text.ts";
+import type { Turn, TurnFiles } from "../core/turn/turn.ts";
+import type { TaskDeps } from "./deps.ts";
+import { ATTACHMENT_LIMITS, isOfMediaType, type Attachment } from "../core/job/attachment.ts";
+import {
+  filesOf,
+  sortFiles,
+  compareTs,
+  needsThread,
+  seenUpTo,
+  withheldAmong,
+  without,
+} from "../core/turn/shared.ts";
+import { jobKey } from "../core/job/project.ts";
+import { threadId, threadIdOf } from "../core/ports/records.ts";
+import type { TaskEnd } from "../core/ports/task-queue.ts";
+import type { TurnPayload } from "./payload.ts";
+
+/** At most this many names of a sort are looked up at once; the rest stay ids. */
+const MAX_NAMES = 20;
+/** Nobody waits for a Slack that is slow: names that are not there by then stay ids, too. */
+const NAMES_WITHIN_MS = 2_000;
+const NAME_MAX_CHARS = 200;
+
+/** Readable names for the ids in what a request quotes, and its permalink, as far as Slack tells them in time. */
+export async function namesOfRequest(
+  deps: Pick<TaskDeps, "clock" | "directory">,
+  request: Request,
+): Promise<Names> {
+  const ids = idsToName(request);
+  if (ids === null) return { people: new Map(), channels: new Map(), permalink: null };
+  let permalink: string | null = null;
+  const linking = deps.directory.permalink({ teamId: request.teamId, ...ids.message }).then((found) => {
+    permalink = found;
+  });
+  const names = await lookUpNames(deps, request.teamId, ids, [linking]);
+  return { ...names, permalink };
+}
+
+/** Who asks, for the job service. What Slack doesn't tell in time is said with care: the id for a name, and a place that is private. */
+export async function requesterOf(
+  { clock, directory }: Pick<TaskDeps, "clock" | "directory">,
+  { request, delivery }: Turn,
+): Promise<Requester> {
+  const { teamId, channelId, userId } = request;
+  const ts = request.threadTs ?? (delivery.channelId === channelId ? delivery.threadTs : null);
+  const looks = Promise.all([
+    directory.personName(teamId, userId),
+    directory.isPublic(teamId, channelId),
+    ts === null ? null : directory.threadUrl({ teamId, channelId, ts }),
+  ]);
+  const [name, isPublic, link] = (await within(clock, NAMES_WITHIN_MS, looks, null)) ?? [null, false, null];
+  const shown = startOf((name ?? "").trim(), NAME_MAX_CHARS).toWellFormed();
+  return { name: shown === "" ? userId : shown, link, isPrivate: !isPublic };
+}
+
+/** The names of people and channels, as far as Slack tells them in time; `besides`: what else to wait for. */
+export async function lookUpNames(
+  {
+    clock,
+    directory,
+  }: Pick<TaskDeps, "clock"> & {
+    directory: Pick<TaskDeps["directory"], "personName" | "channelName">;
+  },
+  teamId: string,
+  ids: { people: readonly string[]; channels: readonly string[] },
+  besides: readonly Promise<void>[] = [],
+): Promise<Pick<Names, "people" | "channels">> {
+  const people = new Map<string, string>();
+  const channels = new Map<string, string>();
+  const looks = [
+    ...ids.people
+      .slice(0, MAX_NAMES)
+      .map(async (id) => note(people, id, await directory.personName(teamId, id))),
+    ...ids.channels
+      .slice(0, MAX_NAMES)
+      .map(async (id) => note(channels, id, await directory.channelName(teamId, id))),
+    ...besides,
+  ];
+  await within(clock, NAMES_WITHIN_MS, Promise.all(looks), null);
+  // What comes later changes nothing any more.
+  return { people: new Map(people), channels: new Map(channels) };
+}
+
+function note(names: Map<string, string>, id: string, name: string | null): void {
+  if (name !== null) names.set(id, name);
+}
+
+/**
+ * The files that go along with a turn, downloaded, and a note of which they are. A turn that was on its way gets the same ones again; null: one of
+ * them can't be had now, and without it the words under its idempotency key would be others.
+ */
+export async function filesOfRequest(
+  deps: Pick<TaskDeps, "fileReader">,
+  turn: Turn,
+  capabilities: readonly string[],
+): Promise<{ files: TurnFiles | undefined; attachments: Attachment[] } | null> {
+  const { request, stage } = turn;
+  const all = filesOf(request);
+  if (all.length === 0) return { files: undefined, attachments: [] };
+  const isSent = stage.name === "submitting";
+  const sentBefore = new Set(turn.files?.sent.map(({ id }) => id) ?? []);
+  const { taken } = isSent
+    ? { taken: all.filter(({ id }) => sentBefore.has(id)) }
+    : sortFiles(all, capabilities.includes("attachments"));
+  const attachments: Attachment[] = [];
+  const sent: SharedFile[] = [];
+  let left: number = ATTACHMENT_LIMITS.totalBytes;
+  for (const file of taken) {
+    const content = await deps.fileReader.read(request.teamId, file);
+    const isGood =
+      content !== null &&
+      content.length > 0 &&
+      content.length <= left &&
+      isOfMediaType(file.mediaType, content);
+    if (!isGood && isSent) return null;
+    if (!isGood) continue;
+    left -= content.length;
+    sent.push(file);
+    const name = startOf(file.name, ATTACHMENT_LIMITS.nameChars).toWellFormed();
+    attachments.push({
+      name,
+      mediaType: file.mediaType,
+      data: Buffer.from(content).toString("base64"),
+    });
+  }
+  if (isSent) return { files: turn.files, attachments };
+  const unsent = all.filter((file) => !sent.includes(file));
+  const named = (files: readonly SharedFile[]) => files.map(({ id, name }) => ({ id, name }));
+  return { files: { sent: named(sent), unsent: named(unsent) }, attachments };
+}
+
+/** A request waits so long for a thread at most: where Slack says when to come again, some apps get one call a minute; and where it doesn't. */
+const PATIENCE_MS = { told: 195_000, untold: 10_000 };
+const AGAIN_AFTER_MS = 4_000;
+/** How many of the thread's newest turns are asked what has been seen. */
+const TURNS = 20;
+
+/**
+ * What of its thread goes along with a turn that is about to be sent: what was said since `job`, if it is a
+ * follow-up, was last told, without the messages in `withheld`. `wait`: Slack is asked again soon.
+ * Undefined: nothing has to be read.
+ */
+export async function threadOfRequest(
+  deps: Pick<TaskDeps, "records" | "threadReader" | "directory" | "clock" | "logger">,
+  turn: Turn,
+  { job, withheld }: { job: Job | null; withheld: readonly string[] },
+  payload: TurnPayload,
+): Promise<ThreadContext | { wait: TaskEnd } | undefined> {
+  const { request } = turn;
+  const { teamId, channelId, threadTs, messageTs, receivedAt } = request;
+  if (threadTs === null) return undefined;
+  const thread = { teamId, channelId, ts: threadTs };
+  if (!needsThread(request) || messageTs === undefined) return undefined;
+  const others = await turnsOfThread(deps, thread, turn.id);
+  const seen = job === null ? null : newestSeen(others, turn, job);
+  const read = await deps.threadReader.read(
+    { teamId, channelId, threadTs },
+    { after: seen, before: messageTs, look: payload.threadLook },
+  );
+  const stopped = read.ok ? read.value.stopped : read.fault;
+  const againMs = stopped === null ? null : againAfterMs(stopped, read.ok, deps.clock.now() - receivedAt);
+  if (againMs !== null) {
+    const next = read.ok && read.value.stopped !== null ? { threadLook: read.value.stopped.look } : {};
+    const waiting = { ...payload, ...next };
+    return { wait: { kind: "wait", dueAt: deps.clock.now() + againMs, payload: waiting } };
+  }
+  if (!read.ok) {
+    deps.logger.warn({ error: read.fault.error }, "could not read a thread; the request goes without it");
+    return { messages: [], leftOut: 0 };
+  }
+  const context: ThreadContext = {
+    messages: read.value.messages,
+    leftOut: read.value.leftOut,
+    ...(read.value.hasEarlier ? { hasEarlier: true } : {}),
+    upTo: messageTs,
+    ...(withheld.length === 0 ? {} : { withheld: [...withheld] }),
+    ...(stopped === null ? {} : { isCutShort: true }),
+  };
+  // Whoever works on a job knows how its turns ended.
+  const isKnown = (message: object) => job !== null && "isOwn" in message && message.isOwn === true;
+  const isWithheld = withheldAmong(withheld);
+  const shared = without(context, (message) => isWithheld(message) || isKnown(message));
+  return withoutGuests(deps, teamId, shared);
+}
+
+/** Nothing leaves Slack of somebody who may not use the app, also if they can't be told from such people now. */
+export async function withoutGuests(
+  { directory }: { directory: Pick<TaskDeps["directory"], "admission"> },
+  teamId: string,
+  context: ThreadContext,
+): Promise<ThreadContext> {
+  const isRefused = await refusedOf(directory, teamId, context.messages);
+  const shared = without(context, isRefused);
+  const ofGuests = countOf(context.messages) - countOf(shared.messages);
+  return ofGuests === 0 ? shared : { ...shared, ofGuests };
+}
+
+/** Tells which of some messages, and of those that they show, are of somebody who may not use the app. */
+export async function refusedOf(
+  directory: Pick<TaskDeps["directory"], "admission">,
+  teamId: string,
+  messages: readonly Pick<ThreadMessage, "authorId" | "shows">[],
+): Promise<(message: Pick<ThreadMessage, "authorId">) => boolean> {
+  const all = messages.flatMap((message) => [message, ...(message.shows ?? [])]);
+  const authors = new Set(all.flatMap(({ authorId }) => authorId ?? []));
+  const admissions = await Promise.all(
+    [...authors].map(async (id) => [id, await directory.admission(teamId, id)] as const),
+  );
+  const refused = new Set(admissions.flatMap(([id, admission]) => (admission === "admitted" ? [] : [id])));
+  return ({ authorId }) => authorId !== null && refused.has(authorId);
+}
+
+function countOf(messages: readonly ThreadMessage[]): number {
+  return messages.reduce((sum, { shows = [] }) => sum + 1 + shows.length, 0);
+}
+
+/** For how long to wait for Slack; null: not any more, or waiting changes nothing. */
+function againAfterMs(
+  { kind, retryAfterMs }: { kind?: string; retryAfterMs?: number | undefined },
+  isPart: boolean,
+  ageMs: number,
+): number | null {
+  if (kind === "place" || kind === "credentials") return null;
+  // What stopped for another reason stops there again.
+  if (isPart && retryAfterMs === undefined) return null;
+  const delayMs = retryAfterMs ?? AGAIN_AFTER_MS;
+  const patienceMs = retryAfterMs === undefined ? PATIENCE_MS.untold : PATIENCE_MS.told;
+  return ageMs + delayMs <= patienceMs ? delayMs : null;
+}
+
+/** The newest message that the job was told, as far as its turns say. */
+function newestSeen(others: readonly Turn[], turn: Turn, job: Job): string | null {
+  const key = jobKey(turn.request.project, job.id);
+  const seen = others
+    .filter((other) => other.job !== null && jobKey(other.request.project, other.job.id) === key)
+    .flatMap((other) => seenUpTo(other.request) ?? []);
+  return seen.toSorted(compareTs).at(-1) ?? null;
+}
+
+type ThreadTurns = {
+  records: { [Kind in "thread" | "turn"]: Pick<TaskDeps["records"][Kind], "get"> };
+};
+type Thread = { teamId: string; channelId: string; ts: string };
+
+type Place = Pick<Turn["request"], "teamId" | "channelId" | "threadTs">;
+
+/** The messages of a thread that people chose not to share, by their `ts`. The list only grows. */
+export async function withheldIn(
+  { records }: { records: { withheld: Pick<TaskDeps["records"]["withheld"], "get"> } },
+  place: Place,
+): Promise<string[]> {
+  const id = threadIdOf(place);
+  return id === null ? [] : ((await records.withheld.get(id))?.messages ?? []);
+}
+
+async function turnsOfThread({ records }: ThreadTurns, thread: Thread, exceptId?: string): Promise<Turn[]> {
+  const found = await records.thread.get(threadId(thread));
+  const ids = (found?.turnIds ?? []).filter((id) => id !== exceptId).slice(-TURNS);
+  const turns = await Promise.all(ids.map((other) => records.turn.get(other)));
+  return turns.filter((other) => other !== undefined);
+}

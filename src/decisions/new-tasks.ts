@@ -1,0 +1,182 @@
+import type { NewTask } from "../core/ports/task-queue.ts";
+import { isFollowUp, type Turn } from "../core/turn/turn.ts";
+import { turnPayload, TurnPayload, Slotted } from "./payload.ts";
+import { statusKey, isOnlyStepNew, askingMessage } from "../core/text/status-text.ts";
+import { z } from "zod";
+import { FRESH_POLL_STATE, PollState } from "../core/job/watching.ts";
+import { jobKey } from "../core/job/project.ts";
+import { isOpen, questionKey, type Question } from "../core/job/question.ts";
+import { hasStatusMessage, questionSlot, isPosted, outcomeSlot } from "../core/turn/delivery.ts";
+import { isNoticeDue } from "../core/turn/overdue.ts";
+import { Refusal } from "../core/ports/notifier.ts";
+import { storedObject } from "../core/ports/stored-object.ts";
+
+/** Sends a turn: as a create, or, of a follow-up, as a message to its job. Adding it again brings it forward. */
+export function submitTask(turn: Turn): NewTask {
+  const { service } = turn.request.project;
+  const type = isFollowUp(turn) ? "message" : "submit";
+  return {
+    id: `${type}:${turn.id}`,
+    type,
+    share: service,
+    known: "latest",
+    payload: turnPayload(turn),
+  };
+}
+
+export function openTask(turn: Turn): NewTask {
+  return { id: `open:${turn.id}`, type: "open", known: "pending", payload: turnPayload(turn) };
+}
+
+/** `turnId` is the turn that began the watching; which turns are open is for the job's record to say. */
+export const WatchPayload = TurnPayload.extend({ jobKey: z.string(), state: PollState });
+
+export type WatchPayload = z.infer<typeof WatchPayload>;
+
+/** One per job. Adding it again while the job is watched brings its next poll forward. */
+export function watchTask(turn: Turn, dueAt: number): NewTask {
+  if (turn.job === null) throw new TypeError(`Turn ${turn.id} has no job to watch.`);
+  const key = jobKey(turn.request.project, turn.job.id);
+  const payload = {
+    ...turnPayload(turn),
+    jobKey: key,
+    state: FRESH_POLL_STATE,
+  } satisfies WatchPayload;
+  const { service } = turn.request.project;
+  return { id: `watch:${key}`, type: "watch", share: service, known: "latest", dueAt, payload };
+}
+
+/** Stops a turn that is watched. One per watch. */
+export function cancelTask(turn: Turn): NewTask {
+  const { service } = turn.request.project;
+  return {
+    id: `cancel:${turn.id}:${turn.watch}`,
+    type: "cancel",
+    share: service,
+    known: "pending",
+    payload: turnPayload(turn),
+  };
+}
+
+/** `question`: its number among those of the turn. */
+export const QuestionPayload = TurnPayload.extend({ question: z.number().int() });
+
+export type QuestionPayload = z.infer<typeof QuestionPayload>;
+
+/** What is to be added whenever a turn's questions, or where they are asked, may have changed. One task for each message. */
+export function questionTasks(turn: Turn): NewTask[] {
+  // In a thread of its own, that is the root.
+  if (!hasStatusMessage(turn.delivery)) return [];
+  return (turn.questions ?? [])
+    .filter((question) => isToBeShown(turn, question))
+    .map(({ number }) => ({
+      id: `question:${turn.id}:${number}`,
+      type: "question",
+      known: "latest",
+      payload: { ...turnPayload(turn), question: number } satisfies QuestionPayload,
+    }));
+}
+
+/** Whether a question's message is missing, or shows an earlier state. One that closes before it is posted isn't asked. */
+export function isToBeShown({ delivery }: Turn, question: Question): boolean {
+  const isSent = delivery.slots[questionSlot(question.number)] !== undefined;
+  return isSent ? question.shown !== questionKey(question) : isOpen(question);
+}
+
+export function answerTask(turn: Turn, number: number): NewTask {
+  const { service } = turn.request.project;
+  const payload = { ...turnPayload(turn), question: number } satisfies QuestionPayload;
+  return { id: `answer:${turn.id}:${number}`, type: "answer", share: service, payload };
+}
+
+/** What is to be added whenever a turn may have become overdue, or what its notice says untrue. One notice for each turn. */
+export function overdueTasks(turn: Turn): NewTask[] {
+  // In a thread of its own, that is the root.
+  if (!hasStatusMessage(turn.delivery) || !isNoticeDue(turn)) return [];
+  return [{ id: `overdue:${turn.id}`, type: "overdue", known: "latest", payload: turnPayload(turn) }];
+}
+
+export const DeliverPayload = TurnPayload.extend({ watch: z.number().int() });
+
+export type DeliverPayload = z.infer<typeof DeliverPayload>;
+
+/**
+ * What is to be added whenever a turn may have become ready for its outcome: it has ended, and its status message is there. One per
+ * watch of a turn: the task's id is what makes the outcome one.
+ */
+export function deliverTasks(turn: Turn): NewTask[] {
+  if (turn.stage.name !== "ended" || !hasStatusMessage(turn.delivery)) return [];
+  if (isPosted(turn.delivery, outcomeSlot(turn.watch))) return [];
+  const payload = { ...turnPayload(turn), watch: turn.watch } satisfies DeliverPayload;
+  return [{ id: `deliver:${turn.id}:${turn.watch}`, type: "deliver", known: "pending", payload }];
+}
+
+/** One per status message: however much changes while it waits for its slot, it shows what is true when it runs. */
+export function refreshTask(turn: Turn, slotMs?: number): NewTask {
+  const turnId = turn.delivery.statusOf ?? turn.id;
+  const payload: TurnPayload = { ...turnPayload(turn), turnId, ...(slotMs === undefined ? {} : { slotMs }) };
+  return { id: `refresh:${turnId}`, type: "refresh", known: "latest", payload };
+}
+
+/** What is to be added whenever a turn has changed, and goes on. For a step alone its message is updated later: {@link stepRefreshTask}. */
+export function refreshTasks(turn: Turn): NewTask[] {
+  const { shown } = turn.delivery;
+  const isShown = shown === null || shown === statusKey(turn) || isOnlyStepNew(turn);
+  return isShown || turn.stage.name === "ended" ? [] : [refreshTask(turn)];
+}
+
+/** What is to be added when a turn begins or has ended: a reaction under the message that asked, if there is one. */
+export function reactTasks(turn: Turn): NewTask[] {
+  if (askingMessage(turn.request) === null) return [];
+  return [{ id: `react:${turn.id}`, type: "react", known: "latest", payload: turnPayload(turn) }];
+}
+
+export const ReplyPayload = Slotted.extend({
+  teamId: z.string(),
+  channelId: z.string(),
+  threadTs: z.string().nullable(),
+  userId: z.string(),
+  message: z.discriminatedUnion("kind", [
+    storedObject({ kind: z.literal("help"), isOfFiles: z.boolean().optional() }),
+    storedObject({ kind: z.literal("refused"), refusal: Refusal }),
+    storedObject({ kind: z.literal("not-allowed"), requesterId: z.string() }),
+  ]),
+});
+
+export type ReplyPayload = z.infer<typeof ReplyPayload>;
+
+/** Answers a mention privately; `cause` is derived from what Slack sent. */
+export function replyTask(cause: string, payload: ReplyPayload): NewTask {
+  return { id: `reply:${cause}`, type: "reply", payload };
+}
+
+export const ListPayload = Slotted.extend({
+  teamId: z.string(),
+  channelId: z.string(),
+  threadTs: z.string().nullable(),
+  userId: z.string(),
+  responseUrl: z.string().nullable(),
+  of: z.enum(["person", "channel", "standing"]),
+  /** How many newer requests to leave out. */
+  from: z.number().int().min(0),
+  /** Somebody turns the pages of a list that is there. */
+  replaces: z.boolean(),
+});
+
+export type ListPayload = z.infer<typeof ListPayload>;
+
+/** Shows somebody their requests, the channel's, or how they stand; `cause` is derived from what Slack sent. */
+export function listTask(cause: string, payload: ListPayload): NewTask {
+  return { id: `list:${cause}`, type: "list", payload };
+}
+
+export const WelcomePayload = Slotted.extend({
+  teamId: z.string(),
+  channelId: z.string(),
+  userId: z.string(),
+});
+
+/** One for each person, whenever they open their direct messages with the app. */
+export function welcomeTask(payload: z.infer<typeof WelcomePayload>): NewTask {
+  return { id: `welcome:${payload.teamId}:${payload.userId}`, type: "welcome", payload };
+}

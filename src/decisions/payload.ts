@@ -1,0 +1,59 @@
+import { z } from "zod";
+import { ThreadLook } from "../core/turn/shared.ts";
+import { storedObject } from "../core/ports/stored-object.ts";
+import type { Task } from "../core/ports/task-queue.ts";
+import type { Turn } from "../core/turn/turn.ts";
+import { DocsAgentError } from "../core/errors.ts";
+
+/** Thrown when a task's payload is not what its handler reads. Repeating changes nothing. */
+export class PayloadInvalidError extends DocsAgentError {
+  readonly code = "payload_invalid";
+}
+
+/** A task with what it carries. */
+export type TaskWith<T> = Task & { payload: T };
+
+/** The task, with what it carries read. Throws a {@link PayloadInvalidError}. */
+export function readTask<T>(schema: z.ZodType<T>, task: Task): TaskWith<T> {
+  const parsed = schema.safeParse(task.payload);
+  if (parsed.success) return { ...task, payload: parsed.data };
+  const where = parsed.error.issues.map(({ path, code }) => `${path.join(".") || "payload"}: ${code}`);
+  throw new PayloadInvalidError(`The payload of a task ${task.type} cannot be read: ${where.join(", ")}.`, {
+    cause: parsed.error,
+  });
+}
+
+/** Whose task it is: carried by every task, so that the person can be told even when all other records are lost. */
+export const Whose = storedObject({
+  teamId: z.string(),
+  userId: z.string(),
+  channelId: z.string(),
+  responseUrl: z.string().nullable(),
+});
+export type Whose = z.infer<typeof Whose>;
+
+/** The times at Slack that were reserved for a task, epoch milliseconds: for what it does, and for a look at what is there already. */
+export const Slotted = storedObject({ slotMs: z.number().optional(), lookMs: z.number().optional() });
+export type SlottedTask = TaskWith<z.infer<typeof Slotted>>;
+
+/** The payload of a task that works on one turn. `thread` and `jobId` are there for the log. */
+export const TurnPayload = Slotted.extend({
+  turnId: z.string(),
+  thread: z.string().nullable(),
+  jobId: z.string().nullable(),
+  whose: Whose,
+  /** A thread was read in part: where to go on. */
+  threadLook: ThreadLook.optional(),
+});
+export type TurnPayload = z.infer<typeof TurnPayload>;
+
+export function turnPayload({ request, delivery, job, id }: Turn): TurnPayload {
+  const { teamId, userId, responseUrl } = request;
+  const { channelId, threadTs } = delivery;
+  return {
+    turnId: id,
+    thread: threadTs === null ? null : `${channelId}:${threadTs}`,
+    jobId: job?.id ?? null,
+    whose: { teamId, userId, channelId: request.channelId, responseUrl },
+  };
+}

@@ -1,0 +1,149 @@
+import { pullRequestAfter, shownBy } from "../core/turn/follow-up.ts";
+import type { Outcome } from "../core/turn/outcome.ts";
+import { jobKey } from "../core/job/project.ts";
+import { THREAD_TURNS_MAX, keyOfWrite, readAfter, threadId, threadIdOf } from "../core/ports/records.ts";
+import type { JobRecord, Read, ThreadRecord, Write } from "../core/ports/records.ts";
+import type { Request } from "../core/turn/request.ts";
+import { keepTurnMs, type Turn } from "../core/turn/turn.ts";
+import { DocsAgentError } from "../core/errors.ts";
+import type { z } from "zod";
+import type { Task } from "../core/ports/task-queue.ts";
+import { readTask, type TaskWith } from "./payload.ts";
+import type { TaskDeps } from "./deps.ts";
+
+/** Thrown when a task's record is not there any more, or does not parse. Repeating changes nothing. */
+export class RecordLostError extends DocsAgentError {
+  readonly code = "record_lost";
+}
+
+/** A task that works on a turn, with what it carries, and that turn. Throws where either can't be read. */
+export async function readTurnTask<T extends { turnId: string }>(
+  { records }: Pick<TaskDeps, "records">,
+  schema: z.ZodType<T>,
+  given: Task,
+): Promise<{ task: TaskWith<T>; turn: Turn }> {
+  const task = readTask(schema, given);
+  const { turnId } = task.payload;
+  return { task, turn: requireTurn(await records.turn.get(turnId), turnId) };
+}
+
+/** The turn as it is at the moment of a decision. Throws a {@link RecordLostError}. */
+export function turnNow(read: Read, turnId: string): Turn {
+  return requireTurn(read("turn", turnId), turnId);
+}
+
+function requireTurn(turn: Turn | undefined, turnId: string): Turn {
+  if (turn !== undefined) return turn;
+  throw new RecordLostError(`There is no readable record of turn ${turnId}.`);
+}
+
+/** How a turn ended, as it goes to the log. */
+export function endedForLog({ kind, reason, tookMs, told, stoppedBy }: Outcome): Record<string, unknown> {
+  return {
+    outcome: kind,
+    ...(told === undefined ? {} : { told: told.outcome }),
+    ...(stoppedBy === undefined ? {} : { stopped: true }),
+    reason,
+    took_ms: tookMs,
+  };
+}
+
+type Deps = Pick<TaskDeps, "clock" | "polling" | "retentionMs">;
+
+/** What to write when turns have changed, each decided on what those before it write. */
+export function turnWrites(deps: Deps, read: Read, ...turns: readonly Turn[]): Write[] {
+  const writes = new Map<string, Write>();
+  const readNow = readAfter(read, writes);
+  for (const turn of turns)
+    for (const write of writesOf(deps, readNow, turn)) writes.set(keyOfWrite(write), write);
+  return [...writes.values()];
+}
+
+/** The turn, and where it is new or another stage begins, its job and the thread that it reports into. */
+function writesOf(deps: Deps, read: Read, turn: Turn): Write[] {
+  const before = read("turn", turn.id);
+  const ttlMs = keptMs(deps, read, turn);
+  const key = turn.job === null ? null : jobKey(turn.request.project, turn.job.id);
+  const isOtherStage = before?.stage.name !== turn.stage.name;
+  const hasNewJob = before?.job?.id !== turn.job?.id;
+  const thread = threadOf(turn);
+  const isNewInThread = before === undefined || threadOf(before)?.ts !== thread?.ts;
+  const longestMs = deps.polling.deadlineMs + deps.retentionMs;
+  const writes: Write[] = [
+    { kind: "turn", id: turn.id, record: turn, ttlMs },
+    ...withheldWrites(read, turn.request),
+  ];
+  // Its end, or its being watched again, changes how long all of it is kept.
+  if (thread !== null && (isNewInThread || (key !== null && isOtherStage))) {
+    const record = threadWith(read, thread, turn, isNewInThread);
+    writes.push({ kind: "thread", id: threadId(thread), record, ttlMs: longestMs });
+  }
+  if (key !== null && turn.job !== null && (isNewInThread || isOtherStage || hasNewJob)) {
+    const known = read("job", key);
+    const pullRequest = pullRequestAfter(known?.pullRequest, turn);
+    const record: JobRecord = {
+      ...known,
+      version: 2,
+      id: turn.job.id,
+      project: turn.request.project,
+      thread: thread ?? known?.thread ?? null,
+      openTurnIds: openWith(read, known?.openTurnIds ?? [], turn, before),
+      ...(pullRequest === undefined ? {} : { pullRequest }),
+      createdAt: known?.createdAt ?? deps.clock.now(),
+    };
+    // As long as the turn that is kept longest.
+    const isOpen = record.openTurnIds.length > 0;
+    writes.push({ kind: "job", id: key, record, ttlMs: isOpen ? longestMs : ttlMs });
+  }
+  return writes;
+}
+
+/** A turn is kept as long as those that its status message shows. */
+function keptMs({ clock, polling, retentionMs }: Deps, read: Read, turn: Turn): number {
+  return Math.max(...shownBy(read, turn).map((each) => keepTurnMs(each, clock.now(), polling, retentionMs)));
+}
+
+/** Written with the turn. It outlives the turn, and the thread's record: Slack keeps what was said, and it may be read again. */
+function withheldWrites(read: Read, request: Request): Write[] {
+  const withheld = request.context?.withheld ?? [];
+  const id = threadIdOf(request);
+  if (id === null || withheld.length === 0) return [];
+  const known = read("withheld", id)?.messages ?? [];
+  const messages = [...new Set([...known, ...withheld])];
+  if (messages.length === known.length) return [];
+  return [{ kind: "withheld", id, record: { version: 1, messages } }];
+}
+
+type Thread = { teamId: string; channelId: string; ts: string };
+
+/** Where a turn reports; null: its thread isn't there yet. */
+function threadOf({ request, delivery }: Turn): Thread | null {
+  const { channelId, threadTs } = delivery;
+  return threadTs === null ? null : { teamId: request.teamId, channelId, ts: threadTs };
+}
+
+/** `isNew`: the turn has come into the thread just now. Turns stay in the order in which they came, and are never named anew. */
+function threadWith(read: Read, thread: Thread, turn: Turn, isNew: boolean): ThreadRecord {
+  const known = read("thread", threadId(thread));
+  const turnIds = known?.turnIds ?? [];
+  const isMissing = (isNew || known === undefined) && !turnIds.includes(turn.id);
+  return {
+    ...known,
+    version: 2,
+    ...thread,
+    turnIds: isMissing ? [...turnIds, turn.id].slice(-THREAD_TURNS_MAX) : turnIds,
+  };
+}
+
+/** The open turns of a job with one that has changed. One that is watched again comes before those that were asked for later. */
+function openWith(read: Read, openIds: readonly string[], turn: Turn, before: Turn | undefined): string[] {
+  if (turn.stage.name === "ended") return openIds.filter((id) => id !== turn.id);
+  if (openIds.includes(turn.id)) return [...openIds];
+  const isAgain = before?.stage.name === "ended";
+  const later = isAgain ? openIds.findIndex((id) => isLater(read("turn", id), turn)) : -1;
+  return openIds.toSpliced(later === -1 ? openIds.length : later, 0, turn.id);
+}
+
+function isLater(other: Turn | undefined, { request }: Turn): boolean {
+  return other !== undefined && other.request.receivedAt > request.receivedAt;
+}

@@ -1,0 +1,42 @@
+import { pino } from "pino";
+import type { Logger } from "../core/ports/logger.ts";
+
+export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
+
+type LoggerOptions = {
+  level: (typeof LOG_LEVELS)[number];
+  /** Never to appear in a line, whatever it comes in. */
+  secrets: string[];
+  /** Coloured lines for a terminal instead of JSON lines. */
+  pretty: boolean;
+  /** The file descriptor to write to. @default 1, the standard output */
+  dest?: 1 | 2;
+};
+
+/** Logs one line each, synchronously: the last lines before an exit are the ones that matter. */
+export async function createLogger({ level, secrets, pretty, dest = 1 }: LoggerOptions): Promise<Logger> {
+  // Secrets inside a JSON string look as JSON writes them.
+  const written = secrets
+    .filter((secret) => secret !== "")
+    .map((secret) => JSON.stringify(secret).slice(1, -1));
+  const logger: Logger = pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      hooks: {
+        streamWrite: (line) =>
+          written.reduce((scrubbed, secret) => scrubbed.replaceAll(secret, "[secret]"), line),
+      },
+    },
+    pretty ? await prettyDestination(dest) : pino.destination({ dest, sync: true }),
+  );
+  return logger;
+}
+
+/** Loaded only for a terminal. */
+async function prettyDestination(destination: number) {
+  const { PinoPretty } = await import("pino-pretty");
+  return PinoPretty({ colorize: true, sync: true, destination });
+}

@@ -1,0 +1,88 @@
+import { Agent, EnvHttpProxyAgent, Pool, setGlobalDispatcher } from "undici";
+import type { Dispatcher } from "undici";
+import { codeOrNameOf, DocsAgentError } from "../core/errors.ts";
+
+/** The way out of the network. Each is empty where it is not set. */
+export type ProxySettings = {
+  /** Address of the proxy for http targets, and for https targets if `https` is empty. May hold a user name and password. */
+  http: string;
+  /** Address of the proxy for https targets. May hold a user name and password. */
+  https: string;
+  /** Hosts reached directly: names or addresses with or without a port, separated by commas; `*` for all. */
+  none: string;
+};
+
+/** Everything is reached directly. */
+export const DIRECT: ProxySettings = { http: "", https: "", none: "" };
+
+/** Time that a proxy has to answer a CONNECT, unless the connection has its own limit. */
+const CONNECT_TIMEOUT_MS = 10_000;
+
+/** The proxy did not open a tunnel, so the target saw nothing. */
+export class ProxyConnectError extends DocsAgentError {
+  readonly code = "ERR_PROXY_CONNECT";
+}
+
+/** Whether anything goes through a proxy. */
+export function isProxied({ http, https }: ProxySettings): boolean {
+  return http !== "" || https !== "";
+}
+
+/**
+ * Connections that go through the proxies where the settings say so. Always by CONNECT, for plain http too: only then is it
+ * certain that a target behind a failing proxy has seen nothing. Give `timeoutMs` to bound that step as well.
+ */
+export function createDispatcher(
+  proxy: ProxySettings,
+  { timeoutMs = CONNECT_TIMEOUT_MS, ...options }: Agent.Options & { timeoutMs?: number } = {},
+): Dispatcher {
+  const limits = { connect: { timeout: timeoutMs }, ...options };
+  if (!isProxied(proxy)) return new Agent(limits);
+  return new EnvHttpProxyAgent({
+    ...limits,
+    // Given, even if empty: undici would read the environment for what is left out.
+    httpProxy: proxy.http,
+    httpsProxy: proxy.https,
+    noProxy: proxy.none,
+    clientFactory: (address, given) => new ProxyPool(address, { ...given, headersTimeout: timeoutMs }),
+  });
+}
+
+/** From now on, what this process fetches goes through the proxies: Node's `fetch` takes undici's global dispatcher. */
+export function fetchThrough(proxy: ProxySettings): void {
+  if (isProxied(proxy)) setGlobalDispatcher(createDispatcher(proxy));
+}
+
+/**
+ * Connections to a proxy. undici tries a connection that ended without an answer (UND_ERR_SOCKET) again and again, without
+ * a pause and without telling the caller; with a proxy that hangs up, that would never end. An error with a code of our own
+ * ends the request at once.
+ */
+class ProxyPool extends Pool {
+  override connect(options: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData>;
+  override connect(options: Dispatcher.ConnectOptions, callback: ConnectCallback): void;
+  override connect(
+    options: Dispatcher.ConnectOptions,
+    callback?: ConnectCallback,
+  ): Promise<Dispatcher.ConnectData> | void {
+    // undici's proxy agent uses the promise.
+    return callback === undefined ? this.#connect(options) : super.connect(options, callback);
+  }
+
+  async #connect(options: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData> {
+    const data = await super.connect(options).catch((thrown: unknown) => {
+      throw new ProxyConnectError(`the proxy did not open a connection (${codeOrNameOf(thrown)})`, {
+        cause: thrown,
+      });
+    });
+    if (data.statusCode === 200) return data;
+    data.socket.on("error", () => undefined).destroy();
+    throw new ProxyConnectError(`the proxy answered ${data.statusCode}${remedyFor(data.statusCode)}`);
+  }
+}
+
+type ConnectCallback = (err: Error | null, data: Dispatcher.ConnectData) => void;
+
+function remedyFor(status: number): string {
+  return status === 407 ? ": put a user name and password that it accepts into its address" : "";
+}

@@ -1,0 +1,207 @@
+import type { Clock } from "../../core/ports/clock.ts";
+import type { Logger } from "../../core/ports/logger.ts";
+import type { Decision, Step, TaskEnd, TaskHandler } from "../../core/ports/task-queue.ts";
+import { messageOf } from "../../core/errors.ts";
+import type { GroupCommit } from "../../store/sqlite/group-commit.ts";
+import { type Run, TaskRuns, type TaskRunsOptions } from "../task-runs.ts";
+import type { LoadedTask, TaskTable } from "./task-table.ts";
+
+type SqliteRunsOptions = TaskRunsOptions & {
+  table: TaskTable;
+  commits: GroupCommit;
+  /** Carries out the decision that a handler returned, inside a transaction. */
+  carryOut: (decide: Decision<TaskEnd>) => TaskEnd;
+  /** Commits what a handler decides before it ends. */
+  commit: <T>(decide: Decision<T>) => Promise<T>;
+  /** Called when a run is about to end, and when its result is on the disk. */
+  onEnd: () => void;
+  onEnded: () => void;
+  /** Called when tasks that were due couldn't be started. They are still due. */
+  onNotStarted: (thrown: unknown) => void;
+};
+
+/**
+ * `isHeldBack`: it waits for another that may end the process. `isCounted`: its start is on the
+ * disk. `hasEnded`: its result is written, and on its way to the disk.
+ */
+type SqliteRun = Run & LoadedTask & { isHeldBack: boolean; isCounted: boolean; hasEnded: boolean };
+
+/**
+ * A task that kills its process runs again soon after the next start, so only runs in this time are
+ * counted.
+ */
+const countRunsForMs = 60_000;
+/**
+ * Tasks that were running in this many process deaths run one at a time, so that the one that kills
+ * is the only one given up.
+ */
+const doubtfulDeaths = 2;
+
+/**
+ * Runs the tasks of a table that are due, and counts for each how many processes die while they run
+ * it.
+ */
+export class SqliteRuns extends TaskRuns<SqliteRun> {
+  readonly #options: SqliteRunsOptions;
+  readonly #table: TaskTable;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  /** Tasks up to this number were there before this process. */
+  readonly #newestBefore: number;
+  /**
+   * Of those that were there when processes died again and again: the one that runs, and those that
+   * wait for it.
+   */
+  #doubtful: SqliteRun | null = null;
+  #heldBack: SqliteRun[] = [];
+  #countsSinceMs = -Infinity;
+
+  constructor(options: SqliteRunsOptions) {
+    super(options);
+    this.#options = options;
+    this.#table = options.table;
+    this.#clock = options.clock;
+    this.#logger = options.logger;
+    this.#newestBefore = options.table.newestSeq();
+  }
+
+  /** When the next task that isn't held is due, in epoch milliseconds; Infinity if none waits. */
+  nextDueAt(): number {
+    return this.#nextDueIn([...this.#table.pools]);
+  }
+
+  /** As {@link nextDueAt}, among the pools that may run one more. */
+  nextStartAt(): number {
+    return this.#nextDueIn([...this.#table.pools].filter((pool) => this.roomIn(pool) > 0));
+  }
+
+  /** From now on, starts are counted for a while. */
+  beginCounting(): void {
+    this.#countsSinceMs = this.#clock.monotonicMs();
+  }
+
+  /** Starts what is due. */
+  startDue(handler: TaskHandler, nowMs: number): void {
+    if (!this.mayBegin) return;
+    const suspects: SqliteRun[] = [];
+    try {
+      for (const pool of this.#table.pools) {
+        const room = this.roomIn(pool);
+        if (room <= 0) continue;
+        const due = this.#table.due(pool, nowMs, room + this.heldIn(pool));
+        for (const seq of due.filter((each) => this.runOf(each) === undefined).slice(0, room)) {
+          const run = this.#load(seq);
+          this.hold(run);
+          if (run.isHeldBack) this.#heldBack.push(run);
+          else if (seq <= this.#newestBefore && this.#isCounting) suspects.push(run);
+          else void this.run(handler, run);
+        }
+      }
+    } finally {
+      // Also when a row can't be read: those that could be read are held already.
+      if (this.#doubtful === null || !this.holds(this.#doubtful)) {
+        // The least doubtful first, so that processes that go on dying are not blamed on one of
+        // them.
+        this.#heldBack.sort((a, b) => b.task.deaths - a.task.deaths);
+        this.#doubtful = this.#heldBack.pop() ?? null;
+        if (this.#doubtful !== null) {
+          this.#doubtful.isHeldBack = false;
+          suspects.push(this.#doubtful);
+        }
+      }
+      if (suspects.length > 0) this.#countAndRun(handler, suspects);
+    }
+  }
+
+  /**
+   * Inside a transaction: counts the starts that are not counted yet, of runs that go on after it.
+   */
+  count(): void {
+    if (!this.#isCounting) return;
+    for (const run of this.all) {
+      if (run.isCounted || run.isHeldBack || run.hasEnded) continue;
+      this.#table.countRun(run.seq, 1);
+      this.#options.commits.afterCommit(() => {
+        run.isCounted = true;
+      });
+    }
+  }
+
+  override async drain(graceMs: number): Promise<void> {
+    for (const run of this.#heldBack.splice(0)) this.forget(run);
+    await super.drain(graceMs);
+  }
+
+  protected override commit<T>(_: SqliteRun, decide: Decision<T>): Promise<T> {
+    return this.#options.commit(decide);
+  }
+
+  protected override async end(run: SqliteRun, step: Step): Promise<void> {
+    const { commits, carryOut, onEnd, onEnded } = this.#options;
+    onEnd();
+    await commits.run(() => {
+      if (!this.holds(run)) return;
+      const end = typeof step === "function" ? carryOut(step) : step;
+      this.#table.end(run, end, this.#clock.now());
+      // A later add in this transaction finds the task waiting.
+      run.hasEnded = true;
+      commits.afterUndo(() => {
+        run.hasEnded = false;
+      });
+    });
+    onEnded();
+  }
+
+  /** The process stopped and did not die, so these runs don't count as deaths. */
+  protected override async handBack(runs: readonly SqliteRun[]): Promise<void> {
+    try {
+      await this.#options.commits.run(() => {
+        for (const { seq, isCounted } of runs) if (isCounted) this.#table.countRun(seq, -1);
+      });
+    } catch (thrown) {
+      this.#logger.warn(
+        { error: messageOf(thrown) },
+        "task queue: what was aborted stays counted as if the process had died",
+      );
+    }
+  }
+
+  get #isCounting(): boolean {
+    return this.#clock.monotonicMs() - this.#countsSinceMs <= countRunsForMs;
+  }
+
+  #load(seq: number): SqliteRun {
+    const loaded = this.#table.load(seq);
+    const isHeldBack = loaded.task.deaths >= doubtfulDeaths;
+    const abort = new AbortController();
+    return { ...loaded, key: seq, abort, isHeldBack, isCounted: false, hasEnded: false };
+  }
+
+  #nextDueIn(pools: readonly string[]): number {
+    return Math.min(...pools.flatMap((pool) => this.#table.nextDueAt(pool, this.heldIn(pool)) ?? []));
+  }
+
+  /**
+   * One of these may have killed the process before this one, and may kill this one at once: their
+   * starts are counted first.
+   */
+  #countAndRun(handler: TaskHandler, runs: readonly SqliteRun[]): void {
+    this.#options.commits
+      .run(() => {})
+      .then(
+        () => {
+          for (const run of runs.filter((each) => this.holds(each))) {
+            if (!this.isStopped) void this.run(handler, run);
+            else {
+              this.forget(run);
+              void this.handBack([run]);
+            }
+          }
+        },
+        (thrown: unknown) => {
+          for (const run of runs) this.forget(run);
+          this.#options.onNotStarted(thrown);
+        },
+      );
+  }
+}

@@ -1,0 +1,276 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { z } from "zod";
+import type { Task, TaskEnd } from "../../core/ports/task-queue.ts";
+import { preparing } from "../../store/sqlite/sqlite-database.ts";
+import {
+  type Pools,
+  type StorableTask,
+  fromStoredPayload,
+  poolName,
+  toStorablePayload,
+  toStorableReason,
+  toWholeMs,
+} from "../storable-task.ts";
+
+/**
+ * The statements of the SQLite task queue. None may scan the tasks: a test looks at their query
+ * plans. Conditions such as `state = 'waiting'` repeat those of the partial indexes in
+ * `store/migrations.ts`, without which SQLite does not use them.
+ */
+export const taskSql = {
+  /** id, type, pool, known, payload, due_at, added_at */
+  add: `INSERT INTO tasks (id, type, pool, known, payload, state, due_at, added_at)
+    VALUES (?, ?, ?, ?, ?, 'waiting', ?, ?) ON CONFLICT (id) DO NOTHING`,
+
+  /** id */
+  find: `SELECT seq, state FROM tasks WHERE id = ?`,
+
+  /** due_at, seq; brings a task forward */
+  bringForward: `UPDATE tasks SET due_at = min(due_at, ?) WHERE seq = ?`,
+
+  /** payload, due_at, seq; for a task that runs now */
+  runOnceMore: `UPDATE tasks SET next_payload = ?1, next_due_at = min(coalesce(next_due_at, ?2), ?2)
+    WHERE seq = ?3`,
+
+  /** pool, now, limit; what is due, that due longest first */
+  due: `SELECT seq, due_at FROM tasks WHERE state = 'waiting' AND pool = ? AND due_at <= ?
+    ORDER BY due_at, seq LIMIT ?`,
+
+  /** seq */
+  load: `SELECT seq, id, type, pool, known, payload, attempt, surprises, deaths, added_at
+    FROM tasks WHERE seq = ?`,
+
+  /** by, seq; a process that dies while it runs the task leaves one behind */
+  countRun: `UPDATE tasks SET deaths = max(deaths + ?, 0) WHERE seq = ?`,
+
+  newest: `SELECT coalesce(max(seq), 0) AS seq FROM tasks`,
+
+  /** seq */
+  pending: `SELECT next_payload, next_due_at FROM tasks WHERE seq = ? AND state = 'waiting'`,
+
+  /** seq */
+  remove: `DELETE FROM tasks WHERE seq = ?`,
+
+  /** ended_at, seq; the id stays known, what people wrote does not */
+  done: `UPDATE tasks SET state = 'done', payload = NULL, ended_at = ? WHERE seq = ?`,
+
+  /** ended_at, reason, seq; the dead keep their payload, for the operator */
+  dead: `UPDATE tasks SET state = 'dead', ended_at = ?, reason = ?, next_payload = NULL, next_due_at = NULL
+    WHERE seq = ?`,
+
+  /** due_at, payload or NULL, attempt, surprises, reason, seq */
+  waitOn: `UPDATE tasks SET due_at = ?, payload = coalesce(?, payload), attempt = ?, surprises = ?,
+      deaths = 0, reason = ?, next_payload = NULL, next_due_at = NULL
+    WHERE seq = ?`,
+
+  /** pool */
+  nextDue: `SELECT due_at FROM tasks WHERE state = 'waiting' AND pool = ?
+    ORDER BY due_at, seq LIMIT 1 OFFSET ?`,
+
+  waitingTypes: `SELECT DISTINCT type, pool FROM tasks WHERE state = 'waiting'`,
+
+  /** pool, type, pool before */
+  movePool: `UPDATE tasks SET pool = ? WHERE state = 'waiting' AND type = ? AND pool = ?`,
+
+  /** by; the clock was set back */
+  pullIn: `UPDATE tasks SET due_at = due_at - ?1, next_due_at = next_due_at - ?1 WHERE state = 'waiting'`,
+
+  countWaiting: `SELECT count(*) AS count FROM tasks WHERE state = 'waiting'`,
+  countDead: `SELECT count(*) AS count FROM tasks WHERE state = 'dead' AND state <> 'waiting'`,
+
+  /** state, ended before, limit */
+  forget: `DELETE FROM tasks WHERE seq IN
+    (SELECT seq FROM tasks WHERE state = ? AND state <> 'waiting' AND ended_at <= ?
+      ORDER BY ended_at LIMIT ?)`,
+
+  /** now */
+  seen: `INSERT INTO seen (id, at) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET at = excluded.at`,
+  lastSeen: `SELECT at FROM seen WHERE id = 1`,
+} as const;
+
+const Seq = z.object({ seq: z.int() });
+const Found = z.object({ seq: z.int(), state: z.enum(["waiting", "done", "dead"]) });
+const DueAt = z.object({ due_at: z.int() });
+const Count = z.object({ count: z.int() });
+const Next = z.object({ next_payload: z.string().nullable(), next_due_at: z.int().nullable() });
+const TypeInPool = z.object({ type: z.string(), pool: z.string() });
+const SeenAt = z.object({ at: z.int() });
+const Known = z.enum(["once", "pending", "latest"]);
+
+const LoadedRow = z.object({
+  seq: z.int(),
+  id: z.string(),
+  type: z.string(),
+  pool: z.string(),
+  known: Known,
+  payload: z.string().nullable(),
+  attempt: z.int(),
+  surprises: z.int(),
+  deaths: z.int(),
+  added_at: z.int(),
+});
+
+/** A task as a run of it needs it. */
+export type LoadedTask = { seq: number; pool: string; known: z.infer<typeof Known>; task: Task };
+
+/**
+ * The tasks in SQLite. Methods that write are called inside a transaction. `nowMs` is epoch
+ * milliseconds.
+ */
+export class TaskTable {
+  readonly #sql: (sql: string) => StatementSync;
+  readonly #poolsOfTypes: Pools;
+  readonly #pools = new Set<string>();
+  /** Whether this process runs the task with that number now. */
+  readonly #isRunning: (seq: number) => boolean;
+
+  constructor(db: DatabaseSync, pools: Pools, isRunning: (seq: number) => boolean) {
+    this.#sql = preparing(db);
+    this.#poolsOfTypes = pools;
+    this.#isRunning = isRunning;
+  }
+
+  /** Adds a task as `NewTask.known` says. Returns whether it was added, or will run once more. */
+  add(task: StorableTask, nowMs: number): boolean {
+    const { id, type, pool, known, payload, dueAt } = task;
+    this.#pools.add(pool);
+    const insert = () =>
+      this.#sql(taskSql.add).run(id, type, pool, known, payload, dueAt, nowMs).changes === 1;
+    if (insert()) return true;
+    const { seq, state } = Found.parse(this.#sql(taskSql.find).get(id));
+    if (known === "once") return false;
+    if (state !== "waiting") {
+      this.#sql(taskSql.remove).run(seq);
+      return insert();
+    }
+    if (known === "pending") return false;
+    if (this.#isRunning(seq)) this.#sql(taskSql.runOnceMore).run(payload, dueAt, seq);
+    else this.#sql(taskSql.bringForward).run(dueAt, seq);
+    return this.#isRunning(seq);
+  }
+
+  /** The numbers of at most `limit` tasks of a pool that are due, those due longest first. */
+  due(pool: string, nowMs: number, limit: number): number[] {
+    return z
+      .array(Seq)
+      .parse(this.#sql(taskSql.due).all(pool, nowMs, limit))
+      .map(({ seq }) => seq);
+  }
+
+  load(seq: number): LoadedTask {
+    const {
+      seq: _,
+      pool,
+      known,
+      payload,
+      added_at: addedAt,
+      ...row
+    } = LoadedRow.parse(this.#sql(taskSql.load).get(seq));
+    return { seq, pool, known, task: { ...row, payload: fromStoredPayload(payload), addedAt } };
+  }
+
+  /**
+   * Counts a run that has begun, until it ends: -1 takes that back. The count shows that a task
+   * kills its process.
+   */
+  countRun(seq: number, by: 1 | -1): void {
+    this.#sql(taskSql.countRun).run(by, seq);
+  }
+
+  /** The number of the task that was added last; 0: there is none. */
+  newestSeq(): number {
+    return Seq.parse(this.#sql(taskSql.newest).get()).seq;
+  }
+
+  /** Writes down how a run ended. */
+  end({ seq, known, task }: LoadedTask, how: TaskEnd, nowMs: number): void {
+    const row = this.#sql(taskSql.pending).get(seq);
+    if (row === undefined) return;
+    const { next_payload: nextPayload, next_due_at: nextDueAt } = Next.parse(row);
+    const waitOn = (end: Extract<TaskEnd, { dueAt: number }>, attempt: number, surprises: number) => {
+      const dueAt = Math.min(toWholeMs(end.dueAt), nextDueAt ?? Infinity);
+      // The run's own payload comes first, because it knows best where it stands. Then the one of
+      // an add that came meanwhile.
+      const payload = toStorablePayload(end) ?? nextPayload;
+      const reason = end.kind === "retry" ? toStorableReason(end.reason) : null;
+      this.#sql(taskSql.waitOn).run(dueAt, payload, attempt, surprises, reason, seq);
+    };
+    if (nextPayload !== null && (how.kind === "done" || how.kind === "dead")) {
+      this.#sql(taskSql.waitOn).run(nextDueAt ?? nowMs, nextPayload, 1, 0, null, seq);
+      return;
+    }
+    const isSurprise = how.kind === "retry" && how.isSurprise === true;
+    switch (how.kind) {
+      case "done":
+        if (known === "once") this.#sql(taskSql.done).run(nowMs, seq);
+        else this.#sql(taskSql.remove).run(seq);
+        return;
+      case "dead":
+        this.#sql(taskSql.dead).run(nowMs, toStorableReason(how.reason), seq);
+        return;
+      case "again":
+        return waitOn(how, 1, 0);
+      case "wait":
+        return waitOn(how, task.attempt, task.surprises);
+      case "retry":
+        return waitOn(how, task.attempt + (isSurprise ? 0 : 1), task.surprises + (isSurprise ? 1 : 0));
+    }
+  }
+
+  /**
+   * When the next task of a pool that isn't held is due; null if none waits. `running`: how many of
+   * the pool are held.
+   */
+  nextDueAt(pool: string, running: number): number | null {
+    // In a pool with room, everything that was due runs already, and comes first in the order.
+    const row = this.#sql(taskSql.nextDue).get(pool, running);
+    return row === undefined ? null : DueAt.parse(row).due_at;
+  }
+
+  /** Puts waiting tasks into the pools that their types belong to in this version. */
+  movePools(): void {
+    for (const { type, pool } of z.array(TypeInPool).parse(this.#sql(taskSql.waitingTypes).all())) {
+      const [, ...share] = pool.split(" ");
+      const right = poolName(this.#poolsOfTypes, type, share.length === 0 ? undefined : share.join(" "));
+      this.#pools.add(right);
+      if (pool !== right) this.#sql(taskSql.movePool).run(right, type, pool);
+    }
+  }
+
+  /** The pools that tasks have been in since {@link movePools}: `<pool>`, or `<pool> <share>`. */
+  get pools(): Iterable<string> {
+    return this.#pools;
+  }
+
+  /** Brings everything that waits forward by that many milliseconds. */
+  pullIn(byMs: number): void {
+    this.#sql(taskSql.pullIn).run(Math.ceil(byMs));
+  }
+
+  /** Tasks that run count as waiting. */
+  counts(): { waiting: number; dead: number } {
+    return {
+      waiting: Count.parse(this.#sql(taskSql.countWaiting).get()).count,
+      dead: Count.parse(this.#sql(taskSql.countDead).get()).count,
+    };
+  }
+
+  /**
+   * Forgets at most `limit` tasks that ended in that state by then. Returns whether more may be
+   * left.
+   */
+  forget(state: "done" | "dead", endedByMs: number, limit: number): boolean {
+    return Number(this.#sql(taskSql.forget).run(state, endedByMs, limit).changes) === limit;
+  }
+
+  /** Notes the machine's time. */
+  see(nowMs: number): void {
+    this.#sql(taskSql.seen).run(nowMs);
+  }
+
+  /** The machine's time when it was noted last; null if it never was. */
+  lastSeenAt(): number | null {
+    const row = this.#sql(taskSql.lastSeen).get();
+    return row === undefined ? null : SeenAt.parse(row).at;
+  }
+}

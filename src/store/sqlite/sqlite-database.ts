@@ -1,0 +1,271 @@
+import { randomUUID } from "node:crypto";
+import {
+  constants,
+  accessSync,
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  realpathSync,
+  statSync,
+} from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { z } from "zod";
+import type { Clock } from "../../core/ports/clock.ts";
+import { appMigrations } from "./migrations.ts";
+import { StoreInUseError, StoreUnavailableError, sqliteCodeOf, toStoreError } from "../store-errors.ts";
+
+export type SqliteLocation = { path: string } | "memory";
+
+export type SqliteDatabase = {
+  db: DatabaseSync;
+  /** The real path of the file; null: it is in memory. */
+  path: string | null;
+  /**
+   * Throws unless this process still owns the file and the file is the one at its path. To be asked
+   * inside of each transaction: somebody may have deleted the files, or started a second process
+   * after deleting the owner's lock.
+   */
+  assertOwned: () => void;
+  /** Closes the file and gives up owning it. Idempotent. */
+  close: () => void;
+};
+
+type OpenSqliteOptions = {
+  clock: Clock;
+  /**
+   * How long to wait for a process that is about to end, as in a rolling restart. @default 10 000
+   */
+  ownerWaitMs?: number;
+  /** Steps, oldest first. @default those of the Slack app */
+  migrations?: readonly string[];
+};
+
+/**
+ * Marks the file as ours ("DcAg"), so that another program's database is refused and not migrated.
+ */
+const applicationId = 0x44634167;
+const ownerPollMs = 100;
+/**
+ * How long SQLite waits for a lock that somebody's `sqlite3` shell holds. Short, because the wait
+ * blocks the event loop and Slack gives an acknowledgement three seconds; who gets SQLITE_BUSY
+ * tries again later.
+ */
+const busyTimeoutMs = 250;
+const sqliteBusy = 5;
+
+/**
+ * Opens the one database file, brought to the newest schema, as its only owner: creates the file
+ * and its folder where missing. Rejects with {@link StoreInUseError} when another process still
+ * owns it after `ownerWaitMs`, and with {@link StoreUnavailableError} when it cannot be read or
+ * written, is damaged, or is of a newer version.
+ */
+export async function openSqliteDatabase(
+  location: SqliteLocation,
+  { clock, ownerWaitMs = 10_000, migrations = appMigrations }: OpenSqliteOptions,
+): Promise<SqliteDatabase> {
+  if (location === "memory") {
+    const db = new DatabaseSync(":memory:");
+    migrate(db, ":memory:", migrations);
+    return { db, path: null, assertOwned: () => {}, close: closeOnce([db]) };
+  }
+
+  const path = resolveFile(location.path);
+  const owner = await own(path, clock, ownerWaitMs);
+  const opened = [owner];
+  try {
+    keepPrivate(path);
+    const db = new DatabaseSync(path, { timeout: busyTimeoutMs });
+    opened.unshift(db);
+    quickCheck(db, path);
+    // Before anything is changed: the file may be another program's.
+    migrate(db, path, migrations);
+    // In WAL mode NORMAL does not sync at commit: a power cut could take back commits, and so
+    // requests that Slack was told we have. FULL syncs the log at each commit, and SQLite syncs the
+    // folder when it creates the log. What was deleted is overwritten: it is what people wrote.
+    db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;");
+    writeProbe(db, clock.now());
+    return { db, path, assertOwned: ownership(db, path), close: closeOnce(opened) };
+  } catch (thrown) {
+    closeOnce(opened)();
+    throw toStoreError(path, thrown);
+  }
+}
+
+/**
+ * What people wrote is for this user alone. SQLite gives its other files the rights of this one.
+ */
+function keepPrivate(path: string): void {
+  closeSync(openSync(path, "a", 0o600));
+  chmodSync(path, 0o600);
+}
+
+/** Finds a damaged file before anything is built on it. */
+function quickCheck(db: DatabaseSync, path: string): void {
+  const { quick_check: found } = z
+    .object({ quick_check: z.string() })
+    .parse(db.prepare("PRAGMA quick_check(1)").get());
+  if (found === "ok") return;
+  throw new StoreUnavailableError(
+    path,
+    "the file is damaged",
+    "Restore a backup, or move the file away to start empty.",
+  );
+}
+
+/** Marks the file as this process's; what it returns notices when that is over. */
+function ownership(db: DatabaseSync, path: string): () => void {
+  const token = randomUUID();
+  const inode = statSync(path).ino;
+  db.exec(
+    "CREATE TABLE IF NOT EXISTS owner (id INTEGER PRIMARY KEY CHECK (id = 1), token TEXT NOT NULL) STRICT",
+  );
+  db.prepare(
+    "INSERT INTO owner (id, token) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET token = excluded.token",
+  ).run(token);
+  const read = db.prepare("SELECT token FROM owner WHERE id = 1");
+  return () => {
+    if (statSync(path, { throwIfNoEntry: false })?.ino !== inode) {
+      throw new StoreUnavailableError(
+        path,
+        "the file was deleted or replaced while it was in use",
+        "Restart the process.",
+      );
+    }
+    if (read.get()?.["token"] !== token) throw new StoreInUseError(path);
+  };
+}
+
+/** Runs `work` in one write transaction: all of it is committed, or, when it throws, none of it. */
+export function transaction<T>(db: DatabaseSync, work: () => T): T {
+  db.exec("BEGIN IMMEDIATE");
+  try {
+    const result = work();
+    db.exec("COMMIT");
+    return result;
+  } catch (thrown) {
+    // Some failures (disk full, I/O) have rolled back already; a second rollback would hide what
+    // happened.
+    if (db.isOpen && db.isTransaction) db.exec("ROLLBACK");
+    throw thrown;
+  }
+}
+
+/** Prepares each statement once, when it is first asked for. */
+export function preparing(db: DatabaseSync): (sql: string) => StatementSync {
+  const prepared = new Map<string, StatementSync>();
+  return (sql) => {
+    let statement = prepared.get(sql);
+    if (statement === undefined) prepared.set(sql, (statement = db.prepare(sql)));
+    return statement;
+  };
+}
+
+/** Throws unless a row can be written and committed now. */
+export function writeProbe(db: DatabaseSync, nowMs: number): void {
+  db.prepare(
+    `INSERT INTO probe (id, written_at) VALUES (1, ?)
+      ON CONFLICT (id) DO UPDATE SET written_at = excluded.written_at`,
+  ).run(nowMs);
+}
+
+/**
+ * The real path, links followed, so that every way to name the file leads to the same owner lock.
+ */
+function resolveFile(path: string): string {
+  const absolute = resolve(path);
+  try {
+    mkdirSync(dirname(absolute), { recursive: true, mode: 0o700 });
+    if (existsSync(absolute)) return realpathSync(absolute);
+    return join(realpathSync(dirname(absolute)), basename(absolute));
+  } catch (thrown) {
+    throw toStoreError(absolute, thrown);
+  }
+}
+
+/**
+ * Holds a lock of the operating system, which ends with the process however it ends. It is taken on
+ * a file beside the database, so that backups and the `sqlite3` shell can still read the database
+ * itself.
+ */
+async function own(path: string, clock: Clock, waitMs: number): Promise<DatabaseSync> {
+  const ownerPath = `${path}-owner`;
+  const deadlineMs = clock.now() + waitMs;
+  for (;;) {
+    const owner = tryToOwn(path, ownerPath);
+    if (owner) return owner;
+    const nowMs = clock.now();
+    if (nowMs >= deadlineMs) throw new StoreInUseError(path);
+    await new Promise<void>((wake) => clock.wakeAt(Math.min(nowMs + ownerPollMs, deadlineMs), wake));
+  }
+}
+
+function tryToOwn(path: string, ownerPath: string): DatabaseSync | undefined {
+  let owner: DatabaseSync | undefined;
+  try {
+    keepPrivate(ownerPath);
+    owner = new DatabaseSync(ownerPath, { timeout: 0 });
+    owner.exec("BEGIN EXCLUSIVE");
+    // On a file that it may not write, SQLite takes a shared lock instead and says nothing.
+    accessSync(ownerPath, constants.W_OK);
+    return owner;
+  } catch (thrown) {
+    owner?.close();
+    if (sqliteCodeOf(thrown) === sqliteBusy) return undefined;
+    throw toStoreError(path, thrown);
+  }
+}
+
+const UserVersion = z.object({ user_version: z.int() });
+const ApplicationId = z.object({ application_id: z.int() });
+
+function migrate(db: DatabaseSync, path: string, migrations: readonly string[]): void {
+  transaction(db, () => {
+    const version = schemaVersionOf(db, path);
+    if (version > migrations.length) {
+      throw new StoreUnavailableError(
+        path,
+        `the file has schema version ${version}, and this version of docs-agent knows ${migrations.length}`,
+        "A newer version wrote it, or an earlier build whose files aren't read any more. " +
+          "Run the version that wrote it, or move the file away to start empty.",
+      );
+    }
+    for (const step of migrations.slice(version)) db.exec(step);
+    db.exec(`PRAGMA user_version = ${migrations.length}; PRAGMA application_id = ${applicationId};`);
+  });
+}
+
+/** Throws a {@link StoreUnavailableError} if the file is another program's. */
+function schemaVersionOf(db: DatabaseSync, path: string): number {
+  const { user_version: version } = UserVersion.parse(db.prepare("PRAGMA user_version").get());
+  const { application_id: owner } = ApplicationId.parse(db.prepare("PRAGMA application_id").get());
+  const isEmpty = db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined;
+  if (isEmpty || owner === applicationId) return version;
+  throw new StoreUnavailableError(
+    path,
+    "the file is another program's SQLite database",
+    "Choose another path in STORE_URL (job service: dataDir).",
+  );
+}
+
+/** Whether a load of a dump into the file has begun and not finished. */
+export function isHalfLoaded(db: DatabaseSync): boolean {
+  return db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'half_loaded'").get() !== undefined;
+}
+
+/** Notes whether a load of a dump into the file has begun and not finished. */
+export function markHalfLoaded(db: DatabaseSync, isHalf: boolean): void {
+  db.exec(
+    isHalf ? "CREATE TABLE IF NOT EXISTS half_loaded (x INTEGER) STRICT" : "DROP TABLE IF EXISTS half_loaded",
+  );
+}
+
+function closeOnce(databases: readonly DatabaseSync[]): () => void {
+  return () => {
+    for (const database of databases) {
+      if (database.isOpen) database.close();
+    }
+  };
+}

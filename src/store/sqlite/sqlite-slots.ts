@@ -1,0 +1,191 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { z } from "zod";
+import type { Clock } from "../../core/ports/clock.ts";
+import type { Slots } from "../../core/ports/slots.ts";
+import type { Limit } from "../../core/ports/task-queue.ts";
+import { LimitReachedError } from "../../core/errors.ts";
+import type { GroupCommit } from "./group-commit.ts";
+import { preparing } from "./sqlite-database.ts";
+
+const GateRow = z.object({ gate: z.string(), next_at: z.int(), blocked_until: z.int() });
+
+/**
+ * `nextAt`: when the slot after the last one taken begins. `blockedUntil`: no slot is good before.
+ * `usedAt`: when one was used last, which is not saved. Epoch milliseconds.
+ */
+type Gate = { nextAt: number; blockedUntil: number; usedAt: number };
+
+/** The statements of the slots; a test looks at their query plans. */
+export const slotSql = {
+  all: "SELECT gate, next_at, blocked_until FROM slots",
+  save: `INSERT INTO slots (gate, next_at, blocked_until) VALUES (?, ?, ?)
+    ON CONFLICT (gate) DO UPDATE SET next_at = excluded.next_at, blocked_until = excluded.blocked_until`,
+  remove: "DELETE FROM slots WHERE gate = ?",
+} as const;
+
+/**
+ * How long after its time a slot is good: those that were held over a pause would otherwise all be
+ * used at once.
+ */
+const HELD_FOR_MS = 5_000;
+/** A row for every slot that is taken would cost more than the message. */
+const SAVE_EVERY_MS = 1_000;
+
+/**
+ * Slots of the one process that owns the file. They are kept in memory and go to the disk once a
+ * second, with a commit that happens anyway: a crash in between costs at most a few messages that
+ * Slack turns away, and those are sent again.
+ */
+export class SqliteSlots implements Slots {
+  readonly #clock: Clock;
+  readonly #commits: GroupCommit;
+  readonly #gates = new Map<string, Gate>();
+  #changed = new Set<string>();
+  #savedAtMs = -Infinity;
+  readonly #sql: (sql: string) => StatementSync;
+
+  constructor({ db, commits, clock }: { db: DatabaseSync; commits: GroupCommit; clock: Clock }) {
+    this.#clock = clock;
+    this.#commits = commits;
+    this.#sql = preparing(db);
+    for (const row of z.array(GateRow).parse(this.#sql(slotSql.all).all())) {
+      this.#gates.set(row.gate, { nextAt: row.next_at, blockedUntil: row.blocked_until, usedAt: 0 });
+    }
+    commits.ride(() => this.#saveChanged());
+  }
+
+  async reserve(
+    name: string,
+    { gapMs, burst = 1 }: { gapMs: number; burst?: number },
+    heldMs?: number,
+  ): Promise<number> {
+    const now = this.#clock.now();
+    const gate = this.#gate(name);
+    const apart = burst === 1 ? gate.usedAt + gapMs : 0;
+    if (heldMs !== undefined && isHeld(gate, heldMs, now)) {
+      if (heldMs > now) return heldMs;
+      if (apart > now) return Math.ceil(apart);
+      gate.usedAt = now;
+      return heldMs;
+    }
+    const free = Math.max(gate.nextAt - (burst - 1) * gapMs, gate.blockedUntil, now, apart);
+    gate.nextAt = Math.max(gate.nextAt, now, gate.blockedUntil, apart) + gapMs;
+    if (free <= now) gate.usedAt = now;
+    this.#changed.add(name);
+    return Math.ceil(free);
+  }
+
+  async takeIfIdle(name: string, { gapMs }: { gapMs: number }): Promise<boolean> {
+    const now = this.#clock.now();
+    const gate = this.#gate(name);
+    if (Math.max(gate.nextAt, gate.blockedUntil) > now) return false;
+    gate.nextAt = now + gapMs;
+    gate.usedAt = now;
+    this.#changed.add(name);
+    return true;
+  }
+
+  async postpone(name: string, untilMs: number): Promise<void> {
+    const gate = this.#gate(name);
+    if (untilMs <= gate.blockedUntil) return;
+    gate.blockedUntil = Math.ceil(untilMs);
+    gate.nextAt = Math.max(gate.nextAt, gate.blockedUntil);
+    this.#changed.add(name);
+  }
+
+  async openAt(name: string): Promise<number> {
+    return Math.max(this.#clock.now(), this.#gates.get(name)?.blockedUntil ?? 0);
+  }
+
+  /**
+   * Inside of a work: counts one more against each limit and returns null, or counts against none
+   * and returns why.
+   */
+  takeWithin(limits: readonly Limit[]): LimitReachedError | null {
+    const now = this.#clock.now();
+    const nextOf: number[] = [];
+    for (const { gate, limit, windowMs } of limits) {
+      const nextAt = Math.max(this.#gates.get(gate)?.nextAt ?? 0, now) + windowMs / limit;
+      // A millisecond of slack, for what rounding leaves.
+      if (nextAt > now + windowMs + 1) return new LimitReachedError(gate, Math.ceil(nextAt - windowMs));
+      nextOf.push(nextAt);
+    }
+    for (const [n, { gate: name, limit, windowMs }] of limits.entries()) {
+      const gate = this.#gate(name);
+      gate.nextAt = nextOf[n] ?? gate.nextAt;
+      this.#changed.add(name);
+      this.#commits.afterUndo(() => {
+        gate.nextAt -= windowMs / limit;
+      });
+    }
+    return null;
+  }
+
+  /**
+   * The machine's clock was set back by `byMs`, milliseconds: what lies ahead lies that much
+   * nearer.
+   */
+  pullIn(byMs: number): void {
+    for (const [name, gate] of this.#gates) {
+      gate.nextAt -= byMs;
+      gate.blockedUntil -= byMs;
+      gate.usedAt -= byMs;
+      this.#changed.add(name);
+    }
+  }
+
+  /** Forgets gates that nothing holds any more. */
+  sweep(): void {
+    const now = this.#clock.now();
+    for (const [name, gate] of this.#gates) {
+      if (gate.nextAt > now || gate.blockedUntil > now) continue;
+      this.#gates.delete(name);
+      this.#changed.add(name);
+    }
+  }
+
+  #gate(name: string): Gate {
+    const known = this.#gates.get(name);
+    if (known !== undefined) return known;
+    const gate = { nextAt: 0, blockedUntil: 0, usedAt: 0 };
+    this.#gates.set(name, gate);
+    return gate;
+  }
+
+  /**
+   * Has what changed saved with the next commit, of which it asks for one. For the end of the
+   * process.
+   */
+  async save(): Promise<void> {
+    if (this.#changed.size === 0) return;
+    this.#savedAtMs = -Infinity;
+    await this.#commits.run(() => {});
+  }
+
+  #saveChanged(): void {
+    const now = this.#clock.monotonicMs();
+    if (this.#changed.size === 0 || now - this.#savedAtMs < SAVE_EVERY_MS) return;
+    const names = this.#changed;
+    const savedBefore = this.#savedAtMs;
+    this.#changed = new Set();
+    this.#savedAtMs = now;
+    this.#commits.afterUndo(() => {
+      for (const name of names) this.#changed.add(name);
+      this.#savedAtMs = savedBefore;
+    });
+    for (const name of names) {
+      const gate = this.#gates.get(name);
+      if (gate === undefined) this.#sql(slotSql.remove).run(name);
+      else this.#sql(slotSql.save).run(name, Math.ceil(gate.nextAt), Math.ceil(gate.blockedUntil));
+    }
+  }
+}
+
+/**
+ * Slots lie before the next free one: what lies behind it was reserved by a clock that has been set
+ * back since.
+ */
+function isHeld(gate: Gate, heldMs: number, nowMs: number): boolean {
+  const isRecent = nowMs - heldMs <= HELD_FOR_MS;
+  return isRecent && heldMs >= gate.blockedUntil && heldMs <= Math.max(gate.nextAt, nowMs);
+}
