@@ -22,7 +22,7 @@ function ledger({ isAccepted = true } = {}): Ledger {
 
 it("finds nothing wrong where each request has one job, one status message and one outcome", () => {
   const verdict = ledger().judge([post("status"), post("outcome-1")], [create(TURN)]);
-  expect(verdict).toEqual({ lost: [], doubled: [], outcomes: 1 });
+  expect(verdict).toEqual({ lost: [], doubled: [], byRedis: [], outcomes: 1 });
 });
 
 it("counts as lost what was accepted and has no outcome, or no message at all", () => {
@@ -40,6 +40,22 @@ it("counts as doubled what was posted twice, or what nobody asked for", () => {
   expect(ledger().judge([...once, post("outcome-1")], []).doubled).toHaveLength(1);
   expect(ledger().judge([...once, post("outcome-2")], []).doubled).toHaveLength(1);
   expect(ledger().judge([...once, post("status", "command:other")], []).doubled).toHaveLength(1);
+});
+
+it("counts apart what Redis forgot: a request taken then, and one more copy of a post made then", () => {
+  const tail = { fromMs: 900, toMs: 1_100, turnIds: new Set([TURN]) };
+  const judge = (posts: SlackMessage[]) => ledger().judge(posts, [], undefined, tail);
+  expect(judge([])).toMatchObject({ lost: [], doubled: [], byRedis: [{}, {}].map(() => expect.any(String)) });
+  const once = [post("status"), post("outcome-1")];
+  expect(judge([...once, post("status")])).toMatchObject({
+    lost: [],
+    doubled: [],
+    byRedis: [expect.any(String)],
+  });
+  expect(judge([...once, post("status"), post("status")]).doubled).toHaveLength(1);
+  const later = { ...tail, fromMs: 2_000, toMs: 3_000, turnIds: new Set<string>() };
+  const verdict = ledger().judge([post("status"), post("status")], [], undefined, later);
+  expect(verdict).toMatchObject({ byRedis: [], lost: [expect.any(String)], doubled: [expect.any(String)] });
 });
 
 it("counts as doubled a second job for one turn, whatever key it was created with", () => {

@@ -24,8 +24,21 @@ export type Verdict = {
   lost: string[];
   /** Two posts of one name, or two jobs for one turn. */
   doubled: string[];
+  /** What was lost or posted twice because Redis forgot its last writes: see {@link LostTail}. */
+  byRedis: string[];
   outcomes: number;
 };
+
+/**
+ * A stretch of time whose writes Redis has forgotten. A request that was taken in it may be lost,
+ * and a post that was made in it may appear once more (docs/replicas.md).
+ */
+export type LostTail = { fromMs: number; toMs: number; turnIds: ReadonlySet<string> };
+
+/** Whether a post was made in the stretch. */
+export function isInTail({ ts }: SlackMessage, tail: LostTail | undefined): boolean {
+  return tail !== undefined && Number(ts) * 1000 >= tail.fromMs && Number(ts) * 1000 <= tail.toMs;
+}
 
 type Asked = "command" | "mention" | "form";
 
@@ -68,22 +81,29 @@ export class Ledger {
     this.entries.set(entry.turnId, { ...entry, watches: { asked: 1, maybe: 0 } });
   }
 
-  /** Compares what was asked for with what was said and done. `creates`: and messages. `isAnswer`: whether it answered what an agent asked, and so is no turn. */
+  /** Compares what was asked for with what was said and done. `creates`: and messages. `isAnswer`: whether it answered what an agent asked, and so is no turn. `tail`: what Redis has forgotten. */
   judge(
     posts: readonly SlackMessage[],
     creates: readonly SideCreate[],
     isAnswer: (marker: string) => boolean = () => false,
+    tail?: LostTail,
   ): Verdict {
     const counts = countByTurn(posts);
     const created = new Set(creates.map(({ idempotencyKey }) => turnOfKey(idempotencyKey ?? "")));
     const lost: string[] = [];
     const doubled: string[] = [];
+    const byRedis: string[] = [];
     let outcomes = 0;
     for (const [turnId, ofTurn] of counts) {
       for (const [post, count] of ofTurn) {
         if (post.startsWith("outcome-")) outcomes += count;
+        const isForgotten = posts.some((each) => {
+          return turnOf(each) === turnId && nameOf(each) === post && isInTail(each, tail);
+        });
         if (count > 1)
-          doubled.push(`${post} of ${turnId} was posted ${count} times: ${placesOf(posts, turnId)}`);
+          (isForgotten && count === 2 ? byRedis : doubled).push(
+            `${post} of ${turnId} was posted ${count} times: ${placesOf(posts, turnId)}`,
+          );
       }
       if (!this.entries.has(turnId) && !ofTurn.has("notice")) {
         doubled.push(`nobody asked for turn ${turnId}, and it has posts: ${[...ofTurn.keys()].join(", ")}`);
@@ -102,7 +122,7 @@ export class Ledger {
       if (isKnown) {
         for (const post of wanted)
           if (!ofTurn.has(post)) {
-            lost.push(
+            (tail?.turnIds.has(turnId) === true ? byRedis : lost).push(
               `${post} of ${turnId} (${entry.marker}) is missing; there is: ${placesOf(posts, turnId) || "nothing"}`,
             );
           }
@@ -113,7 +133,7 @@ export class Ledger {
       }
     }
     doubled.push(...doubledCreates(creates, [...this.entries.values()]));
-    return { lost, doubled, outcomes };
+    return { lost, doubled, byRedis, outcomes };
   }
 }
 

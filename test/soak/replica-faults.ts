@@ -25,6 +25,8 @@ export function faultText(fault: ReplicaFault): string {
       return `replica ${fault.replica + 1} is paused (SIGSTOP) for ${fault.forMs / 1000} s`;
     case "redis-kill":
       return `Redis is killed (SIGKILL), and started again after ${fault.downMs / 1000} s`;
+    case "redis-tail":
+      return `Redis loses its last ${fault.lastMs / 1000} s, and is started again after ${fault.downMs / 1000} s`;
     case "redis-away":
       return `Redis is unreachable (${fault.how}) for ${fault.forMs / 1000} s`;
     case "redis-trouble":
@@ -64,6 +66,10 @@ export async function happen(
     case "redis-kill":
       await redis.restart(fault.downMs);
       return { isFelt: true, seen: "it is up again" };
+    case "redis-tail": {
+      const bytes = await redis.loseTail(fault.lastMs, fault.downMs);
+      return { isFelt: bytes > 0, seen: `it has lost ${bytes} bytes` };
+    }
     case "redis-away": {
       await redis.become(fault.how);
       await sleep(NOTICE_AFTER_MS);

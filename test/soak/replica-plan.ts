@@ -10,6 +10,7 @@ export type StrikePoint = { at: "now" } | { at: "post"; phase: "before" | "after
  * What happens to the replicas and to what they need, `waitMs` after the one before it.
  *
  * - `redis-away`: `refuse` cuts connections and refuses others, `silent` takes them and passes nothing on.
+ * - `redis-tail`: Redis forgets what it wrote in its last second, which it had acknowledged.
  * - `slack-away`: for one replica. `refuse`: no connection; `silent`: no answer, and Slack sees nothing; `deaf`: Slack does what it is
  *   asked, and the answer is lost.
  */
@@ -17,6 +18,7 @@ export type ReplicaFault = { waitMs: number } & (
   | { do: "kill"; replica: number; point: StrikePoint; downMs: number }
   | { do: "pause"; replica: number; point: StrikePoint; forMs: number }
   | { do: "redis-kill"; downMs: number }
+  | { do: "redis-tail"; lastMs: number; downMs: number }
   | { do: "redis-away"; how: "refuse" | "silent"; forMs: number }
   | { do: "redis-trouble"; what: RedisTrouble; forMs: number }
   | { do: "slack-away"; replica: number; how: "refuse" | "silent" | "deaf"; forMs: number }
@@ -97,6 +99,13 @@ function faultsArbitrary(replicas: number): fc.Arbitrary<ReplicaFault[]> {
         forMs: fc.constant(PAUSE_MS),
       }),
       fc.record({ waitMs, do: fc.constant("redis-kill" as const), downMs: fc.constantFrom(0, 500, 4000) }),
+      // Slack's rates go by the second, so it is away for longer than what it forgets.
+      fc.record({
+        waitMs,
+        do: fc.constant("redis-tail" as const),
+        lastMs: fc.constant(1_000),
+        downMs: fc.constantFrom(1_500, 4_000),
+      }),
       fc.record({
         waitMs,
         do: fc.constant("redis-away" as const),

@@ -1,3 +1,5 @@
+import { readdir, stat, truncate } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createClient, type RedisClientType } from "@redis/client";
 import { startRedisServer } from "../support/redis-server.ts";
@@ -11,6 +13,11 @@ import type { SoakStore } from "./soak-store.ts";
 export type ReplicaRedis = SoakStore & {
   /** Kills it, and starts it again on the same folder and port after `downMs`. */
   restart(downMs: number): Promise<void>;
+  /**
+   * Kills it after `lastMs`, cuts off what it wrote in that time, and starts it again after
+   * `downMs`: as a failover to a copy that lacks it. Resolves to how many bytes were cut off.
+   */
+  loseTail(lastMs: number, downMs: number): Promise<number>;
   become(mood: TcpProxyMood): Promise<void>;
   /** Begins or ends a trouble of Redis itself. */
   trouble(what: RedisTrouble, isThere: boolean): Promise<void>;
@@ -55,6 +62,20 @@ export async function openReplicaRedis(): Promise<ReplicaRedis> {
       await sleep(downMs);
       server = await startRedisServer({ ...DURABLE, dir: dir.path, port });
     },
+    async loseTail(lastMs, downMs) {
+      const before = await sizesIn(dir.path);
+      await sleep(lastMs);
+      await server[Symbol.asyncDispose]();
+      const after = await sizesIn(dir.path);
+      let cut = 0;
+      for (const [path, size] of before) {
+        cut += (after.get(path) ?? size) - size;
+        await truncate(path, size);
+      }
+      await sleep(downMs);
+      server = await startRedisServer({ ...DURABLE, dir: dir.path, port });
+      return cut;
+    },
     become: (mood) => proxy.become(mood),
     async trouble(what, isThere) {
       switch (what) {
@@ -78,6 +99,15 @@ export async function openReplicaRedis(): Promise<ReplicaRedis> {
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
+}
+
+/** The sizes of the files in a folder, by path. */
+async function sizesIn(folder: string): Promise<Map<string, number>> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const paths = entries
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name));
+  return new Map(await Promise.all(paths.map(async (path) => [path, (await stat(path)).size] as const)));
 }
 
 /** Whether a task brings a status message, a question or a reaction up to date. One that asks the question ends with its turn. */

@@ -7,8 +7,8 @@ import { startHookedProxy } from "../support/hooked-proxy.ts";
 import { startJobServiceSide } from "../support/job-service-side.ts";
 import type { JobServiceSide } from "../support/job-service-side.ts";
 import { environment, startSlackSide } from "../support/world.ts";
-import { Ledger, nameOf, turnOf, turnOfKey } from "./ledger.ts";
-import type { Verdict } from "./ledger.ts";
+import { Ledger, isInTail, nameOf, turnOf, turnOfKey } from "./ledger.ts";
+import type { LostTail, Verdict } from "./ledger.ts";
 import { People } from "./people.ts";
 import { faultText, happen } from "./replica-faults.ts";
 import type { Replica } from "./replica-faults.ts";
@@ -30,6 +30,8 @@ const EVENT_RETRIES_MS = [0, 60_000, 300_000];
 /** A person whose request was not taken asks again after a minute, as they are told to, so often. */
 const TRIES = 3;
 const AGAIN_AFTER_MS = 60_000;
+/** A request or a press is taken within so long. Which presses were taken is known only at the end. */
+const TAKEN_WITHIN_MS = 1_500;
 const PROGRESS_EVERY_MS = 10_000;
 /** How far the replicas' clocks are off. Slack's requests are refused when they seem to be over five minutes old. */
 const CLOCKS_OFF_MS = [0, 120_000, -120_000];
@@ -104,12 +106,20 @@ export async function runReplicas(options: ReplicaRunOptions): Promise<ReplicaRe
   resources.defer(() => clearInterval(progress));
 
   const faults: string[] = [];
+  let tail: LostTail | undefined;
   async function strike(): Promise<void> {
     for (const fault of plan.faults) {
-      await sleep(fault.waitMs);
+      await sleep(fault.waitMs - TAKEN_WITHIN_MS);
+      const before = askedOf(ledger);
+      await sleep(TAKEN_WITHIN_MS);
       const text = faultText(fault);
       print(`- ${text}`);
+      const fromMs = Date.now();
       const { isFelt, seen } = await happen(fault, { replicas, redis });
+      if (fault.do === "redis-tail") {
+        const turnIds = [...askedOf(ledger)].filter(([id, asked]) => asked !== before.get(id));
+        tail = { fromMs, toMs: Date.now(), turnIds: new Set(turnIds.map(([id]) => id)) };
+      }
       print(`- over: ${text}; ${seen}`);
       if (!isFelt) faults.push(`nothing was felt of: ${text}; ${seen}`);
     }
@@ -145,10 +155,13 @@ export async function runReplicas(options: ReplicaRunOptions): Promise<ReplicaRe
     ...sent.map(({ idempotencyKey }) => turnOfKey(idempotencyKey ?? "")),
   ]);
   const entries = [...ledger.entries.values()];
+  // A post that Redis forgot may stand there twice, and only the second is kept up to date.
+  const kept = posts.filter((post) => !isInTail(post, tail));
+  const ofKept = kept.filter((post) => tail?.turnIds.has(turnOf(post)) !== true);
   const ranUntold = entries.filter(({ isAccepted, turnId }) => !isAccepted && seenTurns.has(turnId));
   return {
-    ...ledger.judge(posts, sent, answersIn(slack, service)),
-    untrue: untruths(slack, upToDate(posts, live), service),
+    ...ledger.judge(posts, sent, answersIn(slack, service), tail),
+    untrue: untruths(slack, upToDate(ofKept, live), service),
     asked: people.asked,
     pressed: people.pressed,
     steered: people.steered,
@@ -158,7 +171,7 @@ export async function runReplicas(options: ReplicaRunOptions): Promise<ReplicaRe
     ranUnanswered: ranUntold.filter(({ isRefused }) => isRefused !== true).length,
     ranRefused: ranUntold.filter(({ isRefused }) => isRefused === true).length,
     kills: replicas.reduce((sum, { app }) => sum + app.kills, 0),
-    order: orderBreaches(posts),
+    order: orderBreaches(kept),
     rates: rateBreaches(slack.calls),
     faults,
     refused: countBy(slack.refusedCalls.map(({ method }) => method)),
@@ -174,6 +187,16 @@ export async function runReplicas(options: ReplicaRunOptions): Promise<ReplicaRe
     tookMs: performance.now() - startedAt,
     evidence: { plan, logs: replicas.map(({ app }) => app.log), calls },
   };
+}
+
+/** What was asked about each turn so far, and whether the app is known to have taken it. */
+function askedOf({ entries }: Ledger): Map<string, string> {
+  return new Map(
+    [...entries].map(([id, { isAccepted, watches }]) => [
+      id,
+      `${isAccepted} ${watches.asked + watches.maybe}`,
+    ]),
+  );
 }
 
 async function act(people: People, deed: Exclude<Deed, AgentAsks>): Promise<void> {

@@ -47,6 +47,7 @@ async function main(): Promise<void> {
     ...result.rates.map((what) => `RATE ${what}`),
     ...result.faults.map((what) => `FAULT ${what}`),
   ];
+  for (const line of result.byRedis) print(`by Redis: ${line}`);
   for (const line of [...breaches, ...result.dead.map((what) => `given up: ${what}`)]) print(line);
   print(summary(result));
   if (breaches.length === 0) return;
@@ -57,7 +58,7 @@ async function main(): Promise<void> {
 function summary(result: ReplicaResult): string {
   const { asked, pressed, accepted, ranUnanswered, ranRefused, outcomes, kills, refused, peaks, dead } =
     result;
-  const { steered, canceled, answered, untrue } = result;
+  const { steered, canceled, answered, untrue, byRedis } = result;
   const { lost, doubled, order, rates, faults, updatesLeft, ownDelayMs, tookMs } = result;
   const times429 = Object.entries(refused).map(([method, count]) => `${count} times ${method}`);
   const busiest = Object.entries(peaks).map(([method, count]) => `${count} times ${method}`);
@@ -67,6 +68,7 @@ function summary(result: ReplicaResult): string {
     `${ranUnanswered} ran although their person got no answer in time, ${ranRefused} after an answer that they were not taken, or may not have been`,
     `429: ${times429.join(", ") || "none"}; busiest minute: ${busiest.join(", ")}; ${updatesLeft} updates still wait for their turn`,
     `the stand-ins were silent for ${ownDelayMs.toFixed(0)} ms at most`,
+    `${byRedis.length} lost or posted twice because Redis forgot its last second, which is not counted below`,
     `${lost.length} lost, ${doubled.length} doubled, ${untrue.length} untrue, ${order.length} out of order, ${rates.length} times over a rate, ${faults.length} other faults`,
   ].join("\n");
 }
