@@ -43,9 +43,15 @@ export type SelfHostedJobService = {
   start(): Promise<void>;
   /** Does what the command line asks. */
   runCommand(command: StateCommand): CommandResult;
-  /** Starts no more turns. One whose agent ends from now on runs again after the next start: it may have been stopped with the service. */
+  /**
+   * Starts no more turns. One whose agent ends from now on runs again after the next start: it may
+   * have been stopped with the service.
+   */
   expectStop(): void;
-  /** Starts no more turns, lets those that run go on for `graceMs`, then aborts them, to run again after the next start. */
+  /**
+   * Starts no more turns, lets those that run go on for `graceMs`, then aborts them, to run again
+   * after the next start.
+   */
   stop(graceMs: number): Promise<void>;
 };
 
@@ -71,7 +77,8 @@ export function createJobService({
   const projects = new Map(config.projects.map((project) => [project.id, project]));
   const slots = new TurnSlots(config.jobsAtOnce);
   const commits = new GroupCommit({ db, toStoreError: storeErrorsOf(db), assertOwned });
-  // Of each project so many jobs are claimed that one is there for each slot that becomes free. The others wait in the table alone.
+  // Of each project so many jobs are claimed that one is there for each slot that becomes free. The
+  // others wait in the table alone.
   const pools = {
     of: (type: string) => (type === "run-job" ? "jobs" : "others"),
     budgets: { jobs: 2 * config.jobsAtOnce, others: 16 },
@@ -81,7 +88,10 @@ export function createJobService({
   let cancelAddAgain: () => void = () => {};
   let isStopped = false;
 
-  /** The job's turns are durable already: a task that cannot be added now is added later, or at the next start. */
+  /**
+   * The job's turns are durable already: a task that cannot be added now is added later, or at the
+   * next start.
+   */
   async function addTask(jobId: string): Promise<void> {
     try {
       const job = store.job(jobId);
@@ -170,7 +180,9 @@ export function createJobService({
   };
 }
 
-/** The queue does not wait for those it aborted; their agents must be gone before the process is. */
+/**
+ * The queue does not wait for those it aborted; their agents must be gone before the process is.
+ */
 async function settled(underWay: ReadonlySet<Promise<unknown>>, clock: Clock): Promise<void> {
   if (underWay.size > 0) await within(clock, ABORT_GRACE_MS, Promise.allSettled(underWay), null);
 }

@@ -32,7 +32,8 @@ async function serve(config: ServiceConfig): Promise<void> {
       process.exit(1);
     });
   }
-  // Only here: the commands beside a running server need none of it, and start twice as fast without.
+  // Only here: the commands beside a running server need none of it, and start twice as fast
+  // without.
   const [{ RunnerClient }, { serveUntilSignal }] = await Promise.all([
     import("./runner/process/runner-client.ts"),
     import("./serve.ts"),

@@ -6,7 +6,9 @@ import { openServiceDatabase } from "./jobs/state-file.ts";
 
 export type ServeDeps = Omit<JobServiceDeps, "config" | "database"> & {
   config: ServiceConfig;
-  /** Awaited once the state is ours, before anything listens. When it rejects, so does the start. */
+  /**
+   * Awaited once the state is ours, before anything listens. When it rejects, so does the start.
+   */
   prepare?: () => Promise<void>;
   /** Called when all turns have stopped. */
   close?: () => Promise<void>;
@@ -16,13 +18,22 @@ export type ServeDeps = Omit<JobServiceDeps, "config" | "database"> & {
 export type RunningJobService = AsyncDisposable & {
   /** `http://host:port` */
   url: string;
-  /** Stops listening, lets running turns go on for `graceMs`, then aborts them, to run again after the next start. */
+  /**
+   * Stops listening, lets running turns go on for `graceMs`, then aborts them, to run again after
+   * the next start.
+   */
   stop(graceMs: number): Promise<void>;
-  /** Aborts running turns at once, also while `stop` still grants them time. Waits a bounded time for their agents to end. */
+  /**
+   * Aborts running turns at once, also while `stop` still grants them time. Waits a bounded time
+   * for their agents to end.
+   */
   abort(): Promise<void>;
 };
 
-/** Starts the service. Rejects with a `StartError`, and holds nothing then, if the state or address is unavailable. */
+/**
+ * Starts the service. Rejects with a `StartError`, and holds nothing then, if the state or address
+ * is unavailable.
+ */
 export async function startJobService(deps: ServeDeps): Promise<RunningJobService> {
   const { config, logger } = deps;
   // Released in reverse order, whether the start fails half-way or a stop ends it.
@@ -55,13 +66,17 @@ export async function startJobService(deps: ServeDeps): Promise<RunningJobServic
 
 /** What agents get to end after the second signal. */
 const ABORT_MS = 3_000;
-/** What an ordered stop may take beyond the grace of running turns, before the process ends all the same. */
+/**
+ * What an ordered stop may take beyond the grace of running turns, before the process ends all the
+ * same.
+ */
 const FORCED_AFTER_GRACE_MS = 30_000;
 
 /**
- * Serves until SIGTERM or SIGINT, then stops within `stopGraceMinutes` and half a minute. A second signal grants running turns
- * no more time; `forceExit` is called within seconds of it, at once on a third one, and when the stop takes too long.
- * Unfinished turns run again after the next start in any case.
+ * Serves until SIGTERM or SIGINT, then stops within `stopGraceMinutes` and half a minute. A second
+ * signal grants running turns no more time; `forceExit` is called within seconds of it, at once on
+ * a third one, and when the stop takes too long. Unfinished turns run again after the next start in
+ * any case.
  */
 export async function serveUntilSignal(
   deps: ServeDeps,

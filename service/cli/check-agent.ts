@@ -12,13 +12,19 @@ const TIME_LIMIT_MS = 30_000;
 /** Writes those of its arguments that can't be read. */
 const LIST_UNREADABLE = 'for path; do [ -r "$path" ] || printf "%s\\n" "$path"; done';
 
-/** The sandbox that all checks of agents share. `opened` rejects with a `SandboxMissingError`; `folder` is for what they write. */
+/**
+ * The sandbox that all checks of agents share. `opened` rejects with a `SandboxMissingError`;
+ * `folder` is for what they write.
+ */
 export type CheckSandbox = { folder: string; opened: Promise<Sandbox> };
 
 /** `sandbox`: null if agents aren't held in. */
 type AgentCheck = { sandbox: CheckSandbox | null; env: Env; signal: AbortSignal };
 
-/** Looks for the agent's program and what it is given, and whether the sandbox shows them to it. Resolves to the program's path. */
+/**
+ * Looks for the agent's program and what it is given, and whether the sandbox shows them to it.
+ * Resolves to the program's path.
+ */
 export async function checkAgent({ agent }: ServiceProject, options: AgentCheck): Promise<string> {
   const [command = "", ...args] = agent.command;
   const path = await pathOf(agent, command, options.env["PATH"] ?? "/usr/bin:/bin");

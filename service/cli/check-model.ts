@@ -10,7 +10,10 @@ const SILENT: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: ()
 
 const LISTS = { anthropic: "/v1/models", openai: "/models", gemini: "/v1beta/models" };
 
-/** Looks which models the agent may use, and with `calls` asks each for something small, as its agent would: over the gateway. */
+/**
+ * Looks which models the agent may use, and with `calls` asks each for something small, as its
+ * agent would: over the gateway.
+ */
 export async function checkModel(
   project: ServiceProject,
   { calls, env, signal }: { calls: boolean; env: Env; signal: AbortSignal },
@@ -41,7 +44,10 @@ export async function checkModel(
   return `${names}, called`;
 }
 
-/** A call with a token of output where it is known which model the agent uses, else a list of models. */
+/**
+ * A call with a token of output where it is known which model the agent uses, else a list of
+ * models.
+ */
 function smallRequest({ agent }: ServiceProject, { kind }: ModelAccess, isFirst: boolean) {
   const model = isFirst && agent.kind === "acp" ? agent.model : undefined;
   if (model === undefined) return { path: LISTS[kind], body: null };

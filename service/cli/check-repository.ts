@@ -16,8 +16,8 @@ export type RepositoryToCheck = {
 };
 
 /**
- * Asks the git server whether the base branch is there, and whether a job's branch could be pushed; pushes nothing. Rejects with what
- * is wrong, as `Git.run` does.
+ * Asks the git server whether the base branch is there, and whether a job's branch could be pushed;
+ * pushes nothing. Rejects with what is wrong, as `Git.run` does.
  */
 export async function checkRepository(
   { repository, baseBranch, credentials }: RepositoryToCheck,

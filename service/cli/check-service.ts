@@ -18,7 +18,10 @@ import { checkAgent, type CheckSandbox } from "./check-agent.ts";
 import { checkModel } from "./check-model.ts";
 import { checkRepository } from "./check-repository.ts";
 
-/** One thing that a turn needs. `fault` says what is wrong and what to do; null: it is there, as `found` says. */
+/**
+ * One thing that a turn needs. `fault` says what is wrong and what to do; null: it is there, as
+ * `found` says.
+ */
 export type Finding = { of: string; what: string; found: string; fault: string | null; isWarning?: boolean };
 
 type Check = { of: string; what: string; run: (signal: AbortSignal) => Promise<string> };
@@ -26,7 +29,7 @@ export type CheckDeps = {
   config: ServiceConfig;
   /** Where the settings are, as commands need it: `--config <path>`, or nothing. */
   configOption: string;
-  /** Whether models are called, which may cost a few tokens. */
+  /** True if models are called, which may cost a few tokens. */
   callModel: boolean;
   env: Env;
   clock: Clock;
@@ -36,7 +39,10 @@ const TIME_LIMIT_MS = 30_000;
 const ANY_ADDRESS = new Set(["0.0.0.0", "::"]);
 const NO_BRANCH_YET = "docs-agent/check";
 
-/** Looks for everything that a turn needs, in the settings' order. Changes nothing but to make `dataDir`. */
+/**
+ * Looks for everything that a turn needs, in the settings' order. Changes nothing but to make
+ * `dataDir`.
+ */
 export async function* checkService(deps: CheckDeps): AsyncGenerator<Finding> {
   const { config } = deps;
   await using sandbox = config.containment === "none" ? null : await openCheckSandbox(deps);
@@ -77,7 +83,10 @@ async function* findingsOf(checks: readonly Check[], { config, env }: CheckDeps)
   for (const finding of running) yield await finding;
 }
 
-/** Opens the sandbox that agents run in, which takes a try of it. Disposing of it removes its folder. */
+/**
+ * Opens the sandbox that agents run in, which takes a try of it. Disposing of it removes its
+ * folder.
+ */
 async function openCheckSandbox({ env }: CheckDeps): Promise<CheckSandbox & AsyncDisposable> {
   const folder = await mkdtemp(join(tmpdir(), "docs-agent-check-"));
   const opened = openSandbox({ containment: "required", folder, env });
@@ -115,7 +124,8 @@ function projectChecks(
     }),
     "admin key": async () => {
       openDataDir(config);
-      // Asking makes the file, and whoever checks the settings may be another user than the service's.
+      // Asking makes the file, and whoever checks the settings may be another user than the
+      // service's.
       const isThere = existsSync(stateFileOf(config));
       const count = isThere
         ? (await doCommand(config, clock, { name: "count-keys", project: of })).text

@@ -56,7 +56,10 @@ export async function serveCommands(
   };
 }
 
-/** Has the running service do a command. If none runs, the command is done here. Rejects with a {@link StartError} that says why it can't be done. */
+/**
+ * Has the running service do a command. If none runs, the command is done here. Rejects with a
+ * {@link StartError} that says why it can't be done.
+ */
 export async function doCommand(
   config: ServiceConfig,
   clock: Clock,

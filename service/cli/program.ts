@@ -31,7 +31,10 @@ service.example.yml describes every setting.
 
 const HELP_HINT = "(--help shows the commands)";
 
-/** The command line of the job service. A wrong command or option throws commander's error, after saying what is meant. */
+/**
+ * The command line of the job service. A wrong command or option throws commander's error, after
+ * saying what is meant.
+ */
 export function createProgram({ readSettings, serve, ...rest }: ProgramOptions): Command {
   const program = new Command("npm run service --")
     .description(
@@ -93,7 +96,10 @@ export function createProgram({ readSettings, serve, ...rest }: ProgramOptions):
   return program;
 }
 
-/** A command that isn't there comes as an argument of the default one. A parser without a default says so, and which one is meant. */
+/**
+ * A command that isn't there comes as an argument of the default one. A parser without a default
+ * says so, and which one is meant.
+ */
 function refuseUnknown(program: Command, args: readonly string[]): void {
   if (args.length === 0) return;
   const strict = new Command().showHelpAfterError(HELP_HINT).exitOverride();

@@ -29,7 +29,10 @@ export const StateCommand = z.discriminatedUnion("name", [
 ]);
 export type StateCommand = z.infer<typeof StateCommand>;
 
-/** What is written for a person. `isRefused`: it says why nothing was done. `isActive`: of a job that is shown. */
+/**
+ * What is written for a person. `isRefused`: it says why nothing was done. `isActive`: of a job
+ * that is shown.
+ */
 export const CommandResult = z.object({
   text: z.string(),
   isRefused: z.boolean().default(false),
@@ -41,7 +44,10 @@ export type CommandDeps = {
   db: DatabaseSync;
   settings: Pick<ServiceConfig, "projects" | "keyPrefix">;
   nowMs: number;
-  /** Called once turns of a job were ended, to have their agents stop and the next turn run soon. @default nobody runs them */
+  /**
+   * Called once turns of a job were ended, to have their agents stop and the next turn run soon.
+   * @default nobody runs them
+   */
   onEnded?: (jobId: string) => void;
   /** Called once an answer is kept. @default nobody waits for it */
   onAnswered?: (questionId: string, answer: QuestionAnswer) => void;

@@ -8,12 +8,15 @@ import type { ServiceConfig } from "../config/config.ts";
 
 /** What the commands work with. */
 export type CommandContext = {
-  /** The settings. `needsSecrets`: the variables that they name must be set. Throws a `ServiceConfigError`. */
+  /**
+   * The settings. `needsSecrets`: the variables that they name must be set. Throws a
+   * `ServiceConfigError`.
+   */
   settings: (options: { needsSecrets: boolean }) => ServiceConfig;
   clock: Clock;
   /** Writes to the standard output. */
   write: (text: string) => void;
-  /** Whether a person looks at the output. */
+  /** True if a person looks at the output. */
   isTerminal: boolean;
 };
 
@@ -21,7 +24,10 @@ const WATCH_EVERY_MS = 1000;
 /** Clears the terminal and goes to its top. */
 const CLEAR = "\u001b[2J\u001b[H";
 
-/** Adds `keys …` and `jobs …`. They work while the server runs, which knows the change at once, and while it doesn't. */
+/**
+ * Adds `keys …` and `jobs …`. They work while the server runs, which knows the change at once, and
+ * while it doesn't.
+ */
 export function addStateCommands(program: Command, context: CommandContext): void {
   const ask = (command: StateCommand): Promise<CommandResult> =>
     doCommand(context.settings({ needsSecrets: false }), context.clock, command);

@@ -9,9 +9,14 @@ export type AgentPreset = {
   npmPackage: string;
   /** Kinds of model upstreams that it works with, its own first. */
   modelKinds: readonly ModelKind[];
-  /** Turns off what only disturbs here: updates, telemetry, questions, and a sandbox inside ours. */
+  /**
+   * Turns off what only disturbs here: updates, telemetry, questions, and a sandbox inside ours.
+   */
   env: Readonly<Record<string, string>>;
-  /** The variables that lead it to its model. The upstream's kind is one of `modelKinds`; no model: the agent's own choice. */
+  /**
+   * The variables that lead it to its model. The upstream's kind is one of `modelKinds`; no model:
+   * the agent's own choice.
+   */
   modelEnv: (upstream: ModelAccess, model: string | null) => Record<string, string>;
 };
 
@@ -103,7 +108,10 @@ export function isAgentPreset(name: string): name is AgentPresetName {
 /** A preset as the settings choose it. */
 export type ChosenPreset = { name: AgentPresetName; model: string | null };
 
-/** The variables that a preset needs, led to the first of the upstreams that it works with; none of them: it gets no model. */
+/**
+ * The variables that a preset needs, led to the first of the upstreams that it works with; none of
+ * them: it gets no model.
+ */
 export function presetEnv(
   { name, model }: ChosenPreset,
   upstreams: readonly ModelAccess[],

@@ -80,7 +80,8 @@ const AgentSettings = {
   ),
 };
 const AskingSettings = {
-  // With `ask`, a person decides what the policy does not allow, and the agent may put questions of its own.
+  // With `ask`, a person decides what the policy does not allow, and the agent may put questions of
+  // its own.
   permissions: z.enum(["policy", "ask"], "policy or ask").default("policy"),
   answerTimeLimitMinutes: whole(
     "how long an agent waits for a person's answer, in minutes",
@@ -231,7 +232,10 @@ const Project = z.strictObject({
 
 const WANT_HOST = "an address to listen on, for example 127.0.0.1";
 
-/** The settings file as it is written. Defaults are filled in; paths and names that follow from others are not. */
+/**
+ * The settings file as it is written. Defaults are filled in; paths and names that follow from
+ * others are not.
+ */
 export const ServiceSettings = z.strictObject({
   listen: section(
     z.strictObject({

@@ -16,14 +16,17 @@ type ProjectSettings = ServiceSettings["projects"][number];
 type ModelSettings = ServiceSettings["models"][number];
 
 /**
- * A project of the job service. Holds no secret: names ending in `Env` name environment variables. A local `repository`
- * is an absolute path.
+ * A project of the job service. Holds no secret: names ending in `Env` name environment variables.
+ * A local `repository` is an absolute path.
  */
 export type ServiceProject = Omit<ProjectSettings, "name" | "model" | "models" | "gitCredentialsEnv"> & {
   name: string;
   /** Free text for the job's record. */
   model: string;
-  /** Names the variable that holds what git authenticates with; null: nothing, or the code host's token. */
+  /**
+   * Names the variable that holds what git authenticates with; null: nothing, or the code host's
+   * token.
+   */
   gitCredentialsEnv: string | null;
   /** Those that the project's agent may use. */
   models: ServiceModel[];
@@ -39,7 +42,10 @@ export type ServiceConfig = Omit<ServiceSettings, "projects" | "models" | "publi
   projects: ServiceProject[];
 };
 
-/** The job service's settings file does not make a configuration. The message lists every fault and shows no value. */
+/**
+ * The job service's settings file does not make a configuration. The message lists every fault and
+ * shows no value.
+ */
 export class ServiceConfigError extends DocsAgentError {
   readonly code = "service_config";
 
@@ -63,8 +69,9 @@ const TOKEN_SHAPES = [
 ];
 
 /**
- * Reads the job service's settings file, YAML. Throws a {@link ServiceConfigError} that lists every fault with its path in
- * the file. `env` is only asked whether the variables that the file names are set; null: not asked.
+ * Reads the job service's settings file, YAML. Throws a {@link ServiceConfigError} that lists every
+ * fault with its path in the file. `env` is only asked whether the variables that the file names
+ * are set; null: not asked.
  */
 export function loadServiceConfig(path: string, env: Env | null): ServiceConfig {
   const file = resolve(path);
@@ -176,7 +183,10 @@ function faultsOf(issues: readonly z.core.$ZodIssue[], raw: unknown): string[] {
   });
 }
 
-/** Without its kind, a section isn't looked into, although a misspelled name may be why there is none. */
+/**
+ * Without its kind, a section isn't looked into, although a misspelled name may be why there is
+ * none.
+ */
 function misspelled(raw: unknown, path: readonly PropertyKey[]): string[] {
   const known = settingNames();
   return Object.keys(Object(valueAt(raw, path)))
@@ -237,7 +247,10 @@ function isEmpty(object: object): boolean {
   return Object.values(object).every((value) => value === undefined);
 }
 
-/** Agents look for instructions in the folders above theirs, and what they may read must not lead to what they may not. */
+/**
+ * Agents look for instructions in the folders above theirs, and what they may read must not lead to
+ * what they may not.
+ */
 function pathFaults({ dataDir, projects }: ServiceConfig): string[] {
   const workTree = workTreeOf(dataDir);
   const realDataDir = realPathOf(dataDir);

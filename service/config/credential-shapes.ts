@@ -1,4 +1,7 @@
-/** What looks like a credential wherever it comes from: the prefixes that the issuers document, and keys. All are global. */
+/**
+ * What looks like a credential wherever it comes from: the prefixes that the issuers document, and
+ * keys. All are global.
+ */
 export const CREDENTIAL_SHAPES: readonly RegExp[] = [
   /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
   /\bgh[pousr]_[A-Za-z0-9]{16,}/g,

@@ -20,7 +20,10 @@ export function pickEnv(env: Env, names: readonly string[]): Record<string, stri
   );
 }
 
-/** The variables that git and the code host are used with, and where the settings of a project name them. */
+/**
+ * The variables that git and the code host are used with, and where the settings of a project name
+ * them.
+ */
 export function gitVariables({ codeHost, gitCredentialsEnv: name }: NamesGitVariables): NamedVariable[] {
   return [
     ...(codeHost.kind === "github" ? [{ place: "codeHost.tokenEnv", name: codeHost.tokenEnv }] : []),
@@ -35,7 +38,10 @@ type NamesGitVariables = {
 /** A setting that names a variable, which is to hold a token or a key. */
 export type NamedVariable = { place: string; name: string };
 
-/** What is wrong with the variables that settings name, each variable once. Doesn't show their values. */
+/**
+ * What is wrong with the variables that settings name, each variable once. Doesn't show their
+ * values.
+ */
 export function variableFaults(named: readonly NamedVariable[], env: Env): string[] {
   return [...new Set(named.map(({ name }) => name))].flatMap((name) => {
     const places = named.filter((one) => one.name === name).map(({ place }) => place);
@@ -54,8 +60,8 @@ export function variableFaults(named: readonly NamedVariable[], env: Env): strin
 const THIS_MACHINE = ["localhost", "127.0.0.1", "::1", "[::1]"];
 
 /**
- * The operator's way out, as the service goes it: never to this machine. Plain http is allowed there alone, and what goes over it (keys,
- * prompts) must not come to a proxy.
+ * The operator's way out, as the service goes it: never to this machine. Plain http is allowed
+ * there alone, and what goes over it (keys, prompts) must not come to a proxy.
  */
 export function serviceProxy(env: Env): ProxySettings {
   const { proxy } = readProxySettings(env);

@@ -8,8 +8,9 @@ import type { TurnNetworkOptions } from "../egress/turn-network.ts";
 const MIN_LENGTH = 8;
 
 /**
- * The values of the variables that a project names, to be kept out of whatever leaves the process: what git, the code host and models are
- * used with, what the agent gets, and the passwords of proxies.
+ * The values of the variables that a project names, to be kept out of whatever leaves the process:
+ * what git, the code host and models are used with, what the agent gets, and the passwords of
+ * proxies.
  */
 export function projectSecrets(
   project: Pick<ServiceProject, "codeHost" | "gitCredentialsEnv" | "models" | "agentEnv">,
@@ -26,7 +27,10 @@ export function projectSecrets(
   );
 }
 
-/** What a project's settings say about its network, with the models' keys and the proxy from the environment. */
+/**
+ * What a project's settings say about its network, with the models' keys and the proxy from the
+ * environment.
+ */
 export function networkOf(
   { network, models, budget }: Pick<ServiceProject, "network" | "models" | "budget">,
   env: Env,

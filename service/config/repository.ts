@@ -1,7 +1,10 @@
 /** `user@host:path`, with a user, a host and a path that neither git nor ssh takes for options. */
 const SCP_LIKE = /^[A-Za-z0-9._][A-Za-z0-9._-]*@[A-Za-z0-9][A-Za-z0-9.-]*:[^\s:-][^\s]*$/;
 
-/** The kind of a repository's address; null for one that is not allowed. `local` is a path, perhaps a relative one. */
+/**
+ * The kind of a repository's address; null for one that is not allowed. `local` is a path, perhaps
+ * a relative one.
+ */
 export function repositoryKind(value: string): "http" | "ssh" | "local" | null {
   if (value.startsWith("-") || /[\p{Cc}]/u.test(value)) return null;
   if (/^https?:\/\//i.test(value)) return isSafeHttpUrl(value) ? "http" : null;
@@ -10,11 +13,12 @@ export function repositoryKind(value: string): "http" | "ssh" | "local" | null {
     return url !== null && isUsableSshUrl(url) ? "ssh" : null;
   }
   if (SCP_LIKE.test(value)) return "ssh";
-  // `ext::…` and the like run programs. What else has a user and a host is meant for ssh, and is none that can be used.
+  // `ext::…` and the like run programs. What else has a user and a host is meant for ssh, and is
+  // none that can be used.
   return /^[A-Za-z][A-Za-z0-9+.-]*:/.test(value) || /^[^/\s]+@[^/\s]+:/.test(value) ? null : "local";
 }
 
-/** Whether git takes the URL; ssh would take a user or host that begins with "-" for an option. */
+/** True if git takes the URL; ssh would take a user or host that begins with "-" for an option. */
 function isUsableSshUrl({ username, password, hostname, pathname }: URL): boolean {
   return (
     password === "" &&
@@ -24,7 +28,7 @@ function isUsableSshUrl({ username, password, hostname, pathname }: URL): boolea
   );
 }
 
-/** Whether it is an https URL, or http to this machine, without a user name or a password. */
+/** True if it is an https URL, or http to this machine, without a user name or a password. */
 export function isSafeHttpUrl(value: string): boolean {
   const url = URL.parse(value);
   if (url === null || url.username !== "" || url.password !== "") return false;

@@ -6,13 +6,19 @@ import { ProxyConnectError } from "../../src/process/proxy.ts";
 import { type NetworkTarget, targetText } from "./host-rules.ts";
 import type { NetworkLimits } from "../gateway/limits.ts";
 
-/** Where a connection goes. `proxy`: through the operator's proxy at this address; null: to one of the addresses, which were checked. */
+/**
+ * Where a connection goes. `proxy`: through the operator's proxy at this address; null: to one of
+ * the addresses, which were checked.
+ */
 export type WayOut = { target: NetworkTarget; addresses: readonly string[]; proxy: string | null };
 
 /** Time for one of several addresses before the next is tried beside it. */
 const NEXT_ADDRESS_MS = 1000;
 
-/** Opens a connection. Rejects if that fails, takes longer than `connectMs`, or is aborted; afterwards, nothing here ends the connection. */
+/**
+ * Opens a connection. Rejects if that fails, takes longer than `connectMs`, or is aborted;
+ * afterwards, nothing here ends the connection.
+ */
 export async function connectOut(
   way: WayOut,
   { connectMs, headerBytes }: Pick<NetworkLimits, "connectMs" | "headerBytes">,

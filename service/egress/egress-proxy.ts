@@ -156,7 +156,8 @@ export function createEgressProxy(deps: EgressProxyDeps): EgressProxy {
         createConnection: () => socket,
         method: request.method ?? "GET",
         path: `${url.pathname}${url.search}`,
-        // Not what the agent wrote: with another Host it would reach another site at the same address.
+        // Not what the agent wrote: with another Host it would reach another site at the same
+        // address.
         headers: {
           ...endToEndHeaders(request.headers),
           ...framingOf(request),
@@ -187,7 +188,8 @@ export function createEgressProxy(deps: EgressProxyDeps): EgressProxy {
 }
 
 /**
- * Rejects if there is none that could be handed on. A promise: what is thrown for an answer would end the process if a listener threw it.
+ * Rejects if there is none that could be handed on. A promise: what is thrown for an answer would
+ * end the process if a listener threw it.
  */
 function answerTo(outgoing: ClientRequest): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
@@ -200,7 +202,10 @@ function answerTo(outgoing: ClientRequest): Promise<IncomingMessage> {
   return promise;
 }
 
-/** Where the body ends. Without it the host would read a body as further requests, for sites of the agent's choice. */
+/**
+ * Where the body ends. Without it the host would read a body as further requests, for sites of the
+ * agent's choice.
+ */
 function framingOf({ headers }: IncomingMessage): Record<string, string> {
   if (headers["transfer-encoding"] !== undefined) return { "transfer-encoding": "chunked" };
   const length = headers["content-length"];

@@ -5,7 +5,9 @@ import { findRule, type HostRule, type NetworkTarget, targetText } from "./host-
 /** Looks a name up. Rejects, or answers with an empty list, if it has no address. */
 export type Resolve = (host: string) => Promise<readonly string[]>;
 
-/** How a target is reached, or why not. `reason` is a sentence for whoever reads the agent's output. */
+/**
+ * How a target is reached, or why not. `reason` is a sentence for whoever reads the agent's output.
+ */
 export type Route = { kind: "open"; addresses: string[] } | { kind: "refused" | "unknown"; reason: string };
 
 const DNS_TIMEOUT_MS = 3000;
@@ -13,11 +15,13 @@ const DNS_TRIES = 2;
 const MAX_ADDRESSES = 8;
 
 /**
- * Decides whether a target may be reached, and by which addresses. A name that isn't on the list isn't looked up. Connect to
- * nothing but the addresses given: a second look-up could answer differently.
+ * Decides whether a target may be reached, and by which addresses. A name that isn't on the list
+ * isn't looked up. Connect to nothing but the addresses given: a second look-up could answer
+ * differently.
  *
- * `isProxied`: the operator's proxy looks the name up, so which address it takes can't be known. Then all addresses that are known here must be
- * open. Where none are, as in a network without DNS for the internet, the operator must have named this very host.
+ * `isProxied`: the operator's proxy looks the name up, so which address it takes can't be known.
+ * Then all addresses that are known here must be open. Where none are, as in a network without DNS
+ * for the internet, the operator must have named this very host.
  */
 export async function findRoute(
   target: NetworkTarget,
@@ -73,14 +77,15 @@ function isOpen(address: string, rule: HostRule): boolean {
   }
 }
 
-/** Whether a name stands for this machine, whatever a name server says. */
+/** True if a name stands for this machine, whatever a name server says. */
 export function isLocalhost(host: string): boolean {
   return host === "localhost" || host.endsWith(".localhost");
 }
 
 /**
- * Looks names up over DNS. Not by the system's own function: that occupies one of the process's few threads for as long as a
- * name server likes, and everything else that needs a thread (files, syncs) would wait. So `/etc/hosts` is not read.
+ * Looks names up over DNS. Not by the system's own function: that occupies one of the process's few
+ * threads for as long as a name server likes, and everything else that needs a thread (files,
+ * syncs) would wait. So `/etc/hosts` is not read.
  */
 export function createResolve(signal: AbortSignal): Resolve {
   const resolver = new DnsResolver({ timeout: DNS_TIMEOUT_MS, tries: DNS_TRIES });
@@ -93,12 +98,14 @@ export function createResolve(signal: AbortSignal): Resolve {
 }
 
 /**
- * Where an address leads. `private` includes shared (100.64.0.0/10) and unique-local ones. `special` is everything else that
- * isn't a host on the internet: link-local, metadata services, multicast, reserved, mapped and tunneled addresses.
+ * Where an address leads. `private` includes shared (100.64.0.0/10) and unique-local ones.
+ * `special` is everything else that isn't a host on the internet: link-local, metadata services,
+ * multicast, reserved, mapped and tunneled addresses.
  */
 export type AddressScope = "public" | "private" | "loopback" | "special";
 
-// Lists of one family each: one of IPv4 ranges would also hold their mapped forms, which are special. From IANA's registries.
+// Lists of one family each: one of IPv4 ranges would also hold their mapped forms, which are
+// special. From IANA's registries.
 const IPV4 = {
   loopback: rangesOf("127.0.0.0/8"),
   private: rangesOf("10.0.0.0/8 100.64.0.0/10 172.16.0.0/12 192.168.0.0/16"),

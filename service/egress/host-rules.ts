@@ -1,13 +1,16 @@
 import { isIP } from "node:net";
 
-/** A place on the network. `host` is canonical: lower case, no brackets, no trailing dot, addresses in their usual form. */
+/**
+ * A place on the network. `host` is canonical: lower case, no brackets, no trailing dot, addresses
+ * in their usual form.
+ */
 export type NetworkTarget = { host: string; port: number };
 
 /** One entry of `network.allow`. */
 export type HostRule = {
   /** Canonical; of `*.example.org` it is `example.org`. */
   host: string;
-  /** Whether all names below `host` are meant, and not `host` itself. */
+  /** True if all names below `host` are meant, and not `host` itself. */
   isWildcard: boolean;
   /** Null: {@link DEFAULT_PORTS}. */
   port: number | null;
@@ -19,7 +22,10 @@ const HOST = String.raw`(\[[0-9A-Fa-f:.]+\]|[^\s/?#\\@:%*[\]]+)`;
 const RULE = new RegExp(String.raw`^(\*\.)?${HOST}(?::(\d{1,5}))?$`);
 const AUTHORITY = new RegExp(`^${HOST}:(\\d{1,5})$`);
 
-/** An entry such as `example.org`, `*.example.org`, `10.1.2.3:8080` or `[2001:db8::1]:443`; null if it isn't one. */
+/**
+ * An entry such as `example.org`, `*.example.org`, `10.1.2.3:8080` or `[2001:db8::1]:443`; null if
+ * it isn't one.
+ */
 export function parseHostRule(text: string): HostRule | null {
   const [, star, written, digits] = RULE.exec(text) ?? [];
   const host = written === undefined ? null : canonicalHost(written);
@@ -64,7 +70,9 @@ export function targetText({ host, port }: NetworkTarget): string {
   return isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** By the rules of URLs, as clients read hosts: `127.1`, `0x7f.1` and `2130706433` are 127.0.0.1. */
+/**
+ * By the rules of URLs, as clients read hosts: `127.1`, `0x7f.1` and `2130706433` are 127.0.0.1.
+ */
 function canonicalHost(written: string): string | null {
   const hostname = URL.parse(`http://${written}/`)?.hostname;
   if (hostname === undefined) return null;

@@ -1,4 +1,5 @@
-// Runs inside the sandbox, where nothing else of this project is visible: it may import only node's own modules.
+// Runs inside the sandbox, where nothing else of this project is visible: it may import only node's
+// own modules.
 import { spawn } from "node:child_process";
 import { connect, createServer, type Socket } from "node:net";
 import { constants } from "node:os";

@@ -40,7 +40,10 @@ export type TurnUsage = {
 /** How the agent reaches one model upstream. */
 export type ModelAccess = { name: string; kind: ModelKind; url: string; key: string };
 
-/** The only way out of a turn's sandbox: a proxy with a list of hosts, and the gateway to the models. */
+/**
+ * The only way out of a turn's sandbox: a proxy with a list of hosts, and the gateway to the
+ * models.
+ */
 export type TurnNetwork = AsyncDisposable & {
   /** Null: it listens at `port` of 127.0.0.1. */
   socketPath: string | null;
@@ -54,14 +57,20 @@ export type TurnNetwork = AsyncDisposable & {
   usage(): TurnUsage;
   /** Why the last call of a model came to nothing; null: it did not. */
   modelTrouble(): ModelTrouble | null;
-  /** Resolves with the reason, a sentence for people, when a bound or the budget is exceeded. Never rejects. */
+  /**
+   * Resolves with the reason, a sentence for people, when a bound or the budget is exceeded. Never
+   * rejects.
+   */
   exceeded: Promise<string>;
-  /** Whether that was the budget. */
+  /** True if that was the budget. */
   isBudgetSpent(): boolean;
 };
 
 export type TurnNetworkOptions = {
-  /** Where it listens: a path in a folder that nobody else may write to. Null: on 127.0.0.1, at any free port. */
+  /**
+   * Where it listens: a path in a folder that nobody else may write to. Null: on 127.0.0.1, at any
+   * free port.
+   */
   socketPath: string | null;
   allow: readonly HostRule[];
   /** In both directions, models included. */
@@ -150,7 +159,8 @@ export async function openTurnNetwork(options: TurnNetworkOptions): Promise<Turn
     for (const socket of sockets) socket.destroy();
   });
   const calls = new Set<Promise<unknown>>();
-  // Whatever a handler throws ends its connection. Nobody else would catch it, and the process would end.
+  // Whatever a handler throws ends its connection. Nobody else would catch it, and the process
+  // would end.
   server.on("request", (request, response) => {
     const isForGateway = request.url?.startsWith("/") === true;
     const handled = (isForGateway ? gateway(request, response) : proxy.forward(request, response))

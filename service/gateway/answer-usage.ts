@@ -19,7 +19,10 @@ export function estimateTokens(bytes: number): number {
   return Math.ceil(bytes / BYTES_PER_TOKEN);
 }
 
-/** Reads what a call used from its answer, as it passes. Keeps at most one event, or the whole of an answer that isn't a stream. */
+/**
+ * Reads what a call used from its answer, as it passes. Keeps at most one event, or the whole of an
+ * answer that isn't a stream.
+ */
 export class AnswerUsage {
   readonly #format: UsageFormat;
   readonly #expected: CallUsage;

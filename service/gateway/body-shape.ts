@@ -2,7 +2,10 @@ import { ModelCallFault } from "./model-call-fault.ts";
 
 /** What an operator lets pass besides what we know. */
 export type AllowedExtras = {
-  /** Paths as they are logged, for example `generationConfig.speechConfig` or `messages.content[audio]`. */
+  /**
+   * Paths as they are logged, for example `generationConfig.speechConfig` or
+   * `messages.content[audio]`.
+   */
   fields: readonly string[];
   /** Types of tools; for Gemini, the names of their fields. */
   tools: readonly string[];
@@ -20,8 +23,8 @@ export type AllowedBesides = {
 type Place = AllowedBesides & { path: string };
 
 /**
- * A part of a request's body that may pass: returns what is sent on, or undefined for nothing. Throws a {@link ModelCallFault} for
- * what must not be left out in silence.
+ * A part of a request's body that may pass: returns what is sent on, or undefined for nothing.
+ * Throws a {@link ModelCallFault} for what must not be left out in silence.
  */
 export type Shape = (value: unknown, place: Place) => unknown;
 
@@ -38,7 +41,10 @@ export const stored: Shape = (value, { path }) => {
   throw new ModelCallFault(400, `What is stored at the provider isn't available here. Leave out ${path}.`);
 };
 
-/** Content that the provider would get from elsewhere: in an address an agent could send anything to anybody. */
+/**
+ * Content that the provider would get from elsewhere: in an address an agent could send anything to
+ * anybody.
+ */
 export const linked: Shape = (value) => {
   if (value === null || value === undefined || value === "") return undefined;
   throw new ModelCallFault(400, LINKED);
@@ -60,9 +66,10 @@ export function textOr(shape: Shape): Shape {
 }
 
 /**
- * An object, or a list of them. `names` are fields that pass as they are, in addition to `type`; those in `nested` have a shape. Other
- * fields are left out. A name that a lenient server would read as one of ours is refused. With `alsoSnakeCase` names may be written in
- * either way, and are sent on in our spelling.
+ * An object, or a list of them. `names` are fields that pass as they are, in addition to `type`;
+ * those in `nested` have a shape. Other fields are left out. A name that a lenient server would
+ * read as one of ours is refused. With `alsoSnakeCase` names may be written in either way, and are
+ * sent on in our spelling.
  */
 export function object(
   names: string,
@@ -93,7 +100,10 @@ export function object(
   });
 }
 
-/** Objects that are told apart by their `type`, whose date doesn't matter. Those without one are of type `untyped`. */
+/**
+ * Objects that are told apart by their `type`, whose date doesn't matter. Those without one are of
+ * type `untyped`.
+ */
 export function byType(
   shapes: Readonly<Record<string, Shape>>,
   { untyped, kind = "fields" }: { untyped?: string; kind?: LeftOutKind } = {},
@@ -110,7 +120,10 @@ export function byType(
   });
 }
 
-/** What may be sent on of a request's body. Throws a {@link ModelCallFault} if that isn't enough to go on. */
+/**
+ * What may be sent on of a request's body. Throws a {@link ModelCallFault} if that isn't enough to
+ * go on.
+ */
 export function admit(shape: Shape, body: object, admission: AllowedBesides): object {
   refuseDepth(body);
   const onLeftOut: AllowedBesides["onLeftOut"] = (kind, name) => admission.onLeftOut(kind, shown(name));

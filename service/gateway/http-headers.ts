@@ -18,7 +18,10 @@ const PER_CONNECTION = new Set([
   "upgrade",
 ]);
 
-/** The headers that a proxy hands on: without those for one connection, and those that `Connection` names. */
+/**
+ * The headers that a proxy hands on: without those for one connection, and those that `Connection`
+ * names.
+ */
 export function endToEndHeaders(headers: IncomingHttpHeaders): SentHeaders {
   const named = new Set((headers.connection ?? "").split(",").map((name) => name.trim().toLowerCase()));
   return pickHeaders(headers, (name) => !PER_CONNECTION.has(name) && !named.has(name));
@@ -36,7 +39,7 @@ export function pickHeaders(
   return picked;
 }
 
-/** Whether two secrets are the same, in a time that doesn't tell how much of them is. */
+/** True if two secrets are the same, in a time that doesn't tell how much of them is. */
 export function isSameSecret(given: string, secret: string): boolean {
   const [a, b] = [Buffer.from(given), Buffer.from(secret)];
   return a.length === b.length && timingSafeEqual(a, b);

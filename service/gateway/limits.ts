@@ -47,7 +47,9 @@ export type HostTraffic = { host: string; bytesIn: number; bytesOut: number };
 /** Counts for one connection. */
 export type TrafficMeter = { in(bytes: number): void; out(bytes: number): void; soFar(): HostTraffic };
 
-/** Names below a wildcard are the agent's to choose: more than this many hosts are counted as one. */
+/**
+ * Names below a wildcard are the agent's to choose: more than this many hosts are counted as one.
+ */
 const MAX_HOSTS = 100;
 const OTHER_HOSTS = "(other hosts)";
 
@@ -98,7 +100,9 @@ export function trafficReason(maxBytes: number): string {
   return `The turn's limit of ${maxBytes.toLocaleString("en-US")} bytes over the network is used up.`;
 }
 
-/** A logger that stops, saying so, after so many lines: what an agent does must not fill the disk. */
+/**
+ * A logger that stops, saying so, after so many lines: what an agent does must not fill the disk.
+ */
 export function createBoundedLogger(logger: Logger, maxLines: number): Logger {
   let lines = 0;
   function bound(inner: Logger): Logger {

@@ -1,7 +1,8 @@
 import { any, byType, data, dataUrl, linked, object, type Shape, stored, textOr } from "./body-shape.ts";
 
-// Only what costs the price of the model that is named, in tokens that are reported, and what happens on the agent's side. Not here, for example:
-// tiers and speeds with other prices, other models, tools that run at the provider, and requests whose usage comes later or apart.
+// Only what costs the price of the model that is named, in tokens that are reported, and what
+// happens on the agent's side. Not here, for example: tiers and speeds with other prices, other
+// models, tools that run at the provider, and requests whose usage comes later or apart.
 
 /** With a list that is left empty, nothing is sent: providers refuse it. */
 function toolsOf(shape: Shape): Shape {
@@ -211,7 +212,10 @@ const CONTENT = new Map([
   ["compaction_summary", ["encrypted_content"]],
 ]);
 
-/** An item that doesn't, or whose content was left out, stands for one that is stored, whatever role it names. */
+/**
+ * An item that doesn't, or whose content was left out, stands for one that is stored, whatever role
+ * it names.
+ */
 function withoutBareIds(items: unknown, place: Parameters<Shape>[1]): unknown {
   for (const item of Array.isArray(items) ? items : [items]) {
     const { type = null, content = null, id = null, ...rest } = Object(item);
@@ -273,7 +277,10 @@ export const geminiCountBody = object(
   camel,
 );
 
-/** Values of `anthropic-beta` and `openai-beta` that change no price, run nothing at the provider and reach nothing stored there. */
+/**
+ * Values of `anthropic-beta` and `openai-beta` that change no price, run nothing at the provider
+ * and reach nothing stored there.
+ */
 export const KNOWN_BETAS: ReadonlySet<string> = new Set(
   [
     "advanced-tool-use-2025-11-20 claude-code-20250219 computer-use-2025-01-24 computer-use-2025-11-24",

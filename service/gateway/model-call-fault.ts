@@ -11,7 +11,10 @@ const TYPES: Readonly<Record<number, string>> = {
   429: "rate_limit_error",
 };
 
-/** A model call that is refused. The message is for whoever reads the agent's output, and holds no secret. */
+/**
+ * A model call that is refused. The message is for whoever reads the agent's output, and holds no
+ * secret.
+ */
 export class ModelCallFault extends DocsAgentError {
   readonly code = "model_call";
   /** Of HTTP. */

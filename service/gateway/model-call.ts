@@ -8,7 +8,9 @@ import { type CallUsage, NO_USAGE, type UsageFormat } from "./usage-formats.ts";
 export type ModelCall = {
   model: string;
   body: string;
-  /** What to send if the upstream doesn't know what we added to the body; null: nothing was added. */
+  /**
+   * What to send if the upstream doesn't know what we added to the body; null: nothing was added.
+   */
   plainBody: string | null;
   /** What the call may use, as far as the request shows. */
   expected: CallUsage;
@@ -37,7 +39,10 @@ type Body = z.infer<typeof Body>;
 /** What stands for a model in URLs and in prices: providers could read others as another one. */
 const MODEL_NAME = /^[!-~]{1,200}$/;
 
-/** Reads a call and makes what is sent on. `pathModel` is the model that its path names, if it does. Throws a {@link ModelCallFault} for a call that can't be counted. */
+/**
+ * Reads a call and makes what is sent on. `pathModel` is the model that its path names, if it does.
+ * Throws a {@link ModelCallFault} for a call that can't be counted.
+ */
 export function prepareCall(
   { format, shape, pathModel }: { format: UsageFormat; shape: Shape; pathModel: string | null },
   given: Buffer,

@@ -30,7 +30,10 @@ export type ModelGatewayDeps = {
   signal: AbortSignal;
 };
 
-/** A field, tool or beta of a call that isn't known to be safe; `kind` is the setting under `allow` that would let it pass. */
+/**
+ * A field, tool or beta of a call that isn't known to be safe; `kind` is the setting under `allow`
+ * that would let it pass.
+ */
 export type LeftOut = { upstream: string; kind: LeftOutKind; name: string };
 
 /** Answers requests to `/models/<upstream>/…` with what the upstream answers. Never rejects. */
@@ -152,7 +155,8 @@ function findCall(
   const upstream = upstreams.find(({ name }) => name === target.upstream);
   if (upstream === undefined)
     throw new ModelCallFault(404, "This project has no model upstream of that name.");
-  // After this answer Codex goes on over HTTP at once; after any other it tries five times more (its tests, websocket_fallback.rs).
+  // After this answer Codex goes on over HTTP at once; after any other it tries five times more
+  // (its tests, websocket_fallback.rs).
   if (request.headers.upgrade !== undefined) {
     throw new ModelCallFault(UPGRADE_REQUIRED, "WebSockets aren't available here. Use HTTP.");
   }
@@ -210,7 +214,8 @@ function hostOf({ baseUrl }: ModelUpstream): string {
 function answerFault(response: ServerResponse, { status, type, message }: ModelCallFault): void {
   const headers = {
     "content-type": "application/json",
-    // What is refused here stays refused: SDKs of OpenAI and Anthropic ask this before they try again.
+    // What is refused here stays refused: SDKs of OpenAI and Anthropic ask this before they try
+    // again.
     ...(status < 500 ? { "x-should-retry": "false" } : {}),
     // Which protocol is wanted instead has to be said (RFC 9110, 15.5.22).
     ...(status === UPGRADE_REQUIRED

@@ -29,15 +29,22 @@ type KindTraits = {
   defaultBaseUrl: string;
   /** The header in which the upstream expects the key. */
   keyHeader: (key: string) => [name: string, value: string];
-  /** What agents read for this kind. `url` is the gateway's for the upstream; of `openai`, it ends with the version. */
+  /**
+   * What agents read for this kind. `url` is the gateway's for the upstream; of `openai`, it ends
+   * with the version.
+   */
   variables: (url: string, key: string) => Record<string, string>;
-  /** What stands before the operation in the upstream's paths, given the version in the agent's; the base URL of `openai` ends with it. */
+  /**
+   * What stands before the operation in the upstream's paths, given the version in the agent's; the
+   * base URL of `openai` ends with it.
+   */
   prefix: (version: string | undefined) => string;
   operations: readonly OperationPattern[];
 };
 type OperationPattern = Pick<ModelOperation, "method" | "body" | "format"> & { path: RegExp };
 
-// Only what agents need to run: a key can also read files, batches and other people's conversations at the provider.
+// Only what agents need to run: a key can also read files, batches and other people's conversations
+// at the provider.
 export const KIND_TRAITS: Readonly<Record<ModelKind, KindTraits>> = {
   anthropic: {
     defaultBaseUrl: "https://api.anthropic.com",
@@ -92,7 +99,10 @@ export const KIND_TRAITS: Readonly<Record<ModelKind, KindTraits>> = {
 const PLAIN_PATH = /^(?:\/[A-Za-z0-9._:@-]+)+$/;
 const VERSION = /^\/(v\d+(?:alpha|beta)?\d*)(?=\/)/;
 
-/** Parts of a request's target at the gateway: `/models/<upstream>/<path>?<query>`; null if it isn't one. */
+/**
+ * Parts of a request's target at the gateway: `/models/<upstream>/<path>?<query>`; null if it isn't
+ * one.
+ */
 export function parseModelTarget(
   target: string,
 ): { upstream: string; path: string; query: URLSearchParams } | null {
@@ -102,8 +112,8 @@ export function parseModelTarget(
 }
 
 /**
- * The operation that a path names, whether or not the agent's SDK puts a version before it; null for one that isn't let
- * through.
+ * The operation that a path names, whether or not the agent's SDK puts a version before it; null
+ * for one that isn't let through.
  */
 export function findOperation(kind: ModelKind, method: string, path: string): ModelOperation | null {
   if (!PLAIN_PATH.test(path) || path.split("/").some((part) => part === "." || part === "..")) return null;
@@ -118,7 +128,10 @@ export function findOperation(kind: ModelKind, method: string, path: string): Mo
   return null;
 }
 
-/** Where an operation goes: below the base URL, whether or not that was copied with the version that the operation's path has. */
+/**
+ * Where an operation goes: below the base URL, whether or not that was copied with the version that
+ * the operation's path has.
+ */
 export function upstreamUrl(kind: ModelKind, baseUrl: string, { path }: ModelOperation): URL {
   const url = new URL(baseUrl);
   const below = url.pathname.replace(/\/+$/, "");
@@ -126,7 +139,7 @@ export function upstreamUrl(kind: ModelKind, baseUrl: string, { path }: ModelOpe
   return url;
 }
 
-/** Whether a request carries the placeholder key, in any of the places where SDKs put keys. */
+/** True if a request carries the placeholder key, in any of the places where SDKs put keys. */
 export function carriesKey(
   headers: Readonly<Record<string, string | string[] | undefined>>,
   query: URLSearchParams,

@@ -3,7 +3,10 @@ import type { ModelUpstream } from "./upstream-client.ts";
 
 const PROXY_REFUSED: ProxyConnectError["code"] = "ERR_PROXY_CONNECT";
 
-/** Why a call of a model came to nothing. `step` and `reason` are for people, while the turn runs and when it has failed; `advice` is for the operator. */
+/**
+ * Why a call of a model came to nothing. `step` and `reason` are for people, while the turn runs
+ * and when it has failed; `advice` is for the operator.
+ */
 export type ModelTrouble = { step: string; reason: string; advice: string };
 
 /** How a call went. `status` is null, and `code` says why, if there was no answer. */

@@ -33,7 +33,10 @@ const DECODERS = new Map<string, () => Duplex>([
   ["zstd", createZstdDecompress],
 ]);
 
-/** Hands an upstream's answer on to the agent as it arrives, without the key. Rejects if it breaks off. */
+/**
+ * Hands an upstream's answer on to the agent as it arrives, without the key. Rejects if it breaks
+ * off.
+ */
 export async function sendAnswer(
   answered: Dispatcher.ResponseData,
   { key, response, signal, limits, meter, usage, onUsed }: AnswerOptions,
@@ -96,7 +99,9 @@ const MAX_BACKSLASHES = 8;
 /** Of one character, however it is escaped. */
 const MAX_ESCAPED_LENGTH = MAX_BACKSLASHES + "u0026".length;
 
-/** Finds a key in the forms in which an upstream could send it back: as it is, in Base64 and in hex. */
+/**
+ * Finds a key in the forms in which an upstream could send it back: as it is, in Base64 and in hex.
+ */
 export type KeyPattern = { find: RegExp; maxLength: number };
 
 /** Null for a key that is too short to be a secret. Takes a while to make: once for each key. */
@@ -123,7 +128,10 @@ function inBase64(character: string): string {
   return `(?:${escaped(character)}|${character === "+" ? "-" : "_"})`;
 }
 
-/** What a key always is in the Base64 of a longer text, if so many bytes stand before its last group of three: `user:key` for example. */
+/**
+ * What a key always is in the Base64 of a longer text, if so many bytes stand before its last group
+ * of three: `user:key` for example.
+ */
 function base64Within(key: string, offset: number): string {
   const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(key)]);
   // Without the characters that its neighbors share, which hold a few bits of it at most.
@@ -145,7 +153,10 @@ export class KeyScrubber {
     this.#key = key;
   }
 
-  /** What may be handed on: all but what follows the last line break, of which the key may be a part. */
+  /**
+   * What may be handed on: all but what follows the last line break, of which the key may be a
+   * part.
+   */
   push(chunk: Uint8Array): Buffer {
     const clean = withoutKey(this.#held + Buffer.from(chunk).toString("latin1"), this.#key);
     const end = this.#key === null ? clean.length : clean.length - this.#key.maxLength;

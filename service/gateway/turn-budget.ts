@@ -24,9 +24,10 @@ const NOTHING: Spending = { ...NO_USAGE, usd: 0 };
 /**
  * Counts what a turn's model calls use, and keeps them within the budget.
  *
- * A call starts if what was used, what calls under way are expected to use, and what it is expected to use itself fit; or if no
- * other is under way. Otherwise it waits for others to end. So a turn exceeds its budget by at most what its last call uses, and
- * by what calls beside it use more than was expected.
+ * A call starts if what was used, what calls under way are expected to use, and what it is expected
+ * to use itself fit; or if no other is under way. Otherwise it waits for others to end. So a turn
+ * exceeds its budget by at most what its last call uses, and by what calls beside it use more than
+ * was expected.
  */
 export class TurnBudget {
   readonly #budget: Budget;
@@ -49,12 +50,14 @@ export class TurnBudget {
     return this.#reason;
   }
 
-  /** Whether each call needs a price. */
+  /** True if each call needs a price. */
   get isInMoney(): boolean {
     return this.#budget.usd !== null;
   }
 
-  /** Calls of this attempt so far, and what they used; of those under way, what is known of them. */
+  /**
+   * Calls of this attempt so far, and what they used; of those under way, what is known of them.
+   */
   usage(): { calls: number } & Spending {
     return { calls: this.#calls, ...this.#used() };
   }
@@ -145,7 +148,10 @@ export type ModelPrice = { input: number; output: number; cachedInput?: number |
 /** By a model's name, or a pattern for names such as `gpt-5*`. */
 export type PriceTable = Readonly<Record<string, ModelPrice>>;
 
-/** The price of a model: by its name, or by the first pattern that fits. Case doesn't matter: it may not to the provider. Null: none is known. */
+/**
+ * The price of a model: by its name, or by the first pattern that fits. Case doesn't matter: it may
+ * not to the provider. Null: none is known.
+ */
 export function priceOf(prices: PriceTable, model: string): ModelPrice | null {
   const exact = Object.entries(prices).find(([name]) => name.toLowerCase() === model.toLowerCase());
   if (exact !== undefined) return exact[1];

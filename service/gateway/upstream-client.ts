@@ -32,7 +32,10 @@ type UpstreamRequest = {
   signal: AbortSignal;
 };
 
-/** Sends requests with the real keys. Both reject with a {@link ModelCallFault} if there is no answer. */
+/**
+ * Sends requests with the real keys. Both reject with a {@link ModelCallFault} if there is no
+ * answer.
+ */
 export type UpstreamClient = {
   send(to: UpstreamRequest, body: Buffer | string | null): Promise<Dispatcher.ResponseData>;
   sendCall(to: UpstreamRequest, call: ModelCall): Promise<Dispatcher.ResponseData>;
@@ -125,7 +128,7 @@ function betaHeaders({ headers }: IncomingMessage, admission: AllowedBesides): R
   return Object.fromEntries(kept.filter((header): header is [string, string] => header[1] !== null));
 }
 
-/** Whether a call that got no answer may have reached the upstream all the same. */
+/** True if a call that got no answer may have reached the upstream all the same. */
 export function mayHaveCost(thrown: unknown): boolean {
   return (
     thrown instanceof ModelCallFault && thrown.status === 502 && AFTER_SENDING.test(errorCodeOf(thrown.cause))

@@ -15,7 +15,7 @@ export type CallUsage = {
 /** Usage as reported so far. */
 export type UsageReport = {
   usage: CallUsage;
-  /** Whether the answer had come to its end when it was reported. */
+  /** True if the answer had come to its end when it was reported. */
   isFinal: boolean;
 };
 
@@ -26,7 +26,10 @@ export const NO_USAGE: CallUsage = {
   surchargeTokens: 0,
 };
 
-/** Anthropic's prices for cache writes that live 5 minutes and 1 hour are 1.25 and 2 times those of input. */
+/**
+ * Anthropic's prices for cache writes that live 5 minutes and 1 hour are 1.25 and 2 times those of
+ * input.
+ */
 const SURCHARGE_5_MINUTES = 0.25;
 const SURCHARGE_1_HOUR = 1;
 
@@ -145,7 +148,10 @@ function listOf(from: unknown, name: string): unknown[] {
   return Array.isArray(list) ? list : [];
 }
 
-/** Providers and compatible servers leave out, null or invent fields; what isn't a count reads as none. */
+/**
+ * Providers and compatible servers leave out, null or invent fields; what isn't a count reads as
+ * none.
+ */
 function count(from: unknown, ...path: string[]): number {
   const value = valueOf(from, ...path);
   return typeof value === "number" && value >= 0 && value <= 1e12 ? value : 0;

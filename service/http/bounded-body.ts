@@ -4,7 +4,10 @@ import type { Context } from "hono";
 import { HttpFault, mustBe } from "./http-fault.ts";
 import { MAX_BODY_BYTES, MAX_BODY_BYTES_WITH_ATTACHMENTS } from "./routes.ts";
 
-/** Bodies that may be larger than others: creates and messages with attachments. Each takes several times its size of memory. */
+/**
+ * Bodies that may be larger than others: creates and messages with attachments. Each takes several
+ * times its size of memory.
+ */
 const MAY_BE_LARGE = /\/job(?:\/[^/]+\/message)?$/;
 /** What has to be within the first bytes of one, as many as any body may have. */
 const MARK = '"attachments"';
@@ -13,10 +16,11 @@ const MAX_LARGE_AT_ONCE = 4;
 const RETRY_AFTER_S = 5;
 
 /**
- * Makes a middleware that reads the body of a POST, whatever the headers say: 413 for one that is too large. What is not UTF-8 is refused
- * with 400: it would be read as something that nobody sent.
+ * Makes a middleware that reads the body of a POST, whatever the headers say: 413 for one that is
+ * too large. What is not UTF-8 is refused with 400: it would be read as something that nobody sent.
  *
- * Hono's own `bodyLimit` knows one limit, and hands a request without `Content-Length` on as a copy.
+ * Hono's own `bodyLimit` knows one limit, and hands a request without `Content-Length` on as a
+ * copy.
  */
 export function boundedBody() {
   let largeNow = 0;
@@ -45,7 +49,8 @@ export function boundedBody() {
       if (!isUtf8(body)) throw new HttpFault(400, mustBe("The body", "text in UTF-8"));
       // Where Hono looks before it reads a body: a new `Request` would copy it twice.
       Object.assign(req.bodyCache, { text: Promise.resolve(body.toString()) });
-      // Others get their turn before so much is parsed. Sockets are read between the first and the second.
+      // Others get their turn before so much is parsed. Sockets are read between the first and the
+      // second.
       if (isLarge) {
         await nextTurn();
         await nextTurn();

@@ -2,7 +2,10 @@ import { DocsAgentError } from "../../src/core/errors.ts";
 
 export type FaultStatus = 400 | 401 | 403 | 404 | 405 | 409 | 413 | 415 | 422 | 429 | 500 | 503;
 
-/** A request that is refused. The message is the answer's `error` text: for the client, without anything internal. */
+/**
+ * A request that is refused. The message is the answer's `error` text: for the client, without
+ * anything internal.
+ */
 export class HttpFault extends DocsAgentError {
   readonly code = "http_fault";
   readonly status: FaultStatus;

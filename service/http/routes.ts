@@ -17,7 +17,10 @@ export const MAX_BODY_BYTES = 256 * 1024;
 /** … if it has attachments, which are larger in base64. */
 export const MAX_BODY_BYTES_WITH_ATTACHMENTS = 12 * 1024 ** 2;
 
-/** What `/openapi.json` says of the service as a whole. Without an address in the settings, it is where the document is. */
+/**
+ * What `/openapi.json` says of the service as a whole. Without an address in the settings, it is
+ * where the document is.
+ */
 export function aboutService(publicBaseUrl: string | null) {
   return {
     openapi: "3.1.0",

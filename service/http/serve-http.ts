@@ -6,10 +6,16 @@ import { type Listening, listenWith } from "../../src/process/listen.ts";
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 const REQUEST_GRACE_MS = 5_000;
-/** Requests that a connection may have sent before it got the answers. Node.js would take some thousand at once, and keep all their answers. */
+/**
+ * Requests that a connection may have sent before it got the answers. Node.js would take some
+ * thousand at once, and keep all their answers.
+ */
 const MAX_PIPELINED = 16;
 
-/** Serves an app over HTTP. Port 0 takes any free one. Rejects with a `StartError` when it cannot listen there. */
+/**
+ * Serves an app over HTTP. Port 0 takes any free one. Rejects with a `StartError` when it cannot
+ * listen there.
+ */
 export async function serveHttp(
   app: { fetch: (request: Request) => Response | Promise<Response> },
   { host, port }: { host: string; port: number },
@@ -41,7 +47,9 @@ export async function serveHttp(
   );
 }
 
-/** Counts the requests of each connection that wait for their answers. False: these are too many. */
+/**
+ * Counts the requests of each connection that wait for their answers. False: these are too many.
+ */
 function countPipelined(): (request: IncomingMessage, response: ServerResponse) => boolean {
   const waiting = new WeakMap<Socket, number>();
   return ({ socket }, response) => {

@@ -45,7 +45,9 @@ export type ServiceAppDeps = {
   checkKey: KeyCheck;
   /** Takes a request in. An accepted one is durable when this resolves, and runs soon. */
   accept: (request: TurnRequest) => Promise<Acceptance>;
-  /** Called once turns of a job were ended, to have their agents stop and the next turn run soon. */
+  /**
+   * Called once turns of a job were ended, to have their agents stop and the next turn run soon.
+   */
   onEnded: (jobId: string) => void;
   questions: QuestionDesk;
   /** Rejects while nothing can be accepted. */
@@ -55,7 +57,9 @@ export type ServiceAppDeps = {
   publicBaseUrl: string | null;
 };
 
-/** The job service's HTTP side, which listens to nothing: `fetch` takes a request and answers it. */
+/**
+ * The job service's HTTP side, which listens to nothing: `fetch` takes a request and answers it.
+ */
 export function createServiceApp(deps: ServiceAppDeps): OpenAPIHono {
   const { store, projects, clock, logger } = deps;
   const app = new OpenAPIHono({
@@ -295,7 +299,10 @@ function describe(issues: readonly { code: string; path: PropertyKey[]; message:
   return [...new Set(faults)].join(" ");
 }
 
-/** What any thrown thing is to the client. What nobody foresaw goes to the log and not to the client. */
+/**
+ * What any thrown thing is to the client. What nobody foresaw goes to the log and not to the
+ * client.
+ */
 function toFault(thrown: unknown, logger: Logger): HttpFault {
   if (thrown instanceof HttpFault) return thrown;
   if (thrown instanceof HTTPException) {

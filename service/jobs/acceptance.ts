@@ -21,7 +21,9 @@ export type TurnRequest = {
   idempotencyKey: string | null;
 };
 
-/** What became of a request: accepted, answered before under the same idempotency key, or refused. */
+/**
+ * What became of a request: accepted, answered before under the same idempotency key, or refused.
+ */
 export type Acceptance =
   | { kind: "accepted" | "repeated"; record: WireJobRecord; turn: TurnKey }
   | { kind: "key-reused" | "missing" | "archived" }
@@ -37,7 +39,8 @@ const AnsweredRow = z.object({ request: z.string(), answer: json(WireJobRecord),
 const NumberRow = z.object({ number: z.int() });
 
 /**
- * Takes a request in: inside of a transaction, so that no two requests at once can both be the first, or both be the last.
+ * Takes a request in: inside of a transaction, so that no two requests at once can both be the
+ * first, or both be the last.
  */
 export function acceptTurnRequest(tables: Tables, request: TurnRequest, nowMs: number): Acceptance {
   const earlier = answeredBefore(tables, request);
@@ -119,7 +122,10 @@ function add(tables: Tables, asked: TurnRequest, nowMs: number): Acceptance {
   return { kind: "accepted", record, turn: { jobId: id, number } };
 }
 
-/** The repository as a job's record names it: `owner/repo` at a code host, the URL, or a local repository's own name. */
+/**
+ * The repository as a job's record names it: `owner/repo` at a code host, the URL, or a local
+ * repository's own name.
+ */
 function sourceName({ codeHost, repository }: ServiceProject): string {
   if (codeHost.kind === "github") return `${codeHost.owner}/${codeHost.repo}`;
   // The paths of this machine are nobody else's business.

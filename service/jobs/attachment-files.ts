@@ -22,8 +22,9 @@ export type AttachmentFilesDeps = {
 };
 
 /**
- * The attachments of turns that have not ended: a file each, beside the database and not in it, as that writes on the thread that answers
- * HTTP. A file is on the disk before its turn is accepted, and is removed once no turn needs it.
+ * The attachments of turns that have not ended: a file each, beside the database and not in it, as
+ * that writes on the thread that answers HTTP. A file is on the disk before its turn is accepted,
+ * and is removed once no turn needs it.
  */
 export class AttachmentFiles {
   readonly #deps: AttachmentFilesDeps;
@@ -38,7 +39,10 @@ export class AttachmentFiles {
     return join(this.#deps.folder, id);
   }
 
-  /** Has `accept` take the attachments, once they survive a power cut. What it doesn't take is removed again. */
+  /**
+   * Has `accept` take the attachments, once they survive a power cut. What it doesn't take is
+   * removed again.
+   */
   async keep<T>(
     attachments: readonly NewAttachment[],
     accept: (written: readonly WrittenAttachment[]) => Promise<T>,

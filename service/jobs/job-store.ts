@@ -26,7 +26,9 @@ const MAX_LEFT_OUT = 200;
 /** An agent is told what fits into 40,000 characters. */
 const MAX_EARLIER_TURNS = 100;
 const MAX_EARLIER_CHARS = 10_000;
-/** How many jobs a page of a list goes through at most, so that a rare status never makes it slow. */
+/**
+ * How many jobs a page of a list goes through at most, so that a rare status never makes it slow.
+ */
 const LIST_SCANNED = 500;
 
 const PlaceRow = z.object({ createdAt: z.int(), id: z.string() });
@@ -49,8 +51,9 @@ export type TurnReport = {
 export type JobPage = { jobs: StoredJob[]; next: ListPlace | null };
 
 /**
- * Jobs and their turns in the service's SQLite file. Each method is synchronous and, but for `accept`, one transaction, and each write says in
- * its condition what it rests on: others write to the same rows.
+ * Jobs and their turns in the service's SQLite file. Each method is synchronous and, but for
+ * `accept`, one transaction, and each write says in its condition what it rests on: others write to
+ * the same rows.
  */
 export class JobStore {
   readonly #tables: Tables;
@@ -77,7 +80,10 @@ export class JobStore {
     return this.#tables.all(JobRow, sql, filter.projectId, filter.status, filter.limit);
   }
 
-  /** A project's jobs after a place, the newest first, at most `limit`. A page may be short, and even empty, before the last one. */
+  /**
+   * A project's jobs after a place, the newest first, at most `limit`. A page may be short, and
+   * even empty, before the last one.
+   */
   page(projectId: string, after: ListPlace, status: JobStatus | null, limit: number): JobPage {
     const from = [projectId, after.createdAt, after.id];
     const rest = `WHERE project_id = ?1 AND (created_at, id) < (?2, ?3) ORDER BY created_at DESC, id DESC`;
@@ -144,7 +150,8 @@ export class JobStore {
     return this.#atOnce(() => {
       // What an earlier attempt asked, nobody waits for any more.
       this.questions.forget(jobId, number);
-      // One that was running still has not been stopped: the service ended in the middle of it, which counts if its agent ran.
+      // One that was running still has not been stopped: the service ended in the middle of it,
+      // which counts if its agent ran.
       const sql = `UPDATE turns SET attempts = attempts + 1 - (state = 'running' AND NOT agent_runs),
         deaths = deaths + (state = 'running' AND agent_runs), agent_runs = 0, state = 'running',
         started_at = coalesce(started_at, ?) WHERE job_id = ? AND number = ? AND state <> 'ended'`;
@@ -182,7 +189,9 @@ export class JobStore {
     this.#note(key, "branch = ?", branch);
   }
 
-  /** Ends a turn. False: it had ended already (canceled, or its job archived), and stays as it was. */
+  /**
+   * Ends a turn. False: it had ended already (canceled, or its job archived), and stays as it was.
+   */
   end({ jobId, number }: TurnKey, result: RunTurnResult, nowMs: number): boolean {
     return this.#atOnce(() => {
       const { kind, summary, reason, cause, leftOut } = storable(result);
@@ -218,7 +227,10 @@ export class JobStore {
     });
   }
 
-  /** Archives a job and ends its unfinished turns. False: there is no such job, or it was archived before. */
+  /**
+   * Archives a job and ends its unfinished turns. False: there is no such job, or it was archived
+   * before.
+   */
   archive(jobId: string, nowMs: number): boolean {
     return this.#atOnce(() => {
       if (!this.#archive(jobId, nowMs)) return false;
@@ -230,7 +242,10 @@ export class JobStore {
     });
   }
 
-  /** Archives at most `limit` jobs of a project that nothing happened to since `sinceMs`. Returns their ids. */
+  /**
+   * Archives at most `limit` jobs of a project that nothing happened to since `sinceMs`. Returns
+   * their ids.
+   */
   archiveInactive(projectId: string, sinceMs: number, limit: number, nowMs: number): string[] {
     return this.#atOnce(() => {
       const sql = `SELECT id FROM jobs WHERE archived_at IS NULL AND project_id = ? AND active_at <= ?
@@ -241,7 +256,10 @@ export class JobStore {
     });
   }
 
-  /** Forgets at most `limit` jobs of a project that were archived by `beforeMs`, with all their turns. Returns how many. */
+  /**
+   * Forgets at most `limit` jobs of a project that were archived by `beforeMs`, with all their
+   * turns. Returns how many.
+   */
   forgetArchived(projectId: string, beforeMs: number, limit: number): number {
     return this.#atOnce(() => {
       // A job is created before it is archived, and by that there is an index.
@@ -281,7 +299,10 @@ export class JobStore {
     return this.#tables.run(sql, nowMs, jobId) === 1;
   }
 
-  /** For what isn't worth a wait for the disk, which brings it along with whatever is written next. A power cut may lose it. */
+  /**
+   * For what isn't worth a wait for the disk, which brings it along with whatever is written next.
+   * A power cut may lose it.
+   */
   #note({ jobId, number }: TurnKey, change: string, ...values: (string | number | null)[]): void {
     const { db } = this.#tables;
     db.exec("PRAGMA synchronous = NORMAL");

@@ -64,7 +64,10 @@ export const TurnRow = z.object({
   /** Where the work is, from when it was pushed until there is a pull request. */
   branch: z.string().nullable(),
   agentRuns: Flag,
-  /** How often the service or its runner ended while the agent ran, or while what it left was looked through. */
+  /**
+   * How often the service or its runner ended while the agent ran, or while what it left was looked
+   * through.
+   */
   deaths: z.int(),
 });
 export type StoredTurn = z.infer<typeof TurnRow>;
@@ -84,8 +87,8 @@ export const QuestionRow = z.object({
 export type StoredQuestion = z.infer<typeof QuestionRow>;
 
 /**
- * A job's status follows from its rows, so that no two of them can disagree: archived once it was archived, active while a
- * turn has not ended, otherwise what its last turn came to.
+ * A job's status follows from its rows, so that no two of them can disagree: archived once it was
+ * archived, active while a turn has not ended, otherwise what its last turn came to.
  */
 const STATUS = `CASE
     WHEN archived_at IS NOT NULL THEN 'archived'

@@ -51,8 +51,8 @@ export function revokeKey(
 export type KeyCheck = (key: string) => string | null;
 
 /**
- * Makes the check of admin keys: the project that the key is for, or null. It looks for the key's hash: what the time of that tells of a
- * stored hash leads to no key.
+ * Makes the check of admin keys: the project that the key is for, or null. It looks for the key's
+ * hash: what the time of that tells of a stored hash leads to no key.
  */
 export function createKeyCheck(db: DatabaseSync): KeyCheck {
   const select = db.prepare("SELECT project_id FROM keys WHERE hash = ? AND revoked_at IS NULL");

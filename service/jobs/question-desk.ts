@@ -9,7 +9,10 @@ import type { AgentQuestion } from "../runner/turn-runner.ts";
 /** How many questions one run of an agent may ask. */
 export const MAX_ASKED = 20;
 
-/** Takes agents' questions to people and the answers back. A question is in the job's record as long as somebody waits for its answer. */
+/**
+ * Takes agents' questions to people and the answers back. A question is in the job's record as long
+ * as somebody waits for its answer.
+ */
 export class QuestionDesk {
   readonly #deps: { store: JobStore; clock: Clock; logger: Logger };
   readonly #waiting = new Map<string, (answer: QuestionAnswer) => void>();
@@ -18,7 +21,10 @@ export class QuestionDesk {
     this.#deps = deps;
   }
 
-  /** Asks for one run of a turn: see `RunTurnInput.ask`. `onProgress` is told what became of each question. */
+  /**
+   * Asks for one run of a turn: see `RunTurnInput.ask`. `onProgress` is told what became of each
+   * question.
+   */
   forRun(
     turn: TurnKey,
     { limitMs, onProgress }: { limitMs: number; onProgress: (line: string) => void },

@@ -5,7 +5,9 @@ import type { AgentQuestion } from "../runner/turn-runner.ts";
 import { QuestionRow, SELECT_QUESTION, type StoredQuestion, type TurnKey } from "./job.ts";
 import type { Tables } from "./tables.ts";
 
-/** The questions of agents that run, beside their turns. {@link JobStore} removes them with the run. */
+/**
+ * The questions of agents that run, beside their turns. {@link JobStore} removes them with the run.
+ */
 export class QuestionStore {
   readonly #tables: Tables;
 

@@ -9,7 +9,10 @@ const MAX_CHARS = 64 * 1024;
 /** Each write waits for the disk; an agent can report hundreds of lines a second. */
 const WRITE_EVERY_MS = 1000;
 
-/** What the runner reports of a turn, written down now and then: the last lines, the step, the plan, what was used. */
+/**
+ * What the runner reports of a turn, written down now and then: the last lines, the step, the plan,
+ * what was used.
+ */
 export class ReportWriter {
   readonly #clock: Clock;
   readonly #write: (report: TurnReport) => void;
@@ -23,8 +26,8 @@ export class ReportWriter {
   #isClosed = false;
 
   /**
-   * `before`: what earlier attempts left, whose lines go on and whose usage counts. `write` may throw; what it did not write is in
-   * the next write.
+   * `before`: what earlier attempts left, whose lines go on and whose usage counts. `write` may
+   * throw; what it did not write is in the next write.
    */
   constructor(
     clock: Clock,
@@ -59,7 +62,9 @@ export class ReportWriter {
     this.#writeLater();
   }
 
-  /** `usage`: of this attempt. An agent's own word for its cost doesn't replace what was counted. */
+  /**
+   * `usage`: of this attempt. An agent's own word for its cost doesn't replace what was counted.
+   */
   usage(usage: ReportedUsage): void {
     if (this.#usage !== null && this.#usage.calls !== null && usage.calls === null) return;
     this.#usage = usage;
@@ -89,7 +94,8 @@ export class ReportWriter {
         usage: sumOf(this.#usedBefore, this.#usage),
       });
     } catch {
-      // A report is a comfort; the turn's end, which matters, reports a database that cannot be written.
+      // A report is a comfort; the turn's end, which matters, reports a database that cannot be
+      // written.
     }
   }
 }

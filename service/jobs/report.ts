@@ -32,7 +32,7 @@ function toWireTurn(turn: StoredTurn): WireTurn {
     reason: cutOrNull(turn.reason, SHOWN_CHARS.reason),
     ...(turn.cause === null ? {} : { cause: turn.cause }),
     summary: cutOrNull(turn.summary, SHOWN_CHARS.summary),
-    // What was done last is no news of a turn that does nothing now.
+    // The last step is shown only while the turn is working.
     step: turn.state === "running" ? cutOrNull(turn.step, SHOWN_CHARS.line) : null,
     plan: turn.plan
       .slice(0, MAX_PLAN_STEPS)
@@ -85,7 +85,7 @@ export function toCursor({ createdAt, id }: ListPlace): string {
   return Buffer.from(`${createdAt}.${id}`).toString("base64url");
 }
 
-/** The place that a cursor of {@link toCursor} names; null: it is none. */
+/** The place that a cursor of {@link toCursor} names, or null if the cursor is invalid. */
 export function parseCursor(cursor: string): ListPlace | null {
   const [, createdAt, id = ""] = /^(\d{1,15})\.(.+)$/.exec(Buffer.from(cursor, "base64url").toString()) ?? [];
   return isJobId(id) ? { createdAt: Number(createdAt), id } : null;

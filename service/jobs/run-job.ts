@@ -40,7 +40,10 @@ const Details = z.object({ details: z.array(z.string()) });
 
 /** How often a turn is started before it is given up, the first time included. */
 const MAX_ATTEMPTS = 5;
-/** How often the service or its runner may end while a turn's agent runs, the last time with no other turn beside it. */
+/**
+ * How often the service or its runner may end while a turn's agent runs, the last time with no
+ * other turn beside it.
+ */
 const MAX_DEATHS = 3;
 const DEATHS_IN_COMPANY = 2;
 const BREAKS_SERVICE =
@@ -51,16 +54,18 @@ const MAX_DELAY_MS = 15 * 60_000;
 const STOP_COMES_WITHIN_MS = 1000;
 
 /**
- * The task that runs a job's turns. A job has one, so that its turns run in order and never two at a time. It is added with each
- * accepted turn, and so runs once more after that, whatever it does now.
+ * The task that runs a job's turns. A job has one, so that its turns run in order and never two at
+ * a time. It is added with each accepted turn, and so runs once more after that, whatever it does
+ * now.
  */
 export function runJobTask(jobId: string, projectId: string): NewTask {
   return { id: `run-job:${jobId}`, type: "run-job", share: projectId, known: "latest", payload: { jobId } };
 }
 
 /**
- * Runs the oldest turn of a job that has not ended, once there is room, and then the next one. Runs twice: after a crash the
- * runner starts over from a clean worktree; a turn that has ended is not run again.
+ * Runs the oldest turn of a job that has not ended, once there is room, and then the next one. Runs
+ * twice: after a crash the runner starts over from a clean worktree; a turn that has ended is not
+ * run again.
  */
 export async function runJob(deps: ServiceTaskDeps, task: Task, stopped: AbortSignal): Promise<TaskEnd> {
   const result = await runOldest(deps, task, stopped);
@@ -184,7 +189,10 @@ function again({ clock }: ServiceTaskDeps): TaskEnd {
   return { kind: "again", dueAt: clock.now() + STOP_COMES_WITHIN_MS };
 }
 
-/** Whoever stops the service may stop its agents too, and even first, as a service manager that signals all processes does. */
+/**
+ * Whoever stops the service may stop its agents too, and even first, as a service manager that
+ * signals all processes does.
+ */
 async function stopComes({ slots, clock }: ServiceTaskDeps): Promise<boolean> {
   if (slots.closed.aborted) return true;
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -238,7 +246,10 @@ function deathsOf({ deaths, state, agentRuns }: StoredTurn): number {
   return deaths + (state === "running" && agentRuns ? 1 : 0);
 }
 
-/** A message that was accepted meanwhile brings the job's task forward, but not a turn that waits to be tried again. */
+/**
+ * A message that was accepted meanwhile brings the job's task forward, but not a turn that waits to
+ * be tried again.
+ */
 function hasToWait({ dueAt }: StoredTurn, nowMs: number): boolean {
   // Longer than ever: the machine's clock was set back since.
   return dueAt > nowMs && dueAt <= nowMs + MAX_RETRY_AFTER_MS;

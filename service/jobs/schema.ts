@@ -1,11 +1,12 @@
 import { queueTables } from "../../src/store/sqlite/migrations.ts";
 
 /**
- * The tables of the job service's SQLite file. A change to them is a further step at the end; a released step never changes. The task
- * queue and the probe are the Slack app's.
+ * The tables of the job service's SQLite file. A change to them is a further step at the end; a
+ * released step never changes. The task queue and the probe are the Slack app's.
  *
- * Jobs are rows here and no Keyv records: accepting a request touches the job, its turn, the limits and the idempotency
- * key at once, and Keyv has neither transactions nor compare-and-set. `PRAGMA user_version` counts the steps.
+ * Jobs are rows here and no Keyv records: accepting a request touches the job, its turn, the limits
+ * and the idempotency key at once, and Keyv has neither transactions nor compare-and-set. `PRAGMA
+ * user_version` counts the steps.
  */
 export const serviceSchema: readonly string[] = [
   `${queueTables}

@@ -16,7 +16,10 @@ export function stateFileOf({ dataDir }: DataDir): string {
   return join(dataDir, "job-service.sqlite");
 }
 
-/** Makes the state's folder. Throws a {@link StartError} unless this user may use it, and the state's files as far as they are there. */
+/**
+ * Makes the state's folder. Throws a {@link StartError} unless this user may use it, and the
+ * state's files as far as they are there.
+ */
 export function openDataDir(config: DataDir): void {
   const file = stateFileOf(config);
   try {
@@ -34,7 +37,10 @@ export function openDataDir(config: DataDir): void {
   }
 }
 
-/** Opens the state as its only owner. Rejects with a {@link StartError} when another process has it, or when it can't be read. */
+/**
+ * Opens the state as its only owner. Rejects with a {@link StartError} when another process has it,
+ * or when it can't be read.
+ */
 export async function openServiceDatabase(
   config: DataDir,
   options: { clock: Clock; ownerWaitMs?: number },

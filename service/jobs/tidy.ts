@@ -17,8 +17,9 @@ export function tidyTask(): NewTask {
 }
 
 /**
- * Archives jobs that nothing happened to for long, forgets those that were archived long ago and old idempotency keys, and has the
- * runner look after what it keeps. Runs twice: nothing is left to do.
+ * Archives jobs that nothing happened to for long, forgets those that were archived long ago and
+ * old idempotency keys, and has the runner look after what it keeps. Runs twice: nothing is left to
+ * do.
  */
 export async function tidy(deps: ServiceTaskDeps, stopped: AbortSignal): Promise<TaskEnd> {
   const { store, projects, clock, logger } = deps;

@@ -1,8 +1,8 @@
 type Waiter = { projectId: string; limit: number; isAlone: boolean; take: () => void };
 
 /**
- * Room for turns to run: so many of one project, and so many of all projects. Who waits longest and fits goes first. Nobody passes one who wants to
- * be alone, or runs beside them.
+ * Room for turns to run: so many of one project, and so many of all projects. Who waits longest and
+ * fits goes first. Nobody passes one who wants to be alone, or runs beside them.
  */
 export class TurnSlots {
   readonly #total: number;

@@ -15,15 +15,15 @@ export class OutsideTreeError extends DocsAgentError {
 /** Opening a FIFO must not wait for its other end; opening a link must not follow it. */
 const SAFELY = constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Whether `path`, absolute or relative to `root`, lies inside `root` by its name alone. */
+/** True if `path`, absolute or relative to `root`, lies inside `root` by its name alone. */
 export function isInside(root: string, path: string): boolean {
   const rest = relative(root, resolve(root, path));
   return rest !== "" && rest !== ".." && !rest.startsWith(`..${sep}`) && !isAbsolute(rest);
 }
 
 /**
- * Opens a regular file inside `root` for reading, never through a link at its end and never outside, also when somebody changes
- * the folders meanwhile. Throws an {@link OutsideTreeError}.
+ * Opens a regular file inside `root` for reading, never through a link at its end and never
+ * outside, also when somebody changes the folders meanwhile. Throws an {@link OutsideTreeError}.
  */
 export async function openInside(root: string, path: string): Promise<{ file: FileHandle; stats: Stats }> {
   if (path.includes("\0") || !isInside(root, path))
@@ -47,8 +47,8 @@ export async function openInside(root: string, path: string): Promise<{ file: Fi
 }
 
 /**
- * Where an open file is. Linux knows that of the descriptor, so that no exchange of a folder by a link can deceive; elsewhere the
- * name is resolved once more and must lead to the same file.
+ * Where an open file is. Linux knows that of the descriptor, so that no exchange of a folder by a
+ * link can deceive; elsewhere the name is resolved once more and must lead to the same file.
  */
 async function pathOf(file: FileHandle, stats: Stats, name: string): Promise<string> {
   if (process.platform === "linux") return readlink(`/proc/self/fd/${file.fd}`);

@@ -32,7 +32,10 @@ export type TurnRunnerDeps = {
   logger: Logger;
   clock: Clock;
   containment: "required" | "none";
-  /** Whether the process does nothing else: then it is ended when another one takes its place. @default false */
+  /**
+   * Whether the process does nothing else: then it is ended when another one takes its place.
+   * @default false
+   */
   isOwnProcess?: boolean;
 };
 
@@ -46,8 +49,9 @@ const MAX_DETAIL_LENGTH = 1000;
 /** Runs turns on this machine, and looks after what these leave. */
 export type LocalTurnRunner = {
   /**
-   * Ends and removes what an earlier process left, and finds out what holds agents in. Whoever calls it owns the data folder. Rejects with a
-   * `SandboxMissingError`. The first turn does the same if nobody has.
+   * Ends and removes what an earlier process left, and finds out what holds agents in. Whoever
+   * calls it owns the data folder. Rejects with a `SandboxMissingError`. The first turn does the
+   * same if nobody has.
    */
   open(): Promise<void>;
   run: TurnRunner;
@@ -208,8 +212,8 @@ const SECRET_NAME =
   /(?:^|_)(?:API)?(?:KEY|TOKEN|SECRET|PASS(?:WORD|WD|PHRASE)?|PWD|CREDENTIALS?|AUTH)(?:_|$)/i;
 
 /**
- * What must not get into a file. Of the agent's variables: those that are named as secrets, and values that look like a key. An address or
- * a model's name may well stand in documentation.
+ * What must not get into a file. Of the agent's variables: those that are named as secrets, and
+ * values that look like a key. An address or a model's name may well stand in documentation.
  */
 function keysOf({ codeHost, gitCredentials, agentEnv, network }: RunnerProject): string[] {
   const given = Object.entries(agentEnv).flatMap(([name, value]) => {
@@ -238,8 +242,8 @@ function failed(error: unknown, input: RunTurnInput, redact: Redact, logger: Log
     const { retryAfterMs } = error;
     throw new TransientRunError(reason, { cause: error, retryAfterMs, details });
   }
-  // A full disk, a missing program, or a fault of ours: not the turn's doing, so it may be tried again.
-  // Its cause stays here: what it says is not redacted.
+  // A full disk, a missing program, or a fault of ours: not the turn's doing, so it may be tried
+  // again. Its cause stays here: what it says is not redacted.
   logger.error(
     { problem: reason, code: error instanceof DocsAgentError ? error.code : null },
     "turn broke off",

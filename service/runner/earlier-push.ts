@@ -20,7 +20,7 @@ export type EarlierPush = {
   commit: string;
   /** What the branch ends in now: people may have added commits, or removed the branch. */
   tip: string | null;
-  /** Whether the base branch has the very commit. */
+  /** True if the base branch has the very commit. */
   isInBase: boolean;
   note: TurnNote | null;
 };
@@ -39,8 +39,9 @@ export type EarlierPushInput = {
 };
 
 /**
- * Finds out whether an earlier attempt has pushed this turn, whatever people did with the branch since: merged it in any of the three
- * ways, added to it, removed it. Null: it hasn't, or all of it is gone.
+ * Finds out whether an earlier attempt has pushed this turn, whatever people did with the branch
+ * since: merged it in any of the three ways, added to it, removed it. Null: it hasn't, or all of it
+ * is gone.
  */
 export async function findEarlierPush(input: EarlierPushInput): Promise<EarlierPush | null> {
   const { git, jobId, turnKey, base, tip, findPulls } = input;
@@ -48,7 +49,8 @@ export async function findEarlierPush(input: EarlierPushInput): Promise<EarlierP
   const onBranch = tip === null ? null : await commitOf(git, jobId, turnKey, tip);
   const commit = onBranch ?? note?.commit;
   if (commit === undefined) return null;
-  // Standard output is empty where they have nothing in common (1), or where there is no such commit (128).
+  // Standard output is empty where they have nothing in common (1), or where there is no such
+  // commit (128).
   const isInBase = (await git.text(["merge-base", commit, base], { okCodes: [0, 1, 128] })) === commit;
   const push: EarlierPush = { commit, tip, isInBase, note: note?.commit === commit ? note : null };
   if (onBranch !== null || isInBase) return push;
@@ -57,7 +59,9 @@ export async function findEarlierPush(input: EarlierPushInput): Promise<EarlierP
   return pulls.some((pull) => holdsPush(pull, push)) ? push : null;
 }
 
-/** Whether a pull request, open or not, can only be the one that this push led to or was added to. */
+/**
+ * Whether a pull request, open or not, can only be the one that this push led to or was added to.
+ */
 export function holdsPush(
   { number, headSha, state }: HostedPullRequest,
   { commit, tip, isInBase, note }: EarlierPush,
@@ -69,8 +73,8 @@ export function holdsPush(
 }
 
 /**
- * The commit of this turn on the job's branch, known by its trailers; null if it is not there. People may have added commits since,
- * and may have merged the branch.
+ * The commit of this turn on the job's branch, known by its trailers; null if it is not there.
+ * People may have added commits since, and may have merged the branch.
  */
 async function commitOf(git: GitRunner, jobId: string, turnKey: string, tip: string): Promise<string | null> {
   const trailer = (name: string) => `%(trailers:key=${name},valueonly,separator=%x2C)`;

@@ -9,10 +9,16 @@ import { allPids, killGroup, processStat } from "./process-group.ts";
 /** Where the runner keeps what. Only `worktrees/<job>` is ever an agent's. */
 export type RunnerFolders = Awaited<ReturnType<typeof openRunnerFolders>>;
 
-/** The folders of one turn, made anew. `job` holds those of the agent; `scratch` is out of its reach. */
+/**
+ * The folders of one turn, made anew. `job` holds those of the agent; `scratch` is out of its
+ * reach.
+ */
 export type TurnFolders = { job: string; tree: string; home: string; tmp: string; scratch: string };
 
-/** Which process group runs for a job, and when it started: a process id alone may be another's by now. */
+/**
+ * Which process group runs for a job, and when it started: a process id alone may be another's by
+ * now.
+ */
 const RunningAgent = z.object({ pid: z.int().min(2), startedAt: z.string() });
 type RunningAgent = z.infer<typeof RunningAgent>;
 
@@ -48,7 +54,10 @@ export async function openRunnerFolders(dataDir: string) {
 /** In place of a job's id: the runner itself. */
 export const RUNNER = ".runner";
 
-/** Ends and removes what an earlier process left: itself if it isn't gone yet, what it started, and its worktrees. */
+/**
+ * Ends and removes what an earlier process left: itself if it isn't gone yet, what it started, and
+ * its worktrees.
+ */
 export async function sweep(folders: RunnerFolders): Promise<void> {
   await killLeftover(folders, `${RUNNER}.json`);
   for (const name of await readdir(folders.agents)) await killLeftover(folders, name);
@@ -98,7 +107,10 @@ async function killLeftover(folders: RunnerFolders, name: string): Promise<void>
   await rm(file, { force: true });
 }
 
-/** Ends each git that works in our mirrors, and what runs with a `HOME` of an agent: their own groups may not be known. */
+/**
+ * Ends each git that works in our mirrors, and what runs with a `HOME` of an agent: their own
+ * groups may not be known.
+ */
 async function killStrays({ mirrors, worktrees }: RunnerFolders): Promise<void> {
   const isOurs = (variable: string) =>
     variable.startsWith(`GIT_DIR=${mirrors}/`) || variable.startsWith(`HOME=${worktrees}/`);
@@ -115,7 +127,10 @@ async function killStrays({ mirrors, worktrees }: RunnerFolders): Promise<void> 
   );
 }
 
-/** Removes a folder with whatever an agent made of it: closed folders, ones nested deeper than a path can say, and any number of files. */
+/**
+ * Removes a folder with whatever an agent made of it: closed folders, ones nested deeper than a
+ * path can say, and any number of files.
+ */
 export async function removeFolder(folder: string): Promise<void> {
   const options = { timeout: REMOVE_TIME_LIMIT_MS, env: { PATH: "/usr/bin:/bin" } };
   const remove = () => run("rm", ["-rf", "--", folder], options);

@@ -34,8 +34,8 @@ const LIMITS = { sessionBytes: 256 * MEGABYTE, allBytes: 4096 * MEGABYTE };
 const LEFT_OUT = [".cache", ".npm"];
 
 /**
- * The `HOME` folders that agents left with a session in them, each for the next turn of its job. They are moved as a whole: nothing in them is
- * read, and no link is followed.
+ * The `HOME` folders that agents left with a session in them, each for the next turn of its job.
+ * They are moved as a whole: nothing in them is read, and no link is followed.
  */
 export class KeptSessions {
   readonly #dir: string;
@@ -52,7 +52,10 @@ export class KeptSessions {
     this.#limits = limits;
   }
 
-  /** Takes in what an earlier process kept, and removes what it kept by half. To be called before anything else. */
+  /**
+   * Takes in what an earlier process kept, and removes what it kept by half. To be called before
+   * anything else.
+   */
   async open(): Promise<void> {
     await mkdir(this.#dir, { recursive: true, mode: 0o700 });
     const notes: [string, Note][] = [];
@@ -66,8 +69,9 @@ export class KeptSessions {
   }
 
   /**
-   * Moves the job's kept folder to `home`, an empty folder. Null, with nothing moved: there is none, or it isn't this agent's, or it knows
-   * more than the job's first `turns` turns. In any case none is kept any more.
+   * Moves the job's kept folder to `home`, an empty folder. Null, with nothing moved: there is
+   * none, or it isn't this agent's, or it knows more than the job's first `turns` turns. In any
+   * case none is kept any more.
    */
   async take(jobId: string, agent: string, turns: number, home: string): Promise<AgentSession | null> {
     const note = this.#notes.get(jobId);
@@ -83,8 +87,8 @@ export class KeptSessions {
   }
 
   /**
-   * Moves `home` here, and makes room for it by removing the oldest ones. Resolves to false, with nothing kept, if it is too large or can't
-   * be measured.
+   * Moves `home` here, and makes room for it by removing the oldest ones. Resolves to false, with
+   * nothing kept, if it is too large or can't be measured.
    */
   async keep(jobId: string, agent: string, session: AgentSession, home: string): Promise<boolean> {
     const bytes = await trimmedBytes(home);
@@ -147,7 +151,10 @@ async function readNote(folder: string): Promise<Note | null> {
   }
 }
 
-/** Removes what need not be kept, and measures the rest; infinite if that can't be done, or it is no folder. */
+/**
+ * Removes what need not be kept, and measures the rest; infinite if that can't be done, or it is no
+ * folder.
+ */
 async function trimmedBytes(home: string): Promise<number> {
   if (!(await lstat(home)).isDirectory()) return Infinity;
   // Its agent may have closed it. A folder that can't be written to can't be moved either.

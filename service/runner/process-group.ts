@@ -36,16 +36,23 @@ export type ProcessGroup = {
   /** Its id, which is the group's too; undefined if it could not be started. */
   readonly pid: number | undefined;
   readonly stdin: Writable;
-  /** Resolves when the process is gone, its group was killed and its output was read. Never rejects. */
+  /**
+   * Resolves when the process is gone, its group was killed and its output was read. Never rejects.
+   */
   readonly ended: Promise<Ending>;
   /** SIGTERM to the whole group, SIGKILL to what is left after a grace. */
   stop(): Promise<Ending>;
 };
 
 const GRACE_MS = 2000;
-/** How long output is awaited after the end: something that left the group may never close the pipe. */
+/**
+ * How long output is awaited after the end: something that left the group may never close the pipe.
+ */
 const DRAIN_MS = 1000;
-/** A killed process is gone as soon as it is scheduled once more; on a busy machine that takes a while. */
+/**
+ * A killed process is gone as soon as it is scheduled once more; on a busy machine that takes a
+ * while.
+ */
 const KILLED_WITHIN_MS = 10_000;
 /** What is kept of what a program complains of. */
 const MAX_STDERR_BYTES = 8000;
@@ -53,8 +60,9 @@ const MAX_STDERR_BYTES = 8000;
 type Child = ChildProcess & { stdin: Writable; stdout: Readable; stderr: Readable };
 
 /**
- * Starts a program, without a shell, in a process group of its own, which is killed as a whole at its end, at the time
- * limit, at the output limit and when `signal` aborts. A process that moves itself to another group escapes this; see `sandbox/`.
+ * Starts a program, without a shell, in a process group of its own, which is killed as a whole at
+ * its end, at the time limit, at the output limit and when `signal` aborts. A process that moves
+ * itself to another group escapes this; see `sandbox/`.
  */
 export function startProcessGroup(options: ProcessOptions): ProcessGroup {
   const { promise: exited, resolve: exit } = Promise.withResolvers<Ending>();
@@ -69,7 +77,7 @@ export function startProcessGroup(options: ProcessOptions): ProcessGroup {
     pipe.on("error", () => {});
     pipe.end(input);
   }
-  // What the process does not read is no fault of ours; its end is reported below.
+  // The process may end without reading its input; its end is reported below.
   child.stdin.on("error", () => {});
   const closed = once(child, "close").catch(() => {});
 
@@ -163,7 +171,10 @@ function nowhere(): Writable {
   return new Writable({ write: (_chunk, _encoding, done) => done() });
 }
 
-/** SIGKILL to what is left of a group; resolves when nothing of it runs any more, or after ten seconds at the latest. */
+/**
+ * SIGKILL to what is left of a group; resolves when nothing of it runs any more, or after ten
+ * seconds at the latest.
+ */
 export async function killGroup(group: number | undefined): Promise<void> {
   const giveUpAt = performance.now() + KILLED_WITHIN_MS;
   while (signalGroup(group, "SIGKILL") && performance.now() < giveUpAt && (await isRunning(group))) {
@@ -183,8 +194,9 @@ function signalGroup(group: number | undefined, signal: NodeJS.Signals): boolean
 }
 
 /**
- * Whether a process of the group still runs. Signals also reach processes that have ended but that nobody has reaped: in a
- * container without an init they stay permanently, and elsewhere for up to a second.
+ * Whether a process of the group still runs. Signals also reach processes that have ended but that
+ * nobody has reaped: in a container without an init they stay permanently, and elsewhere for up to
+ * a second.
  */
 async function isRunning(group: number | undefined): Promise<boolean> {
   const pids = await allPids();
@@ -203,14 +215,17 @@ export type ProcessStat = {
   isRunning: boolean;
   /** The id of its process group. */
   group: number;
-  /** When it started, in the kernel's ticks since boot: with the process id, this names it for good. */
+  /**
+   * When it started, in the kernel's ticks since boot: with the process id, this names it for good.
+   */
   startedAt: string;
 };
 
 /** Reads `/proc/<pid>/stat`; null where there is no such process, or no such file system. */
 export async function processStat(pid: number | string): Promise<ProcessStat | null> {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
-  // The second field, the name in parentheses, may hold anything; the others are counted from the third.
+  // The second field, the name in parentheses, may hold anything; the others are counted from the
+  // third.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [state, , group] = fields;
   const [threads, startedAt] = [fields[17], fields[19]];
@@ -220,7 +235,10 @@ export async function processStat(pid: number | string): Promise<ProcessStat | n
   return { isRunning, group: Number(group), startedAt };
 }
 
-/** A program that is run to its end, and what it gets on its standard input. Arguments are never a shell's words. */
+/**
+ * A program that is run to its end, and what it gets on its standard input. Arguments are never a
+ * shell's words.
+ */
 export type ProgramRun = Pick<
   ProcessOptions,
   "command" | "args" | "cwd" | "env" | "inputs" | "timeLimitMs" | "maxOutputBytes"

@@ -9,7 +9,10 @@ const PLACEHOLDER = "[secret]";
 
 const LOOKS_SECRET: readonly RegExp[] = [...CREDENTIAL_SHAPES, /(?<=\bhttps?:\/\/)[^\s/@]{1,200}@/g];
 
-/** The forms in which a secret may turn up: as it is, in a URL, in Base64, in a Basic authorization header. */
+/**
+ * The forms in which a secret may turn up: as it is, in a URL, in Base64, in a Basic authorization
+ * header.
+ */
 export function secretForms(values: readonly string[]): string[] {
   const forms = values
     .filter((value) => value.length >= MIN_SECRET_LENGTH)

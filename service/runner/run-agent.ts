@@ -20,8 +20,9 @@ const agents: Record<AgentSettings["kind"], RunAgent> = { acp: runAcpAgent, comm
 const PASSED_ON = ["LANG", "LC_ALL", "TZ"] as const;
 
 /**
- * How an agent ended. `modelTrouble`: why its last call of a model came to nothing; null if it did not. `keepSession`: to be called once its work is
- * safe, so that the job's next turn can resume its session. Never rejects.
+ * How an agent ended. `modelTrouble`: why its last call of a model came to nothing; null if it did
+ * not. `keepSession`: to be called once its work is safe, so that the job's next turn can resume
+ * its session. Never rejects.
  */
 export type AgentRunResult = Omit<AgentResult, "session"> & {
   modelTrouble: ModelTrouble | null;
@@ -29,8 +30,9 @@ export type AgentRunResult = Omit<AgentResult, "session"> & {
 };
 
 /**
- * Runs the turn's agent in its sandbox, with its way out, and in the session of the job's earlier turns where that was kept. Rejects with a
- * `TurnFailedError` when it failed, or used more than it may.
+ * Runs the turn's agent in its sandbox, with its way out, and in the session of the job's earlier
+ * turns where that was kept. Rejects with a `TurnFailedError` when it failed, or used more than it
+ * may.
  */
 export async function runAgent(
   folders: TurnFolders,
@@ -115,7 +117,10 @@ export async function runAgent(
   }
 }
 
-/** An agent that was started otherwise, somewhere else or with other models resumes nothing: it may not find there what it needs. */
+/**
+ * An agent that was started otherwise, somewhere else or with other models resumes nothing: it may
+ * not find there what it needs.
+ */
 function identityOf({ agent, network }: RunnerProject, { inside }: TurnSandbox): string {
   const models = network.models.map(({ name, kind }) => [name, kind]);
   return JSON.stringify([agent.kind, agent.command, agent.preset, models, inside.home]);
@@ -131,8 +136,9 @@ function exceededSignal(network: TurnNetwork): AbortSignal {
 }
 
 /**
- * The environment of an agent, but for how to find programs, its way out, and the variables that the project names: throw-away folders for its own
- * files. None of ours, so no credentials of the code host.
+ * The environment of an agent, but for how to find programs, its way out, and the variables that
+ * the project names: throw-away folders for its own files. None of ours, so no credentials of the
+ * code host.
  */
 function agentEnv(env: Env, { home, tmp, tree }: InsidePaths): Record<string, string> {
   return {
@@ -141,7 +147,8 @@ function agentEnv(env: Env, { home, tmp, tree }: InsidePaths): Record<string, st
     TERM: "dumb",
     HOME: home,
     TMPDIR: tmp,
-    // Git started in the tree, which is no repository, must not find one that the data folder happens to lie in.
+    // Git started in the tree, which is no repository, must not find one that the data folder
+    // happens to lie in.
     GIT_CEILING_DIRECTORIES: dirname(tree),
   };
 }

@@ -1,7 +1,10 @@
 import type { FailureCause } from "../../src/core/ports/job-service.ts";
 import { codeOf, DocsAgentError, messageOf } from "../../src/core/errors.ts";
 
-/** Why a turn could not be run: the message is the reason, for people. `details` are lines for the operator: what to do, and what a program said. */
+/**
+ * Why a turn could not be run: the message is the reason, for people. `details` are lines for the
+ * operator: what to do, and what a program said.
+ */
 abstract class RunError extends DocsAgentError {
   readonly details: readonly string[];
 
@@ -11,7 +14,10 @@ abstract class RunError extends DocsAgentError {
   }
 }
 
-/** The turn could not be run now; the same turn is worth running again, because nothing of it is lost or done twice. */
+/**
+ * The turn could not be run now; the same turn is worth running again, because nothing of it is
+ * lost or done twice.
+ */
 export class TransientRunError extends RunError {
   readonly code = "transient_run";
   /** How long the other side asked us to wait, in milliseconds; null if it did not say. */
@@ -41,7 +47,7 @@ export class TurnFailedError extends RunError {
   }
 }
 
-/** The details of a failure, for the operator; none of what is no failure of a run. */
+/** The details of a failure, for the operator; none for other errors. */
 export function detailsOf(error: unknown): readonly string[] {
   return error instanceof RunError ? error.details : [];
 }
@@ -53,7 +59,7 @@ export function faultText(error: unknown): string {
   return `${String(error.syscall)} failed (${code})`;
 }
 
-/** Whether something failed because the disk is full, as we or git say it. */
+/** True if something failed because the disk is full, as we or git say it. */
 export function isNoRoom(error: unknown): boolean {
   return /\b(?:ENOSPC|EDQUOT)\b|No space left|Disk quota exceeded/.test(operatorText(error));
 }
@@ -63,5 +69,8 @@ export function operatorText(error: unknown): string {
   return [messageOf(error), ...detailsOf(error)].join(" ");
 }
 
-/** The agent's process ended before its turn was over: by its own fault, or by a signal that was not ours. */
+/**
+ * The agent's process ended before its turn was over: by its own fault, or by a signal that was not
+ * ours.
+ */
 export class AgentCutOffError extends TurnFailedError {}

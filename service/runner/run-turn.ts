@@ -8,9 +8,10 @@ import { publishWork, reportNothing, reportWork } from "./steps/report.ts";
 import type { RunContext, RunnerTurn, Success } from "./turn.ts";
 
 /**
- * Runs one turn: prepare, work, check, publish, report. Rejects with a `TurnFailedError`, a `TransientRunError`, or the signal's
- * reason. Run again after a crash, it begins anew, unless the turn's commit was pushed already: then only the pull request is left to
- * do, and no agent runs a second time.
+ * Runs one turn: prepare, work, check, publish, report. Rejects with a `TurnFailedError`, a
+ * `TransientRunError`, or the signal's reason. Run again after a crash, it begins anew, unless the
+ * turn's commit was pushed already: then only the pull request is left to do, and no agent runs a
+ * second time.
  */
 export async function runTurn(turn: RunnerTurn, context: RunContext): Promise<Success> {
   assertNames(turn);

@@ -13,14 +13,20 @@ import type { ServiceProject } from "../config/config.ts";
 export type AgentQuestion = {
   text: string;
   choices: { id: string; label: string }[];
-  /** Whether words of one's own are an answer. */
+  /** True if words of one's own are an answer. */
   allowsText: boolean;
 };
 
-/** A file that came with the prompt, and where it lies until the turn has ended. Its name is anything that a client put. */
+/**
+ * A file that came with the prompt, and where it lies until the turn has ended. Its name is
+ * anything that a client put.
+ */
 export type TurnAttachment = { name: string; mediaType: string; bytes: number; path: string };
 
-/** What an earlier turn of the same job was asked, and what its agent said of it. `words`: see {@link RunTurnInput}. */
+/**
+ * What an earlier turn of the same job was asked, and what its agent said of it. `words`: see
+ * {@link RunTurnInput}.
+ */
 export type EarlierTurn = { prompt: string; words: string | null; summary: string | null };
 
 /** One turn of a job, as the runner gets it. */
@@ -29,15 +35,24 @@ export type RunTurnInput = {
   /** The turn's number in its job, from 1. */
   number: number;
   prompt: string;
-  /** What of the prompt the person typed, the only part that may be published; null: it isn't known, or nothing. */
+  /**
+   * What of the prompt the person typed, the only part that may be published; null: it isn't known,
+   * or nothing.
+   */
   words: string | null;
   attachments: readonly TurnAttachment[];
-  /** The newest of the job's earlier turns, the oldest of these first. The last one comes right before this turn. */
+  /**
+   * The newest of the job's earlier turns, the oldest of these first. The last one comes right
+   * before this turn.
+   */
   earlierTurns: EarlierTurn[];
   project: ServiceProject;
   /** By earlier attempts of the turn. It counts toward the budget. */
   usedBefore: ReportedUsage | null;
-  /** Aborts when the service stops and the grace is over, or the turn was ended: canceled, or its job archived. */
+  /**
+   * Aborts when the service stops and the grace is over, or the turn was ended: canceled, or its
+   * job archived.
+   */
   signal: AbortSignal;
   /** A line for the operator: bounded, redacted. */
   onProgress: (line: string) => void;
@@ -47,11 +62,17 @@ export type RunTurnInput = {
   onPlan: (plan: PlanStep[]) => void;
   /** What the turn used so far, all of it. Counts win over an agent's own word for its cost. */
   onUsage: (usage: ReportedUsage) => void;
-  /** Called with true when the turn's agent is about to be started, with false once what it left was looked through. */
+  /**
+   * Called with true when the turn's agent is about to be started, with false once what it left was
+   * looked through.
+   */
   onAgent: (runs: boolean) => void;
   /** Called once the turn's work is on this branch of the remote. */
   onPushed: (branch: string) => void;
-  /** Asks a person. Resolves to null if nobody answers in time, if too much was asked already, or when aborted. Never rejects. */
+  /**
+   * Asks a person. Resolves to null if nobody answers in time, if too much was asked already, or
+   * when aborted. Never rejects.
+   */
   ask: (question: AgentQuestion) => Promise<QuestionAnswer | null>;
 };
 
@@ -70,7 +91,10 @@ export const RunTurnResult = z.discriminatedUnion("kind", [
     leftOut: z.array(z.string()),
     pullRequest: WirePullRequest.nullish(),
   }),
-  /** The changes are on a branch, and there is no code host where anybody could be asked to merge them. */
+  /**
+   * The changes are on a branch, and there is no code host where anybody could be asked to merge
+   * them.
+   */
   z.object({
     kind: z.literal("branch"),
     branch: z.string(),
@@ -78,8 +102,8 @@ export const RunTurnResult = z.discriminatedUnion("kind", [
     leftOut: z.array(z.string()),
   }),
   /**
-   * `reason` is for people. `details` are lines for the operator: bounded, redacted. `isCutOff`: its agent's process ended before the turn was
-   * over.
+   * `reason` is for people. `details` are lines for the operator: bounded, redacted. `isCutOff`:
+   * its agent's process ended before the turn was over.
    */
   z.object({
     kind: z.literal("failed"),
@@ -101,8 +125,8 @@ export class RunnerLostError extends DocsAgentError {
 }
 
 /**
- * Runs a turn from a clean worktree; safe to run again after a crash at any point. Rejects only with a transient error
- * (worth running again) or when aborted.
+ * Runs a turn from a clean worktree; safe to run again after a crash at any point. Rejects only
+ * with a transient error (worth running again) or when aborted.
  */
 export type TurnRunner = (input: RunTurnInput) => Promise<RunTurnResult>;
 
@@ -115,5 +139,8 @@ export type UpkeepInput = {
   signal: AbortSignal;
 };
 
-/** Removes what nobody needs any more, and packs what is needed: a bounded part of it in one pass. Rejects only when aborted. */
+/**
+ * Removes what nobody needs any more, and packs what is needed: a bounded part of it in one pass.
+ * Rejects only when aborted.
+ */
 export type Upkeep = (input: UpkeepInput) => Promise<void>;

@@ -14,7 +14,10 @@ import type { Redact } from "./redaction.ts";
 import type { Sandbox } from "./sandbox/sandbox.ts";
 import type { KeptTrees } from "./tree/kept-trees.ts";
 
-/** What runs in the tree: a program that speaks ACP over stdio, or any program with the prompt on its standard input. */
+/**
+ * What runs in the tree: a program that speaks ACP over stdio, or any program with the prompt on
+ * its standard input.
+ */
 export type AgentSettings = Pick<
   ServiceProject["agent"],
   "kind" | "command" | "readable" | "limits" | "maxOutputBytes" | "terminal"
@@ -22,7 +25,10 @@ export type AgentSettings = Pick<
   timeLimitMs: number;
   /** Where its variables come from, besides `agentEnv`. */
   preset: ChosenPreset | null;
-  /** Whether an ACP agent may ask a person: what the policy does not allow, and questions of its own. */
+  /**
+   * Whether an ACP agent may ask a person: what the policy does not allow, and questions of its
+   * own.
+   */
   asks: boolean;
 };
 
@@ -34,7 +40,10 @@ export type RunnerProject = Pick<
   agent: AgentSettings;
   /** Null: branches are pushed, and nobody is asked to merge them. */
   codeHost: (Extract<ServiceProject["codeHost"], { kind: "github" }> & { token: string | null }) | null;
-  /** What git authenticates with: a token or `user:password`; null where the repository asks for nothing. */
+  /**
+   * What git authenticates with: a token or `user:password`; null where the repository asks for
+   * nothing.
+   */
   gitCredentials: string | null;
   /** The environment variables that the agent sees besides the fixed ones. */
   agentEnv: Readonly<Record<string, string>>;

@@ -46,7 +46,9 @@ const KEEP_TREES_MS = DAY_MS;
 /** A follow-up after that gets the earlier turns as text. */
 const KEEP_SESSIONS_MS = 7 * DAY_MS;
 const PACK_EVERY_MS = DAY_MS;
-/** A turn that was pushed may run again for hours, and after a stop of the service later than that. */
+/**
+ * A turn that was pushed may run again for hours, and after a stop of the service later than that.
+ */
 const KEEP_NOTES_MS = 7 * DAY_MS;
 /** A project may come back into the settings. */
 const KEEP_MIRRORS_MS = 7 * DAY_MS;
@@ -56,9 +58,9 @@ const MAX_MIRRORS = 10;
 const MAX_BRANCHES = 20;
 
 /**
- * Removes what turns left that nobody needs any more, a bounded part at a time: kept trees and sessions, notes of turns, mirrors of projects that
- * are gone, and branches at the remote that were merged just as they are. Packs the mirrors. What fails is logged, and left for the
- * next time.
+ * Removes what turns left that nobody needs any more, a bounded part at a time: kept trees and
+ * sessions, notes of turns, mirrors of projects that are gone, and branches at the remote that were
+ * merged just as they are. Packs the mirrors. What fails is logged, and left for the next time.
  */
 export async function lookAfter(context: UpkeepContext): Promise<void> {
   const { folders, trees, sessions, memory, clock, logger, signal } = context;
@@ -145,7 +147,10 @@ async function removeMergedBranches(
   return removed;
 }
 
-/** Asks `remove` about what has not been written to since then, for so many names at most. Resolves to how many it removed. */
+/**
+ * Asks `remove` about what has not been written to since then, for so many names at most. Resolves
+ * to how many it removed.
+ */
 async function removeOld(
   folder: string,
   sinceMs: number,

@@ -29,7 +29,10 @@ const MAX_SAID_LENGTH = 500;
 /** Of all answers together. A single one may take that long. */
 const MAX_PERSONS_TIME_MS = 24 * 60 * 60_000;
 
-/** Drives any agent that speaks the Agent Client Protocol over its standard input and output. Its last message is the summary. */
+/**
+ * Drives any agent that speaks the Agent Client Protocol over its standard input and output. Its
+ * last message is the summary.
+ */
 export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
   const over = new AbortController();
   const run = withPersonsTime(given, over.signal);
@@ -62,7 +65,8 @@ export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
       (stopReason) => ({ stopReason }),
       (error: unknown) => ({ error }),
     );
-  // What the agent said before its end is still read; then the connection notices the end. If not, we do.
+  // What the agent said before its end is still read; then the connection notices the end. If not,
+  // we do.
   const gone = group.ended.then(() => sleep(LAST_WORDS_MS, { error: new Error("The agent ended") }));
   const first = await Promise.race([turn, gone]);
   // Nobody waits for an answer any more, and the clock goes on.
@@ -99,7 +103,10 @@ export async function runAcpAgent(given: AgentRun): Promise<AgentResult> {
   return result;
 }
 
-/** The run with a clock that stands still while a person is asked: their time has a limit of its own. `over`: nobody waits any more. */
+/**
+ * The run with a clock that stands still while a person is asked: their time has a limit of its
+ * own. `over`: nobody waits any more.
+ */
 function withPersonsTime(run: AgentRun, over: AbortSignal): AgentRun {
   const clock = new PausableClock(run.clock, MAX_PERSONS_TIME_MS);
   const ended = AbortSignal.any([over, run.signal]);

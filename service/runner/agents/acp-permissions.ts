@@ -27,9 +27,10 @@ const LOOKS = new Set(["read", "search", "think"]);
 const PATH_KEYS = ["path", "file_path", "filePath", "abs_path", "absolute_path"] as const;
 
 /**
- * Answers permission requests by policy: edits of named files inside the tree and looks inside it and at attachments are allowed, once
- * where the agent offers that; programs only if the project allows a terminal; everything else a person decides, or it is rejected.
- * This steers agents that ask. What holds one that does not ask is the sandbox, and what is committed.
+ * Answers permission requests by policy: edits of named files inside the tree and looks inside it
+ * and at attachments are allowed, once where the agent offers that; programs only if the project
+ * allows a terminal; everything else a person decides, or it is rejected. This steers agents that
+ * ask. What holds one that does not ask is the sandbox, and what is committed.
  */
 export class AcpPermissions {
   readonly #run: AgentRun;

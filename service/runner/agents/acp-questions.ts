@@ -33,8 +33,8 @@ type Option = { value: string | boolean; label: string };
 type Asker = Pick<AgentRun, "ask" | "redact">;
 
 /**
- * Puts an agent's form to a person, a field at a time. Declines a form that cannot be put so, and cancels it when a field
- * stays without an answer.
+ * Puts an agent's form to a person, a field at a time. Declines a form that cannot be put so, and
+ * cancels it when a field stays without an answer.
  */
 export async function answerForm(
   { message, requestedSchema }: Pick<ElicitationFormMode, "requestedSchema"> & { message: string },

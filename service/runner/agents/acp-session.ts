@@ -16,7 +16,7 @@ export type OpenSession = {
   id: string;
   /** How many turns of the job it knows already: the first ones. */
   knownTurns: number;
-  /** Whether the agent offers to take it up again later. */
+  /** True if the agent offers to take it up again later. */
   isResumable: boolean;
   /** What may be in a prompt besides texts and links. */
   takes: PromptCapabilities;
@@ -25,12 +25,17 @@ export type OpenSession = {
 /** For the operator of an agent that doesn't answer as it should. */
 export const CHECK_PROTOCOL = "Does agent.command speak the Agent Client Protocol?";
 
-/** How long an agent may take until it has a session: some load models or download themselves first. */
+/**
+ * How long an agent may take until it has a session: some load models or download themselves first.
+ */
 const HANDSHAKE_LIMIT_MS = 120_000;
 /** How long an agent may take to resume one. Then it still has time for a new one. */
 const RESUME_LIMIT_MS = 60_000;
 
-/** Opens a session: the one that was kept, if the agent takes it up again, else a new one. Tells the operator which. */
+/**
+ * Opens a session: the one that was kept, if the agent takes it up again, else a new one. Tells the
+ * operator which.
+ */
 export async function openSession(
   agent: ClientContext,
   run: AgentRun,

@@ -10,8 +10,9 @@ const LINE_FEED = 0x0a;
 const SPACE = 0x20;
 
 /**
- * The messages that an agent and we exchange: JSON, one in each line. Nothing more is read of an agent than can be handled. One that sends on
- * and on without reading what it is answered ends its turn: the stream fails with a `TurnFailedError`.
+ * The messages that an agent and we exchange: JSON, one in each line. Nothing more is read of an
+ * agent than can be handled. One that sends on and on without reading what it is answered ends its
+ * turn: the stream fails with a `TurnFailedError`.
  */
 export function acpStream(toAgent: Writable, fromAgent: Readable): Stream {
   /** What the agent sent and hasn't read an answer to, answers that nobody asked for among it. */
@@ -74,7 +75,10 @@ function afterBlanks(bytes: Buffer, start: number): number {
   return at;
 }
 
-/** What a line says; null if it says nothing. What is no message is an empty one, which is answered as nonsense. */
+/**
+ * What a line says; null if it says nothing. What is no message is an empty one, which is answered
+ * as nonsense.
+ */
 function messageOf(line: Buffer): AnyMessage | null {
   const text = line.toString("utf8").trim();
   if (text === "") return null;

@@ -32,7 +32,10 @@ const SMALL_USD = 1e-6;
 
 type Told = Pick<AgentRun, "kept" | "onStep" | "onPlan" | "onUsage" | "redact">;
 
-/** Tells an ACP session's updates on: progress lines, step, plan, cost. Keeps the agent's last message. */
+/**
+ * Tells an ACP session's updates on: progress lines, step, plan, cost. Keeps the agent's last
+ * message.
+ */
 export class AcpUpdates {
   readonly #progress: ProgressLines;
   readonly #permissions: AcpPermissions;
@@ -53,8 +56,9 @@ export class AcpUpdates {
   }
 
   /**
-   * Resolves when nothing was told for a moment. A loaded session's past is to come before the answer; but some agents send it after that, and
-   * the connection hands on answers sooner than what came before them.
+   * Resolves when nothing was told for a moment. A loaded session's past is to come before the
+   * answer; but some agents send it after that, and the connection hands on answers sooner than
+   * what came before them.
    */
   async quiet(): Promise<void> {
     const giveUpAt = performance.now() + MAX_NOISE_MS;
@@ -65,7 +69,10 @@ export class AcpUpdates {
     } while (this.#passedOver > before && performance.now() < giveUpAt);
   }
 
-  /** To be called before the prompt. What is told before, and of other sessions, is none of this turn's. */
+  /**
+   * To be called before the prompt. What is told before, and of other sessions, is none of this
+   * turn's.
+   */
   begin({ id, knownTurns }: OpenSession): void {
     this.#sessionId = id;
     this.#costBeforeUsd = knownTurns > 0 ? (this.#told.kept?.costUsd ?? null) : null;
@@ -132,7 +139,10 @@ export class AcpUpdates {
     this.#told.onPlan(steps.filter(({ text }) => text !== ""));
   }
 
-  /** The turn's cost so far, by the agent's own word, which is the session's. How much of its context is full says nothing about tokens used. */
+  /**
+   * The turn's cost so far, by the agent's own word, which is the session's. How much of its
+   * context is full says nothing about tokens used.
+   */
   #cost({ amount, currency }: Cost): void {
     if (currency.toUpperCase() !== "USD" || !(amount >= 0 && amount <= MAX_COST_USD)) return;
     // Some agents count from 0 again in a session that they resumed.

@@ -10,7 +10,10 @@ const MAX_LAST_WORDS_LENGTH = 500;
 /** The machine has none left of what a start takes. */
 const SHORTAGE = /\b(?:EMFILE|ENFILE|EAGAIN|ENOMEM)\b/;
 
-/** Starts the agent's program, contained and within its limits, and notes that it runs. Where that can't be noted, it doesn't run on. */
+/**
+ * Starts the agent's program, contained and within its limits, and notes that it runs. Where that
+ * can't be noted, it doesn't run on.
+ */
 export async function startAgent(run: AgentRun, onStdout: ProcessOptions["onStdout"]) {
   const [command = "", ...args] = run.settings.command;
   const words = new TailBuffer(MAX_LAST_WORDS_BYTES);
@@ -32,14 +35,20 @@ export async function startAgent(run: AgentRun, onStdout: ProcessOptions["onStdo
   return { group, lastWords: () => run.redact(words.toString()) };
 }
 
-/** The end of what the agent wrote to its standard error, in a line for the operator; none if it says no more than `said`. */
+/**
+ * The end of what the agent wrote to its standard error, in a line for the operator; none if it
+ * says no more than `said`.
+ */
 export function lastWordsOf(words: string, said = ""): string[] {
   const line = oneLine(words, Infinity);
   const isNew = line !== "" && (said === "" || !line.includes(said));
   return isNew ? [`last words: ${endOf(line, MAX_LAST_WORDS_LENGTH)}`] : [];
 }
 
-/** Why an agent that ended this way failed; null if it exited by itself with code 0. `words`: the end of its standard error. */
+/**
+ * Why an agent that ended this way failed; null if it exited by itself with code 0. `words`: the
+ * end of its standard error.
+ */
 export function failureOf(
   ending: Ending,
   settings: Pick<AgentSettings, "timeLimitMs" | "maxOutputBytes">,

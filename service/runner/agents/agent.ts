@@ -34,8 +34,9 @@ export type AgentResult = {
 };
 
 /**
- * Runs to the agent's end. Rejects with a `TurnFailedError` if the agent failed, with a `TransientRunError` if it couldn't begin with what
- * was kept, with the signal's reason when aborted. In any case the whole process group is gone.
+ * Runs to the agent's end. Rejects with a `TurnFailedError` if the agent failed, with a
+ * `TransientRunError` if it couldn't begin with what was kept, with the signal's reason when
+ * aborted. In any case the whole process group is gone.
  */
 export type RunAgent = (run: AgentRun) => Promise<AgentResult>;
 

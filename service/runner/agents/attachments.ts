@@ -7,14 +7,18 @@ import { codeOf } from "../../../src/core/errors.ts";
 import type { TurnAttachment } from "../turn-runner.ts";
 import { TurnFailedError } from "../run-error.ts";
 
-/** An attachment of which the agent has a copy. `path` is out of its reach, `inside` is the copy as it sees it. */
+/**
+ * An attachment of which the agent has a copy. `path` is out of its reach, `inside` is the copy as
+ * it sees it.
+ */
 export type PlacedAttachment = TurnAttachment & { inside: string };
 
 const MAX_NAME_LENGTH = 100;
 
 /**
- * How many bytes of each kind are in a prompt at most. An agent's calls to its model carry the prompt each time: in base64, images have
- * to fit into a call, and long texts would use up its budget.
+ * How many bytes of each kind are in a prompt at most. An agent's calls to its model carry the
+ * prompt each time: in base64, images have to fit into a call, and long texts would use up its
+ * budget.
  */
 const EMBEDDED_BYTES = { image: 4 * 1024 ** 2, text: 64 * 1024 };
 
@@ -23,7 +27,10 @@ export function attachmentsFolder(tmp: string): string {
   return join(tmp, "attachments");
 }
 
-/** Copies attachments into an agent's folder for temporary files, before the agent starts. `insideTmp`: that folder as it sees it. */
+/**
+ * Copies attachments into an agent's folder for temporary files, before the agent starts.
+ * `insideTmp`: that folder as it sees it.
+ */
 export async function placeAttachments(
   attachments: readonly TurnAttachment[],
   tmp: string,
@@ -49,7 +56,10 @@ function safeName(name: string): string {
   return name.replaceAll(/[^A-Za-z0-9._-]+/g, "_").slice(-MAX_NAME_LENGTH);
 }
 
-/** Attachments as parts of a prompt: themselves where the agent takes that and they are not too large, otherwise links, which any agent takes. */
+/**
+ * Attachments as parts of a prompt: themselves where the agent takes that and they are not too
+ * large, otherwise links, which any agent takes.
+ */
 export async function attachmentBlocks(
   attachments: readonly PlacedAttachment[],
   { image = false, embeddedContext = false }: PromptCapabilities,

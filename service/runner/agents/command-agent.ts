@@ -9,8 +9,9 @@ import { attachmentsText, earlierTurnsText } from "./prompt-text.ts";
 const MAX_TAIL_BYTES = MAX_SUMMARY_LENGTH * 4;
 
 /**
- * Runs any program: the prompt on its standard input (after the earlier turns in a follow-up, and a list of what is attached), its result is
- * what it changed, the end of its standard output is the summary.
+ * Runs any program: the prompt on its standard input (after the earlier turns in a follow-up, and a
+ * list of what is attached), its result is what it changed, the end of its standard output is the
+ * summary.
  */
 export async function runCommandAgent(run: AgentRun): Promise<AgentResult> {
   const progress = new ProgressLines(run.onProgress, run.redact);

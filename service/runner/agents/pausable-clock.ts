@@ -3,8 +3,8 @@ import type { Clock } from "../../../src/core/ports/clock.ts";
 type Wake = { atMs: number; wake: () => void; cancel: () => void };
 
 /**
- * A clock on which no time passes while it is paused, for at most `maxPausedMs` in all: what a person takes to answer is not the agent's
- * time.
+ * A clock on which no time passes while it is paused, for at most `maxPausedMs` in all: what a
+ * person takes to answer is not the agent's time.
  */
 export class PausableClock implements Clock {
   readonly #clock: Clock;

@@ -6,7 +6,10 @@ const MAX_LINES = 1000;
 /** A line that never ends is passed on in pieces. */
 const MAX_PENDING_LENGTH = 4000;
 
-/** Passes an agent's words on as lines: bounded in length and number, without control characters and secrets. */
+/**
+ * Passes an agent's words on as lines: bounded in length and number, without control characters and
+ * secrets.
+ */
 export class ProgressLines {
   readonly #take: (line: string) => void;
   readonly #redact: Redact;

@@ -8,7 +8,8 @@ const MAX_EARLIER_PROMPT_LENGTH = 8000;
 const MAX_NAME_LENGTH = 200;
 
 /**
- * The turns right before a job's turn with that number in words, newest kept where not all fit; empty if there are none.
+ * The turns right before a job's turn with that number in words, newest kept where not all fit;
+ * empty if there are none.
  */
 export function earlierTurnsText(turns: readonly EarlierTurn[], number: number): string {
   const parts: string[] = [];

@@ -1,7 +1,9 @@
 import { type Env, pickEnv } from "../../config/env.ts";
 import { serviceProxy } from "../../config/env.ts";
 
-/** What git may know of the service's environment: how to find itself and how to reach the network. */
+/**
+ * What git may know of the service's environment: how to find itself and how to reach the network.
+ */
 const PASSED_ON = [
   "PATH",
   "ALL_PROXY",
@@ -14,7 +16,10 @@ const PASSED_ON = [
 
 export type GitSetting = readonly [key: string, value: string];
 
-/** Outweighs every configuration file: what could run a program, leave the machine unasked, or change contents is off. */
+/**
+ * Outweighs every configuration file: what could run a program, leave the machine unasked, or
+ * change contents is off.
+ */
 const SETTINGS: readonly GitSetting[] = [
   ["core.hooksPath", "/dev/null"],
   ["core.fsmonitor", "false"],
@@ -42,8 +47,9 @@ const SETTINGS: readonly GitSetting[] = [
 ];
 
 /**
- * The whole environment of a git process: nothing of the user's or the system's configuration, and `settings` (where
- * credentials go) on top. Settings travel as variables because arguments are visible to every process on the machine.
+ * The whole environment of a git process: nothing of the user's or the system's configuration, and
+ * `settings` (where credentials go) on top. Settings travel as variables because arguments are
+ * visible to every process on the machine.
  */
 export function gitEnv(env: Env, home: string, settings: readonly GitSetting[]): Record<string, string> {
   const all = [...SETTINGS, ...settings];
@@ -69,7 +75,9 @@ export function gitEnv(env: Env, home: string, settings: readonly GitSetting[]):
   };
 }
 
-/** As we read them: git itself knows HTTP_PROXY in lower case only, and doesn't take it for https. */
+/**
+ * As we read them: git itself knows HTTP_PROXY in lower case only, and doesn't take it for https.
+ */
 function proxyEnv(env: Env): Record<string, string> {
   const { http, https, none } = serviceProxy(env);
   const variables = { http_proxy: http, https_proxy: https || http, no_proxy: none };

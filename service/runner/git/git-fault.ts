@@ -31,14 +31,16 @@ const RACE =
   /stale info|fetch first|non-fast-forward|cannot lock ref|unable to create '[^']*\.lock'|failed to update ref|incorrect old value/i;
 const REFUSED = /\[(?:remote )?rejected\]|pre-receive hook declined|protected branch/i;
 
-/** What a failed git command that talked to nobody means. `words` is what it wrote, without secrets. */
+/**
+ * What a failed git command that talked to nobody means. `words` is what it wrote, without secrets.
+ */
 export function localFault(doing: string, words: string): GitError {
   return new GitError(`${doing}: ${detailOf(words)}`);
 }
 
 /**
- * What a failed git command that talked to a remote means. `words` is what it wrote, without secrets. The reason is for people, and what to do is in
- * the details.
+ * What a failed git command that talked to a remote means. `words` is what it wrote, without
+ * secrets. The reason is for people, and what to do is in the details.
  */
 export function remoteFault(doing: string, words: string): TransientRunError | TurnFailedError {
   const said = `${doing}: ${detailOf(words)}`;

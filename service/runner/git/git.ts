@@ -33,7 +33,10 @@ const LOCAL_TIME_LIMIT_MS = 5 * 60_000;
 const REMOTE_TIME_LIMIT_MS = 15 * 60_000;
 const MAX_STDOUT_BYTES = 64 * 1024 * 1024;
 
-/** Runs git commands in one repository: no shell, no foreign configuration, no prompt, bounded in time and output. */
+/**
+ * Runs git commands in one repository: no shell, no foreign configuration, no prompt, bounded in
+ * time and output.
+ */
 export class GitRunner {
   readonly gitDir: string;
   readonly #options: GitOptions;
@@ -44,9 +47,9 @@ export class GitRunner {
   }
 
   /**
-   * Resolves to what the command wrote to standard output. In `args`, whatever varies comes after the options. Rejects with a
-   * `TransientRunError` or `TurnFailedError` where the command talked to a remote, with a `GitError` otherwise, and with the
-   * signal's reason when aborted.
+   * Resolves to what the command wrote to standard output. In `args`, whatever varies comes after
+   * the options. Rejects with a `TransientRunError` or `TurnFailedError` where the command talked
+   * to a remote, with a `GitError` otherwise, and with the signal's reason when aborted.
    */
   async run(args: readonly string[], call: GitCall = {}): Promise<Buffer> {
     const { signal, redact } = this.#options;

@@ -3,9 +3,9 @@ export class KeyedLock {
   readonly #tails = new Map<string, Promise<void>>();
 
   /**
-   * Resolves or rejects as `act` does. Waits as long as those before it take, which are bounded by their own limits; rejects with
-   * the signal's reason, and does nothing, when that aborts meanwhile. Once it runs, it ends by itself: nobody may have the key before
-   * that.
+   * Resolves or rejects as `act` does. Waits as long as those before it take, which are bounded by
+   * their own limits; rejects with the signal's reason, and does nothing, when that aborts
+   * meanwhile. Once it runs, it ends by itself: nobody may have the key before that.
    */
   async run<Result>(key: string, signal: AbortSignal, act: () => Promise<Result>): Promise<Result> {
     signal.throwIfAborted();

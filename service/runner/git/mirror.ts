@@ -15,11 +15,14 @@ import { type Remote, remoteOf } from "./remote.ts";
 
 const BASE_REF = "refs/mirror/base";
 const JOBS_PREFIX = "refs/mirror/jobs/";
-/** The whole configuration. Written before each use: nothing that appeared in the file since may take effect. */
+/**
+ * The whole configuration. Written before each use: nothing that appeared in the file since may
+ * take effect.
+ */
 const CONFIG = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n";
 /**
- * Files come out as they are in the repository, whatever its own `.gitattributes` ask for: what an agent leaves untouched must have
- * the same bytes, and no filter may run.
+ * Files come out as they are in the repository, whatever its own `.gitattributes` ask for: what an
+ * agent leaves untouched must have the same bytes, and no filter may run.
  */
 const ATTRIBUTES = "* !text !eol !crlf !ident !filter !working-tree-encoding\n";
 /** What could run programs, borrow objects or rewrite history. */
@@ -59,13 +62,19 @@ export type MirrorOptions = {
   signal: AbortSignal;
 };
 
-/** Where the mirror of a project's repository is kept. Another repository under the same project is another mirror. */
+/**
+ * Where the mirror of a project's repository is kept. Another repository under the same project is
+ * another mirror.
+ */
 export function mirrorPath(mirrorsDir: string, { id, repository }: MirroredProject): string {
   const key = createHash("sha256").update(`${id}\n${repository}`).digest("hex").slice(0, 32);
   return join(mirrorsDir, `${key}.git`);
 }
 
-/** Our copy of a project's repository. Everything but `use` and `fetch` is for whoever uses it. All reject as `GitRunner.run` does. */
+/**
+ * Our copy of a project's repository. Everything but `use` and `fetch` is for whoever uses it. All
+ * reject as `GitRunner.run` does.
+ */
 export class Mirror {
   readonly path: string;
   readonly git: GitRunner;
@@ -78,7 +87,9 @@ export class Mirror {
     this.#options = options;
   }
 
-  /** Has the mirror for oneself, with whatever was done to its settings since the last use undone. */
+  /**
+   * Has the mirror for oneself, with whatever was done to its settings since the last use undone.
+   */
   async use<Result>(act: (git: GitRunner) => Promise<Result>): Promise<Result> {
     const { lock, signal } = this.#options;
     return lock.run(this.path, signal, async () => {
@@ -87,7 +98,10 @@ export class Mirror {
     });
   }
 
-  /** The same, brought up to date; made if it is missing, and anew once if it is broken or locked by nobody. */
+  /**
+   * The same, brought up to date; made if it is missing, and anew once if it is broken or locked by
+   * nobody.
+   */
   async fetch<Result>(baseBranch: string, act: (git: GitRunner) => Promise<Result>): Promise<Result> {
     const { lock, logger, signal } = this.#options;
     const remote = this.#remote();
@@ -107,7 +121,10 @@ export class Mirror {
     });
   }
 
-  /** The commits that the base branch and the job's branch had at the last fetch; null: there is no branch of the job. */
+  /**
+   * The commits that the base branch and the job's branch had at the last fetch; null: there is no
+   * branch of the job.
+   */
   async tips(jobId: string): Promise<{ base: string; job: string | null }> {
     const refs = await this.#refs(BASE_REF, `${JOBS_PREFIX}${jobId}`);
     const base = refs.get(BASE_REF);
@@ -124,8 +141,9 @@ export class Mirror {
   }
 
   /**
-   * Moves the job's branch, and no other, to `commit`, or removes it for null, only if it still is what it was when it was read;
-   * null: it did not exist. Rejects with a `RefConflictError` if somebody moved it.
+   * Moves the job's branch, and no other, to `commit`, or removes it for null, only if it still is
+   * what it was when it was read; null: it did not exist. Rejects with a `RefConflictError` if
+   * somebody moved it.
    */
   async push(jobId: string, commit: string | null, expected: string | null): Promise<void> {
     const remote = this.#remote();
@@ -140,7 +158,7 @@ export class Mirror {
     await this.git.run(["update-ref", "-d", `${JOBS_PREFIX}${jobId}`, commit]);
   }
 
-  /** Whether many objects came to the mirror since it was packed. */
+  /** True if many objects came to the mirror since it was packed. */
   async needsPacking(): Promise<boolean> {
     await removeLocks(this.path);
     const counts = await this.git.text(["count-objects", "-v"]);
@@ -148,7 +166,10 @@ export class Mirror {
     return count("count") > MAX_LOOSE || count("packs") > MAX_PACKS;
   }
 
-  /** Packs the mirror, and drops what no branch has had for two weeks. Turns wait for it, for half an hour at the most. */
+  /**
+   * Packs the mirror, and drops what no branch has had for two weeks. Turns wait for it, for half
+   * an hour at the most.
+   */
   async pack(): Promise<void> {
     await this.git.run(["gc", "--quiet"], { timeLimitMs: PACK_TIME_LIMIT_MS });
   }
@@ -166,7 +187,9 @@ export class Mirror {
   }
 }
 
-/** Makes a mirror that isn't there, and undoes whatever was done to its settings since the last use. */
+/**
+ * Makes a mirror that isn't there, and undoes whatever was done to its settings since the last use.
+ */
 export async function prepare(git: GitRunner): Promise<void> {
   const { gitDir } = git;
   if (!existsSync(join(gitDir, "HEAD"))) {
@@ -182,7 +205,10 @@ export async function prepare(git: GitRunner): Promise<void> {
   await writeFile(join(gitDir, "info/attributes"), ATTRIBUTES, { mode: 0o600 });
 }
 
-/** Whether the mirror is why it could not be brought up to date: a healthy one may have taken long to fetch. */
+/**
+ * Whether the mirror is why it could not be brought up to date: a healthy one may have taken long
+ * to fetch.
+ */
 async function isBroken(error: unknown, git: GitRunner): Promise<boolean> {
   // Nobody else changes our refs: a conflict is one with what should not be there.
   if (error instanceof GitError || error instanceof RefConflictError) return true;
@@ -197,8 +223,9 @@ async function isBroken(error: unknown, git: GitRunner): Promise<boolean> {
 }
 
 /**
- * Removes every lock in the mirror. Nobody holds one while we hold ours: the state file keeps a second service from the same folder,
- * and what a git of an ended one still writes is whole, or is found broken and made anew.
+ * Removes every lock in the mirror. Nobody holds one while we hold ours: the state file keeps a
+ * second service from the same folder, and what a git of an ended one still writes is whole, or is
+ * found broken and made anew.
  */
 async function removeLocks(gitDir: string): Promise<void> {
   for (const [folder, recursive] of LOCKED) {

@@ -20,8 +20,8 @@ export type SnapshotEntry = {
 };
 
 /**
- * A commit's whole listing, by path, in memory. The new commit is built from this, so that nothing that happens to the mirror while
- * the agent runs can get into it.
+ * A commit's whole listing, by path, in memory. The new commit is built from this, so that nothing
+ * that happens to the mirror while the agent runs can get into it.
  */
 export type Snapshot = ReadonlyMap<string, SnapshotEntry>;
 
@@ -50,13 +50,19 @@ export function indexLine(mode: string, oid: string, path: string): string {
   return `${mode} blob ${oid}\t${Buffer.from(path).toString("latin1")}`;
 }
 
-/** Writes an index with these lines, which are entries of a snapshot as they were found, and new ones. */
+/**
+ * Writes an index with these lines, which are entries of a snapshot as they were found, and new
+ * ones.
+ */
 export async function writeIndex(git: GitRunner, index: string, lines: Iterable<string>): Promise<void> {
   const stdin = Buffer.from([...lines].map((line) => `${line}\0`).join(""), "latin1");
   await git.run(["update-index", "-z", "--index-info"], { env: { GIT_INDEX_FILE: index }, stdin });
 }
 
-/** Reads small objects with one process, in the order of `oids`. A `GitError` if they are more than 64 MiB. */
+/**
+ * Reads small objects with one process, in the order of `oids`. A `GitError` if they are more than
+ * 64 MiB.
+ */
 export async function readObjects(git: GitRunner, oids: readonly string[]): Promise<Buffer[]> {
   if (oids.length === 0) return [];
   const answer = await git.run(["cat-file", "--batch"], { stdin: `${oids.join("\n")}\n` });
@@ -96,7 +102,10 @@ export type CommitInput = {
   atMs: number;
 };
 
-/** Makes a commit with exactly this content, without a work tree. Resolves to its id, or to null if nothing differs. */
+/**
+ * Makes a commit with exactly this content, without a work tree. Resolves to its id, or to null if
+ * nothing differs.
+ */
 export async function makeCommit(git: GitRunner, input: CommitInput): Promise<string | null> {
   const { index, parent, allowed, message, atMs } = input;
   const tree = await git.text(["write-tree"], { env: { GIT_INDEX_FILE: index } });
@@ -118,8 +127,9 @@ export async function makeCommit(git: GitRunner, input: CommitInput): Promise<st
 }
 
 /**
- * Which of `paths` the repository's own ignore files, `rules`, as they were at the start, tell git to ignore. `scratch` is an empty
- * folder of our own: git reads the ignore files from there, and nothing from the tree that the agent worked in.
+ * Which of `paths` the repository's own ignore files, `rules`, as they were at the start, tell git
+ * to ignore. `scratch` is an empty folder of our own: git reads the ignore files from there, and
+ * nothing from the tree that the agent worked in.
  */
 export async function ignoredPaths(
   git: GitRunner,

@@ -7,13 +7,17 @@ export type Remote = {
   /** Without credentials: it appears in arguments. */
   url: string;
   kind: "http" | "ssh" | "local";
-  /** Configuration that carries the credentials, to be given by environment; empty where none are needed. */
+  /**
+   * Configuration that carries the credentials, to be given by environment; empty where none are
+   * needed.
+   */
   credentials: ReadonlyArray<readonly [key: string, value: string]>;
 };
 
 /**
- * The remote of a project's repository. `credentials`, a token or `user:password`, go out as a header and to that origin only;
- * over ssh the operator's ssh agent answers. Throws for an address that is not allowed, and for a path that is not absolute.
+ * The remote of a project's repository. `credentials`, a token or `user:password`, go out as a
+ * header and to that origin only; over ssh the operator's ssh agent answers. Throws for an address
+ * that is not allowed, and for a path that is not absolute.
  */
 export function remoteOf(repository: string, credentials: string | null): Remote {
   const kind = repositoryKind(repository);

@@ -3,8 +3,8 @@ import { closeSync, readdirSync, readFileSync } from "node:fs";
 const CLOSE_ON_EXEC = 0o2000000;
 
 /**
- * Closes the files that whoever started the service left open in it: a program that is started here would have them as well. What Node.js opens
- * itself closes in programs, and stays. Only on Linux.
+ * Closes the files that whoever started the service left open in it: a program that is started here
+ * would have them as well. What Node.js opens itself closes in programs, and stays. Only on Linux.
  */
 export function closeInheritedFiles(): void {
   for (const name of namesIn("/proc/self/fd")) {

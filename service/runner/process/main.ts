@@ -40,7 +40,8 @@ async function open(settings: RunnerSettings): Promise<void> {
     });
   }
   let oddities = 0;
-  // The ACP SDK reports protocol oddities on the console, with an agent's own words in them: bounded, and redacted as all lines are.
+  // The ACP SDK reports protocol oddities on the console, with an agent's own words in them:
+  // bounded, and redacted as all lines are.
   console.error = (...parts: unknown[]) => {
     oddities += 1;
     if (oddities > MAX_ODDITIES) return;

@@ -13,15 +13,17 @@ export type TurnCalls = Pick<
   "signal" | "onProgress" | "onStep" | "onPlan" | "onUsage" | "onAgent" | "onPushed" | "ask"
 >;
 
-/** A turn as a runner is told of it. Its files are those of the service's folder for attachments. */
+/**
+ * A turn as a runner is told of it. Its files are those of the service's folder for attachments.
+ */
 export type TurnOrder = Omit<RunTurnInput, keyof TurnCalls | "project" | "attachments"> & {
   projectId: string;
   attachments: { file: string; name: string; mediaType: string; bytes: number }[];
 };
 
 /**
- * What the service tells a runner: plain JSON. `run` names one run of a turn, or of upkeep, and `question` one that this run has asked. `open`
- * comes first, and once.
+ * What the service tells a runner: plain JSON. `run` names one run of a turn, or of upkeep, and
+ * `question` one that this run has asked. `open` comes first, and once.
  */
 export type ToRunner =
   | { kind: "open"; settings: RunnerSettings }
@@ -46,8 +48,9 @@ export type News = z.infer<typeof News>;
 const run = z.int();
 
 /**
- * What a runner tells the service. A run ends with `result`, `done` (upkeep) or `failed`: that it couldn't be carried out now, or was aborted.
- * Reports are few, whatever an agent does: see `Reporter`.
+ * What a runner tells the service. A run ends with `result`, `done` (upkeep) or `failed`: that it
+ * couldn't be carried out now, or was aborted. Reports are few, whatever an agent does: see
+ * `Reporter`.
  */
 export const FromRunner = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("opened") }),

@@ -16,14 +16,18 @@ type Run = { take: (news: News) => void; fail: (error: Error) => void };
 type Child = { process: ChildProcess; opened: Promise<void> };
 
 const PROGRAM = fileURLToPath(new URL("./main.ts", import.meta.url));
-/** How often the runner is asked for a sign of life, and how often in a row it may leave that unanswered. */
+/**
+ * How often the runner is asked for a sign of life, and how often in a row it may leave that
+ * unanswered.
+ */
 const PING_EVERY_MS = 15_000;
 const MAX_UNANSWERED = 4;
 const CLOSE_WITHIN_MS = 10_000;
 
 /**
- * Has turns run by a process of its own, the runner, which reads what agents write and ends with this process. If it dies, its runs reject with
- * a {@link RunnerLostError}, and another one takes its place.
+ * Has turns run by a process of its own, the runner, which reads what agents write and ends with
+ * this process. If it dies, its runs reject with a {@link RunnerLostError}, and another one takes
+ * its place.
  */
 export class RunnerClient {
   readonly #settings: RunnerSettings;
@@ -147,7 +151,7 @@ export class RunnerClient {
   #start(): Child {
     const { promise: opened, resolve, reject } = Promise.withResolvers<void>();
     const child = fork(PROGRAM, [], {
-      // What was loaded before the service is no business of the runner's.
+      // The runner doesn't need what was preloaded into the service.
       execArgv: [],
       // A process group of its own, by which what is left of it can be ended.
       detached: true,

@@ -126,8 +126,8 @@ function failed(run: number, error: unknown): FromRunner {
 }
 
 /**
- * Tells the service of a run, at most once in a while and with one report on its way: an agent that floods us with updates gets no more of the
- * service than any other.
+ * Tells the service of a run, at most once in a while and with one report on its way: an agent that
+ * floods us with updates gets no more of the service than any other.
  */
 class Reporter {
   readonly #run: number;

@@ -13,8 +13,8 @@ export type HostedPullRequest = {
 };
 
 /**
- * Where pull requests live. All methods reject with a `TransientRunError` when asking again may help, with a `TurnFailedError`
- * when not.
+ * Where pull requests live. All methods reject with a `TransientRunError` when asking again may
+ * help, with a `TurnFailedError` when not.
  */
 export type PullRequestHost = {
   /** The pull requests from this branch, newest first, whatever their state. */

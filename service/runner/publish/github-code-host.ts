@@ -45,7 +45,10 @@ export type GitHubOptions = Omit<NonNullable<RunnerProject["codeHost"]>, "kind">
   redact: Redact;
 };
 
-/** Pull requests on GitHub, or on what speaks its REST API. Requests are not repeated here: a whole turn is, cheaply. */
+/**
+ * Pull requests on GitHub, or on what speaks its REST API. Requests are not repeated here: a whole
+ * turn is, cheaply.
+ */
 export function createGitHubCodeHost(options: GitHubOptions): PullRequestHost {
   const { apiUrl, owner, repo, token } = options;
   const octokit = new Octokit({

@@ -5,8 +5,9 @@ const BREAK = "\u200b";
 const REFERENCE_URL = /\/(issues|pull|pulls|discussions|merge_requests|commit)\/(?=[0-9a-f])/gi;
 
 /**
- * Text that pings nobody, refers to nothing, closes nothing and hides nothing on a code host, and reads as before: `@name`, `#1`,
- * `GH-1` and links to issues lose their meaning, and `<` starts no HTML.
+ * Text that pings nobody, refers to nothing, closes nothing and hides nothing on a code host, and
+ * reads as before: `@name`, `#1`, `GH-1` and links to issues lose their meaning, and `<` starts no
+ * HTML.
  */
 export function inertText(text: string): string {
   return printableText(text)
@@ -26,7 +27,10 @@ export function quoted(text: string): string {
     .join("\n");
 }
 
-/** Markdown from somebody else, inert, with a fence that it leaves open closed: what follows is not swallowed. */
+/**
+ * Markdown from somebody else, inert, with a fence that it leaves open closed: what follows is not
+ * swallowed.
+ */
 export function closedMarkdown(text: string): string {
   const clean = inertText(text);
   let open: string | null = null;

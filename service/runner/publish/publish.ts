@@ -15,7 +15,10 @@ export type PublishInput = {
   baseBranch: string;
   /** What the branch ends in now. */
   commit: string;
-  /** Whether a pull request that is no longer open holds the turn's commit, as far as is known beside its head. */
+  /**
+   * Whether a pull request that is no longer open holds the turn's commit, as far as is known
+   * beside its head.
+   */
   isTurns: (pull: HostedPullRequest) => boolean;
   turn: TurnText;
   redact: Redact;
@@ -23,9 +26,9 @@ export type PublishInput = {
 };
 
 /**
- * Makes sure that there is one open pull request for the job's branch, with the turn's text, and resolves to it. May be
- * repeated: the pull request is found by its branch. One that was closed or merged stays as it is, and another is opened, unless
- * it holds this turn's commit already.
+ * Makes sure that there is one open pull request for the job's branch, with the turn's text, and
+ * resolves to it. May be repeated: the pull request is found by its branch. One that was closed or
+ * merged stays as it is, and another is opened, unless it holds this turn's commit already.
  */
 export async function publish(input: PublishInput): Promise<ReportedPullRequest> {
   return reported(await withSize(await published(input), input), input.redact);
@@ -54,7 +57,10 @@ async function published(input: PublishInput): Promise<HostedPullRequest> {
   throw new TransientRunError("The code host says that the pull request exists, but does not list it.");
 }
 
-/** Asks for the size where no answer so far told it. The turn is done: that it cannot be told is no fault of it. */
+/**
+ * Asks for the size where no answer so far told it. The turn is done: that it cannot be told is no
+ * fault of it.
+ */
 async function withSize(
   pullRequest: HostedPullRequest,
   { codeHost, signal }: PublishInput,

@@ -20,13 +20,19 @@ const MAX_LEFT_OUT = 50;
 const MAX_SUMMARY_LENGTH = 12_000;
 const MAX_WORDS_LENGTH = 8000;
 const MAX_EARLIER_LENGTH = 20_000;
-/** Lines that programs and agents write on the way: warnings, log lines, errors. None of them says what a pull request is about. */
+/**
+ * Lines that programs and agents write on the way: warnings, log lines, errors. None of them says
+ * what a pull request is about.
+ */
 const ASIDE =
   /^\W*(?:\(node:\d+\)|npm (?:warn|err)|(?:[\w-]*warning|warn|error|fatal|info|debug|notice|note|caution|deprecated|deprecation)\b(?: ?\([^)]{0,40}\))?[\]:!]|\[(?:warn|error|info|debug))|^\s*(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:|[\u26a0\u2757\u274c\u{1f6a8}])/iu;
 const START = "<!-- docs-agent:start -->";
 const END = "<!-- docs-agent:end -->";
 
-/** One line of at most 72 characters: the start of the agent's summary, warnings and the like passed over, else of the person's words. */
+/**
+ * One line of at most 72 characters: the start of the agent's summary, warnings and the like passed
+ * over, else of the person's words.
+ */
 export function titleOf({ summary, words, jobId }: TurnText, redact: Redact): string {
   for (const text of [summary ?? "", words ?? ""]) {
     const line = redact(text)
@@ -53,8 +59,9 @@ function belowTitle(turn: TurnText, redact: Redact): string {
 }
 
 /**
- * The pull request's text: summary, the people's words quoted, what was left out, the job. Everything foreign is inert and redacted.
- * The rest of a prompt is for the agent alone: it may be a conversation that nobody chose to publish.
+ * The pull request's text: summary, the people's words quoted, what was left out, the job.
+ * Everything foreign is inert and redacted. The rest of a prompt is for the agent alone: it may be
+ * a conversation that nobody chose to publish.
  */
 export function bodyOf(turn: TurnText, redact: Redact): string {
   // A follow-up's pull request has the title that it got before.
@@ -78,8 +85,8 @@ export function mergedBody(existing: string | null, ours: string): string {
 }
 
 /**
- * The commit's message. Its last lines name job and turn: by them a turn that was pushed before a crash is known again, and not
- * done twice.
+ * The commit's message. Its last lines name job and turn: by them a turn that was pushed before a
+ * crash is known again, and not done twice.
  */
 export function commitMessageOf(turn: TurnText, redact: Redact): string {
   const below = inertText(cut(belowTitle(turn, redact), 2000));

@@ -2,7 +2,10 @@ import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 
-/** What a job's last commit does not tell of itself. Kept after the turn's end: the service may die before it has noted that. */
+/**
+ * What a job's last commit does not tell of itself. Kept after the turn's end: the service may die
+ * before it has noted that.
+ */
 const TurnNote = z.object({
   version: z.literal(1),
   commit: z.string(),
@@ -10,7 +13,7 @@ const TurnNote = z.object({
   leftOut: z.array(z.string()),
   /** Which turn it is. */
   turnKey: z.string(),
-  /** Whether the commit has certainly reached the remote. */
+  /** True if the commit has certainly reached the remote. */
   isPushed: z.boolean(),
   /** The branch's open pull request before the push, and its newest one. */
   openPull: z.int().nullable(),

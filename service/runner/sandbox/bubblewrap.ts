@@ -9,7 +9,10 @@ import { findProgram, SYSTEM_FOLDERS } from "./program.ts";
 import type { AgentLimits, CommandLine, InsidePaths, Sandbox } from "./sandbox.ts";
 import type { TurnGroups } from "./turn-groups.ts";
 
-/** Folders and files of /etc that programs need, and that hold nothing of the operator's. Private keys lie beside the certificates. */
+/**
+ * Folders and files of /etc that programs need, and that hold nothing of the operator's. Private
+ * keys lie beside the certificates.
+ */
 const ETC = [
   "/etc/alternatives",
   "/etc/ca-certificates",
@@ -69,13 +72,16 @@ export type BubblewrapOptions = {
   folder: string;
   /** The service's environment. */
   env: Env;
-  /** Whether an agent may make namespaces of its own, which gives it more of the kernel to attack. */
+  /**
+   * Whether an agent may make namespaces of its own, which gives it more of the kernel to attack.
+   */
   canNest: boolean;
 };
 
 /**
- * Holds agents by bubblewrap, with an allow-list: an agent sees the system's read-only programs and certificates, its own program, what the
- * settings name, and its folders. It has a network of its own, with nothing in it, and ends with the service.
+ * Holds agents by bubblewrap, with an allow-list: an agent sees the system's read-only programs and
+ * certificates, its own program, what the settings name, and its folders. It has a network of its
+ * own, with nothing in it, and ends with the service.
  */
 export async function bubblewrap(options: BubblewrapOptions): Promise<Sandbox> {
   const etc = join(options.folder, "etc");
@@ -150,7 +156,8 @@ export async function bubblewrap(options: BubblewrapOptions): Promise<Sandbox> {
             ...args,
           ],
         }),
-        // Bubblewrap itself runs outside: what an agent says of its environment applies inside only.
+        // Bubblewrap itself runs outside: what an agent says of its environment applies inside
+        // only.
         env: {},
         cwd: "/",
         inputs: [
@@ -208,7 +215,7 @@ async function systemMounts(): Promise<string[]> {
   return mounts.flat();
 }
 
-/** Whether a mount at the path would need a folder that an agent can write to, or hide it. */
+/** True if a mount at the path would need a folder that an agent can write to, or hide it. */
 function isAgentsOwn(path: string): boolean {
   if (path === INSIDE.tmp) return true;
   return [INSIDE.tree, INSIDE.home, VAR_TMP].some((own) => path === own || isInside(own, path));

@@ -20,8 +20,9 @@ const DU = 'exec du -sxk -- "$1" 2>/dev/null';
 const MAX_WRITTEN_BYTES = 64 * 1024;
 
 /**
- * Watches what is added to a folder. `signal` aborts with a `TurnFailedError` when that is more than it may be, or the reason why the disk is
- * almost full, and with a `TransientRunError` when it can't be told for half a minute.
+ * Watches what is added to a folder. `signal` aborts with a `TurnFailedError` when that is more
+ * than it may be, or the reason why the disk is almost full, and with a `TransientRunError` when it
+ * can't be told for half a minute.
  */
 export function watchDisk(
   folder: string,
@@ -80,8 +81,9 @@ export function watchDisk(
 }
 
 /**
- * What a folder takes on the disk: bytes, infinite where there are more files than can be counted in time, null if it can't be told. `isWhole`: all of
- * it was counted; what goes away meanwhile, and what nobody may read, can't be. Never rejects.
+ * What a folder takes on the disk: bytes, infinite where there are more files than can be counted
+ * in time, null if it can't be told. `isWhole`: all of it was counted; what goes away meanwhile,
+ * and what nobody may read, can't be. Never rejects.
  */
 export async function diskUse(
   folder: string,

@@ -28,8 +28,8 @@ const INSTALL =
   "Install bubblewrap: apt-get install bubblewrap (Debian, Ubuntu), dnf install bubblewrap (Fedora, RHEL), apk add bubblewrap (Alpine).";
 
 /**
- * Opens what the settings ask for, and tries it; control groups are gone without where they don't work. Rejects with a
- * {@link SandboxMissingError}.
+ * Opens what the settings ask for, and tries it; control groups are gone without where they don't
+ * work. Rejects with a {@link SandboxMissingError}.
  */
 export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox> {
   const { containment, env, folder, groups = null } = options;
@@ -66,8 +66,8 @@ export async function openSandbox(options: OpenSandboxOptions): Promise<Sandbox>
 }
 
 /**
- * `containment: none`: agents run as the service's user and see what it sees. Only their process group is ended with them, and a process that
- * leaves the group escapes that.
+ * `containment: none`: agents run as the service's user and see what it sees. Only their process
+ * group is ended with them, and a process that leaves the group escapes that.
  */
 function noSandbox(env: Env): Sandbox {
   return {

@@ -19,7 +19,10 @@ const MAX_SHEBANG_BYTES = 256;
 /** A script may be run by a script; the system goes no further than this either. */
 const MAX_SCRIPTS = 4;
 
-/** Finds a program by its absolute path, or by its name in `searchPath`. Null: it isn't there, or is no program. */
+/**
+ * Finds a program by its absolute path, or by its name in `searchPath`. Null: it isn't there, or is
+ * no program.
+ */
 export async function findProgram(
   command: string,
   searchPath: string,
@@ -40,7 +43,9 @@ export async function findProgram(
   return { path, needs: [...new Set(needs)], names };
 }
 
-/** The path of a program that is named, or found by its name in `searchPath`; null: there is none. */
+/**
+ * The path of a program that is named, or found by its name in `searchPath`; null: there is none.
+ */
 export async function locate(command: string, searchPath: string): Promise<string | null> {
   if (isAbsolute(command)) return (await isProgram(command)) ? command : null;
   // A path from the working folder would be for the agent's tree to say.
@@ -68,9 +73,9 @@ function neededFor(path: string): string[] {
   return [after === undefined ? path : `${before}${sep}node_modules`];
 }
 
-/** The program that a script's first line names; null: the file is no script. */
+/** The program that a script's first line names; null if the file is not a script. */
 export async function interpreterOf(path: string): Promise<string | null> {
-  // What may be run and not read is no script: one couldn't run.
+  // A file that can be run but not read is not a script, since a script must be readable to run.
   await using file = await open(path).catch(() => null);
   if (file === null) return null;
   const { buffer, bytesRead } = await file.read(Buffer.alloc(MAX_SHEBANG_BYTES), 0, MAX_SHEBANG_BYTES, 0);

@@ -8,24 +8,36 @@ export type ContainedStart = CommandLine & {
   env: Readonly<Record<string, string>>;
   /** Where it is started, on this machine. */
   cwd: string;
-  /** Written to file descriptors from 3 on: what no other process of the machine may read in the arguments. */
+  /**
+   * Written to file descriptors from 3 on: what no other process of the machine may read in the
+   * arguments.
+   */
   inputs?: readonly Buffer[];
 };
 
 /** Where an agent finds its folders, as it sees them. */
 export type InsidePaths = { tree: string; home: string; tmp: string };
 
-/** The sandbox of one turn: everything that is started in it sees the same folders, and nothing else of the machine. */
+/**
+ * The sandbox of one turn: everything that is started in it sees the same folders, and nothing else
+ * of the machine.
+ */
 export type TurnSandbox = AsyncDisposable & {
   readonly inside: InsidePaths;
-  /** The port of the agent's own 127.0.0.1 that leads to its way out; null: that of this machine is its own. */
+  /**
+   * The port of the agent's own 127.0.0.1 that leads to its way out; null: that of this machine is
+   * its own.
+   */
   readonly networkPort: number | null;
   /**
-   * What starts a program in it, in the agent's tree and with this environment. To be used once: mounts below what an agent could write
-   * to before lead where it says.
+   * What starts a program in it, in the agent's tree and with this environment. To be used once:
+   * mounts below what an agent could write to before lead where it says.
    */
   contain(line: CommandLine, env?: Readonly<Record<string, string>>): ContainedStart;
-  /** Whether the kernel ended a process in it because all of them together used more memory than they may. */
+  /**
+   * Whether the kernel ended a process in it because all of them together used more memory than
+   * they may.
+   */
   ranOutOfMemory(): Promise<boolean>;
 };
 
@@ -45,7 +57,10 @@ export type SandboxedAgent = {
   networkSocket: string | null;
 };
 
-/** What bounds memory or processes: a control group all those of a turn together, a resource limit each process by itself. */
+/**
+ * What bounds memory or processes: a control group all those of a turn together, a resource limit
+ * each process by itself.
+ */
 export type Bound = "cgroup" | "rlimit" | "none";
 
 /** What holds agents in on this machine. */

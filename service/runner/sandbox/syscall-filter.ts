@@ -1,4 +1,6 @@
-/** Numbers of system calls, and how the kernel names the processor (linux/audit.h, asm/unistd.h). */
+/**
+ * Numbers of system calls, and how the kernel names the processor (linux/audit.h, asm/unistd.h).
+ */
 const PROCESSORS: Readonly<Record<string, Processor>> = {
   x64: {
     arch: 0xc000_003e,
@@ -19,7 +21,10 @@ type Processor = {
   arch: number;
   end: number | null;
   socket: number;
-  /** add_key, request_key, keyctl, perf_event_open, bpf, userfaultfd, io_uring_setup, io_uring_enter, io_uring_register. */
+  /**
+   * add_key, request_key, keyctl, perf_event_open, bpf, userfaultfd, io_uring_setup,
+   * io_uring_enter, io_uring_register.
+   */
   denied: readonly number[];
 };
 
@@ -32,7 +37,10 @@ const EAFNOSUPPORT = 97;
 const ALLOW = 0x7fff_0000;
 const ERRNO = 0x0005_0000;
 
-/** Offsets in `struct seccomp_data` (linux/seccomp.h). Of the first argument the lower half: it is an int. */
+/**
+ * Offsets in `struct seccomp_data` (linux/seccomp.h). Of the first argument the lower half: it is
+ * an int.
+ */
 const NUMBER = 0;
 const ARCH = 4;
 const FIRST_ARGUMENT = 16;
@@ -43,8 +51,9 @@ const IF_AT_LEAST = 0x35;
 const RETURN = 0x06;
 
 /**
- * What an agent may not call of the kernel, as a program for seccomp: the keyrings, which it would share with the service and with other agents; sockets
- * that no network namespace holds in, such as those to a virtual machine's host; and io_uring, which could make such sockets, beside other
+ * What an agent may not call of the kernel, as a program for seccomp: the keyrings, which it would
+ * share with the service and with other agents; sockets that no network namespace holds in, such as
+ * those to a virtual machine's host; and io_uring, which could make such sockets, beside other
  * parts of the kernel that no agent needs. Null: not known for this processor.
  */
 export function syscallFilter(processor: string): Buffer | null {
@@ -73,7 +82,10 @@ function unless(condition: number, value: number, result: number): Buffer {
   return Buffer.concat([step(condition, value, { skipIf: 1 }), step(RETURN, result)]);
 }
 
-/** One `struct sock_filter` (linux/filter.h), in the order of bytes of this machine, which is little-endian for all known processors. */
+/**
+ * One `struct sock_filter` (linux/filter.h), in the order of bytes of this machine, which is
+ * little-endian for all known processors.
+ */
 function step(code: number, value: number, { skipIf = 0, skipIfNot = 0 } = {}): Buffer {
   const bytes = Buffer.alloc(8);
   bytes.writeUInt16LE(code, 0);

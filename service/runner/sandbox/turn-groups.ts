@@ -4,11 +4,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { codeOf } from "../../../src/core/errors.ts";
 import type { AgentLimits } from "./sandbox.ts";
 
-/** A turn's control group. All that is started in it is bounded together, and killed when it is disposed of. */
+/**
+ * A turn's control group. All that is started in it is bounded together, and killed when it is
+ * disposed of.
+ */
 export type TurnGroup = AsyncDisposable & {
   /** The file that takes in the process that writes 0 to it. */
   readonly procs: string;
-  /** Whether the kernel ended a process of the group because its memory was used up. */
+  /** True if the kernel ended a process of the group because its memory was used up. */
   ranOutOfMemory(): Promise<boolean>;
 };
 
@@ -20,12 +23,17 @@ export type TurnGroups = {
 
 const PREFIX = "turn-";
 const MEGABYTE = 1024 ** 2;
-/** Processes that were killed are gone as soon as they are scheduled once more; on a busy machine that takes a while. */
+/**
+ * Processes that were killed are gone as soon as they are scheduled once more; on a busy machine
+ * that takes a while.
+ */
 const REMOVE_WITHIN_MS = 10_000;
 
 /**
- * Finds where this process may make control groups (cgroup v2), and removes those that an earlier service left there. Null: nowhere. That is only below a systemd unit which
- * delegates its groups and runs the service in one of its own (`Delegate=` and `DelegateSubgroup=`, systemd 254): no other group is ours to divide.
+ * Finds where this process may make control groups (cgroup v2), and removes those that an earlier
+ * service left there. Null: nowhere. That is only below a systemd unit which delegates its groups
+ * and runs the service in one of its own (`Delegate=` and `DelegateSubgroup=`, systemd 254): no
+ * other group is ours to divide.
  */
 export async function openTurnGroups(controllers = ["memory", "pids"]): Promise<TurnGroups | null> {
   const mounts = await readFile("/proc/self/mountinfo", "utf8").catch(() => "");

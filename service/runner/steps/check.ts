@@ -10,14 +10,18 @@ import { createIsDoc, selectChanges } from "../tree/select-changes.ts";
 import type { RunContext, RunnerTurn } from "../turn.ts";
 import type { TurnTree } from "./open-tree.ts";
 
-/** What is worth committing of a tree. `commit` is null if nothing is, `files` is how many it changes. */
+/**
+ * What is worth committing of a tree. `commit` is null if nothing is, `files` is how many it
+ * changes.
+ */
 export type CheckedWork = { commit: string | null; files: number; leftOut: string[] };
 
 const TIME_LIMIT_MS = 60_000;
 
 /**
- * Finds what the agent changed, and commits what belongs to the docs. Rejects with a `TurnFailedError` if it is too much to look at, by
- * number, size or time, or if there is no room for it.
+ * Finds what the agent changed, and commits what belongs to the docs. Rejects with a
+ * `TurnFailedError` if it is too much to look at, by number, size or time, or if there is no room
+ * for it.
  */
 export async function checkWork(
   tree: TurnTree,

@@ -5,7 +5,10 @@ import { faultText } from "../run-error.ts";
 import { fillTree, type TreeStart } from "../tree/fill-tree.ts";
 import type { RunContext, RunnerTurn } from "../turn.ts";
 
-/** The agent's tree, and what belongs to it. It goes once this is disposed of and the turn's result is told. */
+/**
+ * The agent's tree, and what belongs to it. It goes once this is disposed of and the turn's result
+ * is told.
+ */
 export type TurnTree = Disposable & { folders: TurnFolders; commit: string; start: TreeStart };
 
 /** Makes the turn's folders and fills the tree from the commit where the turn starts. */

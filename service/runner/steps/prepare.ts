@@ -27,7 +27,8 @@ export async function prepareTurn(turn: RunnerTurn, context: RunContext): Promis
       const { summary = null, leftOut = [] } = earlier.note ?? {};
       return { ...start, pushed: { commit: job ?? earlier.commit, summary, leftOut, earlier } };
     }
-    // What was merged is in the base, perhaps as another commit: a new pull request starts from there.
+    // What was merged is in the base, perhaps as another commit: a new pull request starts from
+    // there.
     const isMerged =
       job !== null &&
       !pulls.some(({ state }) => state === "open") &&

@@ -29,7 +29,10 @@ export type TurnStart = {
   pushed: PushedWork | null;
 };
 
-/** Pushes the turn's commit. Notes that before and after: whatever happens to the branch later, this turn runs no second agent. */
+/**
+ * Pushes the turn's commit. Notes that before and after: whatever happens to the branch later, this
+ * turn runs no second agent.
+ */
 export async function publishWork(
   turn: RunnerTurn,
   { mirror, redact, folders, onProgress }: RunContext,
@@ -53,7 +56,10 @@ export async function publishWork(
   return { commit, summary, leftOut, earlier: null };
 }
 
-/** The result of a turn whose work is pushed: finds or opens its pull request, where there is a code host. */
+/**
+ * The result of a turn whose work is pushed: finds or opens its pull request, where there is a code
+ * host.
+ */
 export async function reportWork(
   turn: RunnerTurn,
   context: RunContext,
@@ -85,8 +91,8 @@ export async function reportWork(
 }
 
 /**
- * The result of a run that left nothing to commit. Throws where the model's trouble may be the reason: not every agent that stops because of it
- * says that it failed.
+ * The result of a run that left nothing to commit. Throws where the model's trouble may be the
+ * reason: not every agent that stops because of it says that it failed.
  */
 export function reportNothing(
   { summary, refused, modelTrouble }: Pick<AgentRunResult, "summary" | "refused" | "modelTrouble">,
@@ -99,7 +105,10 @@ export function reportNothing(
   return { kind: "no-changes", summary, reason: reasonOf(refused, leftOut), leftOut };
 }
 
-/** Why nothing came of a run in which the agent did something, or wanted to; null: it says so itself. */
+/**
+ * Why nothing came of a run in which the agent did something, or wanted to; null: it says so
+ * itself.
+ */
 function reasonOf(refused: readonly string[], leftOut: readonly string[]): string | null {
   const outside =
     leftOut.length === 0

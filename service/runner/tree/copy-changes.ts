@@ -9,9 +9,10 @@ const MAX_FILE_BYTES = 10 * 1024 * 1024;
 const MAX_TOTAL_BYTES = 50 * 1024 * 1024;
 
 /**
- * Copies what will be committed out of the tree at `root` into the folder `copies`. Resolves to the copies by path in the tree. Throws
- * a `TurnFailedError` if it is too much, if a file can't be read any more, or if its name or content holds one of `secrets`: a pull
- * request is the way out for whatever the agent was trusted with.
+ * Copies what will be committed out of the tree at `root` into the folder `copies`. Resolves to the
+ * copies by path in the tree. Throws a `TurnFailedError` if it is too much, if a file can't be read
+ * any more, or if its name or content holds one of `secrets`: a pull request is the way out for
+ * whatever the agent was trusted with.
  */
 export async function copyChanges(
   root: string,

@@ -13,7 +13,7 @@ export type TreeStart = {
   snapshot: Snapshot;
   /** What of it was written, and what each file was right after. */
   written: WrittenTree;
-  /** Whether a file that is still what was noted certainly has the same content. */
+  /** True if a file that is still what was noted certainly has the same content. */
   hasFineTimes: boolean;
 };
 
@@ -22,9 +22,10 @@ const MAX_LINK_BYTES = 4096;
 const MAX_TICK_MS = 3000;
 
 /**
- * Fills a turn's tree from a commit: bytes as they are in the repository (see `ATTRIBUTES` in mirror.ts), links only where they stay
- * inside, no submodules, no names that aren't safe, and no `.git`: whoever works there can reach no repository of ours through it.
- * `there`: what is there already, of whatever commit. Only what it lacks is written.
+ * Fills a turn's tree from a commit: bytes as they are in the repository (see `ATTRIBUTES` in
+ * mirror.ts), links only where they stay inside, no submodules, no names that aren't safe, and no
+ * `.git`: whoever works there can reach no repository of ours through it. `there`: what is there
+ * already, of whatever commit. Only what it lacks is written.
  */
 export async function fillTree(
   git: GitRunner,
@@ -77,8 +78,8 @@ function makeLink(root: string, path: string, bytes: Buffer): boolean {
 }
 
 /**
- * Waits until the disk's clock has moved on, so that whatever changes a file from now on gets another time than the one that was
- * noted. False if it doesn't within seconds.
+ * Waits until the disk's clock has moved on, so that whatever changes a file from now on gets
+ * another time than the one that was noted. False if it doesn't within seconds.
  */
 async function ticks(probe: string): Promise<boolean> {
   const first = timeOfNew(probe);

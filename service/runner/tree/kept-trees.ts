@@ -13,8 +13,9 @@ type Note = { files: [path: string, file: WrittenFile][]; folders: [path: string
 const MAX_PER_KEY = 4;
 
 /**
- * Trees that ended turns left for later ones, without anything that their agents did, so that a turn costs what changed and not what
- * is there. Known in memory only: a new process begins without.
+ * Trees that ended turns left for later ones, without anything that their agents did, so that a
+ * turn costs what changed and not what is there. Known in memory only: a new process begins
+ * without.
  */
 export class KeptTrees {
   readonly #dir: string;
@@ -34,7 +35,10 @@ export class KeptTrees {
     await mkdir(this.#dir, { recursive: true, mode: 0o700 });
   }
 
-  /** Moves the tree that was kept last to the empty folder `root`. Resolves to what is there then; nothing if none was kept. */
+  /**
+   * Moves the tree that was kept last to the empty folder `root`. Resolves to what is there then;
+   * nothing if none was kept.
+   */
   async take(key: string, root: string): Promise<WrittenTree> {
     const nothing: WrittenTree = { files: new Map(), folders: new Map() };
     const kept = this.#kept.findLast((each) => each.key === key);
@@ -55,8 +59,8 @@ export class KeptTrees {
   }
 
   /**
-   * Keeps what of the tree at `root` is still as it was written, unless there is enough. `aside`: an empty folder on the same disk
-   * for the rest.
+   * Keeps what of the tree at `root` is still as it was written, unless there is enough. `aside`:
+   * an empty folder on the same disk for the rest.
    */
   keep(key: string, root: string, written: WrittenTree, aside: string): void {
     if (this.#kept.filter((kept) => kept.key === key).length >= MAX_PER_KEY) return;

@@ -6,7 +6,10 @@ const IGNORED_END = /(?::.*|[. ]+)$/;
 /** As NTFS shortens `.git` and the names of its files. */
 const SHORT_NAME = /^gi\w*~\d/;
 
-/** Whether git and we can use the path: nothing that leaves the folder, and nothing that git takes for its own on any system. */
+/**
+ * Whether git and we can use the path: nothing that leaves the folder, and nothing that git takes
+ * for its own on any system.
+ */
 export function isSafePath(path: string): boolean {
   // oxlint-disable-next-line no-control-regex
   if (path === "" || path.startsWith("/") || /[\u0000-\u001f\u007f\\\ufffd]/.test(path)) return false;
@@ -34,7 +37,10 @@ const NOT_ON_WINDOWS = /[<>:"|?*\\]|[. ]$/;
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 const MAX_NAME_BYTES = 255;
 
-/** Whether every system can hold a file of this path under these names, and people see what it is called. */
+/**
+ * Whether every system can hold a file of this path under these names, and people see what it is
+ * called.
+ */
 export function isPortable(path: string): boolean {
   return path
     .split("/")

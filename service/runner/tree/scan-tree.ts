@@ -8,7 +8,10 @@ import { TurnFailedError } from "../run-error.ts";
 import type { TreeStart } from "./fill-tree.ts";
 import { identityOf } from "./written-files.ts";
 
-/** What differs from the start. `other`: what can't be committed, such as links, sockets and folders nobody may read. */
+/**
+ * What differs from the start. `other`: what can't be committed, such as links, sockets and folders
+ * nobody may read.
+ */
 export type TreeChange = { path: string; kind: "added" | "modified" | "deleted" | "other" };
 
 const MAX_ENTRIES = 200_000;
@@ -21,8 +24,10 @@ const OUT_OF_REACH = new Set(["EACCES", "ENOENT", "ENAMETOOLONG", "ELOOP"]);
 const SKIPPED_FOLDERS = new Set(["node_modules", ".git"]);
 
 /**
- * Compares the tree at `root` (a real path) with its start. Follows no link. A file that isn't what was noted is compared by size,
- * then by content, and never by times that can be forged. Rejects with a `TurnFailedError` if there is too much to look at, and with the signal's reason when aborted.
+ * Compares the tree at `root` (a real path) with its start. Follows no link. A file that isn't what
+ * was noted is compared by size, then by content, and never by times that can be forged. Rejects
+ * with a `TurnFailedError` if there is too much to look at, and with the signal's reason when
+ * aborted.
  */
 export async function scanTree(
   root: string,

@@ -11,8 +11,9 @@ export type DocsChange = { path: string; kind: "added" | "modified" | "deleted" 
 export type Selection = { committed: DocsChange[]; leftOut: string[] };
 
 /**
- * Tells which paths count as documentation. A path counts if a glob matches it. Names that start with a dot match only where the
- * glob spells the dot (`.github/**\/*.md`). Git's own files never count.
+ * Tells which paths count as documentation. A path counts if a glob matches it. Names that start
+ * with a dot match only where the glob spells the dot (`.github/**\/*.md`). Git's own files never
+ * count.
  */
 export function createIsDoc(globs: readonly string[]): (path: string) => boolean {
   // strictSlashes: `docs/**` is what lies in docs, not a file of that name.
@@ -23,9 +24,10 @@ export function createIsDoc(globs: readonly string[]): (path: string) => boolean
 }
 
 /**
- * Keeps the changes inside the documentation. A new file that needs the place of something that stays is left out, and so is one
- * whose name, or a folder's in it, differs from another only in case: half of the machines can't check both out.
- * `startPaths` are the paths in the commit that the tree was made from; `isRefused` tells of new files that are left out in any case.
+ * Keeps the changes inside the documentation. A new file that needs the place of something that
+ * stays is left out, and so is one whose name, or a folder's in it, differs from another only in
+ * case: half of the machines can't check both out. `startPaths` are the paths in the commit that
+ * the tree was made from; `isRefused` tells of new files that are left out in any case.
  */
 export function selectChanges(
   changes: readonly TreeChange[],
@@ -48,7 +50,10 @@ export function selectChanges(
     staying.add(path);
     for (const folder of foldersOf(path)) stayingFolders.add(folder);
   }
-  /** How each file or folder is spelled that will be there, by what a file system may take for its name. */
+  /**
+   * How each file or folder is spelled that will be there, by what a file system may take for its
+   * name.
+   */
   const spellings = new Map([...staying, ...stayingFolders].map((name) => [foldedName(name), name]));
   const committed = wanted.filter(({ path, kind }) => {
     if (kind !== "added") return true;

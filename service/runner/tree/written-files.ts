@@ -11,15 +11,19 @@ import { basename, dirname, join } from "node:path";
 import { codeOf } from "../../../src/core/errors.ts";
 
 /**
- * What a file, link or folder is, as far as `lstat` tells. While it is the same, so is the content: whoever writes to a file, or adds
- * to a folder, changes its `ctime`, and nothing but the system sets that.
+ * What a file, link or folder is, as far as `lstat` tells. While it is the same, so is the content:
+ * whoever writes to a file, or adds to a folder, changes its `ctime`, and nothing but the system
+ * sets that.
  */
 type Identity = string;
 
 /** A file or link that we wrote, and which of git's objects it holds. */
 export type WrittenFile = { identity: Identity; oid: string; mode: string; size: number };
 
-/** All that we wrote to a tree, by path in it. A folder holds nothing else, as long as its identity is the same. */
+/**
+ * All that we wrote to a tree, by path in it. A folder holds nothing else, as long as its identity
+ * is the same.
+ */
 export type WrittenTree = { files: Map<string, WrittenFile>; folders: Map<string, Identity> };
 
 /** The name's identity as it is now; null if there is nothing by that name, or nobody may look. */
@@ -35,7 +39,10 @@ export function identityOf({ ino, dev, ctimeNs, mtimeNs, size, mode, nlink }: Bi
   return `${ino} ${dev} ${ctimeNs} ${mtimeNs} ${size} ${mode} ${nlink}`;
 }
 
-/** The identities of all folders that hold these files, as they are now; a folder comes before those in it. */
+/**
+ * The identities of all folders that hold these files, as they are now; a folder comes before those
+ * in it.
+ */
 export function foldersOf(root: string, files: Iterable<string>): WrittenTree["folders"] {
   const paths = new Set<string>();
   for (const file of files) {
@@ -46,10 +53,11 @@ export function foldersOf(root: string, files: Iterable<string>): WrittenTree["f
 }
 
 /**
- * Removes from the tree at `root` all that isn't as it was written. A folder that was touched is made anew, so that nothing that
- * somebody did to it (names that nobody can read, permissions, attributes) stays. `aside`, an empty folder on the same disk, gets
- * the old ones. Returns what is there then. Throws where that can't be done, such as with folders that somebody closed: then nothing
- * of the tree can be used.
+ * Removes from the tree at `root` all that isn't as it was written. A folder that was touched is
+ * made anew, so that nothing that somebody did to it (names that nobody can read, permissions,
+ * attributes) stays. `aside`, an empty folder on the same disk, gets the old ones. Returns what is
+ * there then. Throws where that can't be done, such as with folders that somebody closed: then
+ * nothing of the tree can be used.
  */
 export function keepUntouched(root: string, { files, folders }: WrittenTree, aside: string): WrittenTree {
   const at = (path: string) => join(root, path);
