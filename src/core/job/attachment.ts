@@ -1,4 +1,7 @@
-/** What a service that announces `attachments` takes with one prompt: bytes are those before base64, characters UTF-16 units. */
+/**
+ * Limits for one prompt to a service that announces `attachments`. Bytes are counted before base64,
+ * and characters are UTF-16 units.
+ */
 export const ATTACHMENT_LIMITS = {
   count: 5,
   bytes: 4 * 1024 ** 2,
@@ -29,7 +32,7 @@ const BEGINNINGS: Record<string, RegExp> = {
 };
 const BEGINNING_BYTES = 12;
 
-/** Whether the content is what its media type says: text is in UTF-8 and without zero bytes, others begin as they should. */
+/** Text must be UTF-8 without zero bytes. Other types must begin with their magic numbers. */
 export function isOfMediaType(mediaType: string, content: Uint8Array): boolean {
   if (attachmentKindOf(mediaType) === "text") return isUtf8(content) && !content.includes(0);
   const beginning = [...content.subarray(0, BEGINNING_BYTES)]

@@ -4,7 +4,7 @@ export interface Clock {
   now(): number;
   /** Milliseconds that only ever go forward: for durations. */
   monotonicMs(): number;
-  /** Calls `wake` once, at or after `atMs` (epoch milliseconds), unless the returned function is called first. */
+  /** Calls `wake` once, at `atMs` (epoch milliseconds) or later. The returned function cancels it. */
   wakeAt(atMs: number, wake: () => void): () => void;
 }
 

@@ -8,7 +8,7 @@
  */
 export type Admission = "admitted" | "guest" | "unchecked" | "uncheckable";
 
-/** Who is who in Slack. Names are null where Slack does not say, and remembered for minutes; never throws. */
+/** Looks people up in Slack and never throws. Names are cached for minutes, and null if unknown. */
 export interface Directory {
   /** Waits a second at most for Slack. Remembered for minutes, also for whoever else asks. */
   admission(teamId: string, userId: string): Promise<Admission>;
@@ -28,6 +28,9 @@ export interface Directory {
 
 /** Which channels people are in. */
 export interface Memberships {
-  /** Those that the app is in, too, as of the last half minute. `isComplete`: false where Slack doesn't tell of all of them. */
+  /**
+   * Lists the person's channels that the app is in too, at most half a minute out of date.
+   * `isComplete` is false if Slack didn't list them all.
+   */
   channelsOf(teamId: string, userId: string): Promise<{ channels: ReadonlySet<string>; isComplete: boolean }>;
 }

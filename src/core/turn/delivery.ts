@@ -1,20 +1,20 @@
 import { z } from "zod";
 import { storedObject } from "../ports/stored-object.ts";
 
-/** One post of a turn. Without a `ts` it was about to be sent, and whether it arrived is for Slack to say. */
+/** A post of a turn. Until it has a `ts`, only Slack knows if it arrived. */
 const PostSlot = storedObject({
   channelId: z.string(),
   ts: z.string().nullable(),
-  /** Slack's time when it was first sent, epoch milliseconds. */
+  /** The first attempt, by Slack's clock, in epoch milliseconds. */
   sentAtMs: z.number(),
-  /** How often all of the place was looked through for it, in vain. */
+  /** Complete searches of the channel or thread that didn't find it. */
   looks: z.number().int(),
-  /** Where a look that did not come to an end goes on. */
+  /** Where an unfinished search continues. */
   cursor: z.string().nullable(),
 });
 type PostSlot = z.infer<typeof PostSlot>;
 
-/** The slot of the status message: the root message, or the first reply, that is updated in place. */
+/** The status message is the root message or the first reply, and is updated in place. */
 export const STATUS_SLOT = "status";
 
 /** The slot of the notice that a turn takes longer than usual. */
@@ -30,36 +30,34 @@ export function questionSlot(number: number): string {
   return `question-${number}`;
 }
 
-/** Whether the post of that name is an outcome. */
 export function isOutcomeSlot(name: string): boolean {
   return name.startsWith("outcome-");
 }
 
 /** Where a turn reports and what it has posted there. */
 export const Delivery = storedObject({
-  /** `threadTs` is null until a root message of its own is there. */
   channelId: z.string(),
+  /** Null until the turn has posted its own root message. */
   threadTs: z.string().nullable(),
-  /** Why it reports in a direct message instead of where it was asked: Slack's error code; null: it does not. */
+  /** Slack's error code that moved the reports to a direct message. Null if they haven't moved. */
   away: z.string().nullable(),
   slots: z.record(z.string(), PostSlot),
   /** The state that the status message shows. */
   shown: z.string().nullable(),
-  /** Slack's error where it did not let the status message be updated the last time; absent: it did. */
+  /** Slack's error if it refused the latest update of the status message. */
   refusedUpdate: z.string().optional(),
-  /** The turn whose status message shows this one too. Absent: it has one of its own. */
+  /** The turn whose status message also shows this one. Absent if it has its own. */
   statusOf: z.string().optional(),
-  /** The turns that the status message shows besides its own, oldest first. */
+  /** Other turns that this turn's status message shows, oldest first. */
   alsoShows: z.array(z.string()).optional(),
 });
 export type Delivery = z.infer<typeof Delivery>;
 
-/** Whether the post of that name is known to have arrived. */
+/** True only if Slack confirmed the post or a search found it. */
 export function isPosted({ slots }: Pick<Delivery, "slots">, name: string): boolean {
   return (slots[name]?.ts ?? null) !== null;
 }
 
-/** Whether the status message that shows the turn is there. */
 export function hasStatusMessage(delivery: Delivery): boolean {
   return delivery.statusOf !== undefined || isPosted(delivery, STATUS_SLOT);
 }
@@ -69,8 +67,8 @@ export function newDelivery(place: { channelId: string; threadTs: string | null 
 }
 
 /**
- * A post is about to be sent. Where one was sent before and is not known to have arrived, that stays open too: both are looked for
- * from then on. One that has arrived stays as it is.
+ * Records that a post is about to be sent. If an earlier attempt may have arrived, searches cover
+ * both. A post that has arrived stays as it is.
  */
 export function intend(delivery: Delivery, name: string, sentAtMs: number): Delivery {
   const before = delivery.slots[name];
@@ -85,14 +83,13 @@ export function intend(delivery: Delivery, name: string, sentAtMs: number): Deli
   return { ...delivery, slots: { ...delivery.slots, [name]: slot } };
 }
 
-/** Nothing says that a post was sent, and yet it may have been, at that time or later: it is looked for once. */
+/** Asks for one search for a post that may have been sent, unrecorded, at that time or later. */
 export function suspect(delivery: Delivery, name: string, sentAtMs: number): Delivery {
   if (delivery.slots[name] !== undefined) return delivery;
   const slot: PostSlot = { channelId: delivery.channelId, ts: null, sentAtMs, looks: 1, cursor: null };
   return { ...delivery, slots: { ...delivery.slots, [name]: slot } };
 }
 
-/** The post is there. */
 export function posted(delivery: Delivery, name: string, post: { channelId: string; ts: string }): Delivery {
   const sentAtMs = delivery.slots[name]?.sentAtMs ?? 0;
   const slot: PostSlot = { ...post, sentAtMs, looks: 0, cursor: null };
@@ -100,8 +97,8 @@ export function posted(delivery: Delivery, name: string, post: { channelId: stri
 }
 
 /**
- * The post that was intended last certainly did not arrive; `before` is the slot as it was before that intent. Whether an earlier one
- * arrived is as open as it was.
+ * Undoes the latest intent after its post certainly failed. `before` is the slot as it was then, so
+ * an earlier attempt that may have arrived is still searched for.
  */
 export function takeBack(delivery: Delivery, name: string, before: PostSlot | undefined): Delivery {
   const { [name]: slot, ...others } = delivery.slots;
@@ -109,7 +106,7 @@ export function takeBack(delivery: Delivery, name: string, before: PostSlot | un
   return { ...delivery, slots: before === undefined ? others : { ...others, [name]: before } };
 }
 
-/** A look for the post has got as far as `cursor`; null: it went through everything. */
+/** Records how far a search for the post got. A null cursor means it was complete. */
 export function looked(delivery: Delivery, name: string, cursor: string | null): Delivery {
   const slot = delivery.slots[name];
   if (slot === undefined || slot.ts !== null) return delivery;

@@ -7,11 +7,11 @@ import type { Request } from "./request.ts";
 import { isFollowUp, isUnsent, type Turn } from "./turn.ts";
 
 /**
- * Whose job a reply in a thread is for.
+ * The job that a reply in a thread is for.
  *
- * - `open`: that of `turn`, the thread's newest that has a job which takes messages, or will have one, and that the person may steer.
- * - `others`: the person may steer none of those; `turn` is the newest.
- * - `closed`: the thread's jobs take none any more. `project`: of the newest one, where it is still configured.
+ * - `open`: `turn` is the newest that the person may steer, and its job takes messages or soon will.
+ * - `others`: jobs take messages, but the person may steer none of them. `turn` is the newest.
+ * - `closed`: no job takes messages any more. `project` is the newest job's, if still configured.
  * - `none`: the thread has no job.
  */
 type ThreadJob =
@@ -19,7 +19,7 @@ type ThreadJob =
   | { kind: "closed"; project: ProjectRef | null }
   | { kind: "none" };
 
-/** Looks for the job that a request in a thread is for. `isTheirs`: whether the person may steer a turn. */
+/** `isTheirs` is true for turns that the person may steer. */
 export function jobInThread(
   read: Read,
   place: Place,
@@ -84,8 +84,8 @@ function* turnsOfThread(read: Read, place: Place): Generator<Turn> {
 }
 
 /**
- * A follow-up in its place: behind the turn it follows or, where others wait for that already, behind the last of them. `before`: the turn that it
- * waits for, with that noted. Null: it waits for none.
+ * Lines a follow-up up behind the turn it follows, or behind the last that already waits for that
+ * turn. `before` is the turn it waits for, with that noted, or null if it needn't wait.
  */
 export function inLine(read: Read, turn: Turn): { turn: Turn; before: Turn | null } {
   const { follows } = turn.request;
@@ -135,8 +135,9 @@ export function alsoShowing(host: Turn, { id }: Turn): Turn {
 const SHOWN_MAX = 20;
 
 /**
- * The turn whose status message shows this one too: the turn that is tried again, or the one that a follow-up's job still works on. If that one is
- * shown by another turn's message, it is that other turn. Undefined: this one needs a status message of its own.
+ * Finds the turn whose status message shows this one too. It begins with the turn that is tried
+ * again, or that a follow-up's job still works on, and takes that turn's own host if it has one.
+ * Undefined means that this turn needs its own status message.
  */
 export function statusHost(read: Read, { request, delivery }: Turn): Turn | undefined {
   const { retries, follows } = request;
