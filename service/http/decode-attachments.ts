@@ -6,7 +6,10 @@ import type { NewAttachment } from "../jobs/attachment-files.ts";
 
 const { bytes: MAX_BYTES, totalBytes: MAX_TOTAL_BYTES } = ATTACHMENT_LIMITS;
 
-/** The files themselves. Rejects with an {@link HttpFault} if one is too large, or not what its media type says. */
+/**
+ * The files themselves. Rejects with an {@link HttpFault} if one is too large, or not what its
+ * media type says.
+ */
 export async function decodeAttachments(wire: readonly WireAttachment[]): Promise<NewAttachment[]> {
   const decoded: NewAttachment[] = [];
   for (const [index, { name, mediaType, data }] of wire.entries()) {
