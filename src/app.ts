@@ -39,13 +39,19 @@ type DocsAgentApp = {
   /** Answers Slack's requests (in HTTP mode) and the health probes. */
   requestListener: (request: IncomingMessage, response: ServerResponse) => void;
   /**
-   * Begins to work: runs tasks and, in Socket Mode, connects to Slack. Rejects with a `StartError` if Slack refuses a token. A
-   * Slack that cannot be reached is tried again in the background.
+   * Begins to work: runs tasks and, in Socket Mode, connects to Slack. Rejects with a `StartError`
+   * if Slack refuses a token. A Slack that cannot be reached is tried again in the background.
    */
   start(): Promise<void>;
-  /** From now on `/readyz` is 503, so that a proxy sends its requests elsewhere. Takes requests as before. */
+  /**
+   * From now on `/readyz` is 503, so that a proxy sends its requests elsewhere. Takes requests as
+   * before.
+   */
   leave(): void;
-  /** Ends work: nothing new comes in, running tasks get `graceMs` and are released after it. Idempotent. */
+  /**
+   * Ends work: nothing new comes in, running tasks get `graceMs` and are released after it.
+   * Idempotent.
+   */
   stop(graceMs: number): Promise<void>;
 };
 

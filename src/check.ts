@@ -11,7 +11,10 @@ const NO_JOB = "docs-agent-check";
 
 type Tried = { name: string; found: string; isFault: boolean };
 
-/** Tries Slack and every project's job service. Changes nothing there. Returns whether all of them answer and accept the secrets. */
+/**
+ * Tries Slack and every project's job service. Changes nothing there. Returns whether all of them
+ * answer and accept the secrets.
+ */
 export async function check(config: Config, write: (line: string) => void): Promise<boolean> {
   let isFine = true;
   const trying = [checkSlack(config), ...config.projects.map((project) => checkProject(config, project))];
@@ -43,7 +46,10 @@ async function checkProject({ proxy, jobServiceTimeoutMs }: Config, project: Pro
   return { name, found: answer.fault.message, isFault: true };
 }
 
-/** Warns of each job service that doesn't answer. Sends no key and asks for nothing, so any answer will do. */
+/**
+ * Warns of each job service that doesn't answer. Sends no key and asks for nothing, so any answer
+ * will do.
+ */
 export async function warnOfSilence(config: Config, logger: Logger): Promise<void> {
   const { projects, proxy, jobServiceTimeoutMs: timeoutMs } = config;
   const dispatcher = createDispatcher(proxy, { timeoutMs });

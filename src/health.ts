@@ -20,9 +20,9 @@ type HealthDeps = {
 type Readiness = { ready: boolean; body: object };
 
 /**
- * Answers `GET /healthz` (the process lives) and `GET /readyz` (200 as long as the app itself can take and keep requests). What
- * is wrong with Slack is in the body only: with 503 a load balancer would drop requests that the app could have kept. Returns
- * whether the request was one of these.
+ * Answers `GET /healthz` (the process lives) and `GET /readyz` (200 as long as the app itself can
+ * take and keep requests). What is wrong with Slack is in the body only: with 503 a load balancer
+ * would drop requests that the app could have kept. Returns whether the request was one of these.
  */
 export function createHealth(
   deps: HealthDeps,
@@ -60,7 +60,8 @@ export function createHealth(
 
 async function check(deps: HealthDeps): Promise<Readiness> {
   const slack = deps.slack();
-  // At the same time: whoever probes doesn't wait for each of them until it is clear that the store doesn't answer.
+  // At the same time: whoever probes doesn't wait for each of them until it is clear that the store
+  // doesn't answer.
   const [store, queue, tasks] = await Promise.all([
     outcomeOf(() => deps.store.check()),
     outcomeOf(() => deps.queue.check()),

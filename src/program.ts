@@ -35,24 +35,33 @@ While it runs:
   SIGTERM, SIGINT      graceful stop within 10 s; a second one forces
 `;
 
-/** What running tasks get to finish after a signal; with the rest of the stop it stays below 10 s. */
+/**
+ * What running tasks get to finish after a signal; with the rest of the stop it stays below 10 s.
+ */
 const TASK_GRACE_MS = 5000;
 
 /**
- * How long a replica behind a proxy goes on taking requests after a signal. By then a proxy that asks for `/readyz` every second sends
- * them elsewhere; what it sent to a socket that is being closed would be lost.
+ * How long a replica behind a proxy goes on taking requests after a signal. By then a proxy that
+ * asks for `/readyz` every second sends them elsewhere; what it sent to a socket that is being
+ * closed would be lost.
  */
 const LEAVE_MS = 2000;
 
 /** Sockets that share the port: see `ListenOptions`. */
 const SOCKETS = 8;
 const MAX_CONNECTIONS = 1000;
-/** Slack waits 3 s. Whoever takes longer to send a request holds a connection, and nothing else comes of it. */
+/**
+ * Slack waits 3 s. Whoever takes longer to send a request holds a connection, and nothing else
+ * comes of it.
+ */
 const REQUEST_TIMEOUT_MS = 10_000;
 const TIMEOUT_CHECK_MS = 2000;
 const REQUEST_GRACE_MS = 1500;
 
-/** The compile cache for the next start (NODE_COMPILE_CACHE) is written once the first requests have been served. */
+/**
+ * The compile cache for the next start (NODE_COMPILE_CACHE) is written once the first requests have
+ * been served.
+ */
 const FLUSH_AFTER_MS = 5000;
 
 type RunOptions = {
@@ -62,7 +71,9 @@ type RunOptions = {
   stop: StopSignals;
 };
 
-/** The Slack app, from its arguments to its end. A signal ends it at any time, also while it starts. */
+/**
+ * The Slack app, from its arguments to its end. A signal ends it at any time, also while it starts.
+ */
 export async function run({ args, env, stop }: RunOptions): Promise<void> {
   if (args.includes("--help") || args.includes("-h")) {
     process.stdout.write(HELP);

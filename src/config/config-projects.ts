@@ -1,7 +1,10 @@
 import { z } from "zod";
 import { HttpUrl, NO_SPACE } from "./config-values.ts";
 
-/** A docs project at a job service. `idempotencyKeys`: the service honors them although its answers don't announce it. */
+/**
+ * A docs project at a job service. `idempotencyKeys`: the service honors them although its answers
+ * don't announce it.
+ */
 export type Project = {
   name: string;
   id: string;
@@ -27,7 +30,9 @@ const ProjectEntry = z.strictObject({
   idempotencyKeys: z.boolean().optional(),
 });
 
-/** Reads the projects from the `DOCS_AGENT_*` settings. Adds what is wrong with them to `faults`. */
+/**
+ * Reads the projects from the `DOCS_AGENT_*` settings. Adds what is wrong with them to `faults`.
+ */
 export function readProjects(env: {
   given: (name: string) => string | undefined;
   need: (name: string, schema: z.ZodType<string>, rule: string) => string;
@@ -61,7 +66,8 @@ export function readProjects(env: {
   const parsed = z.array(ProjectEntry).min(1).max(PROJECTS_MAX).safeParse(jsonOf(listed));
   const entries = parsed.success ? parsed.data : [];
   if (!parsed.success) {
-    // The places only, never the values: an entry holds a key. The one message that is passed on is our own.
+    // The places only, never the values: an entry holds a key. The one message that is passed on is
+    // our own.
     const places = parsed.error.issues
       .filter((issue) => issue.path.length > 0)
       .map((issue) => issue.path.join(".") + (issue.message === WITHOUT_V2 ? ` must be ${WITHOUT_V2}` : ""));
@@ -80,7 +86,8 @@ export function readProjects(env: {
     id: entry.id,
     baseUrl: entry.baseUrl ?? baseUrl,
     apiKey: entry.apiKey ?? apiKey,
-    // The general setting is about the general service. Another service may not honor keys, and could then run a job twice.
+    // The general setting is about the general service. Another service may not honor keys, and
+    // could then run a job twice.
     idempotencyKeys: entry.idempotencyKeys ?? (entry.baseUrl === undefined && idempotencyKeys),
   }));
   return [first ?? { name: "", id: "", baseUrl: "", apiKey: "", idempotencyKeys: false }, ...rest];

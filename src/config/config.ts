@@ -70,7 +70,9 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
   const faults: string[] = [];
   const settings = new Set<string>();
 
-  /** An empty value counts as absent: `NAME=` in a settings file means that nobody has filled it in. */
+  /**
+   * An empty value counts as absent: `NAME=` in a settings file means that nobody has filled it in.
+   */
   function given(name: string): string | undefined {
     settings.add(name);
     const value = env[name]?.trim();
@@ -208,7 +210,8 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     ),
     logLevel: read("LOG_LEVEL", z.enum(LOG_LEVELS), `one of ${LOG_LEVELS.join(", ")}`, "info"),
   };
-  // Others use the environment, too, so only what looks like a misspelled setting counts. Short names look like many.
+  // Others use the environment, too, so only what looks like a misspelled setting counts. Short
+  // names look like many.
   const unset = [...settings].filter((name) => name.includes("_") && given(name) === undefined);
   for (const name of Object.keys(env)) {
     const meant = settings.has(name) ? null : didYouMean(name, unset);

@@ -2,8 +2,8 @@ const LETTERS_PER_MISTAKE = 5;
 const MAX_MISTAKES = 3;
 
 /**
- * The known name that `name` is most likely a misspelling of, or null. A longer name may have more mistakes, up to three. Its first
- * letter is taken to be right.
+ * The known name that `name` is most likely a misspelling of, or null. A longer name may have more
+ * mistakes, up to three. Its first letter is taken to be right.
  */
 export function didYouMean(name: string, known: Iterable<string>): string | null {
   const wrong = name.toLowerCase();

@@ -4,7 +4,10 @@ import type { ProxySettings } from "../process/proxy.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** Reads the proxies that the environment names, the lower-case names first, as curl does. Faults name the variable and never its value. */
+/**
+ * Reads the proxies that the environment names, the lower-case names first, as curl does. Faults
+ * name the variable and never its value.
+ */
 export function readProxySettings(env: Env): { proxy: ProxySettings; faults: string[] } {
   const faults: string[] = [];
   function given(name: string): [name: string, value: string] {
@@ -38,8 +41,8 @@ export function proxySecretsOf({ http, https }: ProxySettings): string[] {
 }
 
 /**
- * The proxy that a connection to a host goes through; null: none. By the same rules as those of `createDispatcher`: a name in `none` stands for
- * all names below it, too.
+ * The proxy that a connection to a host goes through; null: none. By the same rules as those of
+ * `createDispatcher`: a name in `none` stands for all names below it, too.
  */
 export function proxyFor(
   { http, https, none }: ProxySettings,

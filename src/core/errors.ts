@@ -1,6 +1,6 @@
 /**
- * Base of every error this project throws on purpose: a literal `code`, a message that says what failed, with what, and
- * what to do about it, and the `cause` where there is one.
+ * Base of every error this project throws on purpose: a literal `code`, a message that says what
+ * failed, with what, and what to do about it, and the `cause` where there is one.
  */
 export abstract class DocsAgentError extends Error {
   abstract readonly code: string;

@@ -23,8 +23,9 @@ import { hash } from "node:crypto";
 export type Aim = "own-job" | "thread" | "thread-in-project" | "own-open-request";
 
 /**
- * `known`: it was accepted before, or is for nobody. `answered`: it answers what the agent asks in its thread. `asked-before`: somebody asked for the same, and this turn of it
- * runs. `not-allowed`: the thread's job is for its requester alone to steer.
+ * `known`: it was accepted before, or is for nobody. `answered`: it answers what the agent asks in
+ * its thread. `asked-before`: somebody asked for the same, and this turn of it runs. `not-allowed`:
+ * the thread's job is for its requester alone to steer.
  */
 export type AcceptanceEnd =
   | { kind: "accepted" | "known" | "answered" }
@@ -40,9 +41,11 @@ type AcceptDeps = Pick<TaskDeps, "clock" | "polling" | "retentionMs"> & {
 };
 
 /**
- * Accepts a request: its turn is written down, and the create and the status message are under way, neither waiting for the other. The
- * turn's id is made of what Slack sent, so a redelivery or a second press finds it, changes nothing and counts against no limit. `told`: the
- * running turns that the person knows of. If another one is for the same (of the shortcut, in the same thread), nothing is accepted. Absent: that doesn't matter.
+ * Accepts a request: its turn is written down, and the create and the status message are under way,
+ * neither waiting for the other. The turn's id is made of what Slack sent, so a redelivery or a
+ * second press finds it, changes nothing and counts against no limit. `told`: the running turns
+ * that the person knows of. If another one is for the same (of the shortcut, in the same thread),
+ * nothing is accepted. Absent: that doesn't matter.
  */
 export function acceptance(
   deps: AcceptDeps,
@@ -131,8 +134,9 @@ const TOLD_MS = 10 * 60_000;
 const KEPT_MS = 2 * TOLD_MS;
 
 /**
- * The running turn of somebody else who asked for the same, in the same words, in this channel within the last ten minutes. `offered`: the
- * person was already told of it, and this is a redelivery. A request in a thread, or with files, is never the same as another one.
+ * The running turn of somebody else who asked for the same, in the same words, in this channel
+ * within the last ten minutes. `offered`: the person was already told of it, and this is a
+ * redelivery. A request in a thread, or with files, is never the same as another one.
  */
 function sameRequest(
   { clock }: Pick<TaskDeps, "clock">,
@@ -150,7 +154,10 @@ function sameRequest(
   return isRecent && turn.request.userId !== request.userId && turn.delivery.away === null ? turn : undefined;
 }
 
-/** What to write with the turn of a request, so that {@link sameRequest} finds it. It holds no words. */
+/**
+ * What to write with the turn of a request, so that {@link sameRequest} finds it. It holds no
+ * words.
+ */
 function askedWrites(request: Request, id: string | null): Write[] {
   return id === null
     ? []

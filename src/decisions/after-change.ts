@@ -19,8 +19,9 @@ import { endedForLog, turnWrites } from "./turn-writes.ts";
 type Changes = { next: Turn[]; writes: Write[]; adds: NewTask[] };
 
 /**
- * What to write and to add when turns have changed, and may have ended. `next`: they, as they are written. The follow-up that waits for one of them is
- * sent as soon as that has been sent, or has ended.
+ * What to write and to add when turns have changed, and may have ended. `next`: they, as they are
+ * written. The follow-up that waits for one of them is sent as soon as that has been sent, or has
+ * ended.
  */
 export function changesOf(
   deps: Pick<TaskDeps, "clock" | "polling" | "retentionMs" | "logger">,
@@ -53,9 +54,10 @@ function tasksInLine(read: Read, before: Turn | undefined, { nextId, ...turn }: 
 }
 
 /**
- * What is to be added when a turn has changed. While it goes on: its messages. Where it has ended: its outcome, a reaction, and its questions
- * and a notice end. If the status message that comes before the outcome is not there, that one brings the outcome with it; it is added again,
- * in case it was given up before there was an outcome to tell.
+ * What is to be added when a turn has changed. While it goes on: its messages. Where it has ended:
+ * its outcome, a reaction, and its questions and a notice end. If the status message that comes
+ * before the outcome is not there, that one brings the outcome with it; it is added again, in case
+ * it was given up before there was an outcome to tell.
  */
 function tasksAfterChange(turn: Turn): NewTask[] {
   const messages = [...questionTasks(turn), ...overdueTasks(turn), ...refreshTasks(turn)];

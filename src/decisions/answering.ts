@@ -28,7 +28,10 @@ export type AnswerTaken =
 
 type TakeDeps = Pick<TaskDeps, "clock" | "polling" | "retentionMs"> & { followUps: FollowUps };
 
-/** Takes an answer: it is written down, and on its way to the agent. The first one counts; the same again changes nothing. */
+/**
+ * Takes an answer: it is written down, and on its way to the agent. The first one counts; the same
+ * again changes nothing.
+ */
 export function answering(
   deps: TakeDeps,
   read: Read,
@@ -60,8 +63,8 @@ export function answering(
 }
 
 /**
- * A reply in a thread whose agent asks, as the answer to that. `known`: it was taken before. Undefined: it is no answer. Files can't go along with
- * one.
+ * A reply in a thread whose agent asks, as the answer to that. `known`: it was taken before.
+ * Undefined: it is no answer. Files can't go along with one.
  */
 export function replyAnswering(
   deps: TakeDeps,

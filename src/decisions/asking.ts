@@ -17,13 +17,19 @@ export function keepReplyMs({ receivedAt }: Request, now: number): number {
 
 export const AskPayload = Slotted.extend({ replyId: z.string() });
 
-/** Asks the author of a reply in the thread of an open job whether it is for the agent. Once, however often the reply arrives. */
+/**
+ * Asks the author of a reply in the thread of an open job whether it is for the agent. Once,
+ * however often the reply arrives.
+ */
 export function asking(deps: { projects: readonly ProjectRef[] }, read: Read, request: Request): Plan<void> {
   if (jobInThread(read, request, deps.projects).kind !== "open") return { value: undefined };
   return askingOf({ version: 1, request });
 }
 
-/** Asks the author of a request whether to start it, as `same` runs, which is for the same. Once, however often the request arrives. */
+/**
+ * Asks the author of a request whether to start it, as `same` runs, which is for the same. Once,
+ * however often the request arrives.
+ */
 export function askingBeside(request: Request, same: Turn): Plan<void> {
   return askingOf({ version: 1, request, sameAs: { turnId: same.id } });
 }

@@ -21,7 +21,9 @@ export type TaskDeps = {
   assertHeld: TaskRun["assertHeld"];
   slots: Slots;
   series: Series;
-  /** Reads a record as it is now; what is written is decided anew (`TaskQueue.commit`, or a step). */
+  /**
+   * Reads a record as it is now; what is written is decided anew (`TaskQueue.commit`, or a step).
+   */
   records: { [K in RecordKind]: Pick<RecordStore<RecordOf<K>>, "get"> };
   notifier: Notifier;
   workStatus: WorkStatus;

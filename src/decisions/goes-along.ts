@@ -26,7 +26,10 @@ const MAX_NAMES = 20;
 const NAMES_WITHIN_MS = 2_000;
 const NAME_MAX_CHARS = 200;
 
-/** Readable names for the ids in what a request quotes, and its permalink, as far as Slack tells them in time. */
+/**
+ * Readable names for the ids in what a request quotes, and its permalink, as far as Slack tells
+ * them in time.
+ */
 export async function namesOfRequest(
   deps: Pick<TaskDeps, "clock" | "directory">,
   request: Request,
@@ -41,7 +44,10 @@ export async function namesOfRequest(
   return { ...names, permalink };
 }
 
-/** Who asks, for the job service. What Slack doesn't tell in time is said with care: the id for a name, and a place that is private. */
+/**
+ * Who asks, for the job service. What Slack doesn't tell in time is said with care: the id for a
+ * name, and a place that is private.
+ */
 export async function requesterOf(
   { clock, directory }: Pick<TaskDeps, "clock" | "directory">,
   { request, delivery }: Turn,
@@ -58,7 +64,10 @@ export async function requesterOf(
   return { name: shown === "" ? userId : shown, link, isPrivate: !isPublic };
 }
 
-/** The names of people and channels, as far as Slack tells them in time; `besides`: what else to wait for. */
+/**
+ * The names of people and channels, as far as Slack tells them in time; `besides`: what else to
+ * wait for.
+ */
 export async function lookUpNames(
   {
     clock,
@@ -91,8 +100,9 @@ function note(names: Map<string, string>, id: string, name: string | null): void
 }
 
 /**
- * The files that go along with a turn, downloaded, and a note of which they are. A turn that was on its way gets the same ones again; null: one of
- * them can't be had now, and without it the words under its idempotency key would be others.
+ * The files that go along with a turn, downloaded, and a note of which they are. A turn that was on
+ * its way gets the same ones again; null: one of them can't be had now, and without it the words
+ * under its idempotency key would be others.
  */
 export async function filesOfRequest(
   deps: Pick<TaskDeps, "fileReader">,
@@ -134,16 +144,19 @@ export async function filesOfRequest(
   return { files: { sent: named(sent), unsent: named(unsent) }, attachments };
 }
 
-/** A request waits so long for a thread at most: where Slack says when to come again, some apps get one call a minute; and where it doesn't. */
+/**
+ * A request waits so long for a thread at most: where Slack says when to come again, some apps get
+ * one call a minute; and where it doesn't.
+ */
 const PATIENCE_MS = { told: 195_000, untold: 10_000 };
 const AGAIN_AFTER_MS = 4_000;
 /** How many of the thread's newest turns are asked what has been seen. */
 const TURNS = 20;
 
 /**
- * What of its thread goes along with a turn that is about to be sent: what was said since `job`, if it is a
- * follow-up, was last told, without the messages in `withheld`. `wait`: Slack is asked again soon.
- * Undefined: nothing has to be read.
+ * What of its thread goes along with a turn that is about to be sent: what was said since `job`, if
+ * it is a follow-up, was last told, without the messages in `withheld`. `wait`: Slack is asked
+ * again soon. Undefined: nothing has to be read.
  */
 export async function threadOfRequest(
   deps: Pick<TaskDeps, "records" | "threadReader" | "directory" | "clock" | "logger">,
@@ -188,7 +201,10 @@ export async function threadOfRequest(
   return withoutGuests(deps, teamId, shared);
 }
 
-/** Nothing leaves Slack of somebody who may not use the app, also if they can't be told from such people now. */
+/**
+ * Nothing leaves Slack of somebody who may not use the app, also if they can't be told from such
+ * people now.
+ */
 export async function withoutGuests(
   { directory }: { directory: Pick<TaskDeps["directory"], "admission"> },
   teamId: string,
@@ -200,7 +216,10 @@ export async function withoutGuests(
   return ofGuests === 0 ? shared : { ...shared, ofGuests };
 }
 
-/** Tells which of some messages, and of those that they show, are of somebody who may not use the app. */
+/**
+ * Tells which of some messages, and of those that they show, are of somebody who may not use the
+ * app.
+ */
 export async function refusedOf(
   directory: Pick<TaskDeps["directory"], "admission">,
   teamId: string,

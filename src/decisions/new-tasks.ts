@@ -11,7 +11,10 @@ import { isNoticeDue } from "../core/turn/overdue.ts";
 import { Refusal } from "../core/ports/notifier.ts";
 import { storedObject } from "../core/ports/stored-object.ts";
 
-/** Sends a turn: as a create, or, of a follow-up, as a message to its job. Adding it again brings it forward. */
+/**
+ * Sends a turn: as a create, or, of a follow-up, as a message to its job. Adding it again brings it
+ * forward.
+ */
 export function submitTask(turn: Turn): NewTask {
   const { service } = turn.request.project;
   const type = isFollowUp(turn) ? "message" : "submit";
@@ -28,7 +31,10 @@ export function openTask(turn: Turn): NewTask {
   return { id: `open:${turn.id}`, type: "open", known: "pending", payload: turnPayload(turn) };
 }
 
-/** `turnId` is the turn that began the watching; which turns are open is for the job's record to say. */
+/**
+ * `turnId` is the turn that began the watching; which turns are open is for the job's record to
+ * say.
+ */
 export const WatchPayload = TurnPayload.extend({ jobKey: z.string(), state: PollState });
 
 export type WatchPayload = z.infer<typeof WatchPayload>;
@@ -63,7 +69,10 @@ export const QuestionPayload = TurnPayload.extend({ question: z.number().int() }
 
 export type QuestionPayload = z.infer<typeof QuestionPayload>;
 
-/** What is to be added whenever a turn's questions, or where they are asked, may have changed. One task for each message. */
+/**
+ * What is to be added whenever a turn's questions, or where they are asked, may have changed. One
+ * task for each message.
+ */
 export function questionTasks(turn: Turn): NewTask[] {
   // In a thread of its own, that is the root.
   if (!hasStatusMessage(turn.delivery)) return [];
@@ -77,7 +86,10 @@ export function questionTasks(turn: Turn): NewTask[] {
     }));
 }
 
-/** Whether a question's message is missing, or shows an earlier state. One that closes before it is posted isn't asked. */
+/**
+ * Whether a question's message is missing, or shows an earlier state. One that closes before it is
+ * posted isn't asked.
+ */
 export function isToBeShown({ delivery }: Turn, question: Question): boolean {
   const isSent = delivery.slots[questionSlot(question.number)] !== undefined;
   return isSent ? question.shown !== questionKey(question) : isOpen(question);
@@ -89,7 +101,10 @@ export function answerTask(turn: Turn, number: number): NewTask {
   return { id: `answer:${turn.id}:${number}`, type: "answer", share: service, payload };
 }
 
-/** What is to be added whenever a turn may have become overdue, or what its notice says untrue. One notice for each turn. */
+/**
+ * What is to be added whenever a turn may have become overdue, or what its notice says untrue. One
+ * notice for each turn.
+ */
 export function overdueTasks(turn: Turn): NewTask[] {
   // In a thread of its own, that is the root.
   if (!hasStatusMessage(turn.delivery) || !isNoticeDue(turn)) return [];
@@ -101,8 +116,8 @@ export const DeliverPayload = TurnPayload.extend({ watch: z.number().int() });
 export type DeliverPayload = z.infer<typeof DeliverPayload>;
 
 /**
- * What is to be added whenever a turn may have become ready for its outcome: it has ended, and its status message is there. One per
- * watch of a turn: the task's id is what makes the outcome one.
+ * What is to be added whenever a turn may have become ready for its outcome: it has ended, and its
+ * status message is there. One per watch of a turn: the task's id is what makes the outcome one.
  */
 export function deliverTasks(turn: Turn): NewTask[] {
   if (turn.stage.name !== "ended" || !hasStatusMessage(turn.delivery)) return [];
@@ -111,21 +126,30 @@ export function deliverTasks(turn: Turn): NewTask[] {
   return [{ id: `deliver:${turn.id}:${turn.watch}`, type: "deliver", known: "pending", payload }];
 }
 
-/** One per status message: however much changes while it waits for its slot, it shows what is true when it runs. */
+/**
+ * One per status message: however much changes while it waits for its slot, it shows what is true
+ * when it runs.
+ */
 export function refreshTask(turn: Turn, slotMs?: number): NewTask {
   const turnId = turn.delivery.statusOf ?? turn.id;
   const payload: TurnPayload = { ...turnPayload(turn), turnId, ...(slotMs === undefined ? {} : { slotMs }) };
   return { id: `refresh:${turnId}`, type: "refresh", known: "latest", payload };
 }
 
-/** What is to be added whenever a turn has changed, and goes on. For a step alone its message is updated later: {@link stepRefreshTask}. */
+/**
+ * What is to be added whenever a turn has changed, and goes on. For a step alone its message is
+ * updated later: {@link stepRefreshTask}.
+ */
 export function refreshTasks(turn: Turn): NewTask[] {
   const { shown } = turn.delivery;
   const isShown = shown === null || shown === statusKey(turn) || isOnlyStepNew(turn);
   return isShown || turn.stage.name === "ended" ? [] : [refreshTask(turn)];
 }
 
-/** What is to be added when a turn begins or has ended: a reaction under the message that asked, if there is one. */
+/**
+ * What is to be added when a turn begins or has ended: a reaction under the message that asked, if
+ * there is one.
+ */
 export function reactTasks(turn: Turn): NewTask[] {
   if (askingMessage(turn.request) === null) return [];
   return [{ id: `react:${turn.id}`, type: "react", known: "latest", payload: turnPayload(turn) }];
@@ -165,7 +189,10 @@ export const ListPayload = Slotted.extend({
 
 export type ListPayload = z.infer<typeof ListPayload>;
 
-/** Shows somebody their requests, the channel's, or how they stand; `cause` is derived from what Slack sent. */
+/**
+ * Shows somebody their requests, the channel's, or how they stand; `cause` is derived from what
+ * Slack sent.
+ */
 export function listTask(cause: string, payload: ListPayload): NewTask {
   return { id: `list:${cause}`, type: "list", payload };
 }

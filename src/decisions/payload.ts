@@ -23,7 +23,10 @@ export function readTask<T>(schema: z.ZodType<T>, task: Task): TaskWith<T> {
   });
 }
 
-/** Whose task it is: carried by every task, so that the person can be told even when all other records are lost. */
+/**
+ * Whose task it is: carried by every task, so that the person can be told even when all other
+ * records are lost.
+ */
 export const Whose = storedObject({
   teamId: z.string(),
   userId: z.string(),
@@ -32,7 +35,10 @@ export const Whose = storedObject({
 });
 export type Whose = z.infer<typeof Whose>;
 
-/** The times at Slack that were reserved for a task, epoch milliseconds: for what it does, and for a look at what is there already. */
+/**
+ * The times at Slack that were reserved for a task, epoch milliseconds: for what it does, and for a
+ * look at what is there already.
+ */
 export const Slotted = storedObject({ slotMs: z.number().optional(), lookMs: z.number().optional() });
 export type SlottedTask = TaskWith<z.infer<typeof Slotted>>;
 

@@ -11,12 +11,17 @@ import type { Task } from "../core/ports/task-queue.ts";
 import { readTask, type TaskWith } from "./payload.ts";
 import type { TaskDeps } from "./deps.ts";
 
-/** Thrown when a task's record is not there any more, or does not parse. Repeating changes nothing. */
+/**
+ * Thrown when a task's record is not there any more, or does not parse. Repeating changes nothing.
+ */
 export class RecordLostError extends DocsAgentError {
   readonly code = "record_lost";
 }
 
-/** A task that works on a turn, with what it carries, and that turn. Throws where either can't be read. */
+/**
+ * A task that works on a turn, with what it carries, and that turn. Throws where either can't be
+ * read.
+ */
 export async function readTurnTask<T extends { turnId: string }>(
   { records }: Pick<TaskDeps, "records">,
   schema: z.ZodType<T>,
@@ -59,7 +64,10 @@ export function turnWrites(deps: Deps, read: Read, ...turns: readonly Turn[]): W
   return [...writes.values()];
 }
 
-/** The turn, and where it is new or another stage begins, its job and the thread that it reports into. */
+/**
+ * The turn, and where it is new or another stage begins, its job and the thread that it reports
+ * into.
+ */
 function writesOf(deps: Deps, read: Read, turn: Turn): Write[] {
   const before = read("turn", turn.id);
   const ttlMs = keptMs(deps, read, turn);
@@ -103,7 +111,10 @@ function keptMs({ clock, polling, retentionMs }: Deps, read: Read, turn: Turn): 
   return Math.max(...shownBy(read, turn).map((each) => keepTurnMs(each, clock.now(), polling, retentionMs)));
 }
 
-/** Written with the turn. It outlives the turn, and the thread's record: Slack keeps what was said, and it may be read again. */
+/**
+ * Written with the turn. It outlives the turn, and the thread's record: Slack keeps what was said,
+ * and it may be read again.
+ */
 function withheldWrites(read: Read, request: Request): Write[] {
   const withheld = request.context?.withheld ?? [];
   const id = threadIdOf(request);
@@ -122,7 +133,10 @@ function threadOf({ request, delivery }: Turn): Thread | null {
   return threadTs === null ? null : { teamId: request.teamId, channelId, ts: threadTs };
 }
 
-/** `isNew`: the turn has come into the thread just now. Turns stay in the order in which they came, and are never named anew. */
+/**
+ * `isNew`: the turn has come into the thread just now. Turns stay in the order in which they came,
+ * and are never named anew.
+ */
 function threadWith(read: Read, thread: Thread, turn: Turn, isNew: boolean): ThreadRecord {
   const known = read("thread", threadId(thread));
   const turnIds = known?.turnIds ?? [];
@@ -135,7 +149,10 @@ function threadWith(read: Read, thread: Thread, turn: Turn, isNew: boolean): Thr
   };
 }
 
-/** The open turns of a job with one that has changed. One that is watched again comes before those that were asked for later. */
+/**
+ * The open turns of a job with one that has changed. One that is watched again comes before those
+ * that were asked for later.
+ */
 function openWith(read: Read, openIds: readonly string[], turn: Turn, before: Turn | undefined): string[] {
   if (turn.stage.name === "ended") return openIds.filter((id) => id !== turn.id);
   if (openIds.includes(turn.id)) return [...openIds];

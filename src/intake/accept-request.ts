@@ -24,9 +24,10 @@ export function notAcceptedMessage(thrown: unknown): Rendered {
 }
 
 /**
- * Accepts a request durably, within the limits of its person and channel. Rejects when it cannot be stored, or may not
- * have been. What Slack delivers twice at the same time is taken once, and counted once. Where Slack doesn't say in time whether its
- * person may use the app, it is accepted, and goes no further until it is known (`tasks/submit.ts`). `told`: see {@link acceptance}.
+ * Accepts a request durably, within the limits of its person and channel. Rejects when it cannot be
+ * stored, or may not have been. What Slack delivers twice at the same time is taken once, and
+ * counted once. Where Slack doesn't say in time whether its person may use the app, it is accepted,
+ * and goes no further until it is known (`tasks/submit.ts`). `told`: see {@link acceptance}.
  */
 export async function acceptRequest(
   deps: IntakeDeps,
@@ -49,8 +50,8 @@ export async function acceptRequest(
 }
 
 /**
- * The same. If somebody else asked for the same, and that runs, nothing is accepted: the request is kept, and its person is asked privately whether to
- * follow that or to start another.
+ * The same. If somebody else asked for the same, and that runs, nothing is accepted: the request is
+ * kept, and its person is asked privately whether to follow that or to start another.
  */
 export async function acceptOrAsk(deps: IntakeDeps, request: Request, aim?: Aim): Promise<Accepted> {
   const accepted = await acceptRequest(deps, request, aim, []);
@@ -104,8 +105,8 @@ function limitsOf(
 }
 
 /**
- * Says privately that a request is kept, if nothing of it is to be seen after a while. Of the process that took it alone: after a
- * restart the status message is on its way anyway.
+ * Says privately that a request is kept, if nothing of it is to be seen after a while. Of the
+ * process that took it alone: after a restart the status message is on its way anyway.
  */
 function reassureLater(deps: IntakeDeps, request: Request): void {
   const { teamId, channelId, threadTs, userId, responseUrl } = request;

@@ -19,7 +19,10 @@ import { alreadyAnswered, answerPress, onPress, tooOld, type PressAnswer } from 
 import type { ModalView } from "@slack/types";
 import { quoteText } from "../replies/blocks.ts";
 
-/** The buttons under the agent's questions, and the form for an answer in words. An answer is in the turn's record before Slack gets its ack. */
+/**
+ * The buttons under the agent's questions, and the form for an answer in words. An answer is in the
+ * turn's record before Slack gets its ack.
+ */
 export function registerAnswers(app: App, deps: IntakeDeps): void {
   onPress(app, deps, ANSWER_CHOICE, questionValue, async (pressed, { user }) =>
     answerOf(deps, await take(deps, pressed, user.id, { choice: pressed.choice }), user.id),

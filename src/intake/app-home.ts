@@ -14,7 +14,10 @@ const HOME_OPENED_EVENT = "app_home_opened";
 /** Somebody opens the messages; the app's other tabs don't matter here. */
 const Opened = z.object({ tab: z.literal("messages"), user: z.string(), channel: z.string() });
 
-/** Somebody opens their direct messages with the app, and presses one of the prompts that it suggests to a newcomer. */
+/**
+ * Somebody opens their direct messages with the app, and presses one of the prompts that it
+ * suggests to a newcomer.
+ */
 export function registerAppHome(app: App, deps: IntakeDeps): void {
   app.event(HOME_OPENED_EVENT, async ({ event, context }) => {
     const opened = Opened.safeParse(event);

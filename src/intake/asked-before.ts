@@ -14,7 +14,10 @@ import { FormMetadata, requestForm } from "./request-form.ts";
 
 type Asked = { told: string[]; asked: KnownBlock[] };
 
-/** What a form says first where somebody has asked for the same before, and it runs: who, when, and that it can be followed instead. */
+/**
+ * What a form says first where somebody has asked for the same before, and it runs: who, when, and
+ * that it can be followed instead.
+ */
 export function askedBefore(
   { clock }: Pick<IntakeDeps, "clock">,
   turn: Turn,
@@ -30,7 +33,10 @@ export function askedBefore(
   };
 }
 
-/** The same for a draft's thread; nothing where nothing runs there, or that can't be read now: it is looked for again when the form is sent. */
+/**
+ * The same for a draft's thread; nothing where nothing runs there, or that can't be read now: it is
+ * looked for again when the form is sent.
+ */
 export async function stateOfAsked(
   deps: IntakeDeps,
   draft: Draft,
@@ -78,7 +84,10 @@ async function formSaying(deps: IntakeDeps, metadata: string, said: string): Pro
   return requestForm(draftId, draft, namesOf(deps.projects), deps.projects[0].name, { told, asked });
 }
 
-/** A form that replaces one, with what was ticked in that: nothing is ticked again that somebody has unticked. */
+/**
+ * A form that replaces one, with what was ticked in that: nothing is ticked again that somebody has
+ * unticked.
+ */
 export function asTicked(view: ModalView, values: TickedValues): ModalView {
   return { ...view, blocks: view.blocks.map((block) => blockAsTicked(block, values)) };
 }

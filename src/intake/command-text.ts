@@ -21,7 +21,10 @@ const ALONE: ReadonlyMap<string, CommandText> = new Map<string, CommandText>([
 
 const NEW = /^new(?:\s+|$)/i;
 
-/** Reads a mention in a thread. `isNew`: it begins with the word `new`, which asks for a job of its own. */
+/**
+ * Reads a mention in a thread. `isNew`: it begins with the word `new`, which asks for a job of its
+ * own.
+ */
 export function parseReplyText(text: string): CommandText & { isNew: boolean } {
   const typed = text.trim();
   if (NEW.test(typed)) return { ...parseCommandText(typed.replace(NEW, "")), isNew: true };
@@ -33,8 +36,8 @@ export function parseReplyText(text: string): CommandText & { isNew: boolean } {
 }
 
 /**
- * Reads the text of a command. A subcommand counts only when it stands alone: "help users find the API key" is a prompt. The
- * prompt is what was typed, without white space around it.
+ * Reads the text of a command. A subcommand counts only when it stands alone: "help users find the
+ * API key" is a prompt. The prompt is what was typed, without white space around it.
  */
 export function parseCommandText(text: string): CommandText {
   const typed = text.trim();

@@ -21,11 +21,15 @@ import { openRequestForm } from "./request-form.ts";
 export const COMMAND = "/docs-agent";
 
 /**
- * Slack takes the answer to a command for three seconds, of which the gate may take one. The answer arrives also when Slack takes nothing else.
+ * Slack takes the answer to a command for three seconds, of which the gate may take one. The answer
+ * arrives also when Slack takes nothing else.
  */
 const ANSWER_WITHIN_MS = 1_200;
 
-/** What of a slash command's payload we use. Without one of these nothing can be done for it, and the person is told so at once. */
+/**
+ * What of a slash command's payload we use. Without one of these nothing can be done for it, and
+ * the person is told so at once.
+ */
 const TypedCommand = z.object({
   trigger_id: z.string().min(1).max(300),
   team_id: z.string().min(1),

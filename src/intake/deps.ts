@@ -32,14 +32,17 @@ export type IntakeDeps = Pick<TaskDeps, "clock" | "logger" | "polling" | "retent
 };
 
 /**
- * The workspace through which something came to the app. In a channel that another organization shares, an event's own `team_id` is that
- * organization's, while commands and buttons there name the app's (github.com/slackapi/bolt-js/issues/687): one thread would have two names.
+ * The workspace through which something came to the app. In a channel that another organization
+ * shares, an event's own `team_id` is that organization's, while commands and buttons there name
+ * the app's (github.com/slackapi/bolt-js/issues/687): one thread would have two names.
  */
 export function teamOf({ teamId }: Pick<Context, "teamId">): string {
   return teamId ?? "";
 }
 
-/** The project of that short name; the default for null; undefined when there is none of that name. */
+/**
+ * The project of that short name; the default for null; undefined when there is none of that name.
+ */
 export function findProject(
   projects: readonly [ProjectRef, ...ProjectRef[]],
   name: string | null,

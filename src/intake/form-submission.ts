@@ -65,7 +65,9 @@ export function registerFormSubmission(app: App, deps: IntakeDeps): void {
   });
 }
 
-/** The picked message does not leave Slack if a guest wrote it, nor does what it shows of a guest. */
+/**
+ * The picked message does not leave Slack if a guest wrote it, nor does what it shows of a guest.
+ */
 async function ofMembers(
   { directory }: IntakeDeps,
   teamId: string,

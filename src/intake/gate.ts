@@ -24,9 +24,10 @@ const Event = z.object({
 });
 
 /**
- * The gate that everything from Slack comes through: what a guest or somebody of another organization does ends here, before anything of it
- * is stored. Where Slack doesn't say in time who they are, a press or a form waits for its person, who can repeat it; a command or a mention
- * is let in, to be accepted, and `tasks/submit.ts` sends nothing of it before it is known.
+ * The gate that everything from Slack comes through: what a guest or somebody of another
+ * organization does ends here, before anything of it is stored. Where Slack doesn't say in time who
+ * they are, a press or a form waits for its person, who can repeat it; a command or a mention is
+ * let in, to be accepted, and `tasks/submit.ts` sends nothing of it before it is known.
  */
 export function registerGate(app: App, deps: IntakeDeps): void {
   app.use(async (args) => {
@@ -70,12 +71,16 @@ export function registerGate(app: App, deps: IntakeDeps): void {
   });
 }
 
-/** Who sent a command, or did something in a message, a menu or a form. What else Slack sends names nobody here. */
+/**
+ * Who sent a command, or did something in a message, a menu or a form. What else Slack sends names
+ * nobody here.
+ */
 const Actor = z.object({ user: Person.optional(), user_id: z.string().optional() });
 
 /** Who did it; null: nobody in particular, or what is no request of anybody's. */
 function actorOf(body: unknown): string | null {
-  // A schema that doesn't fit takes longer than all others together, and most requests are commands.
+  // A schema that doesn't fit takes longer than all others together, and most requests are
+  // commands.
   const { user, user_id } = Actor.safeParse(body).data ?? {};
   if (user !== undefined) return user.id;
   if (user_id !== undefined) return user_id;
@@ -83,7 +88,10 @@ function actorOf(body: unknown): string | null {
   return event.success && !isTalk(event.data) ? event.data.event.user : null;
 }
 
-/** What is written among people, most of it not for the app: looked at where it could become a request (`thread-reply.ts`). */
+/**
+ * What is written among people, most of it not for the app: looked at where it could become a
+ * request (`thread-reply.ts`).
+ */
 function isTalk({ event }: z.infer<typeof Event>): boolean {
   if (event.user === SLACKBOT_USER_ID) return true;
   return event.type === "message" && event.channel_type !== "im";
@@ -103,7 +111,10 @@ function firstInput(blocks: readonly unknown[]): string | undefined {
   return blocks.map((block) => Input.safeParse(block).data?.block_id).find((id) => id !== undefined);
 }
 
-/** Messages that somebody wrote; others tell that somebody joined, say. https://docs.slack.dev/reference/events/message */
+/**
+ * Messages that somebody wrote; others tell that somebody joined, say.
+ * https://docs.slack.dev/reference/events/message
+ */
 const SAID: ReadonlySet<string | undefined> = new Set([undefined, "file_share", "thread_broadcast"]);
 
 /** Says it once, to the person alone; what isn't said to the app needs no answer. */

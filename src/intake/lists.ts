@@ -8,7 +8,10 @@ import { teamOf, type IntakeDeps } from "./deps.ts";
 
 type Asked = Pick<ListPayload, "teamId" | "channelId" | "threadTs" | "userId" | "responseUrl">;
 
-/** Has somebody shown what they typed `list`, `list channel` or `status` for. `cause` is derived from what Slack sent. */
+/**
+ * Has somebody shown what they typed `list`, `list channel` or `status` for. `cause` is derived
+ * from what Slack sent.
+ */
 export async function askForList(
   deps: Pick<IntakeDeps, "queue">,
   cause: string,

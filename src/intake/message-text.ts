@@ -3,7 +3,10 @@ import type { Segment } from "../core/turn/request.ts";
 import { decodeEntities, escapeMrkdwn } from "../replies/mrkdwn.ts";
 import { z } from "zod";
 
-/** As {@link parseMessageText} takes it apart, put together for reading: people and channels as they are named in it. */
+/**
+ * As {@link parseMessageText} takes it apart, put together for reading: people and channels as they
+ * are named in it.
+ */
 export function readableText(segments: readonly Segment[]): string {
   const names = { people: new Map<string, string>(), channels: new Map<string, string>() };
   return segments.map((segment) => readable(segment, names)).join("");
@@ -11,13 +14,16 @@ export function readableText(segments: readonly Segment[]): string {
 
 const CONTROL = /<([^<>]+)>/g;
 
-/** What the target of a link begins with; Slack adds `http://` and `mailto:` where people leave them out. */
+/**
+ * What the target of a link begins with; Slack adds `http://` and `mailto:` where people leave them
+ * out.
+ */
 const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 
 /**
- * Takes a message's mrkdwn apart: people, channels, groups, links, and text between them, entities decoded. Angle brackets in
- * Slack's text are always its own; those people type arrive as entities. What they hold and we don't
- * know stays text.
+ * Takes a message's mrkdwn apart: people, channels, groups, links, and text between them, entities
+ * decoded. Angle brackets in Slack's text are always its own; those people type arrive as entities.
+ * What they hold and we don't know stays text.
  */
 export function parseMessageText(text: string): Segment[] {
   const segments: Segment[] = [];
@@ -66,7 +72,10 @@ const Block = z.object({
   elements: z.array(z.unknown()).nullish(),
 });
 
-/** A piece of rich text: text, a link, a person, a channel, an emoji; or a list, a quote or a section of these. */
+/**
+ * A piece of rich text: text, a link, a person, a channel, an emoji; or a list, a quote or a
+ * section of these.
+ */
 const Piece = z.object({
   type: z.string(),
   text: z.string().nullish(),
@@ -77,7 +86,10 @@ const Piece = z.object({
   elements: z.array(z.unknown()).nullish(),
 });
 
-/** The words of a message's blocks, as Slack writes a message's text: a line for each block. Apps post messages that have no other words. */
+/**
+ * The words of a message's blocks, as Slack writes a message's text: a line for each block. Apps
+ * post messages that have no other words.
+ */
 export function wordsOfBlocks(blocks: readonly unknown[]): string {
   const lines = blocks.flatMap((block) => linesOf(block));
   return lines.filter((line) => line.trim() !== "").join("\n");

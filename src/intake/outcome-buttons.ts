@@ -27,7 +27,10 @@ import { acceptRequest } from "./accept-request.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { alreadyDone, containerOf, onPress, tooOld, type PressAnswer } from "./press.ts";
 
-/** The buttons of outcome messages. What a button did is in the turn's record, for as long as the record is kept. */
+/**
+ * The buttons of outcome messages. What a button did is in the turn's record, for as long as the
+ * record is kept.
+ */
 export function registerOutcomeButtons(app: App, deps: IntakeDeps): void {
   // A button with a URL is opened by Slack itself, which still expects an ack.
   for (const actionId of [VIEW_PULL_REQUEST, VIEW_MESSAGE]) app.action(actionId, ({ ack }) => ack());
@@ -79,7 +82,8 @@ function keepWatching(
     if (turn === undefined) return { value: tooOld(deps) };
     if (turn.stage.name !== "ended") return { value: ALREADY_WATCHING };
     if (!canKeepWatching(turn)) return { value: FINISHED };
-    // An older button: the outcome of a later watch may still be to be said, and would not be said any more.
+    // An older button: the outcome of a later watch may still be to be said, and would not be said
+    // any more.
     const isSaid = isPosted(turn.delivery, outcomeSlot(turn.watch));
     if (watch !== turn.watch && !isSaid) return { value: ON_ITS_WAY };
     const now = deps.clock.now();
@@ -108,7 +112,10 @@ function again({ clock }: IntakeDeps, turn: Turn, watch: number, body: BlockActi
   };
 }
 
-/** Whether an outcome was helpful: each person's last vote is kept with the turn, and goes to the log. */
+/**
+ * Whether an outcome was helpful: each person's last vote is kept with the turn, and goes to the
+ * log.
+ */
 export function registerFeedback(app: App, deps: IntakeDeps): void {
   for (const actionId of [FEEDBACK, FEEDBACK_YES, FEEDBACK_NO]) {
     onPress(app, deps, actionId, feedbackValue, (voted, { user }) => vote(deps, voted, user.id));

@@ -23,7 +23,8 @@ export type PressAnswer = string | Rendered | NotAllowed | null;
 type Press = { body: BlockAction; context: Pick<Context, "teamId">; respond: RespondFn };
 
 /**
- * What pressing a button, or choosing from a menu, does: `act`, with what it carries, before Slack gets its ack. Then whoever pressed it is answered.
+ * What pressing a button, or choosing from a menu, does: `act`, with what it carries, before Slack
+ * gets its ack. Then whoever pressed it is answered.
  */
 export function onPress<T extends object>(
   app: App,
@@ -79,7 +80,10 @@ export async function answerPress(
   if (!told.ok) logger.warn({ error: told.fault.error }, "could not say who may press a button");
 }
 
-/** The thread that a pressed button is in; nothing where it stands in the channel, as a thread's first message does. */
+/**
+ * The thread that a pressed button is in; nothing where it stands in the channel, as a thread's
+ * first message does.
+ */
 export function threadOfButton(body: object): { thread_ts?: string } {
   const { thread_ts: threadTs, message_ts: messageTs } = containerOf(body);
   return threadTs !== undefined && threadTs !== messageTs ? { thread_ts: threadTs } : {};

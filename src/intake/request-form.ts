@@ -28,12 +28,16 @@ const SHOWN_MAX_CHARS = 2500;
 export const FormMetadata = z.object({ draftId: z.string(), told: z.array(z.string()).optional() });
 type FormMetadata = z.infer<typeof FormMetadata>;
 
-/** What a form shows besides its draft. `asked`: who asked for it before, while that runs. `instructions`: what was typed in it so far. */
+/**
+ * What a form shows besides its draft. `asked`: who asked for it before, while that runs.
+ * `instructions`: what was typed in it so far.
+ */
 type FormState = { told?: string[]; asked?: KnownBlock[]; instructions?: string };
 
 /**
- * Keeps the draft, then opens the form; `sayNotOpened` tells the person when it cannot. `triggerId` lasts about three seconds, so there is no
- * second try, and a thread is read only when the form is there.
+ * Keeps the draft, then opens the form; `sayNotOpened` tells the person when it cannot. `triggerId`
+ * lasts about three seconds, so there is no second try, and a thread is read only when the form is
+ * there.
  */
 export async function openRequestForm(
   deps: IntakeDeps,

@@ -11,7 +11,10 @@ import { withFiles, WrittenMessage, saidOf, type Said } from "./slack-message.ts
 import type { App } from "@slack/bolt";
 import { z } from "zod";
 
-/** Takes a message for the app as a request, in the thread of a job as a follow-up to that job, or answers it privately. */
+/**
+ * Takes a message for the app as a request, in the thread of a job as a follow-up to that job, or
+ * answers it privately.
+ */
 export async function takeSaid(deps: IntakeDeps, said: Said, botUserId: string | undefined): Promise<void> {
   const { teamId, channelId, threadTs, userId } = said;
   const refuse = (refusal: Refusal) => answerSaid(deps, said, { kind: "refused", refusal });
@@ -90,8 +93,10 @@ function withoutMention(text: string, botUserId: string | undefined): string {
 const MENTION_EVENT = "app_mention";
 
 /**
- * A mention as a person writes it. Apps and workflows that mention us could keep answering each other. Slack sends another event when a mention
- * is edited, however old it is, or added to a message (github.com/slack-go/slack/pull/1256). Files come with it (github.com/slackapi/bolt-js/issues/2056).
+ * A mention as a person writes it. Apps and workflows that mention us could keep answering each
+ * other. Slack sends another event when a mention is edited, however old it is, or added to a
+ * message (github.com/slack-go/slack/pull/1256). Files come with it
+ * (github.com/slackapi/bolt-js/issues/2056).
  */
 const Mention = WrittenMessage.omit({ app_id: true }).extend({
   text: z.string(),
@@ -99,8 +104,8 @@ const Mention = WrittenMessage.omit({ app_id: true }).extend({
 });
 
 /**
- * A mention of the app with a prompt: the way to ask from inside a thread, where slash commands do not work. In the thread of a job it is a
- * follow-up to that job.
+ * A mention of the app with a prompt: the way to ask from inside a thread, where slash commands do
+ * not work. In the thread of a job it is a follow-up to that job.
  */
 export function registerMention(app: App, deps: IntakeDeps): void {
   app.event(MENTION_EVENT, async ({ event, context }) => {

@@ -23,16 +23,25 @@ import { context } from "../replies/blocks.ts";
 import { cutEscaped } from "../replies/mrkdwn.ts";
 import { readableText } from "./message-text.ts";
 
-/** The list's inputs: Slack takes ten checkboxes in each (docs.slack.dev/reference/block-kit/block-elements/checkboxes-element). */
+/**
+ * The list's inputs: Slack takes ten checkboxes in each
+ * (docs.slack.dev/reference/block-kit/block-elements/checkboxes-element).
+ */
 const SHARE = "share";
 const GROUP_SIZE = 10;
-/** Of an option's text, and of its description (docs.slack.dev/reference/block-kit/composition-objects/option-object). */
+/**
+ * Of an option's text, and of its description
+ * (docs.slack.dev/reference/block-kit/composition-objects/option-object).
+ */
 const OPTION_MAX_CHARS = 75;
 
 /** Followed by what the agent will see of the picked message. */
 const UNREAD = "Reading the thread… If you send the form now, nothing else of it goes along.";
 
-/** The messages that would leave Slack with the form, all ticked, who sees them, and what else there is to say of them. */
+/**
+ * The messages that would leave Slack with the form, all ticked, who sees them, and what else there
+ * is to say of them.
+ */
 export function shareList(draft: Draft): KnownBlock[] {
   const { quoted, context: thread, isThreadUnread, takesFiles, quotesWordsOnly } = draft;
   if (quoted === null) return [];
@@ -67,7 +76,10 @@ export function shareList(draft: Draft): KnownBlock[] {
   ];
 }
 
-/** What of a draft goes along after the form was sent: what it showed, and what of that was left ticked. */
+/**
+ * What of a draft goes along after the form was sent: what it showed, and what of that was left
+ * ticked.
+ */
 export function sharedOf(draft: Draft, values: unknown): Pick<Draft, "quoted" | "context"> {
   const { quoted, context: thread } = draft;
   if (quoted === null) return { quoted };
@@ -140,7 +152,10 @@ function withoutId(segment: Segment): Segment {
   return segment.kind === "channel" ? { ...segment, label: segment.label ?? "…" } : segment;
 }
 
-/** The files go along with their messages; without an answer from the service it isn't known whether it takes any. */
+/**
+ * The files go along with their messages; without an answer from the service it isn't known whether
+ * it takes any.
+ */
 function filesNotes(files: readonly SharedFile[], takesFiles: boolean | undefined): string[] {
   const { taken, refused } = sortFiles(files, takesFiles ?? true);
   return [

@@ -12,7 +12,10 @@ export const FIX_THESE_DOCS = "fix_these_docs";
 
 const OptionalText = z.string().nullish();
 
-/** What of a message shortcut's payload we use. `team` is null where the app is installed for a whole organization. */
+/**
+ * What of a message shortcut's payload we use. `team` is null where the app is installed for a
+ * whole organization.
+ */
 const Picked = z
   .object({
     trigger_id: z.string(),

@@ -7,8 +7,9 @@ import type { SlackTeams } from "../replies/slack-teams.ts";
 const WITHIN_MS = 10_000;
 
 /**
- * Downloads files from Slack with the bot's token (scope `files:read`), which goes to Slack's own host for files and nowhere else: not to another
- * host that a message names, and not where a redirect leads.
+ * Downloads files from Slack with the bot's token (scope `files:read`), which goes to Slack's own
+ * host for files and nowhere else: not to another host that a message names, and not where a
+ * redirect leads.
  */
 export function createSlackFileReader(options: {
   teams: SlackTeams;
@@ -46,7 +47,10 @@ export function createSlackFileReader(options: {
   };
 }
 
-/** `files.slack.com` beside `slack.com`, and `files.slack-gov.com` beside `slack-gov.com`; or wherever the Web API itself is. */
+/**
+ * `files.slack.com` beside `slack.com`, and `files.slack-gov.com` beside `slack-gov.com`; or
+ * wherever the Web API itself is.
+ */
 function isOfSlack(url: string, apiUrl: string): boolean {
   if (!URL.canParse(url)) return false;
   const [file, api] = [new URL(url), new URL(apiUrl)];

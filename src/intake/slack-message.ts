@@ -26,7 +26,10 @@ const Attachment = z.object({
 });
 type Attachment = z.infer<typeof Attachment>;
 
-/** What of a message we use; apps post messages whose words are only in attachments, and leave fields null. */
+/**
+ * What of a message we use; apps post messages whose words are only in attachments, and leave
+ * fields null.
+ */
 export const SaidMessage = z.object({
   ts: z.string(),
   thread_ts: OptionalText,
@@ -44,7 +47,10 @@ export const SaidMessage = z.object({
 });
 export type SaidMessage = z.infer<typeof SaidMessage>;
 
-/** What a person has just written, as an event tells it; edits are not, nor is what apps write. Subtypes are for each place to name. */
+/**
+ * What a person has just written, as an event tells it; edits are not, nor is what apps write.
+ * Subtypes are for each place to name.
+ */
 export const WrittenMessage = z.object({
   bot_id: z.never().optional(),
   app_id: z.never().optional(),
@@ -56,7 +62,10 @@ export const WrittenMessage = z.object({
   ts: z.string(),
 });
 
-/** What a person has written. `text` is as Slack writes it; `threadTs`: null where it may be the root of a thread itself. */
+/**
+ * What a person has written. `text` is as Slack writes it; `threadTs`: null where it may be the
+ * root of a thread itself.
+ */
 export type Said = {
   teamId: string;
   channelId: string;
@@ -165,7 +174,10 @@ function shownTs(part: Attachment | null | undefined): string {
   return others.length === 0 ? ts : "";
 }
 
-/** The messages that it shows, as part of a message: nothing where there are none. Whose they are, and whether they may be shared, is to be looked at. */
+/**
+ * The messages that it shows, as part of a message: nothing where there are none. Whose they are,
+ * and whether they may be shared, is to be looked at.
+ */
 export function withShown({ attachments }: SaidMessage): { shows?: ShownMessage[] } {
   const shows = (attachments ?? []).flatMap((part): ShownMessage[] => {
     if (!isMessage(part)) return [];
@@ -179,8 +191,9 @@ export function withShown({ attachments }: SaidMessage): { shows?: ShownMessage[
 export const SLACKBOT_USER_ID = "USLACKBOT";
 
 /**
- * What a person writes to the app in their direct messages; all of it is for the app. Edits, deletions and whatever else has another subtype
- * are not, nor is what apps write, this one included (docs.slack.dev/reference/events/message.im).
+ * What a person writes to the app in their direct messages; all of it is for the app. Edits,
+ * deletions and whatever else has another subtype are not, nor is what apps write, this one
+ * included (docs.slack.dev/reference/events/message.im).
  */
 const DirectMessage = WrittenMessage.extend({
   channel_type: z.literal("im"),

@@ -106,9 +106,14 @@ function messageOf(message: SaidMessage, identity: SlackIdentity): ThreadMessage
   return { ts, segments, ...authorOf(message), ...withFiles(files), ...shown };
 }
 
-/** Slack recommends no more (docs.slack.dev/reference/methods/conversations.replies); some apps get 15. */
+/**
+ * Slack recommends no more (docs.slack.dev/reference/methods/conversations.replies); some apps get
+ * 15.
+ */
 const PAGE_SIZE = 200;
-/** Slack's limit. After the first page, it leads through 6,000 messages in the calls that are left. */
+/**
+ * Slack's limit. After the first page, it leads through 6,000 messages in the calls that are left.
+ */
 const LONG_PAGE_SIZE = 1000;
 const CALLS = 8;
 
@@ -122,10 +127,12 @@ export type ThreadPages = {
 };
 
 /**
- * Reads the newest messages of a thread that come after `start`. Slack gives the earliest first, whatever it is asked ("Pagination by time" on the
- * method's page). So a long thread is asked for from a time near its end: after its first page, by how far apart that page's messages are; later,
- * between a time that had too many and one that had too few. Nothing may come after that time where a thread was silent for long: then long pages are
- * read on from the newest message known. Its first message leads each answer. Null: the newest are there.
+ * Reads the newest messages of a thread that come after `start`. Slack gives the earliest first,
+ * whatever it is asked ("Pagination by time" on the method's page). So a long thread is asked for
+ * from a time near its end: after its first page, by how far apart that page's messages are; later,
+ * between a time that had too many and one that had too few. Nothing may come after that time where
+ * a thread was silent for long: then long pages are read on from the newest message known. Its
+ * first message leads each answer. Null: the newest are there.
  */
 export async function readNewest(
   client: WebClient,

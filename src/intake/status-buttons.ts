@@ -19,7 +19,10 @@ import { alreadyDone, onPress, tooOld, type PressAnswer } from "./press.ts";
 import { STATUS_SLOT } from "../core/turn/delivery.ts";
 import { threadId, type Read, type ThreadRecord, type Write } from "../core/ports/records.ts";
 
-/** **Stop** in a status message, or in the notice that a turn is overdue: every turn that the message shows and that has not ended. */
+/**
+ * **Stop** in a status message, or in the notice that a turn is overdue: every turn that the
+ * message shows and that has not ended.
+ */
 export function registerStopButton(app: App, deps: IntakeDeps): void {
   onPress(app, deps, STOP_TURN, buttonValue, (pressed, body) =>
     deps.queue.commit(stopping(deps, pressed, body)),
@@ -73,7 +76,10 @@ export function registerFollowMenu(app: App, deps: IntakeDeps): void {
   });
 }
 
-/** Notes that somebody wants to be mentioned in the outcomes of all that the turn's message shows. What to say to them. */
+/**
+ * Notes that somebody wants to be mentioned in the outcomes of all that the turn's message shows.
+ * What to say to them.
+ */
 export function following(deps: IntakeDeps, turnId: string, userId: string): Decision<string> {
   return (read): Plan<string> => {
     const host = read("turn", turnId);

@@ -18,8 +18,8 @@ import { parseMessageText, readableText } from "./message-text.ts";
 const MESSAGE_EVENT = "message";
 
 /**
- * What a person has just written in a thread, with files or without. Edits, joins, broadcasts to the channel and whatever else has another
- * subtype are none, and nor is what apps write.
+ * What a person has just written in a thread, with files or without. Edits, joins, broadcasts to
+ * the channel and whatever else has another subtype are none, and nor is what apps write.
  */
 const ThreadReply = WrittenMessage.extend({
   subtype: z.literal("file_share").optional(),
@@ -27,8 +27,9 @@ const ThreadReply = WrittenMessage.extend({
 });
 
 /**
- * A direct message to the app is for the app. A reply in a channel's thread that doesn't mention the app: `FOLLOW_UPS` says whether it is a
- * follow-up. One that mentions somebody else is for them, and one that mentions the app arrives as a mention, too.
+ * A direct message to the app is for the app. A reply in a channel's thread that doesn't mention
+ * the app: `FOLLOW_UPS` says whether it is a follow-up. One that mentions somebody else is for
+ * them, and one that mentions the app arrives as a mention, too.
  */
 export function registerThreadReply(app: App, deps: IntakeDeps): void {
   app.event(MESSAGE_EVENT, async ({ event, context }) => {
@@ -73,7 +74,8 @@ async function takeReply(deps: IntakeDeps, said: Said): Promise<void> {
   const segments = parseMessageText(text);
   if (segments.some(({ kind }) => kind === "person" || kind === "group")) return;
   const instructions = readableText(segments).trim();
-  // Files alone go along with the next follow-up; only where each reply is one is something missing.
+  // Files alone go along with the next follow-up; only where each reply is one is something
+  // missing.
   if (instructions === "" && (files.length === 0 || deps.followUps === "ask")) return;
   // A guest who only talks to others isn't told what they can't do, and nothing of it is kept.
   const admission = await deps.directory.admission(teamId, userId);
@@ -99,7 +101,10 @@ function tooLong({ instructions }: Request): Refusal {
   return { kind: "too-long", length: instructions.length, limit: PROMPT_MAX_CHARS };
 }
 
-/** Sends a reply that its author says is for the agent. What to say instead of the question; null: nothing. */
+/**
+ * Sends a reply that its author says is for the agent. What to say instead of the question; null:
+ * nothing.
+ */
 async function send(deps: IntakeDeps, value: string | undefined, userId: string): Promise<PressAnswer> {
   const replyId = replyValue.read(value)?.replyId;
   try {
@@ -116,7 +121,10 @@ async function send(deps: IntakeDeps, value: string | undefined, userId: string)
   }
 }
 
-/** What Slack tells of a message that was edited, or got a preview of a link: docs.slack.dev/reference/events/message/message_changed */
+/**
+ * What Slack tells of a message that was edited, or got a preview of a link:
+ * docs.slack.dev/reference/events/message/message_changed
+ */
 const Changed = z
   .object({
     subtype: z.literal("message_changed"),
@@ -132,7 +140,10 @@ const Deleted = z
 
 const Change = z.union([Changed, Deleted]);
 
-/** Of a reply whose author was asked whether it is for the agent: **Send it** sends what it says now, and nothing where it is gone. */
+/**
+ * Of a reply whose author was asked whether it is for the agent: **Send it** sends what it says
+ * now, and nothing where it is gone.
+ */
 export async function noteChange(deps: IntakeDeps, teamId: string, event: object): Promise<void> {
   const { data: change } = Change.safeParse(event);
   if (change === undefined || deps.followUps !== "ask") return;

@@ -4,7 +4,10 @@ import type { Contact, Contacts, JobServiceAnswer } from "../core/ports/job-serv
 import { projectKey } from "../core/job/project.ts";
 import type { ProjectRef } from "../core/job/project.ts";
 
-/** Remembers how each project's job service was last found: of this process alone, and only by the calls that were made anyway. */
+/**
+ * Remembers how each project's job service was last found: of this process alone, and only by the
+ * calls that were made anyway.
+ */
 export function createContacts(
   clock: Pick<Clock, "now">,
 ): Contacts & { noting(project: ProjectRef): (answer: JobServiceAnswer) => void } {

@@ -16,7 +16,8 @@ const [ungzip, unzlib, undeflate, unbrotli, unzstd] = [
 const DECOMPRESS: Record<string, Decompress> = {
   gzip: (bytes, maxOutputLength) => ungzip(bytes, { maxOutputLength }),
   "x-gzip": (bytes, maxOutputLength) => ungzip(bytes, { maxOutputLength }),
-  // RFC 9110 says zlib; some servers send the raw form, which doesn't begin like zlib's (RFC 1950, section 2.2).
+  // RFC 9110 says zlib; some servers send the raw form, which doesn't begin like zlib's (RFC 1950,
+  // section 2.2).
   deflate: (bytes, maxOutputLength) =>
     ((bytes[0] ?? 0) & 0x0f) === 0x08
       ? unzlib(bytes, { maxOutputLength })
@@ -28,8 +29,8 @@ const DECOMPRESS: Record<string, Decompress> = {
 const MAX_ENCODINGS = 3;
 
 /**
- * The text of a body with this `Content-Encoding`, of at most `maxBytes` bytes at every step; or null and the reason. Never
- * rejects.
+ * The text of a body with this `Content-Encoding`, of at most `maxBytes` bytes at every step; or
+ * null and the reason. Never rejects.
  */
 export async function decodeBody(
   bytes: Buffer,

@@ -22,8 +22,8 @@ export type Exchange =
 export type AnswerHeaders = Record<string, string | string[] | undefined>;
 
 /**
- * Sends one request and reads the answer, within `timeoutMs` for all of it. Never rejects, follows no redirect, repeats
- * nothing.
+ * Sends one request and reads the answer, within `timeoutMs` for all of it. Never rejects, follows
+ * no redirect, repeats nothing.
  */
 export function exchange(
   dispatcher: Dispatcher,
@@ -41,9 +41,9 @@ export function exchange(
 }
 
 /**
- * undici's `request()` does not tell whether a call failed before or after the request was written, and error codes do
- * not either (a TLS handshake ends in the same ECONNRESET as a lost answer). `onRequestStart` does: undici calls it with
- * a connection at hand, right before it writes.
+ * undici's `request()` does not tell whether a call failed before or after the request was written,
+ * and error codes do not either (a TLS handshake ends in the same ECONNRESET as a lost answer).
+ * `onRequestStart` does: undici calls it with a connection at hand, right before it writes.
  */
 class ExchangeHandler implements Dispatcher.DispatchHandler {
   readonly #resolve: (exchange: Exchange) => void;

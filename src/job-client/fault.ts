@@ -105,24 +105,29 @@ function readRefusal({ status, headers, body }: Answered, context: CallContext):
 }
 
 /**
- * Statuses by which a create or a message is refused for good, whoever answers: they speak about the request itself (its
- * key, its form, its size), and the request was refused before it had an effect. Repeating it for a day changes nothing and
- * only delays the message that says what to do, so the body need not be the contract's.
+ * Statuses by which a create or a message is refused for good, whoever answers: they speak about
+ * the request itself (its key, its form, its size), and the request was refused before it had an
+ * effect. Repeating it for a day changes nothing and only delays the message that says what to do,
+ * so the body need not be the contract's.
  */
 const REFUSED_BY_ANYONE = new Set([400, 401, 403, 413, 422]);
 /** 4xx that say nothing about the effect: 408 and nginx's 499 mean that someone stopped waiting. */
 const STOPPED_WAITING = new Set([408, 499]);
 
-/** What a status other than 2xx says about whether the call had an effect, and whether to repeat it. */
+/**
+ * What a status other than 2xx says about whether the call had an effect, and whether to repeat it.
+ */
 function kindOfStatus(
   status: number,
   by: { isContracts: boolean; isServices: boolean; isRead: boolean },
 ): JobServiceFault["kind"] {
-  // A gateway also answers 429 and 503 once it has passed the request on (a retry of its own, a service that stopped).
+  // A gateway also answers 429 and 503 once it has passed the request on (a retry of its own, a
+  // service that stopped).
   if (status === 429 || status === 503) return by.isServices ? "not-created" : "unknown";
   if (status < 300 || status >= 500 || STOPPED_WAITING.has(status)) return "unknown";
   if (status >= 400 && by.isContracts) return status === 404 ? "missing" : "rejected";
-  // From here on something in front of the service answered in its place: a redirect, a page for people.
+  // From here on something in front of the service answered in its place: a redirect, a page for
+  // people.
   if (by.isRead) return "unknown";
   return REFUSED_BY_ANYONE.has(status) ? "rejected" : "not-created";
 }

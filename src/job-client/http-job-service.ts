@@ -30,7 +30,10 @@ export type HttpJobServiceOptions = {
   now?: () => number;
 };
 
-/** Creates the client of one project. Connects to nothing until the first call; throws only for a base URL that isn't one. */
+/**
+ * Creates the client of one project. Connects to nothing until the first call; throws only for a
+ * base URL that isn't one.
+ */
 export function createHttpJobService(options: HttpJobServiceOptions): HttpJobService {
   return new HttpJobService(options);
 }
@@ -73,8 +76,9 @@ export class HttpJobService implements JobService {
     // 0 switches undici's own limits off: `timeoutMs` covers the call as a whole.
     const limits = { timeoutMs, headersTimeout: 0, bodyTimeout: 0 };
     this.#polls = createDispatcher(proxy, { ...limits, keepAliveTimeout: POLL_KEEP_ALIVE_MS });
-    // A fresh connection for each (pipelining 0). On a kept one, the server's closing it for idleness while we write
-    // looks the same as a create that arrived and lost its answer: `unknown`, for nothing.
+    // A fresh connection for each (pipelining 0). On a kept one, the server's closing it for
+    // idleness while we write looks the same as a create that arrived and lost its answer:
+    // `unknown`, for nothing.
     this.#creates = createDispatcher(proxy, { ...limits, pipelining: 0 });
   }
 
@@ -109,7 +113,10 @@ export class HttpJobService implements JobService {
     return this.#post(`${this.#projectPath}/${segment(jobId)}/answer`, jobId, body);
   }
 
-  /** Waits for the calls under way (at most their timeout), then closes all connections. Idempotent; later calls fail. */
+  /**
+   * Waits for the calls under way (at most their timeout), then closes all connections. Idempotent;
+   * later calls fail.
+   */
   close(): Promise<void> {
     this.#closed ??= Promise.all([this.#polls.close(), this.#creates.close()]).then(() => undefined);
     return this.#closed;
@@ -175,7 +182,10 @@ function bodyOf(prompt: string, { attachments = [], words, requester }: Besides 
   };
 }
 
-/** A path segment. Lone surrogates, which a service can put into a job id, would make `encodeURIComponent` throw. */
+/**
+ * A path segment. Lone surrogates, which a service can put into a job id, would make
+ * `encodeURIComponent` throw.
+ */
 function segment(text: string): string {
   return encodeURIComponent(text.toWellFormed());
 }

@@ -186,7 +186,10 @@ const ReceivedQuestion = z.object({
   answeredAt: orNull(Millis),
 }) satisfies z.ZodType<ReportedQuestion>;
 
-/** What a record says beyond the contract, as a client reads it. Never fails: what cannot be read is left out. */
+/**
+ * What a record says beyond the contract, as a client reads it. Never fails: what cannot be read is
+ * left out.
+ */
 export const ReceivedReport = z.object({
   turns: orNull(z.array(z.unknown()).pipe(readable(ReceivedTurn, MAX_SHOWN_TURNS))),
   questions: orNull(z.array(z.unknown()).pipe(readable(ReceivedQuestion, MAX_QUESTIONS))),

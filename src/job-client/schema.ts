@@ -13,7 +13,10 @@ export const WireRequester = z.object({
   isPrivate: z.boolean(),
 });
 
-/** Body of a create. `attachments`, and `words` and `requester`, only for a service that announces them. */
+/**
+ * Body of a create. `attachments`, and `words` and `requester`, only for a service that announces
+ * them.
+ */
 export const CreateJobRequest = z.object({
   prompt: z.string().min(1),
   attachments: z.array(WireAttachment).optional(),
@@ -26,7 +29,10 @@ export type CreateJobRequest = z.infer<typeof CreateJobRequest>;
 export const MessageRequest = CreateJobRequest.extend({});
 export type MessageRequest = z.infer<typeof MessageRequest>;
 
-/** A job as a service of this contract sends it. Times are ISO 8601, UTC. For reading one, see {@link ReceivedJobRecord}. */
+/**
+ * A job as a service of this contract sends it. Times are ISO 8601, UTC. For reading one, see
+ * {@link ReceivedJobRecord}.
+ */
 export const WireJobRecord = z.object({
   id: z.string().min(1).max(JOB_ID_MAX_CHARS).describe("The job's id."),
   status: JobStatus.meta({
@@ -48,8 +54,9 @@ export const WireJobRecord = z.object({
 export type WireJobRecord = z.infer<typeof WireJobRecord>;
 
 /**
- * A job with what our own service tells beyond the contract: the optional fields that the client named in its own
- * `Docs-Agent-Capabilities` header. Without that header the answer is a {@link WireJobRecord} and nothing else.
+ * A job with what our own service tells beyond the contract: the optional fields that the client
+ * named in its own `Docs-Agent-Capabilities` header. Without that header the answer is a {@link
+ * WireJobRecord} and nothing else.
  */
 export const WireJob = WireJobRecord.extend({
   turns: z.array(WireTurn).optional().describe("The newest 20, the oldest first."),
@@ -57,7 +64,10 @@ export const WireJob = WireJobRecord.extend({
 });
 export type WireJob = z.infer<typeof WireJob>;
 
-/** Answer of a list: the newest first, without turns and questions. `next` goes into `after`; null: there are no more. */
+/**
+ * Answer of a list: the newest first, without turns and questions. `next` goes into `after`; null:
+ * there are no more.
+ */
 export const WireJobList = z.object({
   jobs: z.array(WireJobRecord).describe("Without turns and questions."),
   next: z.string().nullable().describe("Goes into `after`; null: there are no more."),
@@ -78,8 +88,9 @@ export const AnswerRequest = z.union([
 export type AnswerRequest = z.infer<typeof AnswerRequest>;
 
 /**
- * A job as a client reads it: only what this project uses, so that a service may add, omit or reshape the rest. Without
- * an `id` or with a status that is not in the specification it does not parse.
+ * A job as a client reads it: only what this project uses, so that a service may add, omit or
+ * reshape the rest. Without an `id` or with a status that is not in the specification it does not
+ * parse.
  */
 export const ReceivedJobRecord = z.object({
   id: z.string().min(1).max(JOB_ID_MAX_CHARS),
@@ -94,7 +105,10 @@ export type ReceivedJobRecord = z.infer<typeof ReceivedJobRecord>;
 export const ErrorBody = z.object({ error: z.string().describe("What is wrong, and what to do.") });
 export type ErrorBody = z.infer<typeof ErrorBody>;
 
-/** What a record says, in the core's terms: everything it leaves open is null, and so is an empty `prLink`. */
+/**
+ * What a record says, in the core's terms: everything it leaves open is null, and so is an empty
+ * `prLink`.
+ */
 export function toJob(record: ReceivedJobRecord): Job {
   return {
     id: record.id,

@@ -19,8 +19,9 @@ type ListenOptions = {
   /** How long {@link Listening.close} waits for requests under way. */
   graceMs: number;
   /**
-   * How many listening sockets share the port. libuv accepts one connection per turn of the event loop from each, so a flood
-   * of new connections waits behind the work of as many turns. One where the platform cannot share a port.
+   * How many listening sockets share the port. libuv accepts one connection per turn of the event
+   * loop from each, so a flood of new connections waits behind the work of as many turns. One where
+   * the platform cannot share a port.
    * @default 1
    */
   sockets?: number;
@@ -28,7 +29,10 @@ type ListenOptions = {
   maxConnections?: number;
 };
 
-/** Listens with what `makeServer` makes. Rejects with a {@link StartError}, and holds nothing then, when it cannot. */
+/**
+ * Listens with what `makeServer` makes. Rejects with a {@link StartError}, and holds nothing then,
+ * when it cannot.
+ */
 export async function listenWith(makeServer: () => Server, options: ListenOptions): Promise<Listening> {
   const servers: Server[] = [];
   let closed: Promise<void> | null = null;
@@ -56,8 +60,9 @@ export async function listenWith(makeServer: () => Server, options: ListenOption
 }
 
 /**
- * Whether the platform lets sockets share a port. Rejects if somebody else listens on this one: a program that shares its
- * ports, too, would otherwise be given half of our connections, and we half of its.
+ * Whether the platform lets sockets share a port. Rejects if somebody else listens on this one: a
+ * program that shares its ports, too, would otherwise be given half of our connections, and we half
+ * of its.
  */
 async function canShare({ host, port }: ListenOptions): Promise<boolean> {
   if (port !== 0) await closeAll([await listenOnce(createServer(), { host, port, reusePort: false })], 0);

@@ -4,11 +4,17 @@ import { codeOrNameOf, DocsAgentError } from "../core/errors.ts";
 
 /** The way out of the network. Each is empty where it is not set. */
 export type ProxySettings = {
-  /** Address of the proxy for http targets, and for https targets if `https` is empty. May hold a user name and password. */
+  /**
+   * Address of the proxy for http targets, and for https targets if `https` is empty. May hold a
+   * user name and password.
+   */
   http: string;
   /** Address of the proxy for https targets. May hold a user name and password. */
   https: string;
-  /** Hosts reached directly: names or addresses with or without a port, separated by commas; `*` for all. */
+  /**
+   * Hosts reached directly: names or addresses with or without a port, separated by commas; `*` for
+   * all.
+   */
   none: string;
 };
 
@@ -29,8 +35,9 @@ export function isProxied({ http, https }: ProxySettings): boolean {
 }
 
 /**
- * Connections that go through the proxies where the settings say so. Always by CONNECT, for plain http too: only then is it
- * certain that a target behind a failing proxy has seen nothing. Give `timeoutMs` to bound that step as well.
+ * Connections that go through the proxies where the settings say so. Always by CONNECT, for plain
+ * http too: only then is it certain that a target behind a failing proxy has seen nothing. Give
+ * `timeoutMs` to bound that step as well.
  */
 export function createDispatcher(
   proxy: ProxySettings,
@@ -48,15 +55,18 @@ export function createDispatcher(
   });
 }
 
-/** From now on, what this process fetches goes through the proxies: Node's `fetch` takes undici's global dispatcher. */
+/**
+ * From now on, what this process fetches goes through the proxies: Node's `fetch` takes undici's
+ * global dispatcher.
+ */
 export function fetchThrough(proxy: ProxySettings): void {
   if (isProxied(proxy)) setGlobalDispatcher(createDispatcher(proxy));
 }
 
 /**
- * Connections to a proxy. undici tries a connection that ended without an answer (UND_ERR_SOCKET) again and again, without
- * a pause and without telling the caller; with a proxy that hangs up, that would never end. An error with a code of our own
- * ends the request at once.
+ * Connections to a proxy. undici tries a connection that ended without an answer (UND_ERR_SOCKET)
+ * again and again, without a pause and without telling the caller; with a proxy that hangs up, that
+ * would never end. An error with a code of our own ends the request at once.
  */
 class ProxyPool extends Pool {
   override connect(options: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData>;

@@ -4,8 +4,9 @@ import type { Logger } from "../core/ports/logger.ts";
 export const FORCED_AFTER_MS = 9500;
 
 /**
- * Signals that ask the process to stop. Constructed first of all: process 1 ignores a signal that has no handler, and a start
- * takes a moment. A second signal, or a stop that takes too long, ends the process.
+ * Signals that ask the process to stop. Constructed first of all: process 1 ignores a signal that
+ * has no handler, and a start takes a moment. A second signal, or a stop that takes too long, ends
+ * the process.
  */
 export class StopSignals {
   /** Resolves with the first signal. */

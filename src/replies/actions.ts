@@ -28,7 +28,10 @@ export const FEEDBACK = "feedback";
 export const FEEDBACK_YES = "feedback_yes";
 export const FEEDBACK_NO = "feedback_no";
 
-/** The button of each choice of a question has a number in its id: Slack takes no id twice in a block. */
+/**
+ * The button of each choice of a question has a number in its id: Slack takes no id twice in a
+ * block.
+ */
 export const ANSWER_CHOICE = /^answer_choice_\d+$/;
 export const ANSWER_IN_WORDS = "answer_in_words";
 
@@ -36,7 +39,9 @@ export function answerChoiceId(index: number): string {
   return `answer_choice_${index}`;
 }
 
-/** What the buttons of one sort carry back: `read` is null for anything that is not a value of ours. */
+/**
+ * What the buttons of one sort carry back: `read` is null for anything that is not a value of ours.
+ */
 type Carried<T> = { write: (value: T) => string; read: (text: string | undefined) => T | null };
 
 function carried<T>(schema: z.ZodType<T>): Carried<T> {
@@ -68,7 +73,10 @@ export const feedbackValue = carried(FeedbackValue);
 
 const QuestionValue = z.object({ turnId: z.string(), question: z.number().int(), choice: z.number().int() });
 export type QuestionValue = z.infer<typeof QuestionValue>;
-/** Of the buttons under a question, and of its form: which question of which turn, and the choice by its place. */
+/**
+ * Of the buttons under a question, and of its form: which question of which turn, and the choice by
+ * its place.
+ */
 export const questionValue = carried(QuestionValue);
 
 /** In place of a choice, where the answer is in words. */

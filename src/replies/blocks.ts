@@ -27,7 +27,10 @@ export const NAMES_MAX = 2000;
 export const NAME_MAX = 100;
 /** A plan's or a task's title: as long as a header. Slack documents no limit. */
 export const TITLE_MAX = 150;
-/** The value of a menu's entry: https://docs.slack.dev/reference/block-kit/composition-objects/option-object */
+/**
+ * The value of a menu's entry:
+ * https://docs.slack.dev/reference/block-kit/composition-objects/option-object
+ */
 export const OPTION_VALUE_MAX = 150;
 
 /** What the messages need to know of this installation, whatever the team. */
@@ -42,18 +45,27 @@ export type Presentation = {
   httpOrigins: string[];
 };
 
-/** The team that a message is for: the app's own name there, without the `@`, and the address that its links begin with. */
+/**
+ * The team that a message is for: the app's own name there, without the `@`, and the address that
+ * its links begin with.
+ */
 export type TeamView = { botName: string; teamUrl: string };
 
 /** A message as Slack takes it. `text` is what notifications and screen readers get. */
 export type Rendered = {
   text: string;
   blocks: KnownBlock[];
-  /** The same for a workspace that doesn't take plans, tasks or feedback buttons. Absent: there are none in `blocks`. */
+  /**
+   * The same for a workspace that doesn't take plans, tasks or feedback buttons. Absent: there are
+   * none in `blocks`.
+   */
   plainBlocks?: KnownBlock[];
 };
 
-/** A section of mrkdwn that is ours, or escaped. `verbatim`: Slack makes no links or mentions of what only looks like one. */
+/**
+ * A section of mrkdwn that is ours, or escaped. `verbatim`: Slack makes no links or mentions of
+ * what only looks like one.
+ */
 export function section(mrkdwn: string): KnownBlock {
   return { type: "section", text: { type: "mrkdwn", text: mrkdwn, verbatim: true } };
 }
@@ -63,7 +75,10 @@ export function plainSection(text: string): KnownBlock {
   return { type: "section", text: { type: "plain_text", text: cut(text, SECTION_TEXT_MAX), emoji: false } };
 }
 
-/** A quotation of anybody's text: `rich_text` carries it as text, so nothing in it is markup and nobody is pinged. */
+/**
+ * A quotation of anybody's text: `rich_text` carries it as text, so nothing in it is markup and
+ * nobody is pinged.
+ */
 export function quote(elements: RichTextElement[]): RichTextBlock {
   return { type: "rich_text", elements: [quotePart(elements)] };
 }

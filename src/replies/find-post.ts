@@ -8,7 +8,10 @@ const METADATA_EVENT_TYPE = "docs_agent_turn";
 
 /** Slack's time is known to the second, and a `Date` header is as old as its answer. */
 const MARGIN_MS = 60_000;
-/** The most objects that Slack gives to a distributed app outside its Marketplace, and only once a minute. */
+/**
+ * The most objects that Slack gives to a distributed app outside its Marketplace, and only once a
+ * minute.
+ */
 const PAGE_SIZE = 15;
 /** To Slack, an empty cursor is the first page. */
 const FROM_THE_START = "";
@@ -18,7 +21,9 @@ const PostMetadata = z.object({
   event_payload: z.object({ turn_id: z.string(), post: z.string() }),
 });
 
-/** The first line of a message of ours that says how a request ended; null: it says something else. */
+/**
+ * The first line of a message of ours that says how a request ended; null: it says something else.
+ */
 export function outcomeLineOf(message: {
   text?: string | null | undefined;
   metadata?: unknown;
@@ -34,9 +39,10 @@ export function metadataOf(label: PostLabel) {
 }
 
 /**
- * One look for the post that carries `label`, as in the port. In a channel, the newest messages come first. A thread Slack
- * gives from the oldest reply on, after its root, whatever it is asked: there the look begins just before the post can have
- * been sent, which is as near to it as the newest.
+ * One look for the post that carries `label`, as in the port. In a channel, the newest messages
+ * come first. A thread Slack gives from the oldest reply on, after its root, whatever it is asked:
+ * there the look begins just before the post can have been sent, which is as near to it as the
+ * newest.
  */
 export async function findPost(
   client: WebClient,
@@ -74,8 +80,9 @@ export async function findPost(
 }
 
 /**
- * Whether a post that should be in a thread is there. Where the thread's root is gone, Slack is reported to post the reply in
- * the channel instead of refusing it (slack-go issue 1571). Throws what Slack answers otherwise.
+ * Whether a post that should be in a thread is there. Where the thread's root is gone, Slack is
+ * reported to post the reply in the channel instead of refusing it (slack-go issue 1571). Throws
+ * what Slack answers otherwise.
  */
 export async function isInThread(client: WebClient, place: Place, ts: string): Promise<boolean> {
   try {

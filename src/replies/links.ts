@@ -20,18 +20,23 @@ export function builtPermalink(
   return url.href;
 }
 
-/** A link that is safe to show as one. `label`: `org/repo#number` where the URL has that shape, else the host. */
+/**
+ * A link that is safe to show as one. `label`: `org/repo#number` where the URL has that shape, else
+ * the host.
+ */
 export type PullRequestLink = { url: string; label: string };
 
 const PLAIN_URL = /^https?:\/\/[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1,5})?(?:[/?#][^\s<>|"'`\\]*)?$/i;
-/** Control characters, direction marks, invisible ones, halves of pairs, any script's white space. */
+/**
+ * Control characters, direction marks, invisible ones, halves of pairs, any script's white space.
+ */
 const UNSEEN = /[\p{C}\p{Z}]/u;
 const PULL_PATH = /^\/([\w.-]{1,100})\/([\w.-]{1,100})\/pull\/(\d{1,12})\/?$/;
 
 /**
- * The link, if `prLink` is an https URL on a plain host: no user info, no other script's letters in the host, nothing that
- * could end a link in mrkdwn, nothing invisible. Otherwise null, and the text is to be shown as text. `httpOrigins`: where
- * http will do, because the operator said so.
+ * The link, if `prLink` is an https URL on a plain host: no user info, no other script's letters in
+ * the host, nothing that could end a link in mrkdwn, nothing invisible. Otherwise null, and the
+ * text is to be shown as text. `httpOrigins`: where http will do, because the operator said so.
  */
 export function pullRequestLink(prLink: string, httpOrigins: readonly string[] = []): PullRequestLink | null {
   if (escapeMrkdwn(prLink).length > LINK_MAX || UNSEEN.test(prLink)) return null;
@@ -47,7 +52,10 @@ export function placeName(channelId: string): string {
   return channelId.startsWith("D") ? "that conversation" : `<#${channelId}>`;
 }
 
-/** Why a message is in a direct message and not where it was asked for, with a way to the message that asked, if there is one. */
+/**
+ * Why a message is in a direct message and not where it was asked for, with a way to the message
+ * that asked, if there is one.
+ */
 export function awayBlock(request: Request, error: string, { botName, teamUrl }: TeamView): KnownBlock {
   const block = section(awayText(request.channelId, error, botName));
   const url = IS_GONE.has(error) ? null : urlOfMessage(request, teamUrl);

@@ -61,7 +61,10 @@ function row({ turn, url }: ListedTurn, view: View): KnownBlock {
   return { type: "rich_text", elements: [{ type: "rich_text_section", elements }] };
 }
 
-/** The beginning of what the person typed or, if that was the form's suggestion, of the message they picked. */
+/**
+ * The beginning of what the person typed or, if that was the form's suggestion, of the message they
+ * picked.
+ */
 function wordsOf({ instructions, quoted }: Request): string {
   const isSuggested = instructions === DEFAULT_INSTRUCTIONS;
   const message = plainLine(isSuggested ? unnamedText(quoted?.segments ?? []) : "", WORDS_MAX);

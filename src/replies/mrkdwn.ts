@@ -1,19 +1,24 @@
 import { utcTimeOfDay } from "../core/text/text.ts";
 
 /**
- * Makes text inert inside mrkdwn: `&` first, then `<` and `>`, as Slack's formatting guide asks. Nothing in it can then be a
- * mention, a link or a broadcast.
+ * Makes text inert inside mrkdwn: `&` first, then `<` and `>`, as Slack's formatting guide asks.
+ * Nothing in it can then be a mention, a link or a broadcast.
  */
 export function escapeMrkdwn(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
-/** The way back: the three entities that Slack encodes in text it sends, decoded once, `&amp;` last. */
+/**
+ * The way back: the three entities that Slack encodes in text it sends, decoded once, `&amp;` last.
+ */
 export function decodeEntities(text: string): string {
   return text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
 }
 
-/** Escapes like {@link escapeMrkdwn} and cuts: at most `max` UTF-16 units after escaping, and no entity or pair is cut. */
+/**
+ * Escapes like {@link escapeMrkdwn} and cuts: at most `max` UTF-16 units after escaping, and no
+ * entity or pair is cut.
+ */
 export function cutEscaped(text: string, max: number): string {
   const whole = escapeMrkdwn(text).toWellFormed();
   if (whole.length <= max) return whole;
@@ -27,7 +32,10 @@ export function cutEscaped(text: string, max: number): string {
   return `${kept}…`.toWellFormed();
 }
 
-/** A moment as a time of day where the reader is (docs.slack.dev/messaging/formatting-message-text, "Date formatting"). */
+/**
+ * A moment as a time of day where the reader is (docs.slack.dev/messaging/formatting-message-text,
+ * "Date formatting").
+ */
 export function timeOfDay(epochMs: number): string {
   return `<!date^${Math.floor(epochMs / 1000)}^{time}|${utcTimeOfDay(epochMs)}>`;
 }

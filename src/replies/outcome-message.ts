@@ -32,7 +32,10 @@ import {
 import type { Rendered, Presentation, TeamView } from "./blocks.ts";
 import { cutEscaped, escapeMrkdwn } from "./mrkdwn.ts";
 
-/** The notification that a turn has ended: says what happened and what to do next, and mentions all but the `muted` it concerns. */
+/**
+ * The notification that a turn has ended: says what happened and what to do next, and mentions all
+ * but the `muted` it concerns.
+ */
 export function outcomeMessage(
   { turn, outcome, watch, away, muted = [] }: MessageOf<"outcome">,
   view: Presentation & TeamView,
@@ -81,7 +84,10 @@ export function outcomeMessage(
 /** Endings of which a person can say whether they helped. */
 const HAS_RESULT: ReadonlySet<string> = new Set(["pull-request", "branch", "no-changes"]);
 
-/** The headline, led by its symbol and whoever is mentioned. One that begins with who stopped the turn addresses the others at its end. */
+/**
+ * The headline, led by its symbol and whoever is mentioned. One that begins with who stopped the
+ * turn addresses the others at its end.
+ */
 function withMentions(text: OutcomeText, mentioned: readonly string[], stopper: string | null): OutcomeText {
   const { symbol, headline } = text;
   const others = mentioned.filter((userId) => userId !== stopper).map((userId) => `<@${userId}>`);
@@ -157,7 +163,8 @@ const QUESTION = "Was this helpful?";
 
 /**
  * Two icons under an outcome that ask whether it helped:
- * https://docs.slack.dev/reference/block-kit/block-elements/feedback-buttons-element. Slack shows their text to who points at them.
+ * https://docs.slack.dev/reference/block-kit/block-elements/feedback-buttons-element. Slack shows
+ * their text to who points at them.
  */
 export function feedbackButtons({ id: turnId }: Turn): KnownBlock[] {
   const button = (vote: "yes" | "no", text: string) => ({

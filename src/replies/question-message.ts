@@ -11,12 +11,18 @@ import { cutEscaped } from "./mrkdwn.ts";
 import { overdueKey } from "../core/turn/overdue.ts";
 import { stopButton } from "./status-message.ts";
 
-/** "text may truncate with ~30 characters" (docs.slack.dev/reference/block-kit/block-elements/button-element). */
+/**
+ * "text may truncate with ~30 characters"
+ * (docs.slack.dev/reference/block-kit/block-elements/button-element).
+ */
 const BUTTON_READABLE_MAX = 30;
 
 type View = Pick<Presentation, "contact"> & TeamView;
 
-/** What the agent asks: mentions the requester and offers the choices; once it is closed, who answered what in place of the buttons. */
+/**
+ * What the agent asks: mentions the requester and offers the choices; once it is closed, who
+ * answered what in place of the buttons.
+ */
 export function questionMessage(
   { turn, question, away, muted = [] }: MessageOf<"question">,
   view: View,
@@ -122,7 +128,10 @@ function endOf({ answer, closed }: Question, { stop }: Turn, contact: string): s
   }
 }
 
-/** The notice that a turn takes longer than usual: mentions the requester, and offers to stop it as long as that helps. */
+/**
+ * The notice that a turn takes longer than usual: mentions the requester, and offers to stop it as
+ * long as that helps.
+ */
 export function overdueMessage(
   { turn, overdue, away, muted = [] }: MessageOf<"overdue">,
   team: TeamView,

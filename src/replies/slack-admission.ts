@@ -8,7 +8,10 @@ import type { SlackIdentity, SlackTeams } from "./slack-teams.ts";
 
 /** Slack waits 3 s for an ack, and what comes of the request is stored in that time, too. */
 const WITHIN_MS = 1_000;
-/** A guest who becomes a member waits this long at most; so does the app after somebody becomes a guest. */
+/**
+ * A guest who becomes a member waits this long at most; so does the app after somebody becomes a
+ * guest.
+ */
 const KEPT_MS = 5 * 60_000;
 /** One that Slack didn't answer is asked again after this. */
 const UNANSWERED_MS = 5_000;
@@ -17,7 +20,10 @@ const TRUSTED_MS = 24 * 60 * 60_000;
 /** The most people whose answer is kept; the oldest goes first. */
 const KEPT_MAX = 10_000;
 
-/** users.info: people of other organizations whom the app shares no channel with. https://docs.slack.dev/reference/methods/users.info */
+/**
+ * users.info: people of other organizations whom the app shares no channel with.
+ * https://docs.slack.dev/reference/methods/users.info
+ */
 const NOT_HERE: ReadonlySet<string> = new Set(["user_not_found", "user_not_visible"]);
 
 type User = NonNullable<UsersInfoResponse["user"]>;
@@ -99,11 +105,14 @@ export function createSlackAdmission({ teams, allowGuests, clock, logger }: Opti
 }
 
 /**
- * From https://docs.slack.dev/reference/objects/user-object and https://docs.slack.dev/apis/slack-connect: `is_restricted` is any guest,
- * `is_ultra_restricted` one of a single channel; `is_stranger` is of another workspace and in no channel that the app sees. Somebody of
- * another organization in a shared channel has none of these, but another `team_id`. So do people of the other workspaces of one's own
- * Enterprise Grid, where `enterprise_user` names the organization; they may have no `team_id` at all. Of somebody who was deactivated Slack
- * doesn't say whether they were a guest: `is_restricted` is not there (github.com/brekkylab/backlot/issues/258 shows both).
+ * From https://docs.slack.dev/reference/objects/user-object and
+ * https://docs.slack.dev/apis/slack-connect: `is_restricted` is any guest, `is_ultra_restricted`
+ * one of a single channel; `is_stranger` is of another workspace and in no channel that the app
+ * sees. Somebody of another organization in a shared channel has none of these, but another
+ * `team_id`. So do people of the other workspaces of one's own Enterprise Grid, where
+ * `enterprise_user` names the organization; they may have no `team_id` at all. Of somebody who was
+ * deactivated Slack doesn't say whether they were a guest: `is_restricted` is not there
+ * (github.com/brekkylab/backlot/issues/258 shows both).
  */
 function isMember(user: User, { teamId, enterpriseId }: SlackIdentity): boolean {
   if (user.is_restricted === true || user.is_ultra_restricted === true || user.is_stranger === true) {

@@ -2,15 +2,17 @@ import type { FetchFunction } from "@slack/web-api";
 
 /** Slack's time, read from the answers of the calls that are made through it. */
 export type SlackClock = {
-  /** Epoch milliseconds, to the second and rather early than late; ours until an answer has told it. */
+  /**
+   * Epoch milliseconds, to the second and rather early than late; ours until an answer has told it.
+   */
   timeMs(): number;
   /** The same fetch, with a look at each answer's `Date`. */
   watching(fetch: FetchFunction): FetchFunction;
 };
 
 /**
- * Posts are looked for by Slack's time, and a host's own clock may be minutes off. Between answers time goes on by the
- * monotonic clock, so a step of the host's clock changes nothing.
+ * Posts are looked for by Slack's time, and a host's own clock may be minutes off. Between answers
+ * time goes on by the monotonic clock, so a step of the host's clock changes nothing.
  */
 export function createSlackClock(clock: { now(): number; monotonicMs(): number }): SlackClock {
   let seen: { dateMs: number; atMs: number } | null = null;

@@ -6,11 +6,17 @@ import { createSlackAdmission } from "./slack-admission.ts";
 import { slackFault } from "./slack-faults.ts";
 import type { SlackTeams } from "./slack-teams.ts";
 
-/** Who is renamed, or a channel that is made private, is known under the old name, or as public, for so long. */
+/**
+ * Who is renamed, or a channel that is made private, is known under the old name, or as public, for
+ * so long.
+ */
 const KEPT_MS = 5 * 60_000;
 const KEPT_MAX = 10_000;
 
-/** Looks people and channels up in Slack. `allowGuests`: guests and people of other organizations are admitted like members. */
+/**
+ * Looks people and channels up in Slack. `allowGuests`: guests and people of other organizations
+ * are admitted like members.
+ */
 export function createSlackDirectory(options: {
   teams: SlackTeams;
   allowGuests: boolean;
@@ -32,7 +38,10 @@ export function createSlackDirectory(options: {
     }
   }
 
-  /** Asks once in a while: Slack takes some 50 look-ups a minute. What it doesn't say is asked again. */
+  /**
+   * Asks once in a while: Slack takes some 50 look-ups a minute. What it doesn't say is asked
+   * again.
+   */
   function remembered<T>(ask: (teamId: string, id: string) => Promise<T | null>): typeof ask {
     const known = new Map<string, { value: T; untilMs: number }>();
     return async (teamId, id) => {

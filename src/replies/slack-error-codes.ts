@@ -1,7 +1,7 @@
 /**
- * Slack's error codes, sorted by what they mean for us. Each list names the pages it is taken from, all under
- * https://docs.slack.dev/reference/methods/. What stands in none of them is temporary: Slack answers with codes that no page
- * lists, and most of them pass.
+ * Slack's error codes, sorted by what they mean for us. Each list names the pages it is taken from,
+ * all under https://docs.slack.dev/reference/methods/. What stands in none of them is temporary:
+ * Slack answers with codes that no page lists, and most of them pass.
  */
 
 /** What a call was for: the same code can be final for one purpose and nonsense for another. */
@@ -26,13 +26,17 @@ const DIRECT_REFUSES = codes(`
   restricted_action_read_only_channel
 `);
 
-/** As above, of a channel. Where Slack permits nothing for a moment, there are still direct messages. */
+/**
+ * As above, of a channel. Where Slack permits nothing for a moment, there are still direct
+ * messages.
+ */
 const CHANNEL_REFUSES = new Set([...DIRECT_REFUSES, "no_permission"]);
 
 /**
- * chat.postMessage, chat.postEphemeral: this thread does not take a reply, or this channel takes none but replies. Three are
- * documented elsewhere, for a thread that is not there: `thread_not_found` (conversations.replies), `message_not_found`
- * (chat.update) and `invalid_thread_ts` (assistant.threads.setStatus).
+ * chat.postMessage, chat.postEphemeral: this thread does not take a reply, or this channel takes
+ * none but replies. Three are documented elsewhere, for a thread that is not there:
+ * `thread_not_found` (conversations.replies), `message_not_found` (chat.update) and
+ * `invalid_thread_ts` (assistant.threads.setStatus).
  */
 const THREAD_REFUSES = codes(`
   cannot_reply_to_message restricted_action_non_threadable_channel
@@ -45,7 +49,10 @@ export const FINAL: Record<CallPurpose, ReadonlySet<string>> = {
   post: new Set([...CHANNEL_REFUSES, ...THREAD_REFUSES]),
   /** Nobody can be told anywhere else. */
   "post-directly": new Set([...DIRECT_REFUSES, ...THREAD_REFUSES]),
-  /** chat.update: this message cannot be changed any more. `is_inactive`: the channel is frozen, archived or deleted. */
+  /**
+   * chat.update: this message cannot be changed any more. `is_inactive`: the channel is frozen,
+   * archived or deleted.
+   */
   update: new Set([
     ...CHANNEL_REFUSES,
     ...codes("message_not_found cant_update_message edit_window_closed is_inactive"),
@@ -57,7 +64,10 @@ export const FINAL: Record<CallPurpose, ReadonlySet<string>> = {
   `),
   /** chat.postEphemeral: as for posts, and the person has to be there. */
   "reply-privately": new Set([...CHANNEL_REFUSES, ...THREAD_REFUSES, "user_not_in_channel"]),
-  /** conversations.open: this person has no direct messages with us. No page has `cannot_dm_bot`; the method answers it for apps. */
+  /**
+   * conversations.open: this person has no direct messages with us. No page has `cannot_dm_bot`;
+   * the method answers it for apps.
+   */
   "direct-message": codes(`
     user_not_found user_disabled user_not_visible cannot_dm_bot invalid_user_combination
     channel_not_found method_not_supported_for_channel_type
@@ -68,7 +78,10 @@ export const FINAL: Record<CallPurpose, ReadonlySet<string>> = {
     message_not_found no_access no_item_specified not_in_channel not_reactable thread_locked
     too_many_emoji too_many_reactions
   `),
-  /** assistant.threads.setStatus: there is no such thing here. `invalid_thread_ts` is about one thread alone. */
+  /**
+   * assistant.threads.setStatus: there is no such thing here. `invalid_thread_ts` is about one
+   * thread alone.
+   */
   "show-work": codes(`
     access_denied channel_not_found deprecated_endpoint feature_not_enabled
     method_deprecated no_permission not_allowed unknown_method
@@ -77,8 +90,8 @@ export const FINAL: Record<CallPurpose, ReadonlySet<string>> = {
 };
 
 /**
- * On every method's page: the token is not accepted or lacks a scope. `messages_tab_disabled` (chat.postMessage): the app's
- * settings forbid direct messages.
+ * On every method's page: the token is not accepted or lacks a scope. `messages_tab_disabled`
+ * (chat.postMessage): the app's settings forbid direct messages.
  */
 export const CREDENTIALS = codes(`
     not_authed invalid_auth account_inactive token_revoked token_expired missing_scope
@@ -86,7 +99,10 @@ export const CREDENTIALS = codes(`
     messages_tab_disabled
   `);
 
-/** On every method's page, the last on those that post: Slack says that it did nothing, and it may another time. */
+/**
+ * On every method's page, the last on those that post: Slack says that it did nothing, and it may
+ * another time.
+ */
 export const NOT_DONE = codes(`
     ratelimited rate_limited message_limit_exceeded accesslimited service_unavailable
     team_added_to_org org_login_required no_permission

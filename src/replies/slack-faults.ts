@@ -9,7 +9,9 @@ import { cut } from "../core/text/text.ts";
 import { codeOf, codeOrNameOf, DocsAgentError, messageOf } from "../core/errors.ts";
 import { CONTENT_REFUSED, CREDENTIALS, FINAL, NOT_DONE, type CallPurpose } from "./slack-error-codes.ts";
 
-/** Longer waits than this are Slack's mistake or somebody's trick: then it is asked again earlier. */
+/**
+ * Longer waits than this are Slack's mistake or somebody's trick: then it is asked again earlier.
+ */
 const MAX_RETRY_AFTER_MS = 15 * 60_000;
 /** For a 429 that does not say how long to wait. */
 const DEFAULT_RETRY_AFTER_MS = 30_000;
@@ -26,15 +28,16 @@ const NEVER_CONNECTED = new Set([
 ]);
 
 /**
- * What a failed Web API call means. Only a code that is listed for calls of that purpose is final; one that no list knows is
- * temporary and may have had an effect.
+ * What a failed Web API call means. Only a code that is listed for calls of that purpose is final;
+ * one that no list knows is temporary and may have had an effect.
  */
 export function slackFault(thrown: unknown, purpose: CallPurpose = "other"): NotifierFault {
   if (thrown instanceof WebAPIRateLimitedError) return rateLimited(thrown.retryAfter * 1000);
   if (thrown instanceof WebAPIPlatformError) return platformFault(thrown.data.error, purpose);
   if (thrown instanceof WebAPIHTTPError) return httpFault(thrown.statusCode);
   if (thrown instanceof WebAPIRequestError) return networkFault(thrown.original);
-  // web-api 8.2 throws a bare Error for a 429 whose Retry-After it cannot read (WebClient.makeRequest).
+  // web-api 8.2 throws a bare Error for a 429 whose Retry-After it cannot read
+  // (WebClient.makeRequest).
   if (messageOf(thrown).startsWith("Retry header did not contain"))
     return rateLimited(DEFAULT_RETRY_AFTER_MS);
   if (thrown instanceof DocsAgentError && thrown.code === "team_unknown") {
@@ -53,7 +56,9 @@ export function rateLimited(retryAfterMs: number): NotifierFault {
   };
 }
 
-/** An HTTP status without one of Slack's own answers: from Slack's edge, or from a proxy on the way. */
+/**
+ * An HTTP status without one of Slack's own answers: from Slack's edge, or from a proxy on the way.
+ */
 export function httpFault(status: number): NotifierFault {
   const isRefused = status >= 400 && status < 500 && status !== 408;
   return { kind: isRefused ? "not-sent" : "unknown", error: `http_${status}` };

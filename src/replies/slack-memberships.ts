@@ -23,8 +23,8 @@ const Page = z.object({
 });
 
 /**
- * Asks Slack which channels a person is in (docs.slack.dev/reference/methods/users.conversations). With a bot's token, and the person's id, Slack
- * names the channels that both are in.
+ * Asks Slack which channels a person is in (docs.slack.dev/reference/methods/users.conversations).
+ * With a bot's token, and the person's id, Slack names the channels that both are in.
  */
 export function createSlackMemberships({
   teams,

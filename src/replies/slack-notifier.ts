@@ -148,7 +148,8 @@ export function createSlackNotifier(options: SlackNotifierOptions): Notifier {
     async openDirectMessage(teamId, userId) {
       return inTeam(teamId, "direct-message", async ({ client }) => {
         const opened = await client.conversations.open({ users: userId }).catch((thrown: unknown) => {
-          // Without im:write, posting to the person's own id reaches their direct messages all the same.
+          // Without im:write, posting to the person's own id reaches their direct messages all the
+          // same.
           if (slackFault(thrown).error === "missing_scope") return { channel: { id: userId } };
           throw thrown;
         });
@@ -170,14 +171,20 @@ function inThread({ threadTs }: Place): { thread_ts?: string } {
   return threadTs === null ? {} : { thread_ts: threadTs };
 }
 
-/** Blocks that not every workspace takes, or Slack takes not everywhere. Who refuses those of one kind may take the others. */
+/**
+ * Blocks that not every workspace takes, or Slack takes not everywhere. Who refuses those of one
+ * kind may take the others.
+ */
 const NEW_BLOCKS = new Map([
   ["plan", "plans or tasks"],
   ["task_card", "plans or tasks"],
   ["context_actions", "feedback buttons"],
 ]);
 
-/** Our messages stay inside Slack's limits; should Slack still dislike the blocks, plainer ones go out, and then the words alone. */
+/**
+ * Our messages stay inside Slack's limits; should Slack still dislike the blocks, plainer ones go
+ * out, and then the words alone.
+ */
 function createFallback(logger: Logger) {
   /** Teams and kinds of blocks. */
   const refused = new Set<string>();
@@ -207,8 +214,8 @@ function createFallback(logger: Logger) {
 }
 
 /**
- * Takes back a post that Slack put into the channel because its thread is gone. Returns whether it did; only what is certainly
- * outside the thread is touched.
+ * Takes back a post that Slack put into the channel because its thread is gone. Returns whether it
+ * did; only what is certainly outside the thread is touched.
  */
 async function takeBackOutsideThread(client: WebClient, place: Place, ts: string): Promise<boolean> {
   try {
@@ -224,8 +231,9 @@ async function takeBackOutsideThread(client: WebClient, place: Place, ts: string
 type Responded = { kind: "shown" } | { kind: "over" } | { kind: "fault"; fault: NotifierFault };
 
 /**
- * Shows a message to one person alone through a response URL, which takes five of them within 30 minutes, also where the app
- * is not a member; `replaces`: in place of the message that it came from (docs.slack.dev/interactivity/handling-user-interaction#message_responses).
+ * Shows a message to one person alone through a response URL, which takes five of them within 30
+ * minutes, also where the app is not a member; `replaces`: in place of the message that it came
+ * from (docs.slack.dev/interactivity/handling-user-interaction#message_responses).
  */
 export async function respondPrivately(
   responseUrl: string,

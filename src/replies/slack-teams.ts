@@ -24,7 +24,10 @@ export type SlackTeam = { client: WebClient; identity: SlackIdentity };
 
 /** The workspaces that the app is installed in. */
 export interface SlackTeams {
-  /** The client and the bot's identity for a team; rejects with a TeamUnknownError where the app is not installed. */
+  /**
+   * The client and the bot's identity for a team; rejects with a TeamUnknownError where the app is
+   * not installed.
+   */
   of(teamId: string): Promise<SlackTeam>;
 }
 

@@ -6,17 +6,24 @@ import type { SlackTeams } from "./slack-teams.ts";
 
 /** Slack shows the app's name before it. */
 const WORKING = "is working on the docs";
-/** Slack takes the status away after two minutes, and when the app posts in the thread: docs.slack.dev/reference/methods/assistant.threads.setStatus */
+/**
+ * Slack takes the status away after two minutes, and when the app posts in the thread:
+ * docs.slack.dev/reference/methods/assistant.threads.setStatus
+ */
 const RENEW_MS = 100_000;
-/** Slack says only that special rates apply; this is tier 3, which is stricter than any of those it names. */
+/**
+ * Slack says only that special rates apply; this is tier 3, which is stricter than any of those it
+ * names.
+ */
 const GAP_MS = 1_334;
 const THREADS_MAX = 1_000;
 
 type Options = { teams: SlackTeams; clock: Pick<Clock, "monotonicMs">; logger: Logger };
 
 /**
- * Slack's own sign that an app is at work, in channels, too, with `chat:write`: docs.slack.dev/changelog/2026/03/05/set-status-scope-update. Each
- * process keeps in memory what it has shown; a team that refuses isn't asked again.
+ * Slack's own sign that an app is at work, in channels, too, with `chat:write`:
+ * docs.slack.dev/changelog/2026/03/05/set-status-scope-update. Each process keeps in memory what it
+ * has shown; a team that refuses isn't asked again.
  */
 export function createSlackWorkStatus({ teams, clock, logger }: Options): WorkStatus {
   const absent = new Set<string>();

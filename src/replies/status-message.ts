@@ -27,7 +27,10 @@ import { FOLLOW_MENU, STOP_TURN, buttonValue, followValue, type FollowValue } fr
 
 type View = Pick<Presentation, "projects" | "watchedFor" | "httpOrigins"> & TeamView;
 
-/** Who asked for what, and how it stands: the message that is updated in place. `followUps`: what else it shows, oldest first. */
+/**
+ * Who asked for what, and how it stands: the message that is updated in place. `followUps`: what
+ * else it shows, oldest first.
+ */
 export function statusMessage({ turn, followUps = [], away }: MessageOf<"status">, view: View): Rendered {
   const { request } = turn;
   const isBare = away === null && isReply(turn);
@@ -70,7 +73,10 @@ export function statusMessage({ turn, followUps = [], away }: MessageOf<"status"
 /** The most follow-ups that one message shows, the newest of them. */
 const FOLLOW_UPS_MAX = 5;
 
-/** How a turn stands: a line of plain text, and the pull request that it names, if that may be followed. */
+/**
+ * How a turn stands: a line of plain text, and the pull request that it names, if that may be
+ * followed.
+ */
 type State = { line: string; link: PullRequestLink | null; plan: TurnProgress["plan"] | null };
 
 function stateOf(turn: Turn, { watchedFor, httpOrigins }: View): State {
@@ -82,7 +88,9 @@ function stateOf(turn: Turn, { watchedFor, httpOrigins }: View): State {
   return { line, link, plan: planOf(turn) };
 }
 
-/** How the lines that Slack has a picture for begin. Other lines say more than how far the work is. */
+/**
+ * How the lines that Slack has a picture for begin. Other lines say more than how far the work is.
+ */
 const WORK = { "⏳ ": "pending", "🔧 ": "in_progress" } as const;
 const STEP = { pending: "pending", "in-progress": "in_progress", completed: "complete" } as const;
 
@@ -146,7 +154,10 @@ function leadOf(turn: Turn): string {
   }
 }
 
-/** What can be done with the turns that a status message shows, the one it belongs to first; nothing once they have ended. */
+/**
+ * What can be done with the turns that a status message shows, the one it belongs to first; nothing
+ * once they have ended.
+ */
 export function statusActions(shown: readonly [Turn, ...Turn[]]): ActionsBlock[] {
   const open = shown.filter(({ stage }) => stage.name !== "ended");
   const [host] = shown;

@@ -8,7 +8,10 @@ import { canBoltRead, isSlackBody } from "./slack-body.ts";
 import type { SampleLine } from "./line-sampler.ts";
 import { slackLogger } from "./sdk-logger.ts";
 
-/** An event came before Slack has said who the app is, so it can't tell a mention of itself from another. Slack sends it again. */
+/**
+ * An event came before Slack has said who the app is, so it can't tell a mention of itself from
+ * another. Slack sends it again.
+ */
 export class IdentityUnknownError extends DocsAgentError {
   readonly code = "identity_unknown";
 
@@ -27,12 +30,12 @@ type BoltAppOptions = {
 };
 
 /**
- * Bolt's App with promises of its own: an event is acknowledged only after its listeners are through, whatever is being
- * processed can be waited for, no payload can end the process, and what a listener throws goes to the receiver, which logs it
- * once.
+ * Bolt's App with promises of its own: an event is acknowledged only after its listeners are
+ * through, whatever is being processed can be waited for, no payload can end the process, and what
+ * a listener throws goes to the receiver, which logs it once.
  *
- * Bolt 5.1 acks an event before its listeners run (`App.processEvent`), so an event whose request could not be stored would be
- * lost; unacknowledged, Slack delivers it again.
+ * Bolt 5.1 acks an event before its listeners run (`App.processEvent`), so an event whose request
+ * could not be stored would be lost; unacknowledged, Slack delivers it again.
  */
 export class BoltApp extends App {
   readonly #running = new Set<Promise<void>>();

@@ -53,9 +53,15 @@ type SlackConnection = {
   requestListener: ReturnType<typeof createSlackListener>;
   /** "ok", or in words what is wrong with the connection to Slack. Does not wait for Slack. */
   report(): string;
-  /** Asks Slack who the app is. Rejects with a `StartError` if Slack refuses the bot token, and only then. */
+  /**
+   * Asks Slack who the app is. Rejects with a `StartError` if Slack refuses the bot token, and only
+   * then.
+   */
   identify(): Promise<void>;
-  /** Lets requests in over Socket Mode. Rejects with a `StartError` if Slack refuses the app token, and only then. */
+  /**
+   * Lets requests in over Socket Mode. Rejects with a `StartError` if Slack refuses the app token,
+   * and only then.
+   */
   connect(): Promise<void>;
   /** Lets nothing more in and waits, for a bounded time, for what is being processed. */
   stop(): Promise<void>;
@@ -75,7 +81,8 @@ export function createSlackConnection({
   const clientOptions = (timeout: number): WebClientOptions => ({
     slackApiUrl: slack.apiUrl,
     logger: slackLogger(logger, sample),
-    // Retrying is the task queue's: posting is not idempotent, and a 429 must not hold up other calls.
+    // Retrying is the task queue's: posting is not idempotent, and a 429 must not hold up other
+    // calls.
     retryConfig: { retries: 0 },
     rejectRateLimitedCalls: true,
     timeout,

@@ -14,7 +14,9 @@ const MAX_RETRY_MS = 30_000;
 /** Only an operator can mend a token that is refused. */
 const REFUSED_RETRY_MS = 60_000;
 
-/** Only the ids matter to the work; the name and the workspace's address are for what people read. */
+/**
+ * Only the ids matter to the work; the name and the workspace's address are for what people read.
+ */
 const AuthTest = z.object({
   user_id: z.string().min(1),
   bot_id: z.string().default(""),
@@ -29,7 +31,10 @@ type SlackIdentityOptions = {
   client: WebClient;
   /** Learns who the app is. */
   team: InstalledTeam;
-  /** Scopes for what the settings ask for, and the name of the setting that does; the app works without them, less that. */
+  /**
+   * Scopes for what the settings ask for, and the name of the setting that does; the app works
+   * without them, less that.
+   */
   wanted: { setting: string; scopes: readonly string[] };
   clock: Clock;
   /** Uniform in [0, 1). */
@@ -52,8 +57,8 @@ export class SlackIdentityCheck {
   }
 
   /**
-   * Asks once. Rejects with a {@link StartError} if Slack refuses the token; for any other trouble it goes on asking in the
-   * background.
+   * Asks once. Rejects with a {@link StartError} if Slack refuses the token; for any other trouble
+   * it goes on asking in the background.
    */
   async start(): Promise<void> {
     const trouble = await this.#ask();
@@ -65,7 +70,10 @@ export class SlackIdentityCheck {
     if (trouble !== null) this.#askAgain(1, trouble);
   }
 
-  /** "ok", or what is wrong, as of the last answer. Asks anew if that is old, and does not wait for it. */
+  /**
+   * "ok", or what is wrong, as of the last answer. Asks anew if that is old, and does not wait for
+   * it.
+   */
   report(): string {
     const { team, clock } = this.#options;
     const isOld = clock.monotonicMs() - this.#askedAtMs >= FRESH_MS;

@@ -4,10 +4,16 @@ const WINDOW_MS = 60_000;
 /** Lines beyond so many kinds in a minute share one: what they say may come from outside. */
 const MAX_KINDS = 100;
 
-/** Writes a line of a kind, or leaves it out. `repeated` in `fields`: how many were left out since the last one. */
+/**
+ * Writes a line of a kind, or leaves it out. `repeated` in `fields`: how many were left out since
+ * the last one.
+ */
 export type SampleLine = (kind: string, write: (fields: { repeated?: number }) => void) => void;
 
-/** Of each kind of line the first is written at once, then at most one a minute, with how many there were. */
+/**
+ * Of each kind of line the first is written at once, then at most one a minute, with how many there
+ * were.
+ */
 export function createLineSampler(clock: Clock): SampleLine {
   const kinds = new Map<string, { leftOut: number; write: (fields: { repeated: number }) => void }>();
 

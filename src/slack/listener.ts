@@ -20,8 +20,8 @@ type SlackListenerOptions = {
 };
 
 /**
- * The HTTP front of Bolt. It reads bodies in bounded memory, checks signatures, and lets only that through which Bolt can take:
- * a signed JSON `null` would end the process in Bolt's receiver (5.1).
+ * The HTTP front of Bolt. It reads bodies in bounded memory, checks signatures, and lets only that
+ * through which Bolt can take: a signed JSON `null` would end the process in Bolt's receiver (5.1).
  */
 export function createSlackListener({
   signingSecret,

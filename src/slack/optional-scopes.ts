@@ -1,4 +1,7 @@
-/** The scopes that may be left out when the app is installed, and what is absent without each. As in manifest.yml. */
+/**
+ * The scopes that may be left out when the app is installed, and what is absent without each. As in
+ * manifest.yml.
+ */
 export const OPTIONAL_SCOPES: Readonly<Record<string, string>> = {
   "channels:history": "threads in public channels can't go along; after a crash, a post there may be doubled",
   "groups:history": "threads in private channels can't go along; after a crash, a post there may be doubled",

@@ -4,12 +4,18 @@ import type { IncomingMessage } from "node:http";
 const MAX_BYTES = 512 * 1024;
 /** What every connection may hold back unfinished. */
 const SMALL_BYTES = 64 * 1024;
-/** So many bodies may be larger than that at a time: the memory that unfinished ones take has a limit, whoever sends them. */
+/**
+ * So many bodies may be larger than that at a time: the memory that unfinished ones take has a
+ * limit, whoever sends them.
+ */
 const MAX_LARGE = 32;
 /** A body that comes in crumbs is put together now and then: each piece costs more than a byte. */
 const MAX_PIECES = 64;
 
-/** A whole body, or why there is none. `isFar`: so much more comes that only closing the connection ends it. */
+/**
+ * A whole body, or why there is none. `isFar`: so much more comes that only closing the connection
+ * ends it.
+ */
 type RequestBody =
   | { kind: "read"; body: Buffer }
   | { kind: "too-large"; isFar: boolean }
@@ -20,7 +26,10 @@ type RequestBody =
 export class RequestBodies {
   #large = 0;
 
-  /** Never rejects. A little of what it does not keep is read and dropped, so that the answer reaches the client. */
+  /**
+   * Never rejects. A little of what it does not keep is read and dropped, so that the answer
+   * reaches the client.
+   */
   async read(request: IncomingMessage): Promise<RequestBody> {
     const announcedBytes = Number(request.headers["content-length"] ?? 0);
     if (announcedBytes > 2 * MAX_BYTES) return { kind: "too-large", isFar: true };
@@ -57,7 +66,10 @@ export class RequestBodies {
   }
 }
 
-/** Reads on for a while: closed in the middle of a body, a connection may lose the answer that is on its way. */
+/**
+ * Reads on for a while: closed in the middle of a body, a connection may lose the answer that is on
+ * its way.
+ */
 function drop(request: IncomingMessage): void {
   let leftBytes = MAX_BYTES;
   request.on("data", (piece: Buffer) => {

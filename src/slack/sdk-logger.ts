@@ -4,8 +4,9 @@ import type { Logger } from "../core/ports/logger.ts";
 import type { SampleLine } from "./line-sampler.ts";
 
 /**
- * The Slack packages' own lines, as ours. Their debug lines hold message bodies and one-time connection URLs, so they are
- * dropped whatever the level. The others are sampled: an outage, or somebody outside, can cause thousands.
+ * The Slack packages' own lines, as ours. Their debug lines hold message bodies and one-time
+ * connection URLs, so they are dropped whatever the level. The others are sampled: an outage, or
+ * somebody outside, can cause thousands.
  */
 export function slackLogger(logger: Logger, sample: SampleLine): SlackLogger {
   const line = (parts: unknown[]) => ({

@@ -1,14 +1,18 @@
 import { createHmac, createSecretKey, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 
-/** Slack's own limit against replays, in both directions (docs.slack.dev/authentication/verifying-requests-from-slack). */
+/**
+ * Slack's own limit against replays, in both directions
+ * (docs.slack.dev/authentication/verifying-requests-from-slack).
+ */
 const MAX_APART_S = 5 * 60;
 const DIGITS = /^\d{1,12}$/;
 const SIGNATURE = /^v0=([0-9a-f]{64})$/;
 
 /**
- * Checks that a request is Slack's. What it returns says why it is not; null: it is. The same rules as Bolt's own check; that one makes
- * three keys and three digests for each request, about a fifth of what a request costs.
+ * Checks that a request is Slack's. What it returns says why it is not; null: it is. The same rules
+ * as Bolt's own check; that one makes three keys and three digests for each request, about a fifth
+ * of what a request costs.
  */
 export function createSignatureCheck(
   signingSecret: string,

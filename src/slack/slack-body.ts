@@ -1,4 +1,7 @@
-/** Whether a parsed request, or a Socket Mode payload, has the form that everything Slack sends has: an object, an event with its type. */
+/**
+ * Whether a parsed request, or a Socket Mode payload, has the form that everything Slack sends has:
+ * an object, an event with its type.
+ */
 export function isSlackBody(body: unknown): body is Record<string, unknown> {
   if (!isObject(body)) return false;
   if (body["type"] !== "event_callback") return true;

@@ -10,7 +10,10 @@ const CLOSE_TIMEOUT_MS = 1000;
 export type SocketConnection = {
   /** Resolves with Slack's `hello`; rejects when there is none. */
   opened: Promise<void>;
-  /** Resolves when Slack asks for another connection in place of this one, which still works for some seconds. */
+  /**
+   * Resolves when Slack asks for another connection in place of this one, which still works for
+   * some seconds.
+   */
   refreshAsked: Promise<void>;
   closed: Promise<void>;
   /** Resolves when it is closed, for good, within a bounded time. */
@@ -18,10 +21,11 @@ export type SocketConnection = {
 };
 
 /**
- * Opens a connection with Bolt's receiver, which reconnects by itself in ways that end the process (a refused token), stay deaf
- * (no `hello`) or leave seconds without a connection (at every refresh). So a receiver is used for one connection only, and
- * it gets Slack's frames through this: `@slack/socket-mode` 3.1 throws out of reach for an envelope without an event, and closes
- * a connection as soon as Slack asks for another.
+ * Opens a connection with Bolt's receiver, which reconnects by itself in ways that end the process
+ * (a refused token), stay deaf (no `hello`) or leave seconds without a connection (at every
+ * refresh). So a receiver is used for one connection only, and it gets Slack's frames through this:
+ * `@slack/socket-mode` 3.1 throws out of reach for an envelope without an event, and closes a
+ * connection as soon as Slack asks for another.
  */
 export function openSocketConnection(
   options: Omit<SocketModeReceiverOptions, "autoReconnectEnabled">,

@@ -14,7 +14,10 @@ const START_WAIT_MS = 5000;
 const MAX_RETRY_MS = 30_000;
 /** Only an operator can mend a token that is refused. */
 const REFUSED_RETRY_MS = 60_000;
-/** A connection that ends sooner than this counts as failed: otherwise it could be opened again and end again without a pause. */
+/**
+ * A connection that ends sooner than this counts as failed: otherwise it could be opened again and
+ * end again without a pause.
+ */
 const SETTLED_AFTER_MS = 10_000;
 /** How long a replaced connection stays open for the answers that belong on it. */
 const LINGER_MS = 3000;
@@ -30,8 +33,9 @@ type SocketModeOptions = {
 };
 
 /**
- * Keeps a Socket Mode connection to Slack. When Slack asks for a new one, it is opened before the old one is left. One that
- * fails, or gets no `hello`, is tried again, with growing pauses and without a limit.
+ * Keeps a Socket Mode connection to Slack. When Slack asks for a new one, it is opened before the
+ * old one is left. One that fails, or gets no `hello`, is tried again, with growing pauses and
+ * without a limit.
  */
 export class SocketMode implements Receiver {
   readonly #options: SocketModeOptions;
@@ -53,8 +57,8 @@ export class SocketMode implements Receiver {
   }
 
   /**
-   * Connects. Resolves with the first connection, or without one if that takes long: it goes on trying. Rejects with a
-   * {@link StartError} if Slack refuses the token.
+   * Connects. Resolves with the first connection, or without one if that takes long: it goes on
+   * trying. Rejects with a {@link StartError} if Slack refuses the token.
    */
   async start(): Promise<void> {
     const first = Promise.withResolvers<void>();

@@ -2,8 +2,9 @@ import { WebAPIPlatformError, WebAPIRateLimitedError } from "@slack/web-api";
 import { slackFault } from "../replies/slack-faults.ts";
 
 /**
- * By these codes Slack refuses the token itself, and goes on refusing it until an operator acts. From the lists of errors at
- * https://docs.slack.dev/reference/methods/auth.test and https://docs.slack.dev/reference/methods/apps.connections.open
+ * By these codes Slack refuses the token itself, and goes on refusing it until an operator acts.
+ * From the lists of errors at https://docs.slack.dev/reference/methods/auth.test and
+ * https://docs.slack.dev/reference/methods/apps.connections.open
  */
 const TOKEN_REFUSED = new Set([
   "not_authed",

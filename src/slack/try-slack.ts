@@ -4,7 +4,10 @@ import { slackTrouble } from "./tokens.ts";
 
 const TIMEOUT_MS = 10_000;
 
-/** Asks Slack who the app is and, in Socket Mode, for a way in. Returns what to tell an operator of it. */
+/**
+ * Asks Slack who the app is and, in Socket Mode, for a way in. Returns what to tell an operator of
+ * it.
+ */
 export async function trySlack(slack: SlackSettings): Promise<{ found: string; isFault: boolean }> {
   const options = {
     slackApiUrl: slack.apiUrl,

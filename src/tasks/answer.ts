@@ -10,8 +10,9 @@ import { QuestionPayload, questionTasks, watchTask } from "../decisions/new-task
 import { readTurnTask, turnNow, turnWrites } from "../decisions/turn-writes.ts";
 
 /**
- * Takes an answer to the job service, for a day while that is away. Safe to repeat, as the same answer is. That it is on its way is saved
- * before: if the question is gone afterwards, the agent may have got it.
+ * Takes an answer to the job service, for a day while that is away. Safe to repeat, as the same
+ * answer is. That it is on its way is saved before: if the question is gone afterwards, the agent
+ * may have got it.
  */
 export async function answer(deps: TaskDeps, given: Task): Promise<Step> {
   const { task, turn } = await readTurnTask(deps, QuestionPayload, given);

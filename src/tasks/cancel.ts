@@ -8,12 +8,15 @@ import { TurnPayload } from "../decisions/payload.ts";
 import { askJobService } from "./project-gate.ts";
 import { readTurnTask, turnNow } from "../decisions/turn-writes.ts";
 
-/** The task is tried at least this often, so that a stop is soon there when the job service is back. */
+/**
+ * The task is tried at least this often, so that a stop is soon there when the job service is back.
+ */
 const SLOWEST_ATTEMPT = 6;
 
 /**
- * Cancels a turn that somebody has stopped, where the job service announces at that moment that it can; elsewhere the turn is no longer
- * watched. A turn that has ended by then keeps its own outcome. Safe to repeat: canceling twice is canceling once.
+ * Cancels a turn that somebody has stopped, where the job service announces at that moment that it
+ * can; elsewhere the turn is no longer watched. A turn that has ended by then keeps its own
+ * outcome. Safe to repeat: canceling twice is canceling once.
  */
 export async function cancel(deps: TaskDeps, given: Task): Promise<Step> {
   const { task, turn } = await readTurnTask(deps, TurnPayload, given);

@@ -45,11 +45,15 @@ async function whenToLookForEarlier(
   return null;
 }
 
-/** Says the outcome in the thread, once, as a reply (edits notify nobody); then the status message is brought up to date. */
+/**
+ * Says the outcome in the thread, once, as a reply (edits notify nobody); then the status message
+ * is brought up to date.
+ */
 export async function deliver(deps: TaskDeps, given: Task): Promise<Step> {
   const { task, turn } = await readTurnTask(deps, DeliverPayload, given);
   const { watch } = task.payload;
-  // Somebody keeps watching: that watch has an outcome of its own, and this one was said before the button was there.
+  // Somebody keeps watching: that watch has an outcome of its own, and this one was said before the
+  // button was there.
   if (turn.stage.name !== "ended" || turn.watch !== watch) return { kind: "done" };
   const { outcome } = turn.stage;
   const thread = await threadRecordOf(deps, turn);

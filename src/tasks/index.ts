@@ -24,8 +24,9 @@ import { RecordLostError } from "../decisions/turn-writes.ts";
 import { watch } from "./watch.ts";
 
 /**
- * Every type of task and what it does, in the order of the flow. Each pool has a budget of its own: nothing that goes to Slack waits for
- * the job service, no message for an update, and no create for polls.
+ * Every type of task and what it does, in the order of the flow. Each pool has a budget of its own:
+ * nothing that goes to Slack waits for the job service, no message for an update, and no create for
+ * polls.
  */
 const handlers: Record<string, Handler> = {
   submit: { pool: "creates", handle: submit, endsTurn: "create-lost" },
@@ -49,13 +50,22 @@ const handlers: Record<string, Handler> = {
 type Handler = {
   pool: keyof typeof POOLS;
   handle: (deps: TaskDeps, task: Task) => Promise<Step>;
-  /** Without it its turn, or all that are watched with it, would never end: why it is unknown how it ended. */
+  /**
+   * Without it its turn, or all that are watched with it, would never end: why it is unknown how it
+   * ended.
+   */
   endsTurn?: OutcomeReason;
-  /** What it leaves undone when it is given up nobody has to know: a status message that stays behind, say. */
+  /**
+   * What it leaves undone when it is given up nobody has to know: a status message that stays
+   * behind, say.
+   */
   isQuiet?: boolean;
 };
 
-/** How many tasks of each pool run at once, those of each job service on their own. They mostly wait for others. */
+/**
+ * How many tasks of each pool run at once, those of each job service on their own. They mostly wait
+ * for others.
+ */
 const POOLS = { creates: 32, messages: 64, polls: 64, updates: 16, reactions: 8, others: 4 };
 
 /** Which pool a type of task runs in. */
@@ -65,7 +75,10 @@ export const taskPools = {
   types: Object.keys(handlers),
 };
 
-/** Runs any task: logs it, turns what it throws into a retry, and tells the person about what is given up. */
+/**
+ * Runs any task: logs it, turns what it throws into a retry, and tells the person about what is
+ * given up.
+ */
 export function createTaskHandler(deps: Omit<TaskDeps, "commit" | "assertHeld">): TaskHandler {
   return async (task, { commit, assertHeld }) => {
     const logger = deps.logger.child({ task: task.id, attempt: task.attempt, ...turnFields(task.payload) });

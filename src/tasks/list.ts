@@ -33,7 +33,8 @@ export async function list(deps: TaskDeps, given: Task): Promise<Step> {
   const viewer: Viewer = {
     teamId,
     userId,
-    // Whoever types in a channel is in it. An old list can be on a screen longer than its reader is in the channel.
+    // Whoever types in a channel is in it. An old list can be on a screen longer than its reader is
+    // in the channel.
     channels: replaces ? channels : new Set([...channels, channelId]),
   };
   const message =

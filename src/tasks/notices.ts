@@ -16,7 +16,10 @@ export function tellTask(dead: Task, whose: Whose): NewTask {
   return { id: `tell:${dead.id}`, type: "tell", payload };
 }
 
-/** Tells the requester in a direct message that a task of theirs was given up; privately where they asked if that fails. */
+/**
+ * Tells the requester in a direct message that a task of theirs was given up; privately where they
+ * asked if that fails.
+ */
 export async function tell(deps: TaskDeps, given: Task): Promise<Step> {
   const task = readTask(TellPayload, given);
   const { taskId, taskType, whose } = task.payload;
@@ -45,7 +48,10 @@ async function hasBegun(deps: Pick<TaskDeps, "records">, openTaskId: string): Pr
   return turn !== undefined && turn.stage.name !== "accepted";
 }
 
-/** Welcomes a newcomer, once: somebody who has asked for nothing, and in whose direct messages nothing stands. */
+/**
+ * Welcomes a newcomer, once: somebody who has asked for nothing, and in whose direct messages
+ * nothing stands.
+ */
 export async function welcome(deps: TaskDeps, given: Task): Promise<Step> {
   const task = readTask(WelcomePayload, given);
   const { payload } = task;
@@ -66,7 +72,10 @@ export async function welcome(deps: TaskDeps, given: Task): Promise<Step> {
   return step ?? over(task, { kind: "done" });
 }
 
-/** Posts a message that belongs to no turn, once. Its record, which the task names, is there from the intent to the end. Null: the place can't take it. */
+/**
+ * Posts a message that belongs to no turn, once. Its record, which the task names, is there from
+ * the intent to the end. Null: the place can't take it.
+ */
 async function postNotice(
   deps: TaskDeps,
   task: SlottedTask,

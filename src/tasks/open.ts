@@ -9,8 +9,8 @@ import { postForTurn } from "./post-for-turn.ts";
 import { readTurnTask, turnNow, turnWrites } from "../decisions/turn-writes.ts";
 
 /**
- * Posts the status message: in the thread that the request came from, or as the root of one of its own. If the turn has ended by then,
- * its outcome follows.
+ * Posts the status message: in the thread that the request came from, or as the root of one of its
+ * own. If the turn has ended by then, its outcome follows.
  */
 export async function open(deps: TaskDeps, given: Task): Promise<Step> {
   const { task, turn } = await readTurnTask(deps, TurnPayload, given);

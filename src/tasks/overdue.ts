@@ -6,7 +6,10 @@ import { showPart } from "./post-for-turn.ts";
 import { TurnPayload } from "../decisions/payload.ts";
 import { readTurnTask } from "../decisions/turn-writes.ts";
 
-/** Says in the thread, once, that the turn takes longer than usual; later takes the button away. Safe to repeat: it shows what is true when it runs. */
+/**
+ * Says in the thread, once, that the turn takes longer than usual; later takes the button away.
+ * Safe to repeat: it shows what is true when it runs.
+ */
 export async function overdue(deps: TaskDeps, given: Task): Promise<Step> {
   const { task, turn } = await readTurnTask(deps, TurnPayload, given);
   if (turn.overdue === undefined || !isNoticeDue(turn)) return { kind: "done" };

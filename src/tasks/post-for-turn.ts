@@ -11,14 +11,17 @@ import { threadIdOf, type ThreadRecord } from "../core/ports/records.ts";
 type Change = (delivery: Delivery) => Delivery;
 type TurnTask = TaskWith<TurnPayload>;
 
-/** Either the post is there, and `change` says so of the delivery; or `step` ends this run of the task. `isFault`: Slack refused it for now. */
+/**
+ * Either the post is there, and `change` says so of the delivery; or `step` ends this run of the
+ * task. `isFault`: Slack refused it for now.
+ */
 type TurnPost =
   | { kind: "posted"; isFound: boolean; change: Change }
   | { kind: "not-yet"; step: Step; isFault: boolean };
 
 /**
- * Posts a message where the turn reports, once. If that place cannot take it, the turn reports to the requester in a direct message from
- * then on.
+ * Posts a message where the turn reports, once. If that place cannot take it, the turn reports to
+ * the requester in a direct message from then on.
  */
 export async function postForTurn(
   deps: TaskDeps,
@@ -74,12 +77,15 @@ async function postOrUpdate(
   return { kind: "posted", isFound: false, change: (unchanged) => unchanged };
 }
 
-/** A message that shows a part of a turn which changes: where it stands, what it says, and the name of what it shows. */
+/**
+ * A message that shows a part of a turn which changes: where it stands, what it says, and the name
+ * of what it shows.
+ */
 type PartOfTurn = { slot: string; message: MessageOf<"question" | "overdue">; key: string };
 
 /**
- * Posts, or updates, a message about a part of a turn. `note`: the turn, with what the message shows noted. Once more if that `isDue` then, as it has
- * changed meanwhile.
+ * Posts, or updates, a message about a part of a turn. `note`: the turn, with what the message
+ * shows noted. Once more if that `isDue` then, as it has changed meanwhile.
  */
 export async function showPart(
   deps: TaskDeps,
@@ -106,8 +112,9 @@ export async function showPart(
 }
 
 /**
- * What a post says besides. `away`: why it is in a direct message; null: it stands where the turn was asked for, or the status message says so. `muted`:
- * who isn't to be mentioned in the thread that the turn reports into.
+ * What a post says besides. `away`: why it is in a direct message; null: it stands where the turn
+ * was asked for, or the status message says so. `muted`: who isn't to be mentioned in the thread
+ * that the turn reports into.
  */
 export function aside(
   { delivery, request }: Turn,
@@ -159,7 +166,10 @@ async function away(
   });
 }
 
-/** Says where the request was made how to get the app in. The direct message that follows says the same, so this one may be lost. */
+/**
+ * Says where the request was made how to get the app in. The direct message that follows says the
+ * same, so this one may be lost.
+ */
 async function inviteMe(deps: TaskDeps, { request, delivery }: Turn, error: string): Promise<void> {
   if (request.responseUrl === null) return;
   const { teamId, channelId, userId, responseUrl } = request;

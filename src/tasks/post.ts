@@ -7,11 +7,14 @@ import type { TaskEnd } from "../core/ports/task-queue.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 
 /**
- * Slack takes about one message a second and channel (docs.slack.dev/apis/web-api/rate-limits). A little less, because not every message takes
- * as long to get there.
+ * Slack takes about one message a second and channel (docs.slack.dev/apis/web-api/rate-limits). A
+ * little less, because not every message takes as long to get there.
  */
 const POST_RATE = { gapMs: 1100 };
-/** Slack takes 50 look-ups and more a minute over a workspace, and one a minute from some apps, which a 429 then tells. */
+/**
+ * Slack takes 50 look-ups and more a minute over a workspace, and one a minute from some apps,
+ * which a 429 then tells.
+ */
 const LOOK_RATE = { gapMs: 1200, burst: 5 };
 /** Slack shows a post to those who look for it only after a moment. */
 const LOOK_AFTER_MS = 3_000;
@@ -36,7 +39,8 @@ type OncePost = {
 };
 
 /**
- * What came of an attempt. `change` brings the delivery up to date, with the step that ends the task.
+ * What came of an attempt. `change` brings the delivery up to date, with the step that ends the
+ * task.
  *
  * - `posted`: it is there, since now or (`isFound`) since an attempt whose answer was lost.
  * - `later`: `end` says when to come again.
@@ -50,8 +54,9 @@ type PostAttempt =
 type Deps = Pick<TaskDeps, "clock" | "random" | "logger" | "notifier" | "slots" | "assertHeld">;
 
 /**
- * Posts a message at least once and, as far as Slack can tell, only once: the intent is saved before the post; an attempt that finds
- * an intent without a result first looks whether the post is there. It waits for its slot at Slack like everything that is posted.
+ * Posts a message at least once and, as far as Slack can tell, only once: the intent is saved
+ * before the post; an attempt that finds an intent without a result first looks whether the post is
+ * there. It waits for its slot at Slack like everything that is posted.
  */
 export async function postOnce(deps: Deps, task: SlottedTask, post: OncePost): Promise<PostAttempt> {
   const { delivery, slot: name } = post;
@@ -191,7 +196,8 @@ async function look(
 function sentAt({ clock, notifier }: Deps, { sentAtMs }: { sentAtMs: number }): number {
   const slackMs = notifier.slackTimeMs();
   if (sentAtMs <= slackMs) return sentAtMs;
-  // To Slack that is in the future: it was this machine's time, as Slack had not told its own by then.
+  // To Slack that is in the future: it was this machine's time, as Slack had not told its own by
+  // then.
   return slackMs - Math.max(0, clock.now() - sentAtMs);
 }
 
@@ -204,8 +210,8 @@ function same(delivery: Delivery): Delivery {
 }
 
 /**
- * Slack takes 50 updates and more a minute, over a whole workspace (tier 3, docs.slack.dev/apis/web-api/rate-limits): 45 a minute, and
- * five at once after a pause.
+ * Slack takes 50 updates and more a minute, over a whole workspace (tier 3,
+ * docs.slack.dev/apis/web-api/rate-limits): 45 a minute, and five at once after a pause.
  */
 export const UPDATE_RATE = { gapMs: 1334, burst: 5 };
 
@@ -214,7 +220,10 @@ export function updateGate(teamId: string): string {
   return `update:${teamId}`;
 }
 
-/** What came of an attempt. `refused`: Slack's error where the post can no longer be updated. `later`: `end` says when to come again. */
+/**
+ * What came of an attempt. `refused`: Slack's error where the post can no longer be updated.
+ * `later`: `end` says when to come again.
+ */
 type PostUpdate =
   | { kind: "updated"; refused: string | null }
   | { kind: "later"; isFault: boolean; end: TaskEnd };

@@ -6,8 +6,8 @@ import type { TaskDeps } from "../decisions/deps.ts";
 type Deps = Pick<TaskDeps, "clock" | "slots" | "logger">;
 
 /**
- * For how long the project's job service is not to be asked, milliseconds: it told one of us, in whichever replica, to wait. 0: it may
- * be asked.
+ * For how long the project's job service is not to be asked, milliseconds: it told one of us, in
+ * whichever replica, to wait. 0: it may be asked.
  */
 export async function closedForMs({ clock, slots }: Deps, project: ProjectRef): Promise<number> {
   const openAt = await slots.openAt(gateOf(project));
@@ -15,7 +15,10 @@ export async function closedForMs({ clock, slots }: Deps, project: ProjectRef): 
   return Math.max(0, openAt - clock.now());
 }
 
-/** What a call to a project's job service comes to; it isn't made while the service has told one of us to wait. */
+/**
+ * What a call to a project's job service comes to; it isn't made while the service has told one of
+ * us to wait.
+ */
 export async function askJobService(
   deps: Deps,
   project: ProjectRef,
@@ -35,7 +38,10 @@ export function notAsked(waitMs: number): JobServiceAnswer {
   return { ok: false, honorsIdempotencyKeys: false, fault };
 }
 
-/** Where the job service says when to come back, nobody asks about that project before. Never rejects: the answer counts. */
+/**
+ * Where the job service says when to come back, nobody asks about that project before. Never
+ * rejects: the answer counts.
+ */
 export async function heedRetryAfter(
   { clock, slots, logger }: Deps,
   project: ProjectRef,

@@ -7,7 +7,10 @@ import { showPart } from "./post-for-turn.ts";
 import { readTurnTask } from "../decisions/turn-writes.ts";
 import { QuestionPayload, isToBeShown } from "../decisions/new-tasks.ts";
 
-/** Asks in the thread, once; later brings that message up to date. Safe to repeat: it shows what is true when it runs. */
+/**
+ * Asks in the thread, once; later brings that message up to date. Safe to repeat: it shows what is
+ * true when it runs.
+ */
 export async function question(deps: TaskDeps, given: Task): Promise<Step> {
   const { task, turn } = await readTurnTask(deps, QuestionPayload, given);
   const { question: number } = task.payload;

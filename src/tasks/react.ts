@@ -7,8 +7,8 @@ import { afterFault } from "./post.ts";
 import { readTurnTask } from "../decisions/turn-writes.ts";
 
 /**
- * Slack takes 50 new reactions and more a minute over a workspace (tier 3), and 20 that are taken away (tier 2):
- * docs.slack.dev/reference/methods/reactions.add and reactions.remove
+ * Slack takes 50 new reactions and more a minute over a workspace (tier 3), and 20 that are taken
+ * away (tier 2): docs.slack.dev/reference/methods/reactions.add and reactions.remove
  */
 const ADD_RATE = { gapMs: 1334, burst: 5 };
 
@@ -20,7 +20,10 @@ const ReactPayload = TurnPayload.extend({
   done: z.number().int().optional(),
 });
 
-/** Brings the reactions to what is true when it runs. Idempotent, best effort, and nothing waits for it. */
+/**
+ * Brings the reactions to what is true when it runs. Idempotent, best effort, and nothing waits for
+ * it.
+ */
 export async function react(deps: TaskDeps, given: Task): Promise<Step> {
   const { task, turn } = await readTurnTask(deps, ReactPayload, given);
   const { payload } = task;

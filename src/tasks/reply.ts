@@ -5,12 +5,15 @@ import { readTask, type SlottedTask } from "../decisions/payload.ts";
 import { afterFault } from "./post.ts";
 import { ReplyPayload } from "../decisions/new-tasks.ts";
 
-/** `chat.postEphemeral` takes over 100 a minute in a workspace (docs.slack.dev/apis/web-api/rate-limits). */
+/**
+ * `chat.postEphemeral` takes over 100 a minute in a workspace
+ * (docs.slack.dev/apis/web-api/rate-limits).
+ */
 const PRIVATE_RATE = { gapMs: 600, burst: 5 };
 
 /**
- * Shows a message to one person alone, where they are or, where that place takes no private answer, in a direct message; twice, if the answer
- * to that is lost.
+ * Shows a message to one person alone, where they are or, where that place takes no private answer,
+ * in a direct message; twice, if the answer to that is lost.
  */
 export async function answerPrivately(
   deps: TaskDeps,

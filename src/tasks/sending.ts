@@ -3,8 +3,9 @@ import type { Turn } from "../core/turn/turn.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 
 /**
- * The turn whose job a follow-up goes to: the one it follows, or, where that never got to its job, the one which that one follows.
- * `pending`: it hasn't been sent yet. `none`: there is no such job. Undefined: this is no follow-up.
+ * The turn whose job a follow-up goes to: the one it follows, or, where that never got to its job,
+ * the one which that one follows. `pending`: it hasn't been sent yet. `none`: there is no such job.
+ * Undefined: this is no follow-up.
  */
 export async function followedTurn(
   { records }: Pick<TaskDeps, "records">,

@@ -37,10 +37,11 @@ import { followedTurn } from "./sending.ts";
 import { readTurnTask, turnNow, turnWrites } from "../decisions/turn-writes.ts";
 
 /**
- * Creates the job, or sends it a message: at most once per turn. That the call is on its way is saved before it is sent; a run that finds
- * this and no answer sends it again only where the service honors idempotency keys, and ends the turn as `unknown` elsewhere. The answer is
- * saved before anyone is told. A follow-up waits for its job, and for the messages before it; where there is none to be had, it becomes a
- * create.
+ * Creates the job, or sends it a message: at most once per turn. That the call is on its way is
+ * saved before it is sent; a run that finds this and no answer sends it again only where the
+ * service honors idempotency keys, and ends the turn as `unknown` elsewhere. The answer is saved
+ * before anyone is told. A follow-up waits for its job, and for the messages before it; where there
+ * is none to be had, it becomes a create.
  */
 export async function submit(deps: TaskDeps, given: Task): Promise<Step> {
   const { task, turn: known } = await readTurnTask(deps, TurnPayload, given);
@@ -145,7 +146,10 @@ export async function submit(deps: TaskDeps, given: Task): Promise<Step> {
 /** No job has it: a service that was never asked anything says with its answer what it offers. */
 const NO_JOB = "capabilities";
 
-/** What a service offers. `silent`: it didn't say, and may soon; until then nothing is sent, as if it were away. */
+/**
+ * What a service offers. `silent`: it didn't say, and may soon; until then nothing is sent, as if
+ * it were away.
+ */
 type Offer = { offered: readonly string[]; silent?: JobServiceAnswer };
 
 const NO_OFFER: Offer = { offered: [] };
@@ -194,7 +198,10 @@ function announcementWrites(
   return [{ kind: "service", id: service, record }];
 }
 
-/** Nothing leaves Slack of somebody who may not use the app: their turn ends, or waits until Slack says who they are. Null: they may. */
+/**
+ * Nothing leaves Slack of somebody who may not use the app: their turn ends, or waits until Slack
+ * says who they are. Null: they may.
+ */
 async function unlessAdmitted(deps: TaskDeps, task: Task, turn: Turn): Promise<Step | null> {
   const { stage, request } = turn;
   if (stage.name !== "accepted" || request.isAdmitted === true) return null;

@@ -24,10 +24,16 @@ import { stepRefreshTask } from "./refresh.ts";
 import { RecordLostError } from "../decisions/turn-writes.ts";
 import { WatchPayload } from "../decisions/new-tasks.ts";
 
-/** How many of a job's open turns a poll looks at, the oldest: their job works them off one after the other. */
+/**
+ * How many of a job's open turns a poll looks at, the oldest: their job works them off one after
+ * the other.
+ */
 const LOOKED_AT_MAX = 100;
 
-/** Asks the job service once how the job stands, ends the turns that have ended, and comes again while one has not. Safe to repeat. */
+/**
+ * Asks the job service once how the job stands, ends the turns that have ended, and comes again
+ * while one has not. Safe to repeat.
+ */
 export async function watch(deps: TaskDeps, task: Task): Promise<Step> {
   const { payload } = readTask(WatchPayload, task);
   const job = await deps.records.job.get(payload.jobKey);

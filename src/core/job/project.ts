@@ -1,7 +1,10 @@
 import { z } from "zod";
 import { storedObject } from "../ports/stored-object.ts";
 
-/** A docs project at a job service. `service` and `id` identify it; `name`, its short name, is what people type and read. */
+/**
+ * A docs project at a job service. `service` and `id` identify it; `name`, its short name, is what
+ * people type and read.
+ */
 export const ProjectRef = storedObject({
   /** The job service's base URL, as {@link serviceOf} writes it. */
   service: z.string(),
@@ -11,7 +14,10 @@ export const ProjectRef = storedObject({
 });
 export type ProjectRef = z.infer<typeof ProjectRef>;
 
-/** A base URL without what does not tell services apart: credentials, query, fragment, slashes at its end. */
+/**
+ * A base URL without what does not tell services apart: credentials, query, fragment, slashes at
+ * its end.
+ */
 export function serviceOf(baseUrl: string): string {
   const url = new URL(baseUrl);
   return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;

@@ -9,10 +9,16 @@ const TEXT_MAX_LINES = 20;
 const LABEL_MAX = 150;
 /** As many buttons as Slack takes in one block, one for an answer in words left out. */
 const CHOICES_MAX = 24;
-/** How many questions of one turn are asked: our own job service lets one run of an agent ask so many. */
+/**
+ * How many questions of one turn are asked: our own job service lets one run of an agent ask so
+ * many.
+ */
 const QUESTIONS_MAX = 20;
 
-/** The most UTF-16 units that a person may answer in words: Slack's own limit for a text field, below that of our job service. */
+/**
+ * The most UTF-16 units that a person may answer in words: Slack's own limit for a text field,
+ * below that of our job service.
+ */
 export const ANSWER_MAX_CHARS = 3000;
 
 /**
@@ -33,7 +39,10 @@ export const PersonAnswer = storedObject({
   choiceId: z.string().nullable(),
   /** The choice's label, or all the words. */
   words: z.string(),
-  /** The message that it was said in, by the id that a request in it would have; absent: a button or a form. */
+  /**
+   * The message that it was said in, by the id that a request in it would have; absent: a button or
+   * a form.
+   */
   saidIn: z.string().optional(),
   /** It is being sent, or was. */
   mayBeSent: z.boolean().optional(),
@@ -42,7 +51,10 @@ export const PersonAnswer = storedObject({
 });
 export type PersonAnswer = z.infer<typeof PersonAnswer>;
 
-/** Something that the agent asks while its turn runs: untrusted, bounded. Its id, text and choices stay as they were first told. */
+/**
+ * Something that the agent asks while its turn runs: untrusted, bounded. Its id, text and choices
+ * stay as they were first told.
+ */
 export const Question = storedObject({
   /** At the job service. */
   id: z.string(),
@@ -55,7 +67,9 @@ export const Question = storedObject({
   /** Whether words of one's own are an answer. */
   allowsText: z.boolean(),
   answer: PersonAnswer.optional(),
-  /** Why it takes no answer, although nobody gave one in Slack; absent: it takes one, or has one. */
+  /**
+   * Why it takes no answer, although nobody gave one in Slack; absent: it takes one, or has one.
+   */
   closed: z.enum(["unanswered", "elsewhere"]).optional(),
   /** The state that its message shows; absent: it isn't posted. */
   shown: z.string().optional(),
@@ -67,21 +81,27 @@ export function isOpen({ answer, closed }: Question): boolean {
   return answer === undefined && closed === undefined;
 }
 
-/** Names what a question's message shows: as long as it stays the same, the message is not touched. */
+/**
+ * Names what a question's message shows: as long as it stays the same, the message is not touched.
+ */
 export function questionKey({ answer, closed }: Question): string {
   if (answer === undefined) return closed ?? "open";
   return answer.result === undefined || answer.result === "taken" ? "answered" : answer.result;
 }
 
-/** The questions that an answer tells of the job's turn of that number; null where the service does not announce that it tells of questions. */
+/**
+ * The questions that an answer tells of the job's turn of that number; null where the service does
+ * not announce that it tells of questions.
+ */
 export function toldQuestions(answer: JobServiceAnswer, turn: number | null): ReportedQuestion[] | null {
   if (!answer.ok || answer.capabilities?.includes("questions") !== true || turn === null) return null;
   return answer.report?.questions?.filter((question) => question.turn === turn) ?? null;
 }
 
 /**
- * A turn's questions after the job service has told of them. One that it doesn't name any more is closed, and open again if it is named
- * again, as by an answer that is newer than the one before. An answer from Slack stays. The same array when nothing changed.
+ * A turn's questions after the job service has told of them. One that it doesn't name any more is
+ * closed, and open again if it is named again, as by an answer that is newer than the one before.
+ * An answer from Slack stays. The same array when nothing changed.
  */
 export function questionsAfter(
   known: readonly Question[],
@@ -104,19 +124,27 @@ export function questionsAfter(
   return isSame ? known : [...kept, ...added];
 }
 
-/** The questions of a turn that has ended, or isn't watched any more. The same array when nothing changed. */
+/**
+ * The questions of a turn that has ended, or isn't watched any more. The same array when nothing
+ * changed.
+ */
 export function closeQuestions(questions: readonly Question[]): readonly Question[] {
   return questionsAfter(questions, []);
 }
 
-/** What becomes of an answer to a question. `known`: the same was given before, by the same person. */
+/**
+ * What becomes of an answer to a question. `known`: the same was given before, by the same person.
+ */
 export type Answering =
   | { kind: "taken"; question: Question }
   | { kind: "known" }
   | { kind: "answered"; userId: string }
   | { kind: "closed" };
 
-/** A question after a person has answered it: with the choice at that place, or in words. The first answer counts. */
+/**
+ * A question after a person has answered it: with the choice at that place, or in words. The first
+ * answer counts.
+ */
 export function answerQuestion(
   question: Question,
   userId: string,
@@ -135,7 +163,10 @@ export function answerQuestion(
   return { kind: "taken", question: { ...question, answer } };
 }
 
-/** A reply in words as an answer: the choice that it names, or the words themselves. Null: it answers nothing. */
+/**
+ * A reply in words as an answer: the choice that it names, or the words themselves. Null: it
+ * answers nothing.
+ */
 export function answerInWords(
   { choices, allowsText }: Question,
   words: string,
@@ -148,7 +179,10 @@ export function answerInWords(
   return allowsText && words.length <= ANSWER_MAX_CHARS ? { text: words } : null;
 }
 
-/** The place of the label that somebody typed, or the only one that begins with their words: "yes" is "Yes, go ahead". -1: none. */
+/**
+ * The place of the label that somebody typed, or the only one that begins with their words: "yes"
+ * is "Yes, go ahead". -1: none.
+ */
 function choiceNamed(labels: readonly string[], words: string): number {
   const typed = words.trim().toLowerCase();
   const known = labels.map((label) => label.toLowerCase());
@@ -165,7 +199,10 @@ export function sentAnswer({ choiceId, words }: PersonAnswer): QuestionAnswer {
   return choiceId === null ? { text: words } : { choice: choiceId };
 }
 
-/** How the sending of an answer ended, by what the job service said to it. Null: it is to be sent again. */
+/**
+ * How the sending of an answer ended, by what the job service said to it. Null: it is to be sent
+ * again.
+ */
 export function resultOf(said: JobServiceAnswer, wasSentBefore: boolean): AnswerResult | null {
   if (said.ok) return "taken";
   const { kind, status } = said.fault;

@@ -9,7 +9,10 @@ export const AFTER_STORE_FAULT_MS = 1_000;
 const GIVE_UP_AFTER_MS = 24 * 60 * 60_000;
 /** How often it is tried at least, about an hour: the app itself may have been off for that day. */
 const MIN_ATTEMPTS = 20;
-/** How often a task that fails for a reason nobody foresaw is tried, and how many processes may die in it. */
+/**
+ * How often a task that fails for a reason nobody foresaw is tried, and how many processes may die
+ * in it.
+ */
 export const MAX_SURPRISES = 8;
 
 /** Whether a task that has met another temporary fault is given up. */
@@ -17,23 +20,29 @@ export function isGivenUp(task: { addedAt: number; attempt: number }, now: numbe
   return task.attempt >= MIN_ATTEMPTS && now - task.addedAt > GIVE_UP_AFTER_MS;
 }
 
-/** How long to wait before the next attempt, milliseconds: doubling from 1 s to 5 min, ±10 %, at least what was asked for. */
+/**
+ * How long to wait before the next attempt, milliseconds: doubling from 1 s to 5 min, ±10 %, at
+ * least what was asked for.
+ */
 export function retryDelayMs(input: { attempt: number; retryAfterMs: number; random: number }): number {
   const backoff = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(input.attempt - 1, 30));
   const jittered = backoff * (1 - JITTER + 2 * JITTER * input.random);
   return Math.ceil(Math.max(jittered, input.retryAfterMs));
 }
 
-/** The longest wait that another side may ask for, in milliseconds: an hour. Longer ones would stop the work for good. */
+/**
+ * The longest wait that another side may ask for, in milliseconds: an hour. Longer ones would stop
+ * the work for good.
+ */
 export const MAX_RETRY_AFTER_MS = 3_600_000;
 
 const DELTA_SECONDS = /^\d+$/;
 const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
 
 /**
- * The wait that a `Retry-After` header asks for, in milliseconds between 0 and {@link MAX_RETRY_AFTER_MS}; null if there is
- * none or it can't be read. Reads both forms of RFC 9110, section 10.2.3: seconds, and a date, which is compared with
- * `nowMs` (epoch milliseconds).
+ * The wait that a `Retry-After` header asks for, in milliseconds between 0 and {@link
+ * MAX_RETRY_AFTER_MS}; null if there is none or it can't be read. Reads both forms of RFC 9110,
+ * section 10.2.3: seconds, and a date, which is compared with `nowMs` (epoch milliseconds).
  */
 export function parseRetryAfter(header: unknown, nowMs: number): number | null {
   if (typeof header !== "string") return null;
@@ -60,19 +69,21 @@ export type PollingPolicy = {
 };
 
 /**
- * The delay when a job has been watched for one second, in seconds. Chosen by measurement, with the bench's simulated jobs: 1.20
- * takes more polls than before (30.4 per job), 1.30 sees an outcome after more than 12 s.
+ * The delay when a job has been watched for one second, in seconds. Chosen by measurement, with the
+ * bench's simulated jobs: 1.20 takes more polls than before (30.4 per job), 1.30 sees an outcome
+ * after more than 12 s.
  */
 const DELAY_AT_ONE_SECOND = 1.25;
 
 /**
- * How long to wait before the next poll, in milliseconds. The delay grows with the square root of the watch's age, 1.25·√age
- * in seconds, between floor and ceiling, ±10 %. Faults double it, and it is never less than the service asked for or than
- * the floor.
+ * How long to wait before the next poll, in milliseconds. The delay grows with the square root of
+ * the watch's age, 1.25·√age in seconds, between floor and ceiling, ±10 %. Faults double it, and it
+ * is never less than the service asked for or than the floor.
  *
- * The root keeps the delay close to the time a job is likely to need still, without becoming long too early: on the bench's
- * 20,000 jobs (median 4 minutes, 0.5 % over 2 hours) it takes 29.3 polls per job, and an outcome is seen 11.6 s after the end
- * on average (95 %: 34 s). A tenth of the age takes 29.8 polls and sees it after 15.0 s (49 s).
+ * The root keeps the delay close to the time a job is likely to need still, without becoming long
+ * too early: on the bench's 20,000 jobs (median 4 minutes, 0.5 % over 2 hours) it takes 29.3 polls
+ * per job, and an outcome is seen 11.6 s after the end on average (95 %: 34 s). A tenth of the age
+ * takes 29.8 polls and sees it after 15.0 s (49 s).
  */
 export function nextPollDelayMs(input: {
   ageMs: number;

@@ -14,7 +14,9 @@ const PLAN_LINE_MAX = 100;
 /** Longer than any address that is shown as a link: what is cut is none. */
 const URL_MAX = 3000;
 
-/** A pull request as the job service describes it: untrusted, bounded. What it does not say is null. */
+/**
+ * A pull request as the job service describes it: untrusted, bounded. What it does not say is null.
+ */
 export const PullRequestReport = storedObject({
   url: z.string(),
   title: z.string().nullable(),
@@ -24,9 +26,15 @@ export const PullRequestReport = storedObject({
 });
 export type PullRequestReport = z.infer<typeof PullRequestReport>;
 
-/** What a job service said of how a turn ended, beyond the job's record: untrusted, bounded. What it does not say is null. */
+/**
+ * What a job service said of how a turn ended, beyond the job's record: untrusted, bounded. What it
+ * does not say is null.
+ */
 export const ToldTurn = storedObject({
-  /** One of {@link ReportedTurn}'s; any text, because an older version may read what a newer one wrote. */
+  /**
+   * One of {@link ReportedTurn}'s; any text, because an older version may read what a newer one
+   * wrote.
+   */
   outcome: z.string(),
   reason: z.string().nullable(),
   /** One of {@link ReportedTurn}'s; any text, as above. Absent: none is told. */
@@ -56,18 +64,27 @@ export const TurnProgress = storedObject({
 });
 export type TurnProgress = z.infer<typeof TurnProgress>;
 
-/** The turns that an answer tells of, oldest first; null where the service does not announce that it tells of turns. */
+/**
+ * The turns that an answer tells of, oldest first; null where the service does not announce that it
+ * tells of turns.
+ */
 export function toldTurns(answer: JobServiceAnswer): ReportedTurn[] | null {
   if (!answer.ok || answer.capabilities?.includes("turns") !== true) return null;
   return answer.report?.turns ?? null;
 }
 
-/** What an answer tells of the job's turn of that number (1 is the create); null: nothing, or the number isn't known. */
+/**
+ * What an answer tells of the job's turn of that number (1 is the create); null: nothing, or the
+ * number isn't known.
+ */
 export function ownTurn(answer: JobServiceAnswer, number: number | null): ReportedTurn | null {
   return toldTurns(answer)?.find((turn) => turn.number === number) ?? null;
 }
 
-/** Whether an answer is older than the turn of that number: it tells of turns, and only of earlier ones. */
+/**
+ * Whether an answer is older than the turn of that number: it tells of turns, and only of earlier
+ * ones.
+ */
 export function isBefore(answer: JobServiceAnswer, number: number | null): boolean {
   const last = toldTurns(answer)?.at(-1);
   return last !== undefined && number !== null && last.number < number;
@@ -88,7 +105,10 @@ export function toldTurn(reported: ReportedTurn | null): ToldTurn | undefined {
   };
 }
 
-/** What is shown of a turn while it runs; undefined where nothing is told. `isAsking`: its step is only the question, which is shown itself. */
+/**
+ * What is shown of a turn while it runs; undefined where nothing is told. `isAsking`: its step is
+ * only the question, which is shown itself.
+ */
 export function progressOf(reported: ReportedTurn | null, isAsking = false): TurnProgress | undefined {
   if (reported === null || reported.status === "ended") return undefined;
   if (reported.status === "waiting") return { isWaiting: true, step: null };

@@ -17,7 +17,10 @@ import type { Turn } from "../turn/turn.ts";
 export const PollState = storedObject({
   /** Faults in a row. */
   faults: z.number().int(),
-  /** Answers of the same kind in a row that end the turn if they keep coming. `since`: epoch milliseconds of the first. */
+  /**
+   * Answers of the same kind in a row that end the turn if they keep coming. `since`: epoch
+   * milliseconds of the first.
+   */
   strikes: storedObject({
     kind: z.enum(["missing", "rejected", "contract"]),
     count: z.number().int(),
@@ -31,8 +34,9 @@ export type PollState = z.infer<typeof PollState>;
 export const FRESH_POLL_STATE: PollState = { faults: 0, strikes: null };
 
 /**
- * How many polls in a row, and over how long, must say "no such job", "not allowed" or nonsense before a turn ends by it: a deploy or
- * a key rotation at the job service takes minutes; an outcome is permanent.
+ * How many polls in a row, and over how long, must say "no such job", "not allowed" or nonsense
+ * before a turn ends by it: a deploy or a key rotation at the job service takes minutes; an outcome
+ * is permanent.
  */
 const STRIKES_THAT_END = 3;
 const STRIKES_LAST_MS = 3 * 60_000;
@@ -57,8 +61,8 @@ export function pollStateAfter(state: PollState, answer: JobServiceAnswer, now: 
 }
 
 /**
- * A watched turn after a poll, `state` being what is remembered after it, and `earlier` the turns of its job before it. The same object when
- * nothing about it changed.
+ * A watched turn after a poll, `state` being what is remembered after it, and `earlier` the turns
+ * of its job before it. The same object when nothing about it changed.
  */
 export function turnAfterPoll(
   turn: Turn,
@@ -108,7 +112,8 @@ export function nextPollAt(
 function strike(state: PollState, fault: JobServiceFault, now: number): PollState["strikes"] {
   if (fault.kind !== "missing" && fault.kind !== "rejected" && fault.kind !== "contract") return null;
   const before = state.strikes?.kind === fault.kind ? state.strikes : null;
-  // A clock that was set back has the first one in the future, and the job would have to wait for that.
+  // A clock that was set back has the first one in the future, and the job would have to wait for
+  // that.
   const since = Math.min(before?.since ?? now, now);
   return { kind: fault.kind, count: (before?.count ?? 0) + 1, since };
 }
@@ -122,8 +127,8 @@ function withTrouble(turn: Turn, since: number): Turn {
 export type Polled = { turn: Turn; next: Turn };
 
 /**
- * Whether a poll's answer is of another turn of the job than this follow-up: one of the `earlier` was still at work, and the service doesn't tell
- * turns apart.
+ * Whether a poll's answer is of another turn of the job than this follow-up: one of the `earlier`
+ * was still at work, and the service doesn't tell turns apart.
  */
 export function isBehind(turn: Turn, earlier: readonly Polled[]): boolean {
   return isFollowUp(turn) && turn.number === undefined && earlier.some(isShown);
@@ -140,7 +145,10 @@ function isShown({ turn: { stage }, next }: Polled): boolean {
   return job !== null && unseen.leftAs !== null && leftAs(job) !== unseen.leftAs;
 }
 
-/** A watched follow-up after an answer that is of a turn before it: how that one ended isn't how this one ends. */
+/**
+ * A watched follow-up after an answer that is of a turn before it: how that one ended isn't how
+ * this one ends.
+ */
 export function waitBehind(turn: Turn, answer: JobServiceAnswer & { ok: true }, now: number): Turn {
   const { stage } = turn;
   const { job } = answer;

@@ -4,7 +4,9 @@ export interface Clock {
   now(): number;
   /** Milliseconds that only ever go forward: for durations. */
   monotonicMs(): number;
-  /** Calls `wake` once, at `atMs` (epoch milliseconds) or later. The returned function cancels it. */
+  /**
+   * Calls `wake` once, at `atMs` (epoch milliseconds) or later. The returned function cancels it.
+   */
   wakeAt(atMs: number, wake: () => void): () => void;
 }
 

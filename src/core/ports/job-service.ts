@@ -4,8 +4,8 @@ import type { ProjectRef } from "../job/project.ts";
 import { storedObject } from "./stored-object.ts";
 
 /**
- * What a job service may offer beyond the contract. `idempotency-key`: it answers a repeated request with the same `Idempotency-Key` without
- * running it again.
+ * What a job service may offer beyond the contract. `idempotency-key`: it answers a repeated
+ * request with the same `Idempotency-Key` without running it again.
  */
 export const Capability = z.enum([
   "idempotency-key",
@@ -19,7 +19,10 @@ export const Capability = z.enum([
 ]);
 export type Capability = z.infer<typeof Capability>;
 
-/** How a turn ended, in the job service's words. `branch`: the changes are on a branch, and there is no code host to ask. */
+/**
+ * How a turn ended, in the job service's words. `branch`: the changes are on a branch, and there is
+ * no code host to ask.
+ */
 export const ReportedOutcome = z.enum([
   "pull-request",
   "branch",
@@ -38,8 +41,8 @@ export type FailureCause = z.infer<typeof FailureCause>;
 export type PlanStep = { text: string; status: "pending" | "in-progress" | "completed" };
 
 /**
- * What the models used, all calls of the turn together. The counts are null where only the agent's own word for its cost is known,
- * `costUsd` where no price is.
+ * What the models used, all calls of the turn together. The counts are null where only the agent's
+ * own word for its cost is known, `costUsd` where no price is.
  */
 export type ReportedUsage = {
   inputTokens: number | null;
@@ -63,7 +66,10 @@ export type ReportedPullRequest = {
   headSha: string;
 };
 
-/** A turn as the job service tells it: untrusted text, bounded. Times are epoch milliseconds; what is not known is null. */
+/**
+ * A turn as the job service tells it: untrusted text, bounded. Times are epoch milliseconds; what
+ * is not known is null.
+ */
 export type ReportedTurn = {
   /** 1 is the create, the others are messages, in order. */
   number: number;
@@ -104,7 +110,10 @@ export type ReportedQuestion = {
 
 /** What a job service tells of a job beyond the contract. Null: it does not say. */
 export type JobReport = {
-  /** Oldest first; of a long job only the newest. After a create or a message, the last one is the turn that it began. */
+  /**
+   * Oldest first; of a long job only the newest. After a create or a message, the last one is the
+   * turn that it began.
+   */
   turns: ReportedTurn[] | null;
   /** Those of turns that have not ended. */
   questions: ReportedQuestion[] | null;
@@ -114,7 +123,10 @@ export type JobReport = {
 export const JobStatus = z.enum(["active", "completed", "archived", "failed"]);
 export type JobStatus = z.infer<typeof JobStatus>;
 
-/** What the job service says of one job. `prLink` is whatever it sent: untrusted until `replies/` has looked at it. */
+/**
+ * What the job service says of one job. `prLink` is whatever it sent: untrusted until `replies/`
+ * has looked at it.
+ */
 export const Job = storedObject({
   id: z.string().min(1),
   status: JobStatus,
@@ -143,15 +155,19 @@ export type JobServiceFault = {
   status?: number;
   /** What `Retry-After` asked for, in milliseconds. */
   retryAfterMs?: number;
-  /** The service's own `error` text: untrusted, bounded, and not for the log (it may quote a prompt). */
+  /**
+   * The service's own `error` text: untrusted, bounded, and not for the log (it may quote a
+   * prompt).
+   */
   said?: string;
   /** For the log: what failed, with what. Holds no secret, and nothing of what the service said. */
   message: string;
 };
 
 /**
- * `honorsIdempotencyKeys`: this answer announced it, or the project's settings say so. `capabilities`: what this answer announced; one
- * that announces nothing may come from something in front of the service. `report`: what it tells beyond the contract.
+ * `honorsIdempotencyKeys`: this answer announced it, or the project's settings say so.
+ * `capabilities`: what this answer announced; one that announces nothing may come from something in
+ * front of the service. `report`: what it tells beyond the contract.
  */
 export type JobServiceAnswer = { honorsIdempotencyKeys: boolean; capabilities?: readonly Capability[] } & (
   | { ok: true; job: Job; report?: JobReport }
@@ -165,8 +181,9 @@ export function faultForLog(fault: JobServiceFault): Omit<JobServiceFault, "said
 }
 
 /**
- * How the last call to a project's job service went, as far as this process made one. `isUp`: it takes requests. `since`: the first call of
- * which that is true, without one in between of which it isn't; `at`: the last one. Epoch milliseconds.
+ * How the last call to a project's job service went, as far as this process made one. `isUp`: it
+ * takes requests. `since`: the first call of which that is true, without one in between of which it
+ * isn't; `at`: the last one. Epoch milliseconds.
  */
 export type Contact = { project: ProjectRef; isUp: boolean; since: number; at: number };
 
@@ -183,13 +200,16 @@ export function isFromServiceThatIsUp(answer: JobServiceAnswer): boolean {
 
 /** The job services of the projects that are configured. */
 export interface JobServices {
-  /** `service`: where it is now, which may be another address than the project's. Undefined: it is not configured any more. */
+  /**
+   * `service`: where it is now, which may be another address than the project's. Undefined: it is
+   * not configured any more.
+   */
   of(project: ProjectRef): { service: string; jobService: JobService } | undefined;
 }
 
 /**
- * The configured project that is meant: by service and id. Where the service has moved to another address, the only project with that id
- * is the one.
+ * The configured project that is meant: by service and id. Where the service has moved to another
+ * address, the only project with that id is the one.
  */
 export function configuredProject<T extends Pick<ProjectRef, "service" | "id">>(
   configured: readonly T[],
@@ -201,12 +221,16 @@ export function configuredProject<T extends Pick<ProjectRef, "service" | "id">>(
   );
 }
 
-/** What a person answers: one of the choices by its id, or words of their own where the question allows it. */
+/**
+ * What a person answers: one of the choices by its id, or words of their own where the question
+ * allows it.
+ */
 export type QuestionAnswer = { choice: string } | { text: string };
 
 /**
- * Who asked for a turn, for a service that announces `requester`. `link`: to the message that asked, or to its thread; null: there
- * is none yet. `isPrivate`: not everybody in the workspace can read that place, or Slack doesn't say.
+ * Who asked for a turn, for a service that announces `requester`. `link`: to the message that
+ * asked, or to its thread; null: there is none yet. `isPrivate`: not everybody in the workspace can
+ * read that place, or Slack doesn't say.
  */
 export const Requester = storedObject({
   name: z.string(),
@@ -215,16 +239,25 @@ export const Requester = storedObject({
 });
 export type Requester = z.infer<typeof Requester>;
 
-/** What goes along with a prompt, each part only where it is offered. `words`: what of the prompt the person typed. */
+/**
+ * What goes along with a prompt, each part only where it is offered. `words`: what of the prompt
+ * the person typed.
+ */
 export type Besides = { attachments?: readonly Attachment[]; words?: string; requester?: Requester };
 
-/** A project's job service. No method throws for anything the service or the network does: faults are answers. */
+/**
+ * A project's job service. No method throws for anything the service or the network does: faults
+ * are answers.
+ */
 export interface JobService {
-  /** Whether the settings say that it honors idempotency keys, which its answers may announce as well. */
+  /**
+   * Whether the settings say that it honors idempotency keys, which its answers may announce as
+   * well.
+   */
   readonly honorsIdempotencyKeys?: boolean;
   /**
-   * Creates a job. Sends `idempotencyKey` along: only a service that honors such keys (see {@link JobServiceAnswer}) can be
-   * given the same create again without a second job.
+   * Creates a job. Sends `idempotencyKey` along: only a service that honors such keys (see {@link
+   * JobServiceAnswer}) can be given the same create again without a second job.
    */
   createJob(prompt: string, idempotencyKey: string, besides?: Besides): Promise<JobServiceAnswer>;
   /** Reads a job. Safe to repeat. */
@@ -236,8 +269,14 @@ export interface JobService {
     idempotencyKey: string,
     besides?: Besides,
   ): Promise<JobServiceAnswer>;
-  /** Ends a turn that waits or runs, without a result. Only where `cancel` is offered. Safe to repeat. */
+  /**
+   * Ends a turn that waits or runs, without a result. Only where `cancel` is offered. Safe to
+   * repeat.
+   */
   cancelTurn(jobId: string, turn: number): Promise<JobServiceAnswer>;
-  /** Answers a question of the agent's. Only where `questions` is offered. The same answer is safe to repeat. */
+  /**
+   * Answers a question of the agent's. Only where `questions` is offered. The same answer is safe
+   * to repeat.
+   */
   answerQuestion(jobId: string, questionId: string, answer: QuestionAnswer): Promise<JobServiceAnswer>;
 }

@@ -1,4 +1,7 @@
-/** Structured log lines: a static message, everything that varies in `fields`. Neither may hold a secret or a person's text. */
+/**
+ * Structured log lines: a static message, everything that varies in `fields`. Neither may hold a
+ * secret or a person's text.
+ */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;

@@ -11,24 +11,36 @@ export type Place = { teamId: string; channelId: string; threadTs: string | null
 /** A message that was posted. */
 export type Posted = { channelId: string; ts: string };
 
-/** A search for an earlier post. `sentAtMs`: Slack's time when it was sent, at the earliest. `cursor`: where the last look ended. */
+/**
+ * A search for an earlier post. `sentAtMs`: Slack's time when it was sent, at the earliest.
+ * `cursor`: where the last look ended.
+ */
 export type Search = { sentAtMs: number; cursor: string | null };
 
 /**
- * To one person alone, where they are: through the response URL while it lasts, else as an ephemeral message. `replaces`: in place of the message
- * that the response URL came from.
+ * To one person alone, where they are: through the response URL while it lasts, else as an
+ * ephemeral message. `replaces`: in place of the message that the response URL came from.
  */
 export type Recipient = { place: Place; userId: string; responseUrl: string | null; replaces?: boolean };
 
-/** One step to the reaction that should be under the message that asked. By Slack's names: at work, done, not done. */
+/**
+ * One step to the reaction that should be under the message that asked. By Slack's names: at work,
+ * done, not done.
+ */
 export type ReactionChange = { name: "eyes" | "white_check_mark" | "x"; isOn: boolean };
 
-/** `away`: why it is in a direct message; null: it isn't, or another message there says so. `muted`: who isn't to be mentioned. */
+/**
+ * `away`: why it is in a direct message; null: it isn't, or another message there says so. `muted`:
+ * who isn't to be mentioned.
+ */
 type OfTurn = { turn: Turn; away: string | null; muted?: readonly string[] };
 
 /** What a message says. How it looks is the notifier's business. */
 export type Message =
-  /** The root message, or first reply, that is updated in place. `followUps`: what it shows besides its own turn, oldest first. */
+  /**
+   * The root message, or first reply, that is updated in place. `followUps`: what it shows besides
+   * its own turn, oldest first.
+   */
   | { kind: "status"; turn: Turn; followUps?: readonly Turn[]; away: string | null }
   /** What the agent asks, and, once there is one, the answer. */
   | ({ kind: "question"; question: Question } & OfTurn)
@@ -38,9 +50,13 @@ export type Message =
   | ({ kind: "outcome"; outcome: Outcome; watch: number } & OfTurn)
   /** To the requester alone: the app cannot post in that channel, and how to invite it. */
   | { kind: "invite-me"; channelId: string; error: string }
-  /** To the requester alone: the request is saved, and Slack does not take the status message yet. */
+  /**
+   * To the requester alone: the request is saved, and Slack does not take the status message yet.
+   */
   | { kind: "kept" }
-  /** To one person alone: what they can ask for and how. `isOfFiles`: they sent files, and no words. */
+  /**
+   * To one person alone: what they can ask for and how. `isOfFiles`: they sent files, and no words.
+   */
   | { kind: "help"; isOfFiles?: boolean | undefined }
   /** In direct messages with a newcomer: what they can do. */
   | { kind: "welcome" }
@@ -50,7 +66,10 @@ export type Message =
   | ({ kind: "standing" } & Standing)
   /** To the author of a reply in a thread alone: whether it is for the agent. */
   | { kind: "ask"; replyId: string }
-  /** To one person alone: somebody asked for the same, and that turn runs. `replyId`: their own request, which is kept. */
+  /**
+   * To one person alone: somebody asked for the same, and that turn runs. `replyId`: their own
+   * request, which is kept.
+   */
   | { kind: "asked-before"; replyId: string; turn: Turn; agoMs: number }
   /** To one person alone: only the requester may do that. */
   | { kind: "not-allowed"; requesterId: string }
@@ -107,11 +126,15 @@ export type NotifierAnswer<T> = { ok: true; value: T } | { ok: false; fault: Not
 
 /** Slack out. No method throws for anything Slack or the network does: faults are answers. */
 export interface Notifier {
-  /** Posts once per call; not idempotent. The channel of the answer counts: a person's id is answered with their direct message. */
+  /**
+   * Posts once per call; not idempotent. The channel of the answer counts: a person's id is
+   * answered with their direct message.
+   */
   post(place: Place, message: Message, label: PostLabel): Promise<NotifierAnswer<Posted>>;
   /**
-   * Looks once (one call, at most 15 messages, the newest first as far as Slack lets us) for the post that carries `label`.
-   * `next`: the cursor to go on with; null when all since `sentAtMs` was seen.
+   * Looks once (one call, at most 15 messages, the newest first as far as Slack lets us) for the
+   * post that carries `label`. `next`: the cursor to go on with; null when all since `sentAtMs` was
+   * seen.
    */
   find(
     place: Place,
@@ -131,12 +154,18 @@ export interface Notifier {
   replyPrivately(to: Recipient, message: Message): Promise<NotifierAnswer<null>>;
   /** The direct-message channel with a person. Idempotent. */
   openDirectMessage(teamId: string, userId: string): Promise<NotifierAnswer<{ channelId: string }>>;
-  /** Slack's clock as its answers tell it (their Date header), epoch milliseconds; ours until one has. */
+  /**
+   * Slack's clock as its answers tell it (their Date header), epoch milliseconds; ours until one
+   * has.
+   */
   slackTimeMs(): number;
 }
 
 /** Slack's own sign that the agent is at work, where it offers one. */
 export interface WorkStatus {
-  /** Shows it in a thread for at most two minutes, in the background: best effort, never throws, and renews only what is about to go. */
+  /**
+   * Shows it in a thread for at most two minutes, in the background: best effort, never throws, and
+   * renews only what is about to go.
+   */
   show(thread: { teamId: string; channelId: string; threadTs: string }): void;
 }

@@ -5,17 +5,23 @@ import { QuotedMessage, Request, ThreadContext } from "../turn/request.ts";
 import { storedObject } from "./stored-object.ts";
 import { Turn } from "../turn/turn.ts";
 
-/** Records of one kind, by id. A record that does not parse is set aside and reads as absent. What depends on what is there is decided (`TaskQueue.commit`). */
+/**
+ * Records of one kind, by id. A record that does not parse is set aside and reads as absent. What
+ * depends on what is there is decided (`TaskQueue.commit`).
+ */
 export interface RecordStore<T> {
   get(id: string): Promise<T | undefined>;
-  /** Durable when it resolves. Rejects, and writes nothing, if the record does not parse. `ttlMs`: it is gone after that. */
+  /**
+   * Durable when it resolves. Rejects, and writes nothing, if the record does not parse. `ttlMs`:
+   * it is gone after that.
+   */
   set(id: string, record: T, ttlMs?: number): Promise<void>;
   delete(id: string): Promise<void>;
 }
 
 /**
- * A job we know of: where it is, where it reports, and what its turns have left. Written before anyone is told about the job. It doesn't grow with
- * the turns that have ended.
+ * A job we know of: where it is, where it reports, and what its turns have left. Written before
+ * anyone is told about the job. It doesn't grow with the turns that have ended.
  */
 export const JobRecord = storedObject({
   version: z.literal(2),
@@ -26,7 +32,10 @@ export const JobRecord = storedObject({
   thread: storedObject({ teamId: z.string(), channelId: z.string(), ts: z.string() }).nullable(),
   /** Its turns that have not ended, oldest first. */
   openTurnIds: z.array(z.string()),
-  /** The newest pull request that a turn has left, as the service gave its address, and the first turn that left it. Absent: none has. */
+  /**
+   * The newest pull request that a turn has left, as the service gave its address, and the first
+   * turn that left it. Absent: none has.
+   */
   pullRequest: storedObject({ url: z.string(), turnId: z.string() }).optional(),
   /** Epoch milliseconds. */
   createdAt: z.number(),
@@ -63,8 +72,8 @@ export function threadIdOf({
 }
 
 /**
- * What a form was opened from, kept while the form is open: a form's own `private_metadata` ends at 3,000 characters, and a
- * message can be longer.
+ * What a form was opened from, kept while the form is open: a form's own `private_metadata` ends at
+ * 3,000 characters, and a message can be longer.
  */
 export const Draft = storedObject({
   version: z.literal(1),
@@ -77,7 +86,10 @@ export const Draft = storedObject({
   context: ThreadContext.optional(),
   /** The default project's service takes files; absent: it has not said. */
   takesFiles: z.boolean().optional(),
-  /** The services of all projects take the person's words apart from the rest, and publish nothing else. Absent: one hasn't said so. */
+  /**
+   * The services of all projects take the person's words apart from the rest, and publish nothing
+   * else. Absent: one hasn't said so.
+   */
   quotesWordsOnly: z.boolean().optional(),
   /** Its thread has yet to be read. */
   isThreadUnread: z.boolean().optional(),
@@ -85,15 +97,23 @@ export const Draft = storedObject({
 });
 export type Draft = z.infer<typeof Draft>;
 
-/** A message whose author was asked what to do with it, and the request that it is if they send it. */
+/**
+ * A message whose author was asked what to do with it, and the request that it is if they send it.
+ */
 const ReplyRecord = storedObject({
   version: z.literal(1),
   request: Request,
-  /** The running turn of somebody else who asked for the same. Absent: it is a reply in a thread, and may not be for the agent. */
+  /**
+   * The running turn of somebody else who asked for the same. Absent: it is a reply in a thread,
+   * and may not be for the agent.
+   */
   sameAs: storedObject({ turnId: z.string() }).optional(),
 });
 
-/** The newest turn that was asked for in the same words, by a hash of these and of where they were said. */
+/**
+ * The newest turn that was asked for in the same words, by a hash of these and of where they were
+ * said.
+ */
 const AskedRecord = storedObject({ version: z.literal(1), turnId: z.string() });
 
 /** What a job service has said of itself, by its base URL. */
@@ -101,15 +121,24 @@ export const ServiceRecord = storedObject({
   version: z.literal(1),
   /** The same create may be sent again under the same key: the job is made once. */
   honorsIdempotencyKeys: z.boolean(),
-  /** What its newest answer to a create or a message announced (`Capability`). Absent: it has taken none yet. */
+  /**
+   * What its newest answer to a create or a message announced (`Capability`). Absent: it has taken
+   * none yet.
+   */
   capabilities: z.array(z.string()).optional(),
 });
 export type ServiceRecord = z.infer<typeof ServiceRecord>;
 
-/** What a task has posted to a person that belongs to no turn (`tell`, `welcome`), by that task's id. */
+/**
+ * What a task has posted to a person that belongs to no turn (`tell`, `welcome`), by that task's
+ * id.
+ */
 const NoticeRecord = storedObject({ version: z.literal(1), delivery: Delivery });
 
-/** The messages of a thread that somebody chose not to share, by their `ts`. It holds no words, and is kept for good. */
+/**
+ * The messages of a thread that somebody chose not to share, by their `ts`. It holds no words, and
+ * is kept for good.
+ */
 const WithheldRecord = storedObject({ version: z.literal(1), messages: z.array(z.string()) });
 
 /** Every kind of record, under the name that its keys begin with. */
@@ -146,7 +175,9 @@ function isOfKind<K extends RecordKind>(write: Write, kind: K): write is Write &
   return write.kind === kind;
 }
 
-/** A record to write; null removes it. `ttlMs`: how long it is kept from now on; absent: for good. */
+/**
+ * A record to write; null removes it. `ttlMs`: how long it is kept from now on; absent: for good.
+ */
 export type WriteOf<K extends RecordKind> = {
   [P in K]: { kind: P; id: string; record: RecordOf<P> | null; ttlMs?: number };
 }[K];

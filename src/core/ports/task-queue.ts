@@ -1,11 +1,15 @@
 import type { Read, Write } from "./records.ts";
 
-/** A short text to add at the end of a series. The newest `keep` of it stay; `ttlMs` after the last append all are gone. */
+/**
+ * A short text to add at the end of a series. The newest `keep` of it stay; `ttlMs` after the last
+ * append all are gone.
+ */
 export type Append = { series: string; entry: string; keep: number; ttlMs: number };
 
 /**
- * What many turns add to: a person's requests, or how long a project's turns took. An append reads nothing, so nobody
- * has to wait for, or repeat, what somebody else adds. A decision cannot read a series.
+ * What many turns add to: a person's requests, or how long a project's turns took. An append reads
+ * nothing, so nobody has to wait for, or repeat, what somebody else adds. A decision cannot read a
+ * series.
  */
 export interface Series {
   /** Its entries, oldest first. */
@@ -19,7 +23,8 @@ export type NewTask = {
   /** What to do: the name of the handler (`submit`, `watch`, …). */
   type: string;
   /**
-   * Who answers it, where several may (a job service): tasks of one type that wait for different ones do not hold each other up.
+   * Who answers it, where several may (a job service): tasks of one type that wait for different
+   * ones do not hold each other up.
    */
   share?: string;
   /** JSON. The handler parses it: an older version of this program may have written it. */
@@ -57,9 +62,13 @@ export type TaskEnd =
   | { kind: "done" }
   /** Not over, nothing wrong: run again at `dueAt`, with `payload` if given. Counts anew. */
   | { kind: "again"; dueAt: number; payload?: unknown }
-  /** It was not its time yet: run again at `dueAt`, with `payload` if given, as if it had not run. */
+  /**
+   * It was not its time yet: run again at `dueAt`, with `payload` if given, as if it had not run.
+   */
   | { kind: "wait"; dueAt: number; payload?: unknown }
-  /** Failed for now: run again at `dueAt`. `isSurprise`: counts as a surprise, not as an attempt. */
+  /**
+   * Failed for now: run again at `dueAt`. `isSurprise`: counts as a surprise, not as an attempt.
+   */
   | { kind: "retry"; dueAt: number; reason: string; payload?: unknown; isSurprise?: boolean }
   /** Given up. Kept for the operator, counted, never run again. */
   | { kind: "dead"; reason: string };
@@ -68,8 +77,10 @@ export type TaskEnd =
 export type Limit = { gate: string; limit: number; windowMs: number };
 
 /**
- * What to write, to append and to add, all of it together, and what the caller learns from it. `within`: it counts against these limits, of a gate each. Unless
- * all have room it is not carried out, counts against none, and the commit rejects with a `LimitReachedError` about the first that has none.
+ * What to write, to append and to add, all of it together, and what the caller learns from it.
+ * `within`: it counts against these limits, of a gate each. Unless all have room it is not carried
+ * out, counts against none, and the commit rejects with a `LimitReachedError` about the first that
+ * has none.
  */
 export type Plan<T> = {
   writes?: readonly Write[];
@@ -80,8 +91,8 @@ export type Plan<T> = {
 };
 
 /**
- * Decides from the records as they are when it is carried out. Pure: it may run more than once, when somebody else wrote in
- * between, and only what its last run returned counts.
+ * Decides from the records as they are when it is carried out. Pure: it may run more than once,
+ * when somebody else wrote in between, and only what its last run returned counts.
  */
 export type Decision<T> = (read: Read) => Plan<T>;
 
@@ -95,15 +106,15 @@ export type TaskRun = {
   /** As {@link TaskQueue.commit}, and rejects when somebody else runs the task by now. */
   commit: <T>(decide: Decision<T>) => Promise<T>;
   /**
-   * Throws unless the run still has the task for itself, as after a pause in which somebody else may have taken it over. Call it right
-   * before an effect that must not happen twice.
+   * Throws unless the run still has the task for itself, as after a pause in which somebody else
+   * may have taken it over. Call it right before an effect that must not happen twice.
    */
   assertHeld: () => void;
 };
 
 /**
- * Runs one task. What it throws is a surprise, retried in 60 s. A step that cannot be written down is kept and written again until it
- * can: the handler does not run twice for it.
+ * Runs one task. What it throws is a surprise, retried in 60 s. A step that cannot be written down
+ * is kept and written again until it can: the handler does not run twice for it.
  */
 export type TaskHandler = (task: Task, run: TaskRun) => Promise<Step>;
 
@@ -112,22 +123,27 @@ export type TaskCounts = { waiting: number; running: number; dead: number };
 /** Durable tasks, run at least once, and the decisions that go with them. */
 export interface TaskQueue {
   /**
-   * Adds the task if its id allows it (see `known`). When this resolves the task survives a crash and a power cut. Resolves to
-   * whether it was added.
+   * Adds the task if its id allows it (see `known`). When this resolves the task survives a crash
+   * and a power cut. Resolves to whether it was added.
    */
   add(task: NewTask): Promise<boolean>;
-  /** Carries a decision out: all its writes and adds, or, when it rejects, none. Durable when it resolves. */
+  /**
+   * Carries a decision out: all its writes and adds, or, when it rejects, none. Durable when it
+   * resolves.
+   */
   commit<T>(decide: Decision<T>): Promise<T>;
   /**
-   * Answers a question about the records as they are now. It waits for no lock and no disk. `ask` may run more than once, as what was
-   * remembered may be out of date. Whatever is written because of the answer is decided anew, by a commit.
+   * Answers a question about the records as they are now. It waits for no lock and no disk. `ask`
+   * may run more than once, as what was remembered may be out of date. Whatever is written because
+   * of the answer is decided anew, by a commit.
    */
   read<T>(ask: (read: Read) => T): Promise<T>;
   /** Starts to run due tasks. A task is run by one handler at a time. */
   start(handler: TaskHandler): void;
   /**
-   * Starts nothing more, waits up to `graceMs` for what runs, then aborts it, to run again after the next start; what aborted
-   * handlers still do is not waited for, and writes nothing. Idempotent. Does not close the database.
+   * Starts nothing more, waits up to `graceMs` for what runs, then aborts it, to run again after
+   * the next start; what aborted handlers still do is not waited for, and writes nothing.
+   * Idempotent. Does not close the database.
    */
   stop(graceMs: number): Promise<void>;
   /** Rejects when tasks cannot be added or run now. */

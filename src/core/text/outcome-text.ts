@@ -5,11 +5,17 @@ import type { PullRequestReport } from "../job/told-turn.ts";
 
 export type OutcomeButton = "view-pull-request" | "try-again" | "keep-watching";
 
-/** What the words of an outcome are filled in with, marked up as the place where they stand reads it. */
+/**
+ * What the words of an outcome are filled in with, marked up as the place where they stand reads
+ * it.
+ */
 export type OutcomeWords = {
   /** The deadline. */
   watchedFor: string;
-  /** The pull request by its name, or as a link; null: there is none, or its address isn't one to trust. */
+  /**
+   * The pull request by its name, or as a link; null: there is none, or its address isn't one to
+   * trust.
+   */
   pr: string | null;
   /** The project's name; null: there is only one. */
   project: string | null;
@@ -41,7 +47,10 @@ export type OutcomeText = {
   subject: { text: string; isCode: boolean } | null;
   /** Whatever else there is to say in our own words, and what to do next; may be empty. */
   detail: string;
-  /** The job's id, untrusted, where an operator can look into it. The detail may end in a colon and introduce it. */
+  /**
+   * The job's id, untrusted, where an operator can look into it. The detail may end in a colon and
+   * introduce it.
+   */
   jobId: string | null;
   /** What the agent, or its service, says: untrusted, to be quoted. */
   quote: string | null;
@@ -169,7 +178,10 @@ export function diffText(report: PullRequestReport | null | undefined): string {
   return [changed, lines].filter((part) => part !== "").join(", ");
 }
 
-/** The agent's words where it changed something; the reason where there is one to give; both where nothing came of it. */
+/**
+ * The agent's words where it changed something; the reason where there is one to give; both where
+ * nothing came of it.
+ */
 function quoteOf(outcome: Outcome): string | null {
   const { told } = outcome;
   if (told === undefined) return outcome.said || null;
@@ -253,7 +265,10 @@ function checkBeforeMergeText(pr: string): string {
   return `${pr} is already open. Check it carefully before you merge.`;
 }
 
-/** How to go on where nothing was changed: an agent that asks wants an answer, and else the page may be unclear. */
+/**
+ * How to go on where nothing was changed: an agent that asks wants an answer, and else the page may
+ * be unclear.
+ */
 function replyText(outcome: Outcome, { botName, isPageNamed: isNamed }: OutcomeWords): string {
   const reply = botName === null ? "Reply" : `Reply with @${botName}`;
   if (quoteOf(outcome)?.endsWith("?") === true) return `${reply} to answer.`;

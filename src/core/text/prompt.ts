@@ -2,7 +2,10 @@ import type { QuotedMessage, Request, Segment, ThreadContext } from "../turn/req
 import { startOf } from "./text.ts";
 import { allSegments } from "../turn/shared.ts";
 
-/** The most characters of a quoted message, and of it and its thread together, that go to the job service. */
+/**
+ * The most characters of a quoted message, and of it and its thread together, that go to the job
+ * service.
+ */
 export const QUOTED_MAX_CHARS = 12_000;
 /** What of that is the thread's in any case. */
 export const THREAD_MIN_CHARS = 2_000;
@@ -64,8 +67,8 @@ export function withNames(
 }
 
 /**
- * The prompt that goes to the job service: what the person typed, exactly, and after it what is quoted, if anything, with every line marked as
- * quoted and every part labelled.
+ * The prompt that goes to the job service: what the person typed, exactly, and after it what is
+ * quoted, if anything, with every line marked as quoted and every part labelled.
  */
 export function composePrompt(
   request: Pick<Request, "instructions" | "quoted" | "context" | "channelId">,
@@ -106,7 +109,10 @@ function pickedLines(quoted: QuotedMessage, names: Names): string[] {
   ];
 }
 
-/** The newest messages that there is room for, oldest first; the newest one, or as much of it, in any case. */
+/**
+ * The newest messages that there is room for, oldest first; the newest one, or as much of it, in
+ * any case.
+ */
 function threadLines(
   context: ThreadContext,
   { names, room, lead }: { names: Names; room: number; lead: string[] },
@@ -180,7 +186,8 @@ export function readable(segment: Segment, names: Pick<Names, "people" | "channe
       return `@${segment.label}`;
     case "link":
       if (segment.label === null) return segment.url;
-      // `docs.example.com` and `ana@example.com` as people type them: Slack makes links of them by itself.
+      // `docs.example.com` and `ana@example.com` as people type them: Slack makes links of them by
+      // itself.
       return segment.url.replace(ADDED_BY_SLACK, "") === segment.label || segment.url === segment.label
         ? segment.label
         : `${segment.label} (${segment.url})`;
@@ -209,7 +216,10 @@ const ADDED_BY_SLACK = /^(?:https?:\/\/|mailto:|tel:)/i;
 /** Everything that a reader could take for the start of a line. */
 const LINE_END = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/;
 
-/** At most `maxChars` of a text with the marks at its line starts, and, where it is cut, one more line that says so. */
+/**
+ * At most `maxChars` of a text with the marks at its line starts, and, where it is cut, one more
+ * line that says so.
+ */
 function quotedLines(text: string, maxChars: number): string[] {
   const kept = startOf(text, maxChars - 2 * lineEndsIn(text, maxChars));
   const cut = kept === text ? [] : [`[cut here: ${text.length - kept.length} more characters in Slack]`];

@@ -94,7 +94,10 @@ export const WORKING = "🔧 The agent is working.";
 
 const FOLLOW_UP_SENT = "🔧 Follow-up sent to the agent.";
 
-/** What the status message says of a turn: plain text, if `words` are. It may hold untrusted text, bounded. */
+/**
+ * What the status message says of a turn: plain text, if `words` are. It may hold untrusted text,
+ * bounded.
+ */
 export function statusText(turn: Turn, words: Pick<OutcomeWords, "watchedFor" | "pr">): string {
   const { stage } = turn;
   if (isStopping(turn)) return isInTrouble(turn) ? `${STOPPING} ${TROUBLE}` : STOPPING;
@@ -124,7 +127,8 @@ function outcomeLine(outcome: Outcome, words: Pick<OutcomeWords, "watchedFor" | 
   const ending = endingOf(outcome);
   switch (ending) {
     case "pull-request": {
-      // Not its title: that may be about the first turn alone, while the size is that of all of them.
+      // Not its title: that may be about the first turn alone, while the size is that of all of
+      // them.
       const parts = [words.pr ?? "Pull request ready", diffText(told?.pullRequest)];
       return `✅ ${parts.filter((part) => part !== "").join(", ")}`;
     }
@@ -154,7 +158,10 @@ function outcomeLine(outcome: Outcome, words: Pick<OutcomeWords, "watchedFor" | 
 
 const REACTIONS = ["eyes", "white_check_mark", "x"] as const;
 
-/** The message that asked, under which reactions show how it stands. Null: nobody wrote one, as with a command. */
+/**
+ * The message that asked, under which reactions show how it stands. Null: nobody wrote one, as with
+ * a command.
+ */
 export function askingMessage({
   teamId,
   channelId,
@@ -173,7 +180,10 @@ export function reactionOf({ stage }: Turn): ReactionChange["name"] | null {
   return ["pull-request", "branch", "no-changes"].includes(endingOf(outcome)) ? "white_check_mark" : null;
 }
 
-/** The changes that bring the message to what a turn's state shows; each is harmless where it is so already. */
+/**
+ * The changes that bring the message to what a turn's state shows; each is harmless where it is so
+ * already.
+ */
 export function reactionChanges(turn: Turn): ReactionChange[] {
   const shown = reactionOf(turn);
   // Another watch, or another turn of the same message, may have ended before.

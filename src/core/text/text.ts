@@ -1,4 +1,6 @@
-/** The beginning of a text: at most `max` UTF-16 units, and no half of a surrogate pair at its end. */
+/**
+ * The beginning of a text: at most `max` UTF-16 units, and no half of a surrogate pair at its end.
+ */
 export function startOf(text: string, max: number): string {
   if (text.length <= max) return text;
   if (max < 1) return "";
@@ -6,8 +8,9 @@ export function startOf(text: string, max: number): string {
 }
 
 /**
- * Cuts text to at most `max` UTF-16 units, the ellipsis included, never through a surrogate pair. Half a pair that was in the
- * text becomes U+FFFD: strict JSON parsers refuse a whole message for it.
+ * Cuts text to at most `max` UTF-16 units, the ellipsis included, never through a surrogate pair.
+ * Half a pair that was in the text becomes U+FFFD: strict JSON parsers refuse a whole message for
+ * it.
  */
 export function cut(text: string, max: number): string {
   if (text.length <= max) return text.toWellFormed();
@@ -15,17 +18,24 @@ export function cut(text: string, max: number): string {
   return `${startOf(text, max - 1)}…`.toWellFormed();
 }
 
-/** One line: white space, control characters and what turns the direction of text become single spaces; at most `max` UTF-16 units. */
+/**
+ * One line: white space, control characters and what turns the direction of text become single
+ * spaces; at most `max` UTF-16 units.
+ */
 export function plainLine(text: string, max: number): string {
   return cut(text.replace(/[\s\p{Cc}\p{Bidi_Control}]+/gu, " ").trim(), max);
 }
 
-/** Made at its first use: the rules of sentences take 20 ms and 3 MB to load, which a start need not wait for. */
+/**
+ * Made at its first use: the rules of sentences take 20 ms and 3 MB to load, which a start need not
+ * wait for.
+ */
 let sentences: Intl.Segmenter | undefined;
 
 /**
- * The beginning of somebody's text: its lines as {@link plainLine} makes them, without empty ones, in at most `maxLines` and `max` UTF-16
- * units. What is too long ends with a sentence or a line where one ends late enough, else with a word, and then an ellipsis.
+ * The beginning of somebody's text: its lines as {@link plainLine} makes them, without empty ones,
+ * in at most `maxLines` and `max` UTF-16 units. What is too long ends with a sentence or a line
+ * where one ends late enough, else with a word, and then an ellipsis.
  */
 export function excerpt(text: string, max: number, maxLines: number): string {
   const lines = text
@@ -59,7 +69,10 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** A duration as people say it, in its two largest units: `45 s`, `3 min 20 s`, `2 h 5 min`, `1 day 4 h`. */
+/**
+ * A duration as people say it, in its two largest units: `45 s`, `3 min 20 s`, `2 h 5 min`, `1 day
+ * 4 h`.
+ */
 export function formatDuration(durationMs: number): string {
   const ms = Math.max(0, Math.round(durationMs / SECOND) * SECOND);
   if (ms < MINUTE) return `${ms / SECOND} s`;
@@ -68,7 +81,10 @@ export function formatDuration(durationMs: number): string {
   return two(ms, DAY, ms < 2 * DAY ? "day" : "days", HOUR, "h");
 }
 
-/** A duration as {@link formatDuration} says it, without seconds that nobody needs: `45 s`, `3 min`, `2 h 5 min`. */
+/**
+ * A duration as {@link formatDuration} says it, without seconds that nobody needs: `45 s`, `3 min`,
+ * `2 h 5 min`.
+ */
 export function roughDuration(durationMs: number): string {
   return formatDuration(durationMs < MINUTE ? durationMs : Math.round(durationMs / MINUTE) * MINUTE);
 }
@@ -87,7 +103,10 @@ export function utcTimeOfDay(epochMs: number): string {
   return `${new Date(epochMs).toISOString().slice("2026-01-05T".length, "2026-01-05T14:05".length)} UTC`;
 }
 
-/** The next whole minute. Times are shown to the minute, and the one after which something begins must not be too early. */
+/**
+ * The next whole minute. Times are shown to the minute, and the one after which something begins
+ * must not be too early.
+ */
 export function upToMinute(epochMs: number): number {
   return Math.ceil(epochMs / MINUTE) * MINUTE;
 }

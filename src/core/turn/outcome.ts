@@ -47,11 +47,19 @@ export const Outcome = storedObject({
   tookMs: z.number(),
   /** What the job service told of the turn itself; absent: it told nothing beyond the contract. */
   told: ToldTurn.optional(),
-  /** The pull request that the job had before this turn, as the service gave its address. Absent: there was none. */
+  /**
+   * The pull request that the job had before this turn, as the service gave its address. Absent:
+   * there was none.
+   */
   prBefore: z.string().optional(),
-  /** Nothing was sent: whoever asked may not use the app, or it can't be known. Absent: they may. */
+  /**
+   * Nothing was sent: whoever asked may not use the app, or it can't be known. Absent: they may.
+   */
   admission: z.enum(["guest", "unchecked", "uncheckable"]).optional(),
-  /** The job still looks as the turn before left it: the agent may not have begun with this one. Absent: it is known to have. */
+  /**
+   * The job still looks as the turn before left it: the agent may not have begun with this one.
+   * Absent: it is known to have.
+   */
   isUnsure: z.boolean().optional(),
   /** Who stopped it. Absent: nobody did, or it ended by itself before. */
   stoppedBy: z.string().optional(),
@@ -59,8 +67,9 @@ export const Outcome = storedObject({
 export type Outcome = z.infer<typeof Outcome>;
 
 /**
- * How a turn ended, by what the service tells of the turn (null: nothing), else by its job's status; null while it runs. What older versions
- * don't know is named by the kind that they know and is nearest: changes on a branch are `no-changes`, a turn that was canceled is `failed`.
+ * How a turn ended, by what the service tells of the turn (null: nothing), else by its job's
+ * status; null while it runs. What older versions don't know is named by the kind that they know
+ * and is nearest: changes on a branch are `no-changes`, a turn that was canceled is `failed`.
  */
 export function outcomeKindOf(job: Job, reported: ReportedTurn | null): OutcomeKind | null {
   if (reported?.status === "ended" && reported.outcome !== null) {
@@ -86,8 +95,8 @@ export function outcomeKindOf(job: Job, reported: ReportedTurn | null): OutcomeK
 }
 
 /**
- * How a turn ended, with what {@link OutcomeKind} can't name. Of those that somebody stopped, `withdrawn` were never sent, and `unwatched`
- * go on, as the service can't stop them.
+ * How a turn ended, with what {@link OutcomeKind} can't name. Of those that somebody stopped,
+ * `withdrawn` were never sent, and `unwatched` go on, as the service can't stop them.
  */
 export function endingOf({
   kind,
@@ -103,8 +112,9 @@ export function endingOf({
 }
 
 /**
- * Whether the turn was given to a job that already had this pull request: `updated`, or `maybe-updated` where the service says only that the
- * job has ended. Null: the pull request is new.
+ * Whether the turn was given to a job that already had this pull request: `updated`, or
+ * `maybe-updated` where the service says only that the job has ended. Null: the pull request is
+ * new.
  */
 export function updateOf(outcome: Outcome): "updated" | "maybe-updated" | null {
   const { prBefore, told } = outcome;
@@ -112,7 +122,9 @@ export function updateOf(outcome: Outcome): "updated" | "maybe-updated" | null {
   return told?.outcome === "pull-request" ? "updated" : "maybe-updated";
 }
 
-/** The address of the turn's pull request as the service gave it: untrusted. Null: there is none. */
+/**
+ * The address of the turn's pull request as the service gave it: untrusted. Null: there is none.
+ */
 export function prLinkOf({ told, job }: Outcome): string | null {
   return told?.pullRequest?.url ?? job?.prLink ?? null;
 }

@@ -3,7 +3,10 @@ import { pausedMs, isAsking, type Turn, type TurnStage } from "./turn.ts";
 import { projectKey, type ProjectRef } from "../job/project.ts";
 import type { Append } from "../ports/task-queue.ts";
 
-/** The series that says how long a project's newest turns with a result took, milliseconds. It holds nothing else of them. */
+/**
+ * The series that says how long a project's newest turns with a result took, milliseconds. It holds
+ * nothing else of them.
+ */
 export function historyOf(project: ProjectRef): string {
   return `history:${projectKey(project)}`;
 }
@@ -16,7 +19,10 @@ const HISTORY_MIN = 5;
 /** No turn is overdue before, milliseconds. */
 const OVERDUE_MIN_MS = 5 * 60_000;
 
-/** What is usual in a project: half of its turns take at most `usualMs`, and one that takes longer than `limitMs` is overdue. */
+/**
+ * What is usual in a project: half of its turns take at most `usualMs`, and one that takes longer
+ * than `limitMs` is overdue.
+ */
 type Usual = { usualMs: number; limitMs: number };
 
 /** What a project's history says is usual; null: it says too little. */
@@ -64,15 +70,18 @@ export function withOverdue(turn: Turn, usual: Usual | null, now: number): Turn 
 }
 
 /**
- * Names what the notice of an overdue turn shows. `open`: it can be stopped. `stopping`: somebody has. `over`: it has ended, or was watched anew
- * since.
+ * Names what the notice of an overdue turn shows. `open`: it can be stopped. `stopping`: somebody
+ * has. `over`: it has ended, or was watched anew since.
  */
 export function overdueKey({ stage, watch, stop }: Turn): "open" | "stopping" | "over" {
   if (stage.name === "ended" || watch !== 1) return "over";
   return stop === undefined ? "open" : "stopping";
 }
 
-/** Whether the notice is missing, or shows an earlier state. It isn't posted any more once the turn is over, nor while its agent waits. */
+/**
+ * Whether the notice is missing, or shows an earlier state. It isn't posted any more once the turn
+ * is over, nor while its agent waits.
+ */
 export function isNoticeDue(turn: Turn): boolean {
   const { overdue, delivery } = turn;
   if (overdue === undefined) return false;

@@ -3,13 +3,17 @@ import type { Turn } from "./turn.ts";
 import { z } from "zod";
 
 /**
- * Which replies in a job's thread are follow-ups: `mention`, those that mention the app; `requester`, besides, every reply of whoever asked for
- * the thread's newest open request; `ask`, besides, those that their author says are.
+ * Which replies in a job's thread are follow-ups: `mention`, those that mention the app;
+ * `requester`, besides, every reply of whoever asked for the thread's newest open request; `ask`,
+ * besides, those that their author says are.
  */
 export const FollowUps = z.enum(["mention", "ask", "requester"]);
 export type FollowUps = z.infer<typeof FollowUps>;
 
-/** Whether a person may say how the work on a turn goes on, by its buttons: under `requester` only whoever asked for it, else anyone who sees them. */
+/**
+ * Whether a person may say how the work on a turn goes on, by its buttons: under `requester` only
+ * whoever asked for it, else anyone who sees them.
+ */
 export function maySteer(followUps: FollowUps, { request }: Pick<Turn, "request">, userId: string): boolean {
   return followUps !== "requester" || request.userId === userId;
 }
@@ -19,7 +23,10 @@ const FOLLOWERS_MAX = 50;
 /** The most people that a thread's record notes as not to be mentioned: the newest. */
 const MUTED_MAX = 200;
 
-/** Whom a message about a turn mentions: the requester and whoever follows it, without those who don't want it in this thread. */
+/**
+ * Whom a message about a turn mentions: the requester and whoever follows it, without those who
+ * don't want it in this thread.
+ */
 export function mentionedIn({ request, followers = [] }: Turn, muted: readonly string[]): string[] {
   return [...new Set([request.userId, ...followers])].filter((userId) => !muted.includes(userId));
 }
@@ -43,7 +50,10 @@ type Vote = "yes" | "no";
 /** The most people whose votes a turn keeps. */
 const VOTERS_MAX = 100;
 
-/** The turn with somebody's vote, in place of the one before. The same object: it is known, or there are too many. */
+/**
+ * The turn with somebody's vote, in place of the one before. The same object: it is known, or there
+ * are too many.
+ */
 export function noteVote(turn: Turn, userId: string, vote: Vote): Turn {
   const votes = turn.votes ?? {};
   const isFull = votes[userId] === undefined && Object.keys(votes).length >= VOTERS_MAX;

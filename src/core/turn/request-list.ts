@@ -3,7 +3,10 @@ import type { Request } from "./request.ts";
 import type { Append } from "../ports/task-queue.ts";
 import type { Turn } from "./turn.ts";
 
-/** Whose list: what a person asked for, wherever that was; or what was asked for in a channel, by whomever. */
+/**
+ * Whose list: what a person asked for, wherever that was; or what was asked for in a channel, by
+ * whomever.
+ */
 export type ListOf = "person" | "channel";
 
 /** How many requests a list names. */
@@ -32,15 +35,18 @@ export function listAppends(request: Request, ttlMs: number): Append[] {
 export type Viewer = { teamId: string; userId: string; channels: ReadonlySet<string> };
 
 /**
- * Whether a person may be shown a turn: it reports in a channel that they are in, or to them alone. What it says stands in that place, so this
- * tells them nothing that they couldn't read there.
+ * Whether a person may be shown a turn: it reports in a channel that they are in, or to them alone.
+ * What it says stands in that place, so this tells them nothing that they couldn't read there.
  */
 export function maySee({ request, delivery }: Turn, { teamId, userId, channels }: Viewer): boolean {
   if (request.teamId !== teamId) return false;
   return isDirect(delivery.channelId) ? request.userId === userId : channels.has(delivery.channelId);
 }
 
-/** Ids of direct messages begin with D; those with a person can also be named by the person's own id. */
+/**
+ * Ids of direct messages begin with D; those with a person can also be named by the person's own
+ * id.
+ */
 export function isDirect(channelId: string): boolean {
   return /^[DUW]/.test(channelId);
 }
@@ -59,8 +65,9 @@ export function countsOf(turns: readonly Turn[]): RequestCounts {
 export type ListedTurn = { turn: Turn; url: string | null };
 
 /**
- * A page of a list, newest first. `from`: how many newer ones there are. `isPartial`: Slack didn't tell of all channels that the person is in.
- * `isHiding`: some of their own requests are in places where they can't read.
+ * A page of a list, newest first. `from`: how many newer ones there are. `isPartial`: Slack didn't
+ * tell of all channels that the person is in. `isHiding`: some of their own requests are in places
+ * where they can't read.
  */
 export type ListPage = {
   of: ListOf;
@@ -71,7 +78,10 @@ export type ListPage = {
   isHiding: boolean;
 };
 
-/** `channel`: null in direct messages. `trouble`: the newest of the person's own requests that came to nothing lately. */
+/**
+ * `channel`: null in direct messages. `trouble`: the newest of the person's own requests that came
+ * to nothing lately.
+ */
 export type Standing = {
   own: RequestCounts | null;
   channel: RequestCounts | null;

@@ -3,12 +3,15 @@ import { ProjectRef } from "../job/project.ts";
 import { storedObject } from "../ports/stored-object.ts";
 
 /**
- * The most characters a person may type as one request (UTF-16 units, as Slack counts). Slack's own modal field ends at
- * 3,000; a slash command can be longer.
+ * The most characters a person may type as one request (UTF-16 units, as Slack counts). Slack's own
+ * modal field ends at 3,000; a slash command can be longer.
  */
 export const PROMPT_MAX_CHARS = 4000;
 
-/** What the form of the shortcut suggests to ask: it says nothing without the message that it is about. */
+/**
+ * What the form of the shortcut suggests to ask: it says nothing without the message that it is
+ * about.
+ */
 export const DEFAULT_INSTRUCTIONS = "Fix the problem this message describes.";
 
 /** A piece of a Slack message, taken apart so that nothing of it is ever read as markup again. */
@@ -41,7 +44,10 @@ const ShownMessage = storedObject({
 });
 export type ShownMessage = z.infer<typeof ShownMessage>;
 
-/** A message of the thread that a request was made in. It leaves Slack as quoted material, never as an instruction. */
+/**
+ * A message of the thread that a request was made in. It leaves Slack as quoted material, never as
+ * an instruction.
+ */
 export const ThreadMessage = storedObject({
   segments: z.array(Segment),
   /** Who wrote it: a user id, or null for an app's message. */
@@ -64,7 +70,10 @@ export const QuotedMessage = ThreadMessage.extend({
 });
 export type QuotedMessage = z.infer<typeof QuotedMessage>;
 
-/** What of its thread goes along with a request: read or picked once, so that however often it is sent, the words are the same. */
+/**
+ * What of its thread goes along with a request: read or picked once, so that however often it is
+ * sent, the words are the same.
+ */
 export const ThreadContext = storedObject({
   /** Oldest first; the thread's first message leads where it is among them. */
   messages: z.array(ThreadMessage),
@@ -72,7 +81,10 @@ export const ThreadContext = storedObject({
   leftOut: z.number().int(),
   /** There are still earlier ones that nobody has counted. */
   hasEarlier: z.boolean().optional(),
-  /** The newest message that was looked at. Absent: Slack did not let the thread be read, and nothing of it goes along. */
+  /**
+   * The newest message that was looked at. Absent: Slack did not let the thread be read, and
+   * nothing of it goes along.
+   */
   upTo: z.string().optional(),
   /** How many more are left out because guests wrote them, or people of other organizations. */
   ofGuests: z.number().int().optional(),
@@ -85,7 +97,9 @@ export type ThreadContext = z.infer<typeof ThreadContext>;
 
 /** What a person asked for in Slack: prompt, context, who, where from. */
 export const Request = storedObject({
-  /** Derived from what Slack sent, so that a redelivery has the same id. Also the id of the turn. */
+  /**
+   * Derived from what Slack sent, so that a redelivery has the same id. Also the id of the turn.
+   */
   id: z.string().min(1),
   from: z.enum(["command", "shortcut", "mention", "try-again"]),
   teamId: z.string(),
@@ -96,7 +110,10 @@ export const Request = storedObject({
   project: ProjectRef,
   /** What the person typed, decoded, as they typed it. */
   instructions: z.string(),
-  /** Slack has said, or the operator, that this person may use the app. Absent: that has to be known before anything of it leaves Slack. */
+  /**
+   * Slack has said, or the operator, that this person may use the app. Absent: that has to be known
+   * before anything of it leaves Slack.
+   */
   isAdmitted: z.boolean().optional(),
   quoted: QuotedMessage.nullable(),
   /** The message that asked, in the request's channel. Absent: no message did. */

@@ -13,8 +13,9 @@ const MESSAGE_MAX_CHARS = 4_000;
 const TOTAL_MAX_CHARS = 12_000;
 
 /**
- * Where a long thread is looked at next for its newest messages, in seconds of Slack's time. `cutAt`: more than a page of them come after this. `fewAt`:
- * too few come after this, or null if no such time is known.
+ * Where a long thread is looked at next for its newest messages, in seconds of Slack's time.
+ * `cutAt`: more than a page of them come after this. `fewAt`: too few come after this, or null if
+ * no such time is known.
  */
 export const ThreadLook = storedObject({ from: z.number(), cutAt: z.number(), fewAt: z.number().nullable() });
 export type ThreadLook = z.infer<typeof ThreadLook>;
@@ -26,17 +27,23 @@ export type ThreadRead = {
   leftOut: number;
   /** There are earlier ones that Slack wasn't asked for, and that nobody has counted. */
   hasEarlier: boolean;
-  /** The newest message that was looked at, also of those that are not among `messages`; null: there was none. */
+  /**
+   * The newest message that was looked at, also of those that are not among `messages`; null: there
+   * was none.
+   */
   upTo: string | null;
-  /** Slack stopped before the newest ones; `retryAfterMs`: it said when to come again. Null: they are there. */
+  /**
+   * Slack stopped before the newest ones; `retryAfterMs`: it said when to come again. Null: they
+   * are there.
+   */
   stopped: { retryAfterMs: number | undefined; look: ThreadLook } | null;
 };
 
 /** Reads threads. Never throws: faults are answers. */
 export interface ThreadReader {
   /**
-   * The newest of what was said in a thread after a message (null: from its beginning) and before another, by their `ts`. `look`: where an earlier
-   * read has stopped. Takes seconds at most.
+   * The newest of what was said in a thread after a message (null: from its beginning) and before
+   * another, by their `ts`. `look`: where an earlier read has stopped. Takes seconds at most.
    */
   read(
     thread: { teamId: string; channelId: string; threadTs: string },
@@ -44,7 +51,10 @@ export interface ThreadReader {
   ): Promise<NotifierAnswer<ThreadRead>>;
 }
 
-/** The newest of a thread's messages, oldest first, each of a bounded length; the thread's own first message stays in any case. */
+/**
+ * The newest of a thread's messages, oldest first, each of a bounded length; the thread's own first
+ * message stays in any case.
+ */
 export function newestOf(
   messages: readonly ThreadMessage[],
   threadTs: string,
@@ -127,13 +137,19 @@ export function seenUpTo({ messageTs, context }: Request): string | null {
 
 type IsLeftOut = (message: ThreadMessage | ShownMessage) => boolean;
 
-/** Tells which messages somebody chose not to share. One that doesn't say which it is may be any of these. */
+/**
+ * Tells which messages somebody chose not to share. One that doesn't say which it is may be any of
+ * these.
+ */
 export function withheldAmong(withheld: readonly string[]): (message: { ts: string }) => boolean {
   const known = new Set(withheld);
   return ({ ts }) => known.has(ts) || (ts === "" && known.size > 0);
 }
 
-/** Without the messages that were withheld, or that are to be left out for another reason, also where others show them. */
+/**
+ * Without the messages that were withheld, or that are to be left out for another reason, also
+ * where others show them.
+ */
 export function without(context: ThreadContext, isLeftOut: IsLeftOut): ThreadContext {
   const messages = context.messages.filter((message) => !isLeftOut(message));
   return { ...context, messages: messages.map((message) => withoutShown(message, isLeftOut)) };
@@ -146,8 +162,8 @@ export function withoutShown<T extends Pick<ThreadMessage, "shows">>(message: T,
 }
 
 /**
- * The request without the messages that somebody chose not to share: forms may be older than that choice, and messages show others.
- * Whoever picks a message itself may share it all the same.
+ * The request without the messages that somebody chose not to share: forms may be older than that
+ * choice, and messages show others. Whoever picks a message itself may share it all the same.
  */
 export function withoutWithheld(request: Request, withheld: readonly string[]): Request {
   const { quoted, context } = request;
@@ -194,7 +210,10 @@ export interface FileReader {
   read(teamId: string, file: SharedFile): Promise<Uint8Array | null>;
 }
 
-/** The files of all messages that go along: those of the message that asked, of the picked one, and of the thread's newest ones first. */
+/**
+ * The files of all messages that go along: those of the message that asked, of the picked one, and
+ * of the thread's newest ones first.
+ */
 export function filesOf({
   files,
   quoted,
@@ -209,7 +228,10 @@ export function filesOf({
   return [...byId.values()].slice(0, FILES_MAX);
 }
 
-/** Which of them a service takes, going by what Slack says of them; `isTaken`: it takes files at all. */
+/**
+ * Which of them a service takes, going by what Slack says of them; `isTaken`: it takes files at
+ * all.
+ */
 export function sortFiles(
   files: readonly SharedFile[],
   isTaken: boolean,

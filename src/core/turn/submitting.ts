@@ -19,12 +19,16 @@ import { toldTurns } from "../job/told-turn.ts";
 import { withoutWithheld } from "./shared.ts";
 import type { Turn, TurnFiles, TurnStage } from "./turn.ts";
 
-/** Services keep idempotency keys for days; after this long a key may be forgotten, and the create would run again. */
+/**
+ * Services keep idempotency keys for days; after this long a key may be forgotten, and the create
+ * would run again.
+ */
 const KEY_LASTS_MS = 24 * 60 * 60_000;
 
 /**
- * Before a create or a message: may it be sent? One that was already on its way is sent again only where the service honors idempotency
- * keys. Returns the turn as it has to be written down first, with the prompt and the requester that are to be sent.
+ * Before a create or a message: may it be sent? One that was already on its way is sent again only
+ * where the service honors idempotency keys. Returns the turn as it has to be written down first,
+ * with the prompt and the requester that are to be sent.
  */
 export function beforeSubmit(
   turn: Turn,
@@ -67,8 +71,8 @@ export function beforeSubmit(
 }
 
 /**
- * The turn, with what of its thread, and which files, go along; one that was on its way before keeps what it had. Nothing of `withheld`
- * goes along, wherever it was read or picked.
+ * The turn, with what of its thread, and which files, go along; one that was on its way before
+ * keeps what it had. Nothing of `withheld` goes along, wherever it was read or picked.
  */
 export function withThread(
   turn: Turn,
@@ -94,13 +98,18 @@ export function refuseTurn(turn: Turn, admission: Exclude<Admission, "admitted">
 /** In place of what somebody wrote whose words aren't kept. */
 const NOT_KEPT = "(not kept)";
 
-/** The prompt that a create of this turn was sent with before, or is the instructions; null: it has to be composed. */
+/**
+ * The prompt that a create of this turn was sent with before, or is the instructions; null: it has
+ * to be composed.
+ */
 export function knownPrompt({ stage, request }: Turn): string | null {
   if (stage.name === "submitting" && stage.prompt !== undefined) return stage.prompt;
   return quotesNothing(request) ? request.instructions : null;
 }
 
-/** What of the person goes along with a turn that is on its way: the same each time that it is sent. */
+/**
+ * What of the person goes along with a turn that is on its way: the same each time that it is sent.
+ */
 export function askedBy({ stage, request }: Turn): Pick<Besides, "words" | "requester"> {
   if (stage.name !== "submitting" || stage.requester === undefined) return {};
   const { requester } = stage;
@@ -113,7 +122,10 @@ function keptPrompt(turn: Turn, composed: string): string | undefined {
   return prompt === turn.request.instructions ? undefined : prompt;
 }
 
-/** After a create or a message that was sent: what its answer means. `afterMs`: send it again after that long; null: it is settled. */
+/**
+ * After a create or a message that was sent: what its answer means. `afterMs`: send it again after
+ * that long; null: it is settled.
+ */
 export function afterSubmit(
   turn: Turn,
   answer: JobServiceAnswer,
@@ -173,7 +185,10 @@ export function afterSubmit(
   }
 }
 
-/** Until when the service takes no more, as it said by refusing one; a call that wasn't made says nothing new. */
+/**
+ * Until when the service takes no more, as it said by refusing one; a call that wasn't made says
+ * nothing new.
+ */
 function limitedUntil(
   stage: { limitedUntil?: number | undefined },
   { status, retryAfterMs }: JobServiceFault,

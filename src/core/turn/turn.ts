@@ -9,11 +9,16 @@ import { storedObject } from "../ports/stored-object.ts";
 import { TurnProgress, isBefore, isSamePlan, ownTurn, progressOf, toldTurn } from "../job/told-turn.ts";
 import type { ToldTurn } from "../job/told-turn.ts";
 
-/** How long a watched turn's agent was not at work, as it waited for its turn or for an answer; epoch milliseconds. `since`: it isn't now. */
+/**
+ * How long a watched turn's agent was not at work, as it waited for its turn or for an answer;
+ * epoch milliseconds. `since`: it isn't now.
+ */
 export const Pause = storedObject({ totalMs: z.number(), since: z.number().nullable() });
 export type Pause = z.infer<typeof Pause>;
 
-/** The pause of a turn whose agent is seen at work, or not. The same object when nothing changed. */
+/**
+ * The pause of a turn whose agent is seen at work, or not. The same object when nothing changed.
+ */
 export function pauseAfter(pause: Pause | undefined, isAtWork: boolean, now: number): Pause | undefined {
   const since = pause?.since ?? null;
   if (isAtWork === (since === null)) return pause;
@@ -28,19 +33,24 @@ export function pausedMs(pause: Pause | undefined, now: number): number {
 }
 
 /**
- * How the job was left by the turn before a follow-up: a poll that still shows it says nothing of the follow-up until then, epoch
- * milliseconds. Null: that isn't known, and any end may be that of the turn before.
+ * How the job was left by the turn before a follow-up: a poll that still shows it says nothing of
+ * the follow-up until then, epoch milliseconds. Null: that isn't known, and any end may be that of
+ * the turn before.
  */
 const Unseen = storedObject({ until: z.number(), leftAs: z.string().nullable() });
 
-/** For so long after a message a poll may still show how its job was before, where the service doesn't tell turns apart. */
+/**
+ * For so long after a message a poll may still show how its job was before, where the service
+ * doesn't tell turns apart.
+ */
 export const UNSEEN_MS = 60_000;
 
 /** Where a turn stands. */
 export const TurnStage = z.discriminatedUnion("name", [
   /**
-   * Kept, no create under way. `waitingSince`: since when the job service takes nothing; null: it has not been asked. `limitedUntil`: its limit
-   * is reached, until then as it says; epoch milliseconds.
+   * Kept, no create under way. `waitingSince`: since when the job service takes nothing; null: it
+   * has not been asked. `limitedUntil`: its limit is reached, until then as it says; epoch
+   * milliseconds.
    */
   storedObject({
     name: z.literal("accepted"),
@@ -48,9 +58,10 @@ export const TurnStage = z.discriminatedUnion("name", [
     limitedUntil: z.number().optional(),
   }),
   /**
-   * A create is on its way, or was, and its answer is lost. `isRepeat`: it is being sent again, the answer to an earlier one is lost.
-   * `prompt`: as it was sent, where it is not the bare instructions; names in it may be written differently the next time, and under
-   * one idempotency key a service takes only the same words again.
+   * A create is on its way, or was, and its answer is lost. `isRepeat`: it is being sent again, the
+   * answer to an earlier one is lost. `prompt`: as it was sent, where it is not the bare
+   * instructions; names in it may be written differently the next time, and under one idempotency
+   * key a service takes only the same words again.
    */
   storedObject({
     name: z.literal("submitting"),
@@ -58,12 +69,16 @@ export const TurnStage = z.discriminatedUnion("name", [
     isRepeat: z.boolean().default(false),
     limitedUntil: z.number().optional(),
     prompt: z.string().optional(),
-    /** As it was sent, and the person's words with it. Absent: neither was, because the service hadn't announced that it takes them. */
+    /**
+     * As it was sent, and the person's words with it. Absent: neither was, because the service
+     * hadn't announced that it takes them.
+     */
     requester: Requester.optional(),
   }),
   /**
-   * The job runs. `troubleSince`: since when polls fail. `progress`: absent where the service tells nothing of it. `unseen`: no poll has
-   * seen a follow-up at work, and the service doesn't tell turns apart. `pause`: absent where its agent was at work all the time, as far as is known.
+   * The job runs. `troubleSince`: since when polls fail. `progress`: absent where the service tells
+   * nothing of it. `unseen`: no poll has seen a follow-up at work, and the service doesn't tell
+   * turns apart. `pause`: absent where its agent was at work all the time, as far as is known.
    */
   storedObject({
     name: z.literal("watching"),
@@ -81,10 +96,16 @@ export type TurnStage = z.infer<typeof TurnStage>;
 export const Press = storedObject({ action: z.enum(["try-again", "keep-watching"]), userId: z.string() });
 export type Press = z.infer<typeof Press>;
 
-/** Somebody wants the turn to stop. `isTaken`: the job service has taken the cancel, and the turn's end is still to come. */
+/**
+ * Somebody wants the turn to stop. `isTaken`: the job service has taken the cancel, and the turn's
+ * end is still to come.
+ */
 const Stop = storedObject({ userId: z.string(), at: z.number(), isTaken: z.boolean().optional() });
 
-/** It takes longer than usual, milliseconds. `shown`: the state that the notice shows; absent: it isn't posted. */
+/**
+ * It takes longer than usual, milliseconds. `shown`: the state that the notice shows; absent: it
+ * isn't posted.
+ */
 const Overdue = storedObject({ afterMs: z.number(), usualMs: z.number(), shown: z.string().optional() });
 
 const NamedFile = storedObject({ id: z.string(), name: z.string() });
@@ -92,7 +113,10 @@ const NamedFile = storedObject({ id: z.string(), name: z.string() });
 export const TurnFiles = storedObject({ sent: z.array(NamedFile), unsent: z.array(NamedFile) });
 export type TurnFiles = z.infer<typeof TurnFiles>;
 
-/** The record of one turn: one prompt given to a job, how it stands, and what was said of it in Slack. */
+/**
+ * The record of one turn: one prompt given to a job, how it stands, and what was said of it in
+ * Slack.
+ */
 export const Turn = storedObject({
   version: z.literal(2),
   id: z.string(),
@@ -102,13 +126,19 @@ export const Turn = storedObject({
   files: TurnFiles.optional(),
   /** The job as last seen; null until the create was answered. */
   job: Job.nullable(),
-  /** The follow-up that is sent once this turn has been sent, or has ended. Absent: none waits for it. */
+  /**
+   * The follow-up that is sent once this turn has been sent, or has ended. Absent: none waits for
+   * it.
+   */
   nextId: z.string().optional(),
   /** A follow-up's number at the job service; absent where that isn't told. */
   number: z.number().int().optional(),
   /** It was meant as a follow-up, but that job is closed: it got one of its own. */
   isStartedAnew: z.boolean().optional(),
-  /** Which watch this is: 1, and one more each time someone keeps watching. Each watch ends in exactly one outcome. */
+  /**
+   * Which watch this is: 1, and one more each time someone keeps watching. Each watch ends in
+   * exactly one outcome.
+   */
   watch: z.number().int().min(1),
   delivery: Delivery,
   /** What its agent has asked, the oldest first. Absent: nothing. */
@@ -171,7 +201,10 @@ export function endTurn(
   };
 }
 
-/** How long a turn's record is kept from now on, milliseconds: `retentionMs` after its end, and never less than its watch lasts. */
+/**
+ * How long a turn's record is kept from now on, milliseconds: `retentionMs` after its end, and
+ * never less than its watch lasts.
+ */
 export function keepTurnMs(turn: Turn, now: number, policy: PollingPolicy, retentionMs: number): number {
   if (turn.stage.name !== "ended") return policy.deadlineMs + retentionMs;
   return Math.max(1, turn.stage.at + retentionMs - now);
@@ -202,7 +235,10 @@ export function watchingFrom(since: number): Watching {
   return { name: "watching", since, troubleSince: null };
 }
 
-/** A watched turn after an answer with its job: ended, or as far as it is. The same object when nothing about it changed. */
+/**
+ * A watched turn after an answer with its job: ended, or as far as it is. The same object when
+ * nothing about it changed.
+ */
 export function turnAfterAnswer(turn: Turn, answer: JobServiceAnswer & { ok: true }, now: number): Turn {
   const { stage } = turn;
   if (stage.name !== "watching") return turn;
@@ -266,7 +302,10 @@ export function withQuestion(turn: Turn, changed: Question): Turn {
   return { ...turn, questions };
 }
 
-/** Who stopped a turn that ended like this: by the service's word or, if it tells nothing of turns, because it took the cancel. */
+/**
+ * Who stopped a turn that ended like this: by the service's word or, if it tells nothing of turns,
+ * because it took the cancel.
+ */
 function stopperOf({ stop }: Turn, kind: OutcomeKind, told: ToldTurn | undefined): string | undefined {
   const isStopped = told === undefined ? stop?.isTaken === true : told.outcome === "cancelled";
   return isStopped && kind === "failed" ? stop?.userId : undefined;
@@ -314,7 +353,10 @@ export function rejectionReason(fault: JobServiceFault): OutcomeReason {
   }
 }
 
-/** The turn after somebody has pressed **Stop**. The same object where it has ended, or somebody was first. */
+/**
+ * The turn after somebody has pressed **Stop**. The same object where it has ended, or somebody was
+ * first.
+ */
 export function stopTurn(turn: Turn, stop: { userId: string; at: number }): Turn {
   if (turn.stage.name === "ended" || turn.stop !== undefined) return turn;
   return withoutSending({ ...turn, stop }, stop.at);
@@ -350,7 +392,10 @@ export function isTriedAgain({ pressed, watch }: Turn): boolean {
 
 type Tried = { turn: Turn; latest: Turn };
 
-/** The turns that one message shows, oldest first, without those that try another of them again; `latest` is the newest try of each. */
+/**
+ * The turns that one message shows, oldest first, without those that try another of them again;
+ * `latest` is the newest try of each.
+ */
 export function withLatestTries([first, ...others]: readonly [Turn, ...Turn[]]): [Tried, ...Tried[]] {
   const shown: [Tried, ...Tried[]] = [{ turn: first, latest: first }];
   const byId = new Map([[first.id, shown[0]]]);
