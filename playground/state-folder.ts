@@ -48,7 +48,8 @@ export function openStateFolder(path: string, isFresh: boolean): StateFolder {
   try {
     if (isFresh && existsSync(path) && !existsSync(file(MARK))) {
       throw new StateFolderError(
-        `${path} isn't a playground's folder, so --fresh won't empty it. Remove it yourself, or choose another with --dir.`,
+        `${path} isn't a playground's folder, so --fresh won't empty it. Remove it yourself, or ` +
+          "choose another with --dir.",
       );
     }
     mkdirSync(path, { recursive: true });
@@ -87,7 +88,9 @@ function lockFolder(path: string, lockFile: string): DatabaseSync {
     lock.close();
     if (!isBusy(thrown)) throw thrown;
     throw new StateFolderError(
-      `Another playground is using ${path}. Stop it with Ctrl-C in its terminal, or start this one in another folder and on other ports: npm run playground -- --dir data/second --port 4500`,
+      `Another playground is using ${path}. Stop it with Ctrl-C in its terminal, or start this ` +
+        "one in another folder and on other ports: npm run playground -- --dir data/second --port " +
+        "4500",
     );
   }
 }

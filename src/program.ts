@@ -21,8 +21,8 @@ const HELP = `Docs Agent for Slack
 Usage: npm start
        npm start -- --check   tries Slack and the job service with the settings, says what to fix, and ends
 
-Turns "/docs-agent <what to change>" and the message shortcut "Fix these docs" into jobs at an agent job service, and
-reports how they end in the same Slack thread.
+Turns "/docs-agent <what to change>" and the message shortcut "Fix these docs" into jobs at an agent job
+service, and reports how they end in the same Slack thread.
 
 Settings come from the environment, or from a file .env; .env.example describes every one. Required:
   SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET (HTTP) or SLACK_APP_TOKEN (Socket Mode)

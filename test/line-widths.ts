@@ -18,12 +18,9 @@ const HELD = [
   "docs",
   "emulators",
   "gallery",
+  "service",
   "service.example.yml",
-  "src/queue",
-  "service/README.md",
-  "src/state",
-  "src/store",
-  "src/tasks/README.md",
+  "src",
   "test/README.md",
 ];
 const READ = /\.(?:[cm]?[jt]s|css|html|md|sh|ya?ml)$/;

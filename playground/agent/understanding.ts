@@ -62,7 +62,11 @@ function says(text: string, pattern: RegExp): boolean {
 
 const OPEN = `["“„'‘\`]`;
 const CLOSED = `"([^"\\n]+)"|“([^”\\n]+)”|„([^“”\\n]+)[“”]|'([^'\\n]+)'|‘([^’\\n]+)’|\`([^\`\\n]+)\``;
-const KIND = `(?:(?:all|every|each|any)\\s+)?(?:(?:occurrences?|instances?|mentions?)\\s+of\\s+)?(?:the\\s+)?(?:(?:word|words|name|names|phrase|term|text|command|product name|product)\\s+)?`;
+const KIND =
+  `(?:(?:all|every|each|any)\\s+)?(?:(?:occurrences?|instances?|mentions?)\\s+of\\s+)?(?:the\\s+)?(?:(?:word|words|name|names|phrase|term|text|command|product ` +
+  "" +
+  "" +
+  `name|product)\\s+)?`;
 const UNTIL = `(?=\\s*(?:[,;!?\\n]|\\.(?:\\s|$)|$|\\s(?:and|then|but)\\s+(?:also\\s+)?(?:replace|rename|change|fix|correct|repair)\\b|\\s(?:everywhere|throughout|please|wherever)\\b|\\s(?:in|on|across|inside|within)\\s+(?:the|all|our|every|this|that|these|\\S+\\.mdx?|\\S+\\/)))`;
 const REPLACEMENT = new RegExp(
   `\\b(replace|rename|change)\\s+${KIND}(?:${CLOSED}|([^\\s"“„'‘\`][^\\n]{0,80}?))\\s+(with|by|to|into)\\s+(?:${CLOSED}|((?!${OPEN})[^\\n]{1,80}?)${UNTIL})`,

@@ -13,7 +13,9 @@ export function inviteAbsentApp(message: SlackMessage, { user }: Person, { works
   const { bot } = workspace;
   if (channel.kind === "im" || channel.kind === "mpim" || channel.members.has(bot.userId)) return;
   if (!message.mentions.includes(`@${bot.userId}`)) return;
-  const text = `You mentioned <@${bot.userId}>, but they're not in this ${channel.kind === "private" ? "private " : ""}channel.`;
+  const text =
+    `You mentioned <@${bot.userId}>, but they're not in this ` +
+    `${channel.kind === "private" ? "private " : ""}channel.`;
   workspace.postEphemeral({
     channel: channel.id,
     user: user.id,

@@ -36,7 +36,8 @@ export function seedWorkspace(slack: SlackSide): Seeded {
   const rename = say(
     general,
     priya,
-    "Reminder: the product is called Tidepool. The install page still writes TidePool, with a capital P, in a few places.",
+    "Reminder: the product is called Tidepool. The install page still writes TidePool, with a " +
+      "capital P, in a few places.",
   );
   say(general, theo, "True, I saw that yesterday.", rename);
 
@@ -50,7 +51,8 @@ export function seedWorkspace(slack: SlackSide): Seeded {
   say(
     docs,
     jonas,
-    "The link to the API reference in `docs/quickstart.md` is broken: it points to `api/refrence.md`. You get a 404 right after your first reading.",
+    "The link to the API reference in `docs/quickstart.md` is broken: it points to " +
+      "`api/refrence.md`. You get a 404 right after your first reading.",
   );
   say(
     docs,
@@ -61,7 +63,8 @@ export function seedWorkspace(slack: SlackSide): Seeded {
   say(
     support,
     priya,
-    "A customer can't find the list of adapters: the link in the FAQ goes nowhere, it says `guides/adaptors.md`.",
+    "A customer can't find the list of adapters: the link in the FAQ goes nowhere, it says " +
+      "`guides/adaptors.md`.",
   );
   say(
     support,

@@ -71,6 +71,7 @@ function usableModels({ agent, models, agentEnv }: ServiceProject): ServiceProje
   // Whoever gives the agent a key of its own does without ours.
   if (fitting.length > 0 || agentEnv.length > 0) return fitting;
   throw new StartError(
-    `The agent has no model. Add one of kind ${kinds.join(" or ")} under models, with the name of the variable that holds its key.`,
+    `The agent has no model. Add one of kind ${kinds.join(" or ")} under models, with the name of ` +
+      "the variable that holds its key.",
   );
 }

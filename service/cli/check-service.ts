@@ -57,7 +57,9 @@ export async function* checkService(deps: CheckDeps): AsyncGenerator<Finding> {
   const warning = { of, fault: null, isWarning: true };
   const { host } = config.listen;
   if (ANY_ADDRESS.has(host)) {
-    const found = `${host} is every network of this machine, and keys travel unencrypted. Listen on 127.0.0.1 behind a proxy with TLS.`;
+    const found =
+      `${host} is every network of this machine, and keys travel unencrypted. Listen on 127.0.0.1 ` +
+      "behind a proxy with TLS.";
     yield { ...warning, what: "listen", found };
   }
   if (process.getuid?.() === 0) {

@@ -38,7 +38,8 @@ const HELP_HINT = "(--help shows the commands)";
 export function createProgram({ readSettings, serve, ...rest }: ProgramOptions): Command {
   const program = new Command("npm run service --")
     .description(
-      "The self-hosted job service: runs a coding agent in a checkout of the docs and opens the pull request.",
+      "The self-hosted job service: runs a coding agent in a checkout of the docs and opens the " +
+        "pull request.",
     )
     .addOption(
       new Option("--config <path>", "the settings file").env("SERVICE_CONFIG").default("./service.yml"),
@@ -73,7 +74,8 @@ export function createProgram({ readSettings, serve, ...rest }: ProgramOptions):
       const { projects, containment } = config;
       const names = projects.map(({ id }) => id).join(", ");
       rest.write(
-        `The settings are valid: ${projects.length === 1 ? "one project" : `${projects.length} projects`} (${names}).\n`,
+        "The settings are valid: " +
+          `${projects.length === 1 ? "one project" : `${projects.length} projects`} (${names}).\n`,
       );
       if (containment === "none") {
         rest.write(

@@ -134,7 +134,8 @@ function run(command: StateCommand, { db, settings, nowMs, onEnded, onAnswered }
       const question = store.questions.question(job, id);
       if (question === null) {
         throw new StartError(
-          `There is no question ${JSON.stringify(id)} in job ${JSON.stringify(job)} that waits for an answer. See jobs show.`,
+          `There is no question ${JSON.stringify(id)} in job ${JSON.stringify(job)} that waits ` +
+            "for an answer. See jobs show.",
         );
       }
       const answer = answerOf(question, words);

@@ -67,7 +67,8 @@ function turnLines(turn: ShownTurn): string[] {
   const attempts = turn.attempts > 1 ? `, attempt ${turn.attempts}` : "";
   return [
     "",
-    `turn ${turn.number}: ${turn.outcome === "cancelled" ? "canceled" : (turn.outcome ?? turn.state)}${attempts}`,
+    `turn ${turn.number}: ` +
+      `${turn.outcome === "cancelled" ? "canceled" : (turn.outcome ?? turn.state)}${attempts}`,
     `  ${times.join(", ")}`,
     ...block("prompt", turn.prompt),
     ...(turn.attachments.length === 0
@@ -98,7 +99,8 @@ function usageText({ inputTokens, outputTokens, cachedInputTokens, calls, costUs
   const counts =
     calls === null
       ? "not counted"
-      : `${calls} ${calls === 1 ? "call" : "calls"}, ${inputTokens ?? "?"} tokens in (${cachedInputTokens ?? "?"} cached), ${outputTokens ?? "?"} out`;
+      : `${calls} ${calls === 1 ? "call" : "calls"}, ${inputTokens ?? "?"} tokens in ` +
+        `(${cachedInputTokens ?? "?"} cached), ${outputTokens ?? "?"} out`;
   return costUsd === null ? counts : `${counts}, $${costUsd.toFixed(4)}`;
 }
 

@@ -49,7 +49,8 @@ const WANT_HTTP_URL = "an https URL (http only to this machine) without a user n
 const HttpUrl = text(WANT_HTTP_URL, 2000).refine(isSafeHttpUrl, WANT_HTTP_URL);
 
 const WANT_REPOSITORY =
-  "an https URL (http only to this machine), an ssh URL, user@host:path, or a local path; credentials come from gitCredentialsEnv";
+  "an https URL (http only to this machine), an ssh URL, user@host:path, or a local path; " +
+  "credentials come from gitCredentialsEnv";
 
 /** `local` is a path, relative to the settings file until it is resolved. */
 const Repository = text(WANT_REPOSITORY, 2000).refine(
@@ -91,7 +92,8 @@ const AskingSettings = {
 };
 const WANT_PRESET = `one of ${AGENT_PRESET_NAMES.join(", ")}`;
 const WANT_AGENT =
-  'acp (Agent Client Protocol over stdio) or command (any program), with command: ["…"]; or use preset: opencode (or gemini, claude, codex, copilot)';
+  'acp (Agent Client Protocol over stdio) or command (any program), with command: ["…"]; ' +
+  "or use preset: opencode (or gemini, claude, codex, copilot)";
 const WANT_MODEL = "the model's name at its provider, beside a preset";
 const Agent = z.preprocess(
   withPreset,
@@ -145,7 +147,9 @@ const CodeHost = z.discriminatedUnion(
   "github (with owner, repo and tokenEnv) or none",
 );
 
-const WANT_BRANCH = `the name of a branch that git takes, not ${JOB_BRANCH_PREFIX.slice(0, -1)} and none that begins with ${JOB_BRANCH_PREFIX}`;
+const WANT_BRANCH =
+  `the name of a branch that git takes, not ${JOB_BRANCH_PREFIX.slice(0, -1)} and none that begins ` +
+  `with ${JOB_BRANCH_PREFIX}`;
 const WANT_ID = "1 to 64 letters, digits, '.', '_' or '-'";
 const WANT_GLOB = "globs inside the repository, for example docs/**";
 const Glob = text(WANT_GLOB, 300).refine(
@@ -184,7 +188,8 @@ const Model = z.strictObject({
 });
 
 const WANT_HOST_RULES =
-  "a list of hosts: packages.example.com, *.docs.example.com for all names below it, or either with :port; an address or host:port for one that isn't on the internet";
+  "a list of hosts: packages.example.com, *.docs.example.com for all names below it, or either " +
+  "with :port; an address or host:port for one that isn't on the internet";
 const HostRules = list(
   text(WANT_HOST_RULES, 300).refine((rule) => parseHostRule(rule) !== null, WANT_HOST_RULES),
   WANT_HOST_RULES,

@@ -53,7 +53,8 @@ export class ServiceConfigError extends DocsAgentError {
     const list = faults.map((fault) => `  - ${fault}`).join("\n");
     const what = faults.length === 1 ? "one setting" : `${faults.length} settings`;
     super(
-      `The job service can't use ${path}. Fix ${what}:\n${list}\nservice.example.yml describes every setting.`,
+      `The job service can't use ${path}. Fix ${what}:\n${list}\nservice.example.yml describes ` +
+        "every setting.",
     );
   }
 }
@@ -101,7 +102,8 @@ function readYaml(file: string): unknown {
     text = readFileSync(file, "utf8");
   } catch (thrown) {
     throw new ServiceConfigError(file, [
-      `Can't read the file (${messageOf(thrown)}). Copy service.example.yml there, or name another with --config.`,
+      `Can't read the file (${messageOf(thrown)}). Copy service.example.yml there, or name ` +
+        "another with --config.",
     ]);
   }
   const lines = new LineCounter();
@@ -110,7 +112,10 @@ function readYaml(file: string): unknown {
   const faults = document.errors.map((error) => {
     const { line, col } = lines.linePos(error.pos[0]);
     if (error.code === "TAB_AS_INDENT") return `Line ${line} must be indented with spaces, not tabs.`;
-    return `Line ${line}, column ${col} must be valid YAML (${error.code.toLowerCase().replaceAll("_", " ")}).`;
+    return (
+      `Line ${line}, column ${col} must be valid YAML ` +
+      `(${error.code.toLowerCase().replaceAll("_", " ")}).`
+    );
   });
   if (faults.length > 0) throw new ServiceConfigError(file, faults);
   try {
@@ -155,7 +160,8 @@ function tokenFaults(value: unknown, path: PropertyKey[]): string[] {
   if (typeof value === "string") {
     if (!looksSecret(value)) return [];
     return [
-      `${at(path)} looks like a secret. Get a new one, because this one was in a file. Set an environment variable to it, and name that variable here.`,
+      `${at(path)} looks like a secret. Get a new one, because this one was in a file. Set an ` +
+        "environment variable to it, and name that variable here.",
     ];
   }
   if (typeof value !== "object" || value === null) return [];
@@ -226,7 +232,8 @@ function crossFaults({ models, projects }: ServiceSettings): string[] {
         ),
         ...unknown.map(
           (name) =>
-            `${place}.models must have only names that are under models. Add ${name} there, or remove it here.`,
+            `${place}.models must have only names that are under models. Add ${name} there, or ` +
+            "remove it here.",
         ),
         ...inAgentEnv(
           models.map(({ keyEnv }) => keyEnv),
@@ -258,12 +265,15 @@ function pathFaults({ dataDir, projects }: ServiceConfig): string[] {
     ...(Buffer.byteLength(dataDir) <= MAX_DATA_DIR_BYTES
       ? []
       : [
-          `dataDir must be a path of at most ${MAX_DATA_DIR_BYTES} bytes, because the agents' sockets are in it. ${dataDir} is longer.`,
+          `dataDir must be a path of at most ${MAX_DATA_DIR_BYTES} bytes, because the agents' ` +
+            `sockets are in it. ${dataDir} is longer.`,
         ]),
     ...(workTree === null
       ? []
       : [
-          `dataDir must be outside of the git work tree ${workTree}, whose files an agent could take for its own. Set it to another folder, for example ${join(dirname(workTree), "docs-agent-data")}.`,
+          `dataDir must be outside of the git work tree ${workTree}, whose files an agent could ` +
+            "take for its own. Set it to another folder, for example " +
+            `${join(dirname(workTree), "docs-agent-data")}.`,
         ]),
     ...projects.flatMap(({ agent }, index) =>
       agent.readable.flatMap((path) => {
@@ -274,7 +284,8 @@ function pathFaults({ dataDir, projects }: ServiceConfig): string[] {
             : MACHINE_FOLDERS.find((folder) => isSameOrBelow(real, folder));
         if (shows === undefined) return [];
         return [
-          `${at(["projects", index, "agent", "readable"])} must not have ${path}, which would show the agent ${shows}. Name what it needs, and nothing above.`,
+          `${at(["projects", index, "agent", "readable"])} must not have ${path}, which would ` +
+            `show the agent ${shows}. Name what it needs, and nothing above.`,
         ];
       }),
     ),

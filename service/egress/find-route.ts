@@ -33,7 +33,9 @@ export async function findRoute(
   if (rule === null) {
     return {
       kind: "refused",
-      reason: `${targetText(target)} isn't on this project's list of hosts. An operator can add it to network.allow in the job service's settings.`,
+      reason:
+        `${targetText(target)} isn't on this project's list of hosts. An operator can add it to ` +
+        "network.allow in the job service's settings.",
     };
   }
   let found: readonly string[] = [];
@@ -46,7 +48,10 @@ export async function findRoute(
   if (found.length === 0 && isProxied) {
     return {
       kind: "refused",
-      reason: `${target.host} has no address here, so only the proxy could tell whether it is on the internet. An operator can add the whole name to network.allow in the job service's settings.`,
+      reason:
+        `${target.host} has no address here, so only the proxy could tell whether it is on the ` +
+        "internet. An operator can add the whole name to network.allow in the job service's " +
+        "settings.",
     };
   }
   if (found.length === 0) return { kind: "unknown", reason: `${target.host} has no address.` };
@@ -56,7 +61,9 @@ export async function findRoute(
   }
   return {
     kind: "refused",
-    reason: `${targetText(target)} leads to an address that isn't on the internet. An operator can name the address, or the host with its port, in network.allow in the job service's settings.`,
+    reason:
+      `${targetText(target)} leads to an address that isn't on the internet. An operator can name ` +
+      "the address, or the host with its port, in network.allow in the job service's settings.",
   };
 }
 
@@ -111,7 +118,8 @@ const IPV4 = {
   private: rangesOf("10.0.0.0/8 100.64.0.0/10 172.16.0.0/12 192.168.0.0/16"),
   // 168.63.129.16 is Azure's host, which answers virtual machines only.
   special: rangesOf(
-    "0.0.0.0/8 168.63.129.16/32 169.254.0.0/16 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3",
+    "0.0.0.0/8 168.63.129.16/32 169.254.0.0/16 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 " +
+      "198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3",
   ),
   public: rangesOf("0.0.0.0/0"),
 };

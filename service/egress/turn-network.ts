@@ -231,7 +231,8 @@ export async function openTurnNetwork(options: TurnNetworkOptions): Promise<Turn
 async function listen(server: Server, path: string | null): Promise<number | null> {
   if (path !== null && Buffer.byteLength(path) > MAX_SOCKET_PATH_BYTES) {
     throw new TurnNetworkError(
-      `The path of the agent's socket is longer than ${MAX_SOCKET_PATH_BYTES} bytes. Move dataDir to a shorter path.`,
+      `The path of the agent's socket is longer than ${MAX_SOCKET_PATH_BYTES} bytes. Move dataDir ` +
+        "to a shorter path.",
     );
   }
   try {

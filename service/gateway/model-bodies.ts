@@ -50,7 +50,8 @@ function anthropicContent(...given: Parameters<Shape>): unknown {
 }
 
 export const anthropicBody = object(
-  "model max_tokens stream temperature top_p top_k stop_sequences metadata cache_control tool_choice output_format",
+  "model max_tokens stream temperature top_p top_k stop_sequences metadata cache_control " +
+    "tool_choice output_format",
   {
     system: textOr(anthropicContent),
     messages: object("role", { content: textOr(anthropicContent) }),
@@ -84,14 +85,17 @@ function urlOr(shape: Shape): Shape {
 
 export const openAiChatBody = object(
   [
-    "model stream temperature top_p top_k min_p n stop max_tokens max_completion_tokens seed tool_choice function_call",
-    "presence_penalty frequency_penalty repetition_penalty logit_bias logprobs top_logprobs response_format prediction",
+    "model stream temperature top_p top_k min_p n stop max_tokens max_completion_tokens seed " +
+      "tool_choice function_call",
+    "presence_penalty frequency_penalty repetition_penalty logit_bias logprobs top_logprobs " +
+      "response_format prediction",
     "parallel_tool_calls reasoning_effort verbosity store metadata user safety_identifier",
     "prompt_cache_key prompt_cache_retention enable_thinking thinking_budget chat_template_kwargs",
   ].join(" "),
   {
     messages: object(
-      "role name refusal tool_call_id reasoning reasoning_content reasoning_details reasoning_opaque reasoning_text cache_control",
+      "role name refusal tool_call_id reasoning reasoning_content reasoning_details " +
+        "reasoning_opaque reasoning_text cache_control",
       {
         content: textOr(chatParts),
         function_call: object("name arguments"),
@@ -255,7 +259,8 @@ const geminiFields = {
   ),
   generationConfig: object(
     [
-      "candidateCount maxOutputTokens temperature topP topK seed stopSequences presencePenalty frequencyPenalty",
+      "candidateCount maxOutputTokens temperature topP topK seed stopSequences presencePenalty " +
+        "frequencyPenalty",
       "responseMimeType responseSchema responseJsonSchema responseLogprobs logprobs mediaResolution",
     ].join(" "),
     { thinkingConfig: object("includeThoughts thinkingBudget thinkingLevel", {}, camel) },

@@ -198,7 +198,8 @@ async function readBody(
 function noPrice(upstream: string, model: string): ModelCallFault {
   return new ModelCallFault(
     403,
-    `The model ${shownModel(model)} has no price, so it can't be counted against the turn's budget. An operator can add it to prices of the model upstream ${upstream}.`,
+    `The model ${shownModel(model)} has no price, so it can't be counted against the turn's ` +
+      `budget. An operator can add it to prices of the model upstream ${upstream}.`,
   );
 }
 

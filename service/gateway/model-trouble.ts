@@ -31,7 +31,9 @@ export function troubleOf(
     return told("The model provider refused the service's key.", `Set ${keyEnv} to a valid key ${of}.`);
   }
   if (status === 404) {
-    const advice = `It answered 404 for ${shownModel(model)}. Set agent.model to a model it has, or correct baseUrl ${of}.`;
+    const advice =
+      `It answered 404 for ${shownModel(model)}. Set agent.model to a model it has, or correct ` +
+      `baseUrl ${of}.`;
     return told("The model provider doesn't know the model.", advice);
   }
   if (status === 429) {

@@ -21,8 +21,10 @@ type AnswerOptions = {
   onUsed?: (usage: CallUsage) => void;
 };
 
-const RESPONSE_HEADERS =
-  /^(?:content-type|cache-control|retry-after(?:-ms)?|x-should-retry|(?:x-)?request-id|(?:x|anthropic)-ratelimit-.*|openai-(?:model|processing-ms|version))$/;
+const RESPONSE_HEADERS = new RegExp(
+  String.raw`^(?:content-type|cache-control|retry-after(?:-ms)?|x-should-retry|(?:x-)?request-id|` +
+    String.raw`(?:x|anthropic)-ratelimit-.*|openai-(?:model|processing-ms|version))$`,
+);
 
 /** Upstreams are asked for none, but some compress all the same. */
 const DECODERS = new Map<string, () => Duplex>([

@@ -42,13 +42,17 @@ export type UpstreamClient = {
 };
 
 /** The rest is ours to say: keys, encodings, and for whose account a call is. */
-const REQUEST_HEADERS =
-  /^(?:accept|content-type|user-agent|anthropic-version|x-stainless-.*|x-goog-api-client|http-referer|x-title|originator|session[-_]id)$/;
+const REQUEST_HEADERS = new RegExp(
+  String.raw`^(?:accept|content-type|user-agent|anthropic-version|x-stainless-.*|` +
+    String.raw`x-goog-api-client|http-referer|x-title|originator|session[-_]id)$`,
+);
 /** Others could choose a key, or leave usage out of the answer. */
 const QUERY_PARAMETERS = ["alt", "beta", "limit", "after", "after_id", "before_id", "pageSize", "pageToken"];
 /** Errors after which the upstream may have had the request. */
-const AFTER_SENDING =
-  /^(?:ECONNRESET|EPIPE|ABORT_ERR|UND_ERR_(?:SOCKET|ABORTED|HEADERS_TIMEOUT|HEADERS_OVERFLOW|RES_EXCEEDED.*))$|^HPE_/;
+const AFTER_SENDING = new RegExp(
+  String.raw`^(?:ECONNRESET|EPIPE|ABORT_ERR|UND_ERR_(?:SOCKET|ABORTED|HEADERS_TIMEOUT|` +
+    String.raw`HEADERS_OVERFLOW|RES_EXCEEDED.*))$|^HPE_`,
+);
 
 /** Makes the client of one turn. */
 export function createUpstreamClient({

@@ -45,11 +45,15 @@ const JobParams = ProjectParams.extend({ id: z.string().describe("The job's id."
 
 /** By which a client asks for the optional fields of a job's record. */
 const ReaderHeaders = z.object({
-  [CAPABILITIES_HEADER.toLowerCase()]: z.string().optional().openapi({
-    description:
-      "What the client reads beyond the contract, separated by commas: `turns` and `questions` add these fields to the job. Without this header the job has the contract's fields only.",
-    example: "turns, questions",
-  }),
+  [CAPABILITIES_HEADER.toLowerCase()]: z
+    .string()
+    .optional()
+    .openapi({
+      description:
+        "What the client reads beyond the contract, separated by commas: `turns` and `questions` " +
+        "add these fields to the job. Without this header the job has the contract's fields only.",
+      example: "turns, questions",
+    }),
 });
 
 const JobAnswer = WireJob.extend({}).openapi("JobRecord");
@@ -59,7 +63,12 @@ const Fault = ErrorBody.extend({}).openapi("Error");
 export const HEADERS = {
   Capabilities: {
     description:
-      "What this service offers beyond the contract, separated by commas. `idempotency-key`: a create or a message whose answer was lost may be sent again with the same `Idempotency-Key`. `turns`: jobs tell their turns. `questions`: and what their agent asks, which can be answered. `list`, `cancel`, `archive`: jobs can be listed, their turns canceled, and they can be archived. `attachments`: creates and messages take files. `requester`: creates and messages take `words` and `requester`.",
+      "What this service offers beyond the contract, separated by commas. `idempotency-key`: a " +
+      "create or a message whose answer was lost may be sent again with the same " +
+      "`Idempotency-Key`. `turns`: jobs tell their turns. `questions`: and what their agent asks, " +
+      "which can be answered. `list`, `cancel`, `archive`: jobs can be listed, their turns " +
+      "canceled, and they can be archived. `attachments`: creates and messages take files. " +
+      "`requester`: creates and messages take `words` and `requester`.",
     required: true,
     schema: { type: "string", example: CAPABILITIES },
   },
@@ -113,7 +122,8 @@ const postRefusals = {
   ...invalid,
   408: { description: "The request wasn't complete within 30 s. The connection is closed." },
   413: fault(
-    `The body has more than ${MAX_BODY_BYTES} bytes or, of a create or a message with attachments, more than ${MAX_BODY_BYTES_WITH_ATTACHMENTS}.`,
+    `The body has more than ${MAX_BODY_BYTES} bytes or, of a create or a message with ` +
+      `attachments, more than ${MAX_BODY_BYTES_WITH_ATTACHMENTS}.`,
   ),
 };
 const bodyRefusals = { ...postRefusals, 415: fault("The body is not JSON, or it is encoded.") };
@@ -158,7 +168,8 @@ const { count, bytes, totalBytes, nameChars } = ATTACHMENT_LIMITS;
 const WANT_LIST = `a list of at most ${count} attachments`;
 const WANT_NAME = `a file name of 1 to ${nameChars} characters`;
 const WANT_TYPE =
-  "text/…, image/png, image/jpeg, image/gif, image/webp, application/pdf, application/json or application/yaml";
+  "text/…, image/png, image/jpeg, image/gif, image/webp, application/pdf, application/json or " +
+  "application/yaml";
 const WANT_DATA = `a file of 1 to ${bytes} bytes in base64`;
 const WANT_ATTACHMENT = "an object with name, mediaType and data";
 const Attachment = z
@@ -204,7 +215,8 @@ const PromptBody = {
   words: visible(WANT_WORDS, MAX_WORDS_CHARS)
     .optional()
     .describe(
-      "The part of the prompt that the person typed. Pull requests and commit messages quote these words and nothing else of the prompt.",
+      "The part of the prompt that the person typed. Pull requests and commit messages quote " +
+        "these words and nothing else of the prompt.",
     ),
   requester: Requester.optional().describe("Who asked. Kept with the turn, shown nowhere."),
   attachments: z
@@ -223,7 +235,8 @@ const WriterHeaders = ReaderHeaders.extend({
     .regex(/^[\x21-\x7e]{1,255}$/, WANT_KEY)
     .optional()
     .describe(
-      "The same key with the same request gets the first answer again, for 7 days; with another request 422. Keys are a project's own.",
+      "The same key with the same request gets the first answer again, for 7 days; with another " +
+        "request 422. Keys are a project's own.",
     ),
 });
 
@@ -272,7 +285,8 @@ export const sendMessageRoute = createRoute({
   operationId: "sendMessage",
   summary: "Give a job a follow-up prompt, which becomes its next turn",
   description:
-    "While a turn runs, the message waits for its end. A failed job takes messages and becomes active again. An archived one takes none: 400, and `error` says so; create a new job.",
+    "While a turn runs, the message waits for its end. A failed job takes messages and becomes " +
+    "active again. An archived one takes none: 400, and `error` says so; create a new job.",
   security,
   request: {
     params: JobParams,
@@ -343,7 +357,8 @@ export const listJobsRoute = createRoute({
   operationId: "listJobs",
   summary: "List jobs, the newest first",
   description:
-    "Jobs that are created while the list is read don't shift its pages. A page may be short, and even empty, although `next` leads to more.",
+    "Jobs that are created while the list is read don't shift its pages. A page may be short, and " +
+    "even empty, although `next` leads to more.",
   security,
   request: { params: ProjectParams, query: ListQuery },
   responses: {
@@ -359,7 +374,9 @@ export const cancelTurnRoute = createRoute({
   operationId: "cancelTurn",
   summary: "Cancel a turn that waits or runs",
   description:
-    "Stops the agent, and ends the turn with the outcome `cancelled`. A turn that has ended stays as it is. Later turns of the job run on. If the turn was the job's last, the job's status is `failed`.",
+    "Stops the agent, and ends the turn with the outcome `cancelled`. A turn that has ended stays " +
+    "as it is. Later turns of the job run on. If the turn was the job's last, the job's status is " +
+    "`failed`.",
   security,
   request: { params: TurnParams },
   responses: { 200: json(JobAnswer, "The job with its turns, this one ended."), ...postRefusals },
@@ -383,7 +400,9 @@ export const answerQuestionRoute = createRoute({
   operationId: "answerQuestion",
   summary: "Answer a question of the agent's",
   description:
-    "With the id of a choice, or with text where the question allows it. The same answer may be sent again. A question ends with its turn, and when nobody answers in time: it is unknown then.",
+    "With the id of a choice, or with text where the question allows it. The same answer may be " +
+    "sent again. A question ends with its turn, and when nobody answers in time: it is unknown " +
+    "then.",
   security,
   request: { params: JobParams, body: bodyOf(Answer) },
   responses: {

@@ -71,7 +71,8 @@ function limited(
   const isCreate = jobId === null;
   const perHour = isCreate ? limits.createsPerHour : limits.messagesPerHour;
   // The one that has to grow old before there is room.
-  const newest = `SELECT accepted_at AS number FROM turns WHERE project_id = ? AND accepted_at > ? AND (number = 1) = ?
+  const newest = `SELECT accepted_at AS number FROM turns WHERE project_id = ? AND accepted_at > ? AND
+    (number = 1) = ?
     ORDER BY accepted_at DESC LIMIT 1 OFFSET ?`;
   const blocking = tables.one(NumberRow, newest, project.id, nowMs - HOUR_MS, isCreate ? 1 : 0, perHour - 1);
   if (blocking !== null) {
@@ -102,7 +103,8 @@ function add(tables: Tables, asked: TurnRequest, nowMs: number): Acceptance {
   } else {
     tables.run(`UPDATE jobs SET active_at = ? WHERE id = ?`, nowMs, id);
   }
-  const addTurn = `INSERT INTO turns (job_id, project_id, prompt, accepted_at, words, requester, number) VALUES (?1, ?, ?, ?, ?, ?,
+  const addTurn = `INSERT INTO turns (job_id, project_id, prompt, accepted_at, words, requester,
+    number) VALUES (?1, ?, ?, ?, ?, ?,
     (SELECT coalesce(max(number), 0) + 1 FROM turns WHERE job_id = ?1)) RETURNING number`;
   const turn = [id, project.id, prompt, nowMs, words, JSON.stringify(requester)];
   const number = tables.one(NumberRow, addTurn, ...turn)?.number ?? 0;

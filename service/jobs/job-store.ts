@@ -75,7 +75,8 @@ export class JobStore {
 
   /** The newest first. */
   jobs(filter: { projectId: string | null; status: JobStatus | null; limit: number }): StoredJob[] {
-    const sql = `SELECT * FROM (${SELECT_JOB} WHERE ?1 IS NULL OR project_id = ?1 ORDER BY created_at DESC, id)
+    const sql = `SELECT * FROM (${SELECT_JOB} WHERE ?1 IS NULL OR project_id = ?1 ORDER BY created_at
+      DESC, id)
       WHERE ?2 IS NULL OR status = ?2 LIMIT ?3`;
     return this.#tables.all(JobRow, sql, filter.projectId, filter.status, filter.limit);
   }
@@ -87,7 +88,8 @@ export class JobStore {
   page(projectId: string, after: ListPlace, status: JobStatus | null, limit: number): JobPage {
     const from = [projectId, after.createdAt, after.id];
     const rest = `WHERE project_id = ?1 AND (created_at, id) < (?2, ?3) ORDER BY created_at DESC, id DESC`;
-    const sql = `SELECT * FROM (${SELECT_JOB} ${rest} LIMIT ${LIST_SCANNED}) WHERE ?4 IS NULL OR status = ?4 LIMIT ?5`;
+    const sql = `SELECT * FROM (${SELECT_JOB} ${rest} LIMIT ${LIST_SCANNED}) WHERE ?4 IS NULL OR status
+      = ?4 LIMIT ?5`;
     const jobs = this.#tables.all(JobRow, sql, ...from, status, limit);
     const last = jobs.at(-1);
     if (jobs.length === limit && last !== undefined) return { jobs, next: last };
@@ -108,7 +110,8 @@ export class JobStore {
 
   /** What the turns right before a turn were asked and did, bounded, the oldest first. */
   earlierTurns({ jobId, number }: TurnKey): EarlierTurn[] {
-    const sql = `SELECT substr(prompt, 1, ?1) AS prompt, substr(words, 1, ?1) AS words, substr(summary, 1, ?1) AS summary
+    const sql = `SELECT substr(prompt, 1, ?1) AS prompt, substr(words, 1, ?1) AS words, substr(summary,
+      1, ?1) AS summary
       FROM turns WHERE job_id = ?2 AND number < ?3 ORDER BY number DESC LIMIT ?4`;
     const values = [MAX_EARLIER_CHARS, jobId, number, MAX_EARLIER_TURNS];
     return this.#tables.all(EarlierTurnRow, sql, ...values).toReversed();
@@ -127,7 +130,8 @@ export class JobStore {
 
   /** The ids of the attachments of turns that have not ended. */
   neededAttachments(): Set<string> {
-    const sql = `SELECT id FROM turns CROSS JOIN attachments ON attachments.job_id = turns.job_id AND turn = number
+    const sql = `SELECT id FROM turns CROSS JOIN attachments ON attachments.job_id = turns.job_id AND
+      turn = number
       WHERE state <> 'ended'`;
     return new Set(this.#tables.ids(sql));
   }
@@ -135,7 +139,8 @@ export class JobStore {
   /** The jobs with a turn that has not ended, the one that has waited longest first. */
   unfinishedJobs(): string[] {
     return this.#tables.ids(
-      `SELECT job_id AS id FROM turns WHERE state <> 'ended' GROUP BY job_id ORDER BY min(accepted_at), job_id`,
+      `SELECT job_id AS id FROM turns WHERE state <> 'ended' GROUP BY job_id ORDER BY min(accepted_at),
+        job_id`,
     );
   }
 
@@ -195,7 +200,8 @@ export class JobStore {
   end({ jobId, number }: TurnKey, result: RunTurnResult, nowMs: number): boolean {
     return this.#atOnce(() => {
       const { kind, summary, reason, cause, leftOut } = storable(result);
-      const sql = `UPDATE turns SET state = 'ended', ended_at = ?, outcome = ?, summary = ?, reason = ?, cause = ?, left_out = ?
+      const sql = `UPDATE turns SET state = 'ended', ended_at = ?, outcome = ?, summary = ?, reason =
+        ?, cause = ?, left_out = ?
         WHERE job_id = ? AND number = ? AND state <> 'ended'`;
       const written = JSON.stringify(leftOut);
       const changed = this.#tables.run(sql, nowMs, kind, summary, reason, cause, written, jobId, number);
@@ -249,7 +255,8 @@ export class JobStore {
   archiveInactive(projectId: string, sinceMs: number, limit: number, nowMs: number): string[] {
     return this.#atOnce(() => {
       const sql = `SELECT id FROM jobs WHERE archived_at IS NULL AND project_id = ? AND active_at <= ?
-        AND NOT EXISTS (SELECT 1 FROM turns WHERE job_id = jobs.id AND state <> 'ended') ORDER BY active_at LIMIT ?`;
+        AND NOT EXISTS (SELECT 1 FROM turns WHERE job_id = jobs.id AND state <> 'ended')
+        ORDER BY active_at LIMIT ?`;
       const ids = this.#tables.ids(sql, projectId, sinceMs, limit);
       for (const id of ids) this.#archive(id, nowMs);
       return ids;

@@ -93,18 +93,23 @@ export type StoredQuestion = z.infer<typeof QuestionRow>;
 const STATUS = `CASE
     WHEN archived_at IS NOT NULL THEN 'archived'
     WHEN EXISTS (SELECT 1 FROM turns WHERE job_id = jobs.id AND state <> 'ended') THEN 'active'
-    WHEN (SELECT outcome FROM turns WHERE job_id = jobs.id ORDER BY number DESC LIMIT 1) IN ('failed', 'cancelled') THEN 'failed'
+    WHEN (SELECT outcome FROM turns WHERE job_id = jobs.id ORDER BY number DESC LIMIT 1) IN ('failed',
+      'cancelled') THEN 'failed'
     ELSE 'completed'
   END`;
 /** Selects {@link JobRow}s. */
-export const SELECT_JOB = `SELECT id, project_id AS projectId, repository, ref, model, pr_link AS prLink, created_at AS createdAt,
+export const SELECT_JOB = `SELECT id, project_id AS projectId, repository, ref, model, pr_link AS
+  prLink, created_at AS createdAt,
     archived_at AS archivedAt, ${STATUS} AS status FROM jobs`;
 /** Selects {@link TurnRow}s. */
-export const SELECT_TURN = `SELECT job_id AS jobId, number, prompt, words, accepted_at AS acceptedAt, state, attempts, due_at AS dueAt,
-    started_at AS startedAt, ended_at AS endedAt, outcome, summary, reason, cause, left_out AS leftOut, progress, step, plan, usage,
-    pull_request AS pullRequest, branch, agent_runs AS agentRuns, deaths FROM turns`;
+export const SELECT_TURN = `SELECT job_id AS jobId, number, prompt, words, accepted_at AS acceptedAt,
+  state, attempts, due_at AS dueAt, started_at AS startedAt, ended_at AS
+  endedAt, outcome, summary, reason, cause, left_out AS leftOut, progress,
+  step, plan, usage, pull_request AS pullRequest, branch, agent_runs AS
+  agentRuns, deaths FROM turns`;
 /** Selects {@link QuestionRow}s. */
-export const SELECT_QUESTION = `SELECT id, job_id AS jobId, turn, text, choices, allows_text AS allowsText, asked_at AS askedAt,
+export const SELECT_QUESTION = `SELECT id, job_id AS jobId, turn, text, choices, allows_text AS
+  allowsText, asked_at AS askedAt,
     answered_at AS answeredAt, answer FROM questions`;
 
 /** The job as it goes over the wire. */

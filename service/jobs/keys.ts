@@ -31,7 +31,8 @@ export function createKey(
 
 /** All keys, the oldest first, revoked ones too. */
 export function listKeys(db: DatabaseSync): AdminKey[] {
-  const sql = `SELECT id, project_id AS projectId, last4, created_at AS createdAt, revoked_at AS revokedAt FROM keys
+  const sql = `SELECT id, project_id AS projectId, last4, created_at AS createdAt, revoked_at AS
+    revokedAt FROM keys
     ORDER BY created_at, id`;
   return z.array(KeyRow).parse(db.prepare(sql).all());
 }

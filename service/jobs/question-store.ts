@@ -22,7 +22,8 @@ export class QuestionStore {
     nowMs: number,
   ): string | null {
     const id = `q-${randomBytes(10).toString("hex")}`;
-    const sql = `INSERT INTO questions (id, job_id, turn, text, choices, allows_text, asked_at) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7
+    const sql = `INSERT INTO questions (id, job_id, turn, text, choices, allows_text, asked_at) SELECT
+      ?1, ?2, ?3, ?4, ?5, ?6, ?7
       WHERE EXISTS (SELECT 1 FROM turns WHERE job_id = ?2 AND number = ?3 AND state = 'running')`;
     const values = [id, jobId, number, text, JSON.stringify(choices), allowsText ? 1 : 0, nowMs];
     return this.#tables.run(sql, ...values) === 0 ? null : id;

@@ -30,12 +30,12 @@ export const serviceSchema: readonly string[] = [
     number INTEGER NOT NULL, -- 1 is the create, the others are messages.
     project_id TEXT NOT NULL,
     prompt TEXT NOT NULL,
-    words TEXT, -- What of the prompt the person typed, the only part that a pull request may quote; null: it isn't known.
+    words TEXT, -- What of the prompt the person typed: all that a pull request may quote.
     requester TEXT NOT NULL DEFAULT 'null', -- JSON, or null: who asked, and where.
     accepted_at INTEGER NOT NULL,
     state TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'running', 'ended')),
     attempts INTEGER NOT NULL DEFAULT 0, -- How often the runner was started and wasn't stopped on purpose.
-    due_at INTEGER NOT NULL DEFAULT 0, -- When it may run, if it waits; later than at once after an attempt that failed.
+    due_at INTEGER NOT NULL DEFAULT 0, -- When it may run, if it waits: later after a failed attempt.
     started_at INTEGER,
     ended_at INTEGER,
     outcome TEXT, -- One of ReportedOutcome.
@@ -55,7 +55,8 @@ export const serviceSchema: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   -- With the state, so that counting a project's unfinished turns reads nothing but this.
   CREATE INDEX turns_unfinished ON turns (project_id, state) WHERE state <> 'ended';
-  CREATE INDEX turns_by_acceptance ON turns (project_id, accepted_at, number); -- What the hourly limits look at.
+  -- What the hourly limits look at.
+  CREATE INDEX turns_by_acceptance ON turns (project_id, accepted_at, number);
 
   CREATE TABLE idempotency (
     project_id TEXT NOT NULL,

@@ -172,7 +172,8 @@ async function openRunner(deps: TurnRunnerDeps): Promise<Opened> {
   if (sandbox.kind === "none") {
     logger.warn(
       { containment },
-      "agents run without a sandbox, as the settings say: they can read and send away all that this user can read",
+      "agents run without a sandbox, as the settings say: they can read and send away all that " +
+        "this user can read",
     );
   } else {
     if (groups?.bounds.memory === true && sandbox.bounds.memory !== "cgroup") {

@@ -62,7 +62,10 @@ export function readProjects(env: {
       },
     ];
   }
-  const rule = `DOCS_AGENT_PROJECTS must be a JSON array of 1 to ${PROJECTS_MAX} projects such as [{"name":"docs","id":"…"}], each with name, id and, where they differ, apiKey, baseUrl and idempotencyKeys`;
+  const rule =
+    `DOCS_AGENT_PROJECTS must be a JSON array of 1 to ${PROJECTS_MAX} projects such as ` +
+    `[{"name":"docs","id":"…"}], each with name, id and, where they differ, apiKey, baseUrl and ` +
+    "idempotencyKeys";
   const parsed = z.array(ProjectEntry).min(1).max(PROJECTS_MAX).safeParse(jsonOf(listed));
   const entries = parsed.success ? parsed.data : [];
   if (!parsed.success) {

@@ -46,7 +46,8 @@ export class ConfigError extends DocsAgentError {
     const list = faults.map((fault) => `  - ${fault}`).join("\n");
     const settings = faults.length === 1 ? "1 setting" : `${faults.length} settings`;
     super(
-      `Docs Agent can't start. Fix ${settings}:\n${list}\nSet them in the environment, or in a file .env next to package.json. See .env.example for all settings.`,
+      `Docs Agent can't start. Fix ${settings}:\n${list}\nSet them in the environment, or in a ` +
+        "file .env next to package.json. See .env.example for all settings.",
     );
   }
 }
@@ -128,7 +129,8 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
           signingSecret: need(
             "SLACK_SIGNING_SECRET",
             z.string().regex(NO_SPACE),
-            "the Signing Secret from Basic Information in your Slack app's settings (not needed if SLACK_APP_TOKEN is set)",
+            "the Signing Secret from Basic Information in your Slack app's settings (not needed " +
+              "if SLACK_APP_TOKEN is set)",
           ),
         }
       : { kind: "socket", appToken };
@@ -180,7 +182,9 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     storeUrl: read(
       "STORE_URL",
       z.string().refine(isStoreUrl),
-      "sqlite://path, such as sqlite://./data/docs-agent.sqlite, or redis://host:6379 for several replicas (write a % in a password as %25), or memory://, which loses everything when the process ends",
+      "sqlite://path, such as sqlite://./data/docs-agent.sqlite, or redis://host:6379 for several " +
+        "replicas (write a % in a password as %25), or memory://, which loses everything when the " +
+        "process ends",
       "sqlite://./data/docs-agent.sqlite",
     ),
     polling: { minMs, maxMs, deadlineMs: milliseconds("JOB_DEADLINE_MS", 86_400_000) },

@@ -18,7 +18,8 @@ import { hash } from "node:crypto";
  * - `own-job`: one of its own.
  * - `thread`: that of its thread, in whatever project.
  * - `thread-in-project`: that of its thread, if that is in the request's project.
- * - `own-open-request`: that of its thread, if the same person asked for its newest open request. Otherwise it is no request.
+ * - `own-open-request`: that of its thread, if the same person asked for its newest open request.
+ *   Otherwise it is no request.
  */
 export type Aim = "own-job" | "thread" | "thread-in-project" | "own-open-request";
 

@@ -163,7 +163,8 @@ function filesNotes(files: readonly SharedFile[], takesFiles: boolean | undefine
     ...(refused.length === 0
       ? []
       : [
-          `⚠️ The agent can't read ${fileNames(refused)}, so I won't send ${refused.length === 1 ? "it" : "them"}.`,
+          `⚠️ The agent can't read ${fileNames(refused)}, so I won't send ` +
+            `${refused.length === 1 ? "it" : "them"}.`,
         ]),
   ];
 }

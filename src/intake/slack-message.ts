@@ -156,8 +156,10 @@ function isMessage(part: Attachment | null | undefined): boolean {
  * Addresses of messages: permalinks, those of Slack's own client, and links that open the app, with
  * the message's time in any of Slack's spellings and whatever comes after it.
  */
-const MESSAGE_ADDRESS =
-  /(?:\/(?:archives|messages|client\/\w+)\/\w+\/p?|\/thread\/\w+-|^slack:\S*[?&]message=)(\d+)\.?(\d{6})(?!\w)/;
+const MESSAGE_ADDRESS = new RegExp(
+  String.raw`(?:\/(?:archives|messages|client\/\w+)\/\w+\/p?|\/thread\/\w+-|` +
+    String.raw`^slack:\S*[?&]message=)(\d+)\.?(\d{6})(?!\w)`,
+);
 
 /** The times of the messages that an attachment has the address of. */
 function addressedBy(part: Attachment | null | undefined): string[] {

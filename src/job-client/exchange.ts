@@ -8,8 +8,9 @@ const MAX_BODY_BYTES = 1_048_576;
 /**
  * What became of one HTTP request.
  *
- * - `answer`: a status and headers arrived; `body` is decompressed, or null when it was cut off, came too slowly, is over
- *   1 MiB (also once decompressed) or can't be decompressed, and `reason` says which.
+ * - `answer`: a status and headers arrived; `body` is decompressed, or null when it was cut off,
+ *   came too slowly, is over 1 MiB (also once decompressed) or can't be decompressed, and `reason`
+ *   says which.
  * - `no-answer`: none arrived. `sent` is false only if not one byte of the request was written.
  * - `unsendable`: the request itself isn't valid HTTP, so it never left and never will.
  */

@@ -49,7 +49,9 @@ function readOutcome(exchange: Exchange, context: CallContext): Success | JobSer
     case "no-answer":
       return {
         kind: exchange.sent ? "unknown" : "not-created",
-        message: `no answer from ${context.host} (${exchange.reason}); ${exchange.sent ? "it may have arrived" : "it was not sent"}`,
+        message:
+          `no answer from ${context.host} (${exchange.reason}); ` +
+          `${exchange.sent ? "it may have arrived" : "it was not sent"}`,
       };
     case "answer":
       if (exchange.status >= 200 && exchange.status < 300) return readSuccess(exchange, context);
@@ -98,7 +100,9 @@ function readRefusal({ status, headers, body }: Answered, context: CallContext):
   return {
     kind,
     status,
-    message: `answered ${status}${isContracts ? "" : " without the job service's JSON"}${remedyFor(status, isContracts)}`,
+    message:
+      "answered " +
+      `${status}${isContracts ? "" : " without the job service's JSON"}${remedyFor(status, isContracts)}`,
     ...(kind === "not-created" && asked !== null ? { retryAfterMs: asked } : {}),
     ...(said === null ? {} : { said }),
   };
@@ -134,7 +138,10 @@ function kindOfStatus(
 
 function remedyFor(status: number, isContracts: boolean): string {
   if (status >= 300 && status < 400) {
-    return ", a redirect: the base URL is wrong, set the address it leads to (redirects are not followed, they could carry the API key to another host)";
+    return (
+      ", a redirect: the base URL is wrong, set the address it leads to (redirects are not " +
+      "followed, they could carry the API key to another host)"
+    );
   }
   const front = isContracts ? "" : ", the base URL, and what stands in front of the service";
   if (status === 401) return `: the API key is not accepted, check it${front}`;

@@ -38,7 +38,8 @@ export const WireJobRecord = z.object({
   status: JobStatus.meta({
     id: "JobStatus",
     description:
-      "`active` while a turn waits or runs, then how the last one ended. A canceled turn leaves `failed`. `archived`: takes no more messages.",
+      "`active` while a turn waits or runs, then how the last one ended. A canceled turn leaves " +
+      "`failed`. `archived`: takes no more messages.",
   }),
   source: z
     .object({

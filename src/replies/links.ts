@@ -80,7 +80,8 @@ function awayText(channelId: string, error: string, botName: string): string {
       // Nobody can be invited to other people's direct messages.
       return channelId.startsWith("D")
         ? "I can't post in that conversation, so I'm replying here."
-        : `I'm not in ${where}, so I'm replying here. To get replies there, type \`/invite @${cutEscaped(botName, NAME_MAX)}\` in that channel.`;
+        : `I'm not in ${where}, so I'm replying here. To get replies there, type \`/invite ` +
+            `@${cutEscaped(botName, NAME_MAX)}\` in that channel.`;
     case "is_archived":
       return `${where} is archived, so I'm replying here.`;
     case "thread_not_found":

@@ -125,7 +125,10 @@ function contactLines(contacts: readonly Contact[], { projects }: View): string[
   if (down.length > 0) {
     return down.map(({ project, since }) => {
       const name = projects.length > 1 ? ` for ${cutEscaped(project.name, NAME_MAX)}` : "";
-      return `⚠️ The agent${name} hasn't answered since ${dateAndTime(since)}. Waiting requests start when it's back.`;
+      return (
+        `⚠️ The agent${name} hasn't answered since ${dateAndTime(since)}. Waiting requests start ` +
+        "when it's back."
+      );
     });
   }
   const lastMs = Math.max(...contacts.map(({ at }) => at));

@@ -43,5 +43,8 @@ export function timeOfDay(epochMs: number): string {
 /** A moment as a day and a time of day where the reader is. */
 export function dateAndTime(epochMs: number): string {
   const day = new Date(epochMs).toISOString().slice(0, "2026-01-05".length);
-  return `<!date^${Math.floor(epochMs / 1000)}^{date_short_pretty} at {time}|${day}, ${utcTimeOfDay(epochMs)}>`;
+  return (
+    `<!date^${Math.floor(epochMs / 1000)}^{date_short_pretty} at {time}|${day}, ` +
+    `${utcTimeOfDay(epochMs)}>`
+  );
 }

@@ -30,11 +30,13 @@ export function helpMessage(projects: string[]): Rendered {
     "*Ask for a docs change and get a pull request:*",
     "• `/docs-agent fix the install command`; `/docs-agent` alone opens a form",
     "• *Fix these docs* in a message's menu",
-    "• Mention me in a channel or thread, or message me directly. In a request's thread that's a follow-up; starting with `new` makes it a separate request",
+    "• Mention me in a channel or thread, or message me directly. In a request's thread that's a " +
+      "follow-up; starting with `new` makes it a separate request",
     "• `/docs-agent list` shows your requests, `list channel` this channel's, `status` how many are running",
     ...(projects.length > 1
       ? [
-          `• \`project=${cutEscaped(projects[1] ?? "", NAME_MAX)} …\` picks a project: ${listOf(names)}; the first is the default`,
+          `• \`project=${cutEscaped(projects[1] ?? "", NAME_MAX)} …\` picks a project: ` +
+            `${listOf(names)}; the first is the default`,
         ]
       : []),
   ];
@@ -106,7 +108,8 @@ export function followIt({ id, watch }: Turn): Button {
 /** Only the requester may do that, by the operator's setting. */
 export function notAllowedMessage(requesterId: string, botName: string): Rendered {
   return said(
-    `Only <@${requesterId}> can do that. For your own request, use \`@${cutEscaped(botName, NAME_MAX)} new …\`.`,
+    `Only <@${requesterId}> can do that. For your own request, use ` +
+      `\`@${cutEscaped(botName, NAME_MAX)} new …\`.`,
   );
 }
 
@@ -134,7 +137,10 @@ export function refusalText(refusal: Refusal): string {
     case "unknown-project": {
       const name = cut(refusal.name, NAME_MAX);
       if (refusal.known.length === 1) return `There's only one project. Leave out “project=${name}”.`;
-      return `There's no project “${name}”. Choose from: ${listOf(refusal.known.map((known) => cut(known, NAME_MAX)))}.`;
+      return (
+        `There's no project “${name}”. Choose from: ` +
+        `${listOf(refusal.known.map((known) => cut(known, NAME_MAX)))}.`
+      );
     }
     case "too-many":
       return tooManyText(refusal, utcTimeOfDay);
@@ -143,7 +149,10 @@ export function refusalText(refusal: Refusal): string {
     case "unchecked":
       return "I can't check right now whether you're a member of this workspace. Try again in a minute.";
     case "uncheckable":
-      return "I can't check who is a member of this workspace, so I can't take requests. Your message stays in Slack. Contact your Docs Agent admin.";
+      return (
+        "I can't check who is a member of this workspace, so I can't take requests. Your message " +
+        "stays in Slack. Contact your Docs Agent admin."
+      );
   }
 }
 
@@ -191,7 +200,8 @@ export function formNotOpenedMessage(): Rendered {
 export function inviteMeMessage(channelId: string, error: string, botName: string): Rendered {
   return said(
     (error === "not_in_channel" || error === "channel_not_found") && !channelId.startsWith("D")
-      ? `I'm not in this channel, so I'll message you directly. To get replies here, type \`/invite @${cutEscaped(botName, NAME_MAX)}\`.`
+      ? `I'm not in this channel, so I'll message you directly. To get replies here, type \`/invite ` +
+          `@${cutEscaped(botName, NAME_MAX)}\`.`
       : "I can't post here, so I'll message you directly.",
   );
 }
@@ -211,11 +221,19 @@ function gaveUpText(taskType: string, where: string): string {
     case "open":
       return `Your request in ${where} couldn't be started. Ask again.`;
     case "deliver":
-      return `Your request in ${where} is done, but I couldn't post the result. Check for a new pull request.`;
+      return (
+        `Your request in ${where} is done, but I couldn't post the result. Check for a new pull ` + "request."
+      );
     case "question":
-      return `The agent has a question about your request in ${where}, but I couldn't post it. Reply there with more detail, or stop the request.`;
+      return (
+        `The agent has a question about your request in ${where}, but I couldn't post it. Reply ` +
+        "there with more detail, or stop the request."
+      );
     case "answer":
-      return `An answer to the agent's question in ${where} may not have reached it. If the agent is still waiting, reply there.`;
+      return (
+        `An answer to the agent's question in ${where} may not have reached it. If the agent is ` +
+        "still waiting, reply there."
+      );
     default:
       return `I lost track of your request in ${where}. Check for a new pull request before asking again.`;
   }

@@ -54,7 +54,8 @@ export function createSlackAdmission({ teams, allowGuests, clock, logger }: Opti
         hasWarned = true;
         logger.error(
           { missing: ["users:read"] },
-          "Members can't be told from guests, so nobody is let in. Reinstall the app with users:read, or set ALLOW_GUESTS to true.",
+          "Members can't be told from guests, so nobody is let in. Reinstall the app with " +
+            "users:read, or set ALLOW_GUESTS to true.",
         );
       }
       return "uncheckable";

@@ -64,7 +64,9 @@ export class SlackIdentityCheck {
     const trouble = await this.#ask();
     if (trouble?.isTokenRefused === true) {
       throw new StartError(
-        `Slack does not accept SLACK_BOT_TOKEN (${trouble.error}). Copy the Bot User OAuth Token from OAuth & Permissions in your Slack app's settings, and install the app to the workspace if it is not.`,
+        `Slack does not accept SLACK_BOT_TOKEN (${trouble.error}). Copy the Bot User OAuth Token ` +
+          "from OAuth & Permissions in your Slack app's settings, and install the app to the " +
+          "workspace if it is not.",
       );
     }
     if (trouble !== null) this.#askAgain(1, trouble);

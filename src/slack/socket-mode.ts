@@ -95,7 +95,9 @@ export class SocketMode implements Receiver {
         if (opened.isTokenRefused && isFirst) {
           first.reject(
             new StartError(
-              `Slack does not open a Socket Mode connection (${opened.error}). Check SLACK_APP_TOKEN (xapp-…, scope connections:write) and that Socket Mode is on in your Slack app's settings.`,
+              `Slack does not open a Socket Mode connection (${opened.error}). Check ` +
+                "SLACK_APP_TOKEN (xapp-…, scope connections:write) and that Socket Mode is on in " +
+                "your Slack app's settings.",
             ),
           );
           return;

@@ -28,7 +28,8 @@ export async function trySlack(slack: SlackSettings): Promise<{ found: string; i
     const { error, isTokenRefused } = slackTrouble(thrown);
     const found = isTokenRefused
       ? `Slack refuses ${secret} (${error}). Copy it again from your app's settings.`
-      : `Slack can't be reached (${error}). Check the network, and HTTPS_PROXY and SLACK_API_URL if you set them.`;
+      : `Slack can't be reached (${error}). Check the network, and HTTPS_PROXY and SLACK_API_URL if ` +
+        "you set them.";
     return { found, isFault: true };
   }
 }

@@ -268,7 +268,8 @@ function showPending(pending: PageState["pending"]): void {
   const text =
     pending === null
       ? ""
-      : `${present().surface.appName} didn't take ${pending.count === 1 ? "an event" : `${pending.count} events`}. ` +
+      : `${present().surface.appName} didn't take ` +
+        `${pending.count === 1 ? "an event" : `${pending.count} events`}. ` +
         `Slack tries again at ${exactTime(pending.nextAtMs)}.`;
   // A status that is said again is heard again.
   if (line.textContent !== text) line.textContent = text;

@@ -60,7 +60,9 @@ function renderMessage({ message, isFirstOfDay, isContinued }: Item, place: Feed
   const article = h(
     "article",
     {
-      class: `message ${isContinued ? "message-continued" : ""} ${message.isEphemeral ? "message-ephemeral" : ""}`,
+      class:
+        `message ${isContinued ? "message-continued" : ""} ` +
+        `${message.isEphemeral ? "message-ephemeral" : ""}`,
       tabindex: "-1",
       "aria-labelledby": `${id}-author ${id}-time`,
       "aria-describedby": `${id}-content`,

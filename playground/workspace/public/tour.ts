@@ -92,7 +92,8 @@ export function createTour(app: PageApp) {
       ),
       step(
         "Fix what a message says",
-        "opens the form from a message's menu: press Send, and the pull request follows in that message's thread",
+        "opens the form from a message's menu: press Send, and the pull request follows in that " +
+          "message's thread",
         () => void openForm(),
       ),
       asks === undefined

@@ -9,7 +9,8 @@ const slackChoices = [
     value: "rate-limited",
     label: "429: too many requests",
     watch:
-      "Slack refuses every call of the app. Ask for something: nothing appears. Set it back: the messages arrive, each once and in order.",
+      "Slack refuses every call of the app. Ask for something: nothing appears. Set it back: the " +
+      "messages arrive, each once and in order.",
   },
   {
     value: "unavailable",
@@ -24,7 +25,8 @@ const agentChoices = [
     value: "slow",
     label: "Is slow",
     watch:
-      "Each request takes half a minute: time to press Stop, to follow up in the thread, or to kill the app. Set it back: the agent goes on at once.",
+      "Each request takes half a minute: time to press Stop, to follow up in the thread, or to " +
+      "kill the app. Set it back: the agent goes on at once.",
   },
   { value: "fails", label: "Fails", watch: "Ask for something: the thread says why, with Try again." },
   {
@@ -59,7 +61,8 @@ const switches: readonly Switch[] = [
     isOn: (weather) => weather.isJobServiceSlow,
     isOnFor: (isOn) => isOn,
     watch:
-      "Commands are still answered at once, because the job is created in the background. Only the thread takes longer.",
+      "Commands are still answered at once, because the job is created in the background. Only " +
+      "the thread takes longer.",
   },
   {
     kind: "app-running",
@@ -67,7 +70,8 @@ const switches: readonly Switch[] = [
     isOn: (weather) => !weather.isAppRunning,
     isOnFor: (isOn) => !isOn,
     watch:
-      "The process ends at once (SIGKILL). Kill it while a job runs: new commands fail with Slack's own notice. Switch it off again: the app starts, and every result arrives once.",
+      "The process ends at once (SIGKILL). Kill it while a job runs: new commands fail with " +
+      "Slack's own notice. Switch it off again: the app starts, and every result arrives once.",
   },
 ];
 

@@ -183,7 +183,8 @@ function throwUnlessDone(stopReason: StopReason, result: AgentResult, run: Agent
   const details = [said, refusedText(result.refused)].filter((text) => text !== null);
   const known = new Map<string, string>(Object.entries(NOT_DONE)).get(stopReason);
   // The protocol may come to know more.
-  const other = `The agent stopped before it was done (${oneLine(run.redact(stopReason), MAX_STOP_REASON_LENGTH)}).`;
+  const other =
+    "The agent stopped before it was done " + `(${oneLine(run.redact(stopReason), MAX_STOP_REASON_LENGTH)}).`;
   throw new TurnFailedError([known ?? other, ...details].join(" "));
 }
 

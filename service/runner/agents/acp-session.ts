@@ -68,7 +68,8 @@ async function shakeHands(
   });
   if (protocolVersion !== PROTOCOL_VERSION) {
     throw new TurnFailedError(
-      `The agent speaks version ${protocolVersion} of the Agent Client Protocol; version ${PROTOCOL_VERSION} is needed.`,
+      `The agent speaks version ${protocolVersion} of the Agent Client Protocol; version ` +
+        `${PROTOCOL_VERSION} is needed.`,
     );
   }
   const { inside } = run.sandbox;

@@ -15,8 +15,13 @@ export class UnclearRemoteError extends TransientRunError {}
 export class RefConflictError extends TransientRunError {}
 
 const MAX_DETAIL = 600;
-const NETWORK =
-  /could not resolve|failed to connect|couldn't connect|connection (?:refused|reset|closed|timed out|was)|no route to host|timed out|early eof|unexpected disconnect|hung up|empty reply|recv failure|send failure|transfer closed|too slow|rpc failed|bad response|tls|gnutls|network is unreachable|proxy/i;
+const NETWORK = new RegExp(
+  String.raw`could not resolve|failed to connect|couldn't connect|connection (?:refused|reset|` +
+    String.raw`closed|timed out|was)|no route to host|timed out|early eof|unexpected disconnect|` +
+    String.raw`hung up|empty reply|recv failure|send failure|transfer closed|too slow|rpc failed|` +
+    String.raw`bad response|tls|gnutls|network is unreachable|proxy`,
+  "i",
+);
 const CERTIFICATE = /certificate/i;
 const AUTHENTICATION =
   /authentication failed|could not read (?:username|password)|terminal prompts disabled/i;
@@ -27,8 +32,11 @@ const NO_REPOSITORY =
   /repository .*not found|does not appear to be a git repository|not valid: is this a git repository/i;
 const FOREIGN = /dubious ownership/i;
 const NO_BRANCH = /couldn't find remote ref/i;
-const RACE =
-  /stale info|fetch first|non-fast-forward|cannot lock ref|unable to create '[^']*\.lock'|failed to update ref|incorrect old value/i;
+const RACE = new RegExp(
+  String.raw`stale info|fetch first|non-fast-forward|cannot lock ref|` +
+    String.raw`unable to create '[^']*\.lock'|failed to update ref|incorrect old value`,
+  "i",
+);
 const REFUSED = /\[(?:remote )?rejected\]|pre-receive hook declined|protected branch/i;
 
 /**
@@ -92,7 +100,8 @@ export function remoteFault(doing: string, words: string): TransientRunError | T
   if (SSH.test(words)) {
     return failed(
       "The git server refused the service's SSH key, or the service doesn't know the server.",
-      "Check that the SSH agent has a key with rights on the repository, and that known_hosts has the server.",
+      "Check that the SSH agent has a key with rights on the repository, and that known_hosts has " +
+        "the server.",
     );
   }
   return new UnclearRemoteError("Git failed with the git server.", { details: [said] });

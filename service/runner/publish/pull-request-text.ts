@@ -24,8 +24,12 @@ const MAX_EARLIER_LENGTH = 20_000;
  * Lines that programs and agents write on the way: warnings, log lines, errors. None of them says
  * what a pull request is about.
  */
-const ASIDE =
-  /^\W*(?:\(node:\d+\)|npm (?:warn|err)|(?:[\w-]*warning|warn|error|fatal|info|debug|notice|note|caution|deprecated|deprecation)\b(?: ?\([^)]{0,40}\))?[\]:!]|\[(?:warn|error|info|debug))|^\s*(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:|[\u26a0\u2757\u274c\u{1f6a8}])/iu;
+const ASIDE = new RegExp(
+  String.raw`^\W*(?:\(node:\d+\)|npm (?:warn|err)|(?:[\w-]*warning|warn|error|fatal|info|debug|` +
+    String.raw`notice|note|caution|deprecated|deprecation)\b(?: ?\([^)]{0,40}\))?[\]:!]|\[(?:warn|` +
+    String.raw`error|info|debug))|^\s*(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:|[\u26a0\u2757\u274c\u{1f6a8}])`,
+  "iu",
+);
 const START = "<!-- docs-agent:start -->";
 const END = "<!-- docs-agent:end -->";
 
@@ -91,7 +95,10 @@ export function mergedBody(existing: string | null, ours: string): string {
 export function commitMessageOf(turn: TurnText, redact: Redact): string {
   const below = inertText(cut(belowTitle(turn, redact), 2000));
   const summary = below === "" ? "" : `${below}\n\n`;
-  return `${titleOf(turn, redact)}\n\n${summary}${JOB_TRAILER}: ${turn.jobId}\n${TURN_TRAILER}: ${turnKeyOf(turn)}\n`;
+  return (
+    `${titleOf(turn, redact)}\n\n${summary}${JOB_TRAILER}: ${turn.jobId}\n${TURN_TRAILER}: ` +
+    `${turnKeyOf(turn)}\n`
+  );
 }
 
 /** Paths for a result: redacted, bounded in number and length. */
@@ -113,5 +120,8 @@ function leftOutSection(paths: readonly string[], redact: Redact): string {
   const lines = boundedPaths(paths, redact).map((path) =>
     path.startsWith("… and") ? `- ${path}` : `- ${fileName(path)}`,
   );
-  return `Not included (outside this project's docs, or named in a way that some systems can't hold):\n\n${lines.join("\n")}`;
+  return (
+    "Not included (outside this project's docs, or named in a way that some systems can't " +
+    `hold):\n\n${lines.join("\n")}`
+  );
 }

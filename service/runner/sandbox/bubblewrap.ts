@@ -106,7 +106,8 @@ export async function bubblewrap(options: BubblewrapOptions): Promise<Sandbox> {
     if (taken !== undefined) {
       throw new TurnFailedError("The agent couldn't be started.", {
         details: [
-          `The sandbox can't show ${taken}: in its place is a folder of the agent's own. Move it, and correct agent.command or agent.readable.`,
+          `The sandbox can't show ${taken}: in its place is a folder of the agent's own. Move it, ` +
+            "and correct agent.command or agent.readable.",
         ],
       });
     }

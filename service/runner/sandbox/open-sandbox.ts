@@ -20,12 +20,14 @@ export type OpenSandboxOptions = {
 };
 
 const INSTALL_PRLIMIT =
-  "It comes with util-linux: apt-get install util-linux (Debian, Ubuntu), dnf install util-linux (Fedora, RHEL), apk add util-linux-misc (Alpine).";
+  "It comes with util-linux: apt-get install util-linux (Debian, Ubuntu), dnf install util-linux " +
+  "(Fedora, RHEL), apk add util-linux-misc (Alpine).";
 
 /** Generous, for a machine that is busy for a moment. */
 const PROBE_TIME_LIMIT_MS = 60_000;
 const INSTALL =
-  "Install bubblewrap: apt-get install bubblewrap (Debian, Ubuntu), dnf install bubblewrap (Fedora, RHEL), apk add bubblewrap (Alpine).";
+  "Install bubblewrap: apt-get install bubblewrap (Debian, Ubuntu), dnf install bubblewrap " +
+  "(Fedora, RHEL), apk add bubblewrap (Alpine).";
 
 /**
  * Opens what the settings ask for, and tries it; control groups are gone without where they don't
@@ -113,10 +115,16 @@ async function wordsOfProbe(sandbox: Sandbox, { folder }: OpenSandboxOptions): P
 /** Why a kernel forbids namespaces to whoever is not root. */
 async function remedyOf(): Promise<string> {
   if ((await kernelSetting("apparmor_restrict_unprivileged_userns")) === "1") {
-    return "AppArmor forbids it, as on Ubuntu 24.04: copy deploy/apparmor-bwrap to /etc/apparmor.d/bwrap, and run: apparmor_parser -r /etc/apparmor.d/bwrap";
+    return (
+      "AppArmor forbids it, as on Ubuntu 24.04: copy deploy/apparmor-bwrap to " +
+      "/etc/apparmor.d/bwrap, and run: apparmor_parser -r /etc/apparmor.d/bwrap"
+    );
   }
   if ((await kernelSetting("unprivileged_userns_clone")) === "0") {
-    return "The kernel forbids namespaces: run sysctl -w kernel.unprivileged_userns_clone=1, and add the setting to a file in /etc/sysctl.d.";
+    return (
+      "The kernel forbids namespaces: run sysctl -w kernel.unprivileged_userns_clone=1, and add the " +
+      "setting to a file in /etc/sysctl.d."
+    );
   }
   return "In a container, the host has to allow user namespaces: docs/containment.md says how.";
 }

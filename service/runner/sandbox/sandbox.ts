@@ -78,7 +78,9 @@ export class SandboxMissingError extends DocsAgentError {
 
   constructor(why: string, remedy: string) {
     super(
-      `Can't run agents in a sandbox: ${why}.\n${remedy}\nWithout a sandbox, an agent can read and send away all that the service's user can read. If you want that all the same, set containment to none.`,
+      `Can't run agents in a sandbox: ${why}.\n${remedy}\nWithout a sandbox, an agent can read ` +
+        "and send away all that the service's user can read. If you want that all the same, set " +
+        "containment to none.",
     );
   }
 }

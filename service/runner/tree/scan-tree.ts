@@ -103,7 +103,8 @@ export async function scanTree(
       readBytes += stats.size;
       if (readBytes > maxReadBytes) {
         throw new TurnFailedError(
-          `The agent touched more than ${maxReadBytes} bytes of files, too much to compare with the repository.`,
+          `The agent touched more than ${maxReadBytes} bytes of files, too much to compare with ` +
+            "the repository.",
         );
       }
       const hash = createHash("sha1").update(`blob ${stats.size}\0`);

@@ -25,7 +25,8 @@ export const ANSWER_MAX_CHARS = 3000;
  * How the sending of an answer ended.
  *
  * - `taken`: the agent has it.
- * - `late`: the agent no longer waited for it. `elsewhere`: it got another answer first, by another way than Slack.
+ * - `late`: the agent no longer waited for it. `elsewhere`: it got another answer first, by another
+ *   way than Slack.
  * - `refused`: the job service didn't take it. `unsent`: the service was away for too long.
  * - `unsure`: one of these, but an earlier attempt may have arrived.
  */

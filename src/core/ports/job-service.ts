@@ -140,14 +140,18 @@ export type Job = z.infer<typeof Job>;
 /**
  * Meaning of a call to the job service that did not succeed, for the turn.
  *
- * - `not-created`: it certainly had no effect (refused connection, DNS, a 429 or 503 of the service's own; for a create or a
- *   message also a redirect or a 404 by something in front of the service); worth repeating later.
- * - `unknown`: it may have had an effect (timeout, reset, 500, 502, 504, a gateway's 429 or 503, a 2xx that can't be read);
- *   a create or a message must not be repeated unless the service honors idempotency keys, a get may. For a get it is also
- *   every answer that isn't recognizably the service's own: such an answer says nothing about the job.
- * - `rejected`: the service understood and refused (400, 401, 403, 413, …); repeating changes nothing.
+ * - `not-created`: it certainly had no effect (refused connection, DNS, a 429 or 503 of the
+ *   service's own; for a create or a message also a redirect or a 404 by something in front of the
+ *   service); worth repeating later.
+ * - `unknown`: it may have had an effect (timeout, reset, 500, 502, 504, a gateway's 429 or 503, a
+ *   2xx that can't be read); a create or a message must not be repeated unless the service honors
+ *   idempotency keys, a get may. For a get it is also every answer that isn't recognizably the
+ *   service's own: such an answer says nothing about the job.
+ * - `rejected`: the service understood and refused (400, 401, 403, 413, …); repeating changes
+ *   nothing.
  * - `missing`: the service's own 404: no such project, or no such job.
- * - `contract`: it answered 2xx with a record that breaks the contract (no `id`, unknown `status`, another job's `id`).
+ * - `contract`: it answered 2xx with a record that breaks the contract (no `id`, unknown `status`,
+ *   another job's `id`).
  */
 export type JobServiceFault = {
   kind: "not-created" | "unknown" | "rejected" | "missing" | "contract";

@@ -111,9 +111,11 @@ export type PostLabel = { turnId: string; post: string };
 
 /**
  * - `not-sent`: certainly had no effect; worth repeating later.
- * - `unknown`: may have had an effect; look before repeating a post. Also every error that nobody foresaw.
+ * - `unknown`: may have had an effect; look before repeating a post. Also every error that nobody
+ *   foresaw.
  * - `place`: that channel, thread, message or person cannot take it, now or later.
- * - `credentials`: the token is not accepted, lacks a scope, or the app's settings forbid it; only the operator can help.
+ * - `credentials`: the token is not accepted, lacks a scope, or the app's settings forbid it; only
+ *   the operator can help.
  */
 export type NotifierFault = {
   kind: "not-sent" | "unknown" | "place" | "credentials";

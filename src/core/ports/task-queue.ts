@@ -36,8 +36,10 @@ export type NewTask = {
    *
    * - `once` (default): nothing, as long as the task is pending and for a week after it is done.
    * - `pending`: nothing while it is pending. Once it is done, it is added anew.
-   * - `latest`: as `pending`; and while it waits, it becomes due at the earlier of both times; while it runs, it runs once more
-   *   afterwards, however that run ends, with the new payload unless that run names one. So whatever changed before the add is seen by a run that begins after it.
+   * - `latest`: as `pending`; and while it waits, it becomes due at the earlier of both times;
+   *   while it runs, it runs once more afterwards, however that run ends, with the new payload
+   *   unless that run names one. So whatever changed before the add is seen by a run that begins
+   *   after it.
    */
   known?: "once" | "pending" | "latest";
 };

@@ -30,8 +30,12 @@ export type OutcomeWords = {
 };
 
 /** A path, a file, an address, or a name such as "the install page". */
-const PAGE =
-  /https?:\/\/|(?:^|\s)\/\w|\w\/(?!or\b)\w|\w\.(?:mdx?|html?|rst|adoc|txt)\b|\b(?:faq|quickstart|readme)\b|\b(?!(?:a|any|every|some|that|the|this|which|wrong)\b)\w+ (?:article|guide|page|reference|section|tutorial)\b/i;
+const PAGE = new RegExp(
+  String.raw`https?:\/\/|(?:^|\s)\/\w|\w\/(?!or\b)\w|\w\.(?:mdx?|html?|rst|adoc|txt)\b|\b(?:faq|` +
+    String.raw`quickstart|readme)\b|\b(?!(?:a|any|every|some|that|the|this|which|` +
+    String.raw`wrong)\b)\w+ (?:article|guide|page|reference|section|tutorial)\b`,
+  "i",
+);
 
 /** True if a request, or the message it quotes, seems to say which page it is about. */
 export function isPageNamed({ instructions, quoted }: Pick<Request, "instructions" | "quoted">): boolean {

@@ -136,7 +136,8 @@ function threadLines(
   const isWhole = earlier === 0 && context.hasEarlier !== true;
   return [
     ...lead,
-    `Quoted messages of the thread, oldest first: ${shown.length}${isWhole ? "" : ` (${count}earlier ${count === "1 " ? "message" : "messages"} left out)`}`,
+    `Quoted messages of the thread, oldest first: ${shown.length}` +
+      (isWhole ? "" : ` (${count}earlier ${count === "1 " ? "message" : "messages"} left out)`),
     ...(context.isCutShort === true ? ["The newest messages of the thread are missing here."] : []),
     ...shown.flat(),
   ];

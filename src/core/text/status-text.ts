@@ -107,7 +107,8 @@ export function statusText(turn: Turn, words: Pick<OutcomeWords, "watchedFor" | 
       if (stage.waitingSince === null) return STARTING;
       return stage.limitedUntil === undefined
         ? "⏳ The agent is unavailable. Your request is saved and starts when it's back."
-        : `⏳ The agent has reached its limit. Your request is saved and starts around ${utcTimeOfDay(upToMinute(stage.limitedUntil))}.`;
+        : "⏳ The agent has reached its limit. Your request is saved and starts around " +
+            `${utcTimeOfDay(upToMinute(stage.limitedUntil))}.`;
     case "watching": {
       if (stage.troubleSince !== null) return `⚠️ ${TROUBLE}`;
       if (isAsking(turn)) return "💬 Waiting for an answer";

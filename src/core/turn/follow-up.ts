@@ -9,7 +9,8 @@ import { isFollowUp, isUnsent, type Turn } from "./turn.ts";
 /**
  * The job that a reply in a thread is for.
  *
- * - `open`: `turn` is the newest that the person may steer, and its job takes messages or soon will.
+ * - `open`: `turn` is the newest that the person may steer, and its job takes messages or soon
+ *   will.
  * - `others`: jobs take messages, but the person may steer none of them. `turn` is the newest.
  * - `closed`: no job takes messages any more. `project` is the newest job's, if still configured.
  * - `none`: the thread has no job.

@@ -19,9 +19,12 @@ export type OutcomeKind = z.infer<typeof OutcomeKind>;
 /**
  * Why, where one kind has several causes that a person must act on differently.
  *
- * - `expired`: `deadline` (a job was watched until the deadline), `never-started` (the service took nothing until then).
- * - `unknown`: `create-lost` (no answer to the create), `unreadable` (answers that break the contract).
- * - `rejected`: `key` (401, 403), `prompt` (400, 413, 422), `project` (404 on create, or no longer configured), `other`.
+ * - `expired`: `deadline` (a job was watched until the deadline), `never-started` (the service took
+ *   nothing until then).
+ * - `unknown`: `create-lost` (no answer to the create), `unreadable` (answers that break the
+ *   contract).
+ * - `rejected`: `key` (401, 403), `prompt` (400, 413, 422), `project` (404 on create, or no longer
+ *   configured), `other`.
  */
 export const OutcomeReason = z.enum([
   "deadline",

@@ -261,7 +261,8 @@ function filesText({ files }: Pick<Turn, "files">): string[] {
     ...(unsent.length === 0
       ? []
       : [
-          `⚠️ The agent can't read ${fileNames(unsent)}, so I didn't send ${unsent.length === 1 ? "it" : "them"}.`,
+          `⚠️ The agent can't read ${fileNames(unsent)}, so I didn't send ` +
+            `${unsent.length === 1 ? "it" : "them"}.`,
         ]),
   ];
 }
