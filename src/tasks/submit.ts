@@ -4,6 +4,7 @@ import {
   type JobService,
   type JobServiceAnswer,
   type JobServiceFault,
+  type Job,
 } from "../core/ports/job-service.ts";
 import { composePrompt } from "../core/text/prompt.ts";
 import { AFTER_STORE_FAULT_MS, retryDelayMs } from "../core/job/retry.ts";
@@ -33,7 +34,6 @@ import {
 } from "../decisions/goes-along.ts";
 import { closedForMs, heedRetryAfter, notAsked } from "./project-gate.ts";
 import { TurnPayload } from "../decisions/payload.ts";
-import { followedTurn } from "./sending.ts";
 import { readTurnTask, turnNow, turnWrites } from "../decisions/turn-writes.ts";
 
 /**
@@ -279,4 +279,25 @@ function settle(
           : { kind: "retry", dueAt: now + retry.afterMs, reason: retry.reason },
     };
   };
+}
+
+/**
+ * The turn whose job a follow-up goes to: the one it follows, or, where that never got to its job,
+ * the one which that one follows. `pending`: it hasn't been sent yet. `none`: there is no such job.
+ * Undefined: this is no follow-up.
+ */
+async function followedTurn(
+  { records }: Pick<TaskDeps, "records">,
+  turn: Turn,
+): Promise<{ job: Job } | "pending" | "none" | undefined> {
+  let { follows } = turn.request;
+  if (follows === undefined) return undefined;
+  while (follows !== undefined) {
+    const followed = await records.turn.get(follows.turnId);
+    if (followed === undefined) return "none";
+    if (followed.job !== null) return { job: followed.job };
+    if (followed.stage.name !== "ended") return "pending";
+    follows = followed.request.follows;
+  }
+  return "none";
 }
