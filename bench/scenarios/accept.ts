@@ -43,7 +43,7 @@ export const accept: Scenario = {
       onSqlite,
       ...(hasRedis() ? [() => onRedis("always"), () => onRedis("everysec")] : []),
     ]);
-    const goals = ["≥ 0.70", "≥ 0.60", ""];
+    const goals = ["≥ 0.70", "≥ 0.30", ""];
     return stores.flatMap((results, index) => {
       const sidesOf = (pick: (result: LoadResult) => number) => ({
         measured: { name: NAMES[index] ?? "", values: results.map(pick) },

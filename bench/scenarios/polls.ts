@@ -104,7 +104,7 @@ export const polls: Scenario = {
     const bareSide = side("BullMQ worker", bare);
     return [
       rate(side("SQLite", sqlite), bareSide),
-      rate(side("1 replica", one), bareSide, "ratio ≥ 0.70"),
+      rate(side("1 replica", one), bareSide, "ratio ≥ 0.50"),
       rate(side("1 replica", one), side("BullMQ worker that comes again", again)),
       rate(side("2 replicas", two), side("1 replica", one)),
       rate(side("4 replicas", four), side("1 replica", one)),
