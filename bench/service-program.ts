@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Pool } from "undici";
@@ -66,7 +66,9 @@ export class ServiceProgram implements AsyncDisposable {
       ],
     };
     writeFileSync(config, JSON.stringify(settings));
-    const main = join(checkout.root, "service/main.ts");
+    // Earlier commits have it in `src`.
+    const places = ["service/main.ts", "src/service/main.ts"].map((place) => join(checkout.root, place));
+    const main = places.find((place) => existsSync(place)) ?? "service/main.ts";
     // For git and the shell.
     const env = { PATH: "/usr/local/bin:/usr/bin:/bin" };
     const key = execFileSync(
