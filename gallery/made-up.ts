@@ -94,6 +94,11 @@ export function makeUpReport(turn: Partial<ReportedTurn> = {}): ReportedTurn {
     startedAt: null,
     endedAt: null,
     leftOut: [],
+    answer: null,
+    checks: [],
+    claims: null,
+    context: [],
+    notes: [],
     ...turn,
   };
 }

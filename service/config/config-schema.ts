@@ -2,6 +2,7 @@ import { isIP } from "node:net";
 import { isAbsolute } from "node:path";
 import { z } from "zod";
 import { AGENT_PRESET_NAMES, AGENT_PRESETS, isAgentPreset } from "./agent-presets.ts";
+import { CHECK_PRESET_NAMES } from "./check-presets.ts";
 import { isBaseBranch, JOB_BRANCH_PREFIX } from "./branch.ts";
 import { parseHostRule } from "../egress/host-rules.ts";
 import { MODEL_KINDS } from "../gateway/model-kinds.ts";
@@ -58,14 +59,31 @@ const Repository = text(WANT_REPOSITORY, 2000).refine(
   WANT_REPOSITORY,
 );
 
+const MAX_INSTRUCTIONS = 8000;
+const WANT_PAGES = "paths of files in the repository, for example docs/STYLE.md";
+/** A path inside of a repository, as git has it. */
+function repositoryPath(want: string) {
+  return text(want, 300).refine(isInsideRepository, want);
+}
+
+function isInsideRepository(path: string): boolean {
+  return !path.startsWith("/") && !path.split("/").some((part) => part === ".." || part === ".git");
+}
+
 const WANT_READABLE =
   "absolute paths of files and folders that the agent may read, such as a program that lies outside /usr";
+const Readable = list(text(WANT_READABLE, 4000).refine(isAbsolute, WANT_READABLE), WANT_READABLE).default([]);
 const WANT_COMMAND = 'a list of texts, the program first, for example ["opencode", "acp"]';
 const AgentSettings = {
   command: list(text(WANT_COMMAND, 4000), WANT_COMMAND).min(1, WANT_COMMAND),
   timeLimitMinutes: whole("how long a turn may take, in minutes", 1, 24 * 60).default(30),
   maxOutputBytes: whole("how much the agent may write, in bytes", 1024, 1024 ** 3).default(16 * 1024 ** 2),
-  readable: list(text(WANT_READABLE, 4000).refine(isAbsolute, WANT_READABLE), WANT_READABLE).default([]),
+  readable: Readable,
+  instructions: text(
+    `what the project's agent should know, at most ${MAX_INSTRUCTIONS} characters`,
+    MAX_INSTRUCTIONS,
+  ).optional(),
+  styleGuide: list(repositoryPath(WANT_PAGES), WANT_PAGES, 10).default([]),
   limits: section(
     z.strictObject({
       memoryMegabytes: whole("how much memory the agent may use, in megabytes", 1024, 1_048_576).default(
@@ -195,6 +213,71 @@ const HostRules = list(
   WANT_HOST_RULES,
 );
 
+const WANT_CONTEXT_NAME = "lower-case letters, digits or '-', a letter first, at most 32, and not docs";
+const Context = z.strictObject({
+  name: text(WANT_CONTEXT_NAME, 32)
+    .regex(/^[a-z][a-z0-9-]*$/, WANT_CONTEXT_NAME)
+    .refine((name) => name !== "docs", WANT_CONTEXT_NAME),
+  repository: Repository,
+  // A branch or a tag.
+  ref: text(WANT_BRANCH, 200).refine(isBaseBranch, WANT_BRANCH).default("main"),
+  paths: list(Glob, WANT_GLOB).default([]),
+  gitCredentialsEnv: EnvName.optional(),
+});
+
+const WANT_CHECK = `one of ${CHECK_PRESET_NAMES.join(", ")}, or a section with name and command`;
+const WANT_CHECK_NAME = "1 to 40 letters, digits, spaces, '.', '_' or '-'";
+const WANT_MOUNT_AT = "a folder in the repository, for example website/node_modules";
+const Check = z.union(
+  [
+    z.enum(CHECK_PRESET_NAMES, WANT_CHECK),
+    z.strictObject({
+      name: text(WANT_CHECK_NAME, 40).regex(/^[A-Za-z0-9][\w .-]*$/, WANT_CHECK_NAME),
+      command: list(text(WANT_COMMAND, 4000), WANT_COMMAND).min(1, WANT_COMMAND),
+      cwd: repositoryPath("a folder in the repository, for example website").default("."),
+      env: z
+        .record(z.string().regex(ENV_NAME), z.string().max(4000), "variables and their values")
+        .default({}),
+      timeoutSeconds: whole("how long the check may take, in seconds", 1, 3600).default(300),
+      blocking: z.boolean("true or false").default(true),
+      readable: Readable,
+      mounts: list(
+        z.strictObject({
+          from: text(WANT_READABLE, 4000).refine(isAbsolute, "an absolute path of a folder on this machine"),
+          at: repositoryPath(WANT_MOUNT_AT),
+        }),
+        "a list of folders, each with from and at",
+        20,
+      ).default([]),
+    }),
+  ],
+  WANT_CHECK,
+);
+
+const WANT_TITLE = "a text with {title} in it, for example docs: {title}";
+const WANT_LOGINS = "a list of user names at the code host";
+const Logins = list(
+  text(WANT_LOGINS, 100).regex(/^[A-Za-z0-9][\w.-]*$/, WANT_LOGINS),
+  WANT_LOGINS,
+  15,
+).default([]);
+const WANT_REVIEWERS = "a list of user names at the code host, or teams as owner/team";
+const PullRequests = z.strictObject({
+  draft: z.boolean("true or false").default(false),
+  labels: list(text("a list of labels", 50), "a list of labels", 20).default([]),
+  reviewers: list(
+    text(WANT_REVIEWERS, 140).regex(/^[A-Za-z0-9][\w.-]*(?:\/[\w.-]+)?$/, WANT_REVIEWERS),
+    WANT_REVIEWERS,
+    15,
+  ).default([]),
+  assignees: Logins,
+  titleTemplate: text(WANT_TITLE, 100)
+    .refine((template) => template.includes("{title}") && !/[\p{Cc}]/u.test(template), WANT_TITLE)
+    .default("{title}"),
+  // Whether a pull request names who asked and links to the thread. auto: in private repositories.
+  requester: z.enum(["auto", "always", "never"], "auto, always or never").default("auto"),
+});
+
 const Project = z.strictObject({
   id: text(WANT_ID).regex(ID, WANT_ID),
   name: text("a short name for people", 100).optional(),
@@ -205,7 +288,10 @@ const Project = z.strictObject({
     .default([...DEFAULT_DOCS_GLOBS]),
   portableNames: z.boolean("true or false").default(true),
   agent: Agent,
+  context: list(Context, "a list of repositories, each with name and repository", 10).default([]),
+  verify: list(Check, WANT_CHECK, 20).default([]),
   codeHost: CodeHost,
+  pullRequests: section(PullRequests),
   gitCredentialsEnv: EnvName.optional(),
   agentEnv: list(EnvName, "a list of names of environment variables").default([]),
   models: list(ModelName, "a list of names of models, as they stand under models").optional(),

@@ -1,8 +1,20 @@
 import type { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
-import type { PlanStep, ReportedUsage, JobStatus } from "../../src/core/ports/job-service.ts";
+import {
+  type JobStatus,
+  type PlanStep,
+  ReportedOutcome,
+  type ReportedUsage,
+} from "../../src/core/ports/job-service.ts";
 import { cut } from "../../src/core/text/text.ts";
-import { MAX_SHOWN_TURNS } from "../../src/job-client/report-schema.ts";
+import {
+  MAX_CHECKS,
+  MAX_CONTEXT,
+  MAX_FINDINGS,
+  MAX_NOTES,
+  MAX_SHOWN_TURNS,
+  SHOWN_CHARS,
+} from "../../src/job-client/report-schema.ts";
 import { transaction } from "../../src/store/sqlite/sqlite-database.ts";
 import type { KeptAttachment } from "./attachment-files.ts";
 import type { EarlierTurn, RunTurnResult } from "../runner/turn-runner.ts";
@@ -36,6 +48,7 @@ const EarlierTurnRow = z.object({
   prompt: z.string(),
   words: z.string().nullable(),
   summary: z.string().nullable(),
+  outcome: ReportedOutcome.nullable(),
 });
 const AttachmentRow = z.object({ id: z.string(), name: z.string(), mediaType: z.string(), bytes: z.int() });
 
@@ -111,7 +124,7 @@ export class JobStore {
   /** What the turns right before a turn were asked and did, bounded, the oldest first. */
   earlierTurns({ jobId, number }: TurnKey): EarlierTurn[] {
     const sql = `SELECT substr(prompt, 1, ?1) AS prompt, substr(words, 1, ?1) AS words, substr(summary,
-      1, ?1) AS summary
+      1, ?1) AS summary, outcome
       FROM turns WHERE job_id = ?2 AND number < ?3 ORDER BY number DESC LIMIT ?4`;
     const values = [MAX_EARLIER_CHARS, jobId, number, MAX_EARLIER_TURNS];
     return this.#tables.all(EarlierTurnRow, sql, ...values).toReversed();
@@ -199,12 +212,12 @@ export class JobStore {
    */
   end({ jobId, number }: TurnKey, result: RunTurnResult, nowMs: number): boolean {
     return this.#atOnce(() => {
-      const { kind, summary, reason, cause, leftOut } = storable(result);
+      const { kind, summary, reason, cause, leftOut, quality, answer } = storable(result);
       const sql = `UPDATE turns SET state = 'ended', ended_at = ?, outcome = ?, summary = ?, reason =
-        ?, cause = ?, left_out = ?
+        ?, cause = ?, left_out = ?, quality = ?, answer = ?
         WHERE job_id = ? AND number = ? AND state <> 'ended'`;
-      const written = JSON.stringify(leftOut);
-      const changed = this.#tables.run(sql, nowMs, kind, summary, reason, cause, written, jobId, number);
+      const said = [summary, reason, cause, JSON.stringify(leftOut), JSON.stringify(quality), answer];
+      const changed = this.#tables.run(sql, nowMs, kind, ...said, jobId, number);
       // Also of one that was ended meanwhile: the pull request is there, and so is the branch.
       if (result.kind === "branch" || result.kind === "pull-request") {
         const [branch, pullRequest] =
@@ -341,7 +354,20 @@ function storable(result: RunTurnResult) {
   const summary = kind === "failed" ? null : result.summary;
   const reason = kind === "failed" || kind === "no-changes" ? (result.reason ?? null) : null;
   const leftOut = kind === "failed" ? [] : (result.leftOut ?? []);
+  const { checks = [], claims = null, context = [], notes = [] } = kind === "failed" ? {} : result;
+  const answer = kind === "no-changes" ? (result.answer ?? null) : null;
   return {
+    quality: {
+      checks: checks.slice(0, MAX_CHECKS).map(({ name, result: came, findings }) => ({
+        name: cut(name, SHOWN_CHARS.line),
+        result: came,
+        findings: findings.slice(0, MAX_FINDINGS).map((line) => cut(line, SHOWN_CHARS.line)),
+      })),
+      claims,
+      context: context.slice(0, MAX_CONTEXT),
+      notes: notes.slice(0, MAX_NOTES).map((note) => cut(note, SHOWN_CHARS.line)),
+    },
+    answer: answer === null ? null : cut(answer, MAX_SUMMARY_CHARS),
     kind,
     summary: summary === null ? null : cut(summary, MAX_SUMMARY_CHARS),
     reason: reason === null ? null : cut(reason, MAX_REASON_CHARS),

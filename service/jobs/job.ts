@@ -1,6 +1,14 @@
 import { z } from "zod";
-import { FailureCause, JobStatus, ReportedOutcome } from "../../src/core/ports/job-service.ts";
-import { WirePullRequest, WireQuestion, WireTurn, WireUsage } from "../../src/job-client/report-schema.ts";
+import { FailureCause, JobStatus, ReportedOutcome, Requester } from "../../src/core/ports/job-service.ts";
+import {
+  WireCheck,
+  WireClaims,
+  WireContext,
+  WirePullRequest,
+  WireQuestion,
+  WireTurn,
+  WireUsage,
+} from "../../src/job-client/report-schema.ts";
 import type { WireJobRecord } from "../../src/job-client/schema.ts";
 
 /** A column with JSON in it. */
@@ -19,6 +27,14 @@ export function json<T>(schema: z.ZodType<T>) {
 }
 
 const Flag = z.int().transform((value) => value === 1);
+
+/** What is told of a turn that did not fail, besides what came of it. */
+const Quality = z.object({
+  checks: z.array(WireCheck).default([]),
+  claims: WireClaims.nullable().default(null),
+  context: z.array(WireContext).default([]),
+  notes: z.array(z.string()).default([]),
+});
 
 /** A job as it is stored. Times are epoch milliseconds. */
 export const JobRow = z.object({
@@ -44,6 +60,7 @@ export const TurnRow = z.object({
   prompt: z.string(),
   /** What of the prompt the person typed; null: it isn't known, or nothing. */
   words: z.string().nullable(),
+  requester: json(Requester.nullable()),
   acceptedAt: z.int(),
   state: z.enum(["waiting", "running", "ended"]),
   attempts: z.int(),
@@ -56,6 +73,8 @@ export const TurnRow = z.object({
   reason: z.string().nullable(),
   cause: FailureCause.nullable(),
   leftOut: json(z.array(z.string())),
+  quality: json(Quality),
+  answer: z.string().nullable(),
   progress: json(z.array(z.string())),
   step: z.string().nullable(),
   plan: json(WireTurn.shape.plan),
@@ -102,11 +121,10 @@ export const SELECT_JOB = `SELECT id, project_id AS projectId, repository, ref, 
   prLink, created_at AS createdAt,
     archived_at AS archivedAt, ${STATUS} AS status FROM jobs`;
 /** Selects {@link TurnRow}s. */
-export const SELECT_TURN = `SELECT job_id AS jobId, number, prompt, words, accepted_at AS acceptedAt,
-  state, attempts, due_at AS dueAt, started_at AS startedAt, ended_at AS
-  endedAt, outcome, summary, reason, cause, left_out AS leftOut, progress,
-  step, plan, usage, pull_request AS pullRequest, branch, agent_runs AS
-  agentRuns, deaths FROM turns`;
+export const SELECT_TURN = `SELECT job_id AS jobId, number, prompt, words, requester,
+  accepted_at AS acceptedAt, state, attempts, due_at AS dueAt, started_at AS startedAt, ended_at AS
+  endedAt, outcome, summary, reason, cause, left_out AS leftOut, quality, answer, progress, step,
+  plan, usage, pull_request AS pullRequest, branch, agent_runs AS agentRuns, deaths FROM turns`;
 /** Selects {@link QuestionRow}s. */
 export const SELECT_QUESTION = `SELECT id, job_id AS jobId, turn, text, choices, allows_text AS
   allowsText, asked_at AS askedAt,

@@ -44,6 +44,8 @@ function toWireTurn(turn: StoredTurn): WireTurn {
     startedAt: timestampOrNull(turn.startedAt),
     endedAt: timestampOrNull(turn.endedAt),
     leftOut: shownPaths(turn.leftOut),
+    answer: cutOrNull(turn.answer, SHOWN_CHARS.summary),
+    ...turn.quality,
   };
 }
 

@@ -145,6 +145,7 @@ async function runInSlot(
       number: key.number,
       prompt: turn.prompt,
       words: turn.words,
+      requester: turn.requester,
       earlierTurns: store.earlierTurns(key),
       attachments: store
         .attachments(key)

@@ -3,10 +3,12 @@ import {
   FailureCause,
   type PlanStep,
   type QuestionAnswer,
+  type ReportedOutcome,
   type ReportedUsage,
+  type Requester,
 } from "../../src/core/ports/job-service.ts";
 import { DocsAgentError } from "../../src/core/errors.ts";
-import { WirePullRequest } from "../../src/job-client/report-schema.ts";
+import { WireCheck, WireClaims, WireContext, WirePullRequest } from "../../src/job-client/report-schema.ts";
 import type { ServiceProject } from "../config/config.ts";
 
 /** Something that an agent asks a person. Texts are bounded and redacted. */
@@ -27,7 +29,13 @@ export type TurnAttachment = { name: string; mediaType: string; bytes: number; p
  * What an earlier turn of the same job was asked, and what its agent said of it. `words`: see
  * {@link RunTurnInput}.
  */
-export type EarlierTurn = { prompt: string; words: string | null; summary: string | null };
+export type EarlierTurn = {
+  prompt: string;
+  words: string | null;
+  summary: string | null;
+  /** Null: it was ended before it came to anything. */
+  outcome: ReportedOutcome | null;
+};
 
 /** One turn of a job, as the runner gets it. */
 export type RunTurnInput = {
@@ -40,6 +48,8 @@ export type RunTurnInput = {
    * or nothing.
    */
   words: string | null;
+  /** Who asked; null: it isn't known. */
+  requester: Requester | null;
   attachments: readonly TurnAttachment[];
   /**
    * The newest of the job's earlier turns, the oldest of these first. The last one comes right
@@ -76,13 +86,25 @@ export type RunTurnInput = {
   ask: (question: AgentQuestion) => Promise<QuestionAnswer | null>;
 };
 
+/** What is told of a turn that did not fail, besides what came of it. */
+const Quality = {
+  checks: z.array(WireCheck).optional(),
+  claims: WireClaims.nullish(),
+  context: z.array(WireContext).optional(),
+  /** What else people should know, a sentence each. */
+  notes: z.array(z.string()).optional(),
+};
+
 /** How a turn ended. `leftOut`: what the agent changed and isn't committed. */
 export const RunTurnResult = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("no-changes"),
     summary: z.string().nullable(),
     reason: z.string().nullish(),
+    /** What the agent says to a question; null: it left things to change, or said nothing. */
+    answer: z.string().nullish(),
     leftOut: z.array(z.string()).optional(),
+    ...Quality,
   }),
   z.object({
     kind: z.literal("pull-request"),
@@ -90,6 +112,7 @@ export const RunTurnResult = z.discriminatedUnion("kind", [
     summary: z.string().nullable(),
     leftOut: z.array(z.string()),
     pullRequest: WirePullRequest.nullish(),
+    ...Quality,
   }),
   /**
    * The changes are on a branch, and there is no code host where anybody could be asked to merge
@@ -100,6 +123,7 @@ export const RunTurnResult = z.discriminatedUnion("kind", [
     branch: z.string(),
     summary: z.string().nullable(),
     leftOut: z.array(z.string()),
+    ...Quality,
   }),
   /**
    * `reason` is for people. `details` are lines for the operator: bounded, redacted. `isCutOff`:

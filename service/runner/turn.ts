@@ -35,7 +35,7 @@ export type AgentSettings = Pick<
 /** The docs project as the runner sees it. */
 export type RunnerProject = Pick<
   ServiceProject,
-  "id" | "repository" | "baseBranch" | "docs" | "portableNames"
+  "id" | "repository" | "baseBranch" | "docs" | "portableNames" | "pullRequests" | "verify" | "context"
 > & {
   agent: AgentSettings;
   /** Null: branches are pushed, and nobody is asked to merge them. */
@@ -53,8 +53,14 @@ export type RunnerProject = Pick<
 /** A turn as the steps of the runner see it. */
 export type RunnerTurn = Pick<
   RunTurnInput,
-  "jobId" | "number" | "prompt" | "words" | "attachments" | "earlierTurns" | "usedBefore"
+  "jobId" | "number" | "prompt" | "words" | "requester" | "attachments" | "earlierTurns" | "usedBefore"
 > & { project: RunnerProject };
+
+/**
+ * A context repository as a turn's agent can read it: the files of that commit, in that folder of
+ * this machine, which nobody changes.
+ */
+export type OpenContext = { name: string; commit: string; folder: string; mirror: Mirror };
 
 /** What the steps of a turn stand on. */
 export type RunContext = {

@@ -17,6 +17,10 @@ export const MAX_SHOWN_TURNS = 20;
 export const SHOWN_CHARS = { reason: 1000, summary: 4000, line: 300, path: 200 } as const;
 export const MAX_PLAN_STEPS = 20;
 export const MAX_LEFT_OUT = 20;
+export const MAX_CHECKS = 20;
+export const MAX_FINDINGS = 20;
+export const MAX_CONTEXT = 10;
+export const MAX_NOTES = 20;
 export const MAX_QUESTIONS = 20;
 /** The most UTF-16 units of an answer in words. */
 export const MAX_ANSWER_CHARS = 4000;
@@ -52,12 +56,46 @@ export const WirePullRequest = z
     deletions: Count.nullable().describe("Removed lines."),
     headRef: z.string().describe("Its branch."),
     headSha: z.string().describe("The branch's newest commit."),
+    isDraft: z.boolean().optional().describe("Whether it is a draft; absent: the code host didn't tell."),
   })
   .meta({
     id: "PullRequest",
     description: "A pull request as the turn left it; null: the code host didn't tell.",
   });
 export type WirePullRequest = z.infer<typeof WirePullRequest>;
+
+/** How one check went, as the wire has it. */
+export const WireCheck = z
+  .object({
+    name: z.string().describe("Its name in the project's settings."),
+    result: z
+      .enum(["passed", "failed", "not-checked"])
+      .describe("`failed`: there are new findings. `not-checked`: it couldn't run."),
+    findings: z
+      .array(z.string())
+      .max(MAX_FINDINGS)
+      .describe("What is new against the base, in a line each; of `not-checked`, why."),
+  })
+  .meta({ id: "Check", description: "What one of the project's checks found in the change." });
+export type WireCheck = z.infer<typeof WireCheck>;
+
+/** How many of the agent's sources were found, as the wire has it. */
+export const WireClaims = z
+  .object({
+    total: Count.describe("Statements that the agent gave a source for."),
+    verified: Count.describe("Those whose source says what the agent quoted."),
+  })
+  .meta({ id: "Claims", description: "The sources of what the agent wrote, counted." });
+export type WireClaims = z.infer<typeof WireClaims>;
+
+/** A context repository as a turn's agent could read it, as the wire has it. */
+export const WireContext = z
+  .object({
+    name: z.string().describe("Its name in the project's settings."),
+    commit: z.string().describe("The commit that the agent could read."),
+  })
+  .meta({ id: "Context", description: "A repository that the agent could read." });
+export type WireContext = z.infer<typeof WireContext>;
 
 /** One turn of a job, as the wire has it. Times are ISO 8601, UTC. */
 export const WireTurn = z
@@ -89,6 +127,11 @@ export const WireTurn = z
     startedAt: Time.nullable().describe("When its last attempt started."),
     endedAt: Time.nullable().describe("When it ended."),
     leftOut: z.array(z.string()).describe("Files that the agent changed outside the project's docs."),
+    answer: z.string().nullable().describe("What the agent answered where it changed nothing."),
+    checks: z.array(WireCheck).max(MAX_CHECKS).describe("How the project's checks went."),
+    claims: WireClaims.nullable().describe("Sources of what was written; null: nothing was changed."),
+    context: z.array(WireContext).max(MAX_CONTEXT).describe("Which other repositories the agent could read."),
+    notes: z.array(z.string()).max(MAX_NOTES).describe("What else people should know, a sentence each."),
   })
   .meta({ id: "Turn", description: "One prompt given to a job, and how it went. Times are ISO 8601, UTC." });
 export type WireTurn = z.infer<typeof WireTurn>;
@@ -167,6 +210,7 @@ const ReceivedTurn = z.object({
       deletions: orNull(Count),
       headRef: Line,
       headSha: Line,
+      isDraft: z.boolean().optional().catch(undefined),
     }),
   ),
   branch: orNull(Line),
@@ -174,6 +218,18 @@ const ReceivedTurn = z.object({
   startedAt: orNull(Millis),
   endedAt: orNull(Millis),
   leftOut: readable(clipped(SHOWN_CHARS.path), MAX_LEFT_OUT + 1),
+  answer: orNull(clipped(SHOWN_CHARS.summary)),
+  checks: readable(
+    z.object({
+      name: Line,
+      result: WireCheck.shape.result,
+      findings: readable(Line, MAX_FINDINGS),
+    }),
+    MAX_CHECKS,
+  ),
+  claims: orNull(z.object({ total: Count, verified: Count })),
+  context: readable(z.object({ name: Line, commit: Line }), MAX_CONTEXT),
+  notes: readable(Line, MAX_NOTES),
 }) satisfies z.ZodType<ReportedTurn>;
 
 const ReceivedQuestion = z.object({

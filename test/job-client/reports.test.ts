@@ -39,6 +39,11 @@ const TURN: WireTurn = {
   startedAt: "2026-11-22T03:00:01Z",
   endedAt: null,
   leftOut: ["src/index.js"],
+  answer: null,
+  checks: [{ name: "links", result: "failed", findings: ["docs/install.md: no such page: setup.md"] }],
+  claims: { total: 5, verified: 4 },
+  context: [{ name: "cli", commit: "89abcdef0123456789abcdef0123456789abcdef" }],
+  notes: ["The reviewer sam couldn't be asked."],
 };
 const QUESTION: WireQuestion = {
   id: "q-1",

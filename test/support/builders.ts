@@ -81,6 +81,11 @@ export function makeReported(overrides: Partial<ReportedTurn> = {}): ReportedTur
     startedAt: 1,
     endedAt: 2,
     leftOut: [],
+    answer: null,
+    checks: [],
+    claims: null,
+    context: [],
+    notes: [],
     ...overrides,
   };
 }

@@ -118,6 +118,11 @@ export function newTurn(number: number, at: string): WireTurn {
     startedAt: null,
     endedAt: null,
     leftOut: [],
+    answer: null,
+    checks: [],
+    claims: null,
+    context: [],
+    notes: [],
   };
 }
 

@@ -53,6 +53,19 @@ export type ReportedUsage = {
   costUsd: number | null;
 };
 
+/**
+ * How one of the project's checks went: `failed` has what is new against the base, a line each;
+ * `not-checked` couldn't run, and says nothing about the change.
+ */
+export type ReportedCheck = {
+  name: string;
+  result: "passed" | "failed" | "not-checked";
+  findings: string[];
+};
+
+/** How many statements the agent gave sources for, and how many of these sources were found. */
+export type ReportedClaims = { total: number; verified: number };
+
 /** A pull request when the turn left it. What the code host did not tell is null. */
 export type ReportedPullRequest = {
   url: string;
@@ -64,6 +77,8 @@ export type ReportedPullRequest = {
   deletions: number | null;
   headRef: string;
   headSha: string;
+  /** Absent: the code host didn't tell. */
+  isDraft?: boolean | undefined;
 };
 
 /**
@@ -93,6 +108,14 @@ export type ReportedTurn = {
   endedAt: number | null;
   /** Files that the agent changed and that are not this project's documentation. */
   leftOut: string[];
+  /** What the agent answered where it changed nothing. */
+  answer: string | null;
+  checks: ReportedCheck[];
+  claims: ReportedClaims | null;
+  /** Which commits of the context repositories the agent could read. */
+  context: { name: string; commit: string }[];
+  /** What else people should know of the turn: a sentence each. */
+  notes: string[];
 };
 
 /** Something that the agent asks a person, open until it is answered or its turn ends. */

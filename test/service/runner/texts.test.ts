@@ -192,7 +192,12 @@ describe("what people and agents wrote", () => {
 
   it("stays within what a code host takes, whatever its length", () => {
     const long = "<@#1 word\n".repeat(20_000);
-    const earlierTurns = Array.from({ length: 50 }, () => ({ prompt: long, words: long, summary: long }));
+    const earlierTurns = Array.from({ length: 50 }, () => ({
+      prompt: long,
+      words: long,
+      summary: long,
+      outcome: "pull-request" as const,
+    }));
     const body = bodyOf(
       { ...turn, words: long, summary: long, earlierTurns, leftOut: Array(500).fill("x".repeat(300)) },
       plain,
