@@ -1,8 +1,11 @@
 /** A pull request as we need it. */
 export type HostedPullRequest = {
   number: number;
+  /** Its name for what only the host's other API can do; null: it has none. */
+  nodeId: string | null;
   title: string;
   state: "open" | "closed" | "merged";
+  isDraft: boolean;
   headRef: string;
   /** The commit that it ends in. */
   headSha: string;
@@ -19,13 +22,29 @@ export type HostedPullRequest = {
 export type PullRequestHost = {
   /** The pull requests from this branch, newest first, whatever their state. */
   find(branch: string, signal: AbortSignal): Promise<HostedPullRequest[]>;
-  /** Opens one; "exists" if there is an open one already. */
+  /** Opens one; "exists" if there is an open one already, "no-drafts" if the host has no drafts. */
   create(
-    input: { branch: string; base: string; title: string; body: string },
+    input: { branch: string; base: string; title: string; body: string; isDraft: boolean },
     signal: AbortSignal,
-  ): Promise<HostedPullRequest | "exists">;
-  /** Resolves to the pull request with its new text. */
-  updateBody(number: number, body: string, signal: AbortSignal): Promise<HostedPullRequest>;
+  ): Promise<HostedPullRequest | "exists" | "no-drafts">;
+  /** Resolves to the pull request with its new texts. */
+  change(
+    number: number,
+    texts: { title?: string; body?: string },
+    signal: AbortSignal,
+  ): Promise<HostedPullRequest>;
   /** One that is known, with its size. */
   get(number: number, signal: AbortSignal): Promise<HostedPullRequest>;
+  /** Makes a draft a normal pull request. */
+  markReady(pullRequest: HostedPullRequest, signal: AbortSignal): Promise<void>;
+  addLabels(number: number, labels: readonly string[], signal: AbortSignal): Promise<void>;
+  /** Resolves to those who can't be assigned. */
+  assign(number: number, logins: readonly string[], signal: AbortSignal): Promise<string[]>;
+  /** Asks people, and teams (`owner/team`), for a review. Resolves to those who can't be asked. */
+  askReviewers(number: number, names: readonly string[], signal: AbortSignal): Promise<string[]>;
+  /**
+   * Whether everybody can read the project's repository, or another one of the same host; null: it
+   * doesn't say.
+   */
+  isPublic(signal: AbortSignal, repository?: { owner: string; repo: string }): Promise<boolean | null>;
 };

@@ -1,26 +1,21 @@
-import { Octokit } from "@octokit/rest";
 import { z } from "zod";
-import type { Clock } from "../../../src/core/ports/clock.ts";
-import { parseRetryAfter } from "../../../src/core/job/retry.ts";
-import { messageOf } from "../../../src/core/errors.ts";
-import { oneLine } from "../printable-text.ts";
-import type { Redact } from "../redaction.ts";
-import { TransientRunError, TurnFailedError } from "../run-error.ts";
-import type { RunnerProject } from "../turn.ts";
+import { type GitHubOptions, GitHubApi, RefusedByCodeHostError } from "./github-api.ts";
 import type { PullRequestHost, HostedPullRequest } from "./code-host.ts";
 
 /** Missing where a host doesn't tell, null where the repository is gone. */
-const Repository = z.object({ full_name: z.string() }).nullish();
+const PullRepository = z.object({ full_name: z.string() }).nullish();
 
 const Pull = z.object({
   number: z.int().positive(),
+  node_id: z.string().optional(),
   title: z.string(),
   state: z.enum(["open", "closed"]),
+  draft: z.boolean().optional(),
   merged_at: z.string().nullish(),
   html_url: z.url({ protocol: /^https?$/ }).max(2000),
   body: z.string().nullish(),
-  head: z.object({ ref: z.string(), sha: z.string(), repo: Repository }),
-  base: z.object({ repo: Repository }).optional(),
+  head: z.object({ ref: z.string(), sha: z.string(), repo: PullRepository }),
+  base: z.object({ repo: PullRepository }).optional(),
   // Not in lists.
   changed_files: z.int().min(0).optional(),
   additions: z.int().min(0).optional(),
@@ -28,57 +23,28 @@ const Pull = z.object({
 });
 type Pull = z.infer<typeof Pull>;
 
-/** What Octokit throws. */
-const RequestFailure = z.object({
-  status: z.int(),
-  message: z.string(),
-  response: z.object({ headers: z.record(z.string(), z.unknown()) }).optional(),
-});
+/** `internal`: everybody in the enterprise may read it. */
+const Repository = z.object({ private: z.boolean(), visibility: z.string().optional() });
+const Assigned = z.object({ assignees: z.array(z.object({ login: z.string() })).nullish() });
 
-const PULLS = "/repos/{owner}/{repo}/pulls";
-const REQUEST_TIME_LIMIT_MS = 30_000;
+const REPOSITORY = "/repos/{owner}/{repo}";
+const PULLS = `${REPOSITORY}/pulls`;
 const MAX_PULLS = 100;
-const MAX_BODY_BYTES = 20 * 1024 * 1024;
+const READY = `mutation ($id: ID!) {
+  markPullRequestReadyForReview(input: { pullRequestId: $id }) { pullRequest { isDraft } }
+}`;
 
-export type GitHubOptions = Omit<NonNullable<RunnerProject["codeHost"]>, "kind"> & {
-  clock: Clock;
-  redact: Redact;
-};
-
-/**
- * Pull requests on GitHub, or on what speaks its REST API. Requests are not repeated here: a whole
- * turn is, cheaply.
- */
+/** Pull requests on GitHub, or on what speaks its API. */
 export function createGitHubCodeHost(options: GitHubOptions): PullRequestHost {
-  const { apiUrl, owner, repo, token } = options;
-  const octokit = new Octokit({
-    ...(token === null ? {} : { auth: token }),
-    baseUrl: apiUrl.replace(/\/+$/, ""),
-    userAgent: "docs-agent",
-    request: { fetch: boundedFetch },
-    // Its own lines would go to the console.
-    log: { debug() {}, info() {}, warn() {}, error() {} },
-  });
+  const { owner } = options;
+  const api = new GitHubApi(options);
 
-  async function ask<Data>(
-    doing: string,
-    signal: AbortSignal,
-    schema: z.ZodType<Data>,
-    route: string,
-    params: Record<string, unknown> = {},
-  ): Promise<Data> {
-    const limited = AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIME_LIMIT_MS)]);
-    let data: unknown;
-    try {
-      ({ data } = await octokit.request(route, { owner, repo, ...params, request: { signal: limited } }));
-    } catch (error) {
-      signal.throwIfAborted();
-      throw faultOf(doing, error, options);
-    }
-    const parsed = schema.safeParse(data);
-    if (parsed.success) return parsed.data;
-    // A proxy or a page for people: more often a passing state than what will always be there.
-    throw new TransientRunError("The code host's answer isn't what its API promises.", { details: [doing] });
+  async function asReviewers(number: number, names: readonly string[], signal: AbortSignal): Promise<void> {
+    const teams = names.flatMap((name) => name.split("/").slice(1));
+    const reviewers = names.filter((name) => !name.includes("/"));
+    const asked = { doing: "Asking for a review", signal, schema: z.unknown() };
+    const params = { reviewers, team_reviewers: teams };
+    await api.ask(asked, `POST ${PULLS}/${number}/requested_reviewers`, params);
   }
 
   return {
@@ -90,7 +56,8 @@ export function createGitHubCodeHost(options: GitHubOptions): PullRequestHost {
         direction: "desc",
         per_page: MAX_PULLS,
       };
-      const pulls = await ask("Looking for the pull request", signal, z.array(Pull), `GET ${PULLS}`, params);
+      const asked = { doing: "Looking for the pull request", signal, schema: z.array(Pull) };
+      const pulls = await api.ask(asked, `GET ${PULLS}`, params);
       // Hosts that do not know the filter return all.
       return pulls
         .filter((pull) => pull.head.ref === branch && !isFromFork(pull))
@@ -98,24 +65,78 @@ export function createGitHubCodeHost(options: GitHubOptions): PullRequestHost {
         .map(toPullRequest);
     },
 
-    async create({ branch, ...texts }, signal) {
+    async create({ branch, isDraft, ...texts }, signal) {
       try {
-        const params = { head: branch, ...texts };
-        return toPullRequest(await ask("Opening the pull request", signal, Pull, `POST ${PULLS}`, params));
+        const params = { head: branch, ...texts, ...(isDraft && { draft: true }) };
+        const asked = { doing: "Opening the pull request", signal, schema: Pull };
+        return toPullRequest(await api.ask(asked, `POST ${PULLS}`, params));
       } catch (error) {
-        if (error instanceof TurnFailedError && /already exists/i.test(error.details.join(" ")))
-          return "exists";
+        if (!(error instanceof RefusedByCodeHostError)) throw error;
+        if (/already exists/i.test(error.said)) return "exists";
+        // https://docs.github.com/en/rest/pulls/pulls: not every plan has drafts.
+        if (isDraft && /draft/i.test(error.said)) return "no-drafts";
         throw error;
       }
     },
 
-    async updateBody(number, body, signal) {
-      const route = `PATCH ${PULLS}/${number}`;
-      return toPullRequest(await ask("Updating the pull request", signal, Pull, route, { body }));
+    async change(number, texts, signal) {
+      const asked = { doing: "Updating the pull request", signal, schema: Pull };
+      return toPullRequest(await api.ask(asked, `PATCH ${PULLS}/${number}`, texts));
     },
 
     async get(number, signal) {
-      return toPullRequest(await ask("Reading the pull request", signal, Pull, `GET ${PULLS}/${number}`));
+      const asked = { doing: "Reading the pull request", signal, schema: Pull };
+      return toPullRequest(await api.ask(asked, `GET ${PULLS}/${number}`));
+    },
+
+    async markReady({ nodeId }, signal) {
+      if (nodeId === null) return;
+      const asked = { doing: "Marking the pull request as ready", signal, schema: z.unknown() };
+      await api.query(asked, READY, { id: nodeId });
+    },
+
+    async addLabels(number, labels, signal) {
+      const asked = { doing: "Adding labels", signal, schema: z.unknown() };
+      await api.ask(asked, `POST ${REPOSITORY}/issues/${number}/labels`, { labels });
+    },
+
+    async assign(number, logins, signal) {
+      const asked = { doing: "Assigning people", signal, schema: Assigned };
+      const params = { assignees: logins };
+      const { assignees } = await api.ask(asked, `POST ${REPOSITORY}/issues/${number}/assignees`, params);
+      // It leaves out who can't be assigned, and says nothing.
+      const assigned = (assignees ?? []).map(({ login }) => login.toLowerCase());
+      return logins.filter((login) => !assigned.includes(login.toLowerCase()));
+    },
+
+    async askReviewers(number, names, signal) {
+      try {
+        await asReviewers(number, names, signal);
+        return [];
+      } catch (error) {
+        if (!(error instanceof RefusedByCodeHostError)) throw error;
+        if (names.length === 1) return [...names];
+      }
+      // One that it refuses keeps it from asking the others.
+      const refused: string[] = [];
+      for (const name of names) {
+        await asReviewers(number, [name], signal).catch((error: unknown) => {
+          if (!(error instanceof RefusedByCodeHostError)) throw error;
+          refused.push(name);
+        });
+      }
+      return refused;
+    },
+
+    async isPublic(signal, repository) {
+      const asked = { doing: "Reading the repository's visibility", signal, schema: Repository };
+      try {
+        const found = await api.ask(asked, `GET ${REPOSITORY}`, { ...repository });
+        return !found.private && (found.visibility ?? "public") === "public";
+      } catch (error) {
+        if (error instanceof RefusedByCodeHostError) return null;
+        throw error;
+      }
     },
   };
 }
@@ -131,80 +152,14 @@ function toPullRequest(pull: Pull): HostedPullRequest {
   const hasSize = files !== undefined && additions !== undefined && deletions !== undefined;
   return {
     number,
+    nodeId: pull.node_id ?? null,
     title,
     state: state === "closed" && mergedAt ? "merged" : state,
+    isDraft: pull.draft === true,
     headRef: head.ref,
     headSha: head.sha,
     url,
     body: body ?? null,
     size: hasSize ? { files, additions, deletions } : null,
   };
-}
-
-function faultOf(
-  doing: string,
-  error: unknown,
-  { redact, tokenEnv, clock }: GitHubOptions,
-): TransientRunError | TurnFailedError {
-  const failure = RequestFailure.safeParse(error);
-  if (!failure.success) {
-    const details = [`${doing}: ${oneLine(redact(messageOf(error)), 300)}`];
-    return new TransientRunError("The code host can't be reached.", { details });
-  }
-  const { status, message, response } = failure.data;
-  const said = oneLine(redact(message), 500);
-  const headers = response?.headers ?? {};
-  const isLimited =
-    status === 429 ||
-    (status === 403 && (headers["retry-after"] !== undefined || headers["x-ratelimit-remaining"] === "0"));
-  // Octokit reports a lost connection as 500 without a response.
-  if (isLimited || status >= 500) {
-    return new TransientRunError(
-      response ? `The code host answered ${status}.` : "The code host can't be reached.",
-      {
-        retryAfterMs: parseRetryAfter(headers["retry-after"], clock.now()),
-        details: [`${doing}: ${said}`],
-      },
-    );
-  }
-  const [reason, advice] = refusalOf(status, tokenEnv);
-  return new TurnFailedError(reason, { details: [advice, `${doing}: ${said}`] });
-}
-
-/** What a refusal means: the reason for people, and what the operator can do. */
-function refusalOf(status: number, tokenEnv: string): [reason: string, advice: string] {
-  switch (status) {
-    case 401:
-      return ["The code host refused the service's token.", `Set ${tokenEnv} to a valid token.`];
-    case 403:
-      return [
-        "The service's token may not open pull requests.",
-        `Give the token in ${tokenEnv} the right to write pull requests.`,
-      ];
-    case 404:
-      return [
-        "There is no such repository at the code host, or the service's token may not see it.",
-        `Check codeHost.owner and codeHost.repo, and what the token in ${tokenEnv} may see.`,
-      ];
-    default:
-      return [`The code host answered ${status}.`, ""];
-  }
-}
-
-/** `fetch`, with an error instead of a response body of more than 20 MiB. */
-async function boundedFetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
-  const response = await fetch(input, init);
-  if (!response.body) return response;
-  let bytes = 0;
-  const bounded = response.body.pipeThrough(
-    new TransformStream<Uint8Array, Uint8Array>({
-      transform(chunk, controller) {
-        bytes += chunk.length;
-        if (bytes > MAX_BODY_BYTES) controller.error(new Error("The answer is too large"));
-        else controller.enqueue(chunk);
-      },
-    }),
-  );
-  const { status, statusText, headers } = response;
-  return new Response(bounded, { status, statusText, headers });
 }

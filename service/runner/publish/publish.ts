@@ -46,13 +46,13 @@ async function published(input: PublishInput): Promise<HostedPullRequest> {
     if (fitting) {
       if (fitting.state !== "open") return fitting;
       const body = mergedBody(fitting.body, bodyOf(turn, redact));
-      return await codeHost.updateBody(fitting.number, body, signal);
+      return await codeHost.change(fitting.number, { body }, signal);
     }
     const created = await codeHost.create(
-      { branch, base: baseBranch, title: titleOf(turn, redact), body: bodyOf(turn, redact) },
+      { branch, base: baseBranch, title: titleOf(turn, redact), body: bodyOf(turn, redact), isDraft: false },
       signal,
     );
-    if (created !== "exists") return created;
+    if (typeof created === "object") return created;
   }
   throw new TransientRunError("The code host says that the pull request exists, but does not list it.");
 }
