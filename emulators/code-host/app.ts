@@ -1,5 +1,6 @@
 import { Hono } from "hono";
 import { messageOf } from "../../src/core/errors.ts";
+import { createGraphql } from "./api/graphql.ts";
 import { ApiRefusal } from "./api/errors.ts";
 import { answerRefusal, createApi } from "./api/index.ts";
 import type { Git } from "./git.ts";
@@ -75,6 +76,7 @@ export function createCodeHostApp({ host, git, log }: CodeHostAppDeps): Hono {
   );
 
   app.route(API_ROOT, createApi(host));
+  app.route("/api/graphql", createGraphql(host));
   app.all(`${API_ROOT}/*`, (context) => answerRefusal(context, new ApiRefusal(404, "Not Found")));
   app.route("/", createPages(host));
 

@@ -8,6 +8,16 @@ export type WayBack = { label: string; href: string };
 /** Where links lead. */
 type Links = { url: string; apiUrl: string; home: WayBack | null };
 
+/** What differs from one code host, repository or plan to the next. May be changed at any time. */
+export type Rules = {
+  /** Full names. Nobody sees them without a token. */
+  readonly privateRepositories: Set<string>;
+  /** Not every plan has them. */
+  hasDrafts: boolean;
+  /** Who can be assigned and asked for a review, teams as `owner/team`; null: anybody. */
+  collaborators: Set<string> | null;
+};
+
 /**
  * What every route works on: the repositories with their pull requests, who may write, and where
  * links lead.
@@ -15,6 +25,7 @@ type Links = { url: string; apiUrl: string; home: WayBack | null };
 export class Host {
   readonly tokens: Tokens;
   readonly links: () => Links;
+  readonly rules: Rules = { privateRepositories: new Set(), hasDrafts: true, collaborators: null };
   readonly #repositories: Repositories;
   readonly #dataDir: string;
   readonly #now: () => Date;
@@ -43,6 +54,10 @@ export class Host {
   find(owner: string, name: string): PullRequests | undefined {
     const repository = this.#repositories.find(owner, name);
     return repository && this.#pullRequests.get(repository.fullName);
+  }
+
+  all(): Iterable<PullRequests> {
+    return this.#pullRequests.values();
   }
 
   /** See `Repositories.create`. */

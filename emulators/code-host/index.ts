@@ -5,7 +5,7 @@ import { createCodeHostApp, type Log } from "./app.ts";
 import { CodeHostError } from "./errors.ts";
 import { serveWithFaults, type Traffic } from "./faults.ts";
 import { Git } from "./git.ts";
-import { type WayBack, Host } from "./host.ts";
+import { Host, type Rules, type WayBack } from "./host.ts";
 import type { PullRequest } from "./pull-request-store.ts";
 import { Repositories } from "./repositories.ts";
 import { Tokens } from "./tokens.ts";
@@ -41,6 +41,7 @@ export type CodeHost = AsyncDisposable & {
   readonly apiUrl: string;
   /** What came in, and a way to break it. */
   readonly traffic: Traffic;
+  readonly rules: Rules;
   gitUrl(owner: string, repo: string): string;
   /**
    * The pull requests of a repository, in the order of their numbers; none where there is no such
@@ -90,6 +91,7 @@ export async function createCodeHost(options: CodeHostOptions): Promise<CodeHost
     url,
     apiUrl: host.links().apiUrl,
     traffic,
+    rules: host.rules,
     gitUrl: (owner, repo) => `${url}/${owner}/${repo}.git`,
     pullRequests: (owner, repo) => host.find(owner, repo)?.all() ?? [],
     createRepository: (owner, repo, fromDirectory) => host.create(owner, repo, fromDirectory),

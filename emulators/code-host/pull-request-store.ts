@@ -12,6 +12,11 @@ export const PullRequest = z.object({
   head: z.string(),
   base: z.string(),
   state: z.enum(["open", "closed"]),
+  isDraft: z.boolean().default(false),
+  labels: z.array(z.string()).default([]),
+  assignees: z.array(z.string()).default([]),
+  /** People, and teams as `owner/team`, who were asked for a review. */
+  reviewers: z.array(z.string()).default([]),
   createdAt: z.string(),
   updatedAt: z.string(),
   closedAt: z.string().nullable(),

@@ -14,11 +14,21 @@ export type PullRequestRefusal =
 
 export type Result<Value> = { ok: true; value: Value } | { ok: false; refusal: PullRequestRefusal };
 
-export type NewPullRequest = { title: string; body: string | null; head: string; base: string };
+export type NewPullRequest = {
+  title: string;
+  body: string | null;
+  head: string;
+  base: string;
+  isDraft: boolean;
+};
 export type Change = {
   title?: string | undefined;
   body?: string | null | undefined;
   state?: PullRequest["state"] | undefined;
+  isDraft?: boolean;
+  labels?: string[];
+  assignees?: string[];
+  reviewers?: string[];
 };
 export type MergeOrder = {
   method: "merge" | "squash";
@@ -97,6 +107,9 @@ export class PullRequests {
         number: Math.max(0, ...this.all().map(({ number }) => number)) + 1,
         author: AUTHOR,
         state: "open",
+        labels: [],
+        assignees: [],
+        reviewers: [],
         createdAt: now,
         updatedAt: now,
         closedAt: null,
@@ -111,11 +124,12 @@ export class PullRequests {
     });
   }
 
-  async change(number: number, { title, body, state }: Change): Promise<Result<PullRequest>> {
+  async change(number: number, { title, body, state, ...others }: Change): Promise<Result<PullRequest>> {
     return this.#alone(async () => {
       const pullRequest = this.#mustFind(number);
       const changed: PullRequest = {
         ...pullRequest,
+        ...others,
         title: title ?? pullRequest.title,
         body: body === undefined ? pullRequest.body : body,
         updatedAt: this.#time(),

@@ -13,12 +13,17 @@ export const CreatePullRequest = z.object({
   body: text.nullish(),
   head: z.string().max(500),
   base: z.string().max(500),
+  draft: z.boolean().default(false),
 });
 export const ChangePullRequest = z.object({
   title: title.min(1).optional(),
   body: text.nullish(),
   state: z.enum(["open", "closed"]).optional(),
 });
+const Names = z.array(z.string().min(1).max(100)).max(100);
+export const AddLabels = z.object({ labels: Names });
+export const AddAssignees = z.object({ assignees: Names });
+export const AskReviewers = z.object({ reviewers: Names.default([]), team_reviewers: Names.default([]) });
 export const MergePullRequest = z.object({
   commit_title: z.string().max(MAX_TITLE_CHARS).optional(),
   commit_message: text.optional(),

@@ -3,6 +3,7 @@ import { bodyLimit } from "hono/body-limit";
 import type { Host } from "../host.ts";
 import type { ApiEnv } from "./env.ts";
 import { ApiRefusal, notFound } from "./errors.ts";
+import { addPeopleRoutes } from "./people.ts";
 import { addPullRequestRoutes } from "./pulls.ts";
 import { addRepositoryRoutes } from "./repos.ts";
 
@@ -33,6 +34,7 @@ export function createApi(host: Host): Hono<ApiEnv> {
   );
   addRepositoryRoutes(api, host);
   addPullRequestRoutes(api, host);
+  addPeopleRoutes(api, host);
   api.notFound((context) => answerRefusal(context, notFound()));
   return api;
 }

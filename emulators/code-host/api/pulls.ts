@@ -27,13 +27,17 @@ export function addPullRequestRoutes(api: Hono<ApiEnv>, host: Host): void {
   api.post(PULLS, async (context) => {
     const pullRequests = mustFind(host, context.req.param("owner"), context.req.param("repo"));
     const { owner } = pullRequests.repository;
-    const { title, body, head, base } = await readBody(context, CreatePullRequest);
+    const { title, body, head, base, draft } = await readBody(context, CreatePullRequest);
     if (title === "") {
       throw validationFailed({ resource: "Issue", code: "missing_field", field: "title" });
     }
     const branch = headBranch(head, owner);
     if (branch === null) throw refusalOf({ kind: "invalid-field", field: "head" }, owner);
-    const made = await pullRequests.create({ title, body: body ?? null, head: branch, base });
+    if (draft && !host.rules.hasDrafts) {
+      throw new ApiRefusal(422, "Draft pull requests are not supported in this repository.");
+    }
+    const wanted = { title, body: body ?? null, head: branch, base, isDraft: draft };
+    const made = await pullRequests.create(wanted);
     if (!made.ok) throw refusalOf(made.refusal, owner);
     return context.json(await full(context, host, pullRequests, made.value), 201);
   });
@@ -85,7 +89,10 @@ export function addPullRequestRoutes(api: Hono<ApiEnv>, host: Host): void {
   });
 }
 
-function named(context: ApiContext, host: Host): { pullRequests: PullRequests; pullRequest: PullRequest } {
+export function named(
+  context: ApiContext,
+  host: Host,
+): { pullRequests: PullRequests; pullRequest: PullRequest } {
   const pullRequests = mustFind(host, context.req.param("owner") ?? "", context.req.param("repo") ?? "");
   const number = context.req.param("number") ?? "";
   const pullRequest = /^\d{1,9}$/.test(number) ? pullRequests.find(Number(number)) : undefined;
@@ -130,7 +137,12 @@ async function brief(context: ApiContext, host: Host, pullRequests: PullRequests
 }
 
 /** What GitHub tells of one pull request beyond what stands in a list. */
-async function full(context: ApiContext, host: Host, pullRequests: PullRequests, pullRequest: PullRequest) {
+export async function full(
+  context: ApiContext,
+  host: Host,
+  pullRequests: PullRequests,
+  pullRequest: PullRequest,
+) {
   const { repository } = pullRequests;
   const commits = await pullRequests.commits(pullRequest);
   const files = commits === null ? [] : await changedFiles(repository, commits.mergeBase, commits.head);

@@ -16,7 +16,10 @@ export function addRepositoryRoutes(api: Hono<ApiEnv>, host: Host): void {
   api.get("/repos/:owner/:repo", async (context) => {
     const { repository } = mustFind(host, context.req.param("owner"), context.req.param("repo"));
     const defaultBranch = await repository.defaultBranch();
-    return context.json(repositoryShape(repository, defaultBranch, context.get("canPush"), host.links()));
+    const isPrivate = host.rules.privateRepositories.has(repository.fullName);
+    if (isPrivate && !context.get("canPush")) throw notFound();
+    const shape = repositoryShape(repository, defaultBranch, context.get("canPush"), host.links());
+    return context.json({ ...shape, private: isPrivate, visibility: isPrivate ? "private" : "public" });
   });
 
   // A branch's name may hold slashes, escaped or not.

@@ -83,7 +83,7 @@ export function pullRequestShape(parts: PullRequestParts, links: Links) {
   return {
     url,
     id: idOf("pull", repository.fullName, number),
-    node_id: `PR_${idOf("pull", repository.fullName, number)}`,
+    node_id: nodeIdOf(repository, number),
     html_url: html,
     diff_url: `${html}.diff`,
     commits_url: `${url}/commits`,
@@ -99,17 +99,26 @@ export function pullRequestShape(parts: PullRequestParts, links: Links) {
     merged_at: pullRequest.mergedAt,
     merge_commit_sha: pullRequest.mergeCommitSha,
     assignee: null,
-    assignees: [],
-    requested_reviewers: [],
-    requested_teams: [],
-    labels: [],
+    assignees: pullRequest.assignees.map((login) => userShape(login, "User", links)),
+    requested_reviewers: pullRequest.reviewers
+      .filter((name) => !name.includes("/"))
+      .map((login) => userShape(login, "User", links)),
+    requested_teams: pullRequest.reviewers
+      .filter((name) => name.includes("/"))
+      .map((name) => ({ slug: name.split("/")[1] })),
+    labels: pullRequest.labels.map((name) => ({ id: idOf("label", name), name })),
     milestone: null,
-    draft: false,
+    draft: pullRequest.isDraft,
     head: side(pullRequest.head, commits?.head),
     base: side(pullRequest.base, commits?.base),
     author_association: "CONTRIBUTOR",
     auto_merge: null,
   };
+}
+
+/** A pull request's name in the GraphQL API. */
+export function nodeIdOf(repository: Repository, number: number): string {
+  return `PR_${idOf("pull", repository.fullName, number)}`;
 }
 
 export function fileShape(file: ChangedFile, repository: Repository, head: string, links: Links) {

@@ -1,10 +1,11 @@
-import { html } from "hono/html";
+import { html, raw } from "hono/html";
 import type { ChangedFile } from "../changed-files.ts";
 import type { WayBack } from "../host.ts";
 import type { PullRequest } from "../pull-request-store.ts";
 import type { Commit, Repository } from "../repository.ts";
 import { diffSection } from "./diff.ts";
 import { type Html, page, time } from "./layout.ts";
+import { markdownHtml } from "./markdown.ts";
 
 export type PullRequestView = {
   repository: Repository;
@@ -26,6 +27,7 @@ function stateOf(pullRequest: PullRequest): "open" | "merged" | "closed" {
 
 export function badge(pullRequest: PullRequest): Html {
   const state = stateOf(pullRequest);
+  if (state === "open" && pullRequest.isDraft) return html`<span class="badge draft">Draft</span>`;
   const label = { open: "Open", merged: "Merged", closed: "Closed" }[state];
   return html`<span class="badge ${state}">${label}</span>`;
 }
@@ -33,7 +35,7 @@ export function badge(pullRequest: PullRequest): Html {
 export function pullRequestPage(view: PullRequestView): Html {
   const { repository, pullRequest, commits, files, diff } = view;
   const { number, title, author, head, base } = pullRequest;
-  const body = withoutComments(pullRequest.body ?? "");
+  const body = markdownHtml(pullRequest.body ?? "").trim();
   const content = html`<h1>${title} <span class="quiet">#${number}</span></h1>
     <p class="byline">
       ${badge(pullRequest)}
@@ -43,11 +45,12 @@ export function pullRequestPage(view: PullRequestView): Html {
       >
       <span class="quiet">opened ${time(pullRequest.createdAt)}</span>
     </p>
+    ${peopleLine(pullRequest)}
     ${view.problem === undefined ? "" : html`<p class="problem" role="alert">${view.problem}</p>`}
     ${actions(view)}
     <section aria-labelledby="description">
       <h2 id="description">Description</h2>
-      ${body === "" ? html`<p class="quiet">No description.</p>` : html`<div class="body">${body}</div>`}
+      ${body === "" ? html`<p class="quiet">No description.</p>` : html`<div class="body">${raw(body)}</div>`}
     </section>
     <section aria-labelledby="commits">
       <h2 id="commits">Commits</h2>
@@ -60,6 +63,16 @@ export function pullRequestPage(view: PullRequestView): Html {
     home: view.home,
     content,
   });
+}
+
+function peopleLine({ labels, assignees, reviewers }: PullRequest): Html {
+  const parts = [
+    ["Labels", labels],
+    ["Assigned to", assignees],
+    ["Review asked of", reviewers],
+  ] as const;
+  const shown = parts.flatMap(([name, list]) => (list.length === 0 ? [] : `${name}: ${list.join(", ")}`));
+  return html`${shown.length === 0 ? "" : html`<p class="quiet">${shown.join(" · ")}</p>`}`;
 }
 
 function commitList(commits: Commit[]): Html {
@@ -105,9 +118,4 @@ function actions({ repository, pullRequest, conflicts, tokens }: PullRequestView
       </form>
     </div>
   </section>`;
-}
-
-/** What a reader sees of a description: a code host shows no HTML comments. */
-function withoutComments(body: string): string {
-  return body.replaceAll(/<!--.*?-->/gs, "").trim();
 }

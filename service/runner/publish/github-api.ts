@@ -45,9 +45,9 @@ export class RefusedByCodeHostError extends TurnFailedError {
 type Asked<Data> = { doing: string; signal: AbortSignal; schema: z.ZodType<Data> };
 
 /**
- * Requests to GitHub's API, or to what speaks it. They reject with a `TransientRunError` when asking
- * again may help, else with a {@link RefusedByCodeHostError}. Nothing is repeated here: a whole turn
- * is, cheaply.
+ * Requests to GitHub's API, or to what speaks it. They reject with a `TransientRunError` when
+ * asking again may help, else with a {@link RefusedByCodeHostError}. Nothing is repeated here: a
+ * whole turn is, cheaply.
  */
 export class GitHubApi {
   readonly #options: GitHubOptions;

@@ -55,6 +55,44 @@ it("opens a pull request, finds it by its branch, and changes its title and body
   });
 });
 
+it("has drafts that become ready, labels, assignees and reviewers, and refuses as GitHub does", async () => {
+  await using test = await openTestHost();
+  const { rest } = test.octokit;
+  const { rules } = test.host;
+  const work = await test.clone("work");
+  await work.push("fix", { "a.md": "a\n" });
+  const wanted = { ...at, title: "Fix", head: "fix", base: "main", draft: true };
+  rules.hasDrafts = false;
+  expect(await refusal(rest.pulls.create(wanted))).toMatchObject({ status: 422 });
+  rules.hasDrafts = true;
+  const { data } = await rest.pulls.create(wanted);
+  expect(data.draft).toBe(true);
+  await test.octokit.graphql(
+    "mutation ($id: ID!) { markPullRequestReadyForReview(input: { pullRequestId: $id }) { clientMutationId } }",
+    { id: data.node_id },
+  );
+  rules.collaborators = new Set(["ana", "tidepool/docs-team"]);
+  const pull = { ...at, pull_number: data.number };
+  const issue = { ...at, issue_number: data.number };
+  await rest.issues.addLabels({ ...issue, labels: ["docs"] });
+  await rest.issues.addAssignees({ ...issue, assignees: ["ana", "nobody"] });
+  expect(await refusal(rest.pulls.requestReviewers({ ...pull, reviewers: ["ana", "nobody"] }))).toMatchObject(
+    {
+      status: 422,
+    },
+  );
+  await rest.pulls.requestReviewers({ ...pull, reviewers: ["ana"], team_reviewers: ["docs-team"] });
+  expect((await rest.pulls.get(pull)).data).toMatchObject({
+    draft: false,
+    labels: [{ name: "docs" }],
+    assignees: [{ login: "ana" }],
+    requested_reviewers: [{ login: "ana" }],
+    requested_teams: [{ slug: "docs-team" }],
+  });
+  rules.privateRepositories.add("tidepool/docs");
+  expect((await rest.repos.get(at)).data).toMatchObject({ private: true, visibility: "private" });
+});
+
 it("lists what changed in each file, with names that git would quote", async () => {
   await using test = await openTestHost();
   const work = await test.clone("work");

@@ -1,0 +1,47 @@
+import type { Hono } from "hono";
+import type { Host } from "../host.ts";
+import { AddAssignees, AddLabels, AskReviewers, readBody } from "./bodies.ts";
+import type { ApiEnv } from "./env.ts";
+import { ApiRefusal } from "./errors.ts";
+import { full, named } from "./pulls.ts";
+
+const REPOSITORY = "/repos/:owner/:repo";
+
+/** Labels, assignees and reviewers of pull requests. */
+export function addPeopleRoutes(api: Hono<ApiEnv>, host: Host): void {
+  const isKnown = (name: string) => host.rules.collaborators?.has(name) ?? true;
+
+  api.post(`${REPOSITORY}/issues/:number/labels`, async (context) => {
+    const { pullRequests, pullRequest } = named(context, host);
+    const { labels } = await readBody(context, AddLabels);
+    await pullRequests.change(pullRequest.number, { labels: union(pullRequest.labels, labels) });
+    return context.json(labels.map((name) => ({ name })));
+  });
+
+  api.post(`${REPOSITORY}/issues/:number/assignees`, async (context) => {
+    const { pullRequests, pullRequest } = named(context, host);
+    const { assignees } = await readBody(context, AddAssignees);
+    // GitHub leaves out the others without a word.
+    const added = union(pullRequest.assignees, assignees.filter(isKnown));
+    await pullRequests.change(pullRequest.number, { assignees: added });
+    return context.json({ assignees: added.map((login) => ({ login })) }, 201);
+  });
+
+  api.post(`${REPOSITORY}/pulls/:number/requested_reviewers`, async (context) => {
+    const { pullRequests, pullRequest } = named(context, host);
+    const { reviewers, team_reviewers: teams } = await readBody(context, AskReviewers);
+    const { owner } = pullRequests.repository;
+    const asked = [...reviewers, ...teams.map((team) => `${owner}/${team}`)];
+    if (!asked.every(isKnown)) {
+      const who = "Reviews may only be requested from collaborators.";
+      throw new ApiRefusal(422, `${who} One or more of the users or teams you specified is not one.`);
+    }
+    const changed = { reviewers: union(pullRequest.reviewers, asked) };
+    await pullRequests.change(pullRequest.number, changed);
+    return context.json(await full(context, host, pullRequests, { ...pullRequest, ...changed }), 201);
+  });
+}
+
+function union(some: readonly string[], others: readonly string[]): string[] {
+  return [...new Set([...some, ...others])];
+}
