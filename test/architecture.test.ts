@@ -61,9 +61,10 @@ const RUNNER_MAY_IMPORT: Record<string, string[]> = {
   git: [],
   tree: ["git"],
   sandbox: [],
-  steps: ["agents", "git", "publish", "tree"],
+  steps: ["agents", "claims", "git", "publish", "tree"],
   process: [],
   agents: ["sandbox"],
+  claims: ["git", "tree"],
   publish: [],
 };
 type Import = { file: string; folder: string; target: string };

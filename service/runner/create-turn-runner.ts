@@ -131,7 +131,9 @@ export function createTurnRunner(deps: TurnRunnerDeps): LocalTurnRunner {
           },
         },
       );
-      return result.summary === null ? result : { ...result, summary: redact(result.summary) };
+      const summary = result.summary === null ? null : redact(result.summary);
+      const answer = result.kind === "no-changes" && result.answer ? { answer: redact(result.answer) } : {};
+      return { ...result, summary, ...answer };
     } catch (error) {
       return failed(error, input, redact, logger);
     } finally {

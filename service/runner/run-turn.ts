@@ -1,4 +1,5 @@
 import { isBaseBranch, isJobId } from "../config/branch.ts";
+import { checkClaims } from "./steps/check-claims.ts";
 import { runAgent } from "./run-agent.ts";
 import { TurnFailedError } from "./run-error.ts";
 import { checkWork } from "./steps/check.ts";
@@ -27,7 +28,9 @@ export async function runTurn(turn: RunnerTurn, context: RunContext): Promise<Su
   context.onAgent(false);
   if (commit === null) return reportNothing(ran, checked.leftOut);
 
-  const pushed = await publishWork(turn, context, start, { commit, ...checked, summary: ran.summary });
+  const claims = await checkClaims(tree, [], turn, context);
+  const { summary } = ran;
+  const pushed = await publishWork(turn, context, start, { commit, ...checked, summary, claims });
   // Only what the next turn finds done is for its agent to remember.
   await ran.keepSession();
   return await reportWork(turn, context, pushed);

@@ -1,6 +1,7 @@
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { CheckedClaim } from "./sources-text.ts";
 
 /**
  * What a job's last commit does not tell of itself. Kept after the turn's end: the service may die
@@ -11,6 +12,8 @@ const TurnNote = z.object({
   commit: z.string(),
   summary: z.string().nullable(),
   leftOut: z.array(z.string()),
+  /** Null or absent: the agent named no sources, or an older version wrote this. */
+  claims: z.array(CheckedClaim).nullish(),
   /** Which turn it is. */
   turnKey: z.string(),
   /** True if the commit has certainly reached the remote. */

@@ -24,8 +24,8 @@ export async function prepareTurn(turn: RunnerTurn, context: RunContext): Promis
     const start = { commit: job ?? base, job, pulls, pushed: null };
     if (earlier !== null) {
       logger.info({}, "turn was pushed before, only the pull request is left");
-      const { summary = null, leftOut = [] } = earlier.note ?? {};
-      return { ...start, pushed: { commit: job ?? earlier.commit, summary, leftOut, earlier } };
+      const { summary = null, leftOut = [], claims = null } = earlier.note ?? {};
+      return { ...start, pushed: { commit: job ?? earlier.commit, summary, leftOut, claims, earlier } };
     }
     // What was merged is in the base, perhaps as another commit: a new pull request starts from
     // there.

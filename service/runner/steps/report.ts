@@ -3,6 +3,7 @@ import { refusedText } from "../agents/acp-permissions.ts";
 import type { HostedPullRequest } from "../publish/code-host.ts";
 import { type EarlierPush, holdsPush, turnKeyOf } from "../earlier-push.ts";
 import { publish } from "../publish/publish.ts";
+import { type CheckedClaim, countClaims } from "../publish/sources-text.ts";
 import { writeTurnNote } from "../publish/turn-note.ts";
 import type { AgentRunResult } from "../run-agent.ts";
 import { TurnFailedError } from "../run-error.ts";
@@ -14,6 +15,8 @@ export type PushedWork = {
   commit: string;
   summary: string | null;
   leftOut: string[];
+  /** Null: the agent named no sources. */
+  claims: CheckedClaim[] | null;
   /** Null: this attempt pushed it. */
   earlier: EarlierPush | null;
 };
@@ -37,7 +40,13 @@ export async function publishWork(
   turn: RunnerTurn,
   { mirror, redact, folders, onProgress }: RunContext,
   { job, pulls }: TurnStart,
-  { commit, files, leftOut, summary }: CheckedWork & { commit: string; summary: string | null },
+  {
+    commit,
+    files,
+    leftOut,
+    summary,
+    claims,
+  }: CheckedWork & Pick<PushedWork, "commit" | "summary" | "claims">,
 ): Promise<PushedWork> {
   const { jobId } = turn;
   const note = {
@@ -45,6 +54,7 @@ export async function publishWork(
     commit,
     summary: summary === null ? null : redact(summary),
     leftOut,
+    claims,
     turnKey: turnKeyOf(turn),
     openPull: pulls.find(({ state }) => state === "open")?.number ?? null,
     newestPull: pulls.length === 0 ? null : Math.max(...pulls.map(({ number }) => number)),
@@ -53,7 +63,7 @@ export async function publishWork(
   onProgress(`pushing ${files} changed ${files === 1 ? "file" : "files"}`);
   await mirror.use(() => mirror.push(jobId, commit, job));
   await writeTurnNote(folders.notes, jobId, { ...note, isPushed: true });
-  return { commit, summary, leftOut, earlier: null };
+  return { commit, summary, leftOut, claims, earlier: null };
 }
 
 /**
@@ -67,9 +77,10 @@ export async function reportWork(
 ): Promise<Success> {
   const { codeHost, redact, signal } = context;
   const { commit, summary, leftOut, earlier } = pushed;
+  const claims = countClaims(pushed.claims);
   const branch = jobBranch(turn.jobId);
   if (earlier?.isInBase !== true) context.onPushed(branch);
-  if (codeHost === null) return { kind: "branch", branch, summary, leftOut };
+  if (codeHost === null) return { kind: "branch", branch, summary, leftOut, claims };
   const { baseBranch } = turn.project;
   const isTurns = (pull: HostedPullRequest) => earlier !== null && holdsPush(pull, earlier);
   if (earlier?.isInBase && !(await codeHost.find(branch, signal)).some((pull) => holdsPush(pull, earlier))) {
@@ -87,11 +98,12 @@ export async function reportWork(
     redact,
     signal,
   });
-  return { kind: "pull-request", prLink: pullRequest.url, pullRequest, summary, leftOut };
+  return { kind: "pull-request", prLink: pullRequest.url, pullRequest, summary, leftOut, claims };
 }
 
 /**
- * The result of a run that left nothing to commit. Throws where the model's trouble may be the
+ * The result of a run that left nothing to commit: what its agent says is the answer, unless it
+ * wanted to change something. Throws where the model's trouble may be the
  * reason: not every agent that stops because of it says that it failed.
  */
 export function reportNothing(
@@ -102,7 +114,9 @@ export function reportNothing(
     const said = summary === null ? "" : `The agent said: ${summary}`;
     throw new TurnFailedError(modelTrouble.reason, { details: [modelTrouble.advice, said] });
   }
-  return { kind: "no-changes", summary, reason: reasonOf(refused, leftOut), leftOut };
+  const reason = reasonOf(refused, leftOut);
+  const nothing = { kind: "no-changes" as const, summary, reason, leftOut };
+  return reason === null && summary?.trim() ? { ...nothing, answer: summary } : nothing;
 }
 
 /**

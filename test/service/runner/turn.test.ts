@@ -30,6 +30,7 @@ it("turns a change into one commit and one pull request with the right files", a
     },
     summary: "Fix a typo in the readme",
     leftOut: ["src/index.js"],
+    claims: { total: 0, verified: 0 },
   });
   expect(await world.changed()).toEqual(["README.md"]);
   expect(await world.show("README.md")).toContain("The product");
@@ -51,6 +52,7 @@ it("ends with no changes, and no branch, when the agent changes nothing", async 
     kind: "no-changes",
     summary: "All is well",
     reason: null,
+    answer: "All is well",
     leftOut: [],
   });
   expect(await world.branches()).toEqual(["main"]);
@@ -212,6 +214,7 @@ it("ends with the branch when there is no code host, also when it runs again", a
     branch: "docs-agent/job1",
     summary: "Fix a typo in the readme",
     leftOut: ["src/index.js"],
+    claims: { total: 0, verified: 0 },
   });
   expect(await world.changed()).toEqual(["README.md"]);
   const commit = await world.inBare("rev-parse", "docs-agent/job1");

@@ -263,6 +263,12 @@ it.each([
           reason: "The model provider refused the service's key.",
           details: ["Set ANTHROPIC_KEY to a valid key (models: claude).", "The agent said: Nothing to do."],
         }
-      : { kind: "no-changes", summary: "Nothing to do.", reason: null, leftOut: [] },
+      : {
+          kind: "no-changes",
+          summary: "Nothing to do.",
+          answer: "Nothing to do.",
+          reason: null,
+          leftOut: [],
+        },
   );
 });

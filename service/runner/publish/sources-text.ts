@@ -1,0 +1,76 @@
+import { z } from "zod";
+import type { ReportedClaims } from "../../../src/core/ports/job-service.ts";
+import { fileName, inertText } from "./inert-text.ts";
+
+/** A statement and what came of looking for its source: bounded, redacted. */
+export const CheckedClaim = z.object({
+  page: z.string(),
+  statement: z.string(),
+  /** `line`: where the quote begins; of one that wasn't found, where the agent says. */
+  source: z.object({ repository: z.string(), path: z.string(), line: z.int().nullable() }),
+  isFound: z.boolean(),
+  /** The lines at the project's own code host; null: there is no page of them there. */
+  url: z.string().nullable(),
+  /** Whether everybody who can read the pull request can read the source's repository. */
+  isPublic: z.boolean(),
+});
+export type CheckedClaim = z.infer<typeof CheckedClaim>;
+
+const MAX_SHOWN = 10;
+/** Also what a code host takes for an address, or for the end of a link. */
+const MARKDOWN = /[\\`*_[\]()|~]/g;
+const ADDRESS = /(?<=:)(?=\/\/)|(?<=\bwww)(?=\.)/gi;
+
+export function countClaims(claims: readonly CheckedClaim[] | null): ReportedClaims {
+  return { total: claims?.length ?? 0, verified: claims?.filter(({ isFound }) => isFound).length ?? 0 };
+}
+
+/** `5 statements, 4 with a source` */
+export function claimsText({ total, verified }: ReportedClaims): string {
+  return `${total} ${total === 1 ? "statement" : "statements"}, ${verified} with a source`;
+}
+
+/**
+ * The lines of Markdown that tell of the sources: the first one in short, and, after an empty one,
+ * a list with what to look at first at its beginning. In a public pull request nothing that isn't
+ * public is named.
+ */
+export function sourcesSection(
+  claims: readonly CheckedClaim[] | null,
+  { isPublicPullRequest }: { isPublicPullRequest: boolean },
+): string[] {
+  if (claims === null || claims.length === 0) return ["The agent named no sources."];
+  const named = claims.filter(({ isPublic }) => isPublic || !isPublicPullRequest);
+  const hidden = claims.filter((claim) => !named.includes(claim));
+  const listed = named.toSorted((a, b) => Number(a.isFound) - Number(b.isFound));
+  const more = listed.slice(MAX_SHOWN);
+  return [
+    `${claimsText(countClaims(claims))}.`,
+    "",
+    ...listed.slice(0, MAX_SHOWN).map((claim) => `- ${claimText(claim, isPublicPullRequest)}`),
+    ...(more.length === 0 ? [] : [`- … and ${countText(more, "more")}`]),
+    ...(hidden.length === 0 ? [] : [`- ${countText(hidden, "in sources that aren't public")}`]),
+  ];
+}
+
+function countText(claims: readonly CheckedClaim[], what: string): string {
+  const { total, verified } = countClaims(claims);
+  return `${total} ${what}, ${verified} found`;
+}
+
+function claimText({ page, statement, source, isFound, url }: CheckedClaim, isPublic: boolean): string {
+  const about = `${fileName(page)}: ${plainMarkdown(statement)} –`;
+  const { repository, path, line } = source;
+  const from = repository === "docs" ? "" : `${repository}: `;
+  const place = plainMarkdown(`${from}${path}${line === null ? "" : `, line ${line}`}`);
+  // What wasn't found may be a name that isn't public.
+  if (!isFound) return `${about} source not found${isPublic ? "" : ` (${place})`}`;
+  return `${about} source found: ${url === null ? place : `[${place}](${url})`}`;
+}
+
+/** Anybody's text as Markdown that reads as it was written: no link, no code, nothing bold. */
+function plainMarkdown(text: string): string {
+  return inertText(text)
+    .replaceAll(MARKDOWN, String.raw`\$&`)
+    .replaceAll(ADDRESS, "\u200b");
+}
