@@ -1,6 +1,6 @@
 /**
- * Base of every error this project throws on purpose: a literal `code`, a message that says what
- * failed, with what, and what to do about it, and the `cause` where there is one.
+ * Base of every error this project throws on purpose. It has a literal `code`, a message that says
+ * what failed, with what, and what to do about it, and a `cause` if there is one.
  */
 export abstract class DocsAgentError extends Error {
   abstract readonly code: string;
@@ -11,19 +11,21 @@ export abstract class DocsAgentError extends Error {
   }
 }
 
-/** The `code` of an error of the store after which what was to be written may have been written. */
+/** The `code` of a store error after which the write may still have happened. */
 export const STORE_ANSWER_LOST = "store_answer_lost";
 
-/** Whether the store did not answer, so that what was to be written may have been written. */
+/** True if the store didn't answer, so the write may still have happened. */
 export function isStoreAnswerLost(thrown: unknown): thrown is DocsAgentError {
   return thrown instanceof DocsAgentError && thrown.code === STORE_ANSWER_LOST;
 }
 
-/** A limit of a plan has no room for one more: see `core/task-queue.ts`. */
+/**
+ * A plan can't be carried out because one of its limits is reached. See `core/ports/task-queue.ts`.
+ */
 export class LimitReachedError extends DocsAgentError {
   readonly code = "limit_reached";
   readonly gate: string;
-  /** When there is room again, epoch milliseconds. */
+  /** When the limit has room again, epoch milliseconds. */
   readonly againAtMs: number;
 
   constructor(gate: string, againAtMs: number) {
@@ -33,17 +35,17 @@ export class LimitReachedError extends DocsAgentError {
   }
 }
 
-/** The `code` of anything that was thrown, such as `ENOENT`; null: it has none. */
+/** Returns the `code` of a thrown value, such as `ENOENT`, or null if it has none. */
 export function codeOf(thrown: unknown): string | null {
   return thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : null;
 }
 
-/** The same for people: the error's name where it has no code. */
+/** Like {@link codeOf}, but falls back to the error's name, for people to read. */
 export function codeOrNameOf(thrown: unknown): string {
   return codeOf(thrown) ?? (thrown instanceof Error ? thrown.name : "unknown error");
 }
 
-/** The message of anything that was thrown, for logs. */
+/** Returns the message of a thrown value, for logs. */
 export function messageOf(thrown: unknown): string {
   if (thrown instanceof Error) return thrown.message;
   return String(thrown);

@@ -9,20 +9,20 @@ export const ATTACHMENT_LIMITS = {
   nameChars: 200,
 } as const;
 
-/** The media types that are taken. */
+/** The accepted media types. */
 export const ATTACHMENT_TYPE =
   /^(?:image\/(?:png|jpeg|gif|webp)|text\/[a-z0-9.+-]{1,60}|application\/(?:json|yaml|pdf))$/;
 
-/** A file that goes along with a prompt: `data` is in base64. */
+/** A file that goes along with a prompt. `data` is base64. */
 export type Attachment = { name: string; mediaType: string; data: string };
 
-/** What sort of file a media type of {@link ATTACHMENT_TYPE} stands for. */
+/** Groups the media types of {@link ATTACHMENT_TYPE}. */
 export function attachmentKindOf(mediaType: string): "image" | "pdf" | "text" {
   if (mediaType.startsWith("image/")) return "image";
   return mediaType === "application/pdf" ? "pdf" : "text";
 }
 
-/** How files of these types begin: in hexadecimal, a dot for any digit. */
+/** Magic numbers in hex. `.` matches any digit. */
 const BEGINNINGS: Record<string, RegExp> = {
   "image/png": /^89504e470d0a1a0a/,
   "image/jpeg": /^ffd8ff/,

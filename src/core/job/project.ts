@@ -15,20 +15,20 @@ export const ProjectRef = storedObject({
 export type ProjectRef = z.infer<typeof ProjectRef>;
 
 /**
- * A base URL without what does not tell services apart: credentials, query, fragment, slashes at
- * its end.
+ * Removes from a base URL what doesn't distinguish services: credentials, query, fragment and
+ * trailing slashes.
  */
 export function serviceOf(baseUrl: string): string {
   const url = new URL(baseUrl);
   return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
 }
 
-/** Identifies a project whatever it is called. */
+/** Identifies a project regardless of its name. */
 export function projectKey(project: Pick<ProjectRef, "service" | "id">): string {
   return `${project.service} ${project.id}`;
 }
 
-/** Identifies a job over all projects: services make up their ids each by itself. */
+/** Identifies a job across all projects. Job ids are only unique within one service. */
 export function jobKey(project: Pick<ProjectRef, "service" | "id">, jobId: string): string {
   return `${projectKey(project)} ${jobId}`;
 }

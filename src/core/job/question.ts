@@ -3,96 +3,91 @@ import type { ReportedQuestion, JobServiceAnswer, QuestionAnswer } from "../port
 import { storedObject } from "../ports/stored-object.ts";
 import { cut, excerpt, plainLine } from "../text/text.ts";
 
-/** How much is kept of a question, in UTF-16 units: as much as a message shows. */
+/** How much of a question is kept, in UTF-16 units. A message shows no more. */
 const TEXT_MAX = 1000;
 const TEXT_MAX_LINES = 20;
 const LABEL_MAX = 150;
-/** As many buttons as Slack takes in one block, one for an answer in words left out. */
+/** Slack's limit of 25 buttons in a block, minus one for an answer in words. */
 const CHOICES_MAX = 24;
 /**
- * How many questions of one turn are asked: our own job service lets one run of an agent ask so
- * many.
+ * The most questions of one turn. Our own job service has the same limit for one run of an agent.
  */
 const QUESTIONS_MAX = 20;
 
 /**
- * The most UTF-16 units that a person may answer in words: Slack's own limit for a text field,
+ * The longest answer in words, in UTF-16 units. It is Slack's limit for a text field, which is
  * below that of our job service.
  */
 export const ANSWER_MAX_CHARS = 3000;
 
 /**
- * How the sending of an answer ended.
+ * How sending an answer ended.
  *
  * - `taken`: the agent has it.
- * - `late`: the agent no longer waited for it. `elsewhere`: it got another answer first, by another
- *   way than Slack.
- * - `refused`: the job service didn't take it. `unsent`: the service was away for too long.
- * - `unsure`: one of these, but an earlier attempt may have arrived.
+ * - `late`: the agent no longer waited for it.
+ * - `elsewhere`: the question was answered first by another way than Slack.
+ * - `refused`: the job service refused it.
+ * - `unsent`: the service was away for too long.
+ * - `unsure`: this attempt failed, but an earlier one may have arrived.
  */
 export const AnswerResult = z.enum(["taken", "late", "elsewhere", "refused", "unsent", "unsure"]);
 export type AnswerResult = z.infer<typeof AnswerResult>;
 
-/** What a person answered in Slack: kept before the job service is told. */
+/** A person's answer in Slack. It is stored before it is sent to the job service. */
 export const PersonAnswer = storedObject({
   userId: z.string(),
-  /** The choice's id; null: it is in words of their own. */
+  /** The choice's id, or null if the answer is in the person's own words. */
   choiceId: z.string().nullable(),
-  /** The choice's label, or all the words. */
+  /** The choice's label, or the person's words. */
   words: z.string(),
   /**
-   * The message that it was said in, by the id that a request in it would have; absent: a button or
-   * a form.
+   * The message that holds the answer, by the id that a request in it would have. Absent if it came
+   * from a button or a form.
    */
   saidIn: z.string().optional(),
-  /** It is being sent, or was. */
+  /** True once sending has begun. */
   mayBeSent: z.boolean().optional(),
-  /** Absent: it is still to be sent. */
+  /** Absent until sending has ended. */
   result: AnswerResult.optional(),
 });
 export type PersonAnswer = z.infer<typeof PersonAnswer>;
 
 /**
- * Something that the agent asks while its turn runs: untrusted, bounded. Its id, text and choices
- * stay as they were first told.
+ * A question that the agent asks while its turn runs (untrusted, bounded). Its id, text and choices
+ * stay as they were first reported.
  */
 export const Question = storedObject({
-  /** At the job service. */
+  /** Its id at the job service. */
   id: z.string(),
-  /** Its place among the turn's questions; 1 is the first. It names the post and the tasks. */
+  /** Its number among the turn's questions, beginning with 1. It names the post and the tasks. */
   number: z.number().int(),
   text: z.string(),
   choices: z.array(storedObject({ id: z.string(), label: z.string() })),
-  /** How many choices there were besides. */
+  /** The number of choices that were left out. */
   moreChoices: z.number().int(),
-  /** Whether words of one's own are an answer. */
+  /** True if people may answer in their own words. */
   allowsText: z.boolean(),
   answer: PersonAnswer.optional(),
-  /**
-   * Why it takes no answer, although nobody gave one in Slack; absent: it takes one, or has one.
-   */
+  /** Why the question is closed although nobody answered it in Slack. Absent otherwise. */
   closed: z.enum(["unanswered", "elsewhere"]).optional(),
-  /** The state that its message shows; absent: it isn't posted. */
+  /** The state that its message shows. Absent if it isn't posted. */
   shown: z.string().optional(),
 });
 export type Question = z.infer<typeof Question>;
 
-/** Whether it waits for an answer. */
 export function isOpen({ answer, closed }: Question): boolean {
   return answer === undefined && closed === undefined;
 }
 
-/**
- * Names what a question's message shows: as long as it stays the same, the message is not touched.
- */
+/** Names what a question's message shows. The message is updated only when this changes. */
 export function questionKey({ answer, closed }: Question): string {
   if (answer === undefined) return closed ?? "open";
   return answer.result === undefined || answer.result === "taken" ? "answered" : answer.result;
 }
 
 /**
- * The questions that an answer tells of the job's turn of that number; null where the service does
- * not announce that it tells of questions.
+ * The questions that the service reports for one turn of the job. Null if the service hasn't
+ * announced that it reports questions.
  */
 export function toldQuestions(answer: JobServiceAnswer, turn: number | null): ReportedQuestion[] | null {
   if (!answer.ok || answer.capabilities?.includes("questions") !== true || turn === null) return null;
@@ -100,9 +95,9 @@ export function toldQuestions(answer: JobServiceAnswer, turn: number | null): Re
 }
 
 /**
- * A turn's questions after the job service has told of them. One that it doesn't name any more is
- * closed, and open again if it is named again, as by an answer that is newer than the one before.
- * An answer from Slack stays. The same array when nothing changed.
+ * Updates a turn's questions from the service's report. A question that is missing from the report
+ * is closed, and opens again if a newer report includes it. Answers from Slack stay. Returns the
+ * same array if nothing changed.
  */
 export function questionsAfter(
   known: readonly Question[],
@@ -116,7 +111,7 @@ export function questionsAfter(
     const isRepeated = told.findIndex((other) => other.id === id) !== index;
     return !isRepeated && !known.some((question) => question.id === id);
   });
-  // One that was answered before anybody saw it asks nothing.
+  // A question that was answered before anybody saw it needs no message.
   const fresh = unknown.filter((question) => closedBy(question) === undefined);
   const added = fresh
     .slice(0, Math.max(0, QUESTIONS_MAX - known.length))
@@ -126,26 +121,21 @@ export function questionsAfter(
 }
 
 /**
- * The questions of a turn that has ended, or isn't watched any more. The same array when nothing
- * changed.
+ * Closes the questions of a turn that has ended or is no longer watched. Returns the same array if
+ * nothing changed.
  */
 export function closeQuestions(questions: readonly Question[]): readonly Question[] {
   return questionsAfter(questions, []);
 }
 
-/**
- * What becomes of an answer to a question. `known`: the same was given before, by the same person.
- */
+/** What happens to an answer. `known` means that the same person gave the same answer before. */
 export type Answering =
   | { kind: "taken"; question: Question }
   | { kind: "known" }
   | { kind: "answered"; userId: string }
   | { kind: "closed" };
 
-/**
- * A question after a person has answered it: with the choice at that place, or in words. The first
- * answer counts.
- */
+/** Answers a question with the choice at an index, or in words. The first answer counts. */
 export function answerQuestion(
   question: Question,
   userId: string,
@@ -165,8 +155,8 @@ export function answerQuestion(
 }
 
 /**
- * A reply in words as an answer: the choice that it names, or the words themselves. Null: it
- * answers nothing.
+ * Reads a reply in words as an answer: the choice that it names, or the words themselves. Null if
+ * it isn't an answer to this question.
  */
 export function answerInWords(
   { choices, allowsText }: Question,
@@ -181,8 +171,8 @@ export function answerInWords(
 }
 
 /**
- * The place of the label that somebody typed, or the only one that begins with their words: "yes"
- * is "Yes, go ahead". -1: none.
+ * Finds the index of the label that somebody typed, or of the only one that begins with their
+ * words: "yes" finds "Yes, go ahead". Returns -1 if there is none.
  */
 function choiceNamed(labels: readonly string[], words: string): number {
   const typed = words.trim().toLowerCase();
@@ -195,21 +185,17 @@ function choiceNamed(labels: readonly string[], words: string): number {
   return first === undefined || others.length > 0 ? -1 : first;
 }
 
-/** The answer as it goes to the job service. */
 export function sentAnswer({ choiceId, words }: PersonAnswer): QuestionAnswer {
   return choiceId === null ? { text: words } : { choice: choiceId };
 }
 
-/**
- * How the sending of an answer ended, by what the job service said to it. Null: it is to be sent
- * again.
- */
+/** Interprets the service's response to an answer. Null means that it has to be sent again. */
 export function resultOf(said: JobServiceAnswer, wasSentBefore: boolean): AnswerResult | null {
   if (said.ok) return "taken";
   const { kind, status } = said.fault;
   switch (kind) {
     case "contract":
-      // It said yes, in a way of its own.
+      // The service accepted the answer, though its response breaks the contract.
       return "taken";
     case "not-created":
     case "unknown":
@@ -217,7 +203,7 @@ export function resultOf(said: JobServiceAnswer, wasSentBefore: boolean): Answer
     case "missing":
       return wasSentBefore ? "unsure" : "late";
     case "rejected":
-      // A key that is being exchanged: the watch ends the turn if it stays so.
+      // The key may be about to be replaced. If it isn't, the watch ends the turn.
       if (status === 401 || status === 403) return null;
       if (wasSentBefore) return "unsure";
       return status === 409 ? "elsewhere" : status === 410 ? "late" : "refused";
@@ -244,7 +230,7 @@ function closedBy({ answeredAt }: ReportedQuestion): "elsewhere" | undefined {
 
 function withClosed(question: Question, closed: "unanswered" | "elsewhere" | undefined): Question {
   if (question.answer !== undefined || question.closed === closed) return question;
-  // It was answered, and its turn has ended since.
+  // The question was answered before its turn ended.
   if (question.closed === "elsewhere" && closed === "unanswered") return question;
   const { closed: _, ...rest } = question;
   return closed === undefined ? rest : { ...rest, closed };

@@ -2,27 +2,27 @@ const FIRST_DELAY_MS = 1000;
 const MAX_DELAY_MS = 5 * 60_000;
 const JITTER = 0.1;
 
-/** After this long a task comes again whose intent may not have been stored, milliseconds. */
+/** Delay before repeating a task whose intent may not have been stored, milliseconds. */
 export const AFTER_STORE_FAULT_MS = 1_000;
 
-/** How long what is worth repeating is repeated: a day of outage costs no message. */
+/** How long a task with temporary faults is repeated, so that a day's outage loses no message. */
 const GIVE_UP_AFTER_MS = 24 * 60 * 60_000;
-/** How often it is tried at least, about an hour: the app itself may have been off for that day. */
-const MIN_ATTEMPTS = 20;
 /**
- * How often a task that fails for a reason nobody foresaw is tried, and how many processes may die
- * in it.
+ * The fewest attempts before giving up, about an hour's worth. The app itself may have been off for
+ * that day.
  */
+const MIN_ATTEMPTS = 20;
+/** How many unforeseen failures a task may have, and how many processes may die running it. */
 export const MAX_SURPRISES = 8;
 
-/** Whether a task that has met another temporary fault is given up. */
+/** True if a task that has failed temporarily should be given up. */
 export function isGivenUp(task: { addedAt: number; attempt: number }, now: number): boolean {
   return task.attempt >= MIN_ATTEMPTS && now - task.addedAt > GIVE_UP_AFTER_MS;
 }
 
 /**
- * How long to wait before the next attempt, milliseconds: doubling from 1 s to 5 min, ±10 %, at
- * least what was asked for.
+ * Delay before the next attempt, milliseconds. It doubles from 1 s to 5 min, ±10 %, and is at least
+ * what the other side asked for.
  */
 export function retryDelayMs(input: { attempt: number; retryAfterMs: number; random: number }): number {
   const backoff = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(input.attempt - 1, 30));
@@ -31,8 +31,8 @@ export function retryDelayMs(input: { attempt: number; retryAfterMs: number; ran
 }
 
 /**
- * The longest wait that another side may ask for, in milliseconds: an hour. Longer ones would stop
- * the work for good.
+ * The longest wait that another side may ask for: one hour, in milliseconds. A longer one would
+ * stop the work for good.
  */
 export const MAX_RETRY_AFTER_MS = 3_600_000;
 
@@ -58,36 +58,36 @@ export function boundRetryAfterMs(waitMs: number): number {
   return Math.min(Math.max(waitMs, 0), MAX_RETRY_AFTER_MS);
 }
 
-/** Bounds of the polling, milliseconds. */
+/** Bounds of polling, milliseconds. */
 export type PollingPolicy = {
   /** `POLL_MIN_MS` */
   minMs: number;
   /** `POLL_MAX_MS` */
   maxMs: number;
-  /** `JOB_DEADLINE_MS`: after that long, watching ends. */
+  /** `JOB_DEADLINE_MS`: how long a job is watched. */
   deadlineMs: number;
 };
 
 /**
- * The delay when a job has been watched for one second, in seconds. Chosen by measurement, with the
- * bench's simulated jobs: 1.20 takes more polls than before (30.4 per job), 1.30 sees an outcome
- * after more than 12 s.
+ * The delay in seconds after a job has been watched for one second. The value was measured with the
+ * bench's simulated jobs: 1.20 takes more polls than before (30.4 per job), and 1.30 sees an
+ * outcome after more than 12 s.
  */
 const DELAY_AT_ONE_SECOND = 1.25;
 
 /**
- * How long to wait before the next poll, in milliseconds. The delay grows with the square root of
- * the watch's age, 1.25·√age in seconds, between floor and ceiling, ±10 %. Faults double it, and it
- * is never less than the service asked for or than the floor.
+ * Delay before the next poll, milliseconds. It grows with the square root of the watch's age,
+ * 1.25·√age in seconds, between floor and ceiling, ±10 %. Faults double it. It is never less than
+ * the floor or what the service asked for.
  *
- * The root keeps the delay close to the time a job is likely to need still, without becoming long
- * too early: on the bench's 20,000 jobs (median 4 minutes, 0.5 % over 2 hours) it takes 29.3 polls
- * per job, and an outcome is seen 11.6 s after the end on average (95 %: 34 s). A tenth of the age
- * takes 29.8 polls and sees it after 15.0 s (49 s).
+ * The root keeps the delay close to the time that a job is likely still to need. On the bench's
+ * 20,000 jobs (median 4 minutes, 0.5 % over 2 hours) it takes 29.3 polls per job and sees an
+ * outcome 11.6 s after the end on average (95 %: 34 s). A tenth of the age takes 29.8 polls and
+ * sees it after 15.0 s (49 s).
  */
 export function nextPollDelayMs(input: {
   ageMs: number;
-  /** Faults in a row, the last poll included. */
+  /** Faults in a row, including the last poll. */
   faults: number;
   retryAfterMs: number;
   policy: PollingPolicy;

@@ -13,20 +13,20 @@ import {
 } from "../turn/turn.ts";
 import type { Turn } from "../turn/turn.ts";
 
-/** What the watching of one job remembers from poll to poll. */
+/** What is remembered between the polls of one job. */
 export const PollState = storedObject({
   /** Faults in a row. */
   faults: z.number().int(),
   /**
-   * Answers of the same kind in a row that end the turn if they keep coming. `since`: epoch
-   * milliseconds of the first.
+   * Consecutive answers of one kind that will end the turn if they keep coming. `since` is the time
+   * of the first, epoch milliseconds.
    */
   strikes: storedObject({
     kind: z.enum(["missing", "rejected", "contract"]),
     count: z.number().int(),
     since: z.number().default(0),
   }).nullable(),
-  /** A turn's deadline was over at the last poll. Absent: none was. */
+  /** True if a turn was past its deadline at the last poll. */
   isLate: z.boolean().optional(),
 });
 export type PollState = z.infer<typeof PollState>;
@@ -34,35 +34,34 @@ export type PollState = z.infer<typeof PollState>;
 export const FRESH_POLL_STATE: PollState = { faults: 0, strikes: null };
 
 /**
- * How many polls in a row, and over how long, must say "no such job", "not allowed" or nonsense
- * before a turn ends by it: a deploy or a key rotation at the job service takes minutes; an outcome
- * is permanent.
+ * A turn ends by answers that say "no such job", "not allowed" or nonsense only after this many in
+ * a row, over this time. A deploy or a key rotation at the job service takes minutes, while an
+ * outcome is permanent.
  */
 const STRIKES_THAT_END = 3;
 const STRIKES_LAST_MS = 3 * 60_000;
 /** How many polls in a row must fail before the thread says so. */
 const FAULTS_THAT_SHOW = 3;
 
-/** Whether the watch of a turn has reached its deadline. */
+/** True if the turn is past its deadline. */
 export function isLate(turn: Turn, now: number, policy: PollingPolicy): boolean {
   return turn.stage.name === "watching" && now >= deadlineOf(turn, policy);
 }
 
-/** The turn, ended, if its watch has reached its deadline; otherwise as it is. */
+/** Ends the turn if it is past its deadline. */
 export function expireTurn(turn: Turn, now: number, policy: PollingPolicy): Turn {
   if (!isLate(turn, now, policy)) return turn;
   return endTurn(turn, "expired", now, { reason: "deadline" });
 }
 
-/** What the watching of a job remembers after a poll. */
 export function pollStateAfter(state: PollState, answer: JobServiceAnswer, now: number): PollState {
   if (answer.ok) return FRESH_POLL_STATE;
   return { faults: state.faults + 1, strikes: strike(state, answer.fault, now) };
 }
 
 /**
- * A watched turn after a poll, `state` being what is remembered after it, and `earlier` the turns
- * of its job before it. The same object when nothing about it changed.
+ * Updates a watched turn after a poll. `state` is the poll state after it, and `earlier` are the
+ * earlier turns of its job. Returns the same object if nothing changed.
  */
 export function turnAfterPoll(
   turn: Turn,
@@ -92,8 +91,8 @@ export function turnAfterPoll(
 }
 
 /**
- * When to poll a job next for this turn, epoch milliseconds: at its deadline, if that comes first.
- * Once the deadline is over, the usual time passes before the poll that confirms it.
+ * When to poll the job next for this turn, epoch milliseconds: no later than its deadline. Once the
+ * deadline is past, the usual delay applies to the poll that confirms it.
  */
 export function nextPollAt(
   turn: Turn,
@@ -112,8 +111,8 @@ export function nextPollAt(
 function strike(state: PollState, fault: JobServiceFault, now: number): PollState["strikes"] {
   if (fault.kind !== "missing" && fault.kind !== "rejected" && fault.kind !== "contract") return null;
   const before = state.strikes?.kind === fault.kind ? state.strikes : null;
-  // A clock that was set back has the first one in the future, and the job would have to wait for
-  // that.
+  // If the clock was set back, the first strike lies in the future, and waiting for it could take
+  // very long.
   const since = Math.min(before?.since ?? now, now);
   return { kind: fault.kind, count: (before?.count ?? 0) + 1, since };
 }
@@ -127,27 +126,26 @@ function withTrouble(turn: Turn, since: number): Turn {
 export type Polled = { turn: Turn; next: Turn };
 
 /**
- * Whether a poll's answer is of another turn of the job than this follow-up: one of the `earlier`
- * was still at work, and the service doesn't tell turns apart.
+ * True if the poll still describes an earlier turn: one of `earlier` was running and the service
+ * doesn't tell turns apart.
  */
 export function isBehind(turn: Turn, earlier: readonly Polled[]): boolean {
   return isFollowUp(turn) && turn.number === undefined && earlier.some(isShown);
 }
 
-/** Whether the answer showed that turn at work, or its end. */
+/** True if the poll showed this turn running, or its end. */
 function isShown({ turn: { stage }, next }: Polled): boolean {
   if (stage.name !== "watching") return false;
   const { unseen } = stage;
   if (unseen === undefined) return true;
   if (next.stage.name === "watching") return next.stage.unseen === undefined;
-  // One that ends because a minute is over has shown nothing.
+  // A turn that ended because its minute ran out has shown nothing.
   const { job } = next;
   return job !== null && unseen.leftAs !== null && leftAs(job) !== unseen.leftAs;
 }
 
 /**
- * A watched follow-up after an answer that is of a turn before it: how that one ended isn't how
- * this one ends.
+ * Updates a follow-up when the poll still describes an earlier turn, whose end isn't this one's.
  */
 export function waitBehind(turn: Turn, answer: JobServiceAnswer & { ok: true }, now: number): Turn {
   const { stage } = turn;

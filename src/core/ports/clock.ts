@@ -1,8 +1,8 @@
-/** Time, injected: the system's in production, one that tests move by hand in tests. */
+/** Source of time: the system's clock in production, one that tests move by hand in tests. */
 export interface Clock {
-  /** Epoch milliseconds, as the machine's clock has it: it may be set back or forward. */
+  /** Epoch milliseconds by the machine's clock, which may be set back or forward. */
   now(): number;
-  /** Milliseconds that only ever go forward: for durations. */
+  /** Milliseconds that never go back, for durations. */
   monotonicMs(): number;
   /**
    * Calls `wake` once, at `atMs` (epoch milliseconds) or later. The returned function cancels it.
@@ -10,7 +10,7 @@ export interface Clock {
   wakeAt(atMs: number, wake: () => void): () => void;
 }
 
-/** What a promise comes to; `late` if that takes longer than `ms`. */
+/** Resolves like the promise, or to `late` if it takes longer than `ms`. */
 export async function within<T, Late>(
   clock: Pick<Clock, "now" | "wakeAt">,
   ms: number,

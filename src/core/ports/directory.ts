@@ -1,22 +1,22 @@
 /**
- * Whether somebody may use the app.
+ * Whether a person may use the app.
  *
- * - `admitted`: a member, or the operator lets everybody in. What they wrote may leave Slack.
- * - `guest`: a guest, or of another organization, which the operator doesn't let in.
- * - `unchecked`: Slack doesn't say now.
- * - `uncheckable`: Slack will not say until the operator grants the app a scope.
+ * - `admitted`: a member, or the operator admits everyone. What they wrote may leave Slack.
+ * - `guest`: a guest or a person of another organization, whom the operator doesn't admit.
+ * - `unchecked`: Slack can't say at the moment.
+ * - `uncheckable`: Slack won't say until the operator grants the app a scope.
  */
 export type Admission = "admitted" | "guest" | "unchecked" | "uncheckable";
 
 /** Looks people up in Slack and never throws. Names are cached for minutes, and null if unknown. */
 export interface Directory {
-  /** Waits a second at most for Slack. Remembered for minutes, also for whoever else asks. */
+  /** Waits at most a second for Slack. The answer is cached for minutes. */
   admission(teamId: string, userId: string): Promise<Admission>;
   personName(teamId: string, userId: string): Promise<string | null>;
   /** True only if Slack says that everybody in the workspace can read the channel. */
   isPublic(teamId: string, channelId: string): Promise<boolean>;
   channelName(teamId: string, channelId: string): Promise<string | null>;
-  /** As {@link permalink}, without asking Slack; null: the team's address isn't known. */
+  /** Like {@link permalink}, but without asking Slack. Null if the team's address isn't known. */
   threadUrl(thread: { teamId: string; channelId: string; ts: string }): Promise<string | null>;
   permalink(message: {
     teamId: string;

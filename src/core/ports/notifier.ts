@@ -8,81 +8,78 @@ import type { Turn } from "../turn/turn.ts";
 /** Where a message goes: a channel of a team, or a thread in it. */
 export type Place = { teamId: string; channelId: string; threadTs: string | null };
 
-/** A message that was posted. */
 export type Posted = { channelId: string; ts: string };
 
 /**
- * A search for an earlier post. `sentAtMs`: Slack's time when it was sent, at the earliest.
- * `cursor`: where the last look ended.
+ * A search for an earlier post. `sentAtMs` is the earliest time, by Slack's clock, that it was
+ * sent. `cursor` continues the previous search.
  */
 export type Search = { sentAtMs: number; cursor: string | null };
 
 /**
- * To one person alone, where they are: through the response URL while it lasts, else as an
- * ephemeral message. `replaces`: in place of the message that the response URL came from.
+ * Sends to one person alone, where they are: through the response URL while it lasts, then as an
+ * ephemeral message. `replaces` puts it in place of the message that the response URL came from.
  */
 export type Recipient = { place: Place; userId: string; responseUrl: string | null; replaces?: boolean };
 
-/**
- * One step to the reaction that should be under the message that asked. By Slack's names: at work,
- * done, not done.
- */
+/** A reaction to add to the message that asked or remove from it: working, done, or failed. */
 export type ReactionChange = { name: "eyes" | "white_check_mark" | "x"; isOn: boolean };
 
 /**
- * `away`: why it is in a direct message; null: it isn't, or another message there says so. `muted`:
- * who isn't to be mentioned.
+ * `away` is the reason why this goes to a direct message. It is null if it doesn't, or if another
+ * message there gives the reason. `muted` are the people not to mention.
  */
 type OfTurn = { turn: Turn; away: string | null; muted?: readonly string[] };
 
-/** What a message says. How it looks is the notifier's business. */
+/** A message's content. The notifier decides how it looks. */
 export type Message =
   /**
-   * The root message, or first reply, that is updated in place. `followUps`: what it shows besides
-   * its own turn, oldest first.
+   * The root message or first reply, which is updated in place. `followUps` are the other turns it
+   * shows, oldest first.
    */
   | { kind: "status"; turn: Turn; followUps?: readonly Turn[]; away: string | null }
-  /** What the agent asks, and, once there is one, the answer. */
+  /** The agent's question and, once there is one, the answer. */
   | ({ kind: "question"; question: Question } & OfTurn)
-  /** That the turn takes longer than usual, once; later, that it did. */
+  /** A notice that the turn takes longer than usual. It is posted once and updated later. */
   | ({ kind: "overdue"; overdue: NonNullable<Turn["overdue"]> } & OfTurn)
-  /** The notification that one watch of a turn ended. */
+  /** The notice that one watch of a turn has ended. */
   | ({ kind: "outcome"; outcome: Outcome; watch: number } & OfTurn)
-  /** To the requester alone: the app cannot post in that channel, and how to invite it. */
+  /** To the requester alone: the app can't post in that channel, and how to invite it. */
   | { kind: "invite-me"; channelId: string; error: string }
   /**
-   * To the requester alone: the request is saved, and Slack does not take the status message yet.
+   * To the requester alone: the request is saved, but Slack won't accept the status message yet.
    */
   | { kind: "kept" }
   /**
-   * To one person alone: what they can ask for and how. `isOfFiles`: they sent files, and no words.
+   * To one person alone: what they can ask for and how. `isOfFiles` is true if they sent only
+   * files.
    */
   | { kind: "help"; isOfFiles?: boolean | undefined }
-  /** In direct messages with a newcomer: what they can do. */
+  /** In a newcomer's direct messages: what they can do. */
   | { kind: "welcome" }
   /** To one person alone: requests that they may see. */
   | ({ kind: "list" } & ListPage)
-  /** To one person alone: how their requests, and those of the channel, stand. */
+  /** To one person alone: the state of their requests and of the channel's. */
   | ({ kind: "standing" } & Standing)
-  /** To the author of a reply in a thread alone: whether it is for the agent. */
+  /** To the author of a reply in a thread alone: asks if it is for the agent. */
   | { kind: "ask"; replyId: string }
   /**
-   * To one person alone: somebody asked for the same, and that turn runs. `replyId`: their own
-   * request, which is kept.
+   * To one person alone: somebody asked for the same, and that turn is running. `replyId` is their
+   * own request, which is kept.
    */
   | { kind: "asked-before"; replyId: string; turn: Turn; agoMs: number }
   /** To one person alone: only the requester may do that. */
   | { kind: "not-allowed"; requesterId: string }
   /** To one person alone: what was wrong with what they typed. */
   | { kind: "refused"; refusal: Refusal }
-  /** To the requester alone: the app gave up on a part of the request. */
+  /** To the requester alone: the app gave up on part of the request. */
   | { kind: "gave-up"; taskId: string; taskType: string; channelId: string };
 
 export type MessageOf<K extends Message["kind"]> = Extract<Message, { kind: K }>;
 
-/** Why a request was not taken. */
+/** Why a request was refused. */
 export const Refusal = z.discriminatedUnion("kind", [
-  /** `typed`: where it can be seen nowhere else. */
+  /** `typed` is the text, if the person can't see it anywhere else. */
   storedObject({
     kind: z.literal("too-long"),
     length: z.number(),
@@ -90,84 +87,90 @@ export const Refusal = z.discriminatedUnion("kind", [
     typed: z.string().optional(),
   }),
   storedObject({ kind: z.literal("unknown-project"), name: z.string(), known: z.array(z.string()) }),
-  /** `limit`: requests an hour. `againAtMs`: when the next one is taken, epoch milliseconds. */
+  /**
+   * `limit` is in requests an hour. `againAtMs` is when the next one is accepted, epoch
+   * milliseconds.
+   */
   storedObject({
     kind: z.literal("too-many"),
     scope: z.enum(["person", "channel"]),
     limit: z.number(),
     againAtMs: z.number(),
   }),
-  /** Guests and people of other organizations aren't let in. */
+  /** Guests and people of other organizations aren't admitted. */
   storedObject({ kind: z.literal("guest") }),
-  /** Slack doesn't say now whether they are a member. */
+  /** Slack can't say at the moment if they are a member. */
   storedObject({ kind: z.literal("unchecked") }),
-  /** Slack will not say whether they are: the app lacks a scope. */
+  /** Slack won't say if they are a member, because the app lacks a scope. */
   storedObject({ kind: z.literal("uncheckable") }),
 ]);
 export type Refusal = z.infer<typeof Refusal>;
 
-/** Names a post so that it can be found again: carried as the Slack message's metadata. */
+/** Identifies a post so that it can be found again. It is sent as the Slack message's metadata. */
 export type PostLabel = { turnId: string; post: string };
 
 /**
- * - `not-sent`: certainly had no effect; worth repeating later.
- * - `unknown`: may have had an effect; look before repeating a post. Also every error that nobody
- *   foresaw.
- * - `place`: that channel, thread, message or person cannot take it, now or later.
- * - `credentials`: the token is not accepted, lacks a scope, or the app's settings forbid it; only
+ * - `not-sent`: certainly had no effect, so it is worth repeating later.
+ * - `unknown`: may have had an effect, so search before repeating a post. Unforeseen errors count
+ *   as this.
+ * - `place`: this channel, thread, message or person can't take it, now or later.
+ * - `credentials`: the token isn't accepted or lacks a scope, or the app's settings forbid it. Only
  *   the operator can help.
  */
 export type NotifierFault = {
   kind: "not-sent" | "unknown" | "place" | "credentials";
   retryAfterMs?: number;
-  /** Slack's error code, or what happened on the way. */
+  /** Slack's error code, or what went wrong on the network. */
   error: string;
 };
 
 export type NotifierAnswer<T> = { ok: true; value: T } | { ok: false; fault: NotifierFault };
 
-/** Slack out. No method throws for anything Slack or the network does: faults are answers. */
+/**
+ * Everything we send to Slack. No method throws for faults of Slack or the network: faults are
+ * returned.
+ */
 export interface Notifier {
   /**
-   * Posts once per call; not idempotent. The channel of the answer counts: a person's id is
-   * answered with their direct message.
+   * Posts once per call, not idempotent. Use the channel in the answer: a message to a person's id
+   * is answered with the id of their direct message.
    */
   post(place: Place, message: Message, label: PostLabel): Promise<NotifierAnswer<Posted>>;
   /**
-   * Looks once (one call, at most 15 messages, the newest first as far as Slack lets us) for the
-   * post that carries `label`. `next`: the cursor to go on with; null when all since `sentAtMs` was
-   * seen.
+   * Searches once (one call, at most 15 messages, newest first as far as Slack allows) for the post
+   * that carries `label`. `next` is the cursor to continue with, or null once everything since
+   * `sentAtMs` was seen.
    */
   find(
     place: Place,
     label: PostLabel,
     search: Search,
   ): Promise<NotifierAnswer<{ ts: string | null; next: string | null }>>;
-  /** Whether nothing was ever written there. */
+  /** Resolves to true if nothing was ever written there. */
   isEmpty(place: Place): Promise<NotifierAnswer<boolean>>;
   /** Replaces a post's content. Idempotent. `place.threadTs` is ignored. */
   update(place: Place, ts: string, message: Message, label: PostLabel): Promise<NotifierAnswer<null>>;
-  /** Adds the app's reaction to a message, or takes it away. Idempotent. */
+  /** Adds the app's reaction to a message or removes it. Idempotent. */
   react(
     message: { teamId: string; channelId: string; ts: string },
     change: ReactionChange,
   ): Promise<NotifierAnswer<null>>;
   /** Shows a message to one person alone. Not idempotent. */
   replyPrivately(to: Recipient, message: Message): Promise<NotifierAnswer<null>>;
-  /** The direct-message channel with a person. Idempotent. */
+  /** Opens the direct-message channel with a person. Idempotent. */
   openDirectMessage(teamId: string, userId: string): Promise<NotifierAnswer<{ channelId: string }>>;
   /**
-   * Slack's clock as its answers tell it (their Date header), epoch milliseconds; ours until one
-   * has.
+   * Slack's time from the Date header of its answers, epoch milliseconds. Before the first answer,
+   * our own time.
    */
   slackTimeMs(): number;
 }
 
-/** Slack's own sign that the agent is at work, where it offers one. */
+/** Slack's own "is working" indicator, where it offers one. */
 export interface WorkStatus {
   /**
-   * Shows it in a thread for at most two minutes, in the background: best effort, never throws, and
-   * renews only what is about to go.
+   * Shows it in a thread for at most two minutes, in the background. Best effort: never throws, and
+   * renews only what is about to expire.
    */
   show(thread: { teamId: string; channelId: string; threadTs: string }): void;
 }

@@ -1,26 +1,25 @@
 /**
- * Reserved slots: who asks gets a time of their own, first come, first served, and waits for
- * nobody. They hold the rates that Slack and job services allow.
+ * Hands out rate slots: each caller gets a time of its own at once, first come, first served. They
+ * keep the rates that Slack and job services allow.
  */
 export interface Slots {
   /**
-   * The time of the gate's next free slot (epoch milliseconds), which is then taken; it is now when
-   * the gate is free. `burst`: how many slots a gate that was idle gives away at once. `heldMs`: a
-   * slot reserved before; it is still good unless the gate was postponed past it, or its time is
-   * over by seconds. Without a burst, slots whose time has come are used a gap apart: of those that
-   * come late together, each but the first gets a time a little later.
+   * Takes the gate's next free slot and returns its time, epoch milliseconds. That is now if the
+   * gate is free. `burst` is how many slots an idle gate gives at once. `heldMs` is a slot reserved
+   * before: it is still good unless the gate was postponed past it or its time passed seconds ago.
+   * Without a burst, slots that are used late still keep the gap: if several come late together,
+   * all but the first get a slightly later time.
    */
   reserve(gate: string, rate: { gapMs: number; burst?: number }, heldMs?: number): Promise<number>;
   /**
-   * Takes a slot for now if nobody has or waits for one: all of the gate's burst is saved up, and
-   * it is not postponed. Otherwise takes none. So what can be left out never delays anything else
-   * by more than one gap.
+   * Takes a slot for now if the gate is idle: its burst is all saved up and it isn't postponed.
+   * Otherwise takes none. So optional calls never delay others by more than one gap.
    */
   takeIfIdle(gate: string, rate: { gapMs: number }): Promise<boolean>;
-  /** No slot of the gate is good before `untilMs`. */
+  /** Makes the gate's slots good only from `untilMs` on. */
   postpone(gate: string, untilMs: number): Promise<void>;
   /**
-   * When the gate's slots are good again (epoch milliseconds); it is now unless the gate was
+   * When the gate's slots are good again, epoch milliseconds. That is now unless the gate was
    * postponed. Takes none.
    */
   openAt(gate: string): Promise<number>;

@@ -1,18 +1,17 @@
 import type { Read, Write } from "./records.ts";
 
 /**
- * A short text to add at the end of a series. The newest `keep` of it stay; `ttlMs` after the last
- * append all are gone.
+ * A short text to add to the end of a series. The newest `keep` entries stay. All are gone `ttlMs`
+ * after the last append.
  */
 export type Append = { series: string; entry: string; keep: number; ttlMs: number };
 
 /**
- * What many turns add to: a person's requests, or how long a project's turns took. An append reads
- * nothing, so nobody has to wait for, or repeat, what somebody else adds. A decision cannot read a
- * series.
+ * Lists that many turns add to, such as a person's requests or how long a project's turns took. An
+ * append reads nothing, so it never conflicts with another. Decisions can't read a series.
  */
 export interface Series {
-  /** Its entries, oldest first. */
+  /** Returns its entries, oldest first. */
   of(series: string): Promise<string[]>;
 }
 
@@ -20,40 +19,41 @@ export interface Series {
 export type NewTask = {
   /** Derived from what caused the task, so that adding it twice is a no-op. */
   id: string;
-  /** What to do: the name of the handler (`submit`, `watch`, …). */
+  /** The name of the handler (`submit`, `watch`, …). */
   type: string;
   /**
-   * Who answers it, where several may (a job service): tasks of one type that wait for different
-   * ones do not hold each other up.
+   * The service that the task depends on, where there are several. Tasks of one type for different
+   * services don't hold each other up.
    */
   share?: string;
-  /** JSON. The handler parses it: an older version of this program may have written it. */
+  /** JSON. The handler parses it, since an older version of this program may have written it. */
   payload: unknown;
-  /** Epoch milliseconds; the task does not run before. Absent: at once. */
+  /** The earliest time to run it, epoch milliseconds. Absent means now. */
   dueAt?: number;
   /**
-   * What adding a known id does.
+   * What happens if a task with this id was added before.
    *
-   * - `once` (default): nothing, as long as the task is pending and for a week after it is done.
+   * - `once` (default): nothing, while the task is pending and for a week after it is done.
    * - `pending`: nothing while it is pending. Once it is done, it is added anew.
-   * - `latest`: as `pending`; and while it waits, it becomes due at the earlier of both times;
-   *   while it runs, it runs once more afterwards, however that run ends, with the new payload
-   *   unless that run names one. So whatever changed before the add is seen by a run that begins
-   *   after it.
+   * - `latest`: like `pending`, but a waiting task becomes due at the earlier of both times, and a
+   *   running task runs once more afterwards, however that run ends. That run gets the new payload
+   *   unless the current one names its own. So a run that begins after the add sees everything that
+   *   changed before it.
    */
   known?: "once" | "pending" | "latest";
 };
 
-/** A task as its handler gets it. */
 export type Task = {
   id: string;
   type: string;
   payload: unknown;
-  /** 1, and one more for each `retry` since the task was added or ended its run with `again`. */
+  /**
+   * Begins at 1 and grows with each `retry` since the task was added or ended its run with `again`.
+   */
   attempt: number;
-  /** How often it failed for a reason that nobody foresaw, counted like `attempt`. */
+  /** How often it failed for an unforeseen reason, counted like `attempt`. */
   surprises: number;
-  /** How many processes in a row died while they ran it. */
+  /** How many processes in a row died while running it. */
   deaths: number;
   /** Epoch milliseconds. */
   addedAt: number;
@@ -62,27 +62,29 @@ export type Task = {
 /** How one run of a task ends. */
 export type TaskEnd =
   | { kind: "done" }
-  /** Not over, nothing wrong: run again at `dueAt`, with `payload` if given. Counts anew. */
-  | { kind: "again"; dueAt: number; payload?: unknown }
   /**
-   * It was not its time yet: run again at `dueAt`, with `payload` if given, as if it had not run.
+   * Not finished, and nothing is wrong: run again at `dueAt`, with `payload` if given. Counters
+   * start anew.
    */
+  | { kind: "again"; dueAt: number; payload?: unknown }
+  /** Too early: run again at `dueAt`, with `payload` if given, as if it hadn't run. */
   | { kind: "wait"; dueAt: number; payload?: unknown }
   /**
-   * Failed for now: run again at `dueAt`. `isSurprise`: counts as a surprise, not as an attempt.
+   * Failed for now: run again at `dueAt`. With `isSurprise` it counts as a surprise, not as an
+   * attempt.
    */
   | { kind: "retry"; dueAt: number; reason: string; payload?: unknown; isSurprise?: boolean }
-  /** Given up. Kept for the operator, counted, never run again. */
+  /** Given up: kept for the operator, counted, and never run again. */
   | { kind: "dead"; reason: string };
 
-/** A gate lets `limit` through in `windowMs`, milliseconds, and regains room evenly. */
+/** A gate lets `limit` through in `windowMs` milliseconds, and regains room evenly. */
 export type Limit = { gate: string; limit: number; windowMs: number };
 
 /**
- * What to write, to append and to add, all of it together, and what the caller learns from it.
- * `within`: it counts against these limits, of a gate each. Unless all have room it is not carried
- * out, counts against none, and the commit rejects with a `LimitReachedError` about the first that
- * has none.
+ * The writes, appends and new tasks to carry out together, and the value for the caller. `within`
+ * lists limits, at most one per gate, that the plan counts against. If one has no room, nothing is
+ * carried out or counted, and the commit rejects with a `LimitReachedError` for the first such
+ * limit.
  */
 export type Plan<T> = {
   writes?: readonly Write[];
@@ -93,62 +95,62 @@ export type Plan<T> = {
 };
 
 /**
- * Decides from the records as they are when it is carried out. Pure: it may run more than once,
- * when somebody else wrote in between, and only what its last run returned counts.
+ * Decides from the current records. It must be pure: it runs again if somebody else wrote in
+ * between, and only its last result counts.
  */
 export type Decision<T> = (read: Read) => Plan<T>;
 
-/** How a run of a task ends, what it writes and what it adds: a decision, or just the end. */
+/** How a run of a task ends: just the end, or a decision that also writes and adds. */
 export type Step = TaskEnd | Decision<TaskEnd>;
 
-/** A run of a task, as long as it has the task for itself. */
+/** A run of a task, which the task belongs to until another run takes it over. */
 export type TaskRun = {
-  /** Aborts when the queue stops and the grace is over. */
+  /** Aborts when the queue stops and the grace period is over. */
   signal: AbortSignal;
-  /** As {@link TaskQueue.commit}, and rejects when somebody else runs the task by now. */
+  /** Like {@link TaskQueue.commit}, but rejects if another run has taken the task over. */
   commit: <T>(decide: Decision<T>) => Promise<T>;
   /**
-   * Throws unless the run still has the task for itself, as after a pause in which somebody else
-   * may have taken it over. Call it right before an effect that must not happen twice.
+   * Throws if another run has taken the task over, which can happen after a pause. Call it right
+   * before an effect that must not happen twice.
    */
   assertHeld: () => void;
 };
 
 /**
- * Runs one task. What it throws is a surprise, retried in 60 s. A step that cannot be written down
- * is kept and written again until it can: the handler does not run twice for it.
+ * Runs one task. A thrown error is a surprise, retried after 60 s. If a step can't be stored, the
+ * queue keeps trying to store it; the handler doesn't run again for it.
  */
 export type TaskHandler = (task: Task, run: TaskRun) => Promise<Step>;
 
 export type TaskCounts = { waiting: number; running: number; dead: number };
 
-/** Durable tasks, run at least once, and the decisions that go with them. */
+/** Durable tasks that run at least once, and the decisions that go with them. */
 export interface TaskQueue {
   /**
-   * Adds the task if its id allows it (see `known`). When this resolves the task survives a crash
-   * and a power cut. Resolves to whether it was added.
+   * Adds the task if its id allows it (see `known`). Once this resolves, the task survives a crash
+   * and a power cut. Resolves to true if it was added.
    */
   add(task: NewTask): Promise<boolean>;
   /**
-   * Carries a decision out: all its writes and adds, or, when it rejects, none. Durable when it
+   * Carries out a decision: all its writes and adds or, if it rejects, none. Durable when it
    * resolves.
    */
   commit<T>(decide: Decision<T>): Promise<T>;
   /**
-   * Answers a question about the records as they are now. It waits for no lock and no disk. `ask`
-   * may run more than once, as what was remembered may be out of date. Whatever is written because
-   * of the answer is decided anew, by a commit.
+   * Answers a question about the current records without waiting for a lock or a disk. `ask` may
+   * run more than once, since the first run may use stale records. Anything to write because of the
+   * answer must be decided anew in a commit.
    */
   read<T>(ask: (read: Read) => T): Promise<T>;
-  /** Starts to run due tasks. A task is run by one handler at a time. */
+  /** Starts running due tasks. Each task is run by one handler at a time. */
   start(handler: TaskHandler): void;
   /**
-   * Starts nothing more, waits up to `graceMs` for what runs, then aborts it, to run again after
-   * the next start; what aborted handlers still do is not waited for, and writes nothing.
-   * Idempotent. Does not close the database.
+   * Starts no more tasks, waits up to `graceMs` for running ones, then aborts them. They run again
+   * after the next start. It doesn't wait for aborted handlers, and they can't write anything.
+   * Idempotent. Leaves the database open.
    */
   stop(graceMs: number): Promise<void>;
-  /** Rejects when tasks cannot be added or run now. */
+  /** Rejects if tasks can't be added or run at the moment. */
   check(): Promise<void>;
   counts(): Promise<TaskCounts>;
 }

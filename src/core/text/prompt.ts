@@ -3,17 +3,17 @@ import { startOf } from "./text.ts";
 import { allSegments } from "../turn/shared.ts";
 
 /**
- * The most characters of a quoted message, and of it and its thread together, that go to the job
- * service.
+ * The most characters that go to the job service of a quoted message, and of it and its thread
+ * together.
  */
 export const QUOTED_MAX_CHARS = 12_000;
-/** What of that is the thread's in any case. */
+/** The part of this that is reserved for the thread. */
 export const THREAD_MIN_CHARS = 2_000;
 const NAME_MAX_CHARS = 100;
-/** The line that says that a text was cut. */
+/** Room for the line that says that a text was cut. */
 const CUT_MARK_CHARS = 60;
 
-/** Readable names for the ids in what is quoted; an id that is not in it stays an id. */
+/** Readable names for the ids in what is quoted. An id without a name stays an id. */
 export type Names = {
   people: ReadonlyMap<string, string>;
   channels: ReadonlyMap<string, string>;
@@ -22,23 +22,26 @@ export type Names = {
 
 type Quoting = Pick<Request, "quoted" | "context">;
 
-/** Whether the prompt is the instructions alone. */
+/** True if the prompt is the instructions alone. */
 export function quotesNothing({ quoted, context }: Quoting): boolean {
   return quoted === null && (context?.messages ?? []).length === 0;
 }
 
-/** What a reader of the prompt would want names and a permalink for. Null: nothing is quoted. */
+/**
+ * The people and channels to look up names for, and the message to link to. Null if nothing is
+ * quoted.
+ */
 export function idsToName(request: Quoting & Pick<Request, "channelId" | "threadTs" | "messageTs">): {
   people: string[];
   channels: string[];
-  /** The message to link to: that which is quoted or, of a thread, the one that asked. */
+  /** The quoted message or, for a thread, the message that asked. */
   message: { channelId: string; ts: string; threadTs: string | null };
 } | null {
   const { quoted, context, channelId, threadTs, messageTs } = request;
   if (quotesNothing(request)) return null;
   const people = new Set<string>();
   const channels = new Set<string>([quoted?.channelId ?? channelId]);
-  // The newest first: names are looked up for a bounded number of them.
+  // Newest first, because only a bounded number of names is looked up.
   for (const message of [...(quoted === null ? [] : [quoted]), ...(context?.messages ?? []).toReversed()]) {
     if (message.authorId !== null) people.add(message.authorId);
     const segments = allSegments(message);
@@ -49,12 +52,12 @@ export function idsToName(request: Quoting & Pick<Request, "channelId" | "thread
   return { people: [...people], channels: [...channels], message };
 }
 
-/** The people or channels in a text of whom Slack gave only the id. */
+/** Ids of the people or channels in a text for which Slack gave no name. */
 export function idsIn(segments: readonly Segment[], kind: "person" | "channel"): string[] {
   return segments.flatMap((segment) => (segment.kind === kind && segment.label === null ? segment.id : []));
 }
 
-/** A text with the names of the people and channels in it, as far as they are known. */
+/** Adds the known names of people and channels to a text. */
 export function withNames(
   segments: readonly Segment[],
   names: Pick<Names, "people" | "channels">,
@@ -67,8 +70,8 @@ export function withNames(
 }
 
 /**
- * The prompt that goes to the job service: what the person typed, exactly, and after it what is
- * quoted, if anything, with every line marked as quoted and every part labelled.
+ * The prompt for the job service: the person's exact words, then anything quoted, with every line
+ * marked as quoted and every part labelled.
  */
 export function composePrompt(
   request: Pick<Request, "instructions" | "quoted" | "context" | "channelId">,
@@ -110,8 +113,8 @@ function pickedLines(quoted: QuotedMessage, names: Names): string[] {
 }
 
 /**
- * The newest messages that there is room for, oldest first; the newest one, or as much of it, in
- * any case.
+ * The newest messages that fit, oldest first. The newest one is always included, shortened if
+ * necessary.
  */
 function threadLines(
   context: ThreadContext,
@@ -143,7 +146,7 @@ function threadLines(
   ];
 }
 
-/** With the ends of the lines. */
+/** Counts line ends too. */
 function lengthOf(lines: readonly string[]): number {
   return lines.reduce((sum, line) => sum + line.length + 1, 0);
 }
@@ -157,7 +160,6 @@ function authorOf(
   return startOf(oneLine(name), NAME_MAX_CHARS);
 }
 
-/** When a message was written. */
 function utc(ts: string): string {
   const writtenMs = Number(ts) * 1000;
   if (!(writtenMs >= 0 && writtenMs < 8e15)) return "at an unknown time";
@@ -174,7 +176,7 @@ function textOf(message: Pick<QuotedMessage, "segments" | "files" | "shows">, na
   return [said, ...files.map(({ name }) => `[file: ${startOf(oneLine(name), NAME_MAX_CHARS)}]`)].join("\n");
 }
 
-/** A segment as a person reads it, in plain text. */
+/** A segment as plain text. */
 export function readable(segment: Segment, names: Pick<Names, "people" | "channels">): string {
   switch (segment.kind) {
     case "text":
@@ -187,15 +189,14 @@ export function readable(segment: Segment, names: Pick<Names, "people" | "channe
       return `@${segment.label}`;
     case "link":
       if (segment.label === null) return segment.url;
-      // `docs.example.com` and `ana@example.com` as people type them: Slack makes links of them by
-      // itself.
+      // People type `docs.example.com` and `ana@example.com`, and Slack turns them into links.
       return segment.url.replace(ADDED_BY_SLACK, "") === segment.label || segment.url === segment.label
         ? segment.label
         : `${segment.label} (${segment.url})`;
   }
 }
 
-/** A text as a person reads it where nobody is looked up. */
+/** A text as plain text, without looking anybody up. */
 export function unnamedText(segments: readonly Segment[]): string {
   const names = { people: new Map(), channels: new Map() };
   return segments
@@ -214,12 +215,12 @@ function placeOf(channelId: string, names: Names): string {
 }
 
 const ADDED_BY_SLACK = /^(?:https?:\/\/|mailto:|tel:)/i;
-/** Everything that a reader could take for the start of a line. */
+/** Everything that could be read as the end of a line. */
 const LINE_END = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/;
 
 /**
- * At most `maxChars` of a text with the marks at its line starts, and, where it is cut, one more
- * line that says so.
+ * At most `maxChars` of a text, with a mark at each line's start and, if it is cut, a last line
+ * that says so.
  */
 function quotedLines(text: string, maxChars: number): string[] {
   const kept = startOf(text, maxChars - 2 * lineEndsIn(text, maxChars));

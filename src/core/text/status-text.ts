@@ -7,24 +7,24 @@ import type { TurnProgress } from "../job/told-turn.ts";
 import { isAsking, isFollowUp, type Turn } from "../turn/turn.ts";
 import type { Request } from "../turn/request.ts";
 
-/** Names what a status message shows: as long as it stays the same, the message is not touched. */
+/** Names what a status message shows. The message is updated only when this changes. */
 export function statusKey(turn: Turn): string {
   const state = stateOf(turn);
   const { plan, step = null } = shownProgress(turn) ?? {};
-  // A character for each step of the plan: how far it is.
+  // One character per step of the plan shows how far it is.
   const planned = plan?.map(({ status }) => status[0]).join("") ?? null;
   const progress = [planned, step].filter((part) => part !== null);
   return progress.length === 0 ? state : `${state}${BEFORE_STEP}${progress.join(" ")}`;
 }
 
-/** Whether the message shows the turn's state, and only the agent's latest step is missing. */
+/** True if the message shows the turn's state and only lacks the agent's latest step. */
 export function isOnlyStepNew(turn: Turn): boolean {
   const { shown } = turn.delivery;
   if (shown === null || shown === statusKey(turn)) return false;
   return shown.split(BEFORE_STEP, 1)[0] === stateOf(turn);
 }
 
-/** No state has it in its name. */
+/** Separates the state from the step. No state's name contains it. */
 const BEFORE_STEP = ": ";
 
 function stateOf(turn: Turn): string {
@@ -49,26 +49,26 @@ function stageKey(turn: Turn): string {
     case "watching":
       if (stage.troubleSince !== null) return `watching-${watch}-trouble`;
       if (isAsking(turn)) return `watching-${watch}-asking`;
-      // It reads the same.
+      // Both states read the same.
       return isStarting(turn) ? "accepted" : `watching-${watch}`;
     case "ended":
       return `ended-${watch}`;
   }
 }
 
-/** The agent's plan, while it works by it and can be reached. */
+/** The agent's plan while the agent works and can be reached. */
 export function planOf(turn: Turn): TurnProgress["plan"] | null {
   return shownProgress(turn)?.plan ?? null;
 }
 
-/** How far the agent is, while it works and can be reached. */
+/** The agent's progress while it works and can be reached. */
 function shownProgress(turn: Turn): TurnProgress | undefined {
   const { stage } = turn;
   if (stage.name !== "watching" || stage.troubleSince !== null) return undefined;
   return isStopping(turn) || isAsking(turn) ? undefined : stage.progress;
 }
 
-/** Somebody has stopped it, and it has not ended yet. */
+/** True if somebody pressed Stop and the turn hasn't ended yet. */
 function isStopping({ stage, stop }: Turn): boolean {
   return stop !== undefined && stage.name !== "ended";
 }
@@ -77,7 +77,7 @@ function isInTrouble({ stage }: Turn): boolean {
   return stage.name === "watching" && stage.troubleSince !== null;
 }
 
-/** Nobody works on it yet. A follow-up has been sent, which is news. */
+/** True if nobody works on it yet. A waiting follow-up is excluded: that it was sent is news. */
 function isStarting(turn: Turn): boolean {
   const { stage } = turn;
   return stage.name === "watching" && stage.progress?.isWaiting === true && !isFollowUp(turn);
@@ -89,14 +89,14 @@ const STOPPING = "⏹️ Stopping…";
 
 const TROUBLE = "I can't reach the agent right now. I'll keep trying.";
 
-/** The agent works, and says nothing of what it does. */
+/** Shown while the agent works without reporting its steps. */
 export const WORKING = "🔧 The agent is working.";
 
 const FOLLOW_UP_SENT = "🔧 Follow-up sent to the agent.";
 
 /**
- * What the status message says of a turn: plain text, if `words` are. It may hold untrusted text,
- * bounded.
+ * A turn's line in the status message. It is plain text if `words` are, and may hold bounded
+ * untrusted text.
  */
 export function statusText(turn: Turn, words: Pick<OutcomeWords, "watchedFor" | "pr">): string {
   const { stage } = turn;
@@ -122,14 +122,13 @@ export function statusText(turn: Turn, words: Pick<OutcomeWords, "watchedFor" | 
   }
 }
 
-/** How a turn ended, in a line. */
 function outcomeLine(outcome: Outcome, words: Pick<OutcomeWords, "watchedFor" | "pr">): string {
   const { told } = outcome;
   const ending = endingOf(outcome);
   switch (ending) {
     case "pull-request": {
-      // Not its title: that may be about the first turn alone, while the size is that of all of
-      // them.
+      // The title is left out, since it may describe the first turn alone while the size covers all
+      // turns.
       const parts = [words.pr ?? "Pull request ready", diffText(told?.pullRequest)];
       return `✅ ${parts.filter((part) => part !== "").join(", ")}`;
     }
@@ -159,10 +158,7 @@ function outcomeLine(outcome: Outcome, words: Pick<OutcomeWords, "watchedFor" | 
 
 const REACTIONS = ["eyes", "white_check_mark", "x"] as const;
 
-/**
- * The message that asked, under which reactions show how it stands. Null: nobody wrote one, as with
- * a command.
- */
+/** The message that asked, which gets the reactions. Null if there is none, as with a command. */
 export function askingMessage({
   teamId,
   channelId,
@@ -173,7 +169,7 @@ export function askingMessage({
   return quoted === null ? null : { teamId, channelId: quoted.channelId, ts: quoted.ts };
 }
 
-/** How a turn stands, as a reaction; null: it was stopped or archived, which is neither. */
+/** A turn's state as a reaction. Null if it was stopped or archived. */
 export function reactionOf({ stage }: Turn): ReactionChange["name"] | null {
   if (stage.name !== "ended") return "eyes";
   const { outcome } = stage;
@@ -182,12 +178,11 @@ export function reactionOf({ stage }: Turn): ReactionChange["name"] | null {
 }
 
 /**
- * The changes that bring the message to what a turn's state shows; each is harmless where it is so
- * already.
+ * The changes that make the message's reactions match the turn's state. Repeating them is harmless.
  */
 export function reactionChanges(turn: Turn): ReactionChange[] {
   const shown = reactionOf(turn);
-  // Another watch, or another turn of the same message, may have ended before.
+  // Another watch or another turn of this message may have left a reaction.
   const isFirst = turn.watch === 1 && turn.request.from !== "try-again";
   const before = isFirst ? (["eyes"] as const) : REACTIONS;
   return [

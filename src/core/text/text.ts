@@ -1,6 +1,4 @@
-/**
- * The beginning of a text: at most `max` UTF-16 units, and no half of a surrogate pair at its end.
- */
+/** The first `max` UTF-16 units of a text at most, without half a surrogate pair at its end. */
 export function startOf(text: string, max: number): string {
   if (text.length <= max) return text;
   if (max < 1) return "";
@@ -8,9 +6,9 @@ export function startOf(text: string, max: number): string {
 }
 
 /**
- * Cuts text to at most `max` UTF-16 units, the ellipsis included, never through a surrogate pair.
- * Half a pair that was in the text becomes U+FFFD: strict JSON parsers refuse a whole message for
- * it.
+ * Cuts text to at most `max` UTF-16 units including the ellipsis, never through a surrogate pair.
+ * Half a pair in the text becomes U+FFFD, because strict JSON parsers would refuse the whole
+ * message.
  */
 export function cut(text: string, max: number): string {
   if (text.length <= max) return text.toWellFormed();
@@ -19,23 +17,20 @@ export function cut(text: string, max: number): string {
 }
 
 /**
- * One line: white space, control characters and what turns the direction of text become single
- * spaces; at most `max` UTF-16 units.
+ * Makes one line of at most `max` UTF-16 units. White space, control characters and characters that
+ * change the text's direction become single spaces.
  */
 export function plainLine(text: string, max: number): string {
   return cut(text.replace(/[\s\p{Cc}\p{Bidi_Control}]+/gu, " ").trim(), max);
 }
 
-/**
- * Made at its first use: the rules of sentences take 20 ms and 3 MB to load, which a start need not
- * wait for.
- */
+/** Created at its first use, because its rules take 20 ms and 3 MB to load. */
 let sentences: Intl.Segmenter | undefined;
 
 /**
- * The beginning of somebody's text: its lines as {@link plainLine} makes them, without empty ones,
- * in at most `maxLines` and `max` UTF-16 units. What is too long ends with a sentence or a line
- * where one ends late enough, else with a word, and then an ellipsis.
+ * The beginning of a text: its non-empty lines as {@link plainLine} makes them, at most `maxLines`
+ * and `max` UTF-16 units. A longer text ends after a sentence or line if one ends late enough,
+ * otherwise after a word, and then an ellipsis.
  */
 export function excerpt(text: string, max: number, maxLines: number): string {
   const lines = text
@@ -55,7 +50,7 @@ export function excerpt(text: string, max: number, maxLines: number): string {
   return `${withoutOpening(shown)} …`;
 }
 
-/** Without a last line that only says what follows it, such as "Not changed:". */
+/** Removes a last line that only introduces what follows it, such as "Not changed:". */
 function withoutOpening(text: string): string {
   return text.replace(/\n[^\n]*:$/, "");
 }
@@ -69,10 +64,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/**
- * A duration as people say it, in its two largest units: `45 s`, `3 min 20 s`, `2 h 5 min`, `1 day
- * 4 h`.
- */
+/** A duration in its two largest units: `45 s`, `3 min 20 s`, `2 h 5 min`, `1 day 4 h`. */
 export function formatDuration(durationMs: number): string {
   const ms = Math.max(0, Math.round(durationMs / SECOND) * SECOND);
   if (ms < MINUTE) return `${ms / SECOND} s`;
@@ -82,14 +74,13 @@ export function formatDuration(durationMs: number): string {
 }
 
 /**
- * A duration as {@link formatDuration} says it, without seconds that nobody needs: `45 s`, `3 min`,
- * `2 h 5 min`.
+ * Like {@link formatDuration}, without the seconds from a minute on: `45 s`, `3 min`, `2 h 5 min`.
  */
 export function roughDuration(durationMs: number): string {
   return formatDuration(durationMs < MINUTE ? durationMs : Math.round(durationMs / MINUTE) * MINUTE);
 }
 
-/** How long ago something was, in its largest unit: `3 minutes ago`. */
+/** A time span in its largest unit: `3 minutes ago`. */
 export function formatAgo(agoMs: number): string {
   if (agoMs < MINUTE) return "just now";
   const [unit, name]: [number, string] =
@@ -98,14 +89,14 @@ export function formatAgo(agoMs: number): string {
   return `${count} ${name}${count === 1 ? "" : "s"} ago`;
 }
 
-/** A moment as a time of day: `14:05 UTC`. */
+/** Time of day in UTC: `14:05 UTC`. */
 export function utcTimeOfDay(epochMs: number): string {
   return `${new Date(epochMs).toISOString().slice("2026-01-05T".length, "2026-01-05T14:05".length)} UTC`;
 }
 
 /**
- * The next whole minute. Times are shown to the minute, and the one after which something begins
- * must not be too early.
+ * Rounds up to a whole minute. Messages show times to the minute, and the time when something
+ * begins must not be too early.
  */
 export function upToMinute(epochMs: number): number {
   return Math.ceil(epochMs / MINUTE) * MINUTE;

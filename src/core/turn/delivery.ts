@@ -5,7 +5,7 @@ import { storedObject } from "../ports/stored-object.ts";
 const PostSlot = storedObject({
   channelId: z.string(),
   ts: z.string().nullable(),
-  /** The first attempt, by Slack's clock, in epoch milliseconds. */
+  /** Time of the first attempt by Slack's clock, epoch milliseconds. */
   sentAtMs: z.number(),
   /** Complete searches of the channel or thread that didn't find it. */
   looks: z.number().int(),
@@ -114,7 +114,7 @@ export function looked(delivery: Delivery, name: string, cursor: string | null):
   return { ...delivery, slots: { ...delivery.slots, [name]: next } };
 }
 
-/** The place cannot take the turn's messages: it reports in a direct message from now on. */
+/** Moves the turn's reports to a direct message because its place can't take them. */
 export function moveAway(delivery: Delivery, channelId: string, error: string): Delivery {
   const posts = Object.entries(delivery.slots).filter(([, slot]) => slot.ts !== null);
   return { ...delivery, channelId, threadTs: null, away: error, slots: Object.fromEntries(posts) };

@@ -53,18 +53,18 @@ function isJobClosed({ stage }: Turn): boolean {
   return kind === "archived" || kind === "missing" || job?.status === "archived";
 }
 
-/** How many of a thread's newest turns are looked at. */
+/** The most turns of a thread that are read, newest first. */
 const LOOKED_AT_MAX = 20;
 
 type Place = Pick<Request, "teamId" | "channelId" | "threadTs">;
 
-/** The newest turn of a thread that has not ended. Undefined: there is none among the newest. */
+/** Finds the newest unfinished turn among a thread's newest turns. */
 export function runningInThread(read: Read, place: Place): Turn | undefined {
   for (const turn of newestOfThread(read, place)) if (turn.stage.name !== "ended") return turn;
   return undefined;
 }
 
-/** The newest turns of a thread, read as they are asked for. */
+/** Yields a thread's newest turns, newest first, reading each one on demand. */
 export function* newestOfThread(read: Read, place: Place): Generator<Turn> {
   let looked = 0;
   for (const turn of turnsOfThread(read, place)) {
@@ -74,7 +74,7 @@ export function* newestOfThread(read: Read, place: Place): Generator<Turn> {
   }
 }
 
-/** The newest first, read as they are asked for. */
+/** Yields all turns of a thread, newest first, reading each one on demand. */
 function* turnsOfThread(read: Read, place: Place): Generator<Turn> {
   const id = threadIdOf(place);
   const { turnIds = [] } = (id === null ? undefined : read("thread", id)) ?? {};
@@ -104,7 +104,7 @@ function nextOf(read: Read, { nextId }: Turn): Turn | undefined {
   return next !== undefined && isUnsent(next) ? next : undefined;
 }
 
-/** The pull request of a job after a turn of it. */
+/** The job's pull request after one of its turns. */
 export function pullRequestAfter(
   known: JobRecord["pullRequest"],
   { id, stage }: Turn,
@@ -113,7 +113,7 @@ export function pullRequestAfter(
   return url === null || url === known?.url ? known : { url, turnId: id };
 }
 
-/** A follow-up that has ended, with the pull request that other turns of its job had left. */
+/** Adds to an ended follow-up the pull request that an earlier turn of its job left. */
 export function withPrBefore(turn: Turn, left: JobRecord["pullRequest"]): Turn {
   const { stage } = turn;
   if (stage.name !== "ended" || !isFollowUp(turn) || left === undefined || left.turnId === turn.id)
@@ -121,12 +121,12 @@ export function withPrBefore(turn: Turn, left: JobRecord["pullRequest"]): Turn {
   return { ...turn, stage: { ...stage, outcome: { ...stage.outcome, prBefore: left.url } } };
 }
 
-/** The turns that the status message of a turn shows, that one first. */
+/** The turns shown by a turn's status message, beginning with its own. */
 export function shownBy(read: Read, turn: Turn): Turn[] {
   return [turn, ...(turn.delivery.alsoShows ?? []).flatMap((id) => read("turn", id) ?? [])];
 }
 
-/** The turn whose status message shows another one from now on. */
+/** The host turn after its status message has taken in another turn. */
 export function alsoShowing(host: Turn, { id }: Turn): Turn {
   const alsoShows = [...(host.delivery.alsoShows ?? []), id];
   return { ...host, delivery: { ...host.delivery, alsoShows } };
@@ -136,9 +136,9 @@ export function alsoShowing(host: Turn, { id }: Turn): Turn {
 const SHOWN_MAX = 20;
 
 /**
- * Finds the turn whose status message shows this one too. It begins with the turn that is tried
- * again, or that a follow-up's job still works on, and takes that turn's own host if it has one.
- * Undefined means that this turn needs its own status message.
+ * Finds the turn whose status message can show this one too. That is the turn being tried again, or
+ * the turn that a follow-up's job is still working on, or that turn's own host. Undefined means
+ * that this turn needs its own status message.
  */
 export function statusHost(read: Read, { request, delivery }: Turn): Turn | undefined {
   const { retries, follows } = request;
@@ -147,11 +147,11 @@ export function statusHost(read: Read, { request, delivery }: Turn): Turn | unde
   if (before === undefined || (retries === undefined && before.stage.name === "ended")) return undefined;
   const { statusOf } = before.delivery;
   const host = statusOf === undefined ? before : read("turn", statusOf);
-  // Slack doesn't let it be updated.
+  // Slack refused the last update of that message, so it can't show anything new.
   if (host?.delivery.refusedUpdate !== undefined) return undefined;
   if ((host?.delivery.alsoShows?.length ?? 0) >= SHOWN_MAX) return undefined;
   const slot = host?.delivery.slots[STATUS_SLOT];
-  // One that isn't there yet may never be, or elsewhere.
+  // A message that hasn't arrived yet may never arrive, or arrive in another place.
   const isHere =
     slot !== undefined &&
     slot.ts !== null &&

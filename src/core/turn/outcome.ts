@@ -17,10 +17,10 @@ export const OutcomeKind = z.enum([
 export type OutcomeKind = z.infer<typeof OutcomeKind>;
 
 /**
- * Why, where one kind has several causes that a person must act on differently.
+ * The cause, for kinds whose causes call for different actions.
  *
- * - `expired`: `deadline` (a job was watched until the deadline), `never-started` (the service took
- *   nothing until then).
+ * - `expired`: `deadline` (the job was watched until the deadline), `never-started` (the service
+ *   accepted nothing until then).
  * - `unknown`: `create-lost` (no answer to the create), `unreadable` (answers that break the
  *   contract).
  * - `rejected`: `key` (401, 403), `prompt` (400, 413, 422), `project` (404 on create, or no longer
@@ -38,41 +38,41 @@ export const OutcomeReason = z.enum([
 ]);
 export type OutcomeReason = z.infer<typeof OutcomeReason>;
 
-/** The end of one turn, complete: everything its message in the thread needs. */
+/** How one turn ended, with everything its message in the thread needs. */
 export const Outcome = storedObject({
   kind: OutcomeKind,
   reason: OutcomeReason.nullable(),
-  /** What the job service said when it refused; untrusted. */
+  /** The job service's words when it refused. Untrusted. */
   said: z.string().nullable(),
-  /** The job as last seen; null where none is known. */
+  /** The job as last seen. Null if the turn never got one. */
   job: Job.nullable(),
-  /** From the request to the end, milliseconds. */
+  /** Time from the request to the end, milliseconds. */
   tookMs: z.number(),
-  /** What the job service told of the turn itself; absent: it told nothing beyond the contract. */
+  /** The job service's report on this turn. Absent if it only gave the job's record. */
   told: ToldTurn.optional(),
   /**
-   * The pull request that the job had before this turn, as the service gave its address. Absent:
-   * there was none.
+   * The pull request that the job already had before this turn, at the address the service gave.
+   * Absent if there was none.
    */
   prBefore: z.string().optional(),
   /**
-   * Nothing was sent: whoever asked may not use the app, or it can't be known. Absent: they may.
+   * Why the requester couldn't be let in, so that nothing was sent. Absent if they were admitted.
    */
   admission: z.enum(["guest", "unchecked", "uncheckable"]).optional(),
   /**
-   * The job still looks as the turn before left it: the agent may not have begun with this one.
-   * Absent: it is known to have.
+   * True if the job still looks as the earlier turn left it, so the agent may not have begun this
+   * one.
    */
   isUnsure: z.boolean().optional(),
-  /** Who stopped it. Absent: nobody did, or it ended by itself before. */
+  /** Who stopped the turn. Absent if nobody did, or if it ended by itself first. */
   stoppedBy: z.string().optional(),
 });
 export type Outcome = z.infer<typeof Outcome>;
 
 /**
- * How a turn ended, by what the service tells of the turn (null: nothing), else by its job's
- * status; null while it runs. What older versions don't know is named by the kind that they know
- * and is nearest: changes on a branch are `no-changes`, a turn that was canceled is `failed`.
+ * Returns how a turn ended, or null while it runs. The service's report on the turn takes
+ * precedence over the job's status. Only kinds that older versions know are used: changes on a
+ * branch are `no-changes`, and a canceled turn is `failed`.
  */
 export function outcomeKindOf(job: Job, reported: ReportedTurn | null): OutcomeKind | null {
   if (reported?.status === "ended" && reported.outcome !== null) {
@@ -98,8 +98,9 @@ export function outcomeKindOf(job: Job, reported: ReportedTurn | null): OutcomeK
 }
 
 /**
- * How a turn ended, with what {@link OutcomeKind} can't name. Of those that somebody stopped,
- * `withdrawn` were never sent, and `unwatched` go on, as the service can't stop them.
+ * How a turn ended, including the endings that {@link OutcomeKind} can't name. Of the stopped
+ * turns, `withdrawn` ones were never sent, and `unwatched` ones go on because the service can't
+ * stop them.
  */
 export function endingOf({
   kind,
@@ -115,9 +116,8 @@ export function endingOf({
 }
 
 /**
- * Whether the turn was given to a job that already had this pull request: `updated`, or
- * `maybe-updated` where the service says only that the job has ended. Null: the pull request is
- * new.
+ * Tells if the turn worked on a pull request that its job already had. `maybe-updated` means that
+ * the service only said that the job ended. Null means that the pull request is new.
  */
 export function updateOf(outcome: Outcome): "updated" | "maybe-updated" | null {
   const { prBefore, told } = outcome;
@@ -125,14 +125,12 @@ export function updateOf(outcome: Outcome): "updated" | "maybe-updated" | null {
   return told?.outcome === "pull-request" ? "updated" : "maybe-updated";
 }
 
-/**
- * The address of the turn's pull request as the service gave it: untrusted. Null: there is none.
- */
+/** The address of the turn's pull request as the service gave it (untrusted), or null. */
 export function prLinkOf({ told, job }: Outcome): string | null {
   return told?.pullRequest?.url ?? job?.prLink ?? null;
 }
 
-/** Whether the turn ended without what was asked for, and not because somebody wanted it to end. */
+/** True if the turn ended without a result, although nobody stopped it. */
 export function cameToNothing(outcome: Outcome): boolean {
   const ending = endingOf(outcome);
   return ["failed", "expired", "missing", "unknown", "rejected"].includes(ending);

@@ -4,28 +4,28 @@ import { projectKey, type ProjectRef } from "../job/project.ts";
 import type { Append } from "../ports/task-queue.ts";
 
 /**
- * The series that says how long a project's newest turns with a result took, milliseconds. It holds
- * nothing else of them.
+ * The series of how long a project's newest turns with a result took, in milliseconds each. It
+ * holds only these numbers.
  */
 export function historyOf(project: ProjectRef): string {
   return `history:${projectKey(project)}`;
 }
 
-/** How many turns a history holds. */
+/** The most turns that a history holds. */
 const HISTORY_MAX = 50;
-/** How many turns make a habit. */
+/** The fewest turns that show what is usual. */
 const HISTORY_MIN = 5;
 
-/** No turn is overdue before, milliseconds. */
+/** The earliest that any turn can be overdue, milliseconds. */
 const OVERDUE_MIN_MS = 5 * 60_000;
 
 /**
- * What is usual in a project: half of its turns take at most `usualMs`, and one that takes longer
- * than `limitMs` is overdue.
+ * Half of a project's turns take at most `usualMs`. A turn that takes longer than `limitMs` is
+ * overdue.
  */
 type Usual = { usualMs: number; limitMs: number };
 
-/** What a project's history says is usual; null: it says too little. */
+/** Computes what is usual from a project's history, or null if the history is too short. */
 export function usualOf(history: readonly string[]): Usual | null {
   const all = history.map(Number).toSorted((a, b) => a - b);
   if (all.length < HISTORY_MIN) return null;
@@ -34,7 +34,7 @@ export function usualOf(history: readonly string[]): Usual | null {
   return { usualMs, limitMs: Math.max(2 * slowMs, 3 * usualMs, OVERDUE_MIN_MS) };
 }
 
-/** Adds to a project's history turns that have just ended, as they were before and as they are. */
+/** Adds the durations of turns that have just ended to their project's history. */
 export function historyAppends(
   project: ProjectRef,
   ended: readonly { turn: Turn; next: Turn }[],
@@ -44,24 +44,24 @@ export function historyAppends(
   return took.map((ms) => ({ series: historyOf(project), entry: String(ms), keep: HISTORY_MAX, ttlMs }));
 }
 
-/** Undefined: that isn't known, or it was cut short. */
+/** Undefined if the duration is unknown or the turn was cut short. */
 function tookMs({ stage, watch }: Turn, next: Turn): number | undefined {
   if (stage.name !== "watching" || next.stage.name !== "ended") return undefined;
   const { kind, stoppedBy } = next.stage.outcome;
   const hasResult = kind === "pull-request" || kind === "no-changes";
-  // Since polls failed, or since it was seen to wait, it may have done anything at any time.
+  // While polls fail or the agent waits, we can't know what the turn was doing.
   const isKnown = watch === 1 && isSeenAtWork(stage);
   return hasResult && isKnown && stoppedBy === undefined ? workedMs(stage, next.stage.at) : undefined;
 }
 
-/** Whether a turn could be overdue in some project. */
+/** True if the turn would be overdue in the fastest project. */
 export function mayBeOverdue(turn: Turn, now: number): boolean {
   const { stage, watch, overdue, stop } = turn;
   if (stage.name !== "watching" || watch !== 1 || overdue !== undefined || stop !== undefined) return false;
   return isSeenAtWork(stage) && !isAsking(turn) && workedMs(stage, now) >= OVERDUE_MIN_MS;
 }
 
-/** The turn, overdue by what is usual; the same object where it isn't. */
+/** Marks the turn as overdue if it is. Returns the same object otherwise. */
 export function withOverdue(turn: Turn, usual: Usual | null, now: number): Turn {
   const { stage } = turn;
   if (usual === null || stage.name !== "watching" || !mayBeOverdue(turn, now)) return turn;
@@ -70,8 +70,8 @@ export function withOverdue(turn: Turn, usual: Usual | null, now: number): Turn 
 }
 
 /**
- * Names what the notice of an overdue turn shows. `open`: it can be stopped. `stopping`: somebody
- * has. `over`: it has ended, or was watched anew since.
+ * Names what the notice of an overdue turn shows: `open` can be stopped, `stopping` has been, and
+ * `over` has ended or has been watched anew since.
  */
 export function overdueKey({ stage, watch, stop }: Turn): "open" | "stopping" | "over" {
   if (stage.name === "ended" || watch !== 1) return "over";
@@ -79,8 +79,8 @@ export function overdueKey({ stage, watch, stop }: Turn): "open" | "stopping" | 
 }
 
 /**
- * Whether the notice is missing, or shows an earlier state. It isn't posted any more once the turn
- * is over, nor while its agent waits.
+ * True if the notice has to be posted or updated. It is posted only while the turn is running and
+ * its agent isn't waiting.
  */
 export function isNoticeDue(turn: Turn): boolean {
   const { overdue, delivery } = turn;

@@ -9,12 +9,11 @@ import { storedObject } from "../ports/stored-object.ts";
 export const PROMPT_MAX_CHARS = 4000;
 
 /**
- * What the form of the shortcut suggests to ask: it says nothing without the message that it is
- * about.
+ * The text that the shortcut's form suggests. It only makes sense together with the quoted message.
  */
 export const DEFAULT_INSTRUCTIONS = "Fix the problem this message describes.";
 
-/** A piece of a Slack message, taken apart so that nothing of it is ever read as markup again. */
+/** A piece of a Slack message, taken apart so that none of it is ever read as markup again. */
 export const Segment = z.discriminatedUnion("kind", [
   storedObject({ kind: z.literal("text"), text: z.string() }),
   storedObject({ kind: z.literal("person"), id: z.string(), label: z.string().nullable() }),
@@ -24,19 +23,19 @@ export const Segment = z.discriminatedUnion("kind", [
 ]);
 export type Segment = z.infer<typeof Segment>;
 
-/** A file of a message, as Slack tells of it. */
+/** A file of a message as Slack describes it. */
 export const SharedFile = storedObject({
   id: z.string(),
   name: z.string(),
   mediaType: z.string(),
-  /** Bytes. */
+  /** Size in bytes. */
   size: z.number(),
-  /** Where to download it; null: nowhere. */
+  /** Download address, or null if Slack gives none. */
   url: z.string().nullable(),
 });
 export type SharedFile = z.infer<typeof SharedFile>;
 
-/** A message that another one shows, because somebody forwarded it or pasted its link. */
+/** A message that another one shows because somebody forwarded it or pasted its link. */
 const ShownMessage = storedObject({
   ts: z.string(),
   authorId: z.string().nullable(),
@@ -50,15 +49,14 @@ export type ShownMessage = z.infer<typeof ShownMessage>;
  */
 export const ThreadMessage = storedObject({
   segments: z.array(Segment),
-  /** Who wrote it: a user id, or null for an app's message. */
+  /** The author's user id, or null for an app's message. */
   authorId: z.string().nullable(),
-  /** The name to use where there is no user id. */
+  /** The author's name, for messages without a user id. */
   authorName: z.string().nullable(),
   ts: z.string(),
-  /** It is one of our own: how an earlier request ended. */
+  /** True for our own messages that say how an earlier request ended. */
   isOwn: z.boolean().optional(),
   files: z.array(SharedFile).optional(),
-  /** Absent: it shows none. */
   shows: z.array(ShownMessage).optional(),
 });
 export type ThreadMessage = z.infer<typeof ThreadMessage>;
@@ -71,62 +69,62 @@ export const QuotedMessage = ThreadMessage.extend({
 export type QuotedMessage = z.infer<typeof QuotedMessage>;
 
 /**
- * What of its thread goes along with a request: read or picked once, so that however often it is
- * sent, the words are the same.
+ * The part of its thread that goes along with a request. It is read or picked once, so the words
+ * stay the same however often the request is sent.
  */
 export const ThreadContext = storedObject({
-  /** Oldest first; the thread's first message leads where it is among them. */
+  /** Oldest first, beginning with the thread's first message if it is included. */
   messages: z.array(ThreadMessage),
-  /** How many others there are that were too many. */
+  /** The number of messages left out because there were too many. */
   leftOut: z.number().int(),
-  /** There are still earlier ones that nobody has counted. */
+  /** True if there are still earlier messages, which nobody has counted. */
   hasEarlier: z.boolean().optional(),
   /**
-   * The newest message that was looked at. Absent: Slack did not let the thread be read, and
-   * nothing of it goes along.
+   * The `ts` of the newest message that was read. Absent if Slack didn't let us read the thread, so
+   * that nothing of it goes along.
    */
   upTo: z.string().optional(),
-  /** How many more are left out because guests wrote them, or people of other organizations. */
+  /** The number of messages left out because guests or people of other organizations wrote them. */
   ofGuests: z.number().int().optional(),
-  /** Slack stopped before the newest ones. */
+  /** True if Slack stopped before the newest messages. */
   isCutShort: z.boolean().optional(),
-  /** Messages that a person chose not to share: no later request takes them along. */
+  /** The `ts` of messages that a person chose not to share. Later requests leave them out too. */
   withheld: z.array(z.string()).optional(),
 });
 export type ThreadContext = z.infer<typeof ThreadContext>;
 
-/** What a person asked for in Slack: prompt, context, who, where from. */
+/** A person's request in Slack: what they asked, its context, who they are and where they asked. */
 export const Request = storedObject({
   /**
-   * Derived from what Slack sent, so that a redelivery has the same id. Also the id of the turn.
+   * Derived from what Slack sent, so that a redelivery has the same id. It is also the turn's id.
    */
   id: z.string().min(1),
   from: z.enum(["command", "shortcut", "mention", "try-again"]),
   teamId: z.string(),
   channelId: z.string(),
-  /** The thread it belongs in; null: it gets a root message of its own. */
+  /** The thread it belongs in, or null if it gets a root message of its own. */
   threadTs: z.string().nullable(),
   userId: z.string(),
   project: ProjectRef,
-  /** What the person typed, decoded, as they typed it. */
+  /** The person's own words, decoded. */
   instructions: z.string(),
   /**
-   * Slack has said, or the operator, that this person may use the app. Absent: that has to be known
-   * before anything of it leaves Slack.
+   * True if Slack or the operator has confirmed that this person may use the app. Until then,
+   * nothing of the request leaves Slack.
    */
   isAdmitted: z.boolean().optional(),
   quoted: QuotedMessage.nullable(),
-  /** The message that asked, in the request's channel. Absent: no message did. */
+  /** The message that asked, in the request's channel. Absent for commands and forms. */
   messageTs: z.string().optional(),
-  /** Of that message. */
+  /** The files of that message. */
   files: z.array(SharedFile).optional(),
-  /** Absent: nothing of a thread goes along, or it has not been read yet. */
+  /** Absent if nothing of a thread goes along, or it hasn't been read yet. */
   context: ThreadContext.optional(),
-  /** A follow-up: an earlier turn, whose job it is for. Absent: it gets a job of its own. */
+  /** The earlier turn whose job this follow-up is for. Absent if it gets a job of its own. */
   follows: storedObject({ turnId: z.string() }).optional(),
-  /** It tries that turn again. Absent: it doesn't. */
+  /** The turn that this request tries again. */
   retries: storedObject({ turnId: z.string() }).optional(),
-  /** Where Slack takes private answers for 30 minutes; null where there is none. */
+  /** Slack's address for private answers, good for 30 minutes. Null if Slack gave none. */
   responseUrl: z.string().nullable(),
   /** Epoch milliseconds. */
   receivedAt: z.number(),

@@ -8,42 +8,42 @@ import type { Turn } from "./turn.ts";
 
 /** The most messages of a thread that go along: its first one and the newest others. */
 export const THREAD_MAX_MESSAGES = 20;
-/** The most characters of one of them that are kept, and of all. */
+/** The most characters kept of one message, and of all together. */
 const MESSAGE_MAX_CHARS = 4_000;
 const TOTAL_MAX_CHARS = 12_000;
 
 /**
- * Where a long thread is looked at next for its newest messages, in seconds of Slack's time.
- * `cutAt`: more than a page of them come after this. `fewAt`: too few come after this, or null if
- * no such time is known.
+ * Where to continue the search for a long thread's newest messages, in seconds of Slack's time.
+ * After `cutAt` there is more than one page of messages. After `fewAt` there are too few; it is
+ * null if no such time is known.
  */
 export const ThreadLook = storedObject({ from: z.number(), cutAt: z.number(), fewAt: z.number().nullable() });
 export type ThreadLook = z.infer<typeof ThreadLook>;
 
-/** What was said in a thread. */
+/** The messages read from a thread. */
 export type ThreadRead = {
   /** Bounded as {@link newestOf} does it. */
   messages: ThreadMessage[];
   leftOut: number;
-  /** There are earlier ones that Slack wasn't asked for, and that nobody has counted. */
+  /** True if there are earlier messages that Slack wasn't asked for and nobody has counted. */
   hasEarlier: boolean;
   /**
-   * The newest message that was looked at, also of those that are not among `messages`; null: there
+   * The `ts` of the newest message that was read, even if `messages` leaves it out. Null if there
    * was none.
    */
   upTo: string | null;
   /**
-   * Slack stopped before the newest ones; `retryAfterMs`: it said when to come again. Null: they
-   * are there.
+   * Null if the newest messages are included. Otherwise Slack stopped before them, and
+   * `retryAfterMs` is the wait it asked for.
    */
   stopped: { retryAfterMs: number | undefined; look: ThreadLook } | null;
 };
 
-/** Reads threads. Never throws: faults are answers. */
+/** Reads threads. Never throws: faults are returned. */
 export interface ThreadReader {
   /**
-   * The newest of what was said in a thread after a message (null: from its beginning) and before
-   * another, by their `ts`. `look`: where an earlier read has stopped. Takes seconds at most.
+   * Reads a thread's newest messages after one message (null: from the thread's beginning) and
+   * before another, by their `ts`. `look` continues an earlier read. Takes seconds at most.
    */
   read(
     thread: { teamId: string; channelId: string; threadTs: string },
@@ -52,8 +52,8 @@ export interface ThreadReader {
 }
 
 /**
- * The newest of a thread's messages, oldest first, each of a bounded length; the thread's own first
- * message stays in any case.
+ * Picks a thread's newest messages, oldest first, and shortens each. The thread's first message
+ * always stays.
  */
 export function newestOf(
   messages: readonly ThreadMessage[],
@@ -77,7 +77,7 @@ function shortened(message: ThreadMessage): ThreadMessage {
   return withSegments(message, (segments) => startOfSegments(segments, MESSAGE_MAX_CHARS));
 }
 
-/** A message with other words, and so those that it shows. */
+/** Changes the words of a message and of the messages it shows. */
 export function withSegments<T extends Pick<ThreadMessage, "segments" | "shows">>(
   message: T,
   change: (segments: readonly Segment[]) => Segment[],
@@ -86,7 +86,7 @@ export function withSegments<T extends Pick<ThreadMessage, "segments" | "shows">
   return { ...message, segments: change(message.segments), ...(shows && { shows }) };
 }
 
-/** Its words, and those of the messages that it shows. */
+/** The words of a message and of the messages it shows. */
 export function allSegments({ segments, shows = [] }: Pick<ThreadMessage, "segments" | "shows">): Segment[] {
   return shows.reduce(
     (all, shown) => [...all, ...(all.length === 0 ? [] : [LINE_END]), ...shown.segments],
@@ -96,7 +96,7 @@ export function allSegments({ segments, shows = [] }: Pick<ThreadMessage, "segme
 
 const LINE_END: Segment = { kind: "text", text: "\n" };
 
-/** Negative: `a` is earlier. Slack's timestamps are of one length. */
+/** Compares Slack timestamps, which all have the same length. Negative if `a` is earlier. */
 export function compareTs(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
@@ -119,18 +119,20 @@ function lengthOf(segment: Segment): number {
   return 20 + ("url" in segment ? segment.url.length : 0) + (segment.label ?? "").length;
 }
 
-/** Whether the thread has to be read before the request can be sent. */
+/** True if the thread has to be read before the request can be sent. */
 export function needsThread({ messageTs, threadTs, context }: Request): boolean {
   return messageTs !== undefined && threadTs !== null && messageTs !== threadTs && context === undefined;
 }
 
-/** The same request, to be made once more: a thread that couldn't be read is read then. */
+/** The same request for another try. If its thread couldn't be read, it will be read again. */
 export function askedAgain(request: Request): Request {
   const { context, ...rest } = request;
   return context?.upTo === undefined ? rest : request;
 }
 
-/** The newest message that whoever got this request has seen; null: none of a thread. */
+/**
+ * The newest message that the agent has seen with this request, or null if it saw none of a thread.
+ */
 export function seenUpTo({ messageTs, context }: Request): string | null {
   return (context === undefined ? messageTs : context.upTo) ?? null;
 }
@@ -138,32 +140,30 @@ export function seenUpTo({ messageTs, context }: Request): string | null {
 type IsLeftOut = (message: ThreadMessage | ShownMessage) => boolean;
 
 /**
- * Tells which messages somebody chose not to share. One that doesn't say which it is may be any of
- * these.
+ * Returns a test for messages that somebody chose not to share. A message without a `ts` could be
+ * any of them, so it counts as one.
  */
 export function withheldAmong(withheld: readonly string[]): (message: { ts: string }) => boolean {
   const known = new Set(withheld);
   return ({ ts }) => known.has(ts) || (ts === "" && known.size > 0);
 }
 
-/**
- * Without the messages that were withheld, or that are to be left out for another reason, also
- * where others show them.
- */
+/** Removes messages from a thread's context, including where other messages show them. */
 export function without(context: ThreadContext, isLeftOut: IsLeftOut): ThreadContext {
   const messages = context.messages.filter((message) => !isLeftOut(message));
   return { ...context, messages: messages.map((message) => withoutShown(message, isLeftOut)) };
 }
 
-/** A message without some of those that it shows. */
+/** Removes some of the messages that a message shows. */
 export function withoutShown<T extends Pick<ThreadMessage, "shows">>(message: T, isLeftOut: IsLeftOut): T {
   if (message.shows === undefined) return message;
   return { ...message, shows: message.shows.filter((shown) => !isLeftOut(shown)) };
 }
 
 /**
- * The request without the messages that somebody chose not to share: forms may be older than that
- * choice, and messages show others. Whoever picks a message itself may share it all the same.
+ * Removes the messages that somebody chose not to share from a request. Forms may be older than
+ * that choice, and other messages may show them. A person who picks such a message directly may
+ * still share it.
  */
 export function withoutWithheld(request: Request, withheld: readonly string[]): Request {
   const { quoted, context } = request;
@@ -175,17 +175,17 @@ export function withoutWithheld(request: Request, withheld: readonly string[]): 
   };
 }
 
-/** What the thread says of what left Slack besides the request itself. */
+/** The thread's notes on what was sent to the agent besides the request itself. */
 export function sharedTexts(turn: Pick<Turn, "request" | "files">): string[] {
   return [sharedText(turn.request), ...filesText(turn)].filter((text) => text !== "");
 }
 
-/** What the thread says of what went along from it; empty: nothing is to be said. */
+/** The note on thread messages that went along, or an empty string. */
 function sharedText({ context, quoted }: Pick<Request, "context" | "quoted">): string {
   if (context === undefined) return "";
   if (context.upTo === undefined) return "I couldn't read the thread, so only your message was sent.";
   const { messages, leftOut, hasEarlier, ofGuests = 0, isCutShort } = context;
-  // What a form was opened for alone needs no word.
+  // A form's own message alone needs no note.
   const isAlone = messages.length === 0;
   const shared = messages.length + (quoted === null ? 0 : 1);
   const parts = [
@@ -201,18 +201,18 @@ function sharedText({ context, quoted }: Pick<Request, "context" | "quoted">): s
   return parts.join(", ");
 }
 
-/** The most files of one request that are looked at; more than a service takes. */
+/** The most files of one request that are considered. It is more than any service accepts. */
 const FILES_MAX = 20;
 const NAME_MAX_CHARS = 100;
 
-/** Gets a file's content from Slack. Null: it can't be had, or is too large. Never throws. */
+/** Downloads files from Slack. Returns null if a file is unavailable or too large. Never throws. */
 export interface FileReader {
   read(teamId: string, file: SharedFile): Promise<Uint8Array | null>;
 }
 
 /**
- * The files of all messages that go along: those of the message that asked, of the picked one, and
- * of the thread's newest ones first.
+ * The files of all messages that go along, in order of importance: the message that asked, the
+ * picked one, then the thread's newest first.
  */
 export function filesOf({
   files,
@@ -229,8 +229,8 @@ export function filesOf({
 }
 
 /**
- * Which of them a service takes, going by what Slack says of them; `isTaken`: it takes files at
- * all.
+ * Sorts files by whether the service accepts them, judging by Slack's description. `isTaken` is
+ * false if the service accepts no files at all.
  */
 export function sortFiles(
   files: readonly SharedFile[],
@@ -253,7 +253,7 @@ export function sortFiles(
   return { taken, refused: files.filter((file) => !taken.includes(file)) };
 }
 
-/** What the thread says of files that a turn was sent with, or without; empty: there were none. */
+/** The notes on files that were sent or couldn't be. */
 function filesText({ files }: Pick<Turn, "files">): string[] {
   const { sent = [], unsent = [] } = files ?? {};
   return [
@@ -267,7 +267,7 @@ function filesText({ files }: Pick<Turn, "files">): string[] {
   ];
 }
 
-/** Names as a person reads them, in one line. */
+/** File names in one readable line. */
 export function fileNames(files: readonly { name: string }[]): string {
   return files.map(({ name }) => plainLine(name, NAME_MAX_CHARS)).join(", ");
 }

@@ -20,15 +20,15 @@ import { withoutWithheld } from "./shared.ts";
 import type { Turn, TurnFiles, TurnStage } from "./turn.ts";
 
 /**
- * Services keep idempotency keys for days; after this long a key may be forgotten, and the create
+ * Services keep idempotency keys for days. After this time a key may be forgotten, and the create
  * would run again.
  */
 const KEY_LASTS_MS = 24 * 60 * 60_000;
 
 /**
- * Before a create or a message: may it be sent? One that was already on its way is sent again only
- * where the service honors idempotency keys. Returns the turn as it has to be written down first,
- * with the prompt and the requester that are to be sent.
+ * Decides if a create or a message may be sent, and returns the turn to store before sending it,
+ * with the prompt and requester to send. A turn that was already being sent is sent again only if
+ * the service honors idempotency keys.
  */
 export function beforeSubmit(
   turn: Turn,
@@ -37,7 +37,7 @@ export function beforeSubmit(
     policy: PollingPolicy;
     honorsKeys: boolean;
     prompt: string;
-    /** Absent: the service doesn't take any. */
+    /** Absent if the service doesn't accept one. */
     requester?: Requester | undefined;
   },
 ): Turn {
@@ -71,8 +71,8 @@ export function beforeSubmit(
 }
 
 /**
- * The turn, with what of its thread, and which files, go along; one that was on its way before
- * keeps what it had. Nothing of `withheld` goes along, wherever it was read or picked.
+ * Adds the thread's messages and the files that go along. A turn that was already being sent keeps
+ * what it had. Withheld messages are left out wherever they came from.
  */
 export function withThread(
   turn: Turn,
@@ -85,7 +85,7 @@ export function withThread(
   return { ...noted, request: withoutWithheld(request, withheld) };
 }
 
-/** The turn of somebody who may not use the app, ended: nothing of what they wrote is kept. */
+/** Ends the turn of a person who may not use the app, and drops what they wrote. */
 export function refuseTurn(turn: Turn, admission: Exclude<Admission, "admitted">, now: number): Turn {
   const { id, from, teamId, channelId, threadTs, userId, project, responseUrl, receivedAt } = turn.request;
   const place = { teamId, channelId, threadTs, userId, responseUrl };
@@ -95,12 +95,12 @@ export function refuseTurn(turn: Turn, admission: Exclude<Admission, "admitted">
   return { ...ended, request, stage: { ...ended.stage, outcome: { ...ended.stage.outcome, admission } } };
 }
 
-/** In place of what somebody wrote whose words aren't kept. */
+/** Stands in for words that aren't kept. */
 const NOT_KEPT = "(not kept)";
 
 /**
- * The prompt that a create of this turn was sent with before, or is the instructions; null: it has
- * to be composed.
+ * The prompt if it needs no composing: it was already sent, or it is only the instructions. Null
+ * otherwise.
  */
 export function knownPrompt({ stage, request }: Turn): string | null {
   if (stage.name === "submitting" && stage.prompt !== undefined) return stage.prompt;
@@ -108,7 +108,8 @@ export function knownPrompt({ stage, request }: Turn): string | null {
 }
 
 /**
- * What of the person goes along with a turn that is on its way: the same each time that it is sent.
+ * The person's words and name as they go along with a turn that is being sent. They are the same
+ * for each attempt.
  */
 export function askedBy({ stage, request }: Turn): Pick<Besides, "words" | "requester"> {
   if (stage.name !== "submitting" || stage.requester === undefined) return {};
@@ -123,8 +124,8 @@ function keptPrompt(turn: Turn, composed: string): string | undefined {
 }
 
 /**
- * After a create or a message that was sent: what its answer means. `afterMs`: send it again after
- * that long; null: it is settled.
+ * Interprets the answer to a create or a message. `afterMs` is the wait before sending it again, or
+ * null if it is settled.
  */
 export function afterSubmit(
   turn: Turn,
@@ -135,7 +136,7 @@ export function afterSubmit(
     random: number;
     policy: PollingPolicy;
     honorsKeys: boolean;
-    /** Of a follow-up: its job as the turn before was last seen to have it. */
+    /** For a follow-up: its job as the previous turn last saw it. */
     before?: Job;
   },
 ): { turn: Turn; afterMs: number | null } {
@@ -162,7 +163,7 @@ export function afterSubmit(
   };
   switch (fault.kind) {
     case "not-created":
-      // What is certain of this create says nothing of an earlier one whose answer was lost.
+      // This create certainly failed, but an earlier one whose answer was lost may have succeeded.
       return later(
         isRepeat
           ? { ...stage, waitingSince }
@@ -186,8 +187,8 @@ export function afterSubmit(
 }
 
 /**
- * Until when the service takes no more, as it said by refusing one; a call that wasn't made says
- * nothing new.
+ * When the service accepts requests again, from its refusal. A call that was never made doesn't
+ * change it.
  */
 function limitedUntil(
   stage: { limitedUntil?: number | undefined },
@@ -208,13 +209,13 @@ function followUpTaken(
   if (number !== undefined) return turnAfterAnswer({ ...turn, number }, answer, now);
   const unseen = { until: now + UNSEEN_MS, leftAs: before === undefined ? null : leftAs(before) };
   const taken = turnAfterAnswer({ ...turn, stage: { ...watchingFrom(now), unseen } }, answer, now);
-  // This answer is no poll: the next one may be older than the message all the same.
+  // This isn't a poll. The next poll may still be older than the message.
   return taken.stage.name === "watching" ? { ...taken, stage: { ...taken.stage, unseen } } : taken;
 }
 
-/** A follow-up that can't go to the job it was meant for: the turn, to be sent as a create. */
+/** Turns a follow-up into a request for a new job, because its own job can't take it. */
 export function onItsOwn(turn: Turn): Turn {
-  // Whoever gets it now has seen nothing of the thread.
+  // The new job's agent has seen nothing of the thread.
   const { follows: _, context: __, ...request } = turn.request;
   return { ...turn, request, stage: { name: "accepted", waitingSince: null } };
 }
@@ -231,7 +232,7 @@ function submitDelayMs(
   return Math.max(0, Math.min(delayMs, left));
 }
 
-/** The turn, if the create that was about to be sent after `before` certainly was not. */
+/** Undoes {@link beforeSubmit} when the create was certainly not sent. */
 export function notSubmitted(turn: Turn, before: Turn): Turn {
   const isIntended = turn.stage.name === "submitting" && before.stage.name === "accepted";
   return isIntended ? { ...turn, stage: before.stage } : turn;

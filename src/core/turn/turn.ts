@@ -10,22 +10,20 @@ import { TurnProgress, isBefore, isSamePlan, ownTurn, progressOf, toldTurn } fro
 import type { ToldTurn } from "../job/told-turn.ts";
 
 /**
- * How long a watched turn's agent was not at work, as it waited for its turn or for an answer;
- * epoch milliseconds. `since`: it isn't now.
+ * How long a watched turn's agent wasn't working because it waited in line or for an answer.
+ * `since` is when the current pause began (epoch milliseconds), or null if there is none.
  */
 export const Pause = storedObject({ totalMs: z.number(), since: z.number().nullable() });
 export type Pause = z.infer<typeof Pause>;
 
-/**
- * The pause of a turn whose agent is seen at work, or not. The same object when nothing changed.
- */
+/** Starts or ends the pause. Returns the same object if nothing changed. */
 export function pauseAfter(pause: Pause | undefined, isAtWork: boolean, now: number): Pause | undefined {
   const since = pause?.since ?? null;
   if (isAtWork === (since === null)) return pause;
   return { ...pause, totalMs: pausedMs(pause, now), since: isAtWork ? null : now };
 }
 
-/** How long it was not at work by then, milliseconds. */
+/** Total length of the pause by `now`, milliseconds. */
 export function pausedMs(pause: Pause | undefined, now: number): number {
   if (pause === undefined) return 0;
   // The clock may have been set back since.
@@ -33,24 +31,23 @@ export function pausedMs(pause: Pause | undefined, now: number): number {
 }
 
 /**
- * How the job was left by the turn before a follow-up: a poll that still shows it says nothing of
- * the follow-up until then, epoch milliseconds. Null: that isn't known, and any end may be that of
- * the turn before.
+ * How the previous turn left the job. Until this time (epoch milliseconds), ignore polls that still
+ * show that turn. If `leftAs` is null, its state is unknown, and any end may be the previous
+ * turn's.
  */
 const Unseen = storedObject({ until: z.number(), leftAs: z.string().nullable() });
 
 /**
- * For so long after a message a poll may still show how its job was before, where the service
- * doesn't tell turns apart.
+ * How long after a message a poll may still show the job's earlier state, if the service doesn't
+ * tell turns apart.
  */
 export const UNSEEN_MS = 60_000;
 
-/** Where a turn stands. */
 export const TurnStage = z.discriminatedUnion("name", [
   /**
-   * Kept, no create under way. `waitingSince`: since when the job service takes nothing; null: it
-   * has not been asked. `limitedUntil`: its limit is reached, until then as it says; epoch
-   * milliseconds.
+   * Stored, and no create is under way. `waitingSince` is since when the job service accepts
+   * nothing; null if it hasn't been asked. `limitedUntil` is when the service says its limit ends.
+   * Both are epoch milliseconds.
    */
   storedObject({
     name: z.literal("accepted"),
@@ -58,10 +55,10 @@ export const TurnStage = z.discriminatedUnion("name", [
     limitedUntil: z.number().optional(),
   }),
   /**
-   * A create is on its way, or was, and its answer is lost. `isRepeat`: it is being sent again, the
-   * answer to an earlier one is lost. `prompt`: as it was sent, where it is not the bare
-   * instructions; names in it may be written differently the next time, and under one idempotency
-   * key a service takes only the same words again.
+   * A create is being sent, or was and its answer is lost. `isRepeat` is true if it is being sent
+   * again after a lost answer. `prompt` is the text that was sent, unless it is just the
+   * instructions. It is kept because names in it may be written differently next time, and a
+   * service accepts only the same words under one idempotency key.
    */
   storedObject({
     name: z.literal("submitting"),
@@ -70,15 +67,16 @@ export const TurnStage = z.discriminatedUnion("name", [
     limitedUntil: z.number().optional(),
     prompt: z.string().optional(),
     /**
-     * As it was sent, and the person's words with it. Absent: neither was, because the service
-     * hadn't announced that it takes them.
+     * The requester as sent, together with the person's words. Absent if neither was sent because
+     * the service hadn't announced that it accepts them.
      */
     requester: Requester.optional(),
   }),
   /**
-   * The job runs. `troubleSince`: since when polls fail. `progress`: absent where the service tells
-   * nothing of it. `unseen`: no poll has seen a follow-up at work, and the service doesn't tell
-   * turns apart. `pause`: absent where its agent was at work all the time, as far as is known.
+   * The job is running. `troubleSince` is since when polls fail. `progress` is absent if the
+   * service doesn't report it. `unseen` is there until a poll has seen a follow-up running, for
+   * services that don't tell turns apart. `pause` is absent if the agent never paused, as far as we
+   * know.
    */
   storedObject({
     name: z.literal("watching"),
@@ -92,66 +90,61 @@ export const TurnStage = z.discriminatedUnion("name", [
 ]);
 export type TurnStage = z.infer<typeof TurnStage>;
 
-/** What somebody did with a button under an outcome. */
+/** A press of a button under an outcome. */
 export const Press = storedObject({ action: z.enum(["try-again", "keep-watching"]), userId: z.string() });
 export type Press = z.infer<typeof Press>;
 
 /**
- * Somebody wants the turn to stop. `isTaken`: the job service has taken the cancel, and the turn's
- * end is still to come.
+ * A request to stop the turn. `isTaken` is true once the job service has accepted the cancel; the
+ * turn's end is still to come.
  */
 const Stop = storedObject({ userId: z.string(), at: z.number(), isTaken: z.boolean().optional() });
 
 /**
- * It takes longer than usual, milliseconds. `shown`: the state that the notice shows; absent: it
- * isn't posted.
+ * The turn takes longer than usual, in milliseconds. `shown` is the state that the notice shows;
+ * absent if it isn't posted.
  */
 const Overdue = storedObject({ afterMs: z.number(), usualMs: z.number(), shown: z.string().optional() });
 
 const NamedFile = storedObject({ id: z.string(), name: z.string() });
-/** Which files went along with a turn, and which could not. */
+/** Files that were sent with a turn, and files that couldn't be. */
 export const TurnFiles = storedObject({ sent: z.array(NamedFile), unsent: z.array(NamedFile) });
 export type TurnFiles = z.infer<typeof TurnFiles>;
 
 /**
- * The record of one turn: one prompt given to a job, how it stands, and what was said of it in
- * Slack.
+ * The record of one turn: a prompt given to a job, its state, and what was said about it in Slack.
  */
 export const Turn = storedObject({
   version: z.literal(2),
   id: z.string(),
   request: Request,
   stage: TurnStage,
-  /** Absent: there were none, or it has not been sent yet. */
+  /** Absent if there were no files, or nothing has been sent yet. */
   files: TurnFiles.optional(),
-  /** The job as last seen; null until the create was answered. */
+  /** The job as last seen. Null until the create is answered. */
   job: Job.nullable(),
-  /**
-   * The follow-up that is sent once this turn has been sent, or has ended. Absent: none waits for
-   * it.
-   */
+  /** The follow-up that waits until this turn has been sent or has ended. */
   nextId: z.string().optional(),
-  /** A follow-up's number at the job service; absent where that isn't told. */
+  /** A follow-up's number at the job service. Absent if the service doesn't report it. */
   number: z.number().int().optional(),
-  /** It was meant as a follow-up, but that job is closed: it got one of its own. */
+  /** True if this was meant as a follow-up but got a new job because the old one is closed. */
   isStartedAnew: z.boolean().optional(),
   /**
-   * Which watch this is: 1, and one more each time someone keeps watching. Each watch ends in
-   * exactly one outcome.
+   * Number of this watch. It begins at 1 and grows each time someone keeps watching. Each watch
+   * ends in exactly one outcome.
    */
   watch: z.number().int().min(1),
   delivery: Delivery,
-  /** What its agent has asked, the oldest first. Absent: nothing. */
+  /** The agent's questions, oldest first. */
   questions: z.array(Question).optional(),
-  /** Absent: nobody has stopped this watch of it. */
+  /** Absent if nobody has stopped this watch. */
   stop: Stop.optional(),
-  /** Absent: it was not seen to take longer than usual. */
   overdue: Overdue.optional(),
-  /** Who besides the requester wants to be mentioned in its outcome. Absent: nobody. */
+  /** The people to mention in the outcome besides the requester. */
   followers: z.array(z.string()).optional(),
-  /** By the watch whose outcome carries the button. */
+  /** Keyed by the watch whose outcome has the button. */
   pressed: z.record(z.string(), Press),
-  /** Who found the outcome helpful and who didn't, by user id. Absent: nobody has said. */
+  /** Votes on whether the outcome was helpful, by user id. */
   votes: z.record(z.string(), z.enum(["yes", "no"])).optional(),
 });
 export type Turn = z.infer<typeof Turn>;
@@ -169,7 +162,7 @@ export function newTurn(request: Request): Turn {
   };
 }
 
-/** The turn, ended, and its questions with it. */
+/** Ends the turn and closes its questions. */
 export function endTurn(
   turn: Turn,
   kind: OutcomeKind,
@@ -202,27 +195,27 @@ export function endTurn(
 }
 
 /**
- * How long a turn's record is kept from now on, milliseconds: `retentionMs` after its end, and
- * never less than its watch lasts.
+ * How long to keep a turn's record from now on, milliseconds: `retentionMs` after its end, and at
+ * least as long as it is watched.
  */
 export function keepTurnMs(turn: Turn, now: number, policy: PollingPolicy, retentionMs: number): number {
   if (turn.stage.name !== "ended") return policy.deadlineMs + retentionMs;
   return Math.max(1, turn.stage.at + retentionMs - now);
 }
 
-/** When this turn stops being tried or watched, epoch milliseconds. */
+/** The deadline for starting or watching this turn, epoch milliseconds. */
 export function deadlineOf(turn: Turn, policy: PollingPolicy): number {
   const since = turn.stage.name === "watching" ? turn.stage.since : turn.request.receivedAt;
   return since + policy.deadlineMs;
 }
 
-/** Whether there is a job that can be watched again after this turn's end. */
+/** True if the turn has ended but its job can be watched again. */
 export function canKeepWatching(turn: Turn): boolean {
   if (turn.stage.name !== "ended" || turn.job === null) return false;
   return ["expired", "unknown", "rejected"].includes(turn.stage.outcome.kind);
 }
 
-/** The turn, watched again from now on. Only where {@link canKeepWatching}. */
+/** Starts a new watch. Call it only if {@link canKeepWatching}. */
 export function resumeTurn(turn: Turn, now: number): Turn {
   const { stop: _, ...rest } = turn;
   return { ...rest, watch: turn.watch + 1, stage: watchingFrom(now) };
@@ -230,14 +223,14 @@ export function resumeTurn(turn: Turn, now: number): Turn {
 
 type Watching = Extract<TurnStage, { name: "watching" }>;
 
-/** The stage of a turn that is watched from then on. */
+/** A new watch that begins at `since`. */
 export function watchingFrom(since: number): Watching {
   return { name: "watching", since, troubleSince: null };
 }
 
 /**
- * A watched turn after an answer with its job: ended, or as far as it is. The same object when
- * nothing about it changed.
+ * Updates a watched turn from an answer about its job, and ends it if the answer says so. Returns
+ * the same object if nothing changed.
  */
 export function turnAfterAnswer(turn: Turn, answer: JobServiceAnswer & { ok: true }, now: number): Turn {
   const { stage } = turn;
@@ -284,17 +277,16 @@ function withQuestions(turn: Turn, questions: readonly Question[]): Turn {
   return isSame ? turn : { ...turn, questions: [...questions] };
 }
 
-/** Whether a watched turn's agent waits for a person's answer. */
+/** True if a watched turn's agent is waiting for a person's answer. */
 export function isAsking({ stage, questions = [] }: Turn): boolean {
   return stage.name === "watching" && questions.some(isOpen);
 }
 
-/** The turn's question of that number. */
 export function questionOf({ questions = [] }: Turn, number: number): Question | undefined {
   return questions.find((question) => question.number === number);
 }
 
-/** The turn with one of its questions changed. */
+/** Replaces one of the turn's questions. */
 export function withQuestion(turn: Turn, changed: Question): Turn {
   const questions = (turn.questions ?? []).map((question) =>
     question.number === changed.number ? changed : question,
@@ -303,8 +295,8 @@ export function withQuestion(turn: Turn, changed: Question): Turn {
 }
 
 /**
- * Who stopped a turn that ended like this: by the service's word or, if it tells nothing of turns,
- * because it took the cancel.
+ * Who stopped a turn that ended like this. If the service doesn't report on turns, it counts as
+ * stopped once the service has accepted the cancel.
  */
 function stopperOf({ stop }: Turn, kind: OutcomeKind, told: ToldTurn | undefined): string | undefined {
   const isStopped = told === undefined ? stop?.isTaken === true : told.outcome === "cancelled";
@@ -316,29 +308,29 @@ function mayBeTurnBefore({ unseen }: Watching, job: Job, now: number): boolean {
   return unseen.leftAs === null || unseen.leftAs === leftAs(job);
 }
 
-/** How a job was left: what its record says of its end. Null: it has not ended. */
+/** Sums up how the job's record says it ended, or null if it hasn't. */
 export function leftAs({ status, prLink }: Job): string | null {
   return status === "active" ? null : `${status} ${prLink ?? ""}`;
 }
 
-/** Whether the turn is a message to the job of another turn. */
+/** True if the turn is a message to another turn's job. */
 export function isFollowUp({ request }: Turn): boolean {
   return request.follows !== undefined;
 }
 
-/** Whether the turn still has to get to its job: the follow-ups behind it wait. */
+/** True if the turn hasn't reached its job yet, so the follow-ups behind it wait. */
 export function isUnsent({ job, stage }: Turn): boolean {
   return job === null && stage.name !== "ended";
 }
 
-/** Notes what somebody did with a button of this turn. */
+/** Records that somebody pressed a button of this turn. */
 export function pressButton(turn: Turn, watch: number, press: Press): Turn {
-  // Who did it first did it.
+  // The first person's press counts.
   if (turn.pressed[watch]?.action === press.action) return turn;
   return { ...turn, pressed: { ...turn.pressed, [watch]: press } };
 }
 
-/** Why a request was refused, as far as a status tells. */
+/** Derives the reason for a refusal from its HTTP status. */
 export function rejectionReason(fault: JobServiceFault): OutcomeReason {
   switch (fault.status) {
     case 401:
@@ -354,32 +346,34 @@ export function rejectionReason(fault: JobServiceFault): OutcomeReason {
 }
 
 /**
- * The turn after somebody has pressed **Stop**. The same object where it has ended, or somebody was
- * first.
+ * Records that somebody pressed **Stop**. Returns the same object if the turn has ended or was
+ * already being stopped.
  */
 export function stopTurn(turn: Turn, stop: { userId: string; at: number }): Turn {
   if (turn.stage.name === "ended" || turn.stop !== undefined) return turn;
   return withoutSending({ ...turn, stop }, stop.at);
 }
 
-/** A turn that is to stop ends at once while nothing of it can be at the job service. */
+/** Ends a turn that is to stop if it has certainly not reached the job service. */
 export function withoutSending(turn: Turn, now: number): Turn {
   if (turn.stop === undefined || turn.stage.name !== "accepted") return turn;
   return endTurn(turn, "failed", now, { stoppedBy: turn.stop.userId });
 }
 
-/** The number by which a turn is canceled; null: the service has not told it. */
+/** The number to cancel the turn by, or null if the service hasn't reported it. */
 export function cancelNumber(turn: Turn): number | null {
   return isFollowUp(turn) ? (turn.number ?? null) : 1;
 }
 
-/** After the service has taken the cancel: ended, or its end comes with a poll. */
+/**
+ * Updates the turn once the service has accepted the cancel. It may end now or with a later poll.
+ */
 export function turnAfterCancel(turn: Turn, answer: JobServiceAnswer & { ok: true }, now: number): Turn {
   if (turn.stage.name !== "watching" || turn.stop === undefined) return turn;
   return turnAfterAnswer({ ...turn, stop: { ...turn.stop, isTaken: true } }, answer, now);
 }
 
-/** The turn, no longer watched: it is to stop, and its service can't stop it. */
+/** Ends the watch of a turn that is to stop but whose service can't stop it. */
 export function unwatchTurn(turn: Turn, now: number): Turn {
   if (turn.stage.name !== "watching" || turn.stop === undefined) return turn;
   return endTurn(turn, "expired", now, { reason: "deadline", stoppedBy: turn.stop.userId });
@@ -393,8 +387,8 @@ export function isTriedAgain({ pressed, watch }: Turn): boolean {
 type Tried = { turn: Turn; latest: Turn };
 
 /**
- * The turns that one message shows, oldest first, without those that try another of them again;
- * `latest` is the newest try of each.
+ * Groups the turns that one message shows, oldest first. A turn that tries another one again is
+ * that one's `latest`.
  */
 export function withLatestTries([first, ...others]: readonly [Turn, ...Turn[]]): [Tried, ...Tried[]] {
   const shown: [Tried, ...Tried[]] = [{ turn: first, latest: first }];
