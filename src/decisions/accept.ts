@@ -13,20 +13,21 @@ import type { TaskDeps } from "./deps.ts";
 import { hash } from "node:crypto";
 
 /**
- * Which job a request is for.
+ * The job that a request is for.
  *
- * - `own-job`: one of its own.
- * - `thread`: that of its thread, in whatever project.
- * - `thread-in-project`: that of its thread, if that is in the request's project.
- * - `own-open-request`: that of its thread, if the same person asked for its newest open request.
- *   Otherwise it is no request.
+ * - `own-job`: a new job.
+ * - `thread`: the job of its thread, in any project.
+ * - `thread-in-project`: the job of its thread, if that is in the request's project.
+ * - `own-open-request`: the job of its thread, if the same person made the newest open request
+ *   there. Otherwise the message isn't a request.
  */
 export type Aim = "own-job" | "thread" | "thread-in-project" | "own-open-request";
 
 /**
- * `known`: it was accepted before, or is for nobody. `answered`: it answers what the agent asks in
- * its thread. `asked-before`: somebody asked for the same, and this turn of it runs. `not-allowed`:
- * the thread's job is for its requester alone to steer.
+ * - `known`: already accepted, or not meant for us.
+ * - `answered`: answers the agent's question in its thread.
+ * - `asked-before`: somebody asked for the same, and that turn is running.
+ * - `not-allowed`: only its requester may steer the thread's job.
  */
 export type AcceptanceEnd =
   | { kind: "accepted" | "known" | "answered" }
@@ -36,17 +37,17 @@ export type AcceptanceEnd =
 type NotAllowed = { kind: "not-allowed"; requesterId: string };
 
 type AcceptDeps = Pick<TaskDeps, "clock" | "polling" | "retentionMs"> & {
-  /** Those that are configured. */
+  /** The configured projects. */
   projects: readonly ProjectRef[];
   followUps: FollowUps;
 };
 
 /**
- * Accepts a request: its turn is written down, and the create and the status message are under way,
- * neither waiting for the other. The turn's id is made of what Slack sent, so a redelivery or a
- * second press finds it, changes nothing and counts against no limit. `told`: the running turns
- * that the person knows of. If another one is for the same (of the shortcut, in the same thread),
- * nothing is accepted. Absent: that doesn't matter.
+ * Accepts a request: stores its turn and adds the tasks for the create and the status message,
+ * which don't wait for each other. The turn's id comes from what Slack sent, so a redelivery or a
+ * second press finds it, changes nothing and counts against no limit. `told` lists the running
+ * turns that the person has already been warned of. If another turn is running for the same request
+ * (for the shortcut: in the same thread), nothing is accepted. Without `told`, this isn't checked.
  */
 export function acceptance(
   deps: AcceptDeps,
@@ -73,7 +74,7 @@ export function acceptance(
   if (aimed === undefined) return { value: { kind: "known" } };
   if ("kind" in aimed) return { value: aimed };
   const { turn, before } = inLine(read, aimed);
-  // As long as the turn may be kept.
+  // The list keeps the entry as long as the turn may be kept.
   const appends = listAppends(turn.request, deps.polling.deadlineMs + deps.retentionMs);
   const host = statusHost(read, turn);
   const own = host === undefined ? turn : { ...turn, delivery: { ...turn.delivery, statusOf: host.id } };
@@ -89,7 +90,7 @@ export function acceptance(
   };
 }
 
-/** The turn that comes of a request with that aim. Undefined: none. */
+/** The turn for a request with this aim. Undefined if there is none. */
 export function aimedAt(
   { projects, followUps }: Pick<AcceptDeps, "projects" | "followUps">,
   read: Read,
@@ -128,16 +129,16 @@ function followUp(request: Request, { id, request: { project } }: Turn): Turn {
   return newTurn({ ...request, project, follows: { turnId: id } });
 }
 
-/** How long somebody else who asks for the same is told of a request. */
+/** For how long after a request other people who ask for the same are told of it. */
 const TOLD_MS = 10 * 60_000;
 
-/** Longer than Slack delivers again what was answered with that. */
+/** Longer than Slack redelivers what was answered with that. */
 const KEPT_MS = 2 * TOLD_MS;
 
 /**
- * The running turn of somebody else who asked for the same, in the same words, in this channel
- * within the last ten minutes. `offered`: the person was already told of it, and this is a
- * redelivery. A request in a thread, or with files, is never the same as another one.
+ * Finds another person's running turn for the same words in this channel within the last ten
+ * minutes. `offered` means that the person was already told of it, and this is a redelivery. A
+ * request in a thread or with files never counts as the same.
  */
 function sameRequest(
   { clock }: Pick<TaskDeps, "clock">,
@@ -151,14 +152,11 @@ function sameRequest(
   const turn = read("turn", asked.turnId);
   if (turn === undefined || turn.stage.name === "ended") return undefined;
   const isRecent = clock.now() - turn.request.receivedAt < TOLD_MS;
-  // Where its result goes to one person alone, nobody else can follow it.
+  // If its result goes to one person alone, nobody else can follow it.
   return isRecent && turn.request.userId !== request.userId && turn.delivery.away === null ? turn : undefined;
 }
 
-/**
- * What to write with the turn of a request, so that {@link sameRequest} finds it. It holds no
- * words.
- */
+/** What to write with a request's turn so that {@link sameRequest} finds it. It holds no words. */
 function askedWrites(request: Request, id: string | null): Write[] {
   return id === null
     ? []

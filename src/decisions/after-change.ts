@@ -19,9 +19,8 @@ import { endedForLog, turnWrites } from "./turn-writes.ts";
 type Changes = { next: Turn[]; writes: Write[]; adds: NewTask[] };
 
 /**
- * What to write and to add when turns have changed, and may have ended. `next`: they, as they are
- * written. The follow-up that waits for one of them is sent as soon as that has been sent, or has
- * ended.
+ * What to write and add when turns have changed or ended. `next` are the turns as written. A
+ * follow-up that waits for one of them is sent once that one has been sent or has ended.
  */
 export function changesOf(
   deps: Pick<TaskDeps, "clock" | "polling" | "retentionMs" | "logger">,
@@ -46,7 +45,7 @@ export function changesOf(
   return { ...changes, writes: [...written.values()] };
 }
 
-/** The follow-up that waited for the turn; none while it still has to wait. */
+/** The task for the follow-up that waited for this turn, once it needn't wait anymore. */
 function tasksInLine(read: Read, before: Turn | undefined, { nextId, ...turn }: Turn): NewTask[] {
   if (nextId === undefined || before === undefined || !isUnsent(before) || isUnsent(turn)) return [];
   const waiting = read("turn", nextId);
@@ -54,10 +53,9 @@ function tasksInLine(read: Read, before: Turn | undefined, { nextId, ...turn }: 
 }
 
 /**
- * What is to be added when a turn has changed. While it goes on: its messages. Where it has ended:
- * its outcome, a reaction, and its questions and a notice end. If the status message that comes
- * before the outcome is not there, that one brings the outcome with it; it is added again, in case
- * it was given up before there was an outcome to tell.
+ * The tasks to add when a turn has changed: updates of its messages while it goes on, and its
+ * outcome and reaction once it has ended. If the status message isn't posted yet, its task brings
+ * the outcome along; it is added again in case it was given up before there was an outcome.
  */
 function tasksAfterChange(turn: Turn): NewTask[] {
   const messages = [...questionTasks(turn), ...overdueTasks(turn), ...refreshTasks(turn)];

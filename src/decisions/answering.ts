@@ -10,17 +10,17 @@ import type { TaskDeps } from "./deps.ts";
 import { questionTasks, refreshTasks, answerTask } from "./new-tasks.ts";
 import { turnWrites } from "./turn-writes.ts";
 
-/** Somebody's answer to a question: with the choice at that place, or in words. */
+/** A person's answer to a question: the choice at an index, or words. */
 export type GivenAnswer = {
   turnId: string;
   question: number;
   userId: string;
   given: { choice: number } | { text: string };
-  /** The message that it was said in. */
+  /** The message that holds the answer. */
   saidIn?: string;
 };
 
-/** What becomes of it. `gone`: the turn is no longer kept. */
+/** What happened to an answer. `gone` means that the turn is no longer kept. */
 export type AnswerTaken =
   | { kind: Exclude<Answering["kind"], "answered"> | "gone" }
   | { kind: "answered"; userId: string }
@@ -29,8 +29,8 @@ export type AnswerTaken =
 type TakeDeps = Pick<TaskDeps, "clock" | "polling" | "retentionMs"> & { followUps: FollowUps };
 
 /**
- * Takes an answer: it is written down, and on its way to the agent. The first one counts; the same
- * again changes nothing.
+ * Accepts an answer: stores it and adds the task that sends it. The first answer counts, and
+ * repeating it changes nothing.
  */
 export function answering(
   deps: TakeDeps,
@@ -49,7 +49,7 @@ export function answering(
       return { value: answered };
     case "known":
     case "closed":
-      // Its message may not have been brought up to date yet.
+      // Its message may not be up to date yet.
       return { adds: questionTasks(turn), value: { kind: answered.kind } };
     case "taken": {
       const next = withQuestion(turn, answered.question);
@@ -63,8 +63,8 @@ export function answering(
 }
 
 /**
- * A reply in a thread whose agent asks, as the answer to that. `known`: it was taken before.
- * Undefined: it is no answer. Files can't go along with one.
+ * Accepts a reply as the answer to the agent's question in its thread. `known` means that it was
+ * accepted before. Undefined if it isn't an answer. Files can't go along with an answer.
  */
 export function replyAnswering(
   deps: TakeDeps,
@@ -76,7 +76,7 @@ export function replyAnswering(
   if (turns.some(wasTaken)) return { value: { kind: "known" } };
   if (isAdmitted !== true || (files ?? []).length > 0) return undefined;
   const turn = turns.find((other) => isAsking(other) && maySteer(deps.followUps, other, userId));
-  // What nobody can see yet, nobody answers.
+  // A question that isn't posted yet can't be answered.
   const question = turn?.questions?.find(
     (asked) => isOpen(asked) && isPosted(turn.delivery, questionSlot(asked.number)),
   );

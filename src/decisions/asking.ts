@@ -7,10 +7,10 @@ import type { Plan } from "../core/ports/task-queue.ts";
 import type { Turn } from "../core/turn/turn.ts";
 import { Slotted } from "./payload.ts";
 
-/** How long the words of a message are kept for its author to say whether to send them. */
+/** How long a message's words are kept for its author to decide whether to send them. */
 const KEPT_MS = 24 * 60 * 60_000;
 
-/** How long such a reply is kept from now on, milliseconds. */
+/** How long to keep such a reply from now on, milliseconds. */
 export function keepReplyMs({ receivedAt }: Request, now: number): number {
   return Math.max(1, receivedAt + KEPT_MS - now);
 }
@@ -18,8 +18,8 @@ export function keepReplyMs({ receivedAt }: Request, now: number): number {
 export const AskPayload = Slotted.extend({ replyId: z.string() });
 
 /**
- * Asks the author of a reply in the thread of an open job whether it is for the agent. Once,
- * however often the reply arrives.
+ * Asks the author of a reply in an open job's thread if it is for the agent. It asks once, however
+ * often the reply arrives.
  */
 export function asking(deps: { projects: readonly ProjectRef[] }, read: Read, request: Request): Plan<void> {
   if (jobInThread(read, request, deps.projects).kind !== "open") return { value: undefined };
@@ -27,8 +27,8 @@ export function asking(deps: { projects: readonly ProjectRef[] }, read: Read, re
 }
 
 /**
- * Asks the author of a request whether to start it, as `same` runs, which is for the same. Once,
- * however often the request arrives.
+ * Asks the author of a request whether to start it although `same`, which asks for the same, is
+ * running. It asks once, however often the request arrives.
  */
 export function askingBeside(request: Request, same: Turn): Plan<void> {
   return askingOf({ version: 1, request, sameAs: { turnId: same.id } });

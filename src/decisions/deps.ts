@@ -10,19 +10,20 @@ import type { Slots } from "../core/ports/slots.ts";
 import type { FileReader, ThreadReader } from "../core/turn/shared.ts";
 import type { FirstTries } from "./first-tries.ts";
 
-/** All that the tasks stand on; each takes the part it needs. */
+/** Everything the tasks depend on. Each takes the part it needs. */
 export type TaskDeps = {
   clock: Clock;
   /** Uniform in [0, 1). */
   random: () => number;
   logger: Logger;
-  /** Of the run that is under way: see `TaskRun`. */
+  /** Belongs to the current run. See `TaskRun`. */
   commit: TaskRun["commit"];
   assertHeld: TaskRun["assertHeld"];
   slots: Slots;
   series: Series;
   /**
-   * Reads a record as it is now; what is written is decided anew (`TaskQueue.commit`, or a step).
+   * Reads a record's current state. Anything to write because of it must be decided anew
+   * (`TaskQueue.commit`, or a step).
    */
   records: { [K in RecordKind]: Pick<RecordStore<RecordOf<K>>, "get"> };
   notifier: Notifier;

@@ -1,18 +1,16 @@
-/**
- * How the first try to post a status message went in this process: whether Slack refused it for
- * now.
- */
+/** Tells if Slack refused, for now, the first attempt of this process to post a status message. */
 export type FirstTries = {
   /**
-   * Resolves to true if Slack refuses the turn's status message, to false if it takes it or isn't
-   * asked within `ms`.
+   * Resolves to true if Slack refuses the turn's status message, and to false if it accepts it or
+   * isn't asked within `ms`.
    */
   isRefused: (turnId: string, ms: number) => Promise<boolean>;
   note: (turnId: string, isRefused: boolean) => void;
 };
 
 /**
- * Lets a command wait for its status message. One at a time: under load, answers are more urgent.
+ * Lets a command wait for its status message. Only one waits at a time, because under load quick
+ * answers matter more.
  */
 export function createFirstTries(): FirstTries {
   const waiting = new Map<string, (isRefused: boolean) => void>();

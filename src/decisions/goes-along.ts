@@ -20,15 +20,15 @@ import { threadId, threadIdOf } from "../core/ports/records.ts";
 import type { TaskEnd } from "../core/ports/task-queue.ts";
 import type { TurnPayload } from "./payload.ts";
 
-/** At most this many names of a sort are looked up at once; the rest stay ids. */
+/** The most names of one kind to look up. The rest stay ids. */
 const MAX_NAMES = 20;
-/** Nobody waits for a Slack that is slow: names that are not there by then stay ids, too. */
+/** How long to wait for names. Names that arrive later stay ids, too. */
 const NAMES_WITHIN_MS = 2_000;
 const NAME_MAX_CHARS = 200;
 
 /**
- * Readable names for the ids in what a request quotes, and its permalink, as far as Slack tells
- * them in time.
+ * Readable names for the ids in what a request quotes, and its permalink, if Slack gives them in
+ * time.
  */
 export async function namesOfRequest(
   deps: Pick<TaskDeps, "clock" | "directory">,
@@ -45,8 +45,8 @@ export async function namesOfRequest(
 }
 
 /**
- * Who asks, for the job service. What Slack doesn't tell in time is said with care: the id for a
- * name, and a place that is private.
+ * Describes the requester to the job service. What Slack doesn't say in time gets the careful
+ * default: the id as name, and a private place.
  */
 export async function requesterOf(
   { clock, directory }: Pick<TaskDeps, "clock" | "directory">,
@@ -65,8 +65,8 @@ export async function requesterOf(
 }
 
 /**
- * The names of people and channels, as far as Slack tells them in time; `besides`: what else to
- * wait for.
+ * Looks up names of people and channels, as far as Slack gives them in time. `besides` is what else
+ * to wait for.
  */
 export async function lookUpNames(
   {
@@ -91,7 +91,7 @@ export async function lookUpNames(
     ...besides,
   ];
   await within(clock, NAMES_WITHIN_MS, Promise.all(looks), null);
-  // What comes later changes nothing any more.
+  // Copies, so that later answers change nothing.
   return { people: new Map(people), channels: new Map(channels) };
 }
 
@@ -100,9 +100,9 @@ function note(names: Map<string, string>, id: string, name: string | null): void
 }
 
 /**
- * The files that go along with a turn, downloaded, and a note of which they are. A turn that was on
- * its way gets the same ones again; null: one of them can't be had now, and without it the words
- * under its idempotency key would be others.
+ * Downloads the files that go along with a turn, and notes which they are. A turn that was already
+ * being sent gets the same files again. Null means that one of them isn't available now: without
+ * it, the same idempotency key would carry a different request.
  */
 export async function filesOfRequest(
   deps: Pick<TaskDeps, "fileReader">,
@@ -145,18 +145,18 @@ export async function filesOfRequest(
 }
 
 /**
- * A request waits so long for a thread at most: where Slack says when to come again, some apps get
- * one call a minute; and where it doesn't.
+ * The longest that a request waits for its thread: if Slack says when to come again (some apps get
+ * one call a minute), and if it doesn't.
  */
 const PATIENCE_MS = { told: 195_000, untold: 10_000 };
 const AGAIN_AFTER_MS = 4_000;
-/** How many of the thread's newest turns are asked what has been seen. */
+/** How many of the thread's newest turns are checked for what the agent has seen. */
 const TURNS = 20;
 
 /**
- * What of its thread goes along with a turn that is about to be sent: what was said since `job`, if
- * it is a follow-up, was last told, without the messages in `withheld`. `wait`: Slack is asked
- * again soon. Undefined: nothing has to be read.
+ * The part of its thread that goes along with a turn that is about to be sent. For a follow-up,
+ * that is what was said since `job` last got a message. Messages in `withheld` are left out. `wait`
+ * means that Slack has to be asked again soon. Undefined if nothing has to be read.
  */
 export async function threadOfRequest(
   deps: Pick<TaskDeps, "records" | "threadReader" | "directory" | "clock" | "logger">,
@@ -194,7 +194,7 @@ export async function threadOfRequest(
     ...(withheld.length === 0 ? {} : { withheld: [...withheld] }),
     ...(stopped === null ? {} : { isCutShort: true }),
   };
-  // Whoever works on a job knows how its turns ended.
+  // The agent of a job knows how its turns ended.
   const isKnown = (message: object) => job !== null && "isOwn" in message && message.isOwn === true;
   const isWithheld = withheldAmong(withheld);
   const shared = without(context, (message) => isWithheld(message) || isKnown(message));
@@ -202,8 +202,8 @@ export async function threadOfRequest(
 }
 
 /**
- * Nothing leaves Slack of somebody who may not use the app, also if they can't be told from such
- * people now.
+ * Removes messages by people who may not use the app, or about whom Slack can't say now. Nothing of
+ * theirs leaves Slack.
  */
 export async function withoutGuests(
   { directory }: { directory: Pick<TaskDeps["directory"], "admission"> },
@@ -217,8 +217,8 @@ export async function withoutGuests(
 }
 
 /**
- * Tells which of some messages, and of those that they show, are of somebody who may not use the
- * app.
+ * Returns a test for messages by people who may not use the app. It also covers the messages that
+ * these show.
  */
 export async function refusedOf(
   directory: Pick<TaskDeps["directory"], "admission">,
@@ -238,21 +238,21 @@ function countOf(messages: readonly ThreadMessage[]): number {
   return messages.reduce((sum, { shows = [] }) => sum + 1 + shows.length, 0);
 }
 
-/** For how long to wait for Slack; null: not any more, or waiting changes nothing. */
+/** How long to wait before asking Slack again. Null if time is up or waiting doesn't help. */
 function againAfterMs(
   { kind, retryAfterMs }: { kind?: string; retryAfterMs?: number | undefined },
   isPart: boolean,
   ageMs: number,
 ): number | null {
   if (kind === "place" || kind === "credentials") return null;
-  // What stopped for another reason stops there again.
+  // A read that stopped for another reason would stop there again.
   if (isPart && retryAfterMs === undefined) return null;
   const delayMs = retryAfterMs ?? AGAIN_AFTER_MS;
   const patienceMs = retryAfterMs === undefined ? PATIENCE_MS.untold : PATIENCE_MS.told;
   return ageMs + delayMs <= patienceMs ? delayMs : null;
 }
 
-/** The newest message that the job was told, as far as its turns say. */
+/** The newest message that the job's turns say it was sent. */
 function newestSeen(others: readonly Turn[], turn: Turn, job: Job): string | null {
   const key = jobKey(turn.request.project, job.id);
   const seen = others
@@ -268,7 +268,7 @@ type Thread = { teamId: string; channelId: string; ts: string };
 
 type Place = Pick<Turn["request"], "teamId" | "channelId" | "threadTs">;
 
-/** The messages of a thread that people chose not to share, by their `ts`. The list only grows. */
+/** The `ts` of messages in a thread that people chose not to share. The list only grows. */
 export async function withheldIn(
   { records }: { records: { withheld: Pick<TaskDeps["records"]["withheld"], "get"> } },
   place: Place,

@@ -12,8 +12,8 @@ import { Refusal } from "../core/ports/notifier.ts";
 import { storedObject } from "../core/ports/stored-object.ts";
 
 /**
- * Sends a turn: as a create, or, of a follow-up, as a message to its job. Adding it again brings it
- * forward.
+ * The task that sends a turn: as a create or, for a follow-up, as a message to its job. Adding it
+ * again brings it forward.
  */
 export function submitTask(turn: Turn): NewTask {
   const { service } = turn.request.project;
@@ -31,15 +31,12 @@ export function openTask(turn: Turn): NewTask {
   return { id: `open:${turn.id}`, type: "open", known: "pending", payload: turnPayload(turn) };
 }
 
-/**
- * `turnId` is the turn that began the watching; which turns are open is for the job's record to
- * say.
- */
+/** `turnId` is the turn that began the watch. The job's record says which turns are open. */
 export const WatchPayload = TurnPayload.extend({ jobKey: z.string(), state: PollState });
 
 export type WatchPayload = z.infer<typeof WatchPayload>;
 
-/** One per job. Adding it again while the job is watched brings its next poll forward. */
+/** The task that watches a job, one per job. Adding it again brings the next poll forward. */
 export function watchTask(turn: Turn, dueAt: number): NewTask {
   if (turn.job === null) throw new TypeError(`Turn ${turn.id} has no job to watch.`);
   const key = jobKey(turn.request.project, turn.job.id);
@@ -52,7 +49,7 @@ export function watchTask(turn: Turn, dueAt: number): NewTask {
   return { id: `watch:${key}`, type: "watch", share: service, known: "latest", dueAt, payload };
 }
 
-/** Stops a turn that is watched. One per watch. */
+/** The task that cancels a watched turn, one per watch. */
 export function cancelTask(turn: Turn): NewTask {
   const { service } = turn.request.project;
   return {
@@ -64,17 +61,16 @@ export function cancelTask(turn: Turn): NewTask {
   };
 }
 
-/** `question`: its number among those of the turn. */
+/** `question` is its number among the turn's questions. */
 export const QuestionPayload = TurnPayload.extend({ question: z.number().int() });
 
 export type QuestionPayload = z.infer<typeof QuestionPayload>;
 
 /**
- * What is to be added whenever a turn's questions, or where they are asked, may have changed. One
- * task for each message.
+ * The tasks to add whenever a turn's questions may have changed, one per message to post or update.
  */
 export function questionTasks(turn: Turn): NewTask[] {
-  // In a thread of its own, that is the root.
+  // The status message comes first. In a thread of its own, it is the root.
   if (!hasStatusMessage(turn.delivery)) return [];
   return (turn.questions ?? [])
     .filter((question) => isToBeShown(turn, question))
@@ -87,7 +83,7 @@ export function questionTasks(turn: Turn): NewTask[] {
 }
 
 /**
- * Whether a question's message is missing, or shows an earlier state. One that closes before it is
+ * True if a question's message has to be posted or updated. A question that closes before it is
  * posted isn't asked.
  */
 export function isToBeShown({ delivery }: Turn, question: Question): boolean {
@@ -102,11 +98,11 @@ export function answerTask(turn: Turn, number: number): NewTask {
 }
 
 /**
- * What is to be added whenever a turn may have become overdue, or what its notice says untrue. One
- * notice for each turn.
+ * The task to add whenever a turn may have become overdue or its notice may be out of date. There
+ * is one notice per turn.
  */
 export function overdueTasks(turn: Turn): NewTask[] {
-  // In a thread of its own, that is the root.
+  // The status message comes first. In a thread of its own, it is the root.
   if (!hasStatusMessage(turn.delivery) || !isNoticeDue(turn)) return [];
   return [{ id: `overdue:${turn.id}`, type: "overdue", known: "latest", payload: turnPayload(turn) }];
 }
@@ -116,8 +112,8 @@ export const DeliverPayload = TurnPayload.extend({ watch: z.number().int() });
 export type DeliverPayload = z.infer<typeof DeliverPayload>;
 
 /**
- * What is to be added whenever a turn may have become ready for its outcome: it has ended, and its
- * status message is there. One per watch of a turn: the task's id is what makes the outcome one.
+ * The task to add whenever a turn may be ready for its outcome: it has ended, and its status
+ * message is posted. The task's id makes sure that each watch gets one outcome.
  */
 export function deliverTasks(turn: Turn): NewTask[] {
   if (turn.stage.name !== "ended" || !hasStatusMessage(turn.delivery)) return [];
@@ -127,8 +123,8 @@ export function deliverTasks(turn: Turn): NewTask[] {
 }
 
 /**
- * One per status message: however much changes while it waits for its slot, it shows what is true
- * when it runs.
+ * The task that updates a status message, one per message. However much changes while it waits for
+ * its slot, it shows the state when it runs.
  */
 export function refreshTask(turn: Turn, slotMs?: number): NewTask {
   const turnId = turn.delivery.statusOf ?? turn.id;
@@ -137,8 +133,8 @@ export function refreshTask(turn: Turn, slotMs?: number): NewTask {
 }
 
 /**
- * What is to be added whenever a turn has changed, and goes on. For a step alone its message is
- * updated later: {@link stepRefreshTask}.
+ * The task to add whenever an unfinished turn has changed. If only its step has changed, the
+ * message is updated later: {@link stepRefreshTask}.
  */
 export function refreshTasks(turn: Turn): NewTask[] {
   const { shown } = turn.delivery;
@@ -147,8 +143,8 @@ export function refreshTasks(turn: Turn): NewTask[] {
 }
 
 /**
- * What is to be added when a turn begins or has ended: a reaction under the message that asked, if
- * there is one.
+ * The task to add when a turn begins or has ended: a reaction to the message that asked, if there
+ * is one.
  */
 export function reactTasks(turn: Turn): NewTask[] {
   if (askingMessage(turn.request) === null) return [];
@@ -169,7 +165,7 @@ export const ReplyPayload = Slotted.extend({
 
 export type ReplyPayload = z.infer<typeof ReplyPayload>;
 
-/** Answers a mention privately; `cause` is derived from what Slack sent. */
+/** The task that answers a mention privately. `cause` is derived from what Slack sent. */
 export function replyTask(cause: string, payload: ReplyPayload): NewTask {
   return { id: `reply:${cause}`, type: "reply", payload };
 }
@@ -181,17 +177,17 @@ export const ListPayload = Slotted.extend({
   userId: z.string(),
   responseUrl: z.string().nullable(),
   of: z.enum(["person", "channel", "standing"]),
-  /** How many newer requests to leave out. */
+  /** The number of newer requests to leave out. */
   from: z.number().int().min(0),
-  /** Somebody turns the pages of a list that is there. */
+  /** True if somebody turns the pages of a list that is already there. */
   replaces: z.boolean(),
 });
 
 export type ListPayload = z.infer<typeof ListPayload>;
 
 /**
- * Shows somebody their requests, the channel's, or how they stand; `cause` is derived from what
- * Slack sent.
+ * The task that shows somebody their requests, the channel's, or how these stand. `cause` is
+ * derived from what Slack sent.
  */
 export function listTask(cause: string, payload: ListPayload): NewTask {
   return { id: `list:${cause}`, type: "list", payload };
@@ -203,7 +199,10 @@ export const WelcomePayload = Slotted.extend({
   userId: z.string(),
 });
 
-/** One for each person, whenever they open their direct messages with the app. */
+/**
+ * The task that welcomes a person, one per person, however often they open their direct messages
+ * with the app.
+ */
 export function welcomeTask(payload: z.infer<typeof WelcomePayload>): NewTask {
   return { id: `welcome:${payload.teamId}:${payload.userId}`, type: "welcome", payload };
 }

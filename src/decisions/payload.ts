@@ -5,15 +5,15 @@ import type { Task } from "../core/ports/task-queue.ts";
 import type { Turn } from "../core/turn/turn.ts";
 import { DocsAgentError } from "../core/errors.ts";
 
-/** Thrown when a task's payload is not what its handler reads. Repeating changes nothing. */
+/** Thrown when a task's payload doesn't fit its handler. Repeating doesn't help. */
 export class PayloadInvalidError extends DocsAgentError {
   readonly code = "payload_invalid";
 }
 
-/** A task with what it carries. */
+/** A task with its parsed payload. */
 export type TaskWith<T> = Task & { payload: T };
 
-/** The task, with what it carries read. Throws a {@link PayloadInvalidError}. */
+/** Parses a task's payload. Throws a {@link PayloadInvalidError}. */
 export function readTask<T>(schema: z.ZodType<T>, task: Task): TaskWith<T> {
   const parsed = schema.safeParse(task.payload);
   if (parsed.success) return { ...task, payload: parsed.data };
@@ -24,7 +24,7 @@ export function readTask<T>(schema: z.ZodType<T>, task: Task): TaskWith<T> {
 }
 
 /**
- * Whose task it is: carried by every task, so that the person can be told even when all other
+ * The person a task is for. Every task carries it, so that the person can be told even if all other
  * records are lost.
  */
 export const Whose = storedObject({
@@ -36,19 +36,19 @@ export const Whose = storedObject({
 export type Whose = z.infer<typeof Whose>;
 
 /**
- * The times at Slack that were reserved for a task, epoch milliseconds: for what it does, and for a
- * look at what is there already.
+ * Slack slots reserved for a task, epoch milliseconds: for its action, and for searching for an
+ * earlier post.
  */
 export const Slotted = storedObject({ slotMs: z.number().optional(), lookMs: z.number().optional() });
 export type SlottedTask = TaskWith<z.infer<typeof Slotted>>;
 
-/** The payload of a task that works on one turn. `thread` and `jobId` are there for the log. */
+/** The payload of a task that works on one turn. `thread` and `jobId` are for the log. */
 export const TurnPayload = Slotted.extend({
   turnId: z.string(),
   thread: z.string().nullable(),
   jobId: z.string().nullable(),
   whose: Whose,
-  /** A thread was read in part: where to go on. */
+  /** Where to continue a thread that was only read in part. */
   threadLook: ThreadLook.optional(),
 });
 export type TurnPayload = z.infer<typeof TurnPayload>;

@@ -11,17 +11,12 @@ import type { Task } from "../core/ports/task-queue.ts";
 import { readTask, type TaskWith } from "./payload.ts";
 import type { TaskDeps } from "./deps.ts";
 
-/**
- * Thrown when a task's record is not there any more, or does not parse. Repeating changes nothing.
- */
+/** Thrown when a task's record is gone or can't be parsed. Repeating doesn't help. */
 export class RecordLostError extends DocsAgentError {
   readonly code = "record_lost";
 }
 
-/**
- * A task that works on a turn, with what it carries, and that turn. Throws where either can't be
- * read.
- */
+/** Reads a task's payload and the turn it works on. Throws if either can't be read. */
 export async function readTurnTask<T extends { turnId: string }>(
   { records }: Pick<TaskDeps, "records">,
   schema: z.ZodType<T>,
@@ -32,7 +27,7 @@ export async function readTurnTask<T extends { turnId: string }>(
   return { task, turn: requireTurn(await records.turn.get(turnId), turnId) };
 }
 
-/** The turn as it is at the moment of a decision. Throws a {@link RecordLostError}. */
+/** The turn's current state during a decision. Throws a {@link RecordLostError}. */
 export function turnNow(read: Read, turnId: string): Turn {
   return requireTurn(read("turn", turnId), turnId);
 }
@@ -42,7 +37,7 @@ function requireTurn(turn: Turn | undefined, turnId: string): Turn {
   throw new RecordLostError(`There is no readable record of turn ${turnId}.`);
 }
 
-/** How a turn ended, as it goes to the log. */
+/** How a turn ended, for the log. */
 export function endedForLog({ kind, reason, tookMs, told, stoppedBy }: Outcome): Record<string, unknown> {
   return {
     outcome: kind,
@@ -55,7 +50,7 @@ export function endedForLog({ kind, reason, tookMs, told, stoppedBy }: Outcome):
 
 type Deps = Pick<TaskDeps, "clock" | "polling" | "retentionMs">;
 
-/** What to write when turns have changed, each decided on what those before it write. */
+/** What to write when turns have changed. Each turn's writes build on those before it. */
 export function turnWrites(deps: Deps, read: Read, ...turns: readonly Turn[]): Write[] {
   const writes = new Map<string, Write>();
   const readNow = readAfter(read, writes);
@@ -64,10 +59,7 @@ export function turnWrites(deps: Deps, read: Read, ...turns: readonly Turn[]): W
   return [...writes.values()];
 }
 
-/**
- * The turn, and where it is new or another stage begins, its job and the thread that it reports
- * into.
- */
+/** Writes the turn and, if it is new or has entered another stage, its job and thread. */
 function writesOf(deps: Deps, read: Read, turn: Turn): Write[] {
   const before = read("turn", turn.id);
   const ttlMs = keptMs(deps, read, turn);
@@ -81,7 +73,7 @@ function writesOf(deps: Deps, read: Read, turn: Turn): Write[] {
     { kind: "turn", id: turn.id, record: turn, ttlMs },
     ...withheldWrites(read, turn.request),
   ];
-  // Its end, or its being watched again, changes how long all of it is kept.
+  // When it ends or is watched again, everything is kept for a different time.
   if (thread !== null && (isNewInThread || (key !== null && isOtherStage))) {
     const record = threadWith(read, thread, turn, isNewInThread);
     writes.push({ kind: "thread", id: threadId(thread), record, ttlMs: longestMs });
@@ -99,21 +91,21 @@ function writesOf(deps: Deps, read: Read, turn: Turn): Write[] {
       ...(pullRequest === undefined ? {} : { pullRequest }),
       createdAt: known?.createdAt ?? deps.clock.now(),
     };
-    // As long as the turn that is kept longest.
+    // The job is kept as long as the turn that is kept longest.
     const isOpen = record.openTurnIds.length > 0;
     writes.push({ kind: "job", id: key, record, ttlMs: isOpen ? longestMs : ttlMs });
   }
   return writes;
 }
 
-/** A turn is kept as long as those that its status message shows. */
+/** A turn is kept as long as the turns that its status message shows. */
 function keptMs({ clock, polling, retentionMs }: Deps, read: Read, turn: Turn): number {
   return Math.max(...shownBy(read, turn).map((each) => keepTurnMs(each, clock.now(), polling, retentionMs)));
 }
 
 /**
- * Written with the turn. It outlives the turn, and the thread's record: Slack keeps what was said,
- * and it may be read again.
+ * Written with the turn, but kept longer than the turn and the thread's record: Slack keeps the
+ * messages, and they may be read again.
  */
 function withheldWrites(read: Read, request: Request): Write[] {
   const withheld = request.context?.withheld ?? [];
@@ -127,15 +119,15 @@ function withheldWrites(read: Read, request: Request): Write[] {
 
 type Thread = { teamId: string; channelId: string; ts: string };
 
-/** Where a turn reports; null: its thread isn't there yet. */
+/** The thread a turn reports to, or null if it isn't there yet. */
 function threadOf({ request, delivery }: Turn): Thread | null {
   const { channelId, threadTs } = delivery;
   return threadTs === null ? null : { teamId: request.teamId, channelId, ts: threadTs };
 }
 
 /**
- * `isNew`: the turn has come into the thread just now. Turns stay in the order in which they came,
- * and are never named anew.
+ * `isNew` is true if the turn has just come into the thread. Turns keep their order of arrival and
+ * are listed once.
  */
 function threadWith(read: Read, thread: Thread, turn: Turn, isNew: boolean): ThreadRecord {
   const known = read("thread", threadId(thread));
@@ -150,8 +142,8 @@ function threadWith(read: Read, thread: Thread, turn: Turn, isNew: boolean): Thr
 }
 
 /**
- * The open turns of a job with one that has changed. One that is watched again comes before those
- * that were asked for later.
+ * The open turns of a job after one of them has changed. A turn that is watched again comes before
+ * those that were requested later.
  */
 function openWith(read: Read, openIds: readonly string[], turn: Turn, before: Turn | undefined): string[] {
   if (turn.stage.name === "ended") return openIds.filter((id) => id !== turn.id);

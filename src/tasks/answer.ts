@@ -10,9 +10,9 @@ import { QuestionPayload, questionTasks, watchTask } from "../decisions/new-task
 import { readTurnTask, turnNow, turnWrites } from "../decisions/turn-writes.ts";
 
 /**
- * Takes an answer to the job service, for a day while that is away. Safe to repeat, as the same
- * answer is. That it is on its way is saved before: if the question is gone afterwards, the agent
- * may have got it.
+ * Sends an answer to the job service, and keeps trying for a day if the service is away. Repeating
+ * is safe, because the same answer counts once. That it is being sent is stored first: if the
+ * question is gone afterwards, the agent may have got the answer.
  */
 export async function answer(deps: TaskDeps, given: Task): Promise<Step> {
   const { task, turn } = await readTurnTask(deps, QuestionPayload, given);
@@ -57,7 +57,7 @@ export async function answer(deps: TaskDeps, given: Task): Promise<Step> {
   });
 }
 
-/** Writes down how the sending ended; the message says so, and the next poll comes soon. */
+/** Stores how sending ended. The message says so, and the next poll comes soon. */
 function settle(deps: TaskDeps, turnId: string, number: number, ended: { result: AnswerResult }): Step {
   return (read) => ({ ...change(deps, read, turnId, number, ended), value: { kind: "done" } });
 }

@@ -6,8 +6,8 @@ import { afterFault } from "./post.ts";
 import { AskPayload } from "../decisions/asking.ts";
 
 /**
- * Shows the question to the author alone; twice, if the answer to that is lost. Where they can't
- * see it, a reply in a thread starts nothing.
+ * Shows the question to the author alone. They may see it twice if Slack's answer is lost. If they
+ * can't see it, a reply in a thread starts nothing.
  */
 export async function ask(deps: TaskDeps, given: Task): Promise<Step> {
   const task = readTask(AskPayload, given);

@@ -9,21 +9,22 @@ import { askJobService } from "./project-gate.ts";
 import { readTurnTask, turnNow } from "../decisions/turn-writes.ts";
 
 /**
- * The task is tried at least this often, so that a stop is soon there when the job service is back.
+ * Attempts stay at least this frequent, so that a stop goes through soon after the job service is
+ * back.
  */
 const SLOWEST_ATTEMPT = 6;
 
 /**
- * Cancels a turn that somebody has stopped, where the job service announces at that moment that it
- * can; elsewhere the turn is no longer watched. A turn that has ended by then keeps its own
- * outcome. Safe to repeat: canceling twice is canceling once.
+ * Cancels a turn that somebody stopped, if the job service announces at that moment that it can.
+ * Otherwise the turn is no longer watched. A turn that has ended by then keeps its own outcome.
+ * Safe to repeat.
  */
 export async function cancel(deps: TaskDeps, given: Task): Promise<Step> {
   const { task, turn } = await readTurnTask(deps, TurnPayload, given);
   const turnId = turn.id;
   const { job, stage, stop } = turn;
   const configured = deps.jobServices.of(turn.request.project);
-  // A watch whose project is no longer configured ends by itself.
+  // If the project is no longer configured, the watch ends by itself.
   if (configured === undefined || job === null) return { kind: "done" };
   if (stage.name !== "watching" || stop === undefined || stop.isTaken === true) return { kind: "done" };
   const { jobService, service } = configured;
@@ -60,7 +61,7 @@ async function canceled(
   return settle(deps, turn.id, (current) => unwatchTurn(current, now));
 }
 
-/** It did not get through: again later, as long as the turn is watched. */
+/** The cancel didn't get through. It is tried again as long as the turn is watched. */
 function after(deps: TaskDeps, task: Task, answer: JobServiceAnswer): Step {
   if (!answer.ok) deps.logger.warn({ fault: faultForLog(answer.fault) }, "cancel did not succeed");
   const delayMs = retryDelayMs({

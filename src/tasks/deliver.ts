@@ -8,21 +8,20 @@ import { aside, postForTurn, threadRecordOf } from "./post-for-turn.ts";
 import { refreshTask, DeliverPayload } from "../decisions/new-tasks.ts";
 import { readTurnTask, turnNow, turnWrites } from "../decisions/turn-writes.ts";
 
-/** How long an outcome that Slack doesn't take holds back those of later requests. */
+/** How long an outcome that Slack doesn't accept holds back those of later requests. */
 const HOLDS_BACK_MS = 60 * 60_000;
 
 const FIRST_LOOK_MS = 250;
 
 const LAST_LOOK_MS = 15_000;
 
-/** How many turns of the thread are looked at: the newest before this one. */
+/** How many of the turns before this one in the thread are considered. */
 const LOOKED_AT = 20;
 
 /**
- * Of the outcomes that wait for Slack, the one of the earlier request stands first in the thread.
- * The thread's list of turns says which that is: their times are of no use if the clock was set
- * back between them. Returns when to look again, epoch milliseconds, or null if this turn's outcome
- * is the next.
+ * Outcomes that wait for Slack are posted in the order of their requests, which the thread's list
+ * of turns gives. Their times don't help if the clock was set back between them. Returns when to
+ * look again, epoch milliseconds, or null if this turn's outcome is next.
  */
 async function whenToLookForEarlier(
   { records, clock }: Pick<TaskDeps, "records" | "clock">,
@@ -34,10 +33,10 @@ async function whenToLookForEarlier(
   const before = thread.turnIds.slice(0, Math.max(0, thread.turnIds.indexOf(turn.id)));
   for (const otherId of before.slice(-LOOKED_AT)) {
     const other = await records.turn.get(otherId);
-    // What moved to a direct message is no longer in this thread's order.
+    // Turns that moved to a direct message are no longer in this thread's order.
     if (other?.stage.name !== "ended" || other.delivery.away !== null) continue;
     if (isPosted(other.delivery, outcomeSlot(other.watch))) continue;
-    // Where both ends lie far in the future, the clock was set back, and nobody waits for them.
+    // If both ends lie far in the future, the clock was set back, and nobody waits for them.
     const waitedMs = now - Math.min(other.stage.at, turn.stage.at);
     if (Math.abs(waitedMs) > HOLDS_BACK_MS) continue;
     return now + Math.min(LAST_LOOK_MS, Math.max(FIRST_LOOK_MS, waitedMs / 4));
@@ -46,14 +45,14 @@ async function whenToLookForEarlier(
 }
 
 /**
- * Says the outcome in the thread, once, as a reply (edits notify nobody); then the status message
- * is brought up to date.
+ * Posts the outcome in the thread, once, as a reply, because edits notify nobody. Then the status
+ * message is updated.
  */
 export async function deliver(deps: TaskDeps, given: Task): Promise<Step> {
   const { task, turn } = await readTurnTask(deps, DeliverPayload, given);
   const { watch } = task.payload;
-  // Somebody keeps watching: that watch has an outcome of its own, and this one was said before the
-  // button was there.
+  // Somebody keeps watching. That watch has its own outcome, and this one was posted before the
+  // button appeared.
   if (turn.stage.name !== "ended" || turn.watch !== watch) return { kind: "done" };
   const { outcome } = turn.stage;
   const thread = await threadRecordOf(deps, turn);
@@ -77,7 +76,7 @@ export async function deliver(deps: TaskDeps, given: Task): Promise<Step> {
       delivery: {
         ...delivery,
         channelId: slot?.channelId ?? delivery.channelId,
-        // The first that is posted in the direct messages is where one can reply there.
+        // People can reply to the first message in the direct messages.
         threadTs: delivery.threadTs ?? slot?.ts ?? null,
       },
     };

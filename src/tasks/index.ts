@@ -24,9 +24,9 @@ import { RecordLostError } from "../decisions/turn-writes.ts";
 import { watch } from "./watch.ts";
 
 /**
- * Every type of task and what it does, in the order of the flow. Each pool has a budget of its own:
- * nothing that goes to Slack waits for the job service, no message for an update, and no create for
- * polls.
+ * Every type of task and what it does, in the order of the flow. Each pool has its own budget:
+ * Slack messages never wait for the job service, messages never wait for updates, and creates never
+ * wait for polls.
  */
 const handlers: Record<string, Handler> = {
   submit: { pool: "creates", handle: submit, endsTurn: "create-lost" },
@@ -51,24 +51,22 @@ type Handler = {
   pool: keyof typeof POOLS;
   handle: (deps: TaskDeps, task: Task) => Promise<Step>;
   /**
-   * Without it its turn, or all that are watched with it, would never end: why it is unknown how it
-   * ended.
+   * Set if its turn, or all turns it watches, could never end without it: the reason for their
+   * unknown outcome when the task is given up.
    */
   endsTurn?: OutcomeReason;
   /**
-   * What it leaves undone when it is given up nobody has to know: a status message that stays
-   * behind, say.
+   * True if nobody has to know that it was given up. An out-of-date status message is an example.
    */
   isQuiet?: boolean;
 };
 
 /**
- * How many tasks of each pool run at once, those of each job service on their own. They mostly wait
- * for others.
+ * How many tasks of each pool run at once, counted separately for each job service. They mostly
+ * wait for others.
  */
 const POOLS = { creates: 32, messages: 64, polls: 64, updates: 16, reactions: 8, others: 4 };
 
-/** Which pool a type of task runs in. */
 export const taskPools = {
   of: (type: string): string => handlers[type]?.pool ?? "others",
   budgets: POOLS,
@@ -76,8 +74,8 @@ export const taskPools = {
 };
 
 /**
- * Runs any task: logs it, turns what it throws into a retry, and tells the person about what is
- * given up.
+ * Runs any task: logs it, turns what it throws into a retry, and tells the person when it is given
+ * up.
  */
 export function createTaskHandler(deps: Omit<TaskDeps, "commit" | "assertHeld">): TaskHandler {
   return async (task, { commit, assertHeld }) => {
@@ -98,7 +96,10 @@ export function createTaskHandler(deps: Omit<TaskDeps, "commit" | "assertHeld">)
   };
 }
 
-/** A newer version added the task. Repeating helps: one of its replicas will get it. */
+/**
+ * A newer version added the task. Repeating helps, because one of that version's replicas will get
+ * it.
+ */
 class TaskUnknownError extends DocsAgentError {
   readonly code = "task_unknown";
 }
@@ -120,13 +121,13 @@ async function run(deps: TaskDeps, task: Task): Promise<Step> {
     }
     const now = deps.clock.now();
     const delayMs = retryDelayMs({
-      // A newer replica may be there at any moment.
+      // A newer replica may start at any moment.
       attempt: thrown instanceof TaskUnknownError ? Math.min(task.attempt, 5) : task.attempt + task.surprises,
       retryAfterMs: 0,
       random: deps.random(),
     });
     const dueAt = now + delayMs;
-    // What we throw on purpose was foreseen: the store cannot be written, say.
+    // Errors we throw on purpose are foreseen, such as a store that can't be written.
     if (thrown instanceof DocsAgentError) {
       return isGivenUp(task, now) ? { kind: "dead", reason } : { kind: "retry", dueAt, reason };
     }
@@ -139,7 +140,7 @@ async function run(deps: TaskDeps, task: Task): Promise<Step> {
   }
 }
 
-/** Logs how a task ended, and adds what tells the person if it was given up. */
+/** Logs how a task ended, and adds the task that tells the person if it was given up. */
 function ended(
   deps: Pick<TaskDeps, "clock" | "logger" | "polling" | "retentionMs">,
   task: Task,
@@ -162,7 +163,7 @@ function ended(
           .flatMap((id) => read("turn", id) ?? [])
           .filter(({ id, stage }) => stage.name === "watching" || (id === turnId && stage.name !== "ended"));
         if (open.length === 0 || endsTurn === undefined) return { adds: [tellTask(task, whose)], value: end };
-        // Its thread says so, with what to do: every turn ends in an outcome.
+        // Every turn ends in an outcome, so its thread says what happened and what to do.
         const now = deps.clock.now();
         const lost = open.map((turn) => endTurn(turn, "unknown", now, { reason: endsTurn }));
         const { writes, adds } = changesOf(deps, read, lost);
@@ -185,7 +186,7 @@ function ended(
 const OfSomeone = z.object({
   whose: Whose,
   turnId: z.string().optional(),
-  /** Of the job that is watched. */
+  /** The watched job's key. */
   jobKey: z.string().optional(),
 });
 

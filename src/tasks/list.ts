@@ -18,13 +18,13 @@ import type { TaskDeps } from "../decisions/deps.ts";
 import { readTask } from "../decisions/payload.ts";
 import { ListPayload } from "../decisions/new-tasks.ts";
 
-/** As long as nobody has forgotten that they asked. */
+/** How long people remember that they asked. */
 const WANTED_FOR_MS = 10 * 60_000;
 
-/** What went wrong before that is no news. */
+/** Older trouble is no longer news. */
 const LATELY_MS = 24 * 60 * 60_000;
 
-/** Answers with what is true when it runs. */
+/** Answers with the state when it runs. */
 export async function list(deps: TaskDeps, given: Task): Promise<Step> {
   const task = readTask(ListPayload, given);
   const { payload } = task;
@@ -33,8 +33,8 @@ export async function list(deps: TaskDeps, given: Task): Promise<Step> {
   const viewer: Viewer = {
     teamId,
     userId,
-    // Whoever types in a channel is in it. An old list can be on a screen longer than its reader is
-    // in the channel.
+    // A person who types in a channel is in it. A list on the screen may be older: its reader may
+    // have left the channel since.
     channels: replaces ? channels : new Set([...channels, channelId]),
   };
   const message =

@@ -17,8 +17,8 @@ export function tellTask(dead: Task, whose: Whose): NewTask {
 }
 
 /**
- * Tells the requester in a direct message that a task of theirs was given up; privately where they
- * asked if that fails.
+ * Tells the requester in a direct message that one of their tasks was given up. If that fails,
+ * tells them privately where they asked.
  */
 export async function tell(deps: TaskDeps, given: Task): Promise<Step> {
   const task = readTask(TellPayload, given);
@@ -27,7 +27,7 @@ export async function tell(deps: TaskDeps, given: Task): Promise<Step> {
   const message = {
     kind: "gave-up",
     taskId,
-    // Where the status message was given up, the job may have begun all the same.
+    // Although the status message was given up, the job may have begun.
     taskType: taskType === "open" && (await hasBegun(deps, taskId)) ? "begun" : taskType,
     channelId,
   } as const;
@@ -49,14 +49,14 @@ async function hasBegun(deps: Pick<TaskDeps, "records">, openTaskId: string): Pr
 }
 
 /**
- * Welcomes a newcomer, once: somebody who has asked for nothing, and in whose direct messages
- * nothing stands.
+ * Welcomes a newcomer, once: a person who has asked for nothing and has no messages with the app
+ * yet.
  */
 export async function welcome(deps: TaskDeps, given: Task): Promise<Step> {
   const task = readTask(WelcomePayload, given);
   const { payload } = task;
   const { teamId, channelId } = payload;
-  // Until it is about to be sent, it is still to be seen whether they are a newcomer.
+  // Only an attempt that hasn't begun to send checks if they are a newcomer.
   if ((await deps.records.notice.get(task.id)) === undefined) {
     const asked = await deps.series.of(requestListOf("person", payload));
     if (asked.length > 0) return { kind: "done" };
@@ -73,8 +73,8 @@ export async function welcome(deps: TaskDeps, given: Task): Promise<Step> {
 }
 
 /**
- * Posts a message that belongs to no turn, once. Its record, which the task names, is there from
- * the intent to the end. Null: the place can't take it.
+ * Posts a message that belongs to no turn, once. Its record has the task's id and exists from the
+ * intent to the end. Null means that the place can't take it.
  */
 async function postNotice(
   deps: TaskDeps,

@@ -9,8 +9,8 @@ import { postForTurn } from "./post-for-turn.ts";
 import { readTurnTask, turnNow, turnWrites } from "../decisions/turn-writes.ts";
 
 /**
- * Posts the status message: in the thread that the request came from, or as the root of one of its
- * own. If the turn has ended by then, its outcome follows.
+ * Posts the status message: in the thread that the request came from, or as the root of its own. If
+ * the turn has ended by then, its outcome follows.
  */
 export async function open(deps: TaskDeps, given: Task): Promise<Step> {
   const { task, turn } = await readTurnTask(deps, TurnPayload, given);
@@ -33,7 +33,7 @@ export async function open(deps: TaskDeps, given: Task): Promise<Step> {
         ...delivery,
         channelId: slot?.channelId ?? delivery.channelId,
         threadTs: delivery.threadTs ?? ts,
-        // A post that an earlier attempt left shows what was true then.
+        // A post by an earlier attempt shows the state of that time.
         shown: delivery.shown ?? (attempt.isFound ? "" : shown),
       },
     };
@@ -41,7 +41,7 @@ export async function open(deps: TaskDeps, given: Task): Promise<Step> {
       {
         from: now.request.from,
         project: now.request.project.name,
-        // A request in a thread has named it already.
+        // For a request in a thread, the log already has the thread's name.
         ...(task.payload.thread === null && { thread: turnPayload(opened).thread }),
       },
       "turn opened",

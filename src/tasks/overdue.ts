@@ -7,8 +7,8 @@ import { TurnPayload } from "../decisions/payload.ts";
 import { readTurnTask } from "../decisions/turn-writes.ts";
 
 /**
- * Says in the thread, once, that the turn takes longer than usual; later takes the button away.
- * Safe to repeat: it shows what is true when it runs.
+ * Posts, once, that the turn takes longer than usual, and later removes the button. Safe to repeat:
+ * it shows the state when it runs.
  */
 export async function overdue(deps: TaskDeps, given: Task): Promise<Step> {
   const { task, turn } = await readTurnTask(deps, TurnPayload, given);

@@ -12,16 +12,16 @@ type Change = (delivery: Delivery) => Delivery;
 type TurnTask = TaskWith<TurnPayload>;
 
 /**
- * Either the post is there, and `change` says so of the delivery; or `step` ends this run of the
- * task. `isFault`: Slack refused it for now.
+ * Either the post is there, and `change` records it in the delivery, or `step` ends this run of the
+ * task. `isFault` is true if Slack refused it for now.
  */
 type TurnPost =
   | { kind: "posted"; isFound: boolean; change: Change }
   | { kind: "not-yet"; step: Step; isFault: boolean };
 
 /**
- * Posts a message where the turn reports, once. If that place cannot take it, the turn reports to
- * the requester in a direct message from then on.
+ * Posts a message where the turn reports, once. If that place can't take it, the turn moves to a
+ * direct message with the requester.
  */
 export async function postForTurn(
   deps: TaskDeps,
@@ -56,7 +56,7 @@ export async function postForTurn(
   }
 }
 
-/** As {@link postForTurn}; where the post is there already, it is updated to say `message`. */
+/** Like {@link postForTurn}, but updates the post if it is already there. */
 async function postOrUpdate(
   deps: TaskDeps,
   task: TurnTask,
@@ -78,14 +78,14 @@ async function postOrUpdate(
 }
 
 /**
- * A message that shows a part of a turn which changes: where it stands, what it says, and the name
- * of what it shows.
+ * A message about a changing part of a turn: its slot, its content, and the name of the state it
+ * shows.
  */
 type PartOfTurn = { slot: string; message: MessageOf<"question" | "overdue">; key: string };
 
 /**
- * Posts, or updates, a message about a part of a turn. `note`: the turn, with what the message
- * shows noted. Once more if that `isDue` then, as it has changed meanwhile.
+ * Posts or updates a message about a part of a turn. `note` records in the turn what the message
+ * shows. It runs again if `isDue` says that the part has changed meanwhile.
  */
 export async function showPart(
   deps: TaskDeps,
@@ -98,7 +98,7 @@ export async function showPart(
   const said = { ...message, ...aside(turn, slot, await threadRecordOf(deps, turn)) };
   const attempt = await postOrUpdate(deps, task, turn, slot, said);
   if (attempt.kind !== "posted") return attempt.step;
-  // A post that an earlier attempt left shows what was true then.
+  // A post by an earlier attempt shows the state of that time.
   const shown = attempt.isFound ? "" : key;
   const { slotMs: _, lookMs: __, ...payload } = task.payload;
   return (read) => {
@@ -112,9 +112,9 @@ export async function showPart(
 }
 
 /**
- * What a post says besides. `away`: why it is in a direct message; null: it stands where the turn
- * was asked for, or the status message says so. `muted`: who isn't to be mentioned in the thread
- * that the turn reports into.
+ * What a post adds. `away` is the reason why it is in a direct message. It is null if the post is
+ * where the request was made, or if the status message already gives the reason. `muted` are the
+ * people not to mention in the turn's thread.
  */
 export function aside(
   { delivery, request }: Turn,
@@ -127,7 +127,7 @@ export function aside(
   return { away: isExplained ? null : away, muted: thread?.muted ?? [] };
 }
 
-/** The record of the thread that a turn reports into. */
+/** The record of the thread that a turn reports to. */
 export async function threadRecordOf(
   { records }: Pick<TaskDeps, "records">,
   { request: { teamId }, delivery }: Turn,
@@ -167,8 +167,8 @@ async function away(
 }
 
 /**
- * Says where the request was made how to get the app in. The direct message that follows says the
- * same, so this one may be lost.
+ * Tells the requester, where they asked, how to invite the app. The direct message that follows
+ * says the same, so this one may be lost.
  */
 async function inviteMe(deps: TaskDeps, { request, delivery }: Turn, error: string): Promise<void> {
   if (request.responseUrl === null) return;

@@ -7,44 +7,42 @@ import type { TaskEnd } from "../core/ports/task-queue.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 
 /**
- * Slack takes about one message a second and channel (docs.slack.dev/apis/web-api/rate-limits). A
- * little less, because not every message takes as long to get there.
+ * Slack allows about one message a second in a channel (docs.slack.dev/apis/web-api/rate-limits).
+ * We send a little less, because messages take different times to arrive.
  */
 const POST_RATE = { gapMs: 1100 };
 /**
- * Slack takes 50 look-ups and more a minute over a workspace, and one a minute from some apps,
- * which a 429 then tells.
+ * Slack allows 50 or more look-ups a minute in a workspace. Some apps get one a minute, which a 429
+ * then says.
  */
 const LOOK_RATE = { gapMs: 1200, burst: 5 };
-/** Slack shows a post to those who look for it only after a moment. */
+/** Slack shows a post in searches only after a moment. */
 const LOOK_AFTER_MS = 3_000;
-/** A post that was not found is looked for once more, later, before it is posted again. */
+/** If a post isn't found, one later search follows before it is posted again. */
 const LOOK_AGAIN_AFTER_MS = 8_000;
 const LOOKS = 2;
-/** What no later look will change: the app may not read there. Any other fault of a look passes. */
+/** Errors that no later search will change: the app may not read there. Other faults pass. */
 const CANNOT_LOOK: ReadonlySet<string> = new Set(["missing_scope", "not_allowed_token_type"]);
-/** Pages of one look; at Slack's stricter limits a 429 ends it earlier. */
+/** Pages per search. At Slack's stricter limits a 429 ends it earlier. */
 const PAGES = 4;
 
-/** Something that is posted once: where what was posted is kept, and what to say. */
+/** A post to make once: where it is recorded, and its content. */
 type OncePost = {
   teamId: string;
-  /** As it is now. */
   delivery: Delivery;
   slot: string;
   label: { turnId: string; post: string };
   message: Message;
-  /** Writes down, before the post is sent, that it is about to be. */
+  /** Stores, before the post is sent, that it is about to be. */
   saveIntent: (change: (delivery: Delivery) => Delivery) => Promise<void>;
 };
 
 /**
- * What came of an attempt. `change` brings the delivery up to date, with the step that ends the
- * task.
+ * How an attempt ended. `change` updates the delivery, in the step that ends the task.
  *
- * - `posted`: it is there, since now or (`isFound`) since an attempt whose answer was lost.
+ * - `posted`: it is there, posted now or (`isFound`) by an attempt whose answer was lost.
  * - `later`: `end` says when to come again.
- * - `refused`: the place cannot take it.
+ * - `refused`: the place can't take it.
  */
 type PostAttempt =
   | { kind: "posted"; isFound: boolean; change: (delivery: Delivery) => Delivery }
@@ -54,9 +52,9 @@ type PostAttempt =
 type Deps = Pick<TaskDeps, "clock" | "random" | "logger" | "notifier" | "slots" | "assertHeld">;
 
 /**
- * Posts a message at least once and, as far as Slack can tell, only once: the intent is saved
- * before the post; an attempt that finds an intent without a result first looks whether the post is
- * there. It waits for its slot at Slack like everything that is posted.
+ * Posts a message at least once and, as far as Slack can tell, only once. The intent is stored
+ * before the post; an attempt that finds an intent without a result first searches for the post.
+ * Like every post, it waits for its slot at Slack.
  */
 export async function postOnce(deps: Deps, task: SlottedTask, post: OncePost): Promise<PostAttempt> {
   const { delivery, slot: name } = post;
@@ -81,7 +79,7 @@ export async function postOnce(deps: Deps, task: SlottedTask, post: OncePost): P
     await post.saveIntent((current) => intend(current, name, sentAtMs));
   } catch (thrown) {
     if (!isStoreAnswerLost(thrown)) throw thrown;
-    // The intent may be saved, and nothing was sent: nobody has to look for it.
+    // The intent may be stored although nothing was sent, so no search is needed.
     return {
       kind: "later",
       change: (current) => takeBack(current, name, slot),
@@ -100,7 +98,7 @@ export async function postOnce(deps: Deps, task: SlottedTask, post: OncePost): P
   return { kind: "later", change, end: afterFault(deps, task, fault) };
 }
 
-/** What becomes of a task that met a fault at Slack: it comes again, for a day. */
+/** How a task ends after a fault at Slack: it is retried for a day. */
 export function afterFault(
   deps: Pick<TaskDeps, "clock" | "random">,
   task: SlottedTask,
@@ -111,13 +109,13 @@ export function afterFault(
     return { kind: "dead", reason: `given up after a day of faults, the last: ${fault.error}` };
   }
   const { retryAfterMs } = fault;
-  // Slack says when: to wait longer each time would only leave the place to others.
+  // Slack says when to come again. Waiting longer each time would only give our place to others.
   const attempt = retryAfterMs === undefined ? task.attempt : 1;
   const delayMs = retryDelayMs({ attempt, retryAfterMs: retryAfterMs ?? 0, random: deps.random() });
   return retryAt(task, now + delayMs, fault.error);
 }
 
-/** Whatever slots the task holds, it asks for them anew then. */
+/** Retries without the task's slots, so that it reserves new ones. */
 function retryAt({ payload }: SlottedTask, dueAt: number, reason: string): TaskEnd {
   const { slotMs: _, lookMs: __, ...rest } = payload;
   return { kind: "retry", dueAt, reason, payload: rest };
@@ -127,7 +125,7 @@ function postGate(place: Pick<Place, "teamId" | "channelId">): string {
   return `post:${place.teamId}:${place.channelId}`;
 }
 
-/** `slots`: those that the task holds, where they change. */
+/** `slots` are the task's slots that change. */
 function waitUntil(
   { payload }: SlottedTask,
   dueAt: number,
@@ -137,7 +135,10 @@ function waitUntil(
   return { kind: "later", change, end: { kind: "wait", dueAt, payload: { ...payload, ...slots } } };
 }
 
-/** Looks for a post whose answer was lost. Null: it is not there, as far as Slack can tell. */
+/**
+ * Searches for a post whose answer was lost. Null means that it isn't there, as far as Slack can
+ * tell.
+ */
 async function look(
   deps: Deps,
   task: SlottedTask,
@@ -192,12 +193,11 @@ async function look(
   return wait(LOOK_AGAIN_AFTER_MS, (current) => looked(current, name, null));
 }
 
-/** When a post was sent, by Slack's clock. */
 function sentAt({ clock, notifier }: Deps, { sentAtMs }: { sentAtMs: number }): number {
   const slackMs = notifier.slackTimeMs();
   if (sentAtMs <= slackMs) return sentAtMs;
-  // To Slack that is in the future: it was this machine's time, as Slack had not told its own by
-  // then.
+  // This is in the future for Slack: it was this machine's time, because Slack hadn't given its own
+  // yet.
   return slackMs - Math.max(0, clock.now() - sentAtMs);
 }
 
@@ -210,25 +210,25 @@ function same(delivery: Delivery): Delivery {
 }
 
 /**
- * Slack takes 50 updates and more a minute, over a whole workspace (tier 3,
- * docs.slack.dev/apis/web-api/rate-limits): 45 a minute, and five at once after a pause.
+ * Slack allows 50 or more updates a minute in a workspace (tier 3,
+ * docs.slack.dev/apis/web-api/rate-limits). This makes 45 a minute, and five at once after a pause.
  */
 export const UPDATE_RATE = { gapMs: 1334, burst: 5 };
 
-/** The gate that updates in a workspace wait at. */
+/** The gate that updates in a workspace wait for. */
 export function updateGate(teamId: string): string {
   return `update:${teamId}`;
 }
 
 /**
- * What came of an attempt. `refused`: Slack's error where the post can no longer be updated.
- * `later`: `end` says when to come again.
+ * How an attempt ended. `refused` is Slack's error if the post can no longer be updated. `end` says
+ * when to come again.
  */
 type PostUpdate =
   | { kind: "updated"; refused: string | null }
   | { kind: "later"; isFault: boolean; end: TaskEnd };
 
-/** Replaces a post's content, when its slot at Slack has come. Idempotent. */
+/** Replaces a post's content once its slot at Slack has come. Idempotent. */
 export async function updatePost(
   deps: Pick<TaskDeps, "clock" | "random" | "logger" | "notifier" | "slots">,
   task: SlottedTask,

@@ -6,19 +6,16 @@ import type { TaskDeps } from "../decisions/deps.ts";
 type Deps = Pick<TaskDeps, "clock" | "slots" | "logger">;
 
 /**
- * For how long the project's job service is not to be asked, milliseconds: it told one of us, in
- * whichever replica, to wait. 0: it may be asked.
+ * How long not to call the project's job service, milliseconds, because it told one of our replicas
+ * to wait. 0 if it may be called.
  */
 export async function closedForMs({ clock, slots }: Deps, project: ProjectRef): Promise<number> {
   const openAt = await slots.openAt(gateOf(project));
-  // Read afterwards: an open gate says "now", which is over by then.
+  // The clock is read afterwards, because an open gate says "now", which is then past.
   return Math.max(0, openAt - clock.now());
 }
 
-/**
- * What a call to a project's job service comes to; it isn't made while the service has told one of
- * us to wait.
- */
+/** Calls a project's job service, unless it has told one of us to wait. */
 export async function askJobService(
   deps: Deps,
   project: ProjectRef,
@@ -31,7 +28,7 @@ export async function askJobService(
   return answer;
 }
 
-/** What a call comes to that was not made, as the job service is not to be asked for so long. */
+/** The answer for a call that wasn't made because the job service told us to wait. */
 export function notAsked(waitMs: number): JobServiceAnswer {
   const message = `not asked: the job service told us to wait, for another ${Math.ceil(waitMs / 1000)} s`;
   const fault = { kind: "not-created", retryAfterMs: waitMs, message } as const;
@@ -39,7 +36,7 @@ export function notAsked(waitMs: number): JobServiceAnswer {
 }
 
 /**
- * Where the job service says when to come back, nobody asks about that project before. Never
+ * If the job service says when to come back, nobody calls it about that project before. Never
  * rejects: the answer counts.
  */
 export async function heedRetryAfter(

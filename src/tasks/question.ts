@@ -8,8 +8,8 @@ import { readTurnTask } from "../decisions/turn-writes.ts";
 import { QuestionPayload, isToBeShown } from "../decisions/new-tasks.ts";
 
 /**
- * Asks in the thread, once; later brings that message up to date. Safe to repeat: it shows what is
- * true when it runs.
+ * Posts the question in the thread, once, and later updates the post. Safe to repeat: it shows the
+ * state when it runs.
  */
 export async function question(deps: TaskDeps, given: Task): Promise<Step> {
   const { task, turn } = await readTurnTask(deps, QuestionPayload, given);

@@ -7,21 +7,21 @@ import { afterFault } from "./post.ts";
 import { readTurnTask } from "../decisions/turn-writes.ts";
 
 /**
- * Slack takes 50 new reactions and more a minute over a workspace (tier 3), and 20 that are taken
- * away (tier 2): docs.slack.dev/reference/methods/reactions.add and reactions.remove
+ * Slack allows 50 or more new reactions a minute in a workspace (tier 3), and 20 removals (tier 2):
+ * docs.slack.dev/reference/methods/reactions.add and reactions.remove
  */
 const ADD_RATE = { gapMs: 1334, burst: 5 };
 
 const REMOVE_RATE = { gapMs: 3200, burst: 3 };
 
-/** `shown`: what the turn's state was when the run began whose first `done` changes are made. */
+/** `done` counts the changes already made, and `shown` is the turn's state that they are for. */
 const ReactPayload = TurnPayload.extend({
   shown: z.string().nullable().optional(),
   done: z.number().int().optional(),
 });
 
 /**
- * Brings the reactions to what is true when it runs. Idempotent, best effort, and nothing waits for
+ * Makes the reactions match the state when it runs. Idempotent, best effort, and nothing waits for
  * it.
  */
 export async function react(deps: TaskDeps, given: Task): Promise<Step> {

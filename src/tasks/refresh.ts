@@ -9,9 +9,9 @@ import { UPDATE_RATE, updateGate, updatePost } from "./post.ts";
 import { refreshTask } from "../decisions/new-tasks.ts";
 
 /**
- * The same for a message that lacks only the agent's latest step: undefined unless Slack has time
- * for it. A step that isn't shown is brought again by the next poll, so there is no queue of steps,
- * and they delay no other update.
+ * The refresh task for a message that lacks only the agent's latest step. Undefined unless Slack
+ * has time for it. If it is skipped, the next poll brings the step again, so steps never queue up
+ * or delay other updates.
  */
 export async function stepRefreshTask(deps: TaskDeps, turn: Turn): Promise<NewTask | undefined> {
   if (!isOnlyStepNew(turn) || !hasStatusMessage(turn.delivery)) return undefined;
@@ -21,8 +21,8 @@ export async function stepRefreshTask(deps: TaskDeps, turn: Turn): Promise<NewTa
 }
 
 /**
- * Brings the status message up to date with its turn and the others that it shows. Idempotent, and
- * nothing waits for it.
+ * Updates the status message with its turn and the others that it shows. Idempotent, and nothing
+ * waits for it.
  */
 export async function refresh(deps: TaskDeps, given: Task): Promise<Step> {
   const { task, turn } = await readTurnTask(deps, TurnPayload, given);

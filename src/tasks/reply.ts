@@ -6,14 +6,14 @@ import { afterFault } from "./post.ts";
 import { ReplyPayload } from "../decisions/new-tasks.ts";
 
 /**
- * `chat.postEphemeral` takes over 100 a minute in a workspace
+ * `chat.postEphemeral` allows over 100 a minute in a workspace
  * (docs.slack.dev/apis/web-api/rate-limits).
  */
 const PRIVATE_RATE = { gapMs: 600, burst: 5 };
 
 /**
- * Shows a message to one person alone, where they are or, where that place takes no private answer,
- * in a direct message; twice, if the answer to that is lost.
+ * Shows a message to one person alone, where they are or, if that place takes no private answer, in
+ * a direct message. They may see it twice if Slack's answer is lost.
  */
 export async function answerPrivately(
   deps: TaskDeps,
@@ -45,7 +45,7 @@ export async function answerPrivately(
   return afterFault(deps, task, fault);
 }
 
-/** Shows a person alone what they can ask for, or what was wrong with what they asked. */
+/** Shows a person privately what they can ask for, or what was wrong with their request. */
 export async function reply(deps: TaskDeps, given: Task): Promise<Step> {
   const task = readTask(ReplyPayload, given);
   const { userId, message, ...place } = task.payload;

@@ -37,11 +37,11 @@ import { TurnPayload } from "../decisions/payload.ts";
 import { readTurnTask, turnNow, turnWrites } from "../decisions/turn-writes.ts";
 
 /**
- * Creates the job, or sends it a message: at most once per turn. That the call is on its way is
- * saved before it is sent; a run that finds this and no answer sends it again only where the
- * service honors idempotency keys, and ends the turn as `unknown` elsewhere. The answer is saved
- * before anyone is told. A follow-up waits for its job, and for the messages before it; where there
- * is none to be had, it becomes a create.
+ * Creates the job or sends it a message, at most once per turn. That the call is being made is
+ * stored first. A run that finds this without an answer repeats the call only if the service honors
+ * idempotency keys; otherwise it ends the turn as `unknown`. The answer is stored before anyone is
+ * told. A follow-up waits for its job and for the messages before it; if there is no job to wait
+ * for, it becomes a create.
  */
 export async function submit(deps: TaskDeps, given: Task): Promise<Step> {
   const { task, turn: known } = await readTurnTask(deps, TurnPayload, given);
@@ -70,7 +70,7 @@ export async function submit(deps: TaskDeps, given: Task): Promise<Step> {
   if (configured === undefined) return notConfigured(deps, known);
   const { service, jobService } = configured;
   const announced = await deps.records.service.get(service);
-  // At another address nobody knows the key of a create that was sent before.
+  // A service at another address doesn't know the key of an earlier create.
   const isSentElsewhere = known.stage.name === "submitting" && service !== request.project.service;
   const isRepeatable = !isSentElsewhere && followed !== "none";
   const honoredKeys =
@@ -79,7 +79,7 @@ export async function submit(deps: TaskDeps, given: Task): Promise<Step> {
 
   const waitMs = await closedForMs(deps, request.project);
   const nothing = { files: undefined, attachments: [] };
-  // Once nothing is sent any more, nothing has to be had.
+  // If nothing is sent anymore, nothing has to be fetched.
   const isOver = waitMs > 0 || !isUnsent || deps.clock.now() >= deadlineOf(known, deps.polling);
   const { offered, silent } = isOver || !isFirst ? NO_OFFER : await offeredBy(jobService, announced);
   const requester = offered.includes("requester") ? await requesterOf(deps, known) : undefined;
@@ -94,7 +94,7 @@ export async function submit(deps: TaskDeps, given: Task): Promise<Step> {
   let before: Turn | null;
   try {
     before = await deps.commit((read) => {
-      // Somebody unchecked a message of this thread meanwhile: what is to be sent is read anew.
+      // Somebody unchecked a message of this thread meanwhile, so what is to be sent is read again.
       const withheldNow = place === null ? undefined : read("withheld", place)?.messages;
       if (isFirst && (withheldNow ?? []).length !== withheld.length) return { value: null };
       const turn = withThread(turnNow(read, turnId), along, went.files);
@@ -109,7 +109,7 @@ export async function submit(deps: TaskDeps, given: Task): Promise<Step> {
     });
   }
   if (before === null) return { kind: "wait", dueAt: deps.clock.now() };
-  // Decided once more on the turn as it is then: what was posted for it in between must stay.
+  // Decided again on the turn's state at that time, to keep what was posted for it in between.
   if (before.stage.name !== "submitting") {
     return settle(deps, turnId, (turn) => beforeSubmit(turn, sending));
   }
@@ -143,12 +143,14 @@ export async function submit(deps: TaskDeps, given: Task): Promise<Step> {
   return settle(deps, turnId, (turn) => afterSubmit(turn, answer, at).turn, noted, retry);
 }
 
-/** No job has it: a service that was never asked anything says with its answer what it offers. */
+/**
+ * An id that no job has. A service that was never called announces in its answer what it offers.
+ */
 const NO_JOB = "capabilities";
 
 /**
- * What a service offers. `silent`: it didn't say, and may soon; until then nothing is sent, as if
- * it were away.
+ * What a service offers. `silent` means that it didn't say but may soon. Until then nothing is
+ * sent, as if it were away.
  */
 type Offer = { offered: readonly string[]; silent?: JobServiceAnswer };
 
@@ -161,13 +163,13 @@ async function offeredBy(jobService: JobService, announced: ServiceRecord | unde
   return { offered: [], silent: { ...answer, fault: { ...answer.fault, kind: "not-created" } } };
 }
 
-/** A 404, say, doesn't: a service that knows only the contract answers so. */
+/** True if the fault passes. A 404 doesn't: a service that knows only the contract answers so. */
 function passes({ kind, status }: JobServiceFault): boolean {
   if (kind !== "not-created" && kind !== "unknown") return false;
   return status === undefined || status === 429 || status >= 500;
 }
 
-/** The turn ends, as nobody can send it; whether what was on its way has arrived stays unknown. */
+/** Ends the turn because nobody can send it. It stays unknown if an earlier attempt has arrived. */
 function notConfigured(deps: TaskDeps, { id, request }: Turn): Step {
   deps.logger.error({ project: request.project.name }, "the project of this request is no longer configured");
   const now = deps.clock.now();
@@ -178,14 +180,14 @@ function notConfigured(deps: TaskDeps, { id, request }: Turn): Step {
   );
 }
 
-/** What the service says of itself with an answer, if that is new. */
+/** What to write if the service announces something new about itself. */
 function announcementWrites(
   service: string,
   known: ServiceRecord | undefined,
   answer: JobServiceAnswer,
 ): Write[] {
   const honoredKeys = known?.honorsIdempotencyKeys ?? false;
-  // Only the service's own answer says that it does not honor them any more.
+  // Only the service's own answer can say that it no longer honors them.
   const honorsKeys = answer.honorsIdempotencyKeys || (!answer.ok && honoredKeys);
   const capabilities = answer.ok ? answer.capabilities : known?.capabilities;
   if (honorsKeys === honoredKeys && capabilities?.join() === known?.capabilities?.join()) return [];
@@ -199,8 +201,8 @@ function announcementWrites(
 }
 
 /**
- * Nothing leaves Slack of somebody who may not use the app: their turn ends, or waits until Slack
- * says who they are. Null: they may.
+ * Ends or holds back the turn of a person who may not use the app, or about whom Slack can't say
+ * yet, so that nothing of theirs leaves Slack. Null if they may use it.
  */
 async function unlessAdmitted(deps: TaskDeps, task: Task, turn: Turn): Promise<Step | null> {
   const { stage, request } = turn;
@@ -217,21 +219,24 @@ async function unlessAdmitted(deps: TaskDeps, task: Task, turn: Turn): Promise<S
   );
 }
 
-/** So that it isn't asked again if the service is away for long. */
+/** Keeps the answer, so that Slack isn't asked again if the service is away for long. */
 function asAdmitted(turn: Turn): Turn {
   return { ...turn, request: { ...turn.request, isAdmitted: true } };
 }
 
-/** Slack may be away for a moment. */
+/** Slack may be unavailable for a moment. */
 const FILES_AGAIN_AFTER_MS = 30_000;
 
-/** A follow-up is told when its turn has come, and looks by itself only in case that was lost. */
+/**
+ * A waiting follow-up is notified when its time comes. It looks by itself only in case that was
+ * lost.
+ */
 const LOOK_AGAIN_AFTER_MS = 60_000;
 
-/** Statuses by which a service may refuse a message to a job that is closed. */
+/** Statuses that a service may use to refuse a message to a closed job. */
 const MAY_BE_CLOSED: ReadonlySet<number | undefined> = new Set([400, 409, 410, 422]);
 
-/** Sends a message. A refusal because the job is closed reads as that there is no such job. */
+/** Sends a message. A refusal because the job is closed is treated as if there were no such job. */
 async function message(
   jobService: JobService,
   jobId: string,
@@ -239,7 +244,7 @@ async function message(
   turnId: string,
   besides: Besides,
 ): Promise<JobServiceAnswer> {
-  // Under the bare id, the service may later get a create.
+  // The bare id is for a create that the service may get later.
   const answer = await jobService.sendMessage(jobId, prompt, `${turnId}:message`, besides);
   if (answer.ok || answer.fault.kind !== "rejected" || !MAY_BE_CLOSED.has(answer.fault.status)) return answer;
   const seen = await jobService.getJob(jobId);
@@ -247,7 +252,7 @@ async function message(
   return isClosed ? { ...answer, fault: { ...answer.fault, kind: "missing" } } : answer;
 }
 
-/** Writes down how a turn stands after its create or message, and adds what follows from it. */
+/** Stores the turn's state after its create or message, and adds what follows from it. */
 function settle(
   deps: TaskDeps,
   turnId: string,
@@ -282,9 +287,9 @@ function settle(
 }
 
 /**
- * The turn whose job a follow-up goes to: the one it follows, or, where that never got to its job,
- * the one which that one follows. `pending`: it hasn't been sent yet. `none`: there is no such job.
- * Undefined: this is no follow-up.
+ * The job a follow-up goes to: that of the turn it follows or, if that turn never got a job, of the
+ * one before. `pending` means that the turn hasn't been sent yet, and `none` that there is no such
+ * job. Undefined if this isn't a follow-up.
  */
 async function followedTurn(
   { records }: Pick<TaskDeps, "records">,

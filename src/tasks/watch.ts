@@ -25,14 +25,14 @@ import { RecordLostError } from "../decisions/turn-writes.ts";
 import { WatchPayload } from "../decisions/new-tasks.ts";
 
 /**
- * How many of a job's open turns a poll looks at, the oldest: their job works them off one after
+ * How many of a job's open turns a poll looks at, oldest first. A job works on its turns one after
  * the other.
  */
 const LOOKED_AT_MAX = 100;
 
 /**
- * Asks the job service once how the job stands, ends the turns that have ended, and comes again
- * while one has not. Safe to repeat.
+ * Polls the job once, ends the turns that have ended, and comes again while one hasn't. Safe to
+ * repeat.
  */
 export async function watch(deps: TaskDeps, task: Task): Promise<Step> {
   const { payload } = readTask(WatchPayload, task);
@@ -53,7 +53,7 @@ export async function watch(deps: TaskDeps, task: Task): Promise<Step> {
   if (jobService === undefined && isWatched) {
     deps.logger.error({ project: job.project.name }, "the project of this job is no longer configured");
   }
-  // Also at the deadline: the job may have ended while this app was off.
+  // Polls even at the deadline, because the job may have ended while this app was off.
   const answer =
     isWatched && jobService !== undefined
       ? await askJobService(deps, job.project, () => jobService.getJob(job.id))
@@ -65,7 +65,7 @@ export async function watch(deps: TaskDeps, task: Task): Promise<Step> {
     answer?.ok === true && open.some((turn) => mayBeOverdue(turn, now))
       ? usualOf(await deps.series.of(historyOf(job.project)))
       : null;
-  // What began later, a message say, may be younger than the answer.
+  // A turn that began later, such as a message, may be younger than the answer.
   const asked = new Map(open.map(({ id, watch }) => [id, watch]));
   const change = (turn: Turn, state: PollState, earlier: readonly Polled[]): Turn => {
     if (turn.stage.name !== "watching") return turn;
@@ -74,7 +74,7 @@ export async function watch(deps: TaskDeps, task: Task): Promise<Step> {
     const polled =
       answer === null || !isAsked ? turn : turnAfterPoll(turn, state, answer, deps.clock.now(), earlier);
     if (polled.stage.name === "ended") return polled;
-    // Two polls in a row have to find the deadline over, as the clock may be wrong for a moment.
+    // Two polls in a row must be past the deadline, because the clock may be wrong for a moment.
     const next = payload.state.isLate === true ? expireTurn(polled, now, deps.polling) : polled;
     return isAsked ? withOverdue(next, usual, now) : next;
   };
@@ -94,7 +94,7 @@ export async function watch(deps: TaskDeps, task: Task): Promise<Step> {
   return stepAfter(deps, { ...payload, state }, { job, change, answer, steps });
 }
 
-/** Whether the agent works on a turn, and waits for nobody's answer. */
+/** True if the agent is working on the turn and isn't waiting for an answer. */
 function isSeenAtWork({ stage, stop, questions = [] }: Turn, answer: JobServiceAnswer | null): boolean {
   if (answer === null || !answer.ok || answer.job.status !== "active") return false;
   if (stage.name !== "watching" || stop !== undefined) return false;
@@ -113,7 +113,7 @@ function stepAfter(
     job: JobRecord;
     change: (turn: Turn, state: PollState, earlier: readonly Polled[]) => Turn;
     answer: JobServiceAnswer | null;
-    /** By turn: the update of a message that lacks only a step, where there is time for it. */
+    /** Updates, by turn, of messages that lack only a step and for which there is time. */
     steps: ReadonlyMap<string, NewTask>;
   },
 ): Step {
@@ -135,7 +135,7 @@ function stepAfter(
     }
     const changed = turns.filter(({ turn, next }) => next !== turn).map(({ next }) => next);
     const [first] = changed;
-    // A task that is older than its thread does not name it.
+    // A task that was added before the thread existed doesn't name it.
     const logger =
       first === undefined || payload.thread !== null
         ? deps.logger
@@ -145,7 +145,7 @@ function stepAfter(
     const at = { now, retryAfterMs, random, policy: deps.polling };
     return {
       writes,
-      // In the commit of a turn's end, so that each counts once.
+      // Added in the commit that ends the turn, so that each turn counts once.
       appends: historyAppends(job.project, turns, deps.retentionMs),
       adds: [
         ...adds,
@@ -156,7 +156,7 @@ function stepAfter(
           ? { kind: "done" }
           : {
               kind: "again",
-              // What comes into view may have ended with the others.
+              // Turns that now come into view may have ended with the others.
               dueAt:
                 coming.length > 0 || watched.length === 0
                   ? now + retryAfterMs
