@@ -10,24 +10,25 @@ import type { Accepted, IntakeDeps } from "./deps.ts";
 
 const HOUR_MS = 60 * 60_000;
 
-/** After this long a person wonders, and sends again. */
+/** Time after which a person begins to wonder and sends the request again. */
 const SILENCE_MS = 3_000;
 
-/** A request may have been stored: the store did not answer. */
+/** A request may have been stored, because the store didn't answer. */
 class MaybeKeptError extends DocsAgentError {
   readonly code = "maybe_kept";
 }
 
-/** What to say to whoever asked, when {@link acceptRequest} has rejected with this. */
+/** The message for the requester when {@link acceptRequest} has rejected with this error. */
 export function notAcceptedMessage(thrown: unknown): Rendered {
   return thrown instanceof MaybeKeptError ? maybeKeptMessage() : notKeptMessage();
 }
 
 /**
- * Accepts a request durably, within the limits of its person and channel. Rejects when it cannot be
- * stored, or may not have been. What Slack delivers twice at the same time is taken once, and
- * counted once. Where Slack doesn't say in time whether its person may use the app, it is accepted,
- * and goes no further until it is known (`tasks/submit.ts`). `told`: see {@link acceptance}.
+ * Accepts a request durably, within the limits of its person and channel. Rejects if it can't be
+ * stored or may not have been. If Slack delivers it twice at the same time, it is accepted and
+ * counted once. If Slack doesn't say in time whether the person may use the app, the request is
+ * accepted but goes no further until that is known (`tasks/submit.ts`). For `told`, see {@link
+ * acceptance}.
  */
 export async function acceptRequest(
   deps: IntakeDeps,
@@ -50,8 +51,9 @@ export async function acceptRequest(
 }
 
 /**
- * The same. If somebody else asked for the same, and that runs, nothing is accepted: the request is
- * kept, and its person is asked privately whether to follow that or to start another.
+ * Like {@link acceptRequest}, but if somebody else asked for the same and that turn is running, the
+ * request is only kept, and the person is asked privately whether to follow that turn or start
+ * another.
  */
 export async function acceptOrAsk(deps: IntakeDeps, request: Request, aim?: Aim): Promise<Accepted> {
   const accepted = await acceptRequest(deps, request, aim, []);
@@ -72,7 +74,7 @@ async function accept(
   if (admission === "guest" || admission === "uncheckable") {
     return { kind: "refused", refusal: { kind: admission } };
   }
-  // Of whoever asks now: a retry is a copy of somebody else's request.
+  // This must be about the current requester: a retry copies another person's request.
   const { isAdmitted: _, ...rest } = asked;
   const request: Request = admission === "admitted" ? { ...rest, isAdmitted: true } : rest;
   const { person, channel } = limitsOf(deps, request);
@@ -105,8 +107,9 @@ function limitsOf(
 }
 
 /**
- * Says privately that a request is kept, if nothing of it is to be seen after a while. Of the
- * process that took it alone: after a restart the status message is on its way anyway.
+ * Tells the person privately that a request is saved, if nothing of it is visible after a while.
+ * Only the process that accepted it does so: after a restart the status message is on its way
+ * anyway.
  */
 function reassureLater(deps: IntakeDeps, request: Request): void {
   const { teamId, channelId, threadTs, userId, responseUrl } = request;

@@ -20,8 +20,8 @@ import type { ModalView } from "@slack/types";
 import { quoteText } from "../replies/blocks.ts";
 
 /**
- * The buttons under the agent's questions, and the form for an answer in words. An answer is in the
- * turn's record before Slack gets its ack.
+ * The buttons under the agent's questions, and the form for an answer in words. An answer is stored
+ * in the turn's record before Slack gets its ack.
  */
 export function registerAnswers(app: App, deps: IntakeDeps): void {
   onPress(app, deps, ANSWER_CHOICE, questionValue, async (pressed, { user }) =>
@@ -72,7 +72,7 @@ async function openForm(
   }
 }
 
-/** What is wrong with a form that was sent: plain text; null: nothing. */
+/** Takes a submitted form. Returns the error to show, in plain text, or null. */
 async function sent(
   deps: IntakeDeps,
   pressed: QuestionValue | null,
@@ -101,7 +101,7 @@ async function sent(
     }
   } catch (thrown) {
     deps.logger.error({ err: thrown, turn: pressed.turnId }, "could not accept an answer");
-    // The same again changes nothing.
+    // Sending it again is safe.
     return ANSWER_FORM_NOT_KEPT;
   }
 }
@@ -135,7 +135,7 @@ export const ANSWER_FORM = "answer_form";
 
 export const ANSWER = "answer";
 
-/** The form for an answer in words. `value`: which question it is for. */
+/** The form for an answer in words. `value` says which question it is for. */
 export function answerModal({ text }: Question, value: string): ModalView {
   return {
     type: "modal",

@@ -11,11 +11,11 @@ import { teamOf, type IntakeDeps } from "./deps.ts";
 
 const HOME_OPENED_EVENT = "app_home_opened";
 
-/** Somebody opens the messages; the app's other tabs don't matter here. */
+/** The event for opening the messages tab. The app's other tabs don't matter here. */
 const Opened = z.object({ tab: z.literal("messages"), user: z.string(), channel: z.string() });
 
 /**
- * Somebody opens their direct messages with the app, and presses one of the prompts that it
+ * Handles opening the direct messages with the app, and pressing one of the prompts that it
  * suggests to a newcomer.
  */
 export function registerAppHome(app: App, deps: IntakeDeps): void {
@@ -31,7 +31,7 @@ export function registerAppHome(app: App, deps: IntakeDeps): void {
     const channelId = body.channel?.id ?? "";
     const [{ action_id: actionId } = { action_id: "" }] = body.actions;
     const request: Request = {
-      // Pressing it twice asks once.
+      // Pressing it twice makes one request.
       id: `suggestion:${teamId}:${channelId}:${body.message?.ts}:${actionId}`,
       from: "command",
       teamId,

@@ -15,8 +15,8 @@ import { FormMetadata, requestForm } from "./request-form.ts";
 type Asked = { told: string[]; asked: KnownBlock[] };
 
 /**
- * What a form says first where somebody has asked for the same before, and it runs: who, when, and
- * that it can be followed instead.
+ * The beginning of a form when a turn for the same request is already running: who asked, when, and
+ * a button to follow that turn instead.
  */
 export function askedBefore(
   { clock }: Pick<IntakeDeps, "clock">,
@@ -34,8 +34,8 @@ export function askedBefore(
 }
 
 /**
- * The same for a draft's thread; nothing where nothing runs there, or that can't be read now: it is
- * looked for again when the form is sent.
+ * Like {@link askedBefore}, for a draft's thread. Undefined if nothing is running there or it can't
+ * be read now. It is checked again when the form is sent.
  */
 export async function stateOfAsked(
   deps: IntakeDeps,
@@ -51,7 +51,7 @@ export async function stateOfAsked(
   }
 }
 
-/** **Follow it**: the form or the message that it is in has done what it can. */
+/** Handles **Follow it**, which completes the form or message that the button is in. */
 export function registerFollowIt(app: App, deps: IntakeDeps): void {
   app.action<BlockAction<ButtonAction>>(
     FOLLOW_IT,
@@ -75,7 +75,7 @@ export function registerFollowIt(app: App, deps: IntakeDeps): void {
   );
 }
 
-/** The form once more, which keeps what was typed: only what it says first is another. */
+/** The same form with another beginning. It keeps what was typed. */
 async function formSaying(deps: IntakeDeps, metadata: string, said: string): Promise<ModalView> {
   const { draftId, told = [] } = FormMetadata.parse(JSON.parse(metadata));
   const draft = await deps.records.draft.get(draftId);
@@ -85,8 +85,8 @@ async function formSaying(deps: IntakeDeps, metadata: string, said: string): Pro
 }
 
 /**
- * A form that replaces one, with what was ticked in that: nothing is ticked again that somebody has
- * unticked.
+ * Carries the ticks of a form over to the one that replaces it, so that nothing a person unticked
+ * is ticked again.
  */
 export function asTicked(view: ModalView, values: TickedValues): ModalView {
   return { ...view, blocks: view.blocks.map((block) => blockAsTicked(block, values)) };
@@ -106,7 +106,7 @@ function blockAsTicked(block: ViewBlock, values: TickedValues): ViewBlock {
   if (was === undefined) return block;
   const ticked = new Set((was.selected_options ?? []).map(({ value }) => value));
   const initial = element.options.filter(({ value }) => ticked.has(value));
-  // Slack takes no empty list.
+  // Slack doesn't accept an empty list.
   return { ...block, element: { ...element, ...(initial.length === 0 ? {} : { initial_options: initial }) } };
 }
 

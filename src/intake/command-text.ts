@@ -1,9 +1,9 @@
 import type { ListOf } from "../core/turn/request-list.ts";
 
-/** What a person typed after `/docs-agent`, or after a mention of the app. */
+/** A person's parsed words after `/docs-agent` or after a mention of the app. */
 export type CommandText =
   | { kind: "help" }
-  /** Of the person's own requests, or of those in this channel. */
+  /** Lists the person's own requests, or this channel's. */
   | { kind: "list"; of: ListOf }
   | { kind: "status" }
   | { kind: "empty"; project: string | null }
@@ -11,7 +11,7 @@ export type CommandText =
 
 const PROJECT = /^project=(\S*)(?:\s+|$)/i;
 
-/** What counts only when nothing else was typed. */
+/** Words that count only if nothing else was typed. */
 const ALONE: ReadonlyMap<string, CommandText> = new Map<string, CommandText>([
   ["help", { kind: "help" }],
   ["list", { kind: "list", of: "person" }],
@@ -22,8 +22,8 @@ const ALONE: ReadonlyMap<string, CommandText> = new Map<string, CommandText>([
 const NEW = /^new(?:\s+|$)/i;
 
 /**
- * Reads a mention in a thread. `isNew`: it begins with the word `new`, which asks for a job of its
- * own.
+ * Parses a mention in a thread. `isNew` is true if it begins with the word `new`, which asks for a
+ * new job.
  */
 export function parseReplyText(text: string): CommandText & { isNew: boolean } {
   const typed = text.trim();
@@ -36,8 +36,8 @@ export function parseReplyText(text: string): CommandText & { isNew: boolean } {
 }
 
 /**
- * Reads the text of a command. A subcommand counts only when it stands alone: "help users find the
- * API key" is a prompt. The prompt is what was typed, without white space around it.
+ * Parses the text of a command. A subcommand counts only if it stands alone: "help users find the
+ * API key" is a prompt. The prompt is the typed text without white space around it.
  */
 export function parseCommandText(text: string): CommandText {
   const typed = text.trim();

@@ -21,14 +21,14 @@ import { openRequestForm } from "./request-form.ts";
 export const COMMAND = "/docs-agent";
 
 /**
- * Slack takes the answer to a command for three seconds, of which the gate may take one. The answer
- * arrives also when Slack takes nothing else.
+ * Slack waits three seconds for the answer to a command, of which the gate may use one. The answer
+ * arrives even if Slack accepts nothing else.
  */
 const ANSWER_WITHIN_MS = 1_200;
 
 /**
- * What of a slash command's payload we use. Without one of these nothing can be done for it, and
- * the person is told so at once.
+ * The fields of a slash command that we use. If one is missing, nothing can be done, and the person
+ * is told so at once.
  */
 const TypedCommand = z.object({
   trigger_id: z.string().min(1).max(300),
@@ -39,7 +39,7 @@ const TypedCommand = z.object({
   response_url: z.string().nullish(),
 });
 
-/** `/docs-agent <prompt>`; alone; and with one of the words that count alone. */
+/** Handles `/docs-agent` with a prompt, with a subcommand, or alone. */
 export function registerCommand(app: App, deps: IntakeDeps): void {
   app.command(COMMAND, async ({ command, ack, client, respond }) => {
     const say = (said: Rendered) => ack({ ...EPHEMERAL, ...said });
@@ -116,7 +116,7 @@ export function registerCommand(app: App, deps: IntakeDeps): void {
 
 const EPHEMERAL = { response_type: "ephemeral" } as const;
 
-/** Answers a command in its acknowledgement; anything said later goes to its response URL. */
+/** Answers a command in its acknowledgement. Later answers go to its response URL. */
 function answerOnce(
   ack: AckFn<string | RespondArguments>,
   respond: RespondFn,

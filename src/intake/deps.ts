@@ -8,40 +8,45 @@ import type { AcceptanceEnd } from "../decisions/accept.ts";
 import type { TaskQueue } from "../core/ports/task-queue.ts";
 import type { Context } from "@slack/bolt";
 
-/** Requests an hour; 0: as many as come. */
+/** Requests an hour. 0 means no limit. */
 type RequestLimits = { perPerson: number; perChannel: number };
 
-/** What became of a request: `known` is one that was accepted before (a redelivery). */
+/** What happened to a request. `known` was accepted before (a redelivery). */
 export type Accepted = AcceptanceEnd | { kind: "refused"; refusal: Refusal };
 
-/** What the intake stands on. */
+/** Everything the ways in depend on. */
 export type IntakeDeps = Pick<TaskDeps, "clock" | "logger" | "polling" | "retentionMs" | "threadReader"> & {
   queue: Pick<TaskQueue, "add" | "commit" | "read">;
   records: Pick<TaskDeps["records"], "turn" | "thread" | "reply" | "draft" | "service" | "withheld">;
   notifier: Pick<Notifier, "replyPrivately">;
   firstTries: Pick<FirstTries, "isRefused">;
   directory: Pick<Directory, "admission" | "personName" | "channelName">;
-  /** The default first; never empty. */
+  /** Never empty. The first is the default. */
   projects: readonly [ProjectRef, ...ProjectRef[]];
   limits: RequestLimits;
   followUps: FollowUps;
-  /** Requests whose person knows that they are kept, by id, until they would be told. */
+  /**
+   * Ids of requests whose person already knows that they are saved. An id stays until the moment
+   * the person would be told.
+   */
   reassured: Set<string>;
-  /** Requests that are being accepted at this moment, by id. */
+  /** Requests that are being accepted right now, by id. */
   accepting: Map<string, Promise<Accepted>>;
 };
 
 /**
  * The workspace through which something came to the app. In a channel that another organization
  * shares, an event's own `team_id` is that organization's, while commands and buttons there name
- * the app's (github.com/slackapi/bolt-js/issues/687): one thread would have two names.
+ * the app's workspace (github.com/slackapi/bolt-js/issues/687). Using both would give one thread
+ * two names.
  */
 export function teamOf({ teamId }: Pick<Context, "teamId">): string {
   return teamId ?? "";
 }
 
 /**
- * The project of that short name; the default for null; undefined when there is none of that name.
+ * Finds a project by its short name. Null finds the default. Undefined if there is none of that
+ * name.
  */
 export function findProject(
   projects: readonly [ProjectRef, ...ProjectRef[]],

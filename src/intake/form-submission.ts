@@ -11,7 +11,7 @@ import { sharedOf } from "./share-list.ts";
 import { withoutShown } from "../core/turn/shared.ts";
 import { refusedOf } from "../decisions/goes-along.ts";
 
-/** The form of `/docs-agent` and of **Fix these docs**, sent. */
+/** Handles the submitted form of `/docs-agent` and **Fix these docs**. */
 export function registerFormSubmission(app: App, deps: IntakeDeps): void {
   app.view(REQUEST_FORM, async ({ ack, body, view }) => {
     const refuse = (block: string, text: string) =>
@@ -65,9 +65,7 @@ export function registerFormSubmission(app: App, deps: IntakeDeps): void {
   });
 }
 
-/**
- * The picked message does not leave Slack if a guest wrote it, nor does what it shows of a guest.
- */
+/** Removes the picked message if a guest wrote it, and any guests' messages that it shows. */
 async function ofMembers(
   { directory }: IntakeDeps,
   teamId: string,

@@ -13,7 +13,7 @@ const Event = z.object({
   event: z.object({
     type: z.string(),
     user: z.union([z.string(), Person.transform(({ id }) => id)]),
-    // What apps write is nobody's request.
+    // Messages by apps are nobody's request.
     bot_id: z.never().optional(),
     subtype: z.string().optional(),
     channel: z.string().optional(),
@@ -24,10 +24,10 @@ const Event = z.object({
 });
 
 /**
- * The gate that everything from Slack comes through: what a guest or somebody of another
- * organization does ends here, before anything of it is stored. Where Slack doesn't say in time who
- * they are, a press or a form waits for its person, who can repeat it; a command or a mention is
- * let in, to be accepted, and `tasks/submit.ts` sends nothing of it before it is known.
+ * The gate that everything from Slack passes. Whatever a guest or a person of another organization
+ * does ends here, before any of it is stored. If Slack doesn't say in time who a person is, presses
+ * and forms are refused, since they can be repeated. Commands and mentions are accepted, and
+ * `tasks/submit.ts` sends nothing until it is known.
  */
 export function registerGate(app: App, deps: IntakeDeps): void {
   app.use(async (args) => {
@@ -60,7 +60,7 @@ export function registerGate(app: App, deps: IntakeDeps): void {
       return;
     }
     if ("action" in args) {
-      // Where this can't be said, Slack shows that the press came to nothing.
+      // Where we can't answer, Slack itself shows that the press failed.
       if ("response_url" in args.body) {
         await args.respond({ ...answer, ...threadOfButton(args.body) });
       }
@@ -72,15 +72,15 @@ export function registerGate(app: App, deps: IntakeDeps): void {
 }
 
 /**
- * Who sent a command, or did something in a message, a menu or a form. What else Slack sends names
- * nobody here.
+ * The person who sent a command or used a message, a menu or a form. Other payloads name nobody
+ * here.
  */
 const Actor = z.object({ user: Person.optional(), user_id: z.string().optional() });
 
-/** Who did it; null: nobody in particular, or what is no request of anybody's. */
+/** The person who acted, or null if nobody did or it isn't a request. */
 function actorOf(body: unknown): string | null {
-  // A schema that doesn't fit takes longer than all others together, and most requests are
-  // commands.
+  // This order is for speed: a schema that doesn't fit takes longer than all others together, and
+  // most payloads are commands.
   const { user, user_id } = Actor.safeParse(body).data ?? {};
   if (user !== undefined) return user.id;
   if (user_id !== undefined) return user_id;
@@ -89,8 +89,8 @@ function actorOf(body: unknown): string | null {
 }
 
 /**
- * What is written among people, most of it not for the app: looked at where it could become a
- * request (`thread-reply.ts`).
+ * True for messages among people. Most aren't for the app, and they are checked where they could
+ * become a request (`thread-reply.ts`).
  */
 function isTalk({ event }: z.infer<typeof Event>): boolean {
   if (event.user === SLACKBOT_USER_ID) return true;
@@ -99,25 +99,25 @@ function isTalk({ event }: z.infer<typeof Event>): boolean {
 
 const Presses = z.object({ actions: z.array(z.object({ url: z.string() })).min(1) });
 
-/** A button that only opens a link; Slack opens it by itself. */
+/** True for a button that only opens a link, which Slack does by itself. */
 function isHarmless(body: object): boolean {
   return "actions" in body && Presses.safeParse(body).success;
 }
 
 const Input = z.object({ type: z.literal("input"), block_id: z.string() });
 
-/** Where a form can show what is wrong. */
+/** The field where a form can show an error. */
 function firstInput(blocks: readonly unknown[]): string | undefined {
   return blocks.map((block) => Input.safeParse(block).data?.block_id).find((id) => id !== undefined);
 }
 
 /**
- * Messages that somebody wrote; others tell that somebody joined, say.
+ * Subtypes of messages that people wrote. Others report, for example, that somebody joined.
  * https://docs.slack.dev/reference/events/message
  */
 const SAID: ReadonlySet<string | undefined> = new Set([undefined, "file_share", "thread_broadcast"]);
 
-/** Says it once, to the person alone; what isn't said to the app needs no answer. */
+/** Tells the person alone, once. Only what they said to the app needs an answer. */
 async function refuseEvent(deps: IntakeDeps, teamId: string, body: unknown, refusal: Refusal): Promise<void> {
   const parsed = Event.safeParse(body);
   if (!parsed.success) return;

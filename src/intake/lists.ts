@@ -9,8 +9,8 @@ import { teamOf, type IntakeDeps } from "./deps.ts";
 type Asked = Pick<ListPayload, "teamId" | "channelId" | "threadTs" | "userId" | "responseUrl">;
 
 /**
- * Has somebody shown what they typed `list`, `list channel` or `status` for. `cause` is derived
- * from what Slack sent.
+ * Adds the task that shows what a person typed `list`, `list channel` or `status` for. `cause` is
+ * derived from what Slack sent.
  */
 export async function askForList(
   deps: Pick<IntakeDeps, "queue">,

@@ -4,8 +4,8 @@ import { decodeEntities, escapeMrkdwn } from "../replies/mrkdwn.ts";
 import { z } from "zod";
 
 /**
- * As {@link parseMessageText} takes it apart, put together for reading: people and channels as they
- * are named in it.
+ * Joins what {@link parseMessageText} took apart, for reading. People and channels get the names
+ * they have in it.
  */
 export function readableText(segments: readonly Segment[]): string {
   const names = { people: new Map<string, string>(), channels: new Map<string, string>() };
@@ -15,15 +15,14 @@ export function readableText(segments: readonly Segment[]): string {
 const CONTROL = /<([^<>]+)>/g;
 
 /**
- * What the target of a link begins with; Slack adds `http://` and `mailto:` where people leave them
- * out.
+ * The scheme of a link's target. Slack adds `http://` and `mailto:` where people leave them out.
  */
 const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 
 /**
- * Takes a message's mrkdwn apart: people, channels, groups, links, and text between them, entities
- * decoded. Angle brackets in Slack's text are always its own; those people type arrive as entities.
- * What they hold and we don't know stays text.
+ * Takes a message's mrkdwn apart: people, channels, groups, links, and the text between them, with
+ * entities decoded. Angle brackets in Slack's text are always its own, because those that people
+ * type arrive as entities. Unknown contents of brackets stay text.
  */
 export function parseMessageText(text: string): Segment[] {
   const segments: Segment[] = [];
@@ -64,7 +63,7 @@ function parseControl(inner: string): Segment | null {
 
 const Text = z.object({ text: z.string() });
 
-/** What of a block holds words: https://docs.slack.dev/reference/block-kit/blocks */
+/** The fields of a block that hold words: https://docs.slack.dev/reference/block-kit/blocks */
 const Block = z.object({
   type: z.string(),
   text: z.union([z.string(), Text.transform(({ text }) => text)]).nullish(),
@@ -73,8 +72,8 @@ const Block = z.object({
 });
 
 /**
- * A piece of rich text: text, a link, a person, a channel, an emoji; or a list, a quote or a
- * section of these.
+ * A piece of rich text: text, a link, a person, a channel or an emoji, or a list, quote or section
+ * of these.
  */
 const Piece = z.object({
   type: z.string(),
@@ -87,8 +86,8 @@ const Piece = z.object({
 });
 
 /**
- * The words of a message's blocks, as Slack writes a message's text: a line for each block. Apps
- * post messages that have no other words.
+ * The words of a message's blocks, written like a Slack message's text, one line per block. Some
+ * messages by apps have no other words.
  */
 export function wordsOfBlocks(blocks: readonly unknown[]): string {
   const lines = blocks.flatMap((block) => linesOf(block));

@@ -28,11 +28,10 @@ import type { IntakeDeps } from "./deps.ts";
 import { alreadyDone, containerOf, onPress, tooOld, type PressAnswer } from "./press.ts";
 
 /**
- * The buttons of outcome messages. What a button did is in the turn's record, for as long as the
- * record is kept.
+ * The buttons of outcome messages. Presses are kept in the turn's record, as long as that is kept.
  */
 export function registerOutcomeButtons(app: App, deps: IntakeDeps): void {
-  // A button with a URL is opened by Slack itself, which still expects an ack.
+  // Slack itself opens a button's URL, but still expects an ack.
   for (const actionId of [VIEW_PULL_REQUEST, VIEW_MESSAGE]) app.action(actionId, ({ ack }) => ack());
 
   onPress(app, deps, TRY_AGAIN, buttonValue, (pressed, body) => tryAgain(deps, pressed, body));
@@ -41,7 +40,7 @@ export function registerOutcomeButtons(app: App, deps: IntakeDeps): void {
   );
 }
 
-/** The same request once more, by whoever pressed the button, in the thread the button is in. */
+/** Makes the same request again for the person who pressed the button, in the button's thread. */
 async function tryAgain(
   deps: IntakeDeps,
   { turnId, watch }: ButtonValue,
@@ -49,7 +48,7 @@ async function tryAgain(
 ): Promise<PressAnswer> {
   const turn = await deps.records.turn.get(turnId);
   if (turn === undefined) return tooOld(deps);
-  // It would go to the job of whoever asked for that, and make the person somebody who asked there.
+  // The request would go to another person's job, and this person would become a requester there.
   if (isFollowUp(turn) && !maySteer(deps.followUps, turn, body.user.id)) {
     return { kind: "not-allowed", requesterId: turn.request.userId };
   }
@@ -60,7 +59,7 @@ async function tryAgain(
   if (accepted.kind === "refused") return refusalText(accepted.refusal);
   return deps.queue.commit((read) => {
     const now = read("turn", turnId);
-    // Two may press at once: the request that was taken names who did it.
+    // If two people press at once, the accepted request says who did it.
     const userId = read("turn", request.id)?.request.userId ?? body.user.id;
     const isNoted = now === undefined || now.pressed[watch]?.action === "try-again";
     const press = { action: "try-again", userId } as const;
@@ -71,7 +70,7 @@ async function tryAgain(
   });
 }
 
-/** Opens the next watch of the turn whose watch ended without the job's end being known. */
+/** Starts the next watch of a turn whose last watch ended without the job's end being known. */
 function keepWatching(
   deps: IntakeDeps,
   { turnId, watch }: ButtonValue,
@@ -82,8 +81,8 @@ function keepWatching(
     if (turn === undefined) return { value: tooOld(deps) };
     if (turn.stage.name !== "ended") return { value: ALREADY_WATCHING };
     if (!canKeepWatching(turn)) return { value: FINISHED };
-    // An older button: the outcome of a later watch may still be to be said, and would not be said
-    // any more.
+    // For an older button: the outcome of a later watch may still be waiting to be posted, and
+    // would then never be.
     const isSaid = isPosted(turn.delivery, outcomeSlot(turn.watch));
     if (watch !== turn.watch && !isSaid) return { value: ON_ITS_WAY };
     const now = deps.clock.now();
@@ -100,7 +99,7 @@ function again({ clock }: IntakeDeps, turn: Turn, watch: number, body: BlockActi
   const threadTs = body.message?.thread_ts ?? containerOf(body).thread_ts ?? body.message?.ts ?? null;
   return {
     ...askedAgain(turn.request),
-    // Hashed, so the id doesn't grow with each retry.
+    // Hashed, so that the id doesn't grow with each retry.
     id: `again:${createHash("sha256").update(`${turn.id}\n${watch}`).digest("hex").slice(0, 32)}`,
     from: "try-again",
     retries: { turnId: turn.id },
@@ -113,8 +112,8 @@ function again({ clock }: IntakeDeps, turn: Turn, watch: number, body: BlockActi
 }
 
 /**
- * Whether an outcome was helpful: each person's last vote is kept with the turn, and goes to the
- * log.
+ * Handles votes on whether an outcome was helpful. Each person's last vote is kept with the turn
+ * and goes to the log.
  */
 export function registerFeedback(app: App, deps: IntakeDeps): void {
   for (const actionId of [FEEDBACK, FEEDBACK_YES, FEEDBACK_NO]) {
@@ -122,7 +121,7 @@ export function registerFeedback(app: App, deps: IntakeDeps): void {
   }
 }
 
-/** What to say; null: that vote is known. */
+/** Returns the answer, or null if the vote was already known. */
 async function vote(
   deps: IntakeDeps,
   { turnId, vote }: FeedbackValue,

@@ -16,15 +16,15 @@ import { teamOf, type IntakeDeps } from "./deps.ts";
 /** Only the requester may do that. */
 type NotAllowed = MessageOf<"not-allowed">;
 
-/** What to say to whoever pressed a button, alone; null: what they see says enough. */
+/** The private answer to a press. Null if what the person sees says enough. */
 export type PressAnswer = string | Rendered | NotAllowed | null;
 
 /** A press, and the ways to answer it. */
 type Press = { body: BlockAction; context: Pick<Context, "teamId">; respond: RespondFn };
 
 /**
- * What pressing a button, or choosing from a menu, does: `act`, with what it carries, before Slack
- * gets its ack. Then whoever pressed it is answered.
+ * Handles a button or menu: runs `act` with the parsed value before Slack gets its ack, then
+ * answers the person.
  */
 export function onPress<T extends object>(
   app: App,
@@ -42,7 +42,7 @@ export function onPress<T extends object>(
   });
 }
 
-/** What to say of a press that is taken by `act`, which may throw. */
+/** Runs `act`, which may throw, and returns the answer to the press. */
 export async function answerTo<T extends object, Answer extends PressAnswer>(
   deps: IntakeDeps,
   pressed: T | null,
@@ -58,7 +58,7 @@ export async function answerTo<T extends object, Answer extends PressAnswer>(
   }
 }
 
-/** Says it to whoever pressed a button, alone. */
+/** Answers a press, to that person alone. */
 export async function answerPress(
   { notifier, logger }: Pick<IntakeDeps, "notifier" | "logger">,
   { body, context, respond }: Press,
@@ -74,15 +74,15 @@ export async function answerPress(
   const { user, channel, response_url: responseUrl } = body;
   const threadTs = thread.thread_ts ?? null;
   const place = { teamId: teamOf(context), channelId: channel?.id ?? "", threadTs };
-  // A response URL shows it in the channel.
+  // A response URL would show it in the channel.
   const to = { place, userId: user.id, responseUrl: threadTs === null ? responseUrl : null };
   const told = await notifier.replyPrivately(to, answer);
   if (!told.ok) logger.warn({ error: told.fault.error }, "could not say who may press a button");
 }
 
 /**
- * The thread that a pressed button is in; nothing where it stands in the channel, as a thread's
- * first message does.
+ * The thread that a pressed button is in. Empty if the button is in the channel, as in a thread's
+ * first message.
  */
 export function threadOfButton(body: object): { thread_ts?: string } {
   const { thread_ts: threadTs, message_ts: messageTs } = containerOf(body);
@@ -98,17 +98,17 @@ export function containerOf(body: object): z.infer<typeof Contained>["container"
   return Contained.safeParse(body).data?.container ?? {};
 }
 
-/** Somebody was first, perhaps the person themselves. */
+/** Somebody was first, perhaps this person. */
 export function alreadyDone(userId: string, { user }: Pick<BlockAction, "user">): string {
   return userId === user.id ? "You already did that." : `<@${userId}> already did that.`;
 }
 
-/** Somebody has answered, perhaps the person themselves. */
+/** Somebody has answered, perhaps this person. */
 export function alreadyAnswered(by: string, userId: string): string {
   return by === userId ? "You already answered that." : `<@${by}> already answered that.`;
 }
 
-/** What a button belongs to is no longer kept. */
+/** The button's record is no longer kept. */
 export function tooOld({ retentionMs }: Pick<IntakeDeps, "retentionMs">): string {
   const days = Math.round(retentionMs / (24 * 60 * 60_000));
   return `I keep requests for ${days} ${days === 1 ? "day" : "days"}. Ask again with \`/docs-agent\`.`;

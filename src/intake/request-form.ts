@@ -24,20 +24,20 @@ const DRAFT_TTL_MS = 7 * 24 * 60 * 60_000;
 const FIELD_MAX_CHARS = 3000;
 const SHOWN_MAX_CHARS = 2500;
 
-/** What a form carries back: the id of its draft, and the running turns that it has told of. */
+/** What a form carries back: the id of its draft, and the running turns that it has warned of. */
 export const FormMetadata = z.object({ draftId: z.string(), told: z.array(z.string()).optional() });
 type FormMetadata = z.infer<typeof FormMetadata>;
 
 /**
- * What a form shows besides its draft. `asked`: who asked for it before, while that runs.
- * `instructions`: what was typed in it so far.
+ * What a form shows besides its draft. `asked` says who asked for the same before. `instructions`
+ * is what was typed so far.
  */
 type FormState = { told?: string[]; asked?: KnownBlock[]; instructions?: string };
 
 /**
- * Keeps the draft, then opens the form; `sayNotOpened` tells the person when it cannot. `triggerId`
- * lasts about three seconds, so there is no second try, and a thread is read only when the form is
- * there.
+ * Stores the draft, then opens the form. `sayNotOpened` tells the person if that fails. `triggerId`
+ * lasts about three seconds, so there is no second try, and a thread is read only once the form is
+ * open.
  */
 export async function openRequestForm(
   deps: IntakeDeps,
@@ -62,7 +62,7 @@ export async function openRequestForm(
   if (form.draft.isThreadUnread !== true || open?.id === undefined) return;
   try {
     const draft = await withThread(deps, asked);
-    // Before the form shows it: what it shows can be sent.
+    // Stored before the form shows it, because what the form shows can be sent.
     await keepDraft(deps, draftId, draft);
     await client.views.update({
       view_id: open.id,
@@ -70,7 +70,7 @@ export async function openRequestForm(
       view: viewOf(draft),
     });
   } catch (thrown) {
-    // It was sent or closed meanwhile, say: then only what it showed goes along.
+    // The form may have been sent or closed meanwhile. Then only what it showed goes along.
     deps.logger.warn({ error: messageOf(thrown) }, "could not list a thread in the form");
   }
 }
@@ -94,7 +94,7 @@ async function offeredAt({
 
 const THE_LAST = "9999999999.999999";
 
-/** The draft with the thread of its message, as far as Slack lets it be read now. */
+/** Adds the message's thread to the draft, as far as Slack lets us read it now. */
 async function withThread(deps: IntakeDeps, kept: Draft): Promise<Draft> {
   const { isThreadUnread: _, ...draft } = kept;
   const { teamId, channelId, threadTs, quoted } = draft;
@@ -105,7 +105,7 @@ async function withThread(deps: IntakeDeps, kept: Draft): Promise<Draft> {
   );
   if (!read.ok) return named(deps, { ...draft, quoted, context: { messages: [], leftOut: 0 } });
   const { messages, leftOut, hasEarlier, upTo, stopped } = read.value;
-  // Whoever picks a message itself may share it all the same.
+  // A person who picks a message directly may still share it.
   const withheld = (await withheldIn(deps, { teamId, channelId, threadTs })).filter((ts) => ts !== quoted.ts);
   const context = {
     messages: messages.filter(({ ts }) => ts !== quoted.ts),
@@ -119,7 +119,7 @@ async function withThread(deps: IntakeDeps, kept: Draft): Promise<Draft> {
   return named(deps, { ...draft, quoted, context: await withoutGuests(deps, teamId, shared) });
 }
 
-/** The draft, with the names of those whom its messages mention, so that the form can show them. */
+/** Adds the names of the people and channels mentioned, so that the form can show them. */
 async function named(
   deps: IntakeDeps,
   draft: Draft & { quoted: QuotedMessage; context: ThreadContext },
@@ -137,7 +137,7 @@ async function named(
   };
 }
 
-/** The form: what should change, in which project, and the quoted message, if any, to look at. */
+/** The form: what should change, in which project, and the quoted message, if any. */
 export function requestForm(
   draftId: string,
   draft: Draft,
@@ -161,7 +161,7 @@ export function requestForm(
       {
         type: "input",
         block_id: INSTRUCTIONS,
-        // A message that was picked may say it all.
+        // A picked message may say it all.
         ...(quoted === null ? {} : { optional: true }),
         label: { type: "plain_text", text: "What should change?" },
         hint: {
@@ -243,10 +243,10 @@ function elementsOf(segment: Segment, max: number): RichTextElement[] {
   }
 }
 
-/** Code, as people type it. */
+/** Code as people type it. */
 const CODE = /```\n?([^`]+?)\n?```|`([^`\n]+)`/;
 
-/** What {@link CODE} splits a text into: a plain part, then the code of a block or of a line. */
+/** A part that {@link CODE} splits a text into: plain text, or the code of a block or line. */
 function withCode(part: string | undefined, index: number): RichTextElement[] {
   if (part === undefined || part === "") return [];
   return [{ type: "text", text: part, ...(index % 3 === 0 ? {} : { style: { code: true } }) }];

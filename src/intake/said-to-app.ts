@@ -12,8 +12,8 @@ import type { App } from "@slack/bolt";
 import { z } from "zod";
 
 /**
- * Takes a message for the app as a request, in the thread of a job as a follow-up to that job, or
- * answers it privately.
+ * Handles a message to the app: as a request, as a follow-up if it is in a job's thread, or with a
+ * private answer.
  */
 export async function takeSaid(deps: IntakeDeps, said: Said, botUserId: string | undefined): Promise<void> {
   const { teamId, channelId, threadTs, userId } = said;
@@ -43,7 +43,7 @@ export async function takeSaid(deps: IntakeDeps, said: Said, botUserId: string |
   if (accepted.kind === "not-allowed") await answerSaid(deps, said, accepted);
 }
 
-/** The request that a message is. */
+/** The request that a message makes. */
 export function requestOf(
   { clock }: Pick<IntakeDeps, "clock">,
   said: Said,
@@ -68,7 +68,7 @@ export function requestOf(
   };
 }
 
-/** Answers a message to its author alone, once, however often it arrives. */
+/** Answers a message's author privately, once, however often the message arrives. */
 export async function answerSaid(
   { queue }: Pick<IntakeDeps, "queue">,
   said: Pick<Said, "teamId" | "channelId" | "ts" | "threadTs" | "userId">,
@@ -78,12 +78,12 @@ export async function answerSaid(
   await queue.add(replyTask(causeOf(said), { teamId, channelId, threadTs, userId, message }));
 }
 
-/** Names a message: it can arrive as several events, under several event ids. */
+/** Identifies a message, which can arrive as several events with different ids. */
 export function causeOf({ teamId, channelId, ts }: Pick<Said, "teamId" | "channelId" | "ts">): string {
   return `mention:${teamId}:${channelId}:${ts}`;
 }
 
-/** What the person typed besides the mention of the app. */
+/** The person's words without the mention of the app. */
 function withoutMention(text: string, botUserId: string | undefined): string {
   const segments = parseMessageText(text);
   const mention = segments.findIndex((segment) => segment.kind === "person" && segment.id === botUserId);
@@ -93,9 +93,9 @@ function withoutMention(text: string, botUserId: string | undefined): string {
 const MENTION_EVENT = "app_mention";
 
 /**
- * A mention as a person writes it. Apps and workflows that mention us could keep answering each
- * other. Slack sends another event when a mention is edited, however old it is, or added to a
- * message (github.com/slack-go/slack/pull/1256). Files come with it
+ * A mention by a person. Mentions by apps and workflows are excluded, because they and we could
+ * keep answering each other. Slack sends another event when a mention is edited, however old it is,
+ * or added to a message (github.com/slack-go/slack/pull/1256). Files come with it
  * (github.com/slackapi/bolt-js/issues/2056).
  */
 const Mention = WrittenMessage.omit({ app_id: true }).extend({
@@ -104,8 +104,8 @@ const Mention = WrittenMessage.omit({ app_id: true }).extend({
 });
 
 /**
- * A mention of the app with a prompt: the way to ask from inside a thread, where slash commands do
- * not work. In the thread of a job it is a follow-up to that job.
+ * Handles mentions of the app: the way to ask from inside a thread, where slash commands don't
+ * work. In a job's thread, a mention is a follow-up to that job.
  */
 export function registerMention(app: App, deps: IntakeDeps): void {
   app.event(MENTION_EVENT, async ({ event, context }) => {

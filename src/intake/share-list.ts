@@ -24,28 +24,28 @@ import { cutEscaped } from "../replies/mrkdwn.ts";
 import { readableText } from "./message-text.ts";
 
 /**
- * The list's inputs: Slack takes ten checkboxes in each
+ * The list's inputs. Slack allows ten checkboxes in each
  * (docs.slack.dev/reference/block-kit/block-elements/checkboxes-element).
  */
 const SHARE = "share";
 const GROUP_SIZE = 10;
 /**
- * Of an option's text, and of its description
+ * Limit of an option's text, and of its description
  * (docs.slack.dev/reference/block-kit/composition-objects/option-object).
  */
 const OPTION_MAX_CHARS = 75;
 
-/** Followed by what the agent will see of the picked message. */
+/** The next note says what the agent will see. */
 const UNREAD = "Reading the thread… If you send the form now, nothing else of it goes along.";
 
 /**
- * The messages that would leave Slack with the form, all ticked, who sees them, and what else there
- * is to say of them.
+ * Lists the messages that would leave Slack with the form, all ticked, and says who sees them and
+ * what is left out.
  */
 export function shareList(draft: Draft): KnownBlock[] {
   const { quoted, context: thread, isThreadUnread, takesFiles, quotesWordsOnly } = draft;
   if (quoted === null) return [];
-  // One that is alone is what the form shows, and what it is about.
+  // The form already shows a message that is alone.
   const listed = isThreadUnread === true || isAlone(draft) ? [] : listedOf(quoted, thread);
   const groups = Array.from({ length: Math.ceil(listed.length / GROUP_SIZE) }, (_, n) =>
     listed.slice(n * GROUP_SIZE, (n + 1) * GROUP_SIZE).map(optionOf),
@@ -77,14 +77,13 @@ export function shareList(draft: Draft): KnownBlock[] {
 }
 
 /**
- * What of a draft goes along after the form was sent: what it showed, and what of that was left
- * ticked.
+ * The part of a draft that goes along with a submitted form: what it showed and was left ticked.
  */
 export function sharedOf(draft: Draft, values: unknown): Pick<Draft, "quoted" | "context"> {
   const { quoted, context: thread } = draft;
   if (quoted === null) return { quoted };
   const ticked = isAlone(draft) ? new Set([quoted.ts]) : tickedIn(values);
-  // The list was never shown: the message alone was.
+  // Only the message was shown, never the list.
   if (ticked === null) return { quoted };
   const listed = listedOf(quoted, thread);
   const unticked = listed.filter(({ ts }) => !ticked.has(ts)).map(({ ts }) => ts);
@@ -109,7 +108,7 @@ const Values = z.record(
   z.record(z.string(), z.object({ selected_options: z.array(z.object({ value: z.string() })).nullish() })),
 );
 
-/** By their timestamps; null: there are no checkboxes. */
+/** The timestamps of ticked messages, or null if there are no checkboxes. */
 function tickedIn(state: unknown): Set<string> | null {
   const values = Values.safeParse(state).data ?? {};
   const groups = Object.entries(values).flatMap(([block, { [SHARE]: group }]) =>
@@ -127,7 +126,7 @@ function listedOf(quoted: QuotedMessage, thread: ThreadContext | undefined): Thr
   return [...(thread?.messages ?? []), quoted].toSorted((a, b) => compareTs(a.ts, b.ts));
 }
 
-/** Who and when as Slack shows names and times to the reader; what they wrote is never markup. */
+/** Author and time as Slack shows them to the reader, and the words as plain text. */
 function optionOf(message: ThreadMessage): MrkdwnOption {
   const { ts, authorId, authorName } = message;
   const author = authorId === null ? cutEscaped(authorName || "An app", 16) : `<@${authorId}>`;
@@ -146,15 +145,15 @@ function optionOf(message: ThreadMessage): MrkdwnOption {
   };
 }
 
-/** Whose name isn't known: nobody reads ids. */
+/** Replaces unknown names, since nobody reads ids. */
 function withoutId(segment: Segment): Segment {
   if (segment.kind === "person") return { ...segment, label: segment.label ?? "someone" };
   return segment.kind === "channel" ? { ...segment, label: segment.label ?? "…" } : segment;
 }
 
 /**
- * The files go along with their messages; without an answer from the service it isn't known whether
- * it takes any.
+ * Notes on files, which go along with their messages. Until the service has answered, we don't know
+ * if it accepts any.
  */
 function filesNotes(files: readonly SharedFile[], takesFiles: boolean | undefined): string[] {
   const { taken, refused } = sortFiles(files, takesFiles ?? true);

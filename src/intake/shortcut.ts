@@ -13,8 +13,8 @@ export const FIX_THESE_DOCS = "fix_these_docs";
 const OptionalText = z.string().nullish();
 
 /**
- * What of a message shortcut's payload we use. `team` is null where the app is installed for a
- * whole organization.
+ * The fields of a message shortcut that we use. `team` is null if the app is installed for a whole
+ * organization.
  */
 const Picked = z
   .object({
@@ -33,7 +33,7 @@ const Picked = z
   });
 type Picked = z.infer<typeof Picked>;
 
-/** **Fix these docs** on a message: opens a form that shows the message. */
+/** Handles **Fix these docs** on a message: opens a form that shows the message. */
 export function registerShortcut(app: App, deps: IntakeDeps): void {
   app.shortcut(
     { callback_id: FIX_THESE_DOCS, type: "message_action" },

@@ -7,9 +7,8 @@ import type { SlackTeams } from "../replies/slack-teams.ts";
 const WITHIN_MS = 10_000;
 
 /**
- * Downloads files from Slack with the bot's token (scope `files:read`), which goes to Slack's own
- * host for files and nowhere else: not to another host that a message names, and not where a
- * redirect leads.
+ * Downloads files from Slack with the bot's token (scope `files:read`). The token goes only to
+ * Slack's own file host, never to another host that a message names or a redirect leads to.
  */
 export function createSlackFileReader(options: {
   teams: SlackTeams;
@@ -33,7 +32,7 @@ export function createSlackFileReader(options: {
           signal: AbortSignal.timeout(WITHIN_MS),
         });
         const type = response.headers.get("content-type") ?? "";
-        // Without the scope Slack answers 200 with a page to sign in.
+        // Without the scope, Slack answers 200 with a sign-in page.
         const isPage = /^text\/html\b/i.test(type) && mediaType !== "text/html";
         const content = response.status === 200 && !isPage ? await readBounded(response) : null;
         if (content !== null) return content;
@@ -48,8 +47,8 @@ export function createSlackFileReader(options: {
 }
 
 /**
- * `files.slack.com` beside `slack.com`, and `files.slack-gov.com` beside `slack-gov.com`; or
- * wherever the Web API itself is.
+ * True for Slack's file host: `files.slack.com` for `slack.com`, `files.slack-gov.com` for
+ * `slack-gov.com`, or the Web API's own host.
  */
 function isOfSlack(url: string, apiUrl: string): boolean {
   if (!URL.canParse(url)) return false;
@@ -58,7 +57,7 @@ function isOfSlack(url: string, apiUrl: string): boolean {
   return file.origin === api.origin || file.origin === `https://files.${api.host}`;
 }
 
-/** Null: it is larger than what is taken. */
+/** Returns null if the file is too large. */
 async function readBounded(response: Response): Promise<Uint8Array | null> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;

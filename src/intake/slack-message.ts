@@ -5,7 +5,7 @@ import { wordsOfBlocks, parseMessageText } from "./message-text.ts";
 const OptionalText = z.string().nullish();
 const Flag = z.boolean().nullish();
 
-/** What apps attach to their messages, and Slack to those that show another message. */
+/** Attachments by apps, and those in which Slack shows another message. */
 const Attachment = z.object({
   fallback: OptionalText,
   pretext: OptionalText,
@@ -27,8 +27,8 @@ const Attachment = z.object({
 type Attachment = z.infer<typeof Attachment>;
 
 /**
- * What of a message we use; apps post messages whose words are only in attachments, and leave
- * fields null.
+ * The fields of a message that we use. Messages by apps may have words only in attachments, and
+ * null fields.
  */
 export const SaidMessage = z.object({
   ts: z.string(),
@@ -42,14 +42,14 @@ export const SaidMessage = z.object({
   attachments: z.array(Attachment.nullish()).nullish(),
   blocks: z.array(z.unknown()).nullish(),
   files: z.array(z.unknown()).nullish(),
-  /** Of our own messages. */
+  /** Only on our own messages. */
   metadata: z.unknown().optional(),
 });
 export type SaidMessage = z.infer<typeof SaidMessage>;
 
 /**
- * What a person has just written, as an event tells it; edits are not, nor is what apps write.
- * Subtypes are for each place to name.
+ * A new message by a person, as events describe it. Edits and messages by apps are excluded. Each
+ * use adds its own subtypes.
  */
 export const WrittenMessage = z.object({
   bot_id: z.never().optional(),
@@ -63,8 +63,8 @@ export const WrittenMessage = z.object({
 });
 
 /**
- * What a person has written. `text` is as Slack writes it; `threadTs`: null where it may be the
- * root of a thread itself.
+ * A person's message. `text` is in Slack's markup. `threadTs` is null if the message may itself be
+ * a thread's root.
  */
 export type Said = {
   teamId: string;
@@ -76,7 +76,7 @@ export type Said = {
   files: SharedFile[];
 };
 
-/** The same in our words. */
+/** Converts a message from an event. */
 export function saidOf(
   teamId: string,
   message: z.infer<typeof WrittenMessage> & { thread_ts?: string | undefined },
@@ -85,7 +85,9 @@ export function saidOf(
   return { teamId, channelId, ts, threadTs, userId, text, files: filesOfMessage(message) };
 }
 
-/** A file as messages carry it; one that Slack keeps elsewhere, hides or has deleted says less. */
+/**
+ * A file in a message. A file that Slack keeps elsewhere, hides or has deleted has fewer fields.
+ */
 const SaidFile = z.object({
   id: z.string(),
   name: OptionalText,
@@ -97,7 +99,6 @@ const SaidFile = z.object({
   url_private_download: OptionalText,
 });
 
-/** Its files. */
 export function filesOfMessage({ files }: { files?: unknown[] | null | undefined }): SharedFile[] {
   return (files ?? []).flatMap((file) => {
     const { data } = SaidFile.safeParse(file);
@@ -116,12 +117,12 @@ export function filesOfMessage({ files }: { files?: unknown[] | null | undefined
   });
 }
 
-/** As part of a message: nothing where there are none. */
+/** The `files` of a message, left out if there are none. */
 export function withFiles(files: SharedFile[]): { files?: SharedFile[] } {
   return files.length === 0 ? {} : { files };
 }
 
-/** Who wrote it: a user id, or where there is none, a name. */
+/** The author's user id and, for messages without one, a name. */
 export function authorOf({ user, username, bot_profile }: SaidMessage): {
   authorId: string | null;
   authorName: string | null;
@@ -129,10 +130,10 @@ export function authorOf({ user, username, bot_profile }: SaidMessage): {
   return { authorId: user ?? null, authorName: username ?? bot_profile?.name ?? null };
 }
 
-/** What Slack writes where a message, or an attachment, has no words but those of its blocks. */
+/** What Slack writes if a message or an attachment has words only in its blocks. */
 const NO_WORDS: ReadonlySet<string> = new Set(["This content can't be displayed.", "[no preview available]"]);
 
-/** All of its own words, without those of the messages that it shows. */
+/** The message's own words, without those of the messages it shows. */
 export function wordsOf({ text, blocks, attachments }: SaidMessage): Segment[] {
   const own = text === null || text === undefined || NO_WORDS.has(text) ? "" : text;
   const attached = (attachments ?? []).filter((part) => !isMessage(part)).map(attachedWords);
@@ -147,21 +148,24 @@ function attachedWords(part: Attachment | null | undefined): string {
   return words === "" && !NO_WORDS.has(fallback ?? "") ? (fallback ?? "") : words;
 }
 
-/** Also one that has only the address of a message, without Slack's flags. */
+/**
+ * True for an attachment that shows a message, even if it has only the message's address and none
+ * of Slack's flags.
+ */
 function isMessage(part: Attachment | null | undefined): boolean {
   return part?.is_msg_unfurl === true || part?.is_share === true || addressedBy(part).length > 0;
 }
 
 /**
- * Addresses of messages: permalinks, those of Slack's own client, and links that open the app, with
- * the message's time in any of Slack's spellings and whatever comes after it.
+ * Addresses of messages: permalinks, those of Slack's own client, and links that open the app. They
+ * have the message's time in any of Slack's spellings, and anything may follow it.
  */
 const MESSAGE_ADDRESS = new RegExp(
   String.raw`(?:\/(?:archives|messages|client\/\w+)\/\w+\/p?|\/thread\/\w+-|` +
     String.raw`^slack:\S*[?&]message=)(\d+)\.?(\d{6})(?!\w)`,
 );
 
-/** The times of the messages that an attachment has the address of. */
+/** The times of the messages whose addresses an attachment has. */
 function addressedBy(part: Attachment | null | undefined): string[] {
   return [part?.from_url, part?.original_url, part?.title_link].flatMap((url) => {
     const found = MESSAGE_ADDRESS.exec(url ?? "");
@@ -169,7 +173,10 @@ function addressedBy(part: Attachment | null | undefined): string[] {
   });
 }
 
-/** Which message an attachment shows; empty if that isn't certain, and so it may be any. */
+/**
+ * The `ts` of the message that an attachment shows. Empty if that is uncertain, so that it may be
+ * any message.
+ */
 function shownTs(part: Attachment | null | undefined): string {
   const own = typeof part?.ts === "string" && /^\d+\.\d{6}$/.test(part.ts) ? [part.ts] : [];
   const [ts = "", ...others] = new Set([...own, ...addressedBy(part)]);
@@ -177,8 +184,8 @@ function shownTs(part: Attachment | null | undefined): string {
 }
 
 /**
- * The messages that it shows, as part of a message: nothing where there are none. Whose they are,
- * and whether they may be shared, is to be looked at.
+ * The messages that a message shows, left out if there are none. Callers must check who wrote them
+ * and whether they may be shared.
  */
 export function withShown({ attachments }: SaidMessage): { shows?: ShownMessage[] } {
   const shows = (attachments ?? []).flatMap((part): ShownMessage[] => {
@@ -189,13 +196,13 @@ export function withShown({ attachments }: SaidMessage): { shows?: ShownMessage[
   return shows.length === 0 ? {} : { shows };
 }
 
-/** Slack's own notices come from it. */
+/** The user that Slack's own notices come from. */
 export const SLACKBOT_USER_ID = "USLACKBOT";
 
 /**
- * What a person writes to the app in their direct messages; all of it is for the app. Edits,
- * deletions and whatever else has another subtype are not, nor is what apps write, this one
- * included (docs.slack.dev/reference/events/message.im).
+ * A person's message to the app in their direct messages. All of these are for the app. Edits,
+ * deletions, other subtypes and messages by apps (including this one) are excluded
+ * (docs.slack.dev/reference/events/message.im).
  */
 const DirectMessage = WrittenMessage.extend({
   channel_type: z.literal("im"),
@@ -207,7 +214,7 @@ export function isDirectMessage(event: object): boolean {
   return "channel_type" in event && event.channel_type === "im";
 }
 
-/** What an event in direct messages says to the app; null: nothing. */
+/** The message in a direct-message event, or null if it has none for the app. */
 export function saidDirectly(teamId: string, event: object): Said | null {
   const said = DirectMessage.safeParse(event);
   return said.success && said.data.user !== SLACKBOT_USER_ID ? saidOf(teamId, said.data) : null;

@@ -11,12 +11,12 @@ import { parseMessageText } from "./message-text.ts";
 import { authorOf, filesOfMessage, withFiles, withShown, wordsOf, SaidMessage } from "./slack-message.ts";
 import type { WebClient } from "@slack/web-api";
 
-/** For all pages. */
+/** Time for all pages together. */
 const WITHIN_MS = 5_000;
-/** What else has a subtype tells of the channel, or is gone. */
+/** Subtypes of messages that people or apps wrote. Others report on the channel or are deleted. */
 const SAID: ReadonlySet<string> = new Set(["thread_broadcast", "file_share", "bot_message", "me_message"]);
 
-/** Reads threads in Slack, their newest messages, as far as time and Slack's limits allow. */
+/** Reads the newest messages of threads in Slack, as far as time and Slack's limits allow. */
 export function createSlackThreadReader(options: {
   teams: SlackTeams;
   clock: Clock;
@@ -38,7 +38,7 @@ export function createSlackThreadReader(options: {
       try {
         const team = await teams.of(teamId);
         ({ identity } = team);
-        // What has come by then stays.
+        // Keeps what has arrived by then.
         const late = { kind: "unknown", error: "timeout" } as const;
         stopped = await within(clock, WITHIN_MS, readNewest(team.client, thread, start, pages), late);
       } catch (thrown) {
@@ -65,7 +65,7 @@ function readOf(
   },
 ): ThreadRead {
   const { threadTs, after, before, start, identity, stopped } = at;
-  // The thread's first message comes with every page.
+  // Every page includes the thread's first message.
   const inRange = [...messages.values()].filter(
     ({ ts }) =>
       compareTs(ts, before) < 0 &&
@@ -107,32 +107,32 @@ function messageOf(message: SaidMessage, identity: SlackIdentity): ThreadMessage
 }
 
 /**
- * Slack recommends no more (docs.slack.dev/reference/methods/conversations.replies); some apps get
- * 15.
+ * Slack's recommended maximum (docs.slack.dev/reference/methods/conversations.replies). Some apps
+ * get 15.
  */
 const PAGE_SIZE = 200;
-/**
- * Slack's limit. After the first page, it leads through 6,000 messages in the calls that are left.
- */
+/** Slack's limit. After the first page, it leads through 6,000 messages in the remaining calls. */
 const LONG_PAGE_SIZE = 1000;
 const CALLS = 8;
 
-/** What of a thread has been read. Times are Slack's, in seconds. */
+/** The part of a thread that has been read. Times are Slack's, in seconds. */
 export type ThreadPages = {
   messages: Map<string, SaidMessage>;
-  /** All messages after this time are there. Null if the newest are missing. */
+  /** All messages after this time have been read. Null if the newest are missing. */
   readFrom: number | null;
-  /** Where to look on. */
+  /** Where to continue. */
   look: ThreadLook;
 };
 
 /**
- * Reads the newest messages of a thread that come after `start`. Slack gives the earliest first,
- * whatever it is asked ("Pagination by time" on the method's page). So a long thread is asked for
- * from a time near its end: after its first page, by how far apart that page's messages are; later,
- * between a time that had too many and one that had too few. Nothing may come after that time where
- * a thread was silent for long: then long pages are read on from the newest message known. Its
- * first message leads each answer. Null: the newest are there.
+ * Reads the newest messages of a thread after `start`. Returns null once they are all read.
+ *
+ * Slack always gives the earliest messages first ("Pagination by time" on the method's page), so a
+ * long thread is read from a time near its end. After the first page, that time is estimated from
+ * how far apart the page's messages are; later, it lies between a time with too many messages after
+ * it and one with too few. If the thread was silent for long, there may be nothing after that time;
+ * then long pages are read on from the newest known message. Each answer begins with the thread's
+ * first message.
  */
 export async function readNewest(
   client: WebClient,
@@ -141,7 +141,7 @@ export async function readNewest(
   pages: ThreadPages,
 ): Promise<NotifierFault | null> {
   let wanted = THREAD_MAX_MESSAGES - 1;
-  /** From where all has been read up to where the newest page that was cut off ends. */
+  /** Everything from here to the end of the newest cut-off page has been read. */
   let cutFrom = pages.look.from;
   let isLarge = false;
   for (let call = 0; call < CALLS; call += 1) {
@@ -171,7 +171,7 @@ export async function readNewest(
     const known = Math.min(Number(thread.latest), Number(answer.messages?.[0]?.latest_reply ?? Infinity));
     const end = isCut || times.length === 0 ? known : last;
     if (isCut) {
-      // Apps that get 15 messages get one call a minute, too.
+      // Apps that get 15 messages also get only one call a minute.
       wanted = Math.min(wanted, Math.floor(found.length / 2));
       cutFrom = from === cutAt ? cutFrom : from;
       isLarge = found.length > 2 * THREAD_MAX_MESSAGES;
@@ -184,7 +184,7 @@ export async function readNewest(
   return hasAny(pages) ? null : { kind: "not-sent", error: "too_many_pages" };
 }
 
-/** Where pages are large, going on right after what was read is sure to lead to the end. */
+/** With large pages, continuing right after what was read is sure to reach the end. */
 function nextFrom(
   { cutAt, fewAt }: Pick<ThreadLook, "cutAt" | "fewAt">,
   end: number,
@@ -195,7 +195,7 @@ function nextFrom(
   return end - Math.sqrt((end - cutAt) * (end - fewAt));
 }
 
-/** Whether any of the newest messages are there. */
+/** True if any of the newest messages have been read. */
 function hasAny({ messages, readFrom }: ThreadPages): boolean {
   return readFrom !== null && [...messages.keys()].some((ts) => Number(ts) > readFrom);
 }

@@ -20,8 +20,8 @@ import { STATUS_SLOT } from "../core/turn/delivery.ts";
 import { threadId, type Read, type ThreadRecord, type Write } from "../core/ports/records.ts";
 
 /**
- * **Stop** in a status message, or in the notice that a turn is overdue: every turn that the
- * message shows and that has not ended.
+ * Handles **Stop** in a status message or overdue notice: stops every unfinished turn that the
+ * message shows.
  */
 export function registerStopButton(app: App, deps: IntakeDeps): void {
   onPress(app, deps, STOP_TURN, buttonValue, (pressed, body) =>
@@ -61,14 +61,14 @@ function stopping(deps: IntakeDeps, { turnId }: ButtonValue, body: BlockAction):
   };
 }
 
-/** Where the newest turn ended because somebody stopped it. */
+/** The answer if the newest turn ended because somebody stopped it. */
 function stoppedAlready(shown: readonly Turn[], body: BlockAction): string | null {
   const stage = shown.at(-1)?.stage;
   const stoppedBy = stage?.name === "ended" ? stage.outcome.stoppedBy : undefined;
   return stoppedBy === undefined ? null : alreadyDone(stoppedBy, body);
 }
 
-/** The menu beside **Stop**: who wants to be mentioned, and who doesn't. */
+/** The menu beside **Stop**, where people choose whether to be mentioned. */
 export function registerFollowMenu(app: App, deps: IntakeDeps): void {
   onPress(app, deps, FOLLOW_MENU, followValue, ({ turnId, choice }, { user }) => {
     const decide = choice === "mute" ? muting : following;
@@ -77,8 +77,8 @@ export function registerFollowMenu(app: App, deps: IntakeDeps): void {
 }
 
 /**
- * Notes that somebody wants to be mentioned in the outcomes of all that the turn's message shows.
- * What to say to them.
+ * Adds a person to those mentioned in the outcomes of all turns that the message shows. Returns the
+ * answer to them.
  */
 export function following(deps: IntakeDeps, turnId: string, userId: string): Decision<string> {
   return (read): Plan<string> => {
@@ -112,7 +112,7 @@ function muting(deps: IntakeDeps, turnId: string, userId: string): Decision<stri
   };
 }
 
-/** The thread that a turn reports into; null: its status message isn't known to be there. */
+/** The thread that a turn reports to, or null if its status message isn't known to be there. */
 function threadOf(read: Read, { request, delivery }: Turn): ThreadRecord | null {
   const ts = delivery.threadTs ?? delivery.slots[STATUS_SLOT]?.ts ?? null;
   if (ts === null) return null;

@@ -18,8 +18,8 @@ import { parseMessageText, readableText } from "./message-text.ts";
 const MESSAGE_EVENT = "message";
 
 /**
- * What a person has just written in a thread, with files or without. Edits, joins, broadcasts to
- * the channel and whatever else has another subtype are none, and nor is what apps write.
+ * A new reply by a person in a thread, with or without files. Edits, joins, broadcasts to the
+ * channel, other subtypes and messages by apps are excluded.
  */
 const ThreadReply = WrittenMessage.extend({
   subtype: z.literal("file_share").optional(),
@@ -27,9 +27,9 @@ const ThreadReply = WrittenMessage.extend({
 });
 
 /**
- * A direct message to the app is for the app. A reply in a channel's thread that doesn't mention
- * the app: `FOLLOW_UPS` says whether it is a follow-up. One that mentions somebody else is for
- * them, and one that mentions the app arrives as a mention, too.
+ * Handles direct messages, which are all for the app, and replies in channel threads that don't
+ * mention the app. `FOLLOW_UPS` says if such a reply is a follow-up. A reply that mentions somebody
+ * else is for them, and one that mentions the app also arrives as a mention.
  */
 export function registerThreadReply(app: App, deps: IntakeDeps): void {
   app.event(MESSAGE_EVENT, async ({ event, context }) => {
@@ -53,7 +53,7 @@ export function registerThreadReply(app: App, deps: IntakeDeps): void {
         ? { text: said, response_type: "ephemeral", replace_original: true }
         : { delete_original: true },
     );
-    // The setting was another one when they were asked.
+    // The setting has changed since they were asked.
     if (typeof said !== "string") await answerPress(deps, { body, context, respond }, said);
   });
 
@@ -65,7 +65,7 @@ export function registerThreadReply(app: App, deps: IntakeDeps): void {
 
 const OWN = "own-open-request";
 
-/** A reply in a channel's thread that doesn't mention the app. */
+/** Handles a reply in a channel's thread that doesn't mention the app. */
 async function takeReply(deps: IntakeDeps, said: Said): Promise<void> {
   const { teamId, channelId, ts, threadTs, userId, text, files } = said;
   if (deps.followUps === "mention" || threadTs === null || threadTs === ts) return;
@@ -74,10 +74,10 @@ async function takeReply(deps: IntakeDeps, said: Said): Promise<void> {
   const segments = parseMessageText(text);
   if (segments.some(({ kind }) => kind === "person" || kind === "group")) return;
   const instructions = readableText(segments).trim();
-  // Files alone go along with the next follow-up; only where each reply is one is something
-  // missing.
+  // Files alone go along with the next follow-up. Something is missing only if every reply is a
+  // follow-up.
   if (instructions === "" && (files.length === 0 || deps.followUps === "ask")) return;
-  // A guest who only talks to others isn't told what they can't do, and nothing of it is kept.
+  // A guest who is only talking to others isn't told what they can't do, and none of it is kept.
   const admission = await deps.directory.admission(teamId, userId);
   if (admission === "guest" || admission === "uncheckable") return;
   const request = requestOf(deps, said, deps.projects[0], instructions);
@@ -102,8 +102,8 @@ function tooLong({ instructions }: Request): Refusal {
 }
 
 /**
- * Sends a reply that its author says is for the agent. What to say instead of the question; null:
- * nothing.
+ * Sends a reply whose author says it is for the agent. Returns what replaces the question, or null
+ * to remove it.
  */
 async function send(deps: IntakeDeps, value: string | undefined, userId: string): Promise<PressAnswer> {
   const replyId = replyValue.read(value)?.replyId;
@@ -122,7 +122,7 @@ async function send(deps: IntakeDeps, value: string | undefined, userId: string)
 }
 
 /**
- * What Slack tells of a message that was edited, or got a preview of a link:
+ * Slack's event for a message that was edited or got a link preview:
  * docs.slack.dev/reference/events/message/message_changed
  */
 const Changed = z
@@ -133,7 +133,7 @@ const Changed = z
   })
   .transform(({ channel, message: { ts, text } }) => ({ channelId: channel, ts, text: text ?? "" }));
 
-/** And of one that was deleted: docs.slack.dev/reference/events/message/message_deleted */
+/** Slack's event for a deleted message: docs.slack.dev/reference/events/message/message_deleted */
 const Deleted = z
   .object({ subtype: z.literal("message_deleted"), channel: z.string(), deleted_ts: z.string() })
   .transform(({ channel, deleted_ts }) => ({ channelId: channel, ts: deleted_ts, text: "" }));
@@ -141,8 +141,8 @@ const Deleted = z
 const Change = z.union([Changed, Deleted]);
 
 /**
- * Of a reply whose author was asked whether it is for the agent: **Send it** sends what it says
- * now, and nothing where it is gone.
+ * Updates a reply whose author was asked if it is for the agent. **Send it** then sends its current
+ * words, and nothing if it was deleted.
  */
 export async function noteChange(deps: IntakeDeps, teamId: string, event: object): Promise<void> {
   const { data: change } = Change.safeParse(event);
