@@ -30,7 +30,14 @@ export async function runTurn(turn: RunnerTurn, context: RunContext): Promise<Su
 
   const claims = await checkClaims(tree, [], turn, context);
   const { summary } = ran;
-  const pushed = await publishWork(turn, context, start, { commit, ...checked, summary, claims });
+  const pushed = await publishWork(turn, context, start, {
+    commit,
+    ...checked,
+    checks: [],
+    hasBlockingFindings: false,
+    summary,
+    claims,
+  });
   // Only what the next turn finds done is for its agent to remember.
   await ran.keepSession();
   return await reportWork(turn, context, pushed);

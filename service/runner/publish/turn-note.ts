@@ -1,6 +1,7 @@
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { WireCheck } from "../../../src/job-client/report-schema.ts";
 import { CheckedClaim } from "./sources-text.ts";
 
 /**
@@ -14,6 +15,9 @@ const TurnNote = z.object({
   leftOut: z.array(z.string()),
   /** Null or absent: the agent named no sources, or an older version wrote this. */
   claims: z.array(CheckedClaim).nullish(),
+  /** Absent: an older version wrote this. */
+  checks: z.array(WireCheck).optional(),
+  hasBlockingFindings: z.boolean().optional(),
   /** Which turn it is. */
   turnKey: z.string(),
   /** True if the commit has certainly reached the remote. */

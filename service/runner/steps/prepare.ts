@@ -21,11 +21,15 @@ export async function prepareTurn(turn: RunnerTurn, context: RunContext): Promis
     const earlier = await findEarlierPush({ git, jobId, turnKey, base, tip: job, note, findPulls });
     // Without a code host there was nothing to merge it with but git itself.
     const pulls = earlier === null && (job !== null || number > 1) ? await findPulls() : [];
-    const start = { commit: job ?? base, job, pulls, pushed: null };
+    const mergeBase = job === null ? "" : await git.text(["merge-base", base, job], { okCodes: [0, 1] });
+    const start = { commit: job ?? base, base: mergeBase || base, job, pulls, pushed: null };
     if (earlier !== null) {
       logger.info({}, "turn was pushed before, only the pull request is left");
       const { summary = null, leftOut = [], claims = null } = earlier.note ?? {};
-      return { ...start, pushed: { commit: job ?? earlier.commit, summary, leftOut, claims, earlier } };
+      const { checks = [], hasBlockingFindings = false } = earlier.note ?? {};
+      const verified = { checks, hasBlockingFindings };
+      const commit = job ?? earlier.commit;
+      return { ...start, pushed: { commit, summary, leftOut, claims, ...verified, earlier } };
     }
     // What was merged is in the base, perhaps as another commit: a new pull request starts from
     // there.
@@ -33,6 +37,6 @@ export async function prepareTurn(turn: RunnerTurn, context: RunContext): Promis
       job !== null &&
       !pulls.some(({ state }) => state === "open") &&
       pulls.some(({ state, headSha }) => state === "merged" && headSha === job);
-    return isMerged ? { ...start, commit: base } : start;
+    return isMerged ? { ...start, commit: base, base } : start;
   });
 }

@@ -1,3 +1,4 @@
+import type { ReportedCheck } from "../../../src/core/ports/job-service.ts";
 import { jobBranch } from "../../config/branch.ts";
 import { refusedText } from "../agents/acp-permissions.ts";
 import type { HostedPullRequest } from "../publish/code-host.ts";
@@ -10,8 +11,15 @@ import { TurnFailedError } from "../run-error.ts";
 import type { RunContext, RunnerTurn, Success } from "../turn.ts";
 import type { CheckedWork } from "./check.ts";
 
+/** How the project's checks of a commit went. */
+export type VerifiedWork = {
+  checks: ReportedCheck[];
+  /** True if a check that blocks has new findings. */
+  hasBlockingFindings: boolean;
+};
+
 /** What a turn came to, before its pull request. */
-export type PushedWork = {
+export type PushedWork = VerifiedWork & {
   commit: string;
   summary: string | null;
   leftOut: string[];
@@ -25,6 +33,8 @@ export type PushedWork = {
 export type TurnStart = {
   /** The commit that it builds on. */
   commit: string;
+  /** The commit that all the job's changes are to, its earlier turns' too. */
+  base: string;
   /** What the job's branch is at the remote; null: there is none. */
   job: string | null;
   pulls: readonly HostedPullRequest[];
@@ -46,7 +56,9 @@ export async function publishWork(
     leftOut,
     summary,
     claims,
-  }: CheckedWork & Pick<PushedWork, "commit" | "summary" | "claims">,
+    checks,
+    hasBlockingFindings,
+  }: CheckedWork & VerifiedWork & Pick<PushedWork, "commit" | "summary" | "claims">,
 ): Promise<PushedWork> {
   const { jobId } = turn;
   const note = {
@@ -55,6 +67,8 @@ export async function publishWork(
     summary: summary === null ? null : redact(summary),
     leftOut,
     claims,
+    checks,
+    hasBlockingFindings,
     turnKey: turnKeyOf(turn),
     openPull: pulls.find(({ state }) => state === "open")?.number ?? null,
     newestPull: pulls.length === 0 ? null : Math.max(...pulls.map(({ number }) => number)),
@@ -63,7 +77,7 @@ export async function publishWork(
   onProgress(`pushing ${files} changed ${files === 1 ? "file" : "files"}`);
   await mirror.use(() => mirror.push(jobId, commit, job));
   await writeTurnNote(folders.notes, jobId, { ...note, isPushed: true });
-  return { commit, summary, leftOut, claims, earlier: null };
+  return { commit, summary, leftOut, claims, checks, hasBlockingFindings, earlier: null };
 }
 
 /**
@@ -76,11 +90,12 @@ export async function reportWork(
   pushed: PushedWork,
 ): Promise<Success> {
   const { codeHost, redact, signal } = context;
-  const { commit, summary, leftOut, earlier } = pushed;
+  const { commit, summary, leftOut, checks, earlier } = pushed;
   const claims = countClaims(pushed.claims);
+  const quality = { claims, ...(checks.length > 0 && { checks }) };
   const branch = jobBranch(turn.jobId);
   if (earlier?.isInBase !== true) context.onPushed(branch);
-  if (codeHost === null) return { kind: "branch", branch, summary, leftOut, claims };
+  if (codeHost === null) return { kind: "branch", branch, summary, leftOut, ...quality };
   const { baseBranch } = turn.project;
   const isTurns = (pull: HostedPullRequest) => earlier !== null && holdsPush(pull, earlier);
   if (earlier?.isInBase && !(await codeHost.find(branch, signal)).some((pull) => holdsPush(pull, earlier))) {
@@ -98,7 +113,7 @@ export async function reportWork(
     redact,
     signal,
   });
-  return { kind: "pull-request", prLink: pullRequest.url, pullRequest, summary, leftOut, claims };
+  return { kind: "pull-request", prLink: pullRequest.url, pullRequest, summary, leftOut, ...quality };
 }
 
 /**
