@@ -8,82 +8,85 @@ import type {
 } from "@slack/types";
 import { cut } from "../core/text/text.ts";
 
-/** Slack's limits, in characters, from the Block Kit reference; ours stay below them. */
+/** Slack's limits in characters, from the Block Kit reference. Ours stay below them. */
 export const SECTION_TEXT_MAX = 3000;
-/** Slack recommends to keep a message's `text` at or below this. */
+/** Slack recommends keeping a message's `text` at or below this. */
 export const MESSAGE_TEXT_MAX = 4000;
 
-/** How much of what a person typed is shown again in the thread. */
+/** The most characters of a person's own words that the thread repeats. */
 export const ECHO_MAX = 1500;
-/** How much of a state is shown, escaped: it may name the agent's step or the pull request. */
+/** The most characters of a state, escaped. It may name the agent's step or the pull request. */
 export const STATE_MAX = 800;
-/** How much of what the job service said is shown. */
+/** The most characters of the job service's words. */
 export const SAID_MAX = 500;
-/** The longest link, escaped: it stands in a section together with our own words. */
+/** The longest link, escaped. It shares a section with our own words. */
 export const LINK_MAX = 2000;
-/** How much of a list of names is shown. */
+/** The most characters of a list of names. */
 export const NAMES_MAX = 2000;
-/** How much of a repository, branch or model name is shown. */
+/** The most characters of a repository, branch or model name. */
 export const NAME_MAX = 100;
-/** A plan's or a task's title: as long as a header. Slack documents no limit. */
+/**
+ * The most characters of a plan's or task's title, the same as for a header. Slack documents no
+ * limit.
+ */
 export const TITLE_MAX = 150;
 /**
- * The value of a menu's entry:
+ * The longest value of a menu's entry:
  * https://docs.slack.dev/reference/block-kit/composition-objects/option-object
  */
 export const OPTION_VALUE_MAX = 150;
 
-/** What the messages need to know of this installation, whatever the team. */
+/** What messages need to know about this installation, the same for every team. */
 export type Presentation = {
-  /** Names of the projects, the default first. */
+  /** Project names, the default first. */
   projects: string[];
-  /** The deadline, in words. */
+  /** The deadline in words. */
   watchedFor: string;
-  /** Who can help when a person can't, as mrkdwn of the operator's. */
+  /** The person to contact for help, in the operator's mrkdwn. */
   contact: string;
-  /** Origins (`http://host:port`) whose pull requests are links although they are not https. */
+  /** Origins (`http://host:port`) whose pull requests become links although they aren't https. */
   httpOrigins: string[];
 };
 
 /**
- * The team that a message is for: the app's own name there, without the `@`, and the address that
- * its links begin with.
+ * The team that a message is for: the app's name there, without the `@`, and the address that the
+ * team's links begin with.
  */
 export type TeamView = { botName: string; teamUrl: string };
 
-/** A message as Slack takes it. `text` is what notifications and screen readers get. */
+/** A message in Slack's format. Notifications and screen readers use `text`. */
 export type Rendered = {
   text: string;
   blocks: KnownBlock[];
   /**
-   * The same for a workspace that doesn't take plans, tasks or feedback buttons. Absent: there are
-   * none in `blocks`.
+   * Blocks for a workspace that doesn't accept plans, tasks or feedback buttons. Absent if `blocks`
+   * has none of these.
    */
   plainBlocks?: KnownBlock[];
 };
 
 /**
- * A section of mrkdwn that is ours, or escaped. `verbatim`: Slack makes no links or mentions of
- * what only looks like one.
+ * A section of our own or escaped mrkdwn. `verbatim` keeps Slack from making links or mentions of
+ * text that only looks like them.
  */
 export function section(mrkdwn: string): KnownBlock {
   return { type: "section", text: { type: "mrkdwn", text: mrkdwn, verbatim: true } };
 }
 
-/** A section of anybody's text: nothing in it is markup. */
+/** A section of untrusted text, in which nothing is markup. */
 export function plainSection(text: string): KnownBlock {
   return { type: "section", text: { type: "plain_text", text: cut(text, SECTION_TEXT_MAX), emoji: false } };
 }
 
 /**
- * A quotation of anybody's text: `rich_text` carries it as text, so nothing in it is markup and
- * nobody is pinged.
+ * A quotation of untrusted text. `rich_text` carries it as plain text, so nothing in it is markup
+ * and nobody is pinged.
  */
 export function quote(elements: RichTextElement[]): RichTextBlock {
   return { type: "rich_text", elements: [quotePart(elements)] };
 }
 
-/** As {@link quote}, as a part of a block. */
+/** Like {@link quote}, as part of a block. */
 export function quotePart(elements: RichTextElement[]): RichTextQuote {
   return { type: "rich_text_quote", elements };
 }
@@ -92,12 +95,11 @@ export function quoteText(text: string): RichTextBlock {
   return quote([{ type: "text", text }]);
 }
 
-/** A button. */
 export function labelled(actionId: string, label: string): Button {
   return { type: "button", action_id: actionId, text: { type: "plain_text", text: label } };
 }
 
-/** A line of small print: anybody's text. */
+/** A line of small print with untrusted text. */
 export function context(texts: string[]): ContextBlock {
   return {
     type: "context",
@@ -107,7 +109,7 @@ export function context(texts: string[]): ContextBlock {
   };
 }
 
-/** A line of small print: mrkdwn of ours, and then anybody's text. */
+/** A line of small print: our own mrkdwn, then untrusted text. */
 export function labelledText(mrkdwn: string, text: string): ContextBlock {
   return {
     type: "context",
@@ -118,7 +120,7 @@ export function labelledText(mrkdwn: string, text: string): ContextBlock {
   };
 }
 
-/** A line of anybody's text in which one part may be a link. */
+/** A line of untrusted text in which one part may be a link. */
 export function linkedLine(line: string, link: { url: string; label: string } | null): RichTextBlock {
   const at = link === null ? -1 : line.indexOf(link.label);
   const parts: RichTextElement[] =

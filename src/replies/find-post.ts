@@ -3,17 +3,16 @@ import { z } from "zod";
 import { isOutcomeSlot } from "../core/turn/delivery.ts";
 import type { Place, PostLabel, Search } from "../core/ports/notifier.ts";
 
-/** The type of the metadata that our messages carry. */
+/** The type of our messages' metadata. */
 const METADATA_EVENT_TYPE = "docs_agent_turn";
 
-/** Slack's time is known to the second, and a `Date` header is as old as its answer. */
+/** Slack's time is known only to the second, and a `Date` header is as old as its answer. */
 const MARGIN_MS = 60_000;
 /**
- * The most objects that Slack gives to a distributed app outside its Marketplace, and only once a
- * minute.
+ * Slack's page limit for a distributed app outside its Marketplace, which gets one call a minute.
  */
 const PAGE_SIZE = 15;
-/** To Slack, an empty cursor is the first page. */
+/** Slack reads an empty cursor as the first page. */
 const FROM_THE_START = "";
 
 const PostMetadata = z.object({
@@ -21,9 +20,7 @@ const PostMetadata = z.object({
   event_payload: z.object({ turn_id: z.string(), post: z.string() }),
 });
 
-/**
- * The first line of a message of ours that says how a request ended; null: it says something else.
- */
+/** The first line of our message about how a request ended. Null for other messages. */
 export function outcomeLineOf(message: {
   text?: string | null | undefined;
   metadata?: unknown;
@@ -33,16 +30,15 @@ export function outcomeLineOf(message: {
   return isOutcome ? (message.text?.split("\n", 1)[0] ?? null) : null;
 }
 
-/** How a post carries its label. */
+/** The metadata that carries a post's label. */
 export function metadataOf(label: PostLabel) {
   return { event_type: METADATA_EVENT_TYPE, event_payload: { turn_id: label.turnId, post: label.post } };
 }
 
 /**
- * One look for the post that carries `label`, as in the port. In a channel, the newest messages
- * come first. A thread Slack gives from the oldest reply on, after its root, whatever it is asked:
- * there the look begins just before the post can have been sent, which is as near to it as the
- * newest.
+ * One search for the post that carries `label`, as in the port. In a channel, the newest messages
+ * come first. In a thread, Slack always begins with the root and the oldest reply, so the search
+ * begins just before the post can have been sent.
  */
 export async function findPost(
   client: WebClient,
@@ -71,7 +67,7 @@ export async function findPost(
         // Cursors expire.
         return { ts: null, next: FROM_THE_START };
       case "thread_not_found":
-        // Its root may have been written a moment ago, and is shown as late as the post is.
+        // The root may be so new that Slack doesn't show it yet, nor the post.
         return { ts: null, next: null };
       default:
         throw thrown;
@@ -80,9 +76,9 @@ export async function findPost(
 }
 
 /**
- * Whether a post that should be in a thread is there. Where the thread's root is gone, Slack is
- * reported to post the reply in the channel instead of refusing it (slack-go issue 1571). Throws
- * what Slack answers otherwise.
+ * Resolves to true if a post that should be in a thread is there. If the thread's root is gone,
+ * Slack reportedly posts the reply in the channel instead of refusing it (slack-go issue 1571).
+ * Throws on Slack's other errors.
  */
 export async function isInThread(client: WebClient, place: Place, ts: string): Promise<boolean> {
   try {

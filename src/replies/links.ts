@@ -4,7 +4,7 @@ import type { KnownBlock } from "@slack/types";
 import type { Request } from "../core/turn/request.ts";
 import { VIEW_MESSAGE } from "./actions.ts";
 
-/** The permalink as Slack builds it, for messages in channels that the app may not look into. */
+/** Builds a permalink like Slack's, for channels that the app may not read. */
 export function builtPermalink(
   teamUrl: string,
   channelId: string,
@@ -21,22 +21,23 @@ export function builtPermalink(
 }
 
 /**
- * A link that is safe to show as one. `label`: `org/repo#number` where the URL has that shape, else
+ * A link that is safe to show. `label` is `org/repo#number` if the URL has that shape, otherwise
  * the host.
  */
 export type PullRequestLink = { url: string; label: string };
 
 const PLAIN_URL = /^https?:\/\/[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1,5})?(?:[/?#][^\s<>|"'`\\]*)?$/i;
 /**
- * Control characters, direction marks, invisible ones, halves of pairs, any script's white space.
+ * Control characters, direction marks, invisible characters, lone surrogates, and white space of
+ * any script.
  */
 const UNSEEN = /[\p{C}\p{Z}]/u;
 const PULL_PATH = /^\/([\w.-]{1,100})\/([\w.-]{1,100})\/pull\/(\d{1,12})\/?$/;
 
 /**
- * The link, if `prLink` is an https URL on a plain host: no user info, no other script's letters in
- * the host, nothing that could end a link in mrkdwn, nothing invisible. Otherwise null, and the
- * text is to be shown as text. `httpOrigins`: where http will do, because the operator said so.
+ * The link, if `prLink` is an https URL on a plain host: no user info, no letters of other scripts
+ * in the host, nothing that could end a link in mrkdwn, nothing invisible. Otherwise null, and the
+ * text must be shown as text. `httpOrigins` are origins for which the operator allows http.
  */
 export function pullRequestLink(prLink: string, httpOrigins: readonly string[] = []): PullRequestLink | null {
   if (escapeMrkdwn(prLink).length > LINK_MAX || UNSEEN.test(prLink)) return null;
@@ -47,14 +48,14 @@ export function pullRequestLink(prLink: string, httpOrigins: readonly string[] =
   return { url: prLink, label: pull === null ? url.hostname : `${pull[1]}/${pull[2]}#${pull[3]}` };
 }
 
-/** A channel as mrkdwn names it. Slack has no name for direct messages, whose ids begin with D. */
+/** A channel's name in mrkdwn. Direct messages, whose ids begin with D, have no name. */
 export function placeName(channelId: string): string {
   return channelId.startsWith("D") ? "that conversation" : `<#${channelId}>`;
 }
 
 /**
- * Why a message is in a direct message and not where it was asked for, with a way to the message
- * that asked, if there is one.
+ * Explains why a message is in a direct message instead of where it was requested, with a button to
+ * the message that asked, if there is one.
  */
 export function awayBlock(request: Request, error: string, { botName, teamUrl }: TeamView): KnownBlock {
   const block = section(awayText(request.channelId, error, botName));
@@ -65,19 +66,19 @@ export function awayBlock(request: Request, error: string, { botName, teamUrl }:
 
 const IS_GONE: ReadonlySet<string> = new Set(["thread_not_found", "message_not_found"]);
 
-/** A command has no message. */
+/** Null for a command, which has no message. */
 function urlOfMessage({ quoted, channelId, messageTs, threadTs }: Request, teamUrl: string): string | null {
   if (quoted !== null) return builtPermalink(teamUrl, quoted.channelId, quoted.ts, quoted.threadTs);
   return messageTs === undefined ? null : builtPermalink(teamUrl, channelId, messageTs, threadTs);
 }
 
-/** Why it isn't where it was asked for, and what to do about it: mrkdwn. */
+/** The reason in mrkdwn, and what to do about it. */
 function awayText(channelId: string, error: string, botName: string): string {
   const where = placeName(channelId);
   switch (error) {
     case "not_in_channel":
     case "channel_not_found":
-      // Nobody can be invited to other people's direct messages.
+      // Nobody can invite the app to other people's direct messages.
       return channelId.startsWith("D")
         ? "I can't post in that conversation, so I'm replying here."
         : `I'm not in ${where}, so I'm replying here. To get replies there, type \`/invite ` +

@@ -15,14 +15,14 @@ import { pullRequestLink } from "./links.ts";
 
 type View = Pick<Presentation, "projects" | "watchedFor" | "httpOrigins">;
 
-/** How much of a request, and of its state, stands in a list. */
+/** The most characters of a request and of its state in a list. */
 const WORDS_MAX = 100;
 const STATE_LINE_MAX = 200;
 
 const PARTIAL = "Slack didn't tell me all the channels you're in, so some requests may be missing.";
 const HIDING = "Requests in channels that you or I have left aren't listed.";
 
-/** Requests that a person may see, a page of them. */
+/** A page of requests that a person may see. */
 export function listMessage(page: ListPage, view: View): Rendered {
   const { of, turns, from, hasOlder, isPartial, isHiding } = page;
   const title = of === "person" ? "Your requests" : "Requests in this channel";
@@ -44,7 +44,7 @@ export function listMessage(page: ListPage, view: View): Rendered {
   };
 }
 
-/** The request's first words, which lead to its thread; how it stands; its pull request. */
+/** The request's first words as a link to its thread, its state, and its pull request. */
 function row({ turn, url }: ListedTurn, view: View): KnownBlock {
   const words = wordsOf(turn.request);
   const prLink = turn.stage.name === "ended" ? prLinkOf(turn.stage.outcome) : null;
@@ -62,7 +62,7 @@ function row({ turn, url }: ListedTurn, view: View): KnownBlock {
 }
 
 /**
- * The beginning of what the person typed or, if that was the form's suggestion, of the message they
+ * The beginning of the person's words or, if they kept the form's suggestion, of the message they
  * picked.
  */
 function wordsOf({ instructions, quoted }: Request): string {
@@ -96,7 +96,7 @@ function pages({ of, from }: ListPage, hasOlder: boolean): ActionsBlock[] {
   return elements.length === 0 ? [] : [{ type: "actions", elements }];
 }
 
-/** How a person's requests stand, and whether the agent can be reached. */
+/** The state of a person's requests, and whether the agent can be reached. */
 export function standingMessage(standing: Standing, view: View): Rendered {
   const { own, channel, contacts, trouble, isPartial } = standing;
   const lines = [

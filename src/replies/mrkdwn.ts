@@ -1,23 +1,23 @@
 import { utcTimeOfDay } from "../core/text/text.ts";
 
 /**
- * Makes text inert inside mrkdwn: `&` first, then `<` and `>`, as Slack's formatting guide asks.
- * Nothing in it can then be a mention, a link or a broadcast.
+ * Makes text inert inside mrkdwn, so that nothing in it can be a mention, a link or a broadcast. As
+ * Slack's formatting guide asks, `&` is escaped first, then `<` and `>`.
  */
 export function escapeMrkdwn(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
 /**
- * The way back: the three entities that Slack encodes in text it sends, decoded once, `&amp;` last.
+ * Decodes, once, the three entities that Slack encodes in the text it sends. `&amp;` comes last.
  */
 export function decodeEntities(text: string): string {
   return text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
 }
 
 /**
- * Escapes like {@link escapeMrkdwn} and cuts: at most `max` UTF-16 units after escaping, and no
- * entity or pair is cut.
+ * Escapes like {@link escapeMrkdwn} and cuts to at most `max` UTF-16 units after escaping, without
+ * splitting an entity or a surrogate pair.
  */
 export function cutEscaped(text: string, max: number): string {
   const whole = escapeMrkdwn(text).toWellFormed();
@@ -33,14 +33,14 @@ export function cutEscaped(text: string, max: number): string {
 }
 
 /**
- * A moment as a time of day where the reader is (docs.slack.dev/messaging/formatting-message-text,
- * "Date formatting").
+ * A time of day in the reader's time zone (docs.slack.dev/messaging/formatting-message-text, "Date
+ * formatting").
  */
 export function timeOfDay(epochMs: number): string {
   return `<!date^${Math.floor(epochMs / 1000)}^{time}|${utcTimeOfDay(epochMs)}>`;
 }
 
-/** A moment as a day and a time of day where the reader is. */
+/** A day and time in the reader's time zone. */
 export function dateAndTime(epochMs: number): string {
   const day = new Date(epochMs).toISOString().slice(0, "2026-01-05".length);
   return (

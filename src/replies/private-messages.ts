@@ -16,14 +16,13 @@ import { context, labelled, plainSection, quoteText, section, NAMES_MAX, NAME_MA
 import type { Rendered } from "./blocks.ts";
 import { cutEscaped, timeOfDay } from "./mrkdwn.ts";
 
-/** What a newcomer could ask for, in so many words, in the default project. */
+/** Example prompts for a newcomer. They are sent word for word, to the default project. */
 const SUGGESTED_PROMPTS = [
   "Fix the typos in the docs",
   "Fix the broken links in the docs",
   "Update old commands in the docs",
 ] as const;
 
-/** What a person can ask for and how. */
 export function helpMessage(projects: string[]): Rendered {
   const names = projects.map((name) => `\`${cutEscaped(name, NAME_MAX)}\``);
   const lines = [
@@ -43,7 +42,7 @@ export function helpMessage(projects: string[]): Rendered {
   return { text: "How to ask for a docs change", blocks: [section(lines.join("\n"))] };
 }
 
-/** What is missing where somebody sent files alone. */
+/** The answer to files without words. */
 export function noWordsMessage(): Rendered {
   return said("I see a file but no request. Tell me what should change, in a reply to it.");
 }
@@ -67,7 +66,7 @@ export function welcomeMessage(): Rendered {
   };
 }
 
-/** Whether a reply in a thread is for the agent. */
+/** Asks whether a reply in a thread is for the agent. */
 export function askMessage(replyId: string): Rendered {
   const text = "Is this for the agent?";
   const value = replyValue.write({ replyId });
@@ -86,7 +85,7 @@ export function askMessage(replyId: string): Rendered {
   };
 }
 
-/** Somebody else asked for the same, and it runs. */
+/** Somebody else asked for the same, and that turn is running. */
 export function askedBeforeMessage({ replyId, turn, agoMs }: MessageOf<"asked-before">): Rendered {
   const text = askedBeforeText(`<@${turn.request.userId}>`, agoMs);
   const startAnother = {
@@ -100,12 +99,12 @@ export function askedBeforeText(who: string, agoMs: number): string {
   return `${who} asked for this ${formatAgo(agoMs)}.`;
 }
 
-/** The button that has whoever presses it mentioned in the result of a turn. */
+/** A button to be mentioned in a turn's result. */
 export function followIt({ id, watch }: Turn): Button {
   return { ...labelled(FOLLOW_IT, "Follow it"), value: buttonValue.write({ turnId: id, watch }) };
 }
 
-/** Only the requester may do that, by the operator's setting. */
+/** Only the requester may do that, because of the operator's setting. */
 export function notAllowedMessage(requesterId: string, botName: string): Rendered {
   return said(
     `Only <@${requesterId}> can do that. For your own request, use ` +
@@ -113,7 +112,7 @@ export function notAllowedMessage(requesterId: string, botName: string): Rendere
   );
 }
 
-/** Why a request was not taken and what to do. */
+/** Why a request was refused, and what to do. */
 export function refusalMessage(refusal: Refusal): Rendered {
   if (refusal.kind === "too-many") {
     return said(tooManyText(refusal, timeOfDay));
@@ -122,12 +121,12 @@ export function refusalMessage(refusal: Refusal): Rendered {
   const typed = refusal.kind === "too-long" ? (refusal.typed ?? "") : "";
   return {
     text: cutEscaped(text, 3000),
-    // What was typed is nowhere else.
+    // The person can't see their words anywhere else.
     blocks: [plainSection(text), ...(typed === "" ? [] : [quoteText(cut(typed, TYPED_MAX))])],
   };
 }
 
-/** The same as plain text, for a field of a form. */
+/** The refusal as plain text, for a field of a form. */
 export function refusalText(refusal: Refusal): string {
   switch (refusal.kind) {
     case "too-long": {
@@ -157,7 +156,7 @@ export function refusalText(refusal: Refusal): string {
 }
 
 const TASK_ID_MAX = 200;
-/** As much as fits into a message beside our words. */
+/** The most characters that fit into a message beside our own words. */
 const TYPED_MAX = 10_000;
 
 function tooManyText(
@@ -169,34 +168,32 @@ function tooManyText(
   return `${who} reached the limit of ${requests} an hour. Try again at ${timeOf(upToMinute(againAtMs))}.`;
 }
 
-/** The request is safe, and there is nothing to see of it yet. */
+/** The request is saved, but nothing of it is visible yet. */
 export function keptMessage(): Rendered {
   return said("Got it. Your request is saved, but Slack won't let me post yet. No need to resend.");
 }
 
-/** The app could not keep the request: nothing was started. */
+/** The app couldn't save the request, so nothing was started. */
 export function notKeptMessage(): Rendered {
   return said("I couldn't save that, so nothing was started. Try again in a minute.");
 }
 
-/** The app can't tell whether it kept the request. */
+/** The app can't tell whether it saved the request. */
 export function maybeKeptMessage(): Rendered {
   return said(
     "I can't tell whether that was saved. If nothing about it shows up within a minute, ask again.",
   );
 }
 
-/** A list could not be looked up. */
 export function notListedMessage(): Rendered {
   return said("I couldn't look that up. Try again in a minute.");
 }
 
-/** The form could not be opened. */
 export function formNotOpenedMessage(): Rendered {
   return said("I couldn't open the form. Try again, or type your request after `/docs-agent`.");
 }
 
-/** How to get the app into a channel that it cannot post in. */
+/** How to invite the app to a channel that it can't post in. */
 export function inviteMeMessage(channelId: string, error: string, botName: string): Rendered {
   return said(
     (error === "not_in_channel" || error === "channel_not_found") && !channelId.startsWith("D")
@@ -206,7 +203,7 @@ export function inviteMeMessage(channelId: string, error: string, botName: strin
   );
 }
 
-/** The app gave up on a part of a request. */
+/** The app gave up on part of a request. */
 export function gaveUpMessage(
   { taskType, taskId, channelId }: MessageOf<"gave-up">,
   contact: string,
@@ -239,12 +236,12 @@ function gaveUpText(taskType: string, where: string): string {
   }
 }
 
-/** One paragraph of our own. */
+/** A message of one paragraph. */
 function said(text: string): Rendered {
   return { text, blocks: [section(text)] };
 }
 
-/** As many names as there is room for, and how many more there are. */
+/** The names that fit, and the number of those that don't. */
 function listOf(names: string[]): string {
   const shown: string[] = [];
   let length = 0;

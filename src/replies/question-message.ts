@@ -20,8 +20,8 @@ const BUTTON_READABLE_MAX = 30;
 type View = Pick<Presentation, "contact"> & TeamView;
 
 /**
- * What the agent asks: mentions the requester and offers the choices; once it is closed, who
- * answered what in place of the buttons.
+ * The agent's question: mentions the requester and offers the choices. Once it is closed, the
+ * buttons give way to who answered what.
  */
 export function questionMessage(
   { turn, question, away, muted = [] }: MessageOf<"question">,
@@ -48,7 +48,7 @@ export function questionMessage(
   };
 }
 
-/** Long choices stand above their buttons, which have their numbers: all of each can be read. */
+/** Long choices are listed above their numbered buttons, so that all of each can be read. */
 function waysToAnswer(turn: Turn, question: Question, contact: string): KnownBlock[] {
   const { choices, moreChoices, allowsText } = question;
   const isListed = choices.some(({ label }) => label.length > BUTTON_READABLE_MAX);
@@ -75,7 +75,7 @@ function waysToAnswer(turn: Turn, question: Question, contact: string): KnownBlo
 /** docs.slack.dev/reference/block-kit/block-elements/button-element */
 const ACCESSIBILITY_LABEL_MAX = 75;
 
-/** A button with a label of anybody's: nothing in it becomes an emoji. */
+/** A button with an untrusted label, in which nothing becomes an emoji. */
 function named(actionId: string, label: string): Button {
   return { type: "button", action_id: actionId, text: { type: "plain_text", text: label, emoji: false } };
 }
@@ -104,7 +104,7 @@ function answerBlock({ userId, words }: PersonAnswer): RichTextBlock {
   };
 }
 
-/** What else there is to say of a question that takes no answer any more; may be empty. */
+/** A last remark on a closed question. May be empty. */
 function endOf({ answer, closed }: Question, { stop }: Turn, contact: string): string {
   if (answer === undefined) {
     if (closed === undefined) return "";
@@ -129,8 +129,8 @@ function endOf({ answer, closed }: Question, { stop }: Turn, contact: string): s
 }
 
 /**
- * The notice that a turn takes longer than usual: mentions the requester, and offers to stop it as
- * long as that helps.
+ * The notice that a turn takes longer than usual: mentions the requester, and offers to stop the
+ * turn while that helps.
  */
 export function overdueMessage(
   { turn, overdue, away, muted = [] }: MessageOf<"overdue">,

@@ -17,7 +17,7 @@ import {
 } from "./private-messages.ts";
 import { statusMessage } from "./status-message.ts";
 
-/** Any message as Slack takes it. */
+/** Renders any message in Slack's format. */
 export function render(message: Message, presentation: Presentation, team: TeamView): Rendered {
   const view = { ...presentation, ...team };
   switch (message.kind) {

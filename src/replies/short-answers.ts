@@ -1,4 +1,4 @@
-// What is said at once to whoever pressed a button or sent a form, alone.
+// Immediate answers, to one person alone, after a button or form.
 
 export const QUESTION_CLOSED = "The agent no longer waits for an answer.";
 export const ANSWER_FORM_NOT_OPENED = "I couldn't open the form. Press the button again.";
@@ -17,9 +17,9 @@ export const FOLLOWED_ELSEWHERE = "The result goes to a direct message, so I can
 export const TOO_MANY_FOLLOWERS = "Too many people follow this already.";
 export const ALREADY_WATCHING = "I'm already watching.";
 export const ON_ITS_WAY = "There's news about this request. I'll post it here in a moment.";
-/** True also when the store's answer was lost. Pressing twice does nothing twice. */
+/** This is also true if the store's answer was lost. Pressing twice is safe. */
 export const PRESS_NOT_KEPT =
   "I can't tell whether that was saved. If nothing happens within a minute, press the button again.";
-/** The turn that a button belongs to has ended. */
+/** The button's turn has ended. */
 export const FINISHED = "The agent has already finished. See the last message of this request.";
 export const REPLY_NOT_KEPT = "I no longer have that message. Mention me in the thread instead.";

@@ -6,22 +6,22 @@ import type { Admission } from "../core/ports/directory.ts";
 import { slackFault } from "./slack-faults.ts";
 import type { SlackIdentity, SlackTeams } from "./slack-teams.ts";
 
-/** Slack waits 3 s for an ack, and what comes of the request is stored in that time, too. */
+/** Slack waits 3 s for an ack, and storing the request has to fit in, too. */
 const WITHIN_MS = 1_000;
-/**
- * A guest who becomes a member waits this long at most; so does the app after somebody becomes a
- * guest.
- */
+/** Someone who becomes a member, or a guest, is treated as before for at most this long. */
 const KEPT_MS = 5 * 60_000;
-/** One that Slack didn't answer is asked again after this. */
+/** Time before a person is looked up again after Slack didn't answer. */
 const UNANSWERED_MS = 5_000;
-/** While Slack doesn't answer, a member stays one for so long: their requests don't wait for it. */
+/**
+ * How long a known member stays admitted while Slack doesn't answer, so that their requests don't
+ * wait.
+ */
 const TRUSTED_MS = 24 * 60 * 60_000;
-/** The most people whose answer is kept; the oldest goes first. */
+/** The most people remembered. The oldest goes first. */
 const KEPT_MAX = 10_000;
 
 /**
- * users.info: people of other organizations whom the app shares no channel with.
+ * users.info: errors for people of other organizations who share no channel with the app.
  * https://docs.slack.dev/reference/methods/users.info
  */
 const NOT_HERE: ReadonlySet<string> = new Set(["user_not_found", "user_not_visible"]);
@@ -30,9 +30,9 @@ type User = NonNullable<UsersInfoResponse["user"]>;
 
 type Options = { teams: SlackTeams; allowGuests: boolean; clock: Pick<Clock, "monotonicMs">; logger: Logger };
 
-/** Whether somebody may use the app: see `Directory.admission`. */
+/** Checks if a person may use the app. See `Directory.admission`. */
 export function createSlackAdmission({ teams, allowGuests, clock, logger }: Options) {
-  /** `saidMs`: when Slack said so. */
+  /** `saidMs` is when Slack said so. */
   const known = new Map<string, { admission: Admission; saidMs: number; untilMs: number }>();
   const asking = new Map<string, Promise<Admission>>();
   let hasWarned = false;
@@ -62,7 +62,7 @@ export function createSlackAdmission({ teams, allowGuests, clock, logger }: Opti
     }
   }
 
-  /** Returns what counts from now on. */
+  /** Returns the answer that counts from now on. */
   function keep(key: string, answer: Admission): Admission {
     const nowMs = clock.monotonicMs();
     const before = known.get(key);
@@ -80,7 +80,7 @@ export function createSlackAdmission({ teams, allowGuests, clock, logger }: Opti
   async function look(key: string, teamId: string, userId: string): Promise<Admission> {
     try {
       const answer = await ask(teamId, userId);
-      // Of somebody who isn't known yet, one call that fails decides nothing.
+      // For an unknown person, one failed call isn't enough.
       const isLost = answer === "unchecked" && !known.has(key);
       return keep(key, isLost ? await ask(teamId, userId) : answer);
     } finally {
@@ -100,20 +100,20 @@ export function createSlackAdmission({ teams, allowGuests, clock, logger }: Opti
     }
     const inTime = await Promise.race([answer, sleep(WITHIN_MS, null, { ref: false })]);
     if (inTime !== null) return inTime;
-    // Whoever asks next doesn't wait as well. The answer, when it comes, takes its place.
+    // The next caller doesn't wait as well. When the answer arrives, it replaces this.
     return keep(key, "unchecked");
   };
 }
 
 /**
  * From https://docs.slack.dev/reference/objects/user-object and
- * https://docs.slack.dev/apis/slack-connect: `is_restricted` is any guest, `is_ultra_restricted`
- * one of a single channel; `is_stranger` is of another workspace and in no channel that the app
- * sees. Somebody of another organization in a shared channel has none of these, but another
- * `team_id`. So do people of the other workspaces of one's own Enterprise Grid, where
- * `enterprise_user` names the organization; they may have no `team_id` at all. Of somebody who was
- * deactivated Slack doesn't say whether they were a guest: `is_restricted` is not there
- * (github.com/brekkylab/backlot/issues/258 shows both).
+ * https://docs.slack.dev/apis/slack-connect: `is_restricted` marks any guest, and
+ * `is_ultra_restricted` a guest of a single channel. `is_stranger` marks a person of another
+ * workspace who is in no channel that the app sees. A person of another organization in a shared
+ * channel has none of these, but another `team_id`. So do people of other workspaces of the same
+ * Enterprise Grid, where `enterprise_user` names the organization; they may have no `team_id` at
+ * all. For a deactivated person, Slack leaves out `is_restricted`, so we can't tell if they were a
+ * guest (github.com/brekkylab/backlot/issues/258 shows both).
  */
 function isMember(user: User, { teamId, enterpriseId }: SlackIdentity): boolean {
   if (user.is_restricted === true || user.is_ultra_restricted === true || user.is_stranger === true) {

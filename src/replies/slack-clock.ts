@@ -1,18 +1,19 @@
 import type { FetchFunction } from "@slack/web-api";
 
-/** Slack's time, read from the answers of the calls that are made through it. */
+/** Slack's time, read from the answers to calls made through it. */
 export type SlackClock = {
   /**
-   * Epoch milliseconds, to the second and rather early than late; ours until an answer has told it.
+   * Epoch milliseconds, exact to the second and rather early than late. Before the first answer,
+   * our own time.
    */
   timeMs(): number;
-  /** The same fetch, with a look at each answer's `Date`. */
+  /** A fetch that reads each answer's `Date`. */
   watching(fetch: FetchFunction): FetchFunction;
 };
 
 /**
- * Posts are looked for by Slack's time, and a host's own clock may be minutes off. Between answers
- * time goes on by the monotonic clock, so a step of the host's clock changes nothing.
+ * Posts are searched for by Slack's time, and a host's own clock may be minutes off. Between
+ * answers, the monotonic clock counts on, so a step of the host's clock changes nothing.
  */
 export function createSlackClock(clock: { now(): number; monotonicMs(): number }): SlackClock {
   let seen: { dateMs: number; atMs: number } | null = null;
@@ -25,7 +26,7 @@ export function createSlackClock(clock: { now(): number; monotonicMs(): number }
       return async (url, init) => {
         const response = await fetch(url, init);
         const dateMs = Date.parse(response.headers.get("date") ?? "");
-        // A proxy's page has the proxy's time.
+        // A proxy's page carries the proxy's time.
         const isSlacks = response.ok && response.headers.get("content-type")?.includes("json") === true;
         if (isSlacks && !Number.isNaN(dateMs)) seen = { dateMs, atMs: clock.monotonicMs() };
         return response;

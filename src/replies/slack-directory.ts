@@ -7,15 +7,14 @@ import { slackFault } from "./slack-faults.ts";
 import type { SlackTeams } from "./slack-teams.ts";
 
 /**
- * Who is renamed, or a channel that is made private, is known under the old name, or as public, for
- * so long.
+ * A renamed person keeps the old name, and a channel made private counts as public, for this long.
  */
 const KEPT_MS = 5 * 60_000;
 const KEPT_MAX = 10_000;
 
 /**
- * Looks people and channels up in Slack. `allowGuests`: guests and people of other organizations
- * are admitted like members.
+ * Looks people and channels up in Slack. `allowGuests` admits guests and people of other
+ * organizations like members.
  */
 export function createSlackDirectory(options: {
   teams: SlackTeams;
@@ -39,7 +38,7 @@ export function createSlackDirectory(options: {
   }
 
   /**
-   * Asks once in a while: Slack takes some 50 look-ups a minute. What it doesn't say is asked
+   * Caches answers, because Slack allows some 50 look-ups a minute. Missing answers are asked for
    * again.
    */
   function remembered<T>(ask: (teamId: string, id: string) => Promise<T | null>): typeof ask {
@@ -86,7 +85,7 @@ export function createSlackDirectory(options: {
     personName,
 
     async isPublic(teamId, channelId) {
-      // Of direct messages, whose ids begin with D, nothing has to be asked.
+      // Direct messages, whose ids begin with D, are never public.
       const channel = channelId.startsWith("D") ? null : await channelOf(teamId, channelId);
       return channel?.is_channel === true && channel.is_private === false;
     },

@@ -1,10 +1,10 @@
 /**
  * Slack's error codes, sorted by what they mean for us. Each list names the pages it is taken from,
- * all under https://docs.slack.dev/reference/methods/. What stands in none of them is temporary:
- * Slack answers with codes that no page lists, and most of them pass.
+ * all under https://docs.slack.dev/reference/methods/. A code in none of the lists is temporary:
+ * Slack uses codes that no page lists, and most of them pass.
  */
 
-/** What a call was for: the same code can be final for one purpose and nonsense for another. */
+/** The purpose of a call. The same code can be final for one purpose and not for another. */
 export type CallPurpose =
   | "post"
   | "post-directly"
@@ -20,23 +20,23 @@ function codes(list: string): Set<string> {
   return new Set(list.trim().split(/\s+/));
 }
 
-/** chat.postMessage, chat.postEphemeral: direct messages do not take a message from us. */
+/** chat.postMessage, chat.postEphemeral: direct messages don't accept a message from us. */
 const DIRECT_REFUSES = codes(`
   channel_not_found not_in_channel is_archived restricted_action
   restricted_action_read_only_channel
 `);
 
 /**
- * As above, of a channel. Where Slack permits nothing for a moment, there are still direct
- * messages.
+ * The same for a channel. `no_permission` is added: Slack may permit nothing for a moment, but a
+ * direct message is still possible.
  */
 const CHANNEL_REFUSES = new Set([...DIRECT_REFUSES, "no_permission"]);
 
 /**
- * chat.postMessage, chat.postEphemeral: this thread does not take a reply, or this channel takes
- * none but replies. Three are documented elsewhere, for a thread that is not there:
- * `thread_not_found` (conversations.replies), `message_not_found` (chat.update) and
- * `invalid_thread_ts` (assistant.threads.setStatus).
+ * chat.postMessage, chat.postEphemeral: this thread accepts no reply, or this channel accepts only
+ * replies. Three are documented elsewhere, for a missing thread: `thread_not_found`
+ * (conversations.replies), `message_not_found` (chat.update) and `invalid_thread_ts`
+ * (assistant.threads.setStatus).
  */
 const THREAD_REFUSES = codes(`
   cannot_reply_to_message restricted_action_non_threadable_channel
@@ -44,20 +44,20 @@ const THREAD_REFUSES = codes(`
   message_not_found invalid_thread_ts
 `);
 
-/** The codes that are final, by purpose: repeating the call later changes nothing. */
+/** The codes that are final, by purpose. Repeating the call later doesn't help. */
 export const FINAL: Record<CallPurpose, ReadonlySet<string>> = {
   post: new Set([...CHANNEL_REFUSES, ...THREAD_REFUSES]),
-  /** Nobody can be told anywhere else. */
+  /** There is no other place to tell the person. */
   "post-directly": new Set([...DIRECT_REFUSES, ...THREAD_REFUSES]),
   /**
-   * chat.update: this message cannot be changed any more. `is_inactive`: the channel is frozen,
-   * archived or deleted.
+   * chat.update: this message can't be changed anymore. `is_inactive` means that the channel is
+   * frozen, archived or deleted.
    */
   update: new Set([
     ...CHANNEL_REFUSES,
     ...codes("message_not_found cant_update_message edit_window_closed is_inactive"),
   ]),
-  /** conversations.history, conversations.replies: nothing can be seen there. */
+  /** conversations.history, conversations.replies: the app can't read there. */
   find: codes(`
     channel_not_found not_in_channel no_permission channel_is_limited_access
     method_not_supported_for_channel_type
@@ -65,22 +65,22 @@ export const FINAL: Record<CallPurpose, ReadonlySet<string>> = {
   /** chat.postEphemeral: as for posts, and the person has to be there. */
   "reply-privately": new Set([...CHANNEL_REFUSES, ...THREAD_REFUSES, "user_not_in_channel"]),
   /**
-   * conversations.open: this person has no direct messages with us. No page has `cannot_dm_bot`;
-   * the method answers it for apps.
+   * conversations.open: this person has no direct messages with us. No page lists `cannot_dm_bot`,
+   * which the method answers for apps.
    */
   "direct-message": codes(`
     user_not_found user_disabled user_not_visible cannot_dm_bot invalid_user_combination
     channel_not_found method_not_supported_for_channel_type
   `),
-  /** reactions.add, reactions.remove: this message takes no reaction of ours. */
+  /** reactions.add, reactions.remove: this message accepts no reaction from us. */
   react: codes(`
     bad_timestamp channel_not_found external_channel_migrating invalid_name is_archived
     message_not_found no_access no_item_specified not_in_channel not_reactable thread_locked
     too_many_emoji too_many_reactions
   `),
   /**
-   * assistant.threads.setStatus: there is no such thing here. `invalid_thread_ts` is about one
-   * thread alone.
+   * assistant.threads.setStatus: the feature isn't available here. `invalid_thread_ts` is left out
+   * because it concerns one thread.
    */
   "show-work": codes(`
     access_denied channel_not_found deprecated_endpoint feature_not_enabled
@@ -90,7 +90,7 @@ export const FINAL: Record<CallPurpose, ReadonlySet<string>> = {
 };
 
 /**
- * On every method's page: the token is not accepted or lacks a scope. `messages_tab_disabled`
+ * On every method's page: the token isn't accepted or lacks a scope. `messages_tab_disabled`
  * (chat.postMessage): the app's settings forbid direct messages.
  */
 export const CREDENTIALS = codes(`
@@ -100,8 +100,8 @@ export const CREDENTIALS = codes(`
   `);
 
 /**
- * On every method's page, the last on those that post: Slack says that it did nothing, and it may
- * another time.
+ * On every method's page, the last one on those that post: Slack did nothing, and may do it another
+ * time.
  */
 export const NOT_DONE = codes(`
     ratelimited rate_limited message_limit_exceeded accesslimited service_unavailable

@@ -9,11 +9,9 @@ import { cut } from "../core/text/text.ts";
 import { codeOf, codeOrNameOf, DocsAgentError, messageOf } from "../core/errors.ts";
 import { CONTENT_REFUSED, CREDENTIALS, FINAL, NOT_DONE, type CallPurpose } from "./slack-error-codes.ts";
 
-/**
- * Longer waits than this are Slack's mistake or somebody's trick: then it is asked again earlier.
- */
+/** Longer waits are a mistake or a trick, so we ask again earlier. */
 const MAX_RETRY_AFTER_MS = 15 * 60_000;
-/** For a 429 that does not say how long to wait. */
+/** For a 429 that doesn't say how long to wait. */
 const DEFAULT_RETRY_AFTER_MS = 30_000;
 
 /** The connection was never made, so Slack never saw the request. */
@@ -28,8 +26,8 @@ const NEVER_CONNECTED = new Set([
 ]);
 
 /**
- * What a failed Web API call means. Only a code that is listed for calls of that purpose is final;
- * one that no list knows is temporary and may have had an effect.
+ * Interprets a failed Web API call. Only codes listed for the call's purpose are final. An unlisted
+ * code is temporary and may have had an effect.
  */
 export function slackFault(thrown: unknown, purpose: CallPurpose = "other"): NotifierFault {
   if (thrown instanceof WebAPIRateLimitedError) return rateLimited(thrown.retryAfter * 1000);
@@ -57,21 +55,22 @@ export function rateLimited(retryAfterMs: number): NotifierFault {
 }
 
 /**
- * An HTTP status without one of Slack's own answers: from Slack's edge, or from a proxy on the way.
+ * Interprets an HTTP status without an answer by Slack's API. It came from Slack's edge or from a
+ * proxy.
  */
 export function httpFault(status: number): NotifierFault {
   const isRefused = status >= 400 && status < 500 && status !== 408;
   return { kind: isRefused ? "not-sent" : "unknown", error: `http_${status}` };
 }
 
-/** A call that got no answer. */
+/** Interprets a call without an answer. */
 export function networkFault(error: Error): NotifierFault {
   const code = errorCode(error);
   return { kind: NEVER_CONNECTED.has(code) ? "not-sent" : "unknown", error: code };
 }
 
 function platformFault(error: string, purpose: CallPurpose): NotifierFault {
-  // A body that is not JSON becomes the "error code" as a whole (WebClient.buildResult).
+  // The whole body becomes the "error code" if it isn't JSON (WebClient.buildResult).
   if (!/^[a-z0-9_]{1,100}$/i.test(error)) return { kind: "unknown", error: "unreadable_answer" };
   if (FINAL[purpose].has(error)) return { kind: "place", error };
   if (CREDENTIALS.has(error)) return { kind: "credentials", error };
@@ -79,7 +78,7 @@ function platformFault(error: string, purpose: CallPurpose): NotifierFault {
   return { kind: "unknown", error };
 }
 
-/** Slack does not like a message's content; it has nothing against where it goes. */
+/** True if Slack refuses a message's content, rather than its place. */
 export function isContentRefused(thrown: unknown): boolean {
   return thrown instanceof WebAPIPlatformError && CONTENT_REFUSED.has(thrown.data.error);
 }

@@ -7,14 +7,15 @@ import type { SlackTeams } from "./slack-teams.ts";
 
 type Channels = Awaited<ReturnType<Memberships["channelsOf"]>>;
 
-/** Long enough for somebody who turns pages. */
+/** Long enough for someone who turns pages. */
 const FRESH_MS = 30_000;
-/** How many people are remembered, so long. */
 const REMEMBERED_MAX = 1000;
-/** Slack recommends at most 200 for a page, takes 999, and 50 calls and more a minute (tier 3). */
+/** Slack recommends at most 200 per page, allows 999, and 50 or more calls a minute (tier 3). */
 const PAGE_LIMIT = 200;
 const PAGES_MAX = 5;
-/** Asked for one by one: without the scope for one kind Slack refuses the whole call. */
+/**
+ * Asked for one by one, because Slack refuses the whole call if the scope for one kind is missing.
+ */
 const KINDS = ["public_channel", "private_channel"];
 
 const Page = z.object({
@@ -24,7 +25,7 @@ const Page = z.object({
 
 /**
  * Asks Slack which channels a person is in (docs.slack.dev/reference/methods/users.conversations).
- * With a bot's token, and the person's id, Slack names the channels that both are in.
+ * With a bot's token and a person's id, Slack lists the channels that both are in.
  */
 export function createSlackMemberships({
   teams,
@@ -80,7 +81,7 @@ export function createSlackMemberships({
       if (oldest !== undefined && remembered.size >= REMEMBERED_MAX) remembered.delete(oldest);
       const channels = ask(teamId, userId);
       remembered.set(key, { askedAtMs: nowMs, channels });
-      // What Slack didn't tell is asked again the next time.
+      // Incomplete answers are asked for again the next time.
       if (!(await channels).isComplete) remembered.delete(key);
       return channels;
     },

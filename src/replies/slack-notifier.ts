@@ -15,21 +15,21 @@ import { grants, type SlackTeam, type SlackTeams } from "./slack-teams.ts";
 type SlackNotifierOptions = {
   teams: SlackTeams;
   presentation: Presentation;
-  /** The clock that the teams' clients are watched by. */
+  /** The clock that reads the answers to the teams' clients. */
   slackClock: SlackClock;
   logger: Logger;
   /** For requests to response URLs. */
   fetch: FetchFunction;
-  /** For one request to a response URL, milliseconds. */
+  /** Timeout of one request to a response URL, milliseconds. */
   timeoutMs: number;
 };
 
-/** Speaks in Slack through its Web API and through response URLs. */
+/** Sends messages through Slack's Web API and response URLs. */
 export function createSlackNotifier(options: SlackNotifierOptions): Notifier {
   const { teams, presentation, slackClock, logger } = options;
   const withPlainFallback = createFallback(logger);
 
-  /** Turns all that `call` throws into a fault. */
+  /** Turns everything that `call` throws into a fault. */
   async function inTeam<T>(
     teamId: string,
     purpose: CallPurpose,
@@ -40,7 +40,7 @@ export function createSlackNotifier(options: SlackNotifierOptions): Notifier {
       team = await teams.of(teamId);
     } catch (thrown) {
       const fault = slackFault(thrown);
-      // Whatever the reason, the call itself was not made.
+      // Whatever the reason, the call itself wasn't made.
       return { ok: false, fault: fault.kind === "unknown" ? { ...fault, kind: "not-sent" } : fault };
     }
     try {
@@ -148,8 +148,7 @@ export function createSlackNotifier(options: SlackNotifierOptions): Notifier {
     async openDirectMessage(teamId, userId) {
       return inTeam(teamId, "direct-message", async ({ client }) => {
         const opened = await client.conversations.open({ users: userId }).catch((thrown: unknown) => {
-          // Without im:write, posting to the person's own id reaches their direct messages all the
-          // same.
+          // Without im:write, posting to the person's id still reaches their direct messages.
           if (slackFault(thrown).error === "missing_scope") return { channel: { id: userId } };
           throw thrown;
         });
@@ -172,8 +171,8 @@ function inThread({ threadTs }: Place): { thread_ts?: string } {
 }
 
 /**
- * Blocks that not every workspace takes, or Slack takes not everywhere. Who refuses those of one
- * kind may take the others.
+ * Blocks that Slack doesn't accept everywhere, by kind. A workspace may accept one kind and refuse
+ * another.
  */
 const NEW_BLOCKS = new Map([
   ["plan", "plans or tasks"],
@@ -182,11 +181,11 @@ const NEW_BLOCKS = new Map([
 ]);
 
 /**
- * Our messages stay inside Slack's limits; should Slack still dislike the blocks, plainer ones go
- * out, and then the words alone.
+ * Our messages stay within Slack's limits. If Slack still refuses the blocks, plainer ones are
+ * sent, and then the text alone.
  */
 function createFallback(logger: Logger) {
-  /** Teams and kinds of blocks. */
+  /** The pairs of team and kind of blocks that were refused. */
   const refused = new Set<string>();
 
   return async function withPlainFallback<T>(
@@ -214,8 +213,8 @@ function createFallback(logger: Logger) {
 }
 
 /**
- * Takes back a post that Slack put into the channel because its thread is gone. Returns whether it
- * did; only what is certainly outside the thread is touched.
+ * Deletes a post that Slack put into the channel because its thread is gone. Resolves to true if it
+ * did. It only touches a post that is certainly outside the thread.
  */
 async function takeBackOutsideThread(client: WebClient, place: Place, ts: string): Promise<boolean> {
   try {
@@ -227,13 +226,13 @@ async function takeBackOutsideThread(client: WebClient, place: Place, ts: string
   }
 }
 
-/** What became of an answer through a response URL. `over`: that URL takes none any more. */
+/** How an answer through a response URL ended. `over` means that the URL accepts no more. */
 type Responded = { kind: "shown" } | { kind: "over" } | { kind: "fault"; fault: NotifierFault };
 
 /**
- * Shows a message to one person alone through a response URL, which takes five of them within 30
- * minutes, also where the app is not a member; `replaces`: in place of the message that it came
- * from (docs.slack.dev/interactivity/handling-user-interaction#message_responses).
+ * Shows a message to one person alone through a response URL, which accepts five within 30 minutes,
+ * even if the app isn't a member. `replaces` puts it in place of the message that the URL came from
+ * (docs.slack.dev/interactivity/handling-user-interaction#message_responses).
  */
 export async function respondPrivately(
   responseUrl: string,
@@ -253,7 +252,7 @@ export async function respondPrivately(
       redirect: "error",
       signal: AbortSignal.timeout(options.timeoutMs),
     });
-    // Read to its end, so that the connection is free again.
+    // Reads to the end, so that the connection is free again.
     await response.text();
     if (response.ok) return { kind: "shown" };
     if (response.status === 429) {

@@ -1,37 +1,36 @@
 import type { WebClient } from "@slack/web-api";
 import { DocsAgentError } from "../core/errors.ts";
 
-/** Who the app is in a workspace that it is installed in. Empty: not known yet. */
+/** The app's identity in a workspace. Fields are empty until they are known. */
 export type SlackIdentity = {
   botUserId: string;
   botId: string;
   botName: string;
   teamUrl: string;
   teamId: string;
-  /** Of the organization that the workspace belongs to; empty also where it belongs to none. */
+  /** Of the workspace's organization. Also empty if it has none. */
   enterpriseId: string;
-  /** What the app was granted; null: Slack hasn't said. */
+  /** The scopes that the app was granted. Null if Slack hasn't said. */
   scopes: readonly string[] | null;
 };
 
-/** Whether the app has a scope; true also where Slack hasn't said. */
+/** True if the app has a scope, or if Slack hasn't said. */
 export function grants({ scopes }: SlackIdentity, scope: string): boolean {
   return scopes?.includes(scope) !== false;
 }
 
-/** A workspace, as the app acts in it. */
 export type SlackTeam = { client: WebClient; identity: SlackIdentity };
 
 /** The workspaces that the app is installed in. */
 export interface SlackTeams {
   /**
-   * The client and the bot's identity for a team; rejects with a TeamUnknownError where the app is
-   * not installed.
+   * Returns the client and the bot's identity for a team. Rejects with a TeamUnknownError if the
+   * app isn't installed there.
    */
   of(teamId: string): Promise<SlackTeam>;
 }
 
-/** The app is not installed in that workspace. */
+/** The app isn't installed in that workspace. */
 export class TeamUnknownError extends DocsAgentError {
   readonly code = "team_unknown";
 
@@ -50,7 +49,7 @@ const UNKNOWN: SlackIdentity = {
   scopes: null,
 };
 
-/** The one workspace of an app with one bot token: every team id means it. */
+/** The only workspace of an app with one bot token. Every team id stands for it. */
 export class InstalledTeam implements SlackTeams {
   readonly #client: WebClient;
   #identity = UNKNOWN;
@@ -59,7 +58,7 @@ export class InstalledTeam implements SlackTeams {
     this.#client = client;
   }
 
-  /** Who the app is there; fallbacks until {@link learn} was called. */
+  /** The app's identity there. Has fallback values until {@link learn} is called. */
   get identity(): SlackIdentity {
     return this.#identity;
   }
@@ -68,7 +67,7 @@ export class InstalledTeam implements SlackTeams {
     return this.#identity !== UNKNOWN;
   }
 
-  /** Slack has said who the app is. */
+  /** Stores the identity that Slack gave. */
   learn(identity: SlackIdentity): void {
     this.#identity = identity;
   }

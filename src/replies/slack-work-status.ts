@@ -4,32 +4,29 @@ import type { WorkStatus } from "../core/ports/notifier.ts";
 import { slackFault } from "./slack-faults.ts";
 import type { SlackTeams } from "./slack-teams.ts";
 
-/** Slack shows the app's name before it. */
+/** Slack puts the app's name before it. */
 const WORKING = "is working on the docs";
 /**
- * Slack takes the status away after two minutes, and when the app posts in the thread:
+ * Slack removes the status after two minutes, and when the app posts in the thread:
  * docs.slack.dev/reference/methods/assistant.threads.setStatus
  */
 const RENEW_MS = 100_000;
-/**
- * Slack says only that special rates apply; this is tier 3, which is stricter than any of those it
- * names.
- */
+/** Slack says only that special rates apply. This is tier 3, stricter than any that it names. */
 const GAP_MS = 1_334;
 const THREADS_MAX = 1_000;
 
 type Options = { teams: SlackTeams; clock: Pick<Clock, "monotonicMs">; logger: Logger };
 
 /**
- * Slack's own sign that an app is at work, in channels, too, with `chat:write`:
- * docs.slack.dev/changelog/2026/03/05/set-status-scope-update. Each process keeps in memory what it
- * has shown; a team that refuses isn't asked again.
+ * Slack's own "is working" indicator, which works in channels too with `chat:write`:
+ * docs.slack.dev/changelog/2026/03/05/set-status-scope-update. Each process remembers what it has
+ * shown. A team that refuses isn't asked again.
  */
 export function createSlackWorkStatus({ teams, clock, logger }: Options): WorkStatus {
   const absent = new Set<string>();
-  /** By team: when Slack may be called again. */
+  /** When Slack may be called again, by team. */
   const openAt = new Map<string, number>();
-  /** By thread: when it was last shown. */
+  /** When it was last shown, by thread. */
   const shownAt = new Map<string, number>();
 
   async function send(thread: Parameters<WorkStatus["show"]>[0]): Promise<void> {
@@ -40,7 +37,7 @@ export function createSlackWorkStatus({ teams, clock, logger }: Options): WorkSt
         channel_id: channelId,
         thread_ts: threadTs,
         status: WORKING,
-        // Without any, Slack shows steps of its own invention in channels.
+        // Without these, Slack invents steps of its own in channels.
         loading_messages: [WORKING],
       });
     } catch (thrown) {

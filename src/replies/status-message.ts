@@ -28,8 +28,8 @@ import { FOLLOW_MENU, STOP_TURN, buttonValue, followValue, type FollowValue } fr
 type View = Pick<Presentation, "projects" | "watchedFor" | "httpOrigins"> & TeamView;
 
 /**
- * Who asked for what, and how it stands: the message that is updated in place. `followUps`: what
- * else it shows, oldest first.
+ * The message that is updated in place: who asked for what, and its state. `followUps` are the
+ * other turns it shows, oldest first.
  */
 export function statusMessage({ turn, followUps = [], away }: MessageOf<"status">, view: View): Rendered {
   const { request } = turn;
@@ -70,13 +70,10 @@ export function statusMessage({ turn, followUps = [], away }: MessageOf<"status"
   };
 }
 
-/** The most follow-ups that one message shows, the newest of them. */
+/** The most follow-ups that one message shows. The newest are kept. */
 const FOLLOW_UPS_MAX = 5;
 
-/**
- * How a turn stands: a line of plain text, and the pull request that it names, if that may be
- * followed.
- */
+/** A turn's state: a line of plain text, and the pull request it names, if that is safe to link. */
 type State = { line: string; link: PullRequestLink | null; plan: TurnProgress["plan"] | null };
 
 function stateOf(turn: Turn, { watchedFor, httpOrigins }: View): State {
@@ -88,13 +85,11 @@ function stateOf(turn: Turn, { watchedFor, httpOrigins }: View): State {
   return { line, link, plan: planOf(turn) };
 }
 
-/**
- * How the lines that Slack has a picture for begin. Other lines say more than how far the work is.
- */
+/** Beginnings of the lines that Slack can draw as work in progress. */
 const WORK = { "⏳ ": "pending", "🔧 ": "in_progress" } as const;
 const STEP = { pending: "pending", "in-progress": "in_progress", completed: "complete" } as const;
 
-/** Work that is under way, as Slack shows work: a plan, or one task. Null: it isn't under way. */
+/** Unfinished work as Slack draws it: a plan or one task. Null if the work isn't under way. */
 function workBlocks({ line, plan }: State, id: string): KnownBlock[] | null {
   const [symbol, status] = Object.entries(WORK).find(([start]) => line.startsWith(start)) ?? [];
   if (symbol === undefined || status === undefined) return null;
@@ -109,7 +104,10 @@ function workBlocks({ line, plan }: State, id: string): KnownBlock[] | null {
   return [{ type: "plan", title, tasks }];
 }
 
-/** What will change is small print; a pull request stays, and can be followed. */
+/**
+ * A state as plain blocks. A state that will change is small print; a pull request stays and
+ * becomes a link.
+ */
 function plainState({ line, link }: State): KnownBlock[] {
   return link !== null && line.includes(link.label) ? [linkedLine(line, link)] : [context([line])];
 }
@@ -118,23 +116,25 @@ function newsOf({ isStartedAnew }: Turn): string[] {
   return isStartedAnew === true ? ["That request is closed, so I started a new one."] : [];
 }
 
-/** Who tried it again last; the request stands above. */
+/** Who tried it again last. The request is shown above. */
 function retriedBy(turn: Turn, latest: Turn): string[] {
   return latest === turn ? [] : [leadOf(latest)];
 }
 
-/** What left Slack besides the request itself. */
 function sharedOf(turn: Turn): KnownBlock[] {
   const shared = sharedTexts(turn);
   return shared.length === 0 ? [] : [context(shared)];
 }
 
-/** The message that asked for it stands in the thread, right above. */
+/** True if the message that asked is in the thread, right above. */
 function isReply(turn: Turn): boolean {
   return turn.request.from === "mention" && (isFollowUp(turn) || turn.isStartedAnew === true);
 }
 
-/** Its requester typed nothing: the message that they picked says it, and stands in the thread. */
+/**
+ * True if the requester typed nothing. The message that they picked says it all, and it is in the
+ * thread.
+ */
 function isOfItsMessage({ request }: Turn): boolean {
   return request.from === "shortcut" && request.instructions === DEFAULT_INSTRUCTIONS;
 }
@@ -155,8 +155,7 @@ function leadOf(turn: Turn): string {
 }
 
 /**
- * What can be done with the turns that a status message shows, the one it belongs to first; nothing
- * once they have ended.
+ * The buttons for the turns of a status message, beginning with its own. Empty once all have ended.
  */
 export function statusActions(shown: readonly [Turn, ...Turn[]]): ActionsBlock[] {
   const open = shown.filter(({ stage }) => stage.name !== "ended");
@@ -168,7 +167,7 @@ export function statusActions(shown: readonly [Turn, ...Turn[]]): ActionsBlock[]
   return elements.length === 0 ? [] : [{ type: "actions", elements }];
 }
 
-/** Stops the turn, and what its status message shows besides. */
+/** A button that stops the turn and the others that its status message shows. */
 export function stopButton({ id, watch }: Turn): Button {
   return {
     ...labelled(STOP_TURN, "Stop"),
@@ -191,7 +190,7 @@ function followMenu({ id: turnId }: Turn): Overflow[] {
     option("Mention me in the result", { turnId, choice: "follow" }),
     option("Don't mention me in this thread", { turnId, choice: "mute" }),
   ];
-  // An id is made of what Slack sent, and may be longer than it ever was.
+  // An id is derived from what Slack sent, so it could be longer than any so far.
   const isTooLong = options.some(({ value }) => value.length > OPTION_VALUE_MAX);
   return isTooLong ? [] : [{ type: "overflow", action_id: FOLLOW_MENU, options }];
 }

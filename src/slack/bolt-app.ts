@@ -9,8 +9,8 @@ import type { SampleLine } from "./line-sampler.ts";
 import { slackLogger } from "./sdk-logger.ts";
 
 /**
- * An event came before Slack has said who the app is, so it can't tell a mention of itself from
- * another. Slack sends it again.
+ * An event came before Slack said who the app is, so we can't recognize mentions of the app. Slack
+ * sends it again.
  */
 export class IdentityUnknownError extends DocsAgentError {
   readonly code = "identity_unknown";
@@ -30,12 +30,12 @@ type BoltAppOptions = {
 };
 
 /**
- * Bolt's App with promises of its own: an event is acknowledged only after its listeners are
- * through, whatever is being processed can be waited for, no payload can end the process, and what
- * a listener throws goes to the receiver, which logs it once.
+ * Bolt's App with guarantees of its own: an event is acknowledged only after its listeners have
+ * finished, callers can wait for everything in progress, no payload can end the process, and
+ * whatever a listener throws goes to the receiver, which logs it once.
  *
  * Bolt 5.1 acks an event before its listeners run (`App.processEvent`), so an event whose request
- * could not be stored would be lost; unacknowledged, Slack delivers it again.
+ * couldn't be stored would be lost. Slack redelivers an event that isn't acknowledged.
  */
 export class BoltApp extends App {
   readonly #running = new Set<Promise<void>>();
@@ -69,13 +69,13 @@ export class BoltApp extends App {
 
   override async processEvent(event: ReceiverEvent): Promise<void> {
     const running = this.#process(event);
-    // The receiver gets the failure; whoever drains only wants to know that it is over.
+    // The receiver gets the failure. `drain` only needs to know that it is over.
     const settled = running.catch(() => {}).then(() => void this.#running.delete(settled));
     this.#running.add(settled);
     return running;
   }
 
-  /** Resolves when nothing that came in is being processed any more. */
+  /** Resolves when nothing is in progress anymore. */
   async drain(): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }
@@ -87,7 +87,7 @@ export class BoltApp extends App {
       this.#sample("malformed payload", (repeated) =>
         this.#logger.warn(repeated, "ignored a payload that isn't like Slack's"),
       );
-      // Sent again it would be no better.
+      // Sending it again wouldn't help.
       return event.ack();
     }
     if (!isEvent) return super.processEvent(event);

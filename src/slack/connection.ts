@@ -16,17 +16,17 @@ import { createSlackListener } from "./listener.ts";
 import { slackLogger } from "./sdk-logger.ts";
 import { SocketMode } from "./socket-mode.ts";
 
-/** For one call to Slack's Web API, milliseconds. */
+/** Timeout of one call to Slack's Web API, milliseconds. */
 export const SLACK_TIMEOUT_MS = 10_000;
 const IDENTITY_TIMEOUT_MS = 3000;
-/** What handlers that have already acknowledged get to finish at a stop. */
+/** Time that handlers which have already acknowledged get to finish at a stop. */
 const DRAIN_MS = 1000;
 
 export type SlackSettings = {
   botToken: string;
   /** The root of the Web API. */
   apiUrl: string;
-  /** How requests come in from Slack. */
+  /** How Slack's requests arrive. */
   receive: { kind: "http"; signingSecret: string } | { kind: "socket"; appToken: string };
 };
 
@@ -41,33 +41,35 @@ type SlackConnectionOptions = {
   logger: Logger;
 };
 
-/** The app's side of Slack: requests in, the teams to answer, and whether Slack can be reached. */
+/**
+ * The app's connection to Slack: incoming requests, the teams to answer, and whether Slack can be
+ * reached.
+ */
 type SlackConnection = {
   bolt: BoltApp;
   teams: SlackTeams;
-  /** Slack's time, as the answers to `teams` tell it. */
+  /** Slack's time, from the answers to `teams`. */
   slackClock: SlackClock;
-  /** For requests to Slack besides the Web API: response URLs. */
+  /** For requests to Slack outside the Web API: response URLs. */
   fetch: FetchFunction;
-  /** Takes Slack's requests; answers 404 to any other, and to all of them in Socket Mode. */
+  /** Handles Slack's requests. Answers 404 to others, and to all of them in Socket Mode. */
   requestListener: ReturnType<typeof createSlackListener>;
-  /** "ok", or in words what is wrong with the connection to Slack. Does not wait for Slack. */
+  /** "ok", or what is wrong with the connection to Slack. Doesn't wait for Slack. */
   report(): string;
   /**
-   * Asks Slack who the app is. Rejects with a `StartError` if Slack refuses the bot token, and only
-   * then.
+   * Asks Slack who the app is. Rejects only if Slack refuses the bot token, with a `StartError`.
    */
   identify(): Promise<void>;
   /**
-   * Lets requests in over Socket Mode. Rejects with a `StartError` if Slack refuses the app token,
-   * and only then.
+   * Starts receiving requests over Socket Mode. Rejects only if Slack refuses the app token, with a
+   * `StartError`.
    */
   connect(): Promise<void>;
-  /** Lets nothing more in and waits, for a bounded time, for what is being processed. */
+  /** Accepts nothing more and waits, for a bounded time, for everything in progress. */
   stop(): Promise<void>;
 };
 
-/** Wires Bolt. Asks and connects to nothing until it is told to. */
+/** Wires up Bolt. Nothing is called or connected yet. */
 export function createSlackConnection({
   slack,
   proxy,
@@ -77,11 +79,11 @@ export function createSlackConnection({
   logger,
 }: SlackConnectionOptions): SlackConnection {
   const sample = createLineSampler(clock);
-  // A new object for each client: the SDK writes into it.
+  // Each client gets a new object, because the SDK writes to it.
   const clientOptions = (timeout: number): WebClientOptions => ({
     slackApiUrl: slack.apiUrl,
     logger: slackLogger(logger, sample),
-    // Retrying is the task queue's: posting is not idempotent, and a 429 must not hold up other
+    // The task queue does the retrying: posting isn't idempotent, and a 429 must not hold up other
     // calls.
     retryConfig: { retries: 0 },
     rejectRateLimitedCalls: true,
@@ -96,7 +98,7 @@ export function createSlackConnection({
   const identity = new SlackIdentityCheck({
     client: new WebClient(slack.botToken, {
       ...clientOptions(IDENTITY_TIMEOUT_MS),
-      // The first to be answered: the first post is to have Slack's time already.
+      // This call is answered first, so that even the first post has Slack's time.
       fetch: slackClock.watching(fetch),
     }),
     team,
@@ -106,7 +108,7 @@ export function createSlackConnection({
     logger,
   });
 
-  /** The one line about something that Slack sent and that went wrong here. */
+  /** Logs, in one line, that something Slack sent failed here. */
   function logFailure(error: Error, isAcknowledged: boolean): void {
     const thrown = "original" in error ? error.original : error;
     if (thrown instanceof IdentityUnknownError) {
@@ -121,12 +123,12 @@ export function createSlackConnection({
     receive.kind === "http"
       ? new HTTPReceiver({
           signingSecret: receive.signingSecret,
-          // The listener in front has checked it.
+          // The listener in front has already checked it.
           signatureVerification: false,
           logger: slackLogger(logger, sample),
           async processEventErrorHandler({ error, response }) {
             logFailure(error, response.headersSent);
-            // Slack sends an event again that was not taken.
+            // Slack redelivers an event that was refused.
             endWith(response, error instanceof IdentityUnknownError ? 503 : 500);
             return true;
           },

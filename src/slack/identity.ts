@@ -8,15 +8,13 @@ import { type SlackTrouble, slackTrouble } from "./tokens.ts";
 import { OPTIONAL_SCOPES } from "./optional-scopes.ts";
 import { StartError } from "../process/start-error.ts";
 
-/** Health probes come often, and Slack limits how often it is asked. */
+/** Health probes are frequent, and Slack limits the rate of calls. */
 const FRESH_MS = 30_000;
 const MAX_RETRY_MS = 30_000;
-/** Only an operator can mend a token that is refused. */
+/** Only an operator can fix a refused token. */
 const REFUSED_RETRY_MS = 60_000;
 
-/**
- * Only the ids matter to the work; the name and the workspace's address are for what people read.
- */
+/** The work needs only the ids. The name and the workspace's address are for people to read. */
 const AuthTest = z.object({
   user_id: z.string().min(1),
   bot_id: z.string().default(""),
@@ -27,13 +25,13 @@ const AuthTest = z.object({
 });
 
 type SlackIdentityOptions = {
-  /** Its timeout is how long one question may take. */
+  /** Its timeout is the time for one call. */
   client: WebClient;
-  /** Learns who the app is. */
+  /** Receives the app's identity. */
   team: InstalledTeam;
   /**
-   * Scopes for what the settings ask for, and the name of the setting that does; the app works
-   * without them, less that.
+   * Scopes that a setting needs, and that setting's name. Without them the app works, except for
+   * what the setting asks for.
    */
   wanted: { setting: string; scopes: readonly string[] };
   clock: Clock;
@@ -42,7 +40,9 @@ type SlackIdentityOptions = {
   logger: Logger;
 };
 
-/** Asks Slack who the app is (`auth.test`) until it knows, and later whether that still holds. */
+/**
+ * Asks Slack who the app is (`auth.test`) until it knows, and later checks that this still holds.
+ */
 export class SlackIdentityCheck {
   readonly #options: SlackIdentityOptions;
   #asking: Promise<SlackTrouble | null> | null = null;
@@ -57,8 +57,8 @@ export class SlackIdentityCheck {
   }
 
   /**
-   * Asks once. Rejects with a {@link StartError} if Slack refuses the token; for any other trouble
-   * it goes on asking in the background.
+   * Asks once. Rejects with a {@link StartError} if Slack refuses the token. After any other
+   * trouble it keeps asking in the background.
    */
   async start(): Promise<void> {
     const trouble = await this.#ask();
@@ -72,10 +72,7 @@ export class SlackIdentityCheck {
     if (trouble !== null) this.#askAgain(1, trouble);
   }
 
-  /**
-   * "ok", or what is wrong, as of the last answer. Asks anew if that is old, and does not wait for
-   * it.
-   */
+  /** "ok", or what is wrong, as of the last answer. If that is old, asks again without waiting. */
   report(): string {
     const { team, clock } = this.#options;
     const isOld = clock.monotonicMs() - this.#askedAtMs >= FRESH_MS;
@@ -99,7 +96,7 @@ export class SlackIdentityCheck {
     });
   }
 
-  /** Null: Slack has said who the app is. One question at a time, whoever asks. */
+  /** Resolves to null once Slack has said who the app is. Callers share one call at a time. */
   #ask(): Promise<SlackTrouble | null> {
     this.#asking ??= this.#authTest().finally(() => {
       this.#asking = null;
@@ -142,7 +139,7 @@ export class SlackIdentityCheck {
     }
   }
 
-  /** Once, as soon as Slack has said what the app was granted. */
+  /** Warns once, as soon as Slack has listed the granted scopes. */
   #warnOfMissing(granted: readonly string[] | undefined): void {
     if (granted === undefined || this.#hasWarned) return;
     this.#hasWarned = true;
@@ -157,7 +154,7 @@ export class SlackIdentityCheck {
     }
   }
 
-  /** Logs a change, not every attempt. */
+  /** Logs changes, not every attempt. */
   #say(state: string): void {
     const { team, logger } = this.#options;
     const before = this.#state;

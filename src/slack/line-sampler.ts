@@ -1,18 +1,21 @@
 import type { Clock } from "../core/ports/clock.ts";
 
 const WINDOW_MS = 60_000;
-/** Lines beyond so many kinds in a minute share one: what they say may come from outside. */
+/**
+ * The most kinds of lines in a minute. Further kinds share one, because their text may come from
+ * outside.
+ */
 const MAX_KINDS = 100;
 
 /**
- * Writes a line of a kind, or leaves it out. `repeated` in `fields`: how many were left out since
- * the last one.
+ * Writes a log line of a kind, or leaves it out. `repeated` is how many were left out since the
+ * last one.
  */
 export type SampleLine = (kind: string, write: (fields: { repeated?: number }) => void) => void;
 
 /**
- * Of each kind of line the first is written at once, then at most one a minute, with how many there
- * were.
+ * Writes the first line of each kind at once, then at most one a minute, with the number of
+ * repetitions.
  */
 export function createLineSampler(clock: Clock): SampleLine {
   const kinds = new Map<string, { leftOut: number; write: (fields: { repeated: number }) => void }>();

@@ -7,21 +7,21 @@ import { RequestBodies } from "./request-body.ts";
 import { isSlackBody } from "./slack-body.ts";
 import { createSignatureCheck } from "./signature.ts";
 
-/** Where Slack sends its requests. */
+/** The path that Slack sends its requests to. */
 const PATH = "/slack/events";
 const SSL_CHECK_MAX_BYTES = 1024;
 
 type SlackListenerOptions = {
   signingSecret: string;
-  /** Takes a request whose body is read, Slack's, and of the form that Slack's requests have. */
+  /** Handles a request whose body is read, signed by Slack and in the form of Slack's requests. */
   accept: (request: BufferedIncomingMessage, response: ServerResponse) => void;
   logger: Logger;
   sample: SampleLine;
 };
 
 /**
- * The HTTP front of Bolt. It reads bodies in bounded memory, checks signatures, and lets only that
- * through which Bolt can take: a signed JSON `null` would end the process in Bolt's receiver (5.1).
+ * The HTTP front of Bolt. It reads bodies in bounded memory, checks signatures, and passes on only
+ * what Bolt can handle: a signed JSON `null` would end the process in Bolt's receiver (5.1).
  */
 export function createSlackListener({
   signingSecret,
@@ -50,7 +50,7 @@ export function createSlackListener({
     const buffered = Object.assign(request, { rawBody: read.body });
     const refused = whyNotSlacks(request.headers, read.body);
     const body = refused === null || read.body.length <= SSL_CHECK_MAX_BYTES ? parsed(buffered) : undefined;
-    // Slack's check of the certificate carries no signature, and asks for nothing.
+    // Slack's check of the certificate has no signature and asks for nothing.
     if (isSslCheck(body)) {
       response.writeHead(200).end();
       return;

@@ -1,6 +1,6 @@
 /**
- * The scopes that may be left out when the app is installed, and what is absent without each. As in
- * manifest.yml.
+ * The scopes that may be left out when the app is installed, and what is missing without each. They
+ * match manifest.yml.
  */
 export const OPTIONAL_SCOPES: Readonly<Record<string, string>> = {
   "channels:history": "threads in public channels can't go along; after a crash, a post there may be doubled",

@@ -1,20 +1,22 @@
 import type { IncomingMessage } from "node:http";
 
-/** Slack's own requests are a few kilobytes; a form with all its text stays below this. */
+/** Slack's own requests are a few kilobytes. A form with all its text stays below this. */
 const MAX_BYTES = 512 * 1024;
-/** What every connection may hold back unfinished. */
+/** The unfinished bytes that any connection may hold. */
 const SMALL_BYTES = 64 * 1024;
 /**
- * So many bodies may be larger than that at a time: the memory that unfinished ones take has a
- * limit, whoever sends them.
+ * How many larger bodies may be in progress at a time. This limits the memory that unfinished
+ * bodies take, no matter who sends them.
  */
 const MAX_LARGE = 32;
-/** A body that comes in crumbs is put together now and then: each piece costs more than a byte. */
+/**
+ * Pieces of a body are joined at this number, because each piece takes more memory than its bytes.
+ */
 const MAX_PIECES = 64;
 
 /**
- * A whole body, or why there is none. `isFar`: so much more comes that only closing the connection
- * ends it.
+ * A whole body, or why there is none. `isFar` is true if so much more would follow that the
+ * connection has to be closed.
  */
 type RequestBody =
   | { kind: "read"; body: Buffer }
@@ -22,13 +24,12 @@ type RequestBody =
   | { kind: "busy" }
   | { kind: "gone" };
 
-/** Reads bodies of requests nobody has vouched for yet, in bounded memory. */
+/** Reads bodies of unverified requests in bounded memory. */
 export class RequestBodies {
   #large = 0;
 
   /**
-   * Never rejects. A little of what it does not keep is read and dropped, so that the answer
-   * reaches the client.
+   * Never rejects. Reads on a little after refusing a body, so that the answer reaches the client.
    */
   async read(request: IncomingMessage): Promise<RequestBody> {
     const announcedBytes = Number(request.headers["content-length"] ?? 0);
@@ -67,8 +68,7 @@ export class RequestBodies {
 }
 
 /**
- * Reads on for a while: closed in the middle of a body, a connection may lose the answer that is on
- * its way.
+ * Reads on for a while. If the connection closed in the middle of a body, the answer might be lost.
  */
 function drop(request: IncomingMessage): void {
   let leftBytes = MAX_BYTES;

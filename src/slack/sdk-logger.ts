@@ -4,9 +4,9 @@ import type { Logger } from "../core/ports/logger.ts";
 import type { SampleLine } from "./line-sampler.ts";
 
 /**
- * The Slack packages' own lines, as ours. Their debug lines hold message bodies and one-time
- * connection URLs, so they are dropped whatever the level. The others are sampled: an outage, or
- * somebody outside, can cause thousands.
+ * Turns the Slack packages' log lines into ours. Debug lines are always dropped, because they hold
+ * message bodies and one-time connection URLs. The others are sampled: an outage or an outsider can
+ * cause thousands.
  */
 export function slackLogger(logger: Logger, sample: SampleLine): SlackLogger {
   const line = (parts: unknown[]) => ({
@@ -15,7 +15,7 @@ export function slackLogger(logger: Logger, sample: SampleLine): SlackLogger {
   });
   function write(level: "warn" | "error", parts: unknown[]): void {
     const fields = line(parts);
-    // Lines that differ only in numbers say the same.
+    // Lines that differ only in numbers count as the same.
     const kind = `${level} ${fields.detail.slice(0, 200).replaceAll(/\d+/g, "0")}`;
     sample(kind, (repeated) => logger[level]({ ...fields, ...repeated }, "slack sdk"));
   }

@@ -10,9 +10,9 @@ const DIGITS = /^\d{1,12}$/;
 const SIGNATURE = /^v0=([0-9a-f]{64})$/;
 
 /**
- * Checks that a request is Slack's. What it returns says why it is not; null: it is. The same rules
- * as Bolt's own check; that one makes three keys and three digests for each request, about a fifth
- * of what a request costs.
+ * Creates a check that a request is Slack's. It returns the reason why it isn't, or null. The rules
+ * are those of Bolt's own check, which makes three keys and three digests per request, about a
+ * fifth of a request's cost.
  */
 export function createSignatureCheck(
   signingSecret: string,

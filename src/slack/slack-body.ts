@@ -1,6 +1,6 @@
 /**
- * Whether a parsed request, or a Socket Mode payload, has the form that everything Slack sends has:
- * an object, an event with its type.
+ * True if a parsed request or Socket Mode payload has the form of everything that Slack sends: an
+ * object, and for events an event with a type.
  */
 export function isSlackBody(body: unknown): body is Record<string, unknown> {
   if (!isObject(body)) return false;
@@ -8,7 +8,10 @@ export function isSlackBody(body: unknown): body is Record<string, unknown> {
   return isObject(body["event"]) && typeof body["event"]["type"] === "string";
 }
 
-/** Bolt looks inside these parts of an event, and throws where they are null, say. */
+/**
+ * True if Bolt can read an event. Bolt looks inside these parts and throws if, for example, one is
+ * null.
+ */
 export function canBoltRead(event: unknown): boolean {
   if (!isObject(event)) return false;
   return ["user", "channel", "item", "subteam"].every((name) => {

@@ -3,29 +3,26 @@ import type { SocketModeReceiver as Receiver, SocketModeReceiverOptions } from "
 import { SocketModeReceiver } from "./bolt.ts";
 import { isObject } from "./slack-body.ts";
 
-/** Slack answers a close frame at once; a peer that does not is left behind. */
+/** Slack answers a close frame at once. We stop waiting for a peer that doesn't. */
 const CLOSE_TIMEOUT_MS = 1000;
 
-/** One Socket Mode connection, from its opening until it is closed by either side. */
+/** One Socket Mode connection, from its opening until either side closes it. */
 export type SocketConnection = {
-  /** Resolves with Slack's `hello`; rejects when there is none. */
+  /** Resolves with Slack's `hello`, and rejects if there is none. */
   opened: Promise<void>;
-  /**
-   * Resolves when Slack asks for another connection in place of this one, which still works for
-   * some seconds.
-   */
+  /** Resolves when Slack asks to replace this connection, which still works for some seconds. */
   refreshAsked: Promise<void>;
   closed: Promise<void>;
-  /** Resolves when it is closed, for good, within a bounded time. */
+  /** Resolves once it is closed for good, within a bounded time. */
   close(): Promise<void>;
 };
 
 /**
- * Opens a connection with Bolt's receiver, which reconnects by itself in ways that end the process
- * (a refused token), stay deaf (no `hello`) or leave seconds without a connection (at every
- * refresh). So a receiver is used for one connection only, and it gets Slack's frames through this:
- * `@slack/socket-mode` 3.1 throws out of reach for an envelope without an event, and closes a
- * connection as soon as Slack asks for another.
+ * Opens a connection with Bolt's receiver. The receiver's own reconnects can end the process (a
+ * refused token), stay deaf (no `hello`) or leave seconds without a connection (at every refresh),
+ * so each receiver is used for one connection only. Slack's frames go through this function,
+ * because `@slack/socket-mode` 3.1 throws out of reach for an envelope without an event, and closes
+ * a connection as soon as Slack asks for another.
  */
 export function openSocketConnection(
   options: Omit<SocketModeReceiverOptions, "autoReconnectEnabled">,
@@ -39,7 +36,7 @@ export function openSocketConnection(
   let isClosing = false;
   client.on("disconnected", () => closed.resolve());
   client.on("connected", () => {
-    // The SDK goes on opening what was closed before it had an address.
+    // The SDK keeps opening a connection that was closed before it had an address.
     if (isClosing) void client.disconnect();
   });
 
@@ -77,7 +74,7 @@ export function openSocketConnection(
       isClosing = true;
       const late = setTimeout(CLOSE_TIMEOUT_MS, "late", { ref: false });
       if ((await Promise.race([client.disconnect(), late])) !== "late") return;
-      // A second time drops the connection without waiting for the peer.
+      // A second call drops the connection without waiting for the peer.
       void client.disconnect();
     },
   };

@@ -7,19 +7,19 @@ import { slackTrouble } from "./tokens.ts";
 import { type SocketConnection, openSocketConnection } from "./socket-connection.ts";
 import { StartError } from "../process/start-error.ts";
 
-/** How long Slack may take from the request for a connection to its `hello`. */
+/** Time from asking for a connection to Slack's `hello`. */
 const HELLO_TIMEOUT_MS = 30_000;
-/** How long a start waits for the first connection before it goes on without. */
+/** How long a start waits for the first connection before it continues without one. */
 const START_WAIT_MS = 5000;
 const MAX_RETRY_MS = 30_000;
-/** Only an operator can mend a token that is refused. */
+/** Only an operator can fix a refused token. */
 const REFUSED_RETRY_MS = 60_000;
 /**
- * A connection that ends sooner than this counts as failed: otherwise it could be opened again and
- * end again without a pause.
+ * A connection that ends sooner counts as failed. Otherwise connections could open and end without
+ * a pause.
  */
 const SETTLED_AFTER_MS = 10_000;
-/** How long a replaced connection stays open for the answers that belong on it. */
+/** How long a replaced connection stays open for answers that belong on it. */
 const LINGER_MS = 3000;
 
 type SocketModeOptions = {
@@ -28,20 +28,20 @@ type SocketModeOptions = {
   /** Uniform in [0, 1). */
   random: () => number;
   logger: Logger;
-  /** Resolves when nothing that came in is being processed. */
+  /** Resolves when nothing is in progress. */
   drain: () => Promise<void>;
 };
 
 /**
- * Keeps a Socket Mode connection to Slack. When Slack asks for a new one, it is opened before the
- * old one is left. One that fails, or gets no `hello`, is tried again, with growing pauses and
- * without a limit.
+ * Keeps a Socket Mode connection to Slack. If Slack asks for a new one, it is opened before the old
+ * one is closed. A connection that fails or gets no `hello` is tried again without limit, with
+ * growing pauses.
  */
 export class SocketMode implements Receiver {
   readonly #options: SocketModeOptions;
-  /** Those that are being opened, work, or are being left. */
+  /** Connections that are being opened, in use, or being closed. */
   readonly #all = new Set<SocketConnection>();
-  /** Those that have got their `hello`. */
+  /** Connections that have received their `hello`. */
   readonly #working = new Set<SocketConnection>();
   readonly #stopped = Promise.withResolvers<void>();
   #isStopped = false;
@@ -57,12 +57,12 @@ export class SocketMode implements Receiver {
   }
 
   /**
-   * Connects. Resolves with the first connection, or without one if that takes long: it goes on
+   * Connects. Resolves with the first connection, or without one if that takes long, and then keeps
    * trying. Rejects with a {@link StartError} if Slack refuses the token.
    */
   async start(): Promise<void> {
     const first = Promise.withResolvers<void>();
-    // Both ends are handled below; a rejection after the wait must not end the process.
+    // Both outcomes are handled below. A rejection after the wait must not end the process.
     first.promise.catch(() => {});
     void this.#keepConnected(first);
     const waited = setTimeout(START_WAIT_MS, undefined, { ref: false });
@@ -115,13 +115,13 @@ export class SocketMode implements Receiver {
       current = opened;
       const openedAtMs = clock.monotonicMs();
       await Promise.race([current.closed, current.refreshAsked, this.#stopped.promise]);
-      // The first replacement comes at once; if connections keep ending early, the next ones wait.
+      // The first replacement is immediate. If connections keep ending early, the next ones wait.
       failures = clock.monotonicMs() - openedAtMs < SETTLED_AFTER_MS ? failures + 1 : 0;
       if (failures > 1) await this.#pause(failures - 1, { isTokenRefused: false, retryAfterMs: 0 });
     }
   }
 
-  /** A connection that has got its `hello`, or why there is none. */
+  /** A connection that has received its `hello`, or why there is none. */
   async #connect(): Promise<SocketConnection | ReturnType<typeof slackTrouble>> {
     const app = this.#app;
     if (app === null) throw new Error("init comes before start");
@@ -174,13 +174,13 @@ export class SocketMode implements Receiver {
     cancel();
   }
 
-  /** Closes a connection that was replaced, once what came in over it has its answer. */
+  /** Closes a replaced connection once everything that arrived over it is answered. */
   async #leave(connection: SocketConnection): Promise<void> {
     await Promise.race([this.#options.drain(), setTimeout(LINGER_MS, undefined, { ref: false })]);
     await connection.close();
   }
 
-  /** Logs a change, not every attempt. */
+  /** Logs changes, not every attempt. */
   #say(trouble: string): void {
     const isNew = trouble !== this.#trouble;
     this.#trouble = trouble;

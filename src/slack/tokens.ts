@@ -2,8 +2,8 @@ import { WebAPIPlatformError, WebAPIRateLimitedError } from "@slack/web-api";
 import { slackFault } from "../replies/slack-faults.ts";
 
 /**
- * By these codes Slack refuses the token itself, and goes on refusing it until an operator acts.
- * From the lists of errors at https://docs.slack.dev/reference/methods/auth.test and
+ * Codes with which Slack refuses the token itself, until an operator acts. From the lists of errors
+ * at https://docs.slack.dev/reference/methods/auth.test and
  * https://docs.slack.dev/reference/methods/apps.connections.open
  */
 const TOKEN_REFUSED = new Set([
@@ -16,17 +16,17 @@ const TOKEN_REFUSED = new Set([
   "missing_scope",
 ]);
 
-/** Why Slack could not be asked. */
+/** Why a call to Slack failed. */
 export type SlackTrouble = {
-  /** Slack's error code, or that of the network. */
+  /** Slack's error code, or the network's. */
   error: string;
-  /** Slack refuses the token: asking again soon gives the same answer. */
+  /** True if Slack refuses the token. Asking again soon gives the same answer. */
   isTokenRefused: boolean;
-  /** What Slack asked to wait for, milliseconds; 0: nothing. */
+  /** The wait that Slack asked for, milliseconds, or 0. */
   retryAfterMs: number;
 };
 
-/** What a failed call that only asks says about the connection to Slack. */
+/** Interprets a failed read-only call as trouble with the connection to Slack. */
 export function slackTrouble(thrown: unknown): SlackTrouble {
   const { error } = slackFault(thrown);
   return {

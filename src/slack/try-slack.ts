@@ -5,15 +5,15 @@ import { slackTrouble } from "./tokens.ts";
 const TIMEOUT_MS = 10_000;
 
 /**
- * Asks Slack who the app is and, in Socket Mode, for a way in. Returns what to tell an operator of
- * it.
+ * Asks Slack who the app is and, in Socket Mode, for a connection address. Returns what to tell an
+ * operator.
  */
 export async function trySlack(slack: SlackSettings): Promise<{ found: string; isFault: boolean }> {
   const options = {
     slackApiUrl: slack.apiUrl,
     retryConfig: { retries: 0 },
     timeout: TIMEOUT_MS,
-    // What matters is said once, by the check.
+    // The check itself reports what matters, once.
     logLevel: LogLevel.ERROR,
   };
   let secret = "SLACK_BOT_TOKEN";
