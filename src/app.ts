@@ -22,7 +22,7 @@ import { createSlackConnection, SLACK_TIMEOUT_MS } from "./slack/connection.ts";
 import { createFirstTries } from "./decisions/first-tries.ts";
 import { createTaskHandler } from "./tasks/index.ts";
 
-/** What calls under way get to end at a stop. */
+/** Time for calls in progress to end at a stop. */
 const CLOSE_MS = 1000;
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -39,30 +39,30 @@ type DocsAgentApp = {
   /** Answers Slack's requests (in HTTP mode) and the health probes. */
   requestListener: (request: IncomingMessage, response: ServerResponse) => void;
   /**
-   * Begins to work: runs tasks and, in Socket Mode, connects to Slack. Rejects with a `StartError`
-   * if Slack refuses a token. A Slack that cannot be reached is tried again in the background.
+   * Starts work: runs tasks and, in Socket Mode, connects to Slack. Rejects with a `StartError` if
+   * Slack refuses a token. If Slack can't be reached, it keeps trying in the background.
    */
   start(): Promise<void>;
   /**
-   * From now on `/readyz` is 503, so that a proxy sends its requests elsewhere. Takes requests as
-   * before.
+   * Makes `/readyz` return 503, so that a proxy sends its requests elsewhere. Requests are still
+   * accepted.
    */
   leave(): void;
   /**
-   * Ends work: nothing new comes in, running tasks get `graceMs` and are released after it.
+   * Ends work: nothing new is accepted, and running tasks get `graceMs` before they are released.
    * Idempotent.
    */
   stop(graceMs: number): Promise<void>;
 };
 
-/** Wires the Slack app. Listens to nothing until it is told to. */
+/** Wires up the Slack app. It doesn't listen yet. */
 export function createApp(deps: AppDeps): DocsAgentApp {
   const { config, clock, random, logger } = deps;
   const { store, queue } = deps.backend;
   const slack = createSlackConnection({
     slack: config.slack,
     proxy: config.proxy,
-    // Replies that don't mention the app.
+    // Needed to read replies that don't mention the app.
     wanted: {
       setting: "FOLLOW_UPS",
       scopes: config.followUps === "mention" ? [] : ["channels:history", "groups:history"],
@@ -167,7 +167,7 @@ export function createApp(deps: AppDeps): DocsAgentApp {
   async function stop(graceMs: number): Promise<void> {
     await slack.stop();
     await queue.stop(graceMs);
-    // Closing waits for calls under way; those of released tasks are not waited for.
+    // Closing waits for calls in progress, but those of released tasks don't count.
     const closed = Promise.all(configured.map(({ jobService }) => jobService.close()));
     await Promise.race([closed, setTimeout(CLOSE_MS, undefined, { ref: false })]);
   }

@@ -10,7 +10,7 @@ import { taskPools } from "./tasks/index.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
 
-/** Where everything durable is: records, tasks and slots, in one place. */
+/** Everything durable in one place: records, tasks and slots. */
 export type Backend = AsyncDisposable & { store: Store; queue: SqliteTaskQueue | RedisTaskQueue };
 
 type OpenBackendOptions = {
@@ -19,19 +19,22 @@ type OpenBackendOptions = {
   logger: Logger;
   /** How long to wait for a process that still owns the file. @default 10 000 */
   ownerWaitMs?: number;
-  /** Called when the disk failed to keep what was written. Go on with a new process. */
+  /** Called when the disk failed to keep a write. Only a new process can continue. */
   onBroken?: (error: Error) => void;
-  /** For tests: Redis's time, epoch milliseconds. */
+  /** Redis's time in tests, epoch milliseconds. */
   serverNow?: () => number;
 };
 
-/** Opens what `STORE_URL` names. Rejects with a `StoreInUseError` or a `StoreUnavailableError`. */
+/**
+ * Opens the backend that `STORE_URL` names. Rejects with a `StoreInUseError` or a
+ * `StoreUnavailableError`.
+ */
 export function openBackend(options: OpenBackendOptions): Promise<Backend> {
   return isRedisUrl(options.config.storeUrl) ? openRedis(options) : openSqlite(options);
 }
 
 async function openRedis({ config, clock, logger, serverNow }: OpenBackendOptions): Promise<Backend> {
-  // Whoever needs no Redis starts faster without what it takes.
+  // Loaded only when needed, because it slows down the start.
   const { openRedisStore } = await import("./store/redis/open-redis-store.ts");
   const { RedisTaskQueue } = await import("./queue/redis/redis-task-queue.ts");
   const keepMs = config.retentionDays * DAY_MS;

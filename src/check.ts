@@ -6,13 +6,13 @@ import { createHttpJobService } from "./job-client/http-job-service.ts";
 import { createDispatcher } from "./process/proxy.ts";
 import { trySlack } from "./slack/try-slack.ts";
 
-/** Read to see what the job service makes of the key. No job has this id. */
+/** An id that no job has. Reading it shows if the job service accepts the key. */
 const NO_JOB = "docs-agent-check";
 
 type Tried = { name: string; found: string; isFault: boolean };
 
 /**
- * Tries Slack and every project's job service. Changes nothing there. Returns whether all of them
+ * Tries Slack and every project's job service without changing anything. Resolves to true if all
  * answer and accept the secrets.
  */
 export async function check(config: Config, write: (line: string) => void): Promise<boolean> {
@@ -47,8 +47,8 @@ async function checkProject({ proxy, jobServiceTimeoutMs }: Config, project: Pro
 }
 
 /**
- * Warns of each job service that doesn't answer. Sends no key and asks for nothing, so any answer
- * will do.
+ * Warns of each job service that doesn't answer. It sends no key and asks for nothing, so any
+ * answer will do.
  */
 export async function warnOfSilence(config: Config, logger: Logger): Promise<void> {
   const { projects, proxy, jobServiceTimeoutMs: timeoutMs } = config;

@@ -4,15 +4,15 @@ import type { TaskQueue } from "./core/ports/task-queue.ts";
 import { messageOf } from "./core/errors.ts";
 import type { Store } from "./store/record-store.ts";
 
-/** Probes come from several sides at once; the disk is asked at most this often. */
+/** Probes come from several sides at once. The disk is checked at most this often. */
 const FRESH_MS = 2000;
 
 type HealthDeps = {
   store: Pick<Store, "check" | "setAsideCount" | "risk">;
   queue: Pick<TaskQueue, "check" | "counts">;
-  /** "ok", or in words what is wrong with the connection to Slack. Answers at once. */
+  /** "ok", or what is wrong with the connection to Slack. Returns at once. */
   slack: () => string;
-  /** The process is about to end, and takes requests only until proxies have noticed. */
+  /** True if the process is about to end and accepts requests only until proxies have noticed. */
   isLeaving: () => boolean;
   clock: Clock;
 };
@@ -20,9 +20,9 @@ type HealthDeps = {
 type Readiness = { ready: boolean; body: object };
 
 /**
- * Answers `GET /healthz` (the process lives) and `GET /readyz` (200 as long as the app itself can
- * take and keep requests). What is wrong with Slack is in the body only: with 503 a load balancer
- * would drop requests that the app could have kept. Returns whether the request was one of these.
+ * Answers `GET /healthz` (the process is alive) and `GET /readyz` (200 while the app itself can
+ * accept and keep requests). Trouble with Slack is only in the body: with a 503, a load balancer
+ * would drop requests that the app could have kept. Returns true if the request was one of these.
  */
 export function createHealth(
   deps: HealthDeps,
@@ -60,8 +60,8 @@ export function createHealth(
 
 async function check(deps: HealthDeps): Promise<Readiness> {
   const slack = deps.slack();
-  // At the same time: whoever probes doesn't wait for each of them until it is clear that the store
-  // doesn't answer.
+  // Checked at the same time, so that a probe waits for only one timeout if the store doesn't
+  // answer.
   const [store, queue, tasks] = await Promise.all([
     outcomeOf(() => deps.store.check()),
     outcomeOf(() => deps.queue.check()),

@@ -35,44 +35,40 @@ While it runs:
   SIGTERM, SIGINT      graceful stop within 10 s; a second one forces
 `;
 
-/**
- * What running tasks get to finish after a signal; with the rest of the stop it stays below 10 s.
- */
+/** Time for running tasks to finish after a signal. The whole stop stays below 10 s. */
 const TASK_GRACE_MS = 5000;
 
 /**
- * How long a replica behind a proxy goes on taking requests after a signal. By then a proxy that
- * asks for `/readyz` every second sends them elsewhere; what it sent to a socket that is being
- * closed would be lost.
+ * How long a replica behind a proxy keeps accepting requests after a signal. By then, a proxy that
+ * checks `/readyz` every second sends them elsewhere. Requests to a socket that is being closed
+ * would be lost.
  */
 const LEAVE_MS = 2000;
 
 /** Sockets that share the port: see `ListenOptions`. */
 const SOCKETS = 8;
 const MAX_CONNECTIONS = 1000;
-/**
- * Slack waits 3 s. Whoever takes longer to send a request holds a connection, and nothing else
- * comes of it.
- */
+/** Slack waits only 3 s, so a slower request just holds a connection. */
 const REQUEST_TIMEOUT_MS = 10_000;
 const TIMEOUT_CHECK_MS = 2000;
 const REQUEST_GRACE_MS = 1500;
 
 /**
- * The compile cache for the next start (NODE_COMPILE_CACHE) is written once the first requests have
- * been served.
+ * Delay before writing the compile cache for the next start (NODE_COMPILE_CACHE), so that it
+ * includes the code of the first requests.
  */
 const FLUSH_AFTER_MS = 5000;
 
 type RunOptions = {
   args: string[];
-  /** Read after a file `.env` was added to it, if there is one. */
+  /** The environment. A file `.env`, if there is one, is added before this is read. */
   env: Readonly<Record<string, string | undefined>>;
   stop: StopSignals;
 };
 
 /**
- * The Slack app, from its arguments to its end. A signal ends it at any time, also while it starts.
+ * Runs the Slack app from its arguments to its end. A signal ends it at any time, even while it
+ * starts.
  */
 export async function run({ args, env, stop }: RunOptions): Promise<void> {
   if (args.includes("--help") || args.includes("-h")) {
@@ -83,7 +79,7 @@ export async function run({ args, env, stop }: RunOptions): Promise<void> {
   if (option !== undefined && option !== "--check") {
     throw new StartError(`There is no option ${option}. See npm start -- --help.`);
   }
-  // What is in the environment already stays as it is.
+  // Variables that are already set keep their values.
   if (existsSync(".env")) process.loadEnvFile(".env");
   const config = loadConfig(env);
   // Slack's Web API and response URLs are fetched.
@@ -106,7 +102,7 @@ export async function run({ args, env, stop }: RunOptions): Promise<void> {
   const starting = start({ config, resources, clock: createSystemClock(), logger });
   const listening = await Promise.race([starting, stop.asked.then(() => null)]);
   if (listening === null) {
-    // Whatever the rest of the start still meets, the process is about to end.
+    // The process is about to end, so later errors of the start don't matter.
     starting.catch(() => {});
   } else {
     logger.info(
@@ -130,10 +126,10 @@ export async function run({ args, env, stop }: RunOptions): Promise<void> {
 
 type StartOptions = { config: Config; resources: AsyncDisposableStack; clock: Clock; logger: Logger };
 
-/** Resolves when no proxy sends requests here any more. */
+/** `leave` resolves when no proxy sends requests here anymore. */
 type Started = { url: string; leave: () => Promise<void> };
 
-/** Opens the store, listens, and begins to work. */
+/** Opens the store, listens, and starts work. */
 async function start({ config, resources, clock, logger }: StartOptions): Promise<Started> {
   const waiting = setTimeout(() => {
     logger.info(
@@ -174,7 +170,7 @@ async function start({ config, resources, clock, logger }: StartOptions): Promis
       if (!isReplica) return;
       app.leave();
       await sleep(LEAVE_MS);
-      // Tasks went on in that time.
+      // Tasks kept running in that time.
       graceMs -= LEAVE_MS;
     },
   };
@@ -186,7 +182,7 @@ function endOnUnforeseenErrors(logger: Logger): void {
   }
 }
 
-/** Nothing is lost by it: unfinished tasks run again after the next start. */
+/** Ends the process. Nothing is lost: unfinished tasks run again after the next start. */
 function end(logger: Logger, thrown: unknown): void {
   logger.error({ err: thrown }, "unforeseen error: ending; unfinished tasks run again after the next start");
   process.exit(1);

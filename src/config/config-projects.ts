@@ -2,8 +2,8 @@ import { z } from "zod";
 import { HttpUrl, NO_SPACE } from "./config-values.ts";
 
 /**
- * A docs project at a job service. `idempotencyKeys`: the service honors them although its answers
- * don't announce it.
+ * A docs project at a job service. `idempotencyKeys` is true if the service honors them without
+ * announcing it.
  */
 export type Project = {
   name: string;
@@ -15,7 +15,7 @@ export type Project = {
 
 const PROJECT_NAME = /^[a-z0-9][a-z0-9_-]{0,39}$/i;
 
-/** Slack's limit for the options of a select. The form offers the projects in one. */
+/** Slack's limit for the options of a select, which the form uses for projects. */
 const PROJECTS_MAX = 100;
 
 const WITHOUT_V2 = "without /v2 at its end";
@@ -30,14 +30,12 @@ const ProjectEntry = z.strictObject({
   idempotencyKeys: z.boolean().optional(),
 });
 
-/**
- * Reads the projects from the `DOCS_AGENT_*` settings. Adds what is wrong with them to `faults`.
- */
+/** Reads the projects from the `DOCS_AGENT_*` settings. Adds their errors to `faults`. */
 export function readProjects(env: {
   given: (name: string) => string | undefined;
   need: (name: string, schema: z.ZodType<string>, rule: string) => string;
   faults: string[];
-  /** Whether the service at DOCS_AGENT_BASE_URL honors them. */
+  /** True if the service at DOCS_AGENT_BASE_URL honors them. */
   idempotencyKeys: boolean;
 }): [Project, ...Project[]] {
   const { given, need, faults, idempotencyKeys } = env;
@@ -69,8 +67,8 @@ export function readProjects(env: {
   const parsed = z.array(ProjectEntry).min(1).max(PROJECTS_MAX).safeParse(jsonOf(listed));
   const entries = parsed.success ? parsed.data : [];
   if (!parsed.success) {
-    // The places only, never the values: an entry holds a key. The one message that is passed on is
-    // our own.
+    // Only the places are reported, never the values, because an entry holds a key. The one message
+    // passed on is our own.
     const places = parsed.error.issues
       .filter((issue) => issue.path.length > 0)
       .map((issue) => issue.path.join(".") + (issue.message === WITHOUT_V2 ? ` must be ${WITHOUT_V2}` : ""));
@@ -80,7 +78,7 @@ export function readProjects(env: {
   const names = entries.map((entry) => entry.name.toLowerCase());
   if (new Set(names).size < names.length)
     faults.push("DOCS_AGENT_PROJECTS must give each project a different name.");
-  // Needed for projects without their own. If set, they are checked in any case.
+  // Needed for projects without their own. If set, they are always checked.
   const lacks = (name: "baseUrl" | "apiKey") => entries.some((entry) => entry[name] === undefined);
   const baseUrl = lacks("baseUrl") || given("DOCS_AGENT_BASE_URL") !== undefined ? needBaseUrl() : "";
   const apiKey = lacks("apiKey") || given("DOCS_AGENT_API_KEY") !== undefined ? needApiKey() : "";
@@ -89,8 +87,8 @@ export function readProjects(env: {
     id: entry.id,
     baseUrl: entry.baseUrl ?? baseUrl,
     apiKey: entry.apiKey ?? apiKey,
-    // The general setting is about the general service. Another service may not honor keys, and
-    // could then run a job twice.
+    // The general setting is for the general service. Another service may not honor keys and could
+    // run a job twice.
     idempotencyKeys: entry.idempotencyKeys ?? (entry.baseUrl === undefined && idempotencyKeys),
   }));
   return [first ?? { name: "", id: "", baseUrl: "", apiKey: "", idempotencyKeys: false }, ...rest];

@@ -6,7 +6,7 @@ export const NO_SPACE = /^[\x21-\x7e]+$/;
 /** An http or https URL. */
 export const HttpUrl = z.url({ protocol: /^https?$/ });
 
-/** A proxy's URL. As other programs read it, a bare `host:port` is an http proxy. */
+/** A proxy's URL. Like in other programs, a bare `host:port` means an http proxy. */
 export const ProxyUrl = z
   .string()
   .transform((address) => (address.includes("://") ? address : `http://${address}`))
@@ -22,7 +22,7 @@ export const HttpOrigins = z
   .transform((list) => list.split(",").map((origin) => origin.trim()))
   .refine((origins) => origins.every((origin) => URL.canParse(origin) && new URL(origin).origin === origin));
 
-/** Whether user name and password are percent-encoded correctly. */
+/** True if user name and password are percent-encoded correctly. */
 function isDecodable({ username, password }: URL): boolean {
   try {
     decodeURIComponent(username + password);

@@ -11,7 +11,7 @@ import type { ProxySettings } from "../process/proxy.ts";
 import { isRedisUrl, readRedisUrl } from "../store/redis/redis-location.ts";
 import type { SlackSettings } from "../slack/connection.ts";
 
-/** Text in which nobody is notified but a person or a channel that it names. */
+/** Text that can notify only a person or channel it names, never a whole group. */
 const CONTACT = /^(?:[^<>\n]|<[@#][A-Z0-9]{2,30}>)+$/;
 
 export type Config = {
@@ -25,14 +25,14 @@ export type Config = {
   storeUrl: string;
   polling: { minMs: number; maxMs: number; deadlineMs: number };
   jobServiceTimeoutMs: number;
-  /** Requests an hour that are accepted from one person, and in one channel. 0: no limit. */
+  /** Requests an hour accepted from one person and in one channel. 0 means no limit. */
   limits: { perPerson: number; perChannel: number };
-  /** Whom messages name when only an operator can help: mrkdwn. */
+  /** The contact that messages name when only an operator can help, in mrkdwn. */
   helpContact: string;
   followUps: FollowUps;
-  /** Guests and people of other organizations may use the app, too. */
+  /** True if guests and people of other organizations may use the app, too. */
   allowGuests: boolean;
-  /** The way to Slack and to the job services. */
+  /** The proxies to Slack and the job services. */
   proxy: ProxySettings;
   retentionDays: number;
   logLevel: (typeof LOG_LEVELS)[number];
@@ -56,7 +56,7 @@ function isStoreUrl(url: string): boolean {
   return /^(?:sqlite:\/\/.+|memory:\/\/)$/.test(url) || isRedisUrl(url);
 }
 
-/** All secrets of a configuration, to be kept out of everything that leaves the process. */
+/** All secrets of a configuration, which must not appear in anything that leaves the process. */
 export function secretsOf(config: Config): string[] {
   const { botToken, receive } = config.slack;
   const received = receive.kind === "http" ? receive.signingSecret : receive.appToken;
@@ -214,8 +214,8 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     ),
     logLevel: read("LOG_LEVEL", z.enum(LOG_LEVELS), `one of ${LOG_LEVELS.join(", ")}`, "info"),
   };
-  // Others use the environment, too, so only what looks like a misspelled setting counts. Short
-  // names look like many.
+  // Other programs use the environment, too, so only likely misspellings of settings count. Short
+  // names resemble too many others.
   const unset = [...settings].filter((name) => name.includes("_") && given(name) === undefined);
   for (const name of Object.keys(env)) {
     const meant = settings.has(name) ? null : didYouMean(name, unset);

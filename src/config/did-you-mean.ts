@@ -2,8 +2,8 @@ const LETTERS_PER_MISTAKE = 5;
 const MAX_MISTAKES = 3;
 
 /**
- * The known name that `name` is most likely a misspelling of, or null. A longer name may have more
- * mistakes, up to three. Its first letter is taken to be right.
+ * The known name that `name` most likely misspells, or null. Longer names may have more mistakes,
+ * up to three. The first letter must be right.
  */
 export function didYouMean(name: string, known: Iterable<string>): string | null {
   const wrong = name.toLowerCase();
@@ -20,7 +20,7 @@ export function didYouMean(name: string, known: Iterable<string>): string | null
   return nearest;
 }
 
-/** Letters to add, to leave out, to replace, or to swap with the next one. */
+/** Counts letters added, left out, replaced, or swapped with the next one. */
 function mistakes(from: string, to: string): number {
   let before: number[] = [];
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);

@@ -5,8 +5,8 @@ import type { ProxySettings } from "../process/proxy.ts";
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads the proxies that the environment names, the lower-case names first, as curl does. Faults
- * name the variable and never its value.
+ * Reads the proxies from the environment, preferring lower-case names as curl does. Faults name the
+ * variable but never its value.
  */
 export function readProxySettings(env: Env): { proxy: ProxySettings; faults: string[] } {
   const faults: string[] = [];
@@ -33,7 +33,7 @@ export function readProxySettings(env: Env): { proxy: ProxySettings; faults: str
   return { proxy, faults };
 }
 
-/** Secrets in the addresses of the proxies, as they are written there and as they are sent. */
+/** Secrets in the proxies' addresses, as written there and as sent. */
 export function proxySecretsOf({ http, https }: ProxySettings): string[] {
   const passwords = [http, https].map((address) => (address === "" ? "" : new URL(address).password));
   const forms = passwords.flatMap((password) => [password, decodeURIComponent(password)]);
@@ -41,8 +41,8 @@ export function proxySecretsOf({ http, https }: ProxySettings): string[] {
 }
 
 /**
- * The proxy that a connection to a host goes through; null: none. By the same rules as those of
- * `createDispatcher`: a name in `none` stands for all names below it, too.
+ * The proxy for a connection to a host, or null if there is none. The rules are those of
+ * `createDispatcher`: a name in `none` also covers all names below it.
  */
 export function proxyFor(
   { http, https, none }: ProxySettings,
@@ -65,7 +65,7 @@ export function proxyFor(
   return isDirect || address === "" ? null : address;
 }
 
-/** Without brackets, as curl takes it: its last part is no port. */
+/** True for an IPv6 address without brackets, as curl accepts it. Its last part isn't a port. */
 function isAddress6(entry: string): boolean {
   return !entry.startsWith("[") && entry.split(":").length > 2;
 }

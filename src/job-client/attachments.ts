@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Attachment } from "../core/job/attachment.ts";
 
-/** A file that goes along with a prompt, as the wire has it: `data` is in base64. */
+/** A file that goes along with a prompt, in wire format. `data` is base64. */
 export const WireAttachment = z.object({
   name: z.string(),
   mediaType: z.string(),

@@ -5,8 +5,8 @@ import { projectKey } from "../core/job/project.ts";
 import type { ProjectRef } from "../core/job/project.ts";
 
 /**
- * Remembers how each project's job service was last found: of this process alone, and only by the
- * calls that were made anyway.
+ * Remembers whether each project's job service last answered. It covers this process only, and
+ * makes no calls of its own.
  */
 export function createContacts(
   clock: Pick<Clock, "now">,

@@ -16,7 +16,7 @@ const [ungzip, unzlib, undeflate, unbrotli, unzstd] = [
 const DECOMPRESS: Record<string, Decompress> = {
   gzip: (bytes, maxOutputLength) => ungzip(bytes, { maxOutputLength }),
   "x-gzip": (bytes, maxOutputLength) => ungzip(bytes, { maxOutputLength }),
-  // RFC 9110 says zlib; some servers send the raw form, which doesn't begin like zlib's (RFC 1950,
+  // RFC 9110 says zlib, but some servers send the raw form, which begins differently (RFC 1950,
   // section 2.2).
   deflate: (bytes, maxOutputLength) =>
     ((bytes[0] ?? 0) & 0x0f) === 0x08
@@ -25,12 +25,12 @@ const DECOMPRESS: Record<string, Decompress> = {
   br: (bytes, maxOutputLength) => unbrotli(bytes, { maxOutputLength }),
   zstd: (bytes, maxOutputLength) => unzstd(bytes, { maxOutputLength }),
 };
-/** More than a service and a gateway in front of it apply. */
+/** More encodings than a service and a gateway in front of it would apply. */
 const MAX_ENCODINGS = 3;
 
 /**
- * The text of a body with this `Content-Encoding`, of at most `maxBytes` bytes at every step; or
- * null and the reason. Never rejects.
+ * Decodes a body with this `Content-Encoding` to text, with at most `maxBytes` bytes at every step.
+ * Returns null and the reason if that fails. Never rejects.
  */
 export async function decodeBody(
   bytes: Buffer,
@@ -44,7 +44,7 @@ export async function decodeBody(
     .filter((name) => name !== "" && name !== "identity");
   if (names.length > MAX_ENCODINGS) return unreadable(`a body in ${names.length} encodings`);
   let decoded = bytes;
-  // In reverse: the last one named was applied last.
+  // In reverse order, because the last one named was applied last.
   for (const name of names.toReversed()) {
     const decompress = Object.hasOwn(DECOMPRESS, name) ? DECOMPRESS[name] : undefined;
     if (decompress === undefined) return unreadable("a body in an encoding that isn't supported");

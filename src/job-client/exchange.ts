@@ -6,13 +6,13 @@ import { decodeBody } from "./decode-body.ts";
 const MAX_BODY_BYTES = 1_048_576;
 
 /**
- * What became of one HTTP request.
+ * The result of one HTTP request.
  *
- * - `answer`: a status and headers arrived; `body` is decompressed, or null when it was cut off,
- *   came too slowly, is over 1 MiB (also once decompressed) or can't be decompressed, and `reason`
- *   says which.
+ * - `answer`: a status and headers arrived. `body` is decompressed. It is null, with the `reason`,
+ *   if it was cut off, came too slowly, is over 1 MiB (also once decompressed) or can't be
+ *   decompressed.
  * - `no-answer`: none arrived. `sent` is false only if not one byte of the request was written.
- * - `unsendable`: the request itself isn't valid HTTP, so it never left and never will.
+ * - `unsendable`: the request itself isn't valid HTTP, so it can never be sent.
  */
 export type Exchange =
   | { kind: "answer"; status: number; headers: AnswerHeaders; body: string; reason: null }
@@ -23,8 +23,8 @@ export type Exchange =
 export type AnswerHeaders = Record<string, string | string[] | undefined>;
 
 /**
- * Sends one request and reads the answer, within `timeoutMs` for all of it. Never rejects, follows
- * no redirect, repeats nothing.
+ * Sends one request and reads the answer within `timeoutMs`. Never rejects, follows no redirects
+ * and repeats nothing.
  */
 export function exchange(
   dispatcher: Dispatcher,
@@ -42,9 +42,9 @@ export function exchange(
 }
 
 /**
- * undici's `request()` does not tell whether a call failed before or after the request was written,
- * and error codes do not either (a TLS handshake ends in the same ECONNRESET as a lost answer).
- * `onRequestStart` does: undici calls it with a connection at hand, right before it writes.
+ * undici's `request()` doesn't tell if a call failed before or after the request was written, and
+ * neither do error codes: a TLS handshake ends in the same ECONNRESET as a lost answer.
+ * `onRequestStart` does, because undici calls it with an open connection, right before it writes.
  */
 class ExchangeHandler implements Dispatcher.DispatchHandler {
   readonly #resolve: (exchange: Exchange) => void;
@@ -61,7 +61,8 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    // Given up while it connected, and reported as never sent: it must not be written now.
+    // The call was given up while connecting and reported as never sent, so it must not be written
+    // now.
     if (this.#over) return controller.abort(new Error("given up"));
     this.#controller = controller;
   }

@@ -6,28 +6,28 @@ import { ReceivedReport } from "./report-schema.ts";
 import { ErrorBody, ReceivedJobRecord, toJob } from "./schema.ts";
 
 const MAX_SAID_CHARS = 300;
-/** What could forge a log line or reorder the text around it. */
+/** Characters that could forge a log line or reorder the text around it. */
 const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu;
 
-/** What the reading of an exchange needs to know of the call. */
+/** What reading an exchange needs to know about the call. */
 type CallContext = {
-  /** Names the call in messages; without base URL and secrets. */
+  /** Names the call in messages, without base URL and secrets. */
   call: string;
-  /** Only reads: has no effect, whatever the answer. */
+  /** True if the call only reads, so it has no effect whatever the answer. */
   isRead: boolean;
-  /** The job that the answer must be about; null for a create. */
+  /** The job that the answer must be about. Null for a create. */
   jobId: string | null;
   /** `host:port` of the job service. */
   host: string;
-  /** The project's settings say that its service honors idempotency keys. */
+  /** True if the project's settings say that its service honors idempotency keys. */
   honorsIdempotencyKeys: boolean;
-  /** Takes the API key out of a text. */
+  /** Removes the API key from a text. */
   redact: (text: string) => string;
   /** Epoch milliseconds. */
   now: () => number;
 };
 
-/** What an exchange means: a job, or one fault. */
+/** Interprets an exchange as a job or a fault. */
 export function readExchange(exchange: Exchange, context: CallContext): JobServiceAnswer {
   const capabilities = parseCapabilities(
     exchange.kind === "answer" ? exchange.headers[CAPABILITIES_HEADER.toLowerCase()] : null,
@@ -86,7 +86,7 @@ function readSuccess(
   if (jobId !== null && record.data.id !== jobId) {
     return { kind: "contract", status, message: `answered ${status} with the record of another job` };
   }
-  // People will read it: a service that repeats the key must not get it there.
+  // People will read it, so a service must not be able to repeat the key in it.
   return { job: toJob(record.data), report: ReceivedReport.parse(parseJson(redact(body)) ?? {}) };
 }
 
@@ -109,29 +109,30 @@ function readRefusal({ status, headers, body }: Answered, context: CallContext):
 }
 
 /**
- * Statuses by which a create or a message is refused for good, whoever answers: they speak about
- * the request itself (its key, its form, its size), and the request was refused before it had an
- * effect. Repeating it for a day changes nothing and only delays the message that says what to do,
- * so the body need not be the contract's.
+ * Statuses that refuse a create or a message for good, whoever sends them. They concern the request
+ * itself (its key, form or size), which was refused before it had an effect. Repeating it for a day
+ * wouldn't help and would only delay the message that says what to do, so the body needn't follow
+ * the contract.
  */
 const REFUSED_BY_ANYONE = new Set([400, 401, 403, 413, 422]);
-/** 4xx that say nothing about the effect: 408 and nginx's 499 mean that someone stopped waiting. */
+/**
+ * 4xx that don't tell if the call had an effect: 408 and nginx's 499 mean that someone stopped
+ * waiting.
+ */
 const STOPPED_WAITING = new Set([408, 499]);
 
-/**
- * What a status other than 2xx says about whether the call had an effect, and whether to repeat it.
- */
+/** Derives from a status other than 2xx if the call had an effect and if it is worth repeating. */
 function kindOfStatus(
   status: number,
   by: { isContracts: boolean; isServices: boolean; isRead: boolean },
 ): JobServiceFault["kind"] {
-  // A gateway also answers 429 and 503 once it has passed the request on (a retry of its own, a
-  // service that stopped).
+  // A gateway also answers 429 and 503 after it has passed the request on (after its own retry, or
+  // if the service stopped).
   if (status === 429 || status === 503) return by.isServices ? "not-created" : "unknown";
   if (status < 300 || status >= 500 || STOPPED_WAITING.has(status)) return "unknown";
   if (status >= 400 && by.isContracts) return status === 404 ? "missing" : "rejected";
-  // From here on something in front of the service answered in its place: a redirect, a page for
-  // people.
+  // From here on, something in front of the service answered in its place, such as a redirect or a
+  // page for people.
   if (by.isRead) return "unknown";
   return REFUSED_BY_ANYONE.has(status) ? "rejected" : "not-created";
 }
@@ -150,9 +151,9 @@ function remedyFor(status: number, isContracts: boolean): string {
   return "";
 }
 
-/** One bounded line without secrets; null if nothing is left. */
+/** One bounded line without secrets. Null if nothing is left. */
 function cleaned(error: string, redact: (text: string) => string): string | null {
-  // Redacted before it is cut: a cut key would no longer be recognized.
+  // Redacted before it is cut, because a cut key would no longer be recognized.
   const said = redact(error.replace(UNPRINTABLE, " ").trim());
   if (said === "") return null;
   return said.length <= MAX_SAID_CHARS ? said : `${said.slice(0, MAX_SAID_CHARS - 1).toWellFormed()}…`;

@@ -9,36 +9,33 @@ import type { AnswerRequest, CreateJobRequest, MessageRequest } from "./schema.t
 const USER_AGENT = "docs-agent-slack/0.1.0";
 const POLL_KEEP_ALIVE_MS = 30_000;
 const MAX_CALL_CHARS = 200;
-/** What of a record beyond the contract this client reads. */
+/** What this client reads beyond the contract. */
 const READS = formatCapabilities(["turns", "questions"]);
 
 /** One project at one job service. */
 export type HttpJobServiceOptions = {
-  /** http or https, may have a path. Credentials, query and fragment in it are not used. */
+  /** http or https, may have a path. Credentials, query and fragment are ignored. */
   baseUrl: string;
   projectId: string;
   apiKey: string;
-  /** For one call as a whole: connecting, sending, and reading the answer. Milliseconds. */
+  /** Timeout of one whole call: connecting, sending, and reading the answer. Milliseconds. */
   timeoutMs: number;
-  /** The service honors `Idempotency-Key` although its answers don't announce it. @default false */
+  /** True if the service honors `Idempotency-Key` without announcing it. @default false */
   idempotencyKeys?: boolean;
   /** @default DIRECT */
   proxy?: ProxySettings;
   /** Called with each answer. */
   onAnswer?: (answer: JobServiceAnswer) => void;
-  /** Epoch milliseconds; dates in `Retry-After` are compared with it. @default Date.now */
+  /** Epoch milliseconds, for comparison with dates in `Retry-After`. @default Date.now */
   now?: () => number;
 };
 
-/**
- * Creates the client of one project. Connects to nothing until the first call; throws only for a
- * base URL that isn't one.
- */
+/** Creates a project's client. Connects on the first call. Throws only for an invalid base URL. */
 export function createHttpJobService(options: HttpJobServiceOptions): HttpJobService {
   return new HttpJobService(options);
 }
 
-/** {@link JobService} over HTTP, as `docs/job-service.md` has it. */
+/** {@link JobService} over HTTP, as `docs/job-service.md` describes it. */
 export class HttpJobService implements JobService {
   readonly honorsIdempotencyKeys: boolean;
   readonly #origin: string;
@@ -73,12 +70,12 @@ export class HttpJobService implements JobService {
     this.honorsIdempotencyKeys = idempotencyKeys;
     this.#onAnswer = onAnswer;
     this.#now = now;
-    // 0 switches undici's own limits off: `timeoutMs` covers the call as a whole.
+    // 0 disables undici's own limits, because `timeoutMs` covers the whole call.
     const limits = { timeoutMs, headersTimeout: 0, bodyTimeout: 0 };
     this.#polls = createDispatcher(proxy, { ...limits, keepAliveTimeout: POLL_KEEP_ALIVE_MS });
-    // A fresh connection for each (pipelining 0). On a kept one, the server's closing it for
-    // idleness while we write looks the same as a create that arrived and lost its answer:
-    // `unknown`, for nothing.
+    // A fresh connection for each call (pipelining 0). On a kept one, if the server closes it for
+    // idleness while we write, that looks like a create that arrived and lost its answer, so it
+    // would be `unknown` for nothing.
     this.#creates = createDispatcher(proxy, { ...limits, pipelining: 0 });
   }
 
@@ -114,8 +111,8 @@ export class HttpJobService implements JobService {
   }
 
   /**
-   * Waits for the calls under way (at most their timeout), then closes all connections. Idempotent;
-   * later calls fail.
+   * Waits for calls in progress (at most their timeout), then closes all connections. Idempotent.
+   * Later calls fail.
    */
   close(): Promise<void> {
     this.#closed ??= Promise.all([this.#polls.close(), this.#creates.close()]).then(() => undefined);
@@ -147,7 +144,7 @@ export class HttpJobService implements JobService {
       authorization: `Bearer ${this.#apiKey}`,
       accept: "application/json",
       [CAPABILITIES_HEADER.toLowerCase()]: READS,
-      // Answers are small. What something in between compresses all the same is read.
+      // Answers are small. If something in between compresses them anyway, they are still read.
       "accept-encoding": "identity",
       "user-agent": USER_AGENT,
     };
@@ -172,7 +169,9 @@ export class HttpJobService implements JobService {
   }
 }
 
-/** `attachments` first: a service may want to know early that a large body has some. */
+/**
+ * `attachments` come first, because a service may want to know early that a large body has some.
+ */
 function bodyOf(prompt: string, { attachments = [], words, requester }: Besides = {}): CreateJobRequest {
   return {
     ...(attachments.length === 0 ? {} : { attachments: [...attachments] }),
@@ -183,7 +182,7 @@ function bodyOf(prompt: string, { attachments = [], words, requester }: Besides 
 }
 
 /**
- * A path segment. Lone surrogates, which a service can put into a job id, would make
+ * Encodes a path segment. A service can put lone surrogates into a job id, which would make
  * `encodeURIComponent` throw.
  */
 function segment(text: string): string {

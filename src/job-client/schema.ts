@@ -3,10 +3,9 @@ import { JobStatus, type Job } from "../core/ports/job-service.ts";
 import { WireAttachment } from "./attachments.ts";
 import { WireQuestion, WireTurn } from "./report-schema.ts";
 
-/** Ids are in keys, task ids and log lines; a longer one breaks the contract. */
+/** Ids are part of keys, task ids and log lines. A longer one breaks the contract. */
 const JOB_ID_MAX_CHARS = 300;
 
-/** Who asked for a turn. */
 export const WireRequester = z.object({
   name: z.string().min(1),
   link: z.string().nullable(),
@@ -14,7 +13,7 @@ export const WireRequester = z.object({
 });
 
 /**
- * Body of a create. `attachments`, and `words` and `requester`, only for a service that announces
+ * Body of a create. `attachments`, `words` and `requester` are only for a service that announces
  * them.
  */
 export const CreateJobRequest = z.object({
@@ -30,8 +29,8 @@ export const MessageRequest = CreateJobRequest.extend({});
 export type MessageRequest = z.infer<typeof MessageRequest>;
 
 /**
- * A job as a service of this contract sends it. Times are ISO 8601, UTC. For reading one, see
- * {@link ReceivedJobRecord}.
+ * A job as a service with this contract sends it. Times are ISO 8601, UTC. To read one, see {@link
+ * ReceivedJobRecord}.
  */
 export const WireJobRecord = z.object({
   id: z.string().min(1).max(JOB_ID_MAX_CHARS).describe("The job's id."),
@@ -55,9 +54,9 @@ export const WireJobRecord = z.object({
 export type WireJobRecord = z.infer<typeof WireJobRecord>;
 
 /**
- * A job with what our own service tells beyond the contract: the optional fields that the client
- * named in its own `Docs-Agent-Capabilities` header. Without that header the answer is a {@link
- * WireJobRecord} and nothing else.
+ * A job with what our own service reports beyond the contract: the optional fields that the client
+ * named in its own `Docs-Agent-Capabilities` header. Without that header the answer is a plain
+ * {@link WireJobRecord}.
  */
 export const WireJob = WireJobRecord.extend({
   turns: z.array(WireTurn).optional().describe("The newest 20, the oldest first."),
@@ -66,8 +65,8 @@ export const WireJob = WireJobRecord.extend({
 export type WireJob = z.infer<typeof WireJob>;
 
 /**
- * Answer of a list: the newest first, without turns and questions. `next` goes into `after`; null:
- * there are no more.
+ * Answer of a list, newest first, without turns and questions. `next` is the next page's `after`,
+ * or null on the last page.
  */
 export const WireJobList = z.object({
   jobs: z.array(WireJobRecord).describe("Without turns and questions."),
@@ -75,7 +74,7 @@ export const WireJobList = z.object({
 });
 export type WireJobList = z.infer<typeof WireJobList>;
 
-/** Body of an answer to a question: a choice's id, or text where the question allows it. */
+/** Body of an answer to a question: a choice's id, or text if the question allows it. */
 export const AnswerRequest = z.union([
   z.object({
     questionId: z.string().min(1).describe("The question's id."),
@@ -90,8 +89,7 @@ export type AnswerRequest = z.infer<typeof AnswerRequest>;
 
 /**
  * A job as a client reads it: only what this project uses, so that a service may add, omit or
- * reshape the rest. Without an `id` or with a status that is not in the specification it does not
- * parse.
+ * reshape the rest. Without an `id`, or with an unspecified status, it can't be parsed.
  */
 export const ReceivedJobRecord = z.object({
   id: z.string().min(1).max(JOB_ID_MAX_CHARS),
@@ -107,7 +105,7 @@ export const ErrorBody = z.object({ error: z.string().describe("What is wrong, a
 export type ErrorBody = z.infer<typeof ErrorBody>;
 
 /**
- * What a record says, in the core's terms: everything it leaves open is null, and so is an empty
+ * Converts a record to the core's terms. Everything it leaves open is null, and so is an empty
  * `prLink`.
  */
 export function toJob(record: ReceivedJobRecord): Job {

@@ -2,36 +2,38 @@ import { createServer, type Server } from "node:http";
 import { codeOf } from "../core/errors.ts";
 import { StartError } from "./start-error.ts";
 
-/** Servers that listen at one address. */
 export type Listening = AsyncDisposable & {
   /** `http://host:port` */
   url: string;
-  /** Takes no new request and waits, for a bounded time, for those under way. Idempotent. */
+  /** Accepts no new requests and waits, for a bounded time, for those in progress. Idempotent. */
   close(): Promise<void>;
 };
 
 type ListenOptions = {
   host: string;
-  /** 0: any free one. */
+  /** 0 means any free port. */
   port: number;
-  /** What to do if it cannot listen there. */
+  /** What the operator can do if it can't listen there. */
   remedy: string;
-  /** How long {@link Listening.close} waits for requests under way. */
+  /** How long {@link Listening.close} waits for requests in progress. */
   graceMs: number;
   /**
-   * How many listening sockets share the port. libuv accepts one connection per turn of the event
-   * loop from each, so a flood of new connections waits behind the work of as many turns. One where
-   * the platform cannot share a port.
+   * How many listening sockets share the port. libuv accepts one connection per socket and turn of
+   * the event loop, so in a flood, new connections wait for as many turns. Only one is used if the
+   * platform can't share ports.
+   *
    * @default 1
    */
   sockets?: number;
-  /** Open connections beyond this many, over all sockets, are closed at once. @default no limit */
+  /**
+   * The most open connections over all sockets. Further ones are closed at once. @default no limit
+   */
   maxConnections?: number;
 };
 
 /**
- * Listens with what `makeServer` makes. Rejects with a {@link StartError}, and holds nothing then,
- * when it cannot.
+ * Listens with servers from `makeServer`. If it can't, rejects with a {@link StartError} and leaves
+ * nothing open.
  */
 export async function listenWith(makeServer: () => Server, options: ListenOptions): Promise<Listening> {
   const servers: Server[] = [];
@@ -60,9 +62,8 @@ export async function listenWith(makeServer: () => Server, options: ListenOption
 }
 
 /**
- * Whether the platform lets sockets share a port. Rejects if somebody else listens on this one: a
- * program that shares its ports, too, would otherwise be given half of our connections, and we half
- * of its.
+ * Resolves to true if the platform lets sockets share a port. Rejects if another program listens on
+ * this one: if that program shares its ports too, each would get half of the other's connections.
  */
 async function canShare({ host, port }: ListenOptions): Promise<boolean> {
   if (port !== 0) await closeAll([await listenOnce(createServer(), { host, port, reusePort: false })], 0);

@@ -5,17 +5,19 @@ export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 
 type LoggerOptions = {
   level: (typeof LOG_LEVELS)[number];
-  /** Never to appear in a line, whatever it comes in. */
+  /** Texts that must never appear in a line. */
   secrets: string[];
-  /** Coloured lines for a terminal instead of JSON lines. */
+  /** True for coloured lines in a terminal instead of JSON lines. */
   pretty: boolean;
   /** The file descriptor to write to. @default 1, the standard output */
   dest?: 1 | 2;
 };
 
-/** Logs one line each, synchronously: the last lines before an exit are the ones that matter. */
+/**
+ * Creates a logger that writes synchronously, because the last lines before an exit matter most.
+ */
 export async function createLogger({ level, secrets, pretty, dest = 1 }: LoggerOptions): Promise<Logger> {
-  // Secrets inside a JSON string look as JSON writes them.
+  // In a line, secrets appear as JSON writes them.
   const written = secrets
     .filter((secret) => secret !== "")
     .map((secret) => JSON.stringify(secret).slice(1, -1));

@@ -2,7 +2,7 @@ import { Agent, EnvHttpProxyAgent, Pool, setGlobalDispatcher } from "undici";
 import type { Dispatcher } from "undici";
 import { codeOrNameOf, DocsAgentError } from "../core/errors.ts";
 
-/** The way out of the network. Each is empty where it is not set. */
+/** The proxies out of the network. Each field is empty if it isn't set. */
 export type ProxySettings = {
   /**
    * Address of the proxy for http targets, and for https targets if `https` is empty. May hold a
@@ -12,8 +12,8 @@ export type ProxySettings = {
   /** Address of the proxy for https targets. May hold a user name and password. */
   https: string;
   /**
-   * Hosts reached directly: names or addresses with or without a port, separated by commas; `*` for
-   * all.
+   * Hosts reached directly: names or addresses with or without a port, separated by commas. `*`
+   * means all.
    */
   none: string;
 };
@@ -24,20 +24,20 @@ export const DIRECT: ProxySettings = { http: "", https: "", none: "" };
 /** Time that a proxy has to answer a CONNECT, unless the connection has its own limit. */
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** The proxy did not open a tunnel, so the target saw nothing. */
+/** The proxy didn't open a tunnel, so the target saw nothing. */
 export class ProxyConnectError extends DocsAgentError {
   readonly code = "ERR_PROXY_CONNECT";
 }
 
-/** Whether anything goes through a proxy. */
+/** True if anything goes through a proxy. */
 export function isProxied({ http, https }: ProxySettings): boolean {
   return http !== "" || https !== "";
 }
 
 /**
- * Connections that go through the proxies where the settings say so. Always by CONNECT, for plain
- * http too: only then is it certain that a target behind a failing proxy has seen nothing. Give
- * `timeoutMs` to bound that step as well.
+ * Creates connections that use the proxies from the settings. They always use CONNECT, even for
+ * plain http: only then is it certain that a target behind a failing proxy has seen nothing.
+ * `timeoutMs` bounds that step as well.
  */
 export function createDispatcher(
   proxy: ProxySettings,
@@ -47,7 +47,7 @@ export function createDispatcher(
   if (!isProxied(proxy)) return new Agent(limits);
   return new EnvHttpProxyAgent({
     ...limits,
-    // Given, even if empty: undici would read the environment for what is left out.
+    // Given even if empty, because undici would read missing ones from the environment.
     httpProxy: proxy.http,
     httpsProxy: proxy.https,
     noProxy: proxy.none,
@@ -56,17 +56,17 @@ export function createDispatcher(
 }
 
 /**
- * From now on, what this process fetches goes through the proxies: Node's `fetch` takes undici's
- * global dispatcher.
+ * Sends everything this process fetches through the proxies. Node's `fetch` uses undici's global
+ * dispatcher.
  */
 export function fetchThrough(proxy: ProxySettings): void {
   if (isProxied(proxy)) setGlobalDispatcher(createDispatcher(proxy));
 }
 
 /**
- * Connections to a proxy. undici tries a connection that ended without an answer (UND_ERR_SOCKET)
- * again and again, without a pause and without telling the caller; with a proxy that hangs up, that
- * would never end. An error with a code of our own ends the request at once.
+ * Connections to a proxy. If a connection ends without an answer (UND_ERR_SOCKET), undici retries
+ * it without a pause and without telling the caller, which would never end with a proxy that hangs
+ * up. An error with our own code ends the request at once.
  */
 class ProxyPool extends Pool {
   override connect(options: Dispatcher.ConnectOptions): Promise<Dispatcher.ConnectData>;

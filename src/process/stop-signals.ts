@@ -1,12 +1,12 @@
 import type { Logger } from "../core/ports/logger.ts";
 
-/** A stop that takes longer than this ends the process as it is, milliseconds. */
+/** Time after which a stop is forced, milliseconds. */
 export const FORCED_AFTER_MS = 9500;
 
 /**
- * Signals that ask the process to stop. Constructed first of all: process 1 ignores a signal that
- * has no handler, and a start takes a moment. A second signal, or a stop that takes too long, ends
- * the process.
+ * Signals that ask the process to stop. Construct it first of all: process 1 ignores signals
+ * without a handler, and a start takes a moment. A second signal, or a stop that takes too long,
+ * ends the process at once.
  */
 export class StopSignals {
   /** Resolves with the first signal. */
@@ -33,7 +33,7 @@ export class StopSignals {
     }
   }
 
-  /** From now on, a forced end is logged. */
+  /** Logs a forced end from now on. */
   logTo(logger: Logger): void {
     this.#logger = logger;
   }

@@ -1,6 +1,6 @@
 import type { Clock } from "../core/ports/clock.ts";
 
-/** `setTimeout` takes no longer delay than this; beyond it fires at once. */
+/** The longest delay of `setTimeout`. A longer one fires at once. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 /** The machine's clock. */

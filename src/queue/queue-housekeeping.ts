@@ -13,12 +13,12 @@ export type QueueHousekeepingOptions = {
   /** How long abandoned tasks are kept. @default 90 days */
   keepDeadMs?: number | undefined;
   /**
-   * Removes a bounded number of other things that are too old, inside a transaction. Returns
-   * whether more may be left.
+   * Removes a bounded number of other expired entries, inside a transaction. Returns true if more
+   * may be left.
    */
   sweep?: (() => boolean) | undefined;
   /**
-   * Called when the machine's clock was set back by this many milliseconds, after the waiting tasks
+   * Called when the machine's clock was set back by this many milliseconds, after waiting tasks
    * were brought forward.
    */
   onClockSetBack?: ((byMs: number) => void) | undefined;
@@ -26,31 +26,34 @@ export type QueueHousekeepingOptions = {
 
 const ninetyDaysMs = 90 * 24 * 60 * 60_000;
 const sweepEveryMs = 60_000;
-/** A step is bounded so that it never blocks for long. If there is more, more steps follow. */
+/** A step is bounded so that it never blocks for long. More steps follow if needed. */
 const sweepLimit = 500;
 const sweepMoreAfterMs = 1_000;
 const seenEveryMs = 10_000;
-/** Clocks are slewed by milliseconds all the time; only a step is worth a word. */
+/** Clocks are adjusted by milliseconds all the time. Only a step matters. */
 const toleranceMs = 2_000;
 
 /**
- * Keeps the table right while tasks run: its times when the machine's clock is set back, and its
- * size.
+ * Maintains the task table while tasks run: limits its size, and corrects its times if the
+ * machine's clock is set back.
  */
 export class QueueHousekeeping {
   readonly #options: QueueHousekeepingOptions;
   readonly #clock: Clock;
   /** When the next sweep is due, epoch milliseconds. */
   sweepDueAt = 0;
-  /** The machine's time as it was noted last, also by an earlier process, epoch milliseconds. */
+  /**
+   * The machine's time when it was last noted, perhaps by an earlier process, epoch milliseconds.
+   */
   #seenAt: number;
   /**
-   * The furthest that the machine's clock was ahead of the monotonic one, milliseconds, since it
-   * was last set back.
+   * How far the machine's clock was at most ahead of the monotonic one, milliseconds, since it was
+   * last set back.
    */
   #aheadMs: number;
   /**
-   * Settles when what waits was brought forward, or couldn't be. Null: the clock wasn't set back.
+   * Settles when waiting tasks were brought forward, or couldn't be. Null if the clock wasn't set
+   * back.
    */
   #following: Promise<void> | null = null;
 
@@ -62,8 +65,8 @@ export class QueueHousekeeping {
   }
 
   /**
-   * Notes what the clock shows, so that times that are computed by it now are known when it is set
-   * back soon after.
+   * Notes the clock's time. If the clock is set back soon after, we know that times were computed
+   * by it.
    */
   lookAtClock(): void {
     this.#aheadMs = Math.max(this.#aheadMs, this.#nowAheadMs());
@@ -72,14 +75,14 @@ export class QueueHousekeeping {
   /** Inside a transaction: notes the machine's time now and then. */
   see(): void {
     const nowMs = this.#clock.now();
-    // Never an earlier time. That the clock was set back is noted together with what follows from
-    // it.
+    // Never notes an earlier time. A clock that was set back is noted together with its
+    // consequences.
     if (nowMs - this.#seenAt >= seenEveryMs) this.#see(nowMs);
   }
 
   /**
-   * Brings what waits forward if the machine's clock was set back; rejects if that has to be tried
-   * again. Null: it wasn't set back.
+   * Brings waiting tasks forward if the machine's clock was set back. Rejects if that has to be
+   * tried again. Null if it wasn't set back.
    */
   followClock(): Promise<void> | null {
     if (this.#following !== null) return this.#following;
@@ -93,7 +96,7 @@ export class QueueHousekeeping {
     return this.#following;
   }
 
-  /** Forgets what is too old. Resolves, also where that fails. */
+  /** Removes old tasks. Resolves even if that fails. */
   async sweep(): Promise<void> {
     const { table, commits, keepDeadMs = ninetyDaysMs, sweep = () => false, logger } = this.#options;
     const nowMs = this.#clock.now();
@@ -111,7 +114,7 @@ export class QueueHousekeeping {
     }
   }
 
-  /** Times that were computed before the clock was set back lie too far ahead now. */
+  /** Times computed before the clock was set back now lie too far ahead. */
   async #pullIn(byMs: number): Promise<void> {
     const { table, commits, logger, onClockSetBack } = this.#options;
     const nowMs = this.#clock.now();
@@ -120,7 +123,7 @@ export class QueueHousekeeping {
     try {
       await commits.run(() => {
         table.pullIn(byMs);
-        // Not the time of this commit: the clock may have been set back once more by then.
+        // Uses the earlier time, because the clock may have been set back again by this commit.
         this.#see(nowMs);
       });
     } catch (thrown) {

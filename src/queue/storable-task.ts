@@ -1,14 +1,14 @@
 import type { NewTask, TaskEnd } from "../core/ports/task-queue.ts";
 
-/** How long the id of a task that is done stays known, where it does. */
+/** How long the id of a done task stays known, for tasks where it does. */
 export const KEEP_DONE_MS = 7 * 24 * 60 * 60_000;
 
 const REASON_MAX_CHARS = 500;
 
 /**
- * Kinds of tasks that share a budget of handlers, so that a kind that is stuck doesn't hold up the
- * others. Where tasks name a share (`NewTask.share`), each share of the pool has that budget. A
- * name contains no space.
+ * Groups of task types that share a budget of handlers, so that a stuck group doesn't hold up the
+ * others. If tasks name a share (`NewTask.share`), each share of the pool has the full budget.
+ * Names contain no spaces.
  */
 export type Pools = { of: (type: string) => string; budgets: Readonly<Record<string, number>> };
 
@@ -51,7 +51,7 @@ export function checkTaskEnd(end: TaskEnd): void {
 }
 
 /**
- * The payload that a run ends with, as JSON text; null if it names none. Throws a `TypeError` if it
+ * The payload of a run's end as JSON text, or null if it names none. Throws a `TypeError` if it
  * isn't JSON.
  */
 export function toStorablePayload(end: { payload?: unknown }): string | null {
@@ -59,8 +59,8 @@ export function toStorablePayload(end: { payload?: unknown }): string | null {
 }
 
 /**
- * Why a run failed, as it is kept: not too long, and text that every store takes, also where that
- * cuts a character in two.
+ * Shortens the reason of a failure. The result is well-formed text that every store accepts, even
+ * if the cut splits a character.
  */
 export function toStorableReason(reason: string): string {
   return reason.slice(0, REASON_MAX_CHARS).toWellFormed();
@@ -74,8 +74,8 @@ export function toWholeMs(ms: number): number {
 }
 
 /**
- * The payload in a stored text. Text that isn't JSON (a damaged row) goes to the handler as it is.
- * The handler's schema refuses it.
+ * Parses a stored payload. Text that isn't JSON (a damaged row) goes to the handler as it is, and
+ * the handler's schema refuses it.
  */
 export function fromStoredPayload(text: string | null): unknown {
   if (text === null) return null;

@@ -6,7 +6,7 @@ import { DocsAgentError, messageOf } from "../core/errors.ts";
 import { StoreInUseError, StoreUnavailableError } from "../store/store-errors.ts";
 import { type Pools, checkTaskEnd } from "./storable-task.ts";
 
-/** The task queue was stopped, and runs nothing any more. */
+/** The task queue was stopped and runs nothing anymore. */
 export class QueueStoppedError extends DocsAgentError {
   readonly code = "queue_stopped";
 
@@ -15,7 +15,7 @@ export class QueueStoppedError extends DocsAgentError {
   }
 }
 
-/** Tasks wait although this process could run them. */
+/** Tasks are waiting although this process could run them. */
 class QueueStandsStillError extends DocsAgentError {
   readonly code = "queue_stands_still";
 
@@ -29,28 +29,28 @@ class QueueStandsStillError extends DocsAgentError {
   }
 }
 
-/** One run of a task. `key`: names the task among those that run here. */
+/** One run of a task. `key` identifies the task among those that run here. */
 export type Run = { key: string | number; pool: string; task: Task; abort: AbortController };
 
 export type TaskRunsOptions = { clock: Clock; logger: Logger; budgets: Pools["budgets"] };
 
 export const faultDelayMs = 1_000;
 const throwDelayMs = 60_000;
-/** Nothing began for so long although something was due, and there was room for it. */
+/** How long nothing may begin although a task is due and there is room for it. */
 const standstillMs = 60_000;
 
 /**
- * The runs of tasks in this process, within the budgets of their pools, each from its start until
- * its result is written.
+ * This process's runs of tasks, within the budgets of their pools, each from its start until its
+ * result is stored.
  */
 export abstract class TaskRuns<R extends Run> {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #budgets: Pools["budgets"];
   readonly #running = new Map<R["key"], R>();
-  /** How many tasks run, by pool. */
+  /** Number of running tasks, by pool. */
   readonly #held = new Map<string, number>();
-  /** Runs whose results couldn't be written, each with the reason. */
+  /** Runs whose results couldn't be stored, each with the reason. */
   readonly #unwritten = new Map<R, unknown>();
   #whenDrained: Array<() => void> = [];
   #beganAtMs: number;
@@ -65,14 +65,13 @@ export abstract class TaskRuns<R extends Run> {
     this.#beganAtMs = clock.monotonicMs();
   }
 
-  /** Commits what a run decides before it ends. */
+  /** Commits a decision that a run makes before it ends. */
   protected abstract commit<T>(run: R, decide: Decision<T>): Promise<T>;
-  /** Writes down how a run ends. Rejects with a store error where that may succeed later. */
+  /** Stores how a run ends. Rejects with a store error if it may succeed later. */
   protected abstract end(run: R, step: Step): Promise<void>;
-  /** Has tasks run again as if they had not run. */
+  /** Makes tasks run again as if they hadn't run. */
   protected abstract handBack(runs: readonly R[]): Promise<void>;
 
-  /** How many tasks are held. */
   get size(): number {
     return this.#running.size;
   }
@@ -81,12 +80,12 @@ export abstract class TaskRuns<R extends Run> {
     return [...this.#running.values()];
   }
 
-  /** Why results couldn't be written, for those that still aren't. */
+  /** The reasons why results still couldn't be stored. */
   get faults(): Iterable<unknown> {
     return this.#unwritten.values();
   }
 
-  /** False while a result can't be written: whatever ran then would have to be done again. */
+  /** False while a result can't be stored: new runs would have to be repeated. */
   get mayBegin(): boolean {
     return !this.#isStopped && this.#unwritten.size === 0;
   }
@@ -95,12 +94,12 @@ export abstract class TaskRuns<R extends Run> {
     return this.#isStopped;
   }
 
-  /** Whether the runs were released: what they still do counts for nothing. */
+  /** True once the runs were released, after which their results don't count. */
   get isReleased(): boolean {
     return this.#isReleased;
   }
 
-  /** How many tasks are held, by pool. */
+  /** Number of tasks held, by pool. */
   get held(): Readonly<Record<string, number>> {
     return Object.fromEntries(this.#held);
   }
@@ -109,20 +108,20 @@ export abstract class TaskRuns<R extends Run> {
     return this.#held.get(pool) ?? 0;
   }
 
-  /** How many more tasks a pool may run: a share as many as its pool. */
+  /** How many more tasks a pool, or a share of it, may run. */
   roomIn(pool: string): number {
     return (this.#budgets[pool.split(" ")[0] ?? ""] ?? 0) - this.heldIn(pool);
   }
 
-  /** The run of a task, unless its result is on the disk. */
+  /** The run of a task, unless its result is already on the disk. */
   runOf(key: R["key"]): R | undefined {
     return this.#running.get(key);
   }
 
   /**
-   * Returns what is wrong, and logs it once, if nothing was begun for a minute and something is
-   * late by as much; otherwise null. `firstDueAt`: when the first task was due that nobody has
-   * claimed and for which there is room, epoch milliseconds; null if there is none.
+   * Returns an error, and logs it once, if nothing has begun for a minute and a task has been due
+   * for a minute. Otherwise null. `firstDueAt` is when the first unclaimed task with room for it
+   * was due, epoch milliseconds; null if there is none.
    */
   lookForStandstill(firstDueAt: number | null): Error | null {
     const lateMs = firstDueAt === null ? 0 : this.#clock.now() - firstDueAt;
@@ -135,7 +134,7 @@ export abstract class TaskRuns<R extends Run> {
     return error;
   }
 
-  /** Starts nothing more. Resolves when no task is held, or after `graceMs`. */
+  /** Starts no more tasks. Resolves when none is held, or after `graceMs`. */
   async drain(graceMs: number): Promise<void> {
     this.#isStopped = true;
     if (this.#running.size === 0 || graceMs <= 0) return;
@@ -146,8 +145,8 @@ export abstract class TaskRuns<R extends Run> {
   }
 
   /**
-   * Aborts what still runs. Those tasks run again after the next start, or elsewhere. What their
-   * handlers return is ignored.
+   * Aborts running tasks, which run again after the next start or elsewhere. Their handlers'
+   * results are ignored.
    */
   async release(): Promise<void> {
     this.#isReleased = true;
@@ -161,7 +160,7 @@ export abstract class TaskRuns<R extends Run> {
   }
 
   protected hold(run: R): void {
-    // This process lost the task, and has it again.
+    // This process had lost the task and has it again.
     const before = this.#running.get(run.key);
     if (before !== undefined) this.forget(before);
     this.#running.set(run.key, run);
@@ -177,7 +176,7 @@ export abstract class TaskRuns<R extends Run> {
   }
 
   /**
-   * False once the run was released, or another run of its task began: its task may be running
+   * False once the run was released or another run of its task began. The task may be running
    * again.
    */
   protected holds(run: R): boolean {
@@ -189,8 +188,8 @@ export abstract class TaskRuns<R extends Run> {
   }
 
   /**
-   * Runs a task that is held, and writes its result down. Until that succeeds it is held, so that
-   * its work isn't done twice.
+   * Runs a held task and stores its result. It is held until that succeeds, so that its work isn't
+   * done twice.
    */
   protected async run(handler: TaskHandler, run: R): Promise<void> {
     this.#beganAtMs = this.#clock.monotonicMs();
@@ -203,7 +202,7 @@ export abstract class TaskRuns<R extends Run> {
       });
       if (typeof step !== "function") checkTaskEnd(step);
     } catch (thrown) {
-      // What an aborted handler throws means nothing.
+      // An aborted handler's error means nothing.
       if (!this.holds(run)) return;
       step = this.#surprise(run, thrown);
     }
@@ -220,7 +219,7 @@ export abstract class TaskRuns<R extends Run> {
     }
   }
 
-  /** How a run ends whose handler threw: tried again in a minute. */
+  /** The end of a run whose handler threw: it is tried again in a minute. */
   #surprise({ task: { id, type, attempt } }: R, thrown: unknown): TaskEnd {
     const reason = messageOf(thrown);
     this.#logger.warn(
@@ -232,7 +231,7 @@ export abstract class TaskRuns<R extends Run> {
 
   async #waitToWrite(run: R, thrown: unknown): Promise<void> {
     const { id, type } = run.task;
-    // Said once, however long that takes.
+    // Logged as an error only once, however long it takes.
     const level = this.#unwritten.has(run) ? "debug" : "error";
     this.#unwritten.set(run, thrown);
     this.#logger[level](

@@ -3,14 +3,14 @@ import { recordSchemas } from "../core/ports/records.ts";
 import { DocsAgentError } from "../core/errors.ts";
 import { KEEP_DONE_MS } from "../queue/storable-task.ts";
 
-/** The state cannot be dumped or loaded. The message is for the operator, with the remedy. */
+/** The state can't be dumped or loaded. The message tells the operator what to do. */
 export class StateError extends DocsAgentError {
   readonly code = "state";
 }
 
 /**
- * A record of any kind, also one that was set aside. `id`: its kind, a colon, and its own id. Times
- * are epoch milliseconds.
+ * A record of any kind, including ones that were set aside. `id` is its kind, a colon, and its own
+ * id. Times are epoch milliseconds.
  */
 const RecordEntry = z.strictObject({
   kind: z.literal("record"),
@@ -19,7 +19,7 @@ const RecordEntry = z.strictObject({
   expiresAt: z.int().nullable(),
 });
 
-/** A series, its entries oldest first. `expiresAt`: when the last of them is over. */
+/** A series with its entries, oldest first. `expiresAt` is when the last of them expires. */
 const SeriesEntry = z.strictObject({
   kind: z.literal("series"),
   id: z.string(),
@@ -27,7 +27,7 @@ const SeriesEntry = z.strictObject({
   expiresAt: z.int(),
 });
 
-/** A task that waits, or that was given up. */
+/** A waiting or abandoned task. */
 export const TaskEntry = z.strictObject({
   kind: z.literal("task"),
   id: z.string(),
@@ -41,13 +41,13 @@ export const TaskEntry = z.strictObject({
   surprises: z.int(),
   deaths: z.int(),
   addedAt: z.int(),
-  /** When it was given up; null: it waits. */
+  /** When it was given up. Null if it is waiting. */
   endedAt: z.int().nullable(),
   reason: z
     .string()
     .nullable()
     .transform((text) => text || null),
-  /** What an add that came while it ran says of its next run. */
+  /** The payload and time of its next run, from an add made while it ran. */
   nextPayload: z.string().nullable(),
   nextDueAt: z.int().nullable(),
 });
@@ -60,27 +60,29 @@ const DoneEntry = z.strictObject({ kind: z.literal("done"), id: z.string(), ende
 export const Entry = z.discriminatedUnion("kind", [RecordEntry, SeriesEntry, TaskEntry, DoneEntry]);
 export type Entry = z.infer<typeof Entry>;
 
-/** The kinds of records that a dump holds, as their keys begin. */
+/** The kinds of records in a dump. Their keys begin with these. */
 export const RECORD_KINDS: readonly string[] = [...Object.keys(recordSchemas), "set-aside"];
 
-/** A store as a dump and a load see it. Methods reject with an error that says what to do. */
+/**
+ * A store from the point of view of a dump or load. Methods reject with an error that says what to
+ * do.
+ */
 export interface Side extends AsyncDisposable {
-  /** For the operator: without user and password. */
+  /** The store's name for the operator, without user and password. */
   readonly name: string;
-  /** Rejects when an app uses it, as far as that can be seen. */
+  /** Rejects if an app is using it, as far as we can see. */
   assertUnused(): Promise<void>;
-  /** Whether a load of it has begun and not finished. No app starts on it then. */
+  /** Resolves to true if a load of it is unfinished. No app starts on it in that state. */
   isHalfLoaded(): Promise<boolean>;
   markHalfLoaded(isHalf: boolean): Promise<void>;
-  /** All entries, each once, and also those whose time is over. */
+  /** Yields every entry once, including expired ones. */
   entries(): AsyncIterable<Entry>;
-  /** Each is there then exactly as given. */
+  /** Stores the entries exactly as given. */
   put(entries: readonly Entry[]): Promise<void>;
-  /** Removes all entries. */
   clear(): Promise<void>;
 }
 
-/** When an entry is over, epoch milliseconds; Infinity: it stays. */
+/** When an entry expires, epoch milliseconds. Infinity if it stays. */
 export function overAt(entry: Entry): number {
   switch (entry.kind) {
     case "record":

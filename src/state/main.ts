@@ -3,7 +3,7 @@ import { createLogger } from "../process/logger.ts";
 import { createSystemClock } from "../process/system-clock.ts";
 import { createStateProgram } from "./program.ts";
 
-/** Whatever was typed may come back in a message: user and password of a URL do not. */
+/** Removes user and password from URLs, because a message may repeat what was typed. */
 function say(text: string): void {
   process.stderr.write(text.replaceAll(/(rediss?:\/\/)\S*@/gi, "$1"));
 }
@@ -21,7 +21,7 @@ try {
   });
   await program.parseAsync();
 } catch (thrown) {
-  // Our own errors say what to do; a stack trace would bury it.
+  // Our own errors say what to do, and a stack trace would bury that.
   const known = thrown instanceof DocsAgentError;
   say(`${known || !(thrown instanceof Error) ? messageOf(thrown) : (thrown.stack ?? "")}\n`);
   process.exitCode = 1;

@@ -18,9 +18,9 @@ export type StateProgramOptions = {
   /** Where dumps come from and go to. */
   input: Readable;
   output: Writable;
-  /** Writes what the operator reads. */
+  /** Writes messages for the operator. */
   say: (text: string) => void;
-  /** Whether a person looks at that. */
+  /** True if a person reads them in a terminal. */
   isTerminal: boolean;
 };
 
@@ -41,7 +41,7 @@ load the dump again. Once it has finished, don't start an app on the old store: 
 what is under way.
 `;
 
-/** The command line that dumps and loads what the app has stored. */
+/** The command line that dumps and loads the app's stored state. */
 export function createStateProgram(options: StateProgramOptions): Command {
   const program = new Command("npm run state --")
     .description("Dumps everything that Docs Agent has stored, or loads a dump into an empty store.")
@@ -79,12 +79,12 @@ async function runLoad(options: StateProgramOptions): Promise<void> {
   options.say(`Loaded ${shown(totals)} into ${target.name}, and read them back\n`);
 }
 
-/** Reads nothing before it is asked for a line: one that nobody waits for would be lost. */
+/** Reads lines on demand, because a line that nobody waits for would be lost. */
 export async function* linesOf(input: Readable): AsyncGenerator<string> {
   yield* createInterface({ input, crlfDelay: Infinity });
 }
 
-/** A terminal gets one line that changes, a log a line now and then. */
+/** A terminal gets one line that changes, and a log gets a line now and then. */
 function createProgress({ clock, say, isTerminal }: StateProgramOptions): {
   tell: Progress;
   end: () => void;
@@ -113,7 +113,7 @@ function openSide(options: StateProgramOptions, isTarget: boolean): Promise<Side
 }
 
 function storeUrlOf({ env }: StateProgramOptions): string {
-  // What is in the environment already stays as it is.
+  // Variables that are already set keep their values.
   if (existsSync(".env")) process.loadEnvFile(".env");
   return env["STORE_URL"]?.trim() || DEFAULT_STORE_URL;
 }

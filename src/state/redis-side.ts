@@ -12,18 +12,18 @@ type RedisSideOptions = {
   url: string;
   clock: Clock;
   logger: Logger;
-  /** For tests: Redis's time, epoch milliseconds. */
+  /** Redis's time in tests, epoch milliseconds. */
   serverNow?: (() => number) | undefined;
 };
 
 const DAY_MS = 24 * 60 * 60_000;
-/** Tasks have times by Redis's clock, records by this machine's. */
+/** The most that the clocks may differ. Tasks use Redis's time, and records this machine's. */
 const CLOCKS_APART_MS = 10_000;
 const SCAN_COUNT = 250;
 const NUMBERS = new Set(["dueAt", "attempt", "surprises", "deaths", "addedAt", "endedAt", "nextDueAt"]);
 const NOTHING_NEXT = { endedAt: null, reason: null, nextPayload: null, nextDueAt: null };
 
-/** Opens a Redis. `isTarget`: rejects where it is set up to forget what it holds. */
+/** Opens a Redis. As a target, it is rejected if it may evict its data. */
 export async function openRedisSide(options: RedisSideOptions, isTarget: boolean): Promise<Side> {
   const redis = await RedisConnection.open(
     options.url,
@@ -81,7 +81,7 @@ class RedisSide implements Side {
   async *entries(): AsyncGenerator<Entry> {
     const seen = new Set<string>();
     for await (const page of this.#keys()) {
-      // Redis may name a key twice.
+      // Redis may return a key twice.
       const keys = page.filter((key) => !seen.has(key));
       for (const key of keys) seen.add(key);
       const found = await this.#redis.ask((client) =>
@@ -112,7 +112,7 @@ class RedisSide implements Side {
     return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
   }
 
-  /** How many others are connected on behalf of this store. */
+  /** Number of other connections to this store. */
   async #connections(): Promise<number> {
     const { prefix } = this.#redis;
     try {
@@ -143,7 +143,7 @@ class RedisSide implements Side {
     } while (cursor !== "0");
   }
 
-  /** The entry under a key. Null: the key is of no entry, or its time is over. */
+  /** The entry under a key. Null if the key isn't an entry's, or the entry has expired. */
   async #entryAt(client: RedisClientType, key: string): Promise<Entry | null> {
     const name = key.slice(this.#redis.prefix.length + 1);
     const [kind = "", ...rest] = name.split(":");
@@ -170,7 +170,7 @@ class RedisSide implements Side {
     if (due !== null) task["dueAt"] = Math.floor(due);
     for (const name of NUMBERS) if (typeof task[name] === "string") task[name] = Number(task[name]);
     task["dueAt"] ??= task["endedAt"];
-    // A claim that nobody gave back is of a process that died.
+    // A claim that was never released belongs to a process that died.
     if (claim !== undefined) task["deaths"] = Number(task["deaths"]) + 1;
     const { data } = TaskEntry.safeParse(task);
     if (data !== undefined) return data;
@@ -181,7 +181,7 @@ class RedisSide implements Side {
     const { prefix } = this.#redis;
     const nowMs = this.#options.clock.now();
     const key = `${prefix}:${entry.kind === "record" ? entry.id : `${entry.kind}:${entry.id}`}`;
-    /** As its own writers have Redis keep it. */
+    /** The same expiry that the entry's own writers set. */
     const keep = (untilMs: number) => ({ expiration: { type: "PX" as const, value: untilMs - nowMs } });
     switch (entry.kind) {
       case "record": {

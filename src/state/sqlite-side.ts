@@ -34,8 +34,8 @@ const PUT: Record<Entry["kind"], string> = {
 };
 
 /**
- * Opens a file as its only owner. `isNew`: it is created where it isn't there. Rejects when an app
- * uses it.
+ * Opens a file as its only owner. `isNew` creates it if it is missing. Rejects if an app is using
+ * it.
  */
 export async function openSqliteSide(path: string, clock: Clock, isNew: boolean): Promise<Side> {
   if (!isNew && !existsSync(path)) {
@@ -61,7 +61,7 @@ export async function openSqliteSide(path: string, clock: Clock, isNew: boolean)
 
   return {
     name,
-    // This process has the lock of the operating system.
+    // This process holds the operating system's lock.
     assertUnused: async () => {},
     isHalfLoaded: async () => attempt(() => isHalfLoaded(db)),
     markHalfLoaded: async (isHalf) => attempt(() => markHalfLoaded(db, isHalf)),
@@ -88,7 +88,7 @@ export async function openSqliteSide(path: string, clock: Clock, isNew: boolean)
   };
 }
 
-/** SQLite takes the entries of a series as JSON. */
+/** Passes the entries of a series to SQLite as JSON. */
 function writableOf(entry: Record<string, SQLInputValue | string[]>): Record<string, SQLInputValue> {
   return Object.fromEntries(
     Object.entries(entry).map(([name, value]) => [

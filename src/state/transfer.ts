@@ -4,12 +4,13 @@ import { z } from "zod";
 import type { Clock } from "../core/ports/clock.ts";
 import { Entry, type Side, StateError, overAt } from "./entry.ts";
 
-/** The first line of a dump, with the version of its format. A reader refuses any other version. */
+/** The version of the format, in a dump's first line. A reader refuses any other version. */
 const DUMP_VERSION = 1;
 const First = z.object({ docsAgentState: z.int() });
 
 /**
- * The last line: how many entries there are of each kind, and a checksum of them in whatever order.
+ * The last line: the number of entries of each kind, and a checksum that doesn't depend on their
+ * order.
  */
 const Totals = z.strictObject({
   records: z.int(),
@@ -22,12 +23,12 @@ export type Totals = z.infer<typeof Totals>;
 const Last = z.strictObject({ totals: Totals });
 const COUNTED = { record: "records", series: "series", task: "tasks", done: "done" } as const;
 
-/** How many entries are written at once. */
+/** Number of entries written at once. */
 const PAGE_SIZE = 250;
-/** What ends within this time after the load began may be gone when it is looked for. */
+/** Entries that expire within this time after the load began may be missing when it is checked. */
 const LASTS_MS = 24 * 60 * 60_000;
 
-/** Says now and then how many entries are done. */
+/** Reports progress now and then. */
 export type Progress = (what: string, done: number) => void;
 
 type DumpOptions = {
@@ -39,8 +40,8 @@ type DumpOptions = {
 };
 
 /**
- * Writes all that a store holds as lines of JSON. The first line names the format, the last one the
- * totals; a dump without its last line is not whole. Rejects when an app uses the store.
+ * Writes everything in a store as lines of JSON. The first line names the format and the last one
+ * the totals; without its last line, a dump is incomplete. Rejects if an app is using the store.
  */
 export async function dump({ source, clock, progress, writeLine }: DumpOptions): Promise<Totals> {
   await source.assertUnused();
@@ -52,12 +53,12 @@ export async function dump({ source, clock, progress, writeLine }: DumpOptions):
   await writeLine(JSON.stringify({ docsAgentState: DUMP_VERSION }));
   const tally = new Tally();
   for await (const entry of source.entries()) {
-    // Whatever is over counts for nothing: the next sweep would remove it.
+    // Expired entries don't count, because the next sweep would remove them.
     if (overAt(entry) <= clock.now()) continue;
     progress("Dumped", tally.add(entry));
     await writeLine(lineOf(entry));
   }
-  // An app that was started meanwhile may have changed what was read before.
+  // An app that was started meanwhile may have changed entries already read.
   await source.assertUnused();
   await writeLine(JSON.stringify({ totals: tally.totals }));
   return tally.totals;
@@ -66,9 +67,9 @@ export async function dump({ source, clock, progress, writeLine }: DumpOptions):
 type LoadOptions = { target: Side; clock: Clock; progress: Progress; lines: AsyncIterable<string> };
 
 /**
- * Puts a dump into an empty store, and reads it back. Until it has finished no app starts on the
- * store. One that broke off may be repeated: it begins anew. Rejects when the store isn't empty or
- * is in use, and when the dump is not whole.
+ * Loads a dump into an empty store and reads it back. Until that has finished, no app starts on the
+ * store. A load that broke off may be repeated, and starts over. Rejects if the store isn't empty
+ * or is in use, or if the dump is incomplete.
  */
 export async function load({ target, clock, progress, lines }: LoadOptions): Promise<Totals> {
   await target.assertUnused();
@@ -122,8 +123,8 @@ export async function load({ target, clock, progress, lines }: LoadOptions): Pro
 }
 
 /**
- * Adds entries up: the sum of their SHA-256 says whether two sides hold the same, however they are
- * sorted.
+ * Totals of entries. The sum of their SHA-256 shows if two sides hold the same entries in any
+ * order.
  */
 class Tally {
   readonly #counts = { records: 0, series: 0, tasks: 0, done: 0 };
@@ -144,10 +145,10 @@ class Tally {
   }
 }
 
-/** An entry as a line of a dump, its fields in the order of their names. */
+/** An entry as a line of a dump, with its fields sorted by name. */
 function lineOf(entry: Entry): string {
   const line = JSON.stringify(entry, Object.keys(entry).toSorted());
-  // JSON may hold these two as they are. To whoever reads lines, they end one.
+  // JSON may contain these two characters, but readers of lines take them for line ends.
   return line.replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
 }
 
@@ -155,7 +156,7 @@ function keyOf({ kind, id }: Entry): string {
   return `${kind} ${id}`;
 }
 
-/** Redis says how long a series stays, but not exactly until when. */
+/** Redis gives a series' remaining time, but not the exact time of its end. */
 function comparable(entry: Entry): Entry {
   return entry.kind === "series" ? { ...entry, expiresAt: 0 } : entry;
 }
@@ -171,8 +172,7 @@ async function assertEmpty(target: Side): Promise<void> {
 }
 
 /**
- * What follows the first line of a dump. What npm says before it is skipped: `npm run` writes it to
- * the same place.
+ * Yields the lines after a dump's first. Skips what `npm run` writes to the same place before it.
  */
 async function* dumped(lines: AsyncIterable<string>): AsyncGenerator<unknown> {
   let hasBegun = false;

@@ -27,21 +27,21 @@ type OpenStoreOptions = {
   /** How long to wait for a process that still owns the file. @default 10 000 */
   ownerWaitMs?: number;
   /**
-   * How long a record that does not parse is kept for the operator, milliseconds. @default 90 days
+   * How long a record that can't be parsed is kept for the operator, milliseconds. @default 90 days
    */
   keepSetAsideMs?: number;
-  /** Called when the disk failed to keep what was written. Go on with a new process. */
+  /** Called when the disk failed to keep a write. Only a new process can continue. */
   onBroken?: (error: Error) => void;
 };
 
 /** A store in a SQLite file, which this process owns. */
 export interface SqliteStore extends Store {
-  /** The database, for the task queue that shares it, and what writes to it. */
+  /** The database, for the task queue that shares it, and its writer. */
   readonly db: DatabaseSync;
   readonly commits: GroupCommit;
   readonly slots: SqliteSlots;
   /**
-   * What a decision reads and writes, in the transaction that is open. `peek` needs none, and sets
+   * What a decision reads and writes in the open transaction. `peek` needs no transaction, and sets
    * nothing aside.
    */
   readonly decided: {
@@ -50,11 +50,11 @@ export interface SqliteStore extends Store {
     write: (write: Write) => void;
     append: (append: Append) => void;
   };
-  /** Records under a name of one's own: lower-case letters, digits and hyphens. */
+  /** Records under a custom name of lower-case letters, digits and hyphens. */
   recordsNamed<T>(name: string, schema: z.ZodType<T>): RecordStore<T>;
   /**
-   * Removes, in the transaction that is open, a bounded number of entries whose time is over.
-   * Returns whether more may be left.
+   * Removes a bounded number of expired entries in the open transaction. Returns true if more may
+   * be left.
    */
   sweep(): boolean;
 }
@@ -113,13 +113,13 @@ export async function openStore(options: OpenStoreOptions): Promise<SqliteStore>
   }
 
   /**
-   * Until then, what was removed is still in the pages that the log has copies of, and in those
-   * that it replaces.
+   * Empties the write-ahead log. Until then, it and the pages that it replaces still hold what was
+   * removed.
    */
   function emptyLog(): void {
     if (!db.isOpen) return;
     try {
-      // While somebody else reads the file, the log stays as it is, until the next sweep.
+      // While somebody else reads the file, the log stays until the next sweep.
       db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
     } catch (thrown) {
       logger.warn({ error: messageOf(thrown) }, "store: the write-ahead log cannot be emptied now");
@@ -151,7 +151,7 @@ export async function openStore(options: OpenStoreOptions): Promise<SqliteStore>
       slots.sweep();
       const records = removeExpired(db, clock.now(), sweepLimit);
       const mayBeMore = series.sweep(sweepLimit) || records;
-      // Not inside of the transaction that is open.
+      // Waits until the open transaction is over.
       if (!mayBeMore) setImmediate(emptyLog);
       return mayBeMore;
     },
@@ -161,7 +161,7 @@ export async function openStore(options: OpenStoreOptions): Promise<SqliteStore>
   };
 }
 
-/** Where the store that `url` names lives. Throws a `TypeError` for a URL of another kind. */
+/** The location that a `url` names. Throws a `TypeError` for other kinds of URL. */
 export function toSqliteLocation(url: string): SqliteLocation {
   if (url === "memory://") return "memory";
   const path = url.startsWith("sqlite://") ? url.slice("sqlite://".length) : "";

@@ -8,26 +8,28 @@ import type { Series } from "../core/ports/task-queue.ts";
 import type { Slots } from "../core/ports/slots.ts";
 import { DocsAgentError, messageOf } from "../core/errors.ts";
 
-/** Everything the app remembers, in one place. */
+/** Everything the app stores. */
 export interface Store extends AsyncDisposable {
   readonly slots: Slots;
   readonly series: Series;
-  /** The records, by kind. */
   readonly records: { readonly [K in RecordKind]: RecordStore<RecordOf<K>> };
-  /** How many records were set aside since the store was opened. */
+  /** Number of records set aside since the store was opened. */
   setAsideCount(): number;
   /**
-   * What a crash or a power cut may cost, in words for the operator; null: nothing that was
-   * answered.
+   * What a crash or a power cut may cost, in words for the operator. Null if nothing acknowledged
+   * can be lost.
    */
   readonly risk: string | null;
   /** Rejects with a `StoreUnavailableError` unless a value can be written now. */
   check(): Promise<void>;
-  /** Gives up whatever the store holds open. Idempotent. Stop what uses the store first. */
+  /** Closes the store. Idempotent. Stop everything that uses the store first. */
   close(): Promise<void>;
 }
 
-/** A record that its own schema refuses was about to be written: a fault in the program. */
+/**
+ * A record that doesn't fit its own schema was about to be written, which is a fault in the
+ * program.
+ */
 class RecordInvalidError extends DocsAgentError {
   readonly code = "record_invalid";
 
@@ -36,49 +38,47 @@ class RecordInvalidError extends DocsAgentError {
   }
 }
 
-/** A Keyv storage on one namespace. It prefixes keys itself, and expires entries itself. */
+/** A Keyv storage for one namespace. It prefixes keys and expires entries itself. */
 export type RecordStorage = {
   readonly namespace: string;
   get(key: string): Promise<string | undefined>;
-  /**
-   * Removes the entry only if it is `text` at that moment, atomically. Resolves to whether it did.
-   */
+  /** Removes the entry atomically, only if it is still `text`. Resolves to true if it did. */
   deleteIf(key: string, text: string): Promise<boolean>;
 };
 
-/** What is kept of a record that did not parse. */
+/** What is kept of a record that couldn't be parsed. */
 export type SetAsideRecord = { version: 1; raw: string; reason: string; at: number };
 
 type RecordsOptions = {
   clock: Clock;
   logger: Logger;
-  /** How long a record that does not parse is kept for the operator, milliseconds. */
+  /** How long a record that can't be parsed is kept for the operator, milliseconds. */
   keepSetAsideMs: number;
 };
 
 type RecordStoreOptions<T, S> = RecordsOptions & {
   storage: S;
-  /** Where records go that do not parse, under `<name>:<id>`. */
+  /** Where records go that can't be parsed, under `<name>:<id>`. */
   setAside: Keyv;
-  /** Its output must parse again: no transforms that only work once. */
+  /** Its output must parse again, so transforms must be repeatable. */
   schema: z.ZodType<T>;
-  /** Called once for each record that was set aside. */
+  /** Called once for each record set aside. */
   onSetAside: () => void;
 };
 
-/** How many records a store remembers as parsed. */
+/** The most parsed records that a store remembers. */
 const PARSED_MAX = 500;
 
-/** Of any type: what reads it parses it. */
+/** Any type, because the reader parses it. */
 const Envelope = z.object({ value: z.any() });
 
-/** The records of a store, each kind in a storage of its own. */
+/** A store's records, with one storage per kind. */
 export type Records<S extends RecordStorage> = {
   kinds: { readonly [K in RecordKind]: KeyvRecordStore<RecordOf<K>, S> };
-  /** Where records go that do not parse, under `<kind>:<id>`. */
+  /** Where records go that can't be parsed, under `<kind>:<id>`. */
   setAside: S;
   setAsideCount(): number;
-  /** Records under a name of one's own. */
+  /** Records under a custom name. */
   recordsNamed<T>(name: string, schema: z.ZodType<T>): KeyvRecordStore<T, S>;
 };
 
@@ -116,10 +116,10 @@ export function openRecords<S extends RecordStorage>(
   };
 }
 
-/** A Keyv that rejects when its storage fails. */
+/** A Keyv that rejects if its storage fails. */
 function openKeyv(store: RecordStorage, logger: Logger): Keyv {
   const { namespace } = store;
-  // Keyv leaves out its prefix when a key happens to start with it: key "jobs:1" would be key "1"
+  // Keyv leaves out its prefix if a key happens to start with it: key "jobs:1" would become key "1"
   // of namespace "jobs".
   const keyv = new Keyv({ store, namespace, throwOnErrors: true, useKeyPrefix: false, serialize });
   // Without a listener, a connection that drops between two calls would end the process.
@@ -130,22 +130,21 @@ function openKeyv(store: RecordStorage, logger: Logger): Keyv {
 }
 
 /**
- * Leaves out Keyv's own `expires`: it comes from `Date.now()`, and the storage expires entries by
+ * Leaves out Keyv's own `expires`. It comes from `Date.now()`, while the storage expires entries by
  * the injected clock.
  */
 export function serialize({ value }: { value?: unknown }): string {
   return JSON.stringify({ value });
 }
 
-/**
- * Records in a Keyv, parsed on write and on read, so that nothing that the schema refuses gets in
- * or out.
- */
+/** Records in a Keyv, parsed on write and on read, so that only valid records get in or out. */
 export class KeyvRecordStore<T, S extends RecordStorage> implements RecordStore<T> {
   readonly storage: S;
   readonly #options: RecordStoreOptions<T, S>;
   readonly #keyv: Keyv;
-  /** By their text, so that what somebody else wrote is never taken for it. */
+  /**
+   * Remembered with their text, so that a record somebody else wrote is never mistaken for them.
+   */
   readonly #parsed = new Map<string, { text: string; record: T }>();
 
   constructor(options: RecordStoreOptions<T, S>) {
@@ -174,7 +173,7 @@ export class KeyvRecordStore<T, S extends RecordStorage> implements RecordStore<
     await this.#keyv.delete(id);
   }
 
-  /** The record that a stored text holds, or, if it doesn't parse, what is to be kept of it. */
+  /** Parses a stored text: the record or, if it can't be parsed, what to keep of it. */
   fromText(id: string, text: string): { record: T | undefined; bad: SetAsideRecord | null } {
     const known = this.#parsed.get(id);
     if (known?.text === text) return { record: known.record, bad: null };
@@ -201,7 +200,7 @@ export class KeyvRecordStore<T, S extends RecordStorage> implements RecordStore<
     return `${this.storage.namespace}:${id}`;
   }
 
-  /** Logs and counts it. */
+  /** Logs and counts a record that was set aside. */
   wasSetAside(id: string, { reason }: SetAsideRecord): void {
     const fields = { record: this.storage.namespace, id, reason };
     this.#options.logger.error(fields, "store: a record does not parse; set aside");
@@ -216,7 +215,7 @@ export class KeyvRecordStore<T, S extends RecordStorage> implements RecordStore<
 }
 
 /**
- * Notes a value as the newest in `map`, and forgets the oldest one if there are more than `max`.
+ * Stores a value as the newest in `map`, and removes the oldest one if there are more than `max`.
  */
 export function remember<K, V>(map: Map<K, V>, key: K, value: V, max: number): void {
   map.delete(key);
@@ -236,7 +235,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** Where and how a value fails its schema, without the value. */
+/** Says where and how a value fails its schema, without the value. */
 function reasonOf(error: z.ZodError): string {
   return error.issues.map((issue) => `${issue.path.join(".") || "record"}: ${issue.code}`).join(", ");
 }

@@ -14,7 +14,7 @@ export class StoreInUseError extends DocsAgentError {
   }
 }
 
-/** The store cannot be read or written. */
+/** The store can't be read or written. */
 export class StoreUnavailableError extends DocsAgentError {
   readonly code: string = "store_unavailable";
 
@@ -23,14 +23,12 @@ export class StoreUnavailableError extends DocsAgentError {
   }
 }
 
-/**
- * The store was asked, and its answer did not come: what was to be written may have been written.
- */
+/** The store didn't answer, so the write may have happened. */
 export class StoreAnswerLostError extends StoreUnavailableError {
   override readonly code = STORE_ANSWER_LOST;
 }
 
-/** The store holds a part of a dump: its load has not finished. */
+/** The store holds part of a dump, because its load hasn't finished. */
 export class StoreHalfLoadedError extends DocsAgentError {
   readonly code = "store_half_loaded";
 
@@ -42,10 +40,7 @@ export class StoreHalfLoadedError extends DocsAgentError {
   }
 }
 
-/**
- * SQLite's primary result codes (https://sqlite.org/rescode.html) that an operator can do something
- * about.
- */
+/** SQLite's primary result codes (https://sqlite.org/rescode.html) that an operator can act on. */
 const faults = new Map<number, { problem: string; remedy: string }>([
   [5, { problem: "another program holds a lock on it", remedy: "End that program's transaction." }],
   [8, { problem: "it is read-only", remedy: "Make the file and its folder writable for this user." }],
@@ -73,13 +68,13 @@ const faults = new Map<number, { problem: string; remedy: string }>([
 
 const SqliteFailure = z.object({ errcode: z.int() });
 
-/** SQLite's primary result code of what was thrown, or undefined if SQLite did not throw it. */
+/** SQLite's primary result code of a thrown value. Undefined if SQLite didn't throw it. */
 export function sqliteCodeOf(thrown: unknown): number | undefined {
   const failure = SqliteFailure.safeParse(thrown);
   return failure.success ? failure.data.errcode & 0xff : undefined;
 }
 
-/** What was thrown while the store at `path` was used, as an error that says what to do. */
+/** Turns anything thrown by the store at `path` into an error that says what to do. */
 export function toStoreError(path: string, thrown: unknown): DocsAgentError {
   if (thrown instanceof DocsAgentError) return thrown;
   const { problem, remedy } = faults.get(sqliteCodeOf(thrown) ?? -1) ?? {
@@ -89,7 +84,9 @@ export function toStoreError(path: string, thrown: unknown): DocsAgentError {
   return new StoreUnavailableError(path, problem, remedy, { cause: thrown });
 }
 
-/** Makes errors of what was thrown while a database was used, also after it was closed. */
+/**
+ * Turns anything thrown by a database into an error that says what to do, even after it was closed.
+ */
 export function storeErrorsOf(db: DatabaseSync): (thrown: unknown) => DocsAgentError {
   const path = db.location() ?? "memory://";
   return (thrown) => {

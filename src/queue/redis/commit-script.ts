@@ -1,6 +1,6 @@
 /**
- * The part of `WORK` (`task-script.ts`) that carries a decision out: how a run ends, what is added,
- * and what is written with it. It uses what stands before it there.
+ * The part of `WORK` (`task-script.ts`) that carries out a decision: a run's end, its writes and
+ * its adds. It uses what precedes it there.
  */
 export const COMMIT = `
   local function finish(id, task, e)

@@ -17,8 +17,8 @@ import {
 import type { RedisWork } from "./redis-work.ts";
 
 /**
- * Another process runs the task by now: this one was silent for too long. What it still does counts
- * for nothing.
+ * Another process has taken the task over because this one was silent for too long. This run's
+ * results no longer count.
  */
 export class ClaimLostError extends DocsAgentError {
   readonly code = "claim_lost";
@@ -29,8 +29,7 @@ export class ClaimLostError extends DocsAgentError {
 }
 
 /**
- * The run of a task on whose behalf something is written: it is written only while that run has the
- * claim.
+ * The run on whose behalf something is written. It is written only while that run has the claim.
  */
 export type Claim = { id: string; token: string };
 
@@ -49,22 +48,22 @@ type Options = {
 };
 
 /**
- * Somebody else may write in between again and again, but not without end. Bytes that are not text
- * never equal what was read.
+ * The most attempts at a decision. Others may write in between often, but not endlessly. Bytes that
+ * aren't text never equal what was read.
  */
 const ROUNDS = 1_000;
 
-/** The entries that a decision read, by key, as it took them to be. */
+/** The entries that a decision read, by key, as it saw them. */
 type Seen = Map<string, { storage: RedisStorage; text: string | undefined }>;
 type Entry = { storage: RedisStorage; key: string; text: string | undefined; keepMs: number };
 type SetAside = { kind: RecordKind; id: string; bad: SetAsideRecord };
-/** What a decision read, and the records among it that don't parse. */
+/** What a decision read, and which of those records can't be parsed. */
 type Basis = { seen: Seen; asideOf: SetAside[] };
 
 /**
- * Carries decisions out on Redis. A decision runs on the records as they were last seen, or as
- * decisions before it here are about to write them. The script carries it out only if they are so
- * at that moment. If not, it runs again on what is there.
+ * Carries out decisions on Redis. A decision runs on the records as last seen, or as earlier
+ * decisions of this process are about to write them. The script carries it out only if the records
+ * still match. If they don't, the decision runs again on the current records.
  */
 export class RedisCommits {
   readonly #options: Options;
@@ -74,10 +73,10 @@ export class RedisCommits {
   }
 
   /**
-   * Writes what the decision says, all of it or nothing. `claim`: rejects with a {@link
-   * ClaimLostError} unless that run still has its task. `endOf`: how the run ends. Rejects with a
-   * {@link LimitReachedError} when a limit of the plan has no room. `added`: for each task, whether
-   * it was added.
+   * Writes everything the decision says, or nothing. With `claim`, rejects with a {@link
+   * ClaimLostError} unless that run still has its task. `endOf` gives the run's end. Rejects with a
+   * {@link LimitReachedError} if a limit of the plan has no room. `added` says for each task if it
+   * was added.
    */
   carryOut<T>(
     decide: Decision<T>,
@@ -117,7 +116,7 @@ export class RedisCommits {
         for (const { kind, id, bad } of asideOf) store.kinds[kind].wasSetAside(id, bad);
         return { value, added: answer[1].split("").map((flag) => flag === "1") };
       }
-      // What was to be written isn't there.
+      // Nothing was written.
       for (const { storage, key, text } of entries) {
         if (storage.last(key) === text) storage.saw(key, seen.get(key)?.text);
       }
@@ -132,7 +131,7 @@ export class RedisCommits {
     });
   }
 
-  /** Answers from the records as they are, each read once. */
+  /** Answers from the current records, reading each once. */
   async read<T>(ask: (read: Read) => T): Promise<T> {
     const { value } = await this.#onRecords(ask, async (value, { seen }) =>
       (await this.#isCurrent(seen)) ? { value } : null,
@@ -140,10 +139,7 @@ export class RedisCommits {
     return value;
   }
 
-  /**
-   * Decides, and acts on that, until `act` resolves to something: it is null if a record was
-   * another.
-   */
+  /** Decides and acts, until `act` resolves to a value. Null means that a record had changed. */
   async #onRecords<P, T>(
     decide: (read: Read) => P,
     act: (made: P, basis: Basis) => Promise<T | null>,
@@ -180,7 +176,10 @@ export class RedisCommits {
     return record;
   }
 
-  /** Whether all that was read is so at Redis. If not, it is from now on what was seen last. */
+  /**
+   * Resolves to true if Redis still has what was read. Otherwise, stores what Redis has now as last
+   * seen.
+   */
   async #isCurrent(seen: Seen): Promise<boolean> {
     const keys = [...seen.keys()];
     if (keys.length === 0) return true;
@@ -209,18 +208,21 @@ export class RedisCommits {
   }
 }
 
-/** How many there are, and then their words. */
+/** A count, followed by the words themselves. */
 function counted(all: readonly (readonly string[])[]): string[] {
   return [String(all.length), ...all.flat()];
 }
 
-/** How long Redis keeps an entry, as the script takes it. */
+/** How long Redis keeps an entry, in the script's format. */
 function keepWord(text: string | undefined, keepMs: number): string {
   if (text === undefined) return "none";
   return keepMs > 0 ? String(keepMs) : "";
 }
 
-/** How a run ends, as the script takes it: JSON, with its time from now; empty: it goes on. */
+/**
+ * A run's end in the script's format: JSON, with its time relative to now. Empty if the run goes
+ * on.
+ */
 function endWord(end: TaskEnd | undefined, now: number): string {
   if (end === undefined) return "";
   const reason = "reason" in end ? toStorableReason(end.reason) : "";

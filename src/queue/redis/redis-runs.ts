@@ -8,17 +8,17 @@ import type { RedisWork } from "./redis-work.ts";
 
 type RedisRunsOptions = TaskRunsOptions & { work: RedisWork; commits: RedisCommits; leaseMs: number };
 
-/** `heldAtMs`: a monotonic time at which nobody else had the task. */
+/** `heldAtMs` is a monotonic time at which nobody else had the task. */
 type RedisRun = Run & { claim: Claim; heldAtMs: number };
 
 const count = z.coerce.number();
-/** Tasks as the script hands them out: see `WORK`. */
+/** Tasks in the script's format. See `WORK`. */
 export const ClaimedTasks = z.array(
   z.tuple([z.string(), z.string(), z.string(), z.string(), count, count, count, count]),
 );
 type ClaimedTasks = z.infer<typeof ClaimedTasks>;
 
-/** The runs of tasks in this process, each from its claim to its end at Redis. */
+/** This process's runs of tasks, each from its claim until Redis has its end. */
 export class RedisRuns extends TaskRuns<RedisRun> {
   readonly #options: RedisRunsOptions;
 
@@ -27,7 +27,7 @@ export class RedisRuns extends TaskRuns<RedisRun> {
     this.#options = options;
   }
 
-  /** Asks that leases go on of which a quarter is over. */
+  /** Renews leases of which a quarter has passed. */
   renew(): void {
     const nowMs = this.#options.clock.monotonicMs();
     const due = this.all.filter(({ heldAtMs }) => nowMs - heldAtMs > this.#options.leaseMs / 4);
@@ -36,12 +36,12 @@ export class RedisRuns extends TaskRuns<RedisRun> {
       (held) => {
         for (const [n, run] of due.entries()) if (String(held)[n] === "1") run.heldAtMs = nowMs;
       },
-      // The next call asks again.
+      // The next call tries again.
       () => {},
     );
   }
 
-  /** Runs what a claim has brought. `heldAtMs`: before it was made. */
+  /** Runs claimed tasks. `heldAtMs` is a time before the claim was made. */
   begin(handler: TaskHandler, token: string, heldAtMs: number, tasks: ClaimedTasks): void {
     const runs = tasks.map(([id, pool, type, payload, attempt, surprises, deaths, addedAt]): RedisRun => {
       const task = { id, type, payload: fromStoredPayload(payload), attempt, surprises, deaths, addedAt };
@@ -62,7 +62,7 @@ export class RedisRuns extends TaskRuns<RedisRun> {
     return value;
   }
 
-  /** A lease goes on as soon as a quarter of it is over, so half of it is left at any time. */
+  /** Leases are renewed after a quarter, so normally at least half is left. */
   protected override assertHeld(run: RedisRun): void {
     super.assertHeld(run);
     if (this.#options.clock.monotonicMs() - run.heldAtMs > this.#options.leaseMs / 2)
@@ -84,7 +84,7 @@ export class RedisRuns extends TaskRuns<RedisRun> {
 
   protected override async handBack(runs: readonly RedisRun[]): Promise<void> {
     try {
-      // Behind what they have asked for already.
+      // Comes after everything that these runs have already asked for.
       await this.#options.work.ask({ kind: "release", args: wordsOf(runs) });
     } catch (thrown) {
       this.#options.logger.warn(

@@ -19,26 +19,28 @@ type RedisTaskQueueOptions = {
   clock: Clock;
   logger: Logger;
   pools: Pools;
-  /** How long dead tasks are kept for the operator, milliseconds. */
+  /** How long abandoned tasks are kept for the operator, milliseconds. */
   keepDeadMs: number;
-  /** A replica that is silent for so long may lose what it runs to another one. @default 30 s */
+  /** After this silence, a replica may lose its running tasks to another. @default 30 s */
   leaseMs?: number;
 };
 
-/** A call at least this often: it renews leases, and finds what another replica left behind. */
+/**
+ * The longest time between calls. Each renews leases and finds what another replica left behind.
+ */
 const callEveryMs = 2_000;
-/** Nobody may check this process, so it looks now and then whether what is due is begun. */
+/** How often this process itself checks that due tasks begin, in case nobody else checks it. */
 const lookEveryMs = 60_000;
-/** A look forgets so many of the dead at most. */
+/** The most abandoned tasks that one look removes. */
 const forgetAtMost = 500;
 
-/** What a claim has brought, and in how many milliseconds the next task is due. */
+/** The claimed tasks, and the time until the next one is due, milliseconds. */
 const Claimed = z.tuple([ClaimedTasks, z.coerce.number().nullable()]);
 const Looked = z.tuple([z.int(), z.int(), z.int(), z.string()]);
 
 /**
- * A task queue on Redis that any number of replicas share. Tasks and records change together, by
- * one script. What it guarantees is said with that script, in `task-script.ts`.
+ * A task queue on Redis that any number of replicas share. One script changes tasks and records
+ * together. Its guarantees are described in `task-script.ts`.
  */
 export class RedisTaskQueue implements TaskQueue {
   readonly #options: RedisTaskQueueOptions;
@@ -46,12 +48,12 @@ export class RedisTaskQueue implements TaskQueue {
   readonly #work: RedisWork;
   readonly #commits: RedisCommits;
   readonly #runs: RedisRuns;
-  /** Of this process: who has claimed, and who has said that something is due. */
+  /** Identifies this process as the owner of claims and the sender of wake-ups. */
   readonly #name = randomUUID();
 
   #handler: TaskHandler | undefined;
   #claims = 0;
-  /** Claims whose answers were lost, with the monotonic times at which they were made. */
+  /** Claims whose answers were lost, with the monotonic times when they were made. */
   #lost: { token: string; atMs: number }[] = [];
   /** The error of the last claim, until one succeeds. */
   #fault: unknown;
@@ -111,25 +113,22 @@ export class RedisTaskQueue implements TaskQueue {
     }
   }
 
-  /** `running`: in this process. */
+  /** `running` counts this process's tasks. */
   async counts(): Promise<TaskCounts> {
     const { live, running, dead } = await this.#look([]);
     return { waiting: live - running, running, dead };
   }
 
-  /**
-   * When the next task that does not run here is due, in epoch milliseconds; null if none waits.
-   */
+  /** When the next task that isn't running here is due, epoch milliseconds. Null if none waits. */
   async nextDueAt(): Promise<number | null> {
     return (await this.#look([])).nextDueAt;
   }
 
-  /** How many tasks run in this process. */
   get size(): number {
     return this.#runs.size;
   }
 
-  /** `leftOut`: pools that don't count for the next task that is due. */
+  /** `leftOut` are pools that don't count for the next due task. */
   async #look(leftOut: readonly string[]) {
     const running = Object.fromEntries(this.#runs.all.map(({ key, pool }) => [key, pool]));
     const pools = Object.fromEntries(leftOut.map((pool) => [pool, true]));
@@ -145,7 +144,7 @@ export class RedisTaskQueue implements TaskQueue {
     return this.#runs.lookForStandstill((await this.#look(full)).nextDueAt);
   }
 
-  /** What goes along with a call: leases that go on, and a claim of what is due. */
+  /** The part of a call that renews leases and claims due tasks. */
   #claim(): ClaimAsked | null {
     const handler = this.#handler;
     if (handler === undefined) return null;
@@ -174,7 +173,7 @@ export class RedisTaskQueue implements TaskQueue {
       reject: (thrown) => {
         if (thrown instanceof StoreAnswerLostError) this.#lost.push({ token, atMs: nowMs });
         if (this.#runs.isStopped) return;
-        // Said once, however long Redis is away.
+        // Logged as an error only once, however long Redis is away.
         const level = this.#fault === undefined ? "error" : "debug";
         this.#fault = thrown;
         this.#options.logger[level](
@@ -197,7 +196,7 @@ export class RedisTaskQueue implements TaskQueue {
   #lookIfDue(nowMs: number): void {
     if (nowMs < this.#lookAtMs) return;
     this.#lookAtMs = nowMs + lookEveryMs;
-    // Whoever checks is told; the next look tries again.
+    // `check` reports the error, and the next look tries again.
     this.#lookForStandstill().catch(noop);
   }
 }

@@ -4,10 +4,10 @@ import type { RedisConnection } from "../../store/redis/redis-connection.ts";
 import { KEEP_DONE_MS } from "../storable-task.ts";
 import { WORK } from "./task-script.ts";
 
-/** What is asked of the script: see `WORK`. */
+/** A request to the script. See `WORK`. */
 export type Work = { kind: "commit" | "renew" | "release"; args: readonly string[] };
 
-/** What a call claims. Either `resolve` or `reject` is called. */
+/** A call's claim. Either `resolve` or `reject` is called. */
 export type ClaimAsked = {
   text: string;
   resolve: (answer: unknown) => void;
@@ -16,17 +16,17 @@ export type ClaimAsked = {
 
 type Options = {
   redis: RedisConnection;
-  /** The first argument of every script, see `task-script.ts`. */
+  /** The first argument of every script. See `task-script.ts`. */
   now: () => string;
   leaseMs: number;
   /**
-   * Called before each call: what to claim with it, or null. What it asks for itself comes first in
-   * the call.
+   * Called before each call. Returns what to claim with it, or null. Requests that it makes itself
+   * come first in the call.
    */
   onCall: () => ClaimAsked | null;
 };
 
-/** Redis does nothing else while it runs the script. */
+/** The most requests in one call, because Redis does nothing else while it runs the script. */
 const AT_ONCE = 50;
 
 const Answers = z.array(z.unknown());
@@ -34,10 +34,7 @@ const Failed = z.tuple([z.literal("failed"), z.string()]);
 
 type Asked = PromiseWithResolvers<unknown> & Work;
 
-/**
- * Calls the script, one call at a time, with all that was asked meanwhile, in the order in which it
- * was asked.
- */
+/** Calls the script, one call at a time, with everything requested in the meantime, in order. */
 export class RedisWork {
   readonly #options: Options;
   #asked: Asked[] = [];
@@ -50,8 +47,8 @@ export class RedisWork {
   }
 
   /**
-   * Resolves to what the script answers. Rejects with a `StoreUnavailableError`; it may have been
-   * done then.
+   * Resolves to the script's answer. Rejects with a `StoreUnavailableError`, after which the
+   * request may still have been carried out.
    */
   ask(work: Work): Promise<unknown> {
     const asked = { ...Promise.withResolvers<unknown>(), ...work };
@@ -60,14 +57,14 @@ export class RedisWork {
     return asked.promise;
   }
 
-  /** Makes a call, also if nothing is asked by then. */
+  /** Makes a call even if nothing is requested by then. */
   callSoon(): void {
     if (this.#isSoon) return;
     this.#isSoon = true;
     if (this.#calling === null) setImmediate(() => void this.#callOn());
   }
 
-  /** Resolves once nothing is asked any more. */
+  /** Resolves once no requests are left. */
   async settled(): Promise<void> {
     while (this.#isSoon || this.#calling !== null) {
       await (this.#calling ?? new Promise((resolve) => setImmediate(resolve)));

@@ -2,40 +2,39 @@ import { GATES, NOW } from "../../store/redis/redis-slots.ts";
 import { COMMIT } from "./commit-script.ts";
 
 /**
- * The task queue on Redis: how tasks are kept there, and the script that changes them.
+ * The task queue on Redis: how tasks are stored there, and the script that changes them.
  *
  * All keys begin with KEYS[1]:
  *
- * - `:task:<id>` is a hash: the task as it stands. `claim` is the token of the run that may end it.
- * - `:due:<pool>` are the pool's tasks that are not over. The score of a task that waits is when it
- *   is due. The score of one that runs is when its lease ends: from then on it is due again, for
- *   anybody.
- * - `:pools` are the pools that have tasks. A pool's score is when its first task is due, or
- *   earlier. It is made right when that time has come, so that nobody has to look into every pool.
- * - `:done:<id>` is a done task whose id stays known. `:dead` are the tasks given up, by when.
- * - `:doubtful` are tasks that were running in two process deaths, by how many. `:alone` is the one
- *   of them that may run.
+ * - `:task:<id>` is a hash with the task's state. `claim` is the token of the run that may end it.
+ * - `:due:<pool>` has the pool's unfinished tasks. A waiting task's score is when it is due. A
+ *   running task's score is when its lease ends: from then on it is due again, for any process.
+ * - `:pools` has the pools with tasks. A pool's score is when its first task is due, or earlier. It
+ *   is corrected when that time has come, so that nobody has to look into every pool.
+ * - `:done:<id>` is a done task whose id stays known. `:dead` has the abandoned tasks, by time.
+ * - `:doubtful` has the tasks that were running in two process deaths, by how many. `:alone` is the
+ *   only one of them that may run.
  * - `:slot:<gate>` is a gate: see `redis-slots.ts`. `:<kind>:<id>` is a record, `:series:<name>` a
  *   series.
- * - `:wake` is a channel, not a key. Something is due that the process named in the message did not
- *   claim itself.
+ * - `:wake` is a channel, not a key. A message says that something is due which the process it
+ *   names didn't claim itself.
  *
- * What a process asks within one turn of the event loop, and while an earlier call is under way,
- * goes to Redis as one call of the script, and the same call claims what is due, as far as the
- * process has room for it. What the script does is there together, or not at all:
+ * Everything that a process requests within one turn of the event loop, or during an earlier call,
+ * goes to Redis as one call of the script. The same call claims due tasks, as far as the process
+ * has room. The script's changes take effect together or not at all:
  *
- * - A commit carries a decision out only if each record that it read still has the hash that it had
- *   then, each limit has room, and the run on whose behalf it is made still has its claim.
- * - A claim writes a token into each task. Whoever claims the task later writes another token, and
- *   what the first run still has to say is refused. A lease that ended without a word counts as a
- *   death of the process.
+ * - A commit carries out a decision only if each record that it read still has the same hash, each
+ *   limit has room, and the run it belongs to still has its claim.
+ * - A claim writes a token into each task. A later claim writes another token, and anything more
+ *   from the first run is refused. A lease that ends without a word counts as a death of the
+ *   process.
  *
- * Times are Redis's own. What goes in and out counts from now, so no replica's clock matters.
- * Nothing depends on a wake-up: each process also asks when the next task is due, and every two
+ * Times are Redis's own. Arguments and answers count from now, so no replica's clock matters.
+ * Nothing depends on wake-ups: each process also asks when the next task is due, and every two
  * seconds. A script that Redis has forgotten is sent again (`RedisConnection.run`).
  */
 
-/** What all scripts on tasks begin with. */
+/** The beginning of all scripts on tasks. */
 const BEGIN = `${NOW}
   local call = redis.call
   local function taskKey(id) return P .. ':task:' .. id end
@@ -47,15 +46,15 @@ const BEGIN = `${NOW}
 
 /**
  * ARGV: now (empty, or the time in a test), the lease and how long done ids are kept, in
- * milliseconds, the number of the call, what to claim (empty: nothing), then what to do: its kind,
- * how many arguments follow, and these. Returns an answer to each, also when one of them meets a
- * fault, and at last one to the claim. Of tasks that are due at the same time, those of earlier
- * calls come first: the fraction of a score says so.
+ * milliseconds, the number of the call, what to claim (empty: nothing), then the requests: each a
+ * kind, the number of its arguments, and the arguments. Returns an answer to each request, even if
+ * one fails, and finally one to the claim. Among tasks due at the same time, those of earlier calls
+ * come first, by the fraction of their score.
  *
  * What to claim is JSON: the `token` and the name of the `process`, whether it `mayBegin` any, the
- * `budgets`, how much of each pool is `held`, and the earlier claims whose answers were `lost`:
- * each token, and how many milliseconds `ago` it was made at most. The answer is a list of tasks,
- * then in how many milliseconds the next task is due.
+ * `budgets`, how much of each pool is `held`, and earlier claims whose answers were `lost`: each
+ * token, and how many milliseconds `ago` it was made at most. The answer is a list of tasks, then
+ * the milliseconds until the next task is due.
  */
 export const WORK = `${BEGIN} ${GATES}
   local LEASE, KEEP_DONE, ORDER = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]) % 4096 / 4096
@@ -224,11 +223,11 @@ export const WORK = `${BEGIN} ${GATES}
 `;
 
 /**
- * ARGV: now, how long the dead are kept, how many to forget at most, then as JSON the pools of the
- * tasks that run here by their ids, and `true` for each pool to leave out of the last answer.
- * Forgets the dead whose time is over. Returns how many tasks are not over, how many of those run
- * here, how many are dead, and in how many milliseconds the first other task is due; empty: none
- * is.
+ * ARGV: now, how long abandoned tasks are kept, how many to remove at most, then as JSON the pools
+ * of the tasks running here by their ids, and `true` for each pool to leave out of the last answer.
+ * Removes expired abandoned tasks. Returns the number of unfinished tasks, of those running here,
+ * and of abandoned ones, and the milliseconds until the first other task is due (empty: there is
+ * none).
  */
 export const LOOK = `${BEGIN}
   local dead, over = P .. ':dead', whole(now - tonumber(ARGV[2]))

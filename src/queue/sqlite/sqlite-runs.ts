@@ -9,48 +9,45 @@ import type { LoadedTask, TaskTable } from "./task-table.ts";
 type SqliteRunsOptions = TaskRunsOptions & {
   table: TaskTable;
   commits: GroupCommit;
-  /** Carries out the decision that a handler returned, inside a transaction. */
+  /** Carries out a handler's final decision, inside a transaction. */
   carryOut: (decide: Decision<TaskEnd>) => TaskEnd;
-  /** Commits what a handler decides before it ends. */
+  /** Commits a decision that a handler makes before it ends. */
   commit: <T>(decide: Decision<T>) => Promise<T>;
   /** Called when a run is about to end, and when its result is on the disk. */
   onEnd: () => void;
   onEnded: () => void;
-  /** Called when tasks that were due couldn't be started. They are still due. */
+  /** Called when due tasks couldn't be started. They are still due. */
   onNotStarted: (thrown: unknown) => void;
 };
 
 /**
- * `isHeldBack`: it waits for another that may end the process. `isCounted`: its start is on the
- * disk. `hasEnded`: its result is written, and on its way to the disk.
+ * `isHeldBack` is true while it waits for another task that may end the process, `isCounted` once
+ * its start is on the disk, and `hasEnded` once its result is on its way to the disk.
  */
 type SqliteRun = Run & LoadedTask & { isHeldBack: boolean; isCounted: boolean; hasEnded: boolean };
 
 /**
- * A task that kills its process runs again soon after the next start, so only runs in this time are
- * counted.
+ * A task that kills its process runs again soon after the next start, so starts are only counted
+ * this long.
  */
 const countRunsForMs = 60_000;
 /**
- * Tasks that were running in this many process deaths run one at a time, so that the one that kills
- * is the only one given up.
+ * Tasks that were running in this many process deaths run one at a time, so that only the culprit
+ * is given up.
  */
 const doubtfulDeaths = 2;
 
-/**
- * Runs the tasks of a table that are due, and counts for each how many processes die while they run
- * it.
- */
+/** Runs a table's due tasks, and counts for each how many processes die while running it. */
 export class SqliteRuns extends TaskRuns<SqliteRun> {
   readonly #options: SqliteRunsOptions;
   readonly #table: TaskTable;
   readonly #clock: Clock;
   readonly #logger: Logger;
-  /** Tasks up to this number were there before this process. */
+  /** Tasks up to this number are older than this process. */
   readonly #newestBefore: number;
   /**
-   * Of those that were there when processes died again and again: the one that runs, and those that
-   * wait for it.
+   * Of the tasks that were running when processes died: the one that runs now, and those that wait
+   * for it.
    */
   #doubtful: SqliteRun | null = null;
   #heldBack: SqliteRun[] = [];
@@ -65,22 +62,22 @@ export class SqliteRuns extends TaskRuns<SqliteRun> {
     this.#newestBefore = options.table.newestSeq();
   }
 
-  /** When the next task that isn't held is due, in epoch milliseconds; Infinity if none waits. */
+  /** When the next task that isn't held is due, epoch milliseconds. Infinity if none waits. */
   nextDueAt(): number {
     return this.#nextDueIn([...this.#table.pools]);
   }
 
-  /** As {@link nextDueAt}, among the pools that may run one more. */
+  /** Like {@link nextDueAt}, among pools with room. */
   nextStartAt(): number {
     return this.#nextDueIn([...this.#table.pools].filter((pool) => this.roomIn(pool) > 0));
   }
 
-  /** From now on, starts are counted for a while. */
+  /** Counts starts from now on, for a while. */
   beginCounting(): void {
     this.#countsSinceMs = this.#clock.monotonicMs();
   }
 
-  /** Starts what is due. */
+  /** Starts due tasks. */
   startDue(handler: TaskHandler, nowMs: number): void {
     if (!this.mayBegin) return;
     const suspects: SqliteRun[] = [];
@@ -98,10 +95,9 @@ export class SqliteRuns extends TaskRuns<SqliteRun> {
         }
       }
     } finally {
-      // Also when a row can't be read: those that could be read are held already.
+      // Runs even if a row can't be read, because the readable ones are held already.
       if (this.#doubtful === null || !this.holds(this.#doubtful)) {
-        // The least doubtful first, so that processes that go on dying are not blamed on one of
-        // them.
+        // The least doubtful comes first, so that it isn't blamed if processes keep dying.
         this.#heldBack.sort((a, b) => b.task.deaths - a.task.deaths);
         this.#doubtful = this.#heldBack.pop() ?? null;
         if (this.#doubtful !== null) {
@@ -113,9 +109,7 @@ export class SqliteRuns extends TaskRuns<SqliteRun> {
     }
   }
 
-  /**
-   * Inside a transaction: counts the starts that are not counted yet, of runs that go on after it.
-   */
+  /** Inside a transaction: counts uncounted starts of runs that continue after it. */
   count(): void {
     if (!this.#isCounting) return;
     for (const run of this.all) {
@@ -152,7 +146,7 @@ export class SqliteRuns extends TaskRuns<SqliteRun> {
     onEnded();
   }
 
-  /** The process stopped and did not die, so these runs don't count as deaths. */
+  /** The process stopped rather than died, so these runs don't count as deaths. */
   protected override async handBack(runs: readonly SqliteRun[]): Promise<void> {
     try {
       await this.#options.commits.run(() => {
@@ -182,7 +176,7 @@ export class SqliteRuns extends TaskRuns<SqliteRun> {
   }
 
   /**
-   * One of these may have killed the process before this one, and may kill this one at once: their
+   * One of these tasks may have killed the last process and may kill this one at once, so their
    * starts are counted first.
    */
   #countAndRun(handler: TaskHandler, runs: readonly SqliteRun[]): void {

@@ -23,30 +23,30 @@ import { TaskTable } from "./task-table.ts";
 type SqliteTaskQueueOptions = Pick<QueueHousekeepingOptions, "keepDeadMs" | "sweep" | "onClockSetBack"> & {
   /** The store's database, which this process owns. */
   db: DatabaseSync;
-  /** What writes to `db`. */
+  /** Writes to `db`. */
   commits: GroupCommit;
   clock: Clock;
   logger: Logger;
   /**
-   * What decisions read and write, inside a transaction; `peek` reads records outside of one.
-   * Absent: there are no records and no series.
+   * What decisions read and write inside a transaction. `peek` reads records outside of one. Absent
+   * if there are no records and series.
    */
   records?: { read: Read; peek: Read; write: (write: Write) => void; append: (append: Append) => void };
   /**
-   * Inside a transaction: counts against limits, or returns why it doesn't. Absent: no plan has
-   * any.
+   * Inside a transaction: counts against limits, or returns the reason why it can't. Absent if
+   * plans have no limits.
    */
   takeWithin?: (limits: readonly Limit[]) => LimitReachedError | null;
   /** @default one pool of 16 */
   pools?: Pools;
 };
 
-/** A pass at least this often, to notice a clock that was set back. */
+/** The longest time between passes, to notice a clock that was set back. */
 const passAtLeastEveryMs = 10_000;
 
 /**
- * A task queue on the `tasks` table of a SQLite file that one process owns. What runs is known in
- * that process's memory.
+ * A task queue on the `tasks` table of a SQLite file that one process owns. That process keeps in
+ * memory which tasks are running.
  */
 export class SqliteTaskQueue implements TaskQueue {
   readonly #db: DatabaseSync;
@@ -61,7 +61,7 @@ export class SqliteTaskQueue implements TaskQueue {
   readonly #housekeeping: QueueHousekeeping;
 
   #handler: TaskHandler | undefined;
-  /** The error of the last pass, until a pass succeeds. */
+  /** The last pass's error, until a pass succeeds. */
   #fault: unknown;
   #isPassPending = false;
   #cancelWake: () => void = noop;
@@ -117,7 +117,7 @@ export class SqliteTaskQueue implements TaskQueue {
     this.#housekeeping.lookAtClock();
     try {
       const done = await this.#commits.run(() => this.#carryOut(decide));
-      // A limit that was reached lies further ahead by a clock that was set back since.
+      // If the clock was set back, the limit seems to be reached for longer than it is.
       const following = "refused" in done ? this.#housekeeping.followClock() : null;
       if (following === null) return valueOf(done);
       await following;
@@ -143,7 +143,7 @@ export class SqliteTaskQueue implements TaskQueue {
     this.#cancelWake();
     this.#tellIdle();
     await this.#runs.drain(graceMs);
-    // A result that has come by now is written, so that its work isn't done again.
+    // Results that have arrived are stored, so that their work isn't repeated.
     await this.#commits.settled();
     await this.#runs.release();
   }
@@ -161,10 +161,7 @@ export class SqliteTaskQueue implements TaskQueue {
     return { waiting: waiting - this.#runs.size, running: this.#runs.size, dead };
   }
 
-  /**
-   * Resolves when, at the clock's time, nothing runs and nothing is due, or once the queue is
-   * stopped.
-   */
+  /** Resolves when nothing is running or due, or once the queue is stopped. */
   async idle(): Promise<void> {
     if (this.#runs.isStopped) return;
     const idle = new Promise<void>((resolve) => this.#whenIdle.push(resolve));
@@ -172,15 +169,15 @@ export class SqliteTaskQueue implements TaskQueue {
     await idle;
   }
 
-  /** When the next task that waits is due, in epoch milliseconds; null if none waits. */
+  /** When the next waiting task is due, epoch milliseconds. Null if none waits. */
   nextDueAt(): number | null {
     const dueAt = this.#runs.nextDueAt();
     return dueAt === Infinity ? null : dueAt;
   }
 
   /**
-   * Inside a transaction: decides, writes and adds. A refusal is returned, as it has nothing that
-   * would have to be undone: what is thrown here has all works of the transaction run once more.
+   * Inside a transaction: decides, writes and adds. A refusal is returned rather than thrown: it
+   * has nothing to undo, and an error would make all works of the transaction run again.
    */
   #carryOut<T>(decide: Decision<T>): CarriedOut<T> {
     const { writes = [], adds = [], appends = [], within = [], value } = decide(this.#records.read);
@@ -198,10 +195,7 @@ export class SqliteTaskQueue implements TaskQueue {
     return this.#runs.lookForStandstill(firstAt === Infinity ? null : firstAt);
   }
 
-  /**
-   * Puts what waits into the pools of this version, then wakes the queue. Tries again until it
-   * succeeds.
-   */
+  /** Moves waiting tasks to this version's pools, then wakes the queue. Tries until it succeeds. */
   async #movePools(): Promise<void> {
     if (this.#runs.isStopped) return;
     try {
@@ -216,7 +210,7 @@ export class SqliteTaskQueue implements TaskQueue {
     this.#wake();
   }
 
-  /** Makes a pass soon, but not at once, so that things that happen together lead to one pass. */
+  /** Makes a pass soon but not at once, so that simultaneous events lead to one pass. */
   #wake(): void {
     if (this.#isPassPending || this.#runs.isStopped || !this.#handler) return;
     this.#isPassPending = true;
@@ -226,9 +220,7 @@ export class SqliteTaskQueue implements TaskQueue {
     });
   }
 
-  /**
-   * Starts what is due and sleeps until there is something to do. If this fails, it is tried again.
-   */
+  /** Starts due tasks and sleeps until there is something to do. Tries again if this fails. */
   #pass(handler: TaskHandler): void {
     const nowMs = this.#clock.now();
     try {
@@ -249,7 +241,7 @@ export class SqliteTaskQueue implements TaskQueue {
       );
       this.#fault = undefined;
       if (this.#isIdle(nowMs)) this.#tellIdle();
-      // A commit that somebody else asked for doesn't wake the queue.
+      // Other users' commits don't wake the queue.
       else if (this.#whenIdle.length > 0 && !this.#commits.isIdle) this.#wake();
     } catch (thrown) {
       this.#failPass(thrown);

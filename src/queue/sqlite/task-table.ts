@@ -13,9 +13,9 @@ import {
 } from "../storable-task.ts";
 
 /**
- * The statements of the SQLite task queue. None may scan the tasks: a test looks at their query
- * plans. Conditions such as `state = 'waiting'` repeat those of the partial indexes in
- * `store/migrations.ts`, without which SQLite does not use them.
+ * The statements of the SQLite task queue. None may scan the tasks, which a test checks by their
+ * query plans. Conditions such as `state = 'waiting'` repeat those of the partial indexes in
+ * `store/sqlite/migrations.ts`, which SQLite would otherwise not use.
  */
 export const taskSql = {
   /** id, type, pool, known, payload, due_at, added_at */
@@ -28,11 +28,11 @@ export const taskSql = {
   /** due_at, seq; brings a task forward */
   bringForward: `UPDATE tasks SET due_at = min(due_at, ?) WHERE seq = ?`,
 
-  /** payload, due_at, seq; for a task that runs now */
+  /** payload, due_at, seq; for a running task */
   runOnceMore: `UPDATE tasks SET next_payload = ?1, next_due_at = min(coalesce(next_due_at, ?2), ?2)
     WHERE seq = ?3`,
 
-  /** pool, now, limit; what is due, that due longest first */
+  /** pool, now, limit; due tasks, longest due first */
   due: `SELECT seq, due_at FROM tasks WHERE state = 'waiting' AND pool = ? AND due_at <= ?
     ORDER BY due_at, seq LIMIT ?`,
 
@@ -40,7 +40,7 @@ export const taskSql = {
   load: `SELECT seq, id, type, pool, known, payload, attempt, surprises, deaths, added_at
     FROM tasks WHERE seq = ?`,
 
-  /** by, seq; a process that dies while it runs the task leaves one behind */
+  /** by, seq; a process that dies while running the task leaves a count behind */
   countRun: `UPDATE tasks SET deaths = max(deaths + ?, 0) WHERE seq = ?`,
 
   newest: `SELECT coalesce(max(seq), 0) AS seq FROM tasks`,
@@ -51,10 +51,10 @@ export const taskSql = {
   /** seq */
   remove: `DELETE FROM tasks WHERE seq = ?`,
 
-  /** ended_at, seq; the id stays known, what people wrote does not */
+  /** ended_at, seq; the id stays known, but people's words don't */
   done: `UPDATE tasks SET state = 'done', payload = NULL, ended_at = ? WHERE seq = ?`,
 
-  /** ended_at, reason, seq; the dead keep their payload, for the operator */
+  /** ended_at, reason, seq; abandoned tasks keep their payload for the operator */
   dead: `UPDATE tasks SET state = 'dead', ended_at = ?, reason = ?, next_payload = NULL, next_due_at = NULL
     WHERE seq = ?`,
 
@@ -110,7 +110,7 @@ const LoadedRow = z.object({
   added_at: z.int(),
 });
 
-/** A task as a run of it needs it. */
+/** A task as its run needs it. */
 export type LoadedTask = { seq: number; pool: string; known: z.infer<typeof Known>; task: Task };
 
 /**
@@ -121,7 +121,7 @@ export class TaskTable {
   readonly #sql: (sql: string) => StatementSync;
   readonly #poolsOfTypes: Pools;
   readonly #pools = new Set<string>();
-  /** Whether this process runs the task with that number now. */
+  /** Returns true if this process is running the task with that number. */
   readonly #isRunning: (seq: number) => boolean;
 
   constructor(db: DatabaseSync, pools: Pools, isRunning: (seq: number) => boolean) {
@@ -130,7 +130,7 @@ export class TaskTable {
     this.#isRunning = isRunning;
   }
 
-  /** Adds a task as `NewTask.known` says. Returns whether it was added, or will run once more. */
+  /** Adds a task as `NewTask.known` says. Returns true if it was added or will run once more. */
   add(task: StorableTask, nowMs: number): boolean {
     const { id, type, pool, known, payload, dueAt } = task;
     this.#pools.add(pool);
@@ -149,7 +149,7 @@ export class TaskTable {
     return this.#isRunning(seq);
   }
 
-  /** The numbers of at most `limit` tasks of a pool that are due, those due longest first. */
+  /** The numbers of at most `limit` due tasks of a pool, longest due first. */
   due(pool: string, nowMs: number, limit: number): number[] {
     return z
       .array(Seq)
@@ -170,27 +170,26 @@ export class TaskTable {
   }
 
   /**
-   * Counts a run that has begun, until it ends: -1 takes that back. The count shows that a task
-   * kills its process.
+   * Counts a run that has begun (1) or ended (-1). The count shows that a task kills its process.
    */
   countRun(seq: number, by: 1 | -1): void {
     this.#sql(taskSql.countRun).run(by, seq);
   }
 
-  /** The number of the task that was added last; 0: there is none. */
+  /** The number of the newest task, or 0. */
   newestSeq(): number {
     return Seq.parse(this.#sql(taskSql.newest).get()).seq;
   }
 
-  /** Writes down how a run ended. */
+  /** Stores how a run ended. */
   end({ seq, known, task }: LoadedTask, how: TaskEnd, nowMs: number): void {
     const row = this.#sql(taskSql.pending).get(seq);
     if (row === undefined) return;
     const { next_payload: nextPayload, next_due_at: nextDueAt } = Next.parse(row);
     const waitOn = (end: Extract<TaskEnd, { dueAt: number }>, attempt: number, surprises: number) => {
       const dueAt = Math.min(toWholeMs(end.dueAt), nextDueAt ?? Infinity);
-      // The run's own payload comes first, because it knows best where it stands. Then the one of
-      // an add that came meanwhile.
+      // The run's own payload comes first, because the run knows its state best. Then comes that of
+      // an add made meanwhile.
       const payload = toStorablePayload(end) ?? nextPayload;
       const reason = end.kind === "retry" ? toStorableReason(end.reason) : null;
       this.#sql(taskSql.waitOn).run(dueAt, payload, attempt, surprises, reason, seq);
@@ -218,16 +217,16 @@ export class TaskTable {
   }
 
   /**
-   * When the next task of a pool that isn't held is due; null if none waits. `running`: how many of
-   * the pool are held.
+   * When the next task of a pool that isn't held is due. Null if none waits. `running` is how many
+   * of the pool are held.
    */
   nextDueAt(pool: string, running: number): number | null {
-    // In a pool with room, everything that was due runs already, and comes first in the order.
+    // In a pool with room, everything that was due is already running and comes first in the order.
     const row = this.#sql(taskSql.nextDue).get(pool, running);
     return row === undefined ? null : DueAt.parse(row).due_at;
   }
 
-  /** Puts waiting tasks into the pools that their types belong to in this version. */
+  /** Moves waiting tasks to the pools of their types in this version. */
   movePools(): void {
     for (const { type, pool } of z.array(TypeInPool).parse(this.#sql(taskSql.waitingTypes).all())) {
       const [, ...share] = pool.split(" ");
@@ -237,17 +236,17 @@ export class TaskTable {
     }
   }
 
-  /** The pools that tasks have been in since {@link movePools}: `<pool>`, or `<pool> <share>`. */
+  /** The pools of tasks since {@link movePools}: `<pool>`, or `<pool> <share>`. */
   get pools(): Iterable<string> {
     return this.#pools;
   }
 
-  /** Brings everything that waits forward by that many milliseconds. */
+  /** Brings all waiting tasks forward by that many milliseconds. */
   pullIn(byMs: number): void {
     this.#sql(taskSql.pullIn).run(Math.ceil(byMs));
   }
 
-  /** Tasks that run count as waiting. */
+  /** Running tasks count as waiting. */
   counts(): { waiting: number; dead: number } {
     return {
       waiting: Count.parse(this.#sql(taskSql.countWaiting).get()).count,
@@ -256,7 +255,7 @@ export class TaskTable {
   }
 
   /**
-   * Forgets at most `limit` tasks that ended in that state by then. Returns whether more may be
+   * Removes at most `limit` tasks that ended in that state by then. Returns true if more may be
    * left.
    */
   forget(state: "done" | "dead", endedByMs: number, limit: number): boolean {
@@ -268,7 +267,7 @@ export class TaskTable {
     this.#sql(taskSql.seen).run(nowMs);
   }
 
-  /** The machine's time when it was noted last; null if it never was. */
+  /** The machine's time when it was last noted. Null if it never was. */
   lastSeenAt(): number | null {
     const row = this.#sql(taskSql.lastSeen).get();
     return row === undefined ? null : SeenAt.parse(row).at;

@@ -6,8 +6,8 @@ import type { RedisConnection } from "./redis-connection.ts";
 const LEAST_VERSION = [6, 2] as const;
 
 /**
- * Looks whether Redis keeps what it is given. Rejects with a `StoreUnavailableError` where it would
- * forget by itself. `risk`: what a crash may cost, in words; null: nothing that was answered.
+ * Checks that Redis keeps its data. Rejects with a `StoreUnavailableError` if it may evict any.
+ * `risk` says what a crash may cost; null if nothing acknowledged can be lost.
  */
 export async function checkRedis(redis: RedisConnection): Promise<{ risk: string | null }> {
   const info = await redis.ask((client) => client.info("server"));
@@ -55,11 +55,11 @@ function riskOf(settings: Readonly<Record<string, string>>): string | null {
   );
 }
 
-/** Null where Redis forbids to ask, as managed ones do. */
+/** Null if Redis forbids the command, as managed ones do. */
 async function readSettings(redis: RedisConnection): Promise<Record<string, string> | null> {
   const names = ["maxmemory-policy", "appendonly", "appendfsync"];
   try {
-    // One at a time: several in one command are for Redis 7 and later.
+    // One at a time, because several in one command need Redis 7.
     const settings = await redis.ask((client) => Promise.all(names.map((name) => client.configGet(name))));
     return Object.assign({}, ...settings);
   } catch (thrown) {

@@ -14,7 +14,7 @@ type OpenRedisStoreOptions = {
   url: string;
   clock: Clock;
   logger: Logger;
-  /** How long a record that does not parse is kept for the operator, milliseconds. */
+  /** How long a record that can't be parsed is kept for the operator, milliseconds. */
   keepSetAsideMs: number;
   /** For tests: Redis's time, epoch milliseconds. */
   serverNow?: () => number;
@@ -25,18 +25,18 @@ export interface RedisStore extends Store {
   readonly redis: RedisConnection;
   readonly series: RedisSeries;
   readonly kinds: Records<RedisStorage>["kinds"];
-  /** Where records go that do not parse, under `<kind>:<id>`. */
+  /** Where records go that can't be parsed, under `<kind>:<id>`. */
   readonly setAside: RedisStorage;
   readonly keepSetAsideMs: number;
   /** For tests: Redis's time, epoch milliseconds. */
   readonly serverNow?: (() => number) | undefined;
-  /** Records under a name of one's own: lower-case letters, digits and hyphens. */
+  /** Records under a custom name of lower-case letters, digits and hyphens. */
   recordsNamed<T>(name: string, schema: z.ZodType<T>): RecordStore<T>;
 }
 
 /**
- * Opens the store at `url`. Rejects with a `StoreUnavailableError`, also when Redis is set up to
- * forget what it holds.
+ * Opens the store at `url`. Rejects with a `StoreUnavailableError`, also if Redis may evict its
+ * data.
  */
 export async function openRedisStore(options: OpenRedisStoreOptions): Promise<RedisStore> {
   const { url, clock, logger, keepSetAsideMs, serverNow } = options;

@@ -15,35 +15,35 @@ import { readRedisUrl } from "./redis-location.ts";
 
 const CONNECT_WITHIN_MS = 5_000;
 /**
- * A Redis that is there answers in milliseconds. Slack waits 3 s for an answer, and a person wants
- * to know that a request was not stored.
+ * Redis normally answers in milliseconds. Slack waits 3 s for an answer, and people want to know if
+ * a request wasn't stored.
  */
 const ANSWER_WITHIN_MS = 1_500;
 const CLOSE_WITHIN_MS = 500;
-/** Without traffic for so long a connection counts as lost; pings keep it busy. */
+/** A connection without traffic for this long counts as lost. Pings keep it busy. */
 const SILENT_FOR_MS = 6_000;
 const RECONNECT_AT_MOST_MS = 1_000;
 const START_REMEDY = "Check that Redis runs and that STORE_URL is right.";
 const REMEDY = `${START_REMEDY} Work goes on by itself once it answers.`;
 
-/** What was asked was not sent, or Redis said no. */
+/** Errors after which the command certainly had no effect: it wasn't sent, or Redis refused it. */
 const REFUSALS = [ClientClosedError, ClientOfflineError, ErrorReply];
 
-/** Whether a Redis refused to write because it is a replica of another one, as after a failover. */
+/** True if Redis refused to write because it is a replica, as after a failover. */
 function isReadOnly(thrown: unknown): boolean {
   return thrown instanceof Error && thrown.message.startsWith("READONLY");
 }
 
-/** A connection to Redis that comes back by itself, and what all keys begin with. */
+/** A connection to Redis that reconnects by itself, and the prefix of all keys. */
 export class RedisConnection implements AsyncDisposable {
   readonly client: RedisClientType;
-  /** Reads and writes entries, by their whole keys. */
+  /** Reads and writes entries by their full keys. */
   readonly keyv: KeyvRedis<string>;
   readonly prefix: string;
   readonly shown: string;
   readonly #digests = new Map<string, string>();
   #remedy: string;
-  /** Why it has been away since it was there last; the latest comes last. */
+  /** Why it has been away since it was last ready, the latest reason last. */
   readonly #awayReasons = new Set<string>();
   readonly #logger: Logger;
   #wasReady = false;
@@ -54,7 +54,7 @@ export class RedisConnection implements AsyncDisposable {
   ) {
     this.client = client;
     this.keyv = new KeyvRedis<string>(client, { throwOnErrors: true, throwOnConnectError: true });
-    // What it can't do is thrown as well.
+    // Its errors are thrown as well.
     this.keyv.on("error", noop);
     this.#logger = logger;
     this.prefix = prefix;
@@ -63,8 +63,8 @@ export class RedisConnection implements AsyncDisposable {
   }
 
   /**
-   * Rejects with a `StoreUnavailableError` when there is no Redis, and with a `TypeError` for a URL
-   * of another form. `remedy`: what to do then, or when Redis is away later.
+   * Rejects with a `StoreUnavailableError` if there is no Redis, and with a `TypeError` for a
+   * malformed URL. `remedy` says what to do in that case, or when Redis is away later.
    */
   static async open(url: string, logger: Logger, remedy?: string): Promise<RedisConnection> {
     const location = readRedisUrl(url);
@@ -73,7 +73,7 @@ export class RedisConnection implements AsyncDisposable {
       url: location.url,
       // `CLIENT LIST` shows who uses the store.
       name: location.prefix,
-      // What is asked while Redis is away fails at once, and is tried again by who asked.
+      // Commands fail at once while Redis is away, and their callers try again.
       disableOfflineQueue: true,
       pingInterval: SILENT_FOR_MS / 2,
       socket: {
@@ -101,8 +101,8 @@ export class RedisConnection implements AsyncDisposable {
   }
 
   /**
-   * Runs a script on the prefix as its one key. Rejects with a `StoreUnavailableError` when no
-   * answer comes in time; the script may have run then.
+   * Runs a script with the prefix as its only key. Rejects with a `StoreUnavailableError` if no
+   * answer comes in time, after which the script may still have run.
    */
   async run(script: string, args: readonly string[]): Promise<unknown> {
     return this.ask(async (client) => {
@@ -117,7 +117,7 @@ export class RedisConnection implements AsyncDisposable {
     });
   }
 
-  /** The key that is there while a load of a dump has begun and not finished. */
+  /** The key that exists while the load of a dump is unfinished. */
   get halfLoadedKey(): string {
     return `${this.prefix}:half-loaded`;
   }
@@ -132,9 +132,9 @@ export class RedisConnection implements AsyncDisposable {
   }
 
   /**
-   * Asks Redis. Rejects with a `StoreAnswerLostError` if no answer comes in time. Then the
-   * connection may be one that nothing comes through any more, so another one is made. Rejects with
-   * a `StoreUnavailableError` until it is there, or if Redis refuses.
+   * Sends a command. Rejects with a `StoreAnswerLostError` if no answer comes in time. As the
+   * connection may then be dead, it is replaced. Rejects with a `StoreUnavailableError` until the
+   * new one is ready, or if Redis refuses.
    */
   async ask<T>(command: (client: RedisClientType) => Promise<T>, withinMs = ANSWER_WITHIN_MS): Promise<T> {
     if (!this.client.isReady) throw this.toStoreError(new ClientOfflineError());
@@ -142,7 +142,7 @@ export class RedisConnection implements AsyncDisposable {
     let isOver = false;
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
-        // What has arrived by now is read first, as after a pause of this process.
+        // Reads what has arrived first, for example after a pause of this process.
         setImmediate(() => {
           reject(new Error(`no answer within ${withinMs / 1000} s`));
           if (!isOver) this.#reconnect(`no answer within ${withinMs / 1000} s`);
@@ -166,22 +166,22 @@ export class RedisConnection implements AsyncDisposable {
     if (isReadOnly(thrown)) this.#reconnect(messageOf(thrown));
     const wasRefused = REFUSALS.some((refusal) => thrown instanceof refusal);
     const StoreError = wasRefused ? StoreUnavailableError : StoreAnswerLostError;
-    // The client says only that it is offline, or has disconnected.
+    // The client only says that it is offline or has disconnected.
     const isAway = thrown instanceof ClientOfflineError || thrown instanceof DisconnectsClientError;
     const reason = isAway ? [...this.#awayReasons].at(-1) : undefined;
     return new StoreError(this.shown, reason ?? messageOf(thrown), this.#remedy, { cause: thrown });
   }
 
-  /** Gives this connection up and makes another one. What was asked and not answered is lost. */
+  /** Replaces this connection. Unanswered commands are lost. */
   #reconnect(reason: string): void {
     if (!this.client.isReady) return;
     this.#noteAway(reason);
     this.client.destroy();
-    // Until it succeeds, or is closed.
+    // It tries until it succeeds or is closed.
     this.client.connect().catch(noop);
   }
 
-  /** Each reason is said once: that Redis refuses the password may come after that it was away. */
+  /** Logs each reason once. For example, Redis may first be away and then refuse the password. */
   #noteAway(reason: string): void {
     if (this.#wasReady && !this.#awayReasons.has(reason)) {
       this.#logger.error({ store: this.shown, error: reason }, "store: Redis is away; trying again");
@@ -191,13 +191,13 @@ export class RedisConnection implements AsyncDisposable {
   }
 
   /**
-   * Calls `heard` with each message of a channel, on a connection of its own that comes back by
-   * itself, and whenever it has come. Messages may be lost. Returns what ends it.
+   * Calls `heard` with each message of a channel, and each time its own connection is established.
+   * Messages may be lost. Returns a function that ends it.
    */
   listen(channel: string, heard: (message: string) => void): () => void {
     const client = this.client.duplicate();
     let isSubscribed = false;
-    // The other connection says that Redis is away.
+    // The other connection reports that Redis is away.
     client.on("error", noop);
     client.on("ready", () => {
       heard("");
@@ -219,10 +219,10 @@ export class RedisConnection implements AsyncDisposable {
     };
   }
 
-  /** Waits for what was asked, a moment. Idempotent. */
+  /** Waits briefly for unanswered commands, then closes. Idempotent. */
   async close(): Promise<void> {
-    // Redis answers in order. The client's own close would never end if the connection breaks
-    // meanwhile.
+    // A ping waits for all earlier answers, because Redis answers in order. The client's own close
+    // would never end if the connection broke meanwhile.
     if (this.client.isReady) await this.ask((client) => client.ping(), CLOSE_WITHIN_MS).catch(noop);
     if (this.client.isOpen) this.client.destroy();
   }

@@ -1,23 +1,23 @@
-/** Where a Redis is, and under which keys. */
+/** A Redis and the keys to use there. */
 type RedisLocation = {
   /**
-   * As `redis://…` or `rediss://…`, with user, password and database; without what is ours. A
+   * `redis://…` or `rediss://…` with user, password and database, without our own parameters. A
    * secret.
    */
   url: string;
-  /** The password, as it is in the URL; empty: none. */
+  /** The password as written in the URL. Empty if there is none. */
   password: string;
-  /** The same URL for messages, with our prefix if it names one: without user and password. */
+  /** The URL for messages: with our prefix if it names one, without user and password. */
   shown: string;
-  /** What all keys begin with: a hash tag, so that all of them are in one slot of a cluster. */
+  /** The beginning of all keys: a hash tag, so that all are in one slot of a cluster. */
   prefix: string;
 };
 
 const PREFIX = "docs-agent";
 
 /**
- * Reads `redis[s]://[user:password@]host[:port][/database][?prefix=…]`; null: it is of another
- * form. `prefix` (letters, digits, `-`, `_`) keeps apart what several apps have in one database.
+ * Reads `redis[s]://[user:password@]host[:port][/database][?prefix=…]`. Null if the URL has another
+ * form. `prefix` (letters, digits, `-`, `_`) separates several apps in one database.
  */
 export function readRedisUrl(url: string): RedisLocation | null {
   const parsed = URL.canParse(url) ? new URL(url) : null;
@@ -35,7 +35,7 @@ export function readRedisUrl(url: string): RedisLocation | null {
   return { url: parsed.href, password, shown: shown.href, prefix: `{${prefix}}` };
 }
 
-/** A password with a bare `%` is none that a URL can have. */
+/** A URL can't contain a bare `%`, not even in a password. */
 function isDecodable(text: string): boolean {
   try {
     decodeURIComponent(text);
@@ -45,12 +45,11 @@ function isDecodable(text: string): boolean {
   }
 }
 
-/** Whether a STORE_URL names a Redis. */
 export function isRedisUrl(url: string): boolean {
   return readRedisUrl(url) !== null;
 }
 
-/** A STORE_URL as it may be logged: without user and password. */
+/** A STORE_URL for the log, without user and password. */
 export function shownStoreUrl(url: string): string {
   return readRedisUrl(url)?.shown ?? url;
 }

@@ -4,14 +4,15 @@ import type { Slots } from "../../core/ports/slots.ts";
 import type { RedisConnection } from "./redis-connection.ts";
 
 /**
- * How long after its time a slot is good: those that were held over a pause would otherwise all be
- * used at once.
+ * How long a slot stays good after its time. Otherwise slots held over a pause would all be used at
+ * once.
  */
 const HELD_FOR_MS = 5_000;
 
 /**
- * What every script begins with. ARGV[1]: empty, or the time in a test, epoch milliseconds. Times
- * are Redis's own, and what goes in and out counts from now, so that no replica's clock matters.
+ * The beginning of every script. ARGV[1] is empty, or the time in a test (epoch milliseconds).
+ * Times are Redis's own, and arguments and answers count from now, so that no replica's clock
+ * matters.
  */
 export const NOW = `
   local P = KEYS[1]
@@ -23,9 +24,9 @@ export const NOW = `
 `;
 
 /**
- * A gate is a text of three times: when the slot after the last one taken begins, before which no
- * slot is good, and when one was used last. Redis forgets a gate that nothing holds. Limits are
- * gates of which only the first time counts.
+ * A gate is stored as three times: when the slot after the last taken one begins, before which time
+ * no slot is good, and when one was last used. Redis removes a gate that nothing holds. Limits are
+ * gates that use only the first time.
  */
 export const GATES = `
   local function gateKey(gate) return P .. ':slot:' .. gate end
@@ -48,8 +49,8 @@ const COMMON = `${NOW} ${GATES}
 `;
 
 /**
- * now or '', gate, gap, burst, held or ''; returns milliseconds from now, or `held`: it is in use
- * from now on
+ * now or '', gate, gap, burst, held or ''; returns milliseconds from now, or `held` if the slot is
+ * in use from now on
  */
 const RESERVE = `${COMMON}
   local gap, burst, held = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
@@ -97,13 +98,13 @@ const OPEN = `${COMMON}
 
 const Answer = z.string().nullable();
 
-/** Slots that all replicas on one Redis share. */
+/** Slots shared by all replicas on one Redis. */
 export class RedisSlots implements Slots {
   readonly #redis: RedisConnection;
   readonly #clock: Clock;
   readonly #serverNow: (() => number) | undefined;
 
-  /** `serverNow`: for tests, Redis's time, epoch milliseconds. */
+  /** `serverNow` is Redis's time in tests, epoch milliseconds. */
   constructor({
     redis,
     clock,
@@ -129,7 +130,7 @@ export class RedisSlots implements Slots {
     if (answer === "held" && heldMs !== undefined) return heldMs;
     const inMs = Number(answer);
     const at = Math.ceil(now + inMs);
-    // To Redis it was not in use yet, however long its answer took: whoever holds it comes again,
+    // For Redis the slot wasn't in use yet, however long its answer took. Its holder comes again,
     // and then it is.
     return inMs > 0 ? Math.max(at, this.#clock.now() + 1) : at;
   }

@@ -3,25 +3,23 @@ import type { Series } from "../../core/ports/task-queue.ts";
 import { type RecordStorage, remember } from "../record-store.ts";
 import type { RedisConnection } from "./redis-connection.ts";
 
-/** How many texts are remembered, for decisions that begin with them. */
+/** The most texts remembered, for decisions to begin with. */
 const REMEMBERED_MAX = 1_000;
 /**
- * Redis itself removes an entry so long after its time, by when no replica's clock still has it as
- * good.
+ * How long after its end Redis itself removes an entry. By then no replica's clock still counts it
+ * as good.
  */
 export const REMOVED_AFTER_MS = 60_000;
 
-/** What an entry that has a time to live begins with: its end, epoch milliseconds. */
+/** The beginning of an entry with an end: that end, epoch milliseconds. */
 const EXPIRES = /^(\d+)\|/;
 
-/**
- * The text of an entry, with its end if it has one (epoch milliseconds), as it is stored in Redis.
- */
+/** An entry's text as stored in Redis, with its end (epoch milliseconds) if it has one. */
 export function toEntryText({ text, expiresAt }: { text: string; expiresAt: number | null }): string {
   return expiresAt === null ? text : `${expiresAt}|${text}`;
 }
 
-/** What {@link toEntryText} was made of. */
+/** Reverses {@link toEntryText}. */
 export function fromEntryText(entry: string): { text: string; expiresAt: number | null } {
   const [begin = "", expiresAt] = EXPIRES.exec(entry) ?? [];
   return {
@@ -30,7 +28,7 @@ export function fromEntryText(entry: string): { text: string; expiresAt: number 
   };
 }
 
-/** key, text as {@link RedisStorage.current} has it: the entry may have an end besides */
+/** key, text as {@link RedisStorage.current} returns it; the entry may also have an end */
 const DELETE_IF = `
   local text = redis.call('GET', ARGV[1])
   if not text or string.gsub(text, '^%d+|', '') ~= ARGV[2] then return 0 end
@@ -38,9 +36,8 @@ const DELETE_IF = `
 `;
 
 /**
- * A Keyv storage on one namespace of Redis: `@keyv/redis`, with `deleteIf`, with errors that say
- * what to do, and with times to live by the injected clock. What it reads and writes are the texts
- * of Keyv's serializer.
+ * A Keyv storage for one namespace of Redis. It adds to `@keyv/redis` a `deleteIf`, errors that say
+ * what to do, and expiry by the injected clock. It reads and writes the texts of Keyv's serializer.
  */
 export class RedisStorage implements RecordStorage {
   readonly namespace: string;
@@ -54,25 +51,25 @@ export class RedisStorage implements RecordStorage {
     this.#clock = clock;
   }
 
-  /** The key at Redis. */
+  /** The key in Redis. */
   keyOf(id: string): string {
     return `${this.#redis.prefix}:${this.namespace}:${id}`;
   }
 
-  /** What was seen of an entry last, by its key at Redis; it may be out of date. */
+  /** The text of an entry as last seen, by its key in Redis. It may be out of date. */
   last(key: string): string | undefined {
     return this.#last.get(key);
   }
 
-  /** Notes what is there, by its key at Redis. */
+  /** Stores the text last seen under a key in Redis. */
   saw(key: string, text: string | undefined): void {
     if (text === undefined) this.#last.delete(key);
     else remember(this.#last, key, text, REMEMBERED_MAX);
   }
 
   /**
-   * The text with its end, for a key that is written some other way, and how long Redis keeps it;
-   * 0: for good.
+   * The text with its end, for a key that is written in another way, and how long Redis keeps it
+   * (0: for good).
    */
   entry(text: string, ttlMs: number | undefined): { text: string; keepMs: number } {
     if (!ttlMs) return { text, keepMs: 0 };
@@ -83,7 +80,7 @@ export class RedisStorage implements RecordStorage {
     };
   }
 
-  /** The text that {@link entry} was made of; undefined once its time is over. */
+  /** Reverses {@link entry}. Undefined once the entry has expired. */
   current(entry: string | undefined): string | undefined {
     if (entry === undefined) return undefined;
     const { text, expiresAt } = fromEntryText(entry);
@@ -108,7 +105,7 @@ export class RedisStorage implements RecordStorage {
     return this.#redis.ask(() => this.#redis.keyv.delete(this.keyOf(key)));
   }
 
-  /** Keyv asks that it be there. */
+  /** Keyv requires this method. */
   async clear(): Promise<void> {
     throw new TypeError("Records are removed one at a time");
   }
@@ -119,7 +116,7 @@ export class RedisStorage implements RecordStorage {
   }
 }
 
-/** Series in lists of Redis, which the scripts of commits append to. */
+/** Series as Redis lists, which the scripts of commits append to. */
 export class RedisSeries implements Series {
   readonly #redis: RedisConnection;
 
@@ -127,7 +124,7 @@ export class RedisSeries implements Series {
     this.#redis = redis;
   }
 
-  /** The key at Redis. */
+  /** The key in Redis. */
   keyOf(series: string): string {
     return `${this.#redis.prefix}:series:${series}`;
   }

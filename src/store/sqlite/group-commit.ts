@@ -4,32 +4,26 @@ import { codeOf } from "../../core/errors.ts";
 import { StoreUnavailableError } from "../store-errors.ts";
 
 type Work = {
-  /** Does the work in the transaction that is open. */
+  /** Does the work in the open transaction. */
   run: () => void;
   reject: (thrown: unknown) => void;
 };
 
 type GroupCommitOptions = {
   db: DatabaseSync;
-  /** An error that says what to do, for what was thrown while the database was used. */
+  /** Turns anything thrown by the database into an error that says what to do. */
   toStoreError: (thrown: unknown) => Error;
   /** See `SqliteDatabase`. */
   assertOwned: () => void;
-  /**
-   * Brings what was committed to the disk. Absent: a commit does that itself, or there is no disk.
-   */
+  /** Syncs commits to the disk. Absent if a commit does that itself, or there is no disk. */
   sync?: () => Promise<void>;
-  /**
-   * Called when `sync` failed: whether what was committed is kept is open, and only a new start can
-   * tell.
-   */
+  /** Called when `sync` failed. Only a new start can tell if the commits were kept. */
   onBroken?: (error: Error) => void;
 };
 
 /**
- * Commits what is written in one turn of the event loop together, and what is written while the
- * disk is busy with that. Nothing waits for the disk but those who wrote: the event loop goes on
- * meanwhile.
+ * Commits together everything written in one turn of the event loop, or while the disk is busy with
+ * an earlier commit. Only writers wait for the disk; the event loop goes on.
  */
 export class GroupCommit {
   readonly #options: GroupCommitOptions;
@@ -39,11 +33,9 @@ export class GroupCommit {
   #undos: Array<() => void> = [];
   #group: Work[] = [];
   #isScheduled = false;
-  /** Commits that are on their way to the disk. */
+  /** Commits on their way to the disk. */
   readonly #syncing = new Set<Promise<void>>();
-  /**
-   * What the disk said when it failed to keep what was committed. From then on nothing is certain.
-   */
+  /** The error of a disk that failed to keep a commit. From then on nothing is certain. */
   #broken: Error | null = null;
 
   constructor(options: GroupCommitOptions) {
@@ -51,9 +43,9 @@ export class GroupCommit {
   }
 
   /**
-   * Does `work` in the next transaction and resolves, once that is on the disk, to what it
-   * returned. When `work` throws, it alone is undone, and rejects. `work` may run more than once:
-   * it does nothing but read and write the database.
+   * Does `work` in the next transaction and resolves to its result once that is on the disk. If
+   * `work` throws, only its own changes are undone, and the promise rejects. `work` may run more
+   * than once, so it must only read and write the database.
    */
   run<T>(work: () => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
@@ -68,22 +60,20 @@ export class GroupCommit {
     });
   }
 
-  /**
-   * `write` goes along with every commit that happens anyway: for data that may be lost in a crash.
-   */
+  /** Adds `write` to every commit that happens anyway, for data that may be lost in a crash. */
   ride(write: () => void): void {
     this.#riders.push(write);
   }
 
   /**
-   * Inside of a work or a rider: `tell` is called once what it did is on the disk, and not when it
-   * is undone. For whatever is not in the database, as a work may run more than once.
+   * Inside a work or a rider: calls `tell` once its changes are on the disk, unless they are
+   * undone. Use it for everything outside the database, because a work may run more than once.
    */
   afterCommit(tell: () => void): void {
     this.#tells.push(tell);
   }
 
-  /** Inside of a work or a rider: `undo` is called when what it did is undone. */
+  /** Inside a work or a rider: calls `undo` when its changes are undone. */
   afterUndo(undo: () => void): void {
     this.#undos.push(undo);
   }
@@ -101,7 +91,7 @@ export class GroupCommit {
     return this.#group.length === 0 && this.#syncing.size === 0;
   }
 
-  /** Resolves when all that was asked for so far is on the disk, or has failed. */
+  /** Resolves when everything requested so far is on the disk, or has failed. */
   async settled(): Promise<void> {
     while (!this.isIdle) {
       this.flush();
@@ -155,12 +145,12 @@ export class GroupCommit {
     });
   }
 
-  /** What comes while the disk is busy waits, and shares the next commit. */
+  /** Work that arrives while the disk is busy waits and shares the next commit. */
   get #hasRoom(): boolean {
     return this.#syncing.size === 0;
   }
 
-  /** Returns those whose work was committed; the others are rejected. */
+  /** Returns the committed works. The others are rejected. */
   #commit(group: Work[]): Work[] {
     if (group.length === 0) return [];
     const { db, assertOwned, toStoreError } = this.#options;
@@ -180,7 +170,7 @@ export class GroupCommit {
       db.exec("COMMIT");
       return group;
     } catch (thrown) {
-      // Some failures (disk full, I/O) have rolled back already; a second rollback would hide what
+      // Some failures (disk full, I/O) have already rolled back. A second rollback would hide what
       // happened.
       if (db.isOpen && db.isTransaction) db.exec("ROLLBACK");
       for (const undo of this.#undos) undo();
@@ -196,8 +186,8 @@ export class GroupCommit {
 }
 
 /**
- * What SQLite throws concerns the whole transaction; what a work throws by itself concerns that
- * work.
+ * True for SQLite's own errors, which concern the whole transaction. Other errors concern only the
+ * work that threw them.
  */
 function isSqliteError(thrown: unknown): boolean {
   return codeOf(thrown) === "ERR_SQLITE_ERROR";
@@ -208,16 +198,16 @@ const REMEDY =
   "The process ends, and its next start takes over what is there.";
 
 /**
- * Brings the write-ahead log of a database to the disk without blocking this thread, where
- * `synchronous=FULL` has SQLite do the same at the end of each commit, on this thread. Takes the
- * database to `synchronous=NORMAL`: SQLite then syncs the log only when it has to for its own sake,
- * before a checkpoint (https://sqlite.org/pragma.html#pragma_synchronous), and a commit is kept
- * once `sync` has resolved.
+ * Syncs a database's write-ahead log to the disk without blocking this thread, whereas
+ * `synchronous=FULL` makes SQLite sync on this thread at the end of each commit. Sets
+ * `synchronous=NORMAL`: SQLite then syncs the log only for its own needs, before a checkpoint
+ * (https://sqlite.org/pragma.html#pragma_synchronous). A commit is durable once `sync` has
+ * resolved.
  */
 export function syncWal(db: DatabaseSync, path: string): { sync: () => Promise<void>; close: () => void } {
   db.exec("PRAGMA synchronous = NORMAL");
-  // The log exists since the first write, and stays the same file as long as the database is open.
-  // SQLite holds no locks on it, which closing it here could end.
+  // The log exists from the first write on, and stays the same file while the database is open.
+  // SQLite holds no locks on it that closing it here could release.
   const log = openSync(`${path}-wal`, "r");
   return {
     sync: () =>

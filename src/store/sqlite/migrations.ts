@@ -1,4 +1,7 @@
-/** The task queue and the probe: see `queue/task-table.ts`. The job service has them, too. */
+/**
+ * The tables of the task queue (see `queue/sqlite/task-table.ts`) and the probe. The job service
+ * has them, too.
+ */
 export const queueTables = `
   CREATE TABLE tasks (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -33,7 +36,7 @@ export const queueTables = `
   CREATE TABLE probe (id INTEGER PRIMARY KEY CHECK (id = 1), written_at INTEGER NOT NULL) STRICT;
 `;
 
-/** What the Slack app remembers besides its tasks. */
+/** The Slack app's other tables. */
 const recordTables = `
   CREATE TABLE kv (key TEXT PRIMARY KEY, value TEXT NOT NULL, expires_at INTEGER) STRICT;
   CREATE INDEX kv_expiring ON kv (expires_at) WHERE expires_at IS NOT NULL;
@@ -53,8 +56,8 @@ const recordTables = `
 `;
 
 /**
- * What brings the Slack app's file to the newest schema, oldest step first. `PRAGMA user_version`
- * counts the steps that a file has had: only ever append; a released step never moves and never
+ * The steps that bring the Slack app's file to the newest schema, oldest first. `PRAGMA
+ * user_version` counts a file's steps. Only ever append: a released step never moves and never
  * changes.
  */
 export const appMigrations: readonly string[] = [`${queueTables} ${recordTables}`];

@@ -21,15 +21,15 @@ export type SqliteLocation = { path: string } | "memory";
 
 export type SqliteDatabase = {
   db: DatabaseSync;
-  /** The real path of the file; null: it is in memory. */
+  /** The file's real path. Null if it is in memory. */
   path: string | null;
   /**
-   * Throws unless this process still owns the file and the file is the one at its path. To be asked
-   * inside of each transaction: somebody may have deleted the files, or started a second process
-   * after deleting the owner's lock.
+   * Throws unless this process still owns the file and the file is the one at its path. Call it
+   * inside each transaction: somebody may have deleted the files, or deleted the owner's lock and
+   * started a second process.
    */
   assertOwned: () => void;
-  /** Closes the file and gives up owning it. Idempotent. */
+  /** Closes the file and gives up its ownership. Idempotent. */
   close: () => void;
 };
 
@@ -44,23 +44,24 @@ type OpenSqliteOptions = {
 };
 
 /**
- * Marks the file as ours ("DcAg"), so that another program's database is refused and not migrated.
+ * Marks the file as ours ("DcAg"), so that another program's database is refused rather than
+ * migrated.
  */
 const applicationId = 0x44634167;
 const ownerPollMs = 100;
 /**
- * How long SQLite waits for a lock that somebody's `sqlite3` shell holds. Short, because the wait
- * blocks the event loop and Slack gives an acknowledgement three seconds; who gets SQLITE_BUSY
- * tries again later.
+ * How long SQLite waits for a lock, for example by somebody's `sqlite3` shell. It is short because
+ * the wait blocks the event loop and Slack allows three seconds for an acknowledgement. Callers
+ * that get SQLITE_BUSY try again later.
  */
 const busyTimeoutMs = 250;
 const sqliteBusy = 5;
 
 /**
- * Opens the one database file, brought to the newest schema, as its only owner: creates the file
- * and its folder where missing. Rejects with {@link StoreInUseError} when another process still
- * owns it after `ownerWaitMs`, and with {@link StoreUnavailableError} when it cannot be read or
- * written, is damaged, or is of a newer version.
+ * Opens the database file as its only owner, at the newest schema. Creates the file and its folder
+ * if missing. Rejects with {@link StoreInUseError} if another process still owns it after
+ * `ownerWaitMs`, and with {@link StoreUnavailableError} if it can't be read or written, is damaged,
+ * or has a newer version.
  */
 export async function openSqliteDatabase(
   location: SqliteLocation,
@@ -80,11 +81,11 @@ export async function openSqliteDatabase(
     const db = new DatabaseSync(path, { timeout: busyTimeoutMs });
     opened.unshift(db);
     quickCheck(db, path);
-    // Before anything is changed: the file may be another program's.
+    // Comes before any change, because the file may be another program's.
     migrate(db, path, migrations);
-    // In WAL mode NORMAL does not sync at commit: a power cut could take back commits, and so
-    // requests that Slack was told we have. FULL syncs the log at each commit, and SQLite syncs the
-    // folder when it creates the log. What was deleted is overwritten: it is what people wrote.
+    // In WAL mode, NORMAL doesn't sync at commit: a power cut could take back commits, and so
+    // requests that we acknowledged to Slack. FULL syncs the log at each commit, and SQLite syncs
+    // the folder when it creates the log. Deleted data is overwritten, because people wrote it.
     db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;");
     writeProbe(db, clock.now());
     return { db, path, assertOwned: ownership(db, path), close: closeOnce(opened) };
@@ -95,14 +96,15 @@ export async function openSqliteDatabase(
 }
 
 /**
- * What people wrote is for this user alone. SQLite gives its other files the rights of this one.
+ * Makes the file readable for this user alone, because people's words are in it. SQLite gives its
+ * other files the same rights.
  */
 function keepPrivate(path: string): void {
   closeSync(openSync(path, "a", 0o600));
   chmodSync(path, 0o600);
 }
 
-/** Finds a damaged file before anything is built on it. */
+/** Detects a damaged file before anything is built on it. */
 function quickCheck(db: DatabaseSync, path: string): void {
   const { quick_check: found } = z
     .object({ quick_check: z.string() })
@@ -115,7 +117,7 @@ function quickCheck(db: DatabaseSync, path: string): void {
   );
 }
 
-/** Marks the file as this process's; what it returns notices when that is over. */
+/** Marks the file as this process's. The returned function throws once that is no longer true. */
 function ownership(db: DatabaseSync, path: string): () => void {
   const token = randomUUID();
   const inode = statSync(path).ino;
@@ -138,7 +140,7 @@ function ownership(db: DatabaseSync, path: string): () => void {
   };
 }
 
-/** Runs `work` in one write transaction: all of it is committed, or, when it throws, none of it. */
+/** Runs `work` in one write transaction, which is rolled back if it throws. */
 export function transaction<T>(db: DatabaseSync, work: () => T): T {
   db.exec("BEGIN IMMEDIATE");
   try {
@@ -146,14 +148,14 @@ export function transaction<T>(db: DatabaseSync, work: () => T): T {
     db.exec("COMMIT");
     return result;
   } catch (thrown) {
-    // Some failures (disk full, I/O) have rolled back already; a second rollback would hide what
+    // Some failures (disk full, I/O) have already rolled back. A second rollback would hide what
     // happened.
     if (db.isOpen && db.isTransaction) db.exec("ROLLBACK");
     throw thrown;
   }
 }
 
-/** Prepares each statement once, when it is first asked for. */
+/** Prepares each statement once, at its first use. */
 export function preparing(db: DatabaseSync): (sql: string) => StatementSync {
   const prepared = new Map<string, StatementSync>();
   return (sql) => {
@@ -171,9 +173,7 @@ export function writeProbe(db: DatabaseSync, nowMs: number): void {
   ).run(nowMs);
 }
 
-/**
- * The real path, links followed, so that every way to name the file leads to the same owner lock.
- */
+/** The real path with links followed, so that all names of the file lead to the same owner lock. */
 function resolveFile(path: string): string {
   const absolute = resolve(path);
   try {
@@ -186,9 +186,9 @@ function resolveFile(path: string): string {
 }
 
 /**
- * Holds a lock of the operating system, which ends with the process however it ends. It is taken on
- * a file beside the database, so that backups and the `sqlite3` shell can still read the database
- * itself.
+ * Holds a lock of the operating system, which ends with the process, however that ends. The lock is
+ * on a file beside the database, so that backups and the `sqlite3` shell can still read the
+ * database.
  */
 async function own(path: string, clock: Clock, waitMs: number): Promise<DatabaseSync> {
   const ownerPath = `${path}-owner`;
@@ -208,7 +208,7 @@ function tryToOwn(path: string, ownerPath: string): DatabaseSync | undefined {
     keepPrivate(ownerPath);
     owner = new DatabaseSync(ownerPath, { timeout: 0 });
     owner.exec("BEGIN EXCLUSIVE");
-    // On a file that it may not write, SQLite takes a shared lock instead and says nothing.
+    // On a read-only file, SQLite silently takes a shared lock instead.
     accessSync(ownerPath, constants.W_OK);
     return owner;
   } catch (thrown) {
@@ -250,12 +250,12 @@ function schemaVersionOf(db: DatabaseSync, path: string): number {
   );
 }
 
-/** Whether a load of a dump into the file has begun and not finished. */
+/** True if the load of a dump into the file is unfinished. */
 export function isHalfLoaded(db: DatabaseSync): boolean {
   return db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'half_loaded'").get() !== undefined;
 }
 
-/** Notes whether a load of a dump into the file has begun and not finished. */
+/** Marks the load of a dump into the file as unfinished or finished. */
 export function markHalfLoaded(db: DatabaseSync, isHalf: boolean): void {
   db.exec(
     isHalf ? "CREATE TABLE IF NOT EXISTS half_loaded (x INTEGER) STRICT" : "DROP TABLE IF EXISTS half_loaded",

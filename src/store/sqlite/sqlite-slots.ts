@@ -10,12 +10,12 @@ import { preparing } from "./sqlite-database.ts";
 const GateRow = z.object({ gate: z.string(), next_at: z.int(), blocked_until: z.int() });
 
 /**
- * `nextAt`: when the slot after the last one taken begins. `blockedUntil`: no slot is good before.
- * `usedAt`: when one was used last, which is not saved. Epoch milliseconds.
+ * `nextAt` is when the slot after the last taken one begins. No slot is good before `blockedUntil`.
+ * `usedAt` is when one was last used, which isn't saved. Epoch milliseconds.
  */
 type Gate = { nextAt: number; blockedUntil: number; usedAt: number };
 
-/** The statements of the slots; a test looks at their query plans. */
+/** The statements of the slots. A test checks their query plans. */
 export const slotSql = {
   all: "SELECT gate, next_at, blocked_until FROM slots",
   save: `INSERT INTO slots (gate, next_at, blocked_until) VALUES (?, ?, ?)
@@ -24,17 +24,17 @@ export const slotSql = {
 } as const;
 
 /**
- * How long after its time a slot is good: those that were held over a pause would otherwise all be
- * used at once.
+ * How long a slot stays good after its time. Otherwise slots held over a pause would all be used at
+ * once.
  */
 const HELD_FOR_MS = 5_000;
-/** A row for every slot that is taken would cost more than the message. */
+/** Writing a row for every slot would cost more than the message itself. */
 const SAVE_EVERY_MS = 1_000;
 
 /**
- * Slots of the one process that owns the file. They are kept in memory and go to the disk once a
- * second, with a commit that happens anyway: a crash in between costs at most a few messages that
- * Slack turns away, and those are sent again.
+ * Slots of the process that owns the file. They are kept in memory and saved once a second, with a
+ * commit that happens anyway. A crash in between costs at most a few messages that Slack turns
+ * away, and those are sent again.
  */
 export class SqliteSlots implements Slots {
   readonly #clock: Clock;
@@ -98,8 +98,8 @@ export class SqliteSlots implements Slots {
   }
 
   /**
-   * Inside of a work: counts one more against each limit and returns null, or counts against none
-   * and returns why.
+   * Inside a work: counts one more against each limit and returns null, or counts against none and
+   * returns the reason.
    */
   takeWithin(limits: readonly Limit[]): LimitReachedError | null {
     const now = this.#clock.now();
@@ -121,10 +121,7 @@ export class SqliteSlots implements Slots {
     return null;
   }
 
-  /**
-   * The machine's clock was set back by `byMs`, milliseconds: what lies ahead lies that much
-   * nearer.
-   */
+  /** Brings all times forward by `byMs` milliseconds after the machine's clock was set back. */
   pullIn(byMs: number): void {
     for (const [name, gate] of this.#gates) {
       gate.nextAt -= byMs;
@@ -134,7 +131,7 @@ export class SqliteSlots implements Slots {
     }
   }
 
-  /** Forgets gates that nothing holds any more. */
+  /** Removes gates that nothing holds. */
   sweep(): void {
     const now = this.#clock.now();
     for (const [name, gate] of this.#gates) {
@@ -152,10 +149,7 @@ export class SqliteSlots implements Slots {
     return gate;
   }
 
-  /**
-   * Has what changed saved with the next commit, of which it asks for one. For the end of the
-   * process.
-   */
+  /** Saves changes with the next commit, which it requests. For the end of the process. */
   async save(): Promise<void> {
     if (this.#changed.size === 0) return;
     this.#savedAtMs = -Infinity;
@@ -182,8 +176,8 @@ export class SqliteSlots implements Slots {
 }
 
 /**
- * Slots lie before the next free one: what lies behind it was reserved by a clock that has been set
- * back since.
+ * True if a held slot is still good. A slot after the next free one was reserved before the clock
+ * was set back.
  */
 function isHeld(gate: Gate, heldMs: number, nowMs: number): boolean {
   const isRecent = nowMs - heldMs <= HELD_FOR_MS;

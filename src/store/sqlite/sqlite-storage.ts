@@ -7,7 +7,7 @@ import type { RecordStorage } from "../record-store.ts";
 import { preparing } from "./sqlite-database.ts";
 import { storeErrorsOf } from "../store-errors.ts";
 
-/** The statements on records and series; a test looks at their query plans. */
+/** The statements on records and series. A test checks their query plans. */
 export const storageSql = {
   get: "SELECT value FROM kv WHERE key = ? AND (expires_at IS NULL OR expires_at > ?)",
   set: `INSERT INTO kv (key, value, expires_at) VALUES (?, ?, ?)
@@ -21,8 +21,8 @@ export const storageSql = {
     (SELECT seq FROM series WHERE name = ? ORDER BY seq DESC LIMIT 1 OFFSET ?)`,
   entries: "SELECT entry FROM series WHERE name = ? AND expires_at > ? ORDER BY seq",
   /**
-   * A sweep looks at so many entries, and the next one goes on behind them: without an index by
-   * time, each append writes a page less. After which entry, how many more.
+   * after seq, count; the end of a sweep's range. The next sweep continues there: without an index
+   * by time, each append writes a page less.
    */
   sweepEnd: "SELECT seq FROM series WHERE seq > ? ORDER BY seq LIMIT 1 OFFSET ?",
   removeExpiredEntries: "DELETE FROM series WHERE seq > ? AND seq <= ? AND expires_at <= ?",
@@ -35,16 +35,16 @@ const Sequenced = z.object({ seq: z.int() });
 
 type SqliteStorageOptions = {
   db: DatabaseSync;
-  /** What writes to `db`. */
+  /** Writes to `db`. */
   commits: GroupCommit;
-  /** Sets this storage's keys apart from all others in the file. Holds no colon. */
+  /** Separates this storage's keys from all others in the file. Contains no colon. */
   namespace: string;
   clock: Clock;
 };
 
 /**
- * A Keyv storage on one namespace of the `kv` table. Values are the strings that Keyv's serializer
- * makes. An expired entry is absent from the moment the injected clock says so; its row goes later.
+ * A Keyv storage for one namespace of the `kv` table. Values are the strings of Keyv's serializer.
+ * An expired entry is absent as soon as the injected clock says so; its row is removed later.
  */
 export class SqliteStorage implements RecordStorage {
   readonly namespace: string;
@@ -66,7 +66,7 @@ export class SqliteStorage implements RecordStorage {
   }
 
   /**
-   * The entry as it is now, for whoever has no transaction open. Throws a `StoreUnavailableError`.
+   * The current entry, for callers without an open transaction. Throws a `StoreUnavailableError`.
    */
   peek(key: string): string | undefined {
     try {
@@ -76,7 +76,7 @@ export class SqliteStorage implements RecordStorage {
     }
   }
 
-  /** Durable when it resolves. `ttlMs` absent or 0: kept for good. */
+  /** Durable when it resolves. If `ttlMs` is absent or 0, the entry is kept for good. */
   async set(key: string, value: string, ttlMs?: number): Promise<void> {
     await this.#commits.run(() => this.write(key, value, ttlMs));
   }
@@ -90,24 +90,24 @@ export class SqliteStorage implements RecordStorage {
     return this.#commits.run(() => this.read(key) === text && this.remove(key));
   }
 
-  /** Keyv asks that it be there. */
+  /** Keyv requires this method. */
   async clear(): Promise<void> {
     throw new TypeError("Records are removed one at a time");
   }
 
-  /** The entry, read in the transaction that is open, or as it is on the disk. */
+  /** The entry, read in the open transaction or from the disk. */
   read(key: string): string | undefined {
     const row = this.#sql(storageSql.get).get(`${this.namespace}:${key}`, this.#clock.now());
     return row === undefined ? undefined : Value.parse(row).value;
   }
 
-  /** Writes in the transaction that is open. */
+  /** Writes in the open transaction. */
   write(key: string, value: string, ttlMs?: number): void {
     const expiresAt = ttlMs ? this.#clock.now() + Math.ceil(ttlMs) : null;
     this.#sql(storageSql.set).run(`${this.namespace}:${key}`, value, expiresAt);
   }
 
-  /** Removes in the transaction that is open. Returns whether it was there. */
+  /** Removes in the open transaction. Returns true if it was there. */
   remove(key: string): boolean {
     const row = this.#sql(storageSql.delete).get(`${this.namespace}:${key}`);
     if (row === undefined) return false;
@@ -118,7 +118,7 @@ export class SqliteStorage implements RecordStorage {
 
 /** Series in the file that this process owns. */
 export class SqliteSeries implements Series {
-  /** Up to which entry the sweep has looked. */
+  /** The last entry that the sweep has checked. */
   #sweptTo = 0;
   readonly #clock: Clock;
   readonly #sql: (sql: string) => StatementSync;
@@ -139,13 +139,13 @@ export class SqliteSeries implements Series {
     }
   }
 
-  /** Appends in the transaction that is open. */
+  /** Appends in the open transaction. */
   append({ series, entry, keep, ttlMs }: Append): void {
     this.#sql(storageSql.append).run(series, entry, this.#clock.now() + Math.ceil(ttlMs));
     this.#sql(storageSql.trim).run(series, series, keep);
   }
 
-  /** The same as {@link removeExpired}, for the next `limit` entries. */
+  /** Like {@link removeExpired}, for the next `limit` entries. */
   sweep(limit: number): boolean {
     const end = this.#sql(storageSql.sweepEnd).get(this.#sweptTo, limit - 1);
     const upTo = end === undefined ? Number.MAX_SAFE_INTEGER : Sequenced.parse(end).seq;
@@ -157,8 +157,8 @@ export class SqliteSeries implements Series {
 }
 
 /**
- * Removes, in the transaction that is open, a bounded number of records whose time is over. Returns
- * whether more may be left.
+ * Removes a bounded number of expired records in the open transaction. Returns true if more may be
+ * left.
  */
 export function removeExpired(db: DatabaseSync, nowMs: number, limit: number): boolean {
   return db.prepare(storageSql.removeExpired).run(nowMs, limit).changes === limit;
