@@ -117,6 +117,13 @@ export function longest(turn: Partial<ReportedTurn>): Partial<ReportedTurn> {
     reason: LONG,
     summary: `${LONG}\n`.repeat(8),
     branch: LONG,
+    checks: Array.from({ length: 20 }, () => ({
+      name: LONG,
+      result: "failed",
+      findings: Array.from({ length: 20 }, () => LONG),
+    })),
+    claims: { total: 200, verified: 199 },
+    notes: Array.from({ length: 20 }, () => LONG),
     ...turn,
     pullRequest: pullRequest && {
       ...pullRequest,

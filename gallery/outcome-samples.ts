@@ -1,7 +1,17 @@
 import type { MessageOf } from "../src/core/ports/notifier.ts";
 import { OutcomeReason } from "../src/core/turn/outcome.ts";
 import type { Outcome, endingOf } from "../src/core/turn/outcome.ts";
-import { BEN, LONG, NOON, longest, makeUpJob, makeUpOutcome, makeUpTold, makeUpTurn } from "./made-up.ts";
+import {
+  BEN,
+  LONG,
+  NOON,
+  longest,
+  makeUpJob,
+  makeUpOutcome,
+  makeUpReport,
+  makeUpTold,
+  makeUpTurn,
+} from "./made-up.ts";
 
 type Ending = ReturnType<typeof endingOf>;
 
@@ -90,6 +100,9 @@ const reasons: Record<OutcomeReason, Partial<Outcome>> = {
   other: { kind: "rejected", ...withoutPr },
 };
 
+const { pullRequest } = makeUpReport();
+const draft = { pullRequest: pullRequest && { ...pullRequest, isDraft: true } };
+
 /** What a job service that tells of turns adds. */
 const toldOutcomes: [string, Partial<Outcome>][] = [
   ["pull-request, described", { kind: "pull-request", told: makeUpTold() }],
@@ -104,6 +117,82 @@ const toldOutcomes: [string, Partial<Outcome>][] = [
   [
     "pull-request, unsafe link",
     { kind: "pull-request", job: makeUpJob({ prLink: "http://user@evil.example/7" }) },
+  ],
+  [
+    "pull-request, a draft with failed checks",
+    {
+      kind: "pull-request",
+      told: makeUpTold({
+        ...draft,
+        checks: [
+          {
+            name: "links",
+            result: "failed",
+            findings: ["docs/faq.md: there is no docs/setup.md", "docs/faq.md: there is no #install"],
+          },
+          { name: "vale", result: "failed", findings: ["docs/faq.md: Use “sign in” instead of “log in”."] },
+          { name: "docusaurus", result: "not-checked", findings: ["It took longer than 5 min."] },
+        ],
+        claims: { total: 5, verified: 4 },
+        notes: ["Sam couldn't be asked for a review."],
+      }),
+    },
+  ],
+  [
+    "pull-request, a draft as the settings say, checked",
+    {
+      kind: "pull-request",
+      told: makeUpTold({
+        ...draft,
+        checks: ["links", "markdownlint"].map((name) => ({ name, result: "passed", findings: [] })),
+        claims: { total: 1, verified: 1 },
+      }),
+    },
+  ],
+  [
+    "pull-request, a draft that a follow-up updated",
+    {
+      kind: "pull-request",
+      told: makeUpTold({ ...draft, claims: { total: 0, verified: 0 } }),
+      prBefore: makeUpJob().prLink ?? "",
+    },
+  ],
+  [
+    "answer",
+    {
+      kind: "no-changes",
+      ...withoutPr,
+      told: makeUpTold({
+        outcome: "no-changes",
+        pullRequest: null,
+        answer:
+          "Yes, since version 2.0: `acme list --json` prints one object per line (src/cli/list.ts:41).\n\n" +
+          "**It isn't documented.** Two pages would be the place for it:\n" +
+          "- docs/cli.md lists the other flags\n- docs/scripting.md still parses the table:\n" +
+          "```sh\nacme list | awk '{ print $2 }'\n```",
+      }),
+    },
+  ],
+  [
+    "answer, a question, with a note",
+    {
+      kind: "no-changes",
+      ...withoutPr,
+      told: makeUpTold({
+        outcome: "no-changes",
+        pullRequest: null,
+        answer: "There are two pages about refunds. Do you mean docs/refunds.md or docs/faq.md?",
+        notes: ["The repository “cli” couldn't be read."],
+      }),
+    },
+  ],
+  [
+    "answer, longest",
+    {
+      kind: "no-changes",
+      ...withoutPr,
+      told: makeUpTold({ outcome: "no-changes", pullRequest: null, answer: `${LONG}\n\n`.repeat(20) }),
+    },
   ],
   [
     "no-changes, with a reason",

@@ -17,8 +17,10 @@ import {
   FEEDBACK_YES,
   feedbackValue,
 } from "./actions.ts";
+import { answerParts, bulleted } from "./answer-parts.ts";
 import { awayBlock, pullRequestLink } from "./links.ts";
 import {
+  context,
   labelledText,
   labelled,
   plainSection,
@@ -91,19 +93,28 @@ const HAS_RESULT: ReadonlySet<string> = new Set(["pull-request", "branch", "no-c
 function withMentions(text: OutcomeText, mentioned: readonly string[], stopper: string | null): OutcomeText {
   const { symbol, headline } = text;
   const others = mentioned.filter((userId) => userId !== stopper).map((userId) => `<@${userId}>`);
-  if (others.length === 0) return { ...text, headline: `${symbol} ${headline}` };
+  if (others.length === 0) return { ...text, headline: `${symbol} ${headline}`.trimEnd() };
   const names = others.join(" ");
   return {
     ...text,
     headline:
       stopper === null
-        ? `${symbol} ${names} ${headline}`
+        ? `${symbol} ${names} ${headline}`.trimEnd()
         : `${symbol} ${headline.replace(/\.$/, `, ${names}.`)}`,
   };
 }
 
 /** Our words around the agent's: theirs are rich text, in which nothing is markup. */
-function said({ headline, subject, quote, detail, jobId }: OutcomeText): KnownBlock[] {
+function said({
+  headline,
+  subject,
+  quote,
+  answer,
+  problems,
+  facts,
+  detail,
+  jobId,
+}: OutcomeText): KnownBlock[] {
   const theirs: RichTextBlock["elements"] = [
     ...(subject === null
       ? []
@@ -119,25 +130,35 @@ function said({ headline, subject, quote, detail, jobId }: OutcomeText): KnownBl
             ],
           },
         ]),
+    ...(problems.length === 0 ? [] : [bulleted(problems)]),
     ...(quote === null ? [] : [quotePart([{ type: "text", text: cut(quote, QUOTE_MAX) }])]),
+    ...(answer === null ? [] : answerParts(answer)),
   ];
   const isIdAsked = jobId !== null && detail.endsWith(":");
   const ours = detail === "" || isIdAsked ? [] : [detail];
   const id = jobId === null ? [] : [labelledText(isIdAsked ? detail : "ID:", cut(jobId, NAME_MAX))];
-  if (theirs.length === 0) return [section([headline, ...ours].join("\n")), ...id];
-  return [section(headline), { type: "rich_text", elements: theirs }, ...ours.map(section), ...id];
+  const known = facts.length === 0 ? [] : [context([facts.join("\n")])];
+  if (theirs.length === 0) return [section([headline, ...ours].join("\n")), ...known, ...id];
+  return [section(headline), { type: "rich_text", elements: theirs }, ...known, ...ours.map(section), ...id];
 }
 
 /** A reason and the agent's last words, as they are kept. */
 const QUOTE_MAX = 1000;
 const SUBJECT_MAX = 300;
+const FACTS_MAX = 300;
+/** Where there are no blocks. */
+const ANSWER_TEXT_MAX = 1500;
 
 /** What notifications show and screen readers read; its first line fits on a lock screen. */
-function withoutBlocks({ headline, subject, quote, detail, jobId }: OutcomeText, url: string | null): string {
+function withoutBlocks(said: OutcomeText, url: string | null): string {
+  const { headline, subject, quote, answer, problems, facts, detail, jobId } = said;
   const id = jobId === null || !detail.endsWith(":") ? "" : ` ${cutEscaped(jobId, NAME_MAX)}`;
+  const first = subject === null ? answer : cut(subject.text, SUBJECT_MAX);
   return [
-    headline + (subject === null ? "" : ` ${cutEscaped(subject.text, SUBJECT_MAX)}`),
+    headline + (first === null ? "" : ` ${cutEscaped(first, ANSWER_TEXT_MAX)}`),
+    cutEscaped(problems.join("\n"), SAID_MAX),
     quote === null ? "" : cutEscaped(quote, STATE_MAX),
+    cutEscaped(facts.join("\n"), FACTS_MAX),
     detail + id,
     url === null ? "" : `<${url}>`,
   ]

@@ -135,8 +135,20 @@ const reportedTurns: fc.Arbitrary<ReportedTurn> = fc
         additions: fc.option(fc.nat()),
         deletions: fc.option(fc.nat()),
         headRef: anyText,
+        isDraft: fc.boolean(),
       }),
     ),
+    answer: fc.option(anyText),
+    checks: fc.array(
+      fc.record({
+        name: anyText,
+        result: fc.constantFrom("passed", "failed", "not-checked"),
+        findings: fc.array(anyText, { maxLength: 3 }),
+      }),
+      { maxLength: 8 },
+    ),
+    claims: fc.option(fc.record({ total: fc.nat(), verified: fc.nat() })),
+    notes: fc.array(anyText, { maxLength: 8 }),
   })
   .map(({ pullRequest, ...turn }) =>
     makeReported({
@@ -449,7 +461,18 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
         [null, link, "http://evil.example", evil].map((prLink) => makeJob({ ...job, prLink })),
       ),
     ];
-    const described = { ...makeReported().pullRequest!, title: evil, headRef: evil, url: link };
+    const described = {
+      ...makeReported().pullRequest!,
+      title: evil,
+      headRef: evil,
+      url: link,
+      isDraft: true,
+    };
+    const checks = Array.from({ length: 20 }, (_, n) => ({
+      name: evil,
+      result: n % 2 === 0 ? ("failed" as const) : ("not-checked" as const),
+      findings: Array.from({ length: 20 }, () => evil),
+    }));
     const reports = ReportedOutcome.options.map((ending) =>
       toldTurn(
         makeReported({
@@ -458,6 +481,10 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
           summary: `${evil}\n`.repeat(20),
           branch: evil,
           pullRequest: described,
+          answer: evil.repeat(5),
+          checks,
+          claims: { total: 200, verified: 199 },
+          notes: Array.from({ length: 20 }, () => evil),
         }),
       ),
     );

@@ -134,7 +134,104 @@ const toldRows: Row[] = [
       "Open a pull request from it to merge it.",
     ],
   },
+  {
+    when: "the agent answered a question",
+    outcome: {
+      kind: "no-changes",
+      job: without,
+      told: told({
+        outcome: "no-changes",
+        pullRequest: null,
+        answer:
+          "# Yes\n\nThe CLI supports `--json`, see **docs/cli.md**:\n\n- since 2.0\n  ```sh\n  acme --json\n  ```\n" +
+          "<!here> [Details](https://evil.example/a.md)",
+      }),
+    },
+    lines: [
+      "💬 @Ana",
+      "Yes",
+      "",
+      "The CLI supports --json, see docs/cli.md:",
+      "",
+      "• since 2.0",
+      "  acme --json",
+      "<!here> [Details](https://evil.example/a.md)",
+    ],
+  },
+  {
+    when: "the agent answers with a question",
+    outcome: {
+      kind: "no-changes",
+      job: without,
+      told: told({ outcome: "no-changes", pullRequest: null, answer: "Which page?" }),
+    },
+    lines: ["💬 @Ana", "Which page?", "Reply with @docs-agent to answer."],
+  },
+  {
+    when: "checks failed, and the pull request is a draft",
+    outcome: {
+      kind: "pull-request",
+      job: withPr,
+      told: told({
+        pullRequest: { ...pull, isDraft: true },
+        checks: [
+          failed("links", "docs/faq.md: no page <!here>.md", "docs/faq.md: no page b.md"),
+          failed("vale", "docs/faq.md: Use “sign in”."),
+          failed("docusaurus"),
+          { name: "markdownlint", result: "passed", findings: [] },
+          { name: "mint", result: "not-checked", findings: ["It isn't installed."] },
+        ],
+        claims: { total: 5, verified: 4 },
+        notes: ["The reviewer sam couldn't be asked."],
+      }),
+    },
+    lines: [
+      "📝 @Ana The pull request is a draft: 4 new problems.",
+      "links: 2 new problems, such as docs/faq.md: no page <!here>.md",
+      "vale: docs/faq.md: Use “sign in”.",
+      "docusaurus: 1 new problem",
+      "Both pages name the right command now.",
+      "Not checked: mint",
+      "5 statements, 4 with a source",
+      "The reviewer sam couldn't be asked.",
+      "[View pull request]",
+    ],
+  },
+  {
+    when: "a follow-up updated a draft, and the settings want drafts",
+    outcome: {
+      kind: "pull-request",
+      job: withPr,
+      told: told({ pullRequest: { ...pull, isDraft: true }, summary: null }),
+      prBefore: PR,
+    },
+    lines: [`📝 @Ana The agent updated ${LINK}. It's a draft.`, "[View pull request]"],
+  },
+  {
+    when: "the pull request is a draft because the settings say so, and all checks passed",
+    outcome: {
+      kind: "pull-request",
+      job: withPr,
+      told: told({
+        summary: null,
+        pullRequest: { ...pull, isDraft: true },
+        checks: ["links", "vale"].map((name) => ({ name, result: "passed", findings: [] })),
+        claims: { total: 0, verified: 0 },
+      }),
+    },
+    lines: [
+      "📝 @Ana Your draft pull request is ready:",
+      "Correct the install command",
+      "Checks passed: links, vale",
+      "The agent named no sources.",
+      "[View pull request]",
+    ],
+  },
 ];
+
+function failed(name: string, ...findings: string[]) {
+  return { name, result: "failed" as const, findings };
+}
 
 describe("where the job service tells of its turns, the thread says that, too:", () => {
   it.each(toldRows)("$when", ({ outcome, lines }) => {
@@ -142,7 +239,10 @@ describe("where the job service tells of its turns, the thread says that, too:",
     expect(ended.lines).toEqual(lines);
     const [first] = ended.notification.split("\n");
     const headline = lines[0]?.replace(LINK, "acme/docs#7");
-    expect(first).toBe(headline?.endsWith(":") === true ? `${headline} ${lines[1]}` : headline);
+    const goesOn = headline?.endsWith(":") === true || outcome.told?.answer !== undefined;
+    // An answer's Markdown stays as it was written.
+    const next = outcome.told?.answer?.split("\n")[0] ?? lines[1];
+    expect(first).toBe(goesOn ? `${headline} ${next}` : headline);
     expect(ended.notification.endsWith(PR)).toBe(lines.at(-1)?.includes("[View pull request]") === true);
   });
 

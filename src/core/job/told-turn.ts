@@ -1,11 +1,14 @@
 import { z } from "zod";
 import type { PlanStep, ReportedPullRequest, ReportedTurn, JobServiceAnswer } from "../ports/job-service.ts";
 import { storedObject } from "../ports/stored-object.ts";
-import { cut, excerpt, plainLine } from "../text/text.ts";
+import { cut, excerpt, passage, plainLine } from "../text/text.ts";
+import { ToldQuality, toldQuality } from "./told-quality.ts";
 
 /** How much of each text is kept, in UTF-16 units: as much as a message shows. */
 const WORDS_MAX = 400;
 const WORDS_MAX_LINES = 8;
+const ANSWER_MAX = 2500;
+const ANSWER_MAX_LINES = 80;
 const LINE_MAX = 150;
 /** A plan of one step says no more than the step. */
 const PLAN_MIN_STEPS = 2;
@@ -23,6 +26,8 @@ export const PullRequestReport = storedObject({
   files: z.number().nullable(),
   additions: z.number().nullable(),
   deletions: z.number().nullable(),
+  /** Absent: it isn't one, or that wasn't told. */
+  isDraft: z.boolean().optional(),
 });
 export type PullRequestReport = z.infer<typeof PullRequestReport>;
 
@@ -44,6 +49,9 @@ export const ToldTurn = storedObject({
   /** The branch that the agent's changes are on. */
   branch: z.string().nullable(),
   pullRequest: PullRequestReport.nullable(),
+  /** What the agent answered where it changed nothing. Absent: nothing, or that wasn't told. */
+  answer: z.string().optional(),
+  ...ToldQuality,
 });
 export type ToldTurn = z.infer<typeof ToldTurn>;
 
@@ -95,6 +103,7 @@ export function toldTurn(reported: ReportedTurn | null): ToldTurn | undefined {
   if (reported?.status !== "ended" || reported.outcome === null) return undefined;
   const { outcome, reason, cause, summary, branch, pullRequest } = reported;
   const title = pullRequest === null ? null : lineOrNull(pullRequest.title);
+  const answer = outcome === "no-changes" ? passage(reported.answer ?? "", ANSWER_MAX, ANSWER_MAX_LINES) : "";
   return {
     outcome,
     reason: wordsOrNull(reason),
@@ -102,6 +111,8 @@ export function toldTurn(reported: ReportedTurn | null): ToldTurn | undefined {
     summary: wordsOrNull(withoutTitle(summary, title)),
     branch: lineOrNull(branch ?? pullRequest?.headRef ?? null),
     pullRequest: pullRequest === null ? null : pullRequestReport(pullRequest, title),
+    ...(answer === "" ? {} : { answer }),
+    ...toldQuality(reported),
   };
 }
 
@@ -132,10 +143,11 @@ function shownPlan(steps: readonly PlanStep[]): PlanStep[] {
 }
 
 function pullRequestReport(
-  { url, files, additions, deletions }: ReportedPullRequest,
+  { url, files, additions, deletions, isDraft }: ReportedPullRequest,
   title: string | null,
 ): PullRequestReport {
-  return { url: cut(url, URL_MAX), title, files, additions, deletions };
+  const draft = isDraft === true ? { isDraft } : {};
+  return { url: cut(url, URL_MAX), title, files, additions, deletions, ...draft };
 }
 
 /** Services make titles of the first line of what the agent says; nobody needs to read it twice. */

@@ -1,7 +1,8 @@
 import { cameToNothing, endingOf, prLinkOf, updateOf, type Outcome } from "../turn/outcome.ts";
 import { unnamedText } from "./prompt.ts";
 import type { Request } from "../turn/request.ts";
-import type { PullRequestReport } from "../job/told-turn.ts";
+import type { ToldTurn } from "../job/told-turn.ts";
+import { factLines, problemLines, problemsCount } from "./change-text.ts";
 
 export type OutcomeButton = "view-pull-request" | "try-again" | "keep-watching";
 
@@ -58,6 +59,11 @@ export type OutcomeText = {
   jobId: string | null;
   /** What the agent, or its service, says: untrusted, to be quoted. */
   quote: string | null;
+  /** What the agent answered: untrusted, and longer than a quote. Then the headline is empty. */
+  answer: string | null;
+  /** What is wrong with the change, and what else is known of it, in lines: untrusted. */
+  problems: string[];
+  facts: string[];
   buttons: OutcomeButton[];
 };
 
@@ -65,9 +71,13 @@ export type OutcomeText = {
 export function outcomeText(outcome: Outcome, words: OutcomeWords): OutcomeText {
   const said = textOf(outcome, words);
   const hasPullRequest = prLinkOf(outcome) !== null;
+  const isChange = ["pull-request", "branch"].includes(endingOf(outcome));
   return {
     subject: null,
     quote: quoteOf(outcome),
+    answer: null,
+    problems: isChange ? problemLines(outcome.told) : [],
+    facts: isChange ? factLines(outcome.told) : (outcome.told?.notes ?? []),
     jobId: cameToNothing(outcome) ? outcome.job?.id || null : null,
     ...said,
     buttons: hasPullRequest ? ["view-pull-request", ...said.buttons] : said.buttons,
@@ -89,11 +99,11 @@ function textOf(outcome: Outcome, words: OutcomeWords): Text {
     case "pull-request":
       switch (updateOf(outcome)) {
         case "updated":
-          return text("✅", `The agent updated ${words.pr ?? "the pull request"}.`);
+          return updatedText(told, words.pr ?? "the pull request");
         case "maybe-updated":
           return text("✅", `The agent finished. ${pr} may have new commits.`);
         case null:
-          return pullRequestText(told?.pullRequest, words.pr);
+          return pullRequestText(told, words.pr);
       }
     case "branch": {
       const next = "Open a pull request from it to merge it.";
@@ -105,6 +115,9 @@ function textOf(outcome: Outcome, words: OutcomeWords): Text {
         : text("✅", "The changes are on a branch of the repository.", next);
     }
     case "no-changes": {
+      if (told?.answer !== undefined) {
+        return { ...text("💬", "", replyToQuestion(told.answer, words)), quote: null, answer: told.answer };
+      }
       const headline =
         outcome.isUnsure === true ? "The agent finished, and there's no pull request." : "No changes made.";
       return text("➖", headline, replyText(outcome, words), "try-again");
@@ -147,12 +160,21 @@ function textOf(outcome: Outcome, words: OutcomeWords): Text {
 }
 
 /** The status message has the link and the size, and the button leads there, too. */
-function pullRequestText(report: PullRequestReport | null | undefined, link: string | null): Text {
-  const title = report?.title ?? null;
-  if (title !== null) {
-    return { ...text("✅", "Your pull request is ready:"), subject: { text: title, isCode: false } };
-  }
-  return text("✅", link === null ? "Your pull request is ready." : `Your pull request is ready: ${link}`);
+function pullRequestText(told: ToldTurn | undefined, link: string | null): Text {
+  const { title = null, isDraft = false } = told?.pullRequest ?? {};
+  const problems = problemsCount(told);
+  if (isDraft && problems !== "") return text("📝", `The pull request is a draft: ${problems}.`);
+  const [symbol, ready] = isDraft
+    ? ["📝", "Your draft pull request is ready"]
+    : ["✅", "Your pull request is ready"];
+  if (title !== null) return { ...text(symbol, `${ready}:`), subject: { text: title, isCode: false } };
+  return text(symbol, link === null ? `${ready}.` : `${ready}: ${link}`);
+}
+
+function updatedText(told: ToldTurn | undefined, pr: string): Text {
+  if (told?.pullRequest?.isDraft !== true) return text("✅", `The agent updated ${pr}.`);
+  const problems = problemsCount(told);
+  return text("📝", `The agent updated ${pr}. It's a draft${problems === "" ? "" : `: ${problems}`}.`);
 }
 
 function failedText(outcome: Outcome, pr: string | null, contact: string): Text {
@@ -171,15 +193,6 @@ function failedText(outcome: Outcome, pr: string | null, contact: string): Text 
       : "The agent couldn't finish.";
   const detail = pr === null ? ifItKeepsHappening(outcome, contact) : checkBeforeMergeText(pr);
   return text("❌", headline, detail, "try-again");
-}
-
-/** `3 files, +12 −4`: as much of it as is known. */
-export function diffText(report: PullRequestReport | null | undefined): string {
-  if (report === null || report === undefined) return "";
-  const { files, additions, deletions } = report;
-  const lines = additions === null || deletions === null ? "" : `+${count(additions)} −${count(deletions)}`;
-  const changed = files === null ? "" : `${count(files)} ${files === 1 ? "file" : "files"}`;
-  return [changed, lines].filter((part) => part !== "").join(", ");
 }
 
 /**
@@ -269,14 +282,19 @@ function checkBeforeMergeText(pr: string): string {
   return `${pr} is already open. Check it carefully before you merge.`;
 }
 
-/**
- * How to go on where nothing was changed: an agent that asks wants an answer, and else the page may
- * be unclear.
- */
-function replyText(outcome: Outcome, { botName, isPageNamed: isNamed }: OutcomeWords): string {
-  const reply = botName === null ? "Reply" : `Reply with @${botName}`;
-  if (quoteOf(outcome)?.endsWith("?") === true) return `${reply} to answer.`;
-  return isNamed ? "" : `${reply} and name the page.`;
+/** How to go on where nothing was changed: the page may be unclear. */
+function replyText(outcome: Outcome, words: OutcomeWords): string {
+  const toQuestion = replyToQuestion(quoteOf(outcome) ?? "", words);
+  return toQuestion !== "" || words.isPageNamed ? toQuestion : `${replyTo(words)} and name the page.`;
+}
+
+/** An agent that asks wants an answer. */
+function replyToQuestion(said: string, words: OutcomeWords): string {
+  return said.endsWith("?") ? `${replyTo(words)} to answer.` : "";
+}
+
+function replyTo({ botName }: OutcomeWords): string {
+  return botName === null ? "Reply" : `Reply with @${botName}`;
 }
 
 /** What to do where a second run may be one too many. */
@@ -287,8 +305,4 @@ function checkText(pr: string | null): string {
 /** What to do where only an operator can help. */
 function fixText(isStarted: boolean, contact: string): string {
   return `Contact ${contact}, then ${isStarted ? "press *Keep watching*" : "try again"}.`;
-}
-
-function count(n: number): string {
-  return n.toLocaleString("en-US");
 }

@@ -1,7 +1,8 @@
 import type { ReactionChange } from "../ports/notifier.ts";
 import { upToMinute, utcTimeOfDay } from "./text.ts";
 import { endingOf, cameToNothing, type Outcome } from "../turn/outcome.ts";
-import { diffText, type OutcomeWords } from "./outcome-text.ts";
+import { diffText } from "./change-text.ts";
+import type { OutcomeWords } from "./outcome-text.ts";
 import { sharedTexts } from "../turn/shared.ts";
 import type { TurnProgress } from "../job/told-turn.ts";
 import { isAsking, isFollowUp, type Turn } from "../turn/turn.ts";
@@ -129,12 +130,15 @@ function outcomeLine(outcome: Outcome, words: Pick<OutcomeWords, "watchedFor" | 
     case "pull-request": {
       // The title is left out, since it may describe the first turn alone while the size covers all
       // turns.
-      const parts = [words.pr ?? "Pull request ready", diffText(told?.pullRequest)];
-      return `✅ ${parts.filter((part) => part !== "").join(", ")}`;
+      const isDraft = told?.pullRequest?.isDraft === true;
+      const name = words.pr ?? "Pull request ready";
+      const parts = [name, isDraft ? "draft" : "", diffText(told?.pullRequest)];
+      return `${isDraft ? "📝" : "✅"} ${parts.filter((part) => part !== "").join(", ")}`;
     }
     case "branch":
       return told?.branch ? `✅ Changes on branch ${told.branch}` : "✅ Changes on a branch";
     case "no-changes":
+      if (told?.answer !== undefined) return "💬 Answered";
       return outcome.isUnsure === true ? "➖ No pull request" : "➖ No changes";
     case "failed":
       return "❌ Couldn't finish";

@@ -39,6 +39,27 @@ export function excerpt(text: string, max: number, maxLines: number): string {
     .filter((line) => line !== "");
   const kept = lines.slice(0, maxLines).join("\n");
   if (kept.length <= max && lines.length <= maxLines) return kept;
+  return beginning(kept, max);
+}
+
+/**
+ * The beginning of a longer text with its paragraphs and indentation: without control characters,
+ * at most `maxLines` and `max` UTF-16 units. A longer one ends as {@link excerpt} does.
+ */
+export function passage(text: string, max: number, maxLines: number): string {
+  const lines = text
+    .toWellFormed()
+    .replaceAll(/\r\n?|[\u2028\u2029]/g, "\n")
+    .replaceAll(/[^\P{Cc}\n]|\p{Bidi_Control}/gu, " ")
+    .split("\n")
+    .map((line) => line.trimEnd());
+  const paragraphs = lines.filter((line, n) => line !== "" || (lines[n - 1] ?? "") !== "");
+  const kept = paragraphs.slice(0, maxLines).join("\n").trimEnd();
+  return kept.length <= max && paragraphs.length <= maxLines ? kept : beginning(kept, max);
+}
+
+/** Ends with an ellipsis, after a whole sentence, line or word if there is one. */
+function beginning(kept: string, max: number): string {
   const room = max - " …".length;
   if (kept.length <= room) return `${withoutOpening(kept)} …`;
   const start = startOf(kept, room);

@@ -171,7 +171,7 @@ describe("the sources that an agent names", () => {
     const agent = agentThat(
       `fs.writeFileSync(file, ${JSON.stringify(JSON.stringify([claim({}), claim({ path: "no" })]))});`,
     );
-    await expect(world.run(world.project(agent))).rejects.toThrow();
+    await expect(world.run(world.project(agent))).rejects.toThrow("The code host answered 503.");
     isDown = false;
     world.restart();
     const again = world.project(inlineAgent(`throw new Error("ran a second time");`));

@@ -1,0 +1,45 @@
+import { z } from "zod";
+import type { ReportedTurn } from "../ports/job-service.ts";
+import { storedObject } from "../ports/stored-object.ts";
+import { plainLine } from "../text/text.ts";
+
+const LINE_MAX = 150;
+const NAME_MAX = 40;
+const MAX_CHECKS = 20;
+const MAX_NOTES = 5;
+
+/** How one check of the change went. */
+const ToldCheck = storedObject({
+  name: z.string(),
+  /** One of {@link ReportedTurn}'s; any text, because an older version may read a newer one's. */
+  result: z.string(),
+  /** How many findings the service tells, and the first of them; null: there is none. */
+  findings: z.number(),
+  first: z.string().nullable(),
+});
+
+/**
+ * What a job service said of how good a change is: untrusted, bounded. What is absent wasn't told.
+ */
+export const ToldQuality = {
+  checks: z.array(ToldCheck).optional(),
+  claims: storedObject({ total: z.number(), verified: z.number() }).optional(),
+  /** What else people should know, a sentence each. */
+  notes: z.array(z.string()).optional(),
+};
+export type ToldQuality = z.infer<z.ZodObject<typeof ToldQuality>>;
+
+/** What is kept of it. */
+export function toldQuality({ checks, claims, notes }: ReportedTurn): ToldQuality {
+  const sentences = notes.map((note) => plainLine(note, LINE_MAX)).filter((note) => note !== "");
+  return {
+    ...(checks.length === 0 ? {} : { checks: checks.slice(0, MAX_CHECKS).map(toldCheck) }),
+    ...(claims === null ? {} : { claims }),
+    ...(sentences.length === 0 ? {} : { notes: sentences.slice(0, MAX_NOTES) }),
+  };
+}
+
+function toldCheck({ name, result, findings }: ReportedTurn["checks"][number]): z.infer<typeof ToldCheck> {
+  const first = plainLine(findings[0] ?? "", LINE_MAX) || null;
+  return { name: plainLine(name, NAME_MAX), result, findings: findings.length, first };
+}

@@ -1,0 +1,74 @@
+import type { ToldQuality } from "../job/told-quality.ts";
+import type { PullRequestReport, ToldTurn } from "../job/told-turn.ts";
+
+/** As many findings of a check as a service tells at most: there may be more. */
+const MANY_FINDINGS = 20;
+const MAX_PROBLEMS = 5;
+
+/** `3 files, +12 −4`: as much of it as is known. */
+export function diffText(report: PullRequestReport | null | undefined): string {
+  if (report === null || report === undefined) return "";
+  const { files, additions, deletions } = report;
+  const lines = additions === null || deletions === null ? "" : `+${count(additions)} −${count(deletions)}`;
+  const changed = files === null ? "" : `${count(files)} ${files === 1 ? "file" : "files"}`;
+  return [changed, lines].filter((part) => part !== "").join(", ");
+}
+
+/** `2 new problems`, of all failed checks together; empty if none failed. */
+export function problemsCount(told: ToldQuality | undefined): string {
+  const found = failedChecks(told).map(({ findings }) => Math.max(1, findings));
+  if (found.length === 0) return "";
+  const total = found.reduce((sum, findings) => sum + findings, 0);
+  return problems(
+    total,
+    found.some((findings) => findings >= MANY_FINDINGS),
+  );
+}
+
+/** What each failed check says, in a line: untrusted. */
+export function problemLines(told: ToldQuality | undefined): string[] {
+  const failed = failedChecks(told);
+  const more = failed.length - MAX_PROBLEMS;
+  const lines = failed.slice(0, MAX_PROBLEMS).map(({ name, findings, first }) => {
+    const found = problems(Math.max(1, findings), findings >= MANY_FINDINGS);
+    if (first === null) return `${name}: ${found}`;
+    return findings > 1 ? `${name}: ${found}, such as ${first}` : `${name}: ${first}`;
+  });
+  return more > 0 ? [...lines, `${more} more ${more === 1 ? "check" : "checks"} failed`] : lines;
+}
+
+/** What else is known of a change, a line each: untrusted. */
+export function factLines(told: ToldTurn | undefined): string[] {
+  if (told === undefined) return [];
+  const { claims, notes = [] } = told;
+  const named = (result: string) => checksOf(told, result).map(({ name }) => name);
+  const [passed, unchecked] = [named("passed"), named("not-checked")];
+  return [
+    // Beside what failed, nobody needs to know it.
+    ...(passed.length > 0 && failedChecks(told).length === 0 ? [`Checks passed: ${passed.join(", ")}`] : []),
+    ...(unchecked.length > 0 ? [`Not checked: ${unchecked.join(", ")}`] : []),
+    ...(claims === undefined ? [] : [sourcesLine(claims)]),
+    ...notes,
+  ];
+}
+
+function sourcesLine({ total, verified }: NonNullable<ToldQuality["claims"]>): string {
+  if (total === 0) return "The agent named no sources.";
+  return `${count(total)} ${total === 1 ? "statement" : "statements"}, ${count(verified)} with a source`;
+}
+
+function failedChecks(told: ToldQuality | undefined) {
+  return checksOf(told, "failed");
+}
+
+function checksOf(told: ToldQuality | undefined, result: string) {
+  return (told?.checks ?? []).filter((check) => check.result === result);
+}
+
+function problems(n: number, isMore: boolean): string {
+  return `${count(n)}${isMore ? "+" : ""} new ${n === 1 ? "problem" : "problems"}`;
+}
+
+function count(n: number): string {
+  return n.toLocaleString("en-US");
+}
