@@ -65,7 +65,7 @@ const RUNNER_MAY_IMPORT: Record<string, string[]> = {
   process: [],
   agents: ["sandbox"],
   claims: ["git", "tree"],
-  publish: [],
+  publish: ["git"],
 };
 type Import = { file: string; folder: string; target: string };
 

@@ -2,6 +2,7 @@ import { isBaseBranch, isJobId } from "../config/branch.ts";
 import { checkClaims } from "./steps/check-claims.ts";
 import { runAgent } from "./run-agent.ts";
 import { TurnFailedError } from "./run-error.ts";
+import { allowPublishing } from "./steps/allow-publishing.ts";
 import { checkWork } from "./steps/check.ts";
 import { openTree } from "./steps/open-tree.ts";
 import { prepareTurn } from "./steps/prepare.ts";
@@ -29,6 +30,7 @@ export async function runTurn(turn: RunnerTurn, context: RunContext): Promise<Su
   if (commit === null) return reportNothing(ran, checked.leftOut);
 
   const claims = await checkClaims(tree, [], turn, context);
+  await allowPublishing(turn, context, { from: tree.commit, commit, contexts: [] });
   const { summary } = ran;
   const pushed = await publishWork(turn, context, start, {
     commit,

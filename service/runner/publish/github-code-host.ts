@@ -38,6 +38,8 @@ const READY = `mutation ($id: ID!) {
 export function createGitHubCodeHost(options: GitHubOptions): PullRequestHost {
   const { owner } = options;
   const api = new GitHubApi(options);
+  /** Of the project's own repository, once it was asked for. */
+  let ownVisibility: boolean | null | undefined;
 
   async function asReviewers(number: number, names: readonly string[], signal: AbortSignal): Promise<void> {
     const teams = names.flatMap((name) => name.split("/").slice(1));
@@ -129,10 +131,13 @@ export function createGitHubCodeHost(options: GitHubOptions): PullRequestHost {
     },
 
     async isPublic(signal, repository) {
+      if (repository === undefined && ownVisibility !== undefined) return ownVisibility;
       const asked = { doing: "Reading the repository's visibility", signal, schema: Repository };
       try {
         const found = await api.ask(asked, `GET ${REPOSITORY}`, { ...repository });
-        return !found.private && (found.visibility ?? "public") === "public";
+        const isPublic = !found.private && (found.visibility ?? "public") === "public";
+        if (repository === undefined) ownVisibility = isPublic;
+        return isPublic;
       } catch (error) {
         if (error instanceof RefusedByCodeHostError) return null;
         throw error;

@@ -1,3 +1,6 @@
+import remarkGfm from "remark-gfm";
+import remarkParse from "remark-parse";
+import { unified } from "unified";
 import { printableText } from "../printable-text.ts";
 
 /** Invisible, and enough that a code host sees no name or number. */
@@ -5,18 +8,56 @@ const BREAK = "\u200b";
 const REFERENCE_URL = /\/(issues|pull|pulls|discussions|merge_requests|commit)\/(?=[0-9a-f])/gi;
 
 /**
- * Text that pings nobody, refers to nothing, closes nothing and hides nothing on a code host, and
- * reads as before: `@name`, `#1`, `GH-1` and links to issues lose their meaning, and `<` starts no
- * HTML.
+ * Text that pings nobody, refers to nothing and closes nothing on a code host, and reads as before,
+ * where no HTML is read: `@name`, `#1`, `GH-1` and links to issues lose their meaning.
  */
-export function inertText(text: string): string {
+export function inertWords(text: string): string {
   return printableText(text)
     .replace(/@(?=[\w-])/g, `@${BREAK}`)
     .replace(/#(?=\d)/g, `#${BREAK}`)
     .replace(/\b(gh)-(?=\d)/gi, `$1-${BREAK}`)
     .replace(/!(?=\d)/g, `!${BREAK}`)
-    .replace(REFERENCE_URL, `/$1/${BREAK}`)
-    .replace(/<(?=[a-z!/?])/gi, `<${BREAK}`);
+    .replace(REFERENCE_URL, `/$1/${BREAK}`);
+}
+
+/** The same for Markdown, where `<` starts no HTML either. */
+export function inertText(text: string): string {
+  return inertWords(text).replace(/<(?=[a-z!/?])/gi, `<${BREAK}`);
+}
+
+const markdown = unified().use(remarkParse).use(remarkGfm).freeze();
+
+/** The same, but for code, in which a code host sees nothing but code. */
+export function inertMarkdown(text: string): string {
+  const clean = printableText(text);
+  let inert = "";
+  let at = 0;
+  try {
+    for (const [from, to] of codeIn(markdown.parse(clean))) {
+      inert += inertText(clean.slice(at, from)) + clean.slice(from, to);
+      at = to;
+    }
+    return inert + inertText(clean.slice(at));
+  } catch {
+    // Nested deeper than anybody can follow.
+    return inertText(clean);
+  }
+}
+
+/** What of a node of Markdown's syntax tree is looked at. */
+type MarkdownNode = {
+  type: string;
+  position?: { start: { offset?: number | undefined }; end: { offset?: number | undefined } } | undefined;
+  children?: MarkdownNode[];
+};
+
+/** Where code stands, in order. */
+function codeIn(node: MarkdownNode): [from: number, to: number][] {
+  if (node.type === "code" || node.type === "inlineCode") {
+    const { start, end } = node.position ?? {};
+    return start?.offset === undefined || end?.offset === undefined ? [] : [[start.offset, end.offset]];
+  }
+  return node.children?.flatMap(codeIn) ?? [];
 }
 
 /** Each line of the text as a Markdown quote, inert. */
@@ -32,7 +73,7 @@ export function quoted(text: string): string {
  * swallowed.
  */
 export function closedMarkdown(text: string): string {
-  const clean = inertText(text);
+  const clean = inertMarkdown(text);
   let open: string | null = null;
   for (const line of clean.split("\n")) {
     const fence = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1];

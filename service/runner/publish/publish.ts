@@ -3,11 +3,27 @@ import { DocsAgentError } from "../../../src/core/errors.ts";
 import { oneLine } from "../printable-text.ts";
 import type { Redact } from "../redaction.ts";
 import { TransientRunError } from "../run-error.ts";
+import type { RunnerProject } from "../turn.ts";
 import type { PullRequestHost, HostedPullRequest } from "./code-host.ts";
-import { bodyOf, mergedBody, titleOf, type TurnText } from "./pull-request-text.ts";
+import { decorate } from "./decorate.ts";
+import {
+  bodyOf,
+  changeTitle,
+  checksPart,
+  hasPart,
+  mergedBody,
+  saysOurDraft,
+  titleBefore,
+  type TurnText,
+} from "./pull-request-text.ts";
+import { hasChecksHeading, inTemplate } from "./template.ts";
+import { formattedTitle } from "./title.ts";
 
 /** GitHub's own limit. */
 const MAX_TITLE_LENGTH = 256;
+const DRAFTED = "This is a draft because a check found something new.";
+const LOOK_FIRST = "A check found something new. Look at it before you merge.";
+const NO_DRAFTS = "Drafts aren't available in this repository, so this is open as usual.";
 
 export type PublishInput = {
   codeHost: PullRequestHost;
@@ -20,22 +36,35 @@ export type PublishInput = {
    * beside its head.
    */
   isTurns: (pull: HostedPullRequest) => boolean;
-  turn: TurnText;
+  /** The branch's open pull request before the turn; null: there was none, or nobody knows. */
+  openBefore: number | null;
+  settings: RunnerProject["pullRequests"];
+  /** Whether checks found what makes it a draft. */
+  hasBlockingFindings: boolean;
+  /** The repository's own; null: it has none. */
+  template: string | null;
+  turn: Omit<TurnText, "caution" | "isOurDraft">;
   redact: Redact;
   signal: AbortSignal;
 };
+
+/** The pull request, and what of the settings the code host refused, a sentence each. */
+export type Published = { pullRequest: ReportedPullRequest; notes: string[] };
 
 /**
  * Makes sure that there is one open pull request for the job's branch, with the turn's text, and
  * resolves to it. May be repeated: the pull request is found by its branch. One that was closed or
  * merged stays as it is, and another is opened, unless it holds this turn's commit already.
  */
-export async function publish(input: PublishInput): Promise<ReportedPullRequest> {
-  return reported(await withSize(await published(input), input), input.redact);
+export async function publish(input: PublishInput): Promise<Published> {
+  const { pullRequest, notes } = await published(input);
+  return { pullRequest: reported(await withSize(pullRequest, input), input.redact), notes };
 }
 
-async function published(input: PublishInput): Promise<HostedPullRequest> {
-  const { codeHost, branch, baseBranch, commit, isTurns, turn, redact, signal } = input;
+type Found = { pullRequest: HostedPullRequest; notes: string[] };
+
+async function published(input: PublishInput): Promise<Found> {
+  const { codeHost, branch, commit, isTurns, openBefore, signal } = input;
   // Twice: somebody may open or close one between our looking and our creating.
   for (let attempt = 0; attempt < 2; attempt++) {
     const found = await codeHost.find(branch, signal);
@@ -43,18 +72,75 @@ async function published(input: PublishInput): Promise<HostedPullRequest> {
       found.find(({ state }) => state === "open") ??
       found.find(({ headSha }) => headSha === commit) ??
       found.find(isTurns);
-    if (fitting) {
-      if (fitting.state !== "open") return fitting;
-      const body = mergedBody(fitting.body, bodyOf(turn, redact));
-      return await codeHost.change(fitting.number, { body }, signal);
-    }
-    const created = await codeHost.create(
-      { branch, base: baseBranch, title: titleOf(turn, redact), body: bodyOf(turn, redact), isDraft: false },
-      signal,
-    );
-    if (typeof created === "object") return created;
+    if (fitting !== undefined && fitting.state !== "open") return { pullRequest: fitting, notes: [] };
+    const opened = fitting === undefined ? await create(input) : await update(fitting, input);
+    if (opened === null) continue;
+    const isNew = opened.pullRequest.number !== openBefore;
+    const refused = isNew ? await decorate(opened.pullRequest, input) : [];
+    return { ...opened, notes: [...opened.notes, ...refused] };
   }
   throw new TransientRunError("The code host says that the pull request exists, but does not list it.");
+}
+
+/** Null: there is an open one already. */
+async function create(input: PublishInput): Promise<Found | null> {
+  const { codeHost, branch, baseBranch, settings, hasBlockingFindings, redact, signal } = input;
+  const title = formattedTitle(settings.titleTemplate, changeTitle(textOf(input), redact));
+  const wantsDraft = settings.draft || hasBlockingFindings;
+  for (const isDraft of wantsDraft ? [true, false] : [false]) {
+    const caution = hasBlockingFindings ? (isDraft ? DRAFTED : `${NO_DRAFTS} ${LOOK_FIRST}`) : null;
+    const turn = textOf(input, {
+      caution: caution ?? (wantsDraft && !isDraft ? NO_DRAFTS : null),
+      isOurDraft: isDraft && !settings.draft,
+    });
+    const created = await codeHost.create(
+      { branch, base: baseBranch, title, body: newBody(turn, input), isDraft },
+      signal,
+    );
+    if (created === "exists") return null;
+    if (created !== "no-drafts") {
+      const notes =
+        wantsDraft && !isDraft ? ["The pull request isn't a draft: this repository has none."] : [];
+      return { pullRequest: created, notes };
+    }
+  }
+  throw new TransientRunError("The code host doesn't open the pull request.");
+}
+
+/** Writes what this turn adds, and nothing over what people wrote. */
+async function update(found: HostedPullRequest, input: PublishInput): Promise<Found> {
+  const { codeHost, settings, hasBlockingFindings, redact, signal } = input;
+  const wasOurDraft = found.isDraft && saysOurDraft(found.body);
+  const isOurDraft = wasOurDraft && hasBlockingFindings;
+  const caution = hasBlockingFindings ? (found.isDraft ? DRAFTED : LOOK_FIRST) : null;
+  const turn = textOf(input, { caution, isOurDraft });
+  const parts = {
+    main: bodyOf(turn, redact, hasPart(found.body, "checks")),
+    checks: checksPart(turn, redact),
+  };
+  const before = titleBefore(turn, redact);
+  const isOurTitle = before !== null && found.title === formattedTitle(settings.titleTemplate, before);
+  const title = formattedTitle(settings.titleTemplate, changeTitle(turn, redact));
+  const texts = { body: mergedBody(found.body, parts), ...(isOurTitle && { title }) };
+  const pullRequest = await codeHost.change(found.number, texts, signal);
+  if (!wasOurDraft || isOurDraft) return { pullRequest, notes: [] };
+  try {
+    await codeHost.markReady(pullRequest, signal);
+    return { pullRequest: { ...pullRequest, isDraft: false }, notes: [] };
+  } catch (thrown) {
+    if (thrown instanceof TransientRunError || !(thrown instanceof DocsAgentError)) throw thrown;
+    return { pullRequest, notes: ["The pull request is still a draft. Mark it as ready for review."] };
+  }
+}
+
+function newBody(turn: TurnText, { template, redact }: PublishInput): string {
+  if (template === null) return bodyOf(turn, redact);
+  const hasPlace = hasChecksHeading(template);
+  return inTemplate(template, bodyOf(turn, redact, hasPlace), checksPart(turn, redact));
+}
+
+function textOf({ turn }: PublishInput, draft: Partial<TurnText> = {}): TurnText {
+  return { caution: null, isOurDraft: false, ...turn, ...draft };
 }
 
 /**
@@ -75,7 +161,7 @@ async function withSize(
 }
 
 function reported(pullRequest: HostedPullRequest, redact: Redact): ReportedPullRequest {
-  const { url, number, title, state, size, headRef, headSha } = pullRequest;
+  const { url, number, title, state, size, headRef, headSha, isDraft } = pullRequest;
   return {
     url,
     number,
@@ -87,5 +173,6 @@ function reported(pullRequest: HostedPullRequest, redact: Redact): ReportedPullR
     deletions: size?.deletions ?? null,
     headRef,
     headSha,
+    isDraft,
   };
 }

@@ -1,99 +1,156 @@
+import type { ReportedCheck, Requester } from "../../../src/core/ports/job-service.ts";
 import { cut } from "../../../src/core/text/text.ts";
+import { JOB_TRAILER, TURN_TRAILER, turnKeyOf } from "../earlier-push.ts";
 import { oneLine } from "../printable-text.ts";
 import type { Redact } from "../redaction.ts";
 import type { EarlierTurn } from "../turn-runner.ts";
-import { JOB_TRAILER, TURN_TRAILER, turnKeyOf } from "../earlier-push.ts";
-import { closedMarkdown, fileName, inertText, quoted } from "./inert-text.ts";
+import { ABOVE_FOLD, folded, linesWithin, startWithin } from "./fold.ts";
+import { closedMarkdown, fileName, inertText, inertWords, quoted } from "./inert-text.ts";
+import { splitByPage } from "./page-words.ts";
+import { belowTitle, titleOf, wholeTitle } from "./title.ts";
+import type { ChangedPage, WholeChange } from "./whole-change.ts";
 
+/** What a pull request's text is made of, its own turn last. */
 export type TurnText = {
   jobId: string;
-  prompt: string;
   number: number;
+  prompt: string;
   words: string | null;
   earlierTurns: readonly EarlierTurn[];
   summary: string | null;
   leftOut: readonly string[];
+  /** Null: it couldn't be read. */
+  change: WholeChange | null;
+  /** Whom the text names; null: nobody. */
+  credit: Pick<Requester, "name" | "link"> | null;
+  checks: readonly ReportedCheck[];
+  /** What was found of the agent's sources: Markdown of ours, a line each. */
+  sources: readonly string[];
+  /** What to know about the checks before merging; null: nothing. */
+  caution: string | null;
+  /** Whether it is a draft because of what a check found. */
+  isOurDraft: boolean;
 };
 
-const MAX_TITLE_LENGTH = 72;
+/** Parts of a text that are ours: what people write around them stays. */
+export type TextPart = "main" | "checks";
+
 const MAX_LEFT_OUT = 50;
-const MAX_SUMMARY_LENGTH = 12_000;
 const MAX_WORDS_LENGTH = 8000;
-const MAX_EARLIER_LENGTH = 20_000;
-/**
- * Lines that programs and agents write on the way: warnings, log lines, errors. None of them says
- * what a pull request is about.
- */
-const ASIDE = new RegExp(
-  String.raw`^\W*(?:\(node:\d+\)|npm (?:warn|err)|(?:[\w-]*warning|warn|error|fatal|info|debug|` +
-    String.raw`notice|note|caution|deprecated|deprecation)\b(?: ?\([^)]{0,40}\))?[\]:!]|\[(?:warn|` +
-    String.raw`error|info|debug))|^\s*(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:|[\u26a0\u2757\u274c\u{1f6a8}])`,
-  "iu",
-);
-const START = "<!-- docs-agent:start -->";
-const END = "<!-- docs-agent:end -->";
+const MAX_SUMMARY_LENGTH = 8000;
+const MAX_EARLIER_LENGTH = 12_000;
+const MAX_LISTED_LENGTH = 8000;
+/** Of what stands above the fold. */
+const ROOM = { said: 500, sources: 300, checks: 250, leftOut: 150 };
+const MARKS = {
+  main: ["<!-- docs-agent:start -->", "<!-- docs-agent:end -->"],
+  checks: ["<!-- docs-agent:checks -->", "<!-- docs-agent:checks-end -->"],
+} as const satisfies Record<TextPart, readonly [string, string]>;
 
-/**
- * One line of at most 72 characters: the start of the agent's summary, warnings and the like passed
- * over, else of the person's words.
- */
-export function titleOf({ summary, words, jobId }: TurnText, redact: Redact): string {
-  for (const text of [summary ?? "", words ?? ""]) {
-    const line = redact(text)
-      .split("\n")
-      .filter((each) => !ASIDE.test(each))
-      .map((each) => oneLine(withoutMarks(each), MAX_TITLE_LENGTH))
-      .find((each) => /[\p{L}\p{N}]/u.test(each));
-    if (line !== undefined) return line;
-  }
-  return `Documentation changes of job ${jobId}`;
+const DRAFT_MARK = "<!-- docs-agent:draft -->";
+
+/** A pull request's title before the settings' form: what all of its turns came to. */
+export function changeTitle(turn: TurnText, redact: Redact): string {
+  return wholeTitle([...earlierTitles(turn, redact), titleOf(turn, redact)]);
 }
 
-function withoutMarks(line: string): string {
-  return inertText(line)
-    .replace(/^[\s#>*\-=_`]+/, "")
-    .replace(/[`*_]+$/, "");
+/** The title that it had before this turn; null: this is its first one. */
+export function titleBefore(turn: TurnText, redact: Redact): string | null {
+  const titles = earlierTitles(turn, redact);
+  return titles.length === 0 ? null : wholeTitle(titles);
 }
 
-/** The redacted summary without a first line that is the title. */
-function belowTitle(turn: TurnText, redact: Redact): string {
-  const summary = redact(turn.summary ?? "").trim();
-  const [first = "", ...others] = summary.split("\n");
-  return withoutMarks(first) === titleOf(turn, redact) ? others.join("\n").trim() : summary;
+function earlierTitles(turn: TurnText, redact: Redact): string[] {
+  return contributing(turn).map((earlier) => titleOf({ ...earlier, jobId: turn.jobId }, redact));
+}
+
+/** The earlier turns that are part of the change, the oldest first. */
+function contributing({ earlierTurns, number, change }: TurnText): EarlierTurn[] {
+  return earlierTurns.filter((_, at) => change?.turns.has(number - earlierTurns.length + at) === true);
 }
 
 /**
- * The pull request's text: summary, the people's words quoted, what was left out, the job.
- * Everything foreign is inert and redacted. The rest of a prompt is for the agent alone: it may be
- * a conversation that nobody chose to publish.
+ * A pull request's text: what was wrong, what changed page by page, sources, checks, what isn't
+ * included and who asked; below a fold, what was asked. Everything foreign is inert and redacted.
+ * The rest of a prompt is for the agent alone: it may be a conversation that nobody chose to
+ * publish.
  */
-export function bodyOf(turn: TurnText, redact: Redact): string {
-  // A follow-up's pull request has the title that it got before.
-  const summary = turn.number === 1 ? belowTitle(turn, redact) : redact(turn.summary ?? "");
-  const sections = [
-    closedMarkdown(cut(summary, MAX_SUMMARY_LENGTH)),
-    turn.words === null ? "" : `Requested:\n\n${quoted(cut(redact(turn.words), MAX_WORDS_LENGTH))}`,
-    earlierSection(turn.earlierTurns, redact),
-    leftOutSection(turn.leftOut, redact),
-    `Job \`${turn.jobId}\``,
+export function bodyOf(turn: TurnText, redact: Redact, hasChecksPart = false): string {
+  const { rest, wordsOf } = splitSummaries(turn, redact);
+  const pages = (turn.change?.pages ?? []).map((page) => pageLine(page, wordsOf, redact));
+  const leftOut = boundedPaths(turn.leftOut, redact).map(leftOutLine);
+  const checks = hasChecksPart ? "" : checksText(turn, redact);
+  const fixed = [
+    closedMarkdown(startWithin(rest, ROOM.said)),
+    turn.sources.length === 0 ? "" : titled("Sources", linesWithin(turn.sources, ROOM.sources, "sources")),
+    checks,
+    leftOut.length === 0 ? "" : titled(NOT_INCLUDED, linesWithin(leftOut, ROOM.leftOut, "files")),
+    creditText(turn),
   ];
-  return [START, ...sections.filter((section) => section !== ""), END].join("\n\n");
+  const taken = fixed.reduce((sum, part) => sum + part.length + 2, 0);
+  const room = Math.max(200, ABOVE_FOLD - taken);
+  const [said = "", ...others] = fixed;
+  const above = [
+    said,
+    pages.length === 0 ? "" : titled("Changed", linesWithin(pages, room, "pages")),
+    ...others,
+  ];
+  const all = [
+    ...(rest.length > ROOM.said ? [closedMarkdown(cut(rest, MAX_SUMMARY_LENGTH))] : []),
+    ...whole("Changed", pages, room, "pages"),
+    ...whole("Sources", turn.sources, ROOM.sources, "sources"),
+    ...whole(NOT_INCLUDED, leftOut, ROOM.leftOut, "files"),
+  ];
+  const below = [
+    ...(all.length === 0 ? [] : [folded("More about the change", all.join("\n\n"))]),
+    folded("What was asked", askedText(turn, redact)),
+    ...(turn.isOurDraft ? [DRAFT_MARK] : []),
+  ];
+  return marked("main", [...above, ...below].filter((part) => part !== "").join("\n\n"));
 }
 
-/** Replaces our part of a pull request's text, and keeps what people wrote around it. */
-export function mergedBody(existing: string | null, ours: string): string {
-  const from = existing?.indexOf(START) ?? -1;
-  const to = existing?.indexOf(END, from) ?? -1;
-  if (existing === null || from < 0 || to < 0) return ours;
-  return existing.slice(0, from) + ours + existing.slice(to + END.length);
+/** What the project's checks found, for a text that has a place of its own for that. */
+export function checksPart(turn: TurnText, redact: Redact): string {
+  return marked("checks", checksText(turn, redact));
+}
+
+/** Replaces our parts of a pull request's text, and keeps what people wrote around them. */
+export function mergedBody(existing: string | null, parts: Readonly<Record<TextPart, string>>): string {
+  if (existing === null || !hasPart(existing, "main")) return parts.main;
+  return replaced(replaced(existing, "main", parts.main), "checks", parts.checks);
+}
+
+/** Whether a text says that we made its pull request a draft. */
+export function saysOurDraft(text: string | null): boolean {
+  return text?.includes(DRAFT_MARK) === true;
+}
+
+/** Whether a text has that part of ours. */
+export function hasPart(text: string | null, part: TextPart): boolean {
+  const from = text?.indexOf(MARKS[part][0]) ?? -1;
+  return from >= 0 && (text?.indexOf(MARKS[part][1], from) ?? -1) >= 0;
+}
+
+function replaced(text: string, part: TextPart, ours: string): string {
+  if (!hasPart(text, part)) return text;
+  const [start, end] = MARKS[part];
+  const from = text.indexOf(start);
+  return text.slice(0, from) + ours + text.slice(text.indexOf(end, from) + end.length);
+}
+
+function marked(part: TextPart, text: string): string {
+  return [MARKS[part][0], text, MARKS[part][1]].join("\n\n");
 }
 
 /**
  * The commit's message. Its last lines name job and turn: by them a turn that was pushed before a
  * crash is known again, and not done twice.
  */
-export function commitMessageOf(turn: TurnText, redact: Redact): string {
-  const below = inertText(cut(belowTitle(turn, redact), 2000));
+export function commitMessageOf(
+  turn: Pick<TurnText, "jobId" | "number" | "prompt" | "words" | "summary">,
+  redact: Redact,
+): string {
+  const below = inertWords(cut(belowTitle(turn.summary, redact), 2000));
   const summary = below === "" ? "" : `${below}\n\n`;
   return (
     `${titleOf(turn, redact)}\n\n${summary}${JOB_TRAILER}: ${turn.jobId}\n${TURN_TRAILER}: ` +
@@ -108,20 +165,92 @@ export function boundedPaths(paths: readonly string[], redact: Redact): string[]
   return more > 0 ? [...shown, `… and ${more} more`] : shown;
 }
 
-function earlierSection(turns: readonly EarlierTurn[], redact: Redact): string {
-  const words = turns.flatMap((turn) => turn.words ?? []);
-  if (words.length === 0) return "";
-  const quotes = words.map((each) => quoted(cut(redact(each), 2000))).join("\n\n");
-  return `Before that:\n\n${cut(quotes, MAX_EARLIER_LENGTH)}`;
+const NOT_INCLUDED =
+  "Not included (outside this project's docs, or named in a way that some systems can't hold)";
+
+function titled(title: string, lines: string): string {
+  return `**${title}**\n\n${lines}`;
 }
 
-function leftOutSection(paths: readonly string[], redact: Redact): string {
-  if (paths.length === 0) return "";
-  const lines = boundedPaths(paths, redact).map((path) =>
-    path.startsWith("… and") ? `- ${path}` : `- ${fileName(path)}`,
-  );
-  return (
-    "Not included (outside this project's docs, or named in a way that some systems can't " +
-    `hold):\n\n${lines.join("\n")}`
-  );
+/** The whole list, where not all of it stands above the fold. */
+function whole(title: string, lines: readonly string[], room: number, what: string): string[] {
+  const isWhole = linesWithin(lines, room, what) === lines.join("\n");
+  return isWhole ? [] : [titled(title, linesWithin(lines, MAX_LISTED_LENGTH, what))];
 }
+
+/** What the summaries of the change's turns say, and what of that is about one page. */
+function splitSummaries(turn: TurnText, redact: Redact): { rest: string; wordsOf: Map<string, string> } {
+  const paths = (turn.change?.pages ?? []).map(({ path }) => path);
+  const wordsOf = new Map<string, string>();
+  const turns = [...contributing(turn), turn].map(({ summary }) => {
+    const split = splitByPage(belowTitle(summary, redact), paths);
+    for (const [path, words] of split.wordsOf) wordsOf.set(path, words);
+    return split.rest;
+  });
+  const rest = turns.toReversed().filter((text) => text !== "");
+  return { rest: rest.join("\n\n"), wordsOf };
+}
+
+const KINDS = { added: "new", changed: "", removed: "removed" } as const;
+
+function pageLine({ path, ...page }: ChangedPage, wordsOf: Map<string, string>, redact: Redact): string {
+  const { kind, additions, deletions } = page;
+  const isCounted = kind === "changed" && additions !== null && deletions !== null;
+  const counts = isCounted ? `+${additions} −${deletions}` : KINDS[kind];
+  const words = wordsOf.get(path);
+  const said = words === undefined ? "" : `: ${closedMarkdown(oneLine(words, 200))}`;
+  return `- ${fileName(oneLine(redact(path), 200))}${counts === "" ? "" : ` (${counts})`}${said}`;
+}
+
+function leftOutLine(path: string): string {
+  return path.startsWith("… and") ? `- ${path}` : `- ${fileName(path)}`;
+}
+
+function checksText({ checks, caution }: TurnText, redact: Redact): string {
+  const lines = checks.map(({ name, result, findings }) => {
+    const [first] = findings;
+    const found = first === undefined ? "" : `: ${inertText(oneLine(redact(first), 120))}`;
+    switch (result) {
+      case "passed":
+        return `- ${inertText(name)}: passed`;
+      case "not-checked":
+        return `- ${inertText(name)}: not checked${found.replace(/^:/, ",")}`;
+      case "failed":
+        return `- ${inertText(name)}: ${countOf(findings, "new finding")}${found}`;
+    }
+  });
+  const said = caution === null ? "" : `${caution}\n\n`;
+  if (lines.length === 0) return said.trim();
+  return titled("Checks", `${said}${linesWithin(lines, ROOM.checks, "checks")}`);
+}
+
+function countOf(list: readonly unknown[], what: string): string {
+  return `${list.length} ${what}${list.length === 1 ? "" : "s"}`;
+}
+
+function creditText({ credit }: TurnText): string {
+  if (credit === null) return "";
+  const name = inertText(oneLine(credit.name, 80));
+  const link = credit.link === null ? null : URL.parse(credit.link);
+  const isLink = link !== null && link.protocol === "https:" && link.href.length <= 500;
+  const where = isLink ? ` in [this thread](<${link.href.replaceAll(/[<>\s]/g, "")}>)` : "";
+  return `Requested by ${name}${where}.`;
+}
+
+/** What people asked for in their own words, and the job's id for whoever operates the service. */
+function askedText(turn: TurnText, redact: Redact): string {
+  const own = turn.words === null ? [] : [quoted(cut(redact(turn.words), MAX_WORDS_LENGTH))];
+  const earlier = turn.earlierTurns.flatMap(({ words, outcome }) =>
+    words === null ? [] : [`${EARLIER[outcome ?? ""] ?? EARLIER_ASKED}:`, quoted(cut(redact(words), 2000))],
+  );
+  const before = cut(earlier.join("\n\n"), MAX_EARLIER_LENGTH);
+  return [...own, ...(before === "" ? [] : [before]), `Job \`${turn.jobId}\``].join("\n\n");
+}
+
+const EARLIER_ASKED = "Asked before";
+/** What came of an earlier turn, where that isn't part of the change. */
+const EARLIER: Readonly<Record<string, string>> = {
+  failed: "Asked before, and failed",
+  "no-changes": "Asked before, and nothing was changed",
+  cancelled: "Asked before, and stopped",
+};

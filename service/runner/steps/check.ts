@@ -85,7 +85,7 @@ async function commitDocs(
     }
     const index = join(scratch, "index");
     await writeIndex(git, index, lines.values());
-    const message = commitMessageOf({ ...turn, summary, leftOut }, redact);
+    const message = commitMessageOf({ ...turn, summary }, redact);
     const allowed = new Set(committed.map(({ path }) => path));
     return makeCommit(git, { index, parent, allowed, message, atMs: clock.now() });
   });

@@ -10,6 +10,7 @@ import type { AgentRunResult } from "../run-agent.ts";
 import { TurnFailedError } from "../run-error.ts";
 import type { RunContext, RunnerTurn, Success } from "../turn.ts";
 import type { CheckedWork } from "./check.ts";
+import { describe } from "./describe.ts";
 
 /** How the project's checks of a commit went. */
 export type VerifiedWork = {
@@ -25,6 +26,8 @@ export type PushedWork = VerifiedWork & {
   leftOut: string[];
   /** Null: the agent named no sources. */
   claims: CheckedClaim[] | null;
+  /** The branch's open pull request before the push; null: there was none, or nobody knows. */
+  openBefore: number | null;
   /** Null: this attempt pushed it. */
   earlier: EarlierPush | null;
 };
@@ -77,7 +80,8 @@ export async function publishWork(
   onProgress(`pushing ${files} changed ${files === 1 ? "file" : "files"}`);
   await mirror.use(() => mirror.push(jobId, commit, job));
   await writeTurnNote(folders.notes, jobId, { ...note, isPushed: true });
-  return { commit, summary, leftOut, claims, checks, hasBlockingFindings, earlier: null };
+  const verified = { checks, hasBlockingFindings };
+  return { commit, summary, leftOut, claims, ...verified, openBefore: note.openPull, earlier: null };
 }
 
 /**
@@ -91,29 +95,36 @@ export async function reportWork(
 ): Promise<Success> {
   const { codeHost, redact, signal } = context;
   const { commit, summary, leftOut, checks, earlier } = pushed;
+  const { project, jobId } = turn;
   const claims = countClaims(pushed.claims);
   const quality = { claims, ...(checks.length > 0 && { checks }) };
-  const branch = jobBranch(turn.jobId);
+  const branch = jobBranch(jobId);
   if (earlier?.isInBase !== true) context.onPushed(branch);
   if (codeHost === null) return { kind: "branch", branch, summary, leftOut, ...quality };
-  const { baseBranch } = turn.project;
+  const { baseBranch } = project;
   const isTurns = (pull: HostedPullRequest) => earlier !== null && holdsPush(pull, earlier);
   if (earlier?.isInBase && !(await codeHost.find(branch, signal)).some((pull) => holdsPush(pull, earlier))) {
     const said = `The changes are in ${baseBranch} already.`;
     return { kind: "no-changes", summary, reason: said, leftOut };
   }
   context.onProgress("opening the pull request");
-  const pullRequest = await publish({
+  const { template, ...described } = await describe(turn, context, pushed);
+  const { pullRequest, notes } = await publish({
     codeHost,
     branch,
     baseBranch,
     commit,
     isTurns,
-    turn: { ...turn, summary, leftOut },
+    openBefore: pushed.openBefore,
+    settings: project.pullRequests,
+    hasBlockingFindings: pushed.hasBlockingFindings,
+    template,
+    turn: { ...turn, summary, leftOut, checks, ...described },
     redact,
     signal,
   });
-  return { kind: "pull-request", prLink: pullRequest.url, pullRequest, summary, leftOut, ...quality };
+  const told = { ...quality, notes: notes.map((note) => redact(note)) };
+  return { kind: "pull-request", prLink: pullRequest.url, pullRequest, summary, leftOut, ...told };
 }
 
 /**

@@ -53,7 +53,22 @@ it("opens, finds and updates a pull request on somebody else's emulation of GitH
           earlierTurns: [],
           summary,
           leftOut: [],
+          change: null,
+          credit: null,
+          checks: [],
+          sources: [],
         },
+        openBefore: null,
+        settings: {
+          draft: false,
+          labels: [],
+          reviewers: [],
+          assignees: [],
+          titleTemplate: "docs: {title}",
+          requester: "auto",
+        },
+        hasBlockingFindings: false,
+        template: null,
         redact: (text) => text,
         signal,
       });
@@ -63,7 +78,7 @@ it("opens, finds and updates a pull request on somebody else's emulation of GitH
     expect(pulls).toHaveLength(1);
     expect(pulls[0]).toMatchObject({
       state: "open",
-      url: first.url,
+      url: first.pullRequest.url,
       body: expect.stringContaining("More of it"),
     });
   } finally {

@@ -6,12 +6,8 @@ import { oneLine, printableText, terminalText } from "../../../service/runner/pr
 import { failureOf } from "../../../service/runner/agents/agent-process.ts";
 import { remoteOf } from "../../../service/runner/git/remote.ts";
 import { closedMarkdown, inertText } from "../../../service/runner/publish/inert-text.ts";
-import {
-  bodyOf,
-  commitMessageOf,
-  mergedBody,
-  titleOf,
-} from "../../../service/runner/publish/pull-request-text.ts";
+import { bodyOf, commitMessageOf, mergedBody } from "../../../service/runner/publish/pull-request-text.ts";
+import { titleOf } from "../../../service/runner/publish/title.ts";
 import { createRedact } from "../../../service/runner/redaction.ts";
 
 const plain = (text: string) => text;
@@ -23,6 +19,12 @@ const turn = {
   earlierTurns: [],
   summary: null,
   leftOut: [],
+  change: null,
+  credit: null,
+  checks: [],
+  sources: [],
+  caution: null,
+  isOurDraft: false,
 };
 
 it("takes no branch name that git would refuse", () => {
@@ -133,7 +135,7 @@ describe("what people and agents wrote", () => {
         },
       ),
     );
-    expect(titleOf({ ...turn, summary: "\n## **Fix** the typo\nMore" }, plain)).toBe("Fix** the typo");
+    expect(titleOf({ ...turn, summary: "\n## **Fix the typo**\nMore" }, plain)).toBe("Fix the typo");
     expect(titleOf({ ...turn, words: "!!!" }, plain)).toContain("j1");
   });
 
@@ -164,13 +166,11 @@ describe("what people and agents wrote", () => {
 
   it("says its title once, and shows code as it is", () => {
     const told = { ...turn, summary: "## Correct `<Install>`\n\nIt was `<Instal>` before." };
-    const title = "Correct `<\u200bInstall>";
-    const below = "It was `<\u200bInstal>` before.";
+    const title = "Correct `<Install>`";
+    const below = "It was `<Instal>` before.";
     expect(titleOf(told, plain)).toBe(title);
     expect(bodyOf(told, plain).split("\n").slice(0, 4)).toEqual(["<!-- docs-agent:start -->", "", below, ""]);
     expect(commitMessageOf(told, plain).startsWith(`${title}\n\n${below}\n\n`)).toBe(true);
-    // The pull request of a follow-up has the first turn's title.
-    expect(bodyOf({ ...told, number: 2 }, plain)).toContain("\n## Correct `<\u200bInstall>`\n");
   });
 
   it("is quoted line by line, and stays between the marks", () => {
@@ -186,7 +186,8 @@ describe("what people and agents wrote", () => {
     expect(body).toContain("> one\n> two <\u200b!-- docs-agent:end -->");
     expect(body.match(/<!-- docs-agent:end -->/g)).toHaveLength(1);
     expect(body).toContain("- `a?b`");
-    expect(mergedBody(`before\n${body}\nafter`, "ours")).toBe("before\nours\nafter");
+    const ours = { main: "ours", checks: "" };
+    expect(mergedBody(`before\n${body}\nafter`, ours)).toBe("before\nours\nafter");
     expect(body.length).toBeLessThan(65_536);
   });
 
@@ -203,7 +204,7 @@ describe("what people and agents wrote", () => {
       plain,
     );
     expect(body.length).toBeLessThan(65_536);
-    expect(body).toContain("… and 450 more");
+    expect(body).toMatch(/… and \d+ more files/);
   });
 
   it("cannot forge the lines by which a turn is known again", () => {

@@ -1,0 +1,53 @@
+import type { GitRunner } from "../git/git.ts";
+import { readObjects, readSnapshot } from "../git/objects.ts";
+
+/** Where GitHub looks for it, in this order. Any case will do. */
+const FOLDERS = [".github/", "", "docs/"] as const;
+const NAME = /^pull_request_template(?:\.(?:md|txt|markdown))?$/i;
+const MAX_BYTES = 20_000;
+
+const HEADING = /^ {0,3}#{1,6}\s+(.*?)\s*#*\s*$/;
+const DESCRIPTION = /\b(?:description|summary|overview|what|changes?|details)\b/i;
+const CHECKS = /\b(?:test(?:s|ed|ing)?|checks?|verif\w+|validation|qa)\b/i;
+
+/** The repository's template for pull requests; null: it has none, or one that is too large. */
+export async function readTemplate(git: GitRunner, commit: string): Promise<string | null> {
+  const files = [...(await readSnapshot(git, commit)).values()];
+  const [found] = FOLDERS.flatMap((folder) =>
+    files.filter(({ path, mode }) => {
+      const isThere = path.slice(0, folder.length).toLowerCase() === folder;
+      return isThere && mode.startsWith("100") && NAME.test(path.slice(folder.length));
+    }),
+  );
+  if (found === undefined) return null;
+  const bytes = Number(await git.text(["cat-file", "-s", found.oid]));
+  if (!(bytes <= MAX_BYTES)) return null;
+  const [content] = await readObjects(git, [found.oid]);
+  const text = content?.toString("utf8").replaceAll("\r\n", "\n").trim() ?? "";
+  return text === "" ? null : text;
+}
+
+/** Whether a template has a place of its own for what checks found. */
+export function hasChecksHeading(template: string | null): boolean {
+  return headingIn(template?.split("\n") ?? [], CHECKS) >= 0;
+}
+
+/** Our parts under the headings that they are for. The template's others stay as they are. */
+export function inTemplate(template: string, main: string, checks: string): string {
+  const lines = template.split("\n");
+  const forChecks = headingIn(lines, CHECKS);
+  if (forChecks >= 0) lines.splice(forChecks + 1, 0, "", checks, "");
+  const forMain = headingIn(lines, DESCRIPTION);
+  lines.splice(forMain + 1, 0, ...(forMain < 0 ? [main, ""] : ["", main, ""]));
+  return lines.join("\n");
+}
+
+/** The first heading that says so; -1: none does. */
+function headingIn(lines: readonly string[], what: RegExp): number {
+  let isInCode = false;
+  return lines.findIndex((line) => {
+    if (/^ {0,3}(?:```|~~~)/.test(line)) isInCode = !isInCode;
+    const [, heading = ""] = isInCode ? [] : (HEADING.exec(line) ?? []);
+    return heading !== "" && what.test(heading);
+  });
+}

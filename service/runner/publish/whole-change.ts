@@ -1,0 +1,49 @@
+import { z } from "zod";
+import { JOB_TRAILER, TURN_TRAILER } from "../earlier-push.ts";
+import type { GitRunner } from "../git/git.ts";
+
+/** A changed file. Lines are null where git counts none, as in pictures. */
+export type ChangedPage = {
+  path: string;
+  kind: "added" | "changed" | "removed";
+  additions: number | null;
+  deletions: number | null;
+};
+
+/** What a job's branch changes, all its turns together, and which turns these are. */
+export type WholeChange = { pages: ChangedPage[]; turns: ReadonlySet<number> };
+
+const MAX_COMMITS = 1000;
+const KINDS: Readonly<Record<string, ChangedPage["kind"]>> = { A: "added", D: "removed" };
+const Count = z.coerce.number().int().nullable().catch(null);
+
+/** Reads what a commit changes since it parted from the base. */
+export async function readWholeChange(
+  git: GitRunner,
+  { base, commit, jobId }: { base: string; commit: string; jobId: string },
+): Promise<WholeChange> {
+  const from = await git.text(["merge-base", base, commit]);
+  const options = ["-r", "-z", "--no-renames", "--no-ext-diff", from, commit];
+  // A letter, then the path it is of.
+  const statuses = await git.lines(["diff-tree", "--name-status", ...options]);
+  const kindOf = new Map(
+    statuses.flatMap((status, at): [string, ChangedPage["kind"]][] =>
+      at % 2 === 0 ? [[statuses[at + 1] ?? "", KINDS[status] ?? "changed"]] : [],
+    ),
+  );
+  const pages = (await git.lines(["diff-tree", "--numstat", ...options])).flatMap((line) => {
+    const [additions, deletions, path] = line.split("\t");
+    if (path === undefined) return [];
+    const kind = kindOf.get(path) ?? ("changed" as const);
+    return [{ path, kind, additions: Count.parse(additions), deletions: Count.parse(deletions) }];
+  });
+  const trailer = (name: string) => `%(trailers:key=${name},valueonly,separator=%x2C)`;
+  const format = `--format=%x20${trailer(JOB_TRAILER)} ${trailer(TURN_TRAILER)}`;
+  const log = ["log", "-z", `--max-count=${MAX_COMMITS}`, format, `${from}..${commit}`, "--"];
+  const turns = (await git.lines(log)).flatMap((line) => {
+    const [, job, key = ""] = line.split(/\s+/);
+    const number = Number(key.split("-")[0]);
+    return job === jobId && Number.isInteger(number) && number > 0 ? [number] : [];
+  });
+  return { pages, turns: new Set(turns) };
+}

@@ -1,0 +1,117 @@
+import { oneLine } from "../printable-text.ts";
+import type { GitRunner } from "../git/git.ts";
+import { readObjects } from "../git/objects.ts";
+import { ForeignWords, othersWords } from "../publish/slack-words.ts";
+import { TurnFailedError } from "../run-error.ts";
+import type { OpenContext, RunContext, RunnerTurn } from "../turn.ts";
+import { isPublicRepository } from "./describe.ts";
+
+/** Lines that stand next to each other and are new. */
+type AddedLines = { path: string; text: string };
+
+const SHOWN_LINES = 3;
+const SHOWN_CHARS = 200;
+/** How many files of a repository are read to see whether words stand there already. */
+const MAX_FILES = 200;
+const MAX_PATTERNS = 100;
+
+/**
+ * Asks the requester before somebody else's sentence from Slack gets into a public repository.
+ * Rejects with a `TurnFailedError` if it is to stay out, or nobody can be asked. `from`: the commit
+ * that the turn started from.
+ */
+export async function allowPublishing(
+  turn: RunnerTurn,
+  context: RunContext,
+  { from, commit, contexts }: { from: string; commit: string; contexts: readonly OpenContext[] },
+): Promise<void> {
+  const { mirror, redact, ask } = context;
+  const prompts = [...turn.earlierTurns, turn];
+  const foreign = new ForeignWords(othersWords(prompts, turn.requester?.name ?? null));
+  for (const { words } of prompts) foreign.forget(words ?? "");
+  if (foreign.isEmpty) return;
+  const isForeign = ({ text }: AddedLines) => foreign.isIn(text);
+  const added = await mirror.use((git) => addedLines(git, from, commit));
+  if (!added.some(isForeign) || !(await isPublicRepository(turn, context))) return;
+  await mirror.use((git) => forgetWhatStandsIn(git, from, foreign, added.filter(isForeign)));
+  for (const read of contexts) {
+    await read.mirror.use((git) => forgetWhatStandsIn(git, read.commit, foreign, added.filter(isForeign)));
+  }
+  const found = added.filter(isForeign);
+  if (found.length === 0) return;
+
+  const lines = found.slice(0, SHOWN_LINES).map(({ path, text }) => {
+    const line = text.split("\n").find((each) => foreign.isIn(each)) ?? text;
+    return `${oneLine(redact(path), SHOWN_CHARS)}: “${oneLine(redact(line.trim()), SHOWN_CHARS)}”`;
+  });
+  const more = found.length > SHOWN_LINES ? [`… and ${found.length - SHOWN_LINES} more`] : [];
+  const shown = [...lines, ...more].join("\n");
+  if (!turn.project.agent.asks) {
+    throw new TurnFailedError(
+      `The change would publish words from a Slack message that you didn't write. ${shown} Ask again and ` +
+        "say it in your own words.",
+    );
+  }
+  context.onProgress("waiting for an answer: may these words be published");
+  const text =
+    "This repository is public, and these words come from a Slack message that you didn't write:\n" + shown;
+  const answer = await ask({ text, choices: CHOICES, allowsText: false });
+  if (answer !== null && "choice" in answer && answer.choice === PUBLISH) return;
+  const reason =
+    answer === null ? "Nobody said whether the words may be published" : "The words stay unpublished";
+  throw new TurnFailedError(`${reason}, so there is no pull request.`);
+}
+
+const PUBLISH = "publish";
+const CHOICES = [
+  { id: PUBLISH, label: "Publish" },
+  { id: "stop", label: "Stop" },
+];
+
+async function addedLines(git: GitRunner, from: string, to: string): Promise<AddedLines[]> {
+  const options = ["--unified=0", "--no-color", "--no-renames", "--no-ext-diff", "--no-textconv", "-r"];
+  const diff = await git.text(["diff-tree", "-p", ...options, from, to]);
+  const blocks: AddedLines[] = [];
+  let path = "";
+  let left = 0;
+  for (const line of diff.split("\n")) {
+    const last = blocks.at(-1);
+    if (left > 0) {
+      if (last === undefined || !line.startsWith("+")) continue;
+      left -= 1;
+      last.text += `${line.slice(1)}\n`;
+      continue;
+    }
+    if (line.startsWith("+++ ")) path = line.replace(/^\+\+\+ "?b\//, "").replace(/"$/, "");
+    const [isHunk, count = "1"] = /^@@ -\S+ \+\d+(?:,(\d+))? @@/.exec(line) ?? [];
+    if (isHunk === undefined) continue;
+    left = Number(count);
+    blocks.push({ path, text: "" });
+  }
+  return blocks;
+}
+
+/** Takes out what the repository says already, in files that have one of the lines' long words. */
+async function forgetWhatStandsIn(
+  git: GitRunner,
+  commit: string,
+  foreign: ForeignWords,
+  added: readonly AddedLines[],
+): Promise<void> {
+  const words = new Set(
+    added.flatMap(({ text }) => {
+      const inText = text.match(/[\p{L}\p{N}]{4,}/gu) ?? [];
+      return inText.toSorted((one, other) => other.length - one.length).slice(0, 3);
+    }),
+  );
+  const patterns = [...words].slice(0, MAX_PATTERNS).flatMap((word) => ["-e", word]);
+  if (patterns.length === 0) return;
+  const options = ["grep", "-z", "-l", "-I", "-i", "-F", ...patterns, commit, "--"];
+  // 1: none.
+  const found = await git.lines(options, { okCodes: [0, 1] });
+  const files = found.slice(0, MAX_FILES).map((name) => name.slice(commit.length + 1));
+  if (files.length === 0) return;
+  const listed = await git.lines(["ls-tree", "-z", "--full-tree", commit, "--", ...files]);
+  const oids = listed.flatMap((line) => /^100\d+ blob ([0-9a-f]+)\t/.exec(line)?.[1] ?? []);
+  for (const content of await readObjects(git, oids)) foreign.forget(content.toString("utf8"));
+}

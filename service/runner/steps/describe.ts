@@ -1,0 +1,57 @@
+import { repositoryKind } from "../../config/repository.ts";
+import { GitError } from "../git/git-fault.ts";
+import type { TurnText } from "../publish/pull-request-text.ts";
+import { type CheckedClaim, sourcesSection } from "../publish/sources-text.ts";
+import { readTemplate } from "../publish/template.ts";
+import { readWholeChange } from "../publish/whole-change.ts";
+import { operatorText } from "../run-error.ts";
+import type { RunContext, RunnerTurn } from "../turn.ts";
+
+/** Whether everybody can read what is pushed, as far as is known: what isn't counts as public. */
+export async function isPublicRepository(
+  { project }: RunnerTurn,
+  { codeHost, signal }: Pick<RunContext, "codeHost" | "signal">,
+): Promise<boolean> {
+  if (codeHost === null) return repositoryKind(project.repository) !== "local";
+  return (await codeHost.isPublic(signal)) ?? true;
+}
+
+/** What a pull request's text says beyond what the turn itself came to. */
+export async function describe(
+  turn: RunnerTurn,
+  context: RunContext,
+  { commit, claims }: { commit: string; claims: readonly CheckedClaim[] | null },
+): Promise<Pick<TurnText, "change" | "credit" | "sources"> & { template: string | null }> {
+  const isPublic = await isPublicRepository(turn, context);
+  return {
+    ...(await readForText(turn, context, commit)),
+    credit: creditOf(turn, isPublic),
+    sources: sourcesSection(claims, { isPublicPullRequest: isPublic }),
+  };
+}
+
+/** Reads what the text needs of the repository. Only the text suffers where git can't tell. */
+async function readForText(
+  { jobId }: RunnerTurn,
+  { mirror, logger }: RunContext,
+  commit: string,
+): Promise<{ template: string | null; change: TurnText["change"] }> {
+  return mirror.use(async (git) => {
+    const { base } = await mirror.tips(jobId);
+    const orNull = (error: unknown) => {
+      if (!(error instanceof GitError)) throw error;
+      logger.warn({ problem: operatorText(error) }, "the change can't be described");
+      return null;
+    };
+    const template = await readTemplate(git, base).catch(orNull);
+    const change = await readWholeChange(git, { base, commit, jobId }).catch(orNull);
+    return { template, change };
+  });
+}
+
+/** Whom the text may name, and whether it may lead to where they asked. */
+function creditOf({ requester, project }: RunnerTurn, isPublic: boolean): TurnText["credit"] {
+  const { requester: policy } = project.pullRequests;
+  if (requester === null || policy === "never" || (policy === "auto" && isPublic)) return null;
+  return { name: requester.name, link: requester.link };
+}
