@@ -13,18 +13,23 @@ const SCRIPT = [
   { say: "Add the install command\n\nThe quickstart had none." },
 ];
 
-/** Slack, the two programs with an agent that does what `script` says, and all that stands around them. */
+/** Slack, the two programs with an agent that does what `script` says or is one, and all that stands around them. */
 async function startBoth(
-  script: readonly object[],
+  script: readonly object[] | string,
   { permissions, hook }: { permissions?: "ask"; hook?: ProxyHook } = {},
 ) {
   const resources = new AsyncDisposableStack();
   const docs = resources.use(
-    await startServiceWorld(hook, {
-      kind: "acp",
-      command: [process.execPath, agentFile("acp-agent"), JSON.stringify(script)],
-      ...(permissions === undefined ? {} : { permissions }),
-    }),
+    await startServiceWorld(
+      hook,
+      typeof script === "string"
+        ? { kind: "command", command: [process.execPath, "--input-type=module", "-e", script] }
+        : {
+            kind: "acp",
+            command: [process.execPath, agentFile("acp-agent"), JSON.stringify(script)],
+            ...(permissions === undefined ? {} : { permissions }),
+          },
+    ),
   );
   const dir = resources.use(await openTempDir());
   const slack = resources.use(await startSlackSide());
@@ -75,6 +80,7 @@ it("between Slack and our own job service, the thread says what the agent does a
     "✅ @Ana Your pull request is ready:",
     "Add the install command",
     "The quickstart had none.",
+    "The agent named no sources.",
     "[View pull request]",
   ]);
   expect(reply.mentions).toEqual([`@${ANA}`]);
@@ -92,6 +98,7 @@ it("between Slack and our own job service, the thread says what the agent does a
   expect(replies()[3]).toEqual([
     expect.stringMatching(/^✅ @Ben The agent updated acme\/docs#1 \(http:.*\/acme\/docs\/pull\/1\)\.$/),
     "The quickstart had none.",
+    "The agent named no sources.",
     "[View pull request]",
   ]);
 
@@ -105,6 +112,42 @@ it("between Slack and our own job service, the thread says what the agent does a
   await slack.until(() => replies().length === 6, 30_000);
   expect(replies()[4]?.[0]).toBe("That request is closed, so I started a new one.");
   expect(replies()[5]?.[0]).toBe("✅ @Ben Your pull request is ready:");
+}, 120_000);
+
+it("an answer stands in the thread, and a follow-up makes a change of it, with its sources", async () => {
+  await using both = await startBoth(`
+    import { readFileSync, writeFileSync } from "node:fs";
+    if (!readFileSync(0, "utf8").includes("then document it")) console.log("Yes, since 2.0.\\n\\nIt isn't in \`docs/quickstart.md\`.");
+    else {
+      writeFileSync("docs/quickstart.md", "# Quickstart\\n\\nUse --json.\\n");
+      const page = "docs/quickstart.md";
+      const claims = ["# Quickstart", "# Another page"].map((quote) =>
+        ({ page, statement: "It can.", source: { repository: "docs", path: page, line: 1, quote } }));
+      writeFileSync(process.env.DOCS_AGENT_CLAIMS ?? process.env.TMPDIR + "/claims.json", JSON.stringify(claims));
+      console.log("Document --json");
+    }`);
+  const { docs, slack } = both;
+  await slack.person(ANA).command({ channel: DOCS, text: "does the CLI support --json?" });
+  const said = (n: number) => {
+    const message = slack.messages(DOCS)[n];
+    return message === undefined ? [] : slack.visibleText(message).split("\n");
+  };
+  await slack.until(() => said(1).length > 0, 30_000);
+  expect(said(1)).toEqual(["💬 @Ana", "Yes, since 2.0.", "", "It isn't in docs/quickstart.md."]);
+  await slack.until(() => said(0).at(-1) === "💬 Answered", 20_000);
+  expect((await docs.published()).pulls).toEqual([]);
+
+  const threadTs = slack.messages(DOCS)[0]?.ts ?? "";
+  await slack.person(BEN).mention({ channel: DOCS, threadTs, text: "then document it" });
+  const replies = () => slack.thread(DOCS, threadTs).map((message) => slack.visibleText(message));
+  const changed = await slack.until(() => replies().find((text) => text.startsWith("✅ @Ben")), 30_000);
+  expect(changed.split("\n")).toEqual([
+    "✅ @Ben Your pull request is ready:",
+    "Document --json",
+    "2 statements, 1 with a source",
+    "[View pull request]",
+  ]);
+  expect(await docs.pageOfJob("docs/quickstart.md")).toContain("Use --json.");
 }, 120_000);
 
 it("an agent asks: the question is in the thread, and the answers reach the agent, also after the app was killed", async () => {

@@ -123,6 +123,39 @@ describe("a job service that tells of its turns", () => {
       "➖ No changes",
     ],
     [
+      "answered a question",
+      {
+        status: "completed",
+        turn: { summary: "No, see docs/cli.md.", answer: "No, see `docs/cli.md`.\n\n<!channel> <@U0BEN>" },
+      },
+      ["💬 @Ana", "No, see docs/cli.md.", "", "<!channel> <@U0BEN>"],
+      "💬 Answered",
+    ],
+    [
+      "opened a draft, because a check failed",
+      {
+        status: "completed",
+        prLink: PR,
+        turn: {
+          pullRequest: { ...pullRequest, isDraft: true },
+          checks: [
+            { name: "links", result: "failed", findings: ["docs/faq.md: no a.md", "docs/faq.md: no b.md"] },
+            { name: "vale", result: "not-checked", findings: ["It isn't installed."] },
+          ],
+          claims: { total: 5, verified: 4 },
+          notes: ["The label <docs> couldn't be set."],
+        },
+      },
+      [
+        "📝 @Ana The pull request is a draft: 2 new problems.",
+        "links: 2 new problems, such as docs/faq.md: no a.md",
+        "Not checked: vale",
+        "5 statements, 4 with a source",
+        "The label <docs> couldn't be set.",
+      ],
+      `📝 acme/docs#7 (${PR}), draft, 3 files, +12 −4`,
+    ],
+    [
       "failed, and why",
       { status: "failed", turn: { reason: "The agent exited with code 1." } },
       [
@@ -161,6 +194,7 @@ describe("a job service that tells of its turns", () => {
     await using world = await World.start({ jobService: { turns: true } });
     const lines = await outcome(world, await ask(world), end);
     expect(lines.slice(0, expected.length)).toEqual(expected);
+    expect(world.slack.messages(DOCS)[1]?.mentions).toEqual([`@${ANA}`]);
     expect(stateOf(world)).toBe(state);
   });
 
