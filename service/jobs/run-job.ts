@@ -60,7 +60,13 @@ const STOP_COMES_WITHIN_MS = 1000;
  * now.
  */
 export function runJobTask(jobId: string, projectId: string): NewTask {
-  return { id: `run-job:${jobId}`, type: "run-job", share: projectId, known: "latest", payload: { jobId } };
+  return {
+    id: `run-job:${jobId}`,
+    type: "run-job",
+    share: projectId,
+    onDuplicate: "latest",
+    payload: { jobId },
+  };
 }
 
 /**

@@ -13,7 +13,7 @@ const REMOVED_PROJECT = { archiveAfterDays: 90, keepArchivedDays: 90 };
 
 /** The task that tidies up, again and again. */
 export function tidyTask(): NewTask {
-  return { id: "tidy", type: "tidy", payload: {}, known: "pending" };
+  return { id: "tidy", type: "tidy", payload: {}, onDuplicate: "pending" };
 }
 
 /**

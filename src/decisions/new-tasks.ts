@@ -22,13 +22,13 @@ export function submitTask(turn: Turn): NewTask {
     id: `${type}:${turn.id}`,
     type,
     share: service,
-    known: "latest",
+    onDuplicate: "latest",
     payload: turnPayload(turn),
   };
 }
 
 export function openTask(turn: Turn): NewTask {
-  return { id: `open:${turn.id}`, type: "open", known: "pending", payload: turnPayload(turn) };
+  return { id: `open:${turn.id}`, type: "open", onDuplicate: "pending", payload: turnPayload(turn) };
 }
 
 /** `turnId` is the turn that began the watch. The job's record says which turns are open. */
@@ -46,7 +46,7 @@ export function watchTask(turn: Turn, dueAt: number): NewTask {
     state: FRESH_POLL_STATE,
   } satisfies WatchPayload;
   const { service } = turn.request.project;
-  return { id: `watch:${key}`, type: "watch", share: service, known: "latest", dueAt, payload };
+  return { id: `watch:${key}`, type: "watch", share: service, onDuplicate: "latest", dueAt, payload };
 }
 
 /** The task that cancels a watched turn, one per watch. */
@@ -56,7 +56,7 @@ export function cancelTask(turn: Turn): NewTask {
     id: `cancel:${turn.id}:${turn.watch}`,
     type: "cancel",
     share: service,
-    known: "pending",
+    onDuplicate: "pending",
     payload: turnPayload(turn),
   };
 }
@@ -77,7 +77,7 @@ export function questionTasks(turn: Turn): NewTask[] {
     .map(({ number }) => ({
       id: `question:${turn.id}:${number}`,
       type: "question",
-      known: "latest",
+      onDuplicate: "latest",
       payload: { ...turnPayload(turn), question: number } satisfies QuestionPayload,
     }));
 }
@@ -104,7 +104,7 @@ export function answerTask(turn: Turn, number: number): NewTask {
 export function overdueTasks(turn: Turn): NewTask[] {
   // The status message comes first. In a thread of its own, it is the root.
   if (!hasStatusMessage(turn.delivery) || !isNoticeDue(turn)) return [];
-  return [{ id: `overdue:${turn.id}`, type: "overdue", known: "latest", payload: turnPayload(turn) }];
+  return [{ id: `overdue:${turn.id}`, type: "overdue", onDuplicate: "latest", payload: turnPayload(turn) }];
 }
 
 export const DeliverPayload = TurnPayload.extend({ watch: z.number().int() });
@@ -119,7 +119,7 @@ export function deliverTasks(turn: Turn): NewTask[] {
   if (turn.stage.name !== "ended" || !hasStatusMessage(turn.delivery)) return [];
   if (isPosted(turn.delivery, outcomeSlot(turn.watch))) return [];
   const payload = { ...turnPayload(turn), watch: turn.watch } satisfies DeliverPayload;
-  return [{ id: `deliver:${turn.id}:${turn.watch}`, type: "deliver", known: "pending", payload }];
+  return [{ id: `deliver:${turn.id}:${turn.watch}`, type: "deliver", onDuplicate: "pending", payload }];
 }
 
 /**
@@ -129,7 +129,7 @@ export function deliverTasks(turn: Turn): NewTask[] {
 export function refreshTask(turn: Turn, slotMs?: number): NewTask {
   const turnId = turn.delivery.statusOf ?? turn.id;
   const payload: TurnPayload = { ...turnPayload(turn), turnId, ...(slotMs === undefined ? {} : { slotMs }) };
-  return { id: `refresh:${turnId}`, type: "refresh", known: "latest", payload };
+  return { id: `refresh:${turnId}`, type: "refresh", onDuplicate: "latest", payload };
 }
 
 /**
@@ -148,7 +148,7 @@ export function refreshTasks(turn: Turn): NewTask[] {
  */
 export function reactTasks(turn: Turn): NewTask[] {
   if (askingMessage(turn.request) === null) return [];
-  return [{ id: `react:${turn.id}`, type: "react", known: "latest", payload: turnPayload(turn) }];
+  return [{ id: `react:${turn.id}`, type: "react", onDuplicate: "latest", payload: turnPayload(turn) }];
 }
 
 export const ReplyPayload = Slotted.extend({

@@ -23,7 +23,7 @@ export type StorableTask = {
   id: string;
   type: string;
   pool: string;
-  known: NonNullable<NewTask["known"]>;
+  onDuplicate: NonNullable<NewTask["onDuplicate"]>;
   payload: string;
   dueAt: number;
 };
@@ -34,7 +34,7 @@ export function toStorableTask(task: NewTask, nowMs: number, pools: Pools): Stor
     id: task.id,
     type: task.type,
     pool: poolName(pools, task.type, task.share),
-    known: task.known ?? "once",
+    onDuplicate: task.onDuplicate ?? "once",
     payload: toJson(task.payload),
     dueAt: toWholeMs(task.dueAt ?? nowMs),
   };

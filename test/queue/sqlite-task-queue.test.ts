@@ -81,8 +81,13 @@ describe("SQLite task queue", () => {
     await using parts = await openParts();
     const { queue, clock, handler, db } = parts;
     await queue.add({ id: "once", type: "test", payload: { text: "what a person wrote" } });
-    for (const known of ["pending", "latest"] as const) {
-      await queue.add({ id: known, type: "test", known, payload: { text: "what a person wrote" } });
+    for (const onDuplicate of ["pending", "latest"] as const) {
+      await queue.add({
+        id: onDuplicate,
+        type: "test",
+        onDuplicate,
+        payload: { text: "what a person wrote" },
+      });
     }
     queue.start(handler.handle);
     await queue.idle();

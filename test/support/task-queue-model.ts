@@ -19,7 +19,7 @@ export type RunPlan = {
   decides: boolean;
 };
 
-export type Known = NonNullable<NewTask["known"]>;
+export type Known = NonNullable<NewTask["onDuplicate"]>;
 
 /** One thing asked of the queue. A commit adds tasks of its own; `throws`: nothing of it may be there. */
 export type Operation =
@@ -168,10 +168,12 @@ export class TaskQueueModel {
     const { version } = world;
     const index = outcomes.push("asked") - 1;
     const dueAt = subject.now() + dueInMs;
-    const outcome = await subject.queue.add({ id, type: "test", known, payload: null, dueAt }).then(
-      (added): Outcome => (added ? "yes" : "no"),
-      (): Outcome => "refused",
-    );
+    const outcome = await subject.queue
+      .add({ id, type: "test", onDuplicate: known, payload: null, dueAt })
+      .then(
+        (added): Outcome => (added ? "yes" : "no"),
+        (): Outcome => "refused",
+      );
     return () => {
       outcomes[index] = outcome;
       if (outcome === "refused") this.faults.push(`${id} was refused`);

@@ -119,7 +119,7 @@ it("brings the status message back, and the outcome with it, where that was give
     fault: { kind: "rejected", status: 401, message: "401" },
   });
   await rig.carryOut(await submit(rig.deps, rig.task(submitTask(turn))));
-  expect(rig.added.map(({ id, known }) => [id, known])).toEqual([[`open:${turn.id}`, "pending"]]);
+  expect(rig.added.map(({ id, onDuplicate }) => [id, onDuplicate])).toEqual([[`open:${turn.id}`, "pending"]]);
 });
 
 it("sends nothing that is unticked while its thread is read", async () => {

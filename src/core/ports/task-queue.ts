@@ -40,7 +40,7 @@ export type NewTask = {
    *   unless the current one names its own. So a run that begins after the add sees everything that
    *   changed before it.
    */
-  known?: "once" | "pending" | "latest";
+  onDuplicate?: "once" | "pending" | "latest";
 };
 
 export type Task = {
@@ -127,7 +127,7 @@ export type TaskCounts = { waiting: number; running: number; dead: number };
 /** Durable tasks that run at least once, and the decisions that go with them. */
 export interface TaskQueue {
   /**
-   * Adds the task if its id allows it (see `known`). Once this resolves, the task survives a crash
+   * Adds the task if its id allows it (see `onDuplicate`). Once this resolves, the task survives a crash
    * and a power cut. Resolves to true if it was added.
    */
   add(task: NewTask): Promise<boolean>;

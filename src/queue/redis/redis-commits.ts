@@ -31,7 +31,7 @@ export class ClaimLostError extends DocsAgentError {
 /**
  * The run on whose behalf something is written. It is written only while that run has the claim.
  */
-export type Claim = { id: string; token: string };
+export type TaskClaim = { id: string; token: string };
 
 const Answer = z.union([
   z.tuple([z.literal("lost")]),
@@ -80,7 +80,7 @@ export class RedisCommits {
    */
   carryOut<T>(
     decide: Decision<T>,
-    { claim, endOf }: { claim?: Claim | undefined; endOf?: (value: T) => TaskEnd } = {},
+    { claim, endOf }: { claim?: TaskClaim | undefined; endOf?: (value: T) => TaskEnd } = {},
   ): Promise<{ value: T; added: boolean[] }> {
     return this.#onRecords(decide, async (plan, basis) => {
       const { writes = [], adds = [], appends = [], within = [], value } = plan;
@@ -104,8 +104,8 @@ export class RedisCommits {
         endWord(endOf?.(value), now),
         ...counted(
           adds.map((task) => {
-            const { id, type, pool, known, payload, dueAt } = toStorableTask(task, now, pools);
-            return [id, type, pool, known, payload, String(dueAt - now)];
+            const { id, type, pool, onDuplicate, payload, dueAt } = toStorableTask(task, now, pools);
+            return [id, type, pool, onDuplicate, payload, String(dueAt - now)];
           }),
         ),
       ];

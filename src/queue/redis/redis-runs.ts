@@ -3,13 +3,13 @@ import type { Decision, Step, TaskHandler } from "../../core/ports/task-queue.ts
 import { messageOf } from "../../core/errors.ts";
 import { fromStoredPayload } from "../storable-task.ts";
 import { type Run, TaskRuns, type TaskRunsOptions } from "../task-runs.ts";
-import { type Claim, ClaimLostError, type RedisCommits } from "./redis-commits.ts";
+import { type TaskClaim, ClaimLostError, type RedisCommits } from "./redis-commits.ts";
 import type { RedisWork } from "./redis-work.ts";
 
 type RedisRunsOptions = TaskRunsOptions & { work: RedisWork; commits: RedisCommits; leaseMs: number };
 
 /** `heldAtMs` is a monotonic time at which nobody else had the task. */
-type RedisRun = Run & { claim: Claim; heldAtMs: number };
+type RedisRun = Run & { claim: TaskClaim; heldAtMs: number };
 
 const count = z.coerce.number();
 /** Tasks in the script's format. See `WORK`. */

@@ -95,14 +95,14 @@ const Count = z.object({ count: z.int() });
 const Next = z.object({ next_payload: z.string().nullable(), next_due_at: z.int().nullable() });
 const TypeInPool = z.object({ type: z.string(), pool: z.string() });
 const SeenAt = z.object({ at: z.int() });
-const Known = z.enum(["once", "pending", "latest"]);
+const OnDuplicate = z.enum(["once", "pending", "latest"]);
 
 const LoadedRow = z.object({
   seq: z.int(),
   id: z.string(),
   type: z.string(),
   pool: z.string(),
-  known: Known,
+  known: OnDuplicate,
   payload: z.string().nullable(),
   attempt: z.int(),
   surprises: z.int(),
@@ -111,7 +111,7 @@ const LoadedRow = z.object({
 });
 
 /** A task as its run needs it. */
-export type LoadedTask = { seq: number; pool: string; known: z.infer<typeof Known>; task: Task };
+export type LoadedTask = { seq: number; pool: string; onDuplicate: z.infer<typeof OnDuplicate>; task: Task };
 
 /**
  * The tasks in SQLite. Methods that write are called inside a transaction. `nowMs` is epoch
@@ -130,20 +130,20 @@ export class TaskTable {
     this.#isRunning = isRunning;
   }
 
-  /** Adds a task as `NewTask.known` says. Returns true if it was added or will run once more. */
+  /** Adds a task as `NewTask.onDuplicate` says. Returns true if it was added or will run once more. */
   add(task: StorableTask, nowMs: number): boolean {
-    const { id, type, pool, known, payload, dueAt } = task;
+    const { id, type, pool, onDuplicate, payload, dueAt } = task;
     this.#pools.add(pool);
     const insert = () =>
-      this.#sql(taskSql.add).run(id, type, pool, known, payload, dueAt, nowMs).changes === 1;
+      this.#sql(taskSql.add).run(id, type, pool, onDuplicate, payload, dueAt, nowMs).changes === 1;
     if (insert()) return true;
     const { seq, state } = Found.parse(this.#sql(taskSql.find).get(id));
-    if (known === "once") return false;
+    if (onDuplicate === "once") return false;
     if (state !== "waiting") {
       this.#sql(taskSql.remove).run(seq);
       return insert();
     }
-    if (known === "pending") return false;
+    if (onDuplicate === "pending") return false;
     if (this.#isRunning(seq)) this.#sql(taskSql.runOnceMore).run(payload, dueAt, seq);
     else this.#sql(taskSql.bringForward).run(dueAt, seq);
     return this.#isRunning(seq);
@@ -161,12 +161,12 @@ export class TaskTable {
     const {
       seq: _,
       pool,
-      known,
+      known: onDuplicate,
       payload,
       added_at: addedAt,
       ...row
     } = LoadedRow.parse(this.#sql(taskSql.load).get(seq));
-    return { seq, pool, known, task: { ...row, payload: fromStoredPayload(payload), addedAt } };
+    return { seq, pool, onDuplicate, task: { ...row, payload: fromStoredPayload(payload), addedAt } };
   }
 
   /**
@@ -182,7 +182,7 @@ export class TaskTable {
   }
 
   /** Stores how a run ended. */
-  end({ seq, known, task }: LoadedTask, how: TaskEnd, nowMs: number): void {
+  end({ seq, onDuplicate, task }: LoadedTask, how: TaskEnd, nowMs: number): void {
     const row = this.#sql(taskSql.pending).get(seq);
     if (row === undefined) return;
     const { next_payload: nextPayload, next_due_at: nextDueAt } = Next.parse(row);
@@ -201,7 +201,7 @@ export class TaskTable {
     const isSurprise = how.kind === "retry" && how.isSurprise === true;
     switch (how.kind) {
       case "done":
-        if (known === "once") this.#sql(taskSql.done).run(nowMs, seq);
+        if (onDuplicate === "once") this.#sql(taskSql.done).run(nowMs, seq);
         else this.#sql(taskSql.remove).run(seq);
         return;
       case "dead":

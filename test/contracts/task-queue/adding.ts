@@ -6,14 +6,14 @@ import { DAY_MS, MINUTE_MS, SECOND_MS, task } from "./task.ts";
 /** What adding does, with ids that are known and such that are not. */
 export function describeAdding(open: () => Promise<TaskQueueSubject>): void {
   /** Tasks that wait for an hour, run until `release`, are done, and are dead. */
-  async function inEveryState(subject: TaskQueueSubject, known: "once" | "pending" | "latest") {
+  async function inEveryState(subject: TaskQueueSubject, onDuplicate: "once" | "pending" | "latest") {
     const handler = new ScriptedHandler();
     const running = gate();
     handler.on("running", running.script, () => ({ kind: "done" }));
     handler.on("dead", () => ({ kind: "dead", reason: "gone" }));
     subject.queue.start(handler.handle);
-    await subject.queue.add(task("waiting", { known, dueAt: subject.now() + 60 * MINUTE_MS }));
-    for (const id of ["running", "done", "dead"]) await subject.queue.add(task(id, { known }));
+    await subject.queue.add(task("waiting", { onDuplicate, dueAt: subject.now() + 60 * MINUTE_MS }));
+    for (const id of ["running", "done", "dead"]) await subject.queue.add(task(id, { onDuplicate }));
     await handler.allDueStarted(subject.queue);
     await handler.allDueStarted(subject.queue);
     const before = handler.order().length;
@@ -22,13 +22,13 @@ export function describeAdding(open: () => Promise<TaskQueueSubject>): void {
 
   it.each(["once", "pending", "latest"] as const)(
     "adds an id (%s) that is added 50 times at once, and runs it once",
-    async (known) => {
+    async (onDuplicate) => {
       await using subject = await open();
       const handler = new ScriptedHandler();
       subject.queue.start(handler.handle);
 
       const added = await Promise.all(
-        Array.from({ length: 50 }, () => subject.queue.add(task("a", { known }))),
+        Array.from({ length: 50 }, () => subject.queue.add(task("a", { onDuplicate }))),
       );
 
       expect(added.filter(Boolean)).toHaveLength(1);
@@ -80,7 +80,7 @@ export function describeAdding(open: () => Promise<TaskQueueSubject>): void {
     const { running, since } = await inEveryState(subject, "pending");
     const ids = ["waiting", "running", "done", "dead"];
     const added = await Promise.all(
-      ids.map((id) => subject.queue.add(task(id, { known: "pending", payload: "new" }))),
+      ids.map((id) => subject.queue.add(task(id, { onDuplicate: "pending", payload: "new" }))),
     );
 
     expect(added).toEqual([false, false, true, true]);
@@ -100,7 +100,7 @@ export function describeAdding(open: () => Promise<TaskQueueSubject>): void {
     const { running, since } = await inEveryState(subject, "latest");
     const ids = ["waiting", "running", "done", "dead"];
     const added = await Promise.all(
-      ids.map((id) => subject.queue.add(task(id, { known: "latest", payload: "new" }))),
+      ids.map((id) => subject.queue.add(task(id, { onDuplicate: "latest", payload: "new" }))),
     );
 
     expect(added).toEqual([false, true, true, true]);
@@ -123,7 +123,7 @@ export function describeAdding(open: () => Promise<TaskQueueSubject>): void {
     const handler = new ScriptedHandler();
     subject.queue.start(handler.handle);
     const at = (seconds: number) =>
-      subject.queue.add(task("a", { known: "latest", dueAt: subject.now() + seconds * SECOND_MS }));
+      subject.queue.add(task("a", { onDuplicate: "latest", dueAt: subject.now() + seconds * SECOND_MS }));
     for (const seconds of [60, 30, 90]) await at(seconds);
 
     subject.advance(30 * SECOND_MS - 1);
@@ -152,11 +152,13 @@ export function describeAdding(open: () => Promise<TaskQueueSubject>): void {
       const first = gate();
       handler.on("a", first.script, () => ({ kind: "done" }));
       subject.queue.start(handler.handle);
-      await subject.queue.add(task("a", { known: "latest", payload: "first" }));
+      await subject.queue.add(task("a", { onDuplicate: "latest", payload: "first" }));
       await handler.started("a");
       const soon = subject.now() + SECOND_MS;
-      await subject.queue.add(task("a", { known: "latest", payload: "second", dueAt: soon }));
-      await subject.queue.add(task("a", { known: "latest", payload: "third", dueAt: soon + MINUTE_MS }));
+      await subject.queue.add(task("a", { onDuplicate: "latest", payload: "second", dueAt: soon }));
+      await subject.queue.add(
+        task("a", { onDuplicate: "latest", payload: "third", dueAt: soon + MINUTE_MS }),
+      );
       first.open("dueAt" in end ? { ...end, dueAt: subject.now() + 60 * MINUTE_MS } : end);
       await subject.idle();
       expect(handler.runs).toHaveLength(1);
@@ -180,10 +182,10 @@ export function describeAdding(open: () => Promise<TaskQueueSubject>): void {
       const held = gate();
       handler.on("a", held.script, () => ({ kind: "done" }));
       queue.start(handler.handle);
-      await queue.add(task("a", { known: "latest" }));
+      await queue.add(task("a", { onDuplicate: "latest" }));
       await handler.started("a");
 
-      const add = () => queue.add(task("a", { known: "latest" }));
+      const add = () => queue.add(task("a", { onDuplicate: "latest" }));
       const asked: Array<Promise<unknown>> = [];
       if (when === "before") asked.push(add());
       held.open({ kind: "again", dueAt: subject.now() + 60 * MINUTE_MS });
@@ -210,9 +212,9 @@ export function describeAdding(open: () => Promise<TaskQueueSubject>): void {
     const handler = new ScriptedHandler();
     handler.on("a", gate().script, () => ({ kind: "done" }));
     subject.queue.start(handler.handle);
-    await subject.queue.add(task("a", { known: "latest", payload: "first" }));
+    await subject.queue.add(task("a", { onDuplicate: "latest", payload: "first" }));
     await handler.started("a");
-    await subject.queue.add(task("a", { known: "latest", payload: "second" }));
+    await subject.queue.add(task("a", { onDuplicate: "latest", payload: "second" }));
 
     await subject.reopen();
     subject.queue.start(handler.handle);

@@ -79,9 +79,9 @@ export function describeClock(open: () => Promise<TaskQueueSubject>): void {
     const held = gate();
     handler.on("a", held.script, done);
     subject.queue.start(handler.handle);
-    await subject.queue.add(task("a", { known: "latest" }));
+    await subject.queue.add(task("a", { onDuplicate: "latest" }));
     await handler.started("a");
-    await subject.queue.add(task("a", { known: "latest" }));
+    await subject.queue.add(task("a", { onDuplicate: "latest" }));
     subject.setClock(-HOUR_MS);
     await pass(subject, NOTICED_WITHIN_MS);
     held.open();
