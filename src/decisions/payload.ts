@@ -27,13 +27,13 @@ export function readTask<T>(schema: z.ZodType<T>, task: Task): TaskWith<T> {
  * The person a task is for. Every task carries it, so that the person can be told even if all other
  * records are lost.
  */
-export const Whose = storedObject({
+export const TaskOwner = storedObject({
   teamId: z.string(),
   userId: z.string(),
   channelId: z.string(),
   responseUrl: z.string().nullable(),
 });
-export type Whose = z.infer<typeof Whose>;
+export type TaskOwner = z.infer<typeof TaskOwner>;
 
 /**
  * Slack slots reserved for a task, epoch milliseconds: for its action, and for searching for an
@@ -47,7 +47,7 @@ export const TurnPayload = Slotted.extend({
   turnId: z.string(),
   thread: z.string().nullable(),
   jobId: z.string().nullable(),
-  whose: Whose,
+  whose: TaskOwner,
   /** Where to continue a thread that was only read in part. */
   threadLook: ThreadLook.optional(),
 });

@@ -12,7 +12,7 @@ import { deliver } from "./deliver.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
 import { list } from "./list.ts";
 import { open } from "./open.ts";
-import { PayloadInvalidError, TurnPayload, Whose } from "../decisions/payload.ts";
+import { PayloadInvalidError, TurnPayload, TaskOwner } from "../decisions/payload.ts";
 import { overdue } from "./overdue.ts";
 import { question } from "./question.ts";
 import { react } from "./react.ts";
@@ -150,7 +150,7 @@ function ended(
   switch (end.kind) {
     case "dead": {
       logger.error({ reason: end.reason }, "task given up");
-      const payload = OfSomeone.safeParse(task.payload);
+      const payload = OwnedPayload.safeParse(task.payload);
       const { endsTurn, isQuiet } = handlers[task.type] ?? {};
       if (isQuiet === true || !payload.success) return end;
       const { whose, turnId, jobKey } = payload.data;
@@ -183,8 +183,8 @@ function ended(
   }
 }
 
-const OfSomeone = z.object({
-  whose: Whose,
+const OwnedPayload = z.object({
+  whose: TaskOwner,
   turnId: z.string().optional(),
   /** The watched job's key. */
   jobKey: z.string().optional(),

@@ -5,13 +5,13 @@ import type { Read, Write } from "../core/ports/records.ts";
 import { requestListOf } from "../core/turn/request-list.ts";
 import type { NewTask, Step, Task, TaskEnd } from "../core/ports/task-queue.ts";
 import type { TaskDeps } from "../decisions/deps.ts";
-import { Slotted, Whose, readTask, type SlottedTask } from "../decisions/payload.ts";
+import { Slotted, TaskOwner, readTask, type SlottedTask } from "../decisions/payload.ts";
 import { afterFault, postOnce } from "./post.ts";
 import { WelcomePayload } from "../decisions/new-tasks.ts";
 
-const TellPayload = Slotted.extend({ taskId: z.string(), taskType: z.string(), whose: Whose });
+const TellPayload = Slotted.extend({ taskId: z.string(), taskType: z.string(), whose: TaskOwner });
 
-export function tellTask(dead: Task, whose: Whose): NewTask {
+export function tellTask(dead: Task, whose: TaskOwner): NewTask {
   const payload = { taskId: dead.id, taskType: dead.type, whose } satisfies z.infer<typeof TellPayload>;
   return { id: `tell:${dead.id}`, type: "tell", payload };
 }

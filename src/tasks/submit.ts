@@ -15,7 +15,7 @@ import {
   beforeSubmit,
   knownPrompt,
   notSubmitted,
-  onItsOwn,
+  asNewJob,
   refuseTurn,
   withThread,
 } from "../core/turn/submitting.ts";
@@ -46,7 +46,7 @@ import { readTurnTask, turnNow, turnWrites } from "../decisions/turn-writes.ts";
 export async function submit(deps: TaskDeps, given: Task): Promise<Step> {
   const { task, turn: known } = await readTurnTask(deps, TurnPayload, given);
   const turnId = known.id;
-  const heldBack = await unlessAdmitted(deps, task, known);
+  const heldBack = await holdUnlessAdmitted(deps, task, known);
   if (heldBack !== null) return heldBack;
   const isUnsent = known.stage.name === "accepted" || known.stage.name === "submitting";
   const followed = isUnsent ? await followedTurn(deps, known) : undefined;
@@ -55,7 +55,7 @@ export async function submit(deps: TaskDeps, given: Task): Promise<Step> {
   }
   if (followed === "none" && known.stage.name === "accepted") {
     return settle(deps, turnId, (turn) =>
-      isFollowUp(turn) && turn.stage.name === "accepted" ? onItsOwn(turn) : turn,
+      isFollowUp(turn) && turn.stage.name === "accepted" ? asNewJob(turn) : turn,
     );
   }
   const job = typeof followed === "object" ? followed.job : null;
@@ -204,7 +204,7 @@ function announcementWrites(
  * Ends or holds back the turn of a person who may not use the app, or about whom Slack can't say
  * yet, so that nothing of theirs leaves Slack. Null if they may use it.
  */
-async function unlessAdmitted(deps: TaskDeps, task: Task, turn: Turn): Promise<Step | null> {
+async function holdUnlessAdmitted(deps: TaskDeps, task: Task, turn: Turn): Promise<Step | null> {
   const { stage, request } = turn;
   if (stage.name !== "accepted" || request.isAdmitted === true) return null;
   const admission = await deps.directory.admission(request.teamId, request.userId);

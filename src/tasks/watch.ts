@@ -1,8 +1,8 @@
 import type { PollState } from "../core/job/watching.ts";
 import {
-  isBehind,
+  showsEarlierTurn,
   isLate,
-  waitBehind,
+  waitForOwnTurn,
   expireTurn,
   nextPollAt,
   pollStateAfter,
@@ -130,8 +130,8 @@ function stepAfter(
     const ending = turns.filter(({ turn, next }) => next !== turn && next.stage.name === "ended");
     const coming = job.openTurnIds.slice(LOOKED_AT_MAX, LOOKED_AT_MAX + ending.length);
     for (const turn of coming.flatMap((id) => read("turn", id) ?? [])) {
-      const isOfOthers = answer?.ok === true && isBehind(turn, turns);
-      turns.push({ turn, next: isOfOthers ? waitBehind(turn, answer, now) : turn });
+      const isEarlierTurn = answer?.ok === true && showsEarlierTurn(turn, turns);
+      turns.push({ turn, next: isEarlierTurn ? waitForOwnTurn(turn, answer, now) : turn });
     }
     const changed = turns.filter(({ turn, next }) => next !== turn).map(({ next }) => next);
     const [first] = changed;

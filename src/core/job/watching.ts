@@ -72,7 +72,9 @@ export function turnAfterPoll(
 ): Turn {
   if (turn.stage.name !== "watching") return turn;
   if (answer.ok) {
-    return isBehind(turn, earlier) ? waitBehind(turn, answer, now) : turnAfterAnswer(turn, answer, now);
+    return showsEarlierTurn(turn, earlier)
+      ? waitForOwnTurn(turn, answer, now)
+      : turnAfterAnswer(turn, answer, now);
   }
   const { strikes } = state;
   const isOut =
@@ -129,7 +131,7 @@ export type Polled = { turn: Turn; next: Turn };
  * True if the poll still describes an earlier turn: one of `earlier` was running and the service
  * doesn't tell turns apart.
  */
-export function isBehind(turn: Turn, earlier: readonly Polled[]): boolean {
+export function showsEarlierTurn(turn: Turn, earlier: readonly Polled[]): boolean {
   return isFollowUp(turn) && turn.number === undefined && earlier.some(isShown);
 }
 
@@ -147,7 +149,7 @@ function isShown({ turn: { stage }, next }: Polled): boolean {
 /**
  * Updates a follow-up when the poll still describes an earlier turn, whose end isn't this one's.
  */
-export function waitBehind(turn: Turn, answer: JobServiceAnswer & { ok: true }, now: number): Turn {
+export function waitForOwnTurn(turn: Turn, answer: JobServiceAnswer & { ok: true }, now: number): Turn {
   const { stage } = turn;
   const { job } = answer;
   if (stage.name !== "watching" || job.status === "archived") return turnAfterAnswer(turn, answer, now);

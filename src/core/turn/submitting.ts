@@ -177,7 +177,7 @@ export function afterSubmit(
     case "missing":
       if (isRepeat) return ended("unknown", { reason: "create-lost" });
       if (isFollowUp(turn)) {
-        return { turn: withoutSending({ ...onItsOwn(turn), isStartedAnew: true }, now), afterMs: null };
+        return { turn: withoutSending({ ...asNewJob(turn), isStartedAnew: true }, now), afterMs: null };
       }
       return ended("rejected", { reason: "project" });
     case "rejected":
@@ -214,7 +214,7 @@ function followUpTaken(
 }
 
 /** Turns a follow-up into a request for a new job, because its own job can't take it. */
-export function onItsOwn(turn: Turn): Turn {
+export function asNewJob(turn: Turn): Turn {
   // The new job's agent has seen nothing of the thread.
   const { follows: _, context: __, ...request } = turn.request;
   return { ...turn, request, stage: { name: "accepted", waitingSince: null } };

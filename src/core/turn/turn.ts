@@ -238,16 +238,16 @@ export function turnAfterAnswer(turn: Turn, answer: JobServiceAnswer & { ok: tru
   const { job } = answer;
   const number = isFollowUp(turn) ? (turn.number ?? null) : 1;
   const reported = ownTurn(answer, number);
-  const isOfTurnBefore =
+  const isEarlierTurn =
     job.status !== "archived" &&
-    (isBefore(answer, number) || (reported === null && mayBeTurnBefore(stage, job, now)));
-  const kind = isOfTurnBefore ? null : outcomeKindOf(job, reported);
+    (isBefore(answer, number) || (reported === null && mayBeEarlierTurn(stage, job, now)));
+  const kind = isEarlierTurn ? null : outcomeKindOf(job, reported);
   if (kind !== null) {
     const told = toldTurn(reported);
     const isUnsure = reported === null && stage.unseen !== undefined && stage.unseen.leftAs === leftAs(job);
     return endTurn(turn, kind, now, { job, told, stoppedBy: stopperOf(turn, kind, told), isUnsure });
   }
-  const asked = isOfTurnBefore ? null : toldQuestions(answer, number);
+  const asked = isEarlierTurn ? null : toldQuestions(answer, number);
   const told = asked === null ? turn : withQuestions(turn, questionsAfter(turn.questions ?? [], asked));
   const progress = progressOf(reported, asked?.some(({ answeredAt }) => answeredAt === null) === true);
   const pause = pauseAfter(stage.pause, progress?.isWaiting !== true && !isAsking(told), now);
@@ -303,7 +303,7 @@ function stopperOf({ stop }: Turn, kind: OutcomeKind, told: ToldTurn | undefined
   return isStopped && kind === "failed" ? stop?.userId : undefined;
 }
 
-function mayBeTurnBefore({ unseen }: Watching, job: Job, now: number): boolean {
+function mayBeEarlierTurn({ unseen }: Watching, job: Job, now: number): boolean {
   if (unseen === undefined || now >= unseen.until || job.status === "active") return false;
   return unseen.leftAs === null || unseen.leftAs === leftAs(job);
 }
