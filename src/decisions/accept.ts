@@ -45,9 +45,9 @@ type AcceptDeps = Pick<TaskDeps, "clock" | "polling" | "retentionMs"> & {
 /**
  * Accepts a request: stores its turn and adds the tasks for the create and the status message,
  * which don't wait for each other. The turn's id comes from what Slack sent, so a redelivery or a
- * second press finds it, changes nothing and counts against no limit. `told` lists the running
+ * second press finds it, changes nothing and counts against no limit. `warnedOf` lists the running
  * turns that the person has already been warned of. If another turn is running for the same request
- * (for the shortcut: in the same thread), nothing is accepted. Without `told`, this isn't checked.
+ * (for the shortcut: in the same thread), nothing is accepted. Without `warnedOf`, this isn't checked.
  */
 export function acceptance(
   deps: AcceptDeps,
@@ -55,15 +55,15 @@ export function acceptance(
   request: Request,
   aim: Aim,
   within: readonly Limit[],
-  told?: readonly string[],
+  warnedOf?: readonly string[],
 ): Plan<AcceptanceEnd> {
   if (read("turn", request.id) !== undefined) return { value: { kind: "known" } };
   const asked = askedId(request);
-  if (told !== undefined) {
+  if (warnedOf !== undefined) {
     const isOfThread = request.from === "shortcut";
     const running = isOfThread ? runningInThread(read, request) : sameRequest(deps, read, request, asked);
     if (running === "offered") return { value: { kind: "known" } };
-    if (running !== undefined && !told.includes(running.id)) {
+    if (running !== undefined && !warnedOf.includes(running.id)) {
       return { value: { kind: "asked-before", turn: running } };
     }
   }

@@ -148,7 +148,7 @@ export async function filesOfRequest(
  * The longest that a request waits for its thread: if Slack says when to come again (some apps get
  * one call a minute), and if it doesn't.
  */
-const PATIENCE_MS = { told: 195_000, untold: 10_000 };
+const PATIENCE_MS = { withRetryAfter: 195_000, withoutRetryAfter: 10_000 };
 const AGAIN_AFTER_MS = 4_000;
 /** How many of the thread's newest turns are checked for what the agent has seen. */
 const TURNS = 20;
@@ -248,7 +248,7 @@ function againAfterMs(
   // A read that stopped for another reason would stop there again.
   if (isPart && retryAfterMs === undefined) return null;
   const delayMs = retryAfterMs ?? AGAIN_AFTER_MS;
-  const patienceMs = retryAfterMs === undefined ? PATIENCE_MS.untold : PATIENCE_MS.told;
+  const patienceMs = retryAfterMs === undefined ? PATIENCE_MS.withoutRetryAfter : PATIENCE_MS.withRetryAfter;
   return ageMs + delayMs <= patienceMs ? delayMs : null;
 }
 

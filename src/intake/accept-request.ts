@@ -27,21 +27,21 @@ export function notAcceptedMessage(thrown: unknown): Rendered {
  * Accepts a request durably, within the limits of its person and channel. Rejects if it can't be
  * stored or may not have been. If Slack delivers it twice at the same time, it is accepted and
  * counted once. If Slack doesn't say in time whether the person may use the app, the request is
- * accepted but goes no further until that is known (`tasks/submit.ts`). For `told`, see {@link
+ * accepted but goes no further until that is known (`tasks/submit.ts`). For `warnedOf`, see {@link
  * acceptance}.
  */
 export async function acceptRequest(
   deps: IntakeDeps,
   request: Request,
   aim: Aim = "own-job",
-  told?: readonly string[],
+  warnedOf?: readonly string[],
 ): Promise<Accepted> {
   const first = deps.accepting.get(request.id);
   if (first !== undefined) {
     const accepted = await first;
     return accepted.kind === "accepted" ? { kind: "known" } : accepted;
   }
-  const accepting = accept(deps, request, aim, told);
+  const accepting = accept(deps, request, aim, warnedOf);
   deps.accepting.set(request.id, accepting);
   try {
     return await accepting;
@@ -68,7 +68,7 @@ async function accept(
   deps: IntakeDeps,
   asked: Request,
   aim: Aim,
-  told: readonly string[] | undefined,
+  warnedOf: readonly string[] | undefined,
 ): Promise<Accepted> {
   const admission = await deps.directory.admission(asked.teamId, asked.userId);
   if (admission === "guest" || admission === "uncheckable") {
@@ -80,7 +80,9 @@ async function accept(
   const { person, channel } = limitsOf(deps, request);
   const within = [person, channel].filter(({ limit }) => limit > 0);
   try {
-    const accepted = await deps.queue.commit((read) => acceptance(deps, read, request, aim, within, told));
+    const accepted = await deps.queue.commit((read) =>
+      acceptance(deps, read, request, aim, within, warnedOf),
+    );
     if (accepted.kind !== "accepted") return accepted;
   } catch (thrown) {
     if (isStoreAnswerLost(thrown)) throw new MaybeKeptError(thrown.message, { cause: thrown });
@@ -130,9 +132,12 @@ function reassureLater(deps: IntakeDeps, request: Request): void {
     const isVisible = statusOf === undefined ? isPosted(turn.delivery, STATUS_SLOT) : shown !== null;
     if (isVisible) return;
     const place = { teamId, channelId, threadTs };
-    const told = await deps.notifier.replyPrivately({ place, userId, responseUrl }, { kind: "kept" });
-    if (!told.ok) {
-      deps.logger.warn({ turn: request.id, error: told.fault.error }, "could not say that a request is kept");
+    const reply = await deps.notifier.replyPrivately({ place, userId, responseUrl }, { kind: "kept" });
+    if (!reply.ok) {
+      deps.logger.warn(
+        { turn: request.id, error: reply.fault.error },
+        "could not say that a request is kept",
+      );
     }
   }
 }

@@ -12,7 +12,7 @@ import { following } from "./status-buttons.ts";
 import { answerPress, answerTo } from "./press.ts";
 import { FormMetadata, requestForm } from "./request-form.ts";
 
-type Asked = { told: string[]; asked: KnownBlock[] };
+type Asked = { warnedOf: string[]; asked: KnownBlock[] };
 
 /**
  * The beginning of a form when a turn for the same request is already running: who asked, when, and
@@ -22,13 +22,13 @@ export function askedBefore(
   { clock }: Pick<IntakeDeps, "clock">,
   turn: Turn,
   userId: string,
-  told: readonly string[] = [],
+  warnedOf: readonly string[] = [],
 ): Asked {
   const { request } = turn;
   const who = request.userId === userId ? "You" : `<@${request.userId}>`;
   const text = askedBeforeText(who, clock.now() - request.receivedAt);
   return {
-    told: [...told, turn.id],
+    warnedOf: [...warnedOf, turn.id],
     asked: [{ type: "section", text: { type: "mrkdwn", text, verbatim: true }, accessory: followIt(turn) }],
   };
 }
@@ -77,11 +77,11 @@ export function registerFollowIt(app: App, deps: IntakeDeps): void {
 
 /** The same form with another beginning. It keeps what was typed. */
 async function formSaying(deps: IntakeDeps, metadata: string, said: string): Promise<ModalView> {
-  const { draftId, told = [] } = FormMetadata.parse(JSON.parse(metadata));
+  const { draftId, told: warnedOf = [] } = FormMetadata.parse(JSON.parse(metadata));
   const draft = await deps.records.draft.get(draftId);
   if (draft === undefined) return saidView(said);
   const asked = [section(said)];
-  return requestForm(draftId, draft, namesOf(deps.projects), deps.projects[0].name, { told, asked });
+  return requestForm(draftId, draft, namesOf(deps.projects), deps.projects[0].name, { warnedOf, asked });
 }
 
 /**

@@ -30,7 +30,7 @@ export function registerFormSubmission(app: App, deps: IntakeDeps): void {
       return refuse(PROJECT, refusalText({ kind: "unknown-project", name: chosen ?? "", known }));
     }
     try {
-      const { draftId, told = [] } = FormMetadata.parse(JSON.parse(view.private_metadata));
+      const { draftId, told: warnedOf = [] } = FormMetadata.parse(JSON.parse(view.private_metadata));
       const draft = await deps.records.draft.get(draftId);
       if (draft === undefined) return refuse(INSTRUCTIONS, FORM_EXPIRED);
       const shared = await ofMembers(deps, draft.teamId, sharedOf(draft, values));
@@ -50,9 +50,9 @@ export function registerFormSubmission(app: App, deps: IntakeDeps): void {
         responseUrl: draft.responseUrl,
         receivedAt: deps.clock.now(),
       };
-      const accepted = await acceptRequest(deps, request, "own-job", told);
+      const accepted = await acceptRequest(deps, request, "own-job", warnedOf);
       if (accepted.kind === "asked-before") {
-        const state = { ...askedBefore(deps, accepted.turn, body.user.id, told), instructions: typed };
+        const state = { ...askedBefore(deps, accepted.turn, body.user.id, warnedOf), instructions: typed };
         const again = requestForm(draftId, draft, namesOf(deps.projects), project.name, state);
         return ack({ response_action: "update", view: asTicked(again, values) });
       }

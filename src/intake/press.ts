@@ -76,8 +76,8 @@ export async function answerPress(
   const place = { teamId: teamOf(context), channelId: channel?.id ?? "", threadTs };
   // A response URL would show it in the channel.
   const to = { place, userId: user.id, responseUrl: threadTs === null ? responseUrl : null };
-  const told = await notifier.replyPrivately(to, answer);
-  if (!told.ok) logger.warn({ error: told.fault.error }, "could not say who may press a button");
+  const reply = await notifier.replyPrivately(to, answer);
+  if (!reply.ok) logger.warn({ error: reply.fault.error }, "could not say who may press a button");
 }
 
 /**

@@ -32,7 +32,7 @@ type FormMetadata = z.infer<typeof FormMetadata>;
  * What a form shows besides its draft. `asked` says who asked for the same before. `instructions`
  * is what was typed so far.
  */
-type FormState = { told?: string[]; asked?: KnownBlock[]; instructions?: string };
+type FormState = { warnedOf?: string[]; asked?: KnownBlock[]; instructions?: string };
 
 /**
  * Stores the draft, then opens the form. `sayNotOpened` tells the person if that fails. `triggerId`
@@ -143,15 +143,15 @@ export function requestForm(
   draft: Draft,
   projects: string[],
   project: string,
-  { told = [], asked = [], instructions }: FormState = {},
+  { warnedOf = [], asked = [], instructions }: FormState = {},
 ): ModalView {
   const { quoted } = draft;
-  const metadata: FormMetadata = { draftId, ...(told.length === 0 ? {} : { told }) };
+  const metadata: FormMetadata = { draftId, ...(warnedOf.length === 0 ? {} : { told: warnedOf }) };
   return {
     type: "modal",
     callback_id: REQUEST_FORM,
     title: { type: "plain_text", text: quoted === null ? "Request a docs change" : "Fix these docs" },
-    submit: { type: "plain_text", text: told.length === 0 ? "Send" : "Start another" },
+    submit: { type: "plain_text", text: warnedOf.length === 0 ? "Send" : "Start another" },
     close: { type: "plain_text", text: "Cancel" },
     private_metadata: JSON.stringify(metadata),
     blocks: [

@@ -33,11 +33,11 @@ export function readExchange(exchange: Exchange, context: CallContext): JobServi
     exchange.kind === "answer" ? exchange.headers[CAPABILITIES_HEADER.toLowerCase()] : null,
   );
   const honorsIdempotencyKeys = context.honorsIdempotencyKeys || capabilities.includes("idempotency-key");
-  const told = { honorsIdempotencyKeys, capabilities };
+  const announced = { honorsIdempotencyKeys, capabilities };
   const read = readOutcome(exchange, context);
-  if ("job" in read) return { ok: true, ...read, ...told };
+  if ("job" in read) return { ok: true, ...read, ...announced };
   const message = context.redact(`${context.call}: ${read.message}`);
-  return { ok: false, fault: { ...read, message }, ...told };
+  return { ok: false, fault: { ...read, message }, ...announced };
 }
 
 type Success = { job: Job; report: JobReport };

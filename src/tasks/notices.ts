@@ -36,9 +36,9 @@ export async function tell(deps: TaskDeps, given: Task): Promise<Step> {
   const step = dm.ok ? await postNotice(deps, task, { teamId, ...dm.value }, message) : null;
   if (step !== null) return step;
   const place = { teamId, channelId, threadTs: null };
-  const told = await deps.notifier.replyPrivately({ place, userId, responseUrl }, message);
-  if (told.ok) return over(task, { kind: "done" });
-  if (told.fault.kind !== "place") return afterFault(deps, task, told.fault);
+  const reply = await deps.notifier.replyPrivately({ place, userId, responseUrl }, message);
+  if (reply.ok) return over(task, { kind: "done" });
+  if (reply.fault.kind !== "place") return afterFault(deps, task, reply.fault);
   const reason = "neither a direct message nor a private answer reached the person";
   return over(task, { kind: "dead", reason });
 }

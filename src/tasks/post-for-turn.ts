@@ -173,12 +173,12 @@ async function away(
 async function inviteMe(deps: TaskDeps, { request, delivery }: Turn, error: string): Promise<void> {
   if (request.responseUrl === null) return;
   const { teamId, channelId, userId, responseUrl } = request;
-  const told = await deps.notifier.replyPrivately(
+  const reply = await deps.notifier.replyPrivately(
     { place: { teamId, channelId, threadTs: delivery.threadTs }, userId, responseUrl },
     { kind: "invite-me", channelId, error },
   );
-  if (!told.ok) {
-    deps.logger.warn({ error: told.fault.error }, "could not say privately how to invite the app");
+  if (!reply.ok) {
+    deps.logger.warn({ error: reply.fault.error }, "could not say privately how to invite the app");
   }
 }
 
