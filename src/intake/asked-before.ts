@@ -56,17 +56,17 @@ export function registerFollowIt(app: App, deps: IntakeDeps): void {
   app.action<BlockAction<ButtonAction>>(
     FOLLOW_IT,
     async ({ ack, action, body, client, context, respond }) => {
-      const said = await answerTo(deps, buttonValue.read(action.value), ({ turnId }) =>
+      const answer = await answerTo(deps, buttonValue.read(action.value), ({ turnId }) =>
         deps.queue.commit(following(deps, turnId, body.user.id)),
       );
       await ack();
       if (body.view === undefined) {
-        if (said !== FOLLOWING) return answerPress(deps, { body, context, respond }, said);
-        return void (await respond({ text: said, response_type: "ephemeral", replace_original: true }));
+        if (answer !== FOLLOWING) return answerPress(deps, { body, context, respond }, answer);
+        return void (await respond({ text: answer, response_type: "ephemeral", replace_original: true }));
       }
       const { id, hash, state, private_metadata: metadata } = body.view;
       try {
-        const view = said === FOLLOWING ? saidView(said) : await formSaying(deps, metadata, said);
+        const view = answer === FOLLOWING ? textView(answer) : await formWithNote(deps, metadata, answer);
         await client.views.update({ view_id: id, hash, view: asTicked(view, state.values) });
       } catch (thrown) {
         deps.logger.warn({ err: thrown }, "could not say in a form that its request is followed");
@@ -76,11 +76,11 @@ export function registerFollowIt(app: App, deps: IntakeDeps): void {
 }
 
 /** The same form with another beginning. It keeps what was typed. */
-async function formSaying(deps: IntakeDeps, metadata: string, said: string): Promise<ModalView> {
+async function formWithNote(deps: IntakeDeps, metadata: string, answer: string): Promise<ModalView> {
   const { draftId, told: warnedOf = [] } = FormMetadata.parse(JSON.parse(metadata));
   const draft = await deps.records.draft.get(draftId);
-  if (draft === undefined) return saidView(said);
-  const asked = [section(said)];
+  if (draft === undefined) return textView(answer);
+  const asked = [section(answer)];
   return requestForm(draftId, draft, namesOf(deps.projects), deps.projects[0].name, { warnedOf, asked });
 }
 
@@ -110,7 +110,7 @@ function blockAsTicked(block: ViewBlock, values: TickedValues): ViewBlock {
   return { ...block, element: { ...element, ...(initial.length === 0 ? {} : { initial_options: initial }) } };
 }
 
-function saidView(text: string): ModalView {
+function textView(text: string): ModalView {
   return {
     type: "modal",
     title: { type: "plain_text", text: "Fix these docs" },

@@ -42,7 +42,7 @@ const TypedCommand = z.object({
 /** Handles `/docs-agent` with a prompt, with a subcommand, or alone. */
 export function registerCommand(app: App, deps: IntakeDeps): void {
   app.command(COMMAND, async ({ command, ack, client, respond }) => {
-    const say = (said: Rendered) => ack({ ...EPHEMERAL, ...said });
+    const say = (message: Rendered) => ack({ ...EPHEMERAL, ...message });
     const refuse = (refusal: Refusal) => say(refusalMessage(refusal));
 
     const typed = TypedCommand.safeParse(command);
@@ -78,7 +78,7 @@ export function registerCommand(app: App, deps: IntakeDeps): void {
           deps.logger.warn({ error: messageOf(thrown) }, "could not acknowledge a command");
         });
       }, ANSWER_WITHIN_MS);
-      await openRequestForm(deps, client, (said) => answer({ ...EPHEMERAL, ...said }), {
+      await openRequestForm(deps, client, (message) => answer({ ...EPHEMERAL, ...message }), {
         triggerId: trigger_id,
         project: project.name,
         draft: { version: 1, from: "command", ...place, quoted: null, responseUrl },
@@ -120,12 +120,12 @@ const EPHEMERAL = { response_type: "ephemeral" } as const;
 function answerOnce(
   ack: AckFn<string | RespondArguments>,
   respond: RespondFn,
-): (said?: RespondArguments) => Promise<void> {
+): (message?: RespondArguments) => Promise<void> {
   let isAcked = false;
-  return async (said) => {
-    if (isAcked && said === undefined) return;
-    if (isAcked) return void (await respond({ ...said, replace_original: false }));
+  return async (message) => {
+    if (isAcked && message === undefined) return;
+    if (isAcked) return void (await respond({ ...message, replace_original: false }));
     isAcked = true;
-    await ack(said);
+    await ack(message);
   };
 }

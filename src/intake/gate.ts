@@ -5,7 +5,7 @@ import { refusalMessage, refusalText } from "../replies/private-messages.ts";
 import { teamOf, type IntakeDeps } from "./deps.ts";
 import { SLACKBOT_USER_ID } from "./slack-message.ts";
 import { threadOfButton } from "./press.ts";
-import { answerSaid } from "./said-to-app.ts";
+import { answerMessage } from "./message-to-app.ts";
 
 const Person = z.object({ id: z.string() });
 
@@ -125,6 +125,6 @@ async function refuseEvent(deps: IntakeDeps, teamId: string, body: unknown, refu
   const { channel, ts, thread_ts } = event;
   const isSaid = event.type === "app_mention" || event.type === "message";
   if (!isSaid || !SAID.has(event.subtype) || channel === undefined || ts === undefined) return;
-  const said = { teamId, channelId: channel, ts, threadTs: thread_ts ?? null, userId: event.user };
-  await answerSaid(deps, said, { kind: "refused", refusal });
+  const message = { teamId, channelId: channel, ts, threadTs: thread_ts ?? null, userId: event.user };
+  await answerMessage(deps, message, { kind: "refused", refusal });
 }

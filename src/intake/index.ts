@@ -9,7 +9,7 @@ import { registerGate } from "./gate.ts";
 import { registerFollowMenu, registerStopButton } from "./status-buttons.ts";
 import { registerFormSubmission } from "./form-submission.ts";
 import { registerLists } from "./lists.ts";
-import { registerMention } from "./said-to-app.ts";
+import { registerMention } from "./message-to-app.ts";
 import { registerShortcut } from "./shortcut.ts";
 import { registerThreadReply } from "./thread-reply.ts";
 

@@ -67,8 +67,8 @@ export async function answerPress(
   if (answer === null) return;
   const thread = threadOfButton(body);
   if (typeof answer === "string" || !("kind" in answer)) {
-    const said = typeof answer === "string" ? { text: answer } : answer;
-    await respond({ ...said, response_type: "ephemeral", replace_original: false, ...thread });
+    const shown = typeof answer === "string" ? { text: answer } : answer;
+    await respond({ ...shown, response_type: "ephemeral", replace_original: false, ...thread });
     return;
   }
   const { user, channel, response_url: responseUrl } = body;

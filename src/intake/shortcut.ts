@@ -6,7 +6,7 @@ import type { Draft } from "../core/ports/records.ts";
 import { stateOfAsked } from "./asked-before.ts";
 import type { IntakeDeps } from "./deps.ts";
 import { openRequestForm } from "./request-form.ts";
-import { SaidMessage, authorOf, filesOfMessage, withFiles, withShown, wordsOf } from "./slack-message.ts";
+import { ReceivedMessage, authorOf, filesOfMessage, withFiles, withShown, wordsOf } from "./slack-message.ts";
 
 export const FIX_THESE_DOCS = "fix_these_docs";
 
@@ -23,7 +23,7 @@ const Picked = z
     user: z.object({ team_id: OptionalText }),
     channel: z.object({ id: z.string() }),
     response_url: OptionalText,
-    message: SaidMessage,
+    message: ReceivedMessage,
   })
   .transform(({ team, user, ...picked }, context) => {
     const teamId = team?.id ?? user.team_id ?? null;
@@ -79,7 +79,7 @@ function draftOf({ teamId, channel, response_url, message }: Picked): Draft {
   };
 }
 
-function quotedOf(message: SaidMessage, channelId: string): QuotedMessage {
+function quotedOf(message: ReceivedMessage, channelId: string): QuotedMessage {
   return {
     segments: wordsOf(message),
     ...authorOf(message),

@@ -30,7 +30,7 @@ type Attachment = z.infer<typeof Attachment>;
  * The fields of a message that we use. Messages by apps may have words only in attachments, and
  * null fields.
  */
-export const SaidMessage = z.object({
+export const ReceivedMessage = z.object({
   ts: z.string(),
   thread_ts: OptionalText,
   subtype: OptionalText,
@@ -45,7 +45,7 @@ export const SaidMessage = z.object({
   /** Only on our own messages. */
   metadata: z.unknown().optional(),
 });
-export type SaidMessage = z.infer<typeof SaidMessage>;
+export type ReceivedMessage = z.infer<typeof ReceivedMessage>;
 
 /**
  * A new message by a person, as events describe it. Edits and messages by apps are excluded. Each
@@ -66,7 +66,7 @@ export const WrittenMessage = z.object({
  * A person's message. `text` is in Slack's markup. `threadTs` is null if the message may itself be
  * a thread's root.
  */
-export type Said = {
+export type PersonMessage = {
   teamId: string;
   channelId: string;
   ts: string;
@@ -77,10 +77,10 @@ export type Said = {
 };
 
 /** Converts a message from an event. */
-export function saidOf(
+export function toPersonMessage(
   teamId: string,
   message: z.infer<typeof WrittenMessage> & { thread_ts?: string | undefined },
-): Said {
+): PersonMessage {
   const { channel: channelId, user: userId, text, ts, thread_ts: threadTs = null } = message;
   return { teamId, channelId, ts, threadTs, userId, text, files: filesOfMessage(message) };
 }
@@ -88,7 +88,7 @@ export function saidOf(
 /**
  * A file in a message. A file that Slack keeps elsewhere, hides or has deleted has fewer fields.
  */
-const SaidFile = z.object({
+const MessageFile = z.object({
   id: z.string(),
   name: OptionalText,
   title: OptionalText,
@@ -101,7 +101,7 @@ const SaidFile = z.object({
 
 export function filesOfMessage({ files }: { files?: unknown[] | null | undefined }): SharedFile[] {
   return (files ?? []).flatMap((file) => {
-    const { data } = SaidFile.safeParse(file);
+    const { data } = MessageFile.safeParse(file);
     if (data === undefined || data.mode === "tombstone") return [];
     const { id, name, title, mimetype, size, is_external, url_private_download } = data;
     const mediaType = (mimetype ?? "").toLowerCase().split(";", 1)[0]?.trim() ?? "";
@@ -123,7 +123,7 @@ export function withFiles(files: SharedFile[]): { files?: SharedFile[] } {
 }
 
 /** The author's user id and, for messages without one, a name. */
-export function authorOf({ user, username, bot_profile }: SaidMessage): {
+export function authorOf({ user, username, bot_profile }: ReceivedMessage): {
   authorId: string | null;
   authorName: string | null;
 } {
@@ -134,11 +134,11 @@ export function authorOf({ user, username, bot_profile }: SaidMessage): {
 const NO_WORDS: ReadonlySet<string> = new Set(["This content can't be displayed.", "[no preview available]"]);
 
 /** The message's own words, without those of the messages it shows. */
-export function wordsOf({ text, blocks, attachments }: SaidMessage): Segment[] {
+export function wordsOf({ text, blocks, attachments }: ReceivedMessage): Segment[] {
   const own = text === null || text === undefined || NO_WORDS.has(text) ? "" : text;
   const attached = (attachments ?? []).filter((part) => !isMessage(part)).map(attachedWords);
-  const said = own === "" ? wordsOfBlocks(blocks ?? []) : own;
-  return parseMessageText([said, ...attached].filter((part) => part !== "").join("\n"));
+  const words = own === "" ? wordsOfBlocks(blocks ?? []) : own;
+  return parseMessageText([words, ...attached].filter((part) => part !== "").join("\n"));
 }
 
 function attachedWords(part: Attachment | null | undefined): string {
@@ -187,7 +187,7 @@ function shownTs(part: Attachment | null | undefined): string {
  * The messages that a message shows, left out if there are none. Callers must check who wrote them
  * and whether they may be shared.
  */
-export function withShown({ attachments }: SaidMessage): { shows?: ShownMessage[] } {
+export function withShown({ attachments }: ReceivedMessage): { shows?: ShownMessage[] } {
   const shows = (attachments ?? []).flatMap((part): ShownMessage[] => {
     if (!isMessage(part)) return [];
     const segments = parseMessageText(attachedWords(part));
@@ -215,7 +215,9 @@ export function isDirectMessage(event: object): boolean {
 }
 
 /** The message in a direct-message event, or null if it has none for the app. */
-export function saidDirectly(teamId: string, event: object): Said | null {
-  const said = DirectMessage.safeParse(event);
-  return said.success && said.data.user !== SLACKBOT_USER_ID ? saidOf(teamId, said.data) : null;
+export function directMessageIn(teamId: string, event: object): PersonMessage | null {
+  const message = DirectMessage.safeParse(event);
+  return message.success && message.data.user !== SLACKBOT_USER_ID
+    ? toPersonMessage(teamId, message.data)
+    : null;
 }

@@ -8,7 +8,7 @@ import { outcomeLineOf } from "../replies/find-post.ts";
 import { slackFault } from "../replies/slack-faults.ts";
 import type { SlackIdentity, SlackTeams } from "../replies/slack-teams.ts";
 import { parseMessageText } from "./message-text.ts";
-import { authorOf, filesOfMessage, withFiles, withShown, wordsOf, SaidMessage } from "./slack-message.ts";
+import { authorOf, filesOfMessage, withFiles, withShown, wordsOf, ReceivedMessage } from "./slack-message.ts";
 import type { WebClient } from "@slack/web-api";
 
 /** Time for all pages together. */
@@ -72,9 +72,9 @@ function readOf(
       (after === null || compareTs(ts, after) > 0) &&
       (ts === threadTs || readFrom === null || Number(ts) > readFrom),
   );
-  const said = inRange.flatMap((message) => messageOf(message, identity) ?? []);
+  const readable = inRange.flatMap((message) => messageOf(message, identity) ?? []);
   return {
-    ...newestOf(said, threadTs),
+    ...newestOf(readable, threadTs),
     hasEarlier: readFrom !== null && readFrom > start,
     upTo:
       inRange
@@ -85,7 +85,7 @@ function readOf(
   };
 }
 
-function messageOf(message: SaidMessage, identity: SlackIdentity): ThreadMessage | null {
+function messageOf(message: ReceivedMessage, identity: SlackIdentity): ThreadMessage | null {
   const { ts, subtype } = message;
   if (subtype !== undefined && subtype !== null && !SAID.has(subtype)) return null;
   if (message.bot_id === identity.botId || message.user === identity.botUserId) {
@@ -117,7 +117,7 @@ const CALLS = 8;
 
 /** The part of a thread that has been read. Times are Slack's, in seconds. */
 export type ThreadPages = {
-  messages: Map<string, SaidMessage>;
+  messages: Map<string, ReceivedMessage>;
   /** All messages after this time have been read. Null if the newest are missing. */
   readFrom: number | null;
   /** Where to continue. */
@@ -158,7 +158,7 @@ export async function readNewest(
     } catch (thrown) {
       return hasAny(pages) ? null : slackFault(thrown, "find");
     }
-    const found = (answer.messages ?? []).flatMap((message) => SaidMessage.safeParse(message).data ?? []);
+    const found = (answer.messages ?? []).flatMap((message) => ReceivedMessage.safeParse(message).data ?? []);
     for (const message of found) pages.messages.set(message.ts, message);
     const times = found
       .flatMap(({ ts }) => (Number(ts) > from ? [Number(ts)] : []))

@@ -10,9 +10,15 @@ import { aimedAt } from "../decisions/accept.ts";
 import { asking, keepReplyMs } from "../decisions/asking.ts";
 import { acceptRequest, notAcceptedMessage } from "./accept-request.ts";
 import { teamOf, type IntakeDeps } from "./deps.ts";
-import { isDirectMessage, saidDirectly, WrittenMessage, saidOf, type Said } from "./slack-message.ts";
+import {
+  isDirectMessage,
+  directMessageIn,
+  WrittenMessage,
+  toPersonMessage,
+  type PersonMessage,
+} from "./slack-message.ts";
 import { answerPress, type PressAnswer } from "./press.ts";
-import { answerSaid, requestOf, takeSaid, causeOf } from "./said-to-app.ts";
+import { answerMessage, requestOf, takeMessage, causeOf } from "./message-to-app.ts";
 import { parseMessageText, readableText } from "./message-text.ts";
 
 const MESSAGE_EVENT = "message";
@@ -35,26 +41,26 @@ export function registerThreadReply(app: App, deps: IntakeDeps): void {
   app.event(MESSAGE_EVENT, async ({ event, context }) => {
     const teamId = teamOf(context);
     if (isDirectMessage(event)) {
-      const direct = saidDirectly(teamId, event);
+      const direct = directMessageIn(teamId, event);
       if (direct !== null && direct.userId !== context.botUserId)
-        await takeSaid(deps, direct, context.botUserId);
+        await takeMessage(deps, direct, context.botUserId);
       return;
     }
     const reply = ThreadReply.safeParse(event);
-    if (reply.success) await takeReply(deps, saidOf(teamId, reply.data));
+    if (reply.success) await takeReply(deps, toPersonMessage(teamId, reply.data));
     else await noteChange(deps, teamId, event);
   });
 
   app.action<BlockAction<ButtonAction>>(SEND_REPLY, async ({ ack, action, body, context, respond }) => {
-    const said = await send(deps, action.value, body.user.id);
+    const answer = await send(deps, action.value, body.user.id);
     await ack();
     await respond(
-      typeof said === "string"
-        ? { text: said, response_type: "ephemeral", replace_original: true }
+      typeof answer === "string"
+        ? { text: answer, response_type: "ephemeral", replace_original: true }
         : { delete_original: true },
     );
     // The setting has changed since they were asked.
-    if (typeof said !== "string") await answerPress(deps, { body, context, respond }, said);
+    if (typeof answer !== "string") await answerPress(deps, { body, context, respond }, answer);
   });
 
   app.action(IGNORE_REPLY, async ({ ack, respond }) => {
@@ -66,8 +72,8 @@ export function registerThreadReply(app: App, deps: IntakeDeps): void {
 const OWN = "own-open-request";
 
 /** Handles a reply in a channel's thread that doesn't mention the app. */
-async function takeReply(deps: IntakeDeps, said: Said): Promise<void> {
-  const { teamId, channelId, ts, threadTs, userId, text, files } = said;
+async function takeReply(deps: IntakeDeps, message: PersonMessage): Promise<void> {
+  const { teamId, channelId, ts, threadTs, userId, text, files } = message;
   if (deps.followUps === "mention" || threadTs === null || threadTs === ts) return;
   const thread = await deps.records.thread.get(threadId({ teamId, channelId, ts: threadTs }));
   if (thread === undefined) return;
@@ -80,7 +86,7 @@ async function takeReply(deps: IntakeDeps, said: Said): Promise<void> {
   // A guest who is only talking to others isn't told what they can't do, and none of it is kept.
   const admission = await deps.directory.admission(teamId, userId);
   if (admission === "guest" || admission === "uncheckable") return;
-  const request = requestOf(deps, said, deps.projects[0], instructions);
+  const request = requestOf(deps, message, deps.projects[0], instructions);
   if (deps.followUps === "ask") {
     await deps.queue.commit((read) => asking(deps, read, request));
     return;
@@ -88,13 +94,13 @@ async function takeReply(deps: IntakeDeps, said: Said): Promise<void> {
   if (instructions !== "" && instructions.length <= PROMPT_MAX_CHARS) {
     const accepted = await acceptRequest(deps, request, OWN);
     if (accepted.kind !== "refused") return;
-    await answerSaid(deps, said, { kind: "refused", refusal: accepted.refusal });
+    await answerMessage(deps, message, { kind: "refused", refusal: accepted.refusal });
     return;
   }
   const isOwn = await deps.queue.read((read) => aimedAt(deps, read, request, OWN) !== undefined);
   if (!isOwn) return;
-  if (instructions === "") await answerSaid(deps, said, { kind: "help", isOfFiles: true });
-  else await answerSaid(deps, said, { kind: "refused", refusal: tooLong(request) });
+  if (instructions === "") await answerMessage(deps, message, { kind: "help", isOfFiles: true });
+  else await answerMessage(deps, message, { kind: "refused", refusal: tooLong(request) });
 }
 
 function tooLong({ instructions }: Request): Refusal {

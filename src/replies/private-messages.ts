@@ -44,7 +44,7 @@ export function helpMessage(projects: string[]): Rendered {
 
 /** The answer to files without words. */
 export function noWordsMessage(): Rendered {
-  return said("I see a file but no request. Tell me what should change, in a reply to it.");
+  return paragraph("I see a file but no request. Tell me what should change, in a reply to it.");
 }
 
 /** What a newcomer can do in direct messages, with prompts to start with. */
@@ -106,7 +106,7 @@ export function followIt({ id, watch }: Turn): Button {
 
 /** Only the requester may do that, because of the operator's setting. */
 export function notAllowedMessage(requesterId: string, botName: string): Rendered {
-  return said(
+  return paragraph(
     `Only <@${requesterId}> can do that. For your own request, use ` +
       `\`@${cutEscaped(botName, NAME_MAX)} new …\`.`,
   );
@@ -115,7 +115,7 @@ export function notAllowedMessage(requesterId: string, botName: string): Rendere
 /** Why a request was refused, and what to do. */
 export function refusalMessage(refusal: Refusal): Rendered {
   if (refusal.kind === "too-many") {
-    return said(tooManyText(refusal, timeOfDay));
+    return paragraph(tooManyText(refusal, timeOfDay));
   }
   const text = refusalText(refusal);
   const typed = refusal.kind === "too-long" ? (refusal.typed ?? "") : "";
@@ -170,32 +170,32 @@ function tooManyText(
 
 /** The request is saved, but nothing of it is visible yet. */
 export function keptMessage(): Rendered {
-  return said("Got it. Your request is saved, but Slack won't let me post yet. No need to resend.");
+  return paragraph("Got it. Your request is saved, but Slack won't let me post yet. No need to resend.");
 }
 
 /** The app couldn't save the request, so nothing was started. */
 export function notKeptMessage(): Rendered {
-  return said("I couldn't save that, so nothing was started. Try again in a minute.");
+  return paragraph("I couldn't save that, so nothing was started. Try again in a minute.");
 }
 
 /** The app can't tell whether it saved the request. */
 export function maybeKeptMessage(): Rendered {
-  return said(
+  return paragraph(
     "I can't tell whether that was saved. If nothing about it shows up within a minute, ask again.",
   );
 }
 
 export function notListedMessage(): Rendered {
-  return said("I couldn't look that up. Try again in a minute.");
+  return paragraph("I couldn't look that up. Try again in a minute.");
 }
 
 export function formNotOpenedMessage(): Rendered {
-  return said("I couldn't open the form. Try again, or type your request after `/docs-agent`.");
+  return paragraph("I couldn't open the form. Try again, or type your request after `/docs-agent`.");
 }
 
 /** How to invite the app to a channel that it can't post in. */
 export function inviteMeMessage(channelId: string, error: string, botName: string): Rendered {
-  return said(
+  return paragraph(
     (error === "not_in_channel" || error === "channel_not_found") && !channelId.startsWith("D")
       ? `I'm not in this channel, so I'll message you directly. To get replies here, type \`/invite ` +
           `@${cutEscaped(botName, NAME_MAX)}\`.`
@@ -237,7 +237,7 @@ function gaveUpText(taskType: string, where: string): string {
 }
 
 /** A message of one paragraph. */
-function said(text: string): Rendered {
+function paragraph(text: string): Rendered {
   return { text, blocks: [section(text)] };
 }
 

@@ -127,8 +127,8 @@ export type TaskCounts = { waiting: number; running: number; dead: number };
 /** Durable tasks that run at least once, and the decisions that go with them. */
 export interface TaskQueue {
   /**
-   * Adds the task if its id allows it (see `onDuplicate`). Once this resolves, the task survives a crash
-   * and a power cut. Resolves to true if it was added.
+   * Adds the task if its id allows it (see `onDuplicate`). Once this resolves, the task survives a
+   * crash and a power cut. Resolves to true if it was added.
    */
   add(task: NewTask): Promise<boolean>;
   /**

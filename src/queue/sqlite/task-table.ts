@@ -130,7 +130,9 @@ export class TaskTable {
     this.#isRunning = isRunning;
   }
 
-  /** Adds a task as `NewTask.onDuplicate` says. Returns true if it was added or will run once more. */
+  /**
+   * Adds a task, following its `onDuplicate`. Returns true if it was added or will run once more.
+   */
   add(task: StorableTask, nowMs: number): boolean {
     const { id, type, pool, onDuplicate, payload, dueAt } = task;
     this.#pools.add(pool);

@@ -7,7 +7,7 @@ import { parseCommandText, parseReplyText } from "./command-text.ts";
 import { findProject, namesOf, teamOf, type IntakeDeps } from "./deps.ts";
 import { askForList } from "./lists.ts";
 import { parseMessageText, readableText } from "./message-text.ts";
-import { withFiles, WrittenMessage, saidOf, type Said } from "./slack-message.ts";
+import { withFiles, WrittenMessage, toPersonMessage, type PersonMessage } from "./slack-message.ts";
 import type { App } from "@slack/bolt";
 import { z } from "zod";
 
@@ -15,19 +15,23 @@ import { z } from "zod";
  * Handles a message to the app: as a request, as a follow-up if it is in a job's thread, or with a
  * private answer.
  */
-export async function takeSaid(deps: IntakeDeps, said: Said, botUserId: string | undefined): Promise<void> {
-  const { teamId, channelId, threadTs, userId } = said;
-  const refuse = (refusal: Refusal) => answerSaid(deps, said, { kind: "refused", refusal });
+export async function takeMessage(
+  deps: IntakeDeps,
+  message: PersonMessage,
+  botUserId: string | undefined,
+): Promise<void> {
+  const { teamId, channelId, threadTs, userId } = message;
+  const refuse = (refusal: Refusal) => answerMessage(deps, message, { kind: "refused", refusal });
 
-  const typed = withoutMention(said.text, botUserId);
+  const typed = withoutMention(message.text, botUserId);
   const parsed = threadTs === null ? { ...parseCommandText(typed), isNew: true } : parseReplyText(typed);
   if (parsed.kind === "list" || parsed.kind === "status") {
     const asked = { teamId, channelId, threadTs, userId, responseUrl: null };
-    return askForList(deps, causeOf(said), parsed, asked);
+    return askForList(deps, causeOf(message), parsed, asked);
   }
   if (parsed.kind !== "prompt") {
-    const isOfFiles = parsed.kind === "empty" && said.files.length > 0;
-    return answerSaid(deps, said, { kind: "help", ...(isOfFiles ? { isOfFiles } : {}) });
+    const isOfFiles = parsed.kind === "empty" && message.files.length > 0;
+    return answerMessage(deps, message, { kind: "help", ...(isOfFiles ? { isOfFiles } : {}) });
   }
   const project = findProject(deps.projects, parsed.project);
   if (project === undefined) {
@@ -36,23 +40,23 @@ export async function takeSaid(deps: IntakeDeps, said: Said, botUserId: string |
   if (parsed.prompt.length > PROMPT_MAX_CHARS) {
     return refuse({ kind: "too-long", length: parsed.prompt.length, limit: PROMPT_MAX_CHARS });
   }
-  const request = requestOf(deps, said, project, parsed.prompt);
+  const request = requestOf(deps, message, project, parsed.prompt);
   const threadAim = parsed.project === null ? "thread" : "thread-in-project";
   const accepted = await acceptOrAsk(deps, request, parsed.isNew ? "own-job" : threadAim);
   if (accepted.kind === "refused") await refuse(accepted.refusal);
-  if (accepted.kind === "not-allowed") await answerSaid(deps, said, accepted);
+  if (accepted.kind === "not-allowed") await answerMessage(deps, message, accepted);
 }
 
 /** The request that a message makes. */
 export function requestOf(
   { clock }: Pick<IntakeDeps, "clock">,
-  said: Said,
+  message: PersonMessage,
   project: ProjectRef,
   instructions: string,
 ): Request {
-  const { teamId, channelId, ts, threadTs, userId, files } = said;
+  const { teamId, channelId, ts, threadTs, userId, files } = message;
   return {
-    id: causeOf(said),
+    id: causeOf(message),
     from: "mention",
     teamId,
     channelId,
@@ -69,17 +73,21 @@ export function requestOf(
 }
 
 /** Answers a message's author privately, once, however often the message arrives. */
-export async function answerSaid(
+export async function answerMessage(
   { queue }: Pick<IntakeDeps, "queue">,
-  said: Pick<Said, "teamId" | "channelId" | "ts" | "threadTs" | "userId">,
-  message: ReplyPayload["message"],
+  message: Pick<PersonMessage, "teamId" | "channelId" | "ts" | "threadTs" | "userId">,
+  answer: ReplyPayload["message"],
 ): Promise<void> {
-  const { teamId, channelId, threadTs, userId } = said;
-  await queue.add(replyTask(causeOf(said), { teamId, channelId, threadTs, userId, message }));
+  const { teamId, channelId, threadTs, userId } = message;
+  await queue.add(replyTask(causeOf(message), { teamId, channelId, threadTs, userId, message: answer }));
 }
 
 /** Identifies a message, which can arrive as several events with different ids. */
-export function causeOf({ teamId, channelId, ts }: Pick<Said, "teamId" | "channelId" | "ts">): string {
+export function causeOf({
+  teamId,
+  channelId,
+  ts,
+}: Pick<PersonMessage, "teamId" | "channelId" | "ts">): string {
   return `mention:${teamId}:${channelId}:${ts}`;
 }
 
@@ -110,6 +118,7 @@ const Mention = WrittenMessage.omit({ app_id: true }).extend({
 export function registerMention(app: App, deps: IntakeDeps): void {
   app.event(MENTION_EVENT, async ({ event, context }) => {
     const mention = Mention.safeParse(event);
-    if (mention.success) await takeSaid(deps, saidOf(teamOf(context), mention.data), context.botUserId);
+    if (mention.success)
+      await takeMessage(deps, toPersonMessage(teamOf(context), mention.data), context.botUserId);
   });
 }
