@@ -218,7 +218,9 @@ const PromptBody = {
       "The part of the prompt that the person typed. Pull requests and commit messages quote " +
         "these words and nothing else of the prompt.",
     ),
-  requester: Requester.optional().describe("Who asked. Kept with the turn, shown nowhere."),
+  requester: Requester.optional().describe(
+    "Who asked. A pull request in a private repository names them and links to the thread.",
+  ),
   attachments: z
     .array(Attachment, WANT_LIST)
     .max(count, WANT_LIST)

@@ -16,7 +16,9 @@ describe("the person's own words, and who asked", () => {
     await subject.ask(`${JOBS}/${id}/message`, { body: { prompt: "And this" } });
     const { input } = await subject.runner.run(2);
     expect(input.words).toBeNull();
-    expect(input.earlierTurns).toEqual([{ prompt: asked.prompt, words: "Fix the FAQ", summary: null }]);
+    expect(input.earlierTurns).toEqual([
+      { prompt: asked.prompt, words: "Fix the FAQ", summary: null, outcome: "no-changes" },
+    ]);
     const row = subject.db.prepare("SELECT words, requester FROM turns WHERE number = 1").get();
     expect(row).toEqual({ words: "Fix the FAQ", requester: JSON.stringify(requester) });
   });
