@@ -1,4 +1,9 @@
-import type { PlanStep, ReportedPullRequest, ReportedUsage } from "../../src/core/ports/job-service.ts";
+import type {
+  PlanStep,
+  ReportedCheck,
+  ReportedPullRequest,
+  ReportedUsage,
+} from "../../src/core/ports/job-service.ts";
 import { cut } from "../../src/core/text/text.ts";
 import type { KeptAttachment } from "../jobs/attachment-files.ts";
 import { terminalText } from "../runner/printable-text.ts";
@@ -79,11 +84,29 @@ function turnLines(turn: ShownTurn): string[] {
     ...(turn.usage === null ? [] : block("used", usageText(turn.usage))),
     ...(turn.pullRequest === null ? [] : block("pull request", pullRequestText(turn.pullRequest))),
     ...(turn.branch === null ? [] : block("branch", turn.branch)),
-    ...(turn.summary === null ? [] : block("summary", turn.summary)),
+    ...(turn.summary === null
+      ? []
+      : block(turn.answer === turn.summary ? "answer" : "summary", turn.summary)),
+    ...(turn.answer === null || turn.answer === turn.summary ? [] : block("answer", turn.answer)),
+    ...qualityLines(turn.quality),
     ...(turn.reason === null ? [] : block(turn.state === "ended" ? "reason" : "last attempt", turn.reason)),
     ...(turn.leftOut.length === 0 ? [] : block("left out", turn.leftOut.join("\n"))),
     ...(turn.progress.length === 0 ? [] : block("progress", turn.progress.join("\n"), Infinity)),
   ];
+}
+
+function qualityLines({ checks, claims, context, notes }: StoredTurn["quality"]): string[] {
+  const read = context.map(({ name, commit }) => `${name} at ${commit}`);
+  return [
+    ...(checks.length === 0 ? [] : block("checks", checks.map(checkText).join("\n"))),
+    ...(claims === null ? [] : block("sources", `${claims.verified} of ${claims.total} found`)),
+    ...(read.length === 0 ? [] : block("context", read.join("\n"))),
+    ...(notes.length === 0 ? [] : block("notes", notes.join("\n"))),
+  ];
+}
+
+function checkText({ name, result, findings }: ReportedCheck): string {
+  return [`${name}: ${result.replace("-", " ")}`, ...findings.map((line) => `  ${line}`)].join("\n");
 }
 
 function attachmentLine({ name, mediaType, bytes }: KeptAttachment): string {
@@ -105,7 +128,8 @@ function usageText({ inputTokens, outputTokens, cachedInputTokens, calls, costUs
 }
 
 function pullRequestText(pullRequest: ReportedPullRequest): string {
-  const { url, number, title, state, files, additions, deletions } = pullRequest;
+  const { url, number, title, files, additions, deletions } = pullRequest;
+  const state = pullRequest.isDraft === true ? `${pullRequest.state}, a draft` : pullRequest.state;
   const changed = files === null ? "" : `, ${files} ${files === 1 ? "file" : "files"}`;
   const lines = additions === null || deletions === null ? "" : `, +${additions} −${deletions}`;
   return `#${number} ${title} (${state}${changed}${lines})\n${url}`;

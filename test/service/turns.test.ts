@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import type { ReportedUsage } from "../../src/core/ports/job-service.ts";
 import type { WireJob } from "../../src/job-client/schema.ts";
+import type { RunTurnResult } from "../../service/runner/turn-runner.ts";
 import { ServiceUnderTest } from "../support/job-service.ts";
 import { resultNamed, SUMMARY } from "../support/scripted-runner.ts";
 
@@ -108,34 +109,82 @@ it("stops the agent of a turn that the command line cancels, and logs it", async
   ).toHaveLength(1);
 });
 
-it.each([
+const ENDS: [RunTurnResult, string, object][] = [
   [
     { kind: "no-changes", summary: "I can't find that page.", reason: "It was refused.", leftOut: ["a.js"] },
     "completed",
     { summary: "I can't find that page.", reason: "It was refused.", leftOut: ["a.js"] },
   ],
   [
-    { kind: "branch", branch: "docs-agent/job-1", summary: "Done", leftOut: [] },
+    { kind: "no-changes", summary: "Yes.", answer: "Yes.", leftOut: [], notes: ["cli couldn't be read."] },
     "completed",
-    { branch: "docs-agent/job-1", summary: "Done" },
+    { summary: "Yes.", answer: "Yes.", checks: [], claims: null, notes: ["cli couldn't be read."] },
+  ],
+  [
+    {
+      kind: "branch",
+      branch: "docs-agent/job-1",
+      summary: "Done",
+      leftOut: [],
+      checks: [{ name: "links", result: "failed", findings: ["a.md: no b.md"] }],
+      claims: { total: 5, verified: 4 },
+      context: [{ name: "cli", commit: "0123abc" }],
+    },
+    "completed",
+    {
+      branch: "docs-agent/job-1",
+      summary: "Done",
+      answer: null,
+      checks: [{ name: "links", result: "failed", findings: ["a.md: no b.md"] }],
+      claims: { total: 5, verified: 4 },
+      context: [{ name: "cli", commit: "0123abc" }],
+    },
   ],
   [
     { kind: "failed", reason: "The budget is used up.", cause: "budget" },
     "failed",
     { reason: "The budget is used up.", cause: "budget" },
   ],
-] as const)("says how and why a turn ended: $kind", async (result, status, told) => {
+];
+
+it.each(ENDS)("says how and why a turn ended: $kind", async (result, status, told) => {
   await using subject = await ServiceUnderTest.start();
   const { id } = await send(subject, JOBS, "Fix");
-  (await subject.runner.run(1)).end(
-    result.kind === "failed" ? result : { ...result, leftOut: [...result.leftOut] },
-  );
+  (await subject.runner.run(1)).end(result);
   await subject.service.queue.idle();
   expect(await read(subject, id)).toMatchObject({
     status,
     prLink: null,
     turns: [{ outcome: result.kind, ...told }],
   });
+});
+
+it("shows the operator what is known of a change", async () => {
+  await using subject = await ServiceUnderTest.start();
+  const { id } = await send(subject, JOBS, "Fix");
+  const checks = [
+    { name: "links", result: "failed" as const, findings: ["a.md: no \u001b[31mb.md"] },
+    { name: "vale", result: "not-checked" as const, findings: [] },
+  ];
+  const known = { checks, claims: { total: 5, verified: 4 }, context: [{ name: "cli", commit: "0123abc" }] };
+  const notes = ["The label docs couldn't be set."];
+  const branch = "docs-agent/job-1";
+  (await subject.runner.run(1)).end({ kind: "branch", branch, summary: null, leftOut: [], ...known, notes });
+  await subject.service.queue.idle();
+  await send(subject, `${JOBS}/${id}/message`, "Is it?");
+  (await subject.runner.run(2)).end({ kind: "no-changes", summary: "Yes.", answer: "Yes." });
+  await subject.service.queue.idle();
+  const { text } = subject.service.runCommand({ name: "show-job", id, isRepeated: false });
+  expect(text).toContain(
+    [
+      "  checks:\n    links: failed\n      a.md: no \uFFFD[31mb.md\n    vale: not checked",
+      "  sources:\n    4 of 5 found",
+      "  context:\n    cli at 0123abc",
+      "  notes:\n    The label docs couldn't be set.\n",
+    ].join("\n"),
+  );
+  expect(text).toContain("  answer:\n    Yes.\n");
+  expect(text).not.toContain("summary:");
 });
 
 it("leaves what a failure says to the operator out of what people read", async () => {
@@ -188,7 +237,16 @@ it("tells the newest turns of a long job, within a client's limits", async () =>
   for (let n = 1; n <= 24; n += 1) {
     const run = await subject.runner.run(n);
     if (n < 24) await send(subject, `${JOBS}/${id}/message`, String(n));
-    run.end({ kind: "no-changes", summary: long, reason: long, leftOut });
+    const findings = Array.from({ length: 20 }, (_, at) => (at < 19 ? `${at}${long}` : "… and 7 more"));
+    const checks = Array.from({ length: 20 }, () => ({
+      name: "é".repeat(40),
+      result: "failed" as const,
+      findings,
+    }));
+    const notes = Array.from({ length: 20 }, () => long);
+    const kind = n < 24 ? ("branch" as const) : ("no-changes" as const);
+    const said = { summary: long, reason: long, answer: long, leftOut, branch: long };
+    run.end({ ...said, kind, checks, notes });
   }
   await subject.service.queue.idle();
   const response = await subject.ask(`${JOBS}/${id}`, { headers: READS });
@@ -197,6 +255,7 @@ it("tells the newest turns of a long job, within a client's limits", async () =>
   const { turns } = JSON.parse(text) as WireJob;
   expect(turns?.map(({ number }) => number)).toEqual(Array.from({ length: 20 }, (_, n) => n + 5));
   expect(turns?.[0]?.leftOut.at(-1)).toBe("… and 40 more");
+  expect(turns?.[0]?.checks[0]?.findings.at(-1)).toBe("… and 25 more");
 });
 
 it("adds up what the attempts of a turn used, and begins their steps anew", async () => {

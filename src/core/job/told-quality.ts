@@ -13,7 +13,7 @@ const ToldCheck = storedObject({
   name: z.string(),
   /** One of {@link ReportedTurn}'s; any text, because an older version may read a newer one's. */
   result: z.string(),
-  /** How many findings the service tells, and the first of them; null: there is none. */
+  /** How many findings there are, and the first of them; null: there is none. */
   findings: z.number(),
   first: z.string().nullable(),
 });
@@ -39,7 +39,13 @@ export function toldQuality({ checks, claims, notes }: ReportedTurn): ToldQualit
   };
 }
 
+/** How many findings a list stands for, whose last line may be `… and 7 more`. */
+export function countFindings(findings: readonly string[]): number {
+  const more = /^… and (\d{1,9}) more$/.exec(findings.at(-1) ?? "")?.[1];
+  return more === undefined ? findings.length : findings.length - 1 + Number(more);
+}
+
 function toldCheck({ name, result, findings }: ReportedTurn["checks"][number]): z.infer<typeof ToldCheck> {
   const first = plainLine(findings[0] ?? "", LINE_MAX) || null;
-  return { name: plainLine(name, NAME_MAX), result, findings: findings.length, first };
+  return { name: plainLine(name, NAME_MAX), result, findings: countFindings(findings), first };
 }

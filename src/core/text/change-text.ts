@@ -1,8 +1,6 @@
 import type { ToldQuality } from "../job/told-quality.ts";
 import type { PullRequestReport, ToldTurn } from "../job/told-turn.ts";
 
-/** As many findings of a check as a service tells at most: there may be more. */
-const MANY_FINDINGS = 20;
 const MAX_PROBLEMS = 5;
 
 /** `3 files, +12 −4`: as much of it as is known. */
@@ -16,21 +14,17 @@ export function diffText(report: PullRequestReport | null | undefined): string {
 
 /** `2 new problems`, of all failed checks together; empty if none failed. */
 export function problemsCount(told: ToldQuality | undefined): string {
-  const found = failedChecks(told).map(({ findings }) => Math.max(1, findings));
-  if (found.length === 0) return "";
-  const total = found.reduce((sum, findings) => sum + findings, 0);
-  return problems(
-    total,
-    found.some((findings) => findings >= MANY_FINDINGS),
-  );
+  const failed = failedChecks(told);
+  return failed.length === 0 ? "" : problems(failed.reduce((sum, check) => sum + atLeastOne(check), 0));
 }
 
 /** What each failed check says, in a line: untrusted. */
 export function problemLines(told: ToldQuality | undefined): string[] {
   const failed = failedChecks(told);
   const more = failed.length - MAX_PROBLEMS;
-  const lines = failed.slice(0, MAX_PROBLEMS).map(({ name, findings, first }) => {
-    const found = problems(Math.max(1, findings), findings >= MANY_FINDINGS);
+  const lines = failed.slice(0, MAX_PROBLEMS).map((check) => {
+    const { name, findings, first } = check;
+    const found = problems(atLeastOne(check));
     if (first === null) return `${name}: ${found}`;
     return findings > 1 ? `${name}: ${found}, such as ${first}` : `${name}: ${first}`;
   });
@@ -65,8 +59,13 @@ function checksOf(told: ToldQuality | undefined, result: string) {
   return (told?.checks ?? []).filter((check) => check.result === result);
 }
 
-function problems(n: number, isMore: boolean): string {
-  return `${count(n)}${isMore ? "+" : ""} new ${n === 1 ? "problem" : "problems"}`;
+/** A check doesn't fail for nothing. */
+function atLeastOne({ findings }: { findings: number }): number {
+  return Math.max(1, findings);
+}
+
+function problems(n: number): string {
+  return `${count(n)} new ${n === 1 ? "problem" : "problems"}`;
 }
 
 function count(n: number): string {
