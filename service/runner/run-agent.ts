@@ -1,4 +1,4 @@
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { messageOf } from "../../src/core/errors.ts";
 import { presetEnv } from "../config/agent-presets.ts";
 import { type Env, pickEnv } from "../config/env.ts";
@@ -9,6 +9,7 @@ import { runAcpAgent } from "./agents/acp-agent.ts";
 import type { AgentResult, RunAgent } from "./agents/agent.ts";
 import { placeAttachments } from "./agents/attachments.ts";
 import { runCommandAgent } from "./agents/command-agent.ts";
+import { CLAIMS_FILE } from "./claims-file.ts";
 import { forgetAgent, noteAgent, type TurnFolders } from "./folders.ts";
 import { TurnFailedError } from "./run-error.ts";
 import { watchDisk } from "./sandbox/disk-watch.ts";
@@ -147,6 +148,7 @@ function agentEnv(env: Env, { home, tmp, tree }: InsidePaths): Record<string, st
     TERM: "dumb",
     HOME: home,
     TMPDIR: tmp,
+    DOCS_AGENT_CLAIMS: join(tmp, CLAIMS_FILE),
     // Git started in the tree, which is no repository, must not find one that the data folder
     // happens to lie in.
     GIT_CEILING_DIRECTORIES: dirname(tree),

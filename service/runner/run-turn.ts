@@ -4,6 +4,7 @@ import { runAgent } from "./run-agent.ts";
 import { TurnFailedError } from "./run-error.ts";
 import { allowPublishing } from "./steps/allow-publishing.ts";
 import { checkWork } from "./steps/check.ts";
+import { openContexts } from "./steps/open-contexts.ts";
 import { openTree } from "./steps/open-tree.ts";
 import { prepareTurn } from "./steps/prepare.ts";
 import { publishWork, reportNothing, reportWork } from "./steps/report.ts";
@@ -20,6 +21,7 @@ export async function runTurn(turn: RunnerTurn, context: RunContext): Promise<Su
   const start = await prepareTurn(turn, context);
   if (start.pushed !== null) return reportWork(turn, context, start.pushed);
 
+  using read = await openContexts(turn, context);
   using tree = await openTree(turn, context, start.commit);
   context.onProgress("the agent is working");
   context.onAgent(true);
@@ -29,8 +31,8 @@ export async function runTurn(turn: RunnerTurn, context: RunContext): Promise<Su
   context.onAgent(false);
   if (commit === null) return reportNothing(ran, checked.leftOut);
 
-  const claims = await checkClaims(tree, [], turn, context);
-  await allowPublishing(turn, context, { from: tree.commit, commit, contexts: [] });
+  const claims = await checkClaims(tree, read.contexts, turn, context);
+  await allowPublishing(turn, context, { from: tree.commit, commit, contexts: read.contexts });
   const { summary } = ran;
   const pushed = await publishWork(turn, context, start, {
     commit,
