@@ -244,7 +244,7 @@ function makeOutcomeSamples(): [string, MessageOf<"outcome">][] {
     const whole = makeUpOutcome(more);
     const request = away === null ? {} : { instructions: LONG };
     const turn = makeUpTurn({ name: "ended", outcome: whole, at: NOON }, request);
-    return { kind: "outcome", turn, outcome: whole, watch: 1, away };
+    return { kind: "outcome", turn, outcome: whole, watch: 1, movedBecause: away };
   };
   return [
     ...toldOutcomes.map(([name, told]): [string, MessageOf<"outcome">] => [name, outcome(told)]),

@@ -56,5 +56,5 @@ export const askingTurn = { ...turn, questions: [shortQuestion] };
 
 export const questionSamples = questions.map(([name, question, away]): [string, QuestionMessage] => [
   name,
-  { kind: "question", turn, question, away },
+  { kind: "question", turn, question, movedBecause: away },
 ]);

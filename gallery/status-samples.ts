@@ -88,7 +88,7 @@ function makeStatusSamples(): [string, MessageOf<"status">][] {
   const status = (more: Partial<MessageOf<"status">>): MessageOf<"status"> => ({
     kind: "status",
     turn,
-    away: null,
+    movedBecause: null,
     ...more,
   });
   return [
@@ -106,6 +106,6 @@ function makeStatusSamples(): [string, MessageOf<"status">][] {
       "of a request that is started anew",
       status({ turn: { ...makeUpTurn(watching, { from: "mention" }), isStartedAnew: true } }),
     ],
-    ["longest", status({ turn: long, followUps: many, away: "not_in_channel" })],
+    ["longest", status({ turn: long, followUps: many, movedBecause: "not_in_channel" })],
   ];
 }

@@ -47,7 +47,8 @@ type AcceptDeps = Pick<TaskDeps, "clock" | "polling" | "retentionMs"> & {
  * which don't wait for each other. The turn's id comes from what Slack sent, so a redelivery or a
  * second press finds it, changes nothing and counts against no limit. `warnedOf` lists the running
  * turns that the person has already been warned of. If another turn is running for the same request
- * (for the shortcut: in the same thread), nothing is accepted. Without `warnedOf`, this isn't checked.
+ * (for the shortcut: in the same thread), nothing is accepted. Without `warnedOf`, this isn't
+ * checked.
  */
 export function acceptance(
   deps: AcceptDeps,

@@ -57,8 +57,8 @@ export function placeName(channelId: string): string {
  * Explains why a message is in a direct message instead of where it was requested, with a button to
  * the message that asked, if there is one.
  */
-export function awayBlock(request: Request, error: string, { botName, teamUrl }: TeamView): KnownBlock {
-  const block = section(awayText(request.channelId, error, botName));
+export function movedBlock(request: Request, error: string, { botName, teamUrl }: TeamView): KnownBlock {
+  const block = section(movedText(request.channelId, error, botName));
   const url = IS_GONE.has(error) ? null : urlOfMessage(request, teamUrl);
   if (block.type !== "section" || url === null) return block;
   return { ...block, accessory: { ...labelled(VIEW_MESSAGE, "View message"), url } };
@@ -73,7 +73,7 @@ function urlOfMessage({ quoted, channelId, messageTs, threadTs }: Request, teamU
 }
 
 /** The reason in mrkdwn, and what to do about it. */
-function awayText(channelId: string, error: string, botName: string): string {
+function movedText(channelId: string, error: string, botName: string): string {
   const where = placeName(channelId);
   switch (error) {
     case "not_in_channel":

@@ -18,7 +18,7 @@ import {
   feedbackValue,
 } from "./actions.ts";
 import { answerParts, bulleted } from "./answer-parts.ts";
-import { awayBlock, pullRequestLink } from "./links.ts";
+import { movedBlock, pullRequestLink } from "./links.ts";
 import {
   context,
   labelledText,
@@ -39,7 +39,7 @@ import { cutEscaped, escapeMrkdwn } from "./mrkdwn.ts";
  * but the `muted` it concerns.
  */
 export function outcomeMessage(
-  { turn, outcome, watch, away, muted = [] }: MessageOf<"outcome">,
+  { turn, outcome, watch, movedBecause, muted = [] }: MessageOf<"outcome">,
   view: Presentation & TeamView,
 ): Rendered {
   const prLink = prLinkOf(outcome);
@@ -63,7 +63,7 @@ export function outcomeMessage(
   const actions: ActionsBlock[] = buttons.length === 0 ? [] : [{ type: "actions", elements: buttons }];
   const asksForFeedback = HAS_RESULT.has(endingOf(outcome));
   const blocks: KnownBlock[] = [
-    ...(away === null ? [] : [awayBlock(turn.request, away, view)]),
+    ...(movedBecause === null ? [] : [movedBlock(turn.request, movedBecause, view)]),
     ...said(text),
     ...(prLink !== null && link === null
       ? [
@@ -72,7 +72,7 @@ export function outcomeMessage(
           ),
         ]
       : []),
-    ...(away === null ? [] : [quoteText(cut(turn.request.instructions, SAID_MAX))]),
+    ...(movedBecause === null ? [] : [quoteText(cut(turn.request.instructions, SAID_MAX))]),
     ...actions,
     ...(asksForFeedback ? feedbackButtons(turn) : []),
   ];

@@ -4,7 +4,7 @@ import { isOpen, type PersonAnswer, type Question } from "../core/job/question.t
 import { cut, roughDuration } from "../core/text/text.ts";
 import type { Turn } from "../core/turn/turn.ts";
 import { ANSWER_IN_WORDS, IN_WORDS, answerChoiceId, questionValue } from "./actions.ts";
-import { awayBlock } from "./links.ts";
+import { movedBlock } from "./links.ts";
 import { context, labelled, quoteText, section, SAID_MAX, STATE_MAX } from "./blocks.ts";
 import type { Rendered, Presentation, TeamView } from "./blocks.ts";
 import { cutEscaped } from "./mrkdwn.ts";
@@ -24,7 +24,7 @@ type View = Pick<Presentation, "contact"> & TeamView;
  * buttons give way to who answered what.
  */
 export function questionMessage(
-  { turn, question, away, muted = [] }: MessageOf<"question">,
+  { turn, question, movedBecause, muted = [] }: MessageOf<"question">,
   view: View,
 ): Rendered {
   const { request } = turn;
@@ -38,7 +38,7 @@ export function questionMessage(
   return {
     text: [`${lead} ${cutEscaped(text, STATE_MAX)}`, answered, end].filter((line) => line !== "").join("\n"),
     blocks: [
-      ...(away === null ? [] : [awayBlock(request, away, view)]),
+      ...(movedBecause === null ? [] : [movedBlock(request, movedBecause, view)]),
       section(lead),
       quoteText(text || "(no text)"),
       ...(isOpen(question) ? waysToAnswer(turn, question, view.contact) : []),
@@ -133,7 +133,7 @@ function endOf({ answer, closed }: Question, { stop }: Turn, contact: string): s
  * turn while that helps.
  */
 export function overdueMessage(
-  { turn, overdue, away, muted = [] }: MessageOf<"overdue">,
+  { turn, overdue, movedBecause, muted = [] }: MessageOf<"overdue">,
   team: TeamView,
 ): Rendered {
   const { userId } = turn.request;
@@ -147,7 +147,7 @@ export function overdueMessage(
   return {
     text,
     blocks: [
-      ...(away === null ? [] : [awayBlock(turn.request, away, team)]),
+      ...(movedBecause === null ? [] : [movedBlock(turn.request, movedBecause, team)]),
       section(text),
       ...(key === "open" ? [{ type: "actions" as const, elements: [stopButton(turn)] }] : []),
     ],

@@ -7,7 +7,7 @@ import { WORKING, planOf, statusText } from "../core/text/status-text.ts";
 import { cut } from "../core/text/text.ts";
 import type { TurnProgress } from "../core/job/told-turn.ts";
 import { withLatestTries, isFollowUp, type Turn } from "../core/turn/turn.ts";
-import { awayBlock, pullRequestLink, type PullRequestLink } from "./links.ts";
+import { movedBlock, pullRequestLink, type PullRequestLink } from "./links.ts";
 import {
   context,
   linkedLine,
@@ -31,11 +31,14 @@ type View = Pick<Presentation, "projects" | "watchedFor" | "httpOrigins"> & Team
  * The message that is updated in place: who asked for what, and its state. `followUps` are the
  * other turns it shows, oldest first.
  */
-export function statusMessage({ turn, followUps = [], away }: MessageOf<"status">, view: View): Rendered {
+export function statusMessage(
+  { turn, followUps = [], movedBecause }: MessageOf<"status">,
+  view: View,
+): Rendered {
   const { request } = turn;
-  const isBare = away === null && isReply(turn);
-  const from = away === null ? [] : [awayBlock(request, away, view)];
-  const typed = isOfItsMessage(turn) && away === null ? "" : request.instructions;
+  const isBare = movedBecause === null && isReply(turn);
+  const from = movedBecause === null ? [] : [movedBlock(request, movedBecause, view)];
+  const typed = isOfItsMessage(turn) && movedBecause === null ? "" : request.instructions;
   const quoted = typed === "" ? [] : [quoteText(cut(typed, ECHO_MAX))];
   const own = isBare ? [] : [section(leadOf(turn)), ...quoted];
   const news = isBare ? newsOf(turn) : [];

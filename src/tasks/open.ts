@@ -18,7 +18,7 @@ export async function open(deps: TaskDeps, given: Task): Promise<Step> {
   const attempt = await postForTurn(deps, task, turn, STATUS_SLOT, {
     kind: "status",
     turn,
-    away: turn.delivery.away,
+    movedBecause: turn.delivery.away,
   });
   deps.firstTries.note(turn.id, attempt.kind === "not-yet" && attempt.isFault);
   if (attempt.kind !== "posted") return attempt.step;

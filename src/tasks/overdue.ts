@@ -13,7 +13,7 @@ import { readTurnTask } from "../decisions/turn-writes.ts";
 export async function overdue(deps: TaskDeps, given: Task): Promise<Step> {
   const { task, turn } = await readTurnTask(deps, TurnPayload, given);
   if (turn.overdue === undefined || !isNoticeDue(turn)) return { kind: "done" };
-  const message = { kind: "overdue", turn, overdue: turn.overdue, away: null } as const;
+  const message = { kind: "overdue", turn, overdue: turn.overdue, movedBecause: null } as const;
   return showPart(
     deps,
     task,

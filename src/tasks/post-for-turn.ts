@@ -1,4 +1,4 @@
-import { STATUS_SLOT, moveAway, type Delivery } from "../core/turn/delivery.ts";
+import { STATUS_SLOT, moveToDirectMessage, type Delivery } from "../core/turn/delivery.ts";
 import type { Message, MessageOf, NotifierFault } from "../core/ports/notifier.ts";
 import type { Step } from "../core/ports/task-queue.ts";
 import type { Turn } from "../core/turn/turn.ts";
@@ -50,7 +50,7 @@ export async function postForTurn(
     case "refused":
       return {
         kind: "not-yet",
-        step: await away(deps, task, turn, attempt.change, attempt.fault),
+        step: await reportDirectly(deps, task, turn, attempt.change, attempt.fault),
         isFault: false,
       };
   }
@@ -112,7 +112,7 @@ export async function showPart(
 }
 
 /**
- * What a post adds. `away` is the reason why it is in a direct message. It is null if the post is
+ * What a post adds. `movedBecause` is the reason why it is in a direct message. It is null if the post is
  * where the request was made, or if the status message already gives the reason. `muted` are the
  * people not to mention in the turn's thread.
  */
@@ -120,11 +120,11 @@ export function aside(
   { delivery, request }: Turn,
   slot: string,
   thread: ThreadRecord | undefined,
-): { away: string | null; muted: readonly string[] } {
+): { movedBecause: string | null; muted: readonly string[] } {
   const { slots, channelId, away } = delivery;
   const at = slots[slot]?.channelId ?? channelId;
   const isExplained = at === request.channelId || slots[STATUS_SLOT]?.channelId === at;
-  return { away: isExplained ? null : away, muted: thread?.muted ?? [] };
+  return { movedBecause: isExplained ? null : away, muted: thread?.muted ?? [] };
 }
 
 /** The record of the thread that a turn reports to. */
@@ -136,7 +136,7 @@ export async function threadRecordOf(
   return id === null ? undefined : await records.thread.get(id);
 }
 
-async function away(
+async function reportDirectly(
   deps: TaskDeps,
   task: TurnTask,
   turn: Turn,
@@ -159,11 +159,16 @@ async function away(
   );
   await inviteMe(deps, turn, error);
   const { slotMs: _, ...payload } = task.payload;
-  return stepOf(deps, turn.id, (delivery) => moveAway(change(delivery), dm.value.channelId, error), {
-    kind: "again",
-    dueAt: deps.clock.now(),
-    payload,
-  });
+  return stepOf(
+    deps,
+    turn.id,
+    (delivery) => moveToDirectMessage(change(delivery), dm.value.channelId, error),
+    {
+      kind: "again",
+      dueAt: deps.clock.now(),
+      payload,
+    },
+  );
 }
 
 /**

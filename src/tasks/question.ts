@@ -16,7 +16,7 @@ export async function question(deps: TaskDeps, given: Task): Promise<Step> {
   const { question: number } = task.payload;
   const asked = questionOf(turn, number);
   if (asked === undefined || !isToBeShown(turn, asked)) return { kind: "done" };
-  const message = { kind: "question", turn, question: asked, away: null } as const;
+  const message = { kind: "question", turn, question: asked, movedBecause: null } as const;
   return showPart(
     deps,
     task,

@@ -36,11 +36,11 @@ export async function refresh(deps: TaskDeps, given: Task): Promise<Step> {
   if (slot === undefined || slot.ts === null || shown.every(isShown)) return { kind: "done" };
 
   const isStep = shown.every((other) => isShown(other) || isOnlyStepNew(other));
-  const away = slot.channelId === request.channelId ? null : delivery.away;
+  const movedBecause = slot.channelId === request.channelId ? null : delivery.away;
   const updated = await updatePost(deps, task, {
     place: { teamId, channelId: slot.channelId, threadTs: delivery.threadTs },
     ts: slot.ts,
-    message: { kind: "status", turn, followUps, away },
+    message: { kind: "status", turn, followUps, movedBecause },
     label: { turnId: turn.id, post: STATUS_SLOT },
   });
   if (updated.kind === "later") return updated.isFault && isStep ? { kind: "done" } : updated.end;

@@ -5,7 +5,7 @@ import {
   STATUS_SLOT,
   intend,
   looked,
-  moveAway,
+  moveToDirectMessage,
   newDelivery,
   outcomeSlot,
   posted,
@@ -71,7 +71,7 @@ describe("a turn whose place takes no messages", () => {
       outcomeSlot(1),
       SENT_AT,
     );
-    const away = moveAway(before, "D1", "is_archived");
+    const away = moveToDirectMessage(before, "D1", "is_archived");
     expect(away).toMatchObject({ channelId: "D1", threadTs: null, away: "is_archived" });
     expect(Object.keys(away.slots)).toEqual([STATUS_SLOT]);
     expect(intend(away, outcomeSlot(1), SENT_AT).slots[outcomeSlot(1)]).toMatchObject({ channelId: "D1" });

@@ -317,7 +317,7 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
     fc.assert(
       fc.property(turns, aways, views, (turn, away, view) => {
         const asked = { ...turn, request: { ...turn.request, from } };
-        const message = { kind: "status", turn: asked, away } as const;
+        const message = { kind: "status", turn: asked, movedBecause: away } as const;
         expect(faultsOf(message, view, { requester: ANA, prLink: linkOf(turn) })).toEqual([]);
       }),
     );
@@ -336,7 +336,7 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
     const shown = fc.array(followUps, { maxLength: 8 });
     fc.assert(
       fc.property(fc.oneof(turns, followUps), shown, aways, views, (turn, others, away, view) => {
-        const message = { kind: "status", turn, followUps: others, away } as const;
+        const message = { kind: "status", turn, followUps: others, movedBecause: away } as const;
         const prLinks = [turn, ...others].map(linkOf).flatMap((link) => pullRequestLink(link ?? "") ?? []);
         const faults = faultsOf(message, view, { requester: ANA, prLink: null }).filter(
           (fault) => !prLinks.some(({ url }) => fault === `a link to ${url}`),
@@ -395,7 +395,7 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
       fc.property(turns, outcomesOf(fc.constant("pull-request")), aways, views, (turn, last, away, view) => {
         const prLink = prLinkOf(last);
         const outcome = prLink === null ? last : { ...last, prBefore: prLink };
-        const message = { kind: "outcome", turn, outcome, watch: turn.watch, away } as const;
+        const message = { kind: "outcome", turn, outcome, watch: turn.watch, movedBecause: away } as const;
         expect(faultsOf(message, view, { requester: ANA, prLink })).toEqual([]);
       }),
     );
@@ -424,7 +424,7 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
       fc.property(turns, told, ends, aways, views, (turn, asked, end, away, view) => {
         const [open] = questionsAfter([], [{ ...common, ...asked }]);
         const question = { ...open!, ...end };
-        const message = { kind: "question", turn, question, away } as const;
+        const message = { kind: "question", turn, question, movedBecause: away } as const;
         const requester = "closed" in end ? null : ANA;
         expect(faultsOf(message, view, { requester, prLink: null, isContactNamed: true })).toEqual([]);
       }),
@@ -435,7 +435,7 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
     const isContactNamed = ["failed", "unknown", "rejected"].includes(kind);
     fc.assert(
       fc.property(turns, outcomesOf(fc.constant(kind)), aways, views, (turn, outcome, away, view) => {
-        const message = { kind: "outcome", turn, outcome, watch: turn.watch, away } as const;
+        const message = { kind: "outcome", turn, outcome, watch: turn.watch, movedBecause: away } as const;
         const allowed = { requester: ANA, prLink: prLinkOf(outcome), isContactNamed };
         expect(faultsOf(message, view, allowed)).toEqual([]);
       }),
@@ -510,9 +510,9 @@ describe("whatever is typed, said or named, Slack takes it and nobody but the re
               ...(report === null ? {} : { told: report }),
             };
             const turn = makeTurn({ request, stage: { name: "ended", outcome, at: 9 } });
-            const message = { kind: "outcome", turn, outcome, watch: 1, away } as const;
+            const message = { kind: "outcome", turn, outcome, watch: 1, movedBecause: away } as const;
             expect(faultsOf(message, view, { requester: ANA, prLink: prLinkOf(outcome) })).toEqual([]);
-            const status = { kind: "status", turn, away } as const;
+            const status = { kind: "status", turn, movedBecause: away } as const;
             expect(faultsOf(status, view, { requester: ANA, prLink: prLinkOf(outcome) })).toEqual([]);
           }
         }

@@ -159,7 +159,13 @@ describe("an outcome also says", () => {
   it("which project it is about, where there are several", () => {
     const several = { ...presentation, projects: ["docs", "api"] };
     const outcome = makeOutcome({ kind: "rejected", reason: "project", job: null });
-    const message = { kind: "outcome", turn: makeTurn({ request }), outcome, watch: 1, away: null } as const;
+    const message = {
+      kind: "outcome",
+      turn: makeTurn({ request }),
+      outcome,
+      watch: 1,
+      movedBecause: null,
+    } as const;
     expect(render(message, several, TEAM).text).toContain("The “docs” project isn't set up correctly.");
   });
 
@@ -172,7 +178,7 @@ describe("an outcome also says", () => {
   ])("how to go on where nothing was changed, if %j leaves the page open: %s", (instructions, isAsked) => {
     const turn = makeTurn({ request: { ...request, instructions } });
     const outcome = makeOutcome({ kind: "no-changes", job: without });
-    const { lines } = read({ kind: "outcome", turn, outcome, watch: 1, away: null });
+    const { lines } = read({ kind: "outcome", turn, outcome, watch: 1, movedBecause: null });
     const hint = isAsked ? ["Reply with @docs-agent and name the page."] : [];
     expect(lines).toEqual(["➖ @Ana No changes made.", ...hint, "[Try again]"]);
   });
@@ -187,7 +193,7 @@ describe("an outcome also says", () => {
     const turn = makeTurn({ request: { ...request, channelId: "D0ANA" } });
     const direct = { ...turn, delivery: { ...turn.delivery, channelId: "D0ANA" } };
     const outcome = makeOutcome({ kind: "no-changes", job: without });
-    const { lines } = read({ kind: "outcome", turn: direct, outcome, watch: 1, away: null });
+    const { lines } = read({ kind: "outcome", turn: direct, outcome, watch: 1, movedBecause: null });
     expect(lines[1]).toBe("Reply and name the page.");
   });
 

@@ -40,7 +40,7 @@ export function read(message: Message): { lines: string[]; notification: string;
 }
 
 export function readOutcome(outcome: Outcome, away: string | null = null) {
-  return read({ kind: "outcome", turn: makeTurn({ request }), outcome, watch: 1, away });
+  return read({ kind: "outcome", turn: makeTurn({ request }), outcome, watch: 1, movedBecause: away });
 }
 
 export const withPr = makeJob({ prLink: PR });

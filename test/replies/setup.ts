@@ -121,7 +121,7 @@ export const label: PostLabel = { turnId: "command:1.2.3", post: "status" };
 /** A status message that quotes `instructions`. */
 export function status(instructions = "Fix the install command"): Message {
   const request = makeRequest({ teamId: TEAM, userId: ANA, channelId: DOCS, instructions });
-  return { kind: "status", turn: makeTurn({ request }), away: null };
+  return { kind: "status", turn: makeTurn({ request }), movedBecause: null };
 }
 
 /** The value of an answer that has to be good. */

@@ -96,7 +96,7 @@ describe("a post", () => {
       turn,
       outcome: makeOutcome({ kind: "no-changes" }),
       watch: 1,
-      away: null,
+      movedBecause: null,
     } as const;
     valueOf(await side.notifier.post(docs, outcome, label));
     valueOf(await side.notifier.post(docs, status(), label));
@@ -241,7 +241,7 @@ describe("teams", () => {
     await using side = await startSide({
       teams: { of: async (teamId) => (teamId === "T0GLOBEX" ? team : acme.team) },
     });
-    const message = { ...status(), away: "not_in_channel" };
+    const message = { ...status(), movedBecause: "not_in_channel" };
     valueOf(await side.notifier.post({ ...docs, teamId: "T0GLOBEX" }, message, label));
     expect(acme.slack.messages(DOCS)).toEqual([]);
     expect(globex.slack.visibleText(globex.slack.messages(DOCS)[0]!)).toContain("/invite @globex-docs");

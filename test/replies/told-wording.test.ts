@@ -269,7 +269,13 @@ describe("where the job service tells of its turns, the thread says that, too:",
       job: withPr,
       told: told({ summary: evil, pullRequest: { ...pull, title: evil } }),
     });
-    const message = { kind: "outcome", turn: makeTurn({ request }), outcome, watch: 1, away: null } as const;
+    const message = {
+      kind: "outcome",
+      turn: makeTurn({ request }),
+      outcome,
+      watch: 1,
+      movedBecause: null,
+    } as const;
     const { blocks } = render(message, presentation, TEAM);
     const shown = "<!channel> <@U0BEN> *<https://evil.example|x>* :tada:";
     expect(blocks[1]).toEqual({

@@ -69,7 +69,7 @@ describe("the status message says who asked for what, and how it stands:", () =>
     ["missing", ended({ kind: "missing" }), "❓ Result unknown"],
     ["rejected", ended({ kind: "rejected", reason: "key" }), "⛔ Refused"],
   ])("%s", (_, turn, state) => {
-    const { lines, notification } = read({ kind: "status", turn, away: null });
+    const { lines, notification } = read({ kind: "status", turn, movedBecause: null });
     expect(lines).toEqual(["@Ana requested a docs change:", "Fix the <install> command", state]);
     // The text for notifications names a pull request without its address.
     expect(notification).toBe(`${lines.slice(0, 2).join(" ")}\n${state.replace(LINK, "acme/docs#7")}`);
@@ -81,17 +81,17 @@ describe("the status message says who asked for what, and how it stands:", () =>
     ["try-again", "@Ana tried again:"],
   ] as const)("from a %s", (from, lead) => {
     const turn = makeTurn({ request: { ...request, from } });
-    expect(read({ kind: "status", turn, away: null }).lines[0]).toBe(lead);
+    expect(read({ kind: "status", turn, movedBecause: null }).lines[0]).toBe(lead);
   });
 
   it("from a shortcut, without the form's own words: the thread shows the message that they point at", () => {
     const turn = makeTurn({
       request: { ...request, from: "shortcut", instructions: "Fix the problem this message describes." },
     });
-    const { lines, notification } = read({ kind: "status", turn, away: null });
+    const { lines, notification } = read({ kind: "status", turn, movedBecause: null });
     expect(lines).toEqual(["@Ana asked the agent to fix this.", "⏳ Starting…"]);
     expect(notification).toBe(lines.join("\n"));
-    expect(read({ kind: "status", turn, away: "is_archived" }).lines).toContain(
+    expect(read({ kind: "status", turn, movedBecause: "is_archived" }).lines).toContain(
       "Fix the problem this message describes.",
     );
   });
@@ -103,22 +103,22 @@ describe("the status of a follow-up", () => {
   const followUp = makeTurn({ request: asked, stage: watching });
 
   it("is its state alone: the thread shows the request", () => {
-    expect(read({ kind: "status", turn: followUp, away: null }).lines).toEqual([
+    expect(read({ kind: "status", turn: followUp, movedBecause: null }).lines).toEqual([
       "🔧 Follow-up sent to the agent.",
     ]);
     const anew = { ...makeTurn({ request: { ...request, from: "mention" } }), isStartedAnew: true };
-    expect(read({ kind: "status", turn: anew, away: null }).lines).toEqual([
+    expect(read({ kind: "status", turn: anew, movedBecause: null }).lines).toEqual([
       "That request is closed, so I started a new one.",
       "⏳ Starting…",
     ]);
   });
 
   it("is all of it in a direct message, and below another request", () => {
-    const away = read({ kind: "status", turn: followUp, away: "is_archived" }).lines;
+    const away = read({ kind: "status", turn: followUp, movedBecause: "is_archived" }).lines;
     const lines = ["@Ana followed up:", "Fix the <install> command", "🔧 Follow-up sent to the agent."];
     expect(away.slice(1)).toEqual(lines);
     const turn = makeTurn({ request });
-    const both = read({ kind: "status", turn, followUps: [followUp], away: null }).lines;
+    const both = read({ kind: "status", turn, followUps: [followUp], movedBecause: null }).lines;
     expect(both.slice(3)).toEqual(lines);
     expect(both[2]).toBe("⏳ Starting…");
   });
@@ -135,7 +135,12 @@ describe("a question of the agent's says afterwards who answered what, and what 
   };
   const answer = { userId: ANA, choiceId: "1", words: "Install" };
   const linesOf = (over: Partial<Question>) =>
-    read({ kind: "question", turn: makeTurn({ request }), question: { ...question, ...over }, away: null });
+    read({
+      kind: "question",
+      turn: makeTurn({ request }),
+      question: { ...question, ...over },
+      movedBecause: null,
+    });
 
   it.each<[Partial<Question>, string[]]>([
     [{ closed: "unanswered" }, ["Not answered in time."]],
@@ -255,7 +260,7 @@ describe("the notice that a request takes longer than usual", () => {
   const overdue = { afterMs: 25 * 60_000 + 12_000, usualMs: 45_000 };
   const turn = makeTurn({ request, stage: { name: "watching", since: 0, troubleSince: null } });
   const linesOf = (over: Partial<typeof turn>, muted: string[] = []) =>
-    read({ kind: "overdue", turn: { ...turn, ...over }, overdue, away: null, muted }).lines;
+    read({ kind: "overdue", turn: { ...turn, ...over }, overdue, movedBecause: null, muted }).lines;
 
   it("says afterwards only that it did", () => {
     const words = "Taking longer than usual: 25 min so far, usually 45 s.";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { Delivery, STATUS_SLOT, moveAway, newDelivery } from "../../src/core/turn/delivery.ts";
+import { Delivery, STATUS_SLOT, moveToDirectMessage, newDelivery } from "../../src/core/turn/delivery.ts";
 import type { Notifier } from "../../src/core/ports/notifier.ts";
 import type { Task } from "../../src/core/ports/task-queue.ts";
 import { postOnce } from "../../src/tasks/post.ts";
@@ -105,7 +105,7 @@ async function run(rig: TaskRig, given: Event[], lagMs: number) {
         delivery: saved,
         slot: STATUS_SLOT,
         label,
-        message: { kind: "status", turn, away: null },
+        message: { kind: "status", turn, movedBecause: null },
         saveIntent: async (change) => save(change(saved)),
       });
       if (event.crashBeforeSaving) throw new Crash();
@@ -163,7 +163,7 @@ it("is not looked for where that is refused: said twice is better than never", a
       delivery,
       slot: STATUS_SLOT,
       label,
-      message: { kind: "status", turn, away: null },
+      message: { kind: "status", turn, movedBecause: null },
       saveIntent: async (change) => {
         delivery = change(delivery);
       },
@@ -175,5 +175,5 @@ it("is not looked for where that is refused: said twice is better than never", a
   rig.clock.advance(60_000);
   expect(await attempt()).toBe("posted");
   expect(slack.posts).toHaveLength(1);
-  expect(moveAway(delivery, "D1", "is_archived").slots).toHaveProperty(STATUS_SLOT);
+  expect(moveToDirectMessage(delivery, "D1", "is_archived").slots).toHaveProperty(STATUS_SLOT);
 });

@@ -26,10 +26,10 @@ export type Recipient = { place: Place; userId: string; responseUrl: string | nu
 export type ReactionChange = { name: "eyes" | "white_check_mark" | "x"; isOn: boolean };
 
 /**
- * `away` is the reason why this goes to a direct message. It is null if it doesn't, or if another
- * message there gives the reason. `muted` are the people not to mention.
+ * `movedBecause` is the error that moved this to a direct message. It is null if it didn't move, or
+ * if another message there says why. `muted` are the people not to mention.
  */
-type OfTurn = { turn: Turn; away: string | null; muted?: readonly string[] };
+type OfTurn = { turn: Turn; movedBecause: string | null; muted?: readonly string[] };
 
 /** A message's content. The notifier decides how it looks. */
 export type Message =
@@ -37,7 +37,7 @@ export type Message =
    * The root message or first reply, which is updated in place. `followUps` are the other turns it
    * shows, oldest first.
    */
-  | { kind: "status"; turn: Turn; followUps?: readonly Turn[]; away: string | null }
+  | { kind: "status"; turn: Turn; followUps?: readonly Turn[]; movedBecause: string | null }
   /** The agent's question and, once there is one, the answer. */
   | ({ kind: "question"; question: Question } & OfTurn)
   /** A notice that the turn takes longer than usual. It is posted once and updated later. */

@@ -115,7 +115,7 @@ export function looked(delivery: Delivery, name: string, cursor: string | null):
 }
 
 /** Moves the turn's reports to a direct message because its place can't take them. */
-export function moveAway(delivery: Delivery, channelId: string, error: string): Delivery {
+export function moveToDirectMessage(delivery: Delivery, channelId: string, error: string): Delivery {
   const posts = Object.entries(delivery.slots).filter(([, slot]) => slot.ts !== null);
   return { ...delivery, channelId, threadTs: null, away: error, slots: Object.fromEntries(posts) };
 }

@@ -9,10 +9,10 @@ import { isFollowUp, isUnsent, type Turn } from "./turn.ts";
 /**
  * The job that a reply in a thread is for.
  *
- * - `open`: `turn` is the newest that the person may steer, and its job takes messages or soon
+ * - `open`: `turn` is the newest that the person may steer, and its job accepts messages or soon
  *   will.
- * - `others`: jobs take messages, but the person may steer none of them. `turn` is the newest.
- * - `closed`: no job takes messages any more. `project` is the newest job's, if still configured.
+ * - `others`: jobs accept messages, but the person may steer none of them. `turn` is the newest.
+ * - `closed`: no job accepts messages anymore. `project` is the newest job's, if still configured.
  * - `none`: the thread has no job.
  */
 type ThreadJob =
