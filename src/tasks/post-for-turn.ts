@@ -112,9 +112,9 @@ export async function showPart(
 }
 
 /**
- * What a post adds. `movedBecause` is the reason why it is in a direct message. It is null if the post is
- * where the request was made, or if the status message already gives the reason. `muted` are the
- * people not to mention in the turn's thread.
+ * What a post adds. `movedBecause` is the reason why it is in a direct message. It is null if the
+ * post is where the request was made, or if the status message already gives the reason. `muted`
+ * are the people not to mention in the turn's thread.
  */
 export function aside(
   { delivery, request }: Turn,
