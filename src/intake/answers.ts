@@ -25,7 +25,7 @@ import { quoteText } from "../replies/blocks.ts";
  */
 export function registerAnswers(app: App, deps: IntakeDeps): void {
   onPress(app, deps, ANSWER_CHOICE, questionValue, async (pressed, { user }) =>
-    answerOf(deps, await take(deps, pressed, user.id, { choice: pressed.choice }), user.id),
+    pressAnswerOf(deps, await take(deps, pressed, user.id, { choice: pressed.choice }), user.id),
   );
 
   app.action<BlockAction<ButtonAction>>(
@@ -115,7 +115,7 @@ function take(
   return deps.queue.commit((read) => answering(deps, read, { turnId, question, userId, given }));
 }
 
-function answerOf(deps: IntakeDeps, taken: AnswerTaken, userId: string): PressAnswer {
+function pressAnswerOf(deps: IntakeDeps, taken: AnswerTaken, userId: string): PressAnswer {
   switch (taken.kind) {
     case "taken":
     case "known":

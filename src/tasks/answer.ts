@@ -25,14 +25,14 @@ export async function answer(deps: TaskDeps, given: Task): Promise<Step> {
   const wasSentBefore = known.mayBeSent === true;
   if (jobService === undefined) {
     deps.logger.error({ project: request.project.name }, "the project of this job is no longer configured");
-    return settle(deps, turnId, number, { result: wasSentBefore ? "unsure" : "unsent" });
+    return endAnswer(deps, turnId, number, { result: wasSentBefore ? "unsure" : "unsent" });
   }
   const now = deps.clock.now();
   const waitMs = await closedForMs(deps, request.project);
   if (waitMs > 0) return { kind: "wait", dueAt: now + waitMs };
   if (!wasSentBefore) {
     await deps.commit((read) => ({
-      ...change(deps, read, turnId, number, { mayBeSent: true }),
+      ...noteAnswer(deps, read, turnId, number, { mayBeSent: true }),
       value: null,
     }));
   }
@@ -42,27 +42,27 @@ export async function answer(deps: TaskDeps, given: Task): Promise<Step> {
   const result = resultOf(said, wasSentBefore);
   if (said.ok) deps.logger.info({ question: number }, "an answer is taken");
   else deps.logger.warn({ question: number, fault: faultForLog(said.fault) }, "an answer was not taken");
-  if (result !== null) return settle(deps, turnId, number, { result });
+  if (result !== null) return endAnswer(deps, turnId, number, { result });
   const fault = said.ok ? undefined : said.fault;
   const mayBeSent = wasSentBefore || fault?.kind === "unknown";
   if (isGivenUp(task, deps.clock.now())) {
-    return settle(deps, turnId, number, { result: mayBeSent ? "unsure" : "unsent" });
+    return endAnswer(deps, turnId, number, { result: mayBeSent ? "unsure" : "unsent" });
   }
   const retryAfterMs = fault?.retryAfterMs ?? 0;
   const delayMs = retryDelayMs({ attempt: task.attempt, retryAfterMs, random: deps.random() });
   const dueAt = deps.clock.now() + delayMs;
   return (read) => ({
-    ...change(deps, read, turnId, number, { mayBeSent }),
+    ...noteAnswer(deps, read, turnId, number, { mayBeSent }),
     value: { kind: "retry", dueAt, reason: "the job service did not take the answer" },
   });
 }
 
 /** Stores how sending ended. The message says so, and the next poll comes soon. */
-function settle(deps: TaskDeps, turnId: string, number: number, ended: { result: AnswerResult }): Step {
-  return (read) => ({ ...change(deps, read, turnId, number, ended), value: { kind: "done" } });
+function endAnswer(deps: TaskDeps, turnId: string, number: number, ended: { result: AnswerResult }): Step {
+  return (read) => ({ ...noteAnswer(deps, read, turnId, number, ended), value: { kind: "done" } });
 }
 
-function change(
+function noteAnswer(
   deps: TaskDeps,
   read: Read,
   turnId: string,

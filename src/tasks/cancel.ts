@@ -36,10 +36,10 @@ export async function cancel(deps: TaskDeps, given: Task): Promise<Step> {
   const change = (current: Turn): Turn => (seen.ok ? turnAfterAnswer(current, seen, now) : current);
   const number = cancelNumber(turn);
   if (offered !== undefined && (number === null || !offered.includes("cancel"))) {
-    return settle(deps, turnId, (current) => unwatchTurn(change(current), now));
+    return endCancel(deps, turnId, (current) => unwatchTurn(change(current), now));
   }
   if (!seen.ok || number === null) return after(deps, task, seen);
-  if (change(turn).stage.name === "ended") return settle(deps, turnId, change);
+  if (change(turn).stage.name === "ended") return endCancel(deps, turnId, change);
   return canceled(deps, task, turn, { jobService, jobId: job.id, number });
 }
 
@@ -53,12 +53,12 @@ async function canceled(
   const now = deps.clock.now();
   if (answer.ok) {
     deps.logger.info({ job_id: jobId }, "cancel is taken");
-    return settle(deps, turn.id, (current) => turnAfterCancel(current, answer, now));
+    return endCancel(deps, turn.id, (current) => turnAfterCancel(current, answer, now));
   }
   const { kind } = answer.fault;
   if (kind !== "rejected" && kind !== "missing") return after(deps, task, answer);
   deps.logger.warn({ fault: faultForLog(answer.fault) }, "cancel was refused");
-  return settle(deps, turn.id, (current) => unwatchTurn(current, now));
+  return endCancel(deps, turn.id, (current) => unwatchTurn(current, now));
 }
 
 /** The cancel didn't get through. It is tried again as long as the turn is watched. */
@@ -73,7 +73,7 @@ function after(deps: TaskDeps, task: Task, answer: JobServiceAnswer): Step {
   return { kind: "retry", dueAt: deps.clock.now() + delayMs, reason };
 }
 
-function settle(deps: TaskDeps, turnId: string, change: (turn: Turn) => Turn): Step {
+function endCancel(deps: TaskDeps, turnId: string, change: (turn: Turn) => Turn): Step {
   return (read) => {
     const turn = turnNow(read, turnId);
     const changed = change(turn);

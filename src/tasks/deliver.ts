@@ -11,19 +11,19 @@ import { readTurnTask, turnNow, turnWrites } from "../decisions/turn-writes.ts";
 /** How long an outcome that Slack doesn't accept holds back those of later requests. */
 const HOLDS_BACK_MS = 60 * 60_000;
 
-const FIRST_LOOK_MS = 250;
+const FIRST_CHECK_MS = 250;
 
-const LAST_LOOK_MS = 15_000;
+const LAST_CHECK_MS = 15_000;
 
 /** How many of the turns before this one in the thread are considered. */
-const LOOKED_AT = 20;
+const EARLIER_TURNS_MAX = 20;
 
 /**
  * Outcomes that wait for Slack are posted in the order of their requests, which the thread's list
  * of turns gives. Their times don't help if the clock was set back between them. Returns when to
  * look again, epoch milliseconds, or null if this turn's outcome is next.
  */
-async function whenToLookForEarlier(
+async function nextCheckForEarlier(
   { records, clock }: Pick<TaskDeps, "records" | "clock">,
   turn: Turn,
   thread: ThreadRecord | undefined,
@@ -31,7 +31,7 @@ async function whenToLookForEarlier(
   if (thread === undefined || turn.stage.name !== "ended") return null;
   const now = clock.now();
   const before = thread.turnIds.slice(0, Math.max(0, thread.turnIds.indexOf(turn.id)));
-  for (const otherId of before.slice(-LOOKED_AT)) {
+  for (const otherId of before.slice(-EARLIER_TURNS_MAX)) {
     const other = await records.turn.get(otherId);
     // Turns that moved to a direct message are no longer in this thread's order.
     if (other?.stage.name !== "ended" || other.delivery.away !== null) continue;
@@ -39,7 +39,7 @@ async function whenToLookForEarlier(
     // If both ends lie far in the future, the clock was set back, and nobody waits for them.
     const waitedMs = now - Math.min(other.stage.at, turn.stage.at);
     if (Math.abs(waitedMs) > HOLDS_BACK_MS) continue;
-    return now + Math.min(LAST_LOOK_MS, Math.max(FIRST_LOOK_MS, waitedMs / 4));
+    return now + Math.min(LAST_CHECK_MS, Math.max(FIRST_CHECK_MS, waitedMs / 4));
   }
   return null;
 }
@@ -56,8 +56,8 @@ export async function deliver(deps: TaskDeps, given: Task): Promise<Step> {
   if (turn.stage.name !== "ended" || turn.watch !== watch) return { kind: "done" };
   const { outcome } = turn.stage;
   const thread = await threadRecordOf(deps, turn);
-  const lookAt = await whenToLookForEarlier(deps, turn, thread);
-  if (lookAt !== null) return { kind: "wait", dueAt: lookAt };
+  const checkAt = await nextCheckForEarlier(deps, turn, thread);
+  if (checkAt !== null) return { kind: "wait", dueAt: checkAt };
   const attempt = await postForTurn(deps, task, turn, outcomeSlot(watch), {
     kind: "outcome",
     turn,

@@ -1,5 +1,5 @@
 import type { SlottedTask } from "../decisions/payload.ts";
-import { intend, looked, posted, suspect, takeBack, type Delivery } from "../core/turn/delivery.ts";
+import { intend, recordSearch, posted, suspect, takeBack, type Delivery } from "../core/turn/delivery.ts";
 import type { Message, NotifierFault, Place, Posted, PostLabel } from "../core/ports/notifier.ts";
 import { isStoreAnswerLost } from "../core/errors.ts";
 import { AFTER_STORE_FAULT_MS, isGivenUp, retryDelayMs } from "../core/job/retry.ts";
@@ -15,14 +15,14 @@ const POST_RATE = { gapMs: 1100 };
  * Slack allows 50 or more look-ups a minute in a workspace. Some apps get one a minute, which a 429
  * then says.
  */
-const LOOK_RATE = { gapMs: 1200, burst: 5 };
+const SEARCH_RATE = { gapMs: 1200, burst: 5 };
 /** Slack shows a post in searches only after a moment. */
-const LOOK_AFTER_MS = 3_000;
+const SEARCH_AFTER_MS = 3_000;
 /** If a post isn't found, one later search follows before it is posted again. */
-const LOOK_AGAIN_AFTER_MS = 8_000;
-const LOOKS = 2;
+const SEARCH_AGAIN_AFTER_MS = 8_000;
+const SEARCHES = 2;
 /** Errors that no later search will change: the app may not read there. Other faults pass. */
-const CANNOT_LOOK: ReadonlySet<string> = new Set(["missing_scope", "not_allowed_token_type"]);
+const CANNOT_SEARCH: ReadonlySet<string> = new Set(["missing_scope", "not_allowed_token_type"]);
 /** Pages per search. At Slack's stricter limits a 429 ends it earlier. */
 const PAGES = 4;
 
@@ -66,9 +66,9 @@ export async function postOnce(deps: Deps, task: SlottedTask, post: OncePost): P
     await post.saveIntent((current) => suspect(current, name, task.addedAt));
     return waitUntil(task, deps.clock.now());
   }
-  if (slot !== undefined && slot.looks < LOOKS) {
-    const looking = await look(deps, task, post, place, slot);
-    if (looking !== null) return looking;
+  if (slot !== undefined && slot.looks < SEARCHES) {
+    const searched = await search(deps, task, post, place, slot);
+    if (searched !== null) return searched;
   }
 
   const gate = postGate(place);
@@ -139,7 +139,7 @@ function waitUntil(
  * Searches for a post whose answer was lost. Null means that it isn't there, as far as Slack can
  * tell.
  */
-async function look(
+async function search(
   deps: Deps,
   task: SlottedTask,
   { delivery, slot: name, label }: OncePost,
@@ -149,16 +149,16 @@ async function look(
   const wait = (ms: number, change?: (delivery: Delivery) => Delivery) =>
     waitUntil(task, deps.clock.now() + ms, { lookMs: undefined }, change);
   const sinceMs = deps.notifier.slackTimeMs() - slot.sentAtMs;
-  const lookAfterMs = slot.looks === 0 ? LOOK_AFTER_MS : LOOK_AGAIN_AFTER_MS;
-  if (sinceMs >= 0 && sinceMs < lookAfterMs) return wait(lookAfterMs - sinceMs);
+  const searchAfterMs = slot.looks === 0 ? SEARCH_AFTER_MS : SEARCH_AGAIN_AFTER_MS;
+  if (sinceMs >= 0 && sinceMs < searchAfterMs) return wait(searchAfterMs - sinceMs);
   const gate = `look:${place.teamId}`;
-  const lookMs = await deps.slots.reserve(gate, LOOK_RATE, task.payload.lookMs);
+  const lookMs = await deps.slots.reserve(gate, SEARCH_RATE, task.payload.lookMs);
   if (lookMs > deps.clock.now()) return waitUntil(task, lookMs, { lookMs });
   let { cursor } = slot;
   for (let page = 0; page < PAGES; page += 1) {
     const found = await deps.notifier.find(place, label, { sentAtMs: sentAt(deps, slot), cursor });
     const upTo = cursor;
-    if (!found.ok && (found.fault.kind === "place" || CANNOT_LOOK.has(found.fault.error))) {
+    if (!found.ok && (found.fault.kind === "place" || CANNOT_SEARCH.has(found.fault.error))) {
       // A duplicate post is better than a missing outcome.
       deps.logger.warn(
         { slot: name, error: found.fault.error },
@@ -172,7 +172,7 @@ async function look(
       const end = afterFault(deps, task, found.fault);
       return {
         kind: "later",
-        change: (current) => (upTo === null ? current : looked(current, name, upTo)),
+        change: (current) => (upTo === null ? current : recordSearch(current, name, upTo)),
         end,
       };
     }
@@ -188,9 +188,9 @@ async function look(
     if (cursor === null) break;
   }
   const upTo = cursor;
-  if (upTo !== null) return wait(0, (current) => looked(current, name, upTo));
-  if (slot.looks + 1 >= LOOKS) return null;
-  return wait(LOOK_AGAIN_AFTER_MS, (current) => looked(current, name, null));
+  if (upTo !== null) return wait(0, (current) => recordSearch(current, name, upTo));
+  if (slot.looks + 1 >= SEARCHES) return null;
+  return wait(SEARCH_AGAIN_AFTER_MS, (current) => recordSearch(current, name, null));
 }
 
 function sentAt({ clock, notifier }: Deps, { sentAtMs }: { sentAtMs: number }): number {

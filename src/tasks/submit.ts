@@ -51,10 +51,10 @@ export async function submit(deps: TaskDeps, given: Task): Promise<Step> {
   const isUnsent = known.stage.name === "accepted" || known.stage.name === "submitting";
   const followed = isUnsent ? await followedTurn(deps, known) : undefined;
   if (followed === "pending") {
-    return { kind: "wait", dueAt: deps.clock.now() + LOOK_AGAIN_AFTER_MS };
+    return { kind: "wait", dueAt: deps.clock.now() + CHECK_AGAIN_AFTER_MS };
   }
   if (followed === "none" && known.stage.name === "accepted") {
-    return settle(deps, turnId, (turn) =>
+    return endSubmit(deps, turnId, (turn) =>
       isFollowUp(turn) && turn.stage.name === "accepted" ? asNewJob(turn) : turn,
     );
   }
@@ -103,7 +103,7 @@ export async function submit(deps: TaskDeps, given: Task): Promise<Step> {
     });
   } catch (thrown) {
     if (!isStoreAnswerLost(thrown)) throw thrown;
-    return settle(deps, turnId, (turn) => notSubmitted(turn, known), [], {
+    return endSubmit(deps, turnId, (turn) => notSubmitted(turn, known), [], {
       afterMs: AFTER_STORE_FAULT_MS,
       reason: thrown.message,
     });
@@ -111,7 +111,7 @@ export async function submit(deps: TaskDeps, given: Task): Promise<Step> {
   if (before === null) return { kind: "wait", dueAt: deps.clock.now() };
   // Decided again on the turn's state at that time, to keep what was posted for it in between.
   if (before.stage.name !== "submitting") {
-    return settle(deps, turnId, (turn) => beforeSubmit(turn, sending));
+    return endSubmit(deps, turnId, (turn) => beforeSubmit(turn, sending));
   }
 
   deps.assertHeld();
@@ -140,7 +140,7 @@ export async function submit(deps: TaskDeps, given: Task): Promise<Step> {
   const { afterMs } = afterSubmit(before, answer, at);
   const retry = afterMs === null ? null : { afterMs, reason: "the job service did not take the request" };
   const noted = announcementWrites(service, announced, answer);
-  return settle(deps, turnId, (turn) => afterSubmit(turn, answer, at).turn, noted, retry);
+  return endSubmit(deps, turnId, (turn) => afterSubmit(turn, answer, at).turn, noted, retry);
 }
 
 /**
@@ -173,7 +173,7 @@ function passes({ kind, status }: JobServiceFault): boolean {
 function notConfigured(deps: TaskDeps, { id, request }: Turn): Step {
   deps.logger.error({ project: request.project.name }, "the project of this request is no longer configured");
   const now = deps.clock.now();
-  return settle(deps, id, (turn) =>
+  return endSubmit(deps, id, (turn) =>
     turn.stage.name === "accepted"
       ? endTurn(turn, "rejected", now, { reason: "project" })
       : beforeSubmit(turn, { now, policy: deps.polling, honorsKeys: false, prompt: "" }),
@@ -214,7 +214,7 @@ async function holdUnlessAdmitted(deps: TaskDeps, task: Task, turn: Turn): Promi
     const delayMs = retryDelayMs({ attempt: task.attempt, retryAfterMs: 0, random: deps.random() });
     return { kind: "retry", dueAt: now + delayMs, reason: "Slack doesn't say whether this is a member" };
   }
-  return settle(deps, turn.id, (current) =>
+  return endSubmit(deps, turn.id, (current) =>
     current.stage.name === "accepted" ? refuseTurn(current, admission, now) : current,
   );
 }
@@ -231,7 +231,7 @@ const FILES_AGAIN_AFTER_MS = 30_000;
  * A waiting follow-up is notified when its time comes. It looks by itself only in case that was
  * lost.
  */
-const LOOK_AGAIN_AFTER_MS = 60_000;
+const CHECK_AGAIN_AFTER_MS = 60_000;
 
 /** Statuses that a service may use to refuse a message to a closed job. */
 const MAY_BE_CLOSED: ReadonlySet<number | undefined> = new Set([400, 409, 410, 422]);
@@ -253,7 +253,7 @@ async function message(
 }
 
 /** Stores the turn's state after its create or message, and adds what follows from it. */
-function settle(
+function endSubmit(
   deps: TaskDeps,
   turnId: string,
   change: (turn: Turn) => Turn,

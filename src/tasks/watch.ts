@@ -28,7 +28,7 @@ import { WatchPayload } from "../decisions/new-tasks.ts";
  * How many of a job's open turns a poll looks at, oldest first. A job works on its turns one after
  * the other.
  */
-const LOOKED_AT_MAX = 100;
+const POLLED_TURNS_MAX = 100;
 
 /**
  * Polls the job once, ends the turns that have ended, and comes again while one hasn't. Safe to
@@ -42,7 +42,7 @@ export async function watch(deps: TaskDeps, task: Task): Promise<Step> {
   }
   const now = deps.clock.now();
   const turns = await Promise.all(
-    job.openTurnIds.slice(0, LOOKED_AT_MAX).map((id) => deps.records.turn.get(id)),
+    job.openTurnIds.slice(0, POLLED_TURNS_MAX).map((id) => deps.records.turn.get(id)),
   );
   const open = turns.flatMap((turn) => (turn?.stage.name === "watching" ? [turn] : []));
   if (turns.length > 0 && turns.every((turn) => turn === undefined)) {
@@ -124,11 +124,11 @@ function stepAfter(
   const random = deps.random();
   return (read) => {
     const turns: Polled[] = [];
-    for (const turn of job.openTurnIds.slice(0, LOOKED_AT_MAX).flatMap((id) => read("turn", id) ?? [])) {
+    for (const turn of job.openTurnIds.slice(0, POLLED_TURNS_MAX).flatMap((id) => read("turn", id) ?? [])) {
       turns.push({ turn, next: change(turn, state, turns) });
     }
     const ending = turns.filter(({ turn, next }) => next !== turn && next.stage.name === "ended");
-    const coming = job.openTurnIds.slice(LOOKED_AT_MAX, LOOKED_AT_MAX + ending.length);
+    const coming = job.openTurnIds.slice(POLLED_TURNS_MAX, POLLED_TURNS_MAX + ending.length);
     for (const turn of coming.flatMap((id) => read("turn", id) ?? [])) {
       const isEarlierTurn = answer?.ok === true && showsEarlierTurn(turn, turns);
       turns.push({ turn, next: isEarlierTurn ? waitForOwnTurn(turn, answer, now) : turn });
@@ -152,7 +152,7 @@ function stepAfter(
         ...turns.flatMap(({ next }) => (isOnlyStepNew(next) ? (steps.get(next.id) ?? []) : [])),
       ],
       value:
-        watched.length === 0 && job.openTurnIds.length <= LOOKED_AT_MAX
+        watched.length === 0 && job.openTurnIds.length <= POLLED_TURNS_MAX
           ? { kind: "done" }
           : {
               kind: "again",

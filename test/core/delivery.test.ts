@@ -4,7 +4,7 @@ import {
   Delivery,
   STATUS_SLOT,
   intend,
-  looked,
+  recordSearch,
   moveToDirectMessage,
   newDelivery,
   outcomeSlot,
@@ -26,7 +26,7 @@ describe("a post", () => {
     const there = posted(intend(fresh, STATUS_SLOT, SENT_AT), STATUS_SLOT, { channelId: "D1", ts: "2.2" });
     expect(there.slots[STATUS_SLOT]).toMatchObject({ channelId: "D1", ts: "2.2" });
     expect(intend(there, STATUS_SLOT, SENT_AT + 1)).toBe(there);
-    expect(looked(there, STATUS_SLOT, null)).toBe(there);
+    expect(recordSearch(there, STATUS_SLOT, null)).toBe(there);
     expect(takeBack(there, STATUS_SLOT, undefined)).toBe(there);
   });
 
@@ -35,13 +35,17 @@ describe("a post", () => {
   });
 
   it("that may have arrived earlier stays open when a later attempt certainly did not arrive", () => {
-    const open = looked(intend(fresh, STATUS_SLOT, SENT_AT), STATUS_SLOT, null);
+    const open = recordSearch(intend(fresh, STATUS_SLOT, SENT_AT), STATUS_SLOT, null);
     const before = open.slots[STATUS_SLOT];
     expect(takeBack(intend(open, STATUS_SLOT, SENT_AT + 60_000), STATUS_SLOT, before)).toEqual(open);
   });
 
   it("that is sent again is looked for from the first time it was sent", () => {
-    const open = looked(looked(intend(fresh, STATUS_SLOT, SENT_AT), STATUS_SLOT, null), STATUS_SLOT, "next");
+    const open = recordSearch(
+      recordSearch(intend(fresh, STATUS_SLOT, SENT_AT), STATUS_SLOT, null),
+      STATUS_SLOT,
+      "next",
+    );
     expect(intend(open, STATUS_SLOT, SENT_AT + 60_000).slots[STATUS_SLOT]).toEqual({
       channelId: "C1",
       ts: null,
@@ -53,13 +57,16 @@ describe("a post", () => {
 
   it("is looked for page by page; a look counts when it is through", () => {
     const open = intend(fresh, STATUS_SLOT, SENT_AT);
-    const halfway = looked(open, STATUS_SLOT, "page-2");
+    const halfway = recordSearch(open, STATUS_SLOT, "page-2");
     expect(halfway.slots[STATUS_SLOT]).toMatchObject({ cursor: "page-2", looks: 0 });
-    expect(looked(halfway, STATUS_SLOT, null).slots[STATUS_SLOT]).toMatchObject({ cursor: null, looks: 1 });
+    expect(recordSearch(halfway, STATUS_SLOT, null).slots[STATUS_SLOT]).toMatchObject({
+      cursor: null,
+      looks: 1,
+    });
   });
 
   it("that nobody sent is not looked for", () => {
-    expect(looked(fresh, STATUS_SLOT, "page-2")).toBe(fresh);
+    expect(recordSearch(fresh, STATUS_SLOT, "page-2")).toBe(fresh);
     expect(takeBack(fresh, STATUS_SLOT, undefined)).toBe(fresh);
   });
 });
@@ -100,7 +107,7 @@ it("forgets an attempt only when it certainly did not arrive, and what happens t
       for (const [index, event] of given.entries()) {
         const before = delivery.slots[STATUS_SLOT];
         const others = { ...delivery.slots, [STATUS_SLOT]: null };
-        if (event.kind === "look") delivery = looked(delivery, STATUS_SLOT, event.cursor);
+        if (event.kind === "look") delivery = recordSearch(delivery, STATUS_SLOT, event.cursor);
         if (event.kind === "attempt" && !hasArrived) {
           delivery = intend(delivery, STATUS_SLOT, SENT_AT + index);
           if (event.end === "not-sent") delivery = takeBack(delivery, STATUS_SLOT, before);

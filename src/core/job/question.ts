@@ -142,7 +142,7 @@ export function answerQuestion(
   given: { choice: number } | { text: string },
   saidIn?: string,
 ): Answering {
-  const chosen = answerOf(question, userId, given);
+  const chosen = chosenAnswer(question, userId, given);
   const answer = chosen === null || saidIn === undefined ? chosen : { ...chosen, saidIn };
   const { answer: before } = question;
   if (before !== undefined) {
@@ -236,7 +236,7 @@ function withClosed(question: Question, closed: "unanswered" | "elsewhere" | und
   return closed === undefined ? rest : { ...rest, closed };
 }
 
-function answerOf(
+function chosenAnswer(
   { choices, allowsText }: Question,
   userId: string,
   given: { choice: number } | { text: string },

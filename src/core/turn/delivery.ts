@@ -107,7 +107,7 @@ export function takeBack(delivery: Delivery, name: string, before: PostSlot | un
 }
 
 /** Records how far a search for the post got. A null cursor means it was complete. */
-export function looked(delivery: Delivery, name: string, cursor: string | null): Delivery {
+export function recordSearch(delivery: Delivery, name: string, cursor: string | null): Delivery {
   const slot = delivery.slots[name];
   if (slot === undefined || slot.ts !== null) return delivery;
   const next = { ...slot, cursor, looks: cursor === null ? slot.looks + 1 : slot.looks };

@@ -54,7 +54,7 @@ function isJobClosed({ stage }: Turn): boolean {
 }
 
 /** The most turns of a thread that are read, newest first. */
-const LOOKED_AT_MAX = 20;
+const NEWEST_TURNS_MAX = 20;
 
 type Place = Pick<Request, "teamId" | "channelId" | "threadTs">;
 
@@ -66,11 +66,11 @@ export function runningInThread(read: Read, place: Place): Turn | undefined {
 
 /** Yields a thread's newest turns, newest first, reading each one on demand. */
 export function* newestOfThread(read: Read, place: Place): Generator<Turn> {
-  let looked = 0;
+  let count = 0;
   for (const turn of turnsOfThread(read, place)) {
     yield turn;
-    looked += 1;
-    if (looked === LOOKED_AT_MAX) return;
+    count += 1;
+    if (count === NEWEST_TURNS_MAX) return;
   }
 }
 
