@@ -204,7 +204,7 @@ export abstract class TaskRuns<R extends Run> {
     } catch (thrown) {
       // An aborted handler's error means nothing.
       if (!this.holds(run)) return;
-      step = this.#surprise(run, thrown);
+      step = this.#unexpectedFailure(run, thrown);
     }
     while (this.holds(run)) {
       try {
@@ -213,20 +213,20 @@ export abstract class TaskRuns<R extends Run> {
       } catch (thrown) {
         if (!this.holds(run)) return;
         const isStores = thrown instanceof StoreUnavailableError || thrown instanceof StoreInUseError;
-        if (!isStores && typeof step === "function") step = this.#surprise(run, thrown);
+        if (!isStores && typeof step === "function") step = this.#unexpectedFailure(run, thrown);
         else await this.#waitToWrite(run, thrown);
       }
     }
   }
 
   /** The end of a run whose handler threw: it is tried again in a minute. */
-  #surprise({ task: { id, type, attempt } }: R, thrown: unknown): TaskEnd {
+  #unexpectedFailure({ task: { id, type, attempt } }: R, thrown: unknown): TaskEnd {
     const reason = messageOf(thrown);
     this.#logger.warn(
       { task: id, type, attempt, error: reason },
       "task queue: a handler threw; trying again",
     );
-    return { kind: "retry", dueAt: this.#clock.now() + throwDelayMs, reason, isSurprise: true };
+    return { kind: "retry", dueAt: this.#clock.now() + throwDelayMs, reason, isUnexpected: true };
   }
 
   async #waitToWrite(run: R, thrown: unknown): Promise<void> {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { OutcomeReason } from "../core/turn/outcome.ts";
-import { MAX_SURPRISES, isGivenUp, retryDelayMs } from "../core/job/retry.ts";
+import { MAX_UNEXPECTED_FAILURES, isGivenUp, retryDelayMs } from "../core/job/retry.ts";
 import type { Step, Task, TaskEnd, TaskHandler } from "../core/ports/task-queue.ts";
 import { DocsAgentError, messageOf } from "../core/errors.ts";
 import { endTurn } from "../core/turn/turn.ts";
@@ -105,9 +105,9 @@ class TaskUnknownError extends DocsAgentError {
 }
 
 async function run(deps: TaskDeps, task: Task): Promise<Step> {
-  if (task.surprises >= MAX_SURPRISES)
+  if (task.unexpectedFailures >= MAX_UNEXPECTED_FAILURES)
     return { kind: "dead", reason: "it failed for a reason nobody foresaw" };
-  if (task.deaths >= MAX_SURPRISES) {
+  if (task.deaths >= MAX_UNEXPECTED_FAILURES) {
     return { kind: "dead", reason: `the process ended ${task.deaths} times in a row while this ran` };
   }
   try {
@@ -122,7 +122,10 @@ async function run(deps: TaskDeps, task: Task): Promise<Step> {
     const now = deps.clock.now();
     const delayMs = retryDelayMs({
       // A newer replica may start at any moment.
-      attempt: thrown instanceof TaskUnknownError ? Math.min(task.attempt, 5) : task.attempt + task.surprises,
+      attempt:
+        thrown instanceof TaskUnknownError
+          ? Math.min(task.attempt, 5)
+          : task.attempt + task.unexpectedFailures,
       retryAfterMs: 0,
       random: deps.random(),
     });
@@ -131,12 +134,12 @@ async function run(deps: TaskDeps, task: Task): Promise<Step> {
     if (thrown instanceof DocsAgentError) {
       return isGivenUp(task, now) ? { kind: "dead", reason } : { kind: "retry", dueAt, reason };
     }
-    if (task.surprises + 1 >= MAX_SURPRISES) {
+    if (task.unexpectedFailures + 1 >= MAX_UNEXPECTED_FAILURES) {
       deps.logger.error({ err: thrown }, "task threw");
       return { kind: "dead", reason };
     }
     deps.logger.error({ err: thrown, due_at: dueAt }, "task threw; it will be tried again");
-    return { kind: "retry", dueAt, reason, isSurprise: true };
+    return { kind: "retry", dueAt, reason, isUnexpected: true };
   }
 }
 
@@ -171,7 +174,7 @@ function ended(
       };
     }
     case "retry":
-      if (end.isSurprise !== true) {
+      if (end.isUnexpected !== true) {
         logger.warn({ reason: end.reason, due_at: end.dueAt }, "task will be tried again");
       }
       return end;

@@ -35,5 +35,5 @@ it("counts no death for a claim whose answer was lost", async () => {
   await handler.started("a");
   await queue.stop(1_000);
   expect(lost).toBe(3);
-  expect(handler.runs).toMatchObject([{ attempt: 1, surprises: 0, deaths: 0 }]);
+  expect(handler.runs).toMatchObject([{ attempt: 1, unexpectedFailures: 0, deaths: 0 }]);
 });

@@ -129,14 +129,14 @@ describe("what a handler throws", () => {
   it("is a surprise where something else could not be parsed", async () => {
     await using rig = await TaskRig.open();
     const parsed = z.string().safeParse(1);
-    expect(await runWith(rig, parsed.error)).toMatchObject({ kind: "retry", isSurprise: true });
+    expect(await runWith(rig, parsed.error)).toMatchObject({ kind: "retry", isUnexpected: true });
   });
 
   it("was foreseen where we throw it, and is tried for a day", async () => {
     await using rig = await TaskRig.open();
     const busy = new StoreBusyError("The store is busy.");
     const addedAt = rig.clock.now();
-    expect(await runWith(rig, busy, { surprises: 7 })).toMatchObject({ kind: "retry" });
+    expect(await runWith(rig, busy, { unexpectedFailures: 7 })).toMatchObject({ kind: "retry" });
     rig.clock.advance(25 * HOUR_MS);
     expect(await runWith(rig, busy, { addedAt, attempt: 1 })).toMatchObject({ kind: "retry" });
     expect(await runWith(rig, busy, { addedAt, attempt: 250 })).toMatchObject({ kind: "dead" });
@@ -145,8 +145,10 @@ describe("what a handler throws", () => {
   it("ends the task at the eighth surprise, however often it met foreseen faults before", async () => {
     await using rig = await TaskRig.open();
     const surprise = new TypeError("x is not a function");
-    expect(await runWith(rig, surprise, { attempt: 300, surprises: 6 })).toMatchObject({ isSurprise: true });
-    expect(await runWith(rig, surprise, { surprises: 7 })).toMatchObject({ kind: "dead" });
+    expect(await runWith(rig, surprise, { attempt: 300, unexpectedFailures: 6 })).toMatchObject({
+      isUnexpected: true,
+    });
+    expect(await runWith(rig, surprise, { unexpectedFailures: 7 })).toMatchObject({ kind: "dead" });
     expect(rig.added.map(({ id }) => id)).toEqual([`tell:open:${turn.id}`]);
   });
 });

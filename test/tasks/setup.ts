@@ -197,7 +197,7 @@ export class TaskRig implements AsyncDisposable {
       type,
       payload,
       attempt: 1,
-      surprises: 0,
+      unexpectedFailures: 0,
       deaths: 0,
       addedAt: this.clock.now(),
       ...overrides,

@@ -13,7 +13,7 @@ const GIVE_UP_AFTER_MS = 24 * 60 * 60_000;
  */
 const MIN_ATTEMPTS = 20;
 /** How many unforeseen failures a task may have, and how many processes may die running it. */
-export const MAX_SURPRISES = 8;
+export const MAX_UNEXPECTED_FAILURES = 8;
 
 /** True if a task that has failed temporarily should be given up. */
 export function isGivenUp(task: { addedAt: number; attempt: number }, now: number): boolean {

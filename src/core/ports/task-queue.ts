@@ -52,7 +52,7 @@ export type Task = {
    */
   attempt: number;
   /** How often it failed for an unforeseen reason, counted like `attempt`. */
-  surprises: number;
+  unexpectedFailures: number;
   /** How many processes in a row died while running it. */
   deaths: number;
   /** Epoch milliseconds. */
@@ -70,10 +70,10 @@ export type TaskEnd =
   /** Too early: run again at `dueAt`, with `payload` if given, as if it hadn't run. */
   | { kind: "wait"; dueAt: number; payload?: unknown }
   /**
-   * Failed for now: run again at `dueAt`. With `isSurprise` it counts as a surprise, not as an
-   * attempt.
+   * Failed for now: run again at `dueAt`. With `isUnexpected` it counts as an unexpected failure,
+   * not as an attempt.
    */
-  | { kind: "retry"; dueAt: number; reason: string; payload?: unknown; isSurprise?: boolean }
+  | { kind: "retry"; dueAt: number; reason: string; payload?: unknown; isUnexpected?: boolean }
   /** Given up: kept for the operator, counted, and never run again. */
   | { kind: "dead"; reason: string };
 
@@ -117,7 +117,7 @@ export type TaskRun = {
 };
 
 /**
- * Runs one task. A thrown error is a surprise, retried after 60 s. If a step can't be stored, the
+ * Runs one task. A thrown error is an unexpected failure, retried after 60 s. If a step can't be stored, the
  * queue keeps trying to store it; the handler doesn't run again for it.
  */
 export type TaskHandler = (task: Task, run: TaskRun) => Promise<Step>;

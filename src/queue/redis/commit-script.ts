@@ -14,7 +14,7 @@ export const COMMIT = `
     if e.due or nextPayload then
       local due = math.min(e.due and now + e.due or math.huge, tonumber(nextDue or math.huge))
       local payload = e.payload or nextPayload
-      if e.isSurprise then surprises = surprises + 1
+      if e.isUnexpected then surprises = surprises + 1
       elseif e.kind == 'retry' then attempt = attempt + 1
       elseif e.kind ~= 'wait' then attempt, surprises = 1, 0 end
       call('HDEL', key, 'claim', 'nextPayload', 'nextDue')

@@ -166,9 +166,15 @@ export class TaskTable {
       known: onDuplicate,
       payload,
       added_at: addedAt,
+      surprises: unexpectedFailures,
       ...row
     } = LoadedRow.parse(this.#sql(taskSql.load).get(seq));
-    return { seq, pool, onDuplicate, task: { ...row, payload: fromStoredPayload(payload), addedAt } };
+    return {
+      seq,
+      pool,
+      onDuplicate,
+      task: { ...row, unexpectedFailures, payload: fromStoredPayload(payload), addedAt },
+    };
   }
 
   /**
@@ -188,19 +194,19 @@ export class TaskTable {
     const row = this.#sql(taskSql.pending).get(seq);
     if (row === undefined) return;
     const { next_payload: nextPayload, next_due_at: nextDueAt } = Next.parse(row);
-    const waitOn = (end: Extract<TaskEnd, { dueAt: number }>, attempt: number, surprises: number) => {
+    const waitOn = (end: Extract<TaskEnd, { dueAt: number }>, attempt: number, failures: number) => {
       const dueAt = Math.min(toWholeMs(end.dueAt), nextDueAt ?? Infinity);
       // The run's own payload comes first, because the run knows its state best. Then comes that of
       // an add made meanwhile.
       const payload = toStorablePayload(end) ?? nextPayload;
       const reason = end.kind === "retry" ? toStorableReason(end.reason) : null;
-      this.#sql(taskSql.waitOn).run(dueAt, payload, attempt, surprises, reason, seq);
+      this.#sql(taskSql.waitOn).run(dueAt, payload, attempt, failures, reason, seq);
     };
     if (nextPayload !== null && (how.kind === "done" || how.kind === "dead")) {
       this.#sql(taskSql.waitOn).run(nextDueAt ?? nowMs, nextPayload, 1, 0, null, seq);
       return;
     }
-    const isSurprise = how.kind === "retry" && how.isSurprise === true;
+    const isUnexpected = how.kind === "retry" && how.isUnexpected === true;
     switch (how.kind) {
       case "done":
         if (onDuplicate === "once") this.#sql(taskSql.done).run(nowMs, seq);
@@ -212,9 +218,13 @@ export class TaskTable {
       case "again":
         return waitOn(how, 1, 0);
       case "wait":
-        return waitOn(how, task.attempt, task.surprises);
+        return waitOn(how, task.attempt, task.unexpectedFailures);
       case "retry":
-        return waitOn(how, task.attempt + (isSurprise ? 0 : 1), task.surprises + (isSurprise ? 1 : 0));
+        return waitOn(
+          how,
+          task.attempt + (isUnexpected ? 0 : 1),
+          task.unexpectedFailures + (isUnexpected ? 1 : 0),
+        );
     }
   }
 

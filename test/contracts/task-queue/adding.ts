@@ -235,7 +235,7 @@ export function describeAdding(open: () => Promise<TaskQueueSubject>): void {
     await subject.idle();
 
     expect(handler.runs).toEqual([
-      { id: "a", type: "submit", payload, attempt: 1, surprises: 0, deaths: 0, addedAt },
+      { id: "a", type: "submit", payload, attempt: 1, unexpectedFailures: 0, deaths: 0, addedAt },
     ]);
   });
 

@@ -19,7 +19,7 @@ export function describeCrash(open: () => Promise<TaskQueueSubject>): void {
     await subject.idle();
 
     expect(handler.order()).toEqual(["a", "a"]);
-    expect(handler.runs[1]).toMatchObject({ attempt: 1, surprises: 0, payload: { for: "a" } });
+    expect(handler.runs[1]).toMatchObject({ attempt: 1, unexpectedFailures: 0, payload: { for: "a" } });
   });
 
   it.each([

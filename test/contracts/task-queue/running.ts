@@ -193,7 +193,7 @@ export function describeRunning(open: () => Promise<TaskQueueSubject>): void {
     const handler = new ScriptedHandler();
     const dueAt = () => subject.now() + SECOND_MS;
     const retry = () => ({ kind: "retry" as const, dueAt: dueAt(), reason: "503" });
-    const surprise = () => ({ ...retry(), isSurprise: true });
+    const surprise = () => ({ ...retry(), isUnexpected: true });
     const wait = () => ({ kind: "wait" as const, dueAt: dueAt() });
     const again = () => ({ kind: "again" as const, dueAt: dueAt() });
     handler.on("a", retry, surprise, wait, surprise, retry, again, retry, wait, done);
@@ -207,7 +207,9 @@ export function describeRunning(open: () => Promise<TaskQueueSubject>): void {
     }
     await subject.idle();
 
-    expect(handler.runsOf("a").map(({ attempt, surprises }) => [attempt, surprises])).toEqual([
+    expect(
+      handler.runsOf("a").map(({ attempt, unexpectedFailures }) => [attempt, unexpectedFailures]),
+    ).toEqual([
       [1, 0],
       [2, 0],
       [2, 1],
@@ -269,8 +271,8 @@ export function describeRunning(open: () => Promise<TaskQueueSubject>): void {
     subject.advance(1);
     await subject.idle();
     expect(handler.runsOf("a")).toMatchObject([
-      { attempt: 1, surprises: 0 },
-      { attempt: 1, surprises: 1, payload: { for: "a" } },
+      { attempt: 1, unexpectedFailures: 0 },
+      { attempt: 1, unexpectedFailures: 1, payload: { for: "a" } },
     ]);
   });
 

@@ -219,7 +219,7 @@ export function describeSteps(open: () => Promise<TaskQueueSubject>): void {
     subject.advance(MINUTE_MS);
     await subject.idle();
     expect(handler.order()).toEqual(["a", "a"]);
-    expect(handler.runs[1]).toMatchObject({ attempt: 1, surprises: 1 });
+    expect(handler.runs[1]).toMatchObject({ attempt: 1, unexpectedFailures: 1 });
   });
 
   it("keeps a step that cannot be written, writes it later, and does not run the task again", async () => {

@@ -56,7 +56,7 @@ export function describeStopping(open: () => Promise<TaskQueueSubject>): void {
     subject.queue.start(handler.handle);
     await subject.idle();
     expect(handler.order()).toEqual(["a", "a"]);
-    expect(handler.runs[1]).toMatchObject({ attempt: 1, surprises: 0, deaths: 0 });
+    expect(handler.runs[1]).toMatchObject({ attempt: 1, unexpectedFailures: 0, deaths: 0 });
     expect(await subject.queue.counts()).toEqual({ waiting: 0, running: 0, dead: 0 });
   });
 
