@@ -30,7 +30,7 @@ type Session = { cwd: string; running: AbortController | null };
  * The agent as the protocol sees it. It reads and writes files through the client where that offers
  * it, and asks for nothing else.
  */
-export function createAgent(moodOf: () => AgentMood): AgentApp {
+export function createAgent(moodOf: () => AgentMood, claimsFile: string | undefined): AgentApp {
   const sessions = new Map<string, Session>();
   const words = readWordList();
   let canUseFiles = false;
@@ -68,7 +68,11 @@ export function createAgent(moodOf: () => AgentMood): AgentApp {
       session.running = running;
       const { sessionId } = params;
       const ended = AbortSignal.any([signal, running.signal]);
-      const desk = deskOf(client, { sessionId, cwd: session.cwd, canUseFiles, canAsk, moodOf }, ended);
+      const desk = deskOf(
+        client,
+        { sessionId, cwd: session.cwd, canUseFiles, canAsk, moodOf, claimsFile },
+        ended,
+      );
       try {
         await takeTurn(newestText(params.prompt), desk, words);
         return { stopReason: "end_turn" };
@@ -102,7 +106,15 @@ function deskOf(
     canUseFiles,
     canAsk,
     moodOf,
-  }: { sessionId: string; cwd: string; canUseFiles: boolean; canAsk: boolean; moodOf: () => AgentMood },
+    claimsFile,
+  }: {
+    sessionId: string;
+    cwd: string;
+    canUseFiles: boolean;
+    canAsk: boolean;
+    moodOf: () => AgentMood;
+    claimsFile: string | undefined;
+  },
   signal: AbortSignal,
 ): Desk {
   const limited = () => ({
@@ -180,6 +192,9 @@ function deskOf(
       );
       const given = Given.safeParse(answer);
       return given.success ? given.data.content[ANSWER] : null;
+    },
+    async cite(sources) {
+      if (claimsFile !== undefined) await writeFile(claimsFile, JSON.stringify(sources));
     },
     think: (text) => update({ sessionUpdate: "agent_thought_chunk", content: { type: "text", text } }),
     say: (text) =>

@@ -1,8 +1,8 @@
 import type { Example } from "../workspace/index.ts";
 
 /**
- * What the rule-based agent understands, as requests that change something in `sample-docs/`, or
- * make it ask.
+ * What the rule-based agent understands, as requests that change something in `sample-docs/`, make
+ * it ask, or answer.
  */
 export const EXAMPLES: readonly Example[] = [
   { request: "fix the typos in the quickstart", does: "corrects common misspellings on that page" },
@@ -16,4 +16,5 @@ export const EXAMPLES: readonly Example[] = [
     request: "fix the typos on the instal page",
     does: "asks which page you mean, because no page has that name",
   },
+  { request: "does the CLI support --port?", does: "answers with what the pages say, and changes nothing" },
 ];

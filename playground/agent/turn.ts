@@ -1,7 +1,9 @@
+import { answerOf, termsOf } from "./answer.ts";
 import { editPage, type PageEdits } from "./edit-page.ts";
 import type { AgentMood } from "../agent-mood.ts";
 import { isPage } from "./folder.ts";
 import { dawdle, isAllowed, ToldToFailError } from "./mood.ts";
+import { sourcesOf } from "./sources.ts";
 import type { WordList } from "./spelling.ts";
 import { type Understanding, understand } from "./understanding.ts";
 import { type Ask, askWhichPage } from "./which-page.ts";
@@ -20,6 +22,8 @@ export type Desk = {
   think(text: string): Promise<void>;
   /** Waits for a person, as long as that takes. */
   ask: Ask;
+  /** Names the sources of what was changed. */
+  cite(sources: readonly object[]): Promise<void>;
   /** The turn's last message. */
   say(text: string): Promise<void>;
   /** The mood of the moment: it can change while a turn runs. */
@@ -56,7 +60,19 @@ export async function takeTurn(prompt: string, desk: Desk, words: WordList): Pro
       if (isChanged(page)) await desk.write(path, before, page.text);
     }
   }
+  const terms = isAnything(understanding) ? null : termsOf(prompt);
+  if (terms !== null) return desk.say(answerOf(terms, await readAll(pages, desk)));
+  if (edits.some(isChanged)) await desk.cite(await sourcesOf(edits, files, (path) => desk.read(path)));
   await desk.say(summarise(understanding, edits, pages));
+}
+
+async function readAll(pages: readonly string[], desk: Desk): Promise<Map<string, string>> {
+  const texts = new Map<string, string>();
+  for (const page of pages) {
+    desk.signal.throwIfAborted();
+    texts.set(page, await desk.read(page));
+  }
+  return texts;
 }
 
 function isAnything({ isSpelling, isLinks, replacements }: Understanding): boolean {

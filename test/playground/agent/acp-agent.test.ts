@@ -23,6 +23,8 @@ const SAMPLE = fileURLToPath(new URL("../../../playground/sample-docs", import.m
 type World = AsyncDisposable & {
   agent: ClientContext;
   root: string;
+  /** The file for its sources. */
+  claims: string;
   updates: SessionUpdate[];
   /** What was asked of the client's file methods. */
   reads: string[];
@@ -46,8 +48,12 @@ async function openWorld(answers?: (string | null)[], mood = "normal"): Promise<
   const setMood = (wanted: string) => writeFile(moodFile, wanted);
   await setMood(mood);
   const root = dir.file("docs");
+  const claims = dir.file("claims.json");
   await cp(SAMPLE, root, { recursive: true });
-  const child = spawn(process.execPath, [MAIN, moodFile], { stdio: ["pipe", "pipe", "inherit"], env: {} });
+  const child = spawn(process.execPath, [MAIN, moodFile], {
+    stdio: ["pipe", "pipe", "inherit"],
+    env: { DOCS_AGENT_CLAIMS: claims },
+  });
   const ended = once(child, "exit");
   const updates: SessionUpdate[] = [];
   const world = {
@@ -97,6 +103,7 @@ async function openWorld(answers?: (string | null)[], mood = "normal"): Promise<
   return Object.assign(world, {
     agent,
     root,
+    claims,
     updates,
     setMood,
     newSession,
@@ -358,12 +365,32 @@ it("asks before it begins when it is told to, and takes a no", async () => {
   expect(Object.keys(await world.changes())).toEqual(["docs/quickstart.md"]);
 });
 
-it("changes something at each request that the page offers as an example", async () => {
-  for (const { request } of EXAMPLES) {
+it("changes something at each request that the page offers as an example, or answers a question", async () => {
+  for (const { request } of EXAMPLES.filter((example) => !example.request.endsWith("?"))) {
     await using world = await openWorld(["docs/install.md"]);
     await world.prompt(request);
     expect([request, await world.changes()]).not.toEqual([request, {}]);
   }
+  await using world = await openWorld();
+  await world.prompt(EXAMPLES.find(({ request }) => request.endsWith("?"))?.request ?? "");
+  expect(world.summary()).toContain(
+    "The pages say about `--port`:\n\n- docs/quickstart.md:17: The server listens on port 7420.",
+  );
+  await world.prompt("Is `--json` documented?");
+  expect(world.summary()).toContain("No page says anything about `--json`.");
+  expect(await world.changes()).toEqual({});
+});
+
+it("names the page that a link leads to as the source of its repair", async () => {
+  await using world = await openWorld();
+  await world.prompt("fix the broken links in README.md");
+  expect(JSON.parse(await readFile(world.claims, "utf8"))).toEqual([
+    {
+      page: "README.md",
+      statement: "The link leads to docs/install.md.",
+      source: { repository: "docs", path: "docs/install.md", line: 1, quote: "# Install Tidepool" },
+    },
+  ]);
 });
 
 it("asks nothing of a client that takes no questions", async () => {
