@@ -61,11 +61,12 @@ const RUNNER_MAY_IMPORT: Record<string, string[]> = {
   git: [],
   tree: ["git"],
   sandbox: [],
-  steps: ["agents", "claims", "git", "publish", "tree"],
+  steps: ["agents", "claims", "git", "publish", "sandbox", "tree", "verify"],
   process: [],
   agents: ["sandbox"],
   claims: ["git", "tree"],
   publish: ["git"],
+  verify: ["sandbox"],
 };
 type Import = { file: string; folder: string; target: string };
 

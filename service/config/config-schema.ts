@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import { isAbsolute } from "node:path";
 import { z } from "zod";
 import { AGENT_PRESET_NAMES, AGENT_PRESETS, isAgentPreset } from "./agent-presets.ts";
-import { CHECK_PRESET_NAMES } from "./check-presets.ts";
+import { CHECK_PRESET_NAMES, CHECK_PRESETS, isCheckPreset } from "./check-presets.ts";
 import { isBaseBranch, JOB_BRANCH_PREFIX } from "./branch.ts";
 import { parseHostRule } from "../egress/host-rules.ts";
 import { MODEL_KINDS } from "../gateway/model-kinds.ts";
@@ -228,31 +228,32 @@ const Context = z.strictObject({
 const WANT_CHECK = `one of ${CHECK_PRESET_NAMES.join(", ")}, or a section with name and command`;
 const WANT_CHECK_NAME = "1 to 40 letters, digits, spaces, '.', '_' or '-'";
 const WANT_MOUNT_AT = "a folder in the repository, for example website/node_modules";
-const Check = z.union(
-  [
-    z.enum(CHECK_PRESET_NAMES, WANT_CHECK),
-    z.strictObject({
-      name: text(WANT_CHECK_NAME, 40).regex(/^[A-Za-z0-9][\w .-]*$/, WANT_CHECK_NAME),
-      command: list(text(WANT_COMMAND, 4000), WANT_COMMAND).min(1, WANT_COMMAND),
-      cwd: repositoryPath("a folder in the repository, for example website").default("."),
-      env: z
-        .record(z.string().regex(ENV_NAME), z.string().max(4000), "variables and their values")
-        .default({}),
-      timeoutSeconds: whole("how long the check may take, in seconds", 1, 3600).default(300),
-      blocking: z.boolean("true or false").default(true),
-      readable: Readable,
-      mounts: list(
-        z.strictObject({
-          from: text(WANT_READABLE, 4000).refine(isAbsolute, "an absolute path of a folder on this machine"),
-          at: repositoryPath(WANT_MOUNT_AT),
-        }),
-        "a list of folders, each with from and at",
-        20,
-      ).default([]),
-    }),
-  ],
+const CheckSection = z.strictObject(
+  {
+    name: text(WANT_CHECK_NAME, 40).regex(/^[A-Za-z0-9][\w .-]*$/, WANT_CHECK_NAME),
+    command: list(text(WANT_COMMAND, 4000), WANT_COMMAND).min(1, WANT_COMMAND),
+    cwd: repositoryPath("a folder in the repository, for example website").default("."),
+    env: z.record(z.string().regex(ENV_NAME), z.string().max(4000), "variables and their values").default({}),
+    timeoutSeconds: whole("how long the check may take, in seconds", 1, 3600).default(300),
+    blocking: z.boolean("true or false").default(true),
+    readable: Readable,
+    mounts: list(
+      z.strictObject({
+        from: text(WANT_READABLE, 4000).refine(isAbsolute, "an absolute path of a folder on this machine"),
+        at: repositoryPath(WANT_MOUNT_AT),
+      }),
+      "a list of folders, each with from and at",
+      20,
+    ).default([]),
+  },
   WANT_CHECK,
 );
+/** A preset's name stands for a check of that name. */
+const Check = z.preprocess((given) => {
+  if (typeof given !== "string" || !isCheckPreset(given)) return given;
+  const { command, readable, mounts, timeoutSeconds } = CHECK_PRESETS[given];
+  return { name: given, command, readable, mounts, timeoutSeconds };
+}, CheckSection);
 
 const WANT_TITLE = "a text with {title} in it, for example docs: {title}";
 const WANT_LOGINS = "a list of user names at the code host";

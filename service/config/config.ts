@@ -218,6 +218,7 @@ function crossFaults({ models, projects }: ServiceSettings): string[] {
     ...twice(names, (index) => `models[${index}].name`),
     ...projects.flatMap((project, index) => {
       const place = `projects[${index}]`;
+      const checks = project.verify.map(({ name }) => name.toLowerCase());
       const used = models.filter(({ name }) => project.models?.includes(name) ?? true);
       const unknown = (project.models ?? []).filter((name) => !names.includes(name));
       const unpriced = project.budget.usd === undefined ? [] : used.filter(({ prices }) => isEmpty(prices));
@@ -226,6 +227,7 @@ function crossFaults({ models, projects }: ServiceSettings): string[] {
           .filter((name) => project.agentEnv.includes(name))
           .map((name) => `${place}.agentEnv must not have ${name}. Remove it: ${why}`);
       return [
+        ...twice(checks, (at) => `${place}.verify[${at}].name`),
         ...inAgentEnv(
           gitVariables(project).map(({ name }) => name),
           "the agent may not see what git and the code host are used with.",
@@ -275,21 +277,30 @@ function pathFaults({ dataDir, projects }: ServiceConfig): string[] {
             "take for its own. Set it to another folder, for example " +
             `${join(dirname(workTree), "docs-agent-data")}.`,
         ]),
-    ...projects.flatMap(({ agent }, index) =>
-      agent.readable.flatMap((path) => {
-        const real = realPathOf(path);
-        const shows =
-          isSameOrBelow(realDataDir, real) || isSameOrBelow(real, realDataDir)
-            ? "the dataDir"
-            : MACHINE_FOLDERS.find((folder) => isSameOrBelow(real, folder));
-        if (shows === undefined) return [];
-        return [
-          `${at(["projects", index, "agent", "readable"])} must not have ${path}, which would ` +
-            `show the agent ${shows}. Name what it needs, and nothing above.`,
-        ];
+    ...projects.flatMap(({ agent, verify }, index) => [
+      ...shownFaults(["projects", index, "agent", "readable"], agent.readable, realDataDir),
+      ...verify.flatMap(({ readable, mounts }, nth) => {
+        const shown = [...readable, ...mounts.map(({ from }) => from)];
+        return shownFaults(["projects", index, "verify", nth], shown, realDataDir);
       }),
-    ),
+    ]),
   ];
+}
+
+/** What of the machine must not be shown in a sandbox. */
+function shownFaults(place: PropertyKey[], paths: readonly string[], dataDir: string): string[] {
+  return paths.flatMap((path) => {
+    const real = realPathOf(path);
+    const shows =
+      isSameOrBelow(dataDir, real) || isSameOrBelow(real, dataDir)
+        ? "the dataDir"
+        : MACHINE_FOLDERS.find((folder) => isSameOrBelow(real, folder));
+    if (shows === undefined) return [];
+    return [
+      `${at(place)} must not have ${path}, which would ` +
+        `show the agent ${shows}. Name what it needs, and nothing above.`,
+    ];
+  });
 }
 
 /** Where a path leads; one that isn't there yet, as far as it is. */

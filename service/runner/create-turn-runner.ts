@@ -20,6 +20,7 @@ import { runTurn } from "./run-turn.ts";
 import { lookAfter, UpkeepMemory } from "./upkeep.ts";
 import { KeptTrees } from "./tree/kept-trees.ts";
 import type { RunnerProject } from "./turn.ts";
+import { KeptOutputs } from "./verify/kept-outputs.ts";
 import { openSandbox } from "./sandbox/open-sandbox.ts";
 import type { Sandbox } from "./sandbox/sandbox.ts";
 import { openTurnGroups } from "./sandbox/turn-groups.ts";
@@ -39,7 +40,13 @@ export type TurnRunnerDeps = {
   isOwnProcess?: boolean;
 };
 
-type Opened = { folders: RunnerFolders; sandbox: Sandbox; trees: KeptTrees; sessions: KeptSessions };
+type Opened = {
+  folders: RunnerFolders;
+  sandbox: Sandbox;
+  trees: KeptTrees;
+  sessions: KeptSessions;
+  outputs: KeptOutputs;
+};
 
 /** Names are the agents' to choose: more than this many say nothing new. */
 const MAX_LEFT_OUT = 1000;
@@ -183,7 +190,7 @@ async function openRunner(deps: TurnRunnerDeps): Promise<Opened> {
     }
     logger.info({ containment, by: sandbox.kind, bounded_by: sandbox.bounds }, "agents run in a sandbox");
   }
-  return { folders, sandbox, trees, sessions };
+  return { folders, sandbox, trees, sessions, outputs: new KeptOutputs() };
 }
 
 /** The one place that knows both the service's settings and the runner's. */

@@ -6,11 +6,12 @@ import { newSocketPath } from "../gateway/limits.ts";
 import type { ModelTrouble } from "../gateway/model-trouble.ts";
 import { openTurnNetwork, type TurnNetwork } from "../egress/turn-network.ts";
 import { runAcpAgent } from "./agents/acp-agent.ts";
-import type { AgentResult, RunAgent } from "./agents/agent.ts";
+import type { AgentResult, AgentRun, RunAgent } from "./agents/agent.ts";
 import { placeAttachments } from "./agents/attachments.ts";
 import { runCommandAgent } from "./agents/command-agent.ts";
 import { CLAIMS_FILE } from "./claims-file.ts";
 import { forgetAgent, noteAgent, type TurnFolders } from "./folders.ts";
+import type { AgentSession } from "./kept-sessions.ts";
 import { TurnFailedError } from "./run-error.ts";
 import { watchDisk } from "./sandbox/disk-watch.ts";
 import type { InsidePaths, TurnSandbox } from "./sandbox/sandbox.ts";
@@ -25,10 +26,13 @@ const PASSED_ON = ["LANG", "LC_ALL", "TZ"] as const;
  * not. `keepSession`: to be called once its work is safe, so that the job's next turn can resume
  * its session. Never rejects.
  */
-export type AgentRunResult = Omit<AgentResult, "session"> & {
+export type AgentRunResult = AgentResult & {
   modelTrouble: ModelTrouble | null;
   keepSession: () => Promise<void>;
 };
+
+/** What an agent that is run once more in a turn is told, and the session of its first run. */
+export type SecondRound = Pick<AgentRun, "findings"> & { session: AgentSession | null };
 
 /**
  * Runs the turn's agent in its sandbox, with its way out, and in the session of the job's earlier
@@ -39,6 +43,7 @@ export async function runAgent(
   folders: TurnFolders,
   turn: RunnerTurn,
   context: RunContext,
+  again: SecondRound | null = null,
 ): Promise<AgentRunResult> {
   const { project, jobId } = turn;
   const { clock, logger, signal, onStep, onUsage } = context;
@@ -68,21 +73,27 @@ export async function runAgent(
     return null;
   };
   // Before the agent starts: a turn that fails, and whose work is gone, leaves none.
-  const kept = await sessions
-    .take(jobId, identity, turn.number - 1, folders.home)
-    .catch(orWarn("the agent's session could not be brought back"));
+  const kept =
+    again === null
+      ? await sessions
+          .take(jobId, identity, turn.number - 1, folders.home)
+          .catch(orWarn("the agent's session could not be brought back"))
+      : again.session;
   const attachments = await placeAttachments(turn.attachments, folders.tmp, sandbox.inside.tmp);
   using disk = watchDisk(folders.job, limits.diskMegabytes, { clock });
   const bounded = AbortSignal.any([signal, disk.signal, exceededSignal(network)]);
   const port = sandbox.networkPort ?? network.port ?? 0;
   try {
-    const { session, ...result } = await agents[project.agent.kind]({
+    const result = await agents[project.agent.kind]({
       ...context,
       ...turn,
+      ask: context.ask,
+      onUsage,
       settings: project.agent,
       docs: project.docs,
       attachments,
       kept,
+      findings: again?.findings ?? "",
       sandbox,
       env: {
         ...agentEnv(context.env, sandbox.inside),
@@ -96,6 +107,7 @@ export async function runAgent(
       onStarted: (pid) => noteAgent(context.folders, jobId, pid),
     });
     const keepSession = async () => {
+      const { session } = result;
       if (session === null) return;
       const isKept = await sessions
         .keep(jobId, identity, session, folders.home)

@@ -1,13 +1,11 @@
 import { isBaseBranch, isJobId } from "../config/branch.ts";
-import { checkClaims } from "./steps/check-claims.ts";
-import { runAgent } from "./run-agent.ts";
 import { TurnFailedError } from "./run-error.ts";
 import { allowPublishing } from "./steps/allow-publishing.ts";
-import { checkWork } from "./steps/check.ts";
 import { openContexts } from "./steps/open-contexts.ts";
 import { openTree } from "./steps/open-tree.ts";
 import { prepareTurn } from "./steps/prepare.ts";
 import { publishWork, reportNothing, reportWork } from "./steps/report.ts";
+import { workInRounds } from "./steps/work-in-rounds.ts";
 import type { RunContext, RunnerTurn, Success } from "./turn.ts";
 
 /**
@@ -22,26 +20,14 @@ export async function runTurn(turn: RunnerTurn, context: RunContext): Promise<Su
   if (start.pushed !== null) return reportWork(turn, context, start.pushed);
 
   using read = await openContexts(turn, context);
-  using tree = await openTree(turn, context, start.commit);
-  context.onProgress("the agent is working");
-  context.onAgent(true);
-  const ran = await runAgent(tree.folders, turn, context);
-  const { commit, ...checked } = await checkWork(tree, ran, turn, context);
-  // Only now: what an agent leaves may be what the runner dies of.
-  context.onAgent(false);
-  if (commit === null) return reportNothing(ran, checked.leftOut);
+  const { contexts } = read;
+  using tree = await openTree(context, start.commit, turn.jobId);
+  const { ran, ...work } = await workInRounds(tree, turn, context, { ...start, contexts });
+  const { commit } = work;
+  if (commit === null) return reportNothing(ran, work.leftOut);
 
-  const claims = await checkClaims(tree, read.contexts, turn, context);
-  await allowPublishing(turn, context, { from: tree.commit, commit, contexts: read.contexts });
-  const { summary } = ran;
-  const pushed = await publishWork(turn, context, start, {
-    commit,
-    ...checked,
-    checks: [],
-    hasBlockingFindings: false,
-    summary,
-    claims,
-  });
+  await allowPublishing(turn, context, { from: tree.commit, commit, contexts });
+  const pushed = await publishWork(turn, context, start, { ...work, commit, summary: ran.summary });
   // Only what the next turn finds done is for its agent to remember.
   await ran.keepSession();
   return await reportWork(turn, context, pushed);

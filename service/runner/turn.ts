@@ -13,6 +13,7 @@ import type { PullRequestHost } from "./publish/code-host.ts";
 import type { Redact } from "./redaction.ts";
 import type { Sandbox } from "./sandbox/sandbox.ts";
 import type { KeptTrees } from "./tree/kept-trees.ts";
+import type { KeptOutputs } from "./verify/kept-outputs.ts";
 
 /**
  * What runs in the tree: a program that speaks ACP over stdio, or any program with the prompt on
@@ -70,6 +71,8 @@ export type RunContext = {
   sandbox: Sandbox;
   trees: KeptTrees;
   sessions: KeptSessions;
+  /** What checks said of base commits. */
+  outputs: KeptOutputs;
   env: Env;
   clock: Clock;
   logger: Logger;

@@ -2,6 +2,7 @@ import {
   client,
   CreateElicitationRequest,
   type ClientContext,
+  type ContentBlock,
   methods,
   RequestError,
   type StopReason,
@@ -21,7 +22,7 @@ import { failureOf, lastWordsOf, startAgent } from "./agent-process.ts";
 import { attachmentBlocks } from "./attachments.ts";
 import { PausableClock } from "./pausable-clock.ts";
 import { ProgressLines } from "./progress.ts";
-import { attachmentsText, earlierTurnsText, RESUMED_TEXT, taskText } from "./prompt-text.ts";
+import { attachmentsText, earlierTurnsText, findingsText, RESUMED_TEXT, taskText } from "./prompt-text.ts";
 
 const LAST_WORDS_MS = 1000;
 const AUTH_REQUIRED = -32_000;
@@ -142,6 +143,8 @@ function createClient(run: AgentRun, permissions: AcpPermissions, updates: AcpUp
 
 async function prompt(agent: ClientContext, session: OpenSession, run: AgentRun): Promise<StopReason> {
   const { takes, knownTurns } = session;
+  const again = findingsText(run.findings);
+  if (knownTurns === run.number) return send(agent, session, [{ type: "text", text: again }]);
   const unknown = run.number - 1 - knownTurns;
   const texts = [
     taskText(run.docs),
@@ -150,15 +153,20 @@ async function prompt(agent: ClientContext, session: OpenSession, run: AgentRun)
     attachmentsText(run.attachments),
   ];
   const context = texts.filter((text) => text !== "").join("\n\n");
-  const { stopReason } = await agent.request(methods.agent.session.prompt, {
-    sessionId: session.id,
+  return send(agent, session, [
+    { type: "text", text: context },
+    ...(await attachmentBlocks(run.attachments, takes)),
     // The request itself is the last block, alone: an agent may act on nothing else.
-    prompt: [
-      { type: "text", text: context },
-      ...(await attachmentBlocks(run.attachments, takes)),
-      { type: "text", text: run.prompt },
-    ],
-  });
+    { type: "text", text: again === "" ? run.prompt : `${run.prompt}\n\n${again}` },
+  ]);
+}
+
+async function send(
+  agent: ClientContext,
+  { id: sessionId }: OpenSession,
+  prompt: ContentBlock[],
+): Promise<StopReason> {
+  const { stopReason } = await agent.request(methods.agent.session.prompt, { sessionId, prompt });
   return stopReason;
 }
 

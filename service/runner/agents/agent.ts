@@ -7,8 +7,13 @@ import type { PlacedAttachment } from "./attachments.ts";
 export type AgentRun = {
   settings: AgentSettings;
   attachments: readonly PlacedAttachment[];
-  /** A session of an earlier turn, whose files are in `HOME`; null: none was kept. */
+  /**
+   * A session of an earlier turn, or of this one's first round, whose files are in `HOME`; null:
+   * none was kept.
+   */
   kept: AgentSession | null;
+  /** What the project's checks found in what the first round did; empty in the first round. */
+  findings: string;
   /** What counts as documentation, for the agent to know. */
   docs: readonly string[];
   sandbox: TurnSandbox;

@@ -3,7 +3,7 @@ import { TailBuffer } from "../process-group.ts";
 import { type AgentResult, type AgentRun, MAX_SUMMARY_LENGTH } from "./agent.ts";
 import { failureOf, startAgent } from "./agent-process.ts";
 import { ProgressLines } from "./progress.ts";
-import { attachmentsText, earlierTurnsText } from "./prompt-text.ts";
+import { attachmentsText, earlierTurnsText, findingsText } from "./prompt-text.ts";
 
 /** Standard output kept for the summary, in bytes: characters have up to four. */
 const MAX_TAIL_BYTES = MAX_SUMMARY_LENGTH * 4;
@@ -24,7 +24,9 @@ export async function runCommandAgent(run: AgentRun): Promise<AgentResult> {
   const context = [earlierTurnsText(run.earlierTurns, run.number), attachmentsText(run.attachments)]
     .filter((text) => text !== "")
     .join("\n\n");
-  group.stdin.end(context === "" ? run.prompt : `${context}\n\nNow:\n${run.prompt}`);
+  const again = findingsText(run.findings);
+  const request = again === "" ? run.prompt : `${run.prompt}\n\n${again}`;
+  group.stdin.end(context === "" ? request : `${context}\n\nNow:\n${request}`);
   const ending = await group.ended;
   progress.flush();
   run.signal.throwIfAborted();

@@ -119,6 +119,7 @@ export async function bubblewrap(options: BubblewrapOptions): Promise<Sandbox> {
       system,
       ...Object.keys(OWN_ETC).map((name) => ["--ro-bind", join(etc, name), `/etc/${name}`]),
       ["--bind", folders.tree, INSIDE.tree],
+      ...(agent.mounts ?? []).map(({ from, at }) => ["--ro-bind", from, join(INSIDE.tree, at)]),
       ["--bind", folders.home, INSIDE.home],
       ["--bind", folders.tmp, INSIDE.tmp],
       ["--symlink", INSIDE.tmp, VAR_TMP],

@@ -53,6 +53,8 @@ export type SandboxedAgent = {
   /** Files and folders of the machine that it may read besides. */
   readable: readonly string[];
   limits: AgentLimits;
+  /** Folders of the machine that it may read at a place in its tree, where a folder must be. */
+  mounts?: readonly { from: string; at: string }[];
   /** The socket that its way out listens at; null: it has none, or it isn't held in. */
   networkSocket: string | null;
 };

@@ -11,11 +11,18 @@ import type { RunContext, RunnerTurn } from "../turn.ts";
  */
 export type TurnTree = Disposable & { folders: TurnFolders; commit: string; start: TreeStart };
 
-/** Makes the turn's folders and fills the tree from the commit where the turn starts. */
-export async function openTree(turn: RunnerTurn, context: RunContext, commit: string): Promise<TurnTree> {
+/**
+ * Makes a turn's folders and fills the tree from a commit. `place`: the folders' name; two that are
+ * open at once have two.
+ */
+export async function openTree(
+  context: RunContext,
+  commit: string,
+  place: RunnerTurn["jobId"],
+): Promise<TurnTree> {
   const { mirror, trees, logger, afterwards } = context;
   const key = basename(mirror.path);
-  const folders = await openTurnFolders(context.folders, turn.jobId);
+  const folders = await openTurnFolders(context.folders, place);
   let start: TreeStart | null = null;
   const close = () =>
     afterwards(async () => {

@@ -1,0 +1,74 @@
+import { printableText } from "../printable-text.ts";
+
+/** What a tool wrote, and whether it exited with 0. */
+export type ToolOutput = { text: string; isClean: boolean };
+
+/** A number that says how many problems there are, which changes when one comes or goes. */
+const PROBLEM_COUNT =
+  /\b(\d+)(?= (?:\w+ )?(?:errors?|warnings?|problems?|suggestions?|issues?|findings?|links?)\b(?!:))/g;
+/** A number that says how much a tool has looked at. */
+const LOOKED_AT = /\b\d+(?=(?: \w+)? (?:files?|pages?|documents?)\b)/g;
+/** The parts of a line that differ between two runs, or once lines above have moved. */
+const VARYING: readonly RegExp[] = [
+  /\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?Z?/g,
+  /^\s*\[?\d\d:\d\d:\d\d(?:[.,]\d+)?\]?/g,
+  /\b\d+(?:\.\d+)? ?(?:ms|milliseconds?|s|secs?|seconds?|min|minutes?)\b/g,
+  /[([]\d+[:,] ?\d+(?:-\d+[:,]\d+)?[)\]]/g,
+  /(?:^\s*|:|\s)\d+:\d+(?:-\d+(?::\d+)?)?(?=[\s:,]|$)/g,
+  /(?<=\S):\d+(?=[\s:,]|$)/g,
+  /\b(?:on |at )?(?:lines?|ln|columns?|col)\b\.?[ :=]*\d+(?:-\d+)?,?/gi,
+];
+
+/**
+ * A line without its position and durations, so that it is the same in another run, and after lines
+ * above it have come or gone.
+ */
+export function withoutVarying(line: string): string {
+  return VARYING.reduce((rest, pattern) => rest.replace(pattern, ""), line)
+    .replace(/\s+/g, " ")
+    .trim();
+}
+
+/**
+ * The lines of `result` that aren't in `base`, each as often as it is new, without colors,
+ * positions and durations. None if the result is clean.
+ */
+export function newFindings(base: ToolOutput, result: ToolOutput): string[] {
+  if (result.isClean) return [];
+  const found = linesOf(result.text);
+  // What a tool says where nothing is wrong is no finding, wherever it says it.
+  const known = linesOf(base.text);
+  const left = new Map<string, number>();
+  for (const line of known) left.set(keyOf(line), (left.get(keyOf(line)) ?? 0) + 1);
+  const fresh = found.filter((line) => {
+    const times = left.get(keyOf(line)) ?? 0;
+    left.set(keyOf(line), times - 1);
+    return times <= 0;
+  });
+  const problems = fresh.filter((line) => !isSummary(line));
+  if (problems.length > 0) return problems;
+  // A tool may say no more than how many there are.
+  const isWorse = problemCount(found) > problemCount(known);
+  return base.isClean || isWorse ? found : [];
+}
+
+function linesOf(text: string): string[] {
+  return printableText(text.replaceAll("\r", "\n"))
+    .split("\n")
+    .map(withoutVarying)
+    .filter((line) => /[\p{L}\p{N}]/u.test(line));
+}
+
+function keyOf(line: string): string {
+  return line.replace(PROBLEM_COUNT, "#").replace(LOOKED_AT, "#");
+}
+
+/** Whether a line says how much was looked at and found, and no more. */
+function isSummary(line: string): boolean {
+  return keyOf(line) !== line && line.length <= 120 && !/[/\\]|\.\w{2,4}\b/.test(line);
+}
+
+function problemCount(lines: readonly string[]): number {
+  const counts = lines.filter(isSummary).flatMap((line) => [...line.matchAll(PROBLEM_COUNT)]);
+  return counts.reduce((sum, [, count]) => sum + Number(count), 0);
+}

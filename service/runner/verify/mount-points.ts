@@ -1,0 +1,82 @@
+import { lstat, mkdir, readFile, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { codeOf } from "../../../src/core/errors.ts";
+import { openInside } from "../confined-files.ts";
+import type { ServiceProject } from "../../config/config.ts";
+
+/** A check of a project's settings. */
+export type CheckSettings = ServiceProject["verify"][number];
+
+/** Why a check doesn't run. `details` are for the operator. */
+export type Obstacle = { why: string; details?: string };
+
+const LOCK_FILES = ["package-lock.json", "yarn.lock", "pnpm-lock.yaml"];
+const MAX_LOCK_BYTES = 32 * 1024 ** 2;
+
+/**
+ * Makes the places of a check's mounts in a tree that nobody else writes to, and looks for its
+ * folder there. Null: everything is as it should be.
+ */
+export async function preparePlaces(tree: string, { cwd, mounts }: CheckSettings): Promise<Obstacle | null> {
+  for (const { from, at } of mounts) {
+    const isThere = await stat(from).then(
+      (stats) => stats.isDirectory(),
+      () => false,
+    );
+    if (!isThere) return { why: "what it needs isn't installed.", details: `There is no folder ${from}.` };
+    if (!(await makeFolder(tree, at))) return { why: `${at} is a file or a link.` };
+    const lockFile = await differingLock(dirname(from), tree, dirname(at));
+    if (lockFile !== null) {
+      const details = `${join(dirname(from), lockFile)} isn't the repository's. Install from that one again.`;
+      return { why: `what is installed for it doesn't belong to this ${lockFile}.`, details };
+    }
+  }
+  return (await isFolder(tree, cwd)) ? null : { why: `there is no folder ${cwd}.` };
+}
+
+/** False if something that is no folder is in the way. Nothing is made through a link. */
+async function makeFolder(tree: string, path: string): Promise<boolean> {
+  let at = tree;
+  for (const part of partsOf(path)) {
+    at = join(at, part);
+    const stats = await lstat(at).catch(() => null);
+    if (stats === null) await mkdir(at, { mode: 0o700 });
+    else if (!stats.isDirectory()) return false;
+  }
+  return true;
+}
+
+async function isFolder(tree: string, path: string): Promise<boolean> {
+  let at = tree;
+  for (const part of partsOf(path)) {
+    at = join(at, part);
+    const stats = await lstat(at).catch(() => null);
+    if (stats?.isDirectory() !== true) return false;
+  }
+  return true;
+}
+
+function partsOf(path: string): string[] {
+  return path.split("/").filter((part) => part !== "" && part !== ".");
+}
+
+/** The first of the lock files beside what is mounted that the repository has another one of. */
+async function differingLock(installed: string, tree: string, folder: string): Promise<string | null> {
+  for (const name of LOCK_FILES) {
+    const ours = await readFile(join(installed, name)).catch((error: unknown) => {
+      if (codeOf(error) === "ENOENT") return null;
+      throw error;
+    });
+    if (ours === null) continue;
+    const theirs = await readInside(tree, join(folder, name));
+    if (theirs === null || !ours.equals(theirs)) return name;
+  }
+  return null;
+}
+
+async function readInside(tree: string, path: string): Promise<Buffer | null> {
+  const opened = await openInside(tree, path).catch(() => null);
+  if (opened === null) return null;
+  await using file = opened.file;
+  return opened.stats.size > MAX_LOCK_BYTES ? null : file.readFile();
+}

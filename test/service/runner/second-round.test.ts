@@ -1,0 +1,157 @@
+import { expect, it } from "vitest";
+import type { ReportedUsage } from "../../../src/core/ports/job-service.ts";
+import type { ServiceProject } from "../../../service/config/config.ts";
+import { TransientRunError } from "../../../service/runner/run-error.ts";
+import { inlineAgent, LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
+import { sessionProject, toldOf } from "../../support/session-agent.ts";
+
+/** Fails with a line for each page that has "teh", as long as it is told to. */
+const NO_TEH: ServiceProject["verify"][number] = {
+  name: "words",
+  command: ["sh", "-c", "grep -rl teh docs && exit 1; exit 0"],
+  cwd: ".",
+  env: {},
+  timeoutSeconds: 30,
+  blocking: true,
+  readable: [],
+  mounts: [],
+};
+
+/** Writes a misspelled page; does `second` where it is told of findings. */
+function agentThat(second: string): string[] {
+  return inlineAgent(`
+    const told = fs.readFileSync(0, "utf8");
+    if (told.includes("The project's checks found")) {
+      fs.writeFileSync("docs/told.md", told);
+      ${second};
+    } else {
+      fs.writeFileSync("docs/new.md", "teh page");
+      fs.writeFileSync(process.env.HOME + "/kept", "x");
+      fs.writeFileSync(process.env.TMPDIR + "/lost", "x");
+      console.log("First words");
+    }
+  `);
+}
+
+const FIXES = `
+  fs.writeFileSync("docs/new.md", "the page");
+  fs.writeFileSync("docs/left.md", String([fs.existsSync(process.env.HOME + "/kept"), fs.existsSync(process.env.TMPDIR + "/lost")]));
+  console.log("Second words");
+`;
+
+it("sends what blocks back to the agent, in the same tree and home, and publishes what it came to", async () => {
+  await using world = await openRunnerWorld();
+  const agentRuns: boolean[] = [];
+  const project = world.project(agentThat(FIXES), { verify: [NO_TEH] });
+  const result = await world.run(project, { onAgent: (runs) => agentRuns.push(runs) });
+  expect(result).toMatchObject({
+    kind: "pull-request",
+    summary: "Second words",
+    checks: [{ name: "words", result: "passed", findings: [] }],
+  });
+  expect(await world.show("docs/new.md")).toBe("the page");
+  expect(await world.show("docs/left.md")).toBe("true,false");
+  const told = await world.show("docs/told.md");
+  expect(told).toContain("Fix the typo");
+  expect(told).toContain("words:\n- docs/new.md");
+  expect(await world.commits()).toBe(1);
+  expect(agentRuns).toEqual([true, false, true, false]);
+  expect(world.pulls()).toMatchObject([{ isDraft: false }]);
+});
+
+it("publishes what stays wrong as a draft that says so", async () => {
+  await using world = await openRunnerWorld({ containment: "none" });
+  const project = world.project(agentThat(""), { verify: [NO_TEH] });
+  expect(await world.run(project)).toMatchObject({
+    kind: "pull-request",
+    summary: "First words",
+    checks: [{ name: "words", result: "failed", findings: ["docs/new.md"] }],
+  });
+  expect(world.pulls()).toMatchObject([{ isDraft: true }]);
+});
+
+it.each([
+  ["crashes", "process.exit(3)"],
+  ["is ended for its time", "setInterval(() => {}, 1000)"],
+  ["removes everything", `fs.rmSync("docs/new.md"); fs.rmSync("docs/told.md")`],
+  ["puts a secret into a page", `fs.writeFileSync("docs/new.md", process.env.MODEL_KEY)`],
+])("keeps the first round's work when the second one %s", async (_, second) => {
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  const project = world.project(agentThat(second), { verify: [NO_TEH] });
+  project.agent.timeLimitMinutes = 0.05;
+  const agentRuns: boolean[] = [];
+  expect(await world.run(project, { onAgent: (runs) => agentRuns.push(runs) })).toMatchObject({
+    kind: "pull-request",
+    summary: "First words",
+    checks: [{ result: "failed", findings: ["docs/new.md"] }],
+  });
+  expect(await world.show("docs/new.md")).toBe("teh page");
+  expect(await world.changed()).toEqual(["docs/new.md"]);
+  expect(agentRuns.at(-1)).toBe(false);
+});
+
+it("starts no second round for what doesn't block", async () => {
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  const verify = [{ ...NO_TEH, blocking: false }];
+  expect(await world.run(world.project(agentThat(FIXES), { verify }))).toMatchObject({
+    summary: "First words",
+    checks: [{ result: "failed", findings: ["docs/new.md"] }],
+  });
+  expect(await world.changed()).toEqual(["docs/new.md"]);
+});
+
+it("cuts what the agent is told", async () => {
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  const many = {
+    ...NO_TEH,
+    command: ["sh", "-c", "grep -rl teh docs || exit 0; seq -f 'line-%.0f' 5000; exit 1"],
+  };
+  await world.run(world.project(agentThat(FIXES), { verify: [many] }));
+  const told = await world.show("docs/told.md");
+  expect(told).toContain("- line-100\n");
+  expect(Buffer.byteLength(told.slice(told.indexOf("words:")))).toBeLessThanOrEqual(4096);
+});
+
+it.each([
+  ["the first round's session", { resume: true }, "session/resume"],
+  ["a new session where none can be resumed", {}, "new"],
+])("tells an ACP agent in %s, and adds up what both rounds cost", async (_, options, how) => {
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  const costs: ReportedUsage["costUsd"][] = [];
+  const project = {
+    ...sessionProject(world, options),
+    verify: [{ ...NO_TEH, command: ["sh", "-c", WRITTEN_ONCE] }],
+  };
+  const prompt = "Fix it; costs 0.5";
+  const onUsage = ({ costUsd }: ReportedUsage) => costs.push(costUsd);
+  const result = await world.run(project, { prompt, onUsage });
+  expect(result).toMatchObject({ kind: "pull-request" });
+  const told = await toldOf(world);
+  expect(told.how).toBe(how);
+  expect(told.request).toContain("docs/told.md");
+  expect(told.prompts).toHaveLength(how === "new" ? 0 : 1);
+  expect(told.request.includes("costs 0.5")).toBe(how === "new");
+  expect(costs).toEqual(how === "new" ? [0.5, 1] : [0.5]);
+});
+
+/** Finds something in the first round's page alone. */
+const WRITTEN_ONCE = `test -e docs/told.md && ! grep -q "checks found" docs/told.md && { echo docs/told.md; exit 1; }; exit 0`;
+
+it("tells of its checks after a crash between the push and the pull request", async () => {
+  await using world = await openRunnerWorld({ containment: "none" });
+  const project = world.project(agentThat(""), { verify: [NO_TEH] });
+  world.api.fault = (request) => (request.startsWith("POST") ? { kind: "http", status: 503 } : undefined);
+  await expect(world.run(project)).rejects.toThrow(TransientRunError);
+  world.api.fault = undefined;
+  world.restart();
+  expect(await world.run(project)).toMatchObject({
+    checks: [{ name: "words", result: "failed", findings: ["docs/new.md"] }],
+  });
+  expect(world.pulls()).toMatchObject([{ isDraft: true }]);
+});
+
+it("tells of checks where there is no code host", async () => {
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  const project = world.project(agentThat(FIXES), { verify: [NO_TEH], codeHost: { kind: "none" } });
+  expect(await world.run(project)).toMatchObject({ kind: "branch", checks: [{ result: "passed" }] });
+});

@@ -1,0 +1,192 @@
+import { mkdir, readdir, symlink, writeFile } from "node:fs/promises";
+import { expect, it } from "vitest";
+import type { ServiceProject } from "../../../service/config/config.ts";
+import { inlineAgent, LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
+
+type World = Awaited<ReturnType<typeof openRunnerWorld>>;
+type Check = ServiceProject["verify"][number];
+
+/** A check whose tool is a script of the shell. */
+function check(script: string, changes: Partial<Check> = {}): Check {
+  return {
+    name: "words",
+    command: ["sh", "-c", script],
+    cwd: ".",
+    env: {},
+    timeoutSeconds: 30,
+    blocking: false,
+    readable: [],
+    mounts: [],
+    ...changes,
+  };
+}
+
+/** Finds each "teh", with its line; exits with 1 if there is one. */
+const FIND_TEH = `if grep -rnoi teh --include=*.md . | sed 's/$/ is misspelled/' | grep .; then exit 1; fi`;
+
+function writes(files: Record<string, string>): string[] {
+  return inlineAgent(
+    `for (const [path, text] of Object.entries(${JSON.stringify(files)})) fs.writeFileSync(path, text); console.log("Fix it");`,
+  );
+}
+
+async function checksOf(world: World, agent: string[], ...verify: Check[]) {
+  const result = await world.run(world.project(agent, { verify }));
+  expect(result.kind).toBe("pull-request");
+  return "checks" in result ? result.checks : undefined;
+}
+
+const SOME_CHANGE = writes({ "docs/quickstart.md": "# Quickstart\n\nInstall it.\n" });
+
+it("counts what is new, and not what was there and has moved", async () => {
+  await using world = await openRunnerWorld();
+  const agent = writes({ "README.md": "# Acme\n\nMore.\n\nTeh product.\n", "docs/new.md": "teh\nteh\n" });
+  expect(await checksOf(world, agent, check(FIND_TEH))).toEqual([
+    {
+      name: "words",
+      result: "failed",
+      findings: ["./docs/new.md:teh is misspelled", "./docs/new.md:teh is misspelled"],
+    },
+  ]);
+  expect(world.progress).toContain("checking: words");
+});
+
+it("passes where nothing is new, and where nothing is wrong", async () => {
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  const verify = [check(FIND_TEH), check("echo all is well", { name: "calm" })];
+  expect(await checksOf(world, SOME_CHANGE, ...verify)).toEqual([
+    { name: "words", result: "passed", findings: [] },
+    { name: "calm", result: "passed", findings: [] },
+  ]);
+});
+
+it("compares with where the job began, over all of its turns", async () => {
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  const project = world.project(writes({ "docs/new.md": "teh\n" }), { verify: [check(FIND_TEH)] });
+  await world.run(project);
+  const next = world.project(SOME_CHANGE, { verify: project.verify });
+  const earlierTurns = [{ prompt: "Fix the typo", summary: "Fix it" }];
+  expect(await world.run(next, { prompt: "And this", earlierTurns })).toMatchObject({
+    checks: [{ result: "failed", findings: ["./docs/new.md:teh is misspelled"] }],
+  });
+});
+
+const cantRun: [string, Partial<Check>, string, string][] = [
+  ["its program is missing", { command: ["no-such-tool"] }, "", "program no-such-tool isn't installed"],
+  ["it takes too long", { timeoutSeconds: 1 }, "sleep 20", "took longer than 1 seconds"],
+  ["a program of its own is missing", {}, "no-such-tool", "program isn't installed"],
+  ["it is ended by a signal", {}, "kill -9 $$", "broke off"],
+  ["it writes a gigabyte", {}, "head -c 1073741824 /dev/zero; exit 1", "wrote more than can be read"],
+  ["it fails without a word", {}, "exit 1", "doesn't say why"],
+  ["its folder isn't there", { cwd: "website" }, "true", "no folder website"],
+  ["its mount isn't there", { mounts: [{ from: "/nowhere", at: "x" }] }, "true", "isn't installed"],
+];
+
+it.each(cantRun)("checks nothing when %s", async (_, changes, script, why) => {
+  await using world = await openRunnerWorld({ remote: "folder" });
+  const blocking = check(script, { blocking: true, ...changes });
+  expect(await checksOf(world, SOME_CHANGE, blocking)).toEqual([
+    { name: "words", result: "not-checked", findings: [expect.stringContaining(why)] },
+  ]);
+  expect(world.pulls()).toMatchObject([{ isDraft: false }]);
+});
+
+it("says what a tool says of the change alone, also where it says it without a number", async () => {
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  const silent = check("test ! -e docs/new.md", { name: "silent" });
+  const counts = check(
+    `echo "Linting: $(ls docs | wc -l) files"; echo "$(grep -ri teh . | wc -l) errors"; exit 1`,
+  );
+  const agent = writes({ "docs/new.md": "teh\n" });
+  expect(await checksOf(world, agent, silent, counts)).toEqual([
+    { name: "silent", result: "failed", findings: ["It failed and didn't say why."] },
+    { name: "words", result: "failed", findings: ["Linting: 2 files", "2 errors"] },
+  ]);
+});
+
+it("sees nothing of the agent's: folders, variables, network", async () => {
+  await using world = await openRunnerWorld();
+  const agent = inlineAgent(`
+    fs.writeFileSync(process.env.HOME + "/.toolrc", "x");
+    fs.writeFileSync("toolrc", "not kept");
+    fs.writeFileSync("README.md", "# Changed");
+  `);
+  const seen = check(
+    `grep -q Changed README.md || exit 0; ls -A "$HOME" "$TMPDIR" | grep -v :; ls; env | grep -o MODEL_KEY;` +
+      ` node -e 'require("net").connect(80, "1.1.1.1").on("connect", () => console.log("net"))' 2>/dev/null;` +
+      ` grep -c : /proc/net/dev | sed "s/$/ network/"; exit 1`,
+  );
+  const checks = await checksOf(world, agent, seen);
+  // What it lists is the repository, without what the agent left, and a loopback alone.
+  expect(checks).toEqual([
+    { name: "words", result: "failed", findings: ["README.md", "docs", "src", "1 network"] },
+  ]);
+});
+
+it("commits nothing that a check writes, and gives each a tree of its own", async () => {
+  await using world = await openRunnerWorld();
+  const litter = check("test ! -e docs/litter.md || exit 1; echo x | tee docs/litter.md README.md > src/y");
+  const again = { ...litter, name: "again" };
+  expect(await checksOf(world, SOME_CHANGE, litter, again)).toMatchObject([
+    { result: "passed" },
+    { result: "passed" },
+  ]);
+  expect(await world.changed()).toEqual(["docs/quickstart.md"]);
+  expect(await readdir(world.dir.file("data/worktrees"))).toEqual([]);
+});
+
+it("is not hurt by a check that starts processes without end", async () => {
+  await using world = await openRunnerWorld();
+  const bomb = check("f() { f | f & }; f; sleep 1; exit 1", { timeoutSeconds: 3 });
+  const project = world.project(SOME_CHANGE, { verify: [bomb] });
+  project.agent.limits.processes = 64;
+  expect(await world.run(project)).toMatchObject({ kind: "pull-request" });
+});
+
+it("redacts what a tool says, and bounds it", async () => {
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  const script = `grep -q Install docs/quickstart.md && { echo "key ${world.modelKey} ${"x".repeat(2000)}"; seq -f 'line-%.0f' 100; exit 1; }; exit 0`;
+  const checks = await checksOf(world, SOME_CHANGE, check(script));
+  expect(checks?.[0]?.findings).toHaveLength(20);
+  expect(checks?.[0]?.findings.at(-1)).toBe("… and 82 more");
+  expect(JSON.stringify(checks)).not.toContain(world.modelKey);
+  expect(checks?.[0]?.findings[0]?.length).toBeLessThanOrEqual(300);
+});
+
+it("shows a folder of the operator's, whose lock file is the repository's", async () => {
+  const lock = { "website/package-lock.json": "{}\n", "website/page.md": "x\n" };
+  await using world = await openRunnerWorld({ files: { "docs/quickstart.md": "x\n", ...lock } });
+  const tools = world.dir.file("deps/node_modules/tool");
+  await mkdir(tools, { recursive: true });
+  await writeFile(`${tools}/run.sh`, "echo x > ../written 2>/dev/null; test -e page.md || exit 127; exit 0");
+  await writeFile(world.dir.file("deps/package-lock.json"), "{}\n");
+  const mounts = [{ from: world.dir.file("deps/node_modules"), at: "website/node_modules" }];
+  const mounted = check("touch node_modules/x 2>/dev/null && exit 126; . node_modules/tool/run.sh", {
+    cwd: "website",
+    mounts,
+  });
+  expect(await checksOf(world, SOME_CHANGE, mounted)).toMatchObject([{ result: "passed" }]);
+  expect(await readdir(world.dir.file("deps/node_modules"))).toEqual(["tool"]);
+
+  await writeFile(world.dir.file("deps/package-lock.json"), "{ }\n");
+  const project = world.project(SOME_CHANGE, { verify: [mounted] });
+  expect(await world.run(project, { jobId: "job2" })).toMatchObject({
+    checks: [{ result: "not-checked", findings: [expect.stringContaining("package-lock.json")] }],
+  });
+});
+
+it.each([
+  ["a mount's place", { mounts: [{ from: "/usr/share", at: "docs/lib/modules" }] }, "is a file or a link"],
+  ["a check's folder", { cwd: "docs/lib" }, "no folder docs/lib"],
+])("follows no link in %s", async (_, changes, why) => {
+  await using world = await openRunnerWorld({ remote: "folder" });
+  const work = world.dir.file("links");
+  await world.git("clone", "--quiet", world.bare, work);
+  await symlink("../src", `${work}/docs/lib`);
+  await world.git("-C", work, "add", "--all");
+  await world.git("-C", work, "commit", "--quiet", "-m", "A link");
+  await world.git("-C", work, "push", "--quiet", "origin", "HEAD:main");
+  expect(await checksOf(world, SOME_CHANGE, check("true", changes))).toMatchObject([
+    { result: "not-checked", findings: [expect.stringContaining(why)] },
+  ]);
+});
