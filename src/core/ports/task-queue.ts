@@ -117,8 +117,8 @@ export type TaskRun = {
 };
 
 /**
- * Runs one task. A thrown error is an unexpected failure, retried after 60 s. If a step can't be stored, the
- * queue keeps trying to store it; the handler doesn't run again for it.
+ * Runs one task. A thrown error is an unexpected failure, retried after 60 s. If a step can't be
+ * stored, the queue keeps trying to store it; the handler doesn't run again for it.
  */
 export type TaskHandler = (task: Task, run: TaskRun) => Promise<Step>;
 
