@@ -1,0 +1,78 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { expect, it } from "vitest";
+import { createSystemClock } from "../../../src/process/system-clock.ts";
+import { KeyedLock } from "../../../service/runner/git/keyed-lock.ts";
+import { Mirror } from "../../../service/runner/git/mirror.ts";
+import { createGitHubCodeHost } from "../../../service/runner/publish/github-code-host.ts";
+import { checkClaims } from "../../../service/runner/steps/check-claims.ts";
+import type { TurnTree } from "../../../service/runner/steps/open-tree.ts";
+import type { RunContext, RunnerTurn } from "../../../service/runner/turn.ts";
+import { LOGIC_ONLY, openRunnerWorld } from "../../support/runner-world.ts";
+
+/** Repositories whose names the settings give, besides the docs. */
+const NAMES = ["cli", "core", "elsewhere"];
+
+it("sources in context repositories are linked at the code host, and public only if it says so", async () => {
+  await using world = await openRunnerWorld(LOGIC_ONLY);
+  const { codeHost, dir, logger, token } = world;
+  const { signal } = new AbortController();
+  const clock = createSystemClock();
+  const redact = (text: string) => text;
+  const lock = new KeyedLock();
+  const folders = { mirrors: dir.file("mirrors"), gitHome: dir.file("home"), tmp: dir.file("tmp") };
+  for (const folder of Object.values(folders)) await mkdir(folder, { recursive: true });
+  const open = async (id: string) => {
+    const repository = dir.file(`code-host/repositories/acme/${id}.git`);
+    const project = { id, repository, gitCredentials: null };
+    const mirror = new Mirror({ project, folders, lock, env: world.env, redact, logger, signal });
+    const commit = await mirror.fetch("main", async () => (await mirror.tips("job1")).base);
+    return { name: id, commit, folder: "", mirror };
+  };
+  await mkdir(dir.file("sources"));
+  await writeFile(dir.file("sources/cli.ts"), "const options = ['--json'];\n");
+  for (const name of NAMES) await codeHost.createRepository("acme", name, dir.file("sources"));
+  codeHost.rules.privateRepositories.add("acme/core");
+  const contexts = await Promise.all(NAMES.map(open));
+  const docs = await open("docs");
+
+  const settings = { kind: "github" as const, apiUrl: codeHost.apiUrl, owner: "acme", repo: "docs", token };
+  const github = { ...settings, tokenEnv: "DOCS_TOKEN", clock, redact };
+  const context = NAMES.map((name) => ({
+    name,
+    repository: name === "elsewhere" ? "https://git.example/acme/elsewhere" : codeHost.gitUrl("acme", name),
+  }));
+  const check = async (...repositories: string[]) => {
+    const claims = repositories.map((repository) => ({
+      page: "docs/cli.md",
+      statement: "It can.",
+      source: { repository, path: "cli.ts", line: 1, quote: "const options = [" },
+    }));
+    await writeFile(`${folders.tmp}/claims.json`, JSON.stringify(claims));
+    const checked = await checkClaims(
+      { folders, commit: docs.commit } as unknown as TurnTree,
+      contexts,
+      { project: { codeHost: settings, context } } as unknown as RunnerTurn,
+      {
+        mirror: docs.mirror,
+        codeHost: createGitHubCodeHost(github),
+        clock,
+        signal,
+        logger,
+        redact,
+      } as unknown as RunContext,
+    );
+    return checked?.map(({ isFound, isPublic, url }) => [isFound, isPublic, url]);
+  };
+  const at = (name: string) =>
+    `${codeHost.url}/acme/${name}/blob/${contexts.find((each) => each.name === name)?.commit}/cli.ts#L1`;
+  expect(await check(...NAMES, "docs", "unknown")).toEqual([
+    [true, true, at("cli")],
+    [true, false, at("core")],
+    [true, false, null],
+    [false, true, null],
+    [false, false, null],
+  ]);
+  // A host that doesn't answer leaves it unknown.
+  world.api.fault = () => ({ kind: "http", status: 503 });
+  expect(await check("cli")).toEqual([[true, false, at("cli")]]);
+});
