@@ -6,7 +6,7 @@ import type { ServiceProject } from "../config/config.ts";
 import type { Env } from "../config/env.ts";
 import { runProgram } from "../runner/process-group.ts";
 import { findProgram, interpreterOf, locate } from "../runner/sandbox/program.ts";
-import type { Sandbox } from "../runner/sandbox/sandbox.ts";
+import type { Sandbox, SandboxedAgent } from "../runner/sandbox/sandbox.ts";
 
 const TIME_LIMIT_MS = 30_000;
 /** Writes those of its arguments that can't be read. */
@@ -19,7 +19,7 @@ const LIST_UNREADABLE = 'for path; do [ -r "$path" ] || printf "%s\\n" "$path"; 
 export type CheckSandbox = { folder: string; opened: Promise<Sandbox> };
 
 /** `sandbox`: null if agents aren't held in. */
-type AgentCheck = { sandbox: CheckSandbox | null; env: Env; signal: AbortSignal };
+export type AgentCheck = { sandbox: CheckSandbox | null; env: Env; signal: AbortSignal };
 
 /**
  * Looks for the agent's program and what it is given, and whether the sandbox shows them to it.
@@ -56,14 +56,19 @@ async function pathOf(agent: ServiceProject["agent"], command: string, searchPat
   throw new StartError(`There is no program ${command} on the PATH. ${advice}`);
 }
 
-async function unreadableInside(
-  { command, readable, limits }: ServiceProject["agent"],
+/** Which of the paths what runs in such a sandbox can't read. Its folders are made in `folder`. */
+export async function unreadableInside(
+  {
+    command,
+    ...shown
+  }: Pick<SandboxedAgent, "readable" | "limits" | "mounts"> & { command: readonly string[] },
   paths: readonly string[],
   { sandbox, folder, signal }: Omit<AgentCheck, "sandbox"> & { sandbox: Sandbox; folder: string },
 ): Promise<string[]> {
   const folders = { tree: join(folder, "tree"), home: join(folder, "home"), tmp: join(folder, "tmp") };
-  for (const made of Object.values(folders)) await mkdir(made);
-  const agent = { folders, command: command[0] ?? "", readable, limits, networkSocket: null };
+  for (const made of Object.values(folders)) await mkdir(made, { recursive: true });
+  const { readable, limits, mounts = [] } = shown;
+  const agent = { folders, command: command[0] ?? "", readable, limits, mounts, networkSocket: null };
   await using opened = await sandbox.open(agent);
   const program = {
     ...opened.contain({ command: "/bin/sh", args: ["-c", LIST_UNREADABLE, "sh", ...paths] }),
@@ -78,7 +83,7 @@ async function unreadableInside(
     .filter((line) => line !== "");
 }
 
-async function isThere(path: string): Promise<boolean> {
+export async function isThere(path: string): Promise<boolean> {
   return access(path).then(
     () => true,
     () => false,

@@ -16,6 +16,7 @@ import { openSandbox } from "../runner/sandbox/open-sandbox.ts";
 import { openDataDir, stateFileOf } from "../jobs/state-file.ts";
 import { checkAgent, type CheckSandbox } from "./check-agent.ts";
 import { checkModel } from "./check-model.ts";
+import { checkTool } from "./check-tool.ts";
 import { checkRepository } from "./check-repository.ts";
 
 /**
@@ -124,6 +125,12 @@ function projectChecks(
         return `${codeHost.owner}/${codeHost.repo}`;
       },
     }),
+    ...Object.fromEntries(
+      project.verify.map((check) => [
+        `check ${check.name}`,
+        (signal: AbortSignal) => checkTool(check, project, { sandbox, env, signal }),
+      ]),
+    ),
     "admin key": async () => {
       openDataDir(config);
       // Asking makes the file, and whoever checks the settings may be another user than the

@@ -280,3 +280,24 @@ it("finds what the sandbox doesn't show the agent, and repeats --config in what 
   ]);
   expect(stdout).toContain("keys create --project hidden --config ./other.yml");
 });
+
+it("looks for the tools of checks, and says how to install what is missing", async () => {
+  await using folder = await openFolder({ lint: "#!/bin/sh\n" });
+  const mounts = [{ from: folder.dir.file("deps"), at: "site/node_modules" }];
+  const site = { name: "site", command: ["node", "node_modules/tool.js"], cwd: "site", mounts };
+  const verify = [
+    { name: "own", command: ["lint"] },
+    { name: "gone", command: ["no-such-lint"] },
+    "links",
+    site,
+  ];
+  mkdirSync(folder.dir.file("deps"));
+  folder.change({ ...WITHOUT_PROJECTS, projects: [{ ...LOCAL[0], verify }] });
+  const { stdout } = await folder.run("config", "check");
+  expect(stdout).toMatch(/^ok +docs +check own: .*\/bin\/lint$/m);
+  expect(stdout).toMatch(/^FAULT +docs +check gone: There is no program no-such-lint\. .*install it/m);
+  expect(stdout).toMatch(
+    /^FAULT +docs +check links: There is no .*copy deploy\/docs-checks to \/opt\/docs-checks/m,
+  );
+  expect(stdout).toMatch(/^FAULT +docs +check site: There is no .*deps\/tool\.js/m);
+});

@@ -19,6 +19,9 @@ const VARYING: readonly RegExp[] = [
   /\b(?:on |at )?(?:lines?|ln|columns?|col)\b\.?[ :=]*\d+(?:-\d+)?,?/gi,
 ];
 
+/** Where in a tool's own code an error arose. */
+const STACK_FRAME = /^\s*at .*:\d+:\d+\)?$|^\s*at async Promise\.all/;
+
 /**
  * A line without its position and durations, so that it is the same in another run, and after lines
  * above it have come or gone.
@@ -55,6 +58,7 @@ export function newFindings(base: ToolOutput, result: ToolOutput): string[] {
 function linesOf(text: string): string[] {
   return printableText(text.replaceAll("\r", "\n"))
     .split("\n")
+    .filter((line) => !STACK_FRAME.test(line))
     .map(withoutVarying)
     .filter((line) => /[\p{L}\p{N}]/u.test(line));
 }
