@@ -237,7 +237,7 @@ it("a pull request shows nothing of the Slack thread that it came from but its r
 
   const published = await docs.published();
   expect(published.pulls.map(({ title }) => title)).toEqual([
-    "name the new host",
+    "name the new host; and the old one",
     expect.stringMatching(/^Documentation changes of job job-/),
   ]);
   const quotes = published.pulls.map(({ body }) => body.split("\n").filter((line) => line.startsWith(">")));

@@ -97,6 +97,14 @@ describe("what a job service tells beyond the contract", () => {
     });
   });
 
+  it("is told by an older service without answers, checks, sources and notes", async () => {
+    const { answer: _, checks: _checks, claims, context, notes, ...older } = TURN;
+    expect([claims, context, notes].every((part) => part !== undefined)).toBe(true);
+    await using side = await clientOf({ ...RECORD, turns: [older] });
+    const none = { answer: null, checks: [], claims: null, context: [], notes: [] };
+    expect(await side.client.getJob("job-1")).toMatchObject({ ok: true, report: { turns: [none] } });
+  });
+
   it("never makes a record unreadable: what cannot be read is left out", async () => {
     const turns = [
       { ...TURN, outcome: "teleported", usage: "much", plan: [{ text: 1 }, TURN.plan[0]] },
