@@ -11,9 +11,9 @@ import { cut } from "../core/text/text.ts";
 const Time = z.iso.datetime();
 const Count = z.int().min(0);
 
-/** How many turns a record shows at most: the newest. */
+/** The most turns that a record shows. The newest stay. */
 export const MAX_SHOWN_TURNS = 20;
-/** What a record shows at most of each text, in UTF-16 units. A client reads no more. */
+/** The most UTF-16 units that a record shows of each text. A client reads no more. */
 export const SHOWN_CHARS = { reason: 1000, summary: 4000, line: 300, path: 200 } as const;
 export const MAX_PLAN_STEPS = 20;
 export const MAX_LEFT_OUT = 20;
@@ -25,14 +25,14 @@ export const MAX_QUESTIONS = 20;
 /** The most UTF-16 units of an answer in words. */
 export const MAX_ANSWER_CHARS = 4000;
 export const MAX_CHOICES = 10;
-/** How many choices a client reads of a service that offers more than ours. */
+/** The most choices that a client reads from a service that offers more than ours. */
 const MAX_READ_CHOICES = 100;
 
 const PlanStatus = z.enum(["pending", "in-progress", "completed"]);
 const PullRequestState = z.enum(["open", "closed", "merged"]);
 const TurnStatus = z.enum(["waiting", "running", "ended"]);
 
-/** What a turn used, as the wire has it. */
+/** A turn's usage, in wire format. */
 export const WireUsage = z
   .object({
     inputTokens: Count.nullable().describe("Tokens sent to models; null: not counted."),
@@ -44,7 +44,7 @@ export const WireUsage = z
   .meta({ id: "Usage", description: "What the models used, all calls and attempts of the turn together." });
 export type WireUsage = z.infer<typeof WireUsage>;
 
-/** A turn's pull request, as the wire has it. */
+/** A turn's pull request, in wire format. */
 export const WirePullRequest = z
   .object({
     url: z.string().describe("Its page."),
@@ -64,7 +64,7 @@ export const WirePullRequest = z
   });
 export type WirePullRequest = z.infer<typeof WirePullRequest>;
 
-/** How one check went, as the wire has it. */
+/** The result of one check, in wire format. */
 export const WireCheck = z
   .object({
     name: z.string().describe("Its name in the project's settings."),
@@ -79,7 +79,7 @@ export const WireCheck = z
   .meta({ id: "Check", description: "What one of the project's checks found in the change." });
 export type WireCheck = z.infer<typeof WireCheck>;
 
-/** How many of the agent's sources were found, as the wire has it. */
+/** The number of the agent's sources that were found, in wire format. */
 export const WireClaims = z
   .object({
     total: Count.describe("Statements that the agent gave a source for."),
@@ -88,7 +88,7 @@ export const WireClaims = z
   .meta({ id: "Claims", description: "The sources of what the agent wrote, counted." });
 export type WireClaims = z.infer<typeof WireClaims>;
 
-/** A context repository as a turn's agent could read it, as the wire has it. */
+/** A context repository that a turn's agent could read, in wire format. */
 export const WireContext = z
   .object({
     name: z.string().describe("Its name in the project's settings."),
@@ -97,7 +97,7 @@ export const WireContext = z
   .meta({ id: "Context", description: "A repository that the agent could read." });
 export type WireContext = z.infer<typeof WireContext>;
 
-/** One turn of a job, as the wire has it. Times are ISO 8601, UTC. */
+/** One turn of a job, in wire format. Times are ISO 8601, UTC. */
 export const WireTurn = z
   .object({
     number: z.int().min(1).describe("1 is the create, the others are messages."),
@@ -136,7 +136,7 @@ export const WireTurn = z
   .meta({ id: "Turn", description: "One prompt given to a job, and how it went. Times are ISO 8601, UTC." });
 export type WireTurn = z.infer<typeof WireTurn>;
 
-/** A question of the agent's, as the wire has it. */
+/** A question of the agent's, in wire format. */
 export const WireQuestion = z
   .object({
     id: z.string().min(1).describe("Goes into `questionId` of the answer."),
@@ -163,14 +163,14 @@ function clipped(max: number) {
 }
 const Line = clipped(SHOWN_CHARS.line);
 const Millis = Time.transform((text) => Date.parse(text));
-/** What cannot be read is as if it were not there: no more depends on it than on its absence. */
+/** Reads invalid values as absent, because no more depends on them than on their absence. */
 const orNull = <T extends z.ZodType>(schema: T) =>
   schema
     .nullish()
     .catch(null)
     .transform((value) => value ?? null);
 
-/** A list without the items that cannot be read. */
+/** A list without its unreadable items. */
 function readable<T extends z.ZodType>(item: T, max: number) {
   return z
     .array(z.unknown())
@@ -243,8 +243,7 @@ const ReceivedQuestion = z.object({
 }) satisfies z.ZodType<ReportedQuestion>;
 
 /**
- * What a record says beyond the contract, as a client reads it. Never fails: what cannot be read is
- * left out.
+ * What a client reads of a record beyond the contract. Never fails: unreadable parts are left out.
  */
 export const ReceivedReport = z.object({
   turns: orNull(z.array(z.unknown()).pipe(readable(ReceivedTurn, MAX_SHOWN_TURNS))),

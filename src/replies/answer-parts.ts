@@ -5,7 +5,7 @@ type Parts = RichTextBlock["elements"];
 const FENCE = /^ {0,3}(?<marks>`{3,}|~{3,})/;
 const HEADING = /^#{1,6} +(?<title>.+?)[ #]*$/;
 const BULLET = /^(?<indent> *)[-*+] +/;
-/** Addresses stay text. Code and names of files are code, and what is strong is bold. */
+/** Addresses stay text. Code and file names become code, and strong text becomes bold. */
 const INLINE = new RegExp(
   [
     String.raw`(?<address>https?:\/\/\S+)`,
@@ -18,8 +18,8 @@ const INLINE = new RegExp(
 );
 
 /**
- * An agent's answer as parts of rich text, in which nothing is a link, a mention or an emoji. Code,
- * headings, lists and what is strong look as in Slack; the rest of its Markdown stays as written.
+ * An agent's answer as rich text, in which nothing is a link, a mention or an emoji. Code,
+ * headings, lists and strong text look as usual in Slack; other Markdown stays as written.
  */
 export function answerParts(answer: string): Parts {
   const parts: Parts = [];
@@ -46,7 +46,7 @@ export function answerParts(answer: string): Parts {
   return parts;
 }
 
-/** Lines of anybody's text as a list. */
+/** Untrusted lines as a list. */
 export function bulleted(lines: readonly string[]): RichTextList {
   const elements = lines.map((text): RichTextSection => ({
     type: "rich_text_section",

@@ -35,8 +35,8 @@ import type { Rendered, Presentation, TeamView } from "./blocks.ts";
 import { cutEscaped, escapeMrkdwn } from "./mrkdwn.ts";
 
 /**
- * The notification that a turn has ended: says what happened and what to do next, and mentions all
- * but the `muted` it concerns.
+ * The notification that a turn has ended: what happened and what to do next. It mentions the people
+ * concerned, except those in `muted`.
  */
 export function outcomeMessage(
   { turn, outcome, watch, movedBecause, muted = [] }: MessageOf<"outcome">,
@@ -83,12 +83,12 @@ export function outcomeMessage(
   };
 }
 
-/** Endings of which a person can say whether they helped. */
+/** Endings that people can rate as helpful or not. */
 const HAS_RESULT: ReadonlySet<string> = new Set(["pull-request", "branch", "no-changes"]);
 
 /**
- * The headline, led by its symbol and whoever is mentioned. One that begins with who stopped the
- * turn addresses the others at its end.
+ * Adds the symbol and mentions to the headline. If it begins with who stopped the turn, the others
+ * are addressed at its end.
  */
 function withMentions(text: OutcomeText, mentioned: readonly string[], stopper: string | null): OutcomeText {
   const { symbol, headline } = text;
@@ -104,7 +104,7 @@ function withMentions(text: OutcomeText, mentioned: readonly string[], stopper: 
   };
 }
 
-/** Our words around the agent's: theirs are rich text, in which nothing is markup. */
+/** Our words around the agent's, which are rich text, so that nothing in them is markup. */
 function said({
   headline,
   subject,
@@ -142,14 +142,14 @@ function said({
   return [section(headline), { type: "rich_text", elements: theirs }, ...known, ...ours.map(section), ...id];
 }
 
-/** A reason and the agent's last words, as they are kept. */
+/** A reason and the agent's last words are kept up to this length. */
 const QUOTE_MAX = 1000;
 const SUBJECT_MAX = 300;
 const FACTS_MAX = 300;
-/** Where there are no blocks. */
+/** For the text without blocks. */
 const ANSWER_TEXT_MAX = 1500;
 
-/** What notifications show and screen readers read; its first line fits on a lock screen. */
+/** The text for notifications and screen readers. Its first line fits on a lock screen. */
 function withoutBlocks(said: OutcomeText, url: string | null): string {
   const { headline, subject, quote, answer, problems, facts, detail, jobId } = said;
   const id = jobId === null || !detail.endsWith(":") ? "" : ` ${cutEscaped(jobId, NAME_MAX)}`;
@@ -183,9 +183,9 @@ function button(name: OutcomeButton, turn: Turn, watch: number, url: string | nu
 const QUESTION = "Was this helpful?";
 
 /**
- * Two icons under an outcome that ask whether it helped:
+ * Two icons that ask whether an outcome helped:
  * https://docs.slack.dev/reference/block-kit/block-elements/feedback-buttons-element. Slack shows
- * their text to who points at them.
+ * their text to people who point at them.
  */
 export function feedbackButtons({ id: turnId }: Turn): KnownBlock[] {
   const button = (vote: "yes" | "no", text: string) => ({
@@ -208,7 +208,7 @@ export function feedbackButtons({ id: turnId }: Turn): KnownBlock[] {
   ];
 }
 
-/** The same with buttons of the usual kind, for where Slack doesn't take these. */
+/** Replaces them with normal buttons, for workspaces where Slack doesn't accept them. */
 export function withUsualButtons(blocks: KnownBlock[]): KnownBlock[] {
   return blocks.map((block): KnownBlock => {
     if (block.type !== "context_actions") return block;

@@ -8,18 +8,22 @@ const NAME_MAX = 40;
 const MAX_CHECKS = 20;
 const MAX_NOTES = 5;
 
-/** How one check of the change went. */
+/** The result of one check of the change. */
 const ToldCheck = storedObject({
   name: z.string(),
-  /** One of {@link ReportedTurn}'s; any text, because an older version may read a newer one's. */
+  /**
+   * One of {@link ReportedTurn}'s. Accepts any text, because an older version may read a newer
+   * one's.
+   */
   result: z.string(),
-  /** How many findings there are, and the first of them; null: there is none. */
+  /** The number of findings, and the first of them or null. */
   findings: z.number(),
   first: z.string().nullable(),
 });
 
 /**
- * What a job service said of how good a change is: untrusted, bounded. What is absent wasn't told.
+ * The job service's report on a change's quality (untrusted, bounded). Fields are absent if it
+ * didn't say.
  */
 export const ToldQuality = {
   checks: z.array(ToldCheck).optional(),
@@ -29,7 +33,7 @@ export const ToldQuality = {
 };
 export type ToldQuality = z.infer<z.ZodObject<typeof ToldQuality>>;
 
-/** What is kept of it. */
+/** What is kept of the report. */
 export function toldQuality({ checks, claims, notes }: ReportedTurn): ToldQuality {
   const sentences = notes.map((note) => plainLine(note, LINE_MAX)).filter((note) => note !== "");
   return {
@@ -39,7 +43,7 @@ export function toldQuality({ checks, claims, notes }: ReportedTurn): ToldQualit
   };
 }
 
-/** How many findings a list stands for, whose last line may be `… and 7 more`. */
+/** The number of findings that a list stands for. Its last line may be `… and 7 more`. */
 export function countFindings(findings: readonly string[]): number {
   const more = /^… and (\d{1,9}) more$/.exec(findings.at(-1) ?? "")?.[1];
   return more === undefined ? findings.length : findings.length - 1 + Number(more);

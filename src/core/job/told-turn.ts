@@ -4,21 +4,22 @@ import { storedObject } from "../ports/stored-object.ts";
 import { cut, excerpt, passage, plainLine } from "../text/text.ts";
 import { ToldQuality, toldQuality } from "./told-quality.ts";
 
-/** How much of each text is kept, in UTF-16 units: as much as a message shows. */
+/** How much of each text is kept, in UTF-16 units. A message shows no more. */
 const WORDS_MAX = 400;
 const WORDS_MAX_LINES = 8;
 const ANSWER_MAX = 2500;
 const ANSWER_MAX_LINES = 80;
 const LINE_MAX = 150;
-/** A plan of one step says no more than the step. */
+/** A plan of one step says no more than the step itself. */
 const PLAN_MIN_STEPS = 2;
 const PLAN_MAX_STEPS = 8;
 const PLAN_LINE_MAX = 100;
-/** Longer than any address that is shown as a link: what is cut is none. */
+/** Longer than any address shown as a link. A cut address never is one. */
 const URL_MAX = 3000;
 
 /**
- * A pull request as the job service describes it: untrusted, bounded. What it does not say is null.
+ * A pull request as the job service describes it (untrusted, bounded). Fields are null if the
+ * service didn't say.
  */
 export const PullRequestReport = storedObject({
   url: z.string(),
@@ -26,36 +27,36 @@ export const PullRequestReport = storedObject({
   files: z.number().nullable(),
   additions: z.number().nullable(),
   deletions: z.number().nullable(),
-  /** Absent: it isn't one, or that wasn't told. */
+  /** True for a draft. Absent otherwise, or if the service didn't say. */
   isDraft: z.boolean().optional(),
 });
 export type PullRequestReport = z.infer<typeof PullRequestReport>;
 
 /**
- * What a job service said of how a turn ended, beyond the job's record: untrusted, bounded. What it
- * does not say is null.
+ * The job service's report on how a turn ended, beyond the job's record (untrusted, bounded).
+ * Fields are null if the service didn't say.
  */
 export const ToldTurn = storedObject({
   /**
-   * One of {@link ReportedTurn}'s; any text, because an older version may read what a newer one
-   * wrote.
+   * One of {@link ReportedTurn}'s. Accepts any text, because an older version may read a newer
+   * one's.
    */
   outcome: z.string(),
   reason: z.string().nullable(),
-  /** One of {@link ReportedTurn}'s; any text, as above. Absent: none is told. */
+  /** One of {@link ReportedTurn}'s. Accepts any text, as above. */
   cause: z.string().optional(),
-  /** The agent's own last words, without the line that is the pull request's title. */
+  /** The agent's last words, without the line that is the pull request's title. */
   summary: z.string().nullable(),
   /** The branch that the agent's changes are on. */
   branch: z.string().nullable(),
   pullRequest: PullRequestReport.nullable(),
-  /** What the agent answered where it changed nothing. Absent: nothing, or that wasn't told. */
+  /** The agent's answer if it changed nothing. */
   answer: z.string().optional(),
   ...ToldQuality,
 });
 export type ToldTurn = z.infer<typeof ToldTurn>;
 
-/** One step of the agent's plan. What a newer version may call a status is read as `pending`. */
+/** One step of the agent's plan. An unknown status is read as `pending`. */
 const PlannedStep = storedObject({
   text: z.string(),
   status: z.enum(["pending", "in-progress", "completed"]).catch("pending"),
@@ -63,18 +64,18 @@ const PlannedStep = storedObject({
 
 /** How far a running turn is. */
 export const TurnProgress = storedObject({
-  /** It waits for its turn at the job service: the agent has not begun. */
+  /** True while it waits in line at the job service and the agent hasn't begun. */
   isWaiting: z.boolean(),
-  /** What the agent did last: untrusted, one bounded line. */
+  /** The agent's latest step: untrusted, one bounded line. */
   step: z.string().nullable(),
-  /** The steps of the agent's plan: untrusted, bounded. Absent: it told none. */
+  /** The steps of the agent's plan (untrusted, bounded). Absent if it gave none. */
   plan: z.array(PlannedStep).optional(),
 });
 export type TurnProgress = z.infer<typeof TurnProgress>;
 
 /**
- * The turns that an answer tells of, oldest first; null where the service does not announce that it
- * tells of turns.
+ * The turns that an answer reports, oldest first. Null if the service hasn't announced that it
+ * reports turns.
  */
 export function toldTurns(answer: JobServiceAnswer): ReportedTurn[] | null {
   if (!answer.ok || answer.capabilities?.includes("turns") !== true) return null;
@@ -82,23 +83,22 @@ export function toldTurns(answer: JobServiceAnswer): ReportedTurn[] | null {
 }
 
 /**
- * What an answer tells of the job's turn of that number (1 is the create); null: nothing, or the
- * number isn't known.
+ * The report on the job's turn of that number (1 is the create). Null if there is none or the
+ * number is unknown.
  */
 export function ownTurn(answer: JobServiceAnswer, number: number | null): ReportedTurn | null {
   return toldTurns(answer)?.find((turn) => turn.number === number) ?? null;
 }
 
 /**
- * Whether an answer is older than the turn of that number: it tells of turns, and only of earlier
- * ones.
+ * True if an answer is older than the turn of that number: it reports turns, but only earlier ones.
  */
 export function isBefore(answer: JobServiceAnswer, number: number | null): boolean {
   const last = toldTurns(answer)?.at(-1);
   return last !== undefined && number !== null && last.number < number;
 }
 
-/** What is kept of a turn that has ended; undefined of one that has not. */
+/** What is kept of the report on an ended turn. Undefined if the turn hasn't ended. */
 export function toldTurn(reported: ReportedTurn | null): ToldTurn | undefined {
   if (reported?.status !== "ended" || reported.outcome === null) return undefined;
   const { outcome, reason, cause, summary, branch, pullRequest } = reported;
@@ -117,8 +117,8 @@ export function toldTurn(reported: ReportedTurn | null): ToldTurn | undefined {
 }
 
 /**
- * What is shown of a turn while it runs; undefined where nothing is told. `isAsking`: its step is
- * only the question, which is shown itself.
+ * The progress to show of a running turn. Undefined if none is reported. With `isAsking` the step
+ * is left out, because it is only the question, which is shown itself.
  */
 export function progressOf(reported: ReportedTurn | null, isAsking = false): TurnProgress | undefined {
   if (reported === null || reported.status === "ended") return undefined;
@@ -131,7 +131,7 @@ export function progressOf(reported: ReportedTurn | null, isAsking = false): Tur
   };
 }
 
-/** The steps from the one at work on matter most; before it, the last one that is done. */
+/** The steps from the current one on matter most. The last completed one comes before them. */
 function shownPlan(steps: readonly PlanStep[]): PlanStep[] {
   const all = steps.flatMap(({ text, status }) => {
     const line = plainLine(text, PLAN_LINE_MAX);
@@ -150,7 +150,7 @@ function pullRequestReport(
   return { url: cut(url, URL_MAX), title, files, additions, deletions, ...draft };
 }
 
-/** Services make titles of the first line of what the agent says; nobody needs to read it twice. */
+/** Services use the first line of the agent's words as title. Nobody needs to read it twice. */
 function withoutTitle(summary: string | null, title: string | null): string | null {
   if (summary === null || title === null) return summary;
   const [first = "", ...others] = summary.trim().split("\n");
@@ -166,7 +166,6 @@ function lineOrNull(text: string | null): string | null {
   return text === null ? null : plainLine(text, LINE_MAX) || null;
 }
 
-/** Whether two plans read the same. */
 export function isSamePlan(a: TurnProgress["plan"] = [], b: TurnProgress["plan"] = []): boolean {
   return (
     a.length === b.length && a.every(({ text, status }, n) => text === b[n]?.text && status === b[n].status)

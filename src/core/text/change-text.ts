@@ -3,7 +3,7 @@ import type { PullRequestReport, ToldTurn } from "../job/told-turn.ts";
 
 const MAX_PROBLEMS = 5;
 
-/** `3 files, +12 −4`: as much of it as is known. */
+/** The known part of a change's size: `3 files, +12 −4`. */
 export function diffText(report: PullRequestReport | null | undefined): string {
   if (report === null || report === undefined) return "";
   const { files, additions, deletions } = report;
@@ -12,13 +12,13 @@ export function diffText(report: PullRequestReport | null | undefined): string {
   return [changed, lines].filter((part) => part !== "").join(", ");
 }
 
-/** `2 new problems`, of all failed checks together; empty if none failed. */
+/** The problems of all failed checks together: `2 new problems`. Empty if none failed. */
 export function problemsCount(told: ToldQuality | undefined): string {
   const failed = failedChecks(told);
   return failed.length === 0 ? "" : problems(failed.reduce((sum, check) => sum + atLeastOne(check), 0));
 }
 
-/** What each failed check says, in a line: untrusted. */
+/** One line per failed check. Untrusted. */
 export function problemLines(told: ToldQuality | undefined): string[] {
   const failed = failedChecks(told);
   const more = failed.length - MAX_PROBLEMS;
@@ -31,14 +31,14 @@ export function problemLines(told: ToldQuality | undefined): string[] {
   return more > 0 ? [...lines, `${more} more ${more === 1 ? "check" : "checks"} failed`] : lines;
 }
 
-/** What else is known of a change, a line each: untrusted. */
+/** Other facts about a change, one line each. Untrusted. */
 export function factLines(told: ToldTurn | undefined): string[] {
   if (told === undefined) return [];
   const { claims, notes = [] } = told;
   const named = (result: string) => checksOf(told, result).map(({ name }) => name);
   const [passed, unchecked] = [named("passed"), named("not-checked")];
   return [
-    // Beside what failed, nobody needs to know it.
+    // Passed checks don't matter beside failed ones.
     ...(passed.length > 0 && failedChecks(told).length === 0 ? [`Checks passed: ${passed.join(", ")}`] : []),
     ...(unchecked.length > 0 ? [`Not checked: ${unchecked.join(", ")}`] : []),
     ...(claims === undefined ? [] : [sourcesLine(claims)]),
@@ -59,7 +59,7 @@ function checksOf(told: ToldQuality | undefined, result: string) {
   return (told?.checks ?? []).filter((check) => check.result === result);
 }
 
-/** A check doesn't fail for nothing. */
+/** A failed check counts as at least one problem. */
 function atLeastOne({ findings }: { findings: number }): number {
   return Math.max(1, findings);
 }

@@ -7,26 +7,22 @@ import { factLines, problemLines, problemsCount } from "./change-text.ts";
 export type OutcomeButton = "view-pull-request" | "try-again" | "keep-watching";
 
 /**
- * What the words of an outcome are filled in with, marked up as the place where they stand reads
- * it.
+ * The values that an outcome's text is filled in with, in the markup of the place where it appears.
  */
 export type OutcomeWords = {
   /** The deadline. */
   watchedFor: string;
-  /**
-   * The pull request by its name, or as a link; null: there is none, or its address isn't one to
-   * trust.
-   */
+  /** The pull request's name or link. Null if there is none, or its address can't be trusted. */
   pr: string | null;
-  /** The project's name; null: there is only one. */
+  /** The project's name. Null if there is only one project. */
   project: string | null;
-  /** The app's name, by which a reply in the thread reaches it; null: any reply does. */
+  /** The app's name, to mention in a reply. Null if any reply reaches it. */
   botName: string | null;
   /** True if the request says which page it is about. */
   isPageNamed: boolean;
-  /** Who stopped it; null: nobody did, or they aren't to be mentioned. */
+  /** The person who stopped it. Null if nobody did, or they aren't to be mentioned. */
   stopper: string | null;
-  /** Who can help when the person who asked can't. */
+  /** The contact for help. */
   contact: string;
 };
 
@@ -43,31 +39,31 @@ export function isPageNamed({ instructions, quoted }: Pick<Request, "instruction
   return PAGE.test(`${instructions}\n${unnamedText(quoted?.segments ?? [])}`);
 }
 
-/** What a person reads when a turn has ended. */
+/** The parts of the text that people read when a turn has ended. */
 export type OutcomeText = {
   symbol: string;
-  /** Our own words, and what {@link OutcomeWords} gives. */
+  /** Our own words, with values from {@link OutcomeWords}. */
   headline: string;
-  /** What the headline, which then ends in a colon, is about: untrusted. */
+  /** The untrusted subject of a headline that ends in a colon. */
   subject: { text: string; isCode: boolean } | null;
-  /** Whatever else there is to say in our own words, and what to do next; may be empty. */
+  /** Other remarks in our own words, and what to do next. May be empty. */
   detail: string;
   /**
-   * The job's id, untrusted, where an operator can look into it. The detail may end in a colon and
+   * The job's id (untrusted), for an operator to look into. The detail may end in a colon and
    * introduce it.
    */
   jobId: string | null;
-  /** What the agent, or its service, says: untrusted, to be quoted. */
+  /** Untrusted words of the agent or its service, to be quoted. */
   quote: string | null;
-  /** What the agent answered: untrusted, and longer than a quote. Then the headline is empty. */
+  /** The agent's answer: untrusted, and longer than a quote. The headline is then empty. */
   answer: string | null;
-  /** What is wrong with the change, and what else is known of it, in lines: untrusted. */
+  /** Problems with the change, and other facts about it, as lines. Untrusted. */
   problems: string[];
   facts: string[];
   buttons: OutcomeButton[];
 };
 
-/** The honest text of an outcome: it claims no more than is known. */
+/** The text of an outcome. It claims no more than is known. */
 export function outcomeText(outcome: Outcome, words: OutcomeWords): OutcomeText {
   const said = textOf(outcome, words);
   const hasPullRequest = prLinkOf(outcome) !== null;
@@ -86,7 +82,7 @@ export function outcomeText(outcome: Outcome, words: OutcomeWords): OutcomeText 
 
 type Text = Pick<OutcomeText, "symbol" | "headline" | "detail" | "buttons"> & Partial<OutcomeText>;
 
-/** `buttons`: besides the one that leads to the pull request. */
+/** `buttons` leaves out the one that leads to the pull request. */
 function text(symbol: string, headline: string, detail = "", ...buttons: OutcomeButton[]): Text {
   return { symbol, headline, detail, buttons };
 }
@@ -159,7 +155,7 @@ function textOf(outcome: Outcome, words: OutcomeWords): Text {
   }
 }
 
-/** The status message has the link and the size, and the button leads there, too. */
+/** The link and size are left out: the status message has them, and the button leads there. */
 function pullRequestText(told: ToldTurn | undefined, link: string | null): Text {
   const { title = null, isDraft = false } = told?.pullRequest ?? {};
   const problems = problemsCount(told);
@@ -196,8 +192,8 @@ function failedText(outcome: Outcome, pr: string | null, contact: string): Text 
 }
 
 /**
- * The agent's words where it changed something; the reason where there is one to give; both where
- * nothing came of it.
+ * The agent's words if it changed something, the reason if there is one, and both if nothing came
+ * of it.
  */
 function quoteOf(outcome: Outcome): string | null {
   const { told } = outcome;
@@ -244,7 +240,9 @@ function rejectedText({ job, reason, admission }: Outcome, { project, contact }:
   }
 }
 
-/** Nothing was sent: who may not use the app, or can't be told. */
+/**
+ * For a turn that was never sent, because its requester may not use the app or couldn't be checked.
+ */
 function admissionText(admission: NonNullable<Outcome["admission"]>, contact: string): Text {
   switch (admission) {
     case "guest":
@@ -268,9 +266,12 @@ function admissionText(admission: NonNullable<Outcome["admission"]>, contact: st
   }
 }
 
-/** What the agent may use up, by how a service names it. The same request again would, too. */
+/**
+ * What the agent may use up, by a service's name for it. The same request again would use it up,
+ * too.
+ */
 const LIMITS: Readonly<Record<string, string>> = { "time-limit": "time limit", budget: "budget" };
-/** A reason that can stand among our own words: it names the limit, and nothing in it is markup. */
+/** A reason that may appear among our own words: it names the limit and contains no markup. */
 const PLAIN_SENTENCE = /^(?=.*\b(?:limit|budget)\b)\p{Lu}[\p{L}\p{N} $,.'’-]{1,118}\.$/u;
 
 function ifItKeepsHappening({ job }: Outcome, contact: string): string {
@@ -282,13 +283,13 @@ function checkBeforeMergeText(pr: string): string {
   return `${pr} is already open. Check it carefully before you merge.`;
 }
 
-/** How to go on where nothing was changed: the page may be unclear. */
+/** What to do if nothing was changed: the page may have been unclear. */
 function replyText(outcome: Outcome, words: OutcomeWords): string {
   const toQuestion = replyToQuestion(quoteOf(outcome) ?? "", words);
   return toQuestion !== "" || words.isPageNamed ? toQuestion : `${replyTo(words)} and name the page.`;
 }
 
-/** An agent that asks wants an answer. */
+/** An agent that asks something wants an answer. */
 function replyToQuestion(said: string, words: OutcomeWords): string {
   return said.endsWith("?") ? `${replyTo(words)} to answer.` : "";
 }
@@ -297,12 +298,12 @@ function replyTo({ botName }: OutcomeWords): string {
   return botName === null ? "Reply" : `Reply with @${botName}`;
 }
 
-/** What to do where a second run may be one too many. */
+/** What to do if a second run might be one too many. */
 function checkText(pr: string | null): string {
   return pr === null ? "Check for a new pull request before trying again." : `${pr} is still there.`;
 }
 
-/** What to do where only an operator can help. */
+/** What to do if only an operator can help. */
 function fixText(isStarted: boolean, contact: string): string {
   return `Contact ${contact}, then ${isStarted ? "press *Keep watching*" : "try again"}.`;
 }

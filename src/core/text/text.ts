@@ -43,8 +43,9 @@ export function excerpt(text: string, max: number, maxLines: number): string {
 }
 
 /**
- * The beginning of a longer text with its paragraphs and indentation: without control characters,
- * at most `maxLines` and `max` UTF-16 units. A longer one ends as {@link excerpt} does.
+ * The beginning of a longer text that keeps its paragraphs and indentation, without control
+ * characters and at most `maxLines` and `max` UTF-16 units. A longer text ends as in {@link
+ * excerpt}.
  */
 export function passage(text: string, max: number, maxLines: number): string {
   const lines = text
